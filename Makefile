@@ -1,0 +1,80 @@
+# Everything runs in .venv, which is made on first use; `make help` lists the targets.
+# Written for GNU make 3.81 and any POSIX sh.
+
+PYTHON ?= python3
+# Test processes: one per core, four at most.
+WORKERS ?= logical
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+# What an installed package was built from: when one of these changes, it is built again.
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard pi2_fluid/binding.cpp) \
+	$(wildcard pi2_fluid/kernel/*) $(wildcard pi2_fluid/kernel/*/*)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help figures test lint bench notebooks docs sanitize clean
+
+help:
+	@echo "make figures    the figures of the papers, with their numbers, into figures/"
+	@echo "make test       tests, docstring examples and notebooks"
+	@echo "make lint       format, style and types"
+	@echo "make bench      the time a margin takes, here and elsewhere"
+	@echo "make notebooks  run the notebooks only"
+	@echo "make docs       the documentation, into site/"
+	@echo "make sanitize   the C kernel under the address and undefined-behaviour sanitizers"
+	@echo "make clean      remove .venv and everything built"
+	@echo
+	@echo "Another Python: make PYTHON=python3.13 <target>"
+
+figures: $(VENV)/.installed-core
+	$(BIN)/pi2-fluid figures all --out figures
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 4 --nbmake \
+		tests pi2_fluid $(wildcard notebooks)
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python bench/margins.py
+
+notebooks: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q --nbmake notebooks
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/mkdocs build --strict
+
+# cmake and ninja come with the dev extra, so that the machine need not have them.
+sanitize: $(VENV)/.installed-dev
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/sanitize -G Ninja \
+		-DPI2_SANITIZE=ON -DPI2_PYTHON=OFF
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/sanitize
+	PATH="$(CURDIR)/$(BIN):$$PATH" ctest --test-dir build/sanitize --output-on-failure
+
+clean:
+	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The first command of every new environment: say what the machine lacks before anything is built.
+$(VENV)/.created:
+	@PYTHON="$(PYTHON)" sh tools/preflight.sh
+	@echo "Setting up $(VENV) (about a minute) ..."
+	@"$(PYTHON)" -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed-core: $(VENV)/.created $(SOURCES)
+	@echo "Building pi2_fluid and installing what it needs ..."
+	@$(PIP) install --quiet --editable .
+	@touch $@
+
+# An extra includes the core, so the core need not be installed again after it.
+$(VENV)/.installed-%: $(VENV)/.created $(SOURCES)
+	@echo "Building pi2_fluid and installing what it needs, with the extra '$*' ..."
+	@$(PIP) install --quiet --editable '.[$*]'
+	@touch $@ $(VENV)/.installed-core
