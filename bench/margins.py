@@ -1,0 +1,282 @@
+"""What a pair of margins costs, here and elsewhere, and how right it is.
+
+    python bench/margins.py [--points 1000000] [--rounds 7]
+
+Every contestant computes the gain and the phase margin of random PI2 loops (Reno under p'^2, frozen
+round-trip time, continuous PI). Times are CPU time of one pinned process per point, medians over
+rounds in which the contestants take turns. Errors are the largest against 30-digit solutions of
+stable loops: on unstable ones other programs follow other conventions (they fold the phase margin
+and take the crossover nearest to |L| = 1).
+"""
+
+# ruff: noqa: E402 - the thread counts below must be set before the libraries that read them load
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+
+import control
+import mpmath
+import numpy as np
+import numpy.typing as npt
+import scipy
+from scipy.optimize import brentq
+
+from pi2_fluid import _core
+from pi2_fluid.errors import AssumptionWarning
+
+Array = npt.NDArray[np.float64]
+Answer = tuple[Array, Array]  # gain margin (dB), phase margin (degrees)
+
+
+@dataclass(frozen=True)
+class Points:
+    """Loops; arrays of one length. L(jv) = m (a + jcv) e^{-jv} / (jv (1 + jv) (jv + mu h))."""
+
+    p_prime: Array
+    rtt: Array  # s
+    alpha: Array  # Hz
+    beta: Array  # Hz
+    m: Array
+    mu: Array
+    a: Array
+    c: Array
+
+    def __len__(self) -> int:
+        return len(self.m)
+
+    def take(self, key: slice | Array) -> Points:
+        """Select loops."""
+        return Points(*(np.ascontiguousarray(getattr(self, f.name)[key]) for f in fields(self)))
+
+    def each(self) -> Iterator[tuple[float, float, float, float]]:
+        """Yield (m, mu, a, c) of one loop after the other, as floats."""
+        yield from zip(*(x.tolist() for x in (self.m, self.mu, self.a, self.c)), strict=True)
+
+
+UPDATE_INTERVAL = 0.032  # s
+
+
+def draw(n: int, seed: int = 1) -> Points:
+    """Draw p' in 1e-3..1, R in 5..200 ms, alpha in 0.01..1 log-uniform, beta/alpha in 5..20."""
+    rng = np.random.default_rng(seed)
+
+    def spread(low: float, high: float) -> Array:
+        return np.exp(rng.uniform(np.log(low), np.log(high), n))
+
+    p_prime, rtt, alpha = spread(1e-3, 1.0), spread(5e-3, 0.2), spread(0.01, 1.0)
+    beta = alpha * rng.uniform(5.0, 20.0, n)
+    return Points(
+        *(p_prime, rtt, alpha, beta),
+        m=np.full(n, np.sqrt(2.0)),
+        mu=p_prime / np.sqrt(2.0),
+        a=alpha * rtt**2 / UPDATE_INTERVAL,
+        c=(beta + alpha / 2.0) * rtt,
+    )
+
+
+def exact(points: Points) -> Answer:
+    """Solve to 30 digits."""
+    gm, pm = [], []
+    with mpmath.workdps(30):
+        for row in points.each():
+            m, mu, a, c = (mpmath.mpf(x) for x in row)
+
+            def pole(v, mu=mu):
+                return 1j * v + mu * (1 + mpmath.exp(-1j * v))
+
+            def loudness(x, m=m, a=a, c=c):
+                v = mpmath.exp(x)
+                return mpmath.log(m * abs(a + 1j * c * v) / (v * abs(1 + 1j * v) * abs(pole(v))))
+
+            def above(x, a=a, c=c):
+                v = mpmath.exp(x)
+                lead = mpmath.atan2(c * v, a) - mpmath.atan(v)
+                return lead + mpmath.atan2(pole(v).real, pole(v).imag) - v
+
+            tolerance = {"solver": "anderson", "tol": mpmath.mpf(10) ** -50, "maxsteps": 500}
+            x = mpmath.findroot(loudness, (-30, 10), **tolerance)
+            pm.append(float(mpmath.degrees(above(x))))
+            x = mpmath.findroot(above, (-20, mpmath.log(mpmath.pi)), **tolerance)
+            gm.append(float(-20 * loudness(x) / mpmath.log(10)))
+    return np.array(gm), np.array(pm)
+
+
+def compiled(simd: str | None) -> Callable[[Points], Answer]:
+    """Call the C kernel, results written into arrays that are reused."""
+    buffers: dict[int, Array] = {}
+
+    def run(p: Points) -> Answer:
+        if len(p) not in buffers:
+            buffers[len(p)] = np.zeros((4, len(p)))
+        gm, pm, w_gc, w_pc = buffers[len(p)]
+        _core.margins(False, p.m, p.mu, p.a, p.c, p.rtt, gm, pm, w_gc, w_pc, simd)
+        return gm, pm
+
+    return run
+
+
+def portable(p: Points) -> Answer:
+    """Run the same problem through the NumPy path of the package."""
+    from pi2_fluid.loop.analytic import solve_margins
+
+    gm, pm, _, _ = solve_margins("reno", p.m, p.mu, p.a, p.c, p.rtt)
+    return gm, pm
+
+
+def sampled(p: Points) -> Answer:
+    """Take the margins of the exact sampled loop, the public class: another, harder question."""
+    import pi2_fluid as pf
+
+    gm, pm = [], []
+    for p_prime, rtt, alpha, beta in zip(p.p_prime, p.rtt, p.alpha, p.beta, strict=True):
+        aqm = pf.Pi2(alpha=alpha, beta=beta, update_interval=UPDATE_INTERVAL)
+        margins = pf.Loop(pf.Reno(), aqm, rtt=rtt, p_prime=p_prime, mode="sampled").margins()
+        gm.append(margins.gain_margin_db)
+        pm.append(margins.phase_margin_deg)
+    return np.array(gm), np.array(pm)
+
+
+PADE = [np.array(x) for x in control.pade(1.0, 5)]  # of e^{-sR}, in time counted in R
+
+
+def control_pade(p: Points) -> Answer:
+    """Make each loop rational, e^{-sR} by Pade of order 5, and call control.margin."""
+    num, den = PADE
+    gm, pm = [], []
+    for m, mu, a, c in p.each():
+        top = m * np.polymul([c, a], num)
+        bottom = np.polymul(
+            [1, 1, 0], np.polyadd(np.polymul([1, 0], den), mu * np.polyadd(den, num))
+        )
+        gain, phase, _, _ = control.margin(control.tf(top, bottom))
+        gm.append(20 * np.log10(gain))
+        pm.append(phase)
+    return np.array(gm), np.array(pm)
+
+
+def control_frd(p: Points) -> Answer:
+    """Sample each loop at 1000 frequencies and call control.stability_margins."""
+    v = np.geomspace(1e-4, 10.0, 1000)
+    jv, delay = 1j * v, np.exp(-1j * v)
+    gm, pm = [], []
+    for m, mu, a, c in p.each():
+        response = m * (a + c * jv) * delay / (jv * (1 + jv) * (jv + mu * (1 + delay)))
+        gain, phase, *_ = control.stability_margins(control.frd(response, v, smooth=True))
+        gm.append(20 * np.log10(gain))
+        pm.append(phase)
+    return np.array(gm), np.array(pm)
+
+
+def scipy_brentq(p: Points) -> Answer:
+    """Solve both crossovers of the closed form with scipy.optimize.brentq, in plain floats."""
+    from math import atan, atan2, cos, degrees, exp, hypot, log, sin
+
+    gm, pm = [], []
+    for m, mu, a, c in p.each():
+
+        def loudness(x: float, m: float = m, mu: float = mu, a: float = a, c: float = c) -> float:
+            v = exp(x)
+            pole = hypot(mu * (1 + cos(v)), v - mu * sin(v))
+            return log(m * hypot(a, c * v) / (v * hypot(1, v) * pole))
+
+        def above(v: float, mu: float = mu, a: float = a, c: float = c) -> float:
+            return atan2(c * v, a) - atan(v) + atan2(mu * (1 + cos(v)), v - mu * sin(v)) - v
+
+        pm.append(degrees(above(exp(brentq(loudness, -30.0, 10.0, xtol=1e-15, rtol=1e-15)))))
+        v = brentq(above, 1e-9, 3.1, xtol=1e-15, rtol=1e-15)
+        gm.append(-20 / log(10) * loudness(log(v)))
+    return np.array(gm), np.array(pm)
+
+
+@dataclass
+class Contestant:
+    """A way to get margins; `points` is how many one timed run computes."""
+
+    name: str
+    run: Callable[[Points], Answer]
+    points: int
+    error_points: int = 60
+    comparable: bool = True
+
+
+def contestants(n: int) -> list[Contestant]:
+    """Everyone who takes part, the yardstick first."""
+    mine = [Contestant(f"pi2_fluid, C ({simd})", compiled(simd), n) for simd in _core.simd_levels()]
+    return [
+        Contestant("control.margin, Pade 5", control_pade, 200),
+        Contestant("control.stability_margins, FRD 1000", control_frd, 10, error_points=20),
+        Contestant("scipy.optimize.brentq, closed form", scipy_brentq, 1000),
+        Contestant("pi2_fluid, NumPy", portable, max(1, n // 10)),
+        *mine,
+        Contestant("pi2_fluid, exact sampled loop", sampled, 10, comparable=False),
+    ]
+
+
+def errors(who: Contestant, points: Points, truth: Answer) -> tuple[float, float]:
+    """Return the largest errors, in dB and degrees; a missing margin counts as infinite."""
+    k = who.error_points
+    got = who.run(points.take(slice(k)))
+    gm, pm = (np.nan_to_num(np.abs(x - y[:k]), nan=np.inf) for x, y in zip(got, truth, strict=True))
+    return float(gm.max()), float(pm.max())
+
+
+def main() -> None:
+    """Run and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--points", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+    # the sampled loop is asked about loads and intervals it warns of; the numbers are right
+    warnings.simplefilter("ignore", AssumptionWarning)
+
+    points = draw(options.points)
+    gm, pm = compiled(None)(points)
+    stable = points.take(np.flatnonzero((gm > 0) & (pm > 0))[:60])
+    truth = exact(stable)
+
+    everyone = contestants(options.points)
+    times: dict[str, list[float]] = {who.name: [] for who in everyone}
+    parts = {who.name: points.take(slice(who.points)) for who in everyone}
+    for turn in range(options.rounds + 1):
+        for who in everyone:
+            start = time.process_time()
+            who.run(parts[who.name])
+            if turn:  # the first warms caches, pages and imports
+                times[who.name].append((time.process_time() - start) / who.points)
+
+    print(
+        f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__},",
+        end=" ",
+    )
+    print(f"scipy {scipy.__version__}, control {control.__version__}, kernel {_core.simd()}")
+    print(
+        f"CPU time per point (gain and phase margin), median of {options.rounds} interleaved runs\n"
+    )
+    yardstick = statistics.median(times[everyone[0].name])
+    print(f"{'':37}{'points':>8}{'us/point':>12}{'ratio':>11}{'error dB':>11}{'deg':>10}")
+    for who in everyone:
+        median = statistics.median(times[who.name])
+        row = f"{who.name:37}{who.points:8d}{1e6 * median:12.4f}{yardstick / median:11,.5g}"
+        if who.comparable:
+            row += "{:11.1e}{:10.1e}".format(*errors(who, stable, truth))
+        else:
+            row += "   (another loop: T/2 delay and aliasing included)"
+        print(row)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+// The compiled module pi2_fluid._core: arrays in, arrays out, no logic. The kernels are C and know no Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "kernel/margins.h"
+
+namespace nb = nanobind;
+
+namespace {
+
+using Input = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Output = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// The array itself, never a converted copy: results written to a copy would be lost.
+template <typename Array> Array array_of(nb::handle object, const char *name, std::size_t size = SIZE_MAX)
+{
+    Array array;
+    if (!nb::try_cast<Array>(object, array, false))
+        throw nb::type_error((std::string(name) + " must be a contiguous one-dimensional float64 array"
+                              + (std::is_same_v<Array, Output> ? " that can be written to" : "")
+                              + "; make it one with numpy.ascontiguousarray(x, dtype=float).").c_str());
+    if (size != SIZE_MAX && array.shape(0) != size)
+        throw nb::value_error((std::string(name) + " has " + std::to_string(array.shape(0)) + " elements where m has "
+                               + std::to_string(size) + "; all nine arrays must have the same length.").c_str());
+    return array;
+}
+
+void refuse_overlap(const double *output, const double *other, std::size_t size, const char *name)
+{
+    const auto x = reinterpret_cast<std::uintptr_t>(output), y = reinterpret_cast<std::uintptr_t>(other);
+    if ((x > y ? x - y : y - x) < size * sizeof(double))
+        throw nb::value_error((std::string(name) + " shares memory with another argument;"
+                               " give each result an array of its own.").c_str());
+}
+
+int simd_level(const std::optional<std::string> &name)
+{
+    if (!name)
+        return 0;
+    std::string known;
+    for (int i = 0; const char *found = pi2_simd_name(i); i++) {
+        if (*name == found)
+            return i;
+        known += (i ? ", " : "") + std::string(found);
+    }
+    throw nb::value_error(("simd = '" + *name + "' is not an instruction set of this machine; give one of "
+                           + known + ", or None for the fastest.").c_str());
+}
+
+std::string number(double x)
+{
+    char text[40];
+    std::snprintf(text, sizeof text, "%.8g", x);
+    return text;
+}
+
+[[noreturn]] void refuse_point(bool scalable, std::size_t i, const pi2_margins_input &p)
+{
+    const double most = scalable ? PI2_MU_SCALABLE : PI2_MU_RENO;
+    throw nb::value_error(("Point " + std::to_string(i) + " (m = " + number(p.m[i]) + ", mu = " + number(p.mu[i])
+                           + ", a = " + number(p.a[i]) + ", c = " + number(p.c[i]) + ", rtt = " + number(p.rtt[i])
+                           + ") lies outside the domain: m, a, c and rtt must lie in [1e-100, 1e100] and mu must be 0"
+                             " or in [1e-100, " + number(most) + "].").c_str());
+}
+
+void margins(bool scalable, nb::handle m, nb::handle mu, nb::handle a, nb::handle c, nb::handle rtt,
+             nb::handle gm_db, nb::handle pm_deg, nb::handle w_gc, nb::handle w_pc,
+             const std::optional<std::string> &simd)
+{
+    static const char *const names[] = {"m", "mu", "a", "c", "rtt", "gm_db", "pm_deg", "w_gc", "w_pc"};
+    const nb::handle objects[] = {m, mu, a, c, rtt, gm_db, pm_deg, w_gc, w_pc};
+    const int level = simd_level(simd);
+    Input in[5];
+    Output out[4];
+    const double *data[9];
+    for (int j = 0; j < 9; j++) {
+        const std::size_t size = j ? in[0].shape(0) : SIZE_MAX;
+        if (j < 5)
+            data[j] = (in[j] = array_of<Input>(objects[j], names[j], size)).data();
+        else
+            data[j] = (out[j - 5] = array_of<Output>(objects[j], names[j], size)).data();
+    }
+    const std::size_t n = in[0].shape(0);
+    for (int j = 5; j < 9; j++)
+        for (int k = 0; k < j; k++)
+            refuse_overlap(data[j], data[k], n, names[j]);
+
+    const pi2_margins_input points = {data[0], data[1], data[2], data[3], data[4]};
+    const pi2_margins_output results = {out[0].data(), out[1].data(), out[2].data(), out[3].data()};
+    std::size_t done;
+    {
+        nb::gil_scoped_release release;
+        done = pi2_margins(level, scalable, n, points, results);
+    }
+    if (done != n)
+        refuse_point(scalable, done, points);
+}
+
+std::string simd()
+{
+    return pi2_simd_name(0);
+}
+
+nb::tuple simd_levels()
+{
+    nb::list names;
+    for (int i = 0; const char *name = pi2_simd_name(i); i++)
+        names.append(name);
+    return nb::tuple(names);
+}
+
+} // namespace
+
+NB_MODULE(_core, module)
+{
+    module.doc() = "The compiled kernels of pi2_fluid. Internal: signatures may change.";
+    module.def("margins", &margins, nb::arg("scalable"), nb::arg("m"), nb::arg("mu"), nb::arg("a"), nb::arg("c"),
+               nb::arg("rtt"), nb::arg("gm_db"), nb::arg("pm_deg"), nb::arg("w_gc"), nb::arg("w_pc"),
+               nb::arg("simd") = nb::none(),
+               "Gain and phase margins and crossovers of many loops, written into the last four arrays.");
+    module.def("simd", &simd, "The instruction set that margins uses on this machine.");
+    module.def("simd_levels", &simd_levels, "Every instruction set margins can use here, fastest first.");
+}

@@ -1,0 +1,43 @@
+"""Shared fixtures: known answers that ship with the tests."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+DATA = Path(__file__).parent / "data"
+
+
+def read_table(name):
+    """Columns of a CSV in tests/data, numbers as float arrays."""
+    lines = [x for x in (DATA / name).read_text().splitlines() if not x.startswith("#")]
+    rows = list(csv.DictReader(lines))
+    columns = {}
+    for key in rows[0]:
+        values = [row[key] for row in rows]
+        try:
+            columns[key] = np.array([float(value) for value in values])
+        except ValueError:
+            columns[key] = np.array(values)
+    return columns
+
+
+@pytest.fixture(scope="session")
+def table():
+    return read_table
+
+
+@pytest.fixture(scope="session")
+def known():
+    answers = json.loads((DATA / "known_answers.json").read_text())["answers"]
+    return {answer["name"]: answer for answer in answers}
+
+
+@pytest.fixture
+def rng(request):
+    """A generator whose seed is the test's own name: reproducible, and different in each test."""
+    return np.random.default_rng(list(request.node.nodeid.encode()))
