@@ -1,0 +1,8 @@
+"""The scene as a loop: Laplace transforms, margins, characteristic roots."""
+
+from pi2_fluid.loop.analytic import margins_of
+from pi2_fluid.loop.limits import low_load, rtt_limit
+from pi2_fluid.loop.margins import Margins
+from pi2_fluid.loop.transfer import Loop
+
+__all__ = ["Loop", "Margins", "low_load", "margins_of", "rtt_limit"]

@@ -1,0 +1,286 @@
+"""The fast path: both margins of the loops (35)-(37) by two monotone scalar roots.
+
+In v = wR the loop has only four parameters,
+
+    L = m (a + j c v) e^{-jkv} / ( jv (1 + jv) (jv + mu h) ),     h = 1 + e^{-jv} or e^{-jv},
+
+a = alpha R^2/T, c = (beta + alpha/2) R, mu = 1/W0, and k = 1, or 1 + T/(2R) with the half-sample
+delay. For mu <= 0.7072 (Reno) or 0.5 (Scalable) and frozen RTT terms, |L| falls strictly with v, so
+there is one gain crossover; and the continuous phase passes -180 degrees once in (0, pi). Both
+are proved in docs/theory.md (the first with the help of a computer). mu = 0, the limit of no load,
+is a regular point.
+
+The same source runs on NumPy and JAX: `xp` is the array namespace.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid.errors import DomainError, QuantityError
+from pi2_fluid.ops import namespace
+
+__all__ = ["MU_LIMIT", "margins_of", "solve_margins"]
+
+#: Largest mu = 1/W0 for which the uniqueness of both crossovers is proved.
+MU_LIMIT: Final = {"reno": 0.7072, "scal": 0.5}
+_ITERATIONS: Final = 60  # NumPy stops as soon as nothing moves, after about 6
+_LONGEST_STEP: Final = 2.0  # in ln v, while no bracket is known
+_BLOCK: Final = 8192  # points whose temporaries stay in the second-level cache
+# A Newton step of relative size 1e-8 leaves an error of its square, below rounding.
+_LAST_STEP: Final = 1e-8
+
+
+def margins_of(
+    kappa: Any, pole: Any, plant: str, alpha: Any, beta: Any, update_interval: Any, rtt: Any
+) -> tuple[Any, Any, Any, Any]:
+    """Return gain margin (dB), phase margin (deg), gain and phase crossover (rad/s) of (35)-(37).
+
+    A pure function: it works under `jax.jit`, `jax.vmap` and `jax.grad` (64-bit must be enabled
+    there), and on floats and NumPy arrays, which broadcast.
+
+    Parameters
+    ----------
+    kappa : float or array
+        Elasticity -d ln W / dx: 1/(2p) for Reno under PI or PIE, 1/p' under PI2, 1/p for Scalable.
+    pole : float or array
+        s_R = sqrt(2) p'/R or s_S = p'/(2R), in rad/s.
+    plant : {"reno", "scal"}
+        Which denominator: (32), (33) or (34). "reno_p" and "reno_p2" are taken as "reno".
+    alpha, beta : float or array
+        Gains on x in Hz (PIE's table factor included).
+    update_interval, rtt : float or array
+        Seconds.
+
+    Returns
+    -------
+    tuple
+        (gain_margin_db, phase_margin_deg, w_gc, w_pc). The phase margin is not wrapped.
+
+    Raises
+    ------
+    DomainError
+        If JAX arrays are in single precision, or mu = 1/W0 exceeds the proved range.
+    QuantityError
+        If an argument is single precision, not finite or not positive, or `plant` is unknown.
+
+    Examples
+    --------
+    >>> gm, pm, _, _ = margins_of(10.0, 2**0.5, "reno", 0.3125, 3.125, 0.032, 0.1)
+    >>> print(f"{gm:.6f} dB, {pm:.5f} deg")
+    4.704341 dB, 20.02926 deg
+    """
+    names = {"reno": "reno", "reno_p": "reno", "reno_p2": "reno", "scal": "scal"}
+    if plant not in names:
+        raise QuantityError(f"plant = {plant!r} is unknown: give one of 'reno', 'scal'.")
+    plant = names[plant]
+    arguments = {
+        "kappa": kappa,
+        "pole": pole,
+        "alpha": alpha,
+        "beta": beta,
+        "update_interval": update_interval,
+        "rtt": rtt,
+    }
+    values = [_checked(value, name) for name, value in arguments.items()]
+    kappa, pole, alpha, beta, interval, rtt = values
+    m = kappa * pole * rtt
+    mu = pole * rtt / 2 if plant == "reno" else pole * rtt
+    a = alpha * rtt**2 / interval
+    c = (beta + alpha / 2) * rtt
+    xp = namespace(*values)
+    if xp is np:
+        if np.any(np.asarray(mu) > MU_LIMIT[plant] * (1 + 1e-9)):
+            raise DomainError(
+                f"mu = 1/W0 = {float(np.max(mu)):.4g} exceeds {MU_LIMIT[plant]}, above which the"
+                " crossovers need not be unique: use Loop(...).margins(), which searches them all."
+            )
+        return solve_margins(plant, m, mu, a, c, rtt)
+    return _solve_jax(plant, m, mu, a, c, rtt)
+
+
+def solve_margins(
+    plant: str, m: Any, mu: Any, a: Any, c: Any, rtt: Any, k: Any = 1.0
+) -> tuple[Any, Any, Any, Any]:
+    """Return (gain_margin_db, phase_margin_deg, w_gc, w_pc) on NumPy arrays, which broadcast.
+
+    At mu = 0 with c/a <= 1 + k there is no phase crossover above zero frequency: the gain margin
+    is -inf and w_pc 0, the limit for a vanishing load.
+    """
+    shape = np.broadcast_shapes(*(np.shape(value) for value in (m, mu, a, c, rtt, k)))
+    flat = [
+        np.ascontiguousarray(np.broadcast_to(np.asarray(value, float), shape)).ravel()
+        for value in (m, mu, a, c, rtt, k)
+    ]
+    out = np.empty((4, flat[0].size))
+    for start in range(0, flat[0].size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        m_, mu_, a_, c_, rtt_, k_ = (value[block] for value in flat)
+        x = _run_numpy(*_gain_problem(np, plant, m_, mu_, a_, c_))
+        v = _run_numpy(*_phase_problem(np, plant, mu_, c_ / a_, k_))
+        out[:, block] = _finish(np, plant, m_, mu_, a_, c_, rtt_, k_, np.exp(x), v)
+    return tuple(value.reshape(shape)[()] for value in out)  # type: ignore[return-value]
+
+
+def _gain_problem(xp: Any, plant: str, m: Any, mu: Any, a: Any, c: Any) -> tuple[Any, ...]:
+    """ln|L|^2 over x = ln v, its slope, a start on its asymptotes, and the (unknown) bracket."""
+    level = mu * (2.0 if plant == "reno" else 1.0)  # |mu h| at low frequency
+
+    def function(x: Any) -> tuple[Any, Any]:
+        v = xp.exp(x)
+        u = v * v
+        sine, cosine = xp.sin(v), xp.cos(v)
+        square, d_square = _denominator(plant, mu, v, u, sine, cosine)
+        a2, c2u = a * a, c * c * u
+        value = xp.log(m * m * (a2 + c2u) / (u * (1 + u) * square))
+        slope = 2 * c2u / (a2 + c2u) - 2 - 2 * u / (1 + u) - v * d_square / square
+        return value, slope
+
+    # Between its corners |L| is a product of powers of v; each branch's own crossover is explicit.
+    tiny = 1e-300
+    am, cm = a * m, c * m
+    low = xp.minimum(
+        xp.minimum(am / (level + tiny), xp.sqrt(am)),
+        xp.minimum(xp.sqrt(am / (level + tiny)), xp.cbrt(am)),
+    )
+    high = xp.minimum(xp.minimum(cm, cm / (level + tiny)), xp.sqrt(cm))
+    start = xp.maximum(low, xp.where(cm > level, high, 0.0))
+    infinite = xp.full_like(am, xp.inf)
+    return function, xp.log(start), -infinite, infinite
+
+
+def _phase_problem(xp: Any, plant: str, mu: Any, r: Any, k: Any) -> tuple[Any, ...]:
+    """A smooth function of v that falls through 0 at the phase crossover; slope, start, bracket."""
+
+    def function(v: Any) -> tuple[Any, Any]:
+        ru = 1 + r * v * v
+        t = (r - 1) * v / ru  # tan of atan(rv) - atan(v)
+        dt = (r - 1) * (2 - ru) / (ru * ru)
+        s, c = xp.sin(k * v), xp.cos(k * v)
+        real, imag = c + t * s, t * c - s
+        d_real, d_imag = k * imag + dt * s, dt * c - k * real
+        sine, cosine = xp.sin(v), xp.cos(v)
+        h_real = 1 + cosine if plant == "reno" else cosine
+        # real part of (1 + jt) e^{-jkv} conj(jv + mu h): zero where the phase is -180 degrees
+        value = real * mu * h_real + imag * (v - mu * sine)
+        slope = d_real * mu * h_real - real * mu * sine + d_imag * (v - mu * sine)
+        return value, slope + imag * (1 - mu * cosine)
+
+    h0mu = mu * (2.0 if plant == "reno" else 1.0)
+    # To second order in v^2, with tan x = x: a quadratic for the start.
+    b = k + 1 - r - h0mu * r
+    root = xp.sqrt(b * b + 4 * k * r * h0mu)
+    u = xp.where(b > 0, 2 * h0mu / xp.where(b > 0, b + root, 1.0), (root - b) / (2 * k * r))
+    top = xp.pi / k
+    if plant == "scal":
+        top = xp.minimum(top, xp.pi / 2)
+    top = xp.where(r < 1, xp.pi / (2 * k), top)
+    return function, xp.minimum(xp.sqrt(u), 0.95 * top), xp.zeros_like(h0mu * k), top + 0 * h0mu
+
+
+def _denominator(plant: str, mu: Any, v: Any, u: Any, sine: Any, cosine: Any) -> tuple[Any, Any]:
+    """|jv + mu h|^2 and its derivative with respect to v."""
+    common = u - 2 * mu * v * sine
+    slope = 2 * v - 2 * mu * (sine + v * cosine)
+    if plant == "reno":
+        return common + 2 * mu * mu * (1 + cosine), slope - 2 * mu * mu * sine
+    return common + mu * mu, slope
+
+
+def _step(xp: Any, function: Callable[[Any], Any], x: Any, low: Any, high: Any) -> tuple[Any, ...]:
+    """One safeguarded Newton step on a function that falls through zero; keeps the bracket."""
+    value, slope = function(x)
+    low = xp.where(value > 0, x, low)
+    high = xp.where(value < 0, x, high)
+    newton = x - xp.clip(value / slope, -_LONGEST_STEP, _LONGEST_STEP)
+    # Outside the bracket, or with a slope of the wrong sign, halve the bracket instead.
+    inside = (newton >= low) & (newton <= high) & (slope < 0)
+    bounded = xp.isfinite(low) & xp.isfinite(high)
+    middle = xp.where(bounded, (low + high) / 2, x + xp.sign(value) * _LONGEST_STEP)
+    following = xp.where(inside, newton, middle)
+    return xp.where(value == 0, x, following), low, high
+
+
+def _run_numpy(function: Callable[[Any], Any], x: Any, low: Any, high: Any) -> Any:
+    with np.errstate(all="ignore"):
+        for _ in range(_ITERATIONS):
+            previous = x
+            x, low, high = _step(np, function, x, low, high)
+            if np.all(np.abs(x - previous) <= _LAST_STEP * np.maximum(np.abs(x), 1e-6)):
+                break
+    return x
+
+
+def _finish(
+    xp: Any, plant: str, m: Any, mu: Any, a: Any, c: Any, rtt: Any, k: Any, v_gc: Any, v_pc: Any
+) -> tuple[Any, ...]:
+    r = c / a
+    h_real = 1 + xp.cos(v_gc) if plant == "reno" else xp.cos(v_gc)
+    lead = xp.arctan2((r - 1) * v_gc, 1 + r * v_gc * v_gc)
+    lag = xp.arctan2(v_gc - mu * xp.sin(v_gc), mu * h_real)
+    margin = xp.degrees(xp.pi / 2 + lead - k * v_gc - lag)
+    safe = xp.where(v_pc > 0, v_pc, 1.0)
+    u = safe * safe
+    square, _ = _denominator(plant, mu, safe, u, xp.sin(safe), xp.cos(safe))
+    gain = m * m * (a * a + c * c * u) / (u * (1 + u) * square)
+    db = xp.where(v_pc > 0, -10 * xp.log10(gain), -xp.inf)
+    return db, margin, v_gc / rtt, v_pc / rtt
+
+
+def _solve_jax(plant: str, m: Any, mu: Any, a: Any, c: Any, rtt: Any) -> tuple[Any, Any, Any, Any]:
+    """The same under JAX: iterate without derivatives, then two Newton steps that carry them.
+
+    A Newton step from the root has the implicit function's derivative; the second step makes the
+    second derivative right as well.
+    """
+    import jax
+    from jax import numpy as jnp
+
+    m, mu, a, c, rtt = jnp.broadcast_arrays(m, mu, a, c, rtt)
+    one = jnp.ones_like(m)
+
+    def solve(problem: Callable[..., tuple[Any, ...]], *parameters: Any) -> Any:
+        fixed = [jax.lax.stop_gradient(value) for value in parameters]
+        function, *start = problem(jnp, plant, *fixed)
+
+        def body(_: Any, state: Any) -> Any:
+            return _step(jnp, function, *state)
+
+        x, _, _ = jax.lax.fori_loop(0, _ITERATIONS, body, tuple(start))
+        function = problem(jnp, plant, *parameters)[0]
+        for _ in range(2):
+            value, slope = function(x)
+            x = x - value / slope
+        return x
+
+    v_gc = jnp.exp(solve(_gain_problem, m, mu, a, c))
+    v_pc = solve(_phase_problem, mu, c / a, one)
+    return _finish(jnp, plant, m, mu, a, c, rtt, one, v_gc, v_pc)
+
+
+def _checked(value: Any, name: str) -> Any:
+    jax = sys.modules.get("jax")
+    if jax is not None and isinstance(value, jax.Array):
+        if value.dtype != np.float64:
+            raise DomainError(
+                f"{name} is {value.dtype} under JAX, half of the digits: enable 64 bits,"
+                " e.g. by `with jax.enable_x64(True):` around the call."
+            )
+        return value
+    if isinstance(value, (bool, complex, str, bytes)) or value is None:
+        raise QuantityError(f"{name} = {value!r} is no real number: give a positive float64.")
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf" or (array.dtype.kind == "f" and array.dtype.itemsize < 8):
+        raise QuantityError(f"{name} is {array.dtype}, not double precision: pass float64.")
+    array = array.astype(np.float64)
+    low_ok = array >= 0 if name == "beta" else array > 0
+    if not np.all(low_ok & np.isfinite(array)):
+        worst = array[~(low_ok & np.isfinite(array))].flat[0]
+        raise QuantityError(
+            f"{name} = {float(worst)!r} is not a positive finite number: change it."
+        )
+    return array[()]

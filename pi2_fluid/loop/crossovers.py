@@ -1,0 +1,235 @@
+"""The safe path: every crossover of any loop, found on its followed curve, not on a fixed grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+
+from pi2_fluid.errors import SolverError
+from pi2_fluid.loop.linearization import LinearLoop
+from pi2_fluid.loop.response import controller_polynomials, integrators
+from pi2_fluid.loop.tracking import base_grid, track
+
+__all__ = ["Crossings", "GainCrossing", "PhaseCrossing", "find_crossings", "smallest_distance"]
+
+_LOWEST: Final = 1e-25  # rad/s per rad/s of the loop's slowest scale: where the search gives up
+_TURN: Final = 2 * np.pi
+# A crossing this close to pi/T is the one at pi/T, seen through the rounding of the alias sum.
+_NYQUIST_SLACK: Final = 1e-6
+
+
+class GainCrossing(NamedTuple):
+    """A frequency at which |L| = 1."""
+
+    w: float
+    phase_margin_deg: float
+
+
+class PhaseCrossing(NamedTuple):
+    """A frequency at which L is real and negative."""
+
+    w: float
+    gain: float
+
+
+@dataclass(frozen=True)
+class Crossings:
+    """All crossovers in rising frequency, and the followed curve they were found on."""
+
+    gain: tuple[GainCrossing, ...]
+    phase: tuple[PhaseCrossing, ...]
+    w: Any
+    values: Any
+
+
+def find_crossings(
+    loop: LinearLoop,
+    response: Callable[[Any], Any],
+    nyquist: float | None = None,
+    extra_delay: float = 0.0,
+) -> Crossings:
+    """Find every crossover of a scalar loop that matters for its margins.
+
+    Parameters
+    ----------
+    loop : LinearLoop
+        Of shape (): used for its time scales and for a bound of |L| at high frequency.
+    response : callable
+        w (rad/s, array) -> L, complex array.
+    nyquist : float, optional
+        pi/T for a sampled loop, the end of its frequency range.
+    extra_delay : float
+        Delay in the loop beyond its round-trip times (s): T/2 in mode "delayed".
+
+    Notes
+    -----
+    The curve is followed from where its phase has reached its low-frequency asymptote up to where a
+    bound of |L| proves that no gain crossover, and no phase crossover with a smaller gain margin,
+    can follow.
+
+    Raises
+    ------
+    SolverError
+        If the curve has no low-frequency asymptote or turns too often to be followed.
+    """
+    slowest = max(float(cls.rtt) for cls in loop.classes) + extra_delay
+    asymptote = -np.pi / 2 * integrators(loop)
+    start = 1.0 / slowest if nyquist is None else min(1.0 / slowest, nyquist / 8)
+    low = _low_end(response, start, asymptote)
+    spacing = 0.4 / slowest
+    if nyquist is not None:
+        spacing = min(spacing, nyquist / 8)
+        grid = base_grid(low, nyquist, spacing)
+        return _search(response, grid, asymptote, nyquist)
+    high = max(_fading_end(loop, 1.0), 8 * low)
+    while True:
+        crossings = _search(response, base_grid(low, high, spacing), asymptote, None)
+        best = max((crossing.gain for crossing in crossings.phase), default=0.0)
+        if best > _bound(loop, high) or not np.isfinite(high):
+            return crossings
+        high = 2 * high + _TURN / slowest
+
+
+def _search(
+    response: Callable[[Any], Any], grid: Any, asymptote: float, nyquist: float | None
+) -> Crossings:
+    w, values = track(response, grid)
+    phase = np.unwrap(np.angle(values))
+    phase += _TURN * np.round((asymptote - phase[0]) / _TURN)
+    log_gain = np.log(np.abs(values))
+    gains = [
+        GainCrossing(root, 180.0 + float(np.degrees(_phase_at(response, root, w, phase))))
+        for root in _gain_roots(response, w, log_gain)
+    ]
+    phases = [
+        PhaseCrossing(root, float(abs(response(np.array([root]))[0])))
+        for root in _phase_roots(response, w, phase)
+        if nyquist is None or root < nyquist * (1 - _NYQUIST_SLACK)
+    ]
+    # At w = pi/T the curve is real by symmetry: a crossing if it ends on the negative axis.
+    if nyquist is not None and values[-1].real < 0.0:
+        phases.append(PhaseCrossing(float(nyquist), float(abs(values[-1].real))))
+    return Crossings(tuple(gains), tuple(phases), w, values)
+
+
+def smallest_distance(response: Callable[[Any], Any], crossings: Crossings) -> float:
+    """Return the modulus margin, min over w of |1 + L|: the inverse of the peak sensitivity."""
+    distance = np.abs(1.0 + crossings.values)
+    index = int(np.argmin(distance))
+    left = np.log(crossings.w[max(index - 1, 0)])
+    right = np.log(crossings.w[min(index + 1, crossings.w.size - 1)])
+
+    def at(log_w: float) -> float:
+        return float(abs(1.0 + response(np.array([np.exp(log_w)]))[0]))
+
+    found = minimize_scalar(at, bounds=(left, right), method="bounded", options={"xatol": 1e-12})
+    return min(float(found.fun), float(distance[index]), 1.0)
+
+
+def _low_end(response: Callable[[Any], Any], start: float, asymptote: float) -> float:
+    """A frequency below which L has its asymptotic phase and, with an integrator, a gain > 1."""
+    w = start / 100
+    while w > start * _LOWEST:
+        value = response(np.array([w]))[0]
+        settled = abs(np.angle(value * np.exp(-1j * asymptote))) < 0.02
+        if settled and (abs(value) > 2.0 or asymptote == 0.0):
+            return w
+        w /= 4.0
+    raise SolverError(
+        "the loop has no low-frequency asymptote that could be reached: its slowest time constant"
+        " is too long compared with its round-trip time."
+    )
+
+
+def _fading_end(loop: LinearLoop, level: float) -> float:
+    """A frequency above which |L| < level for certain."""
+    w = 1.0 / min(float(cls.rtt) for cls in loop.classes)
+    for _ in range(200):
+        if _bound(loop, w) < level:
+            return w
+        w *= 1.5
+    raise SolverError("the loop's gain does not fall with frequency: check the laws.")
+
+
+def _bound(loop: LinearLoop, w: float) -> float:
+    """An upper bound of |L(j v)| over all v >= w (infinite while w is too low for the bound)."""
+    drive, feedback = 0.0, 0.0
+    for cls in loop.classes:
+        rest = w - float(np.linalg.norm(np.atleast_2d(cls.a0), 2))
+        rest -= float(np.linalg.norm(np.atleast_2d(cls.a1), 2))
+        if rest <= 0.0:
+            return np.inf
+        gain = abs(float(cls.weight)) * float(np.linalg.norm(np.atleast_1d(cls.c))) / rest
+        drive += gain * float(np.linalg.norm(np.atleast_1d(cls.b)))
+        coupling = np.linalg.norm(np.atleast_1d(cls.e0)) + np.linalg.norm(np.atleast_1d(cls.e1))
+        feedback += abs(float(cls.weight * cls.r)) + gain * float(coupling)
+    if w <= feedback:
+        return np.inf
+    above = np.geomspace(w, 1e6 * w, 200)
+    numerator, denominator = controller_polynomials(loop.controller, 1j * above)
+    controller = 1.05 * float(np.max(np.abs(numerator / denominator)))
+    return controller * drive / (w - feedback)
+
+
+def _gain_roots(response: Callable[[Any], Any], w: Any, log_gain: Any) -> list[float]:
+    def at(x: float) -> float:
+        return float(np.log(np.abs(response(np.array([np.exp(x)]))[0])))
+
+    return _roots_with_touching(at, np.log(w), log_gain)
+
+
+def _phase_roots(response: Callable[[Any], Any], w: Any, phase: Any) -> list[float]:
+    # Distance of the phase from each odd multiple of 180 degrees that the curve comes near.
+    turns = (phase - np.pi) / _TURN
+    roots = []
+    for turn in range(int(np.floor(turns.min())), int(np.ceil(turns.max())) + 1):
+        level = np.pi + _TURN * turn
+
+        def at(x: float, level: float = level) -> float:
+            angle = np.angle(response(np.array([np.exp(x)]))[0] * np.exp(-1j * level))
+            return float(angle)
+
+        near = np.clip(phase - level, -3.0, 3.0)
+        roots += _roots_with_touching(at, np.log(w), near)
+    return sorted(roots)
+
+
+def _roots_with_touching(at: Callable[[float], float], x: Any, f: Any) -> list[float]:
+    """Roots of f on its followed grid: sign changes, and pairs hidden between two grid points."""
+    points = [(float(a), float(b)) for a, b in zip(x, f, strict=True)]
+    extra = []
+    # An extremum that almost touches zero may cross it twice between its neighbours.
+    inner = np.abs(f[1:-1])
+    turning = (inner < np.abs(f[:-2])) & (inner <= np.abs(f[2:])) & (inner < 0.4)
+    turning &= (f[1:-1] * f[:-2] > 0) & (f[1:-1] * f[2:] > 0)
+    for index in np.flatnonzero(turning) + 1:
+        sign = np.sign(f[index])
+        found = minimize_scalar(
+            lambda v, sign=sign: sign * at(v),
+            bounds=(x[index - 1], x[index + 1]),
+            method="bounded",
+            options={"xatol": 1e-12},
+        )
+        if found.fun <= 0.0:
+            extra.append((float(found.x), float(sign * found.fun)))
+    points = sorted(points + extra)
+    roots = []
+    for (a, fa), (b, fb) in pairwise(points):
+        if fa == 0.0:
+            roots.append(a)
+        elif fa * fb < 0.0 and at(a) * at(b) < 0.0:
+            roots.append(float(brentq(at, a, b, xtol=1e-15, rtol=1e-15)))
+    if points[-1][1] == 0.0:
+        roots.append(points[-1][0])
+    return [float(np.exp(root)) for root in roots]
+
+
+def _phase_at(response: Callable[[Any], Any], root: float, w: Any, phase: Any) -> float:
+    near = phase[min(int(np.searchsorted(w, root)), w.size - 1)]
+    angle = float(np.angle(response(np.array([root]))[0]))
+    return angle + _TURN * round((float(near) - angle) / _TURN)

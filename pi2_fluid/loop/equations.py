@@ -1,0 +1,137 @@
+"""Equations (29) to (37) of the PI2 paper, corrected: the readable twin of the linearisation.
+
+Nothing here is clever. The general path (`linearization`) is tested against these formulas, and the
+fast path of the margins uses their constants. Corrections to the paper as printed:
+
+* (30): the numerator is ((beta + alpha/2) s + alpha/T) / W0; printed without the outer bracket.
+* after (34): s_R = sqrt(2) p0'/R0 = sqrt(2 p0)/R0; printed without the radical over p0.
+* (25): both terms have the same sign; with the printed minus, (34) would not follow.
+* `decrease` is what a loss removes from the window: 0.5 for Reno, 0.3 for CReno (printed 0.7).
+
+kappa is the elasticity -d ln W / dx with respect to the controller's variable x, so the constants
+below hold for every pair of sender and queue that has such a form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.aqms.coupled import CoupledPi2
+from pi2_fluid.model.aqms.pi import Pi
+from pi2_fluid.model.aqms.pi2 import Pi2
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.operating_point import OperatingPoint
+from pi2_fluid.model.sender import Sender
+from pi2_fluid.model.senders.creno import CReno
+from pi2_fluid.model.senders.reno import Reno
+from pi2_fluid.model.senders.scalable import Scalable
+from pi2_fluid.ops import Number
+
+__all__ = ["ClosedForm", "aqm_response", "closed_form", "loop_response", "pi_response"]
+
+Plant = Literal["reno", "scal"]
+_RENO: Final = (Reno, CReno)
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """The constants of a loop that has a closed form.
+
+    Attributes
+    ----------
+    plant : {"reno", "scal"}
+        Which denominator: s/pole + (1 + e)/2, equations (32), (33), or s/pole + e, equation (34).
+    kappa : float or array
+        -d ln W / dx: 1/(2p) (Reno, x = p), 1/p' (Reno, x = p'), 1/p (Scalable, x = p).
+    pole : float or array
+        s_R or s_S (rad/s).
+    alpha, beta : float or array
+        Gains on x in Hz, PIE's table included.
+    update_interval, rtt : float or array
+        Seconds.
+    """
+
+    plant: Plant
+    kappa: Any
+    pole: Any
+    alpha: Any
+    beta: Any
+    update_interval: Any
+    rtt: Any
+
+    @property
+    def kappa_a(self) -> Any:
+        """kappa_A = alpha R0 / T, below (31)."""
+        return self.alpha * self.rtt / self.update_interval
+
+    @property
+    def zero(self) -> Any:
+        """z_A = alpha / (T (beta + alpha/2)) in rad/s, below (31)."""
+        return self.alpha / (self.update_interval * (self.beta + self.alpha / 2))
+
+
+def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm | None:
+    """Return the constants of (35)-(37) for this pair at its operating point, None if it has none.
+
+    Exists for {Reno, CReno} x {Pi, Pie, Pi2, CoupledPi2} and Scalable x {Pi, Pie, CoupledPi2}.
+    """
+    if not isinstance(aqm, PiFamily):
+        return None
+    p, rtt, u = point.p, point.rtt, point.controller
+    plant: Plant
+    tune: Any = 1.0
+    if type(aqm) is Pie:
+        tune = aqm.tune(u)
+    if type(sender) in _RENO and type(aqm) in (Pi, Pie):
+        plant, kappa = "reno", 1.0 / (2.0 * p)  # kappa_R, below (34)
+    elif type(sender) in _RENO and type(aqm) in (Pi2, CoupledPi2):
+        plant, kappa = "reno", 1.0 / u  # kappa_S = 1/p0', below (34)
+    elif type(sender) is Scalable and type(aqm) in (Pi, Pie, CoupledPi2):
+        plant, kappa = "scal", 1.0 / u  # p = k u is linear in u, so the elasticity is 1/u
+    else:
+        return None
+    if plant == "reno":
+        assert isinstance(sender, Reno)
+        pole = 2.0 * np.sqrt(sender.decrease * p) / rtt  # s_R = sqrt(2 p0)/R0 for decrease 0.5
+    else:
+        assert isinstance(sender, Scalable)
+        pole = sender.per_mark * p / rtt  # s_S = p0'/(2 R0) for half a segment per mark
+    return ClosedForm(
+        plant=plant,
+        kappa=kappa,
+        pole=pole,
+        alpha=aqm.alpha * tune,
+        beta=aqm.beta * tune,
+        update_interval=aqm.update_interval,
+        rtt=rtt,
+    )
+
+
+def pi_response(s: Number, form: ClosedForm) -> Number:
+    """Return C_PI(s) times C: from queue delay to x, equation (29)."""
+    return form.beta + form.alpha / 2 + form.alpha / (form.update_interval * s)
+
+
+def aqm_response(s: Number, form: ClosedForm) -> Number:
+    """Return A(s) times W0: PI and queue together, from window to x, equation (31)."""
+    return form.kappa_a * (s / form.zero + 1) / ((s * form.rtt + 1) * s)
+
+
+def loop_response(s: Number, form: ClosedForm, rtt_terms: str = "frozen") -> Number:
+    """Return L(s), equations (35), (36), (37), for complex frequencies `s` in rad/s.
+
+    With ``rtt_terms="exact"`` the denominator keeps what the papers drop when they freeze R(t):
+    (1 - e) / (2 (1 + s R0)) for Reno, twice that for Scalable.
+    """
+    e = np.exp(-s * form.rtt)
+    extra = (1 - e) / (1 + s * form.rtt) if rtt_terms == "exact" else 0.0
+    if form.plant == "reno":
+        denominator = s / form.pole + (1 + e) / 2 + extra / 2
+    else:
+        denominator = s / form.pole + e + extra
+    return form.kappa * aqm_response(s, form) * e / denominator

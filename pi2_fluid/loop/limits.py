@@ -1,0 +1,226 @@
+"""What happens as the load vanishes: the limit p' -> 0 of a loop, and when it can be stable at all.
+
+As p' -> 0 the windows grow without bound and their corner s_R falls to zero. What remains is
+
+    L -> m (a + c sigma) e^{-sigma} / (sigma^2 (1 + sigma)),   sigma = sR, a = alpha R^2/T,
+                                                              c = (beta + alpha/2) R,
+
+with m = 2 sqrt(decrease) (Reno under PI2) or k per_mark (Scalable), which no longer depends on p':
+that is why PI2's margins are flat. It is also where both margins are smallest (for Reno always, for
+Scalable unless p' = 1 is worse), so these limits bound every load.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pi2_fluid.errors import QuantityError, UnsupportedError
+from pi2_fluid.loop.analytic import solve_margins
+from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
+from pi2_fluid.loop.linearization import LinearClass, LinearController, LinearLoop
+from pi2_fluid.loop.margins import Margins, margins_from_crossings
+from pi2_fluid.loop.response import loop_response
+from pi2_fluid.loop.sampled import sampled_response
+from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.aqms.coupled import CoupledPi2
+from pi2_fluid.model.aqms.pi import Pi
+from pi2_fluid.model.aqms.pi2 import Pi2
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.sender import Sender
+from pi2_fluid.model.senders.creno import CReno
+from pi2_fluid.model.senders.reno import Reno
+from pi2_fluid.model.senders.scalable import Scalable
+from pi2_fluid.units import validate_quantity
+
+__all__ = ["low_load", "rtt_limit"]
+
+_MODES = ("continuous", "delayed", "sampled")
+
+
+def rtt_limit(alpha: Any, beta: Any, update_interval: Any, mode: str = "continuous") -> Any:
+    """Return the round-trip time above which the loop is unstable at low load, whatever the gain.
+
+    As p' -> 0 the loop's phase is -180 + atan(w/z_A) - atan(wR) - wR degrees: two integrators, with
+    the controller's zero z_A as the only help. It starts at -180 and rises above only if
+    1/z_A > 2R. So
+
+        R < T (beta/alpha + 1/2) / 2          continuous
+        R < T beta / (2 alpha)                sampled, and with the half-sample delay
+
+    is necessary for any margin at low load, for Reno and Scalable alike. Scaling both gains does
+    not help; lengthening T, or raising beta/alpha, does: the update interval is a tuning parameter.
+    (Not sufficient: the gain must be small enough as well, see `low_load`.)
+
+    Parameters
+    ----------
+    alpha, beta : float or array
+        Gains in Hz.
+    update_interval : float, array or str
+        T in seconds.
+    mode : {"continuous", "delayed", "sampled"}
+
+    Returns
+    -------
+    float or array
+        Seconds.
+
+    Examples
+    --------
+    >>> rtt_limit(0.3125, 3.125, "32ms"), rtt_limit(0.3125, 3.125, "32ms", "sampled")
+    (0.168, 0.16)
+    """
+    _check_mode(mode)
+    alpha = validate_quantity(alpha, "frequency", "alpha")
+    beta = validate_quantity(beta, "frequency", "beta", closed=True)
+    interval = validate_quantity(update_interval, "time", "update_interval")
+    half = 0.5 if mode == "continuous" else 0.0
+    return interval * (beta / alpha + half) / 2
+
+
+def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Margins:
+    """Return the margins in the limit of a vanishing load, p' -> 0.
+
+    A regular point, computed without taking any limit numerically. For "continuous" and "delayed"
+    the gain margin follows from the one zero v of atan v - atan(rv) + kv in closed form,
+    K = v^2 sqrt(1 + v^2) / (m sqrt(a^2 + c^2 v^2)); "sampled" sums the exact aliases.
+
+    Under plain PI, or PIE with a table, the loop gain of Reno grows without bound as p -> 0: both
+    margins are -inf. With PIE's ideal scaling sqrt(2p) they have a limit again.
+
+    Parameters
+    ----------
+    sender : Reno, CReno or Scalable
+    aqm : Pi, Pie, Pi2 or CoupledPi2
+    rtt : float, array or str
+        Round-trip time in the loop (s).
+    mode : {"continuous", "delayed", "sampled"}
+
+    Raises
+    ------
+    UnsupportedError
+        For other pairs, which have no closed form.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> worst = pf.loop.low_load(pf.Reno(), pf.Pi2(), "100ms")
+    >>> print(f"{worst.gain_margin_db:.3f} dB, {worst.phase_margin_deg:.2f} deg")
+    1.994 dB, 4.63 deg
+    """
+    _check_mode(mode)
+    rtt = validate_quantity(rtt, "time", "rtt")
+    m, scale = _limit_gain(sender, aqm)
+    assert isinstance(aqm, PiFamily)
+    alpha, beta, interval = aqm.alpha * scale, aqm.beta * scale, aqm.update_interval
+    arrays = np.broadcast_arrays(m, alpha, beta, interval, rtt)
+    if mode != "sampled" and not np.isinf(arrays[0]).any() and np.all(arrays[1] > 0.0):
+        m, alpha, beta, interval, rtt = arrays
+        k = 1.0 + (interval / (2 * rtt) if mode == "delayed" else 0.0)
+        a, c = alpha * rtt**2 / interval, (beta + alpha / 2) * rtt
+        rows = np.array(solve_margins("reno", m, 0.0, a, c, rtt, k))
+    else:
+        rows = np.empty((4, *arrays[0].shape))
+        for index in np.ndindex(arrays[0].shape):
+            rows[(slice(None), *index)] = _one(mode, *(float(value[index]) for value in arrays))
+    return _as_margins(rows, arrays, mode)
+
+
+def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
+    """Return m as p' -> 0, and the factor on alpha and beta (0 or 1/2048 for PIE's tables)."""
+    reno = type(sender) in (Reno, CReno)
+    if reno and type(aqm) in (Pi2, CoupledPi2):
+        return 2.0 * np.sqrt(sender.decrease), 1.0  # type: ignore[attr-defined]
+    if reno and type(aqm) in (Pi, Pie):
+        if isinstance(aqm, Pie) and aqm.table == "sqrt2p":
+            # 2 sqrt(b)/(2 p') times sqrt(2) p'
+            return np.sqrt(2.0 * sender.decrease), 1.0  # type: ignore[attr-defined]
+        return np.inf, 1.0
+    if type(sender) is Scalable and type(aqm) in (Pi, Pie, CoupledPi2):
+        k = aqm.k if isinstance(aqm, CoupledPi2) else 1.0
+        scale = aqm.tune(np.float64(0.0)) if isinstance(aqm, Pie) else 1.0
+        return sender.per_mark * k, scale
+    raise UnsupportedError(
+        f"{type(sender).__name__} under {type(aqm).__name__} has no closed-form limit: use"
+        " Loop(..., p_prime=1e-6).margins() instead."
+    )
+
+
+def _one(mode: str, m: float, alpha: float, beta: float, interval: float, rtt: float) -> Any:
+    if np.isinf(m):
+        return -np.inf, -np.inf, np.inf, 0.0
+    if alpha == 0.0:  # a gain that vanishes with the load
+        return np.inf, 0.0, 0.0, np.inf
+    loop = _limit_loop(m, alpha, beta, interval, rtt)
+    if mode == "sampled":
+        nyquist = np.pi / interval
+        crossings = find_crossings(loop, lambda w: sampled_response(loop, 1j * w), nyquist)
+        if rtt >= rtt_limit(alpha, beta, interval, mode):
+            # The phase starts below -180 degrees: the crossover is the limit of zero frequency.
+            _, pm, w_gc, _, _ = margins_from_crossings(crossings, lambda: False)
+            return -np.inf, pm, w_gc, 0.0
+    else:
+        crossings = find_crossings(loop, lambda w: loop_response(loop, 1j * w))
+    return margins_from_crossings(crossings, lambda: False)[:4]
+
+
+def _limit_loop(m: float, alpha: float, beta: float, interval: float, rtt: float) -> LinearLoop:
+    """The loop with windows that only integrate: s x = -(m/R) u e, s d = x - d/R."""
+    zero = np.zeros(())
+    one = np.ones(())
+    cls = LinearClass(
+        a0=zero, a1=zero, b=-m / rtt * one, e0=zero, e1=zero, c=one, r=-one / rtt,
+        weight=one, rtt=rtt * one, size=1,
+    )  # fmt: skip
+    controller = LinearController(((alpha + beta) * one, -beta * one), (one, -one), interval * one)
+    return LinearLoop((cls,), controller, ())
+
+
+def _as_margins(rows: Any, arrays: Any, mode: str) -> Margins:
+    gm, pm, w_gc, w_pc = (value[()] for value in rows)
+    m, alpha, beta, interval, rtt = arrays
+
+    def modulus() -> Any:
+        out = np.empty(rtt.shape)
+        for index in np.ndindex(rtt.shape):
+            if np.isinf(m[index]) or alpha[index] == 0.0:
+                out[index] = 0.0
+                continue
+            one = (float(value[index]) for value in (m, alpha, beta, interval, rtt))
+            loop = _limit_loop(*one)
+            if mode == "sampled":
+                nyquist = np.pi / float(interval[index])
+
+                def response(w: Any, loop: LinearLoop = loop) -> Any:
+                    return sampled_response(loop, 1j * w)
+
+                out[index] = smallest_distance(response, find_crossings(loop, response, nyquist))
+            else:
+
+                def response(w: Any, loop: LinearLoop = loop) -> Any:
+                    return loop_response(loop, 1j * w, half_sample=mode == "delayed")
+
+                extra = float(interval[index]) / 2 if mode == "delayed" else 0.0
+                crossings = find_crossings(loop, response, None, extra)
+                out[index] = smallest_distance(response, crossings)
+        return out[()]
+
+    with np.errstate(invalid="ignore"):
+        delay = np.where(np.isfinite(w_gc) & (w_gc > 0), np.radians(pm) / w_gc, -rtt)
+    code = np.where(np.abs(gm) < 1e-9, 0, np.sign(gm)).astype(int)[()]
+    return Margins(
+        gain_margin_db=gm,
+        phase_margin_deg=pm,
+        gain_crossover=w_gc,
+        phase_crossover=w_pc,
+        delay_margin=delay[()],
+        _modulus=modulus,
+        _verdict=lambda: code,
+    )
+
+
+def _check_mode(mode: str) -> None:
+    if mode not in _MODES:
+        raise QuantityError(f"mode = {mode!r} is unknown: give one of {', '.join(_MODES)}.")

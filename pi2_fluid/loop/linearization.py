@@ -1,0 +1,321 @@
+"""Any Sender x any Aqm -> state matrices, by automatic differentiation of the laws themselves.
+
+A class of flows becomes, for small deviations x of its state, u of the controller's variable and
+d of the queue delay, with e the delay of one round-trip time,
+
+    dx/dt = (A0 + A1 e) x + b e u + (e0 + e1 e) d,        rate y = c x + r d,
+
+and the queue, d' = sum of weight * y over the classes, closes the loop together with the queue's
+update, a linear map (F, g, h) from one tick to the next.
+
+`rtt_terms="frozen"` drops e0 and e1, as the papers do when they hold R(t) constant in the window
+law; ``"exact"`` keeps them. The motion of the *argument* t - R(t) contributes nothing at first
+order, because all derivatives vanish at rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import jax
+import numpy as np
+
+from pi2_fluid.errors import DomainError, UnsupportedError
+from pi2_fluid.model.aqm import Aqm, Seen
+from pi2_fluid.model.operating_point import OperatingPoint
+from pi2_fluid.model.sender import Sender
+
+__all__ = ["LinearClass", "LinearController", "LinearLoop", "linearize"]
+
+RttTerms = Literal["frozen", "exact"]
+RTT_TERMS: Final = ("frozen", "exact")
+
+
+@dataclass(frozen=True)
+class LinearClass:
+    """One class of flows, linearised. With n > 1 states, trailing axes hold the n states.
+
+    Attributes
+    ----------
+    a0, a1 : numpy.ndarray, shape (..., n, n), or (...) if n = 1
+        Response of dx/dt to the state now and one round trip ago (1/s).
+    b : shape (..., n) or (...)
+        Response to the controller's variable one round trip ago.
+    e0, e1 : shape (..., n) or (...)
+        Response to the queue delay now and one round trip ago; 0 if frozen.
+    c : shape (..., n) or (...)
+        Response of the sending rate to the state.
+    r : shape (...)
+        Response of the sending rate to the queue delay.
+    weight : shape (...)
+        Flows per unit of capacity: their count / (packets per second).
+    rtt : shape (...)
+        Round-trip time in the loop (s).
+    """
+
+    a0: Any
+    a1: Any
+    b: Any
+    e0: Any
+    e1: Any
+    c: Any
+    r: Any
+    weight: Any
+    rtt: Any
+    size: int
+
+
+@dataclass(frozen=True)
+class LinearController:
+    """The queue's update as a ratio of polynomials in y = z^-1, coefficients in rising order.
+
+    Attributes
+    ----------
+    numerator, denominator : tuple of numpy.ndarray, shape (...)
+        u(z) / d(z) = sum(numerator[j] y^j) / sum(denominator[j] y^j).
+    interval : shape (...)
+        Time between updates (s).
+    """
+
+    numerator: tuple[Any, ...]
+    denominator: tuple[Any, ...]
+    interval: Any
+
+
+@dataclass(frozen=True)
+class LinearLoop:
+    """A linearised loop: its classes, its controller, and the array shape of its parameters."""
+
+    classes: tuple[LinearClass, ...]
+    controller: LinearController
+    shape: tuple[int, ...]
+
+    def element(self, index: tuple[int, ...]) -> LinearLoop:
+        """Return the scalar loop at one index of the array."""
+
+        def pick(value: Any, trailing: int = 0) -> Any:
+            value = np.asarray(value)
+            full = np.broadcast_to(value, self.shape + value.shape[value.ndim - trailing :])
+            return full[index]
+
+        def pick_class(cls: LinearClass) -> LinearClass:
+            vector = 0 if cls.size == 1 else 1
+            matrix = 2 * vector
+            return replace(
+                cls,
+                a0=pick(cls.a0, matrix),
+                a1=pick(cls.a1, matrix),
+                b=pick(cls.b, vector),
+                e0=pick(cls.e0, vector),
+                e1=pick(cls.e1, vector),
+                c=pick(cls.c, vector),
+                r=pick(cls.r),
+                weight=pick(cls.weight),
+                rtt=pick(cls.rtt),
+            )
+
+        controller = LinearController(
+            tuple(pick(value) for value in self.controller.numerator),
+            tuple(pick(value) for value in self.controller.denominator),
+            pick(self.controller.interval),
+        )
+        return LinearLoop(tuple(pick_class(cls) for cls in self.classes), controller, ())
+
+
+def linearize(
+    senders: Sequence[Sender],
+    weights: Sequence[Any],
+    aqm: Aqm,
+    point: OperatingPoint,
+    packets: Any,
+    rtt_terms: RttTerms = "frozen",
+) -> LinearLoop:
+    """Linearise senders and queue at an operating point.
+
+    Parameters
+    ----------
+    senders : sequence of Sender
+        One per class.
+    weights : sequence of float or array
+        Flows per unit of capacity, one per class.
+    aqm : Aqm
+        The queue.
+    point : OperatingPoint
+        Where to linearise; its ``states`` has one entry per class.
+    packets : float or array
+        Capacity in packets/s.
+    rtt_terms : {"frozen", "exact"}
+        Whether the window law's explicit dependence on R is dropped.
+
+    Raises
+    ------
+    UnsupportedError
+        If the law reacts to the arrival rate, or is not differentiable by JAX.
+    """
+    rtts = point.rtt if isinstance(point.rtt, tuple) else (point.rtt,)
+    ps = point.p if isinstance(point.p, tuple) else (point.p,)
+    shape = np.broadcast_shapes(
+        *(np.shape(value) for value in (*rtts, *ps, *weights, point.controller, packets)),
+        *(np.shape(value) for value in _numbers(aqm)),
+        *(np.shape(value) for sender in senders for value in _numbers(sender)),
+    )
+    with jax.enable_x64(True):
+        slopes = _encoder_slopes(aqm, np.broadcast_to(point.controller, shape))
+        classes = tuple(
+            _linearize_sender(sender, state, p, rtt, slopes, weight, rtt_terms, shape)
+            for sender, state, p, rtt, weight in zip(
+                senders, point.states, ps, rtts, weights, strict=True
+            )
+        )
+        controller = _linearize_aqm(aqm, point, packets, shape)
+    return LinearLoop(classes, controller, shape)
+
+
+def _numbers(record: Any) -> list[Any]:
+    return [value for value in vars(record).values() if isinstance(value, (float, np.ndarray))]
+
+
+def _jvp(function: Any, args: tuple[Any, ...], which: int) -> Any:
+    """Derivative of an elementwise function with respect to one of its arguments."""
+    tangents = tuple(
+        np.ones_like(arg) if index == which else np.zeros_like(arg)
+        for index, arg in enumerate(args)
+    )
+    _, out = jax.jvp(function, args, tangents)
+    return out
+
+
+def _numeric(value: Any, shape: tuple[int, ...], what: str) -> Any:
+    array = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), shape))
+    if not np.isfinite(array).all():
+        raise DomainError(
+            f"the derivative of {what} is not finite at this operating point: move p or rtt off it,"
+            " or make the law smooth there."
+        )
+    return array
+
+
+def _encoder_slopes(aqm: Aqm, u: Any) -> dict[str, Any]:
+    _, slope = jax.jvp(lambda value: tuple(aqm.encode(value)), (u,), (np.ones_like(u),))
+    return {
+        "classic": _numeric(slope[0], u.shape, "encode"),
+        "scalable": _numeric(slope[1], u.shape, "encode"),
+    }
+
+
+def _linearize_sender(
+    sender: Sender,
+    state: Any,
+    p: Any,
+    rtt: Any,
+    slopes: dict[str, Any],
+    weight: Any,
+    rtt_terms: RttTerms,
+    shape: tuple[int, ...],
+) -> LinearClass:
+    size = len(sender.states)
+    values = state if isinstance(state, tuple) else (state,)
+    fill = [np.array(np.broadcast_to(np.asarray(v, float), shape)) for v in (*values, p, rtt)]
+    x, (p, rtt) = fill[:size], fill[size:]
+
+    def rate(*args: Any) -> tuple[Any, ...]:
+        now, before, (signal, r, r_before) = args[:size], args[size : 2 * size], args[2 * size :]
+        if size == 1:
+            return (sender.rate(now[0], before[0], signal, r, r_before),)
+        return tuple(sender.rate(tuple(now), tuple(before), signal, r, r_before))
+
+    def sending(*args: Any) -> Any:
+        return sender.sending_rate(args[0] if size == 1 else tuple(args[:-1]), args[-1])
+
+    what = f"{type(sender).__name__}.rate"
+    args = (*x, *x, p, rtt, rtt)
+    try:
+        columns = [
+            [_numeric(entry, shape, what) for entry in _jvp(rate, args, which)]
+            for which in range(len(args))
+        ]
+        out = [_numeric(_jvp(sending, (*x, rtt), j), shape, what) for j in range(size + 1)]
+    except (jax.errors.JAXTypeError, TypeError) as error:
+        raise UnsupportedError(
+            f"{what} cannot be differentiated: use only + - * / ** and pi2_fluid.ops in it"
+            f" ({type(error).__name__})."
+        ) from error
+    exact = 1.0 if rtt_terms == "exact" else 0.0
+    slope = slopes[sender.signal] if sender.signal else np.zeros(shape)
+    b = [entry * slope for entry in columns[2 * size]]
+    e0 = [entry * exact for entry in columns[2 * size + 1]]
+    e1 = [entry * exact for entry in columns[2 * size + 2]]
+    weight = np.broadcast_to(np.asarray(weight, float), shape)
+    if size == 1:
+        a0, a1 = columns[0][0], columns[1][0]
+        return LinearClass(a0, a1, b[0], e0[0], e1[0], out[0], out[1], weight, rtt, size)
+    # columns[j][i] is d(rate_i)/d(x_j): move both to the end as [i, j]
+    a0 = np.moveaxis(np.array(columns[:size]), (0, 1), (-1, -2))
+    a1 = np.moveaxis(np.array(columns[size : 2 * size]), (0, 1), (-1, -2))
+    bv, e0v, e1v, cv = (np.moveaxis(np.array(v), 0, -1) for v in (b, e0, e1, out[:size]))
+    return LinearClass(a0, a1, bv, e0v, e1v, cv, out[size], weight, rtt, size)
+
+
+def _linearize_aqm(
+    aqm: Aqm, point: OperatingPoint, packets: Any, shape: tuple[int, ...]
+) -> LinearController:
+    if aqm.bands != 1:
+        raise UnsupportedError(
+            f"{type(aqm).__name__} has {aqm.bands} queues, which no single loop describes:"
+            " analyse its controller as CoupledPi2."
+        )
+    state, delay = aqm.at_rest(point.controller, packets)
+    dt = aqm.update_interval
+    fill = [
+        np.array(np.broadcast_to(np.asarray(v, float), shape)) for v in (*state, delay, packets)
+    ]
+    packets = fill[-1]
+    size = len(state)
+
+    def update(*args: Any) -> tuple[Any, ...]:
+        seen = Seen(args[size], args[size] * packets, args[size + 1], packets)
+        return tuple(aqm.update(tuple(args[:size]), seen, dt))
+
+    what = f"{type(aqm).__name__}.update"
+    args = tuple(fill)
+    columns = [
+        [_numeric(entry, shape, what) for entry in _jvp(update, args, which)]
+        for which in range(size + 2)
+    ]
+    if any(np.any(entry != 0.0) for entry in columns[size + 1]):
+        raise UnsupportedError(
+            f"{type(aqm).__name__} reacts to the arrival rate, for which no loop is built here:"
+            " simulate it instead."
+        )
+    F = np.moveaxis(np.array(columns[:size]), (0, 1), (-1, -2))
+    g = np.moveaxis(np.array(columns[size]), 0, -1)
+    picked = [
+        _jvp(lambda *s: aqm.controller(tuple(s)), args[:size], which) for which in range(size)
+    ]
+    h = np.moveaxis(np.array([_numeric(entry, shape, what) for entry in picked]), 0, -1)
+    numerator, denominator = _ratio(F, g, h)
+    return LinearController(numerator, denominator, np.broadcast_to(np.asarray(dt, float), shape))
+
+
+def _ratio(F: Any, g: Any, h: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """h (I - F y)^-1 g as polynomials in y, by the Faddeev-LeVerrier recursion."""
+    size = F.shape[-1]
+    identity = np.eye(size)
+    M = np.broadcast_to(identity, F.shape)  # adj(I - F y) = sum of M_j y^j
+    numerator, denominator = [np.einsum("...i,...ij,...j->...", h, M, g)], [np.ones(F.shape[:-2])]
+    for order in range(1, size + 1):
+        FM = F @ M
+        coefficient = -np.trace(FM, axis1=-2, axis2=-1) / order
+        denominator.append(coefficient)
+        M = FM + coefficient[..., None, None] * identity
+        if order < size:
+            numerator.append(np.einsum("...i,...ij,...j->...", h, M, g))
+    return _trim(numerator), _trim(denominator)
+
+
+def _trim(coefficients: list[Any]) -> tuple[Any, ...]:
+    while len(coefficients) > 1 and not np.any(coefficients[-1]):
+        coefficients.pop()
+    return tuple(coefficients)

@@ -1,0 +1,172 @@
+"""Gain, phase, delay and modulus margins: what they are, and which path finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid import _core
+from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
+from pi2_fluid.loop.crossovers import Crossings
+from pi2_fluid.loop.equations import ClosedForm
+
+__all__ = ["Margins", "closed_form_margins", "margins_from_crossings"]
+
+_VERDICTS: Final = {1: "stable", -1: "unstable", 0: "undecided"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Margins:
+    """The stability margins of a loop, or of an array of loops.
+
+    Unpacks as `control.margin` does: ``gm, pm, wcg, wcp = margins`` with gm a *ratio*, pm in
+    degrees, wcg the *phase* crossover and wcp the *gain* crossover in rad/s.
+
+    Attributes
+    ----------
+    gain_margin_db : float or array
+        How many dB the gain may grow before the loop is unstable; negative: by how many it must be
+        reduced. The smallest over all frequencies where L is real and negative.
+    phase_margin_deg : float or array
+        180 degrees plus the continuous phase of L (-90 as w -> 0) at the gain crossover; not
+        wrapped, so an unstable loop may show -546. The smallest over all gain crossovers; for a
+        stable loop with several, modulo 360 (see `margins_from_crossings`).
+    gain_crossover, phase_crossover : float or array
+        Frequencies in rad/s at which those were found; inf if there is none.
+    delay_margin : float or array
+        Seconds of additional delay in the loop until it is unstable: the smallest of phase margin
+        over frequency at any gain crossover.
+    gain_margin : float or array
+        The gain margin as a ratio.
+    modulus_margin : float or array
+        min over w of |1 + L|, the inverse of the peak of the sensitivity; computed when asked for.
+    verdict, verdict_code : str, int, or arrays
+        "stable" (+1), "unstable" (-1) or "undecided" (0), computed when asked for: from the sign of
+        the gain margin where that is proved to decide, else by counting unstable modes.
+
+    No crossing gives an infinite margin and frequency; nothing is ever NaN.
+    """
+
+    gain_margin_db: Any
+    phase_margin_deg: Any
+    gain_crossover: Any
+    phase_crossover: Any
+    delay_margin: Any
+    _modulus: Callable[[], Any] = field(repr=False, compare=False)
+    _verdict: Callable[[], Any] = field(repr=False, compare=False)
+
+    @property
+    def gain_margin(self) -> Any:
+        """The gain margin as a ratio."""
+        with np.errstate(over="ignore"):
+            return _plain(10.0 ** (np.asarray(self.gain_margin_db) / 20.0))
+
+    @cached_property
+    def modulus_margin(self) -> Any:
+        """min over w of |1 + L|."""
+        return self._modulus()
+
+    @cached_property
+    def verdict_code(self) -> Any:
+        """+1 stable, -1 unstable, 0 undecided."""
+        return self._verdict()
+
+    @property
+    def verdict(self) -> Any:
+        """The verdict in words."""
+        code = self.verdict_code
+        if np.ndim(code) == 0:
+            return _VERDICTS[int(code)]
+        words = np.array(["unstable", "undecided", "stable"])
+        return words[np.asarray(code, dtype=int) + 1]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield gm (ratio), pm (deg), wcg (phase crossover), wcp (gain crossover)."""
+        yield self.gain_margin
+        yield self.phase_margin_deg
+        yield self.phase_crossover
+        yield self.gain_crossover
+
+    def __str__(self) -> str:
+        if np.ndim(self.gain_margin_db):
+            shape = np.shape(self.gain_margin_db)
+            return f"Margins of {np.prod(shape)} loops, shape {shape}"
+        return (
+            f"gain margin   {self.gain_margin_db:10.4g} dB  at {self.phase_crossover:.4g} rad/s\n"
+            f"phase margin  {self.phase_margin_deg:10.4g} deg at {self.gain_crossover:.4g} rad/s\n"
+            f"delay margin  {1e3 * self.delay_margin:10.4g} ms\n"
+            f"modulus margin{self.modulus_margin:10.4g}\n"
+            f"verdict       {self.verdict:>10}"
+        )
+
+
+def closed_form_margins(form: ClosedForm, k: Any) -> tuple[Any, Any]:
+    """Return (gain_margin_db, phase_margin_deg, w_gc, w_pc) as rows, and where they are valid.
+
+    Parameters
+    ----------
+    form : ClosedForm
+        Constants of (35)-(37), RTT terms frozen.
+    k : float or array
+        1, or 1 + T/(2R) with the half-sample delay.
+
+    Returns
+    -------
+    rows : numpy.ndarray, shape (4, ...)
+    valid : numpy.ndarray of bool, shape (...)
+        False where mu = 1/W0 exceeds the range of the uniqueness proofs.
+    """
+    m = form.kappa * form.pole * form.rtt
+    mu = form.pole * form.rtt / (2.0 if form.plant == "reno" else 1.0)
+    a = form.alpha * form.rtt**2 / form.update_interval
+    c = (form.beta + form.alpha / 2) * form.rtt
+    arrays = [np.asarray(x, float) for x in np.broadcast_arrays(m, mu, a, c, form.rtt, k)]
+    valid = arrays[1] <= MU_LIMIT[form.plant] * (1 + 1e-9)
+    rows = np.full((4, *valid.shape), np.inf)
+    flat = [np.ascontiguousarray(value[valid]) for value in arrays]
+    flat[1] = np.minimum(flat[1], MU_LIMIT[form.plant])  # W0 = 2 may round to mu = 0.5 + 1e-16
+    found = np.empty((4, flat[0].size))
+    if np.all(flat[-1] == 1.0):
+        m_, mu_, a_, c_, rtt_ = flat[:-1]
+        _core.margins(form.plant == "scal", m_, mu_, a_, c_, rtt_, *found)
+    else:
+        found[:] = solve_margins(form.plant, *flat)
+    rows[:, valid] = found
+    return rows, valid
+
+
+def margins_from_crossings(
+    crossings: Crossings, is_stable: Callable[[], bool]
+) -> tuple[float, float, float, float, float]:
+    """Return (gain_margin_db, phase_margin_deg, w_gc, w_pc, delay_margin) of one loop.
+
+    With one crossover of each kind these are the textbook's. A loop that crosses more often (a
+    resonance, a phase that dips below -180 degrees and recovers) may be stable although its phase
+    has fallen by a full turn at a later gain crossover, or |L| > 1 at a phase crossover. If it is,
+    a margin is what may still be added: phase margins are taken modulo 360 degrees and gain margins
+    at crossovers with |L| < 1 only. If it is not, the smallest values stand, as measured.
+
+    Parameters
+    ----------
+    crossings : Crossings
+    is_stable : callable
+        Asked only where the crossings alone do not decide.
+    """
+    gains = [(gain.phase_margin_deg, gain.w) for gain in crossings.gain]
+    phases = [(-20.0 * float(np.log10(phase.gain)), phase.w) for phase in crossings.phase]
+    several = len(gains) > 1 or sum(db < 0.0 for db, _ in phases) > 1
+    if several and is_stable():
+        gains = [(pm % 360.0, w) for pm, w in gains]
+        phases = [(db, w) for db, w in phases if db > 0.0]
+    pm, w_gc = min(gains, default=(np.inf, np.inf))
+    gm, w_pc = min(phases, default=(np.inf, np.inf))
+    delay = min((float(np.radians(angle)) / w for angle, w in gains), default=np.inf)
+    return gm, pm, w_gc, w_pc, delay
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if np.ndim(value) == 0 else value

@@ -1,0 +1,79 @@
+"""The loop as a rational transfer function, each delay replaced by a Pade approximation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import Polynomial
+
+from pi2_fluid.errors import DomainError, UnsupportedError
+from pi2_fluid.loop.linearization import LinearLoop
+from pi2_fluid.loop.response import tustin_image
+
+__all__ = ["pade_transfer_function"]
+
+
+def pade_transfer_function(loop: LinearLoop, mode: str, order: int) -> Any:
+    """Return a `control.TransferFunction` close to the loop at low and medium frequency.
+
+    Parameters
+    ----------
+    loop : LinearLoop
+        A scalar loop.
+    mode : {"continuous", "delayed"}
+    order : int
+        Of each Pade approximation, 1 to 12 (python-control's fails above about 15).
+
+    Raises
+    ------
+    UnsupportedError
+        For sampled loops and for senders with several states.
+    """
+    import control
+
+    if mode == "sampled":
+        raise UnsupportedError(
+            'a sampled loop is not rational in s: use kind="frd", or mode="delayed".'
+        )
+    if any(cls.size > 1 for cls in loop.classes):
+        raise UnsupportedError(
+            'senders with several states have no Pade form here: use kind="frd".'
+        )
+    if not 1 <= order <= 12:
+        raise DomainError(f"order = {order} is outside [1, 12]: give e.g. 5.")
+    # Time in units of the longest round trip keeps the coefficients near 1.
+    unit = max(float(cls.rtt) for cls in loop.classes)
+    s = Polynomial([0.0, 1.0 / unit])
+    drive, feedback, common = Polynomial([0.0]), Polynomial([0.0]), Polynomial([1.0])
+    constant = 0.0
+    for cls in loop.classes:
+        top, bottom = (_rising(x) for x in control.pade(float(cls.rtt) / unit, order))
+        own = (s - float(cls.a0)) * bottom - float(cls.a1) * top
+        weight = float(cls.weight) * float(cls.c)
+        # sums of fractions over a common denominator, class by class
+        drive = drive * own - weight * float(cls.b) * top * common
+        feedback = feedback * own + weight * (float(cls.e0) * bottom + float(cls.e1) * top) * common
+        common = common * own
+        constant += float(cls.weight * cls.r)
+    x = s * float(loop.controller.interval) / 2
+    top_c, bottom_c = tustin_image(loop.controller)
+    numerator = Polynomial([float(value) for value in top_c])(x) * drive
+    denominator = Polynomial([float(value) for value in bottom_c])(x)
+    denominator = denominator * ((s - constant) * common - feedback)
+    if mode == "delayed":
+        half = float(loop.controller.interval) / (2 * unit)
+        top, bottom = (_rising(x) for x in control.pade(half, order))
+        numerator, denominator = numerator * top, denominator * bottom
+    return control.TransferFunction(_falling(numerator, unit), _falling(denominator, unit))
+
+
+def _rising(coefficients: Any) -> Polynomial:
+    return Polynomial(np.asarray(coefficients, dtype=float)[::-1])
+
+
+def _falling(polynomial: Polynomial, unit: float) -> Any:
+    """Coefficients for `control`, highest power first, in seconds again."""
+    coefficients = np.asarray(polynomial.coef, dtype=float)
+    coefficients = coefficients * unit ** np.arange(coefficients.size)
+    return coefficients[::-1]

@@ -1,0 +1,240 @@
+"""Is the closed loop stable? Counted on the imaginary axis, and seen in its rightmost root."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from scipy.linalg import eigvals
+from scipy.signal import tf2ss
+
+from pi2_fluid.errors import SolverError
+from pi2_fluid.loop.linearization import LinearController, LinearLoop
+from pi2_fluid.loop.response import (
+    characteristic,
+    characteristic_degree,
+    held_image,
+    open_characteristic,
+    tustin_image,
+)
+from pi2_fluid.loop.sampled import sampled_response
+from pi2_fluid.loop.tracking import base_grid, track
+
+__all__ = ["count_unstable", "rightmost_roots"]
+
+_NODES: Final = (24, 48, 96, 192)  # Chebyshev nodes per delay interval, tried in turn
+_UNDECIDED: Final = -1
+
+
+def count_unstable(loop: LinearLoop, mode: str) -> int:
+    """Return the number of closed-loop modes that grow, or -1 if the loop is on the boundary.
+
+    Continuous and delayed loops: the characteristic function f(s) = s^n + ..., free of poles, has
+    as many zeros in the right half plane as its phase, followed along s = jw, falls short of
+    n times 90 degrees, in units of 180 (Mikhailov's criterion for retarded delay systems; no
+    open-loop poles need to be known). Sampled loops: the same on the unit circle, for the
+    controller's denominator times 1 + L_d, plus the unstable modes of senders and queue.
+
+    Parameters
+    ----------
+    loop : LinearLoop
+        A scalar loop.
+    mode : {"continuous", "delayed", "sampled"}
+    """
+    slowest = max(float(cls.rtt) for cls in loop.classes)
+    if mode != "sampled":
+        half = mode == "delayed"
+        longest = slowest + (float(loop.controller.interval) / 2 if half else 0.0)
+        degree, _ = characteristic_degree(loop)
+        return _count(loop, lambda s: characteristic(loop, s, half_sample=half), degree, longest)
+    _, degree = characteristic_degree(loop)
+    open_loop = _count(loop, lambda s: open_characteristic(loop, s), degree, slowest)
+    if open_loop == _UNDECIDED:
+        return _UNDECIDED
+    T = float(loop.controller.interval)
+
+    def curve(w: Any) -> Any:
+        step = -np.expm1(-1j * w * T)
+        denominator = sum(v * step**j for j, v in enumerate(held_image(loop.controller)[1]))
+        return denominator * (1.0 + sampled_response(loop, 1j * w))
+
+    nyquist = np.pi / T
+    low = 1e-6 * min(_slow_rate(loop), nyquist)
+    grid = base_grid(low, nyquist, min(0.4 / slowest, nyquist / 8))
+    turns = _turns(curve, grid)
+    return _UNDECIDED if turns is None else open_loop + turns
+
+
+def _count(loop: LinearLoop, function: Any, degree: int, longest: float) -> int:
+    scale = 1.0 / longest
+
+    def curve(w: Any) -> Any:
+        return function(1j * w) / (1j * w + scale) ** degree
+
+    high = 10.0 * scale
+    while np.max(np.abs(curve(np.geomspace(high, 1e4 * high, 60)) - 1.0)) > 0.3:
+        high *= 3.0
+        if high > 1e12 * scale:
+            raise SolverError("the loop's laws do not fade at high frequency: check their rates.")
+    turns = _turns(curve, base_grid(1e-6 * min(_slow_rate(loop), scale), high, 0.4 * scale))
+    return _UNDECIDED if turns is None else turns
+
+
+def _slow_rate(loop: LinearLoop) -> float:
+    """The slowest rate (1/s) in the loop's open-loop matrices."""
+    rates = [1.0 / float(cls.rtt) for cls in loop.classes]
+    for cls in loop.classes:
+        rates += [float(x) for x in np.abs(np.ravel(cls.a0 + cls.a1)) if x != 0.0]
+    return min(rates)
+
+
+def _turns(curve: Any, grid: Any) -> int | None:
+    """Zeros to the right of a contour from its half: -(phase change)/pi, None if it meets zero."""
+    _, values = track(curve, grid)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.angle(values[1:] / values[:-1])
+    if not np.isfinite(steps).all() or np.max(np.abs(steps)) > 1.5:
+        return None
+    # Both ends are real, up to the small rest of the range: round their angle to 0 or 180 degrees.
+    count = -float(np.sum(steps)) / np.pi
+    start, end = (np.angle(value) / np.pi for value in (values[0], values[-1]))
+    count += (end - round(end)) - (start - round(start))
+    return round(count) if abs(count - round(count)) < 1e-6 else None
+
+
+def rightmost_roots(loop: LinearLoop, mode: str, n: int) -> Any:
+    """Return the `n` rightmost roots of 1 + L(s) = 0 (rad/s), each complex pair once.
+
+    Eigenvalues of the delay system's generator on Chebyshev nodes, polished by Newton's method on
+    the characteristic function; the number of roots in the right half plane must agree with
+    `count_unstable` (or, for wildly unstable loops, the rightmost roots with those on half as many
+    nodes).
+
+    Raises
+    ------
+    SolverError
+        If it does not, with up to 192 nodes.
+    """
+    half = mode == "delayed"
+    unstable = count_unstable(loop, mode)
+    before = np.array([])
+    for nodes in _NODES:
+        guesses = _generator_eigenvalues(loop, half, nodes)
+        guesses = guesses[np.argsort(-guesses.real)][: 4 * n + 2 * max(unstable, 0) + 12]
+        roots = _distinct(_polish(loop, guesses, half))
+        upper = roots[roots.imag >= 0.0]
+        right = sum(1 + (root.imag > 0.0) for root in upper if root.real > 0.0)
+        if upper.size >= n and (unstable in {right, _UNDECIDED}):
+            return upper[:n]
+        # Dozens of unstable roots need not all be resolved for the rightmost ones to be right.
+        enough = unstable > 8 and min(upper.size, before.size) >= n
+        if enough and np.allclose(upper[:n], before[:n], rtol=1e-9, atol=0.0):
+            return upper[:n]
+        before = upper
+    raise SolverError(
+        f"the rightmost roots could not be resolved: {right} found in the right half plane,"
+        f" {unstable} counted; the round-trip times of the classes may lie too far apart."
+    )
+
+
+def _polish(loop: LinearLoop, s: Any, half: bool) -> Any:
+    """Newton's method on all guesses at once; those that do not converge are dropped."""
+    scale = 1.0 / max(float(cls.rtt) for cls in loop.classes)
+    start = s
+    with np.errstate(all="ignore"):
+        for _ in range(40):
+            h = 1e-5 * (np.abs(s) + scale)
+            value = characteristic(loop, s, half_sample=half)
+            ahead = characteristic(loop, s + h, half_sample=half)
+            behind = characteristic(loop, s - h, half_sample=half)
+            step = 2 * h * value / (ahead - behind)
+            s = s - step
+        good = np.abs(step) < 1e-10 * (np.abs(s) + scale)
+        # A guess that wandered far was no root of the discretised system's trusted part.
+        good &= np.abs(s - start) < 0.2 * (np.abs(start) + scale)
+    return s[good & np.isfinite(s)]
+
+
+def _distinct(roots: Any) -> Any:
+    roots = np.where(np.abs(roots.imag) < 1e-9 * np.abs(roots), roots.real + 0j, roots)
+    roots = roots[np.argsort(-roots.real, kind="stable")]
+    kept: list[complex] = []
+    for root in roots:
+        if all(abs(root - other) > 1e-7 * (abs(root) + 1e-300) for other in kept):
+            kept.append(complex(root))
+    return np.array(kept, dtype=complex)
+
+
+def _generator_eigenvalues(loop: LinearLoop, half: bool, nodes: int) -> Any:
+    present, delayed = _delay_system(loop, half)
+    size = present.shape[0]
+    longest = max(delay for delay, _ in delayed)
+    k = np.arange(nodes + 1)
+    theta = (np.cos(np.pi * k / nodes) - 1.0) * longest / 2  # from 0 down to -longest
+    generator = np.kron(_differentiation(theta), np.eye(size))
+    generator[:size] = 0.0
+    generator[:size, :size] = present
+    for delay, matrix in delayed:
+        generator[:size] += np.kron(_interpolation(theta, -delay), matrix)
+    return eigvals(generator, check_finite=False)
+
+
+def _delay_system(loop: LinearLoop, half: bool) -> tuple[Any, list[tuple[float, Any]]]:
+    """Matrices of z = (senders, queue delay, controller): z' = M0 z + sum of M_i z(t - delay_i)."""
+    A, B, C, D = _controller_realization(loop.controller)
+    sizes = [cls.size for cls in loop.classes]
+    queue = sum(sizes)
+    total = queue + 1 + A.shape[0]
+    present = np.zeros((total, total))
+    delayed = []
+    extra = float(loop.controller.interval) / 2 if half else 0.0
+    start = 0
+    for cls in loop.classes:
+        own = slice(start, start + cls.size)
+        now, signal = np.zeros((total, total)), np.zeros((total, total))
+        present[own, own] = cls.a0
+        present[own, queue] = cls.e0
+        now[own, own] = cls.a1
+        now[own, queue] = cls.e1
+        signal[own, queue] = np.atleast_1d(cls.b) * D
+        signal[own, queue + 1 :] = np.outer(np.atleast_1d(cls.b), C)
+        present[queue, own] = cls.weight * cls.c
+        present[queue, queue] += cls.weight * cls.r
+        delayed += [(float(cls.rtt), now), (float(cls.rtt) + extra, signal)]
+        start += cls.size
+    present[queue + 1 :, queue] = B
+    present[queue + 1 :, queue + 1 :] = A
+    return present, delayed
+
+
+def _controller_realization(controller: LinearController) -> tuple[Any, Any, Any, float]:
+    """State space of the controller's bilinear image: xc' = A xc + B d, u = C xc + D d."""
+    half = float(controller.interval) / 2
+    top, bottom = (
+        [float(value) * half**power for power, value in enumerate(side)][::-1]
+        for side in tustin_image(controller)
+    )
+    A, B, C, D = tf2ss(top, bottom)
+    return A, B.ravel(), C.ravel(), float(D.ravel()[0])
+
+
+def _differentiation(x: Any) -> Any:
+    """Chebyshev differentiation matrix on the nodes `x` (barycentric form)."""
+    n = x.size - 1
+    weight = np.ones(n + 1)
+    weight[[0, -1]] = 2.0
+    weight *= (-1.0) ** np.arange(n + 1)
+    difference = x[:, None] - x[None, :] + np.eye(n + 1)
+    matrix = np.outer(weight, 1 / weight) / difference
+    return matrix - np.diag(matrix.sum(axis=1))
+
+
+def _interpolation(x: Any, at: float) -> Any:
+    """Row that interpolates values on the Chebyshev nodes `x` at one point."""
+    exact = np.isclose(x, at, rtol=1e-14, atol=0.0)
+    if exact.any():
+        return exact.astype(float)[None, :]
+    weight = (-1.0) ** np.arange(x.size)
+    weight[[0, -1]] /= 2
+    row = weight / (at - x)
+    return (row / row.sum())[None, :]

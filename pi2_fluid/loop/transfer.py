@@ -1,0 +1,455 @@
+"""`Loop`: senders and a queue around their operating point, as one scalar loop L(s)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from scipy.optimize import brentq
+
+from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, UnsupportedError
+from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
+from pi2_fluid.loop.equations import ClosedForm, closed_form
+from pi2_fluid.loop.explanation import Explanation, explain_form
+from pi2_fluid.loop.linearization import RTT_TERMS, LinearLoop, linearize
+from pi2_fluid.loop.margins import Margins, closed_form_margins, margins_from_crossings
+from pi2_fluid.loop.pade import pade_transfer_function
+from pi2_fluid.loop.response import loop_response
+from pi2_fluid.loop.roots import count_unstable, rightmost_roots
+from pi2_fluid.loop.sampled import sampled_response
+from pi2_fluid.loop.transient import step_response
+from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.flows import Flows
+from pi2_fluid.model.operating_point import (
+    OperatingPoint,
+    as_flows,
+    equilibrium,
+    equilibrium_of,
+)
+from pi2_fluid.model.sender import Sender
+from pi2_fluid.units import validate_quantity
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["Loop"]
+
+MODES: Final = ("continuous", "delayed", "sampled")
+_BOUNDARY: Final = 1e-9  # |1 + L| or |gain margin in dB| below which no verdict is given
+
+
+class Loop:
+    """The feedback loop of flows through a queue, linearised where it rests.
+
+    ``Loop(sender, aqm, rtt=..., p_prime=...)`` is one class of equal flows at a given load;
+    ``Loop(flows, aqm, capacity=...)`` is one or several classes sharing a link, at the operating
+    point that is solved for. Several classes still form one scalar loop, because all of them see
+    the same controller variable and the same queue delay.
+
+    Parameters
+    ----------
+    flows : Sender, Flows or sequence of Flows
+        Who sends.
+    aqm : Aqm
+        The queue.
+    rtt : float, array or str
+        Round-trip time in the loop, queue included (s). Only with a Sender.
+    p, p_prime : float or array
+        The load, exactly one of them, in (0, 1]. Only with a Sender.
+    capacity : float, array or str
+        Link capacity (bit/s). Only with Flows.
+    packet_size : float or str, default "1500B"
+        Only with Flows.
+    mode : {"continuous", "delayed", "sampled"}
+        How the update interval T is seen: not at all, equation (29); as a delay of T/2, the mean
+        age of the held signal; or exactly, as a sampled-data loop.
+    rtt_terms : {"frozen", "exact"}
+        Whether R(t) is held constant in the window law, as in the papers, or varies with the queue.
+
+    Numbers may be arrays; they broadcast, and so do all results, to `shape`.
+
+    Raises
+    ------
+    QuantityError, DomainError, ScenarioError, UnsupportedError
+        One sentence each, with the value, the allowed range and the remedy.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
+    >>> gm, pm, wcg, wcp = loop.margins()
+    >>> print(f"{gm:.3f} {pm:.2f} deg, {wcg:.3f} {wcp:.3f} rad/s")
+    1.719 20.03 deg, 7.313 4.988 rad/s
+    """
+
+    def __init__(
+        self,
+        flows: Sender | Flows | Sequence[Flows],
+        aqm: Aqm,
+        *,
+        rtt: Any = None,
+        p: Any = None,
+        p_prime: Any = None,
+        capacity: Any = None,
+        packet_size: Any = "1500B",
+        mode: str = "continuous",
+        rtt_terms: str = "frozen",
+    ) -> None:
+        if mode not in MODES:
+            raise QuantityError(f"mode = {mode!r} is unknown: give one of {', '.join(MODES)}.")
+        if rtt_terms not in RTT_TERMS:
+            raise QuantityError(
+                f"rtt_terms = {rtt_terms!r} is unknown: give one of {', '.join(RTT_TERMS)}."
+            )
+        if isinstance(flows, Sender):
+            if capacity is not None:
+                raise ScenarioError(
+                    "capacity goes with Flows, not with a single sender: give rtt and p_prime, or"
+                    " Flows(...) and capacity."
+                )
+            if rtt is None:
+                raise ScenarioError('rtt is missing: give the round-trip time, e.g. rtt="100ms".')
+            point = equilibrium_of(flows, aqm, rtt, p=p, p_prime=p_prime)
+            self.flows: tuple[Flows, ...] = ()
+            self.senders: tuple[Sender, ...] = (flows,)
+            self._weights: tuple[Any, ...] = (1.0 / point.rate,)
+            self._packets: Any = point.rate
+        else:
+            if rtt is not None or p is not None or p_prime is not None:
+                raise ScenarioError(
+                    "rtt, p and p_prime go with a single sender; with Flows they are solved for:"
+                    " give capacity."
+                )
+            if capacity is None:
+                raise ScenarioError('capacity is missing: give the link\'s, e.g. "10Mbit/s".')
+            self.flows = as_flows(flows)
+            point = equilibrium(self.flows, aqm, capacity, packet_size)
+            self.senders = tuple(flow.sender for flow in self.flows)
+            packets = validate_quantity(capacity, "rate", "capacity") / (
+                8.0 * validate_quantity(packet_size, "size", "packet_size")
+            )
+            self._weights = tuple(flow.count / packets for flow in self.flows)
+            self._packets = packets
+        self.aqm = aqm
+        self.mode = mode
+        self.rtt_terms = rtt_terms
+        self.operating_point: OperatingPoint = point
+
+    def __repr__(self) -> str:
+        who = ", ".join(repr(flow) for flow in self.flows) or repr(self.senders[0])
+        return f"Loop({who}, {self.aqm!r}, mode={self.mode!r}, rtt_terms={self.rtt_terms!r})"
+
+    @cached_property
+    def linear(self) -> LinearLoop:
+        """The state matrices, by automatic differentiation of the laws."""
+        return linearize(
+            self.senders,
+            self._weights,
+            self.aqm,
+            self.operating_point,
+            self._packets,
+            self.rtt_terms,  # type: ignore[arg-type]
+        )
+
+    @cached_property
+    def form(self) -> ClosedForm | None:
+        """The constants of equations (31)-(37), None for pairs and mixtures without them."""
+        if self.flows and len(self.flows) > 1:
+            return None
+        point = self.operating_point
+        if self.flows:
+            point = _single(point)
+        return closed_form(self.senders[0], self.aqm, point)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array of loops; () for one."""
+        if self.form is not None:
+            return np.broadcast_shapes(*(np.shape(v) for v in vars(self.form).values()))
+        return self.linear.shape
+
+    def __call__(self, s: Any) -> Any:
+        """Return L(s); the closed loop's characteristic equation is 1 + L(s) = 0.
+
+        Parameters
+        ----------
+        s : complex or array
+            rad/s, not 0; broadcasts against `shape`. In mode "sampled" this is L_d at z = e^{sT},
+            whose frequencies are 0 < w <= pi/T.
+        """
+        s = np.asarray(s, dtype=complex)
+        if not np.isfinite(s).all() or np.any(s == 0):
+            raise DomainError(
+                "s must be finite and not 0, where the controller has its pole: give s != 0."
+            )
+        return _evaluate(self.linear, s, self.mode)[()]
+
+    # Margins
+
+    def margins(self) -> Margins:
+        """Return gain, phase, delay and modulus margin and the verdict, of `shape`.
+
+        A loop in closed form with frozen RTT terms takes the fast path, in compiled code; every
+        other loop is searched for all of its crossovers.
+        """
+        rows = np.empty((5, *self.shape))
+        fast = np.zeros(self.shape, dtype=bool)
+        if self.form is not None and self.rtt_terms == "frozen" and self.mode != "sampled":
+            k = 1.0
+            if self.mode == "delayed":
+                k = 1.0 + self.form.update_interval / (2.0 * self.form.rtt)
+            rows[:4], fast = closed_form_margins(self.form, k)
+            with np.errstate(invalid="ignore"):  # where it is not valid, and overwritten below
+                rows[4] = np.radians(rows[1]) / rows[2]
+        for index in zip(*np.nonzero(~fast), strict=True) if self.shape else [()] * (not fast):
+            rows[(slice(None), *index)] = self._margins_at(index)
+        gm, pm, w_gc, w_pc, delay = (row[()] if row.ndim else float(row) for row in rows)
+        return Margins(
+            gain_margin_db=gm,
+            phase_margin_deg=pm,
+            gain_crossover=w_gc,
+            phase_crossover=w_pc,
+            delay_margin=delay,
+            _modulus=lambda: self._each(self._modulus_at),
+            _verdict=lambda: self._verdict(gm, fast),
+        )
+
+    def crossovers(self) -> tuple[list[float], list[float]]:
+        """Return all gain crossovers and all phase crossovers (rad/s, rising) of one loop.
+
+        A phase crossover is a frequency at which L is real and negative: -180 degrees, or less by
+        full turns. They are listed up to where the gain has fallen for good.
+        """
+        self._require_scalar("crossovers")
+        crossings = self._crossings_at(())
+        return [gain.w for gain in crossings.gain], [phase.w for phase in crossings.phase]
+
+    def nyquist_count(self) -> Any:
+        """Return the number of unstable closed-loop modes (-1 on the boundary), of `shape`."""
+        return self._each(lambda index: count_unstable(self.linear.element(index), self.mode), int)
+
+    def roots(self, n: int = 1) -> Any:
+        """Return the `n` rightmost characteristic roots (rad/s), each conjugate pair once.
+
+        Returns
+        -------
+        complex or array
+            Of `shape` for n = 1, else with a last axis of n. Rightmost first.
+
+        Raises
+        ------
+        UnsupportedError
+            In mode "sampled", whose modes are not roots in s.
+        """
+        if self.mode == "sampled":
+            raise UnsupportedError(
+                'roots() are those of a continuous loop: use mode="delayed", or nyquist_count().'
+            )
+        if n < 1:
+            raise DomainError(f"n = {n} roots were asked for: give n >= 1.")
+        out = np.empty((*self.shape, n), dtype=complex)
+        for index in np.ndindex(self.shape):
+            out[index] = rightmost_roots(self.linear.element(index), self.mode, n)
+        return out[..., 0][()] if n == 1 else out
+
+    # Closed-loop responses
+
+    def sensitivity(self, w: Any) -> Any:
+        """Return S = 1/(1 + L) at real frequencies `w` (rad/s), which broadcast against `shape`."""
+        return 1.0 / (1.0 + self(1j * np.asarray(w, dtype=float)))
+
+    def bandwidth(self) -> Any:
+        """Return the frequency (rad/s) at which |L/(1 + L)| first falls 3 dB below its value at 0.
+
+        inf if it never does below pi/T, in mode "sampled".
+        """
+        return self._each(self._bandwidth_at)
+
+    def step(self, t: Any) -> Any:
+        """Return the unit step response of L/(1 + L) at times `t` (s), of shape (*shape, *t.shape).
+
+        It is what the queue delay does, per second of step, when what the loop follows steps. In
+        mode "sampled" the value at the last update before `t`.
+        """
+        t = np.asarray(t, dtype=float)
+        if not np.isfinite(t).all():
+            raise QuantityError("t holds NaN or infinite times: give finite seconds.")
+        out = np.empty((*self.shape, *t.shape))
+        for index in np.ndindex(self.shape):
+            element = self.linear.element(index)
+            out[index] = step_response(
+                element, self._response_at(index, complex_s=True), t, self.mode
+            )
+        return out[()]
+
+    # Views for other tools
+
+    def bode(self, ax: Any = None) -> list[Any]:
+        """Draw gain and phase with both margins of one loop; returns the artists.
+
+        Parameters
+        ----------
+        ax : pair of matplotlib Axes, optional
+            New ones if not given.
+        """
+        from pi2_fluid.plot import draw_bode, new_axes
+
+        self._require_scalar("bode")
+        crossings = self._crossings_at(())
+        gm, pm, w_gc, w_pc, _ = self._margins_at(())
+        phase = np.degrees(np.unwrap(np.angle(crossings.values)))
+        axes = new_axes(2) if ax is None else ax
+        return draw_bode(axes, crossings.w, crossings.values, phase, (w_gc, pm), (w_pc, gm))
+
+    def nyquist(self, ax: Any = None) -> list[Any]:
+        """Draw L(jw) of one loop around -1; returns the artists.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new one if not given.
+        """
+        from pi2_fluid.plot import draw_nyquist, new_axes
+
+        self._require_scalar("nyquist")
+        return draw_nyquist(new_axes() if ax is None else ax, self._crossings_at(()).values)
+
+    def to_control(self, kind: str = "frd", w: Any = None, order: int = 5) -> Any:
+        """Return this loop for python-control.
+
+        Parameters
+        ----------
+        kind : {"frd", "pade"}
+            Frequency response data, exact at the frequencies `w`, or a transfer function with each
+            delay replaced by a Pade approximation.
+        w : array, optional
+            Frequencies (rad/s) for "frd"; by default those on which the loop was followed.
+        order : int, default 5
+            Of the Pade approximation.
+
+        Raises
+        ------
+        UnsupportedError
+            "pade" for sampled loops and for senders with several states.
+        """
+        import control
+
+        self._require_scalar("to_control")
+        if kind == "frd":
+            w = self._crossings_at(()).w if w is None else np.asarray(w, dtype=float)
+            return control.FRD(self(1j * w), w, smooth=True)
+        if kind == "pade":
+            return pade_transfer_function(self.linear, self.mode, order)
+        raise QuantityError(f"kind = {kind!r} is unknown: give 'frd' or 'pade'.")
+
+    def explain(self) -> Explanation:
+        """Return the constants kappa, z_A, s_A, s_R of equations (31)-(37) with units and meaning.
+
+        Raises
+        ------
+        UnsupportedError
+            For mixtures and laws without a closed form.
+        """
+        if self.form is None:
+            raise UnsupportedError(
+                "this loop has no closed form to explain (a mixture, or a law of your own): look at"
+                " its state matrices, loop.linear."
+            )
+        window = self.operating_point.window
+        return explain_form(self.form, window[0] if self.flows else window)
+
+    def sweep(self) -> xarray.Dataset:
+        """Return the margins over the loop's array axes as a Dataset.
+
+        Each axis is named after the first input that varies along it alone (``p_prime``, ``rtt``,
+        ``alpha``, ...); inputs that vary along several axes become coordinates.
+        """
+        from pi2_fluid.loop.sweep import sweep_dataset
+
+        return sweep_dataset(self)
+
+    # Elements of an array of loops
+
+    def _require_scalar(self, what: str) -> None:
+        if self.shape:
+            raise UnsupportedError(
+                f"{what} is for one loop, and this is an array of shape {self.shape}: build the one"
+                " of interest with scalar parameters."
+            )
+
+    def _each(self, function: Callable[[tuple[int, ...]], Any], kind: type = float) -> Any:
+        out: Any = np.empty(self.shape, dtype=kind)
+        for index in np.ndindex(self.shape):
+            out[index] = function(index)
+        return kind(out) if not self.shape else out
+
+    def _response_at(
+        self, index: tuple[int, ...], *, complex_s: bool = False
+    ) -> Callable[[Any], Any]:
+        element = self.linear.element(index)
+        factor = 1.0 if complex_s else 1j
+        return lambda w: _evaluate(element, factor * w, self.mode)
+
+    def _crossings_at(self, index: tuple[int, ...]) -> Crossings:
+        element = self.linear.element(index)
+        interval = float(element.controller.interval)
+        nyquist = np.pi / interval if self.mode == "sampled" else None
+        extra = interval / 2 if self.mode == "delayed" else 0.0
+        return find_crossings(element, self._response_at(index), nyquist, extra)
+
+    def _margins_at(self, index: tuple[int, ...]) -> tuple[float, ...]:
+        def is_stable() -> bool:
+            return count_unstable(self.linear.element(index), self.mode) == 0
+
+        return margins_from_crossings(self._crossings_at(index), is_stable)
+
+    def _modulus_at(self, index: tuple[int, ...]) -> float:
+        return smallest_distance(self._response_at(index), self._crossings_at(index))
+
+    def _bandwidth_at(self, index: tuple[int, ...]) -> float:
+        crossings = self._crossings_at(index)
+        response = self._response_at(index)
+        level = 10.0 ** (-3.0 / 20.0)
+
+        def drop(log_w: float) -> float:
+            value = response(np.array([np.exp(log_w)]))[0]
+            return float(abs(value / (1.0 + value)) - level)
+
+        closed = np.abs(crossings.values / (1.0 + crossings.values))
+        below = np.flatnonzero(closed < level)
+        if below.size == 0:
+            return np.inf
+        first = int(below[0])
+        if first == 0:
+            return float(crossings.w[0])
+        left, right = np.log(crossings.w[first - 1]), np.log(crossings.w[first])
+        return float(np.exp(brentq(drop, left, right, xtol=1e-14)))
+
+    def _verdict(self, gain_margin_db: Any, fast: Any) -> Any:
+        if np.all(fast):
+            # One gain and one phase crossover, no open-loop pole on the right: the sign decides.
+            sign = np.where(np.abs(gain_margin_db) < _BOUNDARY, 0, np.sign(gain_margin_db))
+            return sign.astype(int) if self.shape else int(sign)
+        return self._each(self._verdict_at, int)
+
+    def _verdict_at(self, index: tuple[int, ...]) -> int:
+        count = count_unstable(self.linear.element(index), self.mode)
+        if count < 0 or self._modulus_at(index) < _BOUNDARY:
+            return 0
+        return 1 if count == 0 else -1
+
+
+def _evaluate(linear: LinearLoop, s: Any, mode: str) -> Any:
+    if mode == "sampled":
+        return sampled_response(linear, s)
+    return loop_response(linear, s, half_sample=mode == "delayed")
+
+
+def _single(point: OperatingPoint) -> Any:
+    """The operating point of the only class, as `equilibrium_of` would give it."""
+    from dataclasses import replace
+
+    names = ("p", "p_prime", "window", "rtt", "rate", "share")
+    return replace(point, **{name: getattr(point, name)[0] for name in names})

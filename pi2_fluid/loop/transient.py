@@ -1,0 +1,106 @@
+"""The step response of the closed loop, by numerical inversion of its transform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid.errors import SolverError
+from pi2_fluid.loop.linearization import LinearLoop
+from pi2_fluid.loop.response import tustin_image
+from pi2_fluid.loop.roots import count_unstable, rightmost_roots
+
+__all__ = ["step_response"]
+
+_DECADES: Final = 9.0  # the wrap-around of the periodic inversion is damped to 1e-9
+_REACH: Final = 400.0  # highest frequency, in 1/R: what is cut off is of the order of 1e-8
+_MOST_TERMS: Final = 400_000
+_BLOCK: Final = 2**21
+
+
+def step_response(loop: LinearLoop, response: Callable[[Any], Any], t: Any, mode: str) -> Any:
+    """Return the response of L/(1 + L) to a unit step at time 0.
+
+    Parameters
+    ----------
+    loop : LinearLoop
+        A scalar loop.
+    response : callable
+        s (complex array) -> L(s).
+    t : array
+        Times in seconds; 0 is returned for t <= 0.
+    mode : {"continuous", "delayed", "sampled"}
+
+    Raises
+    ------
+    SolverError
+        If the times reach too far for the loop's delay, or it grows too fast to be followed.
+    """
+    if t.size == 0 or float(np.max(t)) <= 0.0:
+        return np.zeros(t.shape)
+    if mode == "sampled":
+        return _sampled_step(loop, response, t)
+    horizon = 2.0 * float(np.max(t))
+    growth = max(0.0, float(rightmost_roots(loop, mode, 1)[0].real))
+    shift = growth + _DECADES * np.log(10.0) / (2 * horizon)
+    shortest = min(float(cls.rtt) for cls in loop.classes)
+    terms = int(np.ceil(_REACH / shortest * horizon / np.pi))
+    if terms > _MOST_TERMS or shift * horizon > 200.0:
+        raise SolverError(
+            f"t reaches {float(np.max(t)):.3g} s, too far for a loop with a round trip of"
+            f" {shortest:.3g} s and growth rate {growth:.3g}/s: ask for shorter times."
+        )
+    s = shift + 1j * np.pi * np.arange(terms) / horizon
+    value = response(s)
+    # The first kink, at one delay after the step, in closed form: it decays as 1/s^3 only.
+    kinks, smooth = _kinks(loop, mode), 1.0 / shortest
+    transform = value / (1.0 + value) / s
+    for gain, delay in kinks:
+        transform = transform - gain * np.exp(-s * delay) / (s + smooth) ** 3
+    transform[0] /= 2
+    out = np.zeros(t.shape)
+    flat, result = t.ravel(), out.ravel()
+    per_block = max(1, _BLOCK // terms)
+    for start in range(0, flat.size, per_block):
+        part = flat[start : start + per_block]
+        phase = np.exp(1j * np.outer(part, s.imag))
+        result[start : start + per_block] = (phase @ transform).real
+    out = result.reshape(t.shape) * np.exp(shift * t) / horizon
+    for gain, delay in kinks:
+        late = np.maximum(t - delay, 0.0)
+        out = out + gain * late**2 / 2 * np.exp(-smooth * late)
+    return np.where(t > 0.0, out, 0.0)
+
+
+def _kinks(loop: LinearLoop, mode: str) -> list[tuple[float, float]]:
+    """Gain and delay of the leading terms e^{-s delay} gain / s^2 of L at large s."""
+    controller = loop.controller
+    top, bottom = tustin_image(controller)
+    direct = float(top[-1] / bottom[-1])
+    extra = float(controller.interval) / 2 if mode == "delayed" else 0.0
+    kinks = []
+    for cls in loop.classes:
+        slope = float(np.sum(np.atleast_1d(cls.c) * np.atleast_1d(cls.b)))
+        kinks.append((-float(cls.weight) * slope * direct, float(cls.rtt) + extra))
+    return kinks
+
+
+def _sampled_step(loop: LinearLoop, response: Callable[[Any], Any], t: Any) -> Any:
+    """Inverse z-transform on a circle outside all modes, whose wrap-around is damped away."""
+    T = float(loop.controller.interval)
+    last = int(np.floor(float(np.max(t)) / T * (1 + 1e-12)))
+    size = 2 * max(64, last + 1)
+    unstable = count_unstable(loop, "sampled")
+    growth = 0.0
+    if unstable:
+        # Unstable modes grow no faster than those of the loop with the mean delay T/2, about.
+        growth = 2.0 * max(0.0, float(rightmost_roots(loop, "delayed", 1)[0].real)) + 0.1 / T
+    radius = growth * T + _DECADES * np.log(10.0) / size
+    s = (radius + 2j * np.pi * np.arange(size) / size) / T
+    value = response(s)
+    transform = value / (1.0 + value) / (-np.expm1(-s * T))
+    samples = np.fft.ifft(transform).real * np.exp(radius * np.arange(size))
+    index = np.clip(np.floor(t / T * (1 + 1e-12)).astype(int), 0, last)
+    return np.where(t >= 0.0, samples[index], 0.0)
