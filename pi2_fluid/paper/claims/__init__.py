@@ -1,0 +1,58 @@
+"""Every checkable statement of the source papers about loops, computed afresh.
+
+One module per paper (three for the PI2 paper); each holds a tuple CLAIMS of functions without
+arguments that compute one `Claim`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from typing import Final
+
+from pi2_fluid.errors import AssumptionWarning, QuantityError
+from pi2_fluid.paper.claims.claim import Claim, Verdict
+
+__all__ = ["PAPERS", "Claim", "Verdict", "claims"]
+
+#: The papers' short names, and the modules with their claims.
+PAPERS: Final = {
+    "pi2": ("pi2_scaling", "pi2_design", "pi2_practice"),
+    "pie": ("pie",),
+    "paganini": ("paganini",),
+    "thesis": ("thesis",),
+}
+
+
+def claims(paper: str | None = None) -> list[Claim]:
+    """Return the claims of a paper, or of all, each computed afresh.
+
+    Parameters
+    ----------
+    paper : {"pi2", "pie", "paganini", "thesis"}, optional
+        All of them if not given, which takes some seconds.
+
+    Raises
+    ------
+    QuantityError
+        If the paper is unknown.
+
+    Examples
+    --------
+    >>> for claim in claims("thesis"):
+    ...     print(claim.id, claim.verdict)
+    thesis-34 depends
+    thesis-35 reproduced
+    """
+    if paper is not None and paper not in PAPERS:
+        raise QuantityError(f"paper = {paper!r} is unknown: give one of {', '.join(PAPERS)}.")
+    modules = [name for key in PAPERS if paper in (None, key) for name in PAPERS[key]]
+    with warnings.catch_warnings():
+        # The papers' own figures and settings go where windows are below two segments or T exceeds
+        # the round trip, and the claims are about them.
+        warnings.simplefilter("ignore", AssumptionWarning)
+        return [
+            compute()
+            for name in modules
+            for compute in import_module(f"pi2_fluid.paper.claims.{name}").CLAIMS
+        ]

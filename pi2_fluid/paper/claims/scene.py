@@ -1,0 +1,72 @@
+"""The loops of the PI2 paper's Figures 4 and 7, which most of its claims are about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from scipy.optimize import brentq
+
+import pi2_fluid as pf
+
+__all__ = [
+    "CLASSIC",
+    "INTERVAL",
+    "PIE",
+    "RTT",
+    "TUNED_PI2",
+    "decades",
+    "fixed_pi",
+    "gain_margin",
+    "load_where",
+    "pie",
+]
+
+RTT: Final = 0.1
+INTERVAL: Final = 0.032
+#: (alpha, beta) in Hz of PIE before its table, and of PI2.
+PIE: Final = (0.125, 1.25)
+TUNED_PI2: Final = (0.3125, 3.125)
+CLASSIC: Final = pf.Reno()
+
+
+def fixed_pi(tune: float = 1.0) -> pf.Pi:
+    """Return the PI queue with PIE's gains, times a constant."""
+    return pf.Pi(alpha=PIE[0] * tune, beta=PIE[1] * tune, update_interval=INTERVAL)
+
+
+def pie(table: str) -> pf.Pie:
+    """Return PIE with the named table."""
+    return pf.Pie(alpha=PIE[0], beta=PIE[1], update_interval=INTERVAL, table=table)
+
+
+def gain_margin(
+    sender: pf.Sender,
+    aqm: pf.Aqm,
+    *,
+    p: Any = None,
+    p_prime: Any = None,
+    rtt: float = RTT,
+    mode: str = "continuous",
+    rtt_terms: str = "frozen",
+) -> Any:
+    """Return the gain margin in dB; the load is given as for `pf.Loop`."""
+    loop = pf.Loop(sender, aqm, rtt=rtt, p=p, p_prime=p_prime, mode=mode, rtt_terms=rtt_terms)
+    return loop.margins().gain_margin_db
+
+
+def decades(lowest: int, per_decade: int = 100) -> Any:
+    """Return loads from 10**lowest to 1, evenly spaced on a logarithmic axis."""
+    return 10.0 ** np.linspace(lowest, 0, -lowest * per_decade + 1)
+
+
+def load_where(function: Callable[[float], Any], low: float, high: float) -> float:
+    """Return the load in [low, high] at which `function` is zero; it must change sign once."""
+    return float(
+        np.exp(
+            brentq(
+                lambda x: float(function(float(np.exp(x)))), np.log(low), np.log(high), xtol=1e-13
+            )
+        )
+    )

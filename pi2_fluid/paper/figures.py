@@ -1,0 +1,85 @@
+"""The figures of the papers, each drawn by one short module, with the numbers behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pi2_fluid.errors import QuantityError
+
+__all__ = ["FIGURES", "Figure", "figures"]
+
+#: Number in the PI2 paper (CoNEXT'16) -> module that draws it.
+FIGURES: Final = {"4": "pi2_fig04", "5": "pi2_fig05", "7": "pi2_fig07"}
+
+
+class Figure(NamedTuple):
+    """One drawn figure."""
+
+    name: str
+    """Name of the module that drew it, and of its files."""
+    files: tuple[Path, ...]
+    """Pictures (PNG, SVG, PDF) and the plotted numbers (CSV)."""
+
+
+def figures(
+    names: str | int | Iterable[str | int] = "all",
+    out: str | Path = "figures",
+    *,
+    progress: Callable[[str], None] | None = None,
+) -> list[Figure]:
+    """Draw figures of the PI2 paper into a folder.
+
+    Parameters
+    ----------
+    names : "all", or one or several of 4, 5, 7
+        Numbers of figures in the PI2 paper.
+    out : path, default "figures"
+        Folder for the files; made if it does not exist. Files of the same name are replaced.
+    progress : callable, optional
+        Called with one line of text before each figure.
+
+    Returns
+    -------
+    list of Figure
+        Records (name, files) in the order of `names`, each figure once.
+
+    Raises
+    ------
+    QuantityError
+        If a name is unknown; nothing is drawn then.
+    OSError
+        If the folder cannot be written to.
+
+    Source: PI2 paper (CoNEXT'16), Figures 4, 5 and 7.
+    """
+    modules = [FIGURES[number] for number in _numbers(names)]
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = []
+    for name in modules:
+        if progress is not None:
+            progress(f"drawing {name}")
+        files = import_module(f"pi2_fluid.paper.{name}").draw(folder)
+        drawn.append(Figure(name, tuple(files)))
+    return drawn
+
+
+def _numbers(names: str | int | Iterable[str | int]) -> list[str]:
+    given = [names] if isinstance(names, (str, int)) else list(names)
+    if not given:
+        raise QuantityError(f"no figure was named: give {', '.join(FIGURES)} or 'all'.")
+    numbers: dict[str, None] = {}
+    for name in given:
+        text = str(name)
+        if text == "all":
+            numbers |= dict.fromkeys(FIGURES)
+        elif text in FIGURES:
+            numbers[text] = None
+        else:
+            raise QuantityError(
+                f"figure {name!r} is unknown: give any of {', '.join(FIGURES)}, or 'all'."
+            )
+    return list(numbers)
