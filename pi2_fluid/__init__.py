@@ -1,0 +1,70 @@
+"""Fluid models of TCP and active queue management: loops, margins, trajectories, packets.
+
+    >>> import pi2_fluid as pf
+    >>> loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
+    >>> print(f"{loop.margins().gain_margin_db:.2f} dB")
+    4.70 dB
+
+Names are loaded on first use: importing the package alone costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_EXPORTS = {
+    # modules
+    "loop": "pi2_fluid.loop",
+    "presets": "pi2_fluid.model.presets",
+    "ops": "pi2_fluid.ops",
+    # errors
+    "AssumptionWarning": "pi2_fluid.errors",
+    "DomainError": "pi2_fluid.errors",
+    "QuantityError": "pi2_fluid.errors",
+    "ScenarioError": "pi2_fluid.errors",
+    "SolverError": "pi2_fluid.errors",
+    "UnsupportedError": "pi2_fluid.errors",
+    # senders
+    "Sender": "pi2_fluid.model.sender",
+    "Reno": "pi2_fluid.model.senders.reno",
+    "CReno": "pi2_fluid.model.senders.creno",
+    "Scalable": "pi2_fluid.model.senders.scalable",
+    # queues
+    "Aqm": "pi2_fluid.model.aqm",
+    "Seen": "pi2_fluid.model.aqm",
+    "Signal": "pi2_fluid.model.aqm",
+    "Pi": "pi2_fluid.model.aqms.pi",
+    "Pie": "pi2_fluid.model.aqms.pie",
+    "Pi2": "pi2_fluid.model.aqms.pi2",
+    "CoupledPi2": "pi2_fluid.model.aqms.coupled",
+    # flows and operating point
+    "Flows": "pi2_fluid.model.flows",
+    "OperatingPoint": "pi2_fluid.model.operating_point",
+    "equilibrium": "pi2_fluid.model.operating_point",
+    "equilibrium_of": "pi2_fluid.model.operating_point",
+    # loop
+    "Loop": "pi2_fluid.loop.transfer",
+    "Margins": "pi2_fluid.loop.margins",
+    # the papers
+    "figures": "pi2_fluid.paper.figures",
+    "claims": "pi2_fluid.paper.claims",
+}
+_MODULES = frozenset({"loop", "presets", "ops"})
+
+__all__ = [*_EXPORTS, "__version__"]  # noqa: PLE0604  names are strings
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("pi2-fluid")
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(_EXPORTS[name])
+    value = module if name in _MODULES else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

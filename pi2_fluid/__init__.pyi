@@ -1,0 +1,30 @@
+from pi2_fluid import loop as loop
+from pi2_fluid import ops as ops
+from pi2_fluid.errors import AssumptionWarning as AssumptionWarning
+from pi2_fluid.errors import DomainError as DomainError
+from pi2_fluid.errors import QuantityError as QuantityError
+from pi2_fluid.errors import ScenarioError as ScenarioError
+from pi2_fluid.errors import SolverError as SolverError
+from pi2_fluid.errors import UnsupportedError as UnsupportedError
+from pi2_fluid.loop.margins import Margins as Margins
+from pi2_fluid.loop.transfer import Loop as Loop
+from pi2_fluid.model import presets as presets
+from pi2_fluid.model.aqm import Aqm as Aqm
+from pi2_fluid.model.aqm import Seen as Seen
+from pi2_fluid.model.aqm import Signal as Signal
+from pi2_fluid.model.aqms.coupled import CoupledPi2 as CoupledPi2
+from pi2_fluid.model.aqms.pi import Pi as Pi
+from pi2_fluid.model.aqms.pi2 import Pi2 as Pi2
+from pi2_fluid.model.aqms.pie import Pie as Pie
+from pi2_fluid.model.flows import Flows as Flows
+from pi2_fluid.model.operating_point import OperatingPoint as OperatingPoint
+from pi2_fluid.model.operating_point import equilibrium as equilibrium
+from pi2_fluid.model.operating_point import equilibrium_of as equilibrium_of
+from pi2_fluid.model.sender import Sender as Sender
+from pi2_fluid.model.senders.creno import CReno as CReno
+from pi2_fluid.model.senders.reno import Reno as Reno
+from pi2_fluid.model.senders.scalable import Scalable as Scalable
+from pi2_fluid.paper.claims import claims as claims
+from pi2_fluid.paper.figures import figures as figures
+
+__version__: str

@@ -1,0 +1,57 @@
+"""The typed errors of the package: each says in one sentence the value, the range, the remedy."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+__all__ = [
+    "AssumptionWarning",
+    "DomainError",
+    "QuantityError",
+    "ScenarioError",
+    "SolverError",
+    "UnsupportedError",
+    "show_value",
+]
+
+_LONGEST: Final = 64
+
+
+def show_value(value: Any) -> str:
+    """Return the `repr` of what a caller gave, on one line and cut where it gets long.
+
+    Examples
+    --------
+    >>> show_value("5 parsecs"), show_value(list(range(99)))
+    ("'5 parsecs'", '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 1...')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python prints no integer of more than 4300 digits
+        return f"{type(value).__name__} (too long to print)"
+    text = " ".join(line.strip() for line in text.split("\n"))
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
+
+class QuantityError(ValueError):
+    """Something that is not a usable number: wrong type, wrong unit, NaN or infinite."""
+
+
+class DomainError(ValueError):
+    """A number outside the domain of the model: p > 1, alpha = 0 with beta > 0, no solution."""
+
+
+class ScenarioError(ValueError):
+    """A description of flows, queue and link that contradicts itself."""
+
+
+class UnsupportedError(TypeError):
+    """A combination for which the question has no answer here."""
+
+
+class SolverError(RuntimeError):
+    """A numerical method that did not reach its tolerance."""
+
+
+class AssumptionWarning(UserWarning):
+    """The numbers are returned, but an assumption behind the model does not hold."""

@@ -1,0 +1,1 @@
+"""WHAT is analysed: senders, queues, flows, and the operating point they settle at."""

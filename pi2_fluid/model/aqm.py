@@ -1,0 +1,163 @@
+"""The Aqm contract: a controller, exactly as a queue runs it, and an encoder for its signal."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.optimize import elementwise, root
+
+from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
+from pi2_fluid.model.record import Record, align, quantity
+from pi2_fluid.ops import Number
+
+__all__ = ["Aqm", "Seen", "Signal"]
+
+
+class Seen(NamedTuple):
+    """What a queue sees when its controller updates."""
+
+    queue_delay: Number
+    """Queueing delay in seconds; with two bands a tuple (Classic, L4S)."""
+    queue: Number
+    """Backlog in packets."""
+    arrival_rate: Number
+    """Packets per second arriving."""
+    capacity: Number
+    """Packets per second the link serves."""
+
+
+class Signal(NamedTuple):
+    """Probability that a packet is signalled (dropped or marked), per kind of sender."""
+
+    classic: Number
+    scalable: Number
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Aqm(Record, ABC):
+    """An active queue management law: the contract that every queue fulfils.
+
+    To write your own law:
+
+    1. `initial` returns the state of an idle queue, a tuple of numbers.
+    2. `update` returns the state after one tick. It never clips: `saturate` does, and only the
+       time-domain engines call it. Loops differentiate `update`.
+    3. `controller` picks the controlled variable out of the state; `encode` turns it into what
+       Classic and Scalable packets see. That split is the idea of the PI2 paper (its Figure 1).
+    4. `at_rest` and `decode` are solved numerically unless you give the closed forms.
+
+    Every tick comes after `update_interval` seconds; between ticks the signal is held.
+    """
+
+    #: Number of queues: 1, or 2 for a dual queue.
+    bands: ClassVar[int] = 1
+    #: Name of the law in the compiled kernel, None if it has none.
+    kernel: ClassVar[str | None] = None
+
+    target: Number = quantity("20ms", "time")
+    update_interval: Number = quantity("32ms", "time")
+
+    @abstractmethod
+    def initial(self) -> tuple[Number, ...]:
+        """Return the controller's state before the first packet."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def update(self, state: tuple[Number, ...], seen: Seen, dt: Number) -> tuple[Number, ...]:
+        """Return the state after one update that comes `dt` seconds after the last."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def encode(self, u: Number) -> Signal:
+        """Return the signal probabilities for the value `u` of the controller's variable."""
+        raise NotImplementedError
+
+    def saturate(self, state: tuple[Number, ...]) -> tuple[Number, ...]:
+        """Return the state as clipped by the queue after an update (unchanged by default)."""
+        return state
+
+    def controller(self, state: tuple[Number, ...]) -> Number:
+        """Return the controller's variable, the first state unless overridden."""
+        return state[0]
+
+    def flow(
+        self, state: tuple[Number, ...], seen: Seen, d_queue_delay: Number
+    ) -> tuple[Number, ...]:
+        """Return d(state)/dt of the controller in continuous time, if the law has such a form."""
+        raise UnsupportedError(f"{type(self).__name__} has no continuous form: use its update().")
+
+    def at_rest(self, u: Number, capacity: Number) -> tuple[tuple[Number, ...], Number]:
+        """Return the state, and the queue delay (s), at which the controller rests at `u`.
+
+        Solved from ``update(state) = state, controller(state) = u``, for the state and the delay
+        together, unless a law overrides it with its closed form.
+
+        Parameters
+        ----------
+        u : float or array
+            Value of the controller's variable.
+        capacity : float or array
+            Packets per second.
+
+        Raises
+        ------
+        SolverError
+            If no such state was found.
+        """
+        (u, capacity, *arrays), rebuild = align(self, u=u, capacity=capacity)
+        start = [float(np.mean(value)) for value in self.initial()]
+        states = np.empty((len(start), *u.shape))
+        delays = np.empty(u.shape)
+        for index in np.ndindex(u.shape):
+            law = rebuild([float(array[index]) for array in arrays])
+            solution = law._rest_one(start, float(u[index]), float(capacity[index]))
+            states[(slice(None), *index)], delays[index] = solution[:-1], solution[-1]
+        return tuple(state[()] for state in states), delays[()]
+
+    def _rest_one(self, start: list[float], u: float, capacity: float) -> Any:
+        dt, scale = self.update_interval, self.target
+
+        def residual(unknown: Any) -> Any:
+            state, delay = tuple(unknown[:-1]), unknown[-1] * scale
+            after = self.update(state, Seen(delay, delay * capacity, capacity, capacity), dt)
+            drift = [new - old for new, old in zip(after, state, strict=True)]
+            return np.array([*drift, self.controller(state) - u], dtype=float)
+
+        found = root(residual, np.array([u, *start[1:], 1.0]), tol=1e-14)
+        if np.max(np.abs(found.fun)) > 1e-10:
+            raise SolverError(
+                f"{type(self).__name__} rests at no queue delay for the controller value {u:g}:"
+                " override at_rest(u, capacity) with the closed form."
+            )
+        return np.array([*found.x[:-1], found.x[-1] * scale])
+
+    def decode(self, p: Number, signal: str) -> Number:
+        """Return the controller's value at which packets of kind `signal` see probability `p`.
+
+        Parameters
+        ----------
+        p : float or array
+            Probability in (0, 1].
+        signal : {"classic", "scalable"}
+            Which packets.
+
+        Raises
+        ------
+        DomainError
+            If no value in (0, 1] gives that probability.
+        """
+
+        def excess(u: Any, p: Any, *arrays: Any) -> Any:
+            return getattr(rebuild(arrays).encode(u), signal) - p
+
+        (p, *arrays), rebuild = align(self, p=p)
+        found = elementwise.find_root(excess, (1e-300, 1.0), args=(p, *arrays))
+        if not np.all(found.success):
+            raise DomainError(
+                f"{type(self).__name__} encodes p = {float(p[~found.success].flat[0])!r} for"
+                f" {signal} packets at no controller value in (0, 1]: lower p."
+            )
+        return found.x[()]

@@ -1,0 +1,48 @@
+"""The coupled queue: one PI controller for Classic and Scalable traffic in one FIFO."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pi2_fluid.model.aqm import Signal
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.record import quantity
+from pi2_fluid.ops import Number, sqrt, where
+
+__all__ = ["CoupledPi2"]
+
+# p' = p/k multiplied by k again may exceed p = 1 by a rounding error; that is not clamping.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CoupledPi2(PiFamily):
+    """Coupled PI + PI2: Classic packets see p'^2, Scalable packets min(k p', 1).
+
+    Parameters
+    ----------
+    alpha, beta
+        Gains on p' in Hz.
+    target, update_interval
+        As in `PiFamily`.
+    k : float, default 2
+        Coupling factor, > 0.
+
+    Source: PI2 paper (CoNEXT'16), section 5 and Figure 9; RFC 9332, section 2.1.
+    """
+
+    kernel: ClassVar = "coupled"
+    alpha: Number = quantity(0.3125, "frequency", closed=True)
+    beta: Number = quantity(3.125, "frequency", closed=True)
+    k: Number = quantity(2.0, "number")
+
+    def encode(self, u: Number) -> Signal:
+        """Return (u^2, min(k u, 1))."""
+        # Not `minimum`: its derivative at the tie k u = 1 would be half of the law's.
+        linear = self.k * u
+        return Signal(u * u, where(linear <= 1.0 + _ROUNDING, linear, 1.0))
+
+    def decode(self, p: Number, signal: str) -> Any:
+        """Return sqrt(p) for Classic packets, p / k for Scalable ones."""
+        return sqrt(p) if signal == "classic" else p / self.k

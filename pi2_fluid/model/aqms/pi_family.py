@@ -1,0 +1,88 @@
+"""The PI controller of the queue delay that PI, PIE, PI2 and the coupled queues share."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from pi2_fluid.errors import DomainError
+from pi2_fluid.model.aqm import Aqm, Seen
+from pi2_fluid.model.record import quantity
+from pi2_fluid.ops import Number, maximum, minimum
+
+__all__ = ["PiFamily"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class PiFamily(Aqm):
+    """u += tune(u) * (alpha (delay - target) + beta (delay - delay_before)), every update_interval.
+
+    The state is (u, delay at the last update). Subclasses say how `u` is encoded, and PIE how the
+    gains are scaled.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        Gains in Hz: change of `u` per second of delay error, and per second of delay change, at
+        each update. alpha > 0 and beta >= 0.
+    target : float or str
+        Queue delay aimed at (s).
+    update_interval : float or str
+        Time between updates (s): the effective one, without rounding to a kernel's clock.
+
+    Source: PI2 paper (CoNEXT'16), equation (4); Hollot, Misra, Towsley, Gong (INFOCOM 2001).
+    """
+
+    alpha: Number = quantity(0.125, "frequency", closed=True)
+    beta: Number = quantity(1.25, "frequency", closed=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if _any_zero(self.alpha):
+            raise DomainError(
+                "alpha = 0 leaves the queue delay without integral control, so that it never"
+                " settles at its target: give alpha in (0, inf) Hz."
+            )
+
+    def initial(self) -> tuple[Number, ...]:
+        """Return (u, delay before) of an idle queue: both 0."""
+        return (0.0, 0.0)
+
+    def tune(self, u: Number) -> Number:
+        """Return the factor on both gains at controller value `u`."""
+        return 1.0
+
+    def update(self, state: tuple[Number, ...], seen: Seen, dt: Number) -> tuple[Number, ...]:
+        """Return (u, delay) after one update; `dt` does not enter (the gains are per update)."""
+        u, before = state
+        delay = seen.queue_delay
+        step = self.alpha * (delay - self.target) + self.beta * (delay - before)
+        return (u + self.tune(u) * step, delay)
+
+    def flow(
+        self, state: tuple[Number, ...], seen: Seen, d_queue_delay: Number
+    ) -> tuple[Number, ...]:
+        """Return d(u, delay)/dt of the bilinear image: equation (29)."""
+        u, _ = state
+        integral = self.alpha / self.update_interval * (seen.queue_delay - self.target)
+        proportional = (self.beta + self.alpha / 2) * d_queue_delay
+        return (self.tune(u) * (integral + proportional), d_queue_delay)
+
+    def saturate(self, state: tuple[Number, ...]) -> tuple[Number, ...]:
+        """Return the state with `u` kept in [0, limit]."""
+        return (minimum(maximum(state[0], 0.0), self.limit), state[1])
+
+    @property
+    def limit(self) -> Number:
+        """The largest value of the controller's variable."""
+        return 1.0
+
+    def at_rest(self, u: Number, capacity: Number) -> tuple[tuple[Number, ...], Number]:
+        """Return the state at rest, (u, target), and the queue delay: the target, at any load."""
+        return (u, self.target), self.target
+
+
+def _any_zero(value: Any) -> bool:
+    return isinstance(value, (float, np.ndarray)) and bool(np.any(np.asarray(value) == 0.0))

@@ -1,0 +1,72 @@
+"""The assumptions behind an operating point: warned of when they break, never an error."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid.errors import AssumptionWarning
+from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.sender import Sender
+
+__all__ = ["check_assumptions"]
+
+# Below about two segments a window law is no description of a TCP any more (timeouts rule).
+_SMALLEST_WINDOW: Final = 2.0
+
+
+def check_assumptions(
+    aqm: Aqm, u: Any, senders: list[Sender], windows: list[Any], rtts: list[Any]
+) -> tuple[str, ...]:
+    """Return the names of the assumptions that do not hold, and warn of each.
+
+    "window": W < 2 segments. "update_interval": T exceeds a round-trip time. "clamped": the
+    controller's value is one at which the queue clips what the flows see.
+
+    Parameters
+    ----------
+    aqm : Aqm
+        The queue.
+    u : float or array
+        Value of the controller's variable.
+    senders, windows, rtts : list
+        One entry per class: the law, its window (segments), its round-trip time (s).
+    """
+    found = {}
+    smallest = min(float(np.min(window)) for window in windows)
+    if smallest < _SMALLEST_WINDOW * (1 - 1e-9):  # rounding is no reason to warn
+        found["window"] = (
+            f"the window is {smallest:.3g} segments, below the 2 under which timeouts rule and the"
+            " window laws do not hold: lower the load."
+        )
+    if any(np.any(aqm.update_interval > np.asarray(rtt) * (1 + 1e-12)) for rtt in rtts):
+        found["update_interval"] = (
+            f"update_interval = {float(np.max(aqm.update_interval)):.3g} s exceeds the round-trip"
+            f" time {min(float(np.min(rtt)) for rtt in rtts):.3g} s, so the continuous model is too"
+            ' coarse: use mode="sampled".'
+        )
+    limit = getattr(aqm, "limit", 1.0)
+    top = getattr(aqm, "k", None)
+    clamped = np.any(u > np.asarray(limit) * (1 + 1e-9))
+    # One class alone cannot ask for more than p = 1; a Classic one beside it can.
+    if top is not None and len(senders) > 1 and any(s.signal == "scalable" for s in senders):
+        clamped = clamped or np.any(np.asarray(top) * u > 1 + 1e-9)
+    if clamped:
+        found["clamped"] = (
+            f"the controller rests at {float(np.max(u)):.3g}, above the value at which the queue"
+            " clips its signal, so the loop is open there: lower the load."
+        )
+    for text in found.values():
+        warnings.warn(text, AssumptionWarning, stacklevel=_stacklevel())
+    return tuple(found)
+
+
+def _stacklevel() -> int:
+    """Of the first caller outside this package, whichever door it came through."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pi2_fluid."):
+        level, frame = level + 1, frame.f_back
+    return level

@@ -1,0 +1,308 @@
+"""Where flows and queue settle: the operating point around which a loop is linearised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import elementwise
+
+from pi2_fluid.errors import (
+    DomainError,
+    ScenarioError,
+    UnsupportedError,
+    show_value,
+)
+from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.assumptions import check_assumptions
+from pi2_fluid.model.flows import Flows
+from pi2_fluid.model.record import named_arrays
+from pi2_fluid.model.sender import Sender
+from pi2_fluid.units import broadcast_shape, validate_quantity
+
+__all__ = ["OperatingPoint", "equilibrium", "equilibrium_of"]
+
+# The smallest controller value searched; at p' = 1e-15 a Reno window is 1e15 segments.
+_SMALLEST_CONTROLLER = 1e-15
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatingPoint:
+    """The state of rest.
+
+    From `equilibrium_of` the per-class values are numbers (or arrays of the loop's shape); from
+    `equilibrium` they are tuples in the order of the flows.
+
+    Attributes
+    ----------
+    controller : float
+        The queue's own variable, the one alpha and beta act on.
+    queue_delay : float
+        Seconds.
+    queue : float
+        Packets (per flow, from `equilibrium_of`).
+    broken : tuple of str
+        Assumptions that do not hold: "window" (W < 2), "update_interval" (T > rtt), "clamped".
+    p : float or tuple
+        Probability that a packet of the class is signalled.
+    p_prime : float or tuple
+        Its linear form: sqrt(p) for a classic sender, p for a scalable one.
+    window : float or tuple
+        Segments.
+    rtt : float or tuple
+        Round-trip time in the loop, queue included (s).
+    rate : float or tuple
+        Segments per second of one flow.
+    share : float or tuple
+        Part of the capacity that the class uses.
+    states : tuple
+        The full state of each sender at rest, one entry per class.
+    """
+
+    controller: Any
+    queue_delay: Any
+    queue: Any
+    broken: tuple[str, ...]
+    p: Any
+    p_prime: Any
+    window: Any
+    rtt: Any
+    rate: Any
+    share: Any
+    states: tuple[Any, ...]
+
+
+def equilibrium_of(
+    sender: Sender, aqm: Aqm, rtt: Any, p: Any = None, p_prime: Any = None
+) -> OperatingPoint:
+    """Return the operating point of one class at a given load.
+
+    Parameters
+    ----------
+    sender : Sender
+        The window law; it must obey signals.
+    aqm : Aqm
+        The queue.
+    rtt : float, array or str
+        Round-trip time in the loop, queue included (s).
+    p, p_prime : float or array
+        The load: exactly one of the signal probability of this class and its linear form,
+        in (0, 1].
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If both or neither of p and p_prime are given, or one is outside (0, 1].
+    UnsupportedError
+        If the sender ignores signals, so that there is no loop.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> point = pf.equilibrium_of(pf.Reno(), pf.Pi2(), rtt="100ms", p=0.02)
+    >>> round(point.window, 9), round(point.p_prime, 6), round(point.rate, 6)
+    (10.0, 0.141421, 100.0)
+    """
+    _require(sender, Sender, "sender", "Reno()")
+    _require(aqm, Aqm, "aqm", "Pi2()")
+    if sender.signal is None:
+        raise UnsupportedError(
+            f"{type(sender).__name__} ignores congestion signals, so there is no loop to analyse:"
+            " combine it with responsive flows instead."
+        )
+    if (p is None) == (p_prime is None):
+        given = "neither" if p is None else "both"
+        raise DomainError(
+            f"p = {show_value(p)} and p_prime = {show_value(p_prime)}, {given} of them given: the"
+            " load is exactly one, in (0, 1]."
+        )
+    rtt = validate_quantity(rtt, "time", "rtt")
+    if p is None:
+        p_prime = validate_quantity(p_prime, "number", "p_prime", high=1.0)
+        p = p_prime * p_prime if sender.signal == "classic" else p_prime
+    else:
+        p = validate_quantity(p, "number", "p", high=1.0)
+        p_prime = np.sqrt(p)[()] if sender.signal == "classic" else p
+    broadcast_shape({"rtt": rtt, "p": p} | named_arrays(sender) | named_arrays(aqm))
+    u = aqm.decode(p, sender.signal)
+    state = sender.settle(rtt, p)
+    rate = sender.sending_rate(state, rtt)
+    _, delay = aqm.at_rest(u, rate)
+    window = _window(state)
+    broken = check_assumptions(aqm, u, [sender], [window], [rtt])
+    return OperatingPoint(
+        controller=_plain(u),
+        queue_delay=_plain(delay),
+        queue=_plain(rate * delay),
+        broken=broken,
+        p=_plain(p),
+        p_prime=_plain(p_prime),
+        window=_plain(window),
+        rtt=_plain(rtt),
+        rate=_plain(rate),
+        share=1.0,
+        states=(_plain(state),),
+    )
+
+
+def equilibrium(
+    flows: Flows | Sequence[Flows], aqm: Aqm, capacity: Any, packet_size: Any = "1500B"
+) -> OperatingPoint:
+    """Return the operating point of one or several classes of flows that share a queue.
+
+    Parameters
+    ----------
+    flows : Flows or sequence of Flows
+        The classes.
+    aqm : Aqm
+        The queue.
+    capacity : float, array or str
+        Link capacity (bit/s).
+    packet_size : float or str, default "1500B"
+        Size of a packet, which is one segment (bytes).
+
+    Raises
+    ------
+    DomainError
+        If no controller value in (0, 1] makes the flows fill the capacity exactly.
+
+    Notes
+    -----
+    Solved for the one controller value at which the rates sum to the capacity; every class sees it
+    through its own encoder and round-trip time.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> point = pf.equilibrium(pf.Flows(pf.Reno(), 10, "80ms"), pf.Pi2(), "12Mbit/s")
+    >>> round(point.window[0], 9), round(point.controller, 9)
+    (10.0, 0.141421356)
+    """
+    flows = as_flows(flows)
+    _require(aqm, Aqm, "aqm", "Pi2()")
+    capacity = validate_quantity(capacity, "rate", "capacity")
+    packet_size = validate_quantity(packet_size, "size", "packet_size")
+    packets = capacity / (8.0 * packet_size)
+    shape = _shape_of(flows, aqm, {"capacity": capacity, "packet_size": packet_size})
+    u = _solve_controller(flows, aqm, packets, shape)
+    _, delay = aqm.at_rest(u, packets)
+    signal = aqm.encode(u)
+    p, p_prime, states, rtts, rates = [], [], [], [], []
+    for flow in flows:
+        mine = getattr(signal, flow.sender.signal) if flow.sender.signal else 0.0
+        rtt = flow.base_rtt + delay
+        state = flow.sender.settle(rtt, mine)
+        p.append(mine)
+        p_prime.append(np.sqrt(mine)[()] if flow.sender.signal == "classic" else mine)
+        rtts.append(rtt)
+        states.append(state)
+        rates.append(flow.sender.sending_rate(state, rtt))
+    windows = [_window(state) for state in states]
+    return OperatingPoint(
+        controller=_plain(u),
+        queue_delay=_plain(delay),
+        queue=_plain(packets * delay),
+        broken=check_assumptions(aqm, u, [flow.sender for flow in flows], windows, rtts),
+        p=_plain(tuple(p)),
+        p_prime=_plain(tuple(p_prime)),
+        window=_plain(tuple(windows)),
+        rtt=_plain(tuple(rtts)),
+        rate=_plain(tuple(rates)),
+        share=_plain(tuple(f.count * rate / packets for f, rate in zip(flows, rates, strict=True))),
+        states=_plain(tuple(states)),
+    )
+
+
+def as_flows(flows: Any) -> tuple[Flows, ...]:
+    """Return a tuple of classes from one class or a sequence of them."""
+    several = (flows,) if isinstance(flows, Flows) else flows
+    classes = tuple(several) if isinstance(several, Iterable) else ()
+    if not classes or not all(isinstance(flow, Flows) for flow in classes):
+        raise ScenarioError(
+            f"flows = {show_value(flows)} is not one Flows or a sequence of them: give e.g."
+            ' Flows(Reno(), count=10, base_rtt="80ms").'
+        )
+    if all(flow.sender.signal is None for flow in classes):
+        raise UnsupportedError(
+            "no class of flows obeys congestion signals, so there is no loop: add e.g."
+            ' Flows(Reno(), base_rtt="80ms").'
+        )
+    return classes
+
+
+def _shape_of(flows: tuple[Flows, ...], aqm: Aqm, numbers: dict[str, Any]) -> tuple[int, ...]:
+    named = numbers | named_arrays(aqm)
+    for index, flow in enumerate(flows):
+        named |= {f"{name} (class {index})": value for name, value in named_arrays(flow).items()}
+    return broadcast_shape(named)
+
+
+def _solve_controller(
+    flows: tuple[Flows, ...], aqm: Aqm, packets: Any, shape: tuple[int, ...]
+) -> Any:
+    def excess(log_u: Any, packets: Any, *_: Any) -> Any:
+        u = np.exp(log_u)
+        _, delay = aqm.at_rest(u, packets)
+        signal = aqm.encode(u)
+        total = 0.0
+        for flow in flows:
+            mine = getattr(signal, flow.sender.signal) if flow.sender.signal else 0.0
+            rtt = flow.base_rtt + delay
+            total = total + flow.count * flow.sender.sending_rate(
+                flow.sender.settle(rtt, mine), rtt
+            )
+        return np.log(total) - np.log(packets)
+
+    if shape:
+        return _solve_each(excess, shape, packets)
+    at_full = excess(0.0, packets)
+    if at_full > 0.0:
+        raise DomainError(
+            f"the flows offer {float(np.exp(at_full)):.3g} times the capacity even at p = 1: raise"
+            " the capacity or lower the counts."
+        )
+    found = elementwise.find_root(
+        excess, (np.log(_SMALLEST_CONTROLLER), 0.0), args=(np.asarray(packets, float),)
+    )
+    if not found.success:
+        raise DomainError(
+            "the unresponsive flows alone fill the capacity: raise the capacity or lower their"
+            " rate."
+        )
+    return float(np.exp(found.x))
+
+
+def _solve_each(excess: Any, shape: tuple[int, ...], packets: Any) -> Any:
+    """Bisect on the whole array at once: fields of flows and queue are arrays of one shape."""
+    low = np.full(shape, np.log(_SMALLEST_CONTROLLER))
+    high = np.zeros(shape)
+    if np.any(excess(high, packets) > 0.0) or np.any(excess(low, packets) < 0.0):
+        raise DomainError(
+            "some element of the arrays has no operating point with p in (0, 1]: raise the"
+            " capacity, lower the counts, or shorten the arrays."
+        )
+    for _ in range(70):  # 35 / 2**70 is below the rounding error of log u
+        middle = 0.5 * (low + high)
+        too_low = excess(middle, packets) > 0.0
+        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
+    return np.exp(0.5 * (low + high))
+
+
+def _window(state: Any) -> Any:
+    return state[0] if isinstance(state, tuple) else state
+
+
+def _plain(value: Any) -> Any:
+    """Python floats for scalars, so that they print as numbers; in tuples too."""
+    if isinstance(value, tuple):
+        return tuple(_plain(item) for item in value)
+    return float(value) if np.ndim(value) == 0 else value
+
+
+def _require(value: Any, kind: type, name: str, example: str) -> None:
+    if not isinstance(value, kind):
+        raise ScenarioError(
+            f"{name} = {show_value(value)} is no {kind.__name__}: give e.g. {example}."
+        )

@@ -1,0 +1,173 @@
+"""`Record`: the frozen, validated, JAX-compatible dataclass that senders, queues and flows are.
+
+A record converts and checks its numeric fields when it is made (text becomes SI floats), compares
+by value, and is a JAX pytree: numeric fields are leaves, text and flags are static. Unflattening
+skips the validation, since `jit`, `vmap` and `tree.map` put placeholders in the place of numbers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.units import broadcast_shape, validate_quantity
+
+__all__ = ["Record", "align", "choice", "named_arrays", "quantity"]
+
+
+def quantity(
+    default: Any,
+    dimension: str,
+    *,
+    low: float = 0.0,
+    high: float = math.inf,
+    closed: bool = False,
+    optional: bool = False,
+) -> Any:
+    """Declare a numeric field: its dimension (see `pi2_fluid.units`) and its allowed range."""
+    rule = {"dimension": dimension, "low": low, "high": high, "closed": closed}
+    metadata = {"quantity": rule, "optional": optional}
+    if default is dataclasses.MISSING:
+        return dataclasses.field(metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def choice(default: Any, options: tuple[Any, ...]) -> Any:
+    """Declare a static field that takes one of a few values."""
+    return dataclasses.field(default=default, metadata={"choice": options})
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Record:
+    """Base of every description: frozen, keyword-only, validated, equal by value, a JAX pytree."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        jax.tree_util.register_pytree_with_keys(cls, _flatten_with_keys, _unflatten_as(cls))
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            name = f"{type(self).__name__} {field.name}"
+            if "quantity" in field.metadata:
+                if value is None and field.metadata["optional"]:
+                    continue
+                value = validate_quantity(value, name=name, **field.metadata["quantity"])
+                if isinstance(value, np.ndarray):
+                    value.flags.writeable = False  # a copy, frozen as the record is
+                object.__setattr__(self, field.name, value)
+            elif "choice" in field.metadata and not _is_among(value, field.metadata["choice"]):
+                options = ", ".join(repr(option) for option in field.metadata["choice"])
+                raise QuantityError(
+                    f"{name} = {show_value(value)} is unknown: give one of {options}."
+                )
+        broadcast_shape(named_arrays(self))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            _same(getattr(self, field.name), getattr(other, field.name))
+            for field in dataclasses.fields(self)
+        )
+
+    def __hash__(self) -> int:
+        values = (getattr(self, field.name) for field in dataclasses.fields(self))
+        return hash((type(self), *(_hashable(value) for value in values)))
+
+
+def named_arrays(record: Record) -> dict[str, Any]:
+    """Return the array fields of a record and of the records in it, by the names of messages."""
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, Record):
+            found |= named_arrays(value)
+        elif _rank(value) > 0:
+            found[f"{type(record).__name__} {field.name}"] = value
+    return found
+
+
+def align(record: Record, **named: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
+    """Broadcast named numbers and a record's arrays to one shape, for solvers by element.
+
+    Returns
+    -------
+    values : list of numpy.ndarray
+        The named numbers, then the array fields of the record.
+    rebuild : callable
+        From as many values as there are array fields to the same record around those.
+    """
+    leaves, structure = jax.tree.flatten(record)
+    places = [index for index, leaf in enumerate(leaves) if _rank(leaf) > 0]
+    shape = broadcast_shape(named | named_arrays(record))
+    values = (*named.values(), *(leaves[index] for index in places))
+
+    def rebuild(values: Sequence[Any]) -> Any:
+        full = list(leaves)
+        for index, value in zip(places, values, strict=True):
+            full[index] = value
+        return jax.tree.unflatten(structure, full)
+
+    return [np.broadcast_to(np.asarray(value, float), shape) for value in values], rebuild
+
+
+def _rank(value: Any) -> int:
+    return int(getattr(value, "ndim", 0))
+
+
+def _is_among(value: Any, options: tuple[Any, ...]) -> bool:
+    # Compared within one type only: an array has no truth value, and True == 1.
+    return any(isinstance(value, type(option)) and value == option for option in options)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if _rank(a) or _rank(b):
+        return np.array_equal(a, b)
+    return bool(a == b)
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, jax.Array)):
+        # Adding 0 turns -0.0 into 0.0: they are equal, so must hash alike.
+        array = np.asarray(value) + 0.0
+        return (array.shape, array.tobytes()) if array.ndim else float(array)
+    return value
+
+
+def _is_static(field: dataclasses.Field[Any], value: Any) -> bool:
+    # A quantity stays a leaf whatever `tree.map` has put in its place, a truth value included.
+    if "quantity" in field.metadata:
+        return False
+    return "choice" in field.metadata or isinstance(value, (str, bool))
+
+
+def _flatten_with_keys(record: Record) -> tuple[Any, Any]:
+    children, static = [], []
+    # Read the fields now, not at registration: the dataclass decorator runs after
+    # `__init_subclass__`.
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if _is_static(field, value):
+            static.append((field.name, value))
+        else:
+            children.append((jax.tree_util.GetAttrKey(field.name), value))
+    names = tuple(key.name for key, _ in children)
+    return children, (names, tuple(static))
+
+
+def _unflatten_as(cls: type[Record]) -> Any:
+    def unflatten(aux: Any, children: Any) -> Record:
+        names, static = aux
+        record = object.__new__(cls)
+        for name, value in (*zip(names, children, strict=True), *static):
+            object.__setattr__(record, name, value)
+        return record
+
+    return unflatten

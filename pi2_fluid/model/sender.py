@@ -1,0 +1,207 @@
+"""The Sender contract: how a window reacts to congestion signals."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from scipy.optimize import elementwise
+
+from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
+from pi2_fluid.model.record import Record, align
+from pi2_fluid.ops import Number
+
+__all__ = ["Sender"]
+
+# The windows (segments) between which a law's operating point is searched. The upper end is far
+# above any network's, because a mixture is solved from signals as weak as 1e-30.
+_WINDOW_RANGE: Final = (1e-9, 1e40)
+# Relaxation of laws with several states: steps (in round trips) beyond which 1/step has no effect,
+# when it has settled, and the relative change that gives the slopes.
+_NEWTON: Final = 1e40
+_SETTLED: Final = 1e-12
+_NUDGE: Final = 1e-7
+_ZERO: Final = 1e-12  # below this a state has settled in absolute terms
+_MOST_STEPS: Final = 200
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Sender(Record, ABC):
+    """A window law: the contract that every congestion control fulfils.
+
+    To write your own law:
+
+    1. Set `signal`: ``"classic"`` if the sender sees what the queue encodes for Classic traffic
+       (p), ``"scalable"`` if it sees what is encoded for Scalable traffic, ``None`` if it ignores
+       congestion signals.
+    2. Write `rate`, with ``+ - * / **`` and `pi2_fluid.ops` only, so that it runs on floats, NumPy
+       and JAX alike. Do not clip inside.
+    3. With more than one state, name them in `states` (the window first); `rate` then takes and
+       returns tuples in that order, and `initial` must return one.
+
+    The operating point and the linearisation are derived from `rate`; nothing else is needed.
+
+    Examples
+    --------
+    >>> import dataclasses
+    >>> from typing import ClassVar
+    >>> import pi2_fluid as pf
+    >>> @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+    ... class HalfPerMark(pf.Sender):
+    ...     signal: ClassVar = "scalable"
+    ...     def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+    ...         return 1 / rtt - 0.5 * w_delayed / rtt_delayed * p_delayed
+    >>> round(pf.equilibrium_of(HalfPerMark(), pf.Pi(), rtt=0.1, p=0.1).window, 6)
+    20.0
+    """
+
+    #: Which kind of congestion signal the sender obeys: "classic", "scalable" or None.
+    signal: ClassVar[str | None] = None
+    #: Names of the state variables; the first is the window in segments.
+    states: ClassVar[tuple[str, ...]] = ("window",)
+    #: Name of the law in the compiled kernel, None if it has none.
+    kernel: ClassVar[str | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.signal not in ("classic", "scalable", None):
+            raise UnsupportedError(
+                f"{cls.__name__} signal = {show_value(cls.signal)} is no kind of signal: set"
+                ' "classic", "scalable" or None.'
+            )
+
+    @abstractmethod
+    def rate(
+        self, x: Any, x_delayed: Any, signal_delayed: Number, rtt: Number, rtt_delayed: Number
+    ) -> Any:
+        """Return dx/dt.
+
+        Parameters
+        ----------
+        x, x_delayed : float or tuple
+            The state now and one round trip ago (scalar if there is one state, else a tuple).
+        signal_delayed : float
+            Probability that a packet of this class was signalled, one round trip ago.
+        rtt, rtt_delayed : float
+            Round-trip time now and one round trip ago, in seconds.
+        """
+        raise NotImplementedError
+
+    def sending_rate(self, x: Any, rtt: Number) -> Number:
+        """Return the sending rate in segments/s at state `x`: window / rtt unless overridden."""
+        return (x[0] if isinstance(x, tuple) else x) / rtt
+
+    def initial(self, window: Number) -> Any:
+        """Return the state of a new flow that starts with `window` segments."""
+        if len(self.states) > 1:
+            raise UnsupportedError(
+                f"{type(self).__name__} has the states {self.states} but no `initial`:"
+                " define initial(window) to return one value for each."
+            )
+        return window
+
+    def equilibrium(self, rtt: Number, rate: Number) -> Number:
+        """Return the signal probability at which a flow settles at `rate` segments/s.
+
+        Solved from ``rate(...) = 0`` unless a law overrides it with its closed form.
+
+        Raises
+        ------
+        DomainError
+            If no probability in (0, 1] does.
+        """
+
+        def excess(log_p: Any, rtt: Any, target: Any, *arrays: Any) -> Any:
+            law, p = rebuild(arrays), np.exp(log_p)
+            return np.log(law.sending_rate(law.settle(rtt, p), rtt)) - np.log(target)
+
+        (rtt, rate, *arrays), rebuild = align(self, rtt=rtt, rate=rate)
+        found = elementwise.find_root(excess, (np.log(1e-15), 0.0), args=(rtt, rate, *arrays))
+        if not np.all(found.success):
+            raise DomainError(
+                f"{type(self).__name__} reaches {_first(rate, ~found.success)} segments/s at no"
+                " signal probability in (0, 1]: change the rate or the round-trip time."
+            )
+        return _plain(np.exp(found.x))
+
+    def settle(self, rtt: Number, p: Number) -> Any:
+        """Return the state at which the law is at rest under signal probability `p`.
+
+        Solved from ``rate(x, x, p, rtt, rtt) = 0`` unless a law overrides it with its closed form.
+
+        Raises
+        ------
+        SolverError
+            If no such state was found.
+        """
+        (rtt, p, *arrays), rebuild = align(self, rtt=rtt, p=p)
+        if len(self.states) > 1:
+            return self._settle_many(rtt, p, arrays, rebuild)
+
+        def drift(log_window: Any, rtt: Any, p: Any, *arrays: Any) -> Any:
+            window = np.exp(log_window)
+            return rebuild(arrays).rate(window, window, p, rtt, rtt) * rtt
+
+        bracket = tuple(np.log(_WINDOW_RANGE))
+        found = elementwise.find_root(drift, bracket, args=(rtt, p, *arrays))
+        if not np.all(found.success):
+            raise SolverError(
+                f"{type(self).__name__} is at rest at no window between {_WINDOW_RANGE[0]:g} and"
+                f" {_WINDOW_RANGE[1]:g} segments for p = {_first(p, ~found.success)}: check its"
+                " rate()."
+            )
+        return _plain(np.exp(found.x))
+
+    def _settle_many(self, rtt: Any, p: Any, arrays: list[Any], rebuild: Any) -> tuple[Any, ...]:
+        result = np.empty((len(self.states), *rtt.shape))
+        for index in np.ndindex(rtt.shape):
+            r, q = float(rtt[index]), float(p[index])
+            law = rebuild([float(array[index]) for array in arrays])
+
+            def drift(x: Any, r: float = r, q: float = q, law: Any = law) -> Any:
+                return np.stack(law.rate(tuple(x), tuple(x), q, r, r)) * r
+
+            state = _relax(drift, np.array(law.initial(2.0 / q), float))
+            if state is None:
+                raise SolverError(
+                    f"{type(self).__name__} is at rest at no state that could be found for"
+                    f" p = {q:g}, rtt = {r:g} s: override settle(rtt, p) with the closed form."
+                )
+            result[(slice(None), *index)] = state
+        return tuple(_plain(state) for state in result)
+
+
+def _relax(drift: Callable[[Any], Any], x: Any) -> Any | None:
+    """Return where x' = drift(x) comes to rest with a positive x[0], None if it does not.
+
+    Implicit Euler steps that grow a hundredfold: they begin as the law's own motion, which finds
+    the way when the states differ by many orders of magnitude, and end as Newton's method.
+    """
+    step, identity = 1.0, np.eye(x.size)
+    for _ in range(_MOST_STEPS):
+        now = drift(x)
+        nudges = np.diag(_NUDGE * np.where(x == 0.0, 1.0, np.abs(x)))
+        slopes = np.array([(drift(x + h) - now) / np.max(h) for h in nudges]).T
+        try:
+            change = np.linalg.solve(identity / step - slopes, now)
+        except np.linalg.LinAlgError:
+            return None
+        if not np.isfinite(change).all() or x[0] + change[0] <= 0.0:
+            step /= 1000.0
+            continue
+        x = x + change
+        if step > _NEWTON and np.all(np.abs(change) <= _SETTLED * np.maximum(np.abs(x), _ZERO)):
+            return x
+        step *= 100.0
+    return None
+
+
+def _first(values: Any, bad: Any) -> float:
+    return float(np.asarray(values)[np.asarray(bad)].flat[0])
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if np.ndim(value) == 0 else value

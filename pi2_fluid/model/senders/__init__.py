@@ -1,0 +1,1 @@
+"""Window laws of senders, one per file."""

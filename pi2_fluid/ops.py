@@ -1,0 +1,61 @@
+"""Elementary functions for laws: the same call runs on floats, NumPy arrays and JAX arrays.
+
+A sender or queue law written with ``+ - * / **`` and these functions can be evaluated, batched and
+differentiated without being written twice.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TypeAlias
+
+import numpy as np
+
+__all__ = ["Number", "cbrt", "exp", "log", "maximum", "minimum", "namespace", "sqrt", "where"]
+
+#: A float, a NumPy array or a JAX array: laws do not care which.
+Number: TypeAlias = Any
+
+
+def namespace(*values: Number) -> Any:
+    """`jax.numpy` if any value is a JAX array, else `numpy`; never imports JAX by itself."""
+    jax = sys.modules.get("jax")
+    if jax is not None and any(isinstance(value, jax.Array) for value in values):
+        return jax.numpy
+    return np
+
+
+def where(condition: Number, if_true: Number, if_false: Number) -> Number:
+    """Elementwise choice. Both branches are evaluated: keep both finite."""
+    chosen = namespace(condition, if_true, if_false).where(condition, if_true, if_false)
+    return chosen[()]  # a NumPy scalar, not a 0-d array
+
+
+def minimum(a: Number, b: Number) -> Number:
+    """Elementwise smaller value. Its derivative at a tie is halved under autodiff: see `where`."""
+    return namespace(a, b).minimum(a, b)
+
+
+def maximum(a: Number, b: Number) -> Number:
+    """Elementwise larger value. Its derivative at a tie is halved under autodiff: see `where`."""
+    return namespace(a, b).maximum(a, b)
+
+
+def exp(x: Number) -> Number:
+    """Exponential."""
+    return namespace(x).exp(x)
+
+
+def log(x: Number) -> Number:
+    """Natural logarithm."""
+    return namespace(x).log(x)
+
+
+def sqrt(x: Number) -> Number:
+    """Square root."""
+    return namespace(x).sqrt(x)
+
+
+def cbrt(x: Number) -> Number:
+    """Cube root, real for negative arguments too."""
+    return namespace(x).cbrt(x)

@@ -1,0 +1,322 @@
+"""Text to SI and back: one regular expression and one table of units.
+
+Inside the package every quantity is an SI float (seconds, Hz, bit/s, bytes, packets). Text such as
+``"100ms"``, ``"10Mbit/s"``, ``"1500B"`` or ``"40000 packets"`` is read here and nowhere else.
+
+Deliberately refused: expressions, bare numbers in text for anything that has a unit, and the
+ambiguous spellings ``mbps`` and ``MBps`` (`tc` reads ``mbps`` as mega*bytes* per second).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid.errors import DomainError, QuantityError, show_value
+
+__all__ = ["broadcast_shape", "format_quantity", "parse_quantity", "validate_quantity"]
+
+# dimension -> (SI unit, what to give, in messages, {spelling: factor})
+_TABLE: Final[dict[str, tuple[str, str, dict[str, float]]]] = {
+    "time": (
+        "s",
+        'a time such as "100ms"',
+        {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
+    ),
+    "rate": (
+        "bit/s",
+        'a rate such as "10Mbit/s"',
+        {
+            "bit/s": 1.0,
+            "kbit/s": 1e3,
+            "Mbit/s": 1e6,
+            "Gbit/s": 1e9,
+            "b/s": 1.0,
+            "kb/s": 1e3,
+            "Mb/s": 1e6,
+            "Gb/s": 1e9,
+            # tc's own spellings of the same
+            "bit": 1.0,
+            "kbit": 1e3,
+            "mbit": 1e6,
+            "Mbit": 1e6,
+            "gbit": 1e9,
+            "Gbit": 1e9,
+        },
+    ),
+    "size": (
+        "B",
+        'a size such as "1500B"',
+        {"B": 1.0, "kB": 1e3, "MB": 1e6, "KiB": 1024.0, "MiB": 1048576.0},
+    ),
+    "packets": (
+        "packets",
+        'a number of packets such as "40000 packets"',
+        {"packets": 1.0, "packet": 1.0, "p": 1.0},
+    ),
+    "frequency": ("Hz", 'a frequency such as "0.3125Hz"', {"Hz": 1.0, "kHz": 1e3}),
+    "number": ("", "a number without unit such as 0.5", {}),
+}
+# What has no unit, or is in Hz (alpha, beta), may be given as text without one.
+_BARE_TEXT_ALLOWED: Final = frozenset({"frequency", "number"})
+# ASCII digits only: float() would read any script's.
+_PATTERN: Final = re.compile(
+    r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([^\d\s.+\-][^\d\s]*)?\s*"
+)
+_TEXT_LIMIT: Final = 64
+# Unicode has two letters for micro that look the same, and keyboards disagree.
+_GREEK_MU, _MICRO_SIGN = "\u03bc", "\u00b5"
+# No network comes near either end, and between them no product of gains, delays and rates that the
+# models form leaves double precision.
+_MAGNITUDES: Final = (1e-20, 1e20)
+
+
+def parse_quantity(text: str, dimension: str, name: str = "value") -> float:
+    """Read one quantity from text.
+
+    Parameters
+    ----------
+    text : str
+        A decimal number followed by a unit, e.g. ``"100ms"``.
+    dimension : str
+        One of ``time``, ``rate``, ``size``, ``packets``, ``frequency``, ``number``.
+    name : str
+        What the quantity is called in messages.
+
+    Returns
+    -------
+    float
+        The value in SI units (s, bit/s, B, packets, Hz, 1).
+
+    Raises
+    ------
+    QuantityError
+        If the text is no number, has no unit or one of another dimension, or is not finite.
+
+    Examples
+    --------
+    >>> parse_quantity("100ms", "time")
+    0.1
+    >>> parse_quantity("10Mbit/s", "rate")
+    10000000.0
+    """
+    _, wanted, units = _TABLE[dimension]
+    match = _PATTERN.fullmatch(text) if len(text) <= _TEXT_LIMIT else None
+    if match is None:
+        form = "one number with one unit" if units else "one number"
+        raise QuantityError(f"{name} = {show_value(text)} is not {form}: give {wanted}.")
+    number, unit = float(match[1]), match[2]
+    if unit is None:
+        if dimension not in _BARE_TEXT_ALLOWED:
+            raise QuantityError(f"{name} = {show_value(text)} has no unit: give {wanted}.")
+        factor = 1.0
+    else:
+        unit = unit.replace(_GREEK_MU, _MICRO_SIGN)
+        if unit not in units:
+            allowed = f", in one of {', '.join(units)}" if units else ""
+            raise QuantityError(
+                f"{name} = {show_value(text)} has the unit {unit!r}: give {wanted}{allowed}."
+            )
+        factor = units[unit]
+    value = number * factor if factor >= 1 else number / round(1 / factor)
+    if not math.isfinite(value):
+        raise QuantityError(f"{name} = {show_value(text)} is not finite: give {wanted}.")
+    return value
+
+
+def format_quantity(value: float, dimension: str) -> str:
+    """Write an SI value as the shortest text that `parse_quantity` reads back to the same value.
+
+    Raises
+    ------
+    QuantityError
+        If `value` is not one finite number.
+
+    Examples
+    --------
+    >>> format_quantity(0.032, "time")
+    '32ms'
+    >>> format_quantity(1e7, "rate")
+    '10Mbit/s'
+    """
+    choices = {
+        "time": ("s", "ms", "us", "ns"),
+        "rate": ("Gbit/s", "Mbit/s", "kbit/s", "bit/s"),
+        "size": ("B",),
+        "packets": ("packets",),
+        "frequency": ("Hz",),
+        "number": ("",),
+    }[dimension]
+    if np.ndim(value):
+        raise QuantityError(
+            f"value = {show_value(value)} is an array: format one number at a time."
+        )
+    value = float(_as_float_array(value, dimension, "value"))
+    space = " " if dimension == "packets" else ""
+    texts = []
+    for unit in choices:
+        scaled = value / _TABLE[dimension][2].get(unit, 1.0)
+        # 15 digits hide the rounding of the division; 17 always suffice in SI.
+        for digits in (f"{scaled:.15g}", repr(scaled)):
+            text = f"{digits}{space}{unit}"
+            if _reads_as(text, dimension, value):
+                texts.append(text)
+                break
+    return min(texts, key=len)
+
+
+def _reads_as(text: str, dimension: str, value: float) -> bool:
+    try:
+        return parse_quantity(text, dimension) == value
+    except QuantityError:  # too large in this unit, or infinite after rounding
+        return False
+
+
+def validate_quantity(
+    value: Any,
+    dimension: str,
+    name: str,
+    *,
+    low: float = 0.0,
+    high: float = math.inf,
+    closed: bool = False,
+) -> Any:
+    """Turn a number, array or text into finite SI floats within ``low .. high``.
+
+    Parameters
+    ----------
+    value : float, int, str or array-like
+        The quantity as a caller gave it. JAX tracers in double precision pass through unchanged,
+        as nothing can be said about their values.
+    dimension, name : str
+        As in `parse_quantity`.
+    low, high : float
+        The allowed range; ``low`` itself is allowed only if `closed`, ``high`` always.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        float64, in SI units.
+
+    Raises
+    ------
+    QuantityError
+        If it is no real number: bool, complex, bytes, NaN, infinite, single precision, bad text.
+    DomainError
+        If it lies outside the range, or is traced by JAX in single precision.
+    """
+    if _is_traced(value):
+        if value.dtype.kind == "f" and value.dtype.itemsize < 8:
+            raise DomainError(
+                f"{name} is {value.dtype} under JAX, which loses half of the digits: enable 64"
+                " bits, e.g. by `with jax.enable_x64(True):` around the call."
+            )
+        return value
+    given = value
+    if isinstance(value, str):
+        value = parse_quantity(value, dimension, name)
+    array = _as_float_array(value, dimension, name)
+    bad = (array < low) | (array > high) if closed else (array <= low) | (array > high)
+    if bad.any():
+        raise DomainError(
+            f"{name} = {_show_element(given, array, bad)} is outside"
+            f" {_range_text(low, high, closed)}: give {_TABLE[dimension][1]}."
+        )
+    size = np.abs(array)
+    bad = (size > 0) & ((size < _MAGNITUDES[0]) | (size > _MAGNITUDES[1]))
+    if bad.any():
+        raise DomainError(
+            f"{name} = {_show_element(given, array, bad)} is beyond the {_MAGNITUDES[0]:g} to"
+            f" {_MAGNITUDES[1]:g} (SI) that the models compute with: give {_TABLE[dimension][1]}."
+        )
+    return float(array) if array.ndim == 0 else array
+
+
+def broadcast_shape(values: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the shape to which named numbers and arrays broadcast together.
+
+    Raises
+    ------
+    QuantityError
+        If they do not, naming those of the arrays that disagree.
+
+    Examples
+    --------
+    >>> broadcast_shape({"rtt": 0.1, "p": np.ones(3), "alpha": np.ones((2, 1))})
+    (2, 3)
+    """
+    shape: tuple[int, ...] = ()
+    seen: list[str] = []
+    for name, value in values.items():
+        own = np.shape(value)
+        if own:
+            seen.append(f"{name} of shape {own}")
+        try:
+            shape = np.broadcast_shapes(shape, own)
+        except ValueError:
+            raise QuantityError(
+                f"{' and '.join(seen)} do not broadcast together: give numbers, or arrays whose"
+                " shapes do by NumPy's rules."
+            ) from None
+    return shape
+
+
+def _as_float_array(value: Any, dimension: str, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    wanted = _TABLE[dimension][1]
+    given = f"{name} = {show_value(value)}"
+    # Objects without a buffer would be boxed by NumPy; name the type instead.
+    if value is None or isinstance(value, (bytes, bytearray, memoryview, dict, set)):
+        raise QuantityError(f"{given} is no number: give {wanted}.")
+    try:
+        # NumPy would box an integer of more than 64 bits.
+        array = np.asarray(float(value) if type(value) is int else value)
+    except OverflowError:
+        raise QuantityError(f"{given} is too large for a float: give {wanted}.") from None
+    except ValueError:  # ragged nested sequences
+        raise QuantityError(f"{given} is no rectangular array: give {wanted}.") from None
+    if array.dtype.kind not in "iuf" or _holds_bool(value):
+        raise QuantityError(f"{given} is no real number: give {wanted}.")
+    if array.dtype.kind == "f" and array.dtype.itemsize < 8:
+        raise QuantityError(
+            f"{given} is {array.dtype}, which has lost half of the digits: pass float64."
+        )
+    if array.size == 0:
+        raise QuantityError(f"{given} is an empty array: give {wanted}.")
+    if np.ma.is_masked(value):
+        raise QuantityError(f"{given} has masked elements: fill them, or give {wanted}.")
+    with np.errstate(over="ignore"):  # long doubles beyond float64 become infinite, seen below
+        result = array.astype(np.float64)
+    bad = ~np.isfinite(result)
+    if bad.any():
+        shown = _show_element(value, result, bad)
+        raise QuantityError(f"{name} = {shown} is not finite: give {wanted}.")
+    return result
+
+
+def _holds_bool(value: Any) -> bool:
+    """Whether a (nested) list has a truth value in it, which NumPy takes for 0 or 1."""
+    if not isinstance(value, (list, tuple)):
+        return False
+    return any(isinstance(item, (bool, np.bool_)) for item in np.array(value, dtype=object).flat)
+
+
+def _show_element(given: Any, array: np.ndarray[Any, Any], bad: np.ndarray[Any, Any]) -> str:
+    """Return what to print of a refused value: as given, or the first refused element of arrays."""
+    if array.ndim:
+        return repr(float(array[bad].flat[0]))
+    return show_value(given if isinstance(given, (str, int)) else float(array))
+
+
+def _is_traced(value: Any) -> bool:
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(value, jax.core.Tracer)
+
+
+def _range_text(low: float, high: float, closed: bool) -> str:
+    left = f"[{low:g}" if closed else f"({low:g}"
+    return f"{left}, {'inf)' if math.isinf(high) else f'{high:g}]'}"

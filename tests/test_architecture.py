@@ -1,0 +1,240 @@
+"""The floors of the package, its laziness, and the face it shows, checked from outside."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGE = "pi2_fluid"
+ROOT = Path(__file__).resolve().parents[1] / PACKAGE
+
+# Low to high. Rooms that share a floor never import one another; the ground floor is one room.
+# "" is pi2_fluid itself: its lazy table reaches up to design, so only what lies above may use it.
+FLOORS: list[set[str]] = [
+    {"_core", "errors", "units", "ops"},
+    {"model"},
+    {"qdisc", "result", "plot"},
+    {"loop", "fluid", "packet"},
+    {"design"},
+    {""},
+    {"paper"},
+    {"cli"},
+    {"__main__"},
+]
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+
+# What neither importing the package nor asking for help may load.
+HEAVY = ["control", "jax", "matplotlib", "pandas", "scipy", "xarray"]
+
+
+def imported_modules(source: str, module: str, *, is_package: bool) -> Iterator[tuple[int, str]]:
+    """Yield (line, absolute dotted name) of each import in `source`, wherever it stands."""
+    package = module if is_package else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            parts = package.split(".")
+            above = parts[: len(parts) - node.level + 1] if node.level else []
+            origin = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                yield node.lineno, f"{origin}.{alias.name}"
+        elif (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func).rpartition(".")[2] in {"import_module", "__import__"}
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            yield node.lineno, str(node.args[0].value)
+
+
+def room_of(module: str) -> str | None:
+    """Return the room a dotted name lies in, "" for the package's face, None for other packages."""
+    head, _, rest = module.partition(".")
+    if head != PACKAGE:
+        return None
+    room = rest.partition(".")[0]
+    # A name that is no room is an attribute of the face: `from pi2_fluid import Reno`.
+    return room if room in FLOOR_OF or (ROOT / room).is_dir() else ""
+
+
+def wrong_arrows(source: str, module: str, *, is_package: bool = False) -> list[str]:
+    """Describe each import in `source` that points upward or sideways."""
+    here = room_of(module)
+    assert here is not None
+    wrong = []
+    for line, name in imported_modules(source, module, is_package=is_package):
+        there = room_of(name)
+        if there is None or there == here:
+            continue
+        rise = FLOOR_OF[there] - FLOOR_OF[here]
+        if rise > 0 or (rise == 0 and FLOOR_OF[here] > 0):
+            direction = "up" if rise > 0 else "sideways"
+            wrong.append(f"{module}:{line} imports {name}, which points {direction}")
+    return wrong
+
+
+def python_files() -> list[Path]:
+    return sorted(ROOT.rglob("*.py"))
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def in_fresh_python(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# --- the floors -----------------------------------------------------------------------------
+
+
+def test_every_room_has_a_floor() -> None:
+    rooms = {module_name(path).split(".")[1] for path in python_files() if path.parent != ROOT}
+    rooms |= {path.stem for path in ROOT.glob("*.py")} - {"__init__"}
+    assert rooms, "no modules found: does the test look in the right place?"
+    assert rooms <= set(FLOOR_OF), "give the new room a floor in FLOORS"
+
+
+@pytest.mark.parametrize("path", python_files(), ids=module_name)
+def test_imports_point_down(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    arrows = wrong_arrows(source, module_name(path), is_package=path.name == "__init__.py")
+    assert not arrows, "\n".join(arrows)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("pi2_fluid.units", "import pi2_fluid.model.sender"),
+        ("pi2_fluid.model.aqm", "from pi2_fluid.loop.margins import margins_of"),
+        ("pi2_fluid.model.aqm", "from pi2_fluid import loop"),
+        ("pi2_fluid.model.aqm", "from pi2_fluid import Reno"),
+        ("pi2_fluid.model.aqms.pi", "from ...design import tuning"),
+        ("pi2_fluid.loop.margins", "from pi2_fluid.fluid import engine"),
+        ("pi2_fluid.fluid.engine", "def f():\n    import pi2_fluid.packet"),
+        ("pi2_fluid.packet.engine", "if TYPE_CHECKING:\n    from pi2_fluid.loop import Loop"),
+        ("pi2_fluid.qdisc", "from . import result"),
+        ("pi2_fluid.result", "importlib.import_module('pi2_fluid.design.tuning')"),
+        ("pi2_fluid.paper.claims", "import pi2_fluid.cli"),
+        ("pi2_fluid.design.tuning", "import pi2_fluid as pf"),
+    ],
+)
+def test_a_wrong_arrow_is_seen(module: str, source: str) -> None:
+    assert len(wrong_arrows(source, module)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("pi2_fluid.units", "from pi2_fluid.errors import QuantityError"),
+        ("pi2_fluid.loop.margins", "from pi2_fluid import _core"),
+        ("pi2_fluid.loop.margins", "from .roots import rightmost"),
+        ("pi2_fluid.model.aqms.pi", "from ..aqm import Aqm"),
+        ("pi2_fluid.design.tuning", "from pi2_fluid.packet import engine"),
+        ("pi2_fluid.paper.pi2_fig04", "import pi2_fluid as pf"),
+        ("pi2_fluid.cli", "from pi2_fluid.paper import claims"),
+        ("pi2_fluid.units", "import re, math\nfrom typing import Any"),
+    ],
+)
+def test_an_arrow_down_is_allowed(module: str, source: str) -> None:
+    assert wrong_arrows(source, module) == []
+
+
+# --- what is loaded when --------------------------------------------------------------------
+
+REPORT = f"import json, sys; print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    assert json.loads(in_fresh_python(f"import {PACKAGE}; {REPORT}")) == []
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = f"""
+import sys
+from {PACKAGE}.cli import main
+sys.argv = ["pi2-fluid", "--help"]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print()
+{REPORT}
+"""
+    help_text, _, loaded = in_fresh_python(code).rstrip().rpartition("\n")
+    assert "Usage" in help_text
+    assert json.loads(loaded) == []
+
+
+# --- the face -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def package() -> ModuleType:
+    return importlib.import_module(PACKAGE)
+
+
+def stub_origins() -> dict[str, str | None]:
+    """Map each public name of __init__.pyi to the module it is imported from, None if defined."""
+    tree = ast.parse((ROOT / "__init__.pyi").read_text(encoding="utf-8"))
+    origins: dict[str, str | None] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            origin = ".".join([*([PACKAGE] if node.level else []), *filter(None, [node.module])])
+            # Only `import x as x` exports from a stub.
+            origins |= {a.asname: origin for a in node.names if a.asname}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            origins[node.name] = None
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            origins[node.target.id] = None
+    return {name: origin for name, origin in origins.items() if not name.startswith("_")}
+
+
+def test_every_exported_name_resolves(package: ModuleType) -> None:
+    exports: dict[str, str] = package._EXPORTS
+    assert exports
+    for name, origin in exports.items():
+        value = getattr(package, name)
+        assert value is not None
+        if isinstance(value, ModuleType):
+            assert value.__name__ == origin
+        else:
+            assert value is getattr(importlib.import_module(origin), name)
+
+
+def test_all_and_dir_show_the_table(package: ModuleType) -> None:
+    assert {n for n in package.__all__ if not n.startswith("_")} == set(package._EXPORTS)
+    assert len(package.__all__) == len(set(package.__all__))
+    assert set(package.__all__) <= set(dir(package))
+
+
+def test_the_stub_is_the_typed_twin_of_the_table(package: ModuleType) -> None:
+    stub = stub_origins()
+    assert set(stub) == set(package._EXPORTS)
+    for name, origin in package._EXPORTS.items():
+        # A module is imported from the package above it, everything else from its own module.
+        module = isinstance(getattr(package, name), ModuleType)
+        assert stub[name] in {None, origin.rpartition(".")[0] if module else origin}, name
+
+
+def test_an_unknown_name_is_an_attribute_error(package: ModuleType) -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = package.no_such_name

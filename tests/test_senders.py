@@ -1,0 +1,302 @@
+"""Window laws: closed forms against the base class's own solver, and laws of a user's own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pi2_fluid as pf
+from pi2_fluid import ops
+from pi2_fluid.model.record import quantity
+
+probabilities = st.floats(1e-8, 1.0)
+fractions = st.floats(0.01, 1.0)
+rtts = st.floats(1e-4, 2.0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HalfPerMark(pf.Sender):
+    """Half a segment less per mark: `Scalable` as a user would write it."""
+
+    signal: ClassVar = "scalable"
+
+    def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+        return 1 / rtt - 0.5 * w_delayed / rtt_delayed * p_delayed
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnyPerMark(pf.Sender):
+    """The same with a parameter."""
+
+    signal: ClassVar = "scalable"
+    per_mark: Any = quantity(0.5, "number")
+
+    def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+        return 1 / rtt - self.per_mark * w_delayed / rtt_delayed * p_delayed
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Averaging(pf.Sender):
+    """DCTCP's two equations: the window falls by alpha/2 per round with marks, alpha is an EWMA.
+
+    Source: Alizadeh, Javanmard, Prabhakar (SIGMETRICS 2011), equations (1) and (2).
+    """
+
+    signal: ClassVar = "scalable"
+    states: ClassVar = ("window", "alpha")
+    gain: Any = quantity(1 / 16, "number", high=1.0)
+
+    def initial(self, window):
+        return (window, 1.0)
+
+    def rate(self, x, x_delayed, signal_delayed, rtt, rtt_delayed):
+        window, alpha = x
+        d_window = 1 / rtt - window * alpha / (2 * rtt) * signal_delayed
+        return (d_window, self.gain / rtt * (signal_delayed - alpha))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Deaf(pf.Sender):
+    """Ignores every signal."""
+
+    def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+        return 0.0 * w
+
+    def settle(self, rtt, p):
+        return 10.0
+
+
+def laws(parameter):
+    return [
+        pf.Reno(decrease=parameter),
+        pf.CReno(decrease=parameter),
+        pf.Scalable(per_mark=parameter),
+    ]
+
+
+class TestClosedForms:
+    @given(parameter=fractions, rtt=rtts, p=probabilities)
+    def test_rate_at_rest_is_zero(self, parameter, rtt, p):
+        for law in laws(parameter):
+            window = law.settle(rtt, p)
+            assert window > 0
+            # against the size of the increase, 1/R
+            assert abs(law.rate(window, window, p, rtt, rtt)) * rtt < 1e-14
+
+    @given(parameter=fractions, rtt=rtts, p=probabilities)
+    def test_settle_is_what_the_solver_finds(self, parameter, rtt, p):
+        for law in laws(parameter):
+            assert law.settle(rtt, p) == pytest.approx(pf.Sender.settle(law, rtt, p), rel=1e-12)
+
+    @given(parameter=fractions, rtt=rtts, p=probabilities)
+    def test_equilibrium_undoes_settle(self, parameter, rtt, p):
+        for law in laws(parameter):
+            rate = law.sending_rate(law.settle(rtt, p), rtt)
+            assert law.equilibrium(rtt, rate) == pytest.approx(p, rel=1e-14)
+
+    @pytest.mark.parametrize("law", laws(0.4), ids=lambda law: type(law).__name__)
+    def test_equilibrium_is_what_the_solver_finds(self, law):
+        rtt, p = np.array([[0.01], [0.2]]), np.array([1e-6, 0.01, 0.5])
+        rate = law.sending_rate(law.settle(rtt, p), rtt)
+        found = pf.Sender.equilibrium(law, rtt, rate)
+        np.testing.assert_allclose(found, law.equilibrium(rtt, rate), rtol=1e-10)
+
+    def test_solver_takes_arrays(self):
+        law, p = pf.Reno(), np.geomspace(1e-12, 1, 7)
+        found = pf.Sender.settle(law, 0.1, p[:, None] * np.ones(2))
+        assert found.shape == (7, 2)
+        np.testing.assert_allclose(found[:, 0], law.settle(0.1, p), rtol=1e-12)
+
+    def test_solver_takes_array_parameters(self):
+        law = AnyPerMark(per_mark=[0.25, 0.5, 1.0])
+        twin = pf.Scalable(per_mark=[0.25, 0.5, 1.0])
+        rtt, p = 0.1, np.array([[0.01], [0.1]])
+        np.testing.assert_allclose(law.settle(rtt, p), twin.settle(rtt, p), rtol=1e-12)
+        rate = np.array([[50.0], [100.0]])
+        np.testing.assert_allclose(
+            law.equilibrium(rtt, rate), twin.equilibrium(rtt, rate), rtol=1e-10
+        )
+
+    def test_published_windows(self):
+        # PI2 paper, equations (5), (7), (11) up to the constants of the fluid laws
+        assert pf.Reno().settle(0.1, 0.02) == pytest.approx(10.0)  # sqrt(2/p)
+        assert pf.CReno().settle(0.1, 0.03) == pytest.approx(1 / math.sqrt(0.3 * 0.03))
+        assert pf.Scalable().settle(0.1, 0.02) == pytest.approx(100.0)  # 2/p
+
+    def test_decrease_is_what_is_removed(self):
+        # Equation (17) as printed has 0.7, which Cubic keeps: the window would be below Reno's.
+        printed = pf.CReno(decrease=0.7)
+        assert printed.rate(10.0, 10.0, 0.01, 0.1, 0.1) == pytest.approx(
+            10 - 0.7 * 100 / 0.1 * 0.01
+        )
+        assert (
+            printed.settle(0.1, 0.01) < pf.Reno().settle(0.1, 0.01) < pf.CReno().settle(0.1, 0.01)
+        )
+
+    def test_signals(self):
+        assert [law.signal for law in laws(0.5)] == ["classic", "classic", "scalable"]
+        assert [law.kernel for law in laws(0.5)] == ["reno", "creno", "scalable"]
+        assert Deaf().signal is None
+
+
+class TestOwnLaws:
+    @given(rtt=rtts, p=probabilities)
+    def test_half_per_mark_is_scalable(self, rtt, p):
+        mine, theirs = HalfPerMark(), pf.Scalable()
+        assert mine.settle(rtt, p) == pytest.approx(theirs.settle(rtt, p), rel=1e-12)
+        args = (12.0, 11.0, p, rtt, 1.1 * rtt)
+        assert mine.rate(*args) == theirs.rate(*args)
+
+    def test_in_a_mixture(self):
+        def point(sender):
+            flows = [pf.Flows(sender, 10, "20ms"), pf.Flows(pf.Reno(), 5, "80ms")]
+            return pf.equilibrium(flows, pf.CoupledPi2(), "40Mbit/s")
+
+        mine, theirs = point(HalfPerMark()), point(pf.Scalable())
+        assert mine.controller == pytest.approx(theirs.controller, rel=1e-12)
+        assert mine.window == pytest.approx(theirs.window, rel=1e-12)
+
+    @pytest.mark.parametrize("p", [1e-6, 0.02, 0.3, 1.0])
+    def test_two_states_settle(self, p):
+        window, alpha = Averaging().settle(0.1, p)
+        assert alpha == pytest.approx(p, rel=1e-9)
+        assert window == pytest.approx(2 / p**2, rel=1e-9)
+        drift = Averaging().rate((window, alpha), (window, alpha), p, 0.1, 0.1)
+        assert max(map(abs, drift)) * 0.1 < 1e-9
+
+    def test_a_state_may_rest_at_zero(self):
+        class Fading(pf.Reno):
+            states: ClassVar = ("window", "boost")
+            settle = pf.Sender.settle
+
+            def initial(self, window):
+                return (window, 1.0)
+
+            def rate(self, x, x_delayed, signal_delayed, rtt, rtt_delayed):
+                window, boost = x
+                fall = 0.5 * window * x_delayed[0] / rtt_delayed * signal_delayed
+                return ((1 + boost) / rtt - fall, -0.1 * boost / rtt)
+
+        window, boost = Fading().settle(0.1, 0.02)
+        assert window == pytest.approx(10.0, rel=1e-9)
+        assert boost == pytest.approx(0.0, abs=1e-20)
+
+    def test_two_states_settle_on_arrays(self):
+        p = np.array([[0.02], [0.3]])
+        window, alpha = Averaging(gain=[1 / 16, 1 / 4, 1.0]).settle(0.1, p)
+        assert window.shape == alpha.shape == (2, 3)
+        np.testing.assert_allclose(alpha, np.broadcast_to(p, (2, 3)), rtol=1e-9)
+        np.testing.assert_allclose(window, np.broadcast_to(2 / p**2, (2, 3)), rtol=1e-9)
+
+    def test_two_states_have_an_operating_point(self):
+        point = pf.equilibrium_of(Averaging(), pf.CoupledPi2(), rtt="100ms", p=0.1)
+        assert point.window == pytest.approx(200.0, rel=1e-9)
+        assert point.states[0] == pytest.approx((200.0, 0.1), rel=1e-9)
+        assert point.rate == pytest.approx(2000.0, rel=1e-9)
+        assert point.controller == 0.05
+        # and back from the rate
+        assert Averaging().equilibrium(0.1, 2000.0) == pytest.approx(0.1, rel=1e-9)
+
+    def test_no_probability_gives_the_rate(self):
+        with pytest.raises(
+            pf.DomainError, match=r"HalfPerMark reaches 1\.0 segments/s at no signal"
+        ):
+            HalfPerMark().equilibrium(0.1, 1.0)
+
+    def test_several_states_need_an_initial(self):
+        class Forgetful(Averaging):
+            initial = pf.Sender.initial
+
+        with pytest.raises(pf.UnsupportedError, match="define initial"):
+            Forgetful().settle(0.1, 0.1)
+
+    def test_never_at_rest(self):
+        class Restless(pf.Sender):
+            signal: ClassVar = "classic"
+
+            def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+                return 1 / rtt + w * p_delayed
+
+        with pytest.raises(pf.SolverError, match="Restless is at rest at no window"):
+            Restless().settle(0.1, 0.1)
+
+    def test_unknown_signal_is_refused_when_the_class_is_made(self):
+        with pytest.raises(pf.UnsupportedError, match="Loud signal = 'Classic' is no kind"):
+
+            class Loud(HalfPerMark):
+                signal: ClassVar = "Classic"
+
+    def test_deaf_sender_has_no_loop_of_its_own(self):
+        with pytest.raises(pf.UnsupportedError, match="Deaf ignores congestion signals"):
+            pf.equilibrium_of(Deaf(), pf.Pi2(), rtt=0.1, p=0.1)
+        with pytest.raises(pf.UnsupportedError, match="no class of flows obeys"):
+            pf.equilibrium(pf.Flows(Deaf(), 1, 0.08), pf.Pi2(), "10Mbit/s")
+
+    def test_deaf_sender_leaves_its_rest_to_the_others(self):
+        flows = [pf.Flows(Deaf(), 2, "80ms"), pf.Flows(pf.Reno(), 10, "80ms")]
+        point = pf.equilibrium(flows, pf.Pi2(), "12Mbit/s")  # 1000 packets/s
+        assert point.p[0] == 0.0
+        assert point.rate[0] == pytest.approx(100.0)
+        assert 2 * point.rate[0] + 10 * point.rate[1] == pytest.approx(1000.0, rel=1e-12)
+
+    def test_deaf_senders_that_fill_the_link(self):
+        flows = [pf.Flows(Deaf(), 12, "80ms"), pf.Flows(pf.Reno(), 1, "80ms")]
+        with pytest.raises(pf.DomainError, match="capacity"):
+            pf.equilibrium(flows, pf.Pi2(), "12Mbit/s")
+
+
+class TestOneLawEverywhere:
+    @pytest.mark.parametrize("law", [*laws(0.3), HalfPerMark()], ids=lambda law: type(law).__name__)
+    def test_floats_numpy_and_jax_agree(self, law):
+        rng = np.random.default_rng(1)
+        args = rng.uniform([1, 1, 0, 0.01, 0.01], [50, 50, 1, 0.3, 0.3], size=(20, 5)).T
+        plain = [law.rate(*map(float, column)) for column in args.T]
+        # rounding may differ by an order of multiplication, relative to the larger of the terms
+        scale = np.abs(1 / args[3]) + np.abs(args[0] * args[1] * args[2] / args[4])
+        with jax.enable_x64(True):
+            traced = jax.jit(law.rate)(*args)
+            assert traced.dtype == np.float64
+        assert np.all(np.abs(law.rate(*args) - plain) <= 1e-15 * scale)
+        assert np.all(np.abs(np.asarray(traced) - plain) <= 1e-15 * scale)
+
+    @pytest.mark.parametrize(
+        ("name", "reference"),
+        [("exp", math.exp), ("log", math.log), ("sqrt", math.sqrt), ("cbrt", math.cbrt)],
+    )
+    def test_functions_of_one(self, name, reference):
+        function = getattr(ops, name)
+        x = np.array([0.1, 1.0, 2.5])
+        expected = [reference(v) for v in x]
+        assert [float(function(float(v))) for v in x] == pytest.approx(expected, rel=1e-15)
+        np.testing.assert_allclose(function(x), expected, rtol=1e-15)
+        with jax.enable_x64(True):
+            np.testing.assert_allclose(jax.jit(function)(x), expected, rtol=4e-15)
+
+    def test_functions_of_several(self):
+        a, b = np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.0, 1.0])
+        for name, expected in (("minimum", [1, 2, 1]), ("maximum", [2, 2, 3])):
+            function = getattr(ops, name)
+            assert function(a, b).tolist() == expected
+            assert [
+                float(function(float(x), float(y))) for x, y in zip(a, b, strict=True)
+            ] == expected
+            assert jax.jit(function)(a, b).tolist() == expected
+        assert ops.where(a > b, a, b).tolist() == [2, 2, 3]
+        assert jax.jit(lambda x, y: ops.where(x > y, x, y))(a, b).tolist() == [2, 2, 3]
+
+    def test_scalars_stay_scalars(self):
+        for value in (ops.where(True, 1.0, 2.0), ops.minimum(1.0, 2.0), ops.sqrt(4.0)):
+            assert np.ndim(value) == 0
+            assert isinstance(value, float)
+        assert ops.cbrt(-8.0) == pytest.approx(-2.0)
+
+    def test_jax_is_chosen_by_the_values(self):
+        assert ops.namespace(1.0, np.ones(2)) is np
+        assert ops.namespace(1.0, jax.numpy.ones(2)) is jax.numpy
