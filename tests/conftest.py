@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
+
+# Small matrices on every core at once: threads of the linear algebra would only wait.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest

@@ -2,40 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pi2_fluid.loop.margins import Margins
 from pi2_fluid.result import Column, make_dataset
 
 if TYPE_CHECKING:
     import xarray
 
-    from pi2_fluid.loop.transfer import Loop
-
 __all__ = ["sweep_dataset"]
 
 _UNITS: Final = {
     "rtt": ("s", "round-trip time in the loop"),
+    "base_rtt": ("s", "round-trip time of the path"),
     "p": ("1", "signal probability"),
     "p_prime": ("1", "linear form of the signal probability"),
     "alpha": ("Hz", "integral gain"),
     "beta": ("Hz", "proportional gain"),
     "update_interval": ("s", "time between updates"),
     "target": ("s", "target queue delay"),
+    "k": ("1", "coupling factor"),
+    "decrease": ("1", "fraction of the window removed per signal"),
+    "per_mark": ("segments", "segments removed per mark"),
+    "count": ("flows", "number of flows"),
+    "capacity": ("packets/s", "link capacity"),
 }
 
 
-def sweep_dataset(loop: Loop) -> xarray.Dataset:
-    """Return every margin of an array of loops as a Dataset; see `Loop.sweep`."""
-    inputs = _inputs(loop)
-    dims = _name_axes(inputs, loop.shape)
-    margins = loop.margins()
+def sweep_dataset(
+    inputs: Mapping[str, Any],
+    shape: tuple[int, ...],
+    margins: Margins,
+    attrs: Mapping[str, str | float],
+) -> xarray.Dataset:
+    """Return every margin of an array of loops as a Dataset; see `Loop.sweep`.
+
+    Parameters
+    ----------
+    inputs : mapping of name to number or array
+        What the loops were built from; each array broadcasts against `shape`.
+    shape : tuple of int
+        Of the array of loops.
+    margins : Margins
+        Of that shape.
+    attrs : mapping
+        Provenance.
+    """
+    arrays = {name: np.asarray(value) for name, value in inputs.items() if np.size(value) > 1}
+    rank = len(shape)
+    aligned = {
+        name: value.reshape((1,) * (rank - value.ndim) + value.shape)
+        for name, value in arrays.items()
+    }
+    dims = _name_axes(aligned, shape)
     coords = {}
-    for name, value in inputs.items():
-        along = tuple(axis for axis, size in enumerate(value.shape) if size > 1)
+    for name, value in aligned.items():
+        along = _axes(value)
         label = f"{name}_value" if name in dims and along != (dims.index(name),) else name
-        units, text = _UNITS.get(name, ("", name))
+        units, text = _UNITS.get(name.rstrip("0123456789_"), ("", name))
         squeezed = value.reshape([value.shape[axis] for axis in along])
         coords[label] = Column(tuple(dims[axis] for axis in along), squeezed, units, text)
     table = {
@@ -49,46 +76,18 @@ def sweep_dataset(loop: Loop) -> xarray.Dataset:
     variables = {
         name: Column(dims, value, units, text) for name, (value, units, text) in table.items()
     }
-    attrs = {
-        "engine": "loop",
-        "mode": loop.mode,
-        "rtt_terms": loop.rtt_terms,
-        "senders": ", ".join(type(sender).__name__ for sender in loop.senders),
-        "aqm": type(loop.aqm).__name__,
-    }
     return make_dataset(variables, coords, attrs)
 
 
-def _inputs(loop: Loop) -> dict[str, Any]:
-    """Every array that the loop was built from, aligned with the loop's axes."""
-    point = loop.operating_point
-    found: dict[str, Any] = {}
-    if not loop.flows:
-        found |= {"rtt": point.rtt, "p_prime": point.p_prime, "p": point.p}
-    for index, flow in enumerate(loop.flows):
-        for name in ("count", "base_rtt"):
-            found[f"{name}_{index}"] = getattr(flow, name)
-    if loop.flows:
-        found["packets_per_second"] = loop._packets
-    for record in (loop.aqm, *loop.senders):
-        found |= {name: v for name, v in vars(record).items() if isinstance(v, np.ndarray)}
-    rank = len(loop.shape)
-    arrays = {name: np.asarray(value) for name, value in found.items()}
-    return {
-        name: value.reshape((1,) * (rank - value.ndim) + value.shape)
-        for name, value in arrays.items()
-        if value.size > 1
-    }
+def _axes(value: Any) -> tuple[int, ...]:
+    """The axes along which an array varies."""
+    return tuple(axis for axis, size in enumerate(value.shape) if size > 1)
 
 
-def _name_axes(inputs: dict[str, Any], shape: tuple[int, ...]) -> tuple[str, ...]:
+def _name_axes(inputs: Mapping[str, Any], shape: tuple[int, ...]) -> tuple[str, ...]:
     names = []
     for axis in range(len(shape)):
-        alone = [
-            name
-            for name, value in inputs.items()
-            if [index for index, size in enumerate(value.shape) if size > 1] == [axis]
-        ]
+        alone = [name for name, value in inputs.items() if _axes(value) == (axis,)]
         preferred = [name for name in ("rtt", "p_prime") if name in alone]
         names.append((preferred + alone + [f"axis_{axis}"])[0])
     return tuple(names)

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from scipy.optimize import brentq
 
 from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, UnsupportedError
 from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
@@ -19,7 +18,7 @@ from pi2_fluid.loop.pade import pade_transfer_function
 from pi2_fluid.loop.response import loop_response
 from pi2_fluid.loop.roots import count_unstable, rightmost_roots
 from pi2_fluid.loop.sampled import sampled_response
-from pi2_fluid.loop.transient import step_response
+from pi2_fluid.loop.transient import find_bandwidth, step_response
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.operating_point import (
@@ -265,7 +264,9 @@ class Loop:
 
         inf if it never does below pi/T, in mode "sampled".
         """
-        return self._each(self._bandwidth_at)
+        return self._each(
+            lambda index: find_bandwidth(self._response_at(index), self._crossings_at(index))
+        )
 
     def step(self, t: Any) -> Any:
         """Return the unit step response of L/(1 + L) at times `t` (s), of shape (*shape, *t.shape).
@@ -368,9 +369,29 @@ class Loop:
         """
         from pi2_fluid.loop.sweep import sweep_dataset
 
-        return sweep_dataset(self)
+        attrs = {
+            "engine": "loop",
+            "mode": self.mode,
+            "rtt_terms": self.rtt_terms,
+            "senders": ", ".join(type(sender).__name__ for sender in self.senders),
+            "aqm": type(self.aqm).__name__,
+        }
+        return sweep_dataset(self._inputs(), self.shape, self.margins(), attrs)
 
     # Elements of an array of loops
+
+    def _inputs(self) -> dict[str, Any]:
+        """Every number that the loop was built from, by name."""
+        point = self.operating_point
+        if self.flows:
+            inputs = {"capacity": self._packets}
+            for index, flow in enumerate(self.flows):
+                inputs |= {f"count_{index}": flow.count, f"base_rtt_{index}": flow.base_rtt}
+        else:
+            inputs = {"rtt": point.rtt, "p_prime": point.p_prime, "p": point.p}
+        for record in (self.aqm, *self.senders):
+            inputs |= {n: v for n, v in vars(record).items() if isinstance(v, (float, np.ndarray))}
+        return inputs
 
     def _require_scalar(self, what: str) -> None:
         if self.shape:
@@ -407,25 +428,6 @@ class Loop:
 
     def _modulus_at(self, index: tuple[int, ...]) -> float:
         return smallest_distance(self._response_at(index), self._crossings_at(index))
-
-    def _bandwidth_at(self, index: tuple[int, ...]) -> float:
-        crossings = self._crossings_at(index)
-        response = self._response_at(index)
-        level = 10.0 ** (-3.0 / 20.0)
-
-        def drop(log_w: float) -> float:
-            value = response(np.array([np.exp(log_w)]))[0]
-            return float(abs(value / (1.0 + value)) - level)
-
-        closed = np.abs(crossings.values / (1.0 + crossings.values))
-        below = np.flatnonzero(closed < level)
-        if below.size == 0:
-            return np.inf
-        first = int(below[0])
-        if first == 0:
-            return float(crossings.w[0])
-        left, right = np.log(crossings.w[first - 1]), np.log(crossings.w[first])
-        return float(np.exp(brentq(drop, left, right, xtol=1e-14)))
 
     def _verdict(self, gain_margin_db: Any, fast: Any) -> Any:
         if np.all(fast):

@@ -1,4 +1,4 @@
-"""The step response of the closed loop, by numerical inversion of its transform."""
+"""The closed loop L/(1 + L): its step response, by inversion of its transform; its bandwidth."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
+from scipy.optimize import brentq
 
 from pi2_fluid.errors import SolverError
+from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.linearization import LinearLoop
 from pi2_fluid.loop.response import tustin_image
 from pi2_fluid.loop.roots import count_unstable, rightmost_roots
 
-__all__ = ["step_response"]
+__all__ = ["find_bandwidth", "step_response"]
 
 _DECADES: Final = 9.0  # the wrap-around of the periodic inversion is damped to 1e-9
 _REACH: Final = 400.0  # highest frequency, in 1/R: what is cut off is of the order of 1e-8
 _MOST_TERMS: Final = 400_000
 _BLOCK: Final = 2**21
+_HALF_POWER: Final = 10.0 ** (-3.0 / 20.0)  # 3 dB, as python-control's bandwidth
 
 
 def step_response(loop: LinearLoop, response: Callable[[Any], Any], t: Any, mode: str) -> Any:
@@ -72,6 +75,31 @@ def step_response(loop: LinearLoop, response: Callable[[Any], Any], t: Any, mode
         late = np.maximum(t - delay, 0.0)
         out = out + gain * late**2 / 2 * np.exp(-smooth * late)
     return np.where(t > 0.0, out, 0.0)
+
+
+def find_bandwidth(response: Callable[[Any], Any], crossings: Crossings) -> float:
+    """Return the frequency (rad/s) at which |L/(1 + L)| first falls 3 dB below 1; inf if never.
+
+    Parameters
+    ----------
+    response : callable
+        w (rad/s, array) -> L.
+    crossings : Crossings
+        The followed curve on which the frequency is bracketed.
+    """
+
+    def drop(log_w: float) -> float:
+        value = response(np.array([np.exp(log_w)]))[0]
+        return float(abs(value / (1.0 + value)) - _HALF_POWER)
+
+    below = np.flatnonzero(np.abs(crossings.values / (1.0 + crossings.values)) < _HALF_POWER)
+    if below.size == 0:
+        return np.inf
+    first = int(below[0])
+    if first == 0:
+        return float(crossings.w[0])
+    left, right = np.log(crossings.w[first - 1]), np.log(crossings.w[first])
+    return float(np.exp(brentq(drop, left, right, xtol=1e-14)))
 
 
 def _kinks(loop: LinearLoop, mode: str) -> list[tuple[float, float]]:
