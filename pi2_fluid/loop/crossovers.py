@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import elementwise, minimize_scalar
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.linearization import LinearLoop
@@ -21,6 +20,7 @@ _LOWEST: Final = 1e-25  # rad/s per rad/s of the loop's slowest scale: where the
 _TURN: Final = 2 * np.pi
 # A crossing this close to pi/T is the one at pi/T, seen through the rounding of the alias sum.
 _NYQUIST_SLACK: Final = 1e-6
+_TOLERANCES: Final[Any] = {"xatol": 1e-15, "xrtol": 1e-15}  # of ln w
 
 
 class GainCrossing(NamedTuple):
@@ -177,56 +177,62 @@ def _bound(loop: LinearLoop, w: float) -> float:
 
 
 def _gain_roots(response: Callable[[Any], Any], w: Any, log_gain: Any) -> list[float]:
-    def at(x: float) -> float:
-        return float(np.log(np.abs(response(np.array([np.exp(x)]))[0])))
+    def at(x: Any, _level: Any) -> Any:
+        return np.log(np.abs(response(np.exp(x))))
 
-    return _roots_with_touching(at, np.log(w), log_gain)
+    return _roots(at, np.log(w), log_gain, np.zeros(w.shape))
 
 
 def _phase_roots(response: Callable[[Any], Any], w: Any, phase: Any) -> list[float]:
-    # Distance of the phase from each odd multiple of 180 degrees that the curve comes near.
-    turns = (phase - np.pi) / _TURN
-    roots = []
-    for turn in range(int(np.floor(turns.min())), int(np.ceil(turns.max())) + 1):
-        level = np.pi + _TURN * turn
+    def at(x: Any, level: Any) -> Any:
+        return np.angle(response(np.exp(x)) * np.exp(-1j * level))
 
-        def at(x: float, level: float = level) -> float:
-            angle = np.angle(response(np.array([np.exp(x)]))[0] * np.exp(-1j * level))
-            return float(angle)
-
-        near = np.clip(phase - level, -3.0, 3.0)
-        roots += _roots_with_touching(at, np.log(w), near)
-    return sorted(roots)
+    # The odd multiple of 180 degrees nearest to each point, and the distance from it.
+    level = np.pi + _TURN * np.round((phase - np.pi) / _TURN)
+    return _roots(at, np.log(w), phase - level, level)
 
 
-def _roots_with_touching(at: Callable[[float], float], x: Any, f: Any) -> list[float]:
-    """Roots of f on its followed grid: sign changes, and pairs hidden between two grid points."""
-    points = [(float(a), float(b)) for a, b in zip(x, f, strict=True)]
-    extra = []
-    # An extremum that almost touches zero may cross it twice between its neighbours.
-    inner = np.abs(f[1:-1])
-    turning = (inner < np.abs(f[:-2])) & (inner <= np.abs(f[2:])) & (inner < 0.4)
-    turning &= (f[1:-1] * f[:-2] > 0) & (f[1:-1] * f[2:] > 0)
+def _roots(at: Callable[..., Any], x: Any, f: Any, level: Any) -> list[float]:
+    """Roots of f on its followed grid: sign changes, and pairs hidden between two grid points.
+
+    Neighbours differ by less than 0.4, so a sign change between points whose nearest levels differ
+    is the middle between two levels, not a root.
+    """
+    hidden_x, hidden_f, hidden_level = _touching(at, x, f, level)
+    order = np.argsort(np.concatenate([x, hidden_x]), kind="stable")
+    x = np.concatenate([x, hidden_x])[order]
+    f = np.concatenate([f, hidden_f])[order]
+    level = np.concatenate([level, hidden_level])[order]
+    cell = np.flatnonzero((f[:-1] * f[1:] < 0.0) & (level[:-1] == level[1:]))
+    roots = list(x[f == 0.0])
+    if cell.size:
+        # The ends are evaluated anew: a crossing within rounding of a grid point may vanish.
+        low, high, where = x[cell], x[cell + 1], level[cell]
+        real = at(low, where) * at(high, where) < 0.0
+        if real.any():
+            bracket, args = (low[real], high[real]), (where[real],)
+            roots += list(elementwise.find_root(at, bracket, args=args, tolerances=_TOLERANCES).x)
+    return sorted(float(np.exp(root)) for root in roots)
+
+
+def _touching(at: Callable[..., Any], x: Any, f: Any, level: Any) -> tuple[Any, Any, Any]:
+    """Extrema of f beyond zero between grid points that are all on the same side of it."""
+    inner, same = np.abs(f[1:-1]), (f[1:-1] * f[:-2] > 0) & (f[1:-1] * f[2:] > 0)
+    turning = same & (inner < np.abs(f[:-2])) & (inner <= np.abs(f[2:])) & (inner < 0.4)
+    found_x, found_f, found_level = [], [], []
     for index in np.flatnonzero(turning) + 1:
-        sign = np.sign(f[index])
+        sign, here = np.sign(f[index]), level[index]
         found = minimize_scalar(
-            lambda v, sign=sign: sign * at(v),
+            lambda v, sign=sign, here=here: float(sign * at(np.array([v]), here)[0]),
             bounds=(x[index - 1], x[index + 1]),
             method="bounded",
             options={"xatol": 1e-12},
         )
         if found.fun <= 0.0:
-            extra.append((float(found.x), float(sign * found.fun)))
-    points = sorted(points + extra)
-    roots = []
-    for (a, fa), (b, fb) in pairwise(points):
-        if fa == 0.0:
-            roots.append(a)
-        elif fa * fb < 0.0 and at(a) * at(b) < 0.0:
-            roots.append(float(brentq(at, a, b, xtol=1e-15, rtol=1e-15)))
-    if points[-1][1] == 0.0:
-        roots.append(points[-1][0])
-    return [float(np.exp(root)) for root in roots]
+            found_x.append(float(found.x))
+            found_f.append(float(sign * found.fun))
+            found_level.append(float(here))
+    return np.array(found_x), np.array(found_f), np.array(found_level)
 
 
 def _phase_at(response: Callable[[Any], Any], root: float, w: Any, phase: Any) -> float:

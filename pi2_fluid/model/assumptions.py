@@ -45,8 +45,8 @@ def check_assumptions(
     if any(np.any(aqm.update_interval > np.asarray(rtt) * (1 + 1e-12)) for rtt in rtts):
         found["update_interval"] = (
             f"update_interval = {float(np.max(aqm.update_interval)):.3g} s exceeds the round-trip"
-            f" time {min(float(np.min(rtt)) for rtt in rtts):.3g} s, so the continuous model is too"
-            ' coarse: use mode="sampled".'
+            f" time {min(float(np.min(rtt)) for rtt in rtts):.3g} s, so only the exact"
+            ' mode="sampled" describes the loop: shorten T.'
         )
     limit = getattr(aqm, "limit", 1.0)
     top = getattr(aqm, "k", None)
