@@ -12,14 +12,20 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 
-__all__ = ["broadcast_shape", "format_quantity", "parse_quantity", "validate_quantity"]
+__all__ = [
+    "broadcast_shape",
+    "format_quantity",
+    "parse_quantity",
+    "validate_choice",
+    "validate_quantity",
+]
 
 # dimension -> (SI unit, what to give, in messages, {spelling: factor})
 _TABLE: Final[dict[str, tuple[str, str, dict[str, float]]]] = {
@@ -235,6 +241,20 @@ def validate_quantity(
             f" {_MAGNITUDES[1]:g} (SI) that the models compute with: give {_TABLE[dimension][1]}."
         )
     return float(array) if array.ndim == 0 else array
+
+
+def validate_choice(value: Any, options: Sequence[Any], name: str) -> None:
+    """Refuse what is none of a few words (or None), whatever type it is of.
+
+    Raises
+    ------
+    QuantityError
+        Listing the options.
+    """
+    # Compared within one type only: an array has no truth value, and True == 1.
+    if not any(isinstance(value, type(option)) and value == option for option in options):
+        known = ", ".join(repr(option) for option in options)
+        raise QuantityError(f"{name} = {show_value(value)} is unknown: give one of {known}.")
 
 
 def broadcast_shape(values: Mapping[str, Any]) -> tuple[int, ...]:

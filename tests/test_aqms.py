@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pi2_fluid as pf
 from pi2_fluid.model.aqms.pie import TABLES
 from pi2_fluid.model.record import quantity
+
+patient = settings(deadline=None)  # a loaded machine is no reason to fail
 
 FAMILY = [pf.Pi(), pf.Pi2(), pf.CoupledPi2(), pf.Pie(), pf.Pie(table="sqrt2p")]
 NAMES = ["pi", "pi2", "coupled", "pie", "pie-sqrt2p"]
@@ -138,6 +140,7 @@ class TestController:
 
 
 class TestEncoder:
+    @patient
     @given(u=st.floats(1e-9, 0.5))
     def test_definitions(self, u):
         assert pf.Pi().encode(u) == (u, u)

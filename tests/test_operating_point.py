@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import linecache
 import math
 import warnings
 from dataclasses import dataclass
@@ -10,10 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pi2_fluid as pf
+
+patient = settings(deadline=None)  # a loaded machine is no reason to fail
 
 QUEUES = [pf.Pi(), pf.Pie(), pf.Pi2(), pf.CoupledPi2()]
 SENDERS = [pf.Reno(), pf.CReno(), pf.Scalable()]
@@ -26,7 +29,7 @@ def omega(sender: Any, k: float) -> float:
     return 1 / (sender.per_mark * k)
 
 
-# Parameters for which no assumption breaks at any u up to 0.3: a warning fails the test.
+# Parameters for which no assumption breaks at any u up to 0.2: a warning fails the test.
 reno = st.builds(pf.Reno, decrease=st.floats(0.1, 1.0))
 scalable = st.builds(pf.Scalable, per_mark=st.floats(0.1, 0.8))
 
@@ -106,7 +109,8 @@ class TestOneClass:
 class TestMixtures:
     """p' = (1/C) sum N_i omega_i / R_i: every window is omega_i / p'."""
 
-    @given(classes(st.one_of(reno, scalable)), st.floats(1e-4, 0.3), st.floats(1.0, 3.0))
+    @patient
+    @given(classes(st.one_of(reno, scalable)), st.floats(1e-4, 0.2), st.floats(1.0, 3.0))
     def test_closed_form(self, given_, u, k):
         queue = pf.CoupledPi2(k=k)
         flows = [pf.Flows(sender, n, base) for sender, n, base in given_]
@@ -127,6 +131,7 @@ class TestMixtures:
             assert point.p[i] == pytest.approx(u * u if classic else k * u, rel=1e-11)
             assert point.p_prime[i] == pytest.approx(u if classic else k * u, rel=1e-11)
 
+    @patient
     @given(classes(st.one_of(reno, scalable)), st.floats(1e-4, 0.08), st.sampled_from(QUEUES))
     def test_rates_sum_to_the_capacity(self, given_, u, queue):
         flows = [pf.Flows(sender, n, base) for sender, n, base in given_]
@@ -370,6 +375,16 @@ class TestAssumptions:
         ]
         assert all(point.broken == () for point in points)
 
+    @pytest.mark.parametrize("decrease", np.linspace(0.26, 1, 38).tolist())
+    def test_two_segments_are_enough_however_they_round(self, decrease):
+        class Solved(pf.Reno):
+            settle = pf.Sender.settle
+
+        p = 1 / (4 * decrease)
+        point = pf.equilibrium_of(Solved(decrease=decrease), pf.Pi2(), rtt="100ms", p=p)
+        assert point.window == pytest.approx(2.0)
+        assert point.broken == ()
+
     def test_two_classic_classes_are_not_clamped_by_the_coupling(self):
         """Only Scalable packets see k p', so k p' > 1 means nothing to Classic traffic."""
         flows = [pf.Flows(pf.Reno(), 10, "80ms"), pf.Flows(pf.Reno(), 5, "40ms")]
@@ -386,3 +401,4 @@ class TestAssumptions:
         ):
             _, caught = warned(call)
             assert [entry.filename for entry in caught] == [__file__]
+            assert "lambda: pf." in linecache.getline(__file__, caught[0].lineno)

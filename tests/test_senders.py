@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pi2_fluid as pf
 from pi2_fluid import ops
 from pi2_fluid.model.record import quantity
+
+patient = settings(deadline=None)  # a loaded machine is no reason to fail
 
 probabilities = st.floats(1e-8, 1.0)
 fractions = st.floats(0.01, 1.0)
@@ -82,6 +84,7 @@ def laws(parameter):
 
 
 class TestClosedForms:
+    @patient
     @given(parameter=fractions, rtt=rtts, p=probabilities)
     def test_rate_at_rest_is_zero(self, parameter, rtt, p):
         for law in laws(parameter):
@@ -90,11 +93,13 @@ class TestClosedForms:
             # against the size of the increase, 1/R
             assert abs(law.rate(window, window, p, rtt, rtt)) * rtt < 1e-14
 
+    @patient
     @given(parameter=fractions, rtt=rtts, p=probabilities)
     def test_settle_is_what_the_solver_finds(self, parameter, rtt, p):
         for law in laws(parameter):
             assert law.settle(rtt, p) == pytest.approx(pf.Sender.settle(law, rtt, p), rel=1e-12)
 
+    @patient
     @given(parameter=fractions, rtt=rtts, p=probabilities)
     def test_equilibrium_undoes_settle(self, parameter, rtt, p):
         for law in laws(parameter):
@@ -147,6 +152,7 @@ class TestClosedForms:
 
 
 class TestOwnLaws:
+    @patient
     @given(rtt=rtts, p=probabilities)
     def test_half_per_mark_is_scalable(self, rtt, p):
         mine, theirs = HalfPerMark(), pf.Scalable()

@@ -10,12 +10,14 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import pi2_fluid as pf
 from pi2_fluid.errors import show_value
 from pi2_fluid.units import broadcast_shape, format_quantity, parse_quantity, validate_quantity
+
+patient = settings(deadline=None)  # a loaded machine is no reason to fail
 
 DIMENSIONS = ["time", "rate", "size", "packets", "frequency", "number"]
 
@@ -156,6 +158,7 @@ def test_wrong_unit_lists_the_right_ones():
 
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
+@patient
 @given(value=st.floats(allow_nan=False, allow_infinity=False))
 @example(value=0.1 + 0.2)
 @example(value=5e-324)
@@ -206,12 +209,14 @@ def test_format_refuses(value):
         ("KiB", "size", Fraction(1024)),
     ],
 )
+@patient
 @given(count=st.integers(-(10**6), 10**6))
 def test_whole_numbers_of_a_unit_are_correctly_rounded(unit, dimension, factor, count):
     assert parse_quantity(f"{count}{unit}", dimension) == float(count * factor)
 
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
+@patient
 @given(
     text=st.one_of(
         st.text(max_size=80), st.text("0123456789.eE+-*/ _,mskMGbitBHzpµμnaf", max_size=20)
@@ -221,7 +226,8 @@ def test_any_text_is_read_or_refused(dimension, text):
     try:
         value = parse_quantity(text, dimension)
     except pf.QuantityError as error:
-        assert_one_sentence(str(error), "value = ")
+        # without the text itself, which may hold anything
+        assert_one_sentence(str(error).replace(show_value(text), "''", 1), "value = ")
     else:
         assert math.isfinite(value)
 

@@ -21,13 +21,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, QuantityError
+from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.ops import namespace
+from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
 
 __all__ = ["MU_LIMIT", "margins_of", "solve_margins"]
 
 #: Largest mu = 1/W0 for which the uniqueness of both crossovers is proved.
 MU_LIMIT: Final = {"reno": 0.7072, "scal": 0.5}
+_PLANTS: Final = ("reno", "reno_p", "reno_p2", "scal")
 _ITERATIONS: Final = 60  # NumPy stops as soon as nothing moves, after about 6
 _LONGEST_STEP: Final = 2.0  # in ln v, while no bracket is known
 _BLOCK: Final = 8192  # points whose temporaries stay in the second-level cache
@@ -66,7 +68,7 @@ def margins_of(
     DomainError
         If JAX arrays are in single precision, or mu = 1/W0 exceeds the proved range.
     QuantityError
-        If an argument is single precision, not finite or not positive, or `plant` is unknown.
+        If an argument is no finite number in double precision, or `plant` is unknown.
 
     Examples
     --------
@@ -74,30 +76,29 @@ def margins_of(
     >>> print(f"{gm:.6f} dB, {pm:.5f} deg")
     4.704341 dB, 20.02926 deg
     """
-    names = {"reno": "reno", "reno_p": "reno", "reno_p2": "reno", "scal": "scal"}
-    if plant not in names:
-        raise QuantityError(f"plant = {plant!r} is unknown: give one of 'reno', 'scal'.")
-    plant = names[plant]
-    arguments = {
-        "kappa": kappa,
-        "pole": pole,
-        "alpha": alpha,
-        "beta": beta,
-        "update_interval": update_interval,
-        "rtt": rtt,
+    validate_choice(plant, _PLANTS, "plant")
+    plant = "scal" if plant == "scal" else "reno"
+    given = {
+        "kappa": (kappa, "number"),
+        "pole": (pole, "frequency"),
+        "alpha": (alpha, "frequency"),
+        "beta": (beta, "frequency"),
+        "update_interval": (update_interval, "time"),
+        "rtt": (rtt, "time"),
     }
-    values = [_checked(value, name) for name, value in arguments.items()]
-    kappa, pole, alpha, beta, interval, rtt = values
+    values = {name: _checked(value, name, kind) for name, (value, kind) in given.items()}
+    broadcast_shape(values)
+    kappa, pole, alpha, beta, interval, rtt = values.values()
     m = kappa * pole * rtt
     mu = pole * rtt / 2 if plant == "reno" else pole * rtt
     a = alpha * rtt**2 / interval
     c = (beta + alpha / 2) * rtt
-    xp = namespace(*values)
-    if xp is np:
+    if namespace(*values.values()) is np:
         if np.any(np.asarray(mu) > MU_LIMIT[plant] * (1 + 1e-9)):
             raise DomainError(
-                f"mu = 1/W0 = {float(np.max(mu)):.4g} exceeds {MU_LIMIT[plant]}, above which the"
-                " crossovers need not be unique: use Loop(...).margins(), which searches them all."
+                f"pole = {float(np.max(pole)):.4g} and rtt = {float(np.max(rtt)):.4g} give 1/W0 ="
+                f" {float(np.max(mu)):.4g}, above {MU_LIMIT[plant]}, where the crossovers need not"
+                " be unique: use Loop(...).margins(), which searches them all."
             )
         return solve_margins(plant, m, mu, a, c, rtt)
     return _solve_jax(plant, m, mu, a, c, rtt)
@@ -120,9 +121,11 @@ def solve_margins(
     for start in range(0, flat[0].size, _BLOCK):
         block = slice(start, start + _BLOCK)
         m_, mu_, a_, c_, rtt_, k_ = (value[block] for value in flat)
-        x = _run_numpy(*_gain_problem(np, plant, m_, mu_, a_, c_))
-        v = _run_numpy(*_phase_problem(np, plant, mu_, c_ / a_, k_))
-        out[:, block] = _finish(np, plant, m_, mu_, a_, c_, rtt_, k_, np.exp(x), v)
+        # Branches of `where` that are not taken may overflow or divide by zero.
+        with np.errstate(all="ignore"):
+            x = _run_numpy(*_gain_problem(np, plant, m_, mu_, a_, c_))
+            v = _run_numpy(*_phase_problem(np, plant, mu_, c_ / a_, k_))
+            out[:, block] = _finish(np, plant, m_, mu_, a_, c_, rtt_, k_, np.exp(x), v)
     return tuple(value.reshape(shape)[()] for value in out)  # type: ignore[return-value]
 
 
@@ -206,12 +209,11 @@ def _step(xp: Any, function: Callable[[Any], Any], x: Any, low: Any, high: Any) 
 
 
 def _run_numpy(function: Callable[[Any], Any], x: Any, low: Any, high: Any) -> Any:
-    with np.errstate(all="ignore"):
-        for _ in range(_ITERATIONS):
-            previous = x
-            x, low, high = _step(np, function, x, low, high)
-            if np.all(np.abs(x - previous) <= _LAST_STEP * np.maximum(np.abs(x), 1e-6)):
-                break
+    for _ in range(_ITERATIONS):
+        previous = x
+        x, low, high = _step(np, function, x, low, high)
+        if np.all(np.abs(x - previous) <= _LAST_STEP * np.maximum(np.abs(x), 1e-6)):
+            break
     return x
 
 
@@ -262,25 +264,15 @@ def _solve_jax(plant: str, m: Any, mu: Any, a: Any, c: Any, rtt: Any) -> tuple[A
     return _finish(jnp, plant, m, mu, a, c, rtt, one, v_gc, v_pc)
 
 
-def _checked(value: Any, name: str) -> Any:
+def _checked(value: Any, name: str, dimension: str) -> Any:
     jax = sys.modules.get("jax")
-    if jax is not None and isinstance(value, jax.Array):
-        if value.dtype != np.float64:
-            raise DomainError(
-                f"{name} is {value.dtype} under JAX, half of the digits: enable 64 bits,"
-                " e.g. by `with jax.enable_x64(True):` around the call."
-            )
-        return value
-    if isinstance(value, (bool, complex, str, bytes)) or value is None:
-        raise QuantityError(f"{name} = {value!r} is no real number: give a positive float64.")
-    array = np.asarray(value)
-    if array.dtype.kind not in "iuf" or (array.dtype.kind == "f" and array.dtype.itemsize < 8):
-        raise QuantityError(f"{name} is {array.dtype}, not double precision: pass float64.")
-    array = array.astype(np.float64)
-    low_ok = array >= 0 if name == "beta" else array > 0
-    if not np.all(low_ok & np.isfinite(array)):
-        worst = array[~(low_ok & np.isfinite(array))].flat[0]
-        raise QuantityError(
-            f"{name} = {float(worst)!r} is not a positive finite number: change it."
+    if isinstance(value, str):
+        raise QuantityError(f"{name} = {show_value(value)} is text: give a number in SI units.")
+    if jax is None or not isinstance(value, jax.Array):
+        return validate_quantity(value, dimension, name, closed=name == "beta")
+    if value.dtype != np.float64:
+        raise DomainError(
+            f"{name} = {value!s} is {value.dtype} under JAX, half of the digits: enable 64 bits,"
+            " e.g. by `with jax.enable_x64(True):` around the call."
         )
-    return array[()]
+    return value

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pi2_fluid.errors import QuantityError, UnsupportedError
+from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.loop.analytic import solve_margins
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.linearization import LinearClass, LinearController, LinearLoop
@@ -29,11 +29,12 @@ from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.record import named_arrays
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.creno import CReno
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.model.senders.scalable import Scalable
-from pi2_fluid.units import validate_quantity
+from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
 
 __all__ = ["low_load", "rtt_limit"]
 
@@ -72,10 +73,11 @@ def rtt_limit(alpha: Any, beta: Any, update_interval: Any, mode: str = "continuo
     >>> rtt_limit(0.3125, 3.125, "32ms"), rtt_limit(0.3125, 3.125, "32ms", "sampled")
     (0.168, 0.16)
     """
-    _check_mode(mode)
+    validate_choice(mode, _MODES, "mode")
     alpha = validate_quantity(alpha, "frequency", "alpha")
     beta = validate_quantity(beta, "frequency", "beta", closed=True)
     interval = validate_quantity(update_interval, "time", "update_interval")
+    broadcast_shape({"alpha": alpha, "beta": beta, "update_interval": interval})
     half = 0.5 if mode == "continuous" else 0.0
     return interval * (beta / alpha + half) / 2
 
@@ -110,8 +112,9 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
     >>> print(f"{worst.gain_margin_db:.3f} dB, {worst.phase_margin_deg:.2f} deg")
     1.994 dB, 4.63 deg
     """
-    _check_mode(mode)
+    validate_choice(mode, _MODES, "mode")
     rtt = validate_quantity(rtt, "time", "rtt")
+    broadcast_shape({"rtt": rtt, **named_arrays(aqm), **named_arrays(sender)})
     m, scale = _limit_gain(sender, aqm)
     assert isinstance(aqm, PiFamily)
     alpha, beta, interval = aqm.alpha * scale, aqm.beta * scale, aqm.update_interval
@@ -219,8 +222,3 @@ def _as_margins(rows: Any, arrays: Any, mode: str) -> Margins:
         _modulus=modulus,
         _verdict=lambda: code,
     )
-
-
-def _check_mode(mode: str) -> None:
-    if mode not in _MODES:
-        raise QuantityError(f"mode = {mode!r} is unknown: give one of {', '.join(_MODES)}.")

@@ -28,7 +28,7 @@ from pi2_fluid.model.operating_point import (
     equilibrium_of,
 )
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.units import validate_quantity
+from pi2_fluid.units import validate_choice, validate_quantity
 
 if TYPE_CHECKING:
     import xarray
@@ -96,12 +96,8 @@ class Loop:
         mode: str = "continuous",
         rtt_terms: str = "frozen",
     ) -> None:
-        if mode not in MODES:
-            raise QuantityError(f"mode = {mode!r} is unknown: give one of {', '.join(MODES)}.")
-        if rtt_terms not in RTT_TERMS:
-            raise QuantityError(
-                f"rtt_terms = {rtt_terms!r} is unknown: give one of {', '.join(RTT_TERMS)}."
-            )
+        validate_choice(mode, MODES, "mode")
+        validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
         if isinstance(flows, Sender):
             if capacity is not None:
                 raise ScenarioError(
@@ -338,12 +334,11 @@ class Loop:
         import control
 
         self._require_scalar("to_control")
+        validate_choice(kind, ("frd", "pade"), "kind")
         if kind == "frd":
             w = self._crossings_at(()).w if w is None else np.asarray(w, dtype=float)
             return control.FRD(self(1j * w), w, smooth=True)
-        if kind == "pade":
-            return pade_transfer_function(self.linear, self.mode, order)
-        raise QuantityError(f"kind = {kind!r} is unknown: give 'frd' or 'pade'.")
+        return pade_transfer_function(self.linear, self.mode, order)
 
     def explain(self) -> Explanation:
         """Return the constants kappa, z_A, s_A, s_R of equations (31)-(37) with units and meaning.

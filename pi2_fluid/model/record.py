@@ -15,8 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from pi2_fluid.errors import QuantityError, show_value
-from pi2_fluid.units import broadcast_shape, validate_quantity
+from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
 
 __all__ = ["Record", "align", "choice", "named_arrays", "quantity"]
 
@@ -62,11 +61,8 @@ class Record:
                 if isinstance(value, np.ndarray):
                     value.flags.writeable = False  # a copy, frozen as the record is
                 object.__setattr__(self, field.name, value)
-            elif "choice" in field.metadata and not _is_among(value, field.metadata["choice"]):
-                options = ", ".join(repr(option) for option in field.metadata["choice"])
-                raise QuantityError(
-                    f"{name} = {show_value(value)} is unknown: give one of {options}."
-                )
+            elif "choice" in field.metadata:
+                validate_choice(value, field.metadata["choice"], name)
         broadcast_shape(named_arrays(self))
 
     def __eq__(self, other: object) -> bool:
@@ -82,14 +78,15 @@ class Record:
         return hash((type(self), *(_hashable(value) for value in values)))
 
 
-def named_arrays(record: Record) -> dict[str, Any]:
+def named_arrays(record: Any) -> dict[str, Any]:
     """Return the array fields of a record and of the records in it, by the names of messages."""
     found: dict[str, Any] = {}
+    if not isinstance(record, Record):
+        return found
     for field in dataclasses.fields(record):
         value = getattr(record, field.name)
-        if isinstance(value, Record):
-            found |= named_arrays(value)
-        elif _rank(value) > 0:
+        found |= named_arrays(value)
+        if _rank(value) > 0:
             found[f"{type(record).__name__} {field.name}"] = value
     return found
 
@@ -120,11 +117,6 @@ def align(record: Record, **named: Any) -> tuple[list[Any], Callable[[Sequence[A
 
 def _rank(value: Any) -> int:
     return int(getattr(value, "ndim", 0))
-
-
-def _is_among(value: Any, options: tuple[Any, ...]) -> bool:
-    # Compared within one type only: an array has no truth value, and True == 1.
-    return any(isinstance(value, type(option)) and value == option for option in options)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -42,8 +42,8 @@ class PiFamily(Aqm):
         super().__post_init__()
         if _any_zero(self.alpha):
             raise DomainError(
-                "alpha = 0 leaves the queue delay without integral control, so that it never"
-                " settles at its target: give alpha in (0, inf) Hz."
+                f"{type(self).__name__} alpha = 0.0 leaves the delay without integral control, so"
+                " that it never settles at its target: give alpha in (0, inf) Hz."
             )
 
     def initial(self) -> tuple[Number, ...]:
