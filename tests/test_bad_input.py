@@ -314,6 +314,7 @@ def shapes(**arguments: Any) -> dict[str, Any]:
 # Arrays of two and three elements: (call, the names that must be in the message)
 CLASHES: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     "one": (lambda: one(**shapes(rtt=(0.1, 2), p=(0.02, 3))), ("rtt", "p")),
+    "one-linear": (lambda: one(**shapes(rtt=(0.1, 2), p_prime=(0.1, 3))), ("rtt", "p_prime")),
     "one-queue": (
         lambda: one(aqm=pf.Pi2(**shapes(alpha=(0.3, 2))), **shapes(p=(0.02, 3))),
         ("p", "Pi2 alpha"),

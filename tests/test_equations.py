@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.loop import equations
-from pi2_fluid.loop.linearization import linearize
+from pi2_fluid.loop.linearization import linearize, rate_slopes, update_slopes
 from pi2_fluid.loop.response import loop_response
 
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
@@ -123,3 +124,28 @@ def test_equation_29_is_the_tustin_image_of_the_update(rng):
     s = rng.normal(size=20) + 1j * 10 ** rng.uniform(-9, 3, 20)
     top, bottom = controller_polynomials(loop.linear.controller, s)
     np.testing.assert_allclose(top / bottom, equations.pi_response(s, loop.form), rtol=1e-13)
+
+
+def test_slopes_of_laws_under_jit_vmap_and_grad():
+    """The pure functions below the linearisation: -2/(R W0) of (20), and its derivative."""
+    R, p = 0.1, 0.02
+
+    def decay(decrease):
+        law = pf.Reno(decrease=decrease)
+        window = (decrease * p) ** -0.5
+        rate, _ = rate_slopes(law, (window,), p, R)
+        return rate[0][0] + rate[1][0]  # -2 / (R W0) = -2 sqrt(b p) / R
+
+    def gain(alpha):
+        update, _ = update_slopes(pf.Pi2(alpha=alpha), (0.1, 0.02), 0.02, 1000.0)
+        return update[2][0]  # alpha + beta
+
+    with jax.enable_x64(True):
+        b = np.array([0.3, 0.5, 0.7])
+        expected = -2 * np.sqrt(b * p) / R
+        np.testing.assert_allclose(jax.vmap(decay)(b), expected, rtol=1e-13)
+        np.testing.assert_allclose(
+            jax.jit(jax.vmap(jax.grad(decay)))(b), expected / (2 * b), rtol=1e-12
+        )
+        assert float(jax.jit(gain)(0.3)) == pytest.approx(0.3 + 3.125)
+        assert float(jax.grad(gain)(0.3)) == 1.0

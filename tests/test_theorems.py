@@ -76,7 +76,7 @@ def test_the_statement_fails_beyond_its_range():
 def test_phase_crosses_once(plant):
     """mu(v), the load whose phase crossover is at v, passes every load in the range just once.
 
-    Proved by hand in docs/theory.md for r > 2; this dense scan also covers r <= 2.
+    Proved by hand in docs/theory.md; this dense scan would catch a slip in that proof.
     """
     end = np.pi if plant == "reno" else np.pi / 2
     v = np.linspace(1e-4, end * (1 - 1e-9), 20000)

@@ -21,13 +21,21 @@ from typing import Any, Final, Literal
 
 import jax
 import numpy as np
+from jax import numpy as jnp
 
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.model.aqm import Aqm, Seen
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.sender import Sender
 
-__all__ = ["LinearClass", "LinearController", "LinearLoop", "linearize"]
+__all__ = [
+    "LinearClass",
+    "LinearController",
+    "LinearLoop",
+    "linearize",
+    "rate_slopes",
+    "update_slopes",
+]
 
 RttTerms = Literal["frozen", "exact"]
 RTT_TERMS: Final = ("frozen", "exact")
@@ -177,10 +185,69 @@ def _numbers(record: Any) -> list[Any]:
     return [value for value in vars(record).values() if isinstance(value, (float, np.ndarray))]
 
 
+def rate_slopes(sender: Sender, x: tuple[Any, ...], p: Any, rtt: Any) -> tuple[Any, Any]:
+    """Differentiate a window law at rest: a pure function, under jit, vmap and grad as well.
+
+    Parameters
+    ----------
+    sender : Sender
+        The law.
+    x : tuple
+        Its state at rest, one entry per state.
+    p, rtt : float or array
+        Signal probability and round-trip time (s); all arguments of one shape.
+
+    Returns
+    -------
+    rate : tuple of tuple
+        [j][i] is d(rate_i) over the j-th of (x, x delayed, p delayed, rtt, rtt delayed).
+    sending : tuple
+        d(sending rate) over the states and over rtt.
+    """
+    size = len(sender.states)
+
+    def rate(*args: Any) -> tuple[Any, ...]:
+        now, before, (signal, r, r_before) = args[:size], args[size : 2 * size], args[2 * size :]
+        if size == 1:
+            return (sender.rate(now[0], before[0], signal, r, r_before),)
+        return tuple(sender.rate(now, before, signal, r, r_before))
+
+    def sending(*args: Any) -> Any:
+        return sender.sending_rate(args[0] if size == 1 else args[:-1], args[-1])
+
+    args = (*x, *x, p, rtt, rtt)
+    slopes = tuple(_jvp(rate, args, which) for which in range(len(args)))
+    return slopes, tuple(_jvp(sending, (*x, rtt), which) for which in range(size + 1))
+
+
+def update_slopes(
+    aqm: Aqm, state: tuple[Any, ...], queue_delay: Any, packets: Any
+) -> tuple[Any, Any]:
+    """Differentiate a queue's update at rest: a pure function, as `rate_slopes`.
+
+    Returns
+    -------
+    update : tuple of tuple
+        [j][i] is d(new state_i) over the j-th of (state, queue delay, arrival rate).
+    controller : tuple
+        d(controller's variable) over the states.
+    """
+    size = len(state)
+
+    def update(*args: Any) -> tuple[Any, ...]:
+        seen = Seen(args[size], args[size] * packets, args[size + 1], packets)
+        return tuple(aqm.update(tuple(args[:size]), seen, aqm.update_interval))
+
+    args = (*state, queue_delay, packets)
+    slopes = tuple(_jvp(update, args, which) for which in range(size + 2))
+    picked = tuple(_jvp(lambda *s: aqm.controller(s), state, which) for which in range(size))
+    return slopes, picked
+
+
 def _jvp(function: Any, args: tuple[Any, ...], which: int) -> Any:
     """Derivative of an elementwise function with respect to one of its arguments."""
     tangents = tuple(
-        np.ones_like(arg) if index == which else np.zeros_like(arg)
+        jnp.ones_like(arg) if index == which else jnp.zeros_like(arg)
         for index, arg in enumerate(args)
     )
     _, out = jax.jvp(function, args, tangents)
@@ -220,23 +287,11 @@ def _linearize_sender(
     fill = [np.array(np.broadcast_to(np.asarray(v, float), shape)) for v in (*values, p, rtt)]
     x, (p, rtt) = fill[:size], fill[size:]
 
-    def rate(*args: Any) -> tuple[Any, ...]:
-        now, before, (signal, r, r_before) = args[:size], args[size : 2 * size], args[2 * size :]
-        if size == 1:
-            return (sender.rate(now[0], before[0], signal, r, r_before),)
-        return tuple(sender.rate(tuple(now), tuple(before), signal, r, r_before))
-
-    def sending(*args: Any) -> Any:
-        return sender.sending_rate(args[0] if size == 1 else tuple(args[:-1]), args[-1])
-
     what = f"{type(sender).__name__}.rate"
-    args = (*x, *x, p, rtt, rtt)
     try:
-        columns = [
-            [_numeric(entry, shape, what) for entry in _jvp(rate, args, which)]
-            for which in range(len(args))
-        ]
-        out = [_numeric(_jvp(sending, (*x, rtt), j), shape, what) for j in range(size + 1)]
+        rate, sending = rate_slopes(sender, tuple(x), p, rtt)
+        columns = [[_numeric(entry, shape, what) for entry in column] for column in rate]
+        out = [_numeric(entry, shape, what) for entry in sending]
     except (jax.errors.JAXTypeError, TypeError) as error:
         raise UnsupportedError(
             f"{what} cannot be differentiated: use only + - * / ** and pi2_fluid.ops in it"
@@ -271,19 +326,10 @@ def _linearize_aqm(
     fill = [
         np.array(np.broadcast_to(np.asarray(v, float), shape)) for v in (*state, delay, packets)
     ]
-    packets = fill[-1]
     size = len(state)
-
-    def update(*args: Any) -> tuple[Any, ...]:
-        seen = Seen(args[size], args[size] * packets, args[size + 1], packets)
-        return tuple(aqm.update(tuple(args[:size]), seen, dt))
-
     what = f"{type(aqm).__name__}.update"
-    args = tuple(fill)
-    columns = [
-        [_numeric(entry, shape, what) for entry in _jvp(update, args, which)]
-        for which in range(size + 2)
-    ]
+    update, picked = update_slopes(aqm, tuple(fill[:size]), fill[-2], fill[-1])
+    columns = [[_numeric(entry, shape, what) for entry in column] for column in update]
     if any(np.any(entry != 0.0) for entry in columns[size + 1]):
         raise UnsupportedError(
             f"{type(aqm).__name__} reacts to the arrival rate, for which no loop is built here:"
@@ -291,9 +337,6 @@ def _linearize_aqm(
         )
     F = np.moveaxis(np.array(columns[:size]), (0, 1), (-1, -2))
     g = np.moveaxis(np.array(columns[size]), 0, -1)
-    picked = [
-        _jvp(lambda *s: aqm.controller(tuple(s)), args[:size], which) for which in range(size)
-    ]
     h = np.moveaxis(np.array([_numeric(entry, shape, what) for entry in picked]), 0, -1)
     numerator, denominator = _ratio(F, g, h)
     return LinearController(numerator, denominator, np.broadcast_to(np.asarray(dt, float), shape))

@@ -119,13 +119,14 @@ def equilibrium_of(
             " load is exactly one, in (0, 1]."
         )
     rtt = validate_quantity(rtt, "time", "rtt")
+    load = "p" if p_prime is None else "p_prime"
     if p is None:
         p_prime = validate_quantity(p_prime, "number", "p_prime", high=1.0)
         p = p_prime * p_prime if sender.signal == "classic" else p_prime
     else:
         p = validate_quantity(p, "number", "p", high=1.0)
         p_prime = np.sqrt(p)[()] if sender.signal == "classic" else p
-    broadcast_shape({"rtt": rtt, "p": p} | named_arrays(sender) | named_arrays(aqm))
+    broadcast_shape({"rtt": rtt, load: p} | named_arrays(sender) | named_arrays(aqm))
     u = aqm.decode(p, sender.signal)
     state = sender.settle(rtt, p)
     rate = sender.sending_rate(state, rtt)
