@@ -276,3 +276,11 @@ def test_contradictions_are_refused():
         one.roots(0)
     with pytest.raises(pf.QuantityError):
         one.step([0.0, np.nan])
+
+
+def test_searching_many_loops_reports_progress():
+    calls = []
+    loops = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=np.array([0.1, 0.2]), mode="sampled")
+    loops.margins(progress=lambda done, total: calls.append((done, total)))
+    assert calls == [(1, 2), (2, 2)]
+    assert "2 loops" in loops.margins()._repr_html_()

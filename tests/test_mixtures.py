@@ -73,6 +73,42 @@ def test_formula_for_mixtures(rng):
         np.testing.assert_allclose(loop(s), expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+def test_verdicts_of_random_mixtures(rng, mode):
+    """Two to four classes, RTTs over two and a half decades: margins, count and roots agree."""
+    seen = {True: 0, False: 0}
+    while sum(seen.values()) < 40:
+        flows = [
+            pf.Flows(
+                rng.choice([pf.Reno(), pf.CReno(), pf.Scalable()]),
+                rng.uniform(1, 30),
+                10 ** rng.uniform(-3, -0.5),
+            )
+            for _ in range(rng.integers(2, 5))
+        ]
+        alpha = 10 ** rng.uniform(-2, 1)
+        aqm = pf.CoupledPi2(
+            alpha=alpha,
+            beta=alpha * 10 ** rng.uniform(0, 1.7),
+            update_interval=10 ** rng.uniform(-2.5, -1),
+            target=10 ** rng.uniform(-3, -1.3),
+        )
+        capacity = 10 ** rng.uniform(6.5, 9)
+        terms = str(rng.choice(["frozen", "exact"]))
+        try:
+            loop = pf.Loop(flows, aqm, capacity=capacity, mode=mode, rtt_terms=terms)
+        except pf.DomainError:
+            continue  # more load than any p can hold back
+        margins = loop.margins()
+        stable = loop.nyquist_count() == 0
+        assert (margins.gain_margin_db > 0 and margins.phase_margin_deg > 0) == stable
+        assert margins.verdict == ("stable" if stable else "unstable")
+        if mode != "sampled":
+            assert (loop.roots().real < 0) == stable
+        seen[stable] += 1
+    assert min(seen.values()) > 3
+
+
 def test_one_class_and_two_halves_are_the_single_loop(rng):
     flows = pf.Flows(pf.Reno(), 10, "80ms")
     single = pf.Loop(flows, pf.Pi2(), capacity="10Mbit/s")

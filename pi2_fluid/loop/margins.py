@@ -91,6 +91,9 @@ class Margins:
         yield self.phase_crossover
         yield self.gain_crossover
 
+    def _repr_html_(self) -> str:
+        return f"<pre>{self}</pre>"
+
     def __str__(self) -> str:
         if np.ndim(self.gain_margin_db):
             shape = np.shape(self.gain_margin_db)

@@ -183,11 +183,16 @@ class Loop:
 
     # Margins
 
-    def margins(self) -> Margins:
+    def margins(self, *, progress: Callable[[int, int], None] | None = None) -> Margins:
         """Return gain, phase, delay and modulus margin and the verdict, of `shape`.
 
         A loop in closed form with frozen RTT terms takes the fast path, in compiled code; every
-        other loop is searched for all of its crossovers.
+        other loop is searched for all of its crossovers, which takes milliseconds each.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called as ``progress(done, total)`` after each loop that is searched.
         """
         rows = np.empty((5, *self.shape))
         fast = np.zeros(self.shape, dtype=bool)
@@ -198,8 +203,11 @@ class Loop:
             rows[:4], fast = closed_form_margins(self.form, k)
             with np.errstate(invalid="ignore"):  # where it is not valid, and overwritten below
                 rows[4] = np.radians(rows[1]) / rows[2]
-        for index in zip(*np.nonzero(~fast), strict=True) if self.shape else [()] * (not fast):
-            rows[(slice(None), *index)] = self._margins_at(index)
+        searched = np.argwhere(~fast) if self.shape else [()] * (not fast)
+        for done, index in enumerate(searched, start=1):
+            rows[(slice(None), *index)] = self._margins_at(tuple(index))
+            if progress is not None:
+                progress(done, len(searched))
         gm, pm, w_gc, w_pc, delay = (row[()] if row.ndim else float(row) for row in rows)
         return Margins(
             gain_margin_db=gm,
