@@ -27,7 +27,7 @@ def base_grid(low: float, high: float, spacing: float, per_decade: int = 24) -> 
         count = int(np.ceil((high - start) / spacing))
         if count > _MOST_POINTS:
             raise SolverError(
-                f"the loop turns {count * spacing / (2 * np.pi):.3g} times before its gain has"
+                f"the loop turns {count * _STEP / (2 * np.pi):.3g} times before its gain has"
                 " fallen below 1, too often to follow: lower the gains or the round-trip time."
             )
         grid = np.concatenate([grid[: wide[0]], np.linspace(start, high, count + 1)])

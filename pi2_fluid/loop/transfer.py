@@ -195,7 +195,7 @@ class Loop:
             Called as ``progress(done, total)`` after each loop that is searched.
         """
         rows = np.empty((5, *self.shape))
-        fast = np.zeros(self.shape, dtype=bool)
+        fast: Any = np.zeros(self.shape, dtype=bool)
         if self.form is not None and self.rtt_terms == "frozen" and self.mode != "sampled":
             k = 1.0
             if self.mode == "delayed":
@@ -203,9 +203,9 @@ class Loop:
             rows[:4], fast = closed_form_margins(self.form, k)
             with np.errstate(invalid="ignore"):  # where it is not valid, and overwritten below
                 rows[4] = np.radians(rows[1]) / rows[2]
-        searched = np.argwhere(~fast) if self.shape else [()] * (not fast)
+        searched = [tuple(index) for index in np.argwhere(~np.asarray(fast)).tolist()]
         for done, index in enumerate(searched, start=1):
-            rows[(slice(None), *index)] = self._margins_at(tuple(index))
+            rows[(slice(None), *index)] = self._margins_at(index)
             if progress is not None:
                 progress(done, len(searched))
         gm, pm, w_gc, w_pc, delay = (row[()] if row.ndim else float(row) for row in rows)
