@@ -284,3 +284,14 @@ def test_searching_many_loops_reports_progress():
     loops.margins(progress=lambda done, total: calls.append((done, total)))
     assert calls == [(1, 2), (2, 2)]
     assert "2 loops" in loops.margins()._repr_html_()
+
+
+def test_arrays_that_do_not_enter_the_closed_form_still_shape_the_result():
+    """The target moves the base RTT, not the loop at a given RTT: three equal margins."""
+    targets = pf.Pi2(target=np.array([0.005, 0.01, 0.02]))
+    for mode in ("continuous", "sampled"):
+        loops = pf.Loop(pf.Reno(), targets, rtt=0.1, p_prime=0.1, mode=mode)
+        gain_margins = loops.margins().gain_margin_db
+        assert gain_margins.shape == loops.shape == (3,)
+        assert np.ptp(gain_margins) < 1e-12
+        assert loops.margins().verdict.shape == loops.nyquist_count().shape == (3,)

@@ -33,6 +33,7 @@ __all__ = [
     "LinearController",
     "LinearLoop",
     "linearize",
+    "loop_shape",
     "rate_slopes",
     "update_slopes",
 ]
@@ -162,13 +163,8 @@ def linearize(
     UnsupportedError
         If the law reacts to the arrival rate, or is not differentiable by JAX.
     """
-    rtts = point.rtt if isinstance(point.rtt, tuple) else (point.rtt,)
-    ps = point.p if isinstance(point.p, tuple) else (point.p,)
-    shape = np.broadcast_shapes(
-        *(np.shape(value) for value in (*rtts, *ps, *weights, point.controller, packets)),
-        *(np.shape(value) for value in _numbers(aqm)),
-        *(np.shape(value) for sender in senders for value in _numbers(sender)),
-    )
+    rtts, ps = _per_class(point.rtt), _per_class(point.p)
+    shape = loop_shape(senders, weights, aqm, point, packets)
     with jax.enable_x64(True):
         slopes = _encoder_slopes(aqm, np.broadcast_to(point.controller, shape))
         classes = tuple(
@@ -179,6 +175,24 @@ def linearize(
         )
         controller = _linearize_aqm(aqm, point, packets, shape)
     return LinearLoop(classes, controller, shape)
+
+
+def loop_shape(
+    senders: Sequence[Sender],
+    weights: Sequence[Any],
+    aqm: Aqm,
+    point: OperatingPoint,
+    packets: Any,
+) -> tuple[int, ...]:
+    """Return the shape to which everything that a loop is built from broadcasts."""
+    values = [*_per_class(point.rtt), *_per_class(point.p), *weights, point.controller, packets]
+    for record in (aqm, *senders):
+        values += _numbers(record)
+    return np.broadcast_shapes(*(np.shape(value) for value in values))
+
+
+def _per_class(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _numbers(record: Any) -> list[Any]:

@@ -12,7 +12,7 @@ from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, Unsuppor
 from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
 from pi2_fluid.loop.equations import ClosedForm, closed_form
 from pi2_fluid.loop.explanation import Explanation, explain_form
-from pi2_fluid.loop.linearization import RTT_TERMS, LinearLoop, linearize
+from pi2_fluid.loop.linearization import RTT_TERMS, LinearLoop, linearize, loop_shape
 from pi2_fluid.loop.margins import Margins, closed_form_margins, margins_from_crossings
 from pi2_fluid.loop.pade import pade_transfer_function
 from pi2_fluid.loop.response import loop_response
@@ -161,9 +161,9 @@ class Loop:
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Shape of the array of loops; () for one."""
-        if self.form is not None:
-            return np.broadcast_shapes(*(np.shape(v) for v in vars(self.form).values()))
-        return self.linear.shape
+        return loop_shape(
+            self.senders, self._weights, self.aqm, self.operating_point, self._packets
+        )
 
     def __call__(self, s: Any) -> Any:
         """Return L(s); the closed loop's characteristic equation is 1 + L(s) = 0.
@@ -200,10 +200,12 @@ class Loop:
             k = 1.0
             if self.mode == "delayed":
                 k = 1.0 + self.form.update_interval / (2.0 * self.form.rtt)
-            rows[:4], fast = closed_form_margins(self.form, k)
+            found, valid = closed_form_margins(self.form, k)
+            rows[:4] = [np.broadcast_to(row, self.shape) for row in found]
+            fast = np.broadcast_to(valid, self.shape)
             with np.errstate(invalid="ignore"):  # where it is not valid, and overwritten below
                 rows[4] = np.radians(rows[1]) / rows[2]
-        searched = [tuple(index) for index in np.argwhere(~np.asarray(fast)).tolist()]
+        searched: list[Any] = [tuple(index) for index in np.argwhere(~np.asarray(fast)).tolist()]
         for done, index in enumerate(searched, start=1):
             rows[(slice(None), *index)] = self._margins_at(index)
             if progress is not None:
