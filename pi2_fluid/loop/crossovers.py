@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import elementwise, minimize_scalar
 
 from pi2_fluid.errors import SolverError
-from pi2_fluid.loop.linearization import LinearLoop
 from pi2_fluid.loop.response import controller_polynomials, integrators
+from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
 
 __all__ = ["Crossings", "GainCrossing", "PhaseCrossing", "find_crossings", "smallest_distance"]

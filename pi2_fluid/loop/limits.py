@@ -19,10 +19,10 @@ import numpy as np
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.loop.analytic import solve_margins
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
-from pi2_fluid.loop.linearization import LinearClass, LinearController, LinearLoop
 from pi2_fluid.loop.margins import Margins, margins_from_crossings
 from pi2_fluid.loop.response import loop_response
 from pi2_fluid.loop.sampled import sampled_response
+from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.aqms.coupled import CoupledPi2
 from pi2_fluid.model.aqms.pi import Pi

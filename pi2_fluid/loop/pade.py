@@ -8,8 +8,8 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from pi2_fluid.errors import DomainError, UnsupportedError
-from pi2_fluid.loop.linearization import LinearLoop
 from pi2_fluid.loop.response import tustin_image
+from pi2_fluid.loop.state_space import LinearLoop
 
 __all__ = ["pade_transfer_function"]
 

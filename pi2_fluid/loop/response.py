@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from pi2_fluid.loop.linearization import LinearClass, LinearController, LinearLoop
+from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 
 __all__ = [
     "characteristic",

@@ -9,7 +9,6 @@ from scipy.linalg import eigvals
 from scipy.signal import tf2ss
 
 from pi2_fluid.errors import SolverError
-from pi2_fluid.loop.linearization import LinearController, LinearLoop
 from pi2_fluid.loop.response import (
     characteristic,
     characteristic_degree,
@@ -18,6 +17,7 @@ from pi2_fluid.loop.response import (
     tustin_image,
 )
 from pi2_fluid.loop.sampled import sampled_response
+from pi2_fluid.loop.state_space import LinearController, LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
 
 __all__ = ["count_unstable", "rightmost_roots"]

@@ -19,8 +19,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pi2_fluid.loop.linearization import LinearClass, LinearLoop
 from pi2_fluid.loop.response import held_image, plant_response
+from pi2_fluid.loop.state_space import LinearClass, LinearLoop
 
 __all__ = ["sampled_response"]
 

@@ -12,12 +12,13 @@ from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, Unsuppor
 from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
 from pi2_fluid.loop.equations import ClosedForm, closed_form
 from pi2_fluid.loop.explanation import Explanation, explain_form
-from pi2_fluid.loop.linearization import RTT_TERMS, LinearLoop, linearize, loop_shape
+from pi2_fluid.loop.linearization import RTT_TERMS, linearize, loop_shape
 from pi2_fluid.loop.margins import Margins, closed_form_margins, margins_from_crossings
 from pi2_fluid.loop.pade import pade_transfer_function
 from pi2_fluid.loop.response import loop_response
 from pi2_fluid.loop.roots import count_unstable, rightmost_roots
 from pi2_fluid.loop.sampled import sampled_response
+from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.transient import find_bandwidth, step_response
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.flows import Flows

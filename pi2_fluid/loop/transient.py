@@ -10,9 +10,9 @@ from scipy.optimize import brentq
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import Crossings
-from pi2_fluid.loop.linearization import LinearLoop
 from pi2_fluid.loop.response import tustin_image
 from pi2_fluid.loop.roots import count_unstable, rightmost_roots
+from pi2_fluid.loop.state_space import LinearLoop
 
 __all__ = ["find_bandwidth", "step_response"]
 
