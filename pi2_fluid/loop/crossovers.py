@@ -120,15 +120,21 @@ def _search(
 def smallest_distance(response: Callable[[Any], Any], crossings: Crossings) -> float:
     """Return the modulus margin, min over w of |1 + L|: the inverse of the peak sensitivity."""
     distance = np.abs(1.0 + crossings.values)
-    index = int(np.argmin(distance))
-    left = np.log(crossings.w[max(index - 1, 0)])
-    right = np.log(crossings.w[min(index + 1, crossings.w.size - 1)])
+    x = np.log(crossings.w)
+    padded = np.concatenate([[np.inf], distance, [np.inf]])
+    lowest = (distance <= padded[:-2]) & (distance <= padded[2:])
+    # Between neighbours L moves by less than 0.4 of itself: a minimum hides no deeper than this.
+    lowest &= distance < np.min(distance) + 0.5
 
     def at(log_w: float) -> float:
         return float(abs(1.0 + response(np.array([np.exp(log_w)]))[0]))
 
-    found = minimize_scalar(at, bounds=(left, right), method="bounded", options={"xatol": 1e-12})
-    return min(float(found.fun), float(distance[index]), 1.0)
+    best = min(float(np.min(distance)), 1.0)
+    for index in np.flatnonzero(lowest):
+        bounds = (x[max(index - 1, 0)], x[min(index + 1, x.size - 1)])
+        found = minimize_scalar(at, bounds=bounds, method="bounded", options={"xatol": 1e-12})
+        best = min(best, float(found.fun))
+    return best
 
 
 def _low_end(response: Callable[[Any], Any], start: float, asymptote: float) -> float:

@@ -12,13 +12,14 @@ Scalable unless p' = 1 is worse), so these limits bound every load.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.loop.analytic import solve_margins
-from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
+from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
 from pi2_fluid.loop.margins import Margins, margins_from_crossings
 from pi2_fluid.loop.response import loop_response
 from pi2_fluid.loop.sampled import sampled_response
@@ -117,18 +118,25 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
     broadcast_shape({"rtt": rtt, **named_arrays(aqm), **named_arrays(sender)})
     m, scale = _limit_gain(sender, aqm)
     assert isinstance(aqm, PiFamily)
-    alpha, beta, interval = aqm.alpha * scale, aqm.beta * scale, aqm.update_interval
-    arrays = np.broadcast_arrays(m, alpha, beta, interval, rtt)
-    if mode != "sampled" and not np.isinf(arrays[0]).any() and np.all(arrays[1] > 0.0):
-        m, alpha, beta, interval, rtt = arrays
+    arrays = np.broadcast_arrays(m, aqm.alpha * scale, aqm.beta * scale, aqm.update_interval, rtt)
+    m, alpha, beta, interval, rtt = arrays
+    rows = np.empty((4, *rtt.shape))
+    if np.isinf(m).any():  # a gain that grows without bound as the load vanishes
+        rows[:] = _everywhere((-np.inf, -np.inf, np.inf, 0.0), rtt.shape)
+    elif not np.any(alpha):  # a gain that vanishes with the load
+        rows[:] = _everywhere((np.inf, 0.0, 0.0, np.inf), rtt.shape)
+    elif mode == "sampled":
+        for index in np.ndindex(rtt.shape):
+            rows[(slice(None), *index)] = _sampled(*(float(value[index]) for value in arrays))
+    else:
         k = 1.0 + (interval / (2 * rtt) if mode == "delayed" else 0.0)
         a, c = alpha * rtt**2 / interval, (beta + alpha / 2) * rtt
-        rows = np.array(solve_margins("reno", m, 0.0, a, c, rtt, k))
-    else:
-        rows = np.empty((4, *arrays[0].shape))
-        for index in np.ndindex(arrays[0].shape):
-            rows[(slice(None), *index)] = _one(mode, *(float(value[index]) for value in arrays))
+        rows[:] = solve_margins("reno", m, 0.0, a, c, rtt, k)
     return _as_margins(rows, arrays, mode)
+
+
+def _everywhere(values: tuple[float, ...], shape: tuple[int, ...]) -> Any:
+    return np.array(values).reshape(4, *(1 for _ in shape))
 
 
 def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
@@ -151,22 +159,31 @@ def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
     )
 
 
-def _one(mode: str, m: float, alpha: float, beta: float, interval: float, rtt: float) -> Any:
-    if np.isinf(m):
-        return -np.inf, -np.inf, np.inf, 0.0
-    if alpha == 0.0:  # a gain that vanishes with the load
-        return np.inf, 0.0, 0.0, np.inf
-    loop = _limit_loop(m, alpha, beta, interval, rtt)
+def _sampled(m: float, alpha: float, beta: float, interval: float, rtt: float) -> Any:
+    """(gain_margin_db, phase_margin_deg, w_gc, w_pc) of one sampled loop."""
+    crossings = _follow(_limit_loop(m, alpha, beta, interval, rtt), "sampled")[1]
+    gm, pm, w_gc, w_pc, _ = margins_from_crossings(crossings, lambda: False)
+    if rtt >= rtt_limit(alpha, beta, interval, "sampled"):
+        # The phase starts below -180 degrees: the crossover is the limit of zero frequency.
+        return -np.inf, pm, w_gc, 0.0
+    return gm, pm, w_gc, w_pc
+
+
+def _follow(loop: LinearLoop, mode: str) -> tuple[Callable[[Any], Any], Crossings]:
+    """The loop's response over w, and all its crossovers."""
+    interval = float(loop.controller.interval)
     if mode == "sampled":
-        nyquist = np.pi / interval
-        crossings = find_crossings(loop, lambda w: sampled_response(loop, 1j * w), nyquist)
-        if rtt >= rtt_limit(alpha, beta, interval, mode):
-            # The phase starts below -180 degrees: the crossover is the limit of zero frequency.
-            _, pm, w_gc, _, _ = margins_from_crossings(crossings, lambda: False)
-            return -np.inf, pm, w_gc, 0.0
-    else:
-        crossings = find_crossings(loop, lambda w: loop_response(loop, 1j * w))
-    return margins_from_crossings(crossings, lambda: False)[:4]
+
+        def sampled(w: Any) -> Any:
+            return sampled_response(loop, 1j * w)
+
+        return sampled, find_crossings(loop, sampled, np.pi / interval)
+    half = mode == "delayed"
+
+    def response(w: Any) -> Any:
+        return loop_response(loop, 1j * w, half_sample=half)
+
+    return response, find_crossings(loop, response, None, interval / 2 if half else 0.0)
 
 
 def _limit_loop(m: float, alpha: float, beta: float, interval: float, rtt: float) -> LinearLoop:
@@ -186,28 +203,11 @@ def _as_margins(rows: Any, arrays: Any, mode: str) -> Margins:
     m, alpha, beta, interval, rtt = arrays
 
     def modulus() -> Any:
-        out = np.empty(rtt.shape)
+        out = np.zeros(rtt.shape)
         for index in np.ndindex(rtt.shape):
-            if np.isinf(m[index]) or alpha[index] == 0.0:
-                out[index] = 0.0
-                continue
-            one = (float(value[index]) for value in (m, alpha, beta, interval, rtt))
-            loop = _limit_loop(*one)
-            if mode == "sampled":
-                nyquist = np.pi / float(interval[index])
-
-                def response(w: Any, loop: LinearLoop = loop) -> Any:
-                    return sampled_response(loop, 1j * w)
-
-                out[index] = smallest_distance(response, find_crossings(loop, response, nyquist))
-            else:
-
-                def response(w: Any, loop: LinearLoop = loop) -> Any:
-                    return loop_response(loop, 1j * w, half_sample=mode == "delayed")
-
-                extra = float(interval[index]) / 2 if mode == "delayed" else 0.0
-                crossings = find_crossings(loop, response, None, extra)
-                out[index] = smallest_distance(response, crossings)
+            if np.isfinite(m[index]) and alpha[index] > 0.0:
+                one = (float(value[index]) for value in arrays)
+                out[index] = smallest_distance(*_follow(_limit_loop(*one), mode))
         return out[()]
 
     with np.errstate(invalid="ignore"):
