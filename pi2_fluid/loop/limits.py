@@ -200,7 +200,7 @@ def _limit_loop(m: float, alpha: float, beta: float, interval: float, rtt: float
 
 def _as_margins(rows: Any, arrays: Any, mode: str) -> Margins:
     gm, pm, w_gc, w_pc = (value[()] for value in rows)
-    m, alpha, beta, interval, rtt = arrays
+    m, alpha, *_, rtt = arrays
 
     def modulus() -> Any:
         out = np.zeros(rtt.shape)
