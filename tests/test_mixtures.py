@@ -191,6 +191,38 @@ def test_a_law_of_ones_own(rng):
         assert mine.roots() == pytest.approx(known.roots(), rel=1e-9)
 
 
+def test_a_law_that_branches_on_values_is_differentiated_without_compiling():
+    @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+    class Branching(pf.Sender):
+        signal: ClassVar = "scalable"
+
+        def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+            if p_delayed > 0.5:
+                return 1 / rtt - w_delayed / rtt_delayed * p_delayed
+            return 1 / rtt - 0.5 * w_delayed / rtt_delayed * p_delayed
+
+        def settle(self, rtt, p):
+            return 2.0 / p
+
+    mine = pf.Loop(Branching(), pf.Pi(), rtt=0.1, p=0.1)
+    assert mine(3j) == pytest.approx(pf.Loop(pf.Scalable(), pf.Pi(), rtt=0.1, p=0.1)(3j), rel=1e-12)
+
+
+def test_a_law_that_cannot_be_differentiated_is_refused():
+    @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+    class Rounding(pf.Sender):
+        signal: ClassVar = "scalable"
+
+        def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+            return 1 / rtt - 0.5 * float(w_delayed) / rtt_delayed * p_delayed
+
+        def settle(self, rtt, p):
+            return 2.0 / p
+
+    with pytest.raises(pf.UnsupportedError, match=r"Rounding.rate cannot be differentiated"):
+        pf.Loop(Rounding(), pf.Pi(), rtt=0.1, p=0.1)(1j)
+
+
 def test_a_law_with_two_states(rng):
     """Against its transfer function written by hand, in every mode."""
     R, p, g = 0.1, 0.1, 1 / 16

@@ -15,7 +15,8 @@ order, because all derivatives vanish at rest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final, Literal
 
 import jax
@@ -184,11 +185,40 @@ def _numeric(value: Any, shape: tuple[int, ...], what: str) -> Any:
     return array
 
 
+def encode_slopes(aqm: Aqm, u: Any) -> tuple[Any, Any]:
+    """Differentiate what Classic and Scalable packets see over the controller's variable."""
+    classic, scalable = _jvp(lambda value: tuple(aqm.encode(value)), (u,), 0)
+    return classic, scalable
+
+
+@cache
+def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    return jax.jit(function)
+
+
+def _compiled(function: Callable[..., Any], what: str, *args: Any) -> Any:
+    """Call one of the pure functions above, compiled once for each kind of law and shape.
+
+    A law that cannot be compiled (it branches on values, or holds odd fields) is called as it is.
+    """
+    try:
+        return _jit(function)(*args)
+    except (jax.errors.JAXTypeError, TypeError):
+        try:
+            return function(*args)
+        except (jax.errors.JAXTypeError, TypeError) as error:
+            raise UnsupportedError(
+                f"{what} cannot be differentiated: use only + - * / ** and pi2_fluid.ops in it"
+                f" ({type(error).__name__})."
+            ) from error
+
+
 def _encoder_slopes(aqm: Aqm, u: Any) -> dict[str, Any]:
-    _, slope = jax.jvp(lambda value: tuple(aqm.encode(value)), (u,), (np.ones_like(u),))
+    what = f"{type(aqm).__name__}.encode"
+    slopes = _compiled(encode_slopes, what, aqm, u)
     return {
-        "classic": _numeric(slope[0], u.shape, "encode"),
-        "scalable": _numeric(slope[1], u.shape, "encode"),
+        signal: _numeric(slope, u.shape, what)
+        for signal, slope in zip(("classic", "scalable"), slopes, strict=True)
     }
 
 
@@ -208,15 +238,9 @@ def _linearize_sender(
     x, (p, rtt) = fill[:size], fill[size:]
 
     what = f"{type(sender).__name__}.rate"
-    try:
-        rate, sending = rate_slopes(sender, tuple(x), p, rtt)
-        columns = [[_numeric(entry, shape, what) for entry in column] for column in rate]
-        out = [_numeric(entry, shape, what) for entry in sending]
-    except (jax.errors.JAXTypeError, TypeError) as error:
-        raise UnsupportedError(
-            f"{what} cannot be differentiated: use only + - * / ** and pi2_fluid.ops in it"
-            f" ({type(error).__name__})."
-        ) from error
+    rate, sending = _compiled(rate_slopes, what, sender, tuple(x), p, rtt)
+    columns = [[_numeric(entry, shape, what) for entry in column] for column in rate]
+    out = [_numeric(entry, shape, what) for entry in sending]
     exact = 1.0 if rtt_terms == "exact" else 0.0
     slope = slopes[sender.signal] if sender.signal else np.zeros(shape)
     b = [entry * slope for entry in columns[2 * size]]
@@ -248,7 +272,7 @@ def _linearize_aqm(
     ]
     size = len(state)
     what = f"{type(aqm).__name__}.update"
-    update, picked = update_slopes(aqm, tuple(fill[:size]), fill[-2], fill[-1])
+    update, picked = _compiled(update_slopes, what, aqm, tuple(fill[:size]), *fill[-2:])
     columns = [[_numeric(entry, shape, what) for entry in column] for column in update]
     if any(np.any(entry != 0.0) for entry in columns[size + 1]):
         raise UnsupportedError(
