@@ -1,0 +1,50 @@
+"""What the README shows runs as shown, and says what comes out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import pi2_fluid as pf
+from pi2_fluid import cli
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+SHELL = [
+    line.split("#")[0].strip()
+    for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    for line in block.splitlines()
+]
+
+
+def test_python(capsys):
+    assert PYTHON
+    for code in PYTHON:
+        exec(compile(code, "README.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert "verdict" in shown
+    assert "stable" in shown
+
+
+@pytest.mark.parametrize("line", [line for line in SHELL if line.startswith("pi2-fluid margins")])
+def test_shell(line, capsys):
+    assert cli.run(shlex.split(line)[1:]) == 0
+    assert "gain margin" in capsys.readouterr().out
+
+
+def test_every_make_target_exists():
+    makefile = (Path(__file__).parents[1] / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"^make (\w+)", "\n".join(SHELL), re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+def test_the_discovery_is_as_told():
+    continuous, sampled = (
+        pf.loop.low_load(pf.Reno(), pf.presets.pi2_paper(), 0.1, mode).gain_margin_db
+        for mode in ("continuous", "sampled")
+    )
+    assert f"{continuous:.1f} dB in the paper's\nmodel" in README
+    assert f"**{sampled:.1f} dB** in the loop that runs" in README
