@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import numpy as np
 from scipy.linalg import eigvals
-from scipy.signal import tf2ss
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.response import (
@@ -209,6 +208,8 @@ def _delay_system(loop: LinearLoop, half: bool) -> tuple[Any, list[tuple[float, 
 
 def _controller_realization(controller: LinearController) -> tuple[Any, Any, Any, float]:
     """State space of the controller's bilinear image: xc' = A xc + B d, u = C xc + D d."""
+    from scipy.signal import tf2ss  # 0.4 s to import, and only roots need it
+
     half = float(controller.interval) / 2
     top, bottom = (
         [float(value) * half**power for power, value in enumerate(side)][::-1]
