@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 import pi2_fluid as pf
+from pi2_fluid.loop.crossovers import gain_bound
 from pi2_fluid.loop.sampled import sampled_response
 
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
@@ -187,3 +188,55 @@ def test_delayed_model_is_close_where_it_claims_to_be():
         exact = pf.Loop(pf.Reno(), pf.Pi2(), mode="sampled", **args).margins().gain_margin_db
         assert np.all(half <= exact + 1e-9)
         assert np.all(exact - half < 0.121)
+
+
+@pytest.mark.parametrize("mode", ["continuous", "sampled"])
+def test_bound_of_the_gain_holds(rng, mode):
+    """|L| never exceeds the bound that ends the search for crossovers."""
+    for _ in range(40):
+        rtt = 10 ** rng.uniform(-2, 0)
+        interval = rtt * 10 ** rng.uniform(-2, 0)
+        flows = [
+            pf.Flows(pf.Reno(), rng.uniform(1, 20), rtt),
+            pf.Flows(pf.Scalable(), rng.uniform(1, 20), rtt * rng.uniform(0.2, 1)),
+        ]
+        aqm = pf.CoupledPi2(alpha=0.3, beta=3.0, update_interval=interval, target=0.005)
+        terms = str(rng.choice(["frozen", "exact"]))
+        loop = pf.Loop(flows, aqm, capacity="200Mbit/s", mode=mode, rtt_terms=terms)
+        end = np.pi / interval
+        v = np.geomspace(1.0 / rtt, end, 300)
+        gain = np.abs(loop(1j * v))
+        for start in (0, 100, 200):
+            bound = gain_bound(loop.linear, v[start], end if mode == "sampled" else None)
+            assert gain[start:].max() <= bound
+    assert np.isfinite(bound)
+
+
+def test_ending_the_search_early_loses_nothing(monkeypatch):
+    """A long round trip and a short interval: the range up to pi/T is cut where |L_d| is small."""
+    aqm = pf.Pi2(alpha=0.003, beta=1.5, update_interval=0.001)
+    loop = pf.Loop(pf.Reno(), aqm, rtt=1.0, p=0.01, mode="sampled")
+    short = loop._crossings_at(())
+    assert short.w[-1] < 0.5 * np.pi / 0.001
+    count = loop.nyquist_count()
+    monkeypatch.setattr("pi2_fluid.loop.crossovers._SMALL_GRID", np.inf)
+    monkeypatch.setattr("pi2_fluid.loop.roots.fading_end", lambda *_: np.pi / 0.001)
+    full = loop._crossings_at(())
+    assert full.w[-1] == pytest.approx(np.pi / 0.001)
+    assert loop.nyquist_count() == count == 2
+    np.testing.assert_allclose(short.gain, full.gain, rtol=1e-12)
+    found = np.array(full.phase)[: len(short.phase)]
+    np.testing.assert_allclose(short.phase, found, rtol=1e-9)
+    assert max(crossing.gain for crossing in full.phase) == pytest.approx(short.phase[0].gain)
+
+
+def test_counts_of_unstable_sampled_loops_whose_range_is_cut():
+    for factor, unstable in ((0.9, 0), (1.1, 2)):
+        base = pf.Loop(
+            pf.Reno(), pf.Pi2(alpha=0.003, beta=1.5, update_interval=0.001), rtt=1.0, p=0.01,
+            mode="sampled",
+        )  # fmt: skip
+        gain = factor * base.margins().gain_margin
+        aqm = pf.Pi2(alpha=0.003 * gain, beta=1.5 * gain, update_interval=0.001)
+        loop = pf.Loop(pf.Reno(), aqm, rtt=1.0, p=0.01, mode="sampled")
+        assert loop.nyquist_count() == unstable

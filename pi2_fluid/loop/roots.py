@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import eigvals
 
 from pi2_fluid.errors import SolverError
+from pi2_fluid.loop.crossovers import fading_end
 from pi2_fluid.loop.response import (
     characteristic,
     characteristic_degree,
@@ -52,15 +53,20 @@ def count_unstable(loop: LinearLoop, mode: str) -> int:
         return _UNDECIDED
     T = float(loop.controller.interval)
 
-    def curve(w: Any) -> Any:
+    def denominator(w: Any) -> Any:
         step = -np.expm1(-1j * w * T)
-        denominator = sum(v * step**j for j, v in enumerate(held_image(loop.controller)[1]))
-        return denominator * (1.0 + sampled_response(loop, 1j * w))
+        return sum(v * step**j for j, v in enumerate(held_image(loop.controller)[1]))
+
+    def curve(w: Any) -> Any:
+        return denominator(w) * (1.0 + sampled_response(loop, 1j * w))
 
     nyquist = np.pi / T
     low = 1e-6 * min(_slow_rate(loop), nyquist)
-    grid = base_grid(low, nyquist, min(0.4 / slowest, nyquist / 8))
-    turns = _turns(curve, grid)
+    # Where |L_d| < 1/2 for certain, only the denominator turns: what it still turns is added.
+    high = fading_end(loop, 0.5, nyquist)
+    turns = _turns(
+        curve, base_grid(low, high, min(0.4 / slowest, nyquist / 8)), denominator, nyquist
+    )
     return _UNDECIDED if turns is None else open_loop + turns
 
 
@@ -87,17 +93,26 @@ def _slow_rate(loop: LinearLoop) -> float:
     return min(rates)
 
 
-def _turns(curve: Any, grid: Any) -> int | None:
-    """Zeros to the right of a contour from its half: -(phase change)/pi, None if it meets zero."""
-    _, values = track(curve, grid)
+def _turns(curve: Any, grid: Any, rest: Any = None, end: float = 0.0) -> int | None:
+    """Zeros to the right of a contour from its half: -(phase change)/pi, None if it meets zero.
+
+    From the last frequency of the grid on to `end`, the curve turns as `rest` does, and the
+    quotient of the two stays within 30 degrees of the positive axis.
+    """
+    w, values = track(curve, grid)
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.angle(values[1:] / values[:-1])
     if not np.isfinite(steps).all() or np.max(np.abs(steps)) > 1.5:
         return None
+    change, last = float(np.sum(steps)), values[-1]
+    if rest is not None and w[-1] < end:
+        tail = rest(np.linspace(w[-1], end, 1000))
+        change += float(np.sum(np.angle(tail[1:] / tail[:-1]))) - float(np.angle(last / tail[0]))
+        last = tail[-1]
     # Both ends are real, up to the small rest of the range: round their angle to 0 or 180 degrees.
-    count = -float(np.sum(steps)) / np.pi
-    start, end = (np.angle(value) / np.pi for value in (values[0], values[-1]))
-    count += (end - round(end)) - (start - round(start))
+    count = -change / np.pi
+    start, stop = (np.angle(value) / np.pi for value in (values[0], last))
+    count += (stop - round(stop)) - (start - round(start))
     return round(count) if abs(count - round(count)) < 1e-6 else None
 
 
