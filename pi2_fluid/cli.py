@@ -258,7 +258,7 @@ def margins(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Only pie: rfc8033 (default), hpsr13, ietf_early, sqrt2p or none.",
+            help="Only pie: rfc8033 (default), rfc8034, hpsr13, ietf_early, sqrt2p or none.",
             rich_help_panel="Queue",
         ),
     ] = None,

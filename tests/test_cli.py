@@ -193,7 +193,7 @@ BAD = [
     ("--rtt 100ms --p 0.1 --target 20", "no unit"),
     ("--rtt 100ms --p 0.1 --sender foo", "one of reno, creno, scalable"),
     ("--rtt 100ms --p 0.1 --aqm foo", "one of pi, pie, pi2, coupled"),
-    ("--rtt 100ms --p 0.1 --aqm pie --table foo", "'rfc8033', 'hpsr13', 'ietf_early'"),
+    ("--rtt 100ms --p 0.1 --aqm pie --table foo", "'rfc8033', 'rfc8034', 'hpsr13', 'ietf_early'"),
     ("--rtt 100ms --p 0.1 --mode foo", "'continuous', 'delayed', 'sampled'"),
     ("--rtt 100ms --p 0.1 --rtt-terms foo", "'frozen', 'exact'"),
     ("--rtt 100ms --p 0.1 --k 2", "--k does not apply to --aqm pi2"),

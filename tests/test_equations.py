@@ -55,7 +55,7 @@ def test_linearised_law_is_the_closed_form(rng, sender, aqm, terms):
     np.testing.assert_allclose(ours, paper, rtol=2e-11)
 
 
-@pytest.mark.parametrize("table", ["rfc8033", "hpsr13", "ietf_early", "sqrt2p", "none"])
+@pytest.mark.parametrize("table", ["rfc8033", "rfc8034", "hpsr13", "ietf_early", "sqrt2p", "none"])
 def test_pie_tables_on_their_edges(rng, table):
     law, queue, rtt, p = random_loops(rng, pf.Reno, pf.Pie, table=table)
     loop = pf.Loop(law, queue, rtt=rtt, p=p)

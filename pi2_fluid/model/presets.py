@@ -39,8 +39,12 @@ def linux_pie() -> Pie:
 
 
 def docsis_pie() -> Pie:
-    """Return the controller of PIE in DOCSIS cable modems (RFC 8034), 10 ms every 16 ms."""
-    return Pie(alpha=0.25, beta=2.5, target=0.010, update_interval=0.016, variant="rfc8033")
+    """Return the controller of PIE in DOCSIS cable modems (RFC 8034, Appendix A): 10 ms, 16 ms.
+
+    There the probability is for packets of 1024 bytes and grows with the packet's size; a loop here
+    has packets of that size.
+    """
+    return Pie(alpha=0.25, beta=2.5, target=0.010, update_interval=0.016, table="rfc8034")
 
 
 def linux_dualpi2() -> CoupledPi2:

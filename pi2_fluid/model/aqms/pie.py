@@ -12,17 +12,20 @@ from pi2_fluid.ops import Number, sqrt, where
 
 __all__ = ["TABLES", "Pie"]
 
+_EXTENDED: Final = (
+    (1e-6, 1 / 2048),
+    (1e-5, 1 / 512),
+    (1e-4, 1 / 128),
+    (1e-3, 1 / 32),
+    (1e-2, 1 / 8),
+    (1e-1, 1 / 2),
+)
 #: (edge, factor on alpha and beta below that edge), first match wins; 1 above all edges.
 TABLES: Final[dict[str, tuple[tuple[float, float], ...]]] = {
     # RFC 8033 section 4.2, and Linux since 5.1
-    "rfc8033": (
-        (1e-6, 1 / 2048),
-        (1e-5, 1 / 512),
-        (1e-4, 1 / 128),
-        (1e-3, 1 / 32),
-        (1e-2, 1 / 8),
-        (1e-1, 1 / 2),
-    ),
+    "rfc8033": _EXTENDED,
+    # DOCSIS cable modems: the steps go on upwards, too
+    "rfc8034": (*_EXTENDED, (1.0, 2.0), (10.0, 8.0)),
     # PIE paper (HPSR'13), and Linux 3.14 to 5.0
     "hpsr13": ((1e-2, 1 / 8), (1e-1, 1 / 2)),
     # The first IETF drafts stopped at 0.1 %
@@ -50,7 +53,7 @@ class Pie(PiFamily):
         The base gains in Hz, before the table.
     target, update_interval
         As in `PiFamily`.
-    table : {"rfc8033", "hpsr13", "ietf_early", "sqrt2p", "none"}, optional
+    table : {"rfc8033", "rfc8034", "hpsr13", "ietf_early", "sqrt2p", "none"}, optional
         The scaling of both gains: a step table, or the curve sqrt(2p) that the tables approximate
         (PI2 paper, Figure 5). None takes the variant's.
     variant : {"linux6.18", "linux4.14", "rfc8033", "hpsr13"}
