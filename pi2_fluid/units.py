@@ -22,6 +22,7 @@ from pi2_fluid.errors import DomainError, QuantityError, show_value
 __all__ = [
     "broadcast_shape",
     "format_quantity",
+    "is_traced",
     "parse_quantity",
     "validate_choice",
     "validate_quantity",
@@ -216,7 +217,7 @@ def validate_quantity(
     DomainError
         If it lies outside the range, or is traced by JAX in single precision.
     """
-    if _is_traced(value):
+    if is_traced(value):
         if value.dtype.kind == "f" and value.dtype.itemsize < 8:
             raise DomainError(
                 f"{name} is {value.dtype} under JAX, which loses half of the digits: enable 64"
@@ -332,7 +333,8 @@ def _show_element(given: Any, array: np.ndarray[Any, Any], bad: np.ndarray[Any, 
     return show_value(given if isinstance(given, (str, int)) else float(array))
 
 
-def _is_traced(value: Any) -> bool:
+def is_traced(value: Any) -> bool:
+    """Return whether JAX is tracing this value, so that nothing can be said about it."""
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(value, jax.core.Tracer)
 

@@ -229,10 +229,6 @@ class TestSolvedForms:
         with pytest.raises(pf.DomainError, match=r"Half encodes p = 0\.6 for classic packets"):
             Half().decode(np.array([0.1, 0.6]), "classic")
 
-    def test_kernel_names(self):
-        assert [queue.kernel for queue in FAMILY] == ["pi", "pi2", "coupled", "pie", "pie"]
-        assert Leaky.kernel is None
-
 
 class TestPieTable:
     EDGES: ClassVar = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]

@@ -47,7 +47,7 @@ def random_loops(rng, sender, aqm, size=300, **fields):
 def test_linearised_law_is_the_closed_form(rng, sender, aqm, terms):
     law, queue, rtt, p = random_loops(rng, sender, aqm)
     point = pf.equilibrium_of(law, queue, rtt, p=p)
-    linear = linearize([law], [1 / point.rate], queue, point, point.rate, terms)
+    linear = linearize([law], queue, point, terms)
     form = equations.closed_form(law, queue, point)
     s = (rng.normal(size=p.size) + 1j * 10 ** rng.uniform(-3, 2.5, p.size)) / rtt
     ours, paper = loop_response(linear, s), equations.loop_response(s, form, terms)

@@ -57,13 +57,17 @@ def simulate(loop, mode, times):
 
 
 @pytest.mark.parametrize("mode", ["continuous", "sampled"])
-def test_step_response_against_stepping_in_time(mode):
-    one = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, mode=mode)
+@pytest.mark.parametrize(("gain", "stable"), [(1.0, True), (2.5, False)])
+def test_step_response_against_stepping_in_time(mode, gain, stable):
+    aqm = pf.Pi2(alpha=0.3125 * gain, beta=3.125 * gain)
+    one = pf.Loop(pf.Reno(), aqm, rtt=0.1, p_prime=0.1, mode=mode)
+    assert (one.nyquist_count() == 0) == stable
     times = 0.032 * np.array([1, 4, 5, 6, 10, 20, 40])
     response = one.step(times)
     # Heun with h = R/2000; the rectangle rule of the integral and the rounding of ticks to the grid
     # (20 micro-seconds in 32 ms) leave errors of a few 1e-4
-    np.testing.assert_allclose(response, simulate(one, mode, times), atol=3e-3)
+    expected = simulate(one, mode, times)
+    np.testing.assert_allclose(response, expected, atol=3e-3 * max(1.0, np.abs(expected).max()))
 
 
 @pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
@@ -159,6 +163,7 @@ def test_explanation(loop):
     assert terms["s_A"].value == pytest.approx(10.0)
     assert terms["s_R"].value == pytest.approx(np.sqrt(2) * 0.1 / 0.1)
     assert terms["s_R"].unit == "rad/s"
+    assert terms["R_limit"].value == pytest.approx(pf.loop.rtt_limit(0.3125, 3.125, 0.032))
     assert str(terms).count("\n") == len(list(terms)) - 1
     with pytest.raises(KeyError):
         terms["nothing"]

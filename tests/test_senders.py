@@ -147,7 +147,6 @@ class TestClosedForms:
 
     def test_signals(self):
         assert [law.signal for law in laws(0.5)] == ["classic", "classic", "scalable"]
-        assert [law.kernel for law in laws(0.5)] == ["reno", "creno", "scalable"]
         assert Deaf().signal is None
 
 

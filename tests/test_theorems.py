@@ -18,7 +18,11 @@ def growth(plant, v, mu):
     """d/dv [(1 + v^2) |jv + mu h|^2] / v in interval arithmetic; positive means |L| falls."""
     sine, cosine = iv.sin(v), iv.cos(v)
     # sin(v)/v by its decreasing envelope on [0, pi], where v may touch 0
-    sinc = iv.mpf([sine_over(v.b), sine_over(v.a)]) if v.b < mpmath.pi else sine / v
+    if v.b < mpmath.pi:
+        rounding = 1e-15  # mpmath rounds these ends to the nearest number, not outward
+        sinc = iv.mpf([sine_over(v.b) - rounding, sine_over(v.a) + rounding])
+    else:
+        sinc = sine / v
     square = v * v - 2 * mu * v * sine
     slope = 2 - 2 * mu * (sinc + cosine)  # its derivative over v
     if plant == "reno":

@@ -6,9 +6,10 @@ In v = wR the loop has only four parameters,
 
 a = alpha R^2/T, c = (beta + alpha/2) R, mu = 1/W0, and k = 1, or 1 + T/(2R) with the half-sample
 delay. For mu <= 0.7072 (Reno) or 0.5 (Scalable) and frozen RTT terms, |L| falls strictly with v, so
-there is one gain crossover; and the continuous phase passes -180 degrees once in (0, pi). Both
-are proved in docs/theory.md (the first with the help of a computer). mu = 0, the limit of no load,
-is a regular point.
+there is one gain crossover; and for k = 1 the continuous phase passes -180 degrees once in (0, pi).
+Both are proved in docs/theory.md (the first with the help of a computer); for k > 1 the second is
+only tested, against the search for all crossovers. mu = 0, the limit of no load, is a regular
+point.
 
 The same source runs on NumPy and JAX: `xp` is the array namespace.
 """
@@ -23,7 +24,7 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.ops import namespace
-from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
+from pi2_fluid.units import broadcast_shape, is_traced, validate_choice, validate_quantity
 
 __all__ = ["MU_LIMIT", "margins_of", "solve_margins"]
 
@@ -66,7 +67,8 @@ def margins_of(
     Raises
     ------
     DomainError
-        If JAX arrays are in single precision, or mu = 1/W0 exceeds the proved range.
+        If JAX arrays are in single precision, or mu = 1/W0 exceeds the proved range (values that
+        JAX traces cannot be checked: keep p or p' at or below 1).
     QuantityError
         If an argument is no finite number in double precision, or `plant` is unknown.
 
@@ -93,21 +95,20 @@ def margins_of(
     mu = pole * rtt / 2 if plant == "reno" else pole * rtt
     a = alpha * rtt**2 / interval
     c = (beta + alpha / 2) * rtt
+    if not is_traced(mu) and np.any(np.asarray(mu) > MU_LIMIT[plant] * (1 + 1e-9)):
+        raise DomainError(
+            f"pole = {float(np.max(pole)):.4g} and rtt = {float(np.max(rtt)):.4g} give 1/W0 ="
+            f" {float(np.max(mu)):.4g}, above {MU_LIMIT[plant]}, where the crossovers need not be"
+            " unique: use Loop(...).margins(), which searches them all."
+        )
     if namespace(*values.values()) is np:
-        if np.any(np.asarray(mu) > MU_LIMIT[plant] * (1 + 1e-9)):
-            raise DomainError(
-                f"pole = {float(np.max(pole)):.4g} and rtt = {float(np.max(rtt)):.4g} give 1/W0 ="
-                f" {float(np.max(mu)):.4g}, above {MU_LIMIT[plant]}, where the crossovers need not"
-                " be unique: use Loop(...).margins(), which searches them all."
-            )
-        return solve_margins(plant, m, mu, a, c, rtt)
+        gm, pm, w_gc, w_pc = solve_margins(plant, m, mu, a, c, rtt)
+        return gm, pm, w_gc, w_pc
     return _solve_jax(plant, m, mu, a, c, rtt)
 
 
-def solve_margins(
-    plant: str, m: Any, mu: Any, a: Any, c: Any, rtt: Any, k: Any = 1.0
-) -> tuple[Any, Any, Any, Any]:
-    """Return (gain_margin_db, phase_margin_deg, w_gc, w_pc) on NumPy arrays, which broadcast.
+def solve_margins(plant: str, m: Any, mu: Any, a: Any, c: Any, rtt: Any, k: Any = 1.0) -> Any:
+    """Return the rows gain_margin_db, phase_margin_deg, w_gc, w_pc; NumPy arrays, which broadcast.
 
     At mu = 0 with c/a <= 1 + k there is no phase crossover above zero frequency: the gain margin
     is -inf and w_pc 0, the limit for a vanishing load.
@@ -126,7 +127,7 @@ def solve_margins(
             x = _run_numpy(*_gain_problem(np, plant, m_, mu_, a_, c_))
             v = _run_numpy(*_phase_problem(np, plant, mu_, c_ / a_, k_))
             out[:, block] = _finish(np, plant, m_, mu_, a_, c_, rtt_, k_, np.exp(x), v)
-    return tuple(value.reshape(shape)[()] for value in out)  # type: ignore[return-value]
+    return out.reshape((4, *shape))
 
 
 def _gain_problem(xp: Any, plant: str, m: Any, mu: Any, a: Any, c: Any) -> tuple[Any, ...]:

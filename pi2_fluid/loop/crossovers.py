@@ -10,7 +10,8 @@ import numpy as np
 from scipy.optimize import elementwise, minimize_scalar
 
 from pi2_fluid.errors import SolverError
-from pi2_fluid.loop.response import controller_polynomials, held_image, integrators
+from pi2_fluid.loop.modes import highest_frequency, longest_delay, respond
+from pi2_fluid.loop.response import controller_polynomials, held_polynomials, integrators
 from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
 
@@ -56,24 +57,14 @@ class Crossings:
     values: Any
 
 
-def find_crossings(
-    loop: LinearLoop,
-    response: Callable[[Any], Any],
-    nyquist: float | None = None,
-    extra_delay: float = 0.0,
-) -> Crossings:
+def find_crossings(loop: LinearLoop, mode: str) -> Crossings:
     """Find every crossover of a scalar loop that matters for its margins.
 
     Parameters
     ----------
     loop : LinearLoop
-        Of shape (): used for its time scales and for a bound of |L| at high frequency.
-    response : callable
-        w (rad/s, array) -> L, complex array.
-    nyquist : float, optional
-        pi/T for a sampled loop, the end of its frequency range.
-    extra_delay : float
-        Delay in the loop beyond its round-trip times (s): T/2 in mode "delayed".
+        Of shape ().
+    mode : {"continuous", "delayed", "sampled"}
 
     Notes
     -----
@@ -86,29 +77,30 @@ def find_crossings(
     SolverError
         If the curve has no low-frequency asymptote or turns too often to be followed.
     """
-    slowest = max(float(cls.rtt) for cls in loop.classes) + extra_delay
+
+    def response(w: Any) -> Any:
+        return respond(loop, 1j * w, mode)
+
+    top, turning = highest_frequency(loop, mode), 1.0 / longest_delay(loop, mode)
     asymptote = -np.pi / 2 * integrators(loop)
-    start = 1.0 / slowest if nyquist is None else min(1.0 / slowest, nyquist / 8)
-    low = _low_end(response, start, asymptote)
-    spacing = 0.4 / slowest
-    top = np.inf if nyquist is None else nyquist
-    if nyquist is not None:
-        spacing = min(spacing, nyquist / 8)
+    low = _low_end(response, min(turning, top / 8), asymptote)
+    spacing = min(0.4 * turning, top / 8)
     high = top
     if top / spacing > _SMALL_GRID:  # else the whole range costs less than finding a shorter one
-        high = min(top, max(fading_end(loop, 1.0, nyquist), 8 * low))
+        high = min(top, max(fading_end(loop, mode, 1.0), 8 * low))
     while True:
         grid = base_grid(low, high, spacing)
-        crossings = _search(response, grid, asymptote, nyquist if high == top else None)
+        crossings = _search(response, grid, asymptote, real_end=high == top)
         best = max((crossing.gain for crossing in crossings.phase), default=0.0)
-        if high == top or best > gain_bound(loop, high, nyquist):
+        if high == top or best > gain_bound(loop, mode, high):
             return crossings
-        high = min(top, 2 * high + _TURN / slowest)
+        high = min(top, 2 * high + _TURN * turning)
 
 
 def _search(
-    response: Callable[[Any], Any], grid: Any, asymptote: float, nyquist: float | None
+    response: Callable[[Any], Any], grid: Any, asymptote: float, *, real_end: bool
 ) -> Crossings:
+    """All crossovers on the grid; at its end the curve is real by symmetry if `real_end` (pi/T)."""
     w, values = track(response, grid)
     phase = np.unwrap(np.angle(values))
     phase += _TURN * np.round((asymptote - phase[0]) / _TURN)
@@ -117,18 +109,18 @@ def _search(
         GainCrossing(root, 180.0 + float(np.degrees(_phase_at(response, root, w, phase))))
         for root in _gain_roots(response, w, log_gain)
     ]
+    last = float(w[-1]) * (1 - _NYQUIST_SLACK) if real_end else np.inf
     phases = [
         PhaseCrossing(root, float(abs(response(np.array([root]))[0])))
         for root in _phase_roots(response, w, phase)
-        if nyquist is None or root < nyquist * (1 - _NYQUIST_SLACK)
+        if root < last
     ]
-    # At w = pi/T the curve is real by symmetry: a crossing if it ends on the negative axis.
-    if nyquist is not None and values[-1].real < 0.0:
-        phases.append(PhaseCrossing(float(nyquist), float(abs(values[-1].real))))
+    if real_end and values[-1].real < 0.0:
+        phases.append(PhaseCrossing(float(w[-1]), float(abs(values[-1].real))))
     return Crossings(tuple(gains), tuple(phases), w, values)
 
 
-def smallest_distance(response: Callable[[Any], Any], crossings: Crossings) -> float:
+def smallest_distance(loop: LinearLoop, mode: str, crossings: Crossings) -> float:
     """Return the modulus margin, min over w of |1 + L|: the inverse of the peak sensitivity."""
     distance = np.abs(1.0 + crossings.values)
     x = np.log(crossings.w)
@@ -138,7 +130,7 @@ def smallest_distance(response: Callable[[Any], Any], crossings: Crossings) -> f
     lowest &= distance < np.min(distance) + 0.5
 
     def at(log_w: float) -> float:
-        return float(abs(1.0 + response(np.array([np.exp(log_w)]))[0]))
+        return float(abs(1.0 + respond(loop, 1j * np.exp(log_w), mode)))
 
     best = min(float(np.min(distance)), 1.0)
     for index in np.flatnonzero(lowest):
@@ -163,19 +155,20 @@ def _low_end(response: Callable[[Any], Any], start: float, asymptote: float) -> 
     )
 
 
-def fading_end(loop: LinearLoop, level: float, nyquist: float | None = None) -> float:
-    """Return a frequency above which |L| < level for certain; `nyquist` if there is none below."""
+def fading_end(loop: LinearLoop, mode: str, level: float) -> float:
+    """Return a frequency above which |L| < level for certain; pi/T if there is none below."""
+    top = highest_frequency(loop, mode)
     w = 1.0 / min(float(cls.rtt) for cls in loop.classes)
     for _ in range(200):
-        if nyquist is not None and w >= nyquist:
-            return nyquist
-        if gain_bound(loop, w, nyquist) < level:
+        if w >= top:
+            return top
+        if gain_bound(loop, mode, w) < level:
             return w
         w *= 1.5
     raise SolverError("the loop's gain does not fall with frequency: check the laws.")
 
 
-def gain_bound(loop: LinearLoop, w: float, nyquist: float | None = None) -> float:
+def gain_bound(loop: LinearLoop, mode: str, w: float) -> float:
     """Return an upper bound of |L(jv)| over all v >= w (infinite while w is too low for it).
 
     For a sampled loop, over w <= v <= pi/T: a bound of |G(jx)| that falls at least like x^-2 makes
@@ -184,16 +177,15 @@ def gain_bound(loop: LinearLoop, w: float, nyquist: float | None = None) -> floa
     plant = _plant_bound(loop, w)
     if not np.isfinite(plant):
         return np.inf
-    if nyquist is None:
-        above = np.geomspace(w, 1e6 * w, 200)
-        numerator, denominator = controller_polynomials(loop.controller, 1j * above)
+    if mode != "sampled":
+        numerator, denominator = controller_polynomials(
+            loop.controller, 1j * np.geomspace(w, 1e6 * w, 200)
+        )
         return 1.05 * float(np.max(np.abs(numerator / denominator))) * plant
-    T = loop.controller.interval
-    step = -np.expm1(-1j * np.linspace(w, nyquist, 200) * T)
-    numerator, denominator = (
-        sum(value * step**j for j, value in enumerate(side)) for side in held_image(loop.controller)
-    )
-    held = 1.05 * float(np.max(np.abs(numerator / denominator * step)) / T)
+    s = 1j * np.linspace(w, highest_frequency(loop, mode), 200)
+    T = float(loop.controller.interval)
+    numerator, denominator = held_polynomials(loop.controller, s)
+    held = 1.05 * float(np.max(np.abs(numerator / denominator * np.expm1(-s * T)))) / T
     return held * 3.11 * plant / w
 
 

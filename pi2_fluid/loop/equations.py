@@ -32,7 +32,14 @@ from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.model.senders.scalable import Scalable
 from pi2_fluid.ops import Number
 
-__all__ = ["ClosedForm", "aqm_response", "closed_form", "loop_response", "pi_response"]
+__all__ = [
+    "ClosedForm",
+    "aqm_response",
+    "closed_form",
+    "loop_response",
+    "pi_response",
+    "window_response",
+]
 
 Plant = Literal["reno", "scal"]
 _RENO: Final = (Reno, CReno)
@@ -122,11 +129,11 @@ def aqm_response(s: Number, form: ClosedForm) -> Number:
     return form.kappa_a * (s / form.zero + 1) / ((s * form.rtt + 1) * s)
 
 
-def loop_response(s: Number, form: ClosedForm, rtt_terms: str = "frozen") -> Number:
-    """Return L(s), equations (35), (36), (37), for complex frequencies `s` in rad/s.
+def window_response(s: Number, form: ClosedForm, rtt_terms: str = "frozen") -> Number:
+    """Return P(s) / W0: from x to window, equations (32), (33), (34).
 
-    With ``rtt_terms="exact"`` the denominator keeps what the papers drop when they freeze R(t):
-    (1 - e) / (2 (1 + s R0)) for Reno, twice that for Scalable.
+    With ``rtt_terms="exact"`` the denominator keeps what the papers drop when they freeze R(t),
+    seen through the queue: (1 - e) / (2 (1 + s R0)) for Reno, twice that for Scalable.
     """
     e = np.exp(-s * form.rtt)
     extra = (1 - e) / (1 + s * form.rtt) if rtt_terms == "exact" else 0.0
@@ -134,4 +141,9 @@ def loop_response(s: Number, form: ClosedForm, rtt_terms: str = "frozen") -> Num
         denominator = s / form.pole + (1 + e) / 2 + extra / 2
     else:
         denominator = s / form.pole + e + extra
-    return form.kappa * aqm_response(s, form) * e / denominator
+    return -form.kappa * e / denominator
+
+
+def loop_response(s: Number, form: ClosedForm, rtt_terms: str = "frozen") -> Number:
+    """Return L(s) = -P(s) A(s), equations (35), (36), (37), for complex `s` in rad/s."""
+    return -window_response(s, form, rtt_terms) * aqm_response(s, form)

@@ -100,9 +100,9 @@ def explain_form(form: ClosedForm, window: Any) -> Explanation:
             ),
             Term(
                 "R_limit",
-                form.update_interval * (form.beta / form.alpha + 0.5) / 2,
+                1.0 / (2.0 * form.zero),
                 "s",
-                "largest round-trip time at which any positive gain is stable at low load",
+                "above this round-trip time no gain is stable at low load: 1/z_A < 2R",
             ),
         )
     )

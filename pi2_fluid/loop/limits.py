@@ -12,17 +12,15 @@ Scalable unless p' = 1 is worse), so these limits bound every load.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.loop.analytic import solve_margins
-from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
+from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.margins import Margins, margins_from_crossings
-from pi2_fluid.loop.response import loop_response
-from pi2_fluid.loop.sampled import sampled_response
+from pi2_fluid.loop.modes import MODES
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.aqms.coupled import CoupledPi2
@@ -38,8 +36,6 @@ from pi2_fluid.model.senders.scalable import Scalable
 from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
 
 __all__ = ["low_load", "rtt_limit"]
-
-_MODES = ("continuous", "delayed", "sampled")
 
 
 def rtt_limit(alpha: Any, beta: Any, update_interval: Any, mode: str = "continuous") -> Any:
@@ -74,11 +70,15 @@ def rtt_limit(alpha: Any, beta: Any, update_interval: Any, mode: str = "continuo
     >>> rtt_limit(0.3125, 3.125, "32ms"), rtt_limit(0.3125, 3.125, "32ms", "sampled")
     (0.168, 0.16)
     """
-    validate_choice(mode, _MODES, "mode")
+    validate_choice(mode, MODES, "mode")
     alpha = validate_quantity(alpha, "frequency", "alpha")
     beta = validate_quantity(beta, "frequency", "beta", closed=True)
     interval = validate_quantity(update_interval, "time", "update_interval")
     broadcast_shape({"alpha": alpha, "beta": beta, "update_interval": interval})
+    return _existence(alpha, beta, interval, mode)
+
+
+def _existence(alpha: Any, beta: Any, interval: Any, mode: str) -> Any:
     half = 0.5 if mode == "continuous" else 0.0
     return interval * (beta / alpha + half) / 2
 
@@ -90,8 +90,10 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
     the gain margin follows from the one zero v of atan v - atan(rv) + kv in closed form,
     K = v^2 sqrt(1 + v^2) / (m sqrt(a^2 + c^2 v^2)); "sampled" sums the exact aliases.
 
-    Under plain PI, or PIE with a table, the loop gain of Reno grows without bound as p -> 0: both
-    margins are -inf. With PIE's ideal scaling sqrt(2p) they have a limit again.
+    The phase does not depend on the gain, so it decides also where the gain itself has no limit.
+    Under plain PI, or PIE with a table, Reno's loop gain grows without bound as p -> 0: the gain
+    margin is -inf. With PIE's ideal scaling sqrt(2p) Reno has a limit again, but Scalable's gain
+    vanishes: its gain margin is inf, or -inf above `rtt_limit`, and its phase margin 0.
 
     Parameters
     ----------
@@ -113,46 +115,87 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
     >>> print(f"{worst.gain_margin_db:.3f} dB, {worst.phase_margin_deg:.2f} deg")
     1.994 dB, 4.63 deg
     """
-    validate_choice(mode, _MODES, "mode")
+    validate_choice(mode, MODES, "mode")
     rtt = validate_quantity(rtt, "time", "rtt")
     broadcast_shape({"rtt": rtt, **named_arrays(aqm), **named_arrays(sender)})
     m, scale = _limit_gain(sender, aqm)
     assert isinstance(aqm, PiFamily)
     arrays = np.broadcast_arrays(m, aqm.alpha * scale, aqm.beta * scale, aqm.update_interval, rtt)
-    m, alpha, beta, interval, rtt = arrays
-    rows = np.empty((4, *rtt.shape))
-    if np.isinf(m).any():  # a gain that grows without bound as the load vanishes
-        rows[:] = _everywhere((-np.inf, -np.inf, np.inf, 0.0), rtt.shape)
-    elif not np.any(alpha):  # a gain that vanishes with the load
-        rows[:] = _everywhere((np.inf, 0.0, 0.0, np.inf), rtt.shape)
-    elif mode == "sampled":
+    m, alpha, beta, interval, rtt = (np.asarray(value, float) for value in arrays)
+    no_limit = np.isinf(m).all() or not m.any()
+    # The phase, and with it the phase crossover, is the same for every gain: take 1 for no limit.
+    parameters = [np.ones_like(m) if no_limit else m, alpha, beta, interval, rtt]
+    rows = _rows(parameters, mode)
+    if no_limit:
+        instead = _vanishing if not m.any() else _unbounded
+        rows = instead(rows, parameters, mode)
+    gm, pm, w_gc, w_pc, delay = (row[()] for row in rows)
+    code = np.where(np.abs(gm) < 1e-9, 0, np.sign(gm)).astype(int)[()]
+
+    def modulus() -> Any:
+        out = np.zeros(rtt.shape)
+        for index in np.ndindex(rtt.shape) if not no_limit else ():
+            loop = _limit_loop(*(float(value[index]) for value in parameters))
+            out[index] = smallest_distance(loop, mode, find_crossings(loop, mode))
+        return out[()]
+
+    return Margins(
+        gain_margin_db=gm,
+        phase_margin_deg=pm,
+        gain_crossover=w_gc,
+        phase_crossover=w_pc,
+        delay_margin=delay,
+        _modulus=modulus,
+        _verdict=lambda: code,
+    )
+
+
+def _rows(parameters: list[Any], mode: str) -> Any:
+    """(gain_margin_db, phase_margin_deg, w_gc, w_pc, delay_margin), each of the arrays' shape."""
+    m, alpha, beta, interval, rtt = parameters
+    if mode == "sampled":
+        rows = np.empty((5, *rtt.shape))
         for index in np.ndindex(rtt.shape):
-            rows[(slice(None), *index)] = _sampled(*(float(value[index]) for value in arrays))
-    else:
-        k = 1.0 + (interval / (2 * rtt) if mode == "delayed" else 0.0)
-        a, c = alpha * rtt**2 / interval, (beta + alpha / 2) * rtt
-        rows[:] = solve_margins("reno", m, 0.0, a, c, rtt, k)
-    return _as_margins(rows, arrays, mode)
+            rows[(slice(None), *index)] = _sampled(*(float(value[index]) for value in parameters))
+        return rows
+    k = 1.0 + (interval / (2 * rtt) if mode == "delayed" else 0.0)
+    a, c = alpha * rtt**2 / interval, (beta + alpha / 2) * rtt
+    gm, pm, w_gc, w_pc = solve_margins("reno", m, 0.0, a, c, rtt, k)
+    return np.array([gm, pm, w_gc, w_pc, np.radians(pm) / w_gc])
 
 
-def _everywhere(values: tuple[float, ...], shape: tuple[int, ...]) -> Any:
-    return np.array(values).reshape(4, *(1 for _ in shape))
+def _unbounded(rows: Any, parameters: list[Any], mode: str) -> Any:
+    """An infinite gain is crossed at infinite frequency, or in a sampled loop nowhere."""
+    *_, interval, rtt = parameters
+    infinite = np.full(rtt.shape, np.inf)
+    if mode == "sampled":
+        return np.array([-infinite, infinite, infinite, rows[3], infinite])
+    late = -rtt - (interval / 2 if mode == "delayed" else 0.0)
+    return np.array([-infinite, -infinite, infinite, rows[3], late])
+
+
+def _vanishing(rows: Any, parameters: list[Any], mode: str) -> Any:
+    """Phase margin and gain crossover vanish together, in the ratio of the phase's slope at 0."""
+    _, alpha, beta, interval, rtt = parameters
+    delay = 2.0 * (_existence(alpha, beta, interval, mode) - rtt)
+    zero = np.zeros(rtt.shape)
+    return np.array([np.where(rows[3] > 0.0, np.inf, -np.inf), zero, zero, rows[3], delay])
 
 
 def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
-    """Return m as p' -> 0, and the factor on alpha and beta (0 or 1/2048 for PIE's tables)."""
-    reno = type(sender) in (Reno, CReno)
-    if reno and type(aqm) in (Pi2, CoupledPi2):
-        return 2.0 * np.sqrt(sender.decrease), 1.0  # type: ignore[attr-defined]
-    if reno and type(aqm) in (Pi, Pie):
-        if isinstance(aqm, Pie) and aqm.table == "sqrt2p":
-            # 2 sqrt(b)/(2 p') times sqrt(2) p'
-            return np.sqrt(2.0 * sender.decrease), 1.0  # type: ignore[attr-defined]
-        return np.inf, 1.0
+    """Return m as p' -> 0, which may be 0 or inf, and PIE's factor on alpha and beta there."""
+    square = isinstance(aqm, Pie) and aqm.table == "sqrt2p"
+    if isinstance(sender, Reno) and type(sender) in (Reno, CReno):
+        m = 2.0 * np.sqrt(sender.decrease)
+        if type(aqm) in (Pi2, CoupledPi2):
+            return m, 1.0
+        if type(aqm) in (Pi, Pie):
+            return (m / np.sqrt(2.0) if square else np.inf), 1.0  # times sqrt(2) p' / (2 p')
     if type(sender) is Scalable and type(aqm) in (Pi, Pie, CoupledPi2):
         k = aqm.k if isinstance(aqm, CoupledPi2) else 1.0
-        scale = aqm.tune(np.float64(0.0)) if isinstance(aqm, Pie) else 1.0
-        return sender.per_mark * k, scale
+        m = sender.per_mark * (0.0 if square else k)
+        scale = aqm.tune(np.float64(0.0)) if isinstance(aqm, Pie) and not square else 1.0
+        return m, scale
     raise UnsupportedError(
         f"{type(sender).__name__} under {type(aqm).__name__} has no closed-form limit: use"
         " Loop(..., p_prime=1e-6).margins() instead."
@@ -160,30 +203,13 @@ def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
 
 
 def _sampled(m: float, alpha: float, beta: float, interval: float, rtt: float) -> Any:
-    """(gain_margin_db, phase_margin_deg, w_gc, w_pc) of one sampled loop."""
-    crossings = _follow(_limit_loop(m, alpha, beta, interval, rtt), "sampled")[1]
-    gm, pm, w_gc, w_pc, _ = margins_from_crossings(crossings, lambda: False)
-    if rtt >= rtt_limit(alpha, beta, interval, "sampled"):
+    """(gain_margin_db, phase_margin_deg, w_gc, w_pc, delay_margin) of one sampled loop."""
+    loop = _limit_loop(m, alpha, beta, interval, rtt)
+    found = margins_from_crossings(find_crossings(loop, "sampled"), lambda: False)
+    if rtt >= _existence(alpha, beta, interval, "sampled"):
         # The phase starts below -180 degrees: the crossover is the limit of zero frequency.
-        return -np.inf, pm, w_gc, 0.0
-    return gm, pm, w_gc, w_pc
-
-
-def _follow(loop: LinearLoop, mode: str) -> tuple[Callable[[Any], Any], Crossings]:
-    """The loop's response over w, and all its crossovers."""
-    interval = float(loop.controller.interval)
-    if mode == "sampled":
-
-        def sampled(w: Any) -> Any:
-            return sampled_response(loop, 1j * w)
-
-        return sampled, find_crossings(loop, sampled, np.pi / interval)
-    half = mode == "delayed"
-
-    def response(w: Any) -> Any:
-        return loop_response(loop, 1j * w, half_sample=half)
-
-    return response, find_crossings(loop, response, None, interval / 2 if half else 0.0)
+        return (-np.inf, *found[1:3], 0.0, found[4])
+    return found
 
 
 def _limit_loop(m: float, alpha: float, beta: float, interval: float, rtt: float) -> LinearLoop:
@@ -196,29 +222,3 @@ def _limit_loop(m: float, alpha: float, beta: float, interval: float, rtt: float
     )  # fmt: skip
     controller = LinearController(((alpha + beta) * one, -beta * one), (one, -one), interval * one)
     return LinearLoop((cls,), controller, ())
-
-
-def _as_margins(rows: Any, arrays: Any, mode: str) -> Margins:
-    gm, pm, w_gc, w_pc = (value[()] for value in rows)
-    m, alpha, *_, rtt = arrays
-
-    def modulus() -> Any:
-        out = np.zeros(rtt.shape)
-        for index in np.ndindex(rtt.shape):
-            if np.isfinite(m[index]) and alpha[index] > 0.0:
-                one = (float(value[index]) for value in arrays)
-                out[index] = smallest_distance(*_follow(_limit_loop(*one), mode))
-        return out[()]
-
-    with np.errstate(invalid="ignore"):
-        delay = np.where(np.isfinite(w_gc) & (w_gc > 0), np.radians(pm) / w_gc, -rtt)
-    code = np.where(np.abs(gm) < 1e-9, 0, np.sign(gm)).astype(int)[()]
-    return Margins(
-        gain_margin_db=gm,
-        phase_margin_deg=pm,
-        gain_crossover=w_gc,
-        phase_crossover=w_pc,
-        delay_margin=delay[()],
-        _modulus=modulus,
-        _verdict=lambda: code,
-    )

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import jax
 import numpy as np
@@ -27,6 +27,7 @@ from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.model.aqm import Aqm, Seen
 from pi2_fluid.model.operating_point import OperatingPoint
+from pi2_fluid.model.record import named_arrays
 from pi2_fluid.model.sender import Sender
 
 __all__ = [
@@ -36,32 +37,22 @@ __all__ = [
     "update_slopes",
 ]
 
-RttTerms = Literal["frozen", "exact"]
 RTT_TERMS: Final = ("frozen", "exact")
 
 
 def linearize(
-    senders: Sequence[Sender],
-    weights: Sequence[Any],
-    aqm: Aqm,
-    point: OperatingPoint,
-    packets: Any,
-    rtt_terms: RttTerms = "frozen",
+    senders: Sequence[Sender], aqm: Aqm, point: OperatingPoint, rtt_terms: str = "frozen"
 ) -> LinearLoop:
-    """Linearise senders and queue at an operating point.
+    """Linearise senders and queue at their operating point.
 
     Parameters
     ----------
     senders : sequence of Sender
         One per class.
-    weights : sequence of float or array
-        Flows per unit of capacity, one per class.
     aqm : Aqm
         The queue.
     point : OperatingPoint
         Where to linearise; its ``states`` has one entry per class.
-    packets : float or array
-        Capacity in packets/s.
     rtt_terms : {"frozen", "exact"}
         Whether the window law's explicit dependence on R is dropped.
 
@@ -70,40 +61,31 @@ def linearize(
     UnsupportedError
         If the law reacts to the arrival rate, or is not differentiable by JAX.
     """
-    rtts, ps = _per_class(point.rtt), _per_class(point.p)
-    shape = loop_shape(senders, weights, aqm, point, packets)
+    shape = loop_shape(senders, aqm, point)
+    per_class = (_per_class(x) for x in (point.p, point.rtt, point.share, point.rate))
     with jax.enable_x64(True):
         slopes = _encoder_slopes(aqm, np.broadcast_to(point.controller, shape))
         classes = tuple(
-            _linearize_sender(sender, state, p, rtt, slopes, weight, rtt_terms, shape)
-            for sender, state, p, rtt, weight in zip(
-                senders, point.states, ps, rtts, weights, strict=True
+            # count / capacity, which is share / rate
+            _linearize_sender(sender, state, p, rtt, slopes, share / rate, rtt_terms, shape)
+            for sender, state, p, rtt, share, rate in zip(
+                senders, point.states, *per_class, strict=True
             )
         )
-        controller = _linearize_aqm(aqm, point, packets, shape)
+        controller = _linearize_aqm(aqm, point, shape)
     return LinearLoop(classes, controller, shape)
 
 
-def loop_shape(
-    senders: Sequence[Sender],
-    weights: Sequence[Any],
-    aqm: Aqm,
-    point: OperatingPoint,
-    packets: Any,
-) -> tuple[int, ...]:
+def loop_shape(senders: Sequence[Sender], aqm: Aqm, point: OperatingPoint) -> tuple[int, ...]:
     """Return the shape to which everything that a loop is built from broadcasts."""
-    values = [*_per_class(point.rtt), *_per_class(point.p), *weights, point.controller, packets]
+    values = [*_per_class(point.rtt), *_per_class(point.p), point.controller, point.capacity]
     for record in (aqm, *senders):
-        values += _numbers(record)
+        values += named_arrays(record).values()
     return np.broadcast_shapes(*(np.shape(value) for value in values))
 
 
 def _per_class(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
-
-
-def _numbers(record: Any) -> list[Any]:
-    return [value for value in vars(record).values() if isinstance(value, (float, np.ndarray))]
 
 
 def rate_slopes(sender: Sender, x: tuple[Any, ...], p: Any, rtt: Any) -> tuple[Any, Any]:
@@ -229,7 +211,7 @@ def _linearize_sender(
     rtt: Any,
     slopes: dict[str, Any],
     weight: Any,
-    rtt_terms: RttTerms,
+    rtt_terms: str,
     shape: tuple[int, ...],
 ) -> LinearClass:
     size = len(sender.states)
@@ -257,18 +239,17 @@ def _linearize_sender(
     return LinearClass(a0, a1, bv, e0v, e1v, cv, out[size], weight, rtt, size)
 
 
-def _linearize_aqm(
-    aqm: Aqm, point: OperatingPoint, packets: Any, shape: tuple[int, ...]
-) -> LinearController:
+def _linearize_aqm(aqm: Aqm, point: OperatingPoint, shape: tuple[int, ...]) -> LinearController:
     if aqm.bands != 1:
         raise UnsupportedError(
             f"{type(aqm).__name__} has {aqm.bands} queues, which no single loop describes:"
             " analyse its controller as CoupledPi2."
         )
-    state, delay = aqm.at_rest(point.controller, packets)
+    state, delay = aqm.at_rest(point.controller, point.capacity)
     dt = aqm.update_interval
     fill = [
-        np.array(np.broadcast_to(np.asarray(v, float), shape)) for v in (*state, delay, packets)
+        np.array(np.broadcast_to(np.asarray(v, float), shape))
+        for v in (*state, delay, point.capacity)
     ]
     size = len(state)
     what = f"{type(aqm).__name__}.update"

@@ -14,7 +14,7 @@ __all__ = [
     "characteristic",
     "characteristic_degree",
     "controller_polynomials",
-    "held_image",
+    "held_polynomials",
     "integrators",
     "loop_response",
     "open_characteristic",
@@ -63,18 +63,21 @@ def controller_polynomials(controller: LinearController, s: Any) -> tuple[Any, A
     return _evaluate(top, x), _evaluate(bottom, x)
 
 
+def held_polynomials(controller: LinearController, s: Any) -> tuple[Any, Any]:
+    """Return numerator and denominator of the update D(y) itself, at y = e^{-sT}."""
+    step = -np.expm1(-s * controller.interval)  # 1 - y, exact at low frequency
+    basis = _held_basis(max(len(controller.numerator), len(controller.denominator)) - 1)
+    top = _recombine(controller.numerator, basis)
+    bottom = _recombine(controller.denominator, basis)
+    return _evaluate(top, step), _evaluate(bottom, step)
+
+
 def tustin_image(controller: LinearController) -> tuple[list[Any], list[Any]]:
     """Return the coefficients of both polynomials in rising powers of x = sT/2.
 
     Sums of the coefficients, so that the integrator's 1 - y becomes 2x without cancellation.
     """
     basis = _tustin_basis(max(len(controller.numerator), len(controller.denominator)) - 1)
-    return _recombine(controller.numerator, basis), _recombine(controller.denominator, basis)
-
-
-def held_image(controller: LinearController) -> tuple[list[Any], list[Any]]:
-    """Return numerator and denominator in rising powers of 1 - y, for the same reason."""
-    basis = _held_basis(max(len(controller.numerator), len(controller.denominator)) - 1)
     return _recombine(controller.numerator, basis), _recombine(controller.denominator, basis)
 
 
@@ -87,7 +90,7 @@ def _tustin_basis(degree: int) -> tuple[tuple[float, ...], ...]:
 
 @cache
 def _held_basis(degree: int) -> tuple[tuple[float, ...], ...]:
-    """Coefficients, rising, of (1 - x)^j."""
+    """Coefficients, rising, of y^j = (1 - x)^j in powers of x = 1 - y."""
     return tuple(tuple((Polynomial([1.0, -1.0]) ** j).coef) for j in range(degree + 1))
 
 

@@ -9,10 +9,11 @@ from scipy.linalg import eigvals
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import fading_end
+from pi2_fluid.loop.modes import highest_frequency, longest_delay
 from pi2_fluid.loop.response import (
     characteristic,
     characteristic_degree,
-    held_image,
+    held_polynomials,
     open_characteristic,
     tustin_image,
 )
@@ -41,32 +42,29 @@ def count_unstable(loop: LinearLoop, mode: str) -> int:
         A scalar loop.
     mode : {"continuous", "delayed", "sampled"}
     """
-    slowest = max(float(cls.rtt) for cls in loop.classes)
+    slowest = longest_delay(loop, mode)
+    closed_degree, open_degree = characteristic_degree(loop)
     if mode != "sampled":
         half = mode == "delayed"
-        longest = slowest + (float(loop.controller.interval) / 2 if half else 0.0)
-        degree, _ = characteristic_degree(loop)
-        return _count(loop, lambda s: characteristic(loop, s, half_sample=half), degree, longest)
-    _, degree = characteristic_degree(loop)
-    open_loop = _count(loop, lambda s: open_characteristic(loop, s), degree, slowest)
+        return _count(
+            loop, lambda s: characteristic(loop, s, half_sample=half), closed_degree, slowest
+        )
+    open_loop = _count(loop, lambda s: open_characteristic(loop, s), open_degree, slowest)
     if open_loop == _UNDECIDED:
         return _UNDECIDED
-    T = float(loop.controller.interval)
 
     def denominator(w: Any) -> Any:
-        step = -np.expm1(-1j * w * T)
-        return sum(v * step**j for j, v in enumerate(held_image(loop.controller)[1]))
+        return held_polynomials(loop.controller, 1j * w)[1]
 
     def curve(w: Any) -> Any:
         return denominator(w) * (1.0 + sampled_response(loop, 1j * w))
 
-    nyquist = np.pi / T
+    nyquist = highest_frequency(loop, mode)
     low = 1e-6 * min(_slow_rate(loop), nyquist)
     # Where |L_d| < 1/2 for certain, only the denominator turns: what it still turns is added.
-    high = fading_end(loop, 0.5, nyquist)
-    turns = _turns(
-        curve, base_grid(low, high, min(0.4 / slowest, nyquist / 8)), denominator, nyquist
-    )
+    high = fading_end(loop, mode, 0.5)
+    grid = base_grid(low, high, min(0.4 / slowest, nyquist / 8))
+    turns = _turns(curve, grid, denominator, nyquist)
     return _UNDECIDED if turns is None else open_loop + turns
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pi2_fluid.loop.response import held_image, plant_response
+from pi2_fluid.loop.response import held_polynomials, plant_response
 from pi2_fluid.loop.state_space import LinearClass, LinearLoop
 
 __all__ = ["sampled_response"]
@@ -56,11 +56,8 @@ def sampled_response(loop: LinearLoop, s: Any, aliases: int | None = None) -> An
         s_k = s + 2j * np.pi * k / T
         total = total + np.sum(plant_response(loop, s_k) / s_k - _expansion(loop, s_k), axis=0)
     total = total / T + _expansion_sum(loop, y)
-    step = -np.expm1(-s * T)  # 1 - y, exact at low frequency
-    numerator, denominator = (
-        sum(value * step**j for j, value in enumerate(side)) for side in held_image(loop.controller)
-    )
-    return (numerator / denominator * step * total)[()]
+    numerator, denominator = held_polynomials(loop.controller, s)
+    return (numerator / denominator * -np.expm1(-s * T) * total)[()]
 
 
 def _alias_count(loop: LinearLoop) -> int:

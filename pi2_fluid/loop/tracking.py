@@ -12,13 +12,14 @@ from pi2_fluid.errors import SolverError
 __all__ = ["base_grid", "track"]
 
 _STEP: Final = 0.4  # largest change of phase (rad) or of ln|f| between neighbours
+_PER_DECADE: Final = 24
 _ROUNDS: Final = 60  # halvings: enough to close in on a zero down to the narrowest cell
 _MOST_POINTS: Final = 2_000_000
 
 
-def base_grid(low: float, high: float, spacing: float, per_decade: int = 24) -> Any:
+def base_grid(low: float, high: float, spacing: float) -> Any:
     """Return frequencies from `low` to `high`, logarithmic but never more than `spacing` apart."""
-    points = max(2, int(np.ceil(per_decade * np.log10(high / low))) + 1)
+    points = max(2, int(np.ceil(_PER_DECADE * np.log10(high / low))) + 1)
     grid = np.geomspace(low, high, points)
     grid[0], grid[-1] = low, high
     wide = np.flatnonzero(np.diff(grid) > spacing)

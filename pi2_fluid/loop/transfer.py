@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,10 +15,9 @@ from pi2_fluid.loop.equations import ClosedForm, closed_form
 from pi2_fluid.loop.explanation import Explanation, explain_form
 from pi2_fluid.loop.linearization import RTT_TERMS, linearize, loop_shape
 from pi2_fluid.loop.margins import Margins, closed_form_margins, margins_from_crossings
+from pi2_fluid.loop.modes import MODES, respond
 from pi2_fluid.loop.pade import pade_transfer_function
-from pi2_fluid.loop.response import loop_response
 from pi2_fluid.loop.roots import count_unstable, rightmost_roots
-from pi2_fluid.loop.sampled import sampled_response
 from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.transient import find_bandwidth, step_response
 from pi2_fluid.model.aqm import Aqm
@@ -29,14 +29,13 @@ from pi2_fluid.model.operating_point import (
     equilibrium_of,
 )
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.units import validate_choice, validate_quantity
+from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:
     import xarray
 
 __all__ = ["Loop"]
 
-MODES: Final = ("continuous", "delayed", "sampled")
 _BOUNDARY: Final = 1e-9  # |1 + L| or |gain margin in dB| below which no verdict is given
 
 
@@ -110,8 +109,6 @@ class Loop:
             point = equilibrium_of(flows, aqm, rtt, p=p, p_prime=p_prime)
             self.flows: tuple[Flows, ...] = ()
             self.senders: tuple[Sender, ...] = (flows,)
-            self._weights: tuple[Any, ...] = (1.0 / point.rate,)
-            self._packets: Any = point.rate
         else:
             if rtt is not None or p is not None or p_prime is not None:
                 raise ScenarioError(
@@ -123,11 +120,6 @@ class Loop:
             self.flows = as_flows(flows)
             point = equilibrium(self.flows, aqm, capacity, packet_size)
             self.senders = tuple(flow.sender for flow in self.flows)
-            packets = validate_quantity(capacity, "rate", "capacity") / (
-                8.0 * validate_quantity(packet_size, "size", "packet_size")
-            )
-            self._weights = tuple(flow.count / packets for flow in self.flows)
-            self._packets = packets
         self.aqm = aqm
         self.mode = mode
         self.rtt_terms = rtt_terms
@@ -140,14 +132,7 @@ class Loop:
     @cached_property
     def linear(self) -> LinearLoop:
         """The state matrices, by automatic differentiation of the laws."""
-        return linearize(
-            self.senders,
-            self._weights,
-            self.aqm,
-            self.operating_point,
-            self._packets,
-            self.rtt_terms,  # type: ignore[arg-type]
-        )
+        return linearize(self.senders, self.aqm, self.operating_point, self.rtt_terms)
 
     @cached_property
     def form(self) -> ClosedForm | None:
@@ -162,9 +147,7 @@ class Loop:
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Shape of the array of loops; () for one."""
-        return loop_shape(
-            self.senders, self._weights, self.aqm, self.operating_point, self._packets
-        )
+        return loop_shape(self.senders, self.aqm, self.operating_point)
 
     def __call__(self, s: Any) -> Any:
         """Return L(s); the closed loop's characteristic equation is 1 + L(s) = 0.
@@ -180,7 +163,7 @@ class Loop:
             raise DomainError(
                 "s must be finite and not 0, where the controller has its pole: give s != 0."
             )
-        return _evaluate(self.linear, s, self.mode)[()]
+        return respond(self.linear, s, self.mode)[()]
 
     # Margins
 
@@ -229,7 +212,7 @@ class Loop:
         full turns. They are listed up to where the gain has fallen for good.
         """
         self._require_scalar("crossovers")
-        crossings = self._crossings_at(())
+        crossings = self._crossings
         return [gain.w for gain in crossings.gain], [phase.w for phase in crossings.phase]
 
     def nyquist_count(self) -> Any:
@@ -272,7 +255,9 @@ class Loop:
         inf if it never does below pi/T, in mode "sampled".
         """
         return self._each(
-            lambda index: find_bandwidth(self._response_at(index), self._crossings_at(index))
+            lambda index: find_bandwidth(
+                self.linear.element(index), self.mode, self._crossings_at(index)
+            )
         )
 
     def step(self, t: Any) -> Any:
@@ -286,10 +271,7 @@ class Loop:
             raise QuantityError("t holds NaN or infinite times: give finite seconds.")
         out = np.empty((*self.shape, *t.shape))
         for index in np.ndindex(self.shape):
-            element = self.linear.element(index)
-            out[index] = step_response(
-                element, self._response_at(index, complex_s=True), t, self.mode
-            )
+            out[index] = step_response(self.linear.element(index), self.mode, t)
         return out[()]
 
     # Views for other tools
@@ -305,7 +287,7 @@ class Loop:
         from pi2_fluid.plot import draw_bode, new_axes
 
         self._require_scalar("bode")
-        crossings = self._crossings_at(())
+        crossings = self._crossings
         gm, pm, w_gc, w_pc, _ = self._margins_at(())
         phase = np.degrees(np.unwrap(np.angle(crossings.values)))
         axes = new_axes(2) if ax is None else ax
@@ -322,7 +304,7 @@ class Loop:
         from pi2_fluid.plot import draw_nyquist, new_axes
 
         self._require_scalar("nyquist")
-        return draw_nyquist(new_axes() if ax is None else ax, self._crossings_at(()).values)
+        return draw_nyquist(new_axes() if ax is None else ax, self._crossings.values)
 
     def to_control(self, kind: str = "frd", w: Any = None, order: int = 5) -> Any:
         """Return this loop for python-control.
@@ -347,7 +329,7 @@ class Loop:
         self._require_scalar("to_control")
         validate_choice(kind, ("frd", "pade"), "kind")
         if kind == "frd":
-            w = self._crossings_at(()).w if w is None else np.asarray(w, dtype=float)
+            w = self._crossings.w if w is None else np.asarray(w, dtype=float)
             return control.FRD(self(1j * w), w, smooth=True)
         return pade_transfer_function(self.linear, self.mode, order)
 
@@ -390,7 +372,7 @@ class Loop:
         """Every number that the loop was built from, by name."""
         point = self.operating_point
         if self.flows:
-            inputs = {"capacity": self._packets}
+            inputs = {"capacity": point.capacity}
             for index, flow in enumerate(self.flows):
                 inputs |= {f"count_{index}": flow.count, f"base_rtt_{index}": flow.base_rtt}
         else:
@@ -412,35 +394,32 @@ class Loop:
             out[index] = function(index)
         return kind(out) if not self.shape else out
 
-    def _response_at(
-        self, index: tuple[int, ...], *, complex_s: bool = False
-    ) -> Callable[[Any], Any]:
-        element = self.linear.element(index)
-        factor = 1.0 if complex_s else 1j
-        return lambda w: _evaluate(element, factor * w, self.mode)
-
     def _crossings_at(self, index: tuple[int, ...]) -> Crossings:
-        element = self.linear.element(index)
-        interval = float(element.controller.interval)
-        nyquist = np.pi / interval if self.mode == "sampled" else None
-        extra = interval / 2 if self.mode == "delayed" else 0.0
-        return find_crossings(element, self._response_at(index), nyquist, extra)
+        return find_crossings(self.linear.element(index), self.mode)
+
+    @cached_property
+    def _crossings(self) -> Crossings:
+        """The crossovers of one loop, for everything that is asked about it."""
+        return self._crossings_at(())
 
     def _margins_at(self, index: tuple[int, ...]) -> tuple[float, ...]:
         def is_stable() -> bool:
             return count_unstable(self.linear.element(index), self.mode) == 0
 
-        return margins_from_crossings(self._crossings_at(index), is_stable)
+        crossings = self._crossings_at(index) if index else self._crossings
+        return margins_from_crossings(crossings, is_stable)
 
     def _modulus_at(self, index: tuple[int, ...]) -> float:
-        return smallest_distance(self._response_at(index), self._crossings_at(index))
+        crossings = self._crossings_at(index) if index else self._crossings
+        return smallest_distance(self.linear.element(index), self.mode, crossings)
 
     def _verdict(self, gain_margin_db: Any, fast: Any) -> Any:
-        if np.all(fast):
-            # One gain and one phase crossover, no open-loop pole on the right: the sign decides.
-            sign = np.where(np.abs(gain_margin_db) < _BOUNDARY, 0, np.sign(gain_margin_db))
-            return sign.astype(int) if self.shape else int(sign)
-        return self._each(self._verdict_at, int)
+        # On the fast path there is one gain and one phase crossover, and no open-loop pole on the
+        # right: the sign decides.
+        code = np.where(np.abs(gain_margin_db) < _BOUNDARY, 0, np.sign(gain_margin_db)).astype(int)
+        for index in np.argwhere(~np.asarray(fast)).tolist():
+            code[tuple(index)] = self._verdict_at(tuple(index))
+        return code if self.shape else int(code)
 
     def _verdict_at(self, index: tuple[int, ...]) -> int:
         count = count_unstable(self.linear.element(index), self.mode)
@@ -449,15 +428,7 @@ class Loop:
         return 1 if count == 0 else -1
 
 
-def _evaluate(linear: LinearLoop, s: Any, mode: str) -> Any:
-    if mode == "sampled":
-        return sampled_response(linear, s)
-    return loop_response(linear, s, half_sample=mode == "delayed")
-
-
 def _single(point: OperatingPoint) -> Any:
     """The operating point of the only class, as `equilibrium_of` would give it."""
-    from dataclasses import replace
-
     names = ("p", "p_prime", "window", "rtt", "rate", "share")
     return replace(point, **{name: getattr(point, name)[0] for name in names})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -10,8 +9,10 @@ from scipy.optimize import brentq
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import Crossings
-from pi2_fluid.loop.response import tustin_image
-from pi2_fluid.loop.roots import count_unstable, rightmost_roots
+from pi2_fluid.loop.modes import respond
+from pi2_fluid.loop.response import held_polynomials, tustin_image
+from pi2_fluid.loop.roots import rightmost_roots
+from pi2_fluid.loop.sampled import sampled_response
 from pi2_fluid.loop.state_space import LinearLoop
 
 __all__ = ["find_bandwidth", "step_response"]
@@ -19,22 +20,21 @@ __all__ = ["find_bandwidth", "step_response"]
 _DECADES: Final = 9.0  # the wrap-around of the periodic inversion is damped to 1e-9
 _REACH: Final = 400.0  # highest frequency, in 1/R: what is cut off is of the order of 1e-8
 _MOST_TERMS: Final = 400_000
+_MOST_CIRCLES: Final = 8
 _BLOCK: Final = 2**21
 _HALF_POWER: Final = 10.0 ** (-3.0 / 20.0)  # 3 dB, as python-control's bandwidth
 
 
-def step_response(loop: LinearLoop, response: Callable[[Any], Any], t: Any, mode: str) -> Any:
+def step_response(loop: LinearLoop, mode: str, t: Any) -> Any:
     """Return the response of L/(1 + L) to a unit step at time 0.
 
     Parameters
     ----------
     loop : LinearLoop
         A scalar loop.
-    response : callable
-        s (complex array) -> L(s).
+    mode : {"continuous", "delayed", "sampled"}
     t : array
         Times in seconds; 0 is returned for t <= 0.
-    mode : {"continuous", "delayed", "sampled"}
 
     Raises
     ------
@@ -44,7 +44,7 @@ def step_response(loop: LinearLoop, response: Callable[[Any], Any], t: Any, mode
     if t.size == 0 or float(np.max(t)) <= 0.0:
         return np.zeros(t.shape)
     if mode == "sampled":
-        return _sampled_step(loop, response, t)
+        return _sampled_step(loop, t)
     horizon = 2.0 * float(np.max(t))
     growth = max(0.0, float(rightmost_roots(loop, mode, 1)[0].real))
     shift = growth + _DECADES * np.log(10.0) / (2 * horizon)
@@ -56,7 +56,7 @@ def step_response(loop: LinearLoop, response: Callable[[Any], Any], t: Any, mode
             f" {shortest:.3g} s and growth rate {growth:.3g}/s: ask for shorter times."
         )
     s = shift + 1j * np.pi * np.arange(terms) / horizon
-    value = response(s)
+    value = respond(loop, s, mode)
     # The first kink, at one delay after the step, in closed form: it decays as 1/s^3 only.
     kinks, smooth = _kinks(loop, mode), 1.0 / shortest
     transform = value / (1.0 + value) / s
@@ -77,19 +77,20 @@ def step_response(loop: LinearLoop, response: Callable[[Any], Any], t: Any, mode
     return np.where(t > 0.0, out, 0.0)
 
 
-def find_bandwidth(response: Callable[[Any], Any], crossings: Crossings) -> float:
+def find_bandwidth(loop: LinearLoop, mode: str, crossings: Crossings) -> float:
     """Return the frequency (rad/s) at which |L/(1 + L)| first falls 3 dB below 1; inf if never.
 
     Parameters
     ----------
-    response : callable
-        w (rad/s, array) -> L.
+    loop : LinearLoop
+        A scalar loop.
+    mode : {"continuous", "delayed", "sampled"}
     crossings : Crossings
         The followed curve on which the frequency is bracketed.
     """
 
     def drop(log_w: float) -> float:
-        value = response(np.array([np.exp(log_w)]))[0]
+        value = respond(loop, 1j * np.exp(log_w), mode)
         return float(abs(value / (1.0 + value)) - _HALF_POWER)
 
     below = np.flatnonzero(np.abs(crossings.values / (1.0 + crossings.values)) < _HALF_POWER)
@@ -115,19 +116,22 @@ def _kinks(loop: LinearLoop, mode: str) -> list[tuple[float, float]]:
     return kinks
 
 
-def _sampled_step(loop: LinearLoop, response: Callable[[Any], Any], t: Any) -> Any:
+def _sampled_step(loop: LinearLoop, t: Any) -> Any:
     """Inverse z-transform on a circle outside all modes, whose wrap-around is damped away."""
     T = float(loop.controller.interval)
     last = int(np.floor(float(np.max(t)) / T * (1 + 1e-12)))
-    size = 2 * max(64, last + 1)
-    unstable = count_unstable(loop, "sampled")
-    growth = 0.0
-    if unstable:
-        # Unstable modes grow no faster than those of the loop with the mean delay T/2, about.
-        growth = 2.0 * max(0.0, float(rightmost_roots(loop, "delayed", 1)[0].real)) + 0.1 / T
-    radius = growth * T + _DECADES * np.log(10.0) / size
-    s = (radius + 2j * np.pi * np.arange(size) / size) / T
-    value = response(s)
+    size = 2 * max(512, last + 1)
+    radius = _DECADES * np.log(10.0) / size
+    for _ in range(_MOST_CIRCLES):
+        s = (radius + 2j * np.pi * np.arange(size) / size) / T
+        value = sampled_response(loop, s)
+        # Modes outside the circle make the controller's denominator times 1 + L_d turn on it.
+        curve = held_polynomials(loop.controller, s)[1] * (1.0 + value)
+        if round(float(np.sum(np.angle(np.roll(curve, -1) / curve))) / (2 * np.pi)) == 0:
+            break
+        radius = 2.0 * radius + 0.1
+    else:
+        raise SolverError("the loop grows too fast for its step response: lower its gains.")
     transform = value / (1.0 + value) / (-np.expm1(-s * T))
     samples = np.fft.ifft(transform).real * np.exp(radius * np.arange(size))
     index = np.clip(np.floor(t / T * (1 + 1e-12)).astype(int), 0, last)

@@ -57,6 +57,8 @@ class OperatingPoint:
         Segments per second of one flow.
     share : float or tuple
         Part of the capacity that the class uses.
+    capacity : float
+        Packets per second served (one flow's rate, from `equilibrium_of`).
     states : tuple
         The full state of each sender at rest, one entry per class.
     """
@@ -71,6 +73,7 @@ class OperatingPoint:
     rtt: Any
     rate: Any
     share: Any
+    capacity: Any
     states: tuple[Any, ...]
 
 
@@ -144,6 +147,7 @@ def equilibrium_of(
         rtt=_plain(rtt),
         rate=_plain(rate),
         share=1.0,
+        capacity=_plain(rate),
         states=(_plain(state),),
     )
 
@@ -189,30 +193,25 @@ def equilibrium(
     packets = capacity / (8.0 * packet_size)
     u = _solve_controller(flows, aqm, packets, shape)
     _, delay = aqm.at_rest(u, packets)
-    signal = aqm.encode(u)
-    p, p_prime, states, rtts, rates = [], [], [], [], []
-    for flow in flows:
-        mine = getattr(signal, flow.sender.signal) if flow.sender.signal else 0.0
-        rtt = flow.base_rtt + delay
-        state = flow.sender.settle(rtt, mine)
-        p.append(mine)
-        p_prime.append(np.sqrt(mine)[()] if flow.sender.signal == "classic" else mine)
-        rtts.append(rtt)
-        states.append(state)
-        rates.append(flow.sender.sending_rate(state, rtt))
+    p, rtts, states, rates = _respond(flows, aqm, u, delay)
+    p_prime = tuple(
+        np.sqrt(mine)[()] if flow.sender.signal == "classic" else mine
+        for flow, mine in zip(flows, p, strict=True)
+    )
     windows = [_window(state) for state in states]
     return OperatingPoint(
         controller=_plain(u),
         queue_delay=_plain(delay),
         queue=_plain(packets * delay),
-        broken=check_assumptions(aqm, u, [flow.sender for flow in flows], windows, rtts),
-        p=_plain(tuple(p)),
-        p_prime=_plain(tuple(p_prime)),
+        broken=check_assumptions(aqm, u, [flow.sender for flow in flows], windows, list(rtts)),
+        p=_plain(p),
+        p_prime=_plain(p_prime),
         window=_plain(tuple(windows)),
-        rtt=_plain(tuple(rtts)),
-        rate=_plain(tuple(rates)),
+        rtt=_plain(rtts),
+        rate=_plain(rates),
         share=_plain(tuple(f.count * rate / packets for f, rate in zip(flows, rates, strict=True))),
-        states=_plain(tuple(states)),
+        capacity=packets,
+        states=_plain(states),
     )
 
 
@@ -240,20 +239,26 @@ def _shape_of(flows: tuple[Flows, ...], aqm: Aqm, numbers: dict[str, Any]) -> tu
     return broadcast_shape(named)
 
 
+def _respond(flows: tuple[Flows, ...], aqm: Aqm, u: Any, delay: Any) -> tuple[tuple[Any, ...], ...]:
+    """(p, rtt, state, rate) at rest of every class, at a controller value and queue delay."""
+    signal = aqm.encode(u)
+    rows = []
+    for flow in flows:
+        p = getattr(signal, flow.sender.signal) if flow.sender.signal else 0.0
+        rtt = flow.base_rtt + delay
+        state = flow.sender.settle(rtt, p)
+        rows.append((p, rtt, state, flow.sender.sending_rate(state, rtt)))
+    return tuple(zip(*rows, strict=True))
+
+
 def _solve_controller(
     flows: tuple[Flows, ...], aqm: Aqm, packets: Any, shape: tuple[int, ...]
 ) -> Any:
     def excess(log_u: Any, packets: Any, *_: Any) -> Any:
         u = np.exp(log_u)
         _, delay = aqm.at_rest(u, packets)
-        signal = aqm.encode(u)
-        total = 0.0
-        for flow in flows:
-            mine = getattr(signal, flow.sender.signal) if flow.sender.signal else 0.0
-            rtt = flow.base_rtt + delay
-            total = total + flow.count * flow.sender.sending_rate(
-                flow.sender.settle(rtt, mine), rtt
-            )
+        rates = _respond(flows, aqm, u, delay)[-1]
+        total = sum(flow.count * rate for flow, rate in zip(flows, rates, strict=True))
         return np.log(total) - np.log(packets)
 
     if shape:

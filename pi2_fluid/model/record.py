@@ -32,8 +32,6 @@ def quantity(
     """Declare a numeric field: its dimension (see `pi2_fluid.units`) and its allowed range."""
     rule = {"dimension": dimension, "low": low, "high": high, "closed": closed}
     metadata = {"quantity": rule, "optional": optional}
-    if default is dataclasses.MISSING:
-        return dataclasses.field(metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
 
 

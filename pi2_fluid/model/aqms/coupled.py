@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from pi2_fluid.model.aqm import Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -32,7 +32,6 @@ class CoupledPi2(PiFamily):
     Source: PI2 paper (CoNEXT'16), section 5 and Figure 9; RFC 9332, section 2.1.
     """
 
-    kernel: ClassVar = "coupled"
     alpha: Number = quantity(0.3125, "frequency", closed=True)
     beta: Number = quantity(3.125, "frequency", closed=True)
     k: Number = quantity(2.0, "number")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from pi2_fluid.model.aqm import Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -31,7 +31,6 @@ class Pi2(PiFamily):
     Source: PI2 paper (CoNEXT'16), sections 4 and 5, equation (36).
     """
 
-    kernel: ClassVar = "pi2"
     alpha: Number = quantity(0.3125, "frequency", closed=True)
     beta: Number = quantity(3.125, "frequency", closed=True)
     variant: str = choice("plain", ("plain", "pi2-2016", "hpe"))

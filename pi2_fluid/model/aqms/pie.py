@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from pi2_fluid.model.aqm import Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -62,7 +62,6 @@ class Pie(PiFamily):
     Source: PIE paper (HPSR'13), section IV; RFC 8033, section 4.2; PI2 paper, Figure 5.
     """
 
-    kernel: ClassVar = "pie"
     target: Number = quantity("15ms", "time")
     update_interval: Number = quantity("15ms", "time")
     table: str | None = choice(None, (None, *TABLES, "sqrt2p"))

@@ -27,7 +27,6 @@ class Reno(Sender):
     """
 
     signal: ClassVar = "classic"
-    kernel: ClassVar = "reno"
     decrease: Number = quantity(0.5, "number", high=1.0)
 
     def rate(

@@ -30,7 +30,6 @@ class Scalable(Sender):
     """
 
     signal: ClassVar = "scalable"
-    kernel: ClassVar = "scalable"
     per_mark: Number = quantity(0.5, "number")
 
     def rate(

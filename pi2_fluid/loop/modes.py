@@ -1,0 +1,33 @@
+"""The three ways to see the update interval T: not at all, as a delay of T/2, or exactly."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid.loop.response import loop_response
+from pi2_fluid.loop.sampled import sampled_response
+from pi2_fluid.loop.state_space import LinearLoop
+
+__all__ = ["MODES", "highest_frequency", "longest_delay", "respond"]
+
+MODES: Final = ("continuous", "delayed", "sampled")
+
+
+def respond(loop: LinearLoop, s: Any, mode: str) -> Any:
+    """Return L(s), or L_d at z = e^{sT} in mode "sampled"; broadcasts over the loop's shape."""
+    if mode == "sampled":
+        return sampled_response(loop, s)
+    return loop_response(loop, s, half_sample=mode == "delayed")
+
+
+def highest_frequency(loop: LinearLoop, mode: str) -> float:
+    """Return where the frequencies of a scalar loop end: pi/T if it is sampled, else inf."""
+    return np.pi / float(loop.controller.interval) if mode == "sampled" else np.inf
+
+
+def longest_delay(loop: LinearLoop, mode: str) -> float:
+    """Return the longest round-trip time of a scalar loop, with T/2 if it is "delayed" (s)."""
+    extra = float(loop.controller.interval) / 2 if mode == "delayed" else 0.0
+    return max(float(cls.rtt) for cls in loop.classes) + extra
