@@ -27,17 +27,23 @@ def namespace(*values: Number) -> Any:
 
 def where(condition: Number, if_true: Number, if_false: Number) -> Number:
     """Elementwise choice. Both branches are evaluated: keep both finite."""
+    if isinstance(condition, (bool, np.bool_)):
+        return if_true if condition else if_false
     chosen = namespace(condition, if_true, if_false).where(condition, if_true, if_false)
     return chosen[()]  # a NumPy scalar, not a 0-d array
 
 
 def minimum(a: Number, b: Number) -> Number:
     """Elementwise smaller value. Its derivative at a tie is halved under autodiff: see `where`."""
+    if isinstance(a, float) and isinstance(b, float):
+        return a if a < b or a != a else b  # noqa: PLR0124  NaN is passed on, as NumPy does
     return namespace(a, b).minimum(a, b)
 
 
 def maximum(a: Number, b: Number) -> Number:
     """Elementwise larger value. Its derivative at a tie is halved under autodiff: see `where`."""
+    if isinstance(a, float) and isinstance(b, float):
+        return a if a > b or a != a else b  # noqa: PLR0124
     return namespace(a, b).maximum(a, b)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import pi2_fluid as pf
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
 
 # alpha, beta (Hz), target, update interval (s)
 NUMBERS = [
@@ -13,8 +16,8 @@ NUMBERS = [
     (pf.presets.rfc8033, pf.Pie, (0.125, 1.25, 0.015, 0.015)),
     (pf.presets.linux_pie, pf.Pie, (2 / 16, 20 / 16, 0.015, 0.015)),
     (pf.presets.docsis_pie, pf.Pie, (0.25, 2.5, 0.010, 0.016)),
-    (pf.presets.linux_dualpi2, pf.CoupledPi2, (41 / 256, 819 / 256, 0.015, 0.016)),
-    (pf.presets.rfc9332, pf.CoupledPi2, (0.15, 3.0, 0.015, 0.015)),
+    (pf.presets.linux_dualpi2, DualPi2, (41 / 256, 819 / 256, 0.015, 0.016)),
+    (pf.presets.rfc9332, DualPi2, (0.15, 3.0, 0.015, 0.015)),
 ]
 
 # max RTT (ms); tc's target = T (ms), netlink's alpha and beta in 1/256 Hz;
@@ -57,6 +60,44 @@ def test_tables_and_coupling():
     assert [float(docsis.tune(x)) for x in (0.1, 0.5, 0.999, 1.0)] == [2.0, 2.0, 2.0, 8.0]
     assert pf.presets.linux_dualpi2().k == pf.presets.rfc9332().k == 2.0
     assert pf.presets.pi2_paper().variant == "plain"
+
+
+def test_l4s_queues():
+    """Linux marks by a step of 1 ms, RFC 9332 on a ramp, and reads the Classic delay alone."""
+    linux, rfc = pf.presets.linux_dualpi2(), pf.presets.rfc9332()
+    assert linux.ramp is None
+    assert linux.ramp_ends == (0.001, 0.001)
+    assert rfc.ramp_ends == pytest.approx((0.0008, 0.0012), rel=1e-15)
+    assert (linux.variant, rfc.variant) == ("linux6.18", "rfc9332")
+    assert linux.c_protection == 0.1
+    assert linux.drop_overload
+    # tc's max_rtt is a matter of gains and times alone
+    tc = pf.presets.tc_max_rtt("100ms")
+    assert (tc.step, tc.ramp, tc.variant, tc.k) == (linux.step, None, "linux6.18", linux.k)
+    # the default queue is Linux's, up to the rounding of its gains to 1/256 Hz
+    plain = DualPi2()
+    assert (plain.alpha, plain.beta) == pytest.approx((linux.alpha, linux.beta), rel=1e-3)
+    assert dataclasses.replace(linux, alpha=plain.alpha, beta=plain.beta) == plain
+
+
+@pytest.mark.parametrize("preset", [pf.presets.linux_dualpi2, pf.presets.rfc9332])
+@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+def test_classic_traffic_alone_meets_the_coupled_controller(preset, mode):
+    """With the L4S queue empty a dual queue is PI2, to the last digit."""
+    queue = preset()
+    names = ("alpha", "beta", "target", "update_interval")
+    single = pf.Pi2(**{name: getattr(queue, name) for name in names})
+    flows = pf.Flows(pf.Reno(), 10, "60ms")
+    for make in (
+        lambda aqm: pf.Loop(pf.Reno(), aqm, rtt=0.1, p_prime=0.05, mode=mode),
+        lambda aqm: pf.Loop(flows, aqm, capacity="40Mbit/s", mode=mode),
+    ):
+        dual, one = make(queue).margins(), make(single).margins()
+        assert tuple(dual) == pytest.approx(tuple(one), rel=1e-12)
+        assert dual.verdict == one.verdict
+    assert tuple(pf.loop.low_load(pf.Reno(), queue, 0.1, mode)) == pytest.approx(
+        tuple(pf.loop.low_load(pf.Reno(), single, 0.1, mode)), rel=1e-15
+    )
 
 
 def test_paper_is_its_own_tc_line_and_the_default():

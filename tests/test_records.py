@@ -14,6 +14,7 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.model.record import Record, choice, quantity
+from pi2_fluid.model.scenario import Change, Link, Scenario
 
 RECORDS = [
     pf.Reno(decrease=0.4),
@@ -24,6 +25,9 @@ RECORDS = [
     pf.Pi2(variant="hpe"),
     pf.CoupledPi2(k=3.0),
     pf.Flows(pf.Reno(), 10, "80ms", "web"),
+    Link("10Mbit/s", kind="htb"),
+    Change("5s", "1Mbit/s", {"web": 3}),
+    Scenario("9s", Link(1e7), pf.Pi2(), pf.Flows(pf.Reno(), 1, 0.1), Change("5s", "1Mbit/s")),
 ]
 NAMES = [type(record).__name__ for record in RECORDS]
 
@@ -120,7 +124,14 @@ class TestPytree:
     def test_keys_are_the_fields(self):
         paths, _ = jax.tree_util.tree_flatten_with_path(pf.Flows(pf.Reno(), 10, 0.08))
         named = {jax.tree_util.keystr(path): leaf for path, leaf in paths}
-        assert named == {".sender.decrease": 0.5, ".count": 10.0, ".base_rtt": 0.08}
+        assert named == {
+            ".sender.decrease": 0.5,
+            ".count": 10.0,
+            ".base_rtt": 0.08,
+            ".start": 0.0,
+            ".start_jitter": 0.0,
+            ".initial_window": 10.0,
+        }
 
     def test_text_is_static(self):
         structures = {jax.tree.structure(pf.Pi2(variant=v)) for v in ("plain", "hpe")}

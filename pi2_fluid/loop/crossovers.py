@@ -172,7 +172,8 @@ def gain_bound(loop: LinearLoop, mode: str, w: float) -> float:
     """Return an upper bound of |L(jv)| over all v >= w (infinite while w is too low for it).
 
     For a sampled loop, over w <= v <= pi/T: a bound of |G(jx)| that falls at least like x^-2 makes
-    the aliases add at most 2 (1 + 3^-3 + 5^-3 + ...) < 2.11 times the direct term.
+    the aliases add at most 2 (1 + 3^-3 + 5^-3 + ...) < 2.11 times the direct term. With a lead it
+    falls like x^-1, and they add at most 2 (1 + 3^-2 + 5^-2 + ...) = pi^2/4 times.
     """
     plant = _plant_bound(loop, w)
     if not np.isfinite(plant):
@@ -186,7 +187,8 @@ def gain_bound(loop: LinearLoop, mode: str, w: float) -> float:
     T = float(loop.controller.interval)
     numerator, denominator = held_polynomials(loop.controller, s)
     held = 1.05 * float(np.max(np.abs(numerator / denominator * np.expm1(-s * T)))) / T
-    return held * 3.11 * plant / w
+    aliases = 2.11 if all(cls.lead is None for cls in loop.classes) else np.pi**2 / 4
+    return held * (1.0 + aliases) * plant / w
 
 
 def _plant_bound(loop: LinearLoop, w: float) -> float:
@@ -198,7 +200,8 @@ def _plant_bound(loop: LinearLoop, w: float) -> float:
         if rest <= 0.0:
             return np.inf
         gain = abs(float(cls.weight)) * float(np.linalg.norm(np.atleast_1d(cls.c))) / rest
-        drive += gain * float(np.linalg.norm(np.atleast_1d(cls.b)))
+        ahead = 0.0 if cls.lead is None else abs(float(cls.lead)) * w
+        drive += gain * (1.0 + ahead) * float(np.linalg.norm(np.atleast_1d(cls.b)))
         coupling = np.linalg.norm(np.atleast_1d(cls.e0)) + np.linalg.norm(np.atleast_1d(cls.e1))
         feedback += abs(float(cls.weight * cls.r)) + gain * float(coupling)
     return drive / (w - feedback) if w > feedback else np.inf

@@ -21,6 +21,7 @@ import numpy as np
 
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.aqms.coupled import CoupledPi2
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -85,7 +86,8 @@ class ClosedForm:
 def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm | None:
     """Return the constants of (35)-(37) for this pair at its operating point, None if it has none.
 
-    Exists for {Reno, CReno} x {Pi, Pie, Pi2, CoupledPi2} and Scalable x {Pi, Pie, CoupledPi2}.
+    Exists for {Reno, CReno} x {Pi, Pie, Pi2, CoupledPi2, DualPi2} and Scalable x {Pi, Pie,
+    CoupledPi2}.
     """
     if not isinstance(aqm, PiFamily):
         return None
@@ -96,7 +98,7 @@ def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm |
         tune = aqm.tune(u)
     if type(sender) in _RENO and type(aqm) in (Pi, Pie):
         plant, kappa = "reno", 1.0 / (2.0 * p)  # kappa_R, below (34)
-    elif type(sender) in _RENO and type(aqm) in (Pi2, CoupledPi2):
+    elif type(sender) in _RENO and type(aqm) in (Pi2, CoupledPi2, DualPi2):
         plant, kappa = "reno", 1.0 / u  # kappa_S = 1/p0', below (34)
     elif type(sender) is Scalable and type(aqm) in (Pi, Pie, CoupledPi2):
         plant, kappa = "scal", 1.0 / u  # p = k u is linear in u, so the elasticity is 1/u

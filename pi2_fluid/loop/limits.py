@@ -24,6 +24,7 @@ from pi2_fluid.loop.modes import MODES
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.aqms.coupled import CoupledPi2
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -98,7 +99,7 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
     Parameters
     ----------
     sender : Reno, CReno or Scalable
-    aqm : Pi, Pie, Pi2 or CoupledPi2
+    aqm : Pi, Pie, Pi2, CoupledPi2, or DualPi2 (for Reno and CReno)
     rtt : float, array or str
         Round-trip time in the loop (s).
     mode : {"continuous", "delayed", "sampled"}
@@ -187,7 +188,7 @@ def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
     square = isinstance(aqm, Pie) and aqm.table == "sqrt2p"
     if isinstance(sender, Reno) and type(sender) in (Reno, CReno):
         m = 2.0 * np.sqrt(sender.decrease)
-        if type(aqm) in (Pi2, CoupledPi2):
+        if type(aqm) in (Pi2, CoupledPi2, DualPi2):
             return m, 1.0
         if type(aqm) in (Pi, Pie):
             return (m / np.sqrt(2.0) if square else np.inf), 1.0  # times sqrt(2) p' / (2 p')
@@ -198,7 +199,7 @@ def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
         return m, scale
     raise UnsupportedError(
         f"{type(sender).__name__} under {type(aqm).__name__} has no closed-form limit: use"
-        " Loop(..., p_prime=1e-6).margins() instead."
+        " Loop(...).margins() at a small load, e.g. p_prime=1e-6, instead."
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from pi2_fluid.errors import DomainError, UnsupportedError
-from pi2_fluid.loop.response import tustin_image
+from pi2_fluid.loop.response import continuous_image
 from pi2_fluid.loop.state_space import LinearLoop
 
 __all__ = ["pade_transfer_function"]
@@ -52,12 +52,13 @@ def pade_transfer_function(loop: LinearLoop, mode: str, order: int) -> Any:
         own = (s - float(cls.a0)) * bottom - float(cls.a1) * top
         weight = float(cls.weight) * float(cls.c)
         # sums of fractions over a common denominator, class by class
-        drive = drive * own - weight * float(cls.b) * top * common
+        ahead = 1.0 + (0.0 if cls.lead is None else float(cls.lead)) * s
+        drive = drive * own - weight * float(cls.b) * ahead * top * common
         feedback = feedback * own + weight * (float(cls.e0) * bottom + float(cls.e1) * top) * common
         common = common * own
         constant += float(cls.weight * cls.r)
-    x = s * float(loop.controller.interval) / 2
-    top_c, bottom_c = tustin_image(loop.controller)
+    top_c, bottom_c, own_unit = continuous_image(loop.controller)
+    x = s * float(own_unit)
     numerator = Polynomial([float(value) for value in top_c])(x) * drive
     denominator = Polynomial([float(value) for value in bottom_c])(x)
     denominator = denominator * ((s - constant) * common - feedback)

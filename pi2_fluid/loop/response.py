@@ -13,13 +13,13 @@ from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 __all__ = [
     "characteristic",
     "characteristic_degree",
+    "continuous_image",
     "controller_polynomials",
     "held_polynomials",
     "integrators",
     "loop_response",
     "open_characteristic",
     "plant_response",
-    "tustin_image",
 ]
 
 
@@ -33,7 +33,7 @@ def loop_response(loop: LinearLoop, s: Any, *, half_sample: bool = False) -> Any
     s : complex or array
         Complex frequency in rad/s, not 0.
     half_sample : bool
-        Multiply by e^{-sT/2}, the mean delay of a signal held for T.
+        Multiply by e^{-sT/2}, the mean delay of a signal held for T. Only if the controller ticks.
     """
     numerator, denominator = controller_polynomials(loop.controller, s)
     extra = np.exp(-s * loop.controller.interval / 2) if half_sample else 1.0
@@ -54,13 +54,13 @@ def plant_response(loop: LinearLoop, s: Any) -> Any:
 
 
 def controller_polynomials(controller: LinearController, s: Any) -> tuple[Any, Any]:
-    """Return numerator and denominator, polynomials in s, of the update's bilinear (Tustin) image.
+    """Return numerator and denominator of the controller in continuous time: polynomials in s.
 
-    The controller's y = z^-1 becomes (1 - x)/(1 + x), x = sT/2; both are multiplied by (1 + x)^d.
+    Of an update, its bilinear (Tustin) image: y = z^-1 becomes (1 - x)/(1 + x), x = sT/2, and both
+    are multiplied by (1 + x)^d.
     """
-    x = s * controller.interval / 2
-    top, bottom = tustin_image(controller)
-    return _evaluate(top, x), _evaluate(bottom, x)
+    top, bottom, unit = continuous_image(controller)
+    return _evaluate(top, s * unit), _evaluate(bottom, s * unit)
 
 
 def held_polynomials(controller: LinearController, s: Any) -> tuple[Any, Any]:
@@ -72,13 +72,19 @@ def held_polynomials(controller: LinearController, s: Any) -> tuple[Any, Any]:
     return _evaluate(top, step), _evaluate(bottom, step)
 
 
-def tustin_image(controller: LinearController) -> tuple[list[Any], list[Any]]:
-    """Return the coefficients of both polynomials in rising powers of x = sT/2.
+def continuous_image(controller: LinearController) -> tuple[list[Any], list[Any], Any]:
+    """Return the coefficients of both polynomials in rising powers of x = s unit, and the unit (s).
 
-    Sums of the coefficients, so that the integrator's 1 - y becomes 2x without cancellation.
+    The unit is T/2, or 1 if the law acts on every packet. Sums of the coefficients, so that an
+    integrator's 1 - y becomes 2x without cancellation.
     """
+    if controller.interval is None:
+        return list(controller.numerator), list(controller.denominator), 1.0
     basis = _tustin_basis(max(len(controller.numerator), len(controller.denominator)) - 1)
-    return _recombine(controller.numerator, basis), _recombine(controller.denominator, basis)
+    top, bottom = (
+        _recombine(side, basis) for side in (controller.numerator, controller.denominator)
+    )
+    return top, bottom, controller.interval / 2
 
 
 @cache
@@ -116,16 +122,14 @@ def characteristic(loop: LinearLoop, s: Any, *, half_sample: bool = False) -> An
     Normalised so that it behaves as s^n for large s, n = `characteristic_degree`.
     """
     numerator, denominator = controller_polynomials(loop.controller, s)
-    drive, feedback = _plant_parts(loop, s)
+    drive, plant = _entire_parts(loop, s)
     extra = np.exp(-s * loop.controller.interval / 2) if half_sample else 1.0
-    closed = denominator * (s - feedback) + numerator * drive * extra
-    return closed * _sender_determinants(loop, s) / _leading(loop.controller)
+    return (denominator * plant + numerator * drive * extra) / _leading(loop.controller)
 
 
 def open_characteristic(loop: LinearLoop, s: Any) -> Any:
     """Return the characteristic function of senders and queue alone, without the controller."""
-    _, feedback = _plant_parts(loop, s)
-    return (s - feedback) * _sender_determinants(loop, s)
+    return _entire_parts(loop, s)[1]
 
 
 def characteristic_degree(loop: LinearLoop) -> tuple[int, int]:
@@ -137,8 +141,8 @@ def characteristic_degree(loop: LinearLoop) -> tuple[int, int]:
 
 def _leading(controller: LinearController) -> Any:
     """The coefficient of the highest power of s in the controller's denominator."""
-    bottom = tustin_image(controller)[1]
-    return bottom[-1] * (controller.interval / 2) ** (len(bottom) - 1)
+    _, bottom, unit = continuous_image(controller)
+    return bottom[-1] * unit ** (len(bottom) - 1)
 
 
 def _plant_parts(loop: LinearLoop, s: Any) -> tuple[Any, Any]:
@@ -147,7 +151,8 @@ def _plant_parts(loop: LinearLoop, s: Any) -> tuple[Any, Any]:
     for cls in loop.classes:
         e = np.exp(-s * cls.rtt)
         from_u, from_delay = _respond(cls, s, e)
-        drive = drive - cls.weight * from_u * e
+        ahead = 1.0 if cls.lead is None else 1.0 + cls.lead * s
+        drive = drive - cls.weight * ahead * from_u * e
         feedback = feedback + cls.weight * (cls.r + from_delay)
     return drive, feedback
 
@@ -164,13 +169,33 @@ def _respond(cls: LinearClass, s: Any, e: Any) -> tuple[Any, Any]:
     return out[..., 0], out[..., 1]
 
 
-def _sender_determinants(loop: LinearLoop, s: Any) -> Any:
-    product: Any = 1.0
+def _entire_parts(loop: LinearLoop, s: Any) -> tuple[Any, Any]:
+    """Return drive and s - feedback, both times the senders' determinants, without a division.
+
+    A mode that a class keeps to itself (the controller does not move it, or the rate does not show
+    it) is a zero of its determinant that cancels: dividing there would be 0/0.
+    """
+    drive, plant, product = 0.0, s + 0.0 * s, 1.0
     for cls in loop.classes:
         e = np.exp(-s * cls.rtt)
-        if cls.size == 1:
-            product = product * (s - cls.a0 - cls.a1 * e)
-        else:
-            full, delayed = np.asarray(s)[..., None, None], np.asarray(e)[..., None, None]
-            product = product * np.linalg.det(full * np.eye(cls.size) - cls.a0 - cls.a1 * delayed)
-    return product
+        from_u, from_delay, determinant = _numerators(cls, s, e)
+        ahead = 1.0 if cls.lead is None else 1.0 + cls.lead * s
+        drive = drive * determinant - cls.weight * ahead * from_u * e * product
+        plant = plant * determinant
+        plant = plant - cls.weight * (cls.r * determinant + from_delay) * product
+        product = product * determinant
+    return drive, plant
+
+
+def _numerators(cls: LinearClass, s: Any, e: Any) -> tuple[Any, Any, Any]:
+    """Return c adj(M) b, c adj(M) (e0 + e1 e) and det M, with M = s - A0 - A1 e."""
+    if cls.size == 1:
+        return cls.c * cls.b, cls.c * (cls.e0 + cls.e1 * e), s - cls.a0 - cls.a1 * e
+    n, full, delayed = cls.size, np.asarray(s)[..., None, None], np.asarray(e)[..., None, None]
+    matrix = full * np.eye(n) - cls.a0 - cls.a1 * delayed
+    bordered = np.zeros((2, *matrix.shape[:-2], n + 1, n + 1), dtype=complex)
+    bordered[..., :n, :n], bordered[..., n, :n] = matrix, cls.c
+    bordered[0, ..., :n, n] = cls.b
+    bordered[1, ..., :n, n] = cls.e0 + cls.e1 * delayed[..., 0]
+    from_u, from_delay = -np.linalg.det(bordered)
+    return from_u, from_delay, np.linalg.det(matrix)

@@ -13,9 +13,9 @@ from pi2_fluid.loop.modes import highest_frequency, longest_delay
 from pi2_fluid.loop.response import (
     characteristic,
     characteristic_degree,
+    continuous_image,
     held_polynomials,
     open_characteristic,
-    tustin_image,
 )
 from pi2_fluid.loop.sampled import sampled_response
 from pi2_fluid.loop.state_space import LinearController, LinearLoop
@@ -88,6 +88,9 @@ def _slow_rate(loop: LinearLoop) -> float:
     rates = [1.0 / float(cls.rtt) for cls in loop.classes]
     for cls in loop.classes:
         rates += [float(x) for x in np.abs(np.ravel(cls.a0 + cls.a1)) if x != 0.0]
+    if loop.controller.interval is None:
+        poles = np.roots([float(value) for value in loop.controller.denominator[::-1]])
+        rates += [float(rate) for rate in np.abs(poles) if rate > 0.0]
     return min(rates)
 
 
@@ -210,8 +213,12 @@ def _delay_system(loop: LinearLoop, half: bool) -> tuple[Any, list[tuple[float, 
         now[own, queue] = cls.e1
         signal[own, queue] = np.atleast_1d(cls.b) * D
         signal[own, queue + 1 :] = np.outer(np.atleast_1d(cls.b), C)
-        present[queue, own] = cls.weight * cls.c
+        present[queue, own] += cls.weight * cls.c
         present[queue, queue] += cls.weight * cls.r
+        if cls.lead is not None:  # weight * lead * c x', with x' from the class's own rows
+            row = float(cls.weight * cls.lead) * np.atleast_1d(cls.c)
+            for matrix in (present, now, signal):
+                matrix[queue] += row @ matrix[own]
         delayed += [(float(cls.rtt), now), (float(cls.rtt) + extra, signal)]
         start += cls.size
     present[queue + 1 :, queue] = B
@@ -220,15 +227,17 @@ def _delay_system(loop: LinearLoop, half: bool) -> tuple[Any, list[tuple[float, 
 
 
 def _controller_realization(controller: LinearController) -> tuple[Any, Any, Any, float]:
-    """State space of the controller's bilinear image: xc' = A xc + B d, u = C xc + D d."""
+    """State space of the controller in continuous time: xc' = A xc + B d, u = C xc + D d."""
+    top, bottom, unit = continuous_image(controller)
+    if len(bottom) == 1:  # a gain, for which tf2ss would make up a state
+        return np.zeros((0, 0)), np.zeros(0), np.zeros(0), float(top[0] / bottom[0])
     from scipy.signal import tf2ss  # 0.4 s to import, and only roots need it
 
-    half = float(controller.interval) / 2
-    top, bottom = (
-        [float(value) * half**power for power, value in enumerate(side)][::-1]
-        for side in tustin_image(controller)
+    falling = (
+        [float(value * unit**power) for power, value in enumerate(side)][::-1]
+        for side in (top, bottom)
     )
-    A, B, C, D = tf2ss(top, bottom)
+    A, B, C, D = tf2ss(*falling)
     return A, B.ravel(), C.ravel(), float(D.ravel()[0])
 
 

@@ -5,11 +5,12 @@ With y = e^{-sT}, D(y) the queue's update and G(s) senders and queue,
     L_d = D(y) (1 - y) (1/T) sum over all integers k of  G(s_k) / s_k,    s_k = s + 2 pi j k / T.
 
 No approximation is made: the aliases are summed directly for |k| <= K, and beyond that through the
-expansion of G(s)/s at large s, whose terms e^{-sR}/(s + 1/T)^m, m = 3, 4, have the sampled sum
+expansion of G(s)/s at large s, whose terms e^{-sR}/(s + 1/T)^m, m = 2, 3, 4, have the sampled sum
 
     sum over n >= R/T of  (nT - R)^{m-1}/(m-1)!  e^{-(nT - R)/T}  y^n
 
-in closed form. What is left falls like k^-5, so a few dozen aliases give eight digits and more.
+in closed form. What is left falls like k^-5, so a few dozen aliases give eight digits and more. The
+terms begin with m = 3, or with m = 2 if a class has a lead: it moves the delay at once.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from pi2_fluid.loop.expansion import Echo
 from pi2_fluid.loop.response import held_polynomials, plant_response
-from pi2_fluid.loop.state_space import LinearClass, LinearLoop
+from pi2_fluid.loop.state_space import LinearLoop
 
 __all__ = ["sampled_response"]
 
@@ -38,7 +40,7 @@ def sampled_response(loop: LinearLoop, s: Any, aliases: int | None = None) -> An
     Parameters
     ----------
     loop : LinearLoop
-        Of any shape; it broadcasts against `s`.
+        Of any shape; it broadcasts against `s`. Its controller must tick.
     s : complex or array
         On the imaginary axis 0 < w <= pi/T covers the unit circle.
     aliases : int, optional
@@ -48,14 +50,16 @@ def sampled_response(loop: LinearLoop, s: Any, aliases: int | None = None) -> An
     T = loop.controller.interval
     y = np.exp(-s * T)
     count = _alias_count(loop) if aliases is None else aliases
+    echoes = loop.echoes
     total = np.zeros(np.broadcast_shapes(s.shape, loop.shape), dtype=complex)
     block = max(1, _BLOCK // max(1, total.size))
     for start in range(-count, count + 1, block):
         k = np.arange(start, min(start + block, count + 1))
         k = k.reshape(k.shape + (1,) * total.ndim)
         s_k = s + 2j * np.pi * k / T
-        total = total + np.sum(plant_response(loop, s_k) / s_k - _expansion(loop, s_k), axis=0)
-    total = total / T + _expansion_sum(loop, y)
+        rest = plant_response(loop, s_k) / s_k - _evaluate(echoes, s_k, 1.0 / T)
+        total = total + np.sum(rest, axis=0)
+    total = total / T + _sum(echoes, T, y)
     numerator, denominator = held_polynomials(loop.controller, s)
     return (numerator / denominator * -np.expm1(-s * T) * total)[()]
 
@@ -69,51 +73,29 @@ def _alias_count(loop: LinearLoop) -> int:
     return min(_MOST_ALIASES, max(_ALIASES, math.ceil(_REACH * fastest * T / (2 * np.pi))))
 
 
-def _orders(cls: LinearClass, pole: Any) -> tuple[Any, Any, Any]:
-    """Coefficients of e/s^3, e/s^4 and e^2/s^4 in the expansion of one class's part of G(s)/s."""
-    if cls.size == 1:
-        first, second, delayed = cls.c * cls.b, cls.c * cls.a0 * cls.b, cls.c * cls.a1 * cls.b
-    else:
-        first = np.einsum("...i,...i->...", cls.c, cls.b)
-        second = np.einsum("...i,...ij,...j->...", cls.c, cls.a0, cls.b)
-        delayed = np.einsum("...i,...ij,...j->...", cls.c, cls.a1, cls.b)
-    return -cls.weight * first, -cls.weight * (second + first * pole), -cls.weight * delayed
-
-
-def _queue_pole(loop: LinearLoop) -> Any:
-    return sum(cls.weight * cls.r for cls in loop.classes)
-
-
-def _expansion(loop: LinearLoop, s: Any) -> Any:
-    shift = 1.0 / loop.controller.interval
-    pole = _queue_pole(loop)
-    inverse = 1.0 / (s + shift)
+def _evaluate(echoes: list[Echo], s: Any, rate: Any) -> Any:
+    inverse = 1.0 / (s + rate)
     total: Any = 0.0
-    for cls in loop.classes:
-        third, fourth, delayed = _orders(cls, pole)
-        e = np.exp(-s * cls.rtt)
-        # 1/s^3 = 1/(s + shift)^3 + 3 shift/(s + shift)^4 + ...
-        bracket = third + (fourth + 3 * shift * third + delayed * e) * inverse
-        total = total + bracket * e * inverse**3
+    for delay, orders in echoes:
+        lowest, bracket = min(orders), 0.0
+        for order in range(max(orders), lowest - 1, -1):  # Horner's rule
+            bracket = bracket * inverse + orders.get(order, 0.0)
+        total = total + bracket * np.exp(-s * delay) * inverse**lowest
     return total
 
 
-def _expansion_sum(loop: LinearLoop, y: Any) -> Any:
-    T = loop.controller.interval
-    pole = _queue_pole(loop)
+def _sum(echoes: list[Echo], T: Any, y: Any) -> Any:
+    """The echoes, sampled: their sum over all aliases, over T."""
     total: Any = 0.0
-    for cls in loop.classes:
-        third, fourth, delayed = _orders(cls, pole)
-        square, cube = _held_sums(cls.rtt / T, y)
-        _, cube_late = _held_sums(2 * cls.rtt / T, y)
-        total = total + third * T**2 * square / 2
-        total = total + (fourth + 3 * third / T) * T**3 * cube / 6
-        total = total + delayed * T**3 * cube_late / 6
+    for delay, orders in echoes:
+        sums = _held_sums(delay / T, y)
+        for order, value in orders.items():
+            total = total + value * T ** (order - 1) / math.factorial(order - 1) * sums[order - 2]
     return total
 
 
-def _held_sums(delay: Any, y: Any) -> tuple[Any, Any]:
-    """Sums over integers n >= delay of (n - delay)^m e^{-(n - delay)} y^n, for m = 2 and 3."""
+def _held_sums(delay: Any, y: Any) -> tuple[Any, Any, Any]:
+    """Sums over integers n >= delay of (n - delay)^m e^{-(n - delay)} y^n, for m = 1, 2 and 3."""
     first = np.ceil(delay)
     d = first - delay
     q = np.exp(-1.0) * y
@@ -122,6 +104,7 @@ def _held_sums(delay: Any, y: Any) -> tuple[Any, Any]:
     three = q * (1 + q) * one**3
     four = q * (1 + 4 * q + q * q) * one**4
     scale = np.exp(-d) * y**first
+    line = d * one + two
     square = d**2 * one + 2 * d * two + three
     cube = d**3 * one + 3 * d**2 * two + 3 * d * three + four
-    return scale * square, scale * cube
+    return scale * line, scale * square, scale * cube

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,12 @@ class LinearClass:
         Flows per unit of capacity: their count / (packets per second).
     rtt : shape (...)
         Round-trip time in the loop (s).
+    size : int
+        n.
+    lead : shape (...), or None
+        Seconds: the rate acts on the queue delay not as weight * y but as weight * (y + lead y'),
+        because it takes the link from the queue. Such a class does not feel that delay: e0, e1 and
+        r are 0.
     """
 
     a0: Any
@@ -42,18 +49,20 @@ class LinearClass:
     weight: Any
     rtt: Any
     size: int
+    lead: Any = None
 
 
 @dataclass(frozen=True)
 class LinearController:
-    """The queue's update as a ratio of polynomials in y = z^-1, coefficients in rising order.
+    """The queue's controller as a ratio of polynomials, coefficients in rising order.
 
     Attributes
     ----------
     numerator, denominator : tuple of numpy.ndarray, shape (...)
-        u(z) / d(z) = sum(numerator[j] y^j) / sum(denominator[j] y^j).
-    interval : shape (...)
-        Time between updates (s).
+        u / d = sum(numerator[j] y^j) / sum(denominator[j] y^j), in y = z^-1 for a law that updates
+        every `interval`, in y = s for one that acts on every packet.
+    interval : shape (...), or None
+        Time between updates (s), None if the law acts on every packet.
     """
 
     numerator: tuple[Any, ...]
@@ -68,6 +77,21 @@ class LinearLoop:
     classes: tuple[LinearClass, ...]
     controller: LinearController
     shape: tuple[int, ...]
+
+    @cached_property
+    def expansion(self) -> Any:
+        """The plant at large s, a `pi2_fluid.loop.expansion.Series`."""
+        from pi2_fluid.loop.expansion import expand_plant
+
+        return expand_plant(self)
+
+    @cached_property
+    def echoes(self) -> Any:
+        """The same of G(s)/s, in powers of 1/(s + 1/T), delay by delay: what sampling needs."""
+        from pi2_fluid.loop.expansion import collect, recentre
+
+        rate = 1.0 / self.controller.interval
+        return [recentre(echo, rate, 4) for echo in collect(self.expansion, self, up=1)]
 
     def element(self, index: tuple[int, ...]) -> LinearLoop:
         """Return the scalar loop at one index of the array."""
@@ -91,11 +115,13 @@ class LinearLoop:
                 r=pick(cls.r),
                 weight=pick(cls.weight),
                 rtt=pick(cls.rtt),
+                lead=None if cls.lead is None else pick(cls.lead),
             )
 
+        interval = self.controller.interval
         controller = LinearController(
             tuple(pick(value) for value in self.controller.numerator),
             tuple(pick(value) for value in self.controller.denominator),
-            pick(self.controller.interval),
+            None if interval is None else pick(interval),
         )
         return LinearLoop(tuple(pick_class(cls) for cls in self.classes), controller, ())

@@ -28,8 +28,9 @@ from pi2_fluid.model.operating_point import (
     equilibrium,
     equilibrium_of,
 )
+from pi2_fluid.model.rest import has_ticks
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.units import validate_choice
+from pi2_fluid.units import validate_choice, validate_quantity
 
 if TYPE_CHECKING:
     import xarray
@@ -63,7 +64,8 @@ class Loop:
         Only with Flows.
     mode : {"continuous", "delayed", "sampled"}
         How the update interval T is seen: not at all, equation (29); as a delay of T/2, the mean
-        age of the held signal; or exactly, as a sampled-data loop.
+        age of the held signal; or exactly, as a sampled-data loop. Laws that act on every packet
+        (RED; the L4S queue of DualPI2 alone, on its ramp) have no T: "continuous" only.
     rtt_terms : {"frozen", "exact"}
         Whether R(t) is held constant in the window law, as in the papers, or varies with the queue.
 
@@ -119,7 +121,13 @@ class Loop:
                 raise ScenarioError('capacity is missing: give the link\'s, e.g. "10Mbit/s".')
             self.flows = as_flows(flows)
             point = equilibrium(self.flows, aqm, capacity, packet_size)
-            self.senders = tuple(flow.sender for flow in self.flows)
+            size = validate_quantity(packet_size, "size", "packet_size")
+            self.senders = tuple(flow.sender.on_link(size) for flow in self.flows)
+        if mode != "continuous" and not has_ticks(aqm, point.controller):
+            raise UnsupportedError(
+                f"{type(aqm).__name__} acts here on every packet and holds no signal for an update"
+                f' interval, so mode = {mode!r} has no meaning: use mode="continuous".'
+            )
         self.aqm = aqm
         self.mode = mode
         self.rtt_terms = rtt_terms

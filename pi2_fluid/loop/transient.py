@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -9,11 +10,12 @@ from scipy.optimize import brentq
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import Crossings
+from pi2_fluid.loop.expansion import Echo, Series, collect, multiply, recentre
 from pi2_fluid.loop.modes import respond
-from pi2_fluid.loop.response import held_polynomials, tustin_image
+from pi2_fluid.loop.response import continuous_image, held_polynomials, integrators
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.sampled import sampled_response
-from pi2_fluid.loop.state_space import LinearLoop
+from pi2_fluid.loop.state_space import LinearController, LinearLoop
 
 __all__ = ["find_bandwidth", "step_response"]
 
@@ -22,6 +24,8 @@ _REACH: Final = 400.0  # highest frequency, in 1/R: what is cut off is of the or
 _MOST_TERMS: Final = 400_000
 _MOST_CIRCLES: Final = 8
 _BLOCK: Final = 2**21
+_KINK: Final = 3  # order in 1/s up to which kinks are taken out of the transform
+_STILL: Final = 1e-8  # of a frequency that is low already
 _HALF_POWER: Final = 10.0 ** (-3.0 / 20.0)  # 3 dB, as python-control's bandwidth
 
 
@@ -57,11 +61,13 @@ def step_response(loop: LinearLoop, mode: str, t: Any) -> Any:
         )
     s = shift + 1j * np.pi * np.arange(terms) / horizon
     value = respond(loop, s, mode)
-    # The first kink, at one delay after the step, in closed form: it decays as 1/s^3 only.
-    kinks, smooth = _kinks(loop, mode), 1.0 / shortest
+    # The first kinks, one delay or two after the step, in closed form: they decay as 1/s^3 only.
+    smooth = 1.0 / shortest
+    kinks = [recentre(echo, smooth, _KINK) for echo in _kinks(loop, mode)]
     transform = value / (1.0 + value) / s
-    for gain, delay in kinks:
-        transform = transform - gain * np.exp(-s * delay) / (s + smooth) ** 3
+    for delay, orders in kinks:
+        for order, gain in orders.items():
+            transform = transform - gain * np.exp(-s * delay) / (s + smooth) ** order
     transform[0] /= 2
     out = np.zeros(t.shape)
     flat, result = t.ravel(), out.ravel()
@@ -71,14 +77,18 @@ def step_response(loop: LinearLoop, mode: str, t: Any) -> Any:
         phase = np.exp(1j * np.outer(part, s.imag))
         result[start : start + per_block] = (phase @ transform).real
     out = result.reshape(t.shape) * np.exp(shift * t) / horizon
-    for gain, delay in kinks:
+    for delay, orders in kinks:
         late = np.maximum(t - delay, 0.0)
-        out = out + gain * late**2 / 2 * np.exp(-smooth * late)
+        for order, gain in orders.items():
+            power = late ** (order - 1) / math.factorial(order - 1)
+            out = out + gain * power * np.exp(-smooth * late)
     return np.where(t > 0.0, out, 0.0)
 
 
 def find_bandwidth(loop: LinearLoop, mode: str, crossings: Crossings) -> float:
-    """Return the frequency (rad/s) at which |L/(1 + L)| first falls 3 dB below 1; inf if never.
+    """Return the frequency (rad/s) at which |L/(1 + L)| first falls 3 dB below its value at 0.
+
+    That value is 1 with an integrator in the loop. inf if it never does.
 
     Parameters
     ----------
@@ -88,12 +98,16 @@ def find_bandwidth(loop: LinearLoop, mode: str, crossings: Crossings) -> float:
     crossings : Crossings
         The followed curve on which the frequency is bracketed.
     """
+    level = _HALF_POWER
+    if integrators(loop) == 0:
+        still = respond(loop, _STILL * 1j * crossings.w[0], mode)
+        level *= float(abs(still / (1.0 + still)))
 
     def drop(log_w: float) -> float:
         value = respond(loop, 1j * np.exp(log_w), mode)
-        return float(abs(value / (1.0 + value)) - _HALF_POWER)
+        return float(abs(value / (1.0 + value)) - level)
 
-    below = np.flatnonzero(np.abs(crossings.values / (1.0 + crossings.values)) < _HALF_POWER)
+    below = np.flatnonzero(np.abs(crossings.values / (1.0 + crossings.values)) < level)
     if below.size == 0:
         return np.inf
     first = int(below[0])
@@ -103,17 +117,30 @@ def find_bandwidth(loop: LinearLoop, mode: str, crossings: Crossings) -> float:
     return float(np.exp(brentq(drop, left, right, xtol=1e-14)))
 
 
-def _kinks(loop: LinearLoop, mode: str) -> list[tuple[float, float]]:
-    """Gain and delay of the leading terms e^{-s delay} gain / s^2 of L at large s."""
-    controller = loop.controller
-    top, bottom = tustin_image(controller)
-    direct = float(top[-1] / bottom[-1])
-    extra = float(controller.interval) / 2 if mode == "delayed" else 0.0
-    kinks = []
-    for cls in loop.classes:
-        slope = float(np.sum(np.atleast_1d(cls.c) * np.atleast_1d(cls.b)))
-        kinks.append((-float(cls.weight) * slope * direct, float(cls.rtt) + extra))
-    return kinks
+def _kinks(loop: LinearLoop, mode: str) -> list[Echo]:
+    """The terms of L/(1 + L)/s at large s up to 1/s^3: those of L/s and of -L^2/s."""
+    control: Series = {(k, ()): value for k, value in enumerate(_at_infinity(loop.controller))}
+    open_loop = multiply(control, loop.expansion, _KINK - 1)
+    twice = {key: -value for key, value in multiply(open_loop, open_loop, _KINK - 1).items()}
+    late = float(loop.controller.interval) / 2 if mode == "delayed" else 0.0
+    return collect(open_loop, loop, late, up=1) + collect(twice, loop, 2 * late, up=1)
+
+
+def _at_infinity(controller: LinearController) -> list[float]:
+    """The first coefficients of the controller in powers of 1/s, by long division."""
+    top, bottom, unit = continuous_image(controller)
+    degree = len(bottom) - 1
+    top, bottom = (
+        [float(value * unit**power) for power, value in enumerate(side)] for side in (top, bottom)
+    )
+    top += [0.0] * (degree + 1 - len(top))
+    found: list[float] = []
+    for k in range(_KINK):
+        rest = top[degree - k] if k <= degree else 0.0
+        for j, value in enumerate(found):
+            rest -= value * bottom[degree - k + j] if k - j <= degree else 0.0
+        found.append(rest / bottom[degree])
+    return found
 
 
 def _sampled_step(loop: LinearLoop, t: Any) -> Any:

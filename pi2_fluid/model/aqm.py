@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from scipy.optimize import elementwise, root
@@ -14,6 +14,8 @@ from pi2_fluid.model.record import Record, align, quantity
 from pi2_fluid.ops import Number
 
 __all__ = ["Aqm", "Seen", "Signal"]
+
+_SCALE: Final = 0.02  # s: a typical queue delay, from which a law's own rest is searched
 
 
 class Seen(NamedTuple):
@@ -27,6 +29,8 @@ class Seen(NamedTuple):
     """Packets per second arriving."""
     capacity: Number
     """Packets per second the link serves."""
+    overflow: Number = 0.0
+    """Packets per second lost because the buffer is full."""
 
 
 class Signal(NamedTuple):
@@ -49,16 +53,18 @@ class Aqm(Record, ABC):
        Classic and Scalable packets see. That split is the idea of the PI2 paper (its Figure 1).
     4. `at_rest` and `decode` are solved numerically unless you give the closed forms.
 
-    Every tick comes after `update_interval` seconds; between ticks the signal is held.
+    Every tick comes after `update_interval` seconds; between ticks the state is held, unless
+    `drift` says how it moves. A law without ticks (`update_interval` None) has a `drift` alone.
     """
 
-    #: Number of queues: 1, or 2 for a dual queue.
+    #: Number of queues: 1, or 2 for a dual queue (Classic and L4S).
     bands: ClassVar[int] = 1
     #: Name of the law in the compiled kernel, None if it has none.
     kernel: ClassVar[str | None] = None
+    #: Fields that only a packet simulation can act on.
+    packets_only: ClassVar[tuple[str, ...]] = ()
 
-    target: Number = quantity("20ms", "time")
-    update_interval: Number = quantity("32ms", "time")
+    update_interval: Number | None = quantity("32ms", "time", optional=True)
 
     @abstractmethod
     def initial(self) -> tuple[Number, ...]:
@@ -83,11 +89,45 @@ class Aqm(Record, ABC):
         """Return the controller's variable, the first state unless overridden."""
         return state[0]
 
+    def signals(self, state: tuple[Number, ...], seen: Seen) -> Signal:
+        """Return what packets that arrive now see.
+
+        ``encode(controller(state))``, unless a law reacts to the queue itself as well: the L4S
+        band of a dual queue, a full buffer.
+        """
+        return self.encode(self.controller(state))
+
+    def drift(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
+        """Return d(state)/dt between two updates: 0, unless the law acts on every packet."""
+        return tuple(0.0 for _ in state)
+
     def flow(
         self, state: tuple[Number, ...], seen: Seen, d_queue_delay: Number
     ) -> tuple[Number, ...]:
-        """Return d(state)/dt of the controller in continuous time, if the law has such a form."""
-        raise UnsupportedError(f"{type(self).__name__} has no continuous form: use its update().")
+        """Return d(state)/dt of the controller in continuous time, if the law has such a form.
+
+        Parameters
+        ----------
+        state : tuple
+            The controller's state.
+        seen : Seen
+            What the queue sees now.
+        d_queue_delay : float
+            Rate of change of the queue delay (s/s); `flow` must be affine in it, so that a jump
+            of the delay has a meaning.
+        """
+        if self.update_interval is None:
+            return self.drift(state, seen)
+        raise UnsupportedError(
+            f'{type(self).__name__} has no continuous form: use controller="sampled".'
+        )
+
+    def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
+        """Return quantities whose change of sign marks a kink or a jump of the law.
+
+        Solvers place a step boundary there, which keeps their order. None by default.
+        """
+        return ()
 
     def at_rest(self, u: Number, capacity: Number) -> tuple[tuple[Number, ...], Number]:
         """Return the state, and the queue delay (s), at which the controller rests at `u`.
@@ -118,7 +158,7 @@ class Aqm(Record, ABC):
         return tuple(state[()] for state in states), delays[()]
 
     def _rest_one(self, start: list[float], u: float, capacity: float) -> Any:
-        dt, scale = self.update_interval, self.target
+        dt, scale = self.update_interval, getattr(self, "target", _SCALE)
 
         def residual(unknown: Any) -> Any:
             state, delay = tuple(unknown[:-1]), unknown[-1] * scale

@@ -10,6 +10,7 @@ import numpy as np
 
 from pi2_fluid.errors import AssumptionWarning
 from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.rest import has_ticks
 from pi2_fluid.model.sender import Sender
 
 __all__ = ["check_assumptions"]
@@ -19,12 +20,18 @@ _SMALLEST_WINDOW: Final = 2.0
 
 
 def check_assumptions(
-    aqm: Aqm, u: Any, senders: list[Sender], windows: list[Any], rtts: list[Any]
+    aqm: Aqm,
+    u: Any,
+    senders: list[Sender],
+    windows: list[Any],
+    rtts: list[Any],
+    l4s_share: Any = 0.0,
 ) -> tuple[str, ...]:
     """Return the names of the assumptions that do not hold, and warn of each.
 
     "window": W < 2 segments. "update_interval": T exceeds a round-trip time. "clamped": the
-    controller's value is one at which the queue clips what the flows see.
+    controller's value is one at which the queue clips what the flows see. "protection": the L4S
+    traffic beside Classic traffic would take more of the link than a dual queue leaves it.
 
     Parameters
     ----------
@@ -33,18 +40,24 @@ def check_assumptions(
     u : float or array
         Value of the controller's variable.
     senders, windows, rtts : list
-        One entry per class: the law, its window (segments), its round-trip time (s).
+        One entry per class: the law, its window (segments), its round-trip time (s). Classes that
+        ignore signals are in no loop, so nothing is assumed of them.
+    l4s_share : float or array
+        Part of the capacity that L4S traffic takes beside Classic traffic in a dual queue.
     """
     found = {}
+    heard = [index for index, sender in enumerate(senders) if sender.signal is not None]
+    windows, rtts = [windows[index] for index in heard], [rtts[index] for index in heard]
     smallest = min(float(np.min(window)) for window in windows)
     if smallest < _SMALLEST_WINDOW * (1 - 1e-9):  # rounding is no reason to warn
         found["window"] = (
             f"the window is {smallest:.3g} segments, below the 2 under which timeouts rule and the"
             " window laws do not hold: lower the load."
         )
-    if any(np.any(aqm.update_interval > np.asarray(rtt) * (1 + 1e-12)) for rtt in rtts):
+    interval = aqm.update_interval if has_ticks(aqm, u) else None
+    if interval is not None and any(np.any(interval > np.asarray(r) * (1 + 1e-12)) for r in rtts):
         found["update_interval"] = (
-            f"update_interval = {float(np.max(aqm.update_interval)):.3g} s exceeds the round-trip"
+            f"update_interval = {float(np.max(interval)):.3g} s exceeds the round-trip"
             f" time {min(float(np.min(rtt)) for rtt in rtts):.3g} s, so only the exact"
             ' mode="sampled" describes the loop: shorten T.'
         )
@@ -58,6 +71,13 @@ def check_assumptions(
         found["clamped"] = (
             f"the controller rests at {float(np.max(u)):.3g}, above the value at which the queue"
             " clips its signal, so the loop is open there: lower the load."
+        )
+    kept = np.asarray(getattr(aqm, "c_protection", 0.0))
+    if np.any(np.asarray(l4s_share) > (1.0 - kept) * (1 + 1e-9)):
+        found["protection"] = (
+            f"L4S traffic would take {100 * float(np.max(l4s_share)):.3g} % of the link, more than"
+            " c_protection leaves it while Classic packets wait, so the queue does not rest there:"
+            " add Classic flows or lower c_protection."
         )
     for text in found.values():
         warnings.warn(text, AssumptionWarning, stacklevel=_stacklevel())

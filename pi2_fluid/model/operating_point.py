@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.assumptions import check_assumptions
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.record import named_arrays
+from pi2_fluid.model.rest import Rest, l4s_is_alone, own_delay, rest_at
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.units import broadcast_shape, validate_quantity
 
@@ -39,12 +40,13 @@ class OperatingPoint:
     ----------
     controller : float
         The queue's own variable, the one alpha and beta act on.
-    queue_delay : float
-        Seconds.
+    queue_delay : float, or pair of float
+        Seconds; of a dual queue (Classic, L4S).
     queue : float
-        Packets (per flow, from `equilibrium_of`).
+        Packets, in both queues if there are two (per flow, from `equilibrium_of`).
     broken : tuple of str
-        Assumptions that do not hold: "window" (W < 2), "update_interval" (T > rtt), "clamped".
+        Assumptions that do not hold: "window" (W < 2), "update_interval" (T > rtt), "clamped",
+        "protection" (L4S traffic would need more of the link than a dual queue leaves it).
     p : float or tuple
         Probability that a packet of the class is signalled.
     p_prime : float or tuple
@@ -99,7 +101,13 @@ def equilibrium_of(
     QuantityError, DomainError
         If both or neither of p and p_prime are given, or one is outside (0, 1].
     UnsupportedError
-        If the sender ignores signals, so that there is no loop.
+        If the sender ignores signals, so that there is no loop, or the queue never rests (a dual
+        queue that marks L4S traffic alone by a step).
+
+    Notes
+    -----
+    A queue that counts packets (RED) rests at a delay that depends on the capacity: here it serves
+    this one flow, on a link of its own.
 
     Examples
     --------
@@ -130,17 +138,17 @@ def equilibrium_of(
         p = validate_quantity(p, "number", "p", high=1.0)
         p_prime = np.sqrt(p)[()] if sender.signal == "classic" else p
     broadcast_shape({"rtt": rtt, load: p} | named_arrays(sender) | named_arrays(aqm))
-    u = aqm.decode(p, sender.signal)
+    alone = aqm.bands == 2 and sender.signal == "scalable"
     state = sender.settle(rtt, p)
     rate = sender.sending_rate(state, rtt)
-    _, delay = aqm.at_rest(u, rate)
-    window = _window(state)
-    broken = check_assumptions(aqm, u, [sender], [window], [rtt])
+    rest = rest_at(aqm, p if alone else aqm.decode(p, sender.signal), rate, alone=alone)
+    delay, window = own_delay(rest.queue_delay, sender), _window(state)
+    _require_path(aqm, rest, delay, rtt)
     return OperatingPoint(
-        controller=_plain(u),
-        queue_delay=_plain(delay),
+        controller=_plain(rest.controller),
+        queue_delay=_plain(rest.queue_delay),
         queue=_plain(rate * delay),
-        broken=broken,
+        broken=check_assumptions(aqm, rest.controller, [sender], [window], [rtt]),
         p=_plain(p),
         p_prime=_plain(p_prime),
         window=_plain(window),
@@ -172,11 +180,14 @@ def equilibrium(
     ------
     DomainError
         If no controller value in (0, 1] makes the flows fill the capacity exactly.
+    UnsupportedError
+        If the queue never rests: a dual queue that marks L4S traffic alone by a step.
 
     Notes
     -----
     Solved for the one controller value at which the rates sum to the capacity; every class sees it
-    through its own encoder and round-trip time.
+    through its own encoder and round-trip time. In a dual queue beside Classic traffic, the L4S
+    queue is empty and the Classic one rests at the target.
 
     Examples
     --------
@@ -189,27 +200,40 @@ def equilibrium(
     _require(aqm, Aqm, "aqm", "Pi2()")
     capacity = validate_quantity(capacity, "rate", "capacity")
     packet_size = validate_quantity(packet_size, "size", "packet_size")
+    flows = tuple(replace(f, sender=f.sender.on_link(packet_size)) for f in flows)
     shape = _shape_of(flows, aqm, {"capacity": capacity, "packet_size": packet_size})
     packets = capacity / (8.0 * packet_size)
-    u = _solve_controller(flows, aqm, packets, shape)
-    _, delay = aqm.at_rest(u, packets)
-    p, rtts, states, rates = _respond(flows, aqm, u, delay)
+    alone = l4s_is_alone(flows, aqm, packets)
+
+    def rest_of(u: Any) -> Rest:
+        return rest_at(aqm, u, packets, alone=alone)
+
+    rest = rest_of(_solve_controller(flows, rest_of, packets, shape))
+    p, rtts, states, rates = _respond(flows, rest)
     p_prime = tuple(
         np.sqrt(mine)[()] if flow.sender.signal == "classic" else mine
         for flow, mine in zip(flows, p, strict=True)
     )
     windows = [_window(state) for state in states]
+    shares = [f.count * rate / packets for f, rate in zip(flows, rates, strict=True)]
+    senders = [flow.sender for flow in flows]
+    if aqm.bands == 1:
+        queue, l4s_share = packets * rest.queue_delay, 0.0
+    else:
+        both = list(zip(senders, shares, strict=True))
+        queue = packets * sum(share * own_delay(rest.queue_delay, s) for s, share in both)
+        l4s_share = sum(share for s, share in both if s.signal == "scalable" and not alone)
     return OperatingPoint(
-        controller=_plain(u),
-        queue_delay=_plain(delay),
-        queue=_plain(packets * delay),
-        broken=check_assumptions(aqm, u, [flow.sender for flow in flows], windows, list(rtts)),
+        controller=_plain(rest.controller),
+        queue_delay=_plain(rest.queue_delay),
+        queue=_plain(queue),
+        broken=check_assumptions(aqm, rest.controller, senders, windows, list(rtts), l4s_share),
         p=_plain(p),
         p_prime=_plain(p_prime),
         window=_plain(tuple(windows)),
         rtt=_plain(rtts),
         rate=_plain(rates),
-        share=_plain(tuple(f.count * rate / packets for f, rate in zip(flows, rates, strict=True))),
+        share=_plain(tuple(shares)),
         capacity=packets,
         states=_plain(states),
     )
@@ -239,25 +263,22 @@ def _shape_of(flows: tuple[Flows, ...], aqm: Aqm, numbers: dict[str, Any]) -> tu
     return broadcast_shape(named)
 
 
-def _respond(flows: tuple[Flows, ...], aqm: Aqm, u: Any, delay: Any) -> tuple[tuple[Any, ...], ...]:
-    """(p, rtt, state, rate) at rest of every class, at a controller value and queue delay."""
-    signal = aqm.encode(u)
+def _respond(flows: tuple[Flows, ...], rest: Rest) -> tuple[tuple[Any, ...], ...]:
+    """(p, rtt, state, rate) of every class while the queue rests."""
     rows = []
     for flow in flows:
-        p = getattr(signal, flow.sender.signal) if flow.sender.signal else 0.0
-        rtt = flow.base_rtt + delay
+        p = getattr(rest.signal, flow.sender.signal) if flow.sender.signal else 0.0
+        rtt = flow.base_rtt + own_delay(rest.queue_delay, flow.sender)
         state = flow.sender.settle(rtt, p)
         rows.append((p, rtt, state, flow.sender.sending_rate(state, rtt)))
     return tuple(zip(*rows, strict=True))
 
 
 def _solve_controller(
-    flows: tuple[Flows, ...], aqm: Aqm, packets: Any, shape: tuple[int, ...]
+    flows: tuple[Flows, ...], rest_of: Callable[[Any], Rest], packets: Any, shape: tuple[int, ...]
 ) -> Any:
     def excess(log_u: Any, packets: Any, *_: Any) -> Any:
-        u = np.exp(log_u)
-        _, delay = aqm.at_rest(u, packets)
-        rates = _respond(flows, aqm, u, delay)[-1]
+        rates = _respond(flows, rest_of(np.exp(log_u)))[-1]
         total = sum(flow.count * rate for flow, rate in zip(flows, rates, strict=True))
         return np.log(total) - np.log(packets)
 
@@ -294,6 +315,17 @@ def _solve_each(excess: Any, shape: tuple[int, ...], packets: Any) -> Any:
         too_low = excess(middle, packets) > 0.0
         low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
     return np.exp(0.5 * (low + high))
+
+
+def _require_path(aqm: Aqm, rest: Rest, delay: Any, rtt: Any) -> None:
+    """A queue that aims at no delay of its own must leave room for the path in `rtt`."""
+    aims = hasattr(aqm, "target") and np.all(np.asarray(rest.controller) > 0.0)
+    if not aims and np.any(np.asarray(delay) >= np.asarray(rtt)):
+        raise DomainError(
+            f"{type(aqm).__name__} rests at a queue delay of {float(np.max(delay)):.3g} s with one"
+            f" flow on a link of its own, and rtt = {float(np.min(rtt)):.3g} s leaves nothing for"
+            " the path: raise rtt, or give Flows and a capacity."
+        )
 
 
 def _window(state: Any) -> Any:

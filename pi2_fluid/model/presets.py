@@ -1,4 +1,8 @@
-"""Queues as published or deployed, by name."""
+"""Queues as published or deployed, by name.
+
+Those of DualPI2 have two queues. Their controller in one queue, where Scalable traffic waits behind
+Classic traffic, is `CoupledPi2` with the same numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pi2_fluid.errors import DomainError, show_value
-from pi2_fluid.model.aqms.coupled import CoupledPi2
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.units import validate_quantity
@@ -47,15 +51,25 @@ def docsis_pie() -> Pie:
     return Pie(alpha=0.25, beta=2.5, target=0.010, update_interval=0.016, table="rfc8034")
 
 
-def linux_dualpi2() -> CoupledPi2:
-    """Return the coupled controller of Linux's DualPI2 by default (41/256 and 819/256 Hz)."""
-    return CoupledPi2(alpha=41 / 256, beta=819 / 256, target=0.015, update_interval=0.016, k=2.0)
+def linux_dualpi2() -> DualPi2:
+    """Return DualPI2 as Linux configures it by default (41/256 and 819/256 Hz, step of 1 ms)."""
+    return DualPi2(
+        alpha=41 / 256,
+        beta=819 / 256,
+        target=0.015,
+        update_interval=0.016,
+        k=2.0,
+        step=0.001,
+        c_protection=0.1,
+        variant="linux6.18",
+    )
 
 
-def rfc9332(max_rtt: Any = "100ms") -> CoupledPi2:
-    """Return the coupled controller by the rule of RFC 9332, Appendix A.1.
+def rfc9332(max_rtt: Any = "100ms") -> DualPi2:
+    """Return DualPI2 by the rule of RFC 9332, Appendix A.1.
 
-    T = min(target, max_rtt/3), alpha = 0.1 T / max_rtt^2, beta = 0.3 / max_rtt, target 15 ms.
+    T = min(target, max_rtt/3), alpha = 0.1 T / max_rtt^2, beta = 0.3 / max_rtt, target 15 ms; the
+    L4S queue marks on a ramp from 0.8 to 1.2 ms.
 
     Parameters
     ----------
@@ -70,16 +84,19 @@ def rfc9332(max_rtt: Any = "100ms") -> CoupledPi2:
     """
     longest = validate_quantity(max_rtt, "time", "max_rtt")
     interval = np.minimum(0.015, longest / 3)[()]
-    return CoupledPi2(
+    return DualPi2(
         alpha=0.1 * interval / longest**2,
         beta=0.3 / longest,
         target=0.015,
         update_interval=interval,
+        step=0.001,
+        ramp=0.0004,
+        variant="rfc9332",
     )
 
 
-def tc_max_rtt(max_rtt: Any) -> CoupledPi2:
-    """Return the coupled controller that ``tc ... dualpi2 max_rtt`` asks for.
+def tc_max_rtt(max_rtt: Any) -> DualPi2:
+    """Return DualPI2 as ``tc ... dualpi2 max_rtt`` asks for it, the rest as Linux's default.
 
     typical = max_rtt / 6; target = T = typical; alpha = 0.1 T / max_rtt^2 and beta = 0.3 / max_rtt,
     both cut to multiples of 1/256 Hz.
@@ -110,9 +127,7 @@ def tc_max_rtt(max_rtt: Any) -> CoupledPi2:
             f"max_rtt = {show_value(max_rtt)} makes tc cut alpha to 0/256 Hz: give max_rtt up to"
             " about 4.2 s."
         )
-    return CoupledPi2(
-        alpha=alpha, beta=_cut(0.3 / longest), target=typical, update_interval=typical
-    )
+    return DualPi2(alpha=alpha, beta=_cut(0.3 / longest), target=typical, update_interval=typical)
 
 
 def _cut(gain: Any) -> Any:

@@ -64,6 +64,8 @@ class Sender(Record, ABC):
     states: ClassVar[tuple[str, ...]] = ("window",)
     #: Name of the law in the compiled kernel, None if it has none.
     kernel: ClassVar[str | None] = None
+    #: Fields that only a packet simulation can act on.
+    packets_only: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -102,6 +104,23 @@ class Sender(Record, ABC):
                 " define initial(window) to return one value for each."
             )
         return window
+
+    def on_link(self, packet_size: Number) -> Sender:
+        """Return this law for segments of `packet_size` bytes: itself, unless it counts in bits."""
+        return self
+
+    def leave_slow_start(self, x: Any) -> Any:
+        """Return the state with which congestion avoidance begins after slow start at `x`."""
+        return x
+
+    def switches(self, x: Any, signal: Number, rtt: Number) -> tuple[Number, ...]:
+        """Return quantities whose change of sign marks a kink or a jump of `rate`.
+
+        Functions of the state, the signal probability and the round-trip time of one instant;
+        solvers place step boundaries where they change sign, and a round trip later. None by
+        default.
+        """
+        return ()
 
     def equilibrium(self, rtt: Number, rate: Number) -> Number:
         """Return the signal probability at which a flow settles at `rate` segments/s.

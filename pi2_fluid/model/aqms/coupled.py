@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pi2_fluid.model.aqm import Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.record import quantity
 from pi2_fluid.ops import Number, sqrt, where
 
-__all__ = ["CoupledPi2"]
+__all__ = ["CoupledFamily", "CoupledPi2"]
 
 # p' = p/k multiplied by k again may exceed p = 1 by a rounding error; that is not clamping.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CoupledPi2(PiFamily):
-    """Coupled PI + PI2: Classic packets see p'^2, Scalable packets min(k p', 1).
+class CoupledFamily(PiFamily):
+    """The coupling itself: Classic packets see p'^2, Scalable packets min(k p', 1).
 
     Parameters
     ----------
@@ -45,3 +45,22 @@ class CoupledPi2(PiFamily):
     def decode(self, p: Number, signal: str) -> Any:
         """Return sqrt(p) for Classic packets, p / k for Scalable ones."""
         return sqrt(p) if signal == "classic" else p / self.k
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CoupledPi2(CoupledFamily):
+    """Coupled PI + PI2 in one queue: Classic packets see p'^2, Scalable packets min(k p', 1).
+
+    Parameters
+    ----------
+    alpha, beta
+        Gains on p' in Hz.
+    target, update_interval
+        As in `PiFamily`.
+    k : float, default 2
+        Coupling factor, > 0.
+
+    Source: PI2 paper (CoNEXT'16), section 5 and Figure 9.
+    """
+
+    kernel: ClassVar = "coupled"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class Pi(PiFamily):
 
     Source: PI2 paper (CoNEXT'16), section 2 and the curve "pi" of Figure 6.
     """
+
+    kernel: ClassVar = "pi"
 
     def encode(self, u: Number) -> Signal:
         """Return (u, u)."""

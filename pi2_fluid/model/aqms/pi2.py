@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pi2_fluid.model.aqm import Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -27,13 +27,20 @@ class Pi2(PiFamily):
     variant : {"plain", "pi2-2016", "hpe"}
         "plain" lets p' reach 1. The paper's own code (2016) and HPE's queue keep Classic p at or
         below 25 %, i.e. p' at or below 0.5.
+    ecn, drop_at
+        Whether packets are marked, and where they are judged: without fluid meaning.
 
     Source: PI2 paper (CoNEXT'16), sections 4 and 5, equation (36).
     """
 
+    kernel: ClassVar = "pi2"
+    packets_only: ClassVar = ("ecn", "drop_at")
+
     alpha: Number = quantity(0.3125, "frequency", closed=True)
     beta: Number = quantity(3.125, "frequency", closed=True)
     variant: str = choice("plain", ("plain", "pi2-2016", "hpe"))
+    ecn: bool = choice(False, (True, False))
+    drop_at: str = choice("enqueue", ("enqueue", "dequeue"))
 
     def encode(self, u: Number) -> Signal:
         """Return (u^2, u^2)."""

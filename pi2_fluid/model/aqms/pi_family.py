@@ -37,6 +37,8 @@ class PiFamily(Aqm):
 
     alpha: Number = quantity(0.125, "frequency", closed=True)
     beta: Number = quantity(1.25, "frequency", closed=True)
+    target: Number = quantity("20ms", "time")
+    update_interval: Number = quantity("32ms", "time")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
-from pi2_fluid.model.aqm import Signal
+from pi2_fluid.model.aqm import Seen, Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.ops import Number, sqrt, where
@@ -38,6 +38,13 @@ _VARIANT_TABLE: Final = {
     "rfc8033": "rfc8033",
     "hpsr13": "hpsr13",
 }
+# Which variant has which heuristic, and by what factor it lets p decay on an idle queue.
+_CAPS: Final = {"linux6.18", "linux4.14", "rfc8033"}
+_BOOSTS: Final = {"linux6.18", "linux4.14"}
+_DECAY: Final = {"linux6.18": 1.0 - 1.0 / 64.0, "linux4.14": 0.98, "rfc8033": 0.98}
+_STEP: Final = 0.02  # of probability: the most that an update adds, and what a long delay adds
+_CAPPED_ABOVE: Final = 0.1
+_LONG_DELAY: Final = 0.25  # s
 # A p this close (relative) to an edge counts as on it, hence not below it: powers of ten computed
 # by 10.0**x or logspace may come out one rounding below the decade, a jump of 12 dB.
 _SNAP: Final = 1e-9
@@ -57,15 +64,46 @@ class Pie(PiFamily):
         The scaling of both gains: a step table, or the curve sqrt(2p) that the tables approximate
         (PI2 paper, Figure 5). None takes the variant's.
     variant : {"linux6.18", "linux4.14", "rfc8033", "hpsr13"}
-        Whose table is meant if `table` is None.
+        Whose table and heuristics are meant where the field itself is None.
+    cap : bool, optional
+        From p = 10 % on, no update adds more than 2 %. Not in "hpsr13".
+    boost250 : bool, optional
+        Each update with a delay above 250 ms adds 2 % more. Linux only.
+    decay : bool, optional
+        On an idle queue (two delays of 0) each update multiplies p by 1 - 1/64 (Linux since 5.1)
+        or 0.98. Not in "hpsr13".
+    burst : float or str, optional
+        Burst allowance (s): nothing is signalled until it has run out; it is given anew when p is
+        0 and two delays were below half the target. None: no allowance.
+    half_target, derandomize, rate_estimator, ecn, drop_at
+        What packets meet besides: no drops below half the target and 20 %, evenly spaced drops,
+        the delay estimated from the departure rate, marking, and where. Without fluid meaning.
 
-    Source: PIE paper (HPSR'13), section IV; RFC 8033, section 4.2; PI2 paper, Figure 5.
+    The heuristics do not act at rest, so a loop does not depend on them.
+
+    Source: PIE paper (HPSR'13), section IV; RFC 8033, sections 4.2 and 5; PI2 paper, Figure 5.
     """
+
+    kernel: ClassVar = "pie"
+    packets_only: ClassVar = ("half_target", "derandomize", "rate_estimator", "ecn", "drop_at")
 
     target: Number = quantity("15ms", "time")
     update_interval: Number = quantity("15ms", "time")
     table: str | None = choice(None, (None, *TABLES, "sqrt2p"))
     variant: str = choice("linux6.18", tuple(_VARIANT_TABLE))
+    cap: bool | None = choice(None, (None, True, False))
+    boost250: bool | None = choice(None, (None, True, False))
+    decay: bool | None = choice(None, (None, True, False))
+    burst: Number | None = quantity(None, "time", closed=True, optional=True)
+    half_target: bool = choice(True, (True, False))
+    derandomize: bool | None = choice(None, (None, True, False))
+    rate_estimator: bool = choice(False, (True, False))
+    ecn: bool = choice(False, (True, False))
+    drop_at: str = choice("enqueue", ("enqueue", "dequeue"))
+
+    def initial(self) -> tuple[Number, ...]:
+        """Return (u, delay before) of an idle queue, and the burst allowance if there is one."""
+        return (0.0, 0.0) if self.burst is None else (0.0, 0.0, self.burst)
 
     def tune(self, u: Number) -> Number:
         """Return the factor on alpha and beta at probability `u`.
@@ -82,6 +120,94 @@ class Pie(PiFamily):
         for edge, below in reversed(TABLES[name]):
             factor = where(u < edge * (1.0 - _SNAP), below, factor)
         return factor
+
+    def update(self, state: tuple[Number, ...], seen: Seen, dt: Number) -> tuple[Number, ...]:
+        """Return the state after one update: the PI step, then the heuristics in their order."""
+        u, before = state[:2]
+        delay = seen.queue_delay
+        step = self.alpha * (delay - self.target) + self.beta * (delay - before)
+        step = self.tune(u) * step
+        if self._caps:
+            step = where((step > _STEP) & (u >= _CAPPED_ABOVE), _STEP, step)
+        if self._boosts:
+            step = step + where(delay > _LONG_DELAY, _STEP, 0.0)
+        new = u + step
+        if self._decay_factor < 1.0:
+            idle = (delay == 0.0) & (before == 0.0)
+            new = where(idle, new * self._decay_factor, new)
+        if self.burst is None:
+            return (new, delay)
+        calm = (delay < self.target / 2) & (before < self.target / 2) & (new <= 0.0)
+        left = where(state[2] > dt, state[2] - dt, 0.0)
+        return (new, delay, where(calm, self.burst, left))
+
+    def flow(
+        self, state: tuple[Number, ...], seen: Seen, d_queue_delay: Number
+    ) -> tuple[Number, ...]:
+        """Return d(state)/dt: equation (29), and the heuristics as rates per update interval.
+
+        The cap limits the integral part only, so that a jump of the delay keeps its meaning.
+        """
+        (u, *rest), T = state, self.update_interval
+        delay = seen.queue_delay
+        tune = self.tune(u)
+        integral = tune * self.alpha * (delay - self.target)
+        if self._caps:
+            integral = where((integral > _STEP) & (u >= _CAPPED_ABOVE), _STEP, integral)
+        if self._boosts:
+            integral = integral + where(delay > _LONG_DELAY, _STEP, 0.0)
+        if self._decay_factor < 1.0:
+            integral = integral + where(delay == 0.0, (self._decay_factor - 1.0) * u, 0.0)
+        slope = integral / T + tune * (self.beta + self.alpha / 2) * d_queue_delay
+        if len(rest) == 1:
+            return (slope, d_queue_delay)
+        return (slope, d_queue_delay, where(rest[1] > 0.0, -1.0, 0.0))
+
+    def signals(self, state: tuple[Number, ...], seen: Seen) -> Signal:
+        """Return (u, u), or nothing while the burst allowance lasts."""
+        if len(state) == 2:
+            return self.encode(state[0])
+        p = where(state[2] > 0.0, 0.0, state[0])
+        return Signal(p, p)
+
+    def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
+        """Return how far p is from the table's edges, and what the heuristics watch from theirs."""
+        name = self.table or _VARIANT_TABLE[self.variant]
+        edges = TABLES.get(name, ())
+        found = [state[0] - edge * (1.0 - _SNAP) for edge, _ in edges if edge < 1.0]
+        if self._caps and not any(edge == _CAPPED_ABOVE for edge, _ in edges):
+            found.append(state[0] - _CAPPED_ABOVE)
+        if self._caps:
+            error = seen.queue_delay - self.target
+            found.append(self.tune(state[0]) * self.alpha * error - _STEP)
+        if self._boosts:
+            found.append(seen.queue_delay - _LONG_DELAY)
+        if len(state) > 2:
+            found.append(state[2])
+        return tuple(found)
+
+    def saturate(self, state: tuple[Number, ...]) -> tuple[Number, ...]:
+        """Return the state with `u` kept in [0, 1]."""
+        return (super().saturate(state[:2])[0], *state[1:])
+
+    def at_rest(self, u: Number, capacity: Number) -> tuple[tuple[Number, ...], Number]:
+        """Return the state at rest, (u, target), and the queue delay: the target, at any load."""
+        state, delay = super().at_rest(u, capacity)
+        return (state if self.burst is None else (*state, 0.0)), delay
+
+    @property
+    def _caps(self) -> bool:
+        return self.variant in _CAPS if self.cap is None else self.cap
+
+    @property
+    def _boosts(self) -> bool:
+        return self.variant in _BOOSTS if self.boost250 is None else self.boost250
+
+    @property
+    def _decay_factor(self) -> float:
+        if self.decay is False:
+            return 1.0
+        return _DECAY.get(self.variant, 0.98 if self.decay else 1.0)
 
     def encode(self, u: Number) -> Signal:
         """Return (u, u)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from pi2_fluid.model.record import quantity
 from pi2_fluid.model.senders.reno import Reno
@@ -24,5 +25,7 @@ class CReno(Reno):
 
     Source: PI2 paper (CoNEXT'16), equation (17), corrected.
     """
+
+    kernel: ClassVar = "reno"
 
     decrease: Number = quantity(0.3, "number", high=1.0)

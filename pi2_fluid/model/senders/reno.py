@@ -26,6 +26,7 @@ class Reno(Sender):
     Source: PI2 paper (CoNEXT'16), equation (15); Misra, Gong, Towsley (SIGCOMM 2000).
     """
 
+    kernel: ClassVar = "reno"
     signal: ClassVar = "classic"
     decrease: Number = quantity(0.5, "number", high=1.0)
 

@@ -29,6 +29,7 @@ class Scalable(Sender):
     Source: PI2 paper (CoNEXT'16), equation (22).
     """
 
+    kernel: ClassVar = "scalable"
     signal: ClassVar = "scalable"
     per_mark: Number = quantity(0.5, "number")
 

@@ -1,0 +1,202 @@
+"""Any Aqm -> a ratio of polynomials: from the queue delay to the controller's variable."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.loop.derivatives import as_arrays, compiled, jvp, numeric
+from pi2_fluid.loop.state_space import LinearController
+from pi2_fluid.model.aqm import Aqm, Seen
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.model.operating_point import OperatingPoint
+from pi2_fluid.model.rest import has_ticks
+
+__all__ = ["drift_slopes", "encode_slopes", "linearize_aqm", "update_slopes"]
+
+# Where a law rests, its answer to more arrivals is 0 up to rounding, and its controller's variable
+# what it was asked to be up to the accuracy of the solver.
+_ROUNDING: Final = 1e-9
+_APART: Final = 1e-6
+
+
+def linearize_aqm(
+    aqm: Aqm, point: OperatingPoint, shape: tuple[int, ...]
+) -> tuple[dict[str, Any], LinearController]:
+    """Linearise a queue's controller and encoder where it rests.
+
+    Returns
+    -------
+    slopes : dict
+        d(probability)/d(variable) of "classic" and "scalable" packets.
+    controller : LinearController
+        From the delay of the queue that drives it to its variable: as a polynomial in z^-1 if it
+        ticks, in s if it acts on every packet. Of a dual queue that marks by itself, the variable
+        is the L4S probability.
+
+    Raises
+    ------
+    UnsupportedError
+        If it does not react to the queue, or reacts to the arrival rate, or rests on a jump.
+    """
+    if isinstance(aqm, DualPi2) and not has_ticks(aqm, point.controller):
+        return _linearize_native(aqm, point, shape)
+    what = f"{type(aqm).__name__}.encode"
+    classic, scalable = compiled(encode_slopes, what, aqm, as_arrays([point.controller], shape)[0])
+    slopes = {
+        "classic": numeric(classic, shape, what),
+        "scalable": numeric(scalable, shape, what),
+    }
+    state, delays = aqm.at_rest(point.controller, point.capacity)
+    if isinstance(aqm, DualPi2):
+        state, delays = (point.controller, aqm.target), point.queue_delay
+    pair = delays if isinstance(delays, tuple) else (delays,)
+    _check_rest(aqm, state, point)
+    values = as_arrays([*state, *pair, point.capacity], shape)
+    size, ticks = len(state), has_ticks(aqm, point.controller)
+    function, name = (update_slopes, "update") if ticks else (drift_slopes, "drift")
+    what = f"{type(aqm).__name__}.{name}"
+    delay = tuple(values[size:-1]) if aqm.bands == 2 else values[size]
+    moved, picked = compiled(function, what, aqm, tuple(values[:size]), delay, values[-1])
+    columns = np.array([[numeric(entry, shape, what) for entry in column] for column in moved])
+    # Of a dual queue's two delays one drives the controller.
+    driven, arriving = columns[size:-1].sum(axis=0), columns[-1] * values[-1]
+    if np.any(np.abs(arriving) > _ROUNDING * np.abs(driven) * sum(values[size:-1])):
+        raise UnsupportedError(
+            f"{type(aqm).__name__} reacts to the arrival rate, for which no loop is built here:"
+            " simulate it instead."
+        )
+    # columns[j, i] is d(new state_i)/d(state_j): move both to the end as [i, j]
+    F = np.moveaxis(columns[:size], (0, 1), (-1, -2))
+    g = np.moveaxis(driven, 0, -1)
+    h = np.moveaxis(np.array([numeric(entry, shape, what) for entry in picked]), 0, -1)
+    if not np.any(g):
+        raise UnsupportedError(
+            f"{type(aqm).__name__} does not react to the queue, so there is no loop: simulate it."
+        )
+    if ticks:
+        return slopes, _ticking(F, g, h, as_arrays([aqm.update_interval], shape)[0])
+    return slopes, _flowing(F, g, h)
+
+
+def encode_slopes(aqm: Aqm, u: Any) -> tuple[Any, Any]:
+    """Differentiate what Classic and Scalable packets see over the controller's variable."""
+    classic, scalable = jvp(lambda value: tuple(aqm.encode(value)), (u,), 0)
+    return classic, scalable
+
+
+def update_slopes(
+    aqm: Aqm, state: tuple[Any, ...], queue_delay: Any, packets: Any
+) -> tuple[Any, Any]:
+    """Differentiate a queue's update at rest: a pure function, as `rate_slopes`.
+
+    Returns
+    -------
+    update : tuple of tuple
+        [j][i] is d(new state_i) over the j-th of (state, queue delay, arrival rate); a dual queue
+        has two delays.
+    controller : tuple
+        d(controller's variable) over the states.
+    """
+
+    def update(state: tuple[Any, ...], seen: Seen) -> tuple[Any, ...]:
+        return aqm.update(state, seen, aqm.update_interval)
+
+    return _state_slopes(aqm, update, state, queue_delay, packets)
+
+
+def drift_slopes(
+    aqm: Aqm, state: tuple[Any, ...], queue_delay: Any, packets: Any
+) -> tuple[Any, Any]:
+    """Differentiate a queue's motion between updates at rest, as `update_slopes`."""
+    return _state_slopes(aqm, aqm.drift, state, queue_delay, packets)
+
+
+def _state_slopes(
+    aqm: Aqm, function: Any, state: tuple[Any, ...], queue_delay: Any, packets: Any
+) -> tuple[Any, Any]:
+    size = len(state)
+    pair = queue_delay if isinstance(queue_delay, tuple) else (queue_delay,)
+
+    def moved(*args: Any) -> tuple[Any, ...]:
+        delays = args[size:-1]
+        delay = delays if len(delays) > 1 else delays[0]
+        seen = Seen(delay, sum(delays) * packets, args[-1], packets)
+        return tuple(function(tuple(args[:size]), seen))
+
+    args = (*state, *pair, packets)
+    slopes = tuple(jvp(moved, args, which) for which in range(len(args)))
+    picked = tuple(jvp(lambda *s: aqm.controller(s), state, which) for which in range(size))
+    return slopes, picked
+
+
+def _linearize_native(
+    aqm: DualPi2, point: OperatingPoint, shape: tuple[int, ...]
+) -> tuple[dict[str, Any], LinearController]:
+    """L4S traffic alone, marked by the L queue itself: a gain, without state."""
+    what = "DualPi2.signals"
+    classic, l4s = as_arrays(point.queue_delay, shape)
+    zero = np.zeros(shape)
+    slope = numeric(compiled(_native_slope, what, aqm, zero, classic, l4s), shape, what)
+    slopes = {"classic": zero, "scalable": np.ones(shape)}
+    return slopes, LinearController((slope,), (np.ones(shape),), None)
+
+
+def _native_slope(aqm: DualPi2, u: Any, classic: Any, l4s: Any) -> Any:
+    def scalable(delay: Any) -> Any:
+        return aqm.signals((u, classic), Seen((classic, delay), 0.0, 0.0, 0.0)).scalable
+
+    return jvp(scalable, (l4s,), 0)
+
+
+def _check_rest(aqm: Aqm, state: tuple[Any, ...], point: OperatingPoint) -> None:
+    if isinstance(aqm, DualPi2) and np.any(np.asarray(point.controller) <= 0.0):
+        raise UnsupportedError(
+            "in some elements of the arrays the controller of DualPi2 rules, in others its L4S"
+            " queue marks by itself, which are loops of two kinds: split the arrays."
+        )
+    u = np.asarray(point.controller)
+    if np.any(np.abs(np.asarray(aqm.controller(state)) - u) > _APART * (1e-3 + np.abs(u))):
+        raise UnsupportedError(
+            f"{type(aqm).__name__} rests on a jump of its signal at {float(np.max(u)):.3g}, between"
+            " two values, where there is no linear loop: change the load, or make it gentle."
+        )
+
+
+def _ticking(F: Any, g: Any, h: Any, interval: Any) -> LinearController:
+    numerator, denominator = _resolvent(F, g, h)
+    return LinearController(_trim(numerator), _trim(denominator), interval)
+
+
+def _flowing(F: Any, g: Any, h: Any) -> LinearController:
+    """h (sI - F)^-1 g, without the states that nothing moves: they are parameters."""
+    others = tuple(range(g.ndim - 1))
+    moving = np.any(g, axis=others) | np.any(F, axis=(*others, F.ndim - 1))
+    F, g, h = F[..., moving, :][..., moving], g[..., moving], h[..., moving]
+    numerator, denominator = _resolvent(F, g, h)
+    # With y = 1/s both sides are multiplied by s^n: the order of the coefficients turns round.
+    return LinearController(tuple(numerator[::-1]), tuple(denominator[::-1]), None)
+
+
+def _resolvent(F: Any, g: Any, h: Any) -> tuple[list[Any], list[Any]]:
+    """h (I - F y)^-1 g as polynomials in y, by the Faddeev-LeVerrier recursion."""
+    size = F.shape[-1]
+    identity = np.eye(size)
+    M = np.broadcast_to(identity, F.shape)  # adj(I - F y) = sum of M_j y^j
+    numerator, denominator = [np.einsum("...i,...ij,...j->...", h, M, g)], [np.ones(F.shape[:-2])]
+    for order in range(1, size + 1):
+        FM = F @ M
+        coefficient = -np.trace(FM, axis1=-2, axis2=-1) / order
+        denominator.append(coefficient)
+        M = FM + coefficient[..., None, None] * identity
+        if order < size:
+            numerator.append(np.einsum("...i,...ij,...j->...", h, M, g))
+    return numerator, denominator
+
+
+def _trim(coefficients: list[Any]) -> tuple[Any, ...]:
+    while len(coefficients) > 1 and not np.any(coefficients[-1]):
+        coefficients.pop()
+    return tuple(coefficients)

@@ -1,0 +1,102 @@
+"""How the rates of the classes move the queue delay of a link, with one queue or two.
+
+One queue: q' = sum of count * y - C and d = q/C, so d' = sum of weight * y, weight = count/C.
+
+Two queues, Classic traffic waiting: L4S packets are served as they come and take their rate y_L
+from the Classic queue, which is served at mu = C - y_L. Then q' = y_C - mu and d = q/mu: a rising
+y_L makes the queue grow and, at once, slower. For small deviations, with d0 the delay at rest,
+
+    d' = (y_C + y_L + d0 y_L') / mu:    every weight is count/mu, and L4S classes have the lead d0.
+
+The derivatives are those of the queue's own `serve` and `delays`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.loop.derivatives import as_arrays, compiled, jvp, numeric
+from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.model.operating_point import OperatingPoint
+from pi2_fluid.model.sender import Sender
+
+__all__ = ["Coupling", "couple", "link_slopes"]
+
+_APART: Final = 1e-9
+
+
+class Coupling(NamedTuple):
+    """What one class does to the queue delay."""
+
+    weight: Any
+    """Seconds of delay per second and per (packet per second) of one flow."""
+    lead: Any
+    """As in `LinearClass`: seconds, or None."""
+    feels: bool
+    """Whether that delay is part of the class's own round-trip time."""
+
+
+def couple(
+    senders: Sequence[Sender], aqm: Aqm, point: OperatingPoint, shape: tuple[int, ...]
+) -> list[Coupling]:
+    """Return what each class does to the delay of the queue that rules.
+
+    Raises
+    ------
+    UnsupportedError
+        If L4S traffic is up against what a dual queue keeps for Classic traffic.
+    """
+    shares, rates = (x if isinstance(x, tuple) else (x,) for x in (point.share, point.rate))
+    # count / capacity, which is share / rate
+    per_link = [share / rate for share, rate in zip(shares, rates, strict=True)]
+    if not isinstance(aqm, DualPi2):
+        return [Coupling(weight, None, True) for weight in per_link]
+    scalable = [sender.signal == "scalable" for sender in senders]
+    to_l = sum((s for s, l4s in zip(shares, scalable, strict=True) if l4s), np.zeros(()))
+    packets, queue_delay, to_l = as_arrays([point.capacity, point.queue_delay[0], to_l], shape)
+    to_c, to_l = packets * (1.0 - to_l), packets * to_l
+    if not np.any(queue_delay):
+        # The L queue rules, and the Classic one is empty.
+        _, served = aqm.serve((False, True), (to_c, to_l), packets)
+        return [
+            Coupling(weight * packets / served if l4s else 0.0 * weight, None, l4s)
+            for weight, l4s in zip(per_link, scalable, strict=True)
+        ]
+    served, _ = aqm.serve((True, False), (to_c, to_l), packets)
+    if np.any(np.abs(served - to_c) > _APART * packets):
+        raise UnsupportedError(
+            "L4S traffic takes more of the link than c_protection leaves it, so that both queues"
+            " fill and each is a loop of its own, which is not built here: lower c_protection, or"
+            " add Classic flows."
+        )
+    what = "DualPi2.serve"
+    found = compiled(link_slopes, what, aqm, queue_delay * served, to_c, to_l, packets)
+    by_queue, by_service, service = (numeric(value, shape, what) for value in found)
+    lead = -by_service / by_queue
+    return [
+        Coupling(-by_queue * service * weight * packets, lead, False)
+        if l4s
+        else Coupling(by_queue * weight * packets, None, True)
+        for weight, l4s in zip(per_link, scalable, strict=True)
+    ]
+
+
+def link_slopes(aqm: DualPi2, queue: Any, to_c: Any, to_l: Any, packets: Any) -> tuple[Any, ...]:
+    """Differentiate the Classic delay over queue and service, and the service over L4S arrivals.
+
+    A pure function, as `rate_slopes`: Classic packets wait, L4S packets are served as they come.
+    """
+
+    def service(arriving: Any) -> Any:
+        return aqm.serve((True, False), (to_c, arriving), packets)[0]
+
+    def delay(waiting: Any, served: Any) -> Any:
+        return aqm.delays((waiting, 0.0 * waiting), (served, packets))[0]
+
+    rest = (queue, service(to_l))
+    return jvp(delay, rest, 0), jvp(delay, rest, 1), jvp(service, (to_l,), 0)

@@ -1,0 +1,94 @@
+"""Paths: one number of a scenario, named as in its TOML file, read and replaced."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from pi2_fluid.errors import ScenarioError, show_value
+from pi2_fluid.model.record import Record
+from pi2_fluid.model.registry import suggest
+
+__all__ = ["read_path", "replace_path"]
+
+
+def read_path(record: Any, path: str) -> Any:
+    """Return the number at `path`, e.g. ``"aqm.alpha"`` or ``"flows.0.count"``.
+
+    Parameters
+    ----------
+    record : Record
+        A scenario.
+    path : str
+        Fields and places, joined by dots: ``"link.capacity"``, ``"flows.1.sender.decrease"``,
+        ``"changes.0.at"``.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such thing, or it is no number.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> scenario = pf.named_scenario("pi2_fig13_pi2")
+    >>> read_path(scenario, "flows.1.count"), read_path(scenario, "aqm.beta")
+    (20.0, 3.125)
+    """
+    value = record
+    for part in _parts(path):
+        value = _step(value, part, path)
+    if isinstance(value, (Record, tuple, str, bool)):
+        raise ScenarioError(
+            f"the path {show_value(path)} leads to {show_value(value)}, which is no number: name a"
+            ' number, e.g. "aqm.alpha".'
+        )
+    return value
+
+
+def replace_path(record: Any, path: str, value: Any) -> Any:
+    """Return a copy of a scenario with another number at `path`, checked like a new one."""
+    read_path(record, path)
+    return _replace(record, _parts(path), value, path)
+
+
+def _parts(path: Any) -> list[str]:
+    if not isinstance(path, str) or not path:
+        raise ScenarioError(
+            f'the path {show_value(path)} names nothing: give e.g. "aqm.alpha" or "flows.0.count".'
+        )
+    return path.split(".")
+
+
+def _step(value: Any, part: str, path: str) -> Any:
+    if isinstance(value, tuple):
+        if part.isdecimal() and int(part) < len(value):
+            return value[int(part)]
+        raise ScenarioError(
+            f"the path {show_value(path)} has {part!r} where a place from 0 to {len(value) - 1}"
+            ' belongs: give e.g. "flows.0.count".'
+        )
+    names = _names(value)
+    if part not in names:
+        raise ScenarioError(
+            f"the path {show_value(path)} has {part!r}, which {type(value).__name__} does not have:"
+            f" give {suggest(part, names) if names else 'a shorter path'}."
+        )
+    return getattr(value, names[part])
+
+
+def _replace(value: Any, parts: list[str], new: Any, path: str) -> Any:
+    if not parts:
+        return new
+    changed = _replace(_step(value, parts[0], path), parts[1:], new, path)
+    if isinstance(value, tuple):
+        place = int(parts[0])
+        return (*value[:place], changed, *value[place + 1 :])
+    return dataclasses.replace(value, **{_names(value)[parts[0]]: changed})
+
+
+def _names(value: Any) -> dict[str, str]:
+    """The fields of a record by their names in text."""
+    if not isinstance(value, Record):
+        return {}
+    return {f.metadata.get("key", f.name): f.name for f in dataclasses.fields(value) if f.init}

@@ -1,0 +1,305 @@
+"""Scenario: the one description of link, queue, flows and schedule that the engines share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from pi2_fluid.errors import ScenarioError, show_value
+from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.contradictions import check_changes, check_labels, check_times
+from pi2_fluid.model.counts import Counts
+from pi2_fluid.model.flows import Flows
+from pi2_fluid.model.record import Record, choice, quantity
+from pi2_fluid.ops import Number
+from pi2_fluid.units import is_traced
+
+__all__ = ["Change", "Link", "Scenario"]
+
+
+@dataclass(frozen=True, eq=False)
+class Link(Record):
+    """The bottleneck.
+
+    Parameters
+    ----------
+    capacity : float or str
+        Rate at which it serves (bit/s).
+    buffer : float or str, default "40000 packets"
+        Packets that the queue holds at most.
+    packet_size : float or str, default "1500B"
+        Size of a full packet as the queue counts it (bytes): one segment.
+    kind : {"wire", "htb"}
+        How packets leave (packets only): one after the other, or as under a token bucket that lets
+        a packet go at once when the link is idle.
+    delay_on : {"return", "forward", "split"}
+        On which way the round-trip time of the path lies (packets only).
+    ack_jitter : float or str, default "1us"
+        Largest random delay of an acknowledgement, without reordering (s, packets only).
+
+    Examples
+    --------
+    >>> Link("10Mbit/s").capacity
+    10000000.0
+    """
+
+    capacity: Number = quantity(None, "rate")
+    buffer: Number = quantity("40000 packets", "packets")
+    packet_size: Number = quantity("1500B", "size")
+    kind: str = choice("wire", ("wire", "htb"))
+    delay_on: str = choice("return", ("return", "forward", "split"))
+    ack_jitter: Number = quantity("1us", "time", closed=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Change(Record):
+    """What changes at one instant, and stays so until the next change of the same thing.
+
+    Parameters
+    ----------
+    at : float or str
+        When (s).
+    capacity : float or str, optional
+        The link's new rate (bit/s).
+    counts : mapping of str to float, optional
+        New numbers of flows by the name of their class, >= 0; the other classes keep theirs. At 0
+        a class pauses: none of its flows sends until a later change. In the fluid the windows stay
+        as they are, so that flows that join are copies of those that are there; to let flows begin
+        with their initial window, give them a class of their own with a `start`.
+
+    Raises
+    ------
+    ScenarioError
+        If neither capacity nor counts are given.
+
+    Examples
+    --------
+    >>> Change("50s", counts={"reno": 15})
+    Change(at=50.0, capacity=None, counts={'reno': 15.0})
+    """
+
+    at: Number = quantity(None, "time", closed=True)
+    capacity: Number | None = quantity(None, "rate", optional=True)
+    counts: Mapping[str, Number] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.counts is not None:
+            counts = Counts(self.counts, "Change counts")
+            object.__setattr__(self, "counts", counts or None)
+        if self.capacity is None and self.counts is None:
+            raise ScenarioError(
+                f"Change at = {show_value(self.at)} changes nothing: give capacity, or counts of"
+                " flows."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario(Record):
+    """A link, its queue, the flows, and when what changes: all that a run needs to know.
+
+    Every number in it is a single one: a scenario is one run.
+
+    Parameters
+    ----------
+    duration : float or str
+        Length of the run, which begins at 0 (s).
+    link : Link
+        The bottleneck.
+    aqm : Aqm
+        The queue in front of it.
+    flows : Flows or sequence of Flows
+        The classes of flows; kept as a tuple.
+    changes : Change or sequence of Change
+        The schedule; kept as a tuple sorted by time.
+    name : str
+        What the scenario is called.
+
+    Raises
+    ------
+    QuantityError, DomainError, ScenarioError
+        If something in it is no number, is of another type, or contradicts the rest.
+
+    Examples
+    --------
+    >>> from pi2_fluid.model.aqms.pi2 import Pi2
+    >>> from pi2_fluid.model.senders.reno import Reno
+    >>> flows = [Flows(Reno(), 10, "100ms"), Flows(Reno(), 20, "100ms", start="50s")]
+    >>> scenario = Scenario("100s", Link("10Mbit/s"), Pi2(), flows)
+    >>> scenario.class_names
+    ('reno', 'reno2')
+    >>> Scenario.from_toml(scenario.to_toml()) == scenario
+    True
+    """
+
+    # field() alone is what type checkers know for a field without default
+    duration: Number = dataclasses.field(metadata=quantity(None, "time").metadata)
+    link: Link
+    aqm: Aqm
+    flows: tuple[Flows, ...]
+    changes: tuple[Change, ...] = ()
+    name: str = ""
+
+    if TYPE_CHECKING:  # what may be given is wider than what the attributes hold
+
+        def __init__(
+            self,
+            duration: Any,
+            link: Link,
+            aqm: Aqm,
+            flows: Flows | Sequence[Flows],
+            changes: Change | Sequence[Change] = (),
+            name: str = "",
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.link, Link):
+            raise ScenarioError(
+                f'Scenario link = {show_value(self.link)} is no Link: give e.g. Link("10Mbit/s").'
+            )
+        if not isinstance(self.aqm, Aqm):
+            raise ScenarioError(
+                f"Scenario aqm = {show_value(self.aqm)} is no Aqm: give e.g. Pi2()."
+            )
+        if not isinstance(self.name, str):
+            raise ScenarioError(f"Scenario name = {show_value(self.name)} is no text: give text.")
+        object.__setattr__(self, "flows", _as_tuple(self.flows, Flows, "flows"))
+        if not self.flows:
+            raise ScenarioError("Scenario flows = () is empty: give at least one Flows.")
+        object.__setattr__(self, "changes", _as_tuple(self.changes, Change, "changes"))
+        check_labels(self)
+        leaves, _ = jax.tree_util.tree_flatten_with_path(self)
+        for path, leaf in leaves:
+            if np.ndim(leaf):
+                place = jax.tree_util.keystr(path).removeprefix(".")
+                raise ScenarioError(
+                    f"Scenario {place} has the shape {np.shape(leaf)}, but a scenario is one run:"
+                    " give one number."
+                )
+        # Nothing can be said about numbers that JAX is tracing.
+        if not any(is_traced(leaf) for _, leaf in leaves):
+            changes = tuple(sorted(self.changes, key=lambda change: change.at))
+            object.__setattr__(self, "changes", changes)
+            check_times(self)
+            check_changes(self)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The name of each class of flows, in order.
+
+        A class without a name is called after its kind of sender, which is the sender's class in
+        lower case; the next ones of that kind kind2, kind3, ..., leaving out names that are given.
+        """
+        taken = {flows.name for flows in self.flows}
+        names = []
+        for flows in self.flows:
+            name = flows.name
+            if name is None:
+                kind = type(flows.sender).__name__.lower()
+                name, number = kind, 1
+                while name in taken:
+                    number += 1
+                    name = f"{kind}{number}"
+                taken.add(name)
+            names.append(name)
+        return tuple(names)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Scenario:
+        """Return the scenario that a TOML text describes.
+
+        Quantities are numbers in SI units, or text with a unit. The tables are ``[link]``,
+        ``[aqm]`` with its ``kind``, ``[[flows]]`` with the kind of their ``sender``, and
+        ``[[change]]``; the keys are the fields of the classes.
+
+        Raises
+        ------
+        QuantityError, DomainError, ScenarioError
+            Naming the table and the key.
+
+        Examples
+        --------
+        >>> Scenario.from_toml('''
+        ... duration = "60s"
+        ... link.capacity = "10Mbit/s"
+        ... [aqm]
+        ... kind = "pie"
+        ... target = "20ms"
+        ... [[flows]]
+        ... sender = "creno"
+        ... count = 5
+        ... base_rtt = "100ms"
+        ... ''').class_names
+        ('creno',)
+        """
+        from pi2_fluid.model.scenario_text import parse_scenario
+
+        return parse_scenario(text)
+
+    def to_toml(self) -> str:
+        """Return the scenario as TOML text, from which `from_toml` makes an equal one.
+
+        Raises
+        ------
+        UnsupportedError
+            If the queue or a sender is a law of one's own, which text cannot name.
+        """
+        from pi2_fluid.model.scenario_text import format_scenario
+
+        return format_scenario(self)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Scenario:
+        """Return the scenario in a TOML file, or on standard input if the path is "-".
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        QuantityError, DomainError, ScenarioError
+            Naming the file, the table and the key.
+        """
+        from pi2_fluid.model.scenario_text import load_scenario
+
+        return load_scenario(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write the scenario as TOML to a file.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        UnsupportedError
+            As `to_toml`.
+        """
+        text = self.to_toml()
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+
+
+def _as_tuple(value: Any, kind: type[Record], name: str) -> tuple[Any, ...]:
+    if isinstance(value, kind):
+        return (value,)
+    try:
+        items = None if isinstance(value, (str, bytes, Mapping)) else tuple(value)
+    except TypeError:
+        items = None
+    if items is None:
+        raise ScenarioError(
+            f"Scenario {name} = {show_value(value)} is no {kind.__name__}: give one, or a sequence"
+            " of them."
+        )
+    for number, item in enumerate(items, 1):
+        if not isinstance(item, kind):
+            raise ScenarioError(
+                f"Scenario {name} {number} = {show_value(item)} is no {kind.__name__}: give a"
+                f" sequence of {kind.__name__}."
+            )
+    return items

@@ -1,0 +1,261 @@
+"""The scenarios that come with the package say what the papers say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pi2_fluid as pf
+from pi2_fluid.model.aqms.codel import CoDel
+from pi2_fluid.model.aqms.red import Red
+from pi2_fluid.model.catalogue import (
+    describe_scenario,
+    named_scenario,
+    named_text,
+    scenario_names,
+)
+from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.model.senders.cbr import Cbr
+
+FOLDER = Path(pf.__file__).parent / "scenarios"
+
+
+def aqm_of(name: str) -> Any:
+    return named_scenario(name).aqm
+
+
+every_name = pytest.mark.parametrize("name", scenario_names())
+
+
+def counts_at(scenario: Scenario, t: float) -> dict[str, float]:
+    """Flows of each kind of sender at a time."""
+    found: dict[str, float] = {}
+    for flows in scenario.flows:
+        if flows.start <= t and (flows.stop is None or t < flows.stop):
+            kind = type(flows.sender).__name__
+            found[kind] = found.get(kind, 0) + flows.count
+    return found
+
+
+def capacity_at(scenario: Scenario, t: float) -> float:
+    done = [c.capacity for c in scenario.changes if c.at <= t and c.capacity is not None]
+    return [scenario.link.capacity, *done][-1]
+
+
+class TestEveryScenario:
+    @every_name
+    def test_reads_and_round_trips(self, name):
+        scenario = named_scenario(name)
+        assert Scenario.from_toml(scenario.to_toml()) == scenario
+        assert scenario == Scenario.load(FOLDER / f"{name}.toml")
+        assert scenario.name == name
+
+    @every_name
+    def test_is_described_in_its_first_line(self, name):
+        line = describe_scenario(name)
+        assert named_text(name).startswith(f"# {line}\n#\n# ")
+        assert re.fullmatch(r"(PI2 paper|PIE paper|Thesis)[^#]*[^.#]", line)
+        assert len(line) <= 100
+
+    @every_name
+    def test_the_description_names_the_queue(self, name):
+        label = {
+            "Pi": "PI:",
+            "Pie": "PIE:",
+            "Pi2": "PI2:",
+            "CoupledPi2": "coupled PI and PI2:",
+            "Red": "RED:",
+            "CoDel": "CoDel:",
+        }[type(named_scenario(name).aqm).__name__]
+        if not name.startswith("pie_fig04"):  # that figure has one queue only
+            assert f", {label}" in describe_scenario(name)
+
+    def test_there_are_no_other_files(self):
+        assert {path.stem for path in FOLDER.iterdir()} == set(scenario_names())
+        assert {path.suffix for path in FOLDER.iterdir()} == {".toml"}
+
+    def test_those_that_a_paper_compares_differ_in_the_queue_alone(self):
+        groups: dict[str, list[Scenario]] = {}
+        for name in scenario_names():
+            if name.startswith("pie_fig04"):
+                continue  # three loads of one queue
+            groups.setdefault(name.rpartition("_")[0], []).append(named_scenario(name))
+        compared = [group for group in groups.values() if len(group) > 1]
+        assert len(compared) == len(groups) == 19
+        for group in compared:
+            assert len({(s.link, s.flows, s.changes, s.duration) for s in group}) == 1
+            assert len({s.aqm for s in group}) == len(group)
+
+
+class TestPi2Paper:
+    def test_figures(self):
+        names = {name.partition("_")[2] for name in scenario_names() if name.startswith("pi2_fig")}
+        figures = {"fig06_pi", "fig06_pie", "fig06_pi2"}
+        for figure in ("11a", "11b", "11c", "12", "13", "14a_5ms", "14a_20ms", "14b_5ms"):
+            figures |= {f"fig{figure}_pie", f"fig{figure}_pi2"}
+        assert names == figures
+
+    @every_name
+    def test_queues_of_table_1(self, name):
+        if not name.startswith("pi2_"):
+            return
+        scenario = named_scenario(name)
+        aqm = aqm_of(name)
+        target = 0.005 if "_5ms" in name else 0.02
+        assert (aqm.target, aqm.update_interval) == (target, 0.032)
+        gains = (0.125, 1.25) if isinstance(aqm, (pf.Pi, pf.Pie)) else (0.3125, 3.125)
+        assert (aqm.alpha, aqm.beta) == gains
+        if isinstance(aqm, pf.Pie):
+            assert [aqm.tune(p) for p in (1e-5, 0.05, 0.5)] == [1 / 8, 1 / 2, 1]  # three steps
+            assert aqm.burst == 0.1
+        if isinstance(aqm, pf.Pi2):
+            assert aqm == pf.Pi2.from_tc2016(10, 100, target=target)
+            assert aqm.limit**2 == 0.25
+        assert (scenario.link.buffer, scenario.link.packet_size) == (40000, 1500)
+
+    @pytest.mark.parametrize("queue", ["pi", "pie", "pi2"])
+    @pytest.mark.parametrize(("figure", "capacity", "rtt"), [("06", 1e8, 0.01), ("13", 1e7, 0.1)])
+    def test_varying_intensity(self, figure, queue, capacity, rtt):
+        if (figure, queue) == ("13", "pi"):
+            return
+        scenario = named_scenario(f"pi2_fig{figure}_{queue}")
+        loads = [counts_at(scenario, t) for t in (0, 49.9, 50, 100, 149.9, 150, 200, 249.9)]
+        assert loads == [{"Reno": n} for n in (10, 10, 30, 50, 50, 30, 10, 10)]
+        assert scenario.duration == 250
+        assert scenario.link.capacity == capacity
+        assert {flows.base_rtt for flows in scenario.flows} == {rtt}
+        assert not scenario.changes, "flows join with windows of their own"
+
+    @pytest.mark.parametrize(
+        ("figure", "load"),
+        {
+            "11a": {"Reno": 5},
+            "11b": {"Reno": 50},
+            "11c": {"Reno": 5, "Cbr": 2},
+            "14a_20ms": {"Reno": 20},
+            "14a_5ms": {"Reno": 20},
+            "14b_5ms": {"Reno": 5, "Cbr": 2},
+        }.items(),
+    )
+    def test_mixes(self, figure, load):
+        scenario = named_scenario(f"pi2_fig{figure}_pi2")
+        assert counts_at(scenario, 1) == load
+        assert (scenario.link.capacity, scenario.flows[0].base_rtt) == (1e7, 0.1)
+        assert {f.sender for f in scenario.flows} <= {pf.Reno(), Cbr(rate=6e6, thinned=True)}
+
+    def test_varying_capacity(self):
+        scenario = named_scenario("pi2_fig12_pi2")
+        steps = [capacity_at(scenario, t) for t in (0, 49.9, 50, 99.9, 100, 149.9)]
+        assert steps == [1e8, 1e8, 2e7, 2e7, 1e8, 1e8]
+        assert scenario.duration == 150
+
+    def test_coexistence(self):
+        scenario = named_scenario("pi2_coexistence_coupled")
+        assert counts_at(scenario, 1) == {"Cubic": 1, "Dctcp": 1}
+        assert aqm_of("pi2_coexistence_coupled").k == 2
+        assert (scenario.link.capacity, scenario.flows[0].base_rtt) == (4e7, 0.01)
+
+    @pytest.mark.parametrize(
+        ("figure", "flows", "capacity"), [("11b", 50, 1e7), ("13", 50, 1e7)]
+    )
+    def test_the_delay_that_the_fluid_is_said_to_reach(self, figure, flows, capacity):
+        """The files say 70 ms where the cap of 25 % holds the fluid Reno back."""
+        text = re.sub(r"\n# ?", " ", named_text(f"pi2_fig{figure}_pi2"))
+        assert "its delay rises to 70 ms" in text
+        assert "needs p = 50 %" in text
+        scenario = named_scenario(f"pi2_fig{figure}_pi2")
+        packets = capacity / (8 * scenario.link.packet_size)
+        # At the target a window of 2 needs p = 1/2; at p = 1/4 it is sqrt(8), and R = N W / C.
+        rtt = scenario.flows[0].base_rtt + aqm_of(f"pi2_fig{figure}_pi2").target
+        assert pf.Reno().equilibrium(rtt, packets / flows) == pytest.approx(0.5)
+        reached = flows * pf.Reno().settle(rtt, 0.25) / packets - scenario.flows[0].base_rtt
+        assert reached == pytest.approx(0.07, abs=0.0005)
+
+
+class TestPiePaper:
+    @pytest.mark.parametrize(
+        ("figure", "load"),
+        {"04a": {"Reno": 5}, "04b": {"Reno": 50}, "04c": {"Reno": 5, "Cbr": 2}}.items(),
+    )
+    def test_simulations(self, figure, load):
+        scenario = named_scenario(f"pie_fig{figure}")
+        assert counts_at(scenario, 1) == load
+        assert scenario.aqm == pf.Pie(
+            target="20ms",
+            update_interval="30ms",
+            variant="hpsr13",
+            burst="100ms",
+            rate_estimator=True,
+        )
+        assert scenario.link.buffer * scenario.link.packet_size == 200e3
+
+    @pytest.mark.parametrize("figure", ["07", "08"])
+    def test_red(self, figure):
+        scenario = named_scenario(f"pie_fig{figure}_red")
+        assert scenario.aqm == Red(min=400, max=1600, max_p=0.1, weight=0.002)
+        assert scenario.link.buffer * scenario.link.packet_size == 2e6
+
+    def test_varying_capacity(self):
+        scenario = named_scenario("pie_fig07_pie")
+        assert [capacity_at(scenario, t) for t in (0, 50, 100)] == [1e8, 2e7, 1e8]
+        assert (scenario.flows[0].count, scenario.flows[0].start_jitter) == (100, 1)
+
+    def test_varying_intensity(self):
+        scenario = named_scenario("pie_fig08_pie")
+        loads = [counts_at(scenario, t)["Reno"] for t in (0, 50, 100, 150, 200)]
+        assert loads == [10, 30, 50, 30, 10]
+
+    @pytest.mark.parametrize(("part", "target"), [("a", 0.005), ("b", 0.02)])
+    @pytest.mark.parametrize("figure", ["10", "11"])
+    def test_codel(self, figure, part, target):
+        codel = named_scenario(f"pie_fig{figure}{part}_codel")
+        assert codel.aqm == CoDel(target=target, interval="100ms")
+        assert aqm_of(f"pie_fig{figure}{part}_pie").target == target
+        assert counts_at(codel, 1)["Reno"] == {"10": 20, "11": 5}[figure]
+        assert (codel.link.kind, codel.link.delay_on) == ("htb", "forward")
+
+
+class TestThesis:
+    @pytest.mark.parametrize("queue", ["pie", "pi2"])
+    def test_table_4_1(self, queue):
+        for figure, load in (("2", {"Reno": 5}), ("5", {"Reno": 50}), ("8", {"Reno": 5, "Cbr": 2})):
+            scenario = named_scenario(f"thesis_fig4_{figure}_{queue}")
+            assert counts_at(scenario, 50) == load
+            assert counts_at(scenario, 99) == {}
+            assert scenario.flows[0].base_rtt == 0.08  # 76 + 2 + 2 ms
+            aqm = aqm_of(f"thesis_fig4_{figure}_{queue}")
+            assert (aqm.target, aqm.update_interval) == (0.02, 0.03)
+            assert scenario.link.buffer * scenario.link.packet_size == 200e3
+
+
+class TestUnknown:
+    @pytest.mark.parametrize("ask", [named_scenario, named_text, describe_scenario])
+    def test_the_nearest_are_listed(self, ask):
+        with pytest.raises(pf.QuantityError) as caught:
+            ask("pi2_fig13_pi3")
+        assert str(caught.value).startswith("scenario = 'pi2_fig13_pi3' is unknown: give 'pi2_fig")
+        assert "'pi2_fig13_pi2'" in str(caught.value)
+        with pytest.raises(pf.QuantityError, match="give 'pi2_fig13_pi2' or 'pi2_fig13_pie'"):
+            ask("fig13")
+
+    @pytest.mark.parametrize("name", ["", "zzz", None, 5, ["pi2_fig13_pi2"], "../units"])
+    def test_unlike_any(self, name):
+        with pytest.raises(pf.QuantityError, match=r"is unknown: give one of '.*, 36 more\.$"):
+            named_scenario(name)
+
+
+def test_listing_loads_nothing_heavy():
+    code = (
+        "import sys; from pi2_fluid.model.catalogue import describe_scenario, scenario_names;"
+        "print(len([describe_scenario(name) for name in scenario_names()]));"
+        "print([m for m in ('jax', 'numpy', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout.split("\n")[:2] == [str(len(scenario_names())), "[]"], done.stderr

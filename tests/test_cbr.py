@@ -1,0 +1,226 @@
+"""Constant bit rate: the same rate whatever happens, alone, in mixtures and beside loops."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import pickle
+
+import jax
+import numpy as np
+import pytest
+
+import pi2_fluid as pf
+from pi2_fluid.model.senders.cbr import Cbr
+
+
+def close(a, b, rel=1e-12):
+    return a == pytest.approx(b, rel=rel)
+
+
+class TestLaw:
+    def test_rate_is_the_word_for_both(self):
+        """The keyword is the bit rate; the method of that name is the contract's dx/dt."""
+        sender = Cbr(rate="6Mbit/s", packet_size="1500B")
+        assert sender.bitrate == 6e6
+        assert sender.rate(50.0, 8.0, 0.5, 0.1, 0.2) == 0.0
+        assert next(iter(inspect.signature(Cbr).parameters)) == "rate"
+
+    @pytest.mark.parametrize("rtt", [0.0, 1e-3, 3.0])
+    @pytest.mark.parametrize("window", [0.0, 1e5])
+    def test_sends_its_rate_in_segments(self, window, rtt):
+        assert Cbr(rate=6e6, packet_size=1500).sending_rate(window, rtt) == 500.0
+        assert Cbr(rate=6e6, packet_size="500B").sending_rate(window, rtt) == 1500.0
+
+    @pytest.mark.parametrize("rtt", [0.0, 1e-4, 2.0])
+    def test_window_at_rest_is_what_is_in_flight(self, rtt):
+        sender = Cbr(rate=6e6, packet_size=1500)
+        window = sender.settle(rtt, 0.3)
+        assert close(window, 500.0 * rtt)
+        assert sender.rate(window, 0.0, 0.3, rtt, rtt) == 0.0
+
+    def test_takes_the_packets_of_its_link(self):
+        sender = Cbr(rate="6Mbit/s")
+        assert sender.packet_size is None
+        assert sender.on_link("500B") == Cbr(rate=6e6, packet_size=500)
+        bound = sender.on_link(1500.0)
+        assert bound.on_link(1500.0) is bound
+        assert bound.sending_rate(1.0, 0.1) == 500.0
+
+    def test_a_link_has_packets_of_one_size(self):
+        with pytest.raises(
+            pf.ScenarioError, match=r"^Cbr packet_size = 200\.0 B is not the link's"
+        ):
+            Cbr(rate="6Mbit/s", packet_size="200B").on_link("1500B")
+        with pytest.raises(pf.ScenarioError, match="packet_size"):
+            pf.equilibrium(
+                [pf.Flows(Cbr(rate=1e5, packet_size=200)), pf.Flows(pf.Reno(), 1, 0.08)],
+                pf.Pi2(),
+                "10Mbit/s",
+            )
+
+    def test_without_a_link_there_are_no_segments(self):
+        for call in (lambda c: c.sending_rate(1.0, 0.1), lambda c: c.settle(0.1, 0.1)):
+            with pytest.raises(pf.ScenarioError, match=r"^Cbr rate = 6000000\.0 bit/s .* on_link"):
+                call(Cbr(rate="6Mbit/s"))
+
+    def test_no_signal_settles_it(self):
+        with pytest.raises(pf.UnsupportedError, match=r"^Cbr sends at its own rate .* 20\.0 seg"):
+            Cbr(rate="6Mbit/s").equilibrium(0.1, 20.0)
+
+    @pytest.mark.parametrize(
+        ("given", "error", "text"),
+        [
+            ({}, pf.QuantityError, "^Cbr rate = None is no number"),
+            ({"rate": None}, pf.QuantityError, "^Cbr rate = None is no number"),
+            ({"rate": "6"}, pf.QuantityError, "^Cbr rate = '6' has no unit"),
+            ({"rate": "6ms"}, pf.QuantityError, "^Cbr rate = '6ms' has the unit 'ms'"),
+            ({"rate": -1.0}, pf.DomainError, "^Cbr rate = -1.0 is outside"),
+            ({"rate": 0}, pf.DomainError, "^Cbr rate = 0 is outside"),
+            ({"rate": float("nan")}, pf.QuantityError, "^Cbr rate = nan is not finite"),
+            ({"rate": 1e6, "packet_size": "1s"}, pf.QuantityError, "^Cbr packet_size = '1s'"),
+        ],
+    )
+    def test_refusals_name_what_was_given(self, given, error, text):
+        with pytest.raises(error, match=text):
+            Cbr(**given)
+
+
+class TestRecord:
+    """`rate` in the constructor, `bitrate` as the field: every way round must come back."""
+
+    SENDERS = (Cbr(rate="6Mbit/s"), Cbr(rate=6e6, packet_size=500))
+
+    @pytest.mark.parametrize("sender", SENDERS, ids=["free", "bound"])
+    def test_round_trips(self, sender):
+        assert eval(repr(sender), {"Cbr": Cbr}) == sender
+        assert dataclasses.replace(sender) == sender
+        assert copy.deepcopy(sender) == sender
+        assert pickle.loads(pickle.dumps(sender)) == sender
+        leaves, structure = jax.tree.flatten(sender)
+        assert jax.tree.unflatten(structure, leaves) == sender
+        assert hash(sender) == hash(copy.copy(sender))
+
+    @pytest.mark.parametrize("sender", SENDERS, ids=["free", "bound"])
+    def test_text_by_its_fields(self, sender):
+        """As a writer of text sees it: the key of a field, if it has one, is the keyword."""
+        keys = {f.metadata.get("key", f.name): f.name for f in dataclasses.fields(sender)}
+        assert keys == {"rate": "bitrate", "packet_size": "packet_size", "thinned": "thinned"}
+        for names in (keys, dict.fromkeys(keys.values())):  # by key, and by name
+            values = {key: getattr(sender, keys.get(key, key)) for key in names}
+            assert Cbr(**values) == sender
+
+    def test_replace_by_either_name(self):
+        sender = Cbr(rate="6Mbit/s", packet_size=500)
+        slower = Cbr(rate="3Mbit/s", packet_size=500)
+        by_key = dataclasses.replace(sender, rate="3Mbit/s")  # type: ignore[call-arg]
+        assert by_key == slower
+        assert dataclasses.replace(sender, bitrate="3Mbit/s") == slower
+
+    def test_repr_shows_the_rate(self):
+        shown = "Cbr(rate=6000000.0, packet_size=None, thinned=False)"
+        assert repr(Cbr(rate="6Mbit/s")) == shown
+
+    def test_is_frozen(self):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            Cbr(rate=1e6).bitrate = 2e6  # type: ignore[misc]
+
+    def test_arrays_and_jax(self):
+        sender = Cbr(rate=[3e6, 6e6], packet_size=1500)
+        assert sender.sending_rate(1.0, 0.1).tolist() == [250.0, 500.0]
+        assert sender.settle(0.1, 0.5).tolist() == [25.0, 50.0]
+        with jax.enable_x64(True):
+            one = jax.jit(lambda c: c.sending_rate(1.0, 0.1))(Cbr(rate=6e6, packet_size=1500))
+            slope = jax.grad(lambda r: Cbr(rate=r).on_link(1500).sending_rate(1.0, 0.1))(6e6)
+        assert float(one) == 500.0
+        assert close(float(slope), 1 / 12000)
+
+
+class TestBesideOthers:
+    def flows(self, rate="3Mbit/s", count=2, **fields):
+        return [
+            pf.Flows(pf.Reno(), 5, "80ms"),
+            pf.Flows(Cbr(rate=rate), count, **fields),
+        ]
+
+    def test_others_take_what_it_leaves(self):
+        # 1000 packets/s, of which 2 x 250 are taken
+        point = pf.equilibrium(self.flows(), pf.Pi2(), "12Mbit/s")
+        assert close(point.rate, (100.0, 250.0))
+        assert close(point.share, (0.5, 0.5))
+        assert close(point.window, (10.0, 250.0 * 0.02))
+        assert close(point.rtt, (0.1, 0.02))
+        assert point.p[1] == point.p_prime[1] == 0.0
+        alone = pf.equilibrium(pf.Flows(pf.Reno(), 5, "80ms"), pf.Pi2(), "6Mbit/s")
+        assert close(point.controller, alone.controller)
+
+    def test_packet_size_of_the_link_counts(self):
+        point = pf.equilibrium(self.flows(), pf.Pi2(), "12Mbit/s", packet_size="500B")
+        assert close(point.rate, (300.0, 750.0))
+
+    def test_its_own_path_changes_its_window_only(self):
+        near = pf.equilibrium(self.flows(), pf.Pi2(), "12Mbit/s")
+        far = pf.equilibrium(self.flows(base_rtt="280ms"), pf.Pi2(), "12Mbit/s")
+        assert close(far.window[1], 250.0 * 0.3)
+        assert close(far.rate, near.rate)
+
+    def test_arrays(self):
+        point = pf.equilibrium(self.flows(rate=[1e6, 3e6]), pf.Pi2(), "12Mbit/s")
+        for index, rate in enumerate((1e6, 3e6)):
+            one = pf.equilibrium(self.flows(rate=rate), pf.Pi2(), "12Mbit/s")
+            assert close(point.controller[index], one.controller)
+            assert close(np.broadcast_to(point.rate[1], 2)[index], one.rate[1])
+
+    def test_no_assumption_is_made_of_it(self):
+        """Half a packet in flight, and a round trip shorter than T: no reason to warn."""
+        point = pf.equilibrium(self.flows(rate="120kbit/s"), pf.Pi2(), "6Mbit/s")
+        assert point.window[1] < 2.0
+        assert point.rtt[1] < pf.Pi2().update_interval
+        assert point.broken == ()
+
+    def test_overload(self):
+        with pytest.raises(pf.DomainError, match=r"the flows offer 1\.\d+ times the capacity"):
+            pf.equilibrium(self.flows(rate="6.1Mbit/s"), pf.Pi2(), "12Mbit/s")
+
+    def test_alone_it_has_no_loop(self):
+        with pytest.raises(pf.UnsupportedError, match="no class of flows obeys"):
+            pf.equilibrium(pf.Flows(Cbr(rate=1e6)), pf.Pi2(), "12Mbit/s")
+        with pytest.raises(pf.UnsupportedError, match="Cbr ignores congestion signals"):
+            pf.equilibrium_of(Cbr(rate=1e6), pf.Pi2(), rtt=0.1, p=0.1)
+
+    @pytest.fixture
+    def mixture(self):
+        return [pf.Flows(pf.Reno(), 5, "80ms"), pf.Flows(Cbr(rate="3Mbit/s"), 2)]
+
+    @pytest.mark.parametrize("mode", ["continuous", "delayed"])
+    def test_loop_beside_it(self, mixture, mode):
+        """Reno on half of the link: with x = dW/W and d the queue delay, d' = x/2 - d/(2 R).
+
+        Alone on a link of that half it would be d' = x - d/R: the plant has half the gain, and half
+        of the damping by R.
+        """
+        loop = pf.Loop(mixture, pf.Pi2(), capacity="12Mbit/s", mode=mode)
+        alone = pf.Loop(mixture[0], pf.Pi2(), capacity="6Mbit/s", mode=mode)
+        s, rtt = 1j * np.geomspace(0.1, 50.0, 9), 0.1
+        expected = 0.5 * alone(s) * (s + 1 / rtt) / (s + 0.5 / rtt)
+        np.testing.assert_allclose(loop(s), expected, rtol=1e-12)
+
+    @pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+    def test_loop_has_margins(self, mixture, mode):
+        loop = pf.Loop(mixture, pf.Pi2(), capacity="12Mbit/s", mode=mode)
+        margins = loop.margins()
+        assert margins.verdict == "stable"
+        assert 0.0 < margins.gain_margin_db < 40.0
+        assert 0.0 < margins.phase_margin_deg < 90.0
+        if mode != "sampled":
+            assert loop.roots(1).real < 0.0
+
+    def test_loop_counts_in_the_packets_of_its_link(self, mixture):
+        loops = [
+            pf.Loop(mixture, pf.Pi2(), capacity="12Mbit/s", packet_size=size)
+            for size in ("1500B", "750B")
+        ]
+        rates = [loop.operating_point.rate[1] for loop in loops]
+        assert rates == pytest.approx([250.0, 500.0])
+        assert loops[0].senders[1] == Cbr(rate="3Mbit/s", packet_size=1500)

@@ -1,0 +1,681 @@
+"""Scenarios as TOML: what is written reads back as an equal one; what is wrong is named."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+import sys
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pi2_fluid as pf
+from pi2_fluid.model.aqms.codel import CoDel
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.model.aqms.red import Red
+from pi2_fluid.model.aqms.taildrop import TailDrop
+from pi2_fluid.model.registry import (
+    AQMS,
+    SENDERS,
+    aqm_class,
+    kind_of,
+    sender_class,
+    suggest,
+)
+from pi2_fluid.model.scenario import Change, Link, Scenario
+from pi2_fluid.model.senders.cbr import Cbr
+from pi2_fluid.model.senders.cubic import Cubic
+from pi2_fluid.model.senders.dctcp import Dctcp
+
+TYPED = (pf.QuantityError, pf.DomainError, pf.ScenarioError, pf.UnsupportedError)
+
+TEXT = """
+duration = "250s"
+[link]
+capacity = "10Mbit/s"
+buffer = "40000 packets"
+packet_size = "1500B"
+[aqm]
+kind = "pi2"
+alpha = 0.3125
+beta = 3.125
+target = "20ms"
+update_interval = "32ms"
+[[flows]]
+sender = "reno"
+count = 10
+base_rtt = "100ms"
+[[flows]]
+sender = "reno"
+count = 20
+base_rtt = "100ms"
+initial_window = 10
+slow_start = true
+start = "50s"
+stop = "200s"
+[[flows]]
+sender = "cbr"
+rate = "6Mbit/s"
+count = 2
+[[change]]
+at = "50s"
+capacity = "20Mbit/s"
+counts = { reno = 15 }
+"""
+
+SCENARIO = Scenario(
+    250.0,
+    Link(1e7),
+    pf.Pi2(),
+    [
+        pf.Flows(pf.Reno(), 10, 0.1),
+        pf.Flows(pf.Reno(), 20, 0.1, start=50, stop=200),
+        pf.Flows(Cbr(rate=6e6), 2),
+    ],
+    [Change(50, 2e7, {"reno": 15})],
+)
+
+
+class TestKinds:
+    @pytest.mark.parametrize(
+        ("kind", "cls"),
+        {
+            "reno": pf.Reno,
+            "creno": pf.CReno,
+            "scalable": pf.Scalable,
+            "dctcp": Dctcp,
+            "cubic": Cubic,
+            "cbr": Cbr,
+        }.items(),
+    )
+    def test_senders(self, kind, cls):
+        assert sender_class(kind) is cls
+        assert kind_of(cls(rate="1Mbit/s") if cls is Cbr else cls()) == kind
+        assert kind in SENDERS
+
+    @pytest.mark.parametrize(
+        ("kind", "law"),
+        {
+            "pi": pf.Pi(),
+            "pie": pf.Pie(),
+            "pi2": pf.Pi2(),
+            "coupled": pf.CoupledPi2(),
+            "dualpi2": DualPi2(),
+            "red": Red(min=5, max=15),
+            "codel": CoDel(),
+            "taildrop": TailDrop(),
+        }.items(),
+    )
+    def test_queues(self, kind, law):
+        assert aqm_class(kind) is type(law)
+        assert kind_of(law) == kind
+        assert kind in AQMS
+
+    def test_a_subclass_is_another_law(self):
+        class Mine(pf.Reno):
+            pass
+
+        assert kind_of(Mine()) is None
+
+    @pytest.mark.parametrize(
+        ("word", "meant"), [("Reno", "'reno' or 'creno'"), ("cbic", "'cubic'"), ("dtcp", "'dctcp'")]
+    )
+    def test_unknown(self, word, meant):
+        with pytest.raises(pf.QuantityError) as caught:
+            sender_class(word)
+        assert str(caught.value) == f"sender = {word!r} is unknown: give {meant}."
+
+    @pytest.mark.parametrize("word", [None, 5, ["reno"], "warp", ""])
+    def test_unlike_any(self, word):
+        with pytest.raises(pf.QuantityError, match=r"kind = .* give one of 'pi', .*'taildrop'"):
+            aqm_class(word)
+
+    def test_long_lists_are_cut(self):
+        assert suggest("?", [str(n) for n in range(9)], most=2) == "one of '0', '1', 7 more"
+
+    def test_keys_of_senders_and_of_flows_do_not_clash(self):
+        shared = {field.name for field in dataclasses.fields(pf.Flows)}
+        for kind in SENDERS:
+            own = {
+                field.metadata.get("key", field.name)
+                for field in dataclasses.fields(sender_class(kind))
+            }
+            assert not own & shared, kind
+
+
+class TestReading:
+    def test_the_example(self):
+        assert Scenario.from_toml(TEXT) == SCENARIO
+
+    def test_numbers_are_si(self):
+        bare = re.sub(
+            r'"([\d.]+)(ms|s|Mbit/s|B| packets)"',
+            lambda m: str(float(m[1]) * {"ms": 1e-3, "Mbit/s": 1e6}.get(m[2], 1.0)),
+            TEXT,
+        )
+        assert '"10' not in bare
+        assert Scenario.from_toml(bare) == SCENARIO
+
+    def test_comments_crlf_and_dotted_keys(self):
+        text = TEXT.replace("[link]\n", "# a comment\n[link]\n").replace("\n", "\r\n")
+        assert Scenario.from_toml(text) == SCENARIO
+        dotted = 'link.capacity = "10Mbit/s"\n' + re.sub(r"\[link\]\n(.*\n){3}", "", TEXT)
+        assert Scenario.from_toml(dotted) == SCENARIO
+
+    def test_order_of_tables_is_free(self):
+        head, *tables = re.split(r"\n(?=\[)", TEXT)
+        assert Scenario.from_toml("\n".join([head, *reversed(tables)])).class_names == (
+            "cbr",
+            "reno",
+            "reno2",
+        )
+
+    def test_sender_and_queue_have_their_own_keys(self):
+        text = TEXT.replace('kind = "pi2"', 'kind = "pi2"\nvariant = "hpe"').replace(
+            'sender = "reno"\ncount = 10', 'sender = "cubic"\nvariant = "linux3.18"\ncount = 10'
+        )
+        made = Scenario.from_toml(text.replace("{ reno = 15 }", "{ cubic = 15 }"))
+        assert made.aqm == pf.Pi2(variant="hpe")
+        assert made.flows[0].sender == Cubic(variant="linux3.18")
+
+
+# What is replaced in TEXT: (old, new, the error, what its sentence must say)
+Q, D, S = pf.QuantityError, pf.DomainError, pf.ScenarioError
+BAD: dict[str, tuple[str, str, type, str]] = {
+    # a key or a table
+    "key-close": ("capacity =", "capcity =", S, "[link] capcity is unknown: give 'capacity'."),
+    "key-far": ("buffer", "colour", S, "[link] colour is unknown: give one of 'capacity', "),
+    "key-quoted": ("buffer", '"a b"', S, "[link] 'a b' is unknown"),
+    "key-of-another-queue": ("alpha", "k", S, "[aqm] k is unknown for kind = 'pi2': give "),
+    "key-of-another-sender": (
+        "count = 10",
+        'rate = "1Mbit/s"',
+        S,
+        "[[flows]] 1: rate is unknown for sender = 'reno': give ",
+    ),
+    "key-not-of-the-constructor": (
+        'rate = "6',
+        'bitrate = "6',
+        S,
+        "[[flows]] 3: bitrate is unknown for sender = 'cbr': give 'rate'",
+    ),
+    "key-of-a-change": ("at = ", "when = ", S, "[[change]] 1: when is unknown: give "),
+    "table-close": ("[[change]]", "[[changes]]", S, "changes is unknown: give 'change'."),
+    "table-far": ("[link]", "[wire]", S, "wire is unknown: give one of 'duration', "),
+    "no-duration": ('duration = "250s"', "", S, "duration is missing: give "),
+    "no-kind": ('kind = "pi2"', "", S, "[aqm] kind is missing: give one of 'pi', "),
+    "no-sender": ('sender = "cbr"', "", S, "[[flows]] 3: sender is missing: give one of 'reno', "),
+    "no-capacity": (
+        'capacity = "10Mbit/s"',
+        "",
+        Q,
+        '[link] capacity is missing: give a rate such as "10Mbit/s".',
+    ),
+    "no-rtt": ('count = 10\nbase_rtt = "100ms"', "", S, "[[flows]] 1: base_rtt is missing: give "),
+    "no-rate": ('rate = "6Mbit/s"', "", Q, "[[flows]] 3: rate is missing: give a rate"),
+    "no-time": ('at = "50s"', "", Q, "[[change]] 1: at is missing: give a time"),
+    "no-change": (
+        'capacity = "20Mbit/s"\ncounts = { reno = 15 }',
+        "",
+        S,
+        "[[change]] 1: at = 50.0 changes nothing: give ",
+    ),
+    "link-twice": ("[link]", "[[link]]", S, "is no table: use [link] once"),
+    "link-is-text": ("[link]", 'link = "wire"\n[link2]', S, "link2 is unknown: give 'link'."),
+    "one-change": (
+        "[[change]]",
+        "[change]",
+        S,
+        "is no list of tables: use [[change]], in double brackets",
+    ),
+    "flows-of-numbers": (
+        'duration = "250s"',
+        'duration = "250s"\nflows = [1, 2]\n[flows2]',
+        S,
+        "no TOML at line",
+    ),
+    # a kind
+    "kind-close": (
+        '"pi2"',
+        '"pi3"',
+        Q,
+        "[aqm] kind = 'pi3' is unknown: give 'pi' or 'pie' or 'pi2'.",
+    ),
+    "kind-upper": ('"pi2"', '"DualPI2"', Q, "[aqm] kind = 'DualPI2' is unknown: give 'dualpi2'."),
+    "kind-list": ('"pi2"', '["pi2"]', Q, "[aqm] kind = ['pi2'] is unknown: give one of"),
+    "sender-close": (
+        'sender = "cbr"',
+        'sender = "crb"',
+        Q,
+        "[[flows]] 3: sender = 'crb' is unknown: give 'cbr'",
+    ),
+    "sender-number": (
+        'sender = "cbr"',
+        "sender = 5",
+        Q,
+        "[[flows]] 3: sender = 5 is unknown: give one of",
+    ),
+    # a quantity
+    "bare-text": ('"10Mbit/s"', '"10"', Q, "[link] capacity = '10' has no unit: give a rate"),
+    "bare-time": ('"20ms"', '"0.02"', Q, "[aqm] target = '0.02' has no unit: give a time"),
+    "wrong-unit": (
+        '"1500B"',
+        '"1500 packets"',
+        Q,
+        "[link] packet_size = '1500 packets' has the unit 'packets': give a size",
+    ),
+    "ambiguous": (
+        '"10Mbit/s"',
+        '"10mbps"',
+        Q,
+        "[link] capacity = '10mbps' has the unit 'mbps': give a rate",
+    ),
+    "nan": ("3.125\n", "nan\n", Q, "[aqm] beta = nan is not finite: give a frequency"),
+    "inf": ('"250s"', "inf", Q, "duration = inf is not finite: give a time"),
+    "flag-for-number": (
+        "count = 10",
+        "count = true",
+        Q,
+        "[[flows]] 1: count = True is no real number: give a number",
+    ),
+    "date": (
+        '"50s"\nstop',
+        "1979-05-27\nstop",
+        Q,
+        "[[flows]] 2: start = datetime.date(1979, 5, 27) is no real",
+    ),
+    "negative": (
+        "count = 10",
+        "count = -3",
+        D,
+        "[[flows]] 1: count = -3 is outside (0, inf): give a number",
+    ),
+    "zero": ('"250s"', "0", D, "duration = 0 is outside (0, inf): give a time"),
+    "list": (
+        "count = 10",
+        "count = [1, 2]",
+        S,
+        "[[flows]] 1: count = [1, 2] is a list: give one value.",
+    ),
+    "list-of-times": ('"250s"', "[1, 2]", S, "duration = [1, 2] is a list: give one value."),
+    "table-for-number": (
+        "count = 10",
+        "count = { n = 1 }",
+        Q,
+        "[[flows]] 1: count = {'n': 1} is no number: give a number",
+    ),
+    "huge": ("count = 10", f"count = {10**400}", Q, "is too large for a float: give a number"),
+    "text-for-flag": (
+        "slow_start = true",
+        'slow_start = "yes"',
+        S,
+        "[[flows]] 2: slow_start = 'yes' is no flag: give true or false.",
+    ),
+    "number-for-name": (
+        "count = 10",
+        "count = 10\nname = 5",
+        Q,
+        "[[flows]] 1: name = 5 is no text: give a label",
+    ),
+    "name-of-the-scenario": ('"250s"', '"250s"\nname = 5', S, "name = 5 is no text: give text."),
+    "word": (
+        '"1500B"',
+        '"1500B"\nkind = "tape"',
+        Q,
+        "[link] kind = 'tape' is unknown: give one of 'wire', 'htb'.",
+    ),
+    "no-integral": (
+        "0.3125",
+        "0",
+        D,
+        "[aqm] alpha = 0.0 leaves the delay without integral control",
+    ),
+    # counts
+    "counts": (
+        "{ reno = 15 }",
+        "15",
+        S,
+        '[[change]] 1: counts = 15 is no mapping: give e.g. {"reno": 15}.',
+    ),
+    "count-of-nobody": (
+        "{ reno",
+        "{ rneo",
+        S,
+        "[[change]] at 50s counts 'rneo', which is no class of flows: give 'reno'",
+    ),
+    "count-negative": (
+        "reno = 15",
+        "reno = -1",
+        D,
+        "[[change]] 1: counts['reno'] = -1 is outside [0, inf): give a number",
+    ),
+    # what contradicts
+    "late-start": (
+        'start = "50s"',
+        'start = "300s"',
+        S,
+        "[[flows]] 2 ('reno2') start = 300s is not before",
+    ),
+    "early-stop": (
+        'stop = "200s"',
+        'stop = "20s"',
+        S,
+        "[[flows]] 2 ('reno2') stop = 20s is not after start = 50s: raise stop",
+    ),
+    "same-name": (
+        "count =",
+        'name = "web"\ncount =',
+        S,
+        "[[flows]] 2 name = 'web' is also that of class 1: give",
+    ),
+    "late-change": (
+        'at = "50s"',
+        'at = "250s"',
+        S,
+        "[[change]] at 250s is not before the end, duration = 250s: lower at",
+    ),
+    # no TOML
+    "capital": (
+        "true",
+        "True",
+        S,
+        "the text is no TOML at line 22, column 14 (invalid value): use",
+    ),
+    "unquoted": ('"250s"', "250s", S, "the text is no TOML at line 2, column 15 ("),
+    "key-twice": (
+        "count = 10",
+        "count = 10\ncount = 10",
+        S,
+        "the text is no TOML at line 16, column ",
+    ),
+    "open-end": ("{ reno = 15 }\n", "{", S, "the text is no TOML at "),
+    "digits": ("count = 10", "count = " + "9" * 5000, S, "the text is no TOML that can be read ("),
+    "brackets": (
+        "count = 10",
+        "count = " + "[" * 9000,
+        S,
+        "the text is no TOML that can be read (",
+    ),
+}
+
+
+class TestRefused:
+    @pytest.mark.parametrize(("old", "new", "kind", "says"), BAD.values(), ids=BAD)
+    def test_in_one_sentence(self, old, new, kind, says):
+        assert old in TEXT
+        with pytest.raises(TYPED) as caught:
+            Scenario.from_toml(TEXT.replace(old, new))
+        text = str(caught.value)
+        assert type(caught.value) is kind, text
+        assert says in text
+        assert text.endswith(".")
+        assert "\n" not in text
+        assert len(text) < 400
+        assert not re.search(r"[.!?]\s+[A-Z]", text.replace("e.g. ", "")), text
+        assert re.search(r": [^:]*\b(give|use|raise|lower|leave)\b", text), text
+        assert "None" not in text, "TOML has no None"
+
+    @pytest.mark.parametrize("table", ["link", "aqm", "flows"])
+    def test_missing_table(self, table):
+        text = re.sub(rf"\[+{table}\]+\n([^\[].*\n)*", "", TEXT)
+        with pytest.raises(pf.ScenarioError, match=rf"^\[+{table}\]+ is missing: give .*\.$"):
+            Scenario.from_toml(text)
+
+    @pytest.mark.parametrize("text", [None, 5, b"duration = 1", ["x"]])
+    def test_no_text(self, text):
+        with pytest.raises(pf.ScenarioError, match=r"^text = .* is no text: give TOML as a str\.$"):
+            Scenario.from_toml(text)
+
+    def test_things_that_are_no_tables(self):
+        for table, says in (
+            ("link = 5", "link = 5 is no table: use"),
+            ("flows = [5]", r"use \[\["),
+        ):
+            name = table.partition(" ")[0]
+            rest = re.sub(rf"\[+{name}\]+\n([^\[].*\n)*", "", TEXT)
+            with pytest.raises(pf.ScenarioError, match=says):
+                Scenario.from_toml(f"{table}\n{rest}")
+
+    def test_a_field_that_nobody_gives_is_no_key(self):
+        text = re.sub(r"alpha = .*\nbeta = .*\n", "", TEXT).replace('"pi2"', '"codel"')
+        with pytest.raises(pf.ScenarioError, match=r"^\[aqm\] update_interval is unknown for kind"):
+            Scenario.from_toml(text)
+
+    def test_required_key_without_default(self):
+        text = re.sub(r'kind = "pi2"\n(.*\n){4}', 'kind = "red"\nmin = 5\n', TEXT)
+        with pytest.raises(pf.QuantityError, match=r"\[aqm\] max is missing: give a number of pac"):
+            Scenario.from_toml(text)
+
+
+class TestWriting:
+    def test_leaves_out_defaults(self):
+        assert SCENARIO.to_toml() == (
+            'duration = "250s"\n\n'
+            '[link]\ncapacity = "10Mbit/s"\n\n'
+            '[aqm]\nkind = "pi2"\n\n'
+            '[[flows]]\nsender = "reno"\ncount = 10\nbase_rtt = "0.1s"\n\n'
+            '[[flows]]\nsender = "reno"\ncount = 20\nbase_rtt = "0.1s"\nstart = "50s"\n'
+            'stop = "200s"\n\n'
+            '[[flows]]\nsender = "cbr"\nrate = "6Mbit/s"\ncount = 2\n\n'
+            '[[change]]\nat = "50s"\ncapacity = "20Mbit/s"\ncounts = { reno = 15 }\n'
+        )
+
+    def test_every_digit_survives(self):
+        third = 1 / 3
+        odd = dataclasses.replace(
+            SCENARIO,
+            duration=1e3 * third,
+            link=Link(1e7 * third, 1e3 * third, 1e3 * third),
+            aqm=pf.Pi2(alpha=third, target=0.1 * third),
+            changes=(Change(100 * third, 1e6 * third, {"reno": third}),),
+        )
+        again = Scenario.from_toml(odd.to_toml())
+        assert jax.tree.leaves(again) == jax.tree.leaves(odd)
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            'say "hi"',
+            "back\\slash",
+            "two\nlines",
+            "cr\r\nlf",
+            "tab\t",
+            "é µ 流",
+            "\x7f\x00\x1b",
+            "#",
+        ],
+    )
+    def test_any_name_survives(self, name):
+        flows = [pf.Flows(pf.Reno(), 1, 0.1, name)]
+        made = Scenario(9, Link(1e7), pf.Pi2(), flows, [Change(1, counts={name: 2})], name)
+        assert Scenario.from_toml(made.to_toml()) == made
+
+    def test_a_name_that_no_file_can_hold(self):
+        made = dataclasses.replace(SCENARIO, name="\ud800")
+        with pytest.raises(pf.ScenarioError, match="has a character that no text file holds: use"):
+            made.to_toml()
+
+    def test_flags_and_words(self):
+        flows = pf.Flows(
+            Cubic(hystart=False), 1, 0.1, slow_start=False, delayed_ack=False, ecn=True
+        )
+        made = Scenario(9, Link(1e7, kind="htb"), DualPi2(variant="rfc9332"), flows)
+        assert Scenario.from_toml(made.to_toml()) == made
+        assert "ecn = true" in made.to_toml()
+
+    def test_laws_of_ones_own(self):
+        class Mine(pf.Reno):
+            pass
+
+        class MyQueue(pf.Pi2):
+            pass
+
+        sender = dataclasses.replace(SCENARIO, flows=(pf.Flows(Mine(), 1, 0.1),), changes=())
+        queue = dataclasses.replace(SCENARIO, aqm=MyQueue())
+        for made, name in ((sender, "Mine"), (queue, "MyQueue")):
+            with pytest.raises(pf.UnsupportedError, match=f"^{name} is a law of your own.*: .*use"):
+                made.to_toml()
+
+    def test_arrays_put_in_by_force(self):
+        many = jax.tree.map(lambda leaf: np.array([leaf, leaf]), SCENARIO)
+        with pytest.raises(pf.UnsupportedError, match=r"holds arrays.*: give one number"):
+            many.to_toml()
+
+
+class TestFiles:
+    def test_save_and_load(self, tmp_path):
+        path = tmp_path / "a scenario.toml"
+        made = dataclasses.replace(SCENARIO, name="流")
+        made.save(path)
+        assert Scenario.load(path) == Scenario.load(str(path)) == made
+        assert path.read_bytes() == made.to_toml().encode("utf-8")
+
+    def test_a_byte_order_mark_is_skipped(self, tmp_path):
+        path = tmp_path / "bom.toml"
+        path.write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
+        assert Scenario.load(path) == SCENARIO
+
+    def test_standard_input(self, monkeypatch):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+        assert Scenario.load("-") == SCENARIO
+
+    def test_errors_name_the_file(self, tmp_path, monkeypatch):
+        path = tmp_path / "bad.toml"
+        path.write_text(TEXT.replace("capacity =", "capcity ="))
+        with pytest.raises(pf.ScenarioError, match=r"bad\.toml: \[link\] capcity is unknown"):
+            Scenario.load(path)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+        with pytest.raises(pf.ScenarioError, match=r"^standard input: \[link\] capcity"):
+            Scenario.load("-")
+
+    def test_not_utf8(self, tmp_path):
+        path = tmp_path / "latin.toml"
+        path.write_bytes('name = "é"'.encode("latin-1"))
+        with pytest.raises(pf.ScenarioError, match=r"latin\.toml is no text in UTF-8 at byte 8: s"):
+            Scenario.load(path)
+
+    def test_no_such_file(self, tmp_path):
+        with pytest.raises(FileNotFoundError):
+            Scenario.load(tmp_path / "none.toml")
+
+
+# --- any scenario at all ----------------------------------------------------------------------
+
+
+def number(rule: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Floats that a field takes, with all their digits."""
+    low, high = max(rule["low"], 1e-9), min(rule["high"], 1e9)
+    return st.floats(low, high, exclude_max=high == 1.0)
+
+
+def fields_of(cls: type) -> st.SearchStrategy[dict[str, Any]]:
+    """Keyword arguments of a law: any of its fields, or none."""
+    chosen = {}
+    for field in dataclasses.fields(cls):
+        key = field.metadata.get("key", field.name)
+        if "quantity" in field.metadata:
+            chosen[key] = number(field.metadata["quantity"])
+        elif "choice" in field.metadata:
+            chosen[key] = st.sampled_from(field.metadata["choice"])
+        else:
+            assert not field.init, f"{cls.__name__} {key}: say here what it takes"
+    for key in ("update_interval", "ramp", "packet_size"):  # each has a rule of its own
+        if cls in (Red, DualPi2, Cbr):
+            chosen.pop(key, None)
+    must = {"Cbr": ["rate"], "Red": ["min", "max"]}.get(cls.__name__, [])
+    return st.fixed_dictionaries({key: chosen.pop(key) for key in must}, optional=chosen)
+
+
+@st.composite
+def queues(draw):
+    cls = aqm_class(draw(st.sampled_from(list(AQMS))))
+    fields = draw(fields_of(cls))
+    if cls is Red:
+        fields["max"] += 1.001 * fields["min"]
+    return cls(**fields)
+
+
+@st.composite
+def classes(draw, duration, name):
+    cls = sender_class(draw(st.sampled_from(list(SENDERS))))
+    start = duration * draw(st.just(0.0) | st.floats(1e-9, 0.5))
+    stop = draw(st.none() | st.just(start + duration * draw(st.floats(0.01, 2))))
+    jitter = draw(st.just(0.0) | st.just(duration * draw(st.floats(1e-9, 0.009))))
+    more: dict[str, Any] = {
+        "slow_start": draw(st.booleans()),
+        "delayed_ack": draw(st.booleans()),
+        "ecn": draw(st.sampled_from([None, True, False])),
+    }
+    if cls is not Cbr:
+        more["initial_window"] = draw(st.floats(1, 100))
+    needed = st.floats(1e-6, 10) | st.just(0.0)
+    return pf.Flows(
+        cls(**draw(fields_of(cls))),
+        draw(st.floats(1e-3, 1e6) | st.integers(1, 1000)),
+        draw(needed | st.none() if cls is Cbr else needed),
+        name,
+        start,
+        stop,
+        jitter,
+        **more,
+    )
+
+
+@st.composite
+def scenarios(draw):
+    duration = draw(st.floats(1, 1e6))
+    labels = st.none() | st.text(min_size=1)
+    names = draw(st.lists(labels, min_size=1, max_size=4, unique_by=lambda n: n or object()))
+    link = Link(**draw(st.fixed_dictionaries(
+        {"capacity": st.floats(1e3, 1e12)},
+        optional={
+            "buffer": st.floats(1, 1e9),
+            "packet_size": st.floats(1, 1e5),
+            "kind": st.sampled_from(["wire", "htb"]),
+            "delay_on": st.sampled_from(["return", "forward", "split"]),
+            "ack_jitter": st.just(0.0) | st.floats(1e-9, 1),
+        },
+    )))  # fmt: skip
+    flows = [draw(classes(duration, name)) for name in names]
+    bare = Scenario(duration, link, draw(queues()), flows, name=draw(st.text()))
+    running = {
+        name: min(flow.stop or duration, duration)
+        for name, flow in zip(bare.class_names, flows, strict=True)
+    }
+    times = draw(st.sets(st.just(0.0) | st.floats(1e-9, 0.99), max_size=3))
+    changes = []
+    for at in {duration * time for time in times}:
+        able = [name for name, stop in running.items() if at < stop]
+        counted = draw(st.sets(st.sampled_from(able))) if able else set()
+        capacity = draw(st.floats(1e3, 1e12) | (st.none() if counted else st.nothing()))
+        counts = {name: draw(st.floats(1e-3, 1e6) | st.just(0)) for name in counted}
+        changes.append(Change(at, capacity, counts or None))
+    return dataclasses.replace(bare, changes=tuple(changes))
+
+
+class TestRoundTrip:
+    @pytest.mark.parametrize("kind", SENDERS)
+    @pytest.mark.parametrize("queue", AQMS)
+    def test_every_kind_with_its_defaults(self, kind, queue):
+        own = {"cbr": {"rate": "1Mbit/s"}}.get(kind, {})
+        aqm = aqm_class(queue)(**({"min": 5, "max": 15} if queue == "red" else {}))
+        made = Scenario(9, Link(1e7), aqm, pf.Flows(sender_class(kind)(**own), 3, 0.1))
+        assert made.class_names == (kind,)
+        assert f'kind = "{queue}"' in made.to_toml()
+        assert f'sender = "{kind}"' in made.to_toml()
+        assert Scenario.from_toml(made.to_toml()) == made
+
+    @settings(deadline=None)
+    @given(scenarios())
+    def test_any_scenario(self, made):
+        again = Scenario.from_toml(made.to_toml())
+        assert again == made
+        assert hash(again) == hash(made)
+        assert str(jax.tree.structure(again)) == str(jax.tree.structure(made))
+        assert jax.tree.leaves(again) == jax.tree.leaves(made)
+        assert again.to_toml() == made.to_toml()
