@@ -13,6 +13,7 @@ from typing import Any
 
 _EXPORTS = {
     # modules
+    "fluid": "pi2_fluid.fluid",
     "loop": "pi2_fluid.loop",
     "presets": "pi2_fluid.model.presets",
     "ops": "pi2_fluid.ops",
@@ -28,6 +29,9 @@ _EXPORTS = {
     "Reno": "pi2_fluid.model.senders.reno",
     "CReno": "pi2_fluid.model.senders.creno",
     "Scalable": "pi2_fluid.model.senders.scalable",
+    "Dctcp": "pi2_fluid.model.senders.dctcp",
+    "Cubic": "pi2_fluid.model.senders.cubic",
+    "Cbr": "pi2_fluid.model.senders.cbr",
     # queues
     "Aqm": "pi2_fluid.model.aqm",
     "Seen": "pi2_fluid.model.aqm",
@@ -36,8 +40,19 @@ _EXPORTS = {
     "Pie": "pi2_fluid.model.aqms.pie",
     "Pi2": "pi2_fluid.model.aqms.pi2",
     "CoupledPi2": "pi2_fluid.model.aqms.coupled",
-    # flows and operating point
+    "DualPi2": "pi2_fluid.model.aqms.dualpi2",
+    "Red": "pi2_fluid.model.aqms.red",
+    "CoDel": "pi2_fluid.model.aqms.codel",
+    "TailDrop": "pi2_fluid.model.aqms.taildrop",
+    # scenarios
     "Flows": "pi2_fluid.model.flows",
+    "Link": "pi2_fluid.model.scenario",
+    "Change": "pi2_fluid.model.scenario",
+    "Scenario": "pi2_fluid.model.scenario",
+    "scenario_names": "pi2_fluid.model.catalogue",
+    "named_scenario": "pi2_fluid.model.catalogue",
+    "summarize": "pi2_fluid.result",
+    # operating point
     "OperatingPoint": "pi2_fluid.model.operating_point",
     "equilibrium": "pi2_fluid.model.operating_point",
     "equilibrium_of": "pi2_fluid.model.operating_point",
@@ -48,7 +63,7 @@ _EXPORTS = {
     "figures": "pi2_fluid.paper.figures",
     "claims": "pi2_fluid.paper.claims",
 }
-_MODULES = frozenset({"loop", "presets", "ops"})
+_MODULES = frozenset({"fluid", "loop", "presets", "ops"})
 
 __all__ = [*_EXPORTS, "__version__"]  # noqa: PLE0604  names are strings
 

@@ -1,3 +1,4 @@
+from pi2_fluid import fluid as fluid
 from pi2_fluid import loop as loop
 from pi2_fluid import ops as ops
 from pi2_fluid.errors import AssumptionWarning as AssumptionWarning
@@ -12,19 +13,32 @@ from pi2_fluid.model import presets as presets
 from pi2_fluid.model.aqm import Aqm as Aqm
 from pi2_fluid.model.aqm import Seen as Seen
 from pi2_fluid.model.aqm import Signal as Signal
+from pi2_fluid.model.aqms.codel import CoDel as CoDel
 from pi2_fluid.model.aqms.coupled import CoupledPi2 as CoupledPi2
+from pi2_fluid.model.aqms.dualpi2 import DualPi2 as DualPi2
 from pi2_fluid.model.aqms.pi import Pi as Pi
 from pi2_fluid.model.aqms.pi2 import Pi2 as Pi2
 from pi2_fluid.model.aqms.pie import Pie as Pie
+from pi2_fluid.model.aqms.red import Red as Red
+from pi2_fluid.model.aqms.taildrop import TailDrop as TailDrop
+from pi2_fluid.model.catalogue import named_scenario as named_scenario
+from pi2_fluid.model.catalogue import scenario_names as scenario_names
 from pi2_fluid.model.flows import Flows as Flows
 from pi2_fluid.model.operating_point import OperatingPoint as OperatingPoint
 from pi2_fluid.model.operating_point import equilibrium as equilibrium
 from pi2_fluid.model.operating_point import equilibrium_of as equilibrium_of
+from pi2_fluid.model.scenario import Change as Change
+from pi2_fluid.model.scenario import Link as Link
+from pi2_fluid.model.scenario import Scenario as Scenario
 from pi2_fluid.model.sender import Sender as Sender
+from pi2_fluid.model.senders.cbr import Cbr as Cbr
 from pi2_fluid.model.senders.creno import CReno as CReno
+from pi2_fluid.model.senders.cubic import Cubic as Cubic
+from pi2_fluid.model.senders.dctcp import Dctcp as Dctcp
 from pi2_fluid.model.senders.reno import Reno as Reno
 from pi2_fluid.model.senders.scalable import Scalable as Scalable
 from pi2_fluid.paper.claims import claims as claims
 from pi2_fluid.paper.figures import figures as figures
+from pi2_fluid.result import summarize as summarize
 
 __version__: str

@@ -1,0 +1,11 @@
+"""Trajectories: the delay-differential equations of a scenario, solved in time.
+
+`simulate` follows one scenario accurately, `gradient` differentiates what comes out. The equations
+are in `plant`, the method in `integration`; both are readable Python, for any law, and what the
+compiled kernel is held to.
+"""
+
+from pi2_fluid.fluid.engine import simulate
+from pi2_fluid.fluid.gradients import gradient
+
+__all__ = ["gradient", "simulate"]

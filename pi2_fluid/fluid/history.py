@@ -1,0 +1,111 @@
+"""The past of a trajectory: smooth pieces, and the instants at which it is not smooth.
+
+A delay-differential equation reads its own past. Between two steps the past is a cubic through the
+values and slopes at both ends (Hermite), which is as accurate as the steps are. At some instants
+the past has a jump or a kink (`Breakpoint`), and no cubic may reach across one: a group of classes
+therefore always reads between two neighbouring breakpoints, and its delayed time passes from one
+such stretch to the next only where a step ends.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from typing import Any, Final, NamedTuple
+
+__all__ = ["History", "Reader", "Segment", "Stretch"]
+
+BEGINNING: Final = -math.inf
+
+
+class Segment(NamedTuple):
+    """One step: values and slopes at both ends, and the discrete state in between."""
+
+    start: float
+    end: float
+    y0: list[float]
+    y1: list[float]
+    f0: list[float]
+    f1: list[float]
+    mode: Any
+
+    def weights(self, t: float) -> tuple[float, float, float, float]:
+        """Return the weights of y0, y1, f0 and f1 in the value at time `t`."""
+        if self.start == BEGINNING:
+            return 1.0, 0.0, 0.0, 0.0
+        h = self.end - self.start
+        a = (t - self.start) / h
+        b = 1.0 - a
+        return b * b * (1.0 + 2.0 * a), a * a * (3.0 - 2.0 * a), a * b * b * h, -a * a * b * h
+
+    def value(self, weights: tuple[float, float, float, float], j: int) -> float:
+        """Return component `j` with the weights of one instant."""
+        a, b, c, d = weights
+        return a * self.y0[j] + b * self.y1[j] + c * self.f0[j] + d * self.f1[j]
+
+    def values(self, t: float) -> list[float]:
+        """Return all components at time `t`."""
+        weights = self.weights(t)
+        return [self.value(weights, j) for j in range(len(self.y0))]
+
+
+class Stretch(NamedTuple):
+    """A smooth piece of the past: between which instants, and of which segments it consists."""
+
+    low: float
+    high: float
+    first: int
+    last: int
+
+
+class History:
+    """All segments so far. The first one is the time before 0."""
+
+    def __init__(self, y: list[float], mode: Any) -> None:
+        still = [0.0] * len(y)
+        self.segments = [Segment(BEGINNING, 0.0, y, y, still, still, mode)]
+        self.starts = [BEGINNING]
+
+    def append(self, segment: Segment) -> None:
+        """Add the step just taken."""
+        self.segments.append(segment)
+        self.starts.append(segment.start)
+
+    def find(self, t: float, first: int, last: int) -> Segment:
+        """Return the segment of indices `first`..`last` that holds time `t`."""
+        return self.segments[bisect_right(self.starts, t, first + 1, last + 1) - 1]
+
+    def __len__(self) -> int:
+        return len(self.segments)
+
+
+class Reader:
+    """Where one group of classes reads the past: its breakpoints, and the current stretch."""
+
+    def __init__(self) -> None:
+        # time, index of the segment that begins there, order of the lowest derivative that jumps
+        self.times = [BEGINNING, 0.0]
+        self.indices = [0, 1]
+        self.orders = [0, 0]
+        self.place = 0
+
+    def mark(self, t: float, index: int, order: int) -> None:
+        """Note that the past has a breakpoint at `t`, where segment `index` begins."""
+        if self.times[-1] == t:
+            self.orders[-1] = min(order, self.orders[-1])
+        else:
+            self.times.append(t)
+            self.indices.append(index)
+            self.orders.append(order)
+
+    def seek(self, t: float) -> None:
+        """Go to the stretch that holds time `t`, after the delay has jumped."""
+        self.place = bisect_right(self.times, t) - 1
+
+    def stretch(self, history: History, now: float) -> Stretch:
+        """Return the smooth piece of the past that is being read."""
+        if self.place + 1 < len(self.times):
+            high, last = self.times[self.place + 1], self.indices[self.place + 1] - 1
+        else:
+            high, last = now, len(history) - 1
+        return Stretch(self.times[self.place], high, self.indices[self.place], last)

@@ -1,0 +1,590 @@
+"""The event-aligned Runge-Kutta method: order 4 through clips, jumps and their delayed images.
+
+A step never reaches across an instant at which the equations are not smooth. Those are known
+beforehand (the controller's ticks, changes of load and capacity), or found on the way (a queue
+empties, a clip is reached or left, a law switches), or they are *images*: the delayed time of a
+group of classes passes a breakpoint of the past. The latter two are located from a trial step,
+and the step is then taken again to exactly there.
+
+Classical Runge-Kutta with the slope at the end as fifth stage: it is the next step's first, the
+cubic's end slope, and ``h/6 (k4 - k5)`` is the difference from a method of order 3, which
+estimates the error when the step is adaptive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from pi2_fluid.errors import SolverError
+from pi2_fluid.fluid.history import History, Reader, Segment, Stretch
+from pi2_fluid.fluid.plant import EMPTY, FREE, FULL, Mode, Plant, View
+from pi2_fluid.fluid.schedule import SAME, Schedule
+
+__all__ = ["Accuracy", "Row", "integrate"]
+
+_MOST_TRIALS: Final = 60
+_LONGEST: Final = 0.9  # of a round-trip time, so that no stage needs a past that is not there yet
+_WITHIN: Final = 1e-13  # of a step: how well an event is located on its cubic
+_NEGLIGIBLE: Final = 0.1  # of the tolerance: jumps below it are stepped over
+_SLOWEST: Final = 1e-3  # s of queue, added to its length to make its error relative
+
+
+class Accuracy(NamedTuple):
+    """How long steps are: all of length `step` at tolerance 0, else as the tolerance allows."""
+
+    step: float
+    tolerance: float
+    most_steps: int = 20_000_000
+
+    @property
+    def close(self) -> float:
+        """How near the image of a breakpoint must be hit (s)."""
+        return max(SAME, 1e-3 * self.tolerance)
+
+
+class Row(NamedTuple):
+    """What is reported of one instant."""
+
+    t: float
+    y: list[float]
+    mode: Mode
+    view: View
+    leaving: list[float]
+    """Packets per second of each class that leave the bottleneck."""
+
+
+class _Event(NamedTuple):
+    """A state event: what it is, of which component, and what is negative beyond it."""
+
+    kind: str
+    index: int
+    value: Callable[[float, list[float]], float]
+    bound: float = 0.0
+    """Of a clip: where it stops the motion, and"""
+    side: float = 0.0
+    """from which side: +1 from below, -1 from above."""
+
+
+class _Trial(NamedTuple):
+    """A step that may still be rejected."""
+
+    t: float
+    y: list[float]
+    f: list[float]
+    view: View
+    error: float
+
+
+def integrate(
+    plant: Plant, schedule: Schedule, accuracy: Accuracy, samples: Sequence[float]
+) -> Iterator[Row]:
+    """Yield the state at each of the times `samples` (s, rising from 0), after what happens then.
+
+    Raises
+    ------
+    SolverError
+        If the steps become too small or too many.
+    """
+    run = _Run(plant, schedule, accuracy)
+    place = 0
+    while place < len(samples):
+        segment = run.history.segments[-1]
+        while place < len(samples) and samples[place] < run.t - SAME:
+            yield run.report(samples[place], segment.values(samples[place]), segment.mode)
+            place += 1
+        while place < len(samples) and samples[place] <= run.t + SAME:
+            yield run.report(run.t, run.y, run.mode)
+            place += 1
+        if place < len(samples):
+            run.advance()
+
+
+class _Run:
+    """One trajectory in the making."""
+
+    def __init__(self, plant: Plant, schedule: Schedule, accuracy: Accuracy) -> None:
+        self.plant, self.schedule, self.accuracy = plant, schedule, accuracy
+        self.t, self.taken, self.stalled = 0.0, 0, 0
+        self.proposal = accuracy.step
+        self.y, before = plant.initial()
+        self.history = History(self.y, before)
+        self.readers = [Reader() for _ in range(plant.group_count)]
+        self.departures = [0] * plant.bands
+        self.mode = before._replace(signalling=True)
+        self._happen(None)
+        self.mode = plant.settle(self.t, self.y, self.mode)
+        self.f, self.view = self._slope(self.t, self.y, self._stretches())
+
+    # One step
+
+    def advance(self) -> None:
+        """Take one step, to the next event at the latest, and do what happens there."""
+        stretches = self._stretches()
+        trial, longest, target = self._first_trial(stretches)
+        whole = trial
+        trial, event = self._stop_at_event(trial, stretches)
+        if event is not None:
+            longest = trial.t - self.t
+        reached = trial.t
+        trial, images = self._stop_at_image(trial, stretches, longest, target)
+        if trial.t < reached:
+            event = None
+        if self.accuracy.tolerance > 0.0:
+            growth = 0.9 * max(whole.error, 1e-8) ** -0.25
+            self.proposal = (whole.t - self.t) * min(4.0, max(0.2, growth))
+        if trial.t > self.t:
+            self.history.append(
+                Segment(self.t, trial.t, self.y, trial.y, self.f, trial.f, self.mode)
+            )
+        before, slopes = self.t, trial.f
+        self.t, self.y, self.view = trial.t, trial.y, trial.view
+        self.taken += 1
+        self.stalled = 0 if self.t > before else self.stalled + 1
+        if self.taken > self.accuracy.most_steps or self.stalled > _MOST_TRIALS:
+            raise SolverError(
+                f"the trajectory took {self.taken} steps to t = {self.t:g} s and came no further:"
+                " shorten the duration, raise base_rtt, or give a longer step."
+            )
+        if self._arrive(event, images, slopes):
+            self.f, self.view = self._slope(self.t, self.y, self._stretches())
+        else:
+            self.f = slopes
+
+    def _first_trial(self, stretches: list[Stretch]) -> tuple[_Trial, float, int | None]:
+        """Take a step as long as allowed, or to where the image of some group is expected.
+
+        Returns the step, how long it could have been, and that group.
+        """
+        left = self.schedule.next_after(self.t) - self.t
+        h = min(self.accuracy.step, self.proposal)
+        for i, active in enumerate(self.mode.active):
+            if active and self.plant.listens[i]:
+                h = min(h, _LONGEST * self.view.rtt[i])
+        # Two equal steps rather than a long and a tiny one.
+        h = left if h >= left else min(h, 0.5 * left) if 2.0 * h > left else h
+        while True:
+            shorter, target = self._predict_image(h, stretches)
+            trial = self._try(shorter, stretches)
+            if self.accuracy.tolerance == 0.0 or trial.error <= 1.0 or h <= 16.0 * SAME:
+                return trial, h, target
+            h = shorter * max(0.2, 0.9 * trial.error**-0.25)
+
+    def _try(self, h: float, stretches: list[Stretch]) -> _Trial:
+        t, y, k1 = self.t, self.y, self.f
+        end = t + h
+        if abs(end - self.schedule.next_after(t)) <= SAME:
+            end = self.schedule.next_after(t)
+        h = end - t  # as represented: else the error of the time adds up
+        k2, _ = self._slope(t + 0.5 * h, _along(y, 0.5 * h, k1), stretches)
+        k3, _ = self._slope(t + 0.5 * h, _along(y, 0.5 * h, k2), stretches)
+        k4, _ = self._slope(end, _along(y, h, k3), stretches)
+        mean = [(a + 2.0 * (b + c) + d) / 6.0 for a, b, c, d in zip(k1, k2, k3, k4, strict=True)]
+        new = _along(y, h, mean)
+        k5, view = self._slope(end, new, stretches)
+        return _Trial(end, new, k5, view, self._error(h, new, k4, k5))
+
+    def _error(self, h: float, y: list[float], k4: list[float], k5: list[float]) -> float:
+        if self.accuracy.tolerance == 0.0:
+            return 0.0
+        plant, worst = self.plant, 0.0
+        sizes = [(k, _SLOWEST * self.mode.capacity) for k in range(plant.bands)]
+        sizes += [(j, 1e-3) for j in range(plant.state.start, plant.state.stop)]
+        sizes += [(j, 0.1) for w in plant.windows for j in range(w.start, w.stop)]
+        for j, size in sizes:
+            worst = max(worst, abs(k4[j] - k5[j]) / (abs(y[j]) + size))
+        return h / 6.0 * worst / self.accuracy.tolerance
+
+    # Reading the past
+
+    def _stretches(self) -> list[Stretch]:
+        return [reader.stretch(self.history, self.t) for reader in self.readers]
+
+    def _slope(
+        self, t: float, y: list[float], stretches: list[Stretch]
+    ) -> tuple[list[float], View]:
+        plant, mode = self.plant, self.mode
+        view = plant.observe(t, y, mode)
+        read: dict[int, tuple[float, list[float], Mode]] = {}
+        past: list[Any] = []
+        for i, group in enumerate(plant.group):
+            if not (mode.active[i] and plant.listens[i]):
+                past.append(None)
+                continue
+            if group not in read:
+                read[group] = self._read(t - view.rtt[i], stretches[group])
+            past.append(plant.heard(*read[group], i))
+        return plant.derivative(y, mode, view, past), view
+
+    def _read(self, t: float, stretch: Stretch) -> tuple[float, list[float], Mode]:
+        # Beyond a breakpoint there is another branch: the nearest instant of this one is read.
+        t = min(max(t, stretch.low), stretch.high)
+        segment = self.history.find(t, stretch.first, stretch.last)
+        return t, segment.values(t), segment.mode
+
+    # State events
+
+    def _stop_at_event(
+        self, trial: _Trial, stretches: list[Stretch]
+    ) -> tuple[_Trial, _Event | None]:
+        """End the step at the first event in it, if there is one."""
+        first, where = None, 1.0
+        for event in self._crossed(trial):
+            place = self._locate(trial, event)
+            if first is None or place < where:
+                first, where = event, place
+        if first is None:
+            return trial, None
+        return self._try(where * (trial.t - self.t), stretches), first
+
+    def _crossed(self, trial: _Trial) -> list[_Event]:
+        """Return the events that a trial step has passed."""
+        plant, mode, y, t, view = self.plant, self.mode, trial.y, trial.t, trial.view
+        found: list[_Event] = []
+        bands = range(plant.bands)
+        for k in bands:
+            if mode.bound[k] == FREE and y[k] < 0.0:
+                found.append(_Event("empty", k, lambda _, y, k=k: y[k]))
+            if mode.bound[k] == EMPTY and view.net[k] > 0.0:
+                found.append(_Event("fill", k, lambda t, y, k=k: -plant.observe(t, y, mode).net[k]))
+        queued = sum(y[k] for k in bands)
+        if FULL not in mode.bound and queued > plant.buffer:
+            found.append(_Event("full", 0, lambda _, y: plant.buffer - sum(y[k] for k in bands)))
+        if FULL in mode.bound and plant.growth(view.net, mode) < 0.0:
+            found.append(
+                _Event("drain", 0, lambda t, y: plant.growth(plant.observe(t, y, mode).net, mode))
+            )
+        found += self._crossed_clips(trial)
+        for j, (sign, value) in enumerate(zip(mode.signs, plant.switches(t, y, mode), strict=True)):
+            if sign * value < 0.0:
+                found.append(
+                    _Event("switch", j, lambda t, y, j=j, s=sign: s * plant.switches(t, y, mode)[j])
+                )
+        for i, slow in enumerate(mode.slow):
+            if slow and y[plant.expected[i]] > 1.0:
+                found.append(_Event("signalled", i, lambda _, y, j=plant.expected[i]: 1.0 - y[j]))
+        return found
+
+    def _crossed_clips(self, trial: _Trial) -> list[_Event]:
+        plant, mode = self.plant, self.mode
+        if not plant.continuous:
+            return []
+        found = []
+        state = trial.y[plant.state]
+        clipped = plant.aqm.saturate(tuple(state))
+        slopes = plant.controller_slope(trial.y, mode, trial.view)
+        for j, held in enumerate(mode.held):
+            place = plant.state.start + j
+            if held == 0.0 and state[j] != clipped[j]:
+                bound, side = float(clipped[j]), math.copysign(1.0, state[j] - clipped[j])
+                found.append(
+                    _Event(
+                        "clip",
+                        j,
+                        lambda _, y, p=place, b=bound, s=side: s * (b - y[p]),
+                        bound,
+                        side,
+                    )
+                )
+            elif held * slopes[j] < 0.0:
+                found.append(
+                    _Event(
+                        "release",
+                        j,
+                        lambda t, y, j=j, s=held: (
+                            s * plant.controller_slope(y, mode, plant.observe(t, y, mode))[j]
+                        ),
+                    )
+                )
+        return found
+
+    def _locate(self, trial: _Trial, event: _Event) -> float:
+        """Return at which part of the step the event comes (regula falsi, Illinois)."""
+        step = Segment(self.t, trial.t, self.y, trial.y, self.f, trial.f, self.mode)
+        h = trial.t - self.t
+
+        def value(part: float) -> float:
+            t = self.t + part * h
+            return event.value(t, step.values(t))
+
+        low, high = 0.0, 1.0
+        at_low, at_high = value(0.0), value(1.0)
+        if at_low <= 0.0:
+            # It begins on the event (the other branch has just been left): look where it is off it.
+            parts = (n / 16.0 for n in range(15, 0, -1))
+            low = next((part for part in parts if value(part) > 0.0), 0.0)
+            if low == 0.0:
+                return 0.0
+            at_low = value(low)
+        for _ in range(100):
+            if high - low <= _WITHIN or at_high == 0.0:
+                break
+            middle = (low * at_high - high * at_low) / (at_high - at_low)
+            at_middle = value(middle)
+            if at_middle <= 0.0:
+                if high - middle < 0.5 * (high - low):
+                    at_low *= 0.5
+                high, at_high = middle, at_middle
+            else:
+                if middle - low < 0.5 * (high - low):
+                    at_high *= 0.5
+                low, at_low = middle, at_middle
+        return high
+
+    # Images of breakpoints
+
+    def _predict_image(self, h: float, stretches: list[Stretch]) -> tuple[float, int | None]:
+        """Shorten a step to where the first image is expected, to first order in its length."""
+        target = None
+        for group, stretch in enumerate(stretches):
+            delayed = self._delayed(group, self.t, self.view, self.f)
+            if delayed is None:
+                continue
+            d, speed = delayed
+            bound = stretch.high if speed > 0.0 else stretch.low
+            open_ended = speed > 0.0 and stretch.last == len(self.history) - 1
+            if speed == 0.0 or open_ended or not math.isfinite(bound):
+                continue
+            ahead = (bound - d) / speed
+            if self.accuracy.close < ahead < h:
+                h, target = ahead, group
+        return h, target
+
+    def _stop_at_image(
+        self, trial: _Trial, stretches: list[Stretch], longest: float, target: int | None
+    ) -> tuple[_Trial, dict[int, int]]:
+        """End the step where the first image comes, if it does; return which groups pass one.
+
+        Newton's method on the length of the step, which stays below `longest`.
+        """
+        close = self.accuracy.close
+        for _ in range(_MOST_TRIALS):
+            images, wanted = {}, math.inf
+            h, sought = trial.t - self.t, target
+            for group, stretch in enumerate(stretches):
+                delayed = self._delayed(group, trial.t, trial.view, trial.f)
+                if delayed is None:
+                    continue
+                d, speed = delayed
+                last = stretch.last == len(self.history) - 1
+                beyond = max(stretch.low - d, -math.inf if last else d - stretch.high)
+                side = -1 if stretch.low - d > d - stretch.high or last else 1
+                length = h - beyond / (abs(speed) if speed * side > 0.0 else 1.0)
+                if abs(beyond) <= close:
+                    if speed * side > 0.0:
+                        images[group] = side
+                elif beyond > 0.0 or (group == sought and -beyond < 0.1 * h):
+                    # Whoever is beyond comes first: from now on the step is to end there.
+                    wanted, target = min((wanted, target), (length, group), key=_length)
+            if wanted == math.inf or (wanted >= h and images):
+                return trial, images
+            if wanted > h:
+                if wanted > longest:
+                    return trial, images
+            else:
+                longest = h
+                wanted = wanted if wanted > 0.0 else 0.5 * h
+            trial = self._try(wanted, stretches)
+        raise SolverError(
+            f"the delayed image of an event was not found near t = {self.t:g} s: give another step."
+        )
+
+    def _delayed(
+        self, group: int, t: float, view: View, f: list[float]
+    ) -> tuple[float, float] | None:
+        """Return the delayed time of a group and how fast it moves; None if nobody listens."""
+        plant, mode = self.plant, self.mode
+        for i, mine in enumerate(plant.group):
+            if mine == group and mode.active[i] and plant.listens[i]:
+                return t - view.rtt[i], plant.speed(i, view, f, mode)
+        return None
+
+    # What happens at the end of a step
+
+    def _arrive(self, event: _Event | None, images: dict[int, int], slopes: list[float]) -> bool:
+        """Do all that happens now; return whether the slopes have changed."""
+        passed = {}
+        for group, side in images.items():
+            reader = self.readers[group]
+            passed[group] = reader.orders[reader.place + (1 if side > 0 else 0)]
+            reader.place += side
+        if passed:
+            self._mark_images(passed, slopes)
+        if event is not None:
+            self._apply(event)
+            self._mark_all()
+        return self._happen(event) or bool(images) or event is not None
+
+    def _mark_all(self) -> None:
+        for reader in self.readers:
+            reader.mark(self.t, len(self.history), 0)
+
+    def _mark_images(self, passed: dict[int, int], slopes: list[float]) -> None:
+        """Note the kinks that passing a breakpoint leaves in the windows.
+
+        A jump of derivative n of the signal flow is one of derivative n + 1 of the windows that it
+        reaches, and, through the queue, of derivative n + 2 of all others. Each costs the method
+        an error of order n + 2 when its own image is stepped over, so that those up to the second
+        derivative matter. When steps adapt, the weak ones are left to the error estimate.
+        """
+        jumped = [group for group, order in passed.items() if order == 0]
+        if self.accuracy.tolerance > 0.0:
+            self._mark_strong(jumped, slopes)
+            return
+        for group, order in passed.items():
+            if order < 2:
+                self.readers[group].mark(self.t, len(self.history), order + 1)
+        for group, reader in enumerate(self.readers):
+            if jumped and group not in passed:
+                reader.mark(self.t, len(self.history), 2)
+
+    def _mark_strong(self, groups: list[int], slopes: list[float]) -> None:
+        """Note the kinks in the windows of some groups that are not negligible."""
+        after, _ = self._slope(self.t, self.y, self._stretches())
+        for group in groups:
+            for i, mine in enumerate(self.plant.group):
+                if mine != group or not self.mode.active[i]:
+                    continue
+                where, rtt = self.plant.windows[i], self.view.rtt[i]
+                h = min(self.accuracy.step, rtt)
+                matters = any(
+                    abs(after[j] - slopes[j]) * h * h / rtt
+                    > _NEGLIGIBLE * self.accuracy.tolerance * (abs(self.y[j]) + 0.1)
+                    for j in range(where.start, where.stop)
+                )
+                if matters:
+                    self.readers[group].mark(self.t, len(self.history), 1)
+                    break
+
+    def _apply(self, event: _Event) -> None:
+        """Change the mode, and put the state exactly on the bound that it has reached."""
+        plant, mode, k = self.plant, self.mode, event.index
+        self.y = list(self.y)
+        if event.kind == "empty":
+            self.y[k] = 0.0
+            self._hold_bound(k, EMPTY)
+        elif event.kind == "fill":
+            self._hold_bound(k, FREE)
+        elif event.kind == "full":
+            self.y[0] += plant.buffer - sum(self.y[: plant.bands])
+            bound = tuple(FULL if b == FREE else b for b in mode.bound)
+            self.mode = mode._replace(bound=bound)
+            self._end_slow_start(range(len(mode.slow)))
+        elif event.kind == "drain":
+            bound = tuple(FREE if b == FULL else b for b in mode.bound)
+            self.mode = mode._replace(bound=bound)
+        elif event.kind == "clip":
+            self.y[plant.state.start + k] = event.bound
+            self.mode = mode._replace(held=_put(mode.held, k, event.side))
+        elif event.kind == "release":
+            self.mode = mode._replace(held=_put(mode.held, k, 0.0))
+        elif event.kind == "switch":
+            self.mode = mode._replace(signs=_put(mode.signs, k, -mode.signs[k]))
+        else:
+            self._end_slow_start([k])
+        if event.kind in {"empty", "full"} and plant.continuous:
+            view = plant.observe(self.t, self.y, self.mode)
+            self.mode = self.mode._replace(held=plant.clips(self.y, self.mode, view))
+
+    def _hold_bound(self, k: int, bound: int) -> None:
+        self.mode = self.mode._replace(bound=_put(self.mode.bound, k, bound))
+        if self.plant.bands == 2:  # the other band's share, and with it all delays, have jumped
+            self._seek()
+
+    def _end_slow_start(self, classes: Sequence[int]) -> None:
+        for i in classes:
+            if self.mode.slow[i] and self.mode.active[i]:
+                x = self.plant.senders[i].leave_slow_start(self.plant.x(self.y, i))
+                where = self.plant.windows[i]
+                self.y[where] = [float(v) for v in (x if isinstance(x, tuple) else (x,))]
+                self.mode = self.mode._replace(slow=_put(self.mode.slow, i, False))
+
+    def _happen(self, event: _Event | None) -> bool:
+        """Do what is scheduled for now: first the changes, then the tick."""
+        changes, ticks = self.schedule.take(self.t)
+        if changes:
+            before = self.mode
+            for change in changes:
+                self.mode = change.apply(self.mode)
+            self.mode = self.plant.settle(self.t, self.y, self.mode)
+            self.y = self.plant.jump(self.t, self.y, before, self.mode)
+            self._mark_all()
+            self._seek()
+        if ticks:
+            self._mark_tick(self.plant.tick(self.t, self.y, self.mode))
+        if changes or ticks or (event is not None and event.kind == "signalled"):
+            self.mode = self.plant.settle(self.t, self.y, self.mode)
+        return bool(changes or ticks)
+
+    def _seek(self) -> None:
+        view = self.plant.observe(self.t, self.y, self.mode)
+        for i, group in enumerate(self.plant.group):
+            self.readers[group].seek(self.t - view.rtt[i])
+
+    def _mark_tick(self, y: list[float]) -> None:
+        """Take over the state after a tick; note it as a jump for those to whom it matters."""
+        plant, old = self.plant, self.view.signals
+        view = plant.observe(self.t, y, self.mode)
+        for i, sender in enumerate(plant.senders):
+            if not (self.mode.active[i] and plant.listens[i]):
+                continue
+            x, rtt = plant.x(y, i), view.rtt[i]
+            rates = (sender.rate(x, x, plant.signal(s, i), rtt, rtt) for s in (old, view.signals))
+            before, after = ((r if isinstance(r, tuple) else (r,)) for r in rates)
+            h = min(self.accuracy.step, rtt)
+            values = x if isinstance(x, tuple) else (x,)
+            if any(
+                abs(b - a) * h > _NEGLIGIBLE * self.accuracy.tolerance * (abs(v) + 0.1)
+                for a, b, v in zip(before, after, values, strict=True)
+            ):
+                self.readers[plant.group[i]].mark(self.t, len(self.history), 0)
+        self.y, self.view = y, view
+
+    # Reporting
+
+    def report(self, t: float, y: list[float], mode: Mode) -> Row:
+        """Return what there is to know about one instant of the last step."""
+        y = self.plant.within_bounds(y)
+        view = self.plant.observe(t, y, mode)
+        leaving = [0.0] * len(view.rates)
+        for k in range(self.plant.bands):
+            rates = (
+                view.rates if y[k] <= 0.0 else self._entered(k, y[self.plant.arrived + k] - y[k])
+            )
+            mine = [r if b == k else 0.0 for r, b in zip(rates, self.plant.band, strict=True)]
+            total = sum(mine)
+            for i, rate in enumerate(mine):
+                leaving[i] += view.served[k] * rate / total if total > 0.0 else 0.0
+        return Row(t, y, mode, view, leaving)
+
+    def _entered(self, k: int, served: float) -> tuple[float, ...]:
+        """Return the rates at which the classes sent what leaves now: first in, first out."""
+        place, segments = self.plant.arrived + k, self.history.segments
+        index = self.departures[k]
+        while index < len(segments) - 1 and segments[index].y1[place] < served:
+            index += 1
+        self.departures[k] = index
+        segment = segments[index]
+        low, high = segment.start, segment.end
+        if low == -math.inf:  # it was there at time 0
+            return self.plant.observe(0.0, segment.y0, segment.mode).rates
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if segment.value(segment.weights(middle), place) < served:
+                low = middle
+            else:
+                high = middle
+        return self.plant.observe(high, segment.values(high), segment.mode).rates
+
+
+def _length(candidate: tuple[float, int | None]) -> float:
+    return candidate[0]
+
+
+def _along(y: list[float], h: float, slope: list[float]) -> list[float]:
+    return [a + h * b for a, b in zip(y, slope, strict=True)]
+
+
+def _put(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:i], value, *values[i + 1 :])

@@ -1,0 +1,57 @@
+"""Trace: what an engine reports at each sample, as arrays, whichever engine it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.fluid.integration import Row
+from pi2_fluid.fluid.plant import Plant
+
+__all__ = ["Trace", "trace_rows"]
+
+
+class Trace(NamedTuple):
+    """Samples of a trajectory, in packets and seconds. n samples, m classes, b bands."""
+
+    time: Any
+    """Seconds, shape (n,)."""
+    queue: Any
+    """Packets, shape (n, b)."""
+    queue_delay: Any
+    """Seconds, shape (n, b)."""
+    controller: Any
+    """The controller's variable, shape (n,)."""
+    p: Any
+    """Signal probability per class, shape (n, m)."""
+    window: Any
+    """Segments of one flow, shape (n, m)."""
+    leaving: Any
+    """Packets per second of each class that leave the bottleneck, shape (n, m)."""
+    capacity: Any
+    """Packets per second, shape (n,)."""
+
+
+def trace_rows(plant: Plant, rows: Sequence[Row]) -> Trace:
+    """Gather the rows of the Python engine."""
+    classes = range(len(plant.senders))
+
+    def window(row: Row, i: int) -> float:
+        # A sender without window has what it sends in one round-trip time in flight.
+        if plant.listens[i]:
+            return row.y[plant.windows[i].start]
+        count = plant.count(row.t, row.mode, i)
+        return row.view.rates[i] / count * row.view.rtt[i] if count > 0.0 else 0.0
+
+    return Trace(
+        time=np.array([row.t for row in rows]),
+        queue=np.array([row.y[: plant.bands] for row in rows]),
+        queue_delay=np.array([row.view.tau for row in rows]),
+        controller=np.array([plant.aqm.controller(tuple(row.y[plant.state])) for row in rows]),
+        p=np.array([[plant.signal(row.view.signals, i) for i in classes] for row in rows]),
+        window=np.array([[window(row, i) for i in classes] for row in rows]),
+        leaving=np.array([row.leaving for row in rows]),
+        capacity=np.array([row.mode.capacity for row in rows]),
+    )
