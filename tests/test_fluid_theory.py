@@ -170,3 +170,26 @@ def test_the_linear_response_follows_the_schedule():
         row = result.sel(time=t)
         assert float(row.queue_delay) == pytest.approx(0.02, abs=2e-4)
         assert float(row.window[0]) == pytest.approx(rest.window[0], rel=5e-3)
+
+
+@pytest.mark.parametrize("share", [0.55, 0.88])
+def test_the_dual_queue_is_stable_where_its_sampled_loop_is(share):
+    """10 Classic and 10 L4S flows at 20 ms settle; 1 and 9 at 85 ms take off."""
+    count, rtt, capacity = {0.55: ((10, 10), 0.02, 32e6), 0.88: ((1, 9), 0.085, 40e6)}[share]
+    flows = [pf.Flows(pf.Reno(), count[0], rtt), pf.Flows(pf.Scalable(), count[1], rtt)]
+    aqm, link = pf.DualPi2(), pf.Link(capacity)
+    scenario = pf.Scenario("6s", link, aqm, flows)
+    point = pf.equilibrium(flows, aqm, capacity)
+    start = {
+        "window": [w * (1 + 1e-8) for w in point.window],
+        "queue": point.queue,
+        "controller": point.controller,
+    }
+    result = pf.fluid.simulate(scenario, initial=start)
+    away = np.abs(result.queue.sel(band="C").to_numpy() - point.queue)
+    loop = pf.Loop(flows, aqm, capacity=capacity, mode="sampled", rtt_terms="exact")
+    stable = loop.nyquist_count() == 0
+    assert stable == (share == 0.55)
+    # a thousandfold within six seconds, one way or the other
+    assert (away[-60:].max() < 1e-3 * away[:60].max()) == stable
+    assert (away[-60:].max() > 1e3 * away[:60].max()) == (not stable)
