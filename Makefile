@@ -21,7 +21,7 @@ help:
 	@echo "make figures    the figures of the papers, with their numbers, into figures/"
 	@echo "make test       tests, docstring examples and notebooks"
 	@echo "make lint       format, style and types"
-	@echo "make bench      the time a margin takes, here and elsewhere"
+	@echo "make bench      what margins and trajectories cost, here and elsewhere"
 	@echo "make notebooks  run the notebooks only"
 	@echo "make docs       the documentation, into site/"
 	@echo "make sanitize   the C kernel under the address and undefined-behaviour sanitizers"
@@ -43,6 +43,8 @@ lint: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/margins.py
+	$(BIN)/python bench/fluid.py
+	$(BIN)/python bench/batch.py
 
 notebooks: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q --nbmake notebooks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple
 
@@ -55,10 +56,15 @@ def make_dataset(
         {name: entry(column) for name, column in coords.items()},
         {
             **attrs,
-            "package_version": version("pi2-fluid"),
+            "package_version": _version(),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
         },
     )
+
+
+@cache
+def _version() -> str:
+    return version("pi2-fluid")
 
 
 def trajectory_dataset(

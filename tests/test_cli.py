@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import re
@@ -13,10 +15,12 @@ from typing import Any
 import pytest
 
 import pi2_fluid as pf
+import pi2_fluid.fluid.engine
 import pi2_fluid.loop.transfer
 import pi2_fluid.paper.claims
 import pi2_fluid.paper.figures
 from pi2_fluid.cli import run
+from pi2_fluid.cli.output import Progress
 from pi2_fluid.paper.claims import Claim
 
 LOAD = ["margins", "--rtt", "100ms", "--p-prime", "0.1"]
@@ -192,7 +196,9 @@ BAD = [
     ("--rtt 100ms --p 0.1 --update-interval 0.032", "no unit"),
     ("--rtt 100ms --p 0.1 --target 20", "no unit"),
     ("--rtt 100ms --p 0.1 --sender foo", "one of reno, creno, scalable"),
-    ("--rtt 100ms --p 0.1 --aqm foo", "one of pi, pie, pi2, coupled"),
+    ("--rtt 100ms --p 0.1 --sender cbr", "one of reno, creno, scalable, dctcp, cubic."),
+    ("--rtt 100ms --p 0.1 --aqm foo", "one of pi, pie, pi2, coupled, dualpi2."),
+    ("--rtt 100ms --p 0.1 --sender dctcp --aqm dualpi2", "give a ramp"),
     ("--rtt 100ms --p 0.1 --aqm pie --table foo", "'rfc8033', 'rfc8034', 'hpsr13', 'ietf_early'"),
     ("--rtt 100ms --p 0.1 --mode foo", "'continuous', 'delayed', 'sampled'"),
     ("--rtt 100ms --p 0.1 --rtt-terms foo", "'frozen', 'exact'"),
@@ -222,7 +228,7 @@ def test_bad_input_is_one_sentence_and_code_2(capsys, words, reason) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ("figures 6", "figure '6' is unknown: give any of 4, 5, 7"),
+        ("figures 8", "figure '8' is unknown: give any of 4, 5, 6, 7, 11, 12, 13, phase_portrait"),
         ("claims --paper foo", "pi2, pie, paganini, thesis"),
         ("nonsense", "No such command"),
         ("--nonsense", "No such option"),
@@ -252,7 +258,7 @@ def test_a_folder_that_cannot_be_made_is_bad_input(tmp_path, capsys) -> None:
         (ModuleNotFoundError("x", name="zarr"), 4, "error: the package zarr is missing"),
         (ModuleNotFoundError("x", name="pi2_fluid._core"), 70, "error: internal: ModuleNotFound"),
         (ZeroDivisionError("two\nlines"), 70, "error: internal: ZeroDivisionError: two lines"),
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "error: interrupted.\n"),
     ],
 )
 def test_every_ending_has_its_code(capsys, broken_margins, error, code, said) -> None:
@@ -270,6 +276,271 @@ def test_an_internal_error_can_be_seen_in_full(monkeypatch, broken_margins) -> N
     monkeypatch.setenv("PI2_FLUID_DEBUG", "1")
     with pytest.raises(ZeroDivisionError, match="seen"):
         run(LOAD)
+
+
+def test_laws_with_several_states_and_two_queues(capsys) -> None:
+    words = "margins --sender cubic --aqm dualpi2 --k 3 --rtt 100ms --p 0.01 --json"
+    assert run(words.split()) == 0
+    answer = strict_json(capsys.readouterr().out)
+    loop = pf.Loop(pf.Cubic(), pf.DualPi2(k=3.0), rtt=0.1, p=0.01)
+    assert answer["gain_margin_db"] == loop.margins().gain_margin_db
+    assert answer["inputs"]["k"] == 3.0
+
+
+# --- simulate ---------------------------------------------------------------------------------
+
+SCENARIO = """
+duration = "4s"
+name = "small"
+link.capacity = "12Mbit/s"
+[aqm]
+kind = "coupled"
+[[flows]]
+sender = "reno"
+count = 4
+base_rtt = "40ms"
+[[flows]]
+sender = "scalable"
+name = "l4s, new"
+base_rtt = "40ms"
+"""
+COARSE = ["--tolerance", "1e-3"]
+
+
+@pytest.fixture
+def small(tmp_path) -> str:
+    path = tmp_path / "small.toml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return str(path)
+
+
+def same_run(**options: Any) -> Any:
+    return pf.fluid.simulate(pf.Scenario.from_toml(SCENARIO), tolerance=1e-3, **options)
+
+
+def test_simulate_as_json(small, capsys) -> None:
+    assert run(["simulate", small, *COARSE, "--after", "2s", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    answer = strict_json(out)
+    assert list(answer) == [
+        "scenario", "duration", "controller", "linear", "engine", "after", "summary",
+        "not_modelled", "output", "plot",
+    ]  # fmt: skip
+    summary = pf.summarize(same_run(), "2s")
+    assert list(answer["summary"]) == list(summary.data_vars)
+    assert answer["summary"]["delay_p99"] == float(summary.delay_p99)
+    assert answer["summary"]["throughput"] == {
+        "reno": float(summary.throughput[0]),
+        "l4s, new": float(summary.throughput[1]),
+    }
+    assert (answer["scenario"], answer["duration"], answer["after"]) == ("small", 4.0, 2.0)
+    assert (answer["controller"], answer["linear"]) == ("sampled", False)
+    assert "link.kind" in answer["not_modelled"]
+    assert answer["output"] is answer["plot"] is None
+
+
+def test_simulate_as_text(small, capsys) -> None:
+    assert run(["simulate", small, *COARSE, "--after", "2s"]) == 0
+    out, err = capsys.readouterr()
+    summary = pf.summarize(same_run(), "2s")
+    assert err == ""
+    assert out.startswith("small\nas a fluid, sampled controller, 2 s to 4 s\n")
+    mean, p99 = (f"{1e3 * float(summary[name]):.4g}" for name in ("delay_mean", "delay_p99"))
+    assert re.search(rf"queue delay +mean +{mean} +ms", out)
+    assert re.search(rf"P99 +{p99} +ms", out)
+    assert re.search(r"utilization +[\d.]+ +%", out)
+    assert re.search(r"\nmarked +[\d.]+ +%", out)
+    assert re.search(r"l4s, new +[\d.]+ Mbit/s +[\d.]+ segments +[\d.]+ %", out)
+    assert "\nnot modelled in a fluid: link.kind, " in out
+
+
+def test_every_option_of_simulate_reaches_the_library(small, monkeypatch, capsys) -> None:
+    asked = []
+    real = pi2_fluid.fluid.engine.simulate
+
+    def simulate(scenario: Any, **options: Any) -> Any:
+        asked.append(options)
+        return real(scenario)
+
+    monkeypatch.setattr(pi2_fluid.fluid.engine, "simulate", simulate)
+    words = "--controller continuous --linear --step 2ms --tolerance 1e-4 --sample 50ms"
+    assert run(["simulate", small, *words.split()]) == 0
+    options = asked[0]
+    assert callable(options.pop("progress"))
+    assert options == {
+        "controller": "continuous", "linear": True, "step": "2ms", "tolerance": "1e-4",
+        "sample": "50ms",
+    }  # fmt: skip
+
+
+def test_netcdf_holds_what_simulate_returns(small, tmp_path, capsys) -> None:
+    import xarray
+
+    path = tmp_path / "run.nc"
+    assert run(["simulate", small, *COARSE, "-o", str(path), "--json"]) == 0
+    assert strict_json(capsys.readouterr().out)["output"] == str(path)
+    with xarray.open_dataset(path, engine="h5netcdf", decode_times=False) as found:
+        found.load()
+    expected = same_run()
+    for name, variable in expected.variables.items():
+        assert (found[name].to_numpy() == variable.to_numpy()).all()
+        assert found[name].attrs["units"] == variable.attrs["units"]
+    assert pf.Scenario.from_toml(found.attrs["scenario"]) == pf.Scenario.from_toml(SCENARIO)
+
+
+@pytest.mark.parametrize("kind", ["coupled", "dualpi2"])
+def test_csv_holds_what_simulate_returns(tmp_path, capsys, kind) -> None:
+    text = SCENARIO.replace("coupled", kind)
+    (tmp_path / "a.toml").write_text(text, encoding="utf-8")
+    path = tmp_path / "run.csv"
+    assert run(["simulate", str(tmp_path / "a.toml"), *COARSE, "-o", str(path)]) == 0
+    assert f"written: {path}\n" in capsys.readouterr().out
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    expected = pf.fluid.simulate(pf.Scenario.from_toml(text), tolerance=1e-3)
+    bands = [""] if kind == "coupled" else [".C", ".L"]
+    classes = [".reno", ".l4s, new"]
+    columns = ["time_s"]
+    for name, unit, labels in (
+        ("queue_delay", "_s", bands),
+        ("queue", "_packets", bands),
+        ("controller", "", [""]),
+        ("p", "", classes),
+        ("p_prime", "", classes),
+        ("window", "_segments", classes),
+        ("throughput", "_bit_s", classes),
+        ("capacity", "_bit_s", [""]),
+    ):
+        values = expected[name].to_numpy().reshape(len(expected.time), -1)
+        for k, label in enumerate(labels):
+            columns.append(f"{name}{unit}{label}")
+            assert [float(row[columns[-1]]) for row in rows] == values[:, k].tolist()
+    assert list(rows[0]) == columns
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("kind", ["coupled", "dualpi2", "taildrop"])
+def test_simulate_draws(tmp_path, capsys, kind, ending) -> None:
+    path = tmp_path / f"run.{ending}"
+    (tmp_path / "a.toml").write_text(SCENARIO.replace("coupled", kind), encoding="utf-8")
+    words = ["simulate", str(tmp_path / "a.toml"), *COARSE, "--after", "1s", "--plot", str(path)]
+    assert run([*words, "--json"]) == 0
+    assert strict_json(capsys.readouterr().out)["plot"] == str(path)
+    assert path.read_bytes()[:4] in {b"\x89PNG", b"<?xm", b"%PDF"}
+
+
+def test_a_scenario_comes_from_a_file_a_pipe_or_by_name(small, tmp_path, monkeypatch, capsys):
+    answers = []
+    (tmp_path / "pi2_fig11a_pie").write_text(SCENARIO, encoding="utf-8")
+    for words, data in (
+        ([small], b""),
+        (["-"], SCENARIO.encode()),
+        (["pi2_fig11a_pie", "--sample", "1s"], b""),
+    ):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert run(["simulate", *words, *COARSE, "--json"]) == 0
+        answers.append(strict_json(capsys.readouterr().out))
+    assert [answer["scenario"] for answer in answers] == ["small", "small", "pi2_fig11a_pie"]
+    assert answers[0]["summary"] == answers[1]["summary"]
+    # A file wins over a name.
+    monkeypatch.chdir(tmp_path)
+    assert run(["simulate", "pi2_fig11a_pie", *COARSE, "--json"]) == 0
+    assert strict_json(capsys.readouterr().out)["scenario"] == "small"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("", "Missing argument"),
+        ("pi2_fig11a", "no file, and scenario = 'pi2_fig11a' is unknown: give 'pi2_fig11a_pi2' or"),
+        ("nothing.toml", "cannot use nothing.toml: No such file"),
+        ("pie_fig10a_codel", "CoDel"),
+        ("FILE -o x.txt", "--output x.txt has no known ending: end it in .nc, .csv"),
+        ("FILE --plot x.jpg", "--plot x.jpg has no known ending: end it in .png, .svg, .pdf"),
+        ("FILE -o no/where/x.nc", "cannot use no/where: No such file or directory"),
+        ("FILE --controller slow", "'sampled', 'continuous'"),
+        ("FILE --step 1ms --tolerance 1e-6", "give one"),
+        ("FILE --sample 5", "no unit"),
+        ("FILE --tolerance loose", "not one number"),
+        ("FILE --tolerance 1e-3 --after 9s", "give a longer stretch"),
+    ],
+)
+def test_what_simulate_cannot_do_is_one_sentence_and_code_2(small, capsys, words, reason) -> None:
+    assert run(["simulate", *words.replace("FILE", small).split()]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert reason in err
+
+
+def test_files_that_cannot_be_written_are_refused_before_the_run(small, monkeypatch) -> None:
+    def simulate(*_: Any, **__: Any) -> None:
+        raise AssertionError("it ran")
+
+    monkeypatch.setattr(pi2_fluid.fluid.engine, "simulate", simulate)
+    assert run(["simulate", small, "-o", "no/where/x.nc"]) == 2
+    assert run(["simulate", small, "--plot", "x.bmp"]) == 2
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "said"),
+    [
+        (Terminal(), "\rsimulating 1 of 9 s ...\x1b[K\rsimulating 5 of 9 s ...\x1b[K\r\x1b[K"),
+        (io.StringIO(), "simulating 9 s ...\n"),
+    ],
+)
+def test_progress_is_shown_after_two_seconds(monkeypatch, stream, said) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("sys.stderr", stream)
+    with Progress("simulating") as progress:
+        progress(0.5, 9.0)
+        assert stream.getvalue() == ""
+        now[0] = 2.5
+        progress(1.0, 9.0)
+        progress(5.0, 9.0)
+    assert stream.getvalue() == said
+
+
+def test_an_interrupted_run_is_code_130_and_leaves_no_file(small, tmp_path, monkeypatch, capsys):
+    def simulate(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pi2_fluid.fluid.engine, "simulate", simulate)
+    assert run(["simulate", small, "-o", str(tmp_path / "x.nc")]) == 130
+    assert capsys.readouterr() == ("", "error: interrupted.\n")
+    assert not (tmp_path / "x.nc").exists()
+
+
+# --- scenarios --------------------------------------------------------------------------------
+
+
+def test_scenarios_are_listed(capsys) -> None:
+    assert run(["scenarios"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(pf.scenario_names())
+    assert "pi2_fig11a_pie           PI2 paper (CoNEXT'16), Figure 11a, PIE: 5 Reno flows" in lines
+    assert run(["scenarios", "--json"]) == 0
+    records = strict_json(capsys.readouterr().out)["scenarios"]
+    assert [list(record) for record in records] == [["name", "description"]] * len(lines)
+    assert records[-1]["name"] == pf.scenario_names()[-1]
+
+
+def test_a_scenario_is_printed_as_toml(capsys) -> None:
+    assert run(["scenarios", "pi2_fig12_pi2"]) == 0
+    text = capsys.readouterr().out
+    assert pf.Scenario.from_toml(text) == pf.named_scenario("pi2_fig12_pi2")
+    assert run(["scenarios", "pi2_fig12_pi2", "--json"]) == 0
+    assert strict_json(capsys.readouterr().out)["toml"] == text
+    assert run(["scenarios", "pi2_fig12"]) == 2
+    assert "'pi2_fig12_pi2' or 'pi2_fig12_pie'" in capsys.readouterr().err
 
 
 # --- figures and claims ---------------------------------------------------------------------
@@ -353,6 +624,7 @@ def test_help_names_units_choices_examples_and_codes(capsys) -> None:
     assert '"inf"' in text
     assert "1 unstable" in words_of_help(capsys)
     assert "pi2-fluid figures 4 7" in words_of_help(capsys, "figures")
+    assert "the name of one that comes with the package" in words_of_help(capsys, "simulate")
     assert "pi2, pie, paganini or thesis" in words_of_help(capsys, "claims")
 
 
@@ -362,11 +634,16 @@ def test_help_states_the_defaults_that_hold(capsys) -> None:
     assert pf.CoupledPi2().alpha == pi2.alpha
     assert pf.Pi().alpha == pie.alpha
     assert pf.Pi().update_interval == pf.CoupledPi2().update_interval == pi2.update_interval
-    assert f"Default {pi2.alpha}, for pi and pie {pie.alpha}." in text
-    assert f"Default {pi2.beta}, for pi and pie {pie.beta}." in text
-    for name in ("update_interval", "target"):
-        ours, theirs = 1e3 * getattr(pi2, name), 1e3 * getattr(pie, name)
-        assert f"Default {ours:g}ms, for pie {theirs:g}ms." in text
+    dual = pf.DualPi2()
+    assert pf.CoupledPi2().k == dual.k == 2.0
+    for name in ("alpha", "beta"):
+        values = [getattr(queue, name) for queue in (pi2, pie, dual)]
+        assert "Default {}, for pi and pie {}, for dualpi2 {}.".format(*values) in text
+    times = [f"{1e3 * queue.update_interval:g}ms" for queue in (pi2, pie, dual)]
+    assert "Default {}, for pie {}, for dualpi2 {}.".format(*times) in text
+    assert pie.target == dual.target
+    times = [f"{1e3 * queue.target:g}ms" for queue in (pi2, pie)]
+    assert "Default {}, for pie and dualpi2 {}.".format(*times) in text
 
 
 def test_without_a_command_there_is_help(capsys) -> None:
@@ -379,12 +656,12 @@ def test_version(capsys) -> None:
     assert capsys.readouterr().out == f"pi2-fluid {pf.__version__}\n"
 
 
-@pytest.mark.parametrize("words", [["-h"], ["margins", "-h"], ["figures", "-h"], ["claims", "-h"]])
-def test_help_loads_nothing_heavy(words) -> None:
+@pytest.mark.parametrize("command", ["", "margins", "figures", "claims", "simulate", "scenarios"])
+def test_help_loads_nothing_heavy(command) -> None:
     heavy = ["control", "jax", "matplotlib", "numpy", "pandas", "scipy", "xarray"]
     check = f"""
 import atexit, sys
 atexit.register(lambda: print(sorted(set({heavy!r}) & set(sys.modules)), file=sys.stderr))"""
-    done = in_shell(*words, code=check)
+    done = in_shell(*command.split(), "-h", code=check)
     assert done.returncode == 0
     assert done.stderr == "[]\n"

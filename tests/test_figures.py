@@ -1,4 +1,7 @@
-"""The figures: their files, their numbers against an independent table, and their bytes."""
+"""The figures of margins: their files, their numbers against an independent table, their bytes.
+
+Those of trajectories are in test_fluid_figures.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,9 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.loop.equations import ClosedForm, loop_response
+from pi2_fluid.paper import figures as module
 from pi2_fluid.paper import pi2_fig04, pi2_fig05, pi2_fig07
-from pi2_fluid.paper.figures import figures
+from pi2_fluid.paper.figures import FIGURES, figures
 from pi2_fluid.plot import sample_decades, write_numbers
 
 DATA = Path(__file__).parent / "data"
@@ -45,7 +49,7 @@ HEADERS = {
 def drawn(tmp_path_factory) -> tuple[Path, list[Any], list[str]]:
     folder = tmp_path_factory.mktemp("figures") / "made" / "here"
     told: list[str] = []
-    return folder, figures("all", folder, progress=told.append), told
+    return folder, figures([4, 5, 7], folder, progress=told.append), told
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -95,10 +99,10 @@ def test_the_numbers_have_a_header_with_units_and_no_gaps(drawn, stem, header) -
         assert np.isfinite(column(rows, name)).all()
 
 
-@pytest.mark.parametrize("names", [6, "6", "", [], [4, "x"], True, [4.0], [None]])
+@pytest.mark.parametrize("names", [8, "8", "", [], [4, "x"], True, [4.0], [None]])
 def test_an_unknown_figure_is_refused_before_anything_is_drawn(tmp_path, names: Any) -> None:
     out = tmp_path / "out"
-    with pytest.raises(pf.QuantityError, match=r"4, 5, 7"):
+    with pytest.raises(pf.QuantityError, match=r"4, 5, 6, 7, 11, 12, 13, phase_portrait, across"):
         figures(names, out)
     assert not out.exists()
 
@@ -116,6 +120,29 @@ def test_names_are_numbers_or_text_and_each_figure_is_drawn_once(
     monkeypatch.setattr(pi2_fig05, "draw", draw)
     assert figures(names, tmp_path) == [("pi2_fig05", (tmp_path / "x",))]
     assert drawn == [tmp_path]
+
+
+def test_all_draws_every_figure_once(tmp_path, monkeypatch) -> None:
+    class Module:
+        @staticmethod
+        def draw(out: Path) -> list[Path]:
+            return [out / "x"]
+
+    asked: list[str] = []
+
+    def import_module(name: str) -> type[Module]:
+        asked.append(name)
+        return Module
+
+    monkeypatch.setattr(module, "import_module", import_module)
+    assert [name for name, _ in figures("all", tmp_path)] == list(FIGURES.values())
+    assert asked == [f"pi2_fluid.paper.{name}" for name in FIGURES.values()]
+
+
+def test_every_figure_in_the_folder_is_registered() -> None:
+    folder = Path(module.__file__).parent
+    drawing = {path.stem for path in folder.glob("*.py") if "def draw(out" in path.read_text()}
+    assert drawing == set(FIGURES.values())
 
 
 # --- the numbers ----------------------------------------------------------------------------

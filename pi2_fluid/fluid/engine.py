@@ -156,7 +156,7 @@ def _trace(
         return trace, "c"
     schedule = Schedule(scenario, ticks=controller == "sampled")
     rows, duration, reported = [], float(scenario.duration), -1
-    for row in integrate(plant, schedule, accuracy, times):
+    for row in integrate(plant, schedule, accuracy, times.tolist()):
         rows.append(row)
         part = int(100 * row.t / duration)
         if progress is not None and part > reported:
@@ -179,7 +179,7 @@ def _require_windows(scenario: Any) -> None:
             )
 
 
-def _samples(scenario: Scenario, sample: float | str | None) -> list[float]:
+def _samples(scenario: Scenario, sample: float | str | None) -> Any:
     if sample is None:
         interval = scenario.aqm.update_interval or _SAMPLE
         sample = min(float(interval), float(scenario.duration))
@@ -190,7 +190,7 @@ def _samples(scenario: Scenario, sample: float | str | None) -> list[float]:
             f"sample = {step:g} s asks for {count} rows, more than {_MOST_SAMPLES}: give a longer"
             " sample."
         )
-    return [j * step for j in range(count + 1)]
+    return np.arange(count + 1) * step
 
 
 def _accuracy(scenario: Scenario, step: float | str | None, tolerance: float | None) -> Accuracy:

@@ -27,6 +27,8 @@ __all__ = ["Accuracy", "Row", "integrate"]
 _MOST_TRIALS: Final = 60
 _LONGEST: Final = 0.9  # of a round-trip time, so that no stage needs a past that is not there yet
 _WITHIN: Final = 1e-13  # of a step: how well an event is located on its cubic
+_MENDED: Final = 1e-3  # of a step, over which the slope of an event's function is taken
+_MOST_MENDINGS: Final = 6
 _NEGLIGIBLE: Final = 0.1  # of the tolerance: jumps below it are stepped over
 _SLOWEST: Final = 1e-3  # s of queue, added to its length to make its error relative
 
@@ -131,6 +133,9 @@ class _Run:
         trial, images = self._stop_at_image(trial, stretches, longest, target)
         if trial.t < reached:
             event = None
+        elif trial.t > reached:  # the search for the image has gone on beyond what was looked at
+            trial, event = self._stop_at_event(trial, stretches)
+            images = images if event is None else {}
         if self.accuracy.tolerance > 0.0:
             growth = 0.9 * max(whole.error, 1e-8) ** -0.25
             self.proposal = (whole.t - self.t) * min(4.0, max(0.2, growth))
@@ -204,8 +209,13 @@ class _Run:
     def _slope(
         self, t: float, y: list[float], stretches: list[Stretch]
     ) -> tuple[list[float], View]:
+        view = self.plant.observe(t, y, self.mode)
+        past = self._past(t, view, stretches)
+        return self.plant.derivative(y, self.mode, view, past), view
+
+    def _past(self, t: float, view: View, stretches: list[Stretch]) -> list[Any]:
+        """Return what each class hears now: its state, signal and round-trip time of then."""
         plant, mode = self.plant, self.mode
-        view = plant.observe(t, y, mode)
         read: dict[int, tuple[float, list[float], Mode]] = {}
         past: list[Any] = []
         for i, group in enumerate(plant.group):
@@ -215,7 +225,7 @@ class _Run:
             if group not in read:
                 read[group] = self._read(t - view.rtt[i], stretches[group])
             past.append(plant.heard(*read[group], i))
-        return plant.derivative(y, mode, view, past), view
+        return past
 
     def _read(self, t: float, stretch: Stretch) -> tuple[float, list[float], Mode]:
         # Beyond a breakpoint there is another branch: the nearest instant of this one is read.
@@ -230,15 +240,37 @@ class _Run:
     ) -> tuple[_Trial, _Event | None]:
         """End the step at the first event in it, if there is one."""
         first, where = None, 1.0
-        for event in self._crossed(trial):
+        for event in self._crossed(trial, stretches):
             place = self._locate(trial, event)
             if first is None or place < where:
                 first, where = event, place
         if first is None:
             return trial, None
-        return self._try(where * (trial.t - self.t), stretches), first
+        longest = trial.t - self.t
+        return self._step_to(where * longest, longest, first, stretches), first
 
-    def _crossed(self, trial: _Trial) -> list[_Event]:
+    def _step_to(
+        self, h: float, longest: float, event: _Event, stretches: list[Stretch]
+    ) -> _Trial:
+        """Take a step that ends at an event, which the cubic of the `longest` has placed at `h`.
+
+        Where that cubic is poor (a long step, a steep queue) the place is mended by the slope that
+        the event's own function has at the end of the step.
+        """
+        for _ in range(_MOST_MENDINGS):
+            trial = self._try(h, stretches)
+            if h <= 0.0:
+                break
+            step = Segment(self.t, trial.t, self.y, trial.y, self.f, trial.f, self.mode)
+            back = self.t + (1.0 - _MENDED) * h
+            now = event.value(trial.t, trial.y)
+            speed = (now - event.value(back, step.values(back))) / (_MENDED * h)
+            if speed >= 0.0 or abs(now) <= -speed * self.accuracy.close:
+                break
+            h = min(max(h - now / speed, 0.5 * h), longest)
+        return trial
+
+    def _crossed(self, trial: _Trial, stretches: list[Stretch]) -> list[_Event]:
         """Return the events that a trial step has passed."""
         plant, mode, y, t, view = self.plant, self.mode, trial.y, trial.t, trial.view
         found: list[_Event] = []
@@ -255,7 +287,7 @@ class _Run:
             found.append(
                 _Event("drain", 0, lambda t, y: plant.growth(plant.observe(t, y, mode).net, mode))
             )
-        found += self._crossed_clips(trial)
+        found += self._crossed_clips(trial) + self._crossed_floors(trial, stretches)
         for j, (sign, value) in enumerate(zip(mode.signs, plant.switches(t, y, mode), strict=True)):
             if sign * value < 0.0:
                 found.append(
@@ -297,6 +329,25 @@ class _Run:
                         ),
                     )
                 )
+        return found
+
+    def _crossed_floors(self, trial: _Trial, stretches: list[Stretch]) -> list[_Event]:
+        plant, mode, found = self.plant, self.mode, []
+        if not plant.floors:
+            return []
+
+        def held_back(t: float, y: list[float], i: int) -> float:
+            view = plant.observe(t, y, mode)
+            return -plant.window_slope(i, y, view, self._past(t, view, stretches)[i])
+
+        for i, floored in enumerate(mode.floored):
+            place = plant.windows[i].start
+            if not mode.active[i] or not plant.listens[i]:
+                continue
+            if not floored and trial.y[place] < 0.0:
+                found.append(_Event("floor", i, lambda _, y, j=place: y[j]))
+            elif floored and held_back(trial.t, trial.y, i) < 0.0:
+                found.append(_Event("lift", i, lambda t, y, i=i: held_back(t, y, i)))
         return found
 
     def _locate(self, trial: _Trial, event: _Event) -> float:
@@ -479,6 +530,11 @@ class _Run:
             self.mode = mode._replace(held=_put(mode.held, k, event.side))
         elif event.kind == "release":
             self.mode = mode._replace(held=_put(mode.held, k, 0.0))
+        elif event.kind == "floor":
+            self.y[plant.windows[k].start] = 0.0
+            self.mode = mode._replace(floored=_put(mode.floored, k, True))
+        elif event.kind == "lift":
+            self.mode = mode._replace(floored=_put(mode.floored, k, False))
         elif event.kind == "switch":
             self.mode = mode._replace(signs=_put(mode.signs, k, -mode.signs[k]))
         else:

@@ -62,6 +62,8 @@ class _Stage(NamedTuple):
 class LinearPlant(Plant):
     """A plant whose laws are their tangents."""
 
+    floors = False
+
     def __init__(
         self, scenario: Scenario, controller: str, beginning: Beginning | None = None
     ) -> None:

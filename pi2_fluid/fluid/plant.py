@@ -44,6 +44,8 @@ class Mode(NamedTuple):
     """Whether its flows are still starting, one after the other."""
     slow: tuple[bool, ...]
     """Whether the class is in slow start."""
+    floored: tuple[bool, ...]
+    """Whether the class's window is held at 0, where its law would carry it below."""
     bound: tuple[int, ...]
     """Of each queue: EMPTY or FULL while held there, else FREE."""
     held: tuple[float, ...]
@@ -73,6 +75,9 @@ class View(NamedTuple):
 
 class Plant:
     """The equations of one scenario. The state is a list: queues, arrivals, controller, senders."""
+
+    #: Whether windows stay at or above 0.
+    floors = True
 
     def __init__(
         self, scenario: Scenario, controller: str, beginning: Beginning | None = None
@@ -134,6 +139,7 @@ class Plant:
             active=none,
             ramping=none,
             slow=tuple(flow.slow_start and flow.sender.signal is not None for flow in self.flows),
+            floored=none,
             bound=(EMPTY,) * self.bands,
             held=(0.0,) * (self.state.stop - self.state.start),
             signs=(),
@@ -239,6 +245,8 @@ class Plant:
         y = list(y)
         y[: self.bands] = [min(max(q, 0.0), self.buffer) for q in y[: self.bands]]
         y[self.state] = [float(value) for value in self.aqm.saturate(tuple(y[self.state]))]
+        for where in self.windows:
+            y[where.start] = max(y[where.start], 0.0)
         return y
 
     def heard(self, t: float, y: Sequence[float], mode: Mode, i: int) -> tuple[Any, float, float]:
@@ -287,6 +295,8 @@ class Plant:
             slope = sender.rate(self.x(y, i), x_then, p_then, view.rtt[i], rtt_then)
             where = self.windows[i]
             f[where] = slope if where.stop - where.start > 1 else (slope,)
+            if mode.floored[i]:
+                f[where.start] = 0.0
             if mode.slow[i]:
                 f[where.start] = _DOUBLING * y[where.start] / view.rtt[i]
                 then = x_then[0] if isinstance(x_then, tuple) else x_then
@@ -294,6 +304,11 @@ class Plant:
         slope = self._slope(y, mode, view)
         f[self.state] = [0.0 if held else v for v, held in zip(slope, mode.held, strict=True)]
         return f
+
+    def window_slope(self, i: int, y: Sequence[float], view: View, past: Any) -> float:
+        """Return dW/dt of class `i` by its law, whatever holds the window."""
+        slope = self.senders[i].rate(self.x(y, i), *past[:2], view.rtt[i], past[2])
+        return float(slope[0] if isinstance(slope, tuple) else slope)
 
     def controller_slope(self, y: Sequence[float], mode: Mode, view: View) -> Sequence[float]:
         """Return d(controller state)/dt before clipping."""

@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -252,12 +253,18 @@ def _lines(record: Record, skip: Any = ()) -> list[str]:
 
 
 def _is_default(field: Field[Any], value: Any) -> bool:
-    default = field.default
+    default = _default(field)
     if value is None or default is None or default is MISSING:
         return value is None
-    if "quantity" in field.metadata:
-        default = validate_quantity(default, name=field.name, **field.metadata["quantity"])
     return bool(value == default)
+
+
+@cache
+def _default(field: Field[Any]) -> Any:
+    """Return a field's default as an attribute holds it."""
+    if "quantity" in field.metadata and field.default not in {None, MISSING}:
+        return validate_quantity(field.default, name=field.name, **field.metadata["quantity"])
+    return field.default
 
 
 def _value(value: Any, field: Field[Any]) -> str:

@@ -1,4 +1,7 @@
-"""The figures of the papers, each drawn by one short module, with the numbers behind it."""
+"""The figures of the PI2 paper and two of our own, each drawn by one short module.
+
+Every figure leaves the numbers behind it as CSV.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,18 @@ from pi2_fluid.errors import QuantityError
 
 __all__ = ["FIGURES", "Figure", "figures"]
 
-#: Number in the PI2 paper (CoNEXT'16) -> module that draws it.
-FIGURES: Final = {"4": "pi2_fig04", "5": "pi2_fig05", "7": "pi2_fig07"}
+#: Number in the PI2 paper (CoNEXT'16), or the name of one of our own -> module that draws it.
+FIGURES: Final = {
+    "4": "pi2_fig04",
+    "5": "pi2_fig05",
+    "6": "pi2_fig06",
+    "7": "pi2_fig07",
+    "11": "pi2_fig11",
+    "12": "pi2_fig12",
+    "13": "pi2_fig13",
+    "phase_portrait": "phase_portrait",
+    "across_the_margin": "across_the_margin",
+}
 
 
 class Figure(NamedTuple):
@@ -30,12 +43,12 @@ def figures(
     *,
     progress: Callable[[str], None] | None = None,
 ) -> list[Figure]:
-    """Draw figures of the PI2 paper into a folder.
+    """Draw figures into a folder.
 
     Parameters
     ----------
-    names : "all", or one or several of 4, 5, 7
-        Numbers of figures in the PI2 paper.
+    names : "all", or one or several of 4, 5, 6, 7, 11, 12, 13, phase_portrait, across_the_margin
+        Numbers of figures in the PI2 paper, or names of our own.
     out : path, default "figures"
         Folder for the files; made if it does not exist. Files of the same name are replaced.
     progress : callable, optional
@@ -53,7 +66,7 @@ def figures(
     OSError
         If the folder cannot be written to.
 
-    Source: PI2 paper (CoNEXT'16), Figures 4, 5 and 7.
+    Source: PI2 paper (CoNEXT'16), Figures 4 to 7 and 11 to 13.
     """
     modules = [FIGURES[number] for number in _numbers(names)]
     folder = Path(out)

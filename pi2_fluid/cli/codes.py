@@ -1,0 +1,30 @@
+"""Exit codes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "BAD_INPUT",
+    "EXPLAINED",
+    "FAILED",
+    "INTERNAL",
+    "INTERRUPTED",
+    "STABLE",
+    "UNDECIDED",
+    "UNSTABLE",
+]
+
+STABLE: Final = 0
+UNSTABLE: Final = 1
+BAD_INPUT: Final = 2
+UNDECIDED: Final = 3
+FAILED: Final = 4
+INTERNAL: Final = 70
+INTERRUPTED: Final = 130
+
+#: What all of them mean, for help.
+EXPLAINED: Final = (
+    "Exit codes: 0 stable or done, 1 unstable, 2 bad input, 3 undecided, 4 numerical failure or"
+    " missing package, 70 internal error, 130 interrupted."
+)

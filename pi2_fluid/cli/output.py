@@ -1,0 +1,94 @@
+"""Output: JSON on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Annotated, Any, Final
+
+import typer
+
+__all__ = ["JsonFlag", "Progress", "make_console", "make_grid", "print_json", "tell"]
+
+JsonFlag = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object, in SI units, instead of text.")
+]
+_PATIENCE: Final = 2.0  # s without a sign of life
+
+
+def print_json(payload: Mapping[str, Any]) -> None:
+    """Print one JSON object."""
+    typer.echo(json.dumps(_strict(payload), allow_nan=False, ensure_ascii=False, indent=2))
+
+
+def _strict(value: Any) -> Any:
+    """Replace what JSON has no literal for: infinities, by their names."""
+    if isinstance(value, Mapping):
+        return {name: _strict(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(item) for item in value]
+    if isinstance(value, float):
+        return str(float(value)) if math.isinf(value) else float(value)
+    return value
+
+
+def make_console() -> Any:
+    """Return a console that prints what it is given, without guessing at colours or markup."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False)
+
+
+def make_grid(*justify: Any) -> Any:
+    """Return a table without lines, its columns justified as named."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    for side in justify:
+        table.add_column(justify=side)
+    return table
+
+
+def tell(line: str) -> None:
+    """Say on stderr what is being done."""
+    typer.echo(f"{line} ...", err=True)
+
+
+class Progress:
+    """How far a run is, on stderr, once it has taken two seconds.
+
+    A terminal sees one line that counts up and disappears; a file or pipe gets one line.
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.begun = time.monotonic()
+        self.shown = False
+
+    def __call__(self, done: float, duration: float) -> None:
+        """Take note that `done` of `duration` seconds of the trajectory are computed."""
+        if time.monotonic() - self.begun < _PATIENCE:
+            return
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{self.what} {done:.0f} of {duration:g} s ...\x1b[K")
+            sys.stderr.flush()
+        elif not self.shown:
+            tell(f"{self.what} {duration:g} s")
+        self.shown = True
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.shown and sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -1,0 +1,37 @@
+"""Drawing. Takes arrays, returns the artists, never shows a window."""
+
+from pi2_fluid.plot.loops import (
+    draw_bode,
+    draw_nyquist,
+    mark_outside,
+    mark_unstable,
+    new_axes,
+    show_percent,
+)
+from pi2_fluid.plot.page import (
+    COLORS,
+    label_curve,
+    page_style,
+    sample_decades,
+    save_figure,
+    write_caption,
+    write_numbers,
+)
+from pi2_fluid.plot.trajectories import draw_trajectory
+
+__all__ = [
+    "COLORS",
+    "draw_bode",
+    "draw_nyquist",
+    "draw_trajectory",
+    "label_curve",
+    "mark_outside",
+    "mark_unstable",
+    "new_axes",
+    "page_style",
+    "sample_decades",
+    "save_figure",
+    "show_percent",
+    "write_caption",
+    "write_numbers",
+]

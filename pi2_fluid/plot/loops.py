@@ -1,0 +1,123 @@
+"""Loops: Bode and Nyquist plots, and the furniture of axes that show margins over load."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_bode", "draw_nyquist", "mark_outside", "mark_unstable", "new_axes", "show_percent"]
+
+
+def new_axes(rows: int = 1, **figure: Any) -> Any:
+    """Return `rows` axes that share their frequency axis, in a new figure."""
+    import matplotlib.pyplot as plt
+
+    _, axes = plt.subplots(rows, 1, sharex=True, layout="constrained", **figure)
+    return axes
+
+
+def draw_bode(
+    axes: Any,
+    w: Any,
+    response: Any,
+    phase_deg: Any,
+    gain_crossing: tuple[float, float],
+    phase_crossing: tuple[float, float],
+    label: str | None = None,
+) -> list[Any]:
+    """Draw gain and phase over frequency, with both margins.
+
+    Parameters
+    ----------
+    axes : pair of matplotlib Axes
+        For the gain and for the phase.
+    w, response, phase_deg : arrays
+        Frequency (rad/s), L(jw), and its continuous phase (deg).
+    gain_crossing : (w_gc, phase margin in deg)
+        Not drawn where not finite.
+    phase_crossing : (w_pc, gain margin in dB)
+        Not drawn where not finite.
+    label : str, optional
+        For the legend.
+    """
+    top, bottom = axes
+    artists = [
+        *top.semilogx(w, 20 * np.log10(np.abs(response)), label=label),
+        *bottom.semilogx(w, phase_deg, label=label),
+    ]
+    color = artists[0].get_color()
+    w_gc, pm = gain_crossing
+    w_pc, gm = phase_crossing
+    if np.isfinite(w_pc) and np.isfinite(gm):
+        artists.append(
+            top.vlines(w_pc, min(0, -gm), max(0, -gm), color=color, linewidth=3, alpha=0.4)
+        )
+        top.annotate(f"{gm:.1f} dB", (w_pc, -gm), (6, 2), textcoords="offset points", color=color)
+    if np.isfinite(w_gc) and np.isfinite(pm):
+        low, high = sorted((-180.0, pm - 180.0))
+        artists.append(bottom.vlines(w_gc, low, high, color=color, linewidth=3, alpha=0.4))
+        bottom.annotate(
+            f"{pm:.1f}°", (w_gc, pm - 180.0), (6, 2), textcoords="offset points", color=color
+        )
+    top.axhline(0.0, color="0.5", linewidth=0.8)
+    bottom.axhline(-180.0, color="0.5", linewidth=0.8)
+    top.set_ylabel("|L| [dB]")
+    bottom.set_ylabel("phase of L [deg]")
+    bottom.set_xlabel("frequency [rad/s]")
+    for ax in axes:
+        ax.grid(visible=True, which="both", alpha=0.25)
+    return artists
+
+
+def draw_nyquist(ax: Any, response: Any, label: str | None = None) -> list[Any]:
+    """Draw L(jw) in the complex plane, around the point -1.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    response : array
+        L(jw) for rising w.
+    label : str, optional
+        For the legend.
+    """
+    artists = [*ax.plot(response.real, response.imag, label=label)]
+    color = artists[0].get_color()
+    artists += ax.plot(response.real, -response.imag, color=color, linestyle="--", linewidth=0.8)
+    artists += ax.plot([-1.0], [0.0], "+", color="black", markersize=12, label="-1")
+    ax.axhline(0.0, color="0.7", linewidth=0.8)
+    ax.axvline(0.0, color="0.7", linewidth=0.8)
+    ax.set(xlim=(-3, 1), ylim=(-2, 2), aspect="equal", xlabel="Re L", ylabel="Im L")
+    ax.grid(visible=True, alpha=0.25)
+    return artists
+
+
+def show_percent(ax: Axes) -> None:
+    """Label the decades of the logarithmic x axis of `ax` as percentages."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.xaxis.set_major_locator(LogLocator(base=10, numticks=20))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.6g} %"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def mark_unstable(ax: Axes) -> None:
+    """Shade margins below zero; call it once the limits of `ax` are set."""
+    ax.axhspan(ax.get_ylim()[0], 0.0, color="#B22222", alpha=0.09, linewidth=0, zorder=0)
+    ax.axhline(0.0, color="#B22222", linewidth=0.9, zorder=1)
+    ax.annotate(
+        "unstable", (0, 0), (5, -4), xycoords=("axes fraction", "data"),
+        textcoords="offset points", va="top", color="#8B1A1A", fontsize=8,
+    )  # fmt: skip
+
+
+def mark_outside(ax: Axes, right_of: float, text: str) -> None:
+    """Shade where a model has ended, `right_of` a value; call it once the limits are set."""
+    ax.axvspan(right_of, ax.get_xlim()[1], color="0.5", alpha=0.12, linewidth=0, zorder=0)
+    ax.annotate(
+        text, (right_of, 1), (3, -3), xycoords=("data", "axes fraction"),
+        textcoords="offset points", va="top", color="0.35", fontsize=7,
+    )  # fmt: skip
