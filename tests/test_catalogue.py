@@ -160,9 +160,7 @@ class TestPi2Paper:
         assert aqm_of("pi2_coexistence_coupled").k == 2
         assert (scenario.link.capacity, scenario.flows[0].base_rtt) == (4e7, 0.01)
 
-    @pytest.mark.parametrize(
-        ("figure", "flows", "capacity"), [("11b", 50, 1e7), ("13", 50, 1e7)]
-    )
+    @pytest.mark.parametrize(("figure", "flows", "capacity"), [("11b", 50, 1e7), ("13", 50, 1e7)])
     def test_the_delay_that_the_fluid_is_said_to_reach(self, figure, flows, capacity):
         """The files say 70 ms where the cap of 25 % holds the fluid Reno back."""
         text = re.sub(r"\n# ?", " ", named_text(f"pi2_fig{figure}_pi2"))

@@ -224,3 +224,23 @@ class TestBesideOthers:
         rates = [loop.operating_point.rate[1] for loop in loops]
         assert rates == pytest.approx([250.0, 500.0])
         assert loops[0].senders[1] == Cbr(rate="3Mbit/s", packet_size=1500)
+
+
+class TestThinned:
+    def test_equilibrium_counts_what_enters(self):
+        """6 Mbit/s that lose p of themselves, beside Reno: the rates that enter fill the link."""
+        flows = [
+            pf.Flows(pf.Reno(), 5, "100ms"),
+            pf.Flows(Cbr(rate="6Mbit/s", thinned=True), 2),
+        ]
+        point = pf.equilibrium(flows, pf.Pi(), "10Mbit/s")
+        p = point.p[1]
+        assert p == point.p[0]
+        packets = 5 * point.rate[0] + 2 * 500 * (1 - p)
+        assert packets == pytest.approx(10e6 / 12000, rel=1e-9)
+        assert point.rate[1] == pytest.approx(500 * (1 - p))
+
+    def test_has_no_loop(self):
+        flows = [pf.Flows(pf.Reno(), 5, "100ms"), pf.Flows(Cbr(rate=1e6, thinned=True))]
+        with pytest.raises(pf.UnsupportedError, match="thinned = True"):
+            pf.Loop(flows, pf.Pi2(), capacity="10Mbit/s")

@@ -1,4 +1,4 @@
-"""Derivatives of trajectories: against another solver's, closed forms, and naive differentiation."""
+"""Derivatives of trajectories: against another solver's, closed forms, naive differentiation."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def test_several_paths_at_once_and_the_python_engine():
 
 def test_what_has_no_derivative_is_refused():
     scenario = pf.Scenario("2s", pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 10, "50ms"))
+    # an objective that jumps right here
+    at = float(pf.fluid.simulate(scenario, tolerance=1e-9).queue_delay.max())
     with pytest.raises(pf.SolverError, match="kink"):
-        # an objective that jumps right here
-        at = float(pf.fluid.simulate(scenario).queue_delay.max())
         pf.fluid.gradient(
             scenario, lambda ds: float(ds.queue_delay.max() > at), "aqm.alpha", tolerance=1e-9
         )
-    with pytest.raises(pf.ScenarioError, match="has no|does not have"):
+    with pytest.raises(pf.ScenarioError, match="does not have"):
         pf.fluid.gradient(scenario, mean_square, "aqm.alhpa")
     with pytest.raises(pf.ScenarioError, match="no number"):
         pf.fluid.gradient(scenario, mean_square, "aqm")

@@ -249,9 +249,7 @@ class _Run:
         longest = trial.t - self.t
         return self._step_to(where * longest, longest, first, stretches), first
 
-    def _step_to(
-        self, h: float, longest: float, event: _Event, stretches: list[Stretch]
-    ) -> _Trial:
+    def _step_to(self, h: float, longest: float, event: _Event, stretches: list[Stretch]) -> _Trial:
         """Take a step that ends at an event, which the cubic of the `longest` has placed at `h`.
 
         Where that cubic is poor (a long step, a steep queue) the place is mended by the slope that

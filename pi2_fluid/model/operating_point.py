@@ -267,10 +267,14 @@ def _respond(flows: tuple[Flows, ...], rest: Rest) -> tuple[tuple[Any, ...], ...
     """(p, rtt, state, rate) of every class while the queue rests."""
     rows = []
     for flow in flows:
-        p = getattr(rest.signal, flow.sender.signal) if flow.sender.signal else 0.0
-        rtt = flow.base_rtt + own_delay(rest.queue_delay, flow.sender)
-        state = flow.sender.settle(rtt, p)
-        rows.append((p, rtt, state, flow.sender.sending_rate(state, rtt)))
+        sender = flow.sender
+        thinned = getattr(sender, "thinned", False)
+        p = getattr(rest.signal, "classic" if thinned else sender.signal or "", 0.0)
+        rtt = flow.base_rtt + own_delay(rest.queue_delay, sender)
+        state = sender.settle(rtt, p)
+        rate = sender.sending_rate(state, rtt)
+        # Of thinned traffic only what is not dropped enters the queue.
+        rows.append((p, rtt, state, rate * (1.0 - p) if thinned else rate))
     return tuple(zip(*rows, strict=True))
 
 

@@ -103,7 +103,7 @@ def margin_of(stage: Stage, aqm: Any) -> str:
             loop = pf.Loop(
                 stage.flows, aqm, capacity=stage.capacity, mode="sampled", rtt_terms="exact"
             )
-        except pf.DomainError:
+        except (pf.DomainError, pf.UnsupportedError):
             return ""
         if loop.operating_point.controller > aqm.limit:
             return "at its limit"
