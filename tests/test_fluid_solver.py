@@ -30,12 +30,12 @@ def flows(sender, count, base_rtt, window=1.0, **more):
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Echo(pf.Sender):
-    """x' = -x(t - R): the simplest delay-differential equation."""
+    """y' = -y(t - R), the simplest delay-differential equation, for y = window - 10."""
 
     signal: ClassVar = "classic"
 
     def rate(self, x, x_delayed, signal_delayed, rtt, rtt_delayed):
-        return -x_delayed
+        return 10.0 - x_delayed
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,11 +49,11 @@ class Still(pf.Sender):
 
 
 def by_steps(t):
-    """x(t) of Echo with R = 1 and x = 1 before 0: a polynomial on each unit interval."""
+    """y(t) of Echo with R = 1 and y = 1 before 0: a polynomial on each unit interval."""
     past = np.polynomial.Polynomial([1.0])
     pieces, value = [], 1.0
     for _n in range(int(np.max(t)) + 1):
-        # x' = -x(t - 1), in the local time s = t - n
+        # y' = -y(t - 1), in the local time s = t - n
         piece = value - past.integ()
         pieces.append(piece)
         past, value = piece, piece(1.0)
@@ -61,15 +61,15 @@ def by_steps(t):
 
 
 def echo(step):
-    scenario = pf.Scenario("3.5s", pf.Link("100Gbit/s"), pf.Pi2(), flows(Echo(), 1, 1.0))
+    scenario = pf.Scenario("3.5s", pf.Link("100Gbit/s"), pf.Pi2(), flows(Echo(), 1, 1.0, 11.0))
     result = pf.fluid.simulate(scenario, step=step, sample=0.25, controller="continuous")
-    return result.window.to_numpy()[:, 0]
+    return result.window.to_numpy()[:, 0] - 10.0
 
 
 def test_a_linear_delay_equation_by_hand():
     """Polynomials of degree 4 at most so far: exact but for the last piece."""
     exact = by_steps(np.arange(15) * 0.25)
-    assert exact[4] == 0.0  # 1 - t at t = 1
+    assert exact[4] == 0.0  # y = 1 - t at t = 1
     assert exact[8] == pytest.approx(-0.5, abs=1e-15)
     errors = [np.abs(echo(step) - exact).max() for step in (0.1, 0.05)]
     assert errors[1] < 1e-7
