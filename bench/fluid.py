@@ -5,9 +5,9 @@
 250 s of Reno flows that come and go on 10 Mbit/s, 100 ms, under PI2, with a sample every 32 ms
 (7,813 of them): 10:30:50:30:10 flows of one class whose count changes, or three classes that start
 and stop. Times are CPU time of one pinned process, medians over rounds in which the contestants
-take turns (the quick ones ten times in each). The error is the largest of the queue delay over all samples, in parts of its target,
-against this package's solver with fixed steps of 0.25 ms (which agrees with two independent solvers
-on nine reference trajectories to 1e-8 packets, see tests/test_fluid_reference.py).
+take turns (the quick ones ten times in each). The error is the largest of the queue delay over all
+samples, in parts of its target, against this package's solver with fixed steps of 0.25 ms, which
+tests/test_fluid_reference.py holds to trajectories of two independent solvers.
 
 jitcdde cannot hold a queue at 0: its clips are smoothed over 1e-6 packets, which is as sharp as its
 error asks for; steps of load are passed as its manual says, with blind steps up to them and

@@ -36,7 +36,7 @@ def begin(scenario: Scenario, initial: Any) -> Beginning:
     """
     capacity = float(scenario.link.capacity) / (8.0 * float(scenario.link.packet_size))
     if isinstance(initial, OperatingPoint):
-        states = initial.states
+        states = list(initial.states)
         queue, u = float(initial.queue), float(initial.controller)
     elif isinstance(initial, Mapping):
         unknown = [key for key in initial if key not in _KEYS]

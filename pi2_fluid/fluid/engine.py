@@ -21,8 +21,10 @@ from pi2_fluid.fluid.linear import LinearPlant
 from pi2_fluid.fluid.plant import Plant
 from pi2_fluid.fluid.schedule import Schedule
 from pi2_fluid.fluid.trace import Trace, trace_rows
+from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.model.sender import Sender
 from pi2_fluid.result import trajectory_dataset
 from pi2_fluid.units import validate_choice, validate_quantity
 
@@ -124,7 +126,7 @@ def simulate(
     accuracy = _accuracy(scenario, step, tolerance)
     beginning = None if initial is None else begin(scenario, initial)
     trace, used = _trace(scenario, controller, linear, engine, beginning, accuracy, times, progress)
-    attrs = {
+    attrs: dict[str, str | float] = {
         "engine": f"fluid ({used})",
         "controller": controller,
         "linear": int(linear),
@@ -208,7 +210,8 @@ def _accuracy(scenario: Scenario, step: float | str | None, tolerance: float | N
 
 def not_modelled(scenario: Scenario) -> list[str]:
     """Return the names of what a scenario describes and a fluid cannot feel."""
-    laws = [("aqm", scenario.aqm), *(("flows.sender", flow.sender) for flow in scenario.flows)]
+    laws: list[tuple[str, Aqm | Sender]] = [("aqm", scenario.aqm)]
+    laws += [("flows.sender", flow.sender) for flow in scenario.flows]
     found = [f"{place}.{name}" for place, law in laws for name in law.packets_only]
     return [*_PACKETS_ONLY, *dict.fromkeys(found)]
 

@@ -14,19 +14,20 @@ estimates the error when the step is adaptive.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.errors import SolverError
+from pi2_fluid.fluid.events import Event, Trial, apply_event, crossed_events, locate_event
 from pi2_fluid.fluid.history import History, Reader, Segment, Stretch
-from pi2_fluid.fluid.plant import EMPTY, FREE, FULL, Mode, Plant, View
+from pi2_fluid.fluid.plant import Mode, Plant, View
+from pi2_fluid.fluid.reporting import Reporter, Row
 from pi2_fluid.fluid.schedule import SAME, Schedule
 
 __all__ = ["Accuracy", "Row", "integrate"]
 
 _MOST_TRIALS: Final = 60
 _LONGEST: Final = 0.9  # of a round-trip time, so that no stage needs a past that is not there yet
-_WITHIN: Final = 1e-13  # of a step: how well an event is located on its cubic
 _MENDED: Final = 1e-3  # of a step, over which the slope of an event's function is taken
 _MOST_MENDINGS: Final = 6
 _NEGLIGIBLE: Final = 0.1  # of the tolerance: jumps below it are stepped over
@@ -46,39 +47,6 @@ class Accuracy(NamedTuple):
         return max(SAME, 1e-3 * self.tolerance)
 
 
-class Row(NamedTuple):
-    """What is reported of one instant."""
-
-    t: float
-    y: list[float]
-    mode: Mode
-    view: View
-    leaving: list[float]
-    """Packets per second of each class that leave the bottleneck."""
-
-
-class _Event(NamedTuple):
-    """A state event: what it is, of which component, and what is negative beyond it."""
-
-    kind: str
-    index: int
-    value: Callable[[float, list[float]], float]
-    bound: float = 0.0
-    """Of a clip: where it stops the motion, and"""
-    side: float = 0.0
-    """from which side: +1 from below, -1 from above."""
-
-
-class _Trial(NamedTuple):
-    """A step that may still be rejected."""
-
-    t: float
-    y: list[float]
-    f: list[float]
-    view: View
-    error: float
-
-
 def integrate(
     plant: Plant, schedule: Schedule, accuracy: Accuracy, samples: Sequence[float]
 ) -> Iterator[Row]:
@@ -94,10 +62,10 @@ def integrate(
     while place < len(samples):
         segment = run.history.segments[-1]
         while place < len(samples) and samples[place] < run.t - SAME:
-            yield run.report(samples[place], segment.values(samples[place]), segment.mode)
+            yield run.reporter.report(samples[place], segment.values(samples[place]), segment.mode)
             place += 1
         while place < len(samples) and samples[place] <= run.t + SAME:
-            yield run.report(run.t, run.y, run.mode)
+            yield run.reporter.report(run.t, run.y, run.mode)
             place += 1
         if place < len(samples):
             run.advance()
@@ -113,7 +81,7 @@ class _Run:
         self.y, before = plant.initial()
         self.history = History(self.y, before)
         self.readers = [Reader() for _ in range(plant.group_count)]
-        self.departures = [0] * plant.bands
+        self.reporter = Reporter(plant, self.history)
         self.mode = before._replace(signalling=True)
         self._happen(None)
         self.mode = plant.settle(self.t, self.y, self.mode)
@@ -140,9 +108,7 @@ class _Run:
             growth = 0.9 * max(whole.error, 1e-8) ** -0.25
             self.proposal = (whole.t - self.t) * min(4.0, max(0.2, growth))
         if trial.t > self.t:
-            self.history.append(
-                Segment(self.t, trial.t, self.y, trial.y, self.f, trial.f, self.mode)
-            )
+            self.history.append(self._segment(trial))
         before, slopes = self.t, trial.f
         self.t, self.y, self.view = trial.t, trial.y, trial.view
         self.taken += 1
@@ -157,7 +123,7 @@ class _Run:
         else:
             self.f = slopes
 
-    def _first_trial(self, stretches: list[Stretch]) -> tuple[_Trial, float, int | None]:
+    def _first_trial(self, stretches: list[Stretch]) -> tuple[Trial, float, int | None]:
         """Take a step as long as allowed, or to where the image of some group is expected.
 
         Returns the step, how long it could have been, and that group.
@@ -176,7 +142,7 @@ class _Run:
                 return trial, h, target
             h = shorter * max(0.2, 0.9 * trial.error**-0.25)
 
-    def _try(self, h: float, stretches: list[Stretch]) -> _Trial:
+    def _try(self, h: float, stretches: list[Stretch]) -> Trial:
         t, y, k1 = self.t, self.y, self.f
         end = t + h
         if abs(end - self.schedule.next_after(t)) <= SAME:
@@ -188,7 +154,10 @@ class _Run:
         mean = [(a + 2.0 * (b + c) + d) / 6.0 for a, b, c, d in zip(k1, k2, k3, k4, strict=True)]
         new = _along(y, h, mean)
         k5, view = self._slope(end, new, stretches)
-        return _Trial(end, new, k5, view, self._error(h, new, k4, k5))
+        return Trial(end, new, k5, view, self._error(h, new, k4, k5))
+
+    def _segment(self, trial: Trial) -> Segment:
+        return Segment(self.t, trial.t, self.y, trial.y, self.f, trial.f, self.mode)
 
     def _error(self, h: float, y: list[float], k4: list[float], k5: list[float]) -> float:
         if self.accuracy.tolerance == 0.0:
@@ -235,13 +204,16 @@ class _Run:
 
     # State events
 
-    def _stop_at_event(
-        self, trial: _Trial, stretches: list[Stretch]
-    ) -> tuple[_Trial, _Event | None]:
+    def _stop_at_event(self, trial: Trial, stretches: list[Stretch]) -> tuple[Trial, Event | None]:
         """End the step at the first event in it, if there is one."""
         first, where = None, 1.0
-        for event in self._crossed(trial, stretches):
-            place = self._locate(trial, event)
+        mode = self.mode
+
+        def past(t: float, view: View) -> list[Any]:
+            return self._past(t, view, stretches)
+
+        for event in crossed_events(self.plant, mode, trial, past):
+            place = locate_event(self._segment(trial), event)
             if first is None or place < where:
                 first, where = event, place
         if first is None:
@@ -249,7 +221,7 @@ class _Run:
         longest = trial.t - self.t
         return self._step_to(where * longest, longest, first, stretches), first
 
-    def _step_to(self, h: float, longest: float, event: _Event, stretches: list[Stretch]) -> _Trial:
+    def _step_to(self, h: float, longest: float, event: Event, stretches: list[Stretch]) -> Trial:
         """Take a step that ends at an event, which the cubic of the `longest` has placed at `h`.
 
         Where that cubic is poor (a long step, a steep queue) the place is mended by the slope that
@@ -259,7 +231,7 @@ class _Run:
             trial = self._try(h, stretches)
             if h <= 0.0:
                 break
-            step = Segment(self.t, trial.t, self.y, trial.y, self.f, trial.f, self.mode)
+            step = self._segment(trial)
             back = self.t + (1.0 - _MENDED) * h
             now = event.value(trial.t, trial.y)
             speed = (now - event.value(back, step.values(back))) / (_MENDED * h)
@@ -267,119 +239,6 @@ class _Run:
                 break
             h = min(max(h - now / speed, 0.5 * h), longest)
         return trial
-
-    def _crossed(self, trial: _Trial, stretches: list[Stretch]) -> list[_Event]:
-        """Return the events that a trial step has passed."""
-        plant, mode, y, t, view = self.plant, self.mode, trial.y, trial.t, trial.view
-        found: list[_Event] = []
-        bands = range(plant.bands)
-        for k in bands:
-            if mode.bound[k] == FREE and y[k] < 0.0:
-                found.append(_Event("empty", k, lambda _, y, k=k: y[k]))
-            if mode.bound[k] == EMPTY and view.net[k] > 0.0:
-                found.append(_Event("fill", k, lambda t, y, k=k: -plant.observe(t, y, mode).net[k]))
-        queued = sum(y[k] for k in bands)
-        if FULL not in mode.bound and queued > plant.buffer:
-            found.append(_Event("full", 0, lambda _, y: plant.buffer - sum(y[k] for k in bands)))
-        if FULL in mode.bound and plant.growth(view.net, mode) < 0.0:
-            found.append(
-                _Event("drain", 0, lambda t, y: plant.growth(plant.observe(t, y, mode).net, mode))
-            )
-        found += self._crossed_clips(trial) + self._crossed_floors(trial, stretches)
-        for j, (sign, value) in enumerate(zip(mode.signs, plant.switches(t, y, mode), strict=True)):
-            if sign * value < 0.0:
-                found.append(
-                    _Event("switch", j, lambda t, y, j=j, s=sign: s * plant.switches(t, y, mode)[j])
-                )
-        for i, slow in enumerate(mode.slow):
-            if slow and y[plant.expected[i]] > 1.0:
-                found.append(_Event("signalled", i, lambda _, y, j=plant.expected[i]: 1.0 - y[j]))
-        return found
-
-    def _crossed_clips(self, trial: _Trial) -> list[_Event]:
-        plant, mode = self.plant, self.mode
-        if not plant.continuous:
-            return []
-        found = []
-        state = trial.y[plant.state]
-        clipped = plant.aqm.saturate(tuple(state))
-        slopes = plant.controller_slope(trial.y, mode, trial.view)
-        for j, held in enumerate(mode.held):
-            place = plant.state.start + j
-            if held == 0.0 and state[j] != clipped[j]:
-                bound, side = float(clipped[j]), math.copysign(1.0, state[j] - clipped[j])
-                found.append(
-                    _Event(
-                        "clip",
-                        j,
-                        lambda _, y, p=place, b=bound, s=side: s * (b - y[p]),
-                        bound,
-                        side,
-                    )
-                )
-            elif held * slopes[j] < 0.0:
-                found.append(
-                    _Event(
-                        "release",
-                        j,
-                        lambda t, y, j=j, s=held: (
-                            s * plant.controller_slope(y, mode, plant.observe(t, y, mode))[j]
-                        ),
-                    )
-                )
-        return found
-
-    def _crossed_floors(self, trial: _Trial, stretches: list[Stretch]) -> list[_Event]:
-        plant, mode, found = self.plant, self.mode, []
-        if not plant.floors:
-            return []
-
-        def held_back(t: float, y: list[float], i: int) -> float:
-            view = plant.observe(t, y, mode)
-            return -plant.window_slope(i, y, view, self._past(t, view, stretches)[i])
-
-        for i, floored in enumerate(mode.floored):
-            place = plant.windows[i].start
-            if not mode.active[i] or not plant.listens[i]:
-                continue
-            if not floored and trial.y[place] < 0.0:
-                found.append(_Event("floor", i, lambda _, y, j=place: y[j]))
-            elif floored and held_back(trial.t, trial.y, i) < 0.0:
-                found.append(_Event("lift", i, lambda t, y, i=i: held_back(t, y, i)))
-        return found
-
-    def _locate(self, trial: _Trial, event: _Event) -> float:
-        """Return at which part of the step the event comes (regula falsi, Illinois)."""
-        step = Segment(self.t, trial.t, self.y, trial.y, self.f, trial.f, self.mode)
-        h = trial.t - self.t
-
-        def value(part: float) -> float:
-            t = self.t + part * h
-            return event.value(t, step.values(t))
-
-        low, high = 0.0, 1.0
-        at_low, at_high = value(0.0), value(1.0)
-        if at_low <= 0.0:
-            # It begins on the event (the other branch has just been left): look where it is off it.
-            parts = (n / 16.0 for n in range(15, 0, -1))
-            low = next((part for part in parts if value(part) > 0.0), 0.0)
-            if low == 0.0:
-                return 0.0
-            at_low = value(low)
-        for _ in range(100):
-            if high - low <= _WITHIN or at_high == 0.0:
-                break
-            middle = (low * at_high - high * at_low) / (at_high - at_low)
-            at_middle = value(middle)
-            if at_middle <= 0.0:
-                if high - middle < 0.5 * (high - low):
-                    at_low *= 0.5
-                high, at_high = middle, at_middle
-            else:
-                if middle - low < 0.5 * (high - low):
-                    at_high *= 0.5
-                low, at_low = middle, at_middle
-        return high
 
     # Images of breakpoints
 
@@ -401,8 +260,8 @@ class _Run:
         return h, target
 
     def _stop_at_image(
-        self, trial: _Trial, stretches: list[Stretch], longest: float, target: int | None
-    ) -> tuple[_Trial, dict[int, int]]:
+        self, trial: Trial, stretches: list[Stretch], longest: float, target: int | None
+    ) -> tuple[Trial, dict[int, int]]:
         """End the step where the first image comes, if it does; return which groups pass one.
 
         Newton's method on the length of the step, which stays below `longest`.
@@ -451,7 +310,7 @@ class _Run:
 
     # What happens at the end of a step
 
-    def _arrive(self, event: _Event | None, images: dict[int, int], slopes: list[float]) -> bool:
+    def _arrive(self, event: Event | None, images: dict[int, int], slopes: list[float]) -> bool:
         """Do all that happens now; return whether the slopes have changed."""
         passed = {}
         for group, side in images.items():
@@ -461,8 +320,10 @@ class _Run:
         if passed:
             self._mark_images(passed, slopes)
         if event is not None:
-            self._apply(event)
+            self.y, self.mode = apply_event(self.plant, event, self.t, self.y, self.mode)
             self._mark_all()
+            if self.plant.bands == 2 and event.kind in {"empty", "fill"}:
+                self._seek()  # the other band's share has jumped, and with it all delays
         return self._happen(event) or bool(images) or event is not None
 
     def _mark_all(self) -> None:
@@ -506,55 +367,7 @@ class _Run:
                     self.readers[group].mark(self.t, len(self.history), 1)
                     break
 
-    def _apply(self, event: _Event) -> None:
-        """Change the mode, and put the state exactly on the bound that it has reached."""
-        plant, mode, k = self.plant, self.mode, event.index
-        self.y = list(self.y)
-        if event.kind == "empty":
-            self.y[k] = 0.0
-            self._hold_bound(k, EMPTY)
-        elif event.kind == "fill":
-            self._hold_bound(k, FREE)
-        elif event.kind == "full":
-            self.y[0] += plant.buffer - sum(self.y[: plant.bands])
-            bound = tuple(FULL if b == FREE else b for b in mode.bound)
-            self.mode = mode._replace(bound=bound)
-            self._end_slow_start(range(len(mode.slow)))
-        elif event.kind == "drain":
-            bound = tuple(FREE if b == FULL else b for b in mode.bound)
-            self.mode = mode._replace(bound=bound)
-        elif event.kind == "clip":
-            self.y[plant.state.start + k] = event.bound
-            self.mode = mode._replace(held=_put(mode.held, k, event.side))
-        elif event.kind == "release":
-            self.mode = mode._replace(held=_put(mode.held, k, 0.0))
-        elif event.kind == "floor":
-            self.y[plant.windows[k].start] = 0.0
-            self.mode = mode._replace(floored=_put(mode.floored, k, True))
-        elif event.kind == "lift":
-            self.mode = mode._replace(floored=_put(mode.floored, k, False))
-        elif event.kind == "switch":
-            self.mode = mode._replace(signs=_put(mode.signs, k, -mode.signs[k]))
-        else:
-            self._end_slow_start([k])
-        if event.kind in {"empty", "full"} and plant.continuous:
-            view = plant.observe(self.t, self.y, self.mode)
-            self.mode = self.mode._replace(held=plant.clips(self.y, self.mode, view))
-
-    def _hold_bound(self, k: int, bound: int) -> None:
-        self.mode = self.mode._replace(bound=_put(self.mode.bound, k, bound))
-        if self.plant.bands == 2:  # the other band's share, and with it all delays, have jumped
-            self._seek()
-
-    def _end_slow_start(self, classes: Sequence[int]) -> None:
-        for i in classes:
-            if self.mode.slow[i] and self.mode.active[i]:
-                x = self.plant.senders[i].leave_slow_start(self.plant.x(self.y, i))
-                where = self.plant.windows[i]
-                self.y[where] = [float(v) for v in (x if isinstance(x, tuple) else (x,))]
-                self.mode = self.mode._replace(slow=_put(self.mode.slow, i, False))
-
-    def _happen(self, event: _Event | None) -> bool:
+    def _happen(self, event: Event | None) -> bool:
         """Do what is scheduled for now: first the changes, then the tick."""
         changes, ticks = self.schedule.take(self.t)
         if changes:
@@ -595,42 +408,6 @@ class _Run:
                 self.readers[plant.group[i]].mark(self.t, len(self.history), 0)
         self.y, self.view = y, view
 
-    # Reporting
-
-    def report(self, t: float, y: list[float], mode: Mode) -> Row:
-        """Return what there is to know about one instant of the last step."""
-        y = self.plant.within_bounds(y)
-        view = self.plant.observe(t, y, mode)
-        leaving = [0.0] * len(view.rates)
-        for k in range(self.plant.bands):
-            rates = (
-                view.rates if y[k] <= 0.0 else self._entered(k, y[self.plant.arrived + k] - y[k])
-            )
-            mine = [r if b == k else 0.0 for r, b in zip(rates, self.plant.band, strict=True)]
-            total = sum(mine)
-            for i, rate in enumerate(mine):
-                leaving[i] += view.served[k] * rate / total if total > 0.0 else 0.0
-        return Row(t, y, mode, view, leaving)
-
-    def _entered(self, k: int, served: float) -> tuple[float, ...]:
-        """Return the rates at which the classes sent what leaves now: first in, first out."""
-        place, segments = self.plant.arrived + k, self.history.segments
-        index = self.departures[k]
-        while index < len(segments) - 1 and segments[index].y1[place] < served:
-            index += 1
-        self.departures[k] = index
-        segment = segments[index]
-        low, high = segment.start, segment.end
-        if low == -math.inf:  # it was there at time 0
-            return self.plant.observe(0.0, segment.y0, segment.mode).rates
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            if segment.value(segment.weights(middle), place) < served:
-                low = middle
-            else:
-                high = middle
-        return self.plant.observe(high, segment.values(high), segment.mode).rates
-
 
 def _length(candidate: tuple[float, int | None]) -> float:
     return candidate[0]
@@ -638,7 +415,3 @@ def _length(candidate: tuple[float, int | None]) -> float:
 
 def _along(y: list[float], h: float, slope: list[float]) -> list[float]:
     return [a + h * b for a, b in zip(y, slope, strict=True)]
-
-
-def _put(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
-    return (*values[:i], value, *values[i + 1 :])

@@ -174,8 +174,8 @@ class Plant:
             return 0.0
         if not mode.ramping[i]:
             return mode.counts[i]
-        flow = self.flows[i]
-        return mode.counts[i] * min(1.0, max(0.0, (t - flow.start) / flow.start_jitter))
+        begun = float((t - self.flows[i].start) / self.flows[i].start_jitter)
+        return mode.counts[i] * min(1.0, max(0.0, begun))
 
     def observe(self, t: float, y: Sequence[float], mode: Mode) -> View:
         """Return delays, rates and signals at one instant."""
@@ -295,22 +295,23 @@ class Plant:
             if not mode.active[i] or not self.listens[i]:
                 continue
             x_then, p_then, rtt_then = past[i]
-            slope = sender.rate(self.x(y, i), x_then, p_then, view.rtt[i], rtt_then)
+            rate = sender.rate(self.x(y, i), x_then, p_then, view.rtt[i], rtt_then)
             where = self.windows[i]
-            f[where] = slope if where.stop - where.start > 1 else (slope,)
+            f[where] = rate if where.stop - where.start > 1 else (rate,)
             if mode.floored[i]:
                 f[where.start] = 0.0
             if mode.slow[i]:
                 f[where.start] = _DOUBLING * y[where.start] / view.rtt[i]
                 then = x_then[0] if isinstance(x_then, tuple) else x_then
                 f[self.expected[i]] = then / rtt_then * p_then
-        slope = self._slope(y, mode, view)
-        f[self.state] = [0.0 if held else v for v, held in zip(slope, mode.held, strict=True)]
+        moves = self._slope(y, mode, view)
+        f[self.state] = [0.0 if held else v for v, held in zip(moves, mode.held, strict=True)]
         return f
 
     def window_slope(self, i: int, y: Sequence[float], view: View, past: Any) -> float:
         """Return dW/dt of class `i` by its law, whatever holds the window."""
-        slope = self.senders[i].rate(self.x(y, i), *past[:2], view.rtt[i], past[2])
+        x_then, p_then, rtt_then = past
+        slope = self.senders[i].rate(self.x(y, i), x_then, p_then, view.rtt[i], rtt_then)
         return float(slope[0] if isinstance(slope, tuple) else slope)
 
     def controller_slope(self, y: Sequence[float], mode: Mode, view: View) -> Sequence[float]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.fluid.integration import Row
+from pi2_fluid.fluid.reporting import Row
 from pi2_fluid.fluid.plant import Plant
 
 __all__ = ["Trace", "trace_rows"]
