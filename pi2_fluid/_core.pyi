@@ -48,3 +48,153 @@ def simd() -> str:
 
 def simd_levels() -> tuple[str, ...]:
     """Every instruction set that `margins` can use on this machine, fastest first."""
+
+def fluid_lanes(
+    classes: list[tuple[int, int, int, int]],
+    groups: int,
+    events: int,
+    samples: int,
+    continuous: bool,
+    encoder: int,
+    tuning: int,
+    table: list[tuple[float, float]],
+    heuristics: tuple[float, float, float],
+    numbers: npt.NDArray[np.float64],
+    nodes: npt.NDArray[np.int32],
+    depth: int,
+    statistics: npt.NDArray[np.float64],
+    traces: npt.NDArray[np.float64],
+    simd: str | None = None,
+) -> None:
+    """Many trajectories of the fluid, one for each column of `numbers` and `nodes`.
+
+    Results are written into `statistics` and `traces`; all rows are as in kernel/fluid_lanes.h.
+    Releases the GIL. Every instruction set gives the same bytes.
+
+    Parameters
+    ----------
+    classes
+        Of each class: law, group, whether it obeys the scalable signal, whether it starts slowly.
+    groups, events, samples
+        How many there are.
+    continuous, encoder, tuning, table, heuristics
+        The queue: how its controller moves, what packets see of it, the factor on its gains with
+        its falling edges, and PIE's cap, boost and idle decay.
+    numbers, nodes
+        Contiguous rows of one number for each run.
+    depth
+        Nodes of the past to keep, a power of two.
+    statistics, traces
+        Contiguous rows of one number for each run, written to.
+    simd
+        An element of `simd_levels()`; None takes the first.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument has another type or shape, or is out of range.
+    """
+
+class FluidRun:
+    """One trajectory of the fluid model in the making (kernel/fluid.h).
+
+    Parameters
+    ----------
+    link
+        Duration (s), capacity (packets/s), buffer (packets), update interval (s, inf: none).
+    continuous
+        Whether the controller moves by its flow instead of its updates.
+    accuracy
+        Step (s), tolerance (0: all steps of that length), most steps.
+    aqm, parameters
+        A queue law of the kernel, and its struct.
+    classes
+        Of each class: window law, signal (0 Classic, 1 Scalable, 2 none, 3 thinned), whether it
+        starts slowly, (count, base_rtt, start, stop, start_jitter), the law's struct, its state.
+    changes
+        Of each change: when (s), capacity (packets/s) and counts of all classes, NaN: as before.
+    beginning
+        Queues (packets) and state of the controller before time 0; None: empty and unsignalled.
+
+    Raises
+    ------
+    ValueError
+        A name is unknown, or there are too many or too few numbers.
+    """
+
+    def __init__(
+        self,
+        link: list[float],
+        continuous: bool,
+        accuracy: list[float],
+        aqm: str,
+        parameters: list[float],
+        classes: list[tuple[str, int, bool, list[float], list[float], list[float]]],
+        changes: list[tuple[float, float, list[float]]],
+        beginning: tuple[list[float], list[float]] | None,
+    ) -> None: ...
+    def advance(
+        self,
+        samples: npt.NDArray[np.float64],
+        place: int,
+        most_steps: int,
+        queue: npt.NDArray[np.float64],
+        queue_delay: npt.NDArray[np.float64],
+        controller: npt.NDArray[np.float64],
+        p: npt.NDArray[np.float64],
+        window: npt.NDArray[np.float64],
+        leaving: npt.NDArray[np.float64],
+        capacity: npt.NDArray[np.float64],
+    ) -> tuple[int, str]:
+        """Fill the rows of the times `samples` (s, rising) from `place` on; releases the GIL.
+
+        Returns the first row that is not filled, and why: "done", "more" (after `most_steps` steps:
+        call again), or an error after which the run is over: "stuck", "lost image", "not finite",
+        "too old", "no memory".
+        """
+
+    @property
+    def time(self) -> float:
+        """How far it is (s)."""
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+
+class SenderLaw:
+    """A window law of the kernel, for tests: kernel/sender.h."""
+
+    def __init__(self, name: str, parameters: list[float]) -> None: ...
+    def initial(self, window: float) -> list[float]: ...
+    def rate(
+        self,
+        x: list[float],
+        window_delayed: float,
+        signal_delayed: float,
+        rtt: float,
+        rtt_delayed: float,
+    ) -> list[float]: ...
+    def sending_rate(self, x: list[float], rtt: float) -> float: ...
+    def leave_slow_start(self, x: list[float]) -> list[float]: ...
+    def switches(self, x: list[float], signal: float, rtt: float) -> list[float]: ...
+
+class AqmLaw:
+    """A queue law of the kernel, for tests: kernel/aqm.h.
+
+    `seen` holds both queue delays (s), queue (packets), arrival rate, capacity and overflow
+    (packets/s).
+    """
+
+    def __init__(self, name: str, parameters: list[float]) -> None: ...
+    def initial(self) -> list[float]: ...
+    def update(self, state: list[float], seen: list[float], dt: float) -> list[float]: ...
+    def flow(self, state: list[float], seen: list[float], d_queue_delay: float) -> list[float]: ...
+    def drift(self, state: list[float], seen: list[float]) -> list[float]: ...
+    def saturate(self, state: list[float]) -> list[float]: ...
+    def controller(self, state: list[float]) -> float: ...
+    def encode(self, u: float) -> tuple[float, float]: ...
+    def signals(self, state: list[float], seen: list[float]) -> tuple[float, float]: ...
+    def switches(self, state: list[float], seen: list[float]) -> list[float]: ...
+    def serve(
+        self, backlogged: tuple[bool, bool], arrivals: tuple[float, float], capacity: float
+    ) -> tuple[float, float]: ...

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "binding_fluid.h"
+#include "binding_lanes.h"
 #include "kernel/margins.h"
 
 namespace nb = nanobind;
@@ -125,6 +127,8 @@ NB_MODULE(_core, module)
                nb::arg("rtt"), nb::arg("gm_db"), nb::arg("pm_deg"), nb::arg("w_gc"), nb::arg("w_pc"),
                nb::arg("simd") = nb::none(),
                "Gain and phase margins and crossovers of many loops, written into the last four arrays.");
+    register_fluid(module);
+    register_lanes(module);
     module.def("simd", &simd, "The instruction set that margins uses on this machine.");
     module.def("simd_levels", &simd_levels, "Every instruction set margins can use here, fastest first.");
 }

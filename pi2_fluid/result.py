@@ -200,7 +200,9 @@ def summarize(
     window = weight @ part.window.to_numpy() / weight.sum()
     variables["window_mean"] = Column(("flows",), window, "segments", "mean window of a flow")
     coords = {
-        name: Column(tuple(map(str, part[name].dims)), part[name].to_numpy(), "1", part[name].long_name)
+        name: Column(
+            tuple(map(str, part[name].dims)), part[name].to_numpy(), "1", part[name].long_name
+        )
         for name in ("flows", "band")
         if name in part.coords
     }

@@ -56,7 +56,9 @@ def scenarios(draw):
     return pf.Scenario(3.0, link, draw(AQMS), classes, changes)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 @given(scenarios(), st.sampled_from(["sampled", "continuous"]))
 def test_bounds_hold_and_packets_are_conserved(scenario, controller):
     if isinstance(scenario.aqm, pf.DualPi2):

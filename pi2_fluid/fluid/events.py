@@ -14,6 +14,8 @@ __all__ = ["Event", "Trial", "apply_event", "crossed_events", "locate_event"]
 
 #: What every class hears at an instant, given the view of that instant.
 Past: TypeAlias = Callable[[float, View], list[Any]]
+# Packets that a queue may miss: one that has just left 0 may begin a rounding error below.
+_TINY: Final = 1e-9
 _WITHIN: Final = 1e-13  # of a step: how well an event is located on its cubic
 
 
@@ -69,7 +71,7 @@ def _crossed_bounds(plant: Plant, mode: Mode, trial: Trial) -> list[Event]:
 
     found = []
     for k, bound in enumerate(mode.bound):
-        if bound == FREE and trial.y[k] < 0.0:
+        if bound in {FREE, FULL} and trial.y[k] < -_TINY:
             found.append(Event("empty", k, partial(_distance, k, 0.0, -1.0)))
         if bound == EMPTY and trial.view.net[k] > 0.0:
             found.append(Event("fill", k, partial(net, k)))
@@ -174,7 +176,8 @@ def apply_event(
     elif event.kind == "fill":
         mode = mode._replace(bound=_put(mode.bound, k, FREE))
     elif event.kind == "full":
-        y[0] += plant.buffer - sum(y[: plant.bands])
+        longest = max(range(plant.bands), key=y.__getitem__)
+        y[longest] += plant.buffer - sum(y[: plant.bands])
         mode = mode._replace(bound=tuple(FULL if b == FREE else b for b in mode.bound))
         y, mode = _end_slow_start(plant, range(len(mode.slow)), y, mode)
     elif event.kind == "drain":

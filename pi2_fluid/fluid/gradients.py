@@ -76,7 +76,7 @@ def gradient(
     --------
     >>> import pi2_fluid as pf
     >>> scenario = pf.Scenario(
-    ...     "10s", pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 10, "100ms"))
+    ...     "40s", pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 10, "50ms"))
     >>> slope = pf.fluid.gradient(scenario, lambda ds: ds.queue_delay[-1], "aqm.target")
     >>> round(slope["aqm.target"], 2)
     1.0

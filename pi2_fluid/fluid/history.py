@@ -89,9 +89,14 @@ class Reader:
         self.orders = [0, 0]
         self.place = 0
 
-    def mark(self, t: float, index: int, order: int) -> None:
-        """Note that the past has a breakpoint at `t`, where segment `index` begins."""
-        if self.times[-1] == t:
+    def mark(self, t: float, index: int, order: int, close: float) -> None:
+        """Note that the past has a breakpoint at `t`, where segment `index` begins.
+
+        Breakpoints that are closer than their images are located are one: between two such, the
+        delayed time could not tell where it is.
+        """
+        if t - self.times[-1] <= close:
+            self.indices[-1] = index
             self.orders[-1] = min(order, self.orders[-1])
         else:
             self.times.append(t)

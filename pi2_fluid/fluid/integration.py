@@ -246,7 +246,7 @@ class _Run:
         """Shorten a step to where the first image is expected, to first order in its length."""
         target = None
         for group, stretch in enumerate(stretches):
-            delayed = self._delayed(group, self.t, self.view, self.f)
+            delayed = self._delayed(group, self.t, self.y, self.f, self.view)
             if delayed is None:
                 continue
             d, speed = delayed
@@ -271,7 +271,7 @@ class _Run:
             images, wanted = {}, math.inf
             h, sought = trial.t - self.t, target
             for group, stretch in enumerate(stretches):
-                delayed = self._delayed(group, trial.t, trial.view, trial.f)
+                delayed = self._delayed(group, trial.t, trial.y, trial.f, trial.view)
                 if delayed is None:
                     continue
                 d, speed = delayed
@@ -299,13 +299,13 @@ class _Run:
         )
 
     def _delayed(
-        self, group: int, t: float, view: View, f: list[float]
+        self, group: int, t: float, y: list[float], f: list[float], view: View
     ) -> tuple[float, float] | None:
         """Return the delayed time of a group and how fast it moves; None if nobody listens."""
         plant, mode = self.plant, self.mode
         for i, mine in enumerate(plant.group):
             if mine == group and mode.active[i] and plant.listens[i]:
-                return t - view.rtt[i], plant.speed(i, view, f, mode)
+                return t - view.rtt[i], plant.speed(i, t, y, f, view, mode)
         return None
 
     # What happens at the end of a step
@@ -328,7 +328,7 @@ class _Run:
 
     def _mark_all(self) -> None:
         for reader in self.readers:
-            reader.mark(self.t, len(self.history), 0)
+            reader.mark(self.t, len(self.history), 0, self.accuracy.close)
 
     def _mark_images(self, passed: dict[int, int], slopes: list[float]) -> None:
         """Note the kinks that passing a breakpoint leaves in the windows.
@@ -344,10 +344,10 @@ class _Run:
             return
         for group, order in passed.items():
             if order < 2:
-                self.readers[group].mark(self.t, len(self.history), order + 1)
+                self.readers[group].mark(self.t, len(self.history), order + 1, self.accuracy.close)
         for group, reader in enumerate(self.readers):
             if jumped and group not in passed:
-                reader.mark(self.t, len(self.history), 2)
+                reader.mark(self.t, len(self.history), 2, self.accuracy.close)
 
     def _mark_strong(self, groups: list[int], slopes: list[float]) -> None:
         """Note the kinks in the windows of some groups that are not negligible."""
@@ -364,7 +364,7 @@ class _Run:
                     for j in range(where.start, where.stop)
                 )
                 if matters:
-                    self.readers[group].mark(self.t, len(self.history), 1)
+                    self.readers[group].mark(self.t, len(self.history), 1, self.accuracy.close)
                     break
 
     def _happen(self, event: Event | None) -> bool:
@@ -405,7 +405,7 @@ class _Run:
                 abs(b - a) * h > _NEGLIGIBLE * self.accuracy.tolerance * (abs(v) + 0.1)
                 for a, b, v in zip(before, after, values, strict=True)
             ):
-                self.readers[plant.group[i]].mark(self.t, len(self.history), 0)
+                self.readers[plant.group[i]].mark(self.t, len(self.history), 0, self.accuracy.close)
         self.y, self.view = y, view
 
 

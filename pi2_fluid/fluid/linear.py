@@ -273,7 +273,9 @@ class LinearPlant(Plant):
         """Return the state as it is."""
         return y
 
-    def speed(self, i: int, view: View, f: Sequence[float], mode: Mode) -> float:
+    def speed(
+        self, i: int, t: float, y: Sequence[float], f: Sequence[float], view: View, mode: Mode
+    ) -> float:
         """Return 1: the delay is constant."""
         return 1.0
 

@@ -53,8 +53,6 @@ def obstacle(scenario: Scenario, controller: str) -> str:
         # A subclass is another law, even where it inherits the name.
         if vars(type(law)).get("kernel") is None:
             return type(law).__name__
-    if isinstance(scenario.aqm, TailDrop) and any(map(_is_thinned, scenario.flows)):
-        return "TailDrop with thinned traffic"
     if scenario.aqm.bands == 2 and controller == "continuous":
         return f'{type(scenario.aqm).__name__} with controller="continuous"'
     return ""
@@ -137,21 +135,25 @@ def pack(
         list(map(float, accuracy[:3])),
         aqm.kernel,
         aqm_parameters(aqm),
-        [_pack_class(flow, size, x) for flow, x in zip(scenario.flows, states, strict=True)],
+        [_pack_class(flow, aqm, size, x) for flow, x in zip(scenario.flows, states, strict=True)],
         _pack_changes(scenario, bits) if scenario.changes else [],
         (list(beginning.queues), list(beginning.controller)) if beginning else None,
     )
 
 
-def _pack_class(flow: Flows, packet_size: float, x: Sequence[float] | None) -> tuple[Any, ...]:
+def _pack_class(
+    flow: Flows, aqm: Aqm, packet_size: float, x: Sequence[float] | None
+) -> tuple[Any, ...]:
     sender = flow.sender.on_link(packet_size)
     if x is None:
         begin = sender.initial(float(flow.initial_window))
         x = begin if isinstance(begin, tuple) else (begin,)
+    # What a full buffer loses has never entered, thinned or not.
+    thinned = getattr(sender, "thinned", False) and not isinstance(aqm, TailDrop)
     stop = math.inf if flow.stop is None else float(flow.stop)
     return (
         sender.kernel,
-        _THINNED if _is_thinned(flow) else _SIGNALS[sender.signal],
+        _THINNED if thinned else _SIGNALS[sender.signal],
         bool(flow.slow_start and sender.signal is not None),
         [
             float(flow.count),
@@ -163,10 +165,6 @@ def _pack_class(flow: Flows, packet_size: float, x: Sequence[float] | None) -> t
         sender_parameters(sender),
         [float(value) for value in x],
     )
-
-
-def _is_thinned(flow: Flows) -> bool:
-    return bool(getattr(flow.sender, "thinned", False))
 
 
 def _pack_changes(scenario: Scenario, bits: float) -> list[tuple[float, float, list[float]]]:

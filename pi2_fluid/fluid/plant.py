@@ -30,6 +30,7 @@ FREE: Final = 0
 FULL: Final = 1
 _DOUBLING: Final = math.log(2.0)  # slow start doubles the window in one round trip
 _NUDGE: Final = 1e-6  # s: how far ahead a clip is felt
+_AHEAD: Final = 1e-6  # of a round-trip time, over which its own slope is taken
 
 
 class Mode(NamedTuple):
@@ -328,11 +329,16 @@ class Plant:
         growth = self.queue_slopes(view.net, mode)[0] / mode.capacity
         return self.aqm.flow(tuple(y[self.state]), view.seen, growth)
 
-    def speed(self, i: int, view: View, f: Sequence[float], mode: Mode) -> float:
+    def speed(
+        self, i: int, t: float, y: Sequence[float], f: Sequence[float], view: View, mode: Mode
+    ) -> float:
         """Return how fast the instant moves that class `i` reads, d(t - R)/dt."""
-        band = self.band[i]
-        served = mode.capacity if self.bands == 1 else view.served[band]
-        return 1.0 - (f[band] / served if served > 0.0 else 0.0)
+        if self.bands == 1:
+            return 1.0 - f[0] / mode.capacity
+        # The rate at which a band is served moves as well: look ahead a little.
+        ahead = _AHEAD * view.rtt[i]
+        after = [v + ahead * slope for v, slope in zip(y, f, strict=True)]
+        return 1.0 - (self.observe(t + ahead, after, mode).rtt[i] - view.rtt[i]) / ahead
 
     # Jumps
 

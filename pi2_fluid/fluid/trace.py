@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.fluid.reporting import Row
 from pi2_fluid.fluid.plant import Plant
+from pi2_fluid.fluid.reporting import Row
 
 __all__ = ["Trace", "trace_rows"]
 

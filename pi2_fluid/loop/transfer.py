@@ -126,7 +126,7 @@ class Loop:
             if any(getattr(sender, "thinned", False) for sender in self.senders):
                 raise UnsupportedError(
                     "Cbr thinned = True lets p act on the queue at once, beside the loop through"
-                    " the senders, which no loop here describes: give thinned=False, or simulate it."
+                    " the senders, which no loop here describes: give thinned=False or simulate it."
                 )
         if mode != "continuous" and not has_ticks(aqm, point.controller):
             raise UnsupportedError(

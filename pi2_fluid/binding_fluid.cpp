@@ -1,0 +1,363 @@
+// Part of pi2_fluid._core: one trajectory of the fluid, and the laws it is made of, one by one for tests.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "binding_fluid.h"
+#include "kernel/fluid.h"
+
+namespace nb = nanobind;
+
+namespace {
+
+using Numbers = std::vector<double>;
+using Input = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+template <typename Law> const Law *named(const Law *law, const std::string &name, const char *kind)
+{
+    if (!law)
+        throw std::invalid_argument("'" + name + "' is not a " + kind + " of the kernel.");
+    return law;
+}
+
+void copy(const Numbers &from, double *to, int size, const std::string &what)
+{
+    if (from.size() != static_cast<std::size_t>(size))
+        throw std::invalid_argument(what + " takes " + std::to_string(size) + " numbers, not "
+                                    + std::to_string(from.size()) + ".");
+    std::copy(from.begin(), from.end(), to);
+}
+
+// Laws, for tests
+
+class SenderLaw {
+  public:
+    SenderLaw(const std::string &name, const Numbers &parameters)
+        : law(named(pi2_find_sender(name.c_str()), name, "window law"))
+    {
+        copy(parameters, data, law->parameters, name);
+    }
+
+    Numbers initial(double window) const
+    {
+        Numbers x(law->states);
+        law->initial(data, window, x.data());
+        return x;
+    }
+
+    Numbers rate(Numbers x, double window_delayed, double signal_delayed, double rtt, double rtt_delayed) const
+    {
+        Numbers slope(law->states);
+        x.resize(law->states);
+        law->rate(data, x.data(), window_delayed, signal_delayed, rtt, rtt_delayed, slope.data());
+        return slope;
+    }
+
+    double sending_rate(Numbers x, double rtt) const
+    {
+        x.resize(law->states);
+        return law->sending_rate(data, x.data(), rtt);
+    }
+
+    Numbers leave_slow_start(Numbers x) const
+    {
+        x.resize(law->states);
+        law->leave_slow_start(data, x.data());
+        return x;
+    }
+
+    Numbers switches(Numbers x, double signal, double rtt) const
+    {
+        Numbers values(law->switches);
+        x.resize(law->states);
+        if (law->switch_values)
+            law->switch_values(data, x.data(), signal, rtt, values.data());
+        return values;
+    }
+
+  private:
+    const pi2_sender_law *law;
+    double data[PI2_SENDER_PARAMETERS] = {};
+};
+
+class AqmLaw {
+  public:
+    AqmLaw(const std::string &name, const Numbers &parameters)
+        : law(named(pi2_find_aqm(name.c_str()), name, "queue law"))
+    {
+        copy(parameters, data, law->parameters, name);
+        states = law->initial(data, start);
+    }
+
+    Numbers initial() const { return Numbers(start, start + states); }
+
+    Numbers update(const Numbers &state, const Numbers &seen, double dt) const
+    {
+        return moved(state, [&](const double *x, double *after) {
+            const pi2_seen s = see(seen);
+            law->update(data, x, &s, dt, after);
+        });
+    }
+
+    Numbers flow(const Numbers &state, const Numbers &seen, double d_queue_delay) const
+    {
+        return moved(state, [&](const double *x, double *slope) {
+            const pi2_seen s = see(seen);
+            if (!law->flow)
+                throw std::invalid_argument(std::string(law->name) + " has no continuous form.");
+            law->flow(data, x, &s, d_queue_delay, slope);
+        });
+    }
+
+    Numbers drift(const Numbers &state, const Numbers &seen) const
+    {
+        return moved(state, [&](const double *x, double *slope) {
+            const pi2_seen s = see(seen);
+            if (law->drift)
+                law->drift(data, x, &s, slope);
+        });
+    }
+
+    Numbers saturate(const Numbers &state) const
+    {
+        return moved(state, [&](const double *x, double *after) {
+            std::copy(x, x + states, after);
+            law->saturate(data, after);
+        });
+    }
+
+    double controller(const Numbers &state) const
+    {
+        return law->controller(data, full(state).data());
+    }
+
+    std::pair<double, double> encode(double u) const
+    {
+        if (!law->encode)
+            throw std::invalid_argument(std::string(law->name) + " has no controller.");
+        const pi2_signal signal = law->encode(data, u);
+        return {signal.classic, signal.scalable};
+    }
+
+    std::pair<double, double> signals(const Numbers &state, const Numbers &seen) const
+    {
+        const pi2_seen s = see(seen);
+        const pi2_signal signal = law->signals(data, full(state).data(), &s);
+        return {signal.classic, signal.scalable};
+    }
+
+    Numbers switches(const Numbers &state, const Numbers &seen) const
+    {
+        Numbers values(PI2_AQM_SWITCHES);
+        const pi2_seen s = see(seen);
+        values.resize(law->switch_values ? law->switch_values(data, full(state).data(), &s, values.data()) : 0);
+        return values;
+    }
+
+    std::pair<double, double> serve(std::pair<bool, bool> backlogged, std::pair<double, double> arrivals,
+                                    double capacity) const
+    {
+        const int waits[2] = {backlogged.first, backlogged.second};
+        const double rates[2] = {arrivals.first, arrivals.second};
+        double served[2];
+        if (!law->serve)
+            throw std::invalid_argument(std::string(law->name) + " has one queue.");
+        law->serve(data, waits, rates, capacity, served);
+        return {served[0], served[1]};
+    }
+
+  private:
+    // queue_delay of both bands, queue, arrival_rate, capacity, overflow
+    static pi2_seen see(const Numbers &n)
+    {
+        double v[6];
+        copy(n, v, 6, "seen");
+        return {{v[0], v[1]}, v[2], v[3], v[4], v[5]};
+    }
+
+    Numbers full(const Numbers &state) const
+    {
+        Numbers x(PI2_AQM_STATES);
+        copy(state, x.data(), states, law->name);
+        return x;
+    }
+
+    template <typename F> Numbers moved(const Numbers &state, F move) const
+    {
+        Numbers to(PI2_AQM_STATES);
+        move(full(state).data(), to.data());
+        to.resize(states);
+        return to;
+    }
+
+    const pi2_aqm_law *law;
+    double data[PI2_AQM_PARAMETERS] = {}, start[PI2_AQM_STATES] = {};
+    int states;
+};
+
+// Trajectories
+
+// name, signal, slow_start, (count, base_rtt, start, stop, start_jitter), parameters, state
+pi2_fluid_class class_of(nb::handle item)
+{
+    const auto t = nb::cast<nb::tuple>(item);
+    pi2_fluid_class c = {};
+    const auto name = nb::cast<std::string>(t[0]);
+    double times[5];
+    c.law = named(pi2_find_sender(name.c_str()), name, "window law");
+    c.signal = nb::cast<int>(t[1]);
+    c.slow_start = nb::cast<bool>(t[2]);
+    copy(nb::cast<Numbers>(t[3]), times, 5, "a class");
+    copy(nb::cast<Numbers>(t[4]), c.parameters, c.law->parameters, name);
+    copy(nb::cast<Numbers>(t[5]), c.x, c.law->states, name + "'s state");
+    c.count = times[0];
+    c.base_rtt = times[1];
+    c.start = times[2];
+    c.stop = times[3];
+    c.start_jitter = times[4];
+    return c;
+}
+
+class FluidRun {
+  public:
+    FluidRun(const Numbers &link, bool continuous, const Numbers &accuracy, const std::string &aqm,
+             const Numbers &parameters, const nb::list &classes, const nb::list &changes,
+             const std::optional<std::pair<Numbers, Numbers>> &beginning)
+    {
+        pi2_fluid_problem p = {};
+        double numbers[4], limits[3];
+        copy(link, numbers, 4, "link");
+        copy(accuracy, limits, 3, "accuracy");
+        p.duration = numbers[0];
+        p.capacity = numbers[1];
+        p.buffer = numbers[2];
+        p.update_interval = numbers[3];
+        p.continuous = continuous;
+        p.step = limits[0];
+        p.tolerance = limits[1];
+        p.most_steps = static_cast<long long>(std::min(limits[2], 9e18));
+        p.aqm = named(pi2_find_aqm(aqm.c_str()), aqm, "queue law");
+        copy(parameters, p.parameters, p.aqm->parameters, aqm);
+        std::vector<pi2_fluid_class> all;
+        for (nb::handle item : classes)
+            all.push_back(class_of(item));
+        if (all.empty())
+            throw std::invalid_argument("classes is empty.");
+        std::vector<pi2_fluid_change> schedule;
+        Numbers counts;
+        for (nb::handle item : changes) {
+            const auto t = nb::cast<nb::tuple>(item);
+            schedule.push_back({nb::cast<double>(t[0]), nb::cast<double>(t[1])});
+            counts.resize(counts.size() + all.size());
+            copy(nb::cast<Numbers>(t[2]), counts.data() + counts.size() - all.size(), static_cast<int>(all.size()),
+                 "a change");
+        }
+        p.class_count = static_cast<int>(all.size());
+        p.classes = all.data();
+        p.change_count = static_cast<int>(schedule.size());
+        p.changes = schedule.data();
+        p.counts = counts.data();
+        if (beginning) {
+            double state[PI2_AQM_STATES];
+            p.began = 1;
+            copy(beginning->first, p.queues, p.aqm->bands, "the queues");
+            copy(beginning->second, p.state, p.aqm->initial(p.parameters, state), "the controller's state");
+        }
+        run.reset(pi2_fluid_create(&p));
+        if (!run)
+            throw std::bad_alloc();
+        bands = static_cast<std::size_t>(p.aqm->bands);
+        members = all.size();
+    }
+
+    nb::tuple advance(const Input &samples, std::size_t place, long long most_steps, const Output &queue,
+                      const Output &queue_delay, const Output &controller, const Output &p, const Output &window,
+                      const Output &leaving, const Output &capacity)
+    {
+        static const char *const names[] = {"done", "more", "stuck", "lost image", "not finite", "too old",
+                                            "no memory"};
+        const std::size_t n = samples.shape(0);
+        const pi2_fluid_rows rows = {data(queue, n * bands),   data(queue_delay, n * bands), data(controller, n),
+                                     data(capacity, n),        data(p, n * members),         data(window, n * members),
+                                     data(leaving, n * members)};
+        int status;
+        if (busy)
+            throw std::runtime_error("this trajectory is being computed by another thread.");
+        busy = true;
+        {
+            nb::gil_scoped_release release;
+            status = pi2_fluid_advance(run.get(), samples.data(), n, &place, rows, most_steps);
+        }
+        busy = false;
+        return nb::make_tuple(place, names[status]);
+    }
+
+    double time() const { return pi2_fluid_time(run.get()); }
+    long long steps() const { return pi2_fluid_steps(run.get()); }
+
+  private:
+    static double *data(const Output &array, std::size_t size)
+    {
+        if (array.size() != size)
+            throw std::invalid_argument("an array has " + std::to_string(array.size()) + " elements instead of "
+                                        + std::to_string(size) + ".");
+        return array.data();
+    }
+
+    struct Destroy {
+        void operator()(pi2_fluid *r) const { pi2_fluid_destroy(r); }
+    };
+    std::unique_ptr<pi2_fluid, Destroy> run;
+    std::size_t bands = 1, members = 1;
+    bool busy = false;
+};
+
+} // namespace
+
+void register_fluid(nb::module_ &module)
+{
+    nb::class_<FluidRun>(module, "FluidRun", "One trajectory of the fluid model in the making.")
+        .def(nb::init<const Numbers &, bool, const Numbers &, const std::string &, const Numbers &, const nb::list &,
+                      const nb::list &, const std::optional<std::pair<Numbers, Numbers>> &>(),
+             nb::arg("link"), nb::arg("continuous"), nb::arg("accuracy"), nb::arg("aqm"), nb::arg("parameters"),
+             nb::arg("classes"), nb::arg("changes"), nb::arg("beginning").none())
+        .def("advance", &FluidRun::advance, nb::arg("samples").noconvert(), nb::arg("place"), nb::arg("most_steps"),
+             nb::arg("queue").noconvert(), nb::arg("queue_delay").noconvert(), nb::arg("controller").noconvert(),
+             nb::arg("p").noconvert(), nb::arg("window").noconvert(), nb::arg("leaving").noconvert(),
+             nb::arg("capacity").noconvert(), "Fill rows from `place` on; return how far it came, and why it stopped.")
+        .def_prop_ro("time", &FluidRun::time, "How far it is (s).")
+        .def_prop_ro("steps", &FluidRun::steps, "Steps taken.");
+    nb::class_<SenderLaw>(module, "SenderLaw", "A window law of the kernel, for tests.")
+        .def(nb::init<const std::string &, const Numbers &>(), nb::arg("name"), nb::arg("parameters"))
+        .def("initial", &SenderLaw::initial)
+        .def("rate", &SenderLaw::rate)
+        .def("sending_rate", &SenderLaw::sending_rate)
+        .def("leave_slow_start", &SenderLaw::leave_slow_start)
+        .def("switches", &SenderLaw::switches);
+    nb::class_<AqmLaw>(module, "AqmLaw", "A queue law of the kernel, for tests.")
+        .def(nb::init<const std::string &, const Numbers &>(), nb::arg("name"), nb::arg("parameters"))
+        .def("initial", &AqmLaw::initial)
+        .def("update", &AqmLaw::update)
+        .def("flow", &AqmLaw::flow)
+        .def("drift", &AqmLaw::drift)
+        .def("saturate", &AqmLaw::saturate)
+        .def("controller", &AqmLaw::controller)
+        .def("encode", &AqmLaw::encode)
+        .def("signals", &AqmLaw::signals)
+        .def("switches", &AqmLaw::switches)
+        .def("serve", &AqmLaw::serve);
+}

@@ -1,0 +1,126 @@
+// Part of pi2_fluid._core: many trajectories of the fluid, side by side.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "binding_lanes.h"
+#include "kernel/fluid_lanes.h"
+#include "kernel/margins.h"
+
+namespace nb = nanobind;
+
+namespace {
+
+template <typename T> using Rows = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void require(bool holds, const char *sentence)
+{
+    if (!holds)
+        throw std::invalid_argument(sentence);
+}
+
+template <typename T> void require_rows(const Rows<T> &rows, std::size_t count, std::size_t runs, const char *name)
+{
+    if (rows.shape(0) != count || rows.shape(1) != runs)
+        throw std::invalid_argument(std::string(name) + " must have the shape (" + std::to_string(count) + ", "
+                                    + std::to_string(runs) + ").");
+}
+
+int level_of(const std::optional<std::string> &simd)
+{
+    if (!simd)
+        return 0;
+    for (int i = 0; const char *name = pi2_simd_name(i); i++)
+        if (*simd == name)
+            return i;
+    throw std::invalid_argument("simd = '" + *simd + "' is not an instruction set of this machine.");
+}
+
+// Whatever they were, the kernel would stay within its memory; but these it could not make sense of.
+void require_nodes(const pi2_lanes_problem &p)
+{
+    const std::int32_t *ticks = p.nodes, *first = ticks + p.runs, *last = first + p.runs;
+    for (std::size_t r = 0; r < p.runs; r++) {
+        require(p.continuous || ticks[r] >= 1, "ticks must be at least 1.");
+        require(first[r] >= 0 && first[r] < last[r] && last[r] <= (1 << 30), "first must come before last.");
+    }
+}
+
+void fluid_lanes(const std::vector<std::array<int, 4>> &classes, int groups, int events, int samples, bool continuous,
+                 int encoder, int tuning, const std::vector<std::pair<double, double>> &table,
+                 const std::array<double, 3> &heuristics,
+                 const Rows<const double> &numbers, const Rows<const std::int32_t> &nodes, std::size_t depth,
+                 const Rows<double> &statistics, const Rows<double> &traces, const std::optional<std::string> &simd)
+{
+    pi2_lanes_problem p = {};
+    require(!classes.empty() && classes.size() <= PI2_LANES_CLASSES, "there must be 1 to 32 classes.");
+    require(groups >= 1 && groups <= PI2_LANES_CLASSES, "there must be 1 to 32 groups.");
+    require(table.size() <= PI2_LANES_EDGES, "the gain table is too long.");
+    require(events >= 0 && samples >= 0, "events and samples must not be negative.");
+    require(depth >= 2 && depth <= (1u << 26) && (depth & (depth - 1)) == 0, "depth must be a power of two.");
+    p.runs = numbers.shape(1);
+    require(p.runs >= 1, "there must be a run.");
+    p.classes = static_cast<int>(classes.size());
+    p.groups = groups;
+    p.events = events;
+    p.samples = samples;
+    for (int i = 0; i < p.classes; i++) {
+        const auto &[law, group, scalable, slow_start] = classes[static_cast<std::size_t>(i)];
+        require(law >= PI2_LANES_RENO && law <= PI2_LANES_CBR, "law is unknown.");
+        require(group >= 0 && group < groups, "group is out of range.");
+        p.class_[i] = {law, group, scalable, slow_start && law != PI2_LANES_CBR};
+    }
+    p.continuous = continuous;
+    require(encoder >= PI2_LANES_LINEAR && encoder <= PI2_LANES_COUPLED, "encoder is unknown.");
+    require(tuning >= PI2_LANES_PLAIN && tuning <= PI2_LANES_ROOT, "tuning is unknown.");
+    p.encoder = encoder;
+    p.tuning = tuning;
+    p.edges = static_cast<int>(table.size());
+    for (std::size_t j = 0; j < table.size(); j++) {
+        p.edge[j] = table[j].first;
+        p.factor[j] = table[j].second;
+    }
+    p.cap = heuristics[0];
+    p.boost = heuristics[1];
+    p.decay = heuristics[2];
+    p.numbers = numbers.data();
+    p.nodes = nodes.data();
+    const std::size_t m = classes.size(), rows = PI2_LANES_TRACES + 2 * m;
+    require_rows(numbers, pi2_lanes_number_rows(&p), p.runs, "numbers");
+    require_rows(nodes, pi2_lanes_node_rows(&p), p.runs, "nodes");
+    require_rows(statistics, PI2_LANES_STATISTICS + m * PI2_LANES_CLASS_STATISTICS, p.runs, "statistics");
+    require_rows(traces, static_cast<std::size_t>(samples) * rows, p.runs, "traces");
+    require_nodes(p);
+    const int level = level_of(simd);
+
+    const std::size_t aligned = 64 / sizeof(double);
+    const std::unique_ptr<double[]> memory(new double[pi2_lanes_work(&p, depth) + aligned]);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.get());
+    double *const work = memory.get() + (64 - address % 64) % 64 / sizeof(double);
+    nb::gil_scoped_release release;
+    pi2_lanes(level, &p, depth, work, {statistics.data(), traces.data()});
+}
+
+} // namespace
+
+void register_lanes(nb::module_ &module)
+{
+    module.def("fluid_lanes", &fluid_lanes, nb::arg("classes"), nb::arg("groups"), nb::arg("events"),
+               nb::arg("samples"), nb::arg("continuous"), nb::arg("encoder"), nb::arg("tuning"), nb::arg("table"),
+               nb::arg("heuristics"), nb::arg("numbers").noconvert(), nb::arg("nodes").noconvert(), nb::arg("depth"),
+               nb::arg("statistics").noconvert(), nb::arg("traces").noconvert(), nb::arg("simd") = nb::none(),
+               "Statistics and samples of many trajectories, written into the last two arrays.");
+}

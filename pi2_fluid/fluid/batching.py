@@ -1,0 +1,304 @@
+"""`batch`: one scenario, thousands of runs with other numbers, side by side."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pi2_fluid.errors import (
+    AssumptionWarning,
+    DomainError,
+    QuantityError,
+    ScenarioError,
+    UnsupportedError,
+    show_value,
+)
+from pi2_fluid.fluid.batch_results import batch_dataset
+from pi2_fluid.fluid.lanes.compiled import obstacle, run_compiled
+from pi2_fluid.fluid.lanes.engine import run_lanes
+from pi2_fluid.fluid.lanes.timetable import Timetable, tabulate, take_runs
+from pi2_fluid.fluid.variation import Variation, vary
+from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.units import validate_choice, validate_quantity
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["batch"]
+
+_CHUNK: Final = 512
+_PAST: Final = 0.3  # s of queue delay for which the first try keeps enough of the past
+_SPARE: Final = 4  # nodes
+_MOST_PAST: Final = 2**26  # nodes of all runs together: some GB
+
+
+def batch(
+    scenario: Scenario,
+    over: Mapping[str, Any],
+    *,
+    controller: str = "sampled",
+    engine: str = "jax",
+    step: float | str = "8ms",
+    after: float | str = "0s",
+    sample: float | str | None = None,
+    chunk: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> xarray.Dataset:
+    """Return statistics of many runs of a scenario that differ in some numbers.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What the runs have in common.
+    over : mapping of str to number, text or sequence
+        What differs: paths into the scenario, such as ``"aqm.alpha"``, ``"link.capacity"``,
+        ``"flows.0.count"`` (or by name, ``"flows.reno.count"``), ``"flows.0.sender.decrease"``,
+        ``"aqm.update_interval"``, ``"changes.0.at"``, each with one value for every run, or with
+        one for all.
+    controller : {"sampled", "continuous"}
+        As in `simulate`.
+    engine : {"jax", "c"}
+        "jax" runs any law, "c" Reno, CReno, Scalable and Cbr under Pi, Pie, Pi2 and CoupledPi2,
+        several times faster. The numbers are the same.
+    step : float or str
+        Longest step (s). Steps divide the update interval, and no step is longer than the shortest
+        `base_rtt`.
+    after : float or str
+        Statistics begin here (s) and go on to the end.
+    sample : float or str, optional
+        Time between two rows of traces (s), which are left out otherwise.
+    chunk : int, optional
+        Runs to hold in memory at once, default 512.
+    progress : callable, optional
+        Called as ``progress(done, runs)`` after every chunk.
+
+    Returns
+    -------
+    xarray.Dataset
+        Dims ``run`` and ``flows``; a coordinate for each key of `over`. Of each run
+        ``queue_delay_mean``, ``_sd``, ``_min`` and ``_max`` (s, over time), the same of
+        ``controller``, ``utilization``, ``overflow`` (packets/s), and ``step``, the step it was
+        computed with; of each class ``throughput`` (bit/s), and ``window_mean``, ``window_min``
+        (segments) and ``p_mean`` over the time in which it sends (0 if it never does). With
+        `sample` also the traces ``queue_delay``, ``queue``, ``controller``, ``window`` and ``p``
+        over ``time``. An interrupted batch (Ctrl-C) has the runs that were finished, and
+        ``attrs["interrupted"]`` is 1.
+
+    Raises
+    ------
+    ScenarioError
+        If a path is no number of the scenario, or a run contradicts itself.
+    QuantityError, DomainError
+        If values are no numbers, of unequal lengths, or out of range.
+    UnsupportedError
+        If a law has no fluid form, or none in the engine asked for.
+
+    Warns
+    -----
+    AssumptionWarning
+        If the numbers of some runs leave the range of floats; their statistics are not finite then.
+
+    Notes
+    -----
+    A method of order 2 with equal steps, see `pi2_fluid.fluid.lanes.stepping`. At 8 ms the queue
+    delay is within 1 % of its target of the exact solution in all nine reference trajectories, and
+    four times closer at half the step. Changes, starts, stops, `after` and rows of traces fall on
+    the nearest end of a step, at most half a step away; ticks are exact. Signals that jump between
+    ticks (a full buffer's, the end of a burst allowance) make it order 1.
+
+    Source: the equations are those of `simulate`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pi2_fluid as pf
+    >>> scenario = pf.Scenario(
+    ...     duration="60s", link=pf.Link("10Mbit/s"), aqm=pf.Pi2(),
+    ...     flows=[pf.Flows(pf.Reno(), 10, "100ms")],
+    ... )
+    >>> gains = {"aqm.alpha": np.array([0.1, 0.3125]), "aqm.beta": np.array([1.0, 3.125])}
+    >>> runs = batch(scenario, gains, after="5s", engine="c")
+    >>> [f"{1e3 * float(sd):.1f} ms" for sd in runs.queue_delay_sd]
+    ['7.1 ms', '0.4 ms']
+    """
+    _check(scenario, controller, engine)
+    step = _time(step, "step")
+    after = validate_quantity(after, "time", "after", closed=True)
+    chunk = _as_count(chunk)
+    varied = vary(scenario, over)
+    _check_varied(varied, float(after))
+    times = None if sample is None else _samples(varied, _time(sample, "sample"))
+    table = tabulate(
+        varied, continuous=controller == "continuous", step=step, after=after, sample=times
+    )
+    run = run_lanes if engine == "jax" else _with_c(table)
+    found, done, interrupted = _run_all(table, run, chunk, progress)
+    _warn(found, done)
+    attrs: dict[str, str | float] = {
+        "engine": f"fluid.batch ({engine})",
+        "controller": controller,
+        "longest_step": step,
+        "after": float(after),
+        **({"interrupted": 1} if interrupted else {}),
+    }
+    return batch_dataset(scenario, varied, take_runs(table, done), found, done, times, attrs)
+
+
+# Checks
+
+
+def _check(scenario: Any, controller: str, engine: str) -> None:
+    if not isinstance(scenario, Scenario):
+        raise ScenarioError(
+            f"scenario = {show_value(scenario)} is no Scenario: build one, or load one with"
+            " Scenario.load(path)."
+        )
+    validate_choice(controller, ("sampled", "continuous"), "controller")
+    validate_choice(engine, ("jax", "c"), "engine")
+    scenario.aqm.initial()  # a law without a fluid form says so here
+    if scenario.aqm.bands != 1:
+        raise UnsupportedError(
+            f"{type(scenario.aqm).__name__} has {scenario.aqm.bands} queues, and a batch runs laws"
+            " of one queue only: use simulate, one run after the other."
+        )
+
+
+def _check_varied(varied: Variation, after: float) -> None:
+    for flow in varied.scenario.flows:
+        if flow.sender.signal is not None and np.any(np.equal(flow.base_rtt, 0.0)):
+            raise DomainError(
+                "Flows base_rtt = 0.0 leaves no round-trip time while the queue is empty, so that"
+                " the window law is singular: give base_rtt in (0, inf) s."
+            )
+    shortest = float(np.min(varied.scenario.duration))
+    if after >= shortest:
+        raise QuantityError(
+            f"after = {after:g} s leaves nothing of a run of duration = {shortest:g} s: give a"
+            " smaller after."
+        )
+
+
+def _time(value: Any, name: str) -> float:
+    return float(validate_quantity(value, "time", name))
+
+
+def _as_count(chunk: Any) -> int:
+    if chunk is None:
+        return _CHUNK
+    if isinstance(chunk, bool) or not isinstance(chunk, (int, np.integer)) or chunk < 1:
+        raise QuantityError(f"chunk = {show_value(chunk)} is no number of runs: give 1 or more.")
+    return int(chunk)
+
+
+def _samples(varied: Variation, sample: float) -> Any:
+    duration = np.unique(varied.scenario.duration)
+    if duration.size > 1:
+        raise ScenarioError(
+            "sample and over['duration'] do not go together, for traces of different lengths make"
+            " no table: leave one of them out."
+        )
+    if sample > duration[0]:
+        raise QuantityError(
+            f"sample = {sample:g} s is longer than duration = {duration[0]:g} s: give less."
+        )
+    return np.arange(int(duration[0] / sample * (1.0 + 1e-12)) + 1) * sample
+
+
+# Running
+
+
+def _run_all(
+    table: Timetable,
+    run: Callable[[Timetable, int, int], dict[str, Any]],
+    chunk: int,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[dict[str, Any], Any, bool]:
+    """Return results of the runs, which runs they are, and whether it was interrupted."""
+    parts: list[dict[str, Any]] = []
+    finished: list[Any] = []
+    interrupted, n = False, table.h.size
+    depth = _power_of_two((table.base_rtt.max(axis=0) + _PAST) / table.h)
+    chunks = _chunks(table, chunk)
+    rows = min(chunk, 1 << (max(map(len, chunks)) - 1).bit_length())
+    try:
+        for runs in chunks:
+            parts.append(_run_deep_enough(take_runs(table, runs), run, rows, depth))
+            finished.append(runs)
+            if progress is not None:
+                progress(sum(map(len, finished)), n)
+    except KeyboardInterrupt:
+        interrupted = True
+        parts = parts[: len(finished)]
+        if not finished:
+            raise
+    done = np.concatenate(finished)
+    order = np.argsort(done)
+    found = {
+        name: np.concatenate([part[name] for part in parts], axis=-1)[..., order]
+        for name in parts[0]
+    }
+    return found, done[order], interrupted
+
+
+def _chunks(table: Timetable, chunk: int) -> list[Any]:
+    """Return the runs of each chunk.
+
+    Runs of about equal length go together, as all of a chunk take as many steps as the longest; if
+    there are samples, only runs whose samples lie at the same nodes.
+    """
+    order = np.argsort(table.last, kind="stable")
+    groups = [order]
+    if len(table.sample):
+        _, kind = np.unique(table.h, return_inverse=True)
+        groups = [order[kind[order] == value] for value in range(kind.max() + 1)]
+    return [g[begin : begin + chunk] for g in groups for begin in range(0, len(g), chunk)]
+
+
+def _run_deep_enough(
+    table: Timetable,
+    run: Callable[[Timetable, int, int], dict[str, Any]],
+    rows: int,
+    depth: int,
+) -> dict[str, Any]:
+    """Run a chunk, and once more with a longer past those whose queue grew beyond it."""
+    base = table.base_rtt.max(axis=0)
+    found = run(table, depth, rows)
+    while True:
+        needed = (base + found["deepest"]) / table.h + _SPARE
+        short = np.flatnonzero(needed > depth)
+        if not short.size:
+            return found
+        depth = _power_of_two(needed[short])
+        size = max(1, min(rows, _MOST_PAST // depth, 1 << (short.size - 1).bit_length()))
+        for begin in range(0, short.size, size):
+            some = short[begin : begin + size]
+            for name, values in run(take_runs(table, some), depth, size).items():
+                found[name] = np.array(found[name])
+                found[name][..., some] = values
+
+
+def _power_of_two(nodes: Any) -> int:
+    return 1 << int(np.ceil(np.max(nodes) + _SPARE) - 1).bit_length()
+
+
+def _with_c(table: Timetable) -> Callable[[Timetable, int, int], dict[str, Any]]:
+    reason = obstacle(table)
+    if reason:
+        raise UnsupportedError(f'{reason} is not in the compiled engine: use engine="jax".')
+    return lambda part, depth, _: run_compiled(part, depth)
+
+
+def _warn(found: Mapping[str, Any], done: Any) -> None:
+    broken = ~np.isfinite(found["delay"])
+    if broken.any():
+        first = int(done[np.argmax(broken)])
+        warnings.warn(
+            f"{int(broken.sum())} of {len(done)} runs, the first of them run {first}, left the"
+            " range of floats, so that their statistics are not finite: give a shorter step, or a"
+            " scenario of less extreme numbers.",
+            AssumptionWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,75 @@
+/* Queue laws in C: the real-valued twins of pi2_fluid/model/aqms, one law per file. Pure C11.
+ *
+ * A law is a table of functions; its parameters are a struct of doubles, declared beside the law. Nothing here knows
+ * of an engine, and nothing clips but `saturate`.
+ */
+#ifndef PI2_AQM_H
+#define PI2_AQM_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Enough for every law of the table in laws.c. */
+enum { PI2_AQM_PARAMETERS = 16, PI2_AQM_STATES = 3, PI2_AQM_SWITCHES = 12 };
+
+/* What a queue sees when its controller updates. */
+typedef struct {
+    double queue_delay[2]; /* s; Classic and L4S where there are two bands */
+    double queue;          /* packets, of both bands */
+    double arrival_rate;   /* packets/s */
+    double capacity;       /* packets/s */
+    double overflow;       /* packets/s lost because the buffer is full */
+} pi2_seen;
+
+/* Probability that a packet is signalled, per kind of sender. */
+typedef struct {
+    double classic, scalable;
+} pi2_signal;
+
+typedef struct {
+    const char *name;
+    int parameters; /* doubles in the struct that `law` points to */
+    int bands;
+    unsigned still;        /* bit j: state j moves in updates only, and only they read it */
+    unsigned queue_signals; /* 1 if signals depend on what is seen, not on the state alone */
+
+    /* State of an idle queue; returns how many states there are. */
+    int (*initial)(const void *law, double *state);
+    /* One update, `dt` seconds after the last. */
+    void (*update)(const void *law, const double *state, const pi2_seen *seen, double dt, double *after);
+    /* d(state)/dt in continuous time, affine in d(queue delay)/dt; NULL if the law has no such form. */
+    void (*flow)(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope);
+    /* d(state)/dt between two updates; NULL: held. */
+    void (*drift)(const void *law, const double *state, const pi2_seen *seen, double *slope);
+    /* Clips the state as the queue does after an update. */
+    void (*saturate)(const void *law, double *state);
+    /* The controller's variable. */
+    double (*controller)(const void *law, const double *state);
+    /* What packets see at the value `u` of that variable; NULL if it does not decide. */
+    pi2_signal (*encode)(const void *law, double u);
+    /* What packets that arrive now see; `seen` may be NULL unless queue_signals. */
+    pi2_signal (*signals)(const void *law, const double *state, const pi2_seen *seen);
+    /* Quantities whose change of sign marks a kink or a jump; returns how many. NULL: none. */
+    int (*switch_values)(const void *law, const double *state, const pi2_seen *seen, double *values);
+    /* Two bands: the rates (packets/s) at which C and L are served; one without backlog needs what arrives. */
+    void (*serve)(const void *law, const int backlogged[2], const double arrivals[2], double capacity,
+                  double served[2]);
+} pi2_aqm_law;
+
+extern const pi2_aqm_law pi2_aqm_pi, pi2_aqm_pie, pi2_aqm_pi2, pi2_aqm_coupled, pi2_aqm_dualpi2, pi2_aqm_red,
+    pi2_aqm_taildrop;
+
+/* The law of that name, NULL if there is none. */
+const pi2_aqm_law *pi2_find_aqm(const char *name);
+
+/* For laws that never clip, those whose variable is their first state, those that signal it as it is. */
+void pi2_unclipped(const void *law, double *state);
+double pi2_first_state(const void *law, const double *state);
+pi2_signal pi2_same_for_all(const void *law, double u);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

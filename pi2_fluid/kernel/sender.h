@@ -1,0 +1,49 @@
+/* Window laws in C: the real-valued twins of pi2_fluid/model/senders, one law per file. Pure C11.
+ *
+ * A law is a table of functions; its parameters are a struct of doubles, declared beside the law. The state is an
+ * array whose first element is the window in segments. Nothing here knows of an engine.
+ */
+#ifndef PI2_SENDER_H
+#define PI2_SENDER_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Enough for every law of the table in laws.c. */
+enum { PI2_SENDER_PARAMETERS = 4, PI2_SENDER_STATES = 4, PI2_SENDER_SWITCHES = 1 };
+
+typedef struct {
+    const char *name;
+    int parameters; /* doubles in the struct that `law` points to */
+    int states;
+    int switches;
+
+    /* State of a new flow with `window` segments. */
+    void (*initial)(const void *law, double window, double *x);
+    /* dx/dt, with the window (segments), the signal probability and the round-trip time (s) of one round trip ago. */
+    void (*rate)(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
+                 double rtt_delayed, double *dx);
+    /* Segments per second that a flow sends. */
+    double (*sending_rate)(const void *law, const double *x, double rtt);
+    /* The state with which congestion avoidance begins, in place. */
+    void (*leave_slow_start)(const void *law, double *x);
+    /* Quantities whose change of sign marks a kink of `rate`; NULL if there are none. */
+    void (*switch_values)(const void *law, const double *x, double signal, double rtt, double *values);
+} pi2_sender_law;
+
+extern const pi2_sender_law pi2_sender_reno, pi2_sender_scalable, pi2_sender_dctcp, pi2_sender_cubic, pi2_sender_cbr;
+
+/* The law of that name, NULL if there is none. */
+const pi2_sender_law *pi2_find_sender(const char *name);
+
+/* For laws whose only state is a window. */
+void pi2_window_initial(const void *law, double window, double *x);
+double pi2_window_sending_rate(const void *law, const double *x, double rtt);
+void pi2_window_stays(const void *law, double *x);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

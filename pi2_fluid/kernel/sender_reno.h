@@ -1,0 +1,16 @@
+/* TCP Reno, and CReno with a smaller decrease: dW/dt = 1/R(t) - decrease W(t) W(t-R)/R(t-R) p(t-R).
+ * PI2 paper (CoNEXT'16), equation (15); Misra, Gong, Towsley (SIGCOMM 2000). */
+#ifndef PI2_SENDER_RENO_H
+#define PI2_SENDER_RENO_H
+
+typedef struct {
+    double decrease; /* fraction of the window removed per signal */
+} pi2_reno;
+
+/* Segments per second; signals: W(t-R)/R(t-R) p(t-R), those that one flow hears of per second. */
+static inline double pi2_reno_rate(const pi2_reno *law, double window, double signals, double inverse_rtt)
+{
+    return inverse_rtt - law->decrease * window * signals;
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* The scalable law, a fixed part of a segment less per mark: dW/dt = 1/R(t) - per_mark W(t-R)/R(t-R) p(t-R).
+ * PI2 paper (CoNEXT'16), equation (22). */
+#ifndef PI2_SENDER_SCALABLE_H
+#define PI2_SENDER_SCALABLE_H
+
+typedef struct {
+    double per_mark; /* segments removed per mark */
+} pi2_scalable;
+
+/* Segments per second; signals: W(t-R)/R(t-R) p(t-R), those that one flow hears of per second. */
+static inline double pi2_scalable_rate(const pi2_scalable *law, double signals, double inverse_rtt)
+{
+    return inverse_rtt - law->per_mark * signals;
+}
+
+#endif

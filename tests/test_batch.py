@@ -1,0 +1,577 @@
+"""Batches: against the reference trajectories, `simulate`, and one engine against the other.
+
+The compiled engine is the quick one, so most tests use it; the JAX engine is held to it, and to
+`simulate` with the laws that only it has.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+import pytest
+import xarray as xr
+
+import pi2_fluid as pf
+from pi2_fluid import _core
+from pi2_fluid.fluid.batching import batch
+from pi2_fluid.fluid.lanes.compiled import run_compiled
+from pi2_fluid.fluid.lanes.timetable import tabulate
+from pi2_fluid.fluid.variation import vary
+from pi2_fluid.model.record import quantity
+
+DATA = Path(__file__).parent / "data"
+# name: (controller, time between rows)
+REFERENCES = {
+    "reno_pi2_n5": ("sampled", 0.032),
+    "reno_pi2_nsched": ("continuous", 0.032),
+    "reno_pie": ("sampled", 0.03),
+    "reno_pi_cycle": ("continuous", 0.032),
+    "coupled": ("sampled", 0.032),
+    "two_rtt": ("sampled", 0.016),
+    "nclasses": ("sampled", 0.032),
+    "cstep": ("continuous", 0.032),
+    "udp_overload": ("continuous", 0.032),
+}
+
+
+def error(name, table, step, engine):
+    """Largest error of the queue delay over all rows, in parts of the target."""
+    controller, sample = REFERENCES[name]
+    scenario = pf.Scenario.load(DATA / f"fluid_{name}.toml")
+    runs = batch(scenario, {}, controller=controller, sample=sample, step=step, engine=engine)
+    truth = table(f"fluid_{name}.csv")
+    rows = min(runs.sizes["time"], len(truth["t"]))
+    assert rows >= len(truth["t"]) - 1
+    np.testing.assert_allclose(runs.time[:rows], truth["t"][:rows], atol=1e-9)
+    capacity = np.full(rows, scenario.link.capacity)
+    for change in scenario.changes:
+        if change.capacity is not None:
+            capacity[truth["t"][:rows] >= change.at - 1e-9] = change.capacity
+    packets = capacity / (8 * scenario.link.packet_size)
+    found = runs.queue.to_numpy()[0, :rows]
+    return float(np.max(np.abs(found - truth["q"][:rows]) / packets)) / scenario.aqm.target
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_reference_trajectories(name, table):
+    """Within 1 % of the target at the default step, and of order 2: a quarter of the step, 1/16."""
+    coarse, fine = (error(name, table, step, "c") for step in ("8ms", "2ms"))
+    assert coarse < 1e-2
+    assert fine < coarse / 10
+
+
+@pytest.mark.parametrize("name", ["reno_pi2_nsched", "coupled", "udp_overload"])
+def test_reference_trajectories_with_jax(name, table):
+    assert error(name, table, "8ms", "jax") < 1e-2
+
+
+# --- one run or many, one engine or the other -------------------------------------------------
+
+
+def scene(**changes):
+    """A small scenario in which much happens."""
+    fields: dict[str, Any] = {
+        "duration": 6.0,
+        "link": pf.Link("10Mbit/s", buffer=150),
+        "aqm": pf.Pi2(),
+        "flows": [
+            pf.Flows(pf.Reno(), 5, "80ms", name="web"),
+            pf.Flows(pf.CReno(), 4, "80ms", start=1, stop=4, slow_start=False),
+            pf.Flows(pf.Cbr(rate="1Mbit/s"), 2, start=2),
+        ],
+        "changes": [
+            pf.Change(3, capacity="6Mbit/s"),
+            pf.Change(5, counts={"web": 8}, capacity="10Mbit/s"),
+        ],
+    }
+    return pf.Scenario(**fields | changes)
+
+
+def assert_same(a, b, *, rtol=0.0):
+    """All variables agree; with `rtol`, relative to the largest number of each."""
+    assert set(a.data_vars) == set(b.data_vars)
+    for name in a.data_vars:
+        x, y = a[name].to_numpy(), b[name].to_numpy()
+        assert np.isfinite(x).all(), name
+        np.testing.assert_allclose(x, y, rtol=0, atol=rtol * np.abs(y).max(), err_msg=name)
+
+
+MIXED = [
+    pf.Flows(pf.Reno(), 3, "50ms"),
+    pf.Flows(pf.Scalable(), 3, "30ms", slow_start=False, start=1),
+]
+RAMPED = [
+    pf.Flows(pf.Reno(), 12, "60ms", start_jitter="2s", initial_window=3),
+    pf.Flows(pf.Cbr(rate="12Mbit/s"), start=3, stop=4, start_jitter="500ms"),
+]
+ENGINES = {
+    "everything": ({}, "sampled", {"aqm.update_interval": [0.032, 0.02, 0.05, 0.032, 0.01]}),
+    "coupled": (
+        {"aqm": pf.CoupledPi2(k=2.5), "flows": MIXED, "changes": []},
+        "continuous",
+        {"flows.0.base_rtt": [0.01, 0.02, 0.05, 0.1, 0.03], "link.buffer": [40, 60, 80, 100, 120]},
+    ),
+    "pie": (
+        {"aqm": pf.Pie(target="20ms"), "flows": RAMPED, "changes": []},
+        "sampled",
+        {"aqm.alpha": np.linspace(0.1, 0.3, 5), "link.capacity": np.linspace(5e6, 1e7, 5)},
+    ),
+    "pie, continuous": (
+        {"aqm": pf.Pie(table="sqrt2p"), "changes": [pf.Change(3, capacity="4Mbit/s")]}
+        | {"flows": [pf.Flows(pf.Reno(), 5, "80ms")]},
+        "continuous",
+        {"aqm.beta": np.linspace(1, 2, 5), "changes.0.at": np.linspace(1, 5, 5)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_engines_agree(name):
+    changes, controller, over = ENGINES[name]
+    # with rows, runs of different steps would be compiled one by one
+    options = {"controller": controller, "after": 1} | (
+        {} if "aqm.update_interval" in over else {"sample": 0.25}
+    )
+    compiled, traced = (
+        batch(scene(**changes), over, engine=engine, **options) for engine in ("c", "jax")
+    )
+    assert compiled.queue_delay_max.min() > 0.02
+    assert_same(traced, compiled, rtol=1e-11)
+
+
+def test_instruction_sets_agree_to_the_last_bit():
+    over = {"aqm.alpha": np.linspace(0.1, 0.5, 40), "flows.0.base_rtt": np.linspace(0.01, 0.2, 40)}
+    for controller in (False, True):
+        varied = vary(scene(), over)
+        table = tabulate(varied, continuous=controller, step=0.008, after=0, sample=[1, 5])
+        found = [run_compiled(table, 256, simd) for simd in _core.simd_levels()]
+        for other in found[1:]:
+            for key, values in found[0].items():
+                assert (values == other[key]).all(), key
+
+
+VARIED = {
+    "duration": [5.5, 6.0, 5.1],
+    "link.capacity": [8e6, 1e7, 2e7],
+    "link.buffer": [50.0, 100.0, 200.0],
+    "link.packet_size": [500.0, 1000.0, 1500.0],
+    "aqm.alpha": [0.1, 0.3, 0.5],
+    "aqm.update_interval": [0.01, 0.032, 0.05],
+    "flows.0.count": [2.0, 4.5, 7.0],
+    "flows.web.base_rtt": [0.02, 0.08, 0.15],
+    "flows.0.initial_window": [1.0, 4.0, 10.0],
+    "flows.1.sender.decrease": [0.2, 0.3, 0.7],
+    "flows.2.sender.rate": [1e5, 1e6, 2e6],
+    "flows.1.start": [0.5, 1.0, 1.5],
+    "flows.1.stop": [3.5, 4.0, 4.2],
+    "flows.0.start_jitter": [0.0, 1.0, 2.0],
+    "changes.0.at": [2.0, 3.5, 4.4],
+    "changes.0.capacity": [4e6, 6e6, 2e7],
+    "changes.1.counts.web": [1.0, 9.0, 20.0],
+}
+
+
+def replaced(scenario, key, value):
+    """The scenario with one number replaced, by hand."""
+    head, *path = key.split(".")
+    if not path:
+        return dataclasses.replace(scenario, **{head: value})
+    if head in {"link", "aqm"}:
+        part = dataclasses.replace(getattr(scenario, head), **{path[0]: value})
+        return dataclasses.replace(scenario, **{head: part})
+    items = list(getattr(scenario, head))
+    index = 0 if path[0] == "web" else int(path[0])
+    field, new = path[1], value
+    if len(path) == 3:
+        inner = getattr(items[index], field)
+        if field == "sender":
+            new = dataclasses.replace(inner, **{path[2]: value})
+        else:
+            new = {**inner, path[2]: value}
+    items[index] = dataclasses.replace(items[index], **{field: new})
+    return dataclasses.replace(scenario, **{head: items})
+
+
+@pytest.mark.parametrize("key", VARIED)
+def test_a_batch_is_its_runs_one_by_one(key):
+    runs = batch(scene(), {key: VARIED[key]}, engine="c", after=1)
+    assert runs[key].to_numpy().tolist() == VARIED[key]
+    for index, value in enumerate(VARIED[key]):
+        single = batch(replaced(scene(), key, value), {}, engine="c", after=1)
+        # classes that happen to have the same base RTT are summed in another order
+        rtol = 1e-12 if key.endswith("base_rtt") else 0.0
+        assert_same(runs.isel(run=[index]), single, rtol=rtol)
+    found = [runs[name].to_numpy() for name in runs.data_vars if name != "step"]
+    assert any(np.ptp(values, axis=0).max() > 0 for values in found)
+
+
+def test_a_batch_with_jax_is_its_runs_one_by_one():
+    alpha = [0.1, 0.3, 0.5]
+    runs = batch(scene(), {"aqm.alpha": alpha})
+    for index, value in enumerate(alpha):
+        single = batch(scene(), {"aqm.alpha": value})
+        assert_same(runs.isel(run=[index]), single, rtol=1e-12)
+
+
+def test_chunks_change_nothing():
+    over = {"aqm.alpha": np.linspace(0.1, 0.5, 70), "duration": np.linspace(5.1, 6.0, 70)}
+    whole = batch(scene(), over, engine="c")
+    done = []
+    parts = batch(scene(), over, engine="c", chunk=32, progress=lambda *counts: done.append(counts))
+    assert_same(parts, whole)
+    assert done == [(32, 70), (64, 70), (70, 70)]
+
+
+# --- against `simulate` -----------------------------------------------------------------------
+
+
+def furthest(scenario, runs, controller="sampled"):
+    """Largest difference of the queue delay from that of `simulate`, in parts of its largest."""
+    sample = float(runs.time[1])
+    truth = pf.fluid.simulate(scenario, controller=controller, sample=sample).queue_delay.to_numpy()
+    found = runs.queue_delay.to_numpy()[0]
+    rows = min(len(found), len(truth))
+    return np.abs(found[:rows] - truth[:rows]).max() / truth.max()
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Hesitant(pf.Sender):
+    """A law of one's own with two states: it hears a smoothed signal."""
+
+    signal: ClassVar = "scalable"
+    states: ClassVar = ("window", "heard")
+    gain: float = quantity(0.5, "number")
+
+    def rate(self, x, x_delayed, signal_delayed, rtt, rtt_delayed):
+        then = x_delayed[0] / rtt_delayed
+        return (1 / rtt - self.gain * then * x[1], (signal_delayed - x[1]) / rtt)
+
+    def initial(self, window):
+        return (window, 0.0)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Integral(pf.Aqm):
+    """A queue of one's own with two states: one moves with every packet, the other at ticks."""
+
+    rate: float = 0.05
+
+    def initial(self):
+        return (0.0, 0.0)
+
+    def drift(self, state, seen):
+        return (0.0 * state[0], 5.0 * (seen.queue_delay - state[1]))
+
+    def update(self, state, seen, dt):
+        return (state[0] + self.rate * (state[1] - 0.02), state[1])
+
+    def saturate(self, state):
+        return (pf.ops.minimum(pf.ops.maximum(state[0], 0.0), 1.0), state[1])
+
+    def encode(self, u):
+        return pf.Signal(u, u)
+
+
+OWN = [pf.Flows(Hesitant(), 4, "50ms", slow_start=False)]
+ALONE = [pf.Flows(pf.Reno(), 5, "80ms", slow_start=False)]
+SIMULATED = {
+    "slow start": ({"changes": []}, "sampled", "c", 0.02),
+    "full buffer": ({"link": pf.Link("10Mbit/s", buffer=40), "changes": []}, "sampled", "c", 0.02),
+    "everything": ({}, "continuous", "c", 0.02),
+    "dctcp": ({"flows": [pf.Flows(pf.Dctcp(), 4, "30ms")], "changes": []}, "sampled", "jax", 0.04),
+    "cubic": ({"flows": [pf.Flows(pf.Cubic(), 4, "60ms")], "changes": []}, "sampled", "jax", 0.02),
+    "red": ({"aqm": pf.Red(min=5, max=15), "flows": ALONE, "changes": []}, "sampled", "jax", 0.02),
+    "own laws": ({"aqm": Integral(), "flows": OWN, "changes": []}, "sampled", "jax", 0.01),
+}
+
+
+@pytest.mark.parametrize("name", SIMULATED)
+def test_simulate(name):
+    changes, controller, engine, most = SIMULATED[name]
+    scenario = scene(**changes)
+    runs = batch(scenario, {}, controller=controller, engine=engine, sample=0.04)
+    assert furthest(scenario, runs, controller) < most
+    if engine == "c" or name == "own laws":
+        # the bound is not a matter of luck: it falls with the step
+        finer = batch(scenario, {}, controller=controller, engine=engine, sample=0.04, step="2ms")
+        assert furthest(scenario, finer, controller) < most / 8
+
+
+def test_thinned_traffic():
+    flows = [pf.Flows(pf.Reno(), 5, "80ms", slow_start=False)]
+    flows.append(pf.Flows(pf.Cbr(rate="12Mbit/s", thinned=True), start=2, stop=4))
+    scenario = scene(flows=flows, changes=[])
+    runs = batch(scenario, {}, controller="continuous", sample=0.04)
+    assert furthest(scenario, runs, "continuous") < 0.01
+
+
+def test_a_delay_beyond_the_first_guess():
+    """Seconds of queue: the runs that need a longer past are run again with one."""
+    scenario = scene(link=pf.Link("1Mbit/s", buffer=100_000), changes=[], duration=20)
+    over = {"flows.0.count": [1.0, 60.0, 3.0]}
+    runs = batch(scenario, over, engine="c", sample=0.1)
+    assert runs.queue_delay_max[1] > 5
+    for index in range(3):
+        single = replaced(scenario, "flows.0.count", over["flows.0.count"][index])
+        assert furthest(single, runs.isel(run=[index])) < 0.01
+
+
+# --- the statistics ---------------------------------------------------------------------------
+
+
+def test_statistics_are_those_of_the_traces():
+    scenario = scene(changes=[])
+    runs = batch(scenario, {"aqm.alpha": [0.2, 0.4]}, after=2, sample="8ms", engine="c")
+    part = runs.sel(time=slice(2 - 1e-9, None))
+    weight = np.ones(part.sizes["time"])
+    weight[[0, -1]] = 0.5
+    weight /= weight.sum()
+    delay = part.queue_delay.to_numpy()
+    mean = delay @ weight
+    np.testing.assert_allclose(runs.queue_delay_mean, mean, rtol=1e-12)
+    # between two nodes the delay is taken to be linear
+    square = (delay[:, :-1] ** 2 + delay[:, :-1] * delay[:, 1:] + delay[:, 1:] ** 2) / 3
+    variance = square.mean(axis=1) - mean**2
+    np.testing.assert_allclose(runs.queue_delay_sd, np.sqrt(variance), rtol=1e-9)
+    np.testing.assert_array_equal(runs.queue_delay_max, delay.max(axis=1))
+    np.testing.assert_array_equal(runs.queue_delay_min, delay.min(axis=1))
+    held = part.controller.to_numpy()[:, :-1]
+    np.testing.assert_allclose(runs.controller_mean, held.mean(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(runs.controller_sd, held.std(axis=1), rtol=1e-9)
+    web = part.window.sel(flows="web").to_numpy()
+    np.testing.assert_allclose(runs.window_mean.sel(flows="web"), web @ weight, rtol=1e-12)
+    p = part.p.sel(flows="web").to_numpy()[:, :-1]
+    np.testing.assert_allclose(runs.p_mean.sel(flows="web"), p.mean(axis=1), rtol=1e-12)
+
+
+def test_throughput_and_utilization():
+    scenario = scene(changes=[pf.Change(3, capacity="6Mbit/s")])
+    runs = batch(scenario, {"flows.0.count": [1.0, 30.0]}, after=2.4, engine="c")
+    offered = (0.6 * 1e7 + 3 * 6e6) / 3.6
+    np.testing.assert_allclose(runs.throughput.sum("flows"), runs.utilization * offered, rtol=1e-12)
+    assert float(runs.utilization[0]) < 0.9
+    assert float(runs.utilization[1]) == pytest.approx(1)
+
+
+def test_overflow_is_what_did_not_fit():
+    flood = [pf.Flows(pf.Cbr(rate="12Mbit/s"), base_rtt=0)]
+    runs = batch(scene(flows=flood, changes=[]), {}, after=2, engine="c")
+    assert float(runs.overflow[0]) == pytest.approx(2e6 / 12000)
+    assert float(runs.queue_delay_min[0]) == pytest.approx(150 * 12000 / 1e7)
+    assert float(runs.throughput[0, 0]) == pytest.approx(1e7)
+
+
+def test_a_class_counts_while_it_sends():
+    runs = batch(scene(), {}, after=4.5, engine="c").isel(run=0)
+    silent = runs.sel(flows="creno")  # stopped at 4 s
+    for name in ("throughput", "window_mean", "window_min", "p_mean"):
+        assert float(silent[name]) == 0
+    assert float(runs.window_min.sel(flows="web")) > 0
+
+
+# --- the Dataset ------------------------------------------------------------------------------
+
+
+def test_dataset(tmp_path):
+    over = {"aqm.alpha": [0.2, 0.3], "link.capacity": ["8Mbit/s", "12Mbit/s"], "flows.0.count": 7}
+    runs = batch(scene(), over, sample="100ms", engine="c")
+    assert runs.sizes == {"run": 2, "flows": 3, "time": 61}
+    assert runs["link.capacity"].to_numpy().tolist() == [8e6, 12e6]
+    assert runs["flows.0.count"].to_numpy().tolist() == [7, 7]
+    assert runs["link.capacity"].units == "bit/s"
+    assert runs.flows.to_numpy().tolist() == ["web", "creno", "cbr"]
+    assert runs.queue.dims == ("run", "time")
+    assert runs.window.dims == ("run", "time", "flows")
+    for values in (*runs.variables.values(),):
+        assert {"units", "long_name"} <= set(values.attrs)
+    assert runs.attrs["engine"] == "fluid.batch (c)"
+    assert "interrupted" not in runs.attrs
+    assert pf.Scenario.from_toml(runs.attrs["scenario"]) == scene()
+    runs.to_netcdf(tmp_path / "runs.nc")
+    with xr.open_dataset(tmp_path / "runs.nc") as again:
+        xr.testing.assert_identical(again.load(), runs)
+
+
+@pytest.mark.parametrize("engine", ["c", "jax"])
+def test_traces_of_different_steps(engine):
+    """Steps of 8, 7.5 and 5 ms: rows lie at the nearest node of each run."""
+    over = {"aqm.update_interval": [0.032, 0.03, 0.005]}
+    runs = batch(scene(changes=[]), over, sample=0.01, engine=engine)
+    np.testing.assert_allclose(runs.step, [0.008, 0.0075, 0.005])
+    for index, interval in enumerate(over["aqm.update_interval"]):
+        single = batch(
+            scene(changes=[], aqm=pf.Pi2(update_interval=interval)), {}, sample=0.01, engine="c"
+        )
+        np.testing.assert_allclose(runs.queue[index], single.queue[0], atol=1e-9)
+
+
+def test_steps_divide_the_update_interval_and_are_no_longer_than_the_shortest_path():
+    assert float(batch(scene(), {}, step="9ms", engine="c").step[0]) == pytest.approx(0.008)
+    short = batch(scene(), {"flows.0.base_rtt": "5ms"}, engine="c")
+    assert float(short.step[0]) == pytest.approx(0.032 / 7)
+
+
+def test_interruption_keeps_what_is_finished(monkeypatch):
+    def stop(done, total):
+        if done >= 64:
+            raise KeyboardInterrupt
+
+    over = {"aqm.alpha": np.linspace(0.1, 0.5, 100)}
+    runs = batch(scene(), over, engine="c", chunk=32, progress=stop)
+    assert runs.attrs["interrupted"] == 1
+    assert runs.run.to_numpy().tolist() == list(range(64))
+    assert_same(runs, batch(scene(), over, engine="c").isel(run=slice(64)))
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pi2_fluid.fluid.batching.run_compiled", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        batch(scene(), over, engine="c")
+
+
+def test_runs_that_are_not_finite_are_pointed_out(monkeypatch):
+    def run(table, depth):
+        found = run_compiled(table, depth)
+        found["delay"][3:5] = np.nan
+        return found
+
+    monkeypatch.setattr("pi2_fluid.fluid.batching.run_compiled", run)
+    with pytest.warns(pf.AssumptionWarning, match="2 of 9 runs, the first of them run 3, left"):
+        batch(scene(), {"aqm.alpha": np.linspace(0.1, 0.5, 9)}, engine="c")
+
+
+def test_double_precision_leaves_the_configuration_alone():
+    assert not jax.config.read("jax_enable_x64")
+    runs = batch(scene(), {"aqm.alpha": [0.1, 0.3, 0.5]})
+    assert runs.queue_delay_mean.dtype == np.float64
+    assert not jax.config.read("jax_enable_x64")
+    assert jax.numpy.ones(1).dtype == np.float32
+
+
+# --- what is refused --------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Branching(pf.Sender):
+    """A law that looks at its numbers, which no compiler can."""
+
+    signal: ClassVar = "classic"
+
+    def rate(self, x, x_delayed, signal_delayed, rtt, rtt_delayed):
+        return 1.0 if signal_delayed > 0.5 else 0.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Forgetful(Hesitant):
+    def rate(self, x, x_delayed, signal_delayed, rtt, rtt_delayed):
+        return 1 / rtt
+
+
+@pytest.mark.parametrize(
+    ("over", "kind", "message"),
+    [
+        ({"aqm.gamma": 1.0}, pf.ScenarioError, r"aqm\.gamma.*leads nowhere.*'gamma'.*alpha"),
+        ({"queue.alpha": 1.0}, pf.ScenarioError, "there is no 'queue'.*aqm"),
+        ({"flows.7.count": 1.0}, pf.ScenarioError, "there is no '7'.*web"),
+        (
+            {"flows.0": 1.0},
+            pf.ScenarioError,
+            'no number of the scenario: give e.g. "flows.0.count"',
+        ),
+        ({"flows": 1.0}, pf.ScenarioError, "no number of the scenario"),
+        ({"aqm": 1.0}, pf.ScenarioError, "no number of the scenario: vary numbers only"),
+        ({"aqm.variant": "plain"}, pf.ScenarioError, "vary numbers only"),
+        ({"flows.0.slow_start": 0.0}, pf.ScenarioError, "vary numbers only"),
+        ({"flows.0.name": "x"}, pf.ScenarioError, "vary numbers only"),
+        ({"aqm.alpha.x": 1.0}, pf.ScenarioError, "vary numbers only"),
+        ({"changes.0.counts.web": 1.0}, pf.ScenarioError, "no count that the change sets"),
+        ({"changes.1.counts.creno": 1.0}, pf.ScenarioError, "no count that the change sets"),
+        ({0: 1.0}, pf.ScenarioError, "is no path"),
+        ({"flows.0.count": 1.0, "flows.web.count": 2.0}, pf.ScenarioError, "are the same number"),
+        ([("aqm.alpha", 1.0)], pf.ScenarioError, "is no mapping"),
+        (
+            {"aqm.alpha": [0.1, 0.2], "aqm.beta": [1.0]},
+            pf.QuantityError,
+            "asks for 2 runs .* for 1: give",
+        ),
+        ({"aqm.alpha": np.ones((2, 2))}, pf.QuantityError, r"shape \(2, 2\)"),
+        ({"aqm.alpha": []}, pf.QuantityError, "empty"),
+        ({"aqm.alpha": [0.1, np.nan]}, pf.QuantityError, "not finite"),
+        ({"aqm.alpha": [True, False]}, pf.QuantityError, "no real number"),
+        ({"aqm.alpha": "often"}, pf.QuantityError, "often"),
+        ({"link.capacity": ["1Mbit/s", "1ms"]}, pf.QuantityError, "1ms"),
+        ({"aqm.alpha": [0.1, -0.2]}, pf.DomainError, "Pi2 alpha = -0.2"),
+        ({"flows.1.sender.decrease": [0.5, 1.5]}, pf.DomainError, "CReno decrease = 1.5"),
+        ({"duration": [6.0, -1.0]}, pf.DomainError, "Scenario duration = -1.0"),
+        ({"flows.0.base_rtt": [0.1, 0.0]}, pf.DomainError, "base_rtt = 0.0 leaves no"),
+        ({"flows.1.start": [1.0, 5.0]}, pf.ScenarioError, "In run 1, .*stop = 4s is not after"),
+        ({"changes.0.at": [1.0, 7.0]}, pf.ScenarioError, "In run 1, .*at 7s is not before the end"),
+        ({"flows.0.base_rtt": 1e-8}, pf.DomainError, "run 0 would take 6e.08 steps"),
+    ],
+)
+def test_bad_variations(over, kind, message):
+    with pytest.raises(kind, match=message) as caught:
+        batch(scene(), over, engine="c")
+    text = str(caught.value)
+    assert text.endswith(".")
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"controller": "digital"}, pf.QuantityError, "controller = 'digital' is unknown"),
+        ({"engine": "fortran"}, pf.QuantityError, "engine = 'fortran' is unknown"),
+        ({"step": 0}, pf.DomainError, "step = 0"),
+        ({"after": "6s"}, pf.QuantityError, "after = 6 s leaves nothing"),
+        ({"sample": "7s"}, pf.QuantityError, "sample = 7 s is longer than"),
+        ({"chunk": 0}, pf.QuantityError, "chunk = 0"),
+        ({"chunk": True}, pf.QuantityError, "chunk = True"),
+    ],
+)
+def test_bad_options(options, kind, message):
+    with pytest.raises(kind, match=message):
+        batch(scene(), {}, **{"engine": "c"} | options)
+
+
+def test_traces_need_one_duration():
+    with pytest.raises(pf.ScenarioError, match="do not go together"):
+        batch(scene(), {"duration": [5.5, 6.0]}, sample="1s", engine="c")
+
+
+def test_no_scenario():
+    with pytest.raises(pf.ScenarioError, match="is no Scenario"):
+        batch(pf.Pi2(), {})
+
+
+@pytest.mark.parametrize(
+    ("changes", "engine", "message"),
+    [
+        ({"flows": OWN}, "c", 'Hesitant is not in the compiled engine: use engine="jax"'),
+        ({"flows": [pf.Flows(pf.Cubic(), 1, 0.1)]}, "c", "Cubic is not in"),
+        ({"aqm": pf.Red(min=5, max=15)}, "c", "Red is not in"),
+        ({"aqm": pf.Pie(burst="100ms")}, "c", "Pie with a burst allowance is not in"),
+        (
+            {"flows": [pf.Flows(pf.Cbr(rate="1Mbit/s", thinned=True)), *ALONE]},
+            "c",
+            r"Cbr\(thinned=True\) is not in",
+        ),
+        ({"aqm": pf.DualPi2()}, "jax", "DualPi2 has 2 queues"),
+        ({"aqm": pf.CoDel()}, "jax", "CoDel decides packet by packet"),
+        ({"flows": [pf.Flows(Branching(), 1, 0.1)]}, "jax", "Branching.* cannot be compiled"),
+        ({"flows": [pf.Flows(Forgetful(), 1, 0.1)]}, "jax", "Forgetful has the states"),
+    ],
+)
+def test_laws_that_an_engine_does_not_run(changes, engine, message):
+    with pytest.raises(pf.UnsupportedError, match=message):
+        batch(scene(changes=[], **changes), {}, engine=engine)
+
+
+def test_a_law_without_a_continuous_form():
+    with pytest.raises(pf.UnsupportedError, match="Integral has no continuous form"):
+        batch(scene(aqm=Integral(), flows=ALONE, changes=[]), {}, controller="continuous")

@@ -1,0 +1,305 @@
+"""The compiled engine against its Python twin: the same steps, so the same numbers to rounding.
+
+With a fixed step both take the same decisions, and nothing but rounding errors may differ. Adaptive
+steps follow from error estimates, which agree as well as the states do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pi2_fluid import _core
+from pi2_fluid.errors import SolverError
+from pi2_fluid.fluid import native
+from pi2_fluid.fluid.beginning import begin
+from pi2_fluid.fluid.integration import Accuracy, integrate
+from pi2_fluid.fluid.plant import Plant
+from pi2_fluid.fluid.schedule import Schedule
+from pi2_fluid.fluid.trace import Trace, trace_rows
+from pi2_fluid.model.aqms.coupled import CoupledPi2
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.model.aqms.pi import Pi
+from pi2_fluid.model.aqms.pi2 import Pi2
+from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.aqms.red import Red
+from pi2_fluid.model.aqms.taildrop import TailDrop
+from pi2_fluid.model.flows import Flows
+from pi2_fluid.model.scenario import Change, Link, Scenario
+from pi2_fluid.model.senders.cbr import Cbr
+from pi2_fluid.model.senders.creno import CReno
+from pi2_fluid.model.senders.cubic import Cubic
+from pi2_fluid.model.senders.dctcp import Dctcp
+from pi2_fluid.model.senders.reno import Reno
+from pi2_fluid.model.senders.scalable import Scalable
+
+FIXED = Accuracy(0.02, 0.0)
+ADAPTIVE = Accuracy(10.0, 1e-6)
+SAMPLE = 0.017
+
+
+def avoiding(sender: Any, count: float, base_rtt: str, **fields: Any) -> Flows:
+    """Flows in congestion avoidance from the beginning."""
+    fields = {"slow_start": False, "initial_window": 1.0} | fields
+    return Flows(sender, count, base_rtt, **fields)
+
+
+def scenario(
+    aqm: Any, *flows: Flows, link: Link | None = None, changes: Any = (), duration: float = 4.0
+) -> Scenario:
+    return Scenario(duration, link or Link("10Mbit/s"), aqm, flows, changes)
+
+
+RENO = avoiding(Reno(), 10, "50ms", name="reno")
+CONTINUOUS: dict[str, Scenario] = {
+    # R' = 2 after the second change: the delayed time runs backwards
+    "counts": scenario(
+        Pi2(),
+        RENO,
+        changes=[Change(1.5, counts={"reno": 3}), Change(2.5, counts={"reno": 30})],
+    ),
+    "capacity": scenario(Pi2(), RENO, changes=[Change(2, "2Mbit/s"), Change(3, "12Mbit/s")]),
+    "limit cycle": scenario(Pi(), avoiding(Reno(), 5, "100ms"), duration=6.0),
+    "capped": scenario(Pi2(variant="hpe"), avoiding(Reno(), 90, "50ms")),
+    "overload": scenario(
+        Pi2(), RENO, Flows(Cbr(rate="12Mbit/s"), start=1.0, stop=2.0), link=Link("10Mbit/s", 150)
+    ),
+    "thinned": scenario(Pi2(), RENO, Flows(Cbr(rate="4Mbit/s", thinned=True), start=1.0, stop=2.0)),
+    "windows held at 0": scenario(
+        CoupledPi2(),
+        avoiding(Scalable(), 20, "20ms", initial_window=4.0),
+        changes=Change(1.5, "500kbit/s"),
+    ),
+    "red": scenario(Red(min=5, max=25), RENO),
+    "adaptive red": scenario(Red(min=5, max=25, adaptive=True), avoiding(CReno(), 10, "50ms")),
+    "taildrop": scenario(
+        TailDrop(),
+        Flows(Reno(), 3, "50ms"),
+        Flows(Cbr(rate="2Mbit/s", thinned=True), start=1.0),
+        link=Link("10Mbit/s", 40),
+    ),
+}
+SAMPLED: dict[str, Scenario] = {
+    "one class": scenario(Pi2(), RENO),
+    "pie": scenario(Pie(table="none"), avoiding(Reno(), 6, "80ms")),
+    "pie's heuristics": scenario(
+        Pie(burst="150ms", boost250=True, decay=True),
+        avoiding(Reno(), 40, "80ms"),
+        link=Link("4Mbit/s"),
+    ),
+    "coupled": scenario(
+        CoupledPi2(),
+        avoiding(Reno(), 3, "20ms"),
+        avoiding(Scalable(), 2, "20ms", name="scalable"),
+        changes=[Change(1.5, counts={"scalable": 8}), Change(2.5, counts={"scalable": 0})],
+    ),
+    "two round-trip times": scenario(
+        Pi2(), avoiding(Reno(), 4, "20ms"), avoiding(CReno(), 4, "100ms")
+    ),
+    "starts and stops": scenario(
+        Pi2(), RENO, avoiding(Reno(), 20, "50ms", start=1.3, stop=3.1), avoiding(Reno(), 1, "70ms")
+    ),
+    "slow start": scenario(
+        Pi2(), Flows(Reno(), 5, "50ms"), Flows(CReno(), 2, "30ms", start=1.5, start_jitter=0.7)
+    ),
+    "slow start into a full buffer": scenario(
+        Pi2(), Flows(Reno(), 10, "50ms"), link=Link("10Mbit/s", 60)
+    ),
+    "dctcp and cubic": scenario(CoupledPi2(), Flows(Dctcp(), 3, "20ms"), Flows(Cubic(), 3, "40ms")),
+    "adaptive red": scenario(
+        Red(min=5, max=25, adaptive=True), avoiding(Reno(), 5, "50ms"), avoiding(Reno(), 5, "30ms")
+    ),
+    "dual queue": scenario(
+        DualPi2(step="2ms", ramp="2ms"),
+        avoiding(Reno(), 3, "30ms"),
+        avoiding(Scalable(), 2, "30ms"),
+        avoiding(Reno(), 2, "50ms", start=0.6),
+        link=Link("40Mbit/s"),
+        duration=1.2,
+    ),
+    "dual queue without L4S flows": scenario(
+        DualPi2(variant="rfc9332"), Flows(Reno(), 3, "30ms"), link=Link("20Mbit/s")
+    ),
+}
+ALL = [("continuous", name) for name in CONTINUOUS] + [("sampled", name) for name in SAMPLED]
+
+
+def find(controller: str, name: str) -> Scenario:
+    return (CONTINUOUS if controller == "continuous" else SAMPLED)[name]
+
+
+def times(scenario: Scenario) -> Any:
+    return np.arange(0.0, float(scenario.duration), SAMPLE)
+
+
+def compiled(scenario: Scenario, controller: str, accuracy: Accuracy, **how: Any) -> Trace:
+    assert native.supports(scenario, controller)
+    return native.run_native(scenario, controller, accuracy, times(scenario), **how)
+
+
+def python(scenario: Scenario, controller: str, accuracy: Accuracy, beginning: Any = None) -> Trace:
+    plant = Plant(scenario, controller, beginning)
+    schedule = Schedule(scenario, ticks=controller == "sampled")
+    return trace_rows(plant, list(integrate(plant, schedule, accuracy, times(scenario))))
+
+
+def assert_same(got: Trace, want: Trace, tolerance: float) -> None:
+    for name in Trace._fields:
+        a, b = getattr(got, name), getattr(want, name)
+        assert a.shape == b.shape, name
+        assert np.isfinite(a).all(), name
+        scale = np.abs(b).max(axis=0, initial=1e-9)  # of each class and queue
+        worst = (np.abs(a - b) / scale).max()
+        assert worst <= tolerance, f"{name} differs by {worst:.1e} of its largest value"
+
+
+@pytest.mark.parametrize(("controller", "name"), ALL)
+def test_fixed_steps_agree_with_the_twin(controller: str, name: str):
+    case = find(controller, name)
+    got = compiled(case, controller, FIXED)
+    assert_same(got, python(case, controller, FIXED), 1e-10)
+    assert np.ptp(got.queue) > 0.0
+
+
+@pytest.mark.parametrize(
+    ("controller", "name"),
+    [
+        ("continuous", "counts"),
+        ("continuous", "overload"),
+        ("continuous", "limit cycle"),
+        ("sampled", "coupled"),
+        ("sampled", "two round-trip times"),
+        ("sampled", "starts and stops"),
+        ("sampled", "slow start"),
+        ("sampled", "dual queue"),
+    ],
+)
+def test_adaptive_steps_agree_with_the_twin(controller: str, name: str):
+    case = find(controller, name)
+    got = compiled(case, controller, ADAPTIVE)
+    assert_same(got, python(case, controller, ADAPTIVE), 1e-9)
+
+
+@pytest.mark.parametrize("controller", ["sampled", "continuous"])
+@pytest.mark.parametrize(
+    "initial", [{"window": [5.0, 8.0], "queue": 20, "controller": 0.1}, {"queue": 60}]
+)
+def test_a_given_beginning(controller: str, initial: dict[str, Any]):
+    case = scenario(Pi2(), Flows(Reno(), 5, "50ms"), Flows(Cubic(), 3, "30ms"), duration=2.0)
+    beginning = begin(case, initial)
+    got = compiled(case, controller, FIXED, beginning=beginning)
+    assert_same(got, python(case, controller, FIXED, beginning), 1e-10)
+    assert got.queue[0, 0] == initial["queue"]
+
+
+def test_samples_may_lie_anywhere():
+    case = find("sampled", "coupled")
+    coarse = compiled(case, "sampled", ADAPTIVE)
+    some = [0.0, 0.0, 0.3, 0.3 + 1e-13, 2.5, 3.999]
+    fine = native.run_native(case, "sampled", ADAPTIVE, sorted([*coarse.time, *some]))
+    places = np.searchsorted(fine.time, coarse.time, side="right") - 1
+    for got, want in zip(fine, coarse, strict=True):
+        np.testing.assert_allclose(got[places], want, rtol=1e-9, atol=1e-9)
+
+
+def test_the_order_is_four():
+    case = find("continuous", "counts")
+    reference = compiled(case, "continuous", Accuracy(10.0, 1e-12))
+    errors = [
+        np.abs(compiled(case, "continuous", Accuracy(step, 0.0)).queue - reference.queue).max()
+        for step in (0.005, 0.0025, 0.00125)
+    ]
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    assert orders.min() > 3.8, (errors, orders)
+
+
+def test_same_bytes_every_time_and_however_often_it_is_interrupted(monkeypatch: Any):
+    for controller, name in ALL:
+        case = find(controller, name)
+        once = compiled(case, controller, FIXED)
+        with monkeypatch.context() as patch:
+            patch.setattr(native, "_STEPS", 7)
+            again = compiled(case, controller, FIXED)
+        for a, b in zip(once, again, strict=True):
+            assert a.tobytes() == b.tobytes(), name
+
+
+def test_progress_and_interruption(monkeypatch: Any):
+    case, seen = find("sampled", "one class"), []
+    monkeypatch.setattr(native, "_STEPS", 50)
+    compiled(case, "sampled", FIXED, progress=lambda done, end: seen.append((done, end)))
+    done, end = np.transpose(seen)
+    assert (end == case.duration).all()
+    assert (np.diff(done) >= 0.0).all()
+    assert done[0] < 1.0
+    assert done[-1] >= times(case)[-1]
+
+    def interrupt(done: float, end: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compiled(case, "sampled", FIXED, progress=interrupt)
+
+
+def test_errors_are_sentences(monkeypatch: Any):
+    case = find("sampled", "one class")
+    with pytest.raises(SolverError, match=r"took 101 steps to t = [\d.]+ s and came no further"):
+        compiled(case, "sampled", Accuracy(0.01, 0.0, 100))
+    packed = native.pack(case, "sampled", FIXED)
+    monkeypatch.setattr(
+        native, "pack", lambda *_: (packed[0], *packed[1:4], [np.nan] * 5, *packed[5:])
+    )
+    with pytest.raises(SolverError, match=r"no longer finite at t = .* give a shorter step"):
+        compiled(case, "sampled", FIXED)
+
+
+def test_a_law_of_ones_own_is_not_taken_for_its_base():
+    @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+    class MyReno(Reno):
+        def rate(self, x: Any, *past: Any) -> Any:
+            return 2.0 * super().rate(x, *past)
+
+    @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+    class MyPi2(Pi2):
+        pass
+
+    own_sender = scenario(Pi2(), RENO, avoiding(MyReno(), 1, "50ms"))
+    own_queue = scenario(MyPi2(), RENO)
+    assert native.obstacle(own_sender, "sampled") == "MyReno"
+    assert native.obstacle(own_queue, "sampled") == "MyPi2"
+    assert not native.supports(own_sender, "sampled")
+    assert not native.supports(own_queue, "sampled")
+
+
+def test_what_no_law_can_do_is_an_obstacle():
+    dual = find("sampled", "dual queue")
+    assert native.obstacle(dual, "continuous") == 'DualPi2 with controller="continuous"'
+
+
+def test_bad_arguments_are_refused():
+    case = find("sampled", "coupled")
+    packed = list(native.pack(case, "sampled", FIXED))
+    rows = [np.zeros((3, k)) if k else np.zeros(3) for k in (1, 1, 0, 2, 2, 2, 0)]
+    start: Any = _core.FluidRun
+    run = start(*packed)
+    with pytest.raises(ValueError, match=r"an array has 6 elements instead of 8"):
+        run.advance(
+            np.zeros(4), 0, 10, *(np.empty((4, 1)),) * 2, np.empty(4), *rows[3:6], np.empty(4)
+        )
+    with pytest.raises(TypeError):
+        run.advance(np.zeros(3, np.float32), 0, 10, *rows)
+    with pytest.raises(TypeError):
+        run.advance(np.zeros(3), 0, 10, *[row.astype(np.float32) for row in rows])
+    for place, value, message in [
+        (0, [1.0], r"link takes 4 numbers, not 1"),
+        (3, "codel", r"'codel' is not a queue law"),
+        (4, [], r"coupled takes 6 numbers, not 0"),
+        (5, [], r"classes is empty"),
+        (6, [(1.0, 1.0, [1.0])], r"a change takes 2 numbers, not 1"),
+        (7, ([], [0.0, 0.0]), r"the queues takes 1 numbers, not 0"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            start(*packed[:place], value, *packed[place + 1 :])

@@ -1,0 +1,176 @@
+"""Every law of the kernel against its Python law, at random states and inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pi2_fluid import _core
+from pi2_fluid.fluid.native import aqm_parameters, sender_parameters
+from pi2_fluid.model.aqm import Aqm, Seen
+from pi2_fluid.model.aqms.coupled import CoupledPi2
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.model.aqms.pi import Pi
+from pi2_fluid.model.aqms.pi2 import Pi2
+from pi2_fluid.model.aqms.pie import TABLES, Pie
+from pi2_fluid.model.aqms.red import Red
+from pi2_fluid.model.aqms.taildrop import TailDrop
+from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, sender_class
+from pi2_fluid.model.sender import Sender
+from pi2_fluid.model.senders.cbr import Cbr
+from pi2_fluid.model.senders.creno import CReno
+from pi2_fluid.model.senders.cubic import Cubic
+from pi2_fluid.model.senders.dctcp import Dctcp
+from pi2_fluid.model.senders.reno import Reno
+from pi2_fluid.model.senders.scalable import Scalable
+
+SENDER_LAWS: list[Sender] = [
+    Reno(),
+    Reno(decrease=0.8),
+    CReno(),
+    Scalable(),
+    Scalable(per_mark=2.0),
+    Dctcp(),
+    Dctcp(gain=0.5, variant="rfc8257"),
+    Cubic(),
+    Cubic(variant="linux3.18", c=1.0, decrease=0.5),
+    Cbr(rate="3Mbit/s").on_link("1500B"),
+]
+AQM_LAWS: list[Aqm] = [
+    Pi(alpha=0.3, beta=4.0, target="5ms", update_interval="10ms"),
+    Pi2(),
+    Pi2(variant="pi2-2016"),
+    CoupledPi2(k=1.5),
+    *(Pie(table=table) for table in [*TABLES, "sqrt2p"]),
+    *(Pie(variant=variant) for variant in ["linux6.18", "linux4.14", "rfc8033", "hpsr13"]),
+    Pie(cap=False, boost250=False, decay=False, burst="150ms"),
+    Pie(variant="hpsr13", cap=True, boost250=True, decay=True, burst="50ms"),
+    Red(min=5, max=15),
+    Red(min=5, max=15, max_p=0.3, weight=0.01, gentle=False),
+    Red(min=5, max=15, adaptive=True, update_interval="250ms"),
+    DualPi2(),
+    DualPi2(ramp="400us", k=1.5, drop_overload=False, variant="rfc9332", c_protection=0.2),
+    TailDrop(),
+]
+TRIALS = 300
+
+
+def same(c: Any, python: Any, scale: float = 1.0) -> None:
+    """Compare to 1e-12, relative to the largest of the terms that may cancel."""
+    python = np.array([float(value) for value in python])
+    assert np.shape(c) == python.shape
+    np.testing.assert_allclose(c, python, rtol=1e-12, atol=1e-12 * scale)
+
+
+def spread(rng: np.random.Generator, low: float, high: float) -> float:
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+def test_every_kind_has_a_law_here():
+    senders = {type(law) for law in SENDER_LAWS}
+    assert senders == {sender_class(kind) for kind in SENDERS}
+    assert {type(law) for law in AQM_LAWS} == {aqm_class(k) for k in AQMS if k != "codel"}
+    for law in [*SENDER_LAWS, *AQM_LAWS]:
+        assert isinstance(vars(type(law))["kernel"], str)
+
+
+@pytest.mark.parametrize("law", SENDER_LAWS, ids=repr)
+def test_senders(law: Sender):
+    c = _core.SenderLaw(str(law.kernel), sender_parameters(law))
+    rng = np.random.default_rng(1)
+    many = len(law.states) > 1
+
+    def wrap(values: list[float]) -> Any:
+        return tuple(values) if many else values[0]
+
+    def unwrap(value: Any) -> Any:
+        return value if isinstance(value, tuple) else (value,)
+
+    for _ in range(TRIALS):
+        window, delayed = spread(rng, 0.1, 1e4), spread(rng, 0.1, 1e4)
+        p, rtt, rtt_delayed = rng.choice([0.0, 1.0, rng.uniform()]), *np.exp(rng.uniform(-7, 0, 2))
+        x = list(map(float, unwrap(law.initial(window))))
+        same(c.initial(window), x)
+        x[1:] = [value * spread(rng, 0.1, 10.0) + rng.uniform() for value in x[1:]]
+        then = wrap([delayed, *x[1:]])
+        slope = unwrap(law.rate(wrap(x), then, p, rtt, rtt_delayed))
+        same(c.rate(x, delayed, p, rtt, rtt_delayed), slope, 1.0 / rtt)
+        same([c.sending_rate(x, rtt)], [law.sending_rate(wrap(x), rtt)])
+        same(c.leave_slow_start(x), unwrap(law.leave_slow_start(wrap(x))))
+        same(c.switches(x, p, rtt), law.switches(wrap(x), p, rtt))
+
+
+def random_state(rng: np.random.Generator, law: Aqm) -> tuple[float, ...]:
+    state = [float(value) for value in law.initial()]
+    if isinstance(law, Red):
+        return (rng.choice([0.0, rng.uniform(0.0, 60.0)]), spread(rng, 0.005, 0.6))
+    if isinstance(law, TailDrop):
+        return (0.0,)
+    # Below, on and above the edges of gain tables, and beyond what saturation leaves.
+    u = rng.choice([0.0, 0.1, 0.01 * (1 - 1e-9), spread(rng, 1e-8, 1.0), rng.uniform(0.0, 1.5)])
+    delay = rng.choice([0.0, spread(rng, 1e-4, 0.5)])
+    return (u, delay, *(rng.choice([0.0, rng.uniform(0.0, 0.2)]) for _ in state[2:]))
+
+
+def random_seen(rng: np.random.Generator, law: Aqm) -> tuple[Seen, list[float]]:
+    delays = [rng.choice([0.0, spread(rng, 1e-5, 0.5)]) for _ in range(2)]
+    capacity = spread(rng, 1e2, 1e6)
+    arrivals, overflow = rng.choice([0.0, 1.0, 3.0]) * capacity, rng.choice([0.0, 0.5 * capacity])
+    numbers = [sum(delays) * capacity, arrivals, capacity, overflow]
+    if law.bands == 1:
+        delays[1] = 0.0
+    delay: Any = tuple(delays) if law.bands == 2 else delays[0]
+    return Seen(delay, *numbers), [*delays, *numbers]
+
+
+@pytest.mark.parametrize("law", AQM_LAWS, ids=repr)
+def test_aqms(law: Aqm):
+    c = _core.AqmLaw(str(law.kernel), aqm_parameters(law))
+    rng = np.random.default_rng(2)
+    same(c.initial(), law.initial())
+    for _ in range(TRIALS):
+        state = random_state(rng, law)
+        seen, numbers = random_seen(rng, law)
+        x, dt = list(state), spread(rng, 1e-3, 1.0)
+        # Slopes: a delay's is multiplied by up to some 100 Hz, RED's average moves per packet.
+        scale = 1e3 if not isinstance(law, Red) else float(seen.arrival_rate * seen.queue) + 1.0
+        same(c.update(x, numbers, dt), law.update(state, seen, dt))
+        same(c.drift(x, numbers), law.drift(state, seen), scale)
+        same(c.saturate(x), law.saturate(state))
+        same([c.controller(x)], [law.controller(state)])
+        same(c.signals(x, numbers), law.signals(state, seen))
+        same(c.switches(x, numbers), law.switches(state, seen))
+        if law.bands == 1 and not isinstance(law, TailDrop):
+            d_delay = rng.uniform(-1.0, 5.0)
+            same(c.flow(x, numbers, d_delay), law.flow(state, seen, d_delay), scale)
+        if not isinstance(law, TailDrop):
+            same(c.encode(state[0]), law.encode(state[0]))
+
+
+@pytest.mark.parametrize("law", [law for law in AQM_LAWS if law.bands == 2], ids=repr)
+def test_sharing_of_a_dual_queue(law: Any):
+    c = _core.AqmLaw(law.kernel, aqm_parameters(law))
+    rng = np.random.default_rng(3)
+    for _ in range(TRIALS):
+        waits = (bool(rng.integers(2)), bool(rng.integers(2)))
+        arrivals = tuple(rng.choice([0.0, rng.uniform(0.0, 2e3)]) for _ in range(2))
+        same(c.serve(waits, arrivals, 1e3), law.serve(waits, arrivals, 1e3))
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(ValueError, match=r"'vegas' is not a window law of the kernel"):
+        _core.SenderLaw("vegas", [])
+    with pytest.raises(ValueError, match=r"'codel' is not a queue law of the kernel"):
+        _core.AqmLaw("codel", [])
+    with pytest.raises(ValueError, match=r"reno takes 1 numbers, not 2"):
+        _core.SenderLaw("reno", [0.5, 0.5])
+    with pytest.raises(ValueError, match=r"pi2 takes 2 numbers, not 1"):
+        _core.AqmLaw("pi2", aqm_parameters(Pi2())).saturate([0.0])
+    with pytest.raises(ValueError, match=r"dualpi2 has no continuous form"):
+        _core.AqmLaw("dualpi2", aqm_parameters(DualPi2())).flow([0.0, 0.0], [0.0] * 6, 0.0)
+    with pytest.raises(ValueError, match=r"taildrop has no controller"):
+        _core.AqmLaw("taildrop", []).encode(0.5)
+    with pytest.raises(ValueError, match=r"pi2 has one queue"):
+        _core.AqmLaw("pi2", aqm_parameters(Pi2())).serve((True, True), (1.0, 1.0), 1.0)
