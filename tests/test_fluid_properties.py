@@ -369,3 +369,20 @@ def test_what_is_not_modelled_is_said():
         warnings.simplefilter("error")
         names = pf.fluid.simulate(scenario, tolerance=1e-5).attrs["not_modelled"].split(", ")
     assert {"link.kind", "link.ack_jitter", "flows.delayed_ack", "aqm.half_target"} <= set(names)
+
+
+@pytest.mark.parametrize("engine", ["c", "python"])
+def test_a_class_that_pauses(engine):
+    """At a count of 0 nothing is sent and the window stands still; later it goes on from there."""
+    flows = [
+        pf.Flows(pf.Reno(), 5, "50ms", name="a"),
+        pf.Flows(pf.Reno(), 5, "50ms", name="b", slow_start=False),
+    ]
+    changes = [pf.Change(1.0, counts={"b": 0}), pf.Change(3.0, counts={"b": 5})]
+    scenario = pf.Scenario("5s", pf.Link("10Mbit/s"), pf.Pi2(), flows, changes)
+    result = pf.fluid.simulate(scenario, sample=0.1, engine=engine, tolerance=1e-6)
+    b = result.sel(flows="b")
+    paused = b.sel(time=slice(1.05, 2.95))
+    assert np.ptp(paused.window.to_numpy()) < 1e-13  # interpolated
+    assert float(paused.throughput[-5:].max()) == 0.0
+    assert float(b.throughput.sel(time=4.5)) > 1e6

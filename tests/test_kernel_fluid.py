@@ -195,6 +195,20 @@ def test_a_given_beginning(controller: str, initial: dict[str, Any]):
     assert got.queue[0, 0] == initial["queue"]
 
 
+def test_the_past_is_kept_as_far_back_as_delays_reach():
+    """Hundreds of steps within a round-trip time, of which the oldest are forgotten on the way."""
+    case = scenario(
+        Pi2(),
+        avoiding(Reno(), 10, "50ms", initial_window=4.0),
+        avoiding(Reno(), 10, "20ms", initial_window=4.0),
+        link=Link("10Mbit/s", 40),
+        changes=Change(0.5, "5Mbit/s"),
+        duration=0.8,
+    )
+    short = Accuracy(4e-4, 0.0)
+    assert_same(compiled(case, "sampled", short), python(case, "sampled", short), 1e-10)
+
+
 def test_samples_may_lie_anywhere():
     case = find("sampled", "coupled")
     coarse = compiled(case, "sampled", ADAPTIVE)

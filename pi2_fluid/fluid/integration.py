@@ -109,6 +109,11 @@ class _Run:
             self.proposal = (whole.t - self.t) * min(4.0, max(0.2, growth))
         if trial.t > self.t:
             self.history.append(self._segment(trial))
+        if not math.isfinite(sum(trial.y)):
+            raise SolverError(
+                f"the trajectory is no longer finite at t = {trial.t:g} s: give a shorter step, or"
+                " a scenario of less extreme numbers."
+            )
         before, slopes = self.t, trial.f
         self.t, self.y, self.view = trial.t, trial.y, trial.view
         self.taken += 1

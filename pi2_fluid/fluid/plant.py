@@ -40,8 +40,10 @@ class Mode(NamedTuple):
     """Packets per second."""
     counts: tuple[float, ...]
     """Flows of each class, once all have started."""
+    started: tuple[bool, ...]
+    """Whether the class has started, and not stopped."""
     active: tuple[bool, ...]
-    """Whether the class sends."""
+    """Whether it sends: it does not while its count is 0."""
     ramping: tuple[bool, ...]
     """Whether its flows are still starting, one after the other."""
     slow: tuple[bool, ...]
@@ -140,6 +142,7 @@ class Plant:
         mode = Mode(
             capacity=float(self.scenario.link.capacity) / (8.0 * self.scenario.link.packet_size),
             counts=tuple(float(flow.count) for flow in self.flows),
+            started=none,
             active=none,
             ramping=none,
             slow=tuple(flow.slow_start and flow.sender.signal is not None for flow in self.flows),
@@ -159,7 +162,7 @@ class Plant:
             y[where] = list(x)
         active = tuple(flow.start == 0.0 for flow in self.flows)
         slow = tuple(s and not a for s, a in zip(mode.slow, active, strict=True))
-        mode = mode._replace(active=active, slow=slow, signalling=True)
+        mode = mode._replace(started=active, active=active, slow=slow, signalling=True)
         return y, self.settle(0.0, y, mode)
 
     # The state of one instant

@@ -71,7 +71,9 @@ def _with(values: tuple[bool, ...], i: int, value: bool) -> tuple[bool, ...]:
 
 def _start(i: int, *, ramp: bool) -> Callable[[Mode], Mode]:
     return lambda mode: mode._replace(
-        active=_with(mode.active, i, True), ramping=_with(mode.ramping, i, ramp)
+        started=_with(mode.started, i, True),
+        active=_with(mode.active, i, mode.counts[i] > 0.0),
+        ramping=_with(mode.ramping, i, ramp),
     )
 
 
@@ -80,7 +82,9 @@ def _end_ramp(i: int) -> Callable[[Mode], Mode]:
 
 
 def _stop(i: int) -> Callable[[Mode], Mode]:
-    return lambda mode: mode._replace(active=_with(mode.active, i, False))
+    return lambda mode: mode._replace(
+        started=_with(mode.started, i, False), active=_with(mode.active, i, False)
+    )
 
 
 def _change(scenario: Scenario, change: object) -> Callable[[Mode], Mode]:
@@ -92,7 +96,8 @@ def _change(scenario: Scenario, change: object) -> Callable[[Mode], Mode]:
         if capacity is not None:
             packets = float(capacity) / (8.0 * float(scenario.link.packet_size))
             mode = mode._replace(capacity=packets)
-        new = (float(counts.get(n, old)) for n, old in zip(names, mode.counts, strict=True))
-        return mode._replace(counts=tuple(new))
+        new = tuple(float(counts.get(n, old)) for n, old in zip(names, mode.counts, strict=True))
+        sends = tuple(s and n > 0.0 for s, n in zip(mode.started, new, strict=True))
+        return mode._replace(counts=new, active=sends)
 
     return apply

@@ -79,7 +79,7 @@ static void set_state(pi2_fluid *run, const pi2_fluid_problem *problem)
         for (int j = 0; j < c->states; j++)
             run->weights[c->x + j] = SENDER_WEIGHT;
         mode->of[i].count = from->count;
-        mode->of[i].active = problem->began && from->start == 0.0;
+        mode->of[i].started = mode->of[i].active = problem->began && from->start == 0.0;
         mode->of[i].slow = from->slow_start && !mode->of[i].active;
     }
 }

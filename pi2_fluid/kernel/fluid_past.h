@@ -14,7 +14,8 @@
 
 typedef struct {
     double count; /* flows, once all have started */
-    unsigned char active, ramping, slow;
+    unsigned char started, active; /* it does not send while its count is 0 */
+    unsigned char ramping, slow;
 } fluid_share;
 
 /* The discrete state that readers of the past need: constant between two events. */

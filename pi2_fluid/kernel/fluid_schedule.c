@@ -31,16 +31,18 @@ static void change(pi2_fluid *run, const fluid_happening *item)
         break;
     case COUNT:
         share->count = item->value;
+        share->active = share->started && share->count > 0.0;
         break;
     case START:
-        share->active = 1;
+        share->started = 1;
+        share->active = share->count > 0.0;
         share->ramping = item->value != 0.0;
         break;
     case END_RAMP:
         share->ramping = 0;
         break;
     default:
-        share->active = 0;
+        share->started = share->active = 0;
     }
 }
 

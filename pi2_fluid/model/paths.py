@@ -20,8 +20,8 @@ def read_path(record: Any, path: str) -> Any:
     record : Record
         A scenario.
     path : str
-        Fields and places, joined by dots: ``"link.capacity"``, ``"flows.1.sender.decrease"``,
-        ``"changes.0.at"``.
+        Fields and places, joined by dots: ``"link.capacity"``, ``"flows.1.sender.decrease"`` (or
+        by the name of the class, ``"flows.reno2.count"``), ``"changes.0.at"``.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def read_path(record: Any, path: str) -> Any:
     (20.0, 3.125)
     """
     value = record
-    for part in _parts(path):
+    for part in _parts(record, path):
         value = _step(value, part, path)
     if isinstance(value, (Record, tuple, str, bool)):
         raise ScenarioError(
@@ -49,15 +49,19 @@ def read_path(record: Any, path: str) -> Any:
 def replace_path(record: Any, path: str, value: Any) -> Any:
     """Return a copy of a scenario with another number at `path`, checked like a new one."""
     read_path(record, path)
-    return _replace(record, _parts(path), value, path)
+    return _replace(record, _parts(record, path), value, path)
 
 
-def _parts(path: Any) -> list[str]:
+def _parts(record: Any, path: Any) -> list[str]:
     if not isinstance(path, str) or not path:
         raise ScenarioError(
             f'the path {show_value(path)} names nothing: give e.g. "aqm.alpha" or "flows.0.count".'
         )
-    return path.split(".")
+    parts = path.split(".")
+    names = list(getattr(record, "class_names", ()))
+    if parts[0] == "flows" and len(parts) > 1 and parts[1] in names:
+        parts[1] = str(names.index(parts[1]))
+    return parts
 
 
 def _step(value: Any, part: str, path: str) -> Any:
