@@ -112,6 +112,9 @@ def trajectory_dataset(
     coords = {
         "time": Column(("time",), trace.time, "s", "time"),
         "flows": Column(("flows",), np.array(scenario.class_names), "1", "class of flows"),
+        "flow_count": Column(
+            ("flows",), [float(flow.count) for flow in scenario.flows], "1", "flows of the class"
+        ),
         "ecn": Column(("flows",), np.array(marked), "1", "1 if packets are marked, not dropped"),
     }
     if dual:
@@ -146,7 +149,7 @@ def summarize(
         ``delay_mean``, ``delay_sd`` and ``delay_p01`` ... ``delay_p99``: the delay that what leaves
         has met (s), weighted by departures; ``queue_delay_mean`` over time; ``utilization`` of the
         link; ``drop_fraction`` and ``mark_fraction`` of what arrives; per class ``throughput``
-        (bit/s) and ``window_mean``; ``jain``, the index of fairness between classes.
+        (bit/s) and ``window_mean``; ``jain``, the index of fairness between all flows.
 
     Raises
     ------
@@ -188,7 +191,11 @@ def summarize(
         "utilization": (float(throughput.sum()) / capacity, "1", "part of the capacity used"),
         "drop_fraction": (float(signalled[~marks].sum()) / carried, "1", "part dropped"),
         "mark_fraction": (float(signalled[marks].sum()) / carried, "1", "part marked"),
-        "jain": (_jain(throughput), "1", "Jain's index of fairness between classes"),
+        "jain": (
+            _jain(throughput, part.flow_count.to_numpy()),
+            "1",
+            "Jain's index of fairness between flows, those of a class being equal",
+        ),
     }
     variables = {name: Column((), *entry) for name, entry in numbers.items()}
     queues = ("band",) if "band" in part.dims else ()
@@ -235,6 +242,6 @@ def _quantiles(values: Any, weights: Any, levels: tuple[float, ...]) -> list[flo
     return [float(values[order[min(place, len(order) - 1)]]) for place in places]
 
 
-def _jain(rates: Any) -> float:
-    square = float((rates**2).sum())
-    return float(rates.sum()) ** 2 / (len(rates) * square) if square > 0.0 else 1.0
+def _jain(rates: Any, counts: Any) -> float:
+    square = float((rates**2 / counts).sum())
+    return float(rates.sum()) ** 2 / (float(counts.sum()) * square) if square > 0.0 else 1.0

@@ -1,0 +1,98 @@
+"""Trajectories as Datasets: schema, summaries, files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import pi2_fluid as pf
+
+LINK = pf.Link("10Mbit/s")
+SINGLE = pf.Scenario(
+    "20s",
+    LINK,
+    pf.Pi2(),
+    [pf.Flows(pf.Reno(), 6, "50ms"), pf.Flows(pf.Cbr(rate="1Mbit/s"), start="5s", stop="15s")],
+)
+DUAL = pf.Scenario(
+    "20s",
+    LINK,
+    pf.DualPi2(),
+    [pf.Flows(pf.Reno(), 4, "30ms"), pf.Flows(pf.Scalable(), 4, "30ms")],
+)
+
+
+@pytest.fixture(scope="module", params=["single", "dual"])
+def result(request):
+    scenario = {"single": SINGLE, "dual": DUAL}[request.param]
+    return pf.fluid.simulate(scenario, sample="20ms", tolerance=1e-7)
+
+
+def test_schema(result):
+    dual = "band" in result.dims
+    assert next(iter(result.dims)) == "time"
+    assert result.queue_delay.dims == (("time", "band") if dual else ("time",))
+    for name in ("p", "p_prime", "window", "throughput"):
+        assert result[name].dims == ("time", "flows")
+    for name, variable in result.variables.items():
+        assert variable.attrs["units"], name
+        assert variable.attrs["long_name"], name
+    assert all(isinstance(value, (str, int, float)) for value in result.attrs.values())
+    assert pf.Scenario.from_toml(result.attrs["scenario"]) in (SINGLE, DUAL)
+    if dual:
+        assert list(result.band.values) == ["C", "L"]
+
+
+def test_files(result, tmp_path):
+    path = tmp_path / "run.nc"
+    result.to_netcdf(path, engine="h5netcdf")
+    with xr.open_dataset(path, engine="h5netcdf") as read:
+        xr.testing.assert_equal(read.load(), result)
+        assert read.attrs["not_modelled"] == result.attrs["not_modelled"]
+
+
+def test_summary(result):
+    """Against the definitions, written out once more."""
+    summary = pf.summarize(result, after="10s", until="18s")
+    part = result.sel(time=slice(10, 18))
+    time = part.time.to_numpy()
+
+    def mean(values):
+        return np.trapezoid(values, time, axis=0) / (time[-1] - time[0])
+
+    rates = part.throughput.to_numpy()
+    np.testing.assert_allclose(summary.throughput, mean(rates), rtol=1e-12)
+    np.testing.assert_allclose(summary.window_mean, mean(part.window.to_numpy()), rtol=1e-12)
+    np.testing.assert_allclose(
+        summary.queue_delay_mean, mean(part.queue_delay.to_numpy()), rtol=1e-12
+    )
+    assert float(summary.utilization) == pytest.approx(mean(rates.sum(axis=1)) / 10e6, rel=1e-12)
+    if "band" in part.dims:  # each class has met the delay of its own queue
+        met = part.queue_delay.to_numpy()[:, part.band_of.to_numpy()]
+    else:
+        met = np.repeat(part.queue_delay.to_numpy()[:, None], rates.shape[1], axis=1)
+    expected = mean((rates * met).sum(axis=1)) / mean(rates.sum(axis=1))
+    assert float(summary.delay_mean) == pytest.approx(expected, rel=1e-12)
+    quantiles = [float(summary[f"delay_p{q:02d}"]) for q in (1, 5, 25, 50, 75, 95, 99)]
+    assert quantiles == sorted(quantiles)
+    signalled = mean(rates * part.p.to_numpy()) / mean(rates.sum(axis=1))
+    marked = part.ecn.to_numpy() == 1
+    assert float(summary.drop_fraction) == pytest.approx(signalled[~marked].sum(), rel=1e-12)
+    assert float(summary.mark_fraction) == pytest.approx(signalled[marked].sum(), rel=1e-12)
+    counts = part.flow_count.to_numpy()
+    each = np.repeat(mean(rates) / counts, counts.astype(int))
+    jain = each.sum() ** 2 / (len(each) * (each**2).sum())
+    assert float(summary.jain) == pytest.approx(jain, rel=1e-12)
+
+
+def test_a_quantile_is_one_of_departures():
+    """Half of what leaves has met the median or less: a queue that fills in steps of capacity."""
+    summary = pf.summarize(pf.fluid.simulate(SINGLE, sample="20ms", tolerance=1e-6), after="15s")
+    assert float(summary.delay_p50) == pytest.approx(0.02, rel=1e-3)
+
+
+@pytest.mark.parametrize("stretch", [{"after": "19.99s"}, {"after": "5s", "until": "5.01s"}])
+def test_an_empty_stretch_is_refused(result, stretch):
+    with pytest.raises(pf.QuantityError, match="give a longer stretch"):
+        pf.summarize(result, **stretch)
