@@ -7,6 +7,7 @@ The compiled engine is the quick one, so most tests use it; the JAX engine is he
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,18 +25,8 @@ from pi2_fluid.fluid.variation import vary
 from pi2_fluid.model.record import quantity
 
 DATA = Path(__file__).parent / "data"
-# name: (controller, time between rows)
-REFERENCES = {
-    "reno_pi2_n5": ("sampled", 0.032),
-    "reno_pi2_nsched": ("continuous", 0.032),
-    "reno_pie": ("sampled", 0.03),
-    "reno_pi_cycle": ("continuous", 0.032),
-    "coupled": ("sampled", 0.032),
-    "two_rtt": ("sampled", 0.016),
-    "nclasses": ("sampled", 0.032),
-    "cstep": ("continuous", 0.032),
-    "udp_overload": ("continuous", 0.032),
-}
+# name: [controller, time between rows]
+REFERENCES = json.loads((DATA / "fluid_references.json").read_text(encoding="utf-8"))
 
 
 def error(name, table, step, engine):

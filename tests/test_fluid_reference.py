@@ -7,6 +7,7 @@ a full queue, a limit cycle, several classes and round-trip times, and unrespons
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -15,18 +16,8 @@ import pytest
 import pi2_fluid as pf
 
 DATA = Path(__file__).parent / "data"
-# name: (controller, time between rows)
-REFERENCES = {
-    "reno_pi2_n5": ("sampled", 0.032),
-    "reno_pi2_nsched": ("continuous", 0.032),
-    "reno_pie": ("sampled", 0.03),
-    "reno_pi_cycle": ("continuous", 0.032),
-    "coupled": ("sampled", 0.032),
-    "two_rtt": ("sampled", 0.016),
-    "nclasses": ("sampled", 0.032),
-    "cstep": ("continuous", 0.032),
-    "udp_overload": ("continuous", 0.032),
-}
+# name: [controller, time between rows]
+REFERENCES = json.loads((DATA / "fluid_references.json").read_text(encoding="utf-8"))
 
 
 def error(name, table, **how):
