@@ -142,20 +142,46 @@ def test_the_sampled_fluid_loses_stability_where_the_sampled_loop_does(p_prime, 
 
 
 @pytest.mark.parametrize("controller", ["sampled", "continuous"])
-def test_the_linear_response_is_the_limit_of_small_deviations(controller):
+@pytest.mark.parametrize(
+    ("sender", "aqm"),
+    [
+        (pf.Reno(), pf.Pi2()),
+        (pf.Dctcp(), pf.Pi(alpha=0.1, beta=4.0)),
+        (pf.Cubic(), pf.Pi2()),
+        (pf.Reno(), pf.Pie(target="20ms", update_interval="30ms")),
+        (pf.Reno(), pf.Red(min=20, max=200, max_p=0.2)),
+        (pf.Scalable(), pf.CoupledPi2()),
+    ],
+    ids=["reno pi2", "dctcp pi", "cubic pi2", "reno pie", "reno red", "scalable coupled"],
+)
+def test_the_linear_response_is_the_limit_of_small_deviations(sender, aqm, controller):
     """The difference falls with the square of the deviation."""
-    flows, aqm = pf.Flows(pf.Reno(), 20, "80ms"), pf.Pi2()
+    flows, link = pf.Flows(sender, 10, "40ms"), pf.Link("20Mbit/s")
 
     def difference(nudge):
-        both = [
-            near_rest(flows, aqm, LINK, 1.5, nudge, controller=controller, linear=linear)[1]
+        how = {"controller": controller, "tolerance": 1e-9, "sample": 0.02}
+        bent, straight = (
+            near_rest(flows, aqm, link, 1.5, nudge, linear=linear, **how)[1]
             for linear in (False, True)
-        ]
-        return np.abs(both[0] - both[1]).max(), np.abs(both[0]).max()
+        )
+        return np.abs(bent - straight).max(), np.abs(bent).max()
 
-    (coarse, size), (fine, _) = difference(1e-2), difference(1e-3)
-    assert coarse < 0.05 * size
-    assert coarse / fine == pytest.approx(100, rel=0.15)
+    (coarse, size), (fine, _) = difference(1e-3), difference(1e-4)
+    assert coarse < 0.01 * size
+    assert coarse / fine == pytest.approx(100, rel=0.02)
+
+
+@pytest.mark.parametrize("controller", ["sampled", "continuous"])
+def test_the_linear_response_has_no_bounds(controller):
+    """Far from rest it leaves every bound, and twice as far is twice as far."""
+    flows, aqm = pf.Flows(pf.Reno(), 20, "80ms"), pf.Pi2()
+    once, twice = (
+        near_rest(flows, aqm, LINK, 2.0, nudge, controller=controller, linear=True, sample=0.02)[1]
+        for nudge in (1.0, 2.0)
+    )
+    rest = 0.02 * 1250
+    assert twice.min() < -rest  # a queue below 0
+    np.testing.assert_allclose(twice, 2 * once, atol=1e-6 * np.abs(twice).max())
 
 
 def test_the_linear_response_follows_the_schedule():

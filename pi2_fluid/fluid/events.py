@@ -91,7 +91,7 @@ def _crossed_clips(plant: Plant, mode: Mode, trial: Trial) -> list[Event]:
 
     found = []
     state = trial.y[plant.state]
-    clipped = plant.aqm.saturate(tuple(state))
+    clipped = plant.clipped(state)
     slopes = plant.controller_slope(trial.y, mode, trial.view)
     for j, held in enumerate(mode.held):
         if held == 0.0 and state[j] != clipped[j]:

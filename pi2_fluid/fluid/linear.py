@@ -74,6 +74,7 @@ class LinearPlant(Plant):
                 " simulate it with linear=False."
             )
         self.buffer = float("inf")
+        self._switching = False
         self._stages: dict[Any, _Stage | None] = {}
 
     def initial(self) -> tuple[list[float], Mode]:
@@ -264,6 +265,10 @@ class LinearPlant(Plant):
     def settle(self, t: float, y: list[float], mode: Mode) -> Mode:
         """Return the mode itself: nothing is bounded."""
         return mode._replace(bound=(_OPEN,), held=(0.0,) * len(mode.held))
+
+    def clipped(self, state: Sequence[float]) -> Sequence[float]:
+        """Return the state as it is."""
+        return state
 
     def clips(self, y: Sequence[float], mode: Mode, view: View) -> tuple[float, ...]:
         """Return that nothing is clipped."""

@@ -385,6 +385,10 @@ class Plant:
         mode = mode._replace(held=self.clips(y, mode, self.observe(t, y, mode)))
         return mode._replace(signs=self.signs(t, y, mode))
 
+    def clipped(self, state: Sequence[float]) -> Sequence[float]:
+        """Return the controller's state within its clips."""
+        return self.aqm.saturate(tuple(state))
+
     def clips(self, y: Sequence[float], mode: Mode, view: View) -> tuple[float, ...]:
         """Return, for each controller state, the direction in which a clip holds it (else 0)."""
         if not self.continuous:
