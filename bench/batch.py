@@ -59,13 +59,13 @@ def gains(runs: int) -> dict[str, Any]:
     return {"aqm.alpha": np.linspace(0.1, 0.4, runs)}
 
 
-def exact(count: int) -> Any:
-    """Follow `count` of the trajectories accurately."""
+def follow(count: int, step: float | None = None) -> Any:
+    """Return the delays of `count` of the trajectories, one by one; accurately without a step."""
     rows = []
     for alpha in gains(count)["aqm.alpha"]:
         scenario = scene()
         scenario = dataclasses.replace(scenario, aqm=dataclasses.replace(scenario.aqm, alpha=alpha))
-        rows.append(pf.fluid.simulate(scenario, sample=SAMPLE).queue_delay.to_numpy())
+        rows.append(pf.fluid.simulate(scenario, sample=SAMPLE, step=step).queue_delay.to_numpy())
     return np.array(rows)
 
 
@@ -86,16 +86,7 @@ def one_by_one(step: float) -> Contestant:
     def run() -> Any:
         return pf.fluid.simulate(scene(), sample="1s", step=step)
 
-    def trace() -> Any:
-        rows = []
-        for alpha in gains(8)["aqm.alpha"]:
-            scenario = scene()
-            aqm = dataclasses.replace(scenario.aqm, alpha=alpha)
-            scenario = dataclasses.replace(scenario, aqm=aqm)
-            rows.append(pf.fluid.simulate(scenario, sample=SAMPLE, step=step).queue_delay)
-        return np.array(rows)
-
-    return Contestant(f"simulate, step {1e3 * step:g} ms", run, 1, step, trace)
+    return Contestant(f"simulate, step {1e3 * step:g} ms", run, 1, step, lambda: follow(8, step))
 
 
 def batched(engine: str, runs: int, step: float, chunk: int = 512) -> Contestant:
@@ -159,7 +150,7 @@ def main() -> None:
             else:  # the first compiles, and warms caches and pages
                 first[who.name + str(who.runs)] = taken
 
-    truth = exact(8)
+    truth = follow(8)
     print(f"{platform.machine()}, jax {jax.__version__}, kernel {_core.simd()}")
     print(
         f"CPU time per trajectory of 250 s, median of {options.rounds} interleaved rounds;"

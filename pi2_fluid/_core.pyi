@@ -44,10 +44,10 @@ def margins(
     """
 
 def simd() -> str:
-    """The instruction set that `margins` uses on this machine: "avx512", "avx2" or "baseline"."""
+    """The instruction set that the kernels use on this machine: "avx512", "avx2" or "baseline"."""
 
 def simd_levels() -> tuple[str, ...]:
-    """Every instruction set that `margins` can use on this machine, fastest first."""
+    """Every instruction set that the kernels can use on this machine, fastest first."""
 
 def fluid_lanes(
     classes: list[tuple[int, int, int, int]],

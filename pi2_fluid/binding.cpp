@@ -129,6 +129,6 @@ NB_MODULE(_core, module)
                "Gain and phase margins and crossovers of many loops, written into the last four arrays.");
     register_fluid(module);
     register_lanes(module);
-    module.def("simd", &simd, "The instruction set that margins uses on this machine.");
-    module.def("simd_levels", &simd_levels, "Every instruction set margins can use here, fastest first.");
+    module.def("simd", &simd, "The instruction set that the kernels use on this machine.");
+    module.def("simd_levels", &simd_levels, "Every instruction set the kernels can use here, fastest first.");
 }

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -40,6 +39,13 @@ void copy(const Numbers &from, double *to, int size, const std::string &what)
         throw std::invalid_argument(what + " takes " + std::to_string(size) + " numbers, not "
                                     + std::to_string(from.size()) + ".");
     std::copy(from.begin(), from.end(), to);
+}
+
+void copy_parameters(const pi2_aqm_law *law, const Numbers &from, double *to)
+{
+    copy(from, to, law->parameters, law->name);
+    if (law->sound && !law->sound(to))
+        throw std::invalid_argument(std::string(law->name) + " cannot have these parameters.");
 }
 
 // Laws, for tests
@@ -99,7 +105,7 @@ class AqmLaw {
     AqmLaw(const std::string &name, const Numbers &parameters)
         : law(named(pi2_find_aqm(name.c_str()), name, "queue law"))
     {
-        copy(parameters, data, law->parameters, name);
+        copy_parameters(law, parameters, data);
         states = law->initial(data, start);
     }
 
@@ -212,7 +218,7 @@ class AqmLaw {
 // Trajectories
 
 // name, signal, slow_start, (count, base_rtt, start, stop, start_jitter), parameters, state
-pi2_fluid_class class_of(nb::handle item)
+pi2_fluid_class class_of(nb::handle item, const pi2_aqm_law *aqm)
 {
     const auto t = nb::cast<nb::tuple>(item);
     pi2_fluid_class c = {};
@@ -220,6 +226,8 @@ pi2_fluid_class class_of(nb::handle item)
     double times[5];
     c.law = named(pi2_find_sender(name.c_str()), name, "window law");
     c.signal = nb::cast<int>(t[1]);
+    if (c.signal < PI2_FLUID_CLASSIC || c.signal > PI2_FLUID_THINNED || (c.signal == PI2_FLUID_THINNED && !aqm->encode))
+        throw std::invalid_argument(std::to_string(c.signal) + " is no signal of " + aqm->name + ".");
     c.slow_start = nb::cast<bool>(t[2]);
     copy(nb::cast<Numbers>(t[3]), times, 5, "a class");
     copy(nb::cast<Numbers>(t[4]), c.parameters, c.law->parameters, name);
@@ -251,10 +259,12 @@ class FluidRun {
         p.tolerance = limits[1];
         p.most_steps = static_cast<long long>(std::min(limits[2], 9e18));
         p.aqm = named(pi2_find_aqm(aqm.c_str()), aqm, "queue law");
-        copy(parameters, p.parameters, p.aqm->parameters, aqm);
+        copy_parameters(p.aqm, parameters, p.parameters);
+        if (continuous && std::isfinite(p.update_interval) && !p.aqm->flow)
+            throw std::invalid_argument(aqm + " has no continuous form.");
         std::vector<pi2_fluid_class> all;
         for (nb::handle item : classes)
-            all.push_back(class_of(item));
+            all.push_back(class_of(item, p.aqm));
         if (all.empty())
             throw std::invalid_argument("classes is empty.");
         std::vector<pi2_fluid_change> schedule;

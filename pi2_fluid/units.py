@@ -245,7 +245,7 @@ def validate_quantity(
 
 
 def validate_choice(value: Any, options: Sequence[Any], name: str) -> None:
-    """Refuse what is none of a few words (or None), whatever type it is of.
+    """Refuse what is none of a few words, whatever type it is of.
 
     Raises
     ------

@@ -171,6 +171,35 @@ class TestOneLawEverywhere:
         assert np.isfinite([margins.gain_margin_db, margins.phase_margin_deg]).all()
         assert margins.verdict == ("stable" if loop.roots(1).real < 0 else "unstable")
 
+    @pytest.mark.parametrize(
+        ("frequency", "gain", "lead"), [(4.0, 1.42, 58.3), (6.0, 1.92, 66.1), (10.0, 2.97, 74.2)]
+    )
+    def test_a_crowd_under_independent_marks(self, frequency, gain, lead):
+        """How the law and flows marked by lot answer to p = 5 % (1 + 0.2 sin(w t)), R = 30 ms."""
+        law, p, rtt, parts, swing = Dctcp(), 0.05, 0.03, 10, 0.2
+        rng, dt, period = np.random.default_rng(1), rtt / parts, 2 * np.pi / frequency
+        window, alpha = np.full(10_000, 2 / p), np.full(10_000, p)
+        time = np.arange(round(40 * period / dt)) * dt
+        means = np.empty(time.size)
+        for step, t in enumerate(time):
+            means[step] = window.mean()
+            mine = slice(step % parts, None, parts)  # a tenth of the flows ends its round trip
+            packets = np.round(window[mine])
+            signal = p * (1 + swing * np.sin(frequency * (t - rtt)))
+            marks = rng.binomial(packets.astype(int), signal)
+            alpha[mine] += law.gain * (marks / packets - alpha[mine])
+            reduced = window[mine] * (1 - alpha[mine] / 2)
+            window[mine] = np.maximum(np.where(marks > 0, reduced, window[mine] + 1), 2)
+        late = time > 10 * period
+        wave = np.exp(-1j * frequency * time[late])
+        crowd = 2j * np.mean((means[late] - means[late].mean()) * wave) / swing
+
+        s = 1j * frequency
+        heard = p * np.exp(-s * rtt) / (1 + s * rtt / law.gain)
+        mine = -heard / (p * rtt) / (s + p / (2 * rtt))
+        assert abs(crowd / mine) == pytest.approx(gain, rel=0.03)
+        assert np.degrees(np.angle(crowd / mine)) == pytest.approx(lead, abs=2.0)
+
     def test_alpha_costs_phase(self):
         """A loop that is stable with `Scalable`, which reacts at once, need not be with DCTCP."""
         queue = pf.CoupledPi2(alpha=0.16, beta=3.2, target="15ms", update_interval="16ms")

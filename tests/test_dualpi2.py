@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from pathlib import Path
 from typing import ClassVar
 
 import jax
@@ -180,37 +178,7 @@ class TestLink:
         np.testing.assert_allclose(pair, [[0.02, 0.0], [0.0, 0.01]])
 
 
-@pytest.fixture(scope="module")
-def answers():
-    text = (Path(__file__).parent / "data" / "dualpi2_answers.json").read_text()
-    return {answer["name"]: answer for answer in json.loads(text)["answers"]}
-
-
-def beside(answer, **arguments):
-    """N_C Reno and N_L Scalable flows at Linux's gains, as the known answers have them."""
-    x = answer["inputs"]
-    queue = DualPi2(
-        alpha=x["alpha"], beta=x["beta"], update_interval=x["T"], target=x["tau0"], k=x["k"]
-    )
-    flows = [pf.Flows(pf.Reno(), x["NC"], x["TC"]), pf.Flows(pf.Scalable(), x["NL"], x["TL"])]
-    return pf.Loop(flows, queue, capacity=x["C"] * PACKET, **arguments)
-
-
 class TestAtRest:
-    @pytest.mark.parametrize("name", ["A1", "A2", "A4"])
-    def test_known(self, answers, name):
-        """p' = (N_C omega_C/R_C + N_L (2/k)/R_L)/C; L4S packets wait for nothing."""
-        answer = answers[f"dualpi2_coupled_{name}"]
-        x, expected = answer["inputs"], answer["expected"]
-        point = beside(answer).operating_point
-        assert point.controller == pytest.approx(expected["p_prime"], rel=1e-11)
-        assert point.window == pytest.approx((expected["W_classic"], expected["W_L"]), rel=1e-11)
-        assert point.share[1] / point.share[0] == pytest.approx(expected["r"], rel=1e-11)
-        assert point.queue_delay == (x["tau0"], 0.0)
-        assert point.rtt == pytest.approx((x["TC"] + x["tau0"], x["TL"]))
-        assert point.queue == pytest.approx(x["tau0"] * point.share[0] * x["C"], rel=1e-9)
-        assert point.broken == ()
-
     def test_one_class(self):
         dual = pf.equilibrium_of(pf.Reno(), DualPi2(), rtt="100ms", p=0.01)
         single = pf.equilibrium_of(pf.Reno(), pf.Pi2(target="15ms"), rtt="100ms", p=0.01)

@@ -45,6 +45,20 @@ class TestLoopBesideClassic:
     """The Classic queue rules; L4S packets pass it and take its link."""
 
     @pytest.mark.parametrize("name", ["A1", "A2", "A4"])
+    def test_known_rest(self, answers, name):
+        """p' = (N_C omega_C/R_C + N_L (2/k)/R_L)/C; L4S packets wait for nothing."""
+        answer = answers[f"dualpi2_coupled_{name}"]
+        x, expected = answer["inputs"], answer["expected"]
+        point = beside(answer).operating_point
+        assert point.controller == pytest.approx(expected["p_prime"], rel=1e-11)
+        assert point.window == pytest.approx((expected["W_classic"], expected["W_L"]), rel=1e-11)
+        assert point.share[1] / point.share[0] == pytest.approx(expected["r"], rel=1e-11)
+        assert point.queue_delay == (x["tau0"], 0.0)
+        assert point.rtt == pytest.approx((x["TC"] + x["tau0"], x["TL"]))
+        assert point.queue == pytest.approx(x["tau0"] * point.share[0] * x["C"], rel=1e-9)
+        assert point.broken == ()
+
+    @pytest.mark.parametrize("name", ["A1", "A2", "A4"])
     def test_known(self, answers, name):
         answer = answers[f"dualpi2_coupled_{name}"]
         expected = answer["expected"]
@@ -120,17 +134,27 @@ class TestLoopBesideClassic:
         assert margin(share - 1e-3).verdict == "stable"
         assert margin(share + 1e-3).verdict == "unstable"
 
-    def test_one_queue_is_kinder(self, answers):
-        """The same flows in one queue: 11 dB of gain too much become 5.5 dB in reserve."""
-        answer = answers["dualpi2_coupled_A4"]
+    @pytest.mark.parametrize(
+        ("name", "share", "dual_db", "single_db"),
+        [
+            ("A1", 55, (17.9, 15.4), (19.9, 18.7)),
+            ("A2", 70, (3.4, 2.1), (11.8, 10.8)),
+            ("A4", 88, (-11.1, -12.1), (5.5, 4.7)),
+        ],
+    )
+    @pytest.mark.parametrize(("column", "mode"), [(0, "continuous"), (1, "sampled")])
+    def test_one_queue_is_kinder(self, answers, name, share, dual_db, single_db, column, mode):
+        """The table in docs/theory.md: the same flows behind two queues, and in one."""
+        answer = answers[f"dualpi2_coupled_{name}"]
         x = answer["inputs"]
-        dual = beside(answer, rtt_terms="exact")
+        dual = beside(answer, rtt_terms="exact", mode=mode)
         queue = pf.CoupledPi2(
             alpha=x["alpha"], beta=x["beta"], target=x["tau0"], update_interval=x["T"]
         )
-        single = pf.Loop(dual.flows, queue, capacity=x["C"] * PACKET, rtt_terms="exact")
-        assert dual.margins().gain_margin_db == pytest.approx(-11.098, abs=1e-3)
-        assert single.margins().gain_margin_db == pytest.approx(5.512, abs=1e-3)
+        single = pf.Loop(dual.flows, queue, capacity=x["C"] * PACKET, rtt_terms="exact", mode=mode)
+        assert 100 * dual.operating_point.share[1] == pytest.approx(share, abs=0.5)
+        assert dual.margins().gain_margin_db == pytest.approx(dual_db[column], abs=0.05)
+        assert single.margins().gain_margin_db == pytest.approx(single_db[column], abs=0.05)
 
     @ASSUMED
     @pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])

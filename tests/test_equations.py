@@ -8,7 +8,8 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.loop import equations
-from pi2_fluid.loop.linearization import linearize, rate_slopes, update_slopes
+from pi2_fluid.loop.controllers import update_slopes
+from pi2_fluid.loop.linearization import linearize, rate_slopes
 from pi2_fluid.loop.response import loop_response
 
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")

@@ -75,6 +75,8 @@ CONTINUOUS: dict[str, Scenario] = {
     ),
     "red": scenario(Red(min=5, max=25), RENO),
     "adaptive red": scenario(Red(min=5, max=25, adaptive=True), avoiding(CReno(), 10, "50ms")),
+    "pie": scenario(Pie(), RENO),
+    "coupled": scenario(CoupledPi2(), RENO, avoiding(Scalable(), 5, "20ms")),
     "taildrop": scenario(
         TailDrop(),
         Flows(Reno(), 3, "50ms"),
@@ -136,7 +138,7 @@ def times(scenario: Scenario) -> Any:
 
 
 def compiled(scenario: Scenario, controller: str, accuracy: Accuracy, **how: Any) -> Trace:
-    assert native.supports(scenario, controller)
+    assert not native.obstacle(scenario, controller)
     return native.run_native(scenario, controller, accuracy, times(scenario), **how)
 
 
@@ -284,8 +286,6 @@ def test_a_law_of_ones_own_is_not_taken_for_its_base():
     own_queue = scenario(MyPi2(), RENO)
     assert native.obstacle(own_sender, "sampled") == "MyReno"
     assert native.obstacle(own_queue, "sampled") == "MyPi2"
-    assert not native.supports(own_sender, "sampled")
-    assert not native.supports(own_queue, "sampled")
 
 
 def test_what_no_law_can_do_is_an_obstacle():
@@ -311,9 +311,24 @@ def test_bad_arguments_are_refused():
         (0, [1.0], r"link takes 4 numbers, not 1"),
         (3, "codel", r"'codel' is not a queue law"),
         (4, [], r"coupled takes 6 numbers, not 0"),
+        (5, [("reno", 4, *packed[5][0][2:])], r"4 is no signal of coupled"),
         (5, [], r"classes is empty"),
         (6, [(1.0, 1.0, [1.0])], r"a change takes 2 numbers, not 1"),
         (7, ([], [0.0, 0.0]), r"the queues takes 1 numbers, not 0"),
     ]:
         with pytest.raises(ValueError, match=message):
             start(*packed[:place], value, *packed[place + 1 :])
+
+
+def test_what_a_law_lacks_is_refused_by_the_kernel_too():
+    dual = native.pack(find("sampled", "dual queue"), "continuous", FIXED)
+    with pytest.raises(ValueError, match="dualpi2 has no continuous form"):
+        _core.FluidRun(*dual)
+    *head, classes, changes, begin = native.pack(find("continuous", "taildrop"), "sampled", FIXED)
+    thinned = [(name, 3, *rest) for name, _, *rest in classes]
+    with pytest.raises(ValueError, match="3 is no signal of taildrop"):
+        _core.FluidRun(*head, thinned, changes, begin)
+    numbers = native.aqm_parameters(Pie())
+    numbers[5] = 6.0
+    with pytest.raises(ValueError, match="pie cannot have these parameters"):
+        _core.AqmLaw("pie", numbers)

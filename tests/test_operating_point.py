@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import linecache
 import math
@@ -402,3 +403,16 @@ class TestAssumptions:
             _, caught = warned(call)
             assert [entry.filename for entry in caught] == [__file__]
             assert "lambda: pf." in linecache.getline(__file__, caught[0].lineno)
+
+
+def test_a_law_of_ones_own_may_call_anything_k():
+    """A field named as that of a coupled queue couples nothing."""
+
+    @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+    class Keyed(pf.Pi2):
+        k: float = 50.0
+
+    flows = [pf.Flows(pf.Reno(), 5, "100ms"), pf.Flows(pf.Scalable(), 5, "100ms")]
+    own, plain = (pf.equilibrium(flows, law, "40Mbit/s", 1500) for law in (Keyed(), pf.Pi2()))
+    assert own.broken == plain.broken == ()
+    assert own.controller == plain.controller > 0.02

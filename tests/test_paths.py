@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pi2_fluid as pf
+from pi2_fluid.fluid.variation import vary
 from pi2_fluid.model.paths import read_path, replace_path
 
 SCENARIO = pf.Scenario(
@@ -12,7 +13,7 @@ SCENARIO = pf.Scenario(
     pf.Link("10Mbit/s"),
     pf.Pi2(),
     [pf.Flows(pf.Reno(), 10, "50ms"), pf.Flows(pf.Cbr(rate="1Mbit/s"))],
-    pf.Change("5s", capacity="5Mbit/s"),
+    pf.Change("5s", capacity="5Mbit/s", counts={"reno": 4}),
 )
 
 
@@ -27,6 +28,7 @@ SCENARIO = pf.Scenario(
         ("flows.0.sender.decrease", 0.5),
         ("flows.1.sender.rate", 1e6),
         ("changes.0.capacity", 5e6),
+        ("changes.0.counts.reno", 4.0),
     ],
 )
 def test_read_and_replace(path, value):
@@ -34,6 +36,25 @@ def test_read_and_replace(path, value):
     changed = replace_path(SCENARIO, path, 0.9 * value)
     assert read_path(changed, path) == pytest.approx(0.9 * value)
     assert replace_path(changed, path, value) == SCENARIO
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["duration", "link.capacity", "aqm.alpha", "flows.0.count", "flows.reno.base_rtt",
+     "flows.0.sender.decrease", "changes.0.at", "changes.0.counts.reno"],
+)  # fmt: skip
+def test_a_batch_means_the_same_by_a_path(path):
+    value = 0.9 * read_path(SCENARIO, path)
+    varied = vary(SCENARIO, {path: value})
+    assert varied.scenario == replace_path(SCENARIO, path, value)
+
+
+@pytest.mark.parametrize("path", ["changes.0.counts.cbr", "flows.0.slow_start", "aqm.x", "aqm"])
+def test_a_batch_refuses_the_same_paths(path):
+    with pytest.raises(pf.ScenarioError):
+        read_path(SCENARIO, path)
+    with pytest.raises(pf.ScenarioError):
+        vary(SCENARIO, {path: 1.0})
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.fluid.engine import not_modelled
 from pi2_fluid.fluid.lanes.timetable import Timetable
+from pi2_fluid.fluid.request import describe
 from pi2_fluid.fluid.variation import Variation
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.result import Column, make_dataset
@@ -57,12 +56,7 @@ def batch_dataset(
     if times is not None:
         coords["time"] = Column(("time",), times, "s", "time")
         variables |= _traces(found)
-    try:
-        text = scenario.to_toml()
-    except UnsupportedError:  # laws of one's own have no name in a file
-        text = repr(scenario)
-    attrs = {**attrs, "not_modelled": ", ".join(not_modelled(scenario)), "scenario": text}
-    return make_dataset(variables, coords, attrs)
+    return make_dataset(variables, coords, {**attrs, **describe(scenario)})
 
 
 def _statistics(

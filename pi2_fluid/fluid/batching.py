@@ -10,7 +10,6 @@ import numpy as np
 
 from pi2_fluid.errors import (
     AssumptionWarning,
-    DomainError,
     QuantityError,
     ScenarioError,
     UnsupportedError,
@@ -20,6 +19,7 @@ from pi2_fluid.fluid.batch_results import batch_dataset
 from pi2_fluid.fluid.lanes.compiled import obstacle, run_compiled
 from pi2_fluid.fluid.lanes.engine import run_lanes
 from pi2_fluid.fluid.lanes.timetable import Timetable, tabulate, take_runs
+from pi2_fluid.fluid.request import CONTROLLERS, require_round_trips, require_scenario
 from pi2_fluid.fluid.variation import Variation, vary
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.units import validate_choice, validate_quantity
@@ -151,12 +151,8 @@ def batch(
 
 
 def _check(scenario: Any, controller: str, engine: str) -> None:
-    if not isinstance(scenario, Scenario):
-        raise ScenarioError(
-            f"scenario = {show_value(scenario)} is no Scenario: build one, or load one with"
-            " Scenario.load(path)."
-        )
-    validate_choice(controller, ("sampled", "continuous"), "controller")
+    require_scenario(scenario)
+    validate_choice(controller, CONTROLLERS, "controller")
     validate_choice(engine, ("jax", "c"), "engine")
     scenario.aqm.initial()  # a law without a fluid form says so here
     if scenario.aqm.bands != 1:
@@ -167,12 +163,7 @@ def _check(scenario: Any, controller: str, engine: str) -> None:
 
 
 def _check_varied(varied: Variation, after: float) -> None:
-    for flow in varied.scenario.flows:
-        if flow.sender.signal is not None and np.any(np.equal(flow.base_rtt, 0.0)):
-            raise DomainError(
-                "Flows base_rtt = 0.0 leaves no round-trip time while the queue is empty, so that"
-                " the window law is singular: give base_rtt in (0, inf) s."
-            )
+    require_round_trips(varied.scenario)
     shortest = float(np.min(varied.scenario.duration))
     if after >= shortest:
         raise QuantityError(

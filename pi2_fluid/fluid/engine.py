@@ -7,39 +7,34 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.errors import (
-    DomainError,
-    QuantityError,
-    ScenarioError,
-    UnsupportedError,
-    show_value,
-)
+from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.fluid import native
 from pi2_fluid.fluid.beginning import Beginning, begin
 from pi2_fluid.fluid.integration import Accuracy, integrate
 from pi2_fluid.fluid.linear import LinearPlant
 from pi2_fluid.fluid.plant import Plant
+from pi2_fluid.fluid.request import (
+    CONTROLLERS,
+    describe,
+    require_round_trips,
+    require_scenario,
+)
 from pi2_fluid.fluid.schedule import Schedule
 from pi2_fluid.fluid.trace import Trace, trace_rows
-from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.scenario import Scenario
-from pi2_fluid.model.sender import Sender
 from pi2_fluid.result import trajectory_dataset
 from pi2_fluid.units import validate_choice, validate_quantity
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["CONTROLLERS", "ENGINES", "simulate"]
+__all__ = ["ENGINES", "simulate"]
 
-CONTROLLERS: Final = ("sampled", "continuous")
 ENGINES: Final = ("auto", "c", "python")
 _TOLERANCE: Final = 1e-10
 _SAMPLE: Final = 0.01  # s, of a queue that never ticks
 _MOST_SAMPLES: Final = 10_000_000
-# Of a link and of flows: what only packets can feel.
-_PACKETS_ONLY: Final = ("link.kind", "link.delay_on", "link.ack_jitter", "flows.delayed_ack")
 
 
 def simulate(
@@ -119,7 +114,8 @@ def simulate(
     >>> print(f"{float(result.queue_delay[-1]):.4f} s")
     0.0200 s
     """
-    _require_windows(scenario)
+    require_scenario(scenario)
+    require_round_trips(scenario)
     validate_choice(controller, CONTROLLERS, "controller")
     validate_choice(engine, ENGINES, "engine")
     times = _samples(scenario, sample)
@@ -130,8 +126,7 @@ def simulate(
         "engine": f"fluid ({used})",
         "controller": controller,
         "linear": int(linear),
-        "not_modelled": ", ".join(not_modelled(scenario)),
-        "scenario": _describe(scenario),
+        **describe(scenario),
     }
     return trajectory_dataset(trace, scenario, attrs)
 
@@ -167,20 +162,6 @@ def _trace(
     return trace_rows(plant, rows), "python"
 
 
-def _require_windows(scenario: Any) -> None:
-    if not isinstance(scenario, Scenario):
-        raise ScenarioError(
-            f"scenario = {show_value(scenario)} is no Scenario: build one, or load one with"
-            " Scenario.load(path)."
-        )
-    for flow in scenario.flows:
-        if flow.sender.signal is not None and flow.base_rtt == 0.0:
-            raise DomainError(
-                "Flows base_rtt = 0.0 leaves no round-trip time while the queue is empty, so that"
-                " the window law is singular: give base_rtt in (0, inf) s."
-            )
-
-
 def _samples(scenario: Scenario, sample: float | str | None) -> Any:
     if sample is None:
         interval = scenario.aqm.update_interval or _SAMPLE
@@ -206,18 +187,3 @@ def _accuracy(scenario: Scenario, step: float | str | None, tolerance: float | N
     tolerance = _TOLERANCE if tolerance is None else tolerance
     value = validate_quantity(tolerance, "number", "tolerance", low=1e-13, high=1e-2, closed=True)
     return Accuracy(float(scenario.duration), float(value))
-
-
-def not_modelled(scenario: Scenario) -> list[str]:
-    """Return the names of what a scenario describes and a fluid cannot feel."""
-    laws: list[tuple[str, Aqm | Sender]] = [("aqm", scenario.aqm)]
-    laws += [("flows.sender", flow.sender) for flow in scenario.flows]
-    found = [f"{place}.{name}" for place, law in laws for name in law.packets_only]
-    return [*_PACKETS_ONLY, *dict.fromkeys(found)]
-
-
-def _describe(scenario: Scenario) -> str:
-    try:
-        return scenario.to_toml()
-    except UnsupportedError:  # laws of one's own have no name in a file
-        return repr(scenario)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid.errors import DomainError, ScenarioError, SolverError, show_value
-from pi2_fluid.fluid.engine import CONTROLLERS, simulate
+from pi2_fluid.fluid.engine import simulate
+from pi2_fluid.fluid.request import CONTROLLERS, require_scenario
 from pi2_fluid.model.paths import read_path, replace_path
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.units import validate_choice
@@ -81,6 +82,7 @@ def gradient(
     >>> round(slope["aqm.target"], 2)
     1.0
     """
+    require_scenario(scenario)
     validate_choice(controller, CONTROLLERS, "controller")
     if not callable(objective):
         raise ScenarioError(

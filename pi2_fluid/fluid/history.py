@@ -2,7 +2,7 @@
 
 A delay-differential equation reads its own past. Between two steps the past is a cubic through the
 values and slopes at both ends (Hermite), which is as accurate as the steps are. At some instants
-the past has a jump or a kink (`Breakpoint`), and no cubic may reach across one: a group of classes
+the past has a jump or a kink (a breakpoint), and no cubic may reach across one: a group of classes
 therefore always reads between two neighbouring breakpoints, and its delayed time passes from one
 such stretch to the next only where a step ends.
 """
@@ -13,7 +13,7 @@ import math
 from bisect import bisect_right
 from typing import Any, Final, NamedTuple
 
-__all__ = ["History", "Reader", "Segment", "Stretch"]
+__all__ = ["BEGINNING", "History", "Reader", "Segment", "Stretch"]
 
 BEGINNING: Final = -math.inf
 

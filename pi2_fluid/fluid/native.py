@@ -14,14 +14,12 @@ from pi2_fluid.fluid.beginning import Beginning
 from pi2_fluid.fluid.integration import Accuracy
 from pi2_fluid.fluid.trace import Trace
 from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.aqms.pie import _VARIANT_TABLE, Pie
-from pi2_fluid.model.aqms.taildrop import TailDrop
+from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.scenario import Change, Scenario
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.cubic import _INCREASE
 
-__all__ = ["aqm_parameters", "obstacle", "pack", "run_native", "sender_parameters", "supports"]
+__all__ = ["aqm_parameters", "obstacle", "pack", "run_native", "sender_parameters"]
 
 _SIGNALS: Final = {"classic": 0, "scalable": 1, None: 2}
 _THINNED: Final = 3
@@ -58,11 +56,6 @@ def obstacle(scenario: Scenario, controller: str) -> str:
     return ""
 
 
-def supports(scenario: Scenario, controller: str) -> bool:
-    """Return whether the compiled engine can run a scenario."""
-    return not obstacle(scenario, controller)
-
-
 def run_native(
     scenario: Scenario,
     controller: str,
@@ -76,7 +69,7 @@ def run_native(
     Parameters
     ----------
     scenario, controller, accuracy, samples, beginning
-        As for `integrate` and `Plant`; `supports` must be true of the first two.
+        As for `integrate` and `Plant`; `obstacle` must be "" of the first two.
     progress : callable, optional
         Called as ``progress(done, duration)``, in seconds of the trajectory.
 
@@ -148,12 +141,10 @@ def _pack_class(
     if x is None:
         begin = sender.initial(float(flow.initial_window))
         x = begin if isinstance(begin, tuple) else (begin,)
-    # What a full buffer loses has never entered, thinned or not.
-    thinned = getattr(sender, "thinned", False) and not isinstance(aqm, TailDrop)
     stop = math.inf if flow.stop is None else float(flow.stop)
     return (
         sender.kernel,
-        _THINNED if thinned else _SIGNALS[sender.signal],
+        _THINNED if sender.thinned and aqm.thins else _SIGNALS[sender.signal],
         bool(flow.slow_start and sender.signal is not None),
         [
             float(flow.count),
@@ -199,7 +190,7 @@ def sender_parameters(sender: Sender) -> list[float]:
         case "dctcp":
             numbers = [law.gain]
         case "cubic":
-            numbers = [_INCREASE[law.variant], law.c, law.decrease]
+            numbers = [law.increase, law.c, law.decrease]
         case _:
             numbers = [law.sending_rate(0.0, 1.0)]
     return [float(number) for number in numbers]
@@ -232,6 +223,6 @@ def _pi(law: Any) -> list[float]:
 
 
 def _pie(law: Pie) -> list[float]:
-    table = _TABLES.index(law.table or _VARIANT_TABLE[law.variant])
+    table = _TABLES.index(law.gain_table)
     burst = -1.0 if law.burst is None else law.burst
-    return [table, law._caps, law._boosts, law._decay_factor, burst]
+    return [table, law.caps, law.boosts, law.idle_decay, burst]

@@ -19,7 +19,6 @@ from typing import Any, Final, NamedTuple
 
 from pi2_fluid.fluid.beginning import Beginning
 from pi2_fluid.model.aqm import Aqm, Seen, Signal
-from pi2_fluid.model.aqms.taildrop import TailDrop
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.sender import Sender
 
@@ -102,9 +101,7 @@ class Plant:
         self.group_count = len(groups)
         self.listens = tuple(sender.signal is not None for sender in self.senders)
         #: Traffic that ignores signals, but of which the queue drops what it signals.
-        #: What a full buffer loses has never entered, thinned or not.
-        drops = not isinstance(self.aqm, TailDrop)
-        self.thinned = tuple(drops and getattr(s, "thinned", False) for s in self.senders)
+        self.thinned = tuple(self.aqm.thins and s.thinned for s in self.senders)
         self._lay_out()
         own = type(self.aqm)
         if self.aqm.update_interval is None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
-from pi2_fluid.fluid.history import History
+from pi2_fluid.fluid.history import BEGINNING, History
 from pi2_fluid.fluid.plant import Mode, Plant, View
 
 __all__ = ["Reporter", "Row"]
@@ -53,7 +52,7 @@ class Reporter:
         self.departures[k] = index
         segment = segments[index]
         low, high = segment.start, segment.end
-        if low == -math.inf:  # it was there at time 0
+        if low == BEGINNING:  # it was there at time 0
             return self.plant.observe(0.0, segment.y0, segment.mode).rates
         for _ in range(60):
             middle = 0.5 * (low + high)

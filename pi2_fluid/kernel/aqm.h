@@ -35,6 +35,7 @@ typedef struct {
     unsigned queue_signals; /* 1 if signals depend on what is seen, not on the state alone */
 
     /* State of an idle queue; returns how many states there are. */
+    int (*sound)(const void *law); /* whether the parameters can be these; NULL: any numbers can */
     int (*initial)(const void *law, double *state);
     /* One update, `dt` seconds after the last. */
     void (*update)(const void *law, const double *state, const pi2_seen *seen, double dt, double *after);

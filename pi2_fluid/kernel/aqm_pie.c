@@ -43,6 +43,12 @@ static double tune(const pie *p, double u)
     return 1.0;
 }
 
+static int sound(const void *law)
+{
+    const double table = ((const pie *)law)->table;
+    return table >= NONE && table <= SQRT2P;
+}
+
 static int initial(const void *law, double *state)
 {
     const pie *p = law;
@@ -123,6 +129,7 @@ const pi2_aqm_law pi2_aqm_pie = {
     .parameters = sizeof(pie) / sizeof(double),
     .bands = 1,
     .still = 1u << PI2_DELAY_BEFORE,
+    .sound = sound,
     .initial = initial,
     .update = update,
     .flow = flow,

@@ -112,8 +112,8 @@ PI2_INLINE void look(const block *b, group *g, int32_t k)
         part *t = &g->part[j];
         const int32_t mask = b->mask, stride = b->stride;
         LANES {
-            /* whatever the number, the mask keeps the place within the past */
-            const uint32_t cell = (uint32_t)(int32_t)t->cell[l];
+            /* whatever the number (NaN becomes the lower bound), the mask keeps the place within the past */
+            const uint32_t cell = (uint32_t)(int32_t)within(t->cell[l], -0x1p30, 0x1p30);
             t->here[l] = (int32_t)(cell & (uint32_t)mask) * stride + l;
             t->there[l] = (int32_t)((cell + 1u) & (uint32_t)mask) * stride + l;
         }

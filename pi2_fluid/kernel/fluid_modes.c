@@ -62,8 +62,8 @@ void fluid_settle(pi2_fluid *run)
     fluid_clips(run);
     if (run->switching) {
         fluid_observe(run, run->now->t, y, run->mode, view);
-        run->sign_count = fluid_switches(run, y, view, run->signs);
-        for (int j = 0; j < run->sign_count; j++)
+        const int count = fluid_switches(run, y, view, run->signs);
+        for (int j = 0; j < count; j++)
             run->signs[j] = copysign(1.0, run->signs[j]);
     }
 }

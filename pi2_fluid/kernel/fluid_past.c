@@ -127,12 +127,15 @@ fluid_mode *past_change_mode(fluid_past *past)
 
 int reader_mark(fluid_reader *reader, const fluid_past *past, double t, int order, double close)
 {
-    fluid_breakpoint *mark = reader->marks + reader->count;
-    if (reader->count && t - mark[-1].time <= close) {
-        mark[-1].index = past->length;
-        if (order < mark[-1].order)
-            mark[-1].order = order;
-        return 1;
+    fluid_breakpoint *mark;
+    if (reader->count) {
+        mark = reader->marks + (reader->count - 1);
+        if (t - mark->time <= close) {
+            mark->index = past->length;
+            if (order < mark->order)
+                mark->order = order;
+            return 1;
+        }
     }
     if (reader->count == reader->slots) {
         size_t gone = 0; /* marks that only delimit what is forgotten */
@@ -150,8 +153,8 @@ int reader_mark(fluid_reader *reader, const fluid_past *past, double t, int orde
             reader->marks = more;
             reader->slots = slots;
         }
-        mark = reader->marks + reader->count;
     }
+    mark = reader->marks + reader->count;
     mark->time = t;
     mark->index = past->length;
     mark->order = order;

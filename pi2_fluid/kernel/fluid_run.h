@@ -160,7 +160,6 @@ struct pi2_fluid {
     fluid_mode *mode;              /* the present one, in past.modes */
     double held[PI2_AQM_STATES];   /* per moving state: the direction in which a clip stops it, else 0 */
     double *signs;                 /* of the switches */
-    int sign_count;
     int kind, encoder, slow;
     unsigned char *floored;        /* whether a class's window is held at 0, where its law would carry it below */
     fluid_point ends[2], *now, *trial, scratch;

@@ -76,7 +76,7 @@ static void make_aqm(pi2_fluid_problem *p, double packets)
     } else if (p->aqm == &pi2_aqm_taildrop)
         p->update_interval = INFINITY;
     else if (p->aqm == &pi2_aqm_pie) {
-        const double n[] = {alpha / 2, beta / 2, 0.02, T, 1.0, pick(5), chance(0.5), chance(0.5),
+        const double n[] = {alpha / 2, beta / 2, 0.02, T, 1.0, pick(6), chance(0.5), chance(0.5),
                             chance(0.5) ? 0.98 : 1.0, chance(0.5) ? 0.15 : -1.0};
         set(p->parameters, 10, n);
     } else {
@@ -222,7 +222,7 @@ static double split(const scenario *s, const result *r)
     }
     run(p, 1 << 30, &other);
     if (other.status != PI2_FLUID_DONE)
-        return 0.0;
+        return INFINITY;
     for (int i = 0; i < ROWS * p->aqm->bands; i++)
         worst = fmax(worst, fabs(other.queue[i] - r->queue[i]) / p->capacity);
     return worst;

@@ -49,9 +49,7 @@ def linearize_aqm(
         "classic": numeric(classic, shape, what),
         "scalable": numeric(scalable, shape, what),
     }
-    state, delays = aqm.at_rest(point.controller, point.capacity)
-    if isinstance(aqm, DualPi2):
-        state, delays = (point.controller, aqm.target), point.queue_delay
+    state, delays = aqm.at_rest(point.controller, point.capacity)[0], point.queue_delay
     pair = delays if isinstance(delays, tuple) else (delays,)
     _check_rest(aqm, state, point)
     values = as_arrays([*state, *pair, point.capacity], shape)

@@ -21,7 +21,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from pi2_fluid.loop.controllers import linearize_aqm, update_slopes
+from pi2_fluid.loop.controllers import linearize_aqm
 from pi2_fluid.loop.derivatives import as_arrays, compiled, jvp, numeric
 from pi2_fluid.loop.link import Coupling, couple
 from pi2_fluid.loop.state_space import LinearClass, LinearLoop
@@ -30,12 +30,7 @@ from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.record import named_arrays
 from pi2_fluid.model.sender import Sender
 
-__all__ = [
-    "linearize",
-    "loop_shape",
-    "rate_slopes",
-    "update_slopes",
-]
+__all__ = ["linearize", "loop_shape", "rate_slopes"]
 
 RTT_TERMS: Final = ("frozen", "exact")
 

@@ -123,7 +123,7 @@ class Loop:
             point = equilibrium(self.flows, aqm, capacity, packet_size)
             size = validate_quantity(packet_size, "size", "packet_size")
             self.senders = tuple(flow.sender.on_link(size) for flow in self.flows)
-            if any(getattr(sender, "thinned", False) for sender in self.senders):
+            if any(sender.thinned for sender in self.senders):
                 raise UnsupportedError(
                     "Cbr thinned = True lets p act on the queue at once, beside the loop through"
                     " the senders, which no loop here describes: give thinned=False or simulate it."

@@ -63,6 +63,9 @@ class Aqm(Record, ABC):
     kernel: ClassVar[str | None] = None
     #: Fields that only a packet simulation can act on.
     packets_only: ClassVar[tuple[str, ...]] = ()
+    #: Whether thinned traffic loses what is signalled of it before it enters the queue. What a full
+    #: buffer loses has never entered, thinned or not.
+    thins: ClassVar[bool] = True
 
     update_interval: Number | None = quantity("32ms", "time", optional=True)
 
@@ -158,10 +161,10 @@ class Aqm(Record, ABC):
         return tuple(state[()] for state in states), delays[()]
 
     def _rest_one(self, start: list[float], u: float, capacity: float) -> Any:
-        dt, scale = self.update_interval, getattr(self, "target", _SCALE)
+        dt = self.update_interval
 
         def residual(unknown: Any) -> Any:
-            state, delay = tuple(unknown[:-1]), unknown[-1] * scale
+            state, delay = tuple(unknown[:-1]), unknown[-1] * _SCALE
             after = self.update(state, Seen(delay, delay * capacity, capacity, capacity), dt)
             drift = [new - old for new, old in zip(after, state, strict=True)]
             return np.array([*drift, self.controller(state) - u], dtype=float)
@@ -172,7 +175,7 @@ class Aqm(Record, ABC):
                 f"{type(self).__name__} rests at no queue delay for the controller value {u:g}:"
                 " override at_rest(u, capacity) with the closed form."
             )
-        return np.array([*found.x[:-1], found.x[-1] * scale])
+        return np.array([*found.x[:-1], found.x[-1] * _SCALE])
 
     def decode(self, p: Number, signal: str) -> Number:
         """Return the controller's value at which packets of kind `signal` see probability `p`.

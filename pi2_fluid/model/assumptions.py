@@ -10,6 +10,9 @@ import numpy as np
 
 from pi2_fluid.errors import AssumptionWarning
 from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.aqms.coupled import CoupledFamily
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.rest import has_ticks
 from pi2_fluid.model.sender import Sender
 
@@ -61,18 +64,18 @@ def check_assumptions(
             f" time {min(float(np.min(rtt)) for rtt in rtts):.3g} s, so only the exact"
             ' mode="sampled" describes the loop: shorten T.'
         )
-    limit = getattr(aqm, "limit", 1.0)
-    top = getattr(aqm, "k", None)
+    limit = aqm.limit if isinstance(aqm, PiFamily) else 1.0
     clamped = np.any(u > np.asarray(limit) * (1 + 1e-9))
     # One class alone cannot ask for more than p = 1; a Classic one beside it can.
-    if top is not None and len(senders) > 1 and any(s.signal == "scalable" for s in senders):
-        clamped = clamped or np.any(np.asarray(top) * u > 1 + 1e-9)
+    beside = len(senders) > 1 and any(sender.signal == "scalable" for sender in senders)
+    if isinstance(aqm, CoupledFamily) and beside:
+        clamped = clamped or np.any(np.asarray(aqm.k) * u > 1 + 1e-9)
     if clamped:
         found["clamped"] = (
             f"the controller rests at {float(np.max(u)):.3g}, above the value at which the queue"
             " clips its signal, so the loop is open there: lower the load."
         )
-    kept = np.asarray(getattr(aqm, "c_protection", 0.0))
+    kept = np.asarray(aqm.c_protection if isinstance(aqm, DualPi2) else 0.0)
     if np.any(np.asarray(l4s_share) > (1.0 - kept) * (1 + 1e-9)):
         found["protection"] = (
             f"L4S traffic would take {100 * float(np.max(l4s_share)):.3g} % of the link, more than"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.model.registry import suggest
@@ -46,7 +46,13 @@ def named_text(name: str) -> str:
     QuantityError
         If there is none of that name, with the nearest ones.
     """
-    return _read(name)
+    names = scenario_names()
+    if name not in names:
+        raise QuantityError(
+            f"scenario = {show_value(name)} is unknown: give {suggest(name, names, most=6)}."
+        )
+    path = files("pi2_fluid").joinpath("scenarios").joinpath(f"{name}.toml")
+    return path.read_text(encoding="utf-8")
 
 
 def named_scenario(name: str) -> Scenario:
@@ -59,7 +65,7 @@ def named_scenario(name: str) -> Scenario:
     """
     from pi2_fluid.model.scenario import Scenario
 
-    return Scenario.from_toml(_read(name))
+    return Scenario.from_toml(named_text(name))
 
 
 def describe_scenario(name: str) -> str:
@@ -70,14 +76,4 @@ def describe_scenario(name: str) -> str:
     >>> describe_scenario("pi2_fig11a_pie")
     "PI2 paper (CoNEXT'16), Figure 11a, PIE: 5 Reno flows"
     """
-    return _read(name).partition("\n")[0].removeprefix("# ")
-
-
-def _read(name: Any) -> str:
-    names = scenario_names()
-    if not isinstance(name, str) or name not in names:
-        raise QuantityError(
-            f"scenario = {show_value(name)} is unknown: give {suggest(name, names, most=6)}."
-        )
-    path = files("pi2_fluid").joinpath("scenarios").joinpath(f"{name}.toml")
-    return path.read_text(encoding="utf-8")
+    return named_text(name).partition("\n")[0].removeprefix("# ")

@@ -268,13 +268,12 @@ def _respond(flows: tuple[Flows, ...], rest: Rest) -> tuple[tuple[Any, ...], ...
     rows = []
     for flow in flows:
         sender = flow.sender
-        thinned = getattr(sender, "thinned", False)
-        p = getattr(rest.signal, "classic" if thinned else sender.signal or "", 0.0)
+        p = getattr(rest.signal, "classic" if sender.thinned else sender.signal or "", 0.0)
         rtt = flow.base_rtt + own_delay(rest.queue_delay, sender)
         state = sender.settle(rtt, p)
         rate = sender.sending_rate(state, rtt)
         # Of thinned traffic only what is not dropped enters the queue.
-        rows.append((p, rtt, state, rate * (1.0 - p) if thinned else rate))
+        rows.append((p, rtt, state, rate * (1.0 - p) if sender.thinned else rate))
     return tuple(zip(*rows, strict=True))
 
 

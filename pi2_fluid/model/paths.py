@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from pi2_fluid.errors import ScenarioError, show_value
@@ -21,7 +22,8 @@ def read_path(record: Any, path: str) -> Any:
         A scenario.
     path : str
         Fields and places, joined by dots: ``"link.capacity"``, ``"flows.1.sender.decrease"`` (or
-        by the name of the class, ``"flows.reno2.count"``), ``"changes.0.at"``.
+        by the name of the class, ``"flows.reno2.count"``), ``"changes.0.at"``,
+        ``"changes.0.counts.reno"``.
 
     Raises
     ------
@@ -38,7 +40,7 @@ def read_path(record: Any, path: str) -> Any:
     value = record
     for part in _parts(record, path):
         value = _step(value, part, path)
-    if isinstance(value, (Record, tuple, str, bool)):
+    if isinstance(value, (Record, Mapping, tuple, str, bool)):
         raise ScenarioError(
             f"the path {show_value(path)} leads to {show_value(value)}, which is no number: name a"
             ' number, e.g. "aqm.alpha".'
@@ -72,13 +74,13 @@ def _step(value: Any, part: str, path: str) -> Any:
             f"the path {show_value(path)} has {part!r} where a place from 0 to {len(value) - 1}"
             ' belongs: give e.g. "flows.0.count".'
         )
-    names = _names(value)
+    names = list(value) if isinstance(value, Mapping) else list(_names(value))
     if part not in names:
         raise ScenarioError(
             f"the path {show_value(path)} has {part!r}, which {type(value).__name__} does not have:"
             f" give {suggest(part, names) if names else 'a shorter path'}."
         )
-    return getattr(value, names[part])
+    return value[part] if isinstance(value, Mapping) else getattr(value, _names(value)[part])
 
 
 def _replace(value: Any, parts: list[str], new: Any, path: str) -> Any:
@@ -88,6 +90,8 @@ def _replace(value: Any, parts: list[str], new: Any, path: str) -> Any:
     if isinstance(value, tuple):
         place = int(parts[0])
         return (*value[:place], changed, *value[place + 1 :])
+    if isinstance(value, Mapping):
+        return {**value, parts[0]: changed}
     return dataclasses.replace(value, **{_names(value)[parts[0]]: changed})
 
 

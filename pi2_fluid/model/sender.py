@@ -92,6 +92,11 @@ class Sender(Record, ABC):
         """
         raise NotImplementedError
 
+    @property
+    def thinned(self) -> bool:
+        """Whether what is signalled of this traffic is dropped before it enters the queue."""
+        return False
+
     def sending_rate(self, x: Any, rtt: Number) -> Number:
         """Return the sending rate in segments/s at state `x`: window / rtt unless overridden."""
         return (x[0] if isinstance(x, tuple) else x) / rtt

@@ -12,7 +12,7 @@ from pi2_fluid.fluid.lanes.timetable import Timetable
 from pi2_fluid.model.aqms.coupled import CoupledPi2
 from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi2 import Pi2
-from pi2_fluid.model.aqms.pie import _SNAP, _STEP, _VARIANT_TABLE, TABLES, Pie
+from pi2_fluid.model.aqms.pie import STEP, TABLES, Pie, just_below
 from pi2_fluid.model.senders.cbr import Cbr
 from pi2_fluid.model.senders.creno import CReno
 from pi2_fluid.model.senders.reno import Reno
@@ -52,7 +52,7 @@ def obstacle(table: Timetable) -> str:
             return type(law).__name__
     if getattr(table.aqm, "burst", None) is not None:
         return f"{type(table.aqm).__name__} with a burst allowance"
-    if any(getattr(sender, "thinned", False) for sender in table.senders):
+    if any(sender.thinned for sender in table.senders):
         return "Cbr(thinned=True)"
     if len(table.senders) > _MOST_CLASSES:
         return f"a scenario of more than {_MOST_CLASSES} classes"
@@ -113,21 +113,17 @@ def _tuning(aqm: Any) -> tuple[int, list[tuple[float, float]]]:
     """Return the kind of factor on the gains, and its table: (edge, factor below), falling."""
     if not isinstance(aqm, Pie):
         return _PLAIN, []
-    name = aqm.table or _VARIANT_TABLE[aqm.variant]
-    if name == "sqrt2p":
+    if aqm.gain_table == "sqrt2p":
         return _ROOT, []
-    return _TABLE, [(edge * (1.0 - _SNAP), below) for edge, below in reversed(TABLES[name])]
+    table = reversed(TABLES[aqm.gain_table])
+    return _TABLE, [(just_below(edge), factor) for edge, factor in table]
 
 
 def _heuristics(aqm: Any) -> tuple[float, float, float]:
     """Return PIE's cap on what an update adds, its boost at long delays, and its idle decay."""
     if not isinstance(aqm, Pie):
         return math.inf, 0.0, 1.0
-    return (
-        _STEP if aqm._caps else math.inf,
-        _STEP if aqm._boosts else 0.0,
-        aqm._decay_factor,
-    )
+    return (STEP if aqm.caps else math.inf, STEP if aqm.boosts else 0.0, aqm.idle_decay)
 
 
 def _gain(sender: Any) -> Any:

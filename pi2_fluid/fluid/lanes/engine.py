@@ -17,7 +17,7 @@ from pi2_fluid.fluid.lanes.timetable import Timetable, take_runs
 
 __all__ = ["run_lanes"]
 
-#: Sums and extremes over the steps that count, of all runs: see `Results`.
+#: Sums and extremes over the steps that count, of all runs: see `batch_results`.
 _SUMS: Final = ("delay", "delay_square", "controller", "controller_square", "served", "lost")
 _CLASS_SUMS: Final = ("sent", "window", "signal")
 
@@ -61,7 +61,7 @@ def run_lanes(table: Timetable, depth: int, rows: int) -> dict[str, Any]:
     shape = Shape(
         group=table.group,
         slow_start=table.slow_start,
-        thinned=tuple(bool(getattr(sender, "thinned", False)) for sender in table.senders),
+        thinned=tuple(table.aqm.thins and sender.thinned for sender in table.senders),
         motion=motion_of(table.aqm, continuous=table.continuous),
         capacity_changes=bool((table.capacity != table.capacity[0]).any()),
         ramps=bool(table.ramp.any()),

@@ -10,7 +10,7 @@ from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.ops import Number, sqrt, where
 
-__all__ = ["TABLES", "Pie"]
+__all__ = ["STEP", "TABLES", "Pie", "just_below"]
 
 _EXTENDED: Final = (
     (1e-6, 1 / 2048),
@@ -42,12 +42,18 @@ _VARIANT_TABLE: Final = {
 _CAPS: Final = {"linux6.18", "linux4.14", "rfc8033"}
 _BOOSTS: Final = {"linux6.18", "linux4.14"}
 _DECAY: Final = {"linux6.18": 1.0 - 1.0 / 64.0, "linux4.14": 0.98, "rfc8033": 0.98}
-_STEP: Final = 0.02  # of probability: the most that an update adds, and what a long delay adds
+#: Of probability: the most that an update adds, and what a long delay adds.
+STEP: Final = 0.02
 _CAPPED_ABOVE: Final = 0.1
 _LONG_DELAY: Final = 0.25  # s
 # A p this close (relative) to an edge counts as on it, hence not below it: powers of ten computed
 # by 10.0**x or logspace may come out one rounding below the decade, a jump of 12 dB.
 _SNAP: Final = 1e-9
+
+
+def just_below(edge: float) -> float:
+    """Return where the factor below `edge` ends."""
+    return edge * (1.0 - _SNAP)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -113,12 +119,12 @@ class Pie(PiFamily):
         >>> [float(Pie().tune(p)) for p in (0.005, 0.01, 0.2)]
         [0.125, 0.5, 1.0]
         """
-        name = self.table or _VARIANT_TABLE[self.variant]
+        name = self.gain_table
         if name == "sqrt2p":
             return sqrt(2.0 * u)
         factor: Number = 1.0
         for edge, below in reversed(TABLES[name]):
-            factor = where(u < edge * (1.0 - _SNAP), below, factor)
+            factor = where(u < just_below(edge), below, factor)
         return factor
 
     def update(self, state: tuple[Number, ...], seen: Seen, dt: Number) -> tuple[Number, ...]:
@@ -127,14 +133,14 @@ class Pie(PiFamily):
         delay = seen.queue_delay
         step = self.alpha * (delay - self.target) + self.beta * (delay - before)
         step = self.tune(u) * step
-        if self._caps:
-            step = where((step > _STEP) & (u >= _CAPPED_ABOVE), _STEP, step)
-        if self._boosts:
-            step = step + where(delay > _LONG_DELAY, _STEP, 0.0)
+        if self.caps:
+            step = where((step > STEP) & (u >= _CAPPED_ABOVE), STEP, step)
+        if self.boosts:
+            step = step + where(delay > _LONG_DELAY, STEP, 0.0)
         new = u + step
-        if self._decay_factor < 1.0:
+        if self.idle_decay < 1.0:
             idle = (delay == 0.0) & (before == 0.0)
-            new = where(idle, new * self._decay_factor, new)
+            new = where(idle, new * self.idle_decay, new)
         if self.burst is None:
             return (new, delay)
         calm = (delay < self.target / 2) & (before < self.target / 2) & (new <= 0.0)
@@ -152,12 +158,12 @@ class Pie(PiFamily):
         delay = seen.queue_delay
         tune = self.tune(u)
         integral = tune * self.alpha * (delay - self.target)
-        if self._caps:
-            integral = where((integral > _STEP) & (u >= _CAPPED_ABOVE), _STEP, integral)
-        if self._boosts:
-            integral = integral + where(delay > _LONG_DELAY, _STEP, 0.0)
-        if self._decay_factor < 1.0:
-            integral = integral + where(delay == 0.0, (self._decay_factor - 1.0) * u, 0.0)
+        if self.caps:
+            integral = where((integral > STEP) & (u >= _CAPPED_ABOVE), STEP, integral)
+        if self.boosts:
+            integral = integral + where(delay > _LONG_DELAY, STEP, 0.0)
+        if self.idle_decay < 1.0:
+            integral = integral + where(delay == 0.0, (self.idle_decay - 1.0) * u, 0.0)
         slope = integral / T + tune * (self.beta + self.alpha / 2) * d_queue_delay
         if len(rest) == 1:
             return (slope, d_queue_delay)
@@ -172,15 +178,14 @@ class Pie(PiFamily):
 
     def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
         """Return how far p is from the table's edges, and what the heuristics watch from theirs."""
-        name = self.table or _VARIANT_TABLE[self.variant]
-        edges = TABLES.get(name, ())
-        found = [state[0] - edge * (1.0 - _SNAP) for edge, _ in edges if edge < 1.0]
-        if self._caps and not any(edge == _CAPPED_ABOVE for edge, _ in edges):
+        edges = TABLES.get(self.gain_table, ())
+        found = [state[0] - just_below(edge) for edge, _ in edges if edge < 1.0]
+        if self.caps and not any(edge == _CAPPED_ABOVE for edge, _ in edges):
             found.append(state[0] - _CAPPED_ABOVE)
-        if self._caps:
+        if self.caps:
             error = seen.queue_delay - self.target
-            found.append(self.tune(state[0]) * self.alpha * error - _STEP)
-        if self._boosts:
+            found.append(self.tune(state[0]) * self.alpha * error - STEP)
+        if self.boosts:
             found.append(seen.queue_delay - _LONG_DELAY)
         if len(state) > 2:
             found.append(state[2])
@@ -196,15 +201,23 @@ class Pie(PiFamily):
         return (state if self.burst is None else (*state, 0.0)), delay
 
     @property
-    def _caps(self) -> bool:
+    def gain_table(self) -> str:
+        """The name of the scaling in force: `table`, or else the variant's."""
+        return self.table or _VARIANT_TABLE[self.variant]
+
+    @property
+    def caps(self) -> bool:
+        """Whether `cap` is in force."""
         return self.variant in _CAPS if self.cap is None else self.cap
 
     @property
-    def _boosts(self) -> bool:
+    def boosts(self) -> bool:
+        """Whether `boost250` is in force."""
         return self.variant in _BOOSTS if self.boost250 is None else self.boost250
 
     @property
-    def _decay_factor(self) -> float:
+    def idle_decay(self) -> float:
+        """The factor on p at each update of an idle queue, 1 if `decay` is not in force."""
         if self.decay is False:
             return 1.0
         return _DECAY.get(self.variant, 0.98 if self.decay else 1.0)

@@ -77,6 +77,7 @@ class Cubic(Sender):
 
     kernel: ClassVar = "cubic"
     signal: ClassVar = "classic"
+    packets_only: ClassVar = ("hystart",)
     states: ClassVar = ("window", "w_max", "epoch", "variance")
     variant: str = choice("linux", tuple(_INCREASE))
     c: Number = quantity(0.4, "number")
@@ -84,7 +85,7 @@ class Cubic(Sender):
     hystart: bool = choice(True, (True, False))
 
     @property
-    def _increase(self) -> float:
+    def increase(self) -> float:
         """Segments per round trip by which the Reno-friendly estimate grows."""
         return _INCREASE[self.variant]
 
@@ -97,7 +98,7 @@ class Cubic(Sender):
         """Segments per second gained: by the cubic, by the Reno-friendly estimate."""
         _, w_max, epoch, variance = x
         late = epoch - cbrt(self.decrease * w_max / self.c)
-        return self.c * (3.0 * late * late + variance), self._increase / rtt
+        return self.c * (3.0 * late * late + variance), self.increase / rtt
 
     def rate(
         self, x: Any, x_delayed: Any, signal_delayed: Number, rtt: Number, rtt_delayed: Number
@@ -135,7 +136,7 @@ class Cubic(Sender):
         and the cubic grows more slowly than the estimate, and the other way round.
         """
         cubic = (self.c * self._mean / self.decrease) ** 0.25 * (rtt / p) ** 0.75
-        friendly = sqrt(self._increase * self._mean / (self.decrease * p)) + 0.0 * rtt
+        friendly = sqrt(self.increase * self._mean / (self.decrease * p)) + 0.0 * rtt
         window = where(cubic > friendly, cubic, friendly)
         epoch = rtt / (window * p)
         return (window, window / self._mean, epoch, epoch * epoch)
@@ -144,5 +145,5 @@ class Cubic(Sender):
         """Return the p at which the flow sends `rate` segments/s."""
         window = rate * rtt
         cubic = rtt * cbrt(self.c * self._mean / (self.decrease * window**4))
-        friendly = self._increase * self._mean / (self.decrease * window**2)
+        friendly = self.increase * self._mean / (self.decrease * window**2)
         return where(cubic > friendly, cubic, friendly)

@@ -1,0 +1,59 @@
+"""What a trajectory is asked of: checked before it is computed, and recorded with the result."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid.errors import DomainError, ScenarioError, UnsupportedError, show_value
+from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.model.sender import Sender
+
+__all__ = ["CONTROLLERS", "describe", "require_round_trips", "require_scenario"]
+
+CONTROLLERS: Final = ("sampled", "continuous")
+# Of a link and of flows: what only packets can feel.
+_PACKETS_ONLY: Final = (
+    "link.kind",
+    "link.delay_on",
+    "link.ack_jitter",
+    "flows.delayed_ack",
+    "flows.ecn",
+)
+
+
+def require_scenario(scenario: Any) -> None:
+    """Raise ScenarioError unless this is a scenario."""
+    if not isinstance(scenario, Scenario):
+        raise ScenarioError(
+            f"scenario = {show_value(scenario)} is no Scenario: build one, or load one with"
+            " Scenario.load(path)."
+        )
+
+
+def require_round_trips(scenario: Any) -> None:
+    """Raise DomainError if a window law has no round-trip time (in any run, if they vary)."""
+    for flow in scenario.flows:
+        if flow.sender.signal is not None and np.any(np.equal(flow.base_rtt, 0.0)):
+            raise DomainError(
+                "Flows base_rtt = 0.0 leaves no round-trip time while the queue is empty, so that"
+                " the window law is singular: give base_rtt in (0, inf) s."
+            )
+
+
+def describe(scenario: Scenario) -> dict[str, str]:
+    """Return the attributes that say which scenario it was, and what of it a fluid cannot feel."""
+    try:
+        text = scenario.to_toml()
+    except UnsupportedError:  # laws of one's own have no name in a file
+        text = repr(scenario)
+    return {"not_modelled": ", ".join(_not_modelled(scenario)), "scenario": text}
+
+
+def _not_modelled(scenario: Scenario) -> list[str]:
+    laws: list[tuple[str, Aqm | Sender]] = [("aqm", scenario.aqm)]
+    laws += [("flows.sender", flow.sender) for flow in scenario.flows]
+    found = [f"{place}.{name}" for place, law in laws for name in law.packets_only]
+    return [*_PACKETS_ONLY, *dict.fromkeys(found)]
