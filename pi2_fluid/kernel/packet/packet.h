@@ -1,0 +1,40 @@
+/* What travels: a packet as the queue and both ends see it. */
+#ifndef PI2_PACKET_PACKET_H
+#define PI2_PACKET_PACKET_H
+
+#include <stdint.h>
+
+/* The ECN field, RFC 3168 section 5 and RFC 9331 section 2. */
+enum { PI2_NOT_ECT, PI2_ECT1, PI2_ECT0, PI2_CE };
+
+enum {
+    PI2_SYN = 1,         /* opens the connection; carries no segment */
+    PI2_CWR = 2,         /* the sender has reduced its window (RFC 3168, section 6.1.2) */
+    PI2_UNRESPONSIVE = 4 /* nobody acknowledges it */
+};
+
+typedef struct {
+    int64_t enqueued; /* ns, when it entered the queue */
+    int64_t sent;     /* ns, when it was sent, which the acknowledgement echoes */
+    uint32_t segment; /* number of the segment within its flow */
+    uint32_t flow;
+    uint16_t bytes;   /* as the queue counts them */
+    uint16_t class_;  /* of its flow, for statistics */
+    uint8_t ecn, flags;
+    uint8_t eligible; /* DualPI2: whether the step may mark it (decided on arrival) */
+    uint8_t spare;
+} pi2_packet;
+
+/* What became of packets, counted for each class. */
+enum {
+    PI2_SENT,          /* into the queue or lost at its tail */
+    PI2_DELIVERED,
+    PI2_DROP_AQM,      /* signalled by loss */
+    PI2_DROP_FULL,     /* did not fit */
+    PI2_DROP_OVERLOAD, /* dropped although it could have been marked */
+    PI2_MARK_AQM,
+    PI2_MARK_STEP,     /* by the L4S queue's own threshold */
+    PI2_CAUSES
+};
+
+#endif
