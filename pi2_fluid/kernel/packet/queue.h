@@ -17,6 +17,7 @@ enum { PI2_C, PI2_L }; /* the bands of a dual queue; others use PI2_C alone */
 
 typedef struct {
     pi2_band band[2];
+    int bands;           /* how many of them are in use */
     int64_t limit;       /* packets, both bands together */
     int64_t mtu;         /* bytes of a full packet */
     double capacity;     /* bit/s at which the link serves now */

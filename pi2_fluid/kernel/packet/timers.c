@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bits.h"
 #include "qdisc.h"
 
 static const int64_t SLOT = 1000000; /* ns */
@@ -123,17 +124,13 @@ static void insert(pi2_timers *t, uint32_t number)
 /* The next slot that holds timers, ms; PI2_NEVER if none does. */
 static int64_t next_slot(const pi2_timers *t)
 {
-    const unsigned from = (unsigned)((t->slot + 1) % PI2_WHEEL_SLOTS);
+    const unsigned words = PI2_WHEEL_SLOTS / 64, from = (unsigned)((t->slot + 1) % PI2_WHEEL_SLOTS);
     unsigned word = from / 64;
     uint64_t bits = t->occupied[word] & (~UINT64_C(0) << from % 64);
-    for (int i = 0; i <= PI2_WHEEL_SLOTS / 64; i++) {
-        if (bits) {
-            unsigned bit = 0;
-            while (!(bits >> bit & 1))
-                bit++;
-            return t->slot + 1 + (word * 64 + bit + PI2_WHEEL_SLOTS - from) % PI2_WHEEL_SLOTS;
-        }
-        word = (word + 1) % (PI2_WHEEL_SLOTS / 64);
+    for (unsigned i = 0; i <= words; i++) {
+        if (bits)
+            return t->slot + 1 + (word * 64 + pi2_lowest_bit(bits) + PI2_WHEEL_SLOTS - from) % PI2_WHEEL_SLOTS;
+        word = (word + 1) % words;
         bits = t->occupied[word];
     }
     return PI2_NEVER;
