@@ -140,7 +140,7 @@ static void update(pi2_cubic *s, uint32_t cwnd, uint32_t acked, int64_t time, in
     s->acked += acked;
     if (s->last_cwnd == cwnd && now - s->last_time <= GATE)
         return;
-    if (!s->in_epoch || now != s->last_time) { /* within one tick only the estimate moves */
+    if (old || !s->in_epoch || now != s->last_time) { /* within one tick only the estimate moves */
         s->last_cwnd = cwnd;
         s->last_time = now;
         if (!s->in_epoch)

@@ -16,8 +16,13 @@ void pi2_replay_cubic(const double *parameters, uint32_t window, int64_t rtt, si
     s.min_rtt = (uint32_t)(rtt / US);
     w.ssthresh = w.cwnd = pi2_cc_cubic.ssthresh(parameters, &s, &w, now, PI2_BECAUSE_LOSS);
     for (size_t i = 0; i < rows; i++) {
-        for (int64_t next; next = now + rtt * SEGMENTS_PER_ACK / w.cwnd, next <= at[i]; now = next)
-            pi2_cc_cubic.grow(parameters, &s, &w, SEGMENTS_PER_ACK, next);
+        for (;;) {
+            const int64_t step = rtt * SEGMENTS_PER_ACK / w.cwnd, next = now + (step > 0 ? step : 1);
+            if (next > at[i])
+                break;
+            now = next;
+            pi2_cc_cubic.grow(parameters, &s, &w, SEGMENTS_PER_ACK, now);
+        }
         result.cwnd[i] = w.cwnd;
         result.cnt[i] = s.cnt;
         result.friendly_cwnd[i] = s.friendly_cwnd;
@@ -65,7 +70,7 @@ static uint32_t signals(const pi2_feedback *f, uint64_t key, uint64_t first, uin
 double pi2_mean_window(const pi2_congestion *congestion, const double *parameters, const pi2_feedback *f)
 {
     double state[PI2_CC_STATE_BYTES / sizeof(double)] = {0}, time = 0.0, counted = 0.0;
-    pi2_window w = {.cwnd = 10, .ssthresh = 10, .min_rtt = f->rtt, .srtt = f->rtt};
+    pi2_window w = {.cwnd = f->window, .ssthresh = f->window, .min_rtt = f->rtt, .srtt = f->rtt};
     const uint64_t key = pi2_stream_key(f->seed, 0);
     uint32_t high = 0;
     int reducing = 0;

@@ -7,6 +7,10 @@
 
 #include "congestion.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* CUBIC after one signal at time 0, `rows` columns: window and cnt (segments), friendly_cwnd (segments), k (1/1024 s),
  * origin (segments). */
 typedef struct {
@@ -35,8 +39,9 @@ typedef struct {
     int periodic;         /* every 1/p packets; else independently */
     int64_t rtt;          /* ns */
     uint32_t per_ack;     /* segments per acknowledgement */
+    uint32_t window;      /* the first one, segments */
     int grows_in_cwr;     /* also in the window after a reduction */
-    uint64_t packets;     /* delivered in all; */
+    uint64_t packets;     /* delivered in all */
     uint64_t warm_up;     /* the first of them do not count */
     uint64_t seed;
 } pi2_feedback;
@@ -44,5 +49,9 @@ typedef struct {
 /* Mean over time of the window (segments): each acknowledgement acts at once, at most one reduction for a window of
  * packets; no slow start, no timeouts. */
 double pi2_mean_window(const pi2_congestion *congestion, const double *parameters, const pi2_feedback *feedback);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

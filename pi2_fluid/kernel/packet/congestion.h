@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PI2_CC_PARAMETERS = 8, PI2_CC_STATE_BYTES = 96 };
 
 #define PI2_NO_THRESHOLD UINT32_C(0x7fffffff)
@@ -67,5 +71,9 @@ const pi2_congestion *pi2_find_congestion(const char *name);
 uint32_t pi2_slow_start(pi2_window *window, uint32_t acked);
 /* Congestion avoidance: one segment for every `per` acknowledged (in cc_reno.c). */
 void pi2_additive_increase(pi2_window *window, uint32_t per, uint32_t acked);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
