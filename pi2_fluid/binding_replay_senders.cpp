@@ -51,8 +51,8 @@ template <typename T> T *rows(const Array<T> &array, std::size_t count, std::siz
     return array.data();
 }
 
-void replay_cubic(const Numbers &parameters, std::uint32_t window, std::int64_t rtt, const Array<const std::int64_t> &at,
-                  const Array<std::int64_t> &results)
+void replay_cubic(const Numbers &parameters, std::uint32_t window, std::int64_t rtt,
+                  const Array<const std::int64_t> &at, const Array<std::int64_t> &results)
 {
     const Configured cubic("cubic", parameters);
     const std::size_t n = at.shape(0);
@@ -85,7 +85,8 @@ double mean_window(const std::string &name, const Numbers &parameters, double p,
     require(p > 0.0 && p <= 1.0, "p must lie in (0, 1].");
     require(rtt >= 1 && per_ack >= 1 && per_ack <= 1024, "rtt must be at least 1 ns, per_ack in [1, 1024].");
     require(window >= PI2_LEAST_WINDOW && window <= most_window, "window must lie in [2, 2^30] segments.");
-    require(warm_up < packets && packets <= (UINT64_C(1) << 40), "warm_up must be less than packets, that at most 2^40.");
+    require(warm_up < packets && packets <= (UINT64_C(1) << 40),
+            "warm_up must be less than packets, and that at most 2^40.");
     nb::gil_scoped_release release;
     const pi2_feedback feedback = {p, periodic, rtt, per_ack, window, grows_in_cwr, packets, warm_up, seed};
     return pi2_mean_window(sender.congestion, sender.parameters, &feedback);

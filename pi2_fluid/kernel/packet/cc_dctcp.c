@@ -33,18 +33,16 @@ static void grow(const double *parameters, void *state, pi2_window *window, uint
 
 static uint32_t ssthresh(const double *parameters, void *state, const pi2_window *window, int64_t now, int because)
 {
-    pi2_dctcp *s = state;
+    const pi2_dctcp *s = state;
     const uint32_t w = window->cwnd;
-    double cut;
     (void)now;
     if (because == PI2_BECAUSE_LOSS) /* RFC 8257, section 3.5 */
         return pi2_at_least_two(w >> 1);
     if (parameters[PI2_DCTCP_FIXED])
         return pi2_at_least_two(w - (uint32_t)(((uint64_t)w * (uint64_t)s->alpha) >> (ALPHA_BITS + 1)));
-    /* Parts of a segment are kept for the next reduction: near rest, one is hardly more than a segment. */
-    cut = 0.5 * s->alpha * w + s->owed;
-    s->owed = cut - (uint32_t)cut;
-    return pi2_at_least_two(w - (uint32_t)cut);
+    /* Whole segments, rounded as the integers are: near rest a reduction is hardly more than one, so that rounding it
+     * the other way, or keeping what is left over, would move the mean window by a third. */
+    return pi2_at_least_two(w - (uint32_t)(0.5 * s->alpha * w));
 }
 
 static double next_alpha_fixed(const pi2_dctcp *s)

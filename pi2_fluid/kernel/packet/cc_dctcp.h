@@ -14,7 +14,6 @@ enum { PI2_DCTCP_ONE = 1024 }; /* alpha = 1 in integers */
 
 typedef struct {
     double alpha;               /* smoothed marked fraction, [0, 1]; in units of 1/1024 with integers */
-    double owed;                /* segments that reductions have left over, [0, 1); RFC 8257 only */
     uint32_t window_end;        /* first segment of the next window of observation */
     uint32_t delivered, marked; /* segments in this one */
     uint32_t shift;             /* gain = 2^-shift; integers only */

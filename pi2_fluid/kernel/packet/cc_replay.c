@@ -32,11 +32,10 @@ void pi2_replay_cubic(const double *parameters, uint32_t window, int64_t rtt, si
 }
 
 /* The threshold of a flow in this state whose window is `cwnd`. */
-static int64_t threshold(const double *parameters, const pi2_dctcp *state, uint32_t cwnd)
+static int64_t threshold(const double *parameters, pi2_dctcp *state, uint32_t cwnd)
 {
     const pi2_window w = {.cwnd = cwnd, .ssthresh = cwnd};
-    pi2_dctcp copy = *state;
-    return pi2_cc_dctcp.ssthresh(parameters, &copy, &w, 0, PI2_BECAUSE_ECN);
+    return pi2_cc_dctcp.ssthresh(parameters, state, &w, 0, PI2_BECAUSE_ECN);
 }
 
 void pi2_replay_dctcp(const double *parameters, double alpha, size_t rows, const int64_t *delivered, const int64_t *ce,
