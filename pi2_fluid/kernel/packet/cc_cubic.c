@@ -159,7 +159,7 @@ static void grow(const double *parameters, void *state, pi2_window *window, uint
 {
     pi2_cubic *s = state;
     const int old = parameters[PI2_CUBIC_OLD] != 0.0;
-    if (old) { /* whole 16ths: from 2 it comes down to 31/16 and no further, whatever comes */
+    if (old) { /* in whole 16ths: from 2, single segments bring it down to 31/16 only */
         const uint32_t ratio = s->ack_ratio - (s->ack_ratio >> RATIO_BITS) + acked, most = MOST_RATIO << RATIO_BITS;
         s->ack_ratio = (uint16_t)(ratio < most ? ratio : most);
     }

@@ -44,7 +44,8 @@ typedef struct {
     void (*begin)(const double *parameters, void *state, const pi2_window *window);
     /* `acked` segments arrived while the window may grow: slow start and congestion avoidance. */
     void (*grow)(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now);
-    /* The threshold after a reduction, PI2_BECAUSE_*; called once per reduction, before the window changes. */
+    /* The threshold after a reduction, PI2_BECAUSE_*; called once per reduction, before the window changes. The sender
+     * then sets cwnd, and counter to 0. */
     uint32_t (*ssthresh)(const double *parameters, void *state, const pi2_window *window, int64_t now, int because);
     /* An acknowledgement of `acked` segments gave a round-trip sample (ns). NULL: not used. */
     void (*sample)(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t rtt, int64_t now);
