@@ -198,3 +198,85 @@ class AqmLaw:
     def serve(
         self, backlogged: tuple[bool, bool], arrivals: tuple[float, float], capacity: float
     ) -> tuple[float, float]: ...
+
+def replay_cubic(
+    parameters: list[float],
+    window: int,
+    rtt: int,
+    at: npt.NDArray[np.int64],
+    results: npt.NDArray[np.int64],
+) -> None:
+    """CUBIC after one signal at time 0, acknowledged evenly for 2 segments each.
+
+    Parameters
+    ----------
+    parameters
+        As `pi2_fluid.packet.congestion.congestion_of` gives them; the last one may be 0.
+    window, rtt
+        Window before the signal (segments), round-trip time (ns).
+    at
+        Times, ns, rising; shape (n,).
+    results
+        Filled with cwnd, cnt, friendly_cwnd, k and origin, n numbers of each; shape (5 n,).
+    """
+
+def replay_dctcp(
+    parameters: list[float],
+    alpha: float,
+    delivered: npt.NDArray[np.int64],
+    ce: npt.NDArray[np.int64],
+    alphas: npt.NDArray[np.float64],
+    thresholds: npt.NDArray[np.int64],
+) -> None:
+    """DCTCP, window by window.
+
+    Parameters
+    ----------
+    parameters
+        As `pi2_fluid.packet.congestion.congestion_of` gives them.
+    alpha
+        The first alpha, in 1/1024.
+    delivered, ce
+        Segments of each window, and how many of them were marked; shape (n,).
+    alphas
+        Filled with alpha before and after each window, in 1/1024; shape (2 n,).
+    thresholds
+        Filled with the windows left by a reduction from 10, 100 and 1000 segments; shape (3 n,).
+    """
+
+def mean_window(
+    name: str,
+    parameters: list[float],
+    *,
+    p: float,
+    periodic: bool,
+    rtt: int,
+    per_ack: int,
+    window: int,
+    grows_in_cwr: bool,
+    packets: int,
+    warm_up: int,
+    seed: int = 1,
+) -> float:
+    """Mean window (segments) under signals at a fixed probability per packet, without a network.
+
+    A reaction at once, at most one per window of packets; no slow start, no timeouts. For tests.
+    """
+
+class CongestionControl:
+    """One flow's window, moved by hand, for tests."""
+
+    def __init__(
+        self, name: str, parameters: list[float], window: int, ssthresh: int = 0x7FFFFFFF
+    ) -> None: ...
+    def acknowledge(
+        self, acked: int, marked: int, rtt: int, now: int, grows: bool = True
+    ) -> None: ...
+    def reduce(self, now: int, ecn: bool) -> int: ...
+    def timeout(self) -> None: ...
+    @property
+    def cwnd(self) -> int: ...
+    @property
+    def ssthresh(self) -> int: ...
+    @property
+    def flags(self) -> int: ...
