@@ -1,0 +1,1 @@
+"""Packets, one by one."""
