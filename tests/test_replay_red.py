@@ -251,3 +251,15 @@ def test_bad_averages_get_one_sentence():
         replay_red_adaptation(law=law, avg_bytes=[2e9])
     with pytest.raises(DomainError, match=r"Red adaptive = False leaves max_p as it is: give a"):
         replay_red_adaptation(law=Red(min=5, max=15), avg_bytes=[1e3])
+
+
+def test_the_kernel_refuses_what_it_cannot_run():
+    nothing, answer = np.zeros((0, 4), np.int64), np.zeros((0, 13), np.int64)
+    draws = np.zeros(0, np.uint64)
+    with pytest.raises(ValueError, match=r"'vegas' is no queue discipline that can be replayed\."):
+        _core.replay_queue("vegas", [], 1000, 10, None, nothing, draws, answer)
+    with pytest.raises(ValueError, match=r"red takes 11 numbers, not 1\."):
+        _core.replay_queue("red", [5.0], 1000, 10, None, nothing, draws, answer)
+    wrong = [15.0, 5.0, *red_parameters(Red(min=5, max=15), LINK)[2:]]
+    with pytest.raises(ValueError, match=r"red cannot have these parameters\."):
+        _core.replay_queue("red", wrong, 1000, 10, None, nothing, draws, answer)
