@@ -44,7 +44,7 @@ _ACTIONS: Final = np.array(["PASS", "PROB", "HARD"])
 _FULL: Final = 2**32 - 1
 _WORD: Final = 32  # a roll is the upper half of a draw
 _LATEST: Final = 10**15  # us: 30 years
-# Columns of a result of the kernel, kernel/../binding_replay_queues.cpp
+# Columns of the kernel's answer, in the order of binding_replay_queues.cpp
 _COLUMNS: Final = (
     *("id", "bytes", "ecn", "n_rolls", "ce_set_here", "qlen_C", "qlen_L", "backlog_bytes"),
     *("sojourn", "own0", "own1", "own2", "own3"),
