@@ -280,3 +280,75 @@ class CongestionControl:
     def ssthresh(self) -> int: ...
     @property
     def flags(self) -> int: ...
+def replay_queue(
+    name: str,
+    parameters: list[float],
+    mtu: int,
+    limit: int,
+    held: int | None,
+    events: npt.NDArray[np.int64],
+    given: npt.NDArray[np.uint64],
+    results: npt.NDArray[np.int64],
+) -> list[tuple[int, int, int]]:
+    """A queue discipline ("dualpi2", "red", "codel"), event by event; releases the GIL.
+
+    Parameters
+    ----------
+    parameters
+        As kernel/packet/qdisc_*.c enumerates them.
+    mtu, limit
+        Bytes of a full packet, packets that fit.
+    held
+        p' of dualpi2 in 1/(2^32 - 1) until the first update; None: 0.
+    events
+        Rows of time (ns), operation (0 dequeue, 1 enqueue, 2 update), bytes, ECN field.
+    given
+        64-bit draws, consumed in order; further ones are 0.
+    results
+        Rows, written to: packet (-1: none), bytes, ECN field, draws consumed, whether marked,
+        packets in C and L, bytes waiting, sojourn (ns), and the discipline's own four: credit and
+        p' of dualpi2; count, count before, dropping and last sojourn (ns) of codel; count of red.
+
+    Returns
+    -------
+    list of (event, packet, cause)
+        What was lost.
+
+    Raises
+    ------
+    ValueError
+        An argument is out of range.
+    """
+
+def replay_dualpi2_updates(
+    parameters: list[float], delay: npt.NDArray[np.int64], base: npt.NDArray[np.int64]
+) -> None:
+    """p' of DualPI2, in 1/(2^32 - 1), after updates that see these delays (ns)."""
+
+def replay_red(
+    parameters: list[float],
+    mtu: int,
+    capacity: float,
+    backlog: npt.NDArray[np.int64],
+    idle: npt.NDArray[np.int64],
+    given: npt.NDArray[np.uint64],
+    adapt_every: int,
+    results: npt.NDArray[np.float64],
+) -> None:
+    """RED, one packet after the other: backlog (bytes) and idle time (ns) before it, its draw.
+
+    Written into rows of `results`: average (bytes), p_b, max_p, count, verdict (0 pass, 1 by
+    chance, 2 forced).
+    """
+
+def replay_red_adaptation(
+    parameters: list[float],
+    mtu: int,
+    capacity: float,
+    average: npt.NDArray[np.float64],
+    max_p: npt.NDArray[np.float64],
+) -> None:
+    """max_p of adaptive RED after adaptations at these averages (bytes)."""
+
+def codel_law(interval: int, results: npt.NDArray[np.int64]) -> None:
+    """Rows of 1/sqrt(n) in 1/2^16 and interval/sqrt(n), n = 1, 2 ..., in CoDel's integers."""

@@ -12,6 +12,7 @@
 #include "binding_fluid.h"
 #include "binding_lanes.h"
 #include "binding_replay_senders.h"
+#include "binding_replay_queues.h"
 #include "kernel/margins.h"
 
 namespace nb = nanobind;
@@ -131,6 +132,7 @@ NB_MODULE(_core, module)
     register_fluid(module);
     register_lanes(module);
     bind_replay_senders(module);
+    bind_replay_queues(module);
     module.def("simd", &simd, "The instruction set that the kernels use on this machine.");
     module.def("simd_levels", &simd_levels, "Every instruction set the kernels can use here, fastest first.");
 }

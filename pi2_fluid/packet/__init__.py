@@ -1,1 +1,1 @@
-"""Packet by packet: queues, senders and the link between them, in a compiled kernel."""
+"""Packets, one by one."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError
 from pi2_fluid.model.aqm import Aqm, Seen
-from pi2_fluid.model.record import quantity
+from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.ops import Number, maximum, minimum
 
 __all__ = ["PiFamily"]
@@ -39,6 +39,9 @@ class PiFamily(Aqm):
     beta: Number = quantity(1.25, "frequency", closed=True)
     target: Number = quantity("20ms", "time")
     update_interval: Number = quantity("32ms", "time")
+    arithmetic: str = choice("real", ("real", "fixed"))
+    quirks: bool = choice(True, (True, False))
+    first_update: Number | None = quantity(None, "time", optional=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
