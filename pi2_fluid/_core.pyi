@@ -313,6 +313,27 @@ def replay_queue(
     -------
     list of (event, packet, cause)
         What was lost.
+def replay_update(
+    name: str,
+    parameters: list[float],
+    delay: npt.NDArray[np.int64],
+    backlog: npt.NDArray[np.int64],
+    controller: npt.NDArray[np.float64],
+    classic: npt.NDArray[np.float64],
+    state: npt.NDArray[np.uint64],
+    burst: npt.NDArray[np.float64],
+) -> None:
+    """Update a controller at each delay (ns) and backlog (bytes); fills the last four arrays.
+
+    Releases the GIL.
+
+    Parameters
+    ----------
+    name, parameters
+        One of "pi", "pi2", "coupled", "pie", as pi2_fluid.packet.disciplines gives them.
+    controller, classic, state, burst
+        The variable, what Classic packets see, the kernel's integer, and what is left of PIE's
+        burst allowance (s).
 
     Raises
     ------
@@ -352,3 +373,100 @@ def replay_red_adaptation(
 
 def codel_law(interval: int, results: npt.NDArray[np.int64]) -> None:
     """Rows of 1/sqrt(n) in 1/2^16 and interval/sqrt(n), n = 1, 2 ..., in CoDel's integers."""
+        Lengths differ, the name is another, or the parameters are not what they can be.
+    """
+
+def replay_hpe(
+    alpha: int,
+    beta: int,
+    coupling: int,
+    target: int,
+    elapsed: int,
+    delay: npt.NDArray[np.int64],
+    controller: npt.NDArray[np.float64],
+    classic: npt.NDArray[np.float64],
+    state: npt.NDArray[np.uint64],
+    overload: npt.NDArray[np.uint64],
+) -> None:
+    """Update HPE's PI2 at each delay (ns), `elapsed` ns apart; fills the last four arrays.
+
+    `alpha`, `beta`, `coupling` are in 1/256 (kernel/packet/pi2_update.h), `target` is in ns.
+    """
+
+def replay_pie_drop(
+    parameters: list[float],
+    mtu: int,
+    p: npt.NDArray[np.float64],
+    rnd: npt.NDArray[np.uint64],
+    delay: npt.NDArray[np.int64],
+    burst: npt.NDArray[np.int64],
+    backlog: npt.NDArray[np.int64],
+    before: npt.NDArray[np.float64],
+    used: npt.NDArray[np.uint64],
+    drop: npt.NDArray[np.uint64],
+    sum: npt.NDArray[np.float64],
+) -> None:
+    """Let PIE judge packets: delays and allowances in ns, backlog in bytes; fills the last three.
+
+    `before` is the sum of probabilities that a packet meets, NaN: as the last packet left it.
+    """
+
+def replay_coupled_drop(
+    parameters: list[float],
+    u: npt.NDArray[np.float64],
+    ecn: npt.NDArray[np.int64],
+    first: npt.NDArray[np.uint64],
+    second: npt.NDArray[np.uint64],
+    used: npt.NDArray[np.uint64],
+    drop: npt.NDArray[np.uint64],
+    mark: npt.NDArray[np.uint64],
+) -> None:
+    """Let the coupled queue judge packets at p' = `u` with 64-bit numbers; fills the last three."""
+
+def replay_leave(
+    parameters: list[float],
+    now: npt.NDArray[np.int64],
+    bytes: npt.NDArray[np.int64],
+    backlog: npt.NDArray[np.int64],
+    waited: npt.NDArray[np.int64],
+    count: npt.NDArray[np.int64],
+    delay: npt.NDArray[np.int64],
+    rate: npt.NDArray[np.uint64],
+    burst: npt.NDArray[np.int64],
+) -> None:
+    """Let packets leave PIE's queue: times in ns, sizes in bytes; fills the last four arrays."""
+
+class QueueDiscipline:
+    """A queue discipline driven packet by packet, for tests: kernel/packet/qdisc.h.
+
+    Times are in ns. Random numbers are those given, one by one, or those of a seed. Packets are
+    numbered as they arrive.
+    """
+
+    def __init__(
+        self, name: str, parameters: list[float], limit: int = 1000, mtu: int = 1500
+    ) -> None: ...
+    def enqueue(
+        self, now: int, bytes: int = 1500, ecn: int = 0, draws: list[int] = ...
+    ) -> None: ...
+    def dequeue(self, now: int, draws: list[int] = ...) -> tuple[int, int, int] | None:
+        """Number, ECN field and waiting time (ns) of the packet that the link takes."""
+
+    def first_tick(self) -> int | None: ...
+    def tick(self, now: int) -> int:
+        """Let the timer expire; returns when it does next."""
+
+    def probe(self) -> tuple[float, float, float]:
+        """The controller's variable, and what Classic and Scalable packets see."""
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """As the enumeration in kernel/packet/packet.h."""
+
+    @property
+    def packets(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def drawn(self) -> int:
+        """Random numbers that the last call drew."""

@@ -13,6 +13,7 @@
 #include "binding_lanes.h"
 #include "binding_replay_senders.h"
 #include "binding_replay_queues.h"
+#include "binding_replay_pi.h"
 #include "kernel/margins.h"
 
 namespace nb = nanobind;
@@ -133,6 +134,7 @@ NB_MODULE(_core, module)
     register_lanes(module);
     bind_replay_senders(module);
     bind_replay_queues(module);
+    bind_replay_pi(module);
     module.def("simd", &simd, "The instruction set that the kernels use on this machine.");
     module.def("simd_levels", &simd_levels, "Every instruction set the kernels can use here, fastest first.");
 }

@@ -82,13 +82,7 @@ class DualPi2(CoupledFamily):
 
     kernel: ClassVar = "dualpi2"
     bands: ClassVar[int] = 2
-    packets_only: ClassVar = (
-        "drop_at",
-        "min_step_packets",
-        "arithmetic",
-        "quirks",
-        "first_update",
-    )
+    packets_only: ClassVar = (*CoupledFamily.packets_only, "drop_at", "min_step_packets")
 
     alpha: Number = quantity(0.16, "frequency", closed=True)
     beta: Number = quantity(3.2, "frequency", closed=True)
