@@ -1,70 +1,27 @@
-"""Results as `xarray.Dataset`s: named dims, units on everything, provenance, and summaries."""
+"""Trajectories of the fluid: their Dataset, and their statistics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import version
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.result.dataset import (
+    QUANTILES,
+    Column,
+    class_coords,
+    label_coords,
+    make_dataset,
+    quantile_name,
+    shared_variables,
+)
 from pi2_fluid.units import validate_quantity
 
-__all__ = ["BANDS", "Column", "make_dataset", "summarize", "trajectory_dataset"]
-
-#: Labels of the two queues of a dual queue.
-BANDS: Final = ("C", "L")
-_QUANTILES: Final = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-
-
-class Column(NamedTuple):
-    """One variable or coordinate: its dims, values, units and long name."""
-
-    dims: tuple[str, ...]
-    values: Any
-    units: str
-    long_name: str
-
-
-def make_dataset(
-    variables: Mapping[str, Column], coords: Mapping[str, Column], attrs: Mapping[str, str | float]
-) -> xr.Dataset:
-    """Build a Dataset whose every variable and coordinate has ``units`` and ``long_name``.
-
-    Parameters
-    ----------
-    variables, coords : mapping of name to Column
-        SI units.
-    attrs : mapping
-        Provenance: text and numbers only, so that netCDF and Zarr keep them. The package version
-        and the time of creation are added.
-    """
-
-    def entry(column: Column) -> Any:
-        values = np.asarray(column.values)
-        if values.dtype.kind == "U":
-            values = values.astype(object)
-        return (column.dims, values, {"units": column.units, "long_name": column.long_name})
-
-    return xr.Dataset(
-        {name: entry(column) for name, column in variables.items()},
-        {name: entry(column) for name, column in coords.items()},
-        {
-            **attrs,
-            "package_version": _version(),
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        },
-    )
-
-
-@cache
-def _version() -> str:
-    return version("pi2-fluid")
+__all__ = ["summarize_trajectory", "trajectory_dataset"]
 
 
 def trajectory_dataset(
@@ -83,79 +40,24 @@ def trajectory_dataset(
         Provenance.
     """
     bits = 8.0 * float(scenario.link.packet_size)
-    dual = scenario.aqm.bands == 2
-    queues = ("time", "band") if dual else ("time",)
-    per_class = ("time", "flows")
-    classic = np.array([flow.sender.signal == "classic" for flow in scenario.flows])
-    marked = [int(_is_marked(scenario, index)) for index in range(len(scenario.flows))]
-
-    def band(values: Any) -> Any:
-        return values if dual else values[:, 0]
-
-    variables = {
-        "queue_delay": Column(queues, band(trace.queue_delay), "s", "queueing delay"),
-        "queue": Column(queues, band(trace.queue), "packets", "backlog"),
-        "controller": Column(("time",), trace.controller, "1", "the controller's own variable"),
-        "p": Column(per_class, trace.p, "1", "probability that a packet is signalled"),
-        "p_prime": Column(
-            per_class,
-            np.where(classic, np.sqrt(np.maximum(trace.p, 0.0)), trace.p),
-            "1",
-            "linear form of the signal probability",
-        ),
-        "window": Column(per_class, trace.window, "segments", "window of one flow"),
-        "throughput": Column(
-            per_class, bits * trace.leaving, "bit/s", "rate at which the class leaves the link"
-        ),
-        "capacity": Column(("time",), bits * trace.capacity, "bit/s", "capacity of the link"),
+    values = {
+        "queue_delay": trace.queue_delay,
+        "queue": trace.queue,
+        "controller": trace.controller,
+        "p": trace.p,
+        "window": trace.window,
+        "throughput": bits * trace.leaving,
+        "capacity": bits * trace.capacity,
     }
-    coords = {
-        "time": Column(("time",), trace.time, "s", "time"),
-        "flows": Column(("flows",), np.array(scenario.class_names), "1", "class of flows"),
-        "flow_count": Column(
-            ("flows",), [float(flow.count) for flow in scenario.flows], "1", "flows of the class"
-        ),
-        "ecn": Column(("flows",), np.array(marked), "1", "1 if packets are marked, not dropped"),
-    }
-    if dual:
-        bands = np.array([int(flow.sender.signal == "scalable") for flow in scenario.flows])
-        coords["band_of"] = Column(("flows",), bands, "1", "which queue the class goes through")
-        coords["band"] = Column(("band",), np.array(BANDS), "1", "queue of the dual queue")
-    return make_dataset(variables, coords, attrs)
+    bands = [int(flow.sender.signal == "scalable") for flow in scenario.flows]
+    coords = {"time": Column(("time",), trace.time, "s", "time"), **class_coords(scenario, bands)}
+    return make_dataset(shared_variables(scenario, ("time",), values), coords, attrs)
 
 
-def _is_marked(scenario: Scenario, index: int) -> bool:
-    flow = scenario.flows[index]
-    if flow.ecn is not None:
-        return flow.ecn
-    return flow.sender.signal == "scalable"
-
-
-def summarize(
-    dataset: xr.Dataset, after: float | str = "0s", until: float | str | None = None
+def summarize_trajectory(
+    dataset: xr.Dataset, after: float | str, until: float | str | None
 ) -> xr.Dataset:
-    """Return the statistics of a trajectory over a stretch of time.
-
-    Parameters
-    ----------
-    dataset : xarray.Dataset
-        A trajectory, as `fluid.simulate` returns it.
-    after, until : float or str
-        The stretch (s); `until` None is the end.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``delay_mean``, ``delay_sd`` and ``delay_p01`` ... ``delay_p99``: the delay that what leaves
-        has met (s), weighted by departures; ``queue_delay_mean`` over time; ``utilization`` of the
-        link; ``drop_fraction`` and ``mark_fraction`` of what arrives; per class ``throughput``
-        (bit/s) and ``window_mean``; ``jain``, the index of fairness between all flows.
-
-    Raises
-    ------
-    QuantityError
-        If fewer than two samples lie in the stretch.
-    """
+    """Return the statistics of a trajectory, as `summarize` describes them."""
     begin = validate_quantity(after, "time", "after", closed=True)
     end = float(dataset.time[-1]) if until is None else validate_quantity(until, "time", "until")
     part = dataset.sel(time=slice(begin, end))
@@ -183,10 +85,8 @@ def summarize(
         "delay_mean": (mean, "s", "mean delay of what leaves"),
         "delay_sd": (variance**0.5, "s", "standard deviation of the delay of what leaves"),
         **{
-            f"delay_p{round(100 * level):02d}": (value, "s", f"{100 * level:g} % delay quantile")
-            for level, value in zip(
-                _QUANTILES, _quantiles(flat, departing, _QUANTILES), strict=True
-            )
+            quantile_name(level): (value, "s", f"{100 * level:g} % delay quantile")
+            for level, value in zip(QUANTILES, _quantiles(flat, departing, QUANTILES), strict=True)
         },
         "utilization": (float(throughput.sum()) / capacity, "1", "part of the capacity used"),
         "drop_fraction": (float(signalled[~marks].sum()) / carried, "1", "part dropped"),
@@ -206,13 +106,7 @@ def summarize(
     variables["throughput"] = Column(("flows",), throughput, "bit/s", "mean throughput")
     window = weight @ part.window.to_numpy() / weight.sum()
     variables["window_mean"] = Column(("flows",), window, "segments", "mean window of a flow")
-    coords = {
-        name: Column(
-            tuple(map(str, part[name].dims)), part[name].to_numpy(), "1", part[name].long_name
-        )
-        for name in ("flows", "band")
-        if name in part.coords
-    }
+    coords = label_coords(part, ("flows", "band"))
     attrs = {"engine": dataset.attrs.get("engine", ""), "after": begin, "until": end}
     return make_dataset(variables, coords, attrs)
 
