@@ -13,14 +13,13 @@ from pi2_fluid.packet.reporting import packet_dataset
 from pi2_fluid.packet.request import (
     Sizes,
     bin_length,
-    most_flows,
     require_packets,
     require_room,
     seed_list,
     thread_count,
-    to_ns,
     trace_length,
 )
+from pi2_fluid.packet.schedule import flow_counts, to_ns
 
 if TYPE_CHECKING:
     import xarray
@@ -113,7 +112,7 @@ def simulate(
     workers = thread_count(threads, len(numbers))
     length = bin_length(bin, scenario)
     events = trace_length(trace, len(numbers))
-    flows = most_flows(scenario)
+    flows = flow_counts(scenario)
     bins = -(-to_ns(scenario.duration) // length)
     sizes = Sizes(bins, scenario.aqm.bands, len(flows), sum(flows))
     require_room(sizes, len(numbers))

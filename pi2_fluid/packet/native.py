@@ -11,7 +11,8 @@ from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.scenario import Change, Scenario
 from pi2_fluid.packet.congestion import congestion_of
 from pi2_fluid.packet.disciplines import discipline_of
-from pi2_fluid.packet.request import NS, interval_of, to_ns
+from pi2_fluid.packet.request import interval_of
+from pi2_fluid.packet.schedule import NS, to_ns
 
 __all__ = ["ECT0", "ECT1", "NOT_ECT", "ecn_field", "pack", "run_packets"]
 

@@ -11,7 +11,7 @@ from pi2_fluid import _core
 from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.packet.native import ECT1, ecn_field
-from pi2_fluid.packet.request import NS, most_flows, to_ns
+from pi2_fluid.packet.schedule import NS, flow_lives, mean_capacity, to_ns
 from pi2_fluid.result.dataset import (
     BANDS,
     QUANTILES,
@@ -83,7 +83,7 @@ def packet_dataset(
     used = _used(delays)
     delays = delays[..., :used]
     variables = {
-        **_of_bins(scenario, bands, bins, queues, classes, widths),
+        **_of_bins(scenario, bands, bins, queues, classes, ends),
         **_of_blocks(delays, segments),
         **_of_run(scenario, bands, classes, totals, delays, edges),
         **_of_events(runs),
@@ -129,11 +129,14 @@ def _block_coords(ends: Any, block: int) -> dict[str, Column]:
 
 
 def _flow_coords(scenario: Scenario) -> dict[str, Column]:
-    most = most_flows(scenario)
-    owner = np.repeat(np.arange(len(most)), most)
+    lives = flow_lives(scenario)
     return {
-        "flow": Column(("flow",), np.arange(owner.size), "1", "number of the flow"),
-        "flow_class": Column(("flow",), owner, "1", "index of the flow's class"),
+        "flow": Column(("flow",), np.arange(lives.owner.size), "1", "number of the flow"),
+        "flow_class": Column(("flow",), lives.owner, "1", "index of the flow's class"),
+        "flow_start": Column(
+            ("flow",), lives.start / NS, "s", "when the flow comes, or soon after"
+        ),
+        "flow_stop": Column(("flow",), lives.stop / NS, "s", "when the flow goes"),
     }
 
 
@@ -147,23 +150,23 @@ def _used(delays: Any) -> int:
 
 
 def _of_bins(
-    scenario: Scenario, bands: list[int], bins: Any, queues: Any, classes: Any, widths: Any
+    scenario: Scenario, bands: list[int], bins: Any, queues: Any, classes: Any, ends: Any
 ) -> dict[str, Column]:
-    packet = float(scenario.link.packet_size)
-    capacity = bins["capacity"]
+    packet, widths = float(scenario.link.packet_size), np.diff(ends, prepend=0) / NS
+    capacity = mean_capacity(scenario, ends)
     mean, square = queues["bytes"], queues["square"]
     arrivals, drops, marks = classes["arrivals"], classes["drops"], classes["marks"]
     signalled = drops + marks
     # What is dropped on its way out may have come in an earlier bin.
     p = mean_of(signalled, np.maximum(arrivals, signalled))
     shared = {
-        "queue_delay": 8.0 * mean / capacity[..., None],
+        "queue_delay": 8.0 * mean / capacity[:, None],
         "queue": mean / packet,
         "controller": bins["controller"],
         "p": p,
         "window": classes["window"],
         "throughput": classes["bits"] / widths[:, None],
-        "capacity": capacity[0],
+        "capacity": capacity,
     }
     spread = np.sqrt(np.maximum(square - mean**2, 0.0)) / packet
     sojourn, departures = classes["sojourn"] / NS, classes["departures"]

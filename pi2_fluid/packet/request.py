@@ -17,24 +17,20 @@ from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.sender import Sender
+from pi2_fluid.packet.schedule import NS, flow_counts, to_ns
 from pi2_fluid.units import format_quantity, validate_quantity
 
 __all__ = [
-    "NS",
     "Sizes",
     "bin_length",
     "interval_of",
-    "most_flows",
     "require_packets",
     "require_room",
     "seed_list",
     "thread_count",
-    "to_ns",
     "trace_length",
 ]
 
-#: ns in a second.
-NS: Final = 1e9
 _LONGEST: Final = 2**54  # ns, of every time: the kernel's
 _LONGEST_SLOT: Final = 2.0**53  # ns of one packet
 _MOST_JITTER: Final = 2**31  # ns
@@ -61,11 +57,6 @@ class Sizes(NamedTuple):
     bands: int
     classes: int
     flows: int
-
-
-def to_ns(seconds: Any) -> int:
-    """Return a time in whole nanoseconds."""
-    return round(float(seconds) * NS)
 
 
 def interval_of(rate: Any, packet_size: Any) -> float:
@@ -110,7 +101,7 @@ def require_packets(scenario: Scenario) -> None:
             _whole(count, f"{place} counts[{name!r}]", 0, _MOST_FLOWS)
         if change.capacity is not None:
             _require_slot(float(change.capacity), scenario, f"{place} capacity")
-    flows = sum(most_flows(scenario))
+    flows = sum(flow_counts(scenario))
     if flows > _MOST_FLOWS:
         raise DomainError(
             f"Scenario has {flows} flows, more than {_MOST_FLOWS}: give fewer, or use"
@@ -127,14 +118,6 @@ def _require_link(scenario: Scenario) -> None:
     _short(link.ack_jitter, "Link ack_jitter", high=_MOST_JITTER)
     if interval is not None:
         _short(interval, f"{type(scenario.aqm).__name__} update_interval", low=1)
-
-
-def most_flows(scenario: Scenario) -> list[int]:
-    """Return how many flows each class has at most, at any time."""
-    return [
-        max(int(flow.count), *(int((c.counts or {}).get(name, 0)) for c in scenario.changes), 0)
-        for flow, name in zip(scenario.flows, scenario.class_names, strict=True)
-    ]
 
 
 def _whole(value: Any, name: str, low: int, high: int) -> None:

@@ -180,13 +180,10 @@ def _classes(part: xr.Dataset) -> dict[str, Column]:
 
 
 def _jain(part: xr.Dataset) -> Any:
-    """Return the index over the flows that there are in the stretch: the first of each class."""
+    """Return the index over the flows that there are in the stretch."""
     segments = part["flow_segments"].to_numpy().sum(axis=1, dtype=float)
-    owner = part["flow_class"].to_numpy()
-    most = np.ceil(part["active_flows"].to_numpy().max(axis=(0, 1)) - _ROUNDING)
-    there = np.zeros(owner.size, dtype=bool)
-    for k, count in enumerate(most.astype(int)):
-        there[np.flatnonzero(owner == k)[:count]] = True
+    begin, end = part["block_start"].to_numpy()[0], part["block"].to_numpy()[-1]
+    there = (part["flow_start"].to_numpy() < end) & (part["flow_stop"].to_numpy() > begin)
     rates = segments[:, there]
     square = np.sum(rates**2, axis=1)
     alike = np.where(square > 0.0, square, 1.0) * max(1, rates.shape[1])
