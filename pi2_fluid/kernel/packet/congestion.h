@@ -23,6 +23,9 @@ typedef struct {
     int64_t srtt;            /* ns, smoothed, 0 before the first sample */
 } pi2_window;
 
+/* Why a window is reduced. */
+enum { PI2_BECAUSE_LOSS, PI2_BECAUSE_ECN };
+
 enum {
     PI2_CC_EXACT_CE = 1,    /* the receiver tells which segments were marked: RFC 8257, section 3.2 */
     PI2_CC_NO_REDUCTION = 2 /* marks move the window in `marks` alone; the sender never enters CWR for them */
@@ -38,7 +41,7 @@ typedef struct {
     /* `acked` segments arrived while the window may grow: slow start and congestion avoidance. */
     void (*grow)(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now);
     /* The threshold after a reduction; called once per reduction, before the window changes. */
-    uint32_t (*ssthresh)(const double *parameters, void *state, const pi2_window *window, int64_t now);
+    uint32_t (*ssthresh)(const double *parameters, void *state, const pi2_window *window, int because, int64_t now);
     /* An acknowledgement of `acked` segments gave a round-trip sample (ns). NULL: not used. */
     void (*sample)(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t rtt, int64_t now);
     /* Every acknowledgement: segments delivered by it, and how many of them were marked. NULL: not used. */

@@ -1,0 +1,51 @@
+/* Pipes: what is under way with one and the same delay comes out in the order in which it went in, so that a ring is
+ * all it needs. There is one for each different delay, and a tree of winners over their heads. */
+#ifndef PI2_PACKET_PIPES_H
+#define PI2_PACKET_PIPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* An acknowledgement. */
+enum { PI2_ACK_SYN = 1, PI2_ACK_ECE = 2, PI2_ACK_DUPLICATE = 4 };
+typedef struct {
+    uint32_t flow;
+    uint32_t next;      /* first segment that has not arrived in order */
+    uint32_t log;       /* how many arrivals out of order the receiver had logged */
+    uint32_t duplicate; /* the segment that arrived twice, if flagged */
+    int64_t echo;       /* ns: when the first segment was sent that it newly acknowledges */
+    uint32_t flags;
+} pi2_ack;
+
+typedef struct {
+    unsigned char *ring; /* of mask + 1 items: int64_t due, then the content */
+    uint32_t mask, head, count;
+    int64_t delay;       /* ns */
+    int64_t last;        /* ns: when its youngest item is due */
+} pi2_pipe;
+
+typedef struct {
+    pi2_pipe *pipes;
+    uint32_t count, leaves; /* leaves of the tree: a power of two */
+    uint32_t *winners;      /* node i of the tree: the pipe whose head comes first below it */
+    int64_t *heads;         /* when the head of each pipe is due, PI2_NEVER if it is empty */
+    size_t item;            /* bytes of an item, `due` included; a multiple of 8 */
+} pi2_pipes;
+
+/* `content` bytes each; 0 if there is no memory. */
+int pi2_pipes_new(pi2_pipes *pipes, uint32_t most, size_t content);
+void pi2_pipes_free(pi2_pipes *pipes);
+/* The number of the pipe with that delay, made if there is none yet. */
+uint32_t pi2_pipes_find(pi2_pipes *pipes, int64_t delay);
+/* Room for an item due at `due` or, if that is earlier than the one before it, together with that; NULL: no memory. */
+void *pi2_pipes_put(pi2_pipes *pipes, uint32_t pipe, int64_t due);
+/* The content of the item that comes first, taken out; it stays valid until the next put. */
+const void *pi2_pipes_take(pi2_pipes *pipes);
+
+/* When the first item is due, PI2_NEVER if there is none. */
+static inline int64_t pi2_pipes_next(const pi2_pipes *pipes)
+{
+    return pipes->heads[pipes->winners[1]];
+}
+
+#endif
