@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -334,6 +336,30 @@ def replay_update(
     controller, classic, state, burst
         The variable, what Classic packets see, the kernel's integer, and what is left of PIE's
         burst allowance (s).
+class PacketRun:
+    """One run of the packet simulator in the making (kernel/packet/simulator.h).
+
+    Parameters
+    ----------
+    link
+        Duration (ns), capacity (bit/s), kind (0 wire, 1 htb), where the delay lies (0 return,
+        1 forward, 2 split), ack_jitter (ns), buffer (packets), packet size (bytes).
+    qdisc, parameters
+        A queue discipline of the kernel, and what configures it.
+    classes
+        Of each class: congestion control (None: constant bit rate) and its parameters, interval
+        between packets (ns, of a constant bit rate), count, base_rtt, start, stop (None: the end)
+        and start_jitter (ns), initial window (segments), whether it begins in slow start, whether
+        its receivers delay acknowledgements, ECN field (0 Not-ECT, 1 ECT(1), 2 ECT(0)).
+    changes
+        Of each change, in the order of time: when (ns), capacity (bit/s, 0: as it is), and flows of
+        every class (-1: as they are).
+    seed
+        In [0, 2^64).
+    bin
+        Length of a row of statistics (ns).
+    trace
+        Events recorded at most.
 
     Raises
     ------
@@ -470,3 +496,52 @@ class QueueDiscipline:
     @property
     def drawn(self) -> int:
         """Random numbers that the last call drew."""
+        A name is unknown, there are too many or too few numbers, or one is out of range.
+    """
+
+    def __init__(
+        self,
+        link: tuple[int, float, int, int, int, int, int],
+        qdisc: str,
+        parameters: list[float],
+        classes: list[
+            tuple[
+                str | None,
+                list[float],
+                float,
+                int,
+                int,
+                int,
+                int | None,
+                int,
+                int,
+                bool,
+                bool,
+                int,
+            ]
+        ],
+        changes: list[tuple[int, float, list[int]]],
+        seed: int,
+        bin: int,
+        trace: int,
+    ) -> None: ...
+    def advance(self, events: int) -> str:
+        """Handle up to that many events: "more", "done" or "no memory"; releases the GIL."""
+
+    def outcome(self) -> dict[str, Any]:
+        """Copies of all that was counted so far, by the names of the header's columns.
+
+        "bins": arrays (bins,) of capacity, controller, classic, scalable. "bands": (bins, bands) of
+        bytes and square. "classes": (bins, classes) of arrivals, departures, bits, drops, marks,
+        sojourn (ns), window, flows. "totals": (classes,) of the causes, queued, in_flight,
+        retransmissions, timeouts. "delays": (blocks, classes, buckets). "segments": (blocks,
+        flows). "trace": (events,) of the members of a row. "block": bins in a block. "events" and
+        "packets": how many were handled.
+        """
+
+    @property
+    def time(self) -> int:
+        """How far it is (ns)."""
+
+def packet_delay_edges() -> npt.NDArray[np.float64]:
+    """Edges between the buckets of delays (s), one more than there are buckets."""

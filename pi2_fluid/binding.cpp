@@ -14,6 +14,7 @@
 #include "binding_replay_senders.h"
 #include "binding_replay_queues.h"
 #include "binding_replay_pi.h"
+#include "binding_packet.h"
 #include "kernel/margins.h"
 
 namespace nb = nanobind;
@@ -135,6 +136,7 @@ NB_MODULE(_core, module)
     bind_replay_senders(module);
     bind_replay_queues(module);
     bind_replay_pi(module);
+    register_packet(module);
     module.def("simd", &simd, "The instruction set that the kernels use on this machine.");
     module.def("simd_levels", &simd_levels, "Every instruction set the kernels can use here, fastest first.");
 }

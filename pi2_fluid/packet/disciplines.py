@@ -11,12 +11,21 @@ from typing import Any, Final
 
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.aqms.codel import CoDel
 from pi2_fluid.model.aqms.coupled import CoupledPi2
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.aqms.red import Red
 from pi2_fluid.model.aqms.taildrop import TailDrop
+from pi2_fluid.model.scenario import Link
+from pi2_fluid.packet.queue_parameters import (
+    codel_parameters,
+    dualpi2_parameters,
+    red_parameters,
+)
 
 __all__ = ["controller_parameters", "discipline_of", "pie_parameters"]
 
@@ -43,13 +52,15 @@ _LARGEST_TC: Final = 2.0  # Hz: tc pie takes alpha and beta up to 32 sixteenths
 _ROUNDING: Final = 0.01
 
 
-def discipline_of(aqm: Aqm) -> tuple[str, list[float]]:
+def discipline_of(aqm: Aqm, link: Link) -> tuple[str, list[float]]:
     """Return the name and the parameters of the queue discipline that runs a law.
 
     Parameters
     ----------
     aqm : Aqm
         With single numbers, not arrays.
+    link : Link
+        Whose packets it queues.
 
     Raises
     ------
@@ -61,7 +72,7 @@ def discipline_of(aqm: Aqm) -> tuple[str, list[float]]:
 
     Examples
     --------
-    >>> discipline_of(TailDrop())
+    >>> discipline_of(TailDrop(), Link("10Mbit/s"))
     ('taildrop', [])
     """
     found = _DISCIPLINES.get(type(aqm))
@@ -72,7 +83,7 @@ def discipline_of(aqm: Aqm) -> tuple[str, list[float]]:
         )
     _require_single(aqm)
     name, parameters = found
-    return name, parameters(aqm)
+    return name, parameters(aqm, link)
 
 
 # PI, PI2, and the coupled queue
@@ -234,14 +245,13 @@ def _require_integer_gains(law: Any, per_hz: float, most: float = _LARGEST_GAIN)
             )
 
 
-def _nothing(law: Aqm) -> list[float]:
-    return []
-
-
-_DISCIPLINES: Final[dict[type[Aqm], tuple[str, Callable[[Any], list[float]]]]] = {
-    Pi: ("pi", controller_parameters),
-    Pi2: ("pi2", controller_parameters),
-    CoupledPi2: ("coupled", controller_parameters),
-    Pie: ("pie", pie_parameters),
-    TailDrop: ("taildrop", _nothing),
+_DISCIPLINES: Final[dict[type[Aqm], tuple[str, Callable[[Any, Link], list[float]]]]] = {
+    Pi: ("pi", lambda law, link: controller_parameters(law)),
+    Pi2: ("pi2", lambda law, link: controller_parameters(law)),
+    CoupledPi2: ("coupled", lambda law, link: controller_parameters(law)),
+    Pie: ("pie", lambda law, link: pie_parameters(law)),
+    DualPi2: ("dualpi2", dualpi2_parameters),
+    Red: ("red", red_parameters),
+    CoDel: ("codel", codel_parameters),
+    TailDrop: ("taildrop", lambda law, link: []),
 }
