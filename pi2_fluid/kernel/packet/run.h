@@ -58,9 +58,8 @@ struct pi2_run {
 
     /* what is to come */
     int64_t now;
-    int64_t tick, bin_end, step_due; /* ns: the next tick of the controller, end of a bin, step of the schedule */
-    int64_t planned;        /* the earliest of the three */
-    int64_t start_due;      /* ns: the next start of a flow */
+    /* ns: the next tick of the controller, end of a bin, step of the schedule, start of a flow, and the earliest */
+    int64_t tick, bin_end, step_due, start_due, planned;
     pi2_pipes acks, data;
     pi2_timers timers;
     pi2_start *starts;      /* heap of (at, flow) */
@@ -77,7 +76,7 @@ struct pi2_run {
 
     /* random numbers */
     pi2_draws at_enqueue, at_dequeue;
-    uint64_t jitter_key, jitter_index;
+    uint64_t jitter_key, jitter_index, jitter; /* ns below which an acknowledgement is late, 0: none is */
 
     /* statistics */
     int64_t bin, bins, per_block;

@@ -12,7 +12,8 @@ static void dropped(void *context, const pi2_packet *packet, int64_t now, int ca
     pi2_trace_event(context, packet, PI2_TRACE_DROP, cause, now);
 }
 
-static void find_pipes(pi2_run *run)
+/* 0 if there is no memory. */
+static int find_pipes(pi2_run *run)
 {
     const int where = run->scenario.delay_on;
     for (int i = 0; i < run->scenario.class_count; i++) {
@@ -21,7 +22,10 @@ static void find_pipes(pi2_run *run)
         const int64_t forward = where == PI2_DELAY_FORWARD ? rtt : where == PI2_DELAY_SPLIT ? rtt / 2 : 0;
         class_->forward = pi2_pipes_find(&run->data, forward);
         class_->back = pi2_pipes_find(&run->acks, rtt - forward);
+        if (class_->forward == PI2_NO_PIPE || class_->back == PI2_NO_PIPE)
+            return 0;
     }
+    return 1;
 }
 
 static int set_up_classes(pi2_run *run, const pi2_packet_scenario *s)
@@ -82,6 +86,7 @@ static void set_up_streams(pi2_run *run)
     run->at_dequeue.key[0] = pi2_stream_key(seed, PI2_STREAM_DEQUEUE);
     run->at_dequeue.key[1] = pi2_stream_key(seed, PI2_STREAM_DEQUEUE_TWO);
     run->jitter_key = pi2_stream_key(seed, PI2_STREAM_ACK_JITTER);
+    run->jitter = run->scenario.ack_jitter > 0 ? (uint64_t)run->scenario.ack_jitter + 1 : 0;
 }
 
 /* What comes at times known beforehand. */
@@ -90,6 +95,8 @@ static void plan(pi2_run *run)
     run->planned = run->bin_end < run->step_due ? run->bin_end : run->step_due;
     if (run->tick < run->planned)
         run->planned = run->tick;
+    if (run->start_due < run->planned)
+        run->planned = run->start_due;
 }
 
 pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused)
@@ -108,11 +115,10 @@ pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused)
     set_up_streams(run);
     if (!set_up_classes(run, scenario) || !pi2_pipes_new(&run->acks, (uint32_t)scenario->class_count, sizeof(pi2_ack))
         || !pi2_pipes_new(&run->data, (uint32_t)scenario->class_count, sizeof(pi2_packet)) || !set_up_flows(run)
-        || !pi2_statistics_new(run) || !set_up_queue(run, refused)) {
+        || !pi2_statistics_new(run) || !set_up_queue(run, refused) || !find_pipes(run)) {
         pi2_run_free(run);
         return NULL;
     }
-    find_pipes(run);
     pi2_link_capacity(run, scenario->capacity, 0);
     plan(run);
     return run;
@@ -174,13 +180,15 @@ static void act_planned(pi2_run *run, int64_t now)
         pi2_end_bin(run, now);
     else if (run->step_due == now)
         pi2_schedule_step(run, now);
-    else
+    else if (run->tick == now)
         run->tick = run->qdisc->tick(run->discipline, &run->queue, now);
+    else
+        pi2_schedule_start(run, now);
     plan(run);
 }
 
 /* What can happen next, in the order in which it happens if it happens at once. */
-enum { PLANNED, LINK, DATA, ACK, TIMER, START };
+enum { PLANNED, LINK, DATA, ACK, TIMER };
 
 int pi2_run_advance(pi2_run *run, int64_t events)
 {
@@ -195,30 +203,20 @@ int pi2_run_advance(pi2_run *run, int64_t events)
             t = run->acks.due, what = ACK;
         if (run->timers.due < t)
             t = run->timers.due, what = TIMER;
-        if (run->start_due < t)
-            t = run->start_due, what = START;
         run->now = t;
         run->events++;
-        switch (what) {
-        case LINK:
+        if (what == LINK) {
             pi2_link_act(run, t);
-            break;
-        case ACK:
+        } else if (what == ACK) {
             act_ack(run, t);
-            break;
-        case PLANNED:
+        } else if (what == TIMER) {
+            act_timer(run, t);
+        } else if (what == DATA) {
+            act_data(run, t);
+        } else {
             act_planned(run, t);
             if (run->bin == run->bins)
                 return PI2_RUN_DONE;
-            break;
-        case DATA:
-            act_data(run, t);
-            break;
-        case TIMER:
-            act_timer(run, t);
-            break;
-        default:
-            pi2_schedule_start(run, t);
         }
         if (run->no_memory || run->queue.no_memory)
             return PI2_RUN_NO_MEMORY;

@@ -148,7 +148,7 @@ static int64_t next_due(const pi2_timers *t)
 void pi2_timers_place(pi2_timers *t, uint32_t number)
 {
     pi2_timer *timer = t->timers + number;
-    if (timer->place / SLOT > t->slot && timer->place != PI2_NEVER) {
+    if (timer->place != PI2_NEVER && timer->place / SLOT > t->slot) {
         leave_slot(t, number);
     } else if (timer->place != PI2_NEVER) {
         uint32_t hole = 0;
@@ -157,7 +157,8 @@ void pi2_timers_place(pi2_timers *t, uint32_t number)
         leave_heap(t, hole);
     }
     insert(t, number);
-    t->due = next_due(t);
+    if (timer->place < t->due) /* if its old place was the next one, nothing will be found there */
+        t->due = timer->place;
 }
 
 /* All timers of the slot that comes now: into the heap, put off, or forgotten. */
