@@ -79,7 +79,7 @@ def pack(
         A queue discipline of the kernel and its parameters, instead of the scenario's queue.
     """
     link = scenario.link
-    name, parameters = discipline_of(scenario.aqm) if discipline is None else discipline
+    name, parameters = discipline_of(scenario.aqm, link) if discipline is None else discipline
     return (
         (
             to_ns(scenario.duration),

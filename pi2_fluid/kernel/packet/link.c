@@ -68,7 +68,7 @@ static void leave(pi2_run *run, const pi2_packet *packet, int64_t now)
 {
     pi2_class *class_ = run->classes + packet->class_;
     const int64_t delay = forward_delay(run, packet);
-    class_->bits += 8.0 * packet->bytes;
+    class_->bits += 8 * packet->bytes;
     if (delay == 0) {
         pi2_deliver(run, packet, now);
     } else {

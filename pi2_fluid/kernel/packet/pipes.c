@@ -12,6 +12,7 @@ int pi2_pipes_new(pi2_pipes *p, uint32_t most, size_t content)
     while (p->leaves < most)
         p->leaves *= 2;
     p->count = 0;
+    p->due = PI2_NEVER;
     p->item = sizeof(int64_t) + (content + 7) / 8 * 8;
     p->pipes = calloc(p->leaves, sizeof *p->pipes);
     p->heads = malloc(p->leaves * sizeof *p->heads);
@@ -51,6 +52,7 @@ static void replay(pi2_pipes *p, uint32_t pipe)
         const uint32_t left = p->winners[2 * node], right = p->winners[2 * node + 1];
         p->winners[node] = p->heads[right] < p->heads[left] ? right : left;
     }
+    p->due = p->heads[p->winners[1]];
 }
 
 static int grow(const pi2_pipes *p, pi2_pipe *pipe)

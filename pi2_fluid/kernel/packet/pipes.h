@@ -29,6 +29,7 @@ typedef struct {
     uint32_t count, leaves; /* leaves of the tree: a power of two */
     uint32_t *winners;      /* node i of the tree: the pipe whose head comes first below it */
     int64_t *heads;         /* when the head of each pipe is due, PI2_NEVER if it is empty */
+    int64_t due;            /* ns: when the first item is due, PI2_NEVER if there is none */
     size_t item;            /* bytes of an item, `due` included; a multiple of 8 */
 } pi2_pipes;
 
@@ -41,11 +42,5 @@ uint32_t pi2_pipes_find(pi2_pipes *pipes, int64_t delay);
 void *pi2_pipes_put(pi2_pipes *pipes, uint32_t pipe, int64_t due);
 /* The content of the item that comes first, taken out; it stays valid until the next put. */
 const void *pi2_pipes_take(pi2_pipes *pipes);
-
-/* When the first item is due, PI2_NEVER if there is none. */
-static inline int64_t pi2_pipes_next(const pi2_pipes *pipes)
-{
-    return pipes->heads[pipes->winners[1]];
-}
 
 #endif

@@ -43,8 +43,8 @@ typedef struct {
     void (*probe)(const void *qdisc, const pi2_queue *queue, pi2_probe *probe);
 } pi2_qdisc;
 
-extern const pi2_qdisc pi2_qdisc_taildrop, pi2_qdisc_lottery, pi2_qdisc_pi, pi2_qdisc_pie, pi2_qdisc_dualpi2,
-    pi2_qdisc_red, pi2_qdisc_codel;
+extern const pi2_qdisc pi2_qdisc_pi, pi2_qdisc_pi2, pi2_qdisc_coupled, pi2_qdisc_pie, pi2_qdisc_dualpi2, pi2_qdisc_red,
+    pi2_qdisc_codel, pi2_qdisc_taildrop, pi2_qdisc_lottery;
 
 /* The discipline of that name, NULL if there is none (in qdiscs.c). */
 const pi2_qdisc *pi2_find_qdisc(const char *name);

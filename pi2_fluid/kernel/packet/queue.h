@@ -17,6 +17,7 @@ enum { PI2_C, PI2_L }; /* the bands of a dual queue; others use PI2_C alone */
 
 typedef struct {
     pi2_band band[2];
+    int bands;           /* how many of them are in use */
     int64_t limit;       /* packets, both bands together */
     int64_t mtu;         /* bytes of a full packet */
     double capacity;     /* bit/s at which the link serves now */
@@ -53,7 +54,7 @@ static inline void pi2_queue_count(pi2_queue *queue, const pi2_packet *packet, i
     queue->counts[(size_t)packet->class_ * PI2_CAUSES + (size_t)cause]++;
 }
 
-/* Makes room for twice as many; 0 if there is no memory (in queue.c). */
+/* Makes room for twice as many, or the first room of a band that is all 0; 0 if there is no memory (in queue.c). */
 int pi2_band_grow(pi2_band *band);
 
 /* Appends the packet, stamped with `now`. */

@@ -138,7 +138,7 @@ static void begin_reduction(pi2_run *run, pi2_flow *f, int because, int64_t now)
     f->window.counter = 0;
     f->window.prior_cwnd = f->window.cwnd;
     f->prr_delivered = f->prr_sent = 0;
-    f->window.ssthresh = spec->congestion->ssthresh(spec->parameters, f->state_of_cc, &f->window, because, now);
+    f->window.ssthresh = spec->congestion->ssthresh(spec->parameters, f->state_of_cc, &f->window, now, because);
     f->cwr_due = spec->ecn != PI2_NOT_ECT;
 }
 
@@ -399,7 +399,7 @@ void pi2_enter_loss(pi2_run *run, pi2_flow *f, int64_t now)
         f->prior_threshold = threshold_now(f);
         f->window.prior_cwnd = f->window.cwnd;
         f->window.ssthresh = spec->congestion->ssthresh(spec->parameters, f->state_of_cc, &f->window,
-                                                        PI2_BECAUSE_LOSS, now);
+                                                        now, PI2_BECAUSE_LOSS);
         allow_undo(f);
     }
     if (spec->congestion->timeout)

@@ -22,8 +22,8 @@ typedef struct {
     int64_t there;          /* how many flows that is */
     int64_t changed;        /* ns: up to when the sums are integrated */
     double window_area, flow_area; /* segments ns and flows ns in this bin */
-    double bits, sojourn;   /* in this bin */
-    int64_t departures;     /* in this bin */
+    int64_t bits, sojourn, departures; /* in this bin; ns, summed */
+    uint32_t *delays;       /* departures in this block, by delay */
     int64_t before[PI2_CAUSES]; /* counts at its beginning */
     int64_t retransmissions, timeouts, in_flight;
 } pi2_class;
@@ -58,8 +58,9 @@ struct pi2_run {
 
     /* what is to come */
     int64_t now;
-    int64_t tick;           /* ns: next tick of the controller */
-    int64_t bin_end;
+    int64_t tick, bin_end, step_due; /* ns: the next tick of the controller, end of a bin, step of the schedule */
+    int64_t planned;        /* the earliest of the three */
+    int64_t start_due;      /* ns: the next start of a flow */
     pi2_pipes acks, data;
     pi2_timers timers;
     pi2_start *starts;      /* heap of (at, flow) */
@@ -82,7 +83,7 @@ struct pi2_run {
     int64_t bin, bins, per_block;
     int blocks;
     double *bin_rows, *band_rows, *class_rows;
-    uint32_t *delays, *delivered;
+    uint32_t *delays, *delivered, *delivered_now;
     int64_t *totals;
     int64_t backlog_since;  /* ns up to which the areas are integrated */
     double area[2], square[2]; /* bytes ns, bytes^2 ns in this bin */
@@ -172,7 +173,9 @@ void pi2_trace_event(pi2_run *run, const pi2_packet *packet, int what, int cause
 static inline void pi2_backlog_changes(pi2_run *run, int64_t now)
 {
     const double time = (double)(now - run->backlog_since);
-    for (int band = 0; band < run->qdisc->bands; band++) {
+    if (now == run->backlog_since)
+        return;
+    for (int band = 0; band < run->queue.bands; band++) {
         const double bytes = (double)run->queue.band[band].bytes;
         run->area[band] += bytes * time;
         run->square[band] += bytes * bytes * time;

@@ -70,6 +70,8 @@ int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *s)
     qsort(run->steps, (size_t)run->step_count, sizeof *run->steps, compare_steps);
     run->flow_count = (uint32_t)flows;
     run->starts = malloc((flows + 1) * sizeof *run->starts);
+    run->step_due = run->step_count ? run->steps[0].at : PI2_NEVER;
+    run->start_due = PI2_NEVER;
     return run->starts != NULL;
 }
 
@@ -94,6 +96,7 @@ static void push_start(pi2_run *run, pi2_start start)
     for (; hole > 0 && earlier(start, run->starts[(hole - 1) / 2]); hole = (hole - 1) / 2)
         run->starts[hole] = run->starts[(hole - 1) / 2];
     run->starts[hole] = start;
+    run->start_due = run->starts[0].at;
 }
 
 static pi2_start pop_start(pi2_run *run)
@@ -112,6 +115,7 @@ static pi2_start pop_start(pi2_run *run)
         hole = child;
     }
     run->starts[hole] = last;
+    run->start_due = run->start_count ? run->starts[0].at : PI2_NEVER;
     return first;
 }
 
@@ -139,6 +143,7 @@ static void call_flows(pi2_run *run, pi2_class *class_, uint32_t count, int64_t 
 void pi2_schedule_step(pi2_run *run, int64_t now)
 {
     const pi2_step *step = run->steps + run->next_step++;
+    run->step_due = run->next_step < run->step_count ? step[1].at : PI2_NEVER;
     if (step->class_ < 0)
         pi2_link_capacity(run, step->capacity, now);
     else

@@ -56,6 +56,7 @@ static int set_up_flows(pi2_run *run)
 static int set_up_queue(pi2_run *run, int *refused)
 {
     const pi2_packet_scenario *s = &run->scenario;
+    run->queue.bands = run->qdisc->bands;
     run->queue.limit = s->buffer;
     run->queue.mtu = s->packet_size;
     run->queue.capacity = s->capacity;
@@ -83,6 +84,14 @@ static void set_up_streams(pi2_run *run)
     run->jitter_key = pi2_stream_key(seed, PI2_STREAM_ACK_JITTER);
 }
 
+/* What comes at times known beforehand. */
+static void plan(pi2_run *run)
+{
+    run->planned = run->bin_end < run->step_due ? run->bin_end : run->step_due;
+    if (run->tick < run->planned)
+        run->planned = run->tick;
+}
+
 pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused)
 {
     pi2_run *run = calloc(1, sizeof *run);
@@ -105,6 +114,7 @@ pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused)
     }
     find_pipes(run);
     pi2_link_capacity(run, scenario->capacity, 0);
+    plan(run);
     return run;
 }
 
@@ -157,50 +167,52 @@ static void act_ack(pi2_run *run, int64_t now)
     pi2_on_ack(run, run->flows + ack.flow, &ack, now);
 }
 
+/* Of several at once, in this order. */
+static void act_planned(pi2_run *run, int64_t now)
+{
+    if (run->bin_end == now)
+        pi2_end_bin(run, now);
+    else if (run->step_due == now)
+        pi2_schedule_step(run, now);
+    else
+        run->tick = run->qdisc->tick(run->discipline, &run->queue, now);
+    plan(run);
+}
+
 /* What can happen next, in the order in which it happens if it happens at once. */
-enum { BIN, STEP, TICK, LINK, DATA, ACK, TIMER, START };
+enum { PLANNED, LINK, DATA, ACK, TIMER, START };
 
 int pi2_run_advance(pi2_run *run, int64_t events)
 {
     for (; events > 0; events--) {
-        int64_t t = run->bin_end, other;
-        int what = BIN;
-        if (run->next_step < run->step_count && (other = run->steps[run->next_step].at) < t)
-            t = other, what = STEP;
-        if (run->tick < t)
-            t = run->tick, what = TICK;
+        int64_t t = run->planned;
+        int what = PLANNED;
         if (run->link_due < t)
             t = run->link_due, what = LINK;
-        if ((other = pi2_pipes_next(&run->data)) < t)
-            t = other, what = DATA;
-        if ((other = pi2_pipes_next(&run->acks)) < t)
-            t = other, what = ACK;
+        if (run->data.due < t)
+            t = run->data.due, what = DATA;
+        if (run->acks.due < t)
+            t = run->acks.due, what = ACK;
         if (run->timers.due < t)
             t = run->timers.due, what = TIMER;
-        if (run->start_count && run->starts[0].at < t)
-            t = run->starts[0].at, what = START;
+        if (run->start_due < t)
+            t = run->start_due, what = START;
         run->now = t;
         run->events++;
         switch (what) {
-        case BIN:
-            pi2_end_bin(run, t);
-            if (run->bin == run->bins)
-                return PI2_RUN_DONE;
-            break;
-        case STEP:
-            pi2_schedule_step(run, t);
-            break;
-        case TICK:
-            run->tick = run->qdisc->tick(run->discipline, &run->queue, t);
-            break;
         case LINK:
             pi2_link_act(run, t);
             break;
-        case DATA:
-            act_data(run, t);
-            break;
         case ACK:
             act_ack(run, t);
+            break;
+        case PLANNED:
+            act_planned(run, t);
+            if (run->bin == run->bins)
+                return PI2_RUN_DONE;
+            break;
+        case DATA:
+            act_data(run, t);
             break;
         case TIMER:
             act_timer(run, t);

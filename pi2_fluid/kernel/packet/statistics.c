@@ -1,7 +1,18 @@
 /* What is counted: rows for each bin, delays by block, totals, and a trace if one is wanted. */
 #include <stdlib.h>
 
+#include "bits.h"
 #include "run.h"
+
+/* Points at the counters of the block in which the next bin lies. */
+static void begin_block(pi2_run *run)
+{
+    const int64_t block = run->bin < run->bins ? run->bin / run->per_block : run->blocks - 1;
+    const size_t classes = (size_t)run->scenario.class_count;
+    for (size_t i = 0; i < classes; i++)
+        run->classes[i].delays = run->delays + ((size_t)block * classes + i) * PI2_DELAY_BUCKETS;
+    run->delivered_now = run->delivered + (size_t)block * run->flow_count;
+}
 
 int pi2_statistics_new(pi2_run *run)
 {
@@ -15,8 +26,11 @@ int pi2_statistics_new(pi2_run *run)
     run->totals = calloc(classes * PI2_TOTALS, sizeof *run->totals);
     run->counts = calloc(classes * PI2_CAUSES, sizeof *run->counts);
     run->trace = s->trace > 0 ? malloc((size_t)s->trace * sizeof *run->trace) : NULL;
-    return run->bin_rows && run->band_rows && run->class_rows && run->delays && run->delivered && run->totals
-           && run->counts && (s->trace <= 0 || run->trace);
+    if (!run->bin_rows || !run->band_rows || !run->class_rows || !run->delays || !run->delivered || !run->totals
+        || !run->counts || (s->trace > 0 && !run->trace))
+        return 0;
+    begin_block(run);
+    return 1;
 }
 
 void pi2_statistics_free(pi2_run *run)
@@ -35,10 +49,8 @@ void pi2_statistics_free(pi2_run *run)
 static unsigned bucket_of(int64_t ns)
 {
     const uint64_t us = (uint64_t)ns / 1000;
-    unsigned shift = 0, bucket;
-    while (us >> shift >= 2u << PI2_DELAY_BITS)
-        shift++;
-    bucket = (shift << PI2_DELAY_BITS) + (unsigned)(us >> shift);
+    const unsigned high = pi2_highest_bit(us | 1), shift = high > PI2_DELAY_BITS ? high - PI2_DELAY_BITS : 0;
+    const unsigned bucket = (shift << PI2_DELAY_BITS) + (unsigned)(us >> shift);
     return bucket < PI2_DELAY_BUCKETS ? bucket : PI2_DELAY_BUCKETS - 1;
 }
 
@@ -51,20 +63,14 @@ double pi2_delay_edge(int bucket)
     return (double)(bucket - shift * half) * (double)(UINT64_C(1) << shift) * 1e-6;
 }
 
-static int64_t block_of(const pi2_run *run)
-{
-    return run->bin / run->per_block;
-}
-
 void pi2_departed(pi2_run *run, const pi2_packet *packet, int64_t now)
 {
-    const int64_t waited = now - packet->enqueued, block = block_of(run);
+    const int64_t waited = now - packet->enqueued;
     pi2_class *class_ = run->classes + packet->class_;
     class_->departures++;
-    class_->sojourn += (double)waited;
-    run->delays[((size_t)block * (size_t)run->scenario.class_count + packet->class_) * PI2_DELAY_BUCKETS
-                + bucket_of(waited)]++;
-    run->delivered[(size_t)block * run->flow_count + packet->flow]++;
+    class_->sojourn += waited;
+    class_->delays[bucket_of(waited)]++;
+    run->delivered_now[packet->flow]++;
     run->packets++;
     if (run->trace)
         pi2_trace_event(run, packet, PI2_TRACE_DEQUEUE, 0, now);
@@ -104,14 +110,14 @@ static void class_row(pi2_run *run, int i, double time, int64_t now)
     }
     row[PI2_CLASS_ARRIVALS] = (double)since[PI2_SENT];
     row[PI2_CLASS_DEPARTURES] = (double)c->departures;
-    row[PI2_CLASS_BITS] = c->bits;
+    row[PI2_CLASS_BITS] = (double)c->bits;
     row[PI2_CLASS_DROPS] = (double)(since[PI2_DROP_AQM] + since[PI2_DROP_FULL] + since[PI2_DROP_OVERLOAD]);
     row[PI2_CLASS_MARKS] = (double)(since[PI2_MARK_AQM] + since[PI2_MARK_STEP]);
-    row[PI2_CLASS_SOJOURN] = c->sojourn;
+    row[PI2_CLASS_SOJOURN] = (double)c->sojourn;
     row[PI2_CLASS_WINDOW] = c->flow_area > 0.0 ? c->window_area / c->flow_area : 0.0;
     row[PI2_CLASS_FLOWS] = c->flow_area / time;
-    c->departures = 0;
-    c->bits = c->sojourn = c->window_area = c->flow_area = 0.0;
+    c->departures = c->sojourn = c->bits = 0;
+    c->window_area = c->flow_area = 0.0;
 }
 
 void pi2_end_bin(pi2_run *run, int64_t now)
@@ -135,6 +141,7 @@ void pi2_end_bin(pi2_run *run, int64_t now)
     for (int i = 0; i < run->scenario.class_count; i++)
         class_row(run, i, time, now);
     run->bin++;
+    begin_block(run);
     run->bin_end = now + run->scenario.bin;
     if (run->bin_end > run->scenario.duration)
         run->bin_end = run->scenario.duration;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bits.h"
 #include "qdisc.h"
 
 static const int64_t SLOT = 1000000; /* ns */
@@ -123,17 +124,13 @@ static void insert(pi2_timers *t, uint32_t number)
 /* The next slot that holds timers, ms; PI2_NEVER if none does. */
 static int64_t next_slot(const pi2_timers *t)
 {
-    const unsigned from = (unsigned)((t->slot + 1) % PI2_WHEEL_SLOTS);
+    const unsigned words = PI2_WHEEL_SLOTS / 64, from = (unsigned)((t->slot + 1) % PI2_WHEEL_SLOTS);
     unsigned word = from / 64;
     uint64_t bits = t->occupied[word] & (~UINT64_C(0) << from % 64);
-    for (int i = 0; i <= PI2_WHEEL_SLOTS / 64; i++) {
-        if (bits) {
-            unsigned bit = 0;
-            while (!(bits >> bit & 1))
-                bit++;
-            return t->slot + 1 + (word * 64 + bit + PI2_WHEEL_SLOTS - from) % PI2_WHEEL_SLOTS;
-        }
-        word = (word + 1) % (PI2_WHEEL_SLOTS / 64);
+    for (unsigned i = 0; i <= words; i++) {
+        if (bits)
+            return t->slot + 1 + (word * 64 + pi2_lowest_bit(bits) + PI2_WHEEL_SLOTS - from) % PI2_WHEEL_SLOTS;
+        word = (word + 1) % words;
         bits = t->occupied[word];
     }
     return PI2_NEVER;
@@ -183,22 +180,22 @@ static void open_slot(pi2_timers *t, int64_t slot_ms)
 
 uint32_t pi2_timers_take(pi2_timers *t, int64_t now)
 {
-    uint32_t number;
-    pi2_timer *timer;
-    if (!t->heap_size) {
+    uint32_t number = PI2_NO_TIMER;
+    if (!t->heap_size)
         open_slot(t, now / SLOT);
-        t->due = next_due(t);
-        return PI2_NO_TIMER;
+    if (t->heap_size && t->timers[t->heap[0]].place == now) {
+        pi2_timer *timer = t->timers + t->heap[0];
+        number = t->heap[0];
+        leave_heap(t, 0);
+        timer->place = PI2_NEVER;
+        if (timer->deadline == now) {
+            timer->deadline = PI2_NEVER;
+        } else { /* put off, or stopped */
+            if (timer->deadline != PI2_NEVER)
+                insert(t, number);
+            number = PI2_NO_TIMER;
+        }
     }
-    number = t->heap[0];
-    timer = t->timers + number;
-    leave_heap(t, 0);
-    timer->place = PI2_NEVER;
-    if (timer->deadline != now && timer->deadline != PI2_NEVER)
-        insert(t, number);
     t->due = next_due(t);
-    if (timer->deadline != now)
-        return PI2_NO_TIMER;
-    timer->deadline = PI2_NEVER;
     return number;
 }
