@@ -128,6 +128,8 @@ void pi2_link_send(pi2_run *run, pi2_packet *packet, int64_t now)
 {
     pi2_queue_count(&run->queue, packet, PI2_SENT);
     run->at_enqueue.index++;
+    packet->enqueued = PI2_NOT_QUEUED;
+    packet->band = run->queue.bands == 2 && packet->ecn & PI2_ECT1 ? PI2_L : PI2_C; /* ECT(1) and CE */
     pi2_backlog_changes(run, now);
     if (run->trace)
         pi2_trace_event(run, packet, PI2_TRACE_ENQUEUE, 0, now);

@@ -122,7 +122,6 @@ void pi2_transmit(pi2_run *run, pi2_flow *flow, uint32_t segment, int again, int
 void pi2_send_new(pi2_run *run, pi2_flow *flow, uint32_t most, int64_t now);
 void pi2_send_again(pi2_run *run, pi2_flow *flow, int64_t now);
 void pi2_send_one_again(pi2_run *run, pi2_flow *flow, uint32_t segment, int64_t now); /* room was made */
-void pi2_count_window(pi2_run *run, pi2_flow *flow, int64_t now);
 
 /* recovery.c */
 typedef struct {
@@ -165,8 +164,17 @@ void pi2_cbr_send(pi2_run *run, pi2_flow *flow, int64_t now);
 int pi2_statistics_new(pi2_run *run);
 void pi2_statistics_free(pi2_run *run);
 void pi2_end_bin(pi2_run *run, int64_t now);
+void pi2_count_flow(pi2_run *run, const pi2_flow *flow, int change, int64_t now); /* it begins (1) or ends (-1) */
+void pi2_window_moved(pi2_run *run, pi2_flow *flow, int64_t now);
 void pi2_departed(pi2_run *run, const pi2_packet *packet, int64_t now); /* it entered service */
 void pi2_trace_event(pi2_run *run, const pi2_packet *packet, int what, int cause, int64_t now);
+
+/* After whatever may have moved the window. */
+static inline void pi2_count_window(pi2_run *run, pi2_flow *flow, int64_t now)
+{
+    if (flow->counted != flow->window.cwnd)
+        pi2_window_moved(run, flow, now);
+}
 
 /* Before the backlog changes. */
 static inline void pi2_backlog_changes(pi2_run *run, int64_t now)

@@ -132,11 +132,7 @@ static void call_flows(pi2_run *run, pi2_class *class_, uint32_t count, int64_t 
     }
     while (class_->present_count > count) {
         pi2_flow *f = run->flows + class_->present[--class_->present_count];
-        if (class_->spec->congestion)
-            pi2_flow_close(run, f, now);
-        else
-            pi2_timer_stop(&run->timers, PI2_FLOW_TIMERS * pi2_number(run, f) + PI2_SENDER_TIMER);
-        f->life = PI2_STOPPED;
+        pi2_flow_close(run, f, now);
     }
 }
 
@@ -159,7 +155,8 @@ void pi2_schedule_start(pi2_run *run, int64_t now)
         pi2_flow_open(run, f, now);
     } else {
         f->life = PI2_ESTABLISHED;
-        f->syn_arrived = now;
+        f->syn_arrived = now; /* from when its packets are counted out */
+        pi2_count_flow(run, f, 1, now);
         pi2_cbr_send(run, f, now);
     }
 }

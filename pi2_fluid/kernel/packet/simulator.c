@@ -12,6 +12,12 @@ static void dropped(void *context, const pi2_packet *packet, int64_t now, int ca
     pi2_trace_event(context, packet, PI2_TRACE_DROP, cause, now);
 }
 
+static void marked(void *context, const pi2_packet *packet, int cause)
+{
+    pi2_run *run = context;
+    pi2_trace_event(run, packet, PI2_TRACE_MARK, cause, run->now);
+}
+
 /* 0 if there is no memory. */
 static int find_pipes(pi2_run *run)
 {
@@ -66,6 +72,7 @@ static int set_up_queue(pi2_run *run, int *refused)
     run->queue.capacity = s->capacity;
     run->queue.counts = run->counts;
     run->queue.dropped = s->trace > 0 ? dropped : NULL;
+    run->queue.marked = s->trace > 0 ? marked : NULL;
     run->queue.context = run;
     run->discipline = calloc(1, run->qdisc->size);
     for (int band = 0; band < run->qdisc->bands; band++)

@@ -76,17 +76,41 @@ void pi2_departed(pi2_run *run, const pi2_packet *packet, int64_t now)
         pi2_trace_event(run, packet, PI2_TRACE_DEQUEUE, 0, now);
 }
 
+static void integrate(pi2_class *class_, int64_t now)
+{
+    const double time = (double)(now - class_->changed);
+    class_->window_area += (double)class_->window_sum * time;
+    class_->flow_area += (double)class_->there * time;
+    class_->changed = now;
+}
+
+void pi2_count_flow(pi2_run *run, const pi2_flow *f, int change, int64_t now)
+{
+    pi2_class *class_ = pi2_class_of(run, f);
+    integrate(class_, now);
+    class_->there += change;
+}
+
+void pi2_window_moved(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    pi2_class *class_ = pi2_class_of(run, f);
+    integrate(class_, now);
+    class_->window_sum += (int64_t)f->window.cwnd - (int64_t)f->counted;
+    f->counted = f->window.cwnd;
+}
+
 void pi2_trace_event(pi2_run *run, const pi2_packet *packet, int what, int cause, int64_t now)
 {
     if (run->traced == run->scenario.trace)
         return;
     run->trace[run->traced++] = (pi2_trace_row){
         .time = now,
-        .waited = what == PI2_TRACE_ENQUEUE ? 0 : now - packet->enqueued,
+        .waited = packet->enqueued == PI2_NOT_QUEUED ? 0 : now - packet->enqueued,
         .flow = packet->flow,
         .segment = packet->segment,
         .bytes = packet->bytes,
         .what = (uint8_t)what,
+        .band = packet->band,
         .ecn = packet->ecn,
         .cause = (uint8_t)cause,
     };
@@ -100,10 +124,7 @@ static void class_row(pi2_run *run, int i, double time, int64_t now)
     double *row = run->class_rows + ((size_t)run->bin * (size_t)run->scenario.class_count + (size_t)i)
                                         * PI2_CLASS_COLUMNS;
     int64_t since[PI2_CAUSES];
-    const double rest = (double)(now - c->changed);
-    c->window_area += (double)c->window_sum * rest;
-    c->flow_area += (double)c->there * rest;
-    c->changed = now;
+    integrate(c, now);
     for (int cause = 0; cause < PI2_CAUSES; cause++) {
         since[cause] = counts[cause] - c->before[cause];
         c->before[cause] = counts[cause];
