@@ -42,12 +42,12 @@ static void send_ack(pi2_run *run, pi2_flow *f, uint32_t next, int echo_ce, int6
 
 static void stop_timer(pi2_run *run, const pi2_flow *f, int kind)
 {
-    pi2_timer_stop(&run->timers, PI2_FLOW_TIMERS * pi2_number(run, f) + (uint32_t)kind);
+    pi2_timer_stop(&run->timers, PI2_TIMERS_EACH * pi2_number(run, f) + (uint32_t)kind);
 }
 
 static void set_timer(pi2_run *run, const pi2_flow *f, int kind, int64_t deadline)
 {
-    pi2_timer_set(&run->timers, PI2_FLOW_TIMERS * pi2_number(run, f) + (uint32_t)kind, deadline);
+    pi2_timer_set(&run->timers, PI2_TIMERS_EACH * pi2_number(run, f) + (uint32_t)kind, deadline);
 }
 
 /* What every acknowledgement settles, whatever made it due. */

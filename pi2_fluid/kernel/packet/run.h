@@ -82,7 +82,7 @@ struct pi2_run {
     int64_t bin, bins, per_block;
     int blocks;
     double *bin_rows, *band_rows, *class_rows;
-    uint32_t *delays, *delivered, *delivered_now;
+    uint32_t *delays, *delivered;
     int64_t *totals;
     int64_t backlog_since;  /* ns up to which the areas are integrated */
     double area[2], square[2]; /* bytes ns, bytes^2 ns in this bin */

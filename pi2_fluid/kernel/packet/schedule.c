@@ -58,7 +58,7 @@ int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *s)
         class_->first = (uint32_t)flows;
         class_->most = (uint32_t)most;
         flows += most;
-        if (flows >= UINT32_MAX / PI2_FLOW_TIMERS)
+        if (flows >= UINT32_MAX / PI2_TIMERS_EACH)
             return 0;
         class_->present = malloc((most + 1) * sizeof *class_->present);
         if (!class_->present)
@@ -175,6 +175,6 @@ void pi2_cbr_send(pi2_run *run, pi2_flow *f, int64_t now)
         .flags = PI2_UNRESPONSIVE,
     };
     const int64_t next = f->syn_arrived + (int64_t)((double)f->window.next * spec->interval + 0.5);
-    pi2_timer_set(&run->timers, PI2_FLOW_TIMERS * packet.flow + PI2_SENDER_TIMER, next);
+    pi2_timer_set(&run->timers, PI2_TIMERS_EACH * packet.flow + PI2_SENDER_TIMER, next);
     pi2_link_send(run, &packet, now);
 }

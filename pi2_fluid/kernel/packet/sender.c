@@ -19,13 +19,15 @@ static void send_syn(pi2_run *run, pi2_flow *f, int64_t now)
     if (packet.bytes > run->scenario.packet_size)
         packet.bytes = (uint16_t)run->scenario.packet_size;
     f->timer = PI2_TIMER_RTO;
-    pi2_timer_set(&run->timers, PI2_FLOW_TIMERS * packet.flow + PI2_SENDER_TIMER, pi2_jiffy_timer(now, f->rto));
+    pi2_timer_set(&run->timers, PI2_TIMERS_EACH * packet.flow + PI2_SENDER_TIMER, pi2_jiffy_timer(now, f->rto));
     pi2_link_send(run, &packet, now);
 }
 
 void pi2_flow_open(pi2_run *run, pi2_flow *f, int64_t now)
 {
     f->life = PI2_CONNECTING;
+    f->board = f->first_board;
+    f->board_mask = PI2_FIRST_BOARD - 1;
     f->rto = PI2_RTO_INITIAL_MS;
     f->last_arrival = -1;
     f->first_retransmission = PI2_NEVER;
@@ -43,8 +45,8 @@ void pi2_flow_retry(pi2_run *run, pi2_flow *f, int64_t now)
 /* At once and for good: what is under way is neither acknowledged nor missed. */
 void pi2_flow_close(pi2_run *run, pi2_flow *f, int64_t now)
 {
-    const uint32_t timers = PI2_FLOW_TIMERS * pi2_number(run, f);
-    for (uint32_t kind = 0; kind < PI2_FLOW_TIMERS; kind++)
+    const uint32_t timers = PI2_TIMERS_EACH * pi2_number(run, f);
+    for (uint32_t kind = 0; kind <= PI2_COMPRESSION_TIMER; kind++)
         pi2_timer_stop(&run->timers, timers + kind);
     if (f->life == PI2_ESTABLISHED) {
         f->window.cwnd = 0;

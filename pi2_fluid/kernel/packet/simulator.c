@@ -59,7 +59,7 @@ static int set_up_classes(pi2_run *run, const pi2_packet_scenario *s)
 static int set_up_flows(pi2_run *run)
 {
     run->flows = calloc((size_t)run->flow_count + 1, sizeof *run->flows);
-    if (!run->flows || !pi2_timers_new(&run->timers, (size_t)run->flow_count * PI2_FLOW_TIMERS + 1))
+    if (!run->flows || !pi2_timers_new(&run->timers, run->flows->timers, sizeof *run->flows, run->flow_count))
         return 0;
     for (int i = 0; i < run->scenario.class_count; i++)
         for (uint32_t j = 0; j < run->classes[i].most; j++)
@@ -158,14 +158,14 @@ void pi2_run_free(pi2_run *run)
 static void act_timer(pi2_run *run, int64_t now)
 {
     const uint32_t number = pi2_timers_take(&run->timers, now);
-    pi2_flow *f = run->flows + number / PI2_FLOW_TIMERS;
+    pi2_flow *f = run->flows + number / PI2_TIMERS_EACH;
     if (number == PI2_NO_TIMER)
         return;
     if (!pi2_class_of(run, f)->spec->congestion)
         pi2_cbr_send(run, f, now);
-    else if (number % PI2_FLOW_TIMERS == PI2_SENDER_TIMER)
+    else if (number % PI2_TIMERS_EACH == PI2_SENDER_TIMER)
         pi2_sender_timer(run, f, now);
-    else if (number % PI2_FLOW_TIMERS == PI2_DELAYED_ACK_TIMER)
+    else if (number % PI2_TIMERS_EACH == PI2_DELAYED_ACK_TIMER)
         pi2_delayed_ack(run, f, now);
     else
         pi2_acknowledge(run, f, now);
@@ -179,24 +179,18 @@ static void act_data(pi2_run *run, int64_t now)
 }
 
 /* With many flows, what an acknowledgement touches is far away: it is called for while others are handled. */
-static void call_for_flows(const pi2_run *run)
+static void call_for_sender(const pi2_run *run)
 {
-    const pi2_ack *soon = pi2_pipes_ahead(&run->acks, SOON), *next = pi2_pipes_ahead(&run->acks, 0);
-    if (soon) {
-        const char *flow = (const char *)(run->flows + soon->flow);
-        pi2_prefetch(flow);
-        pi2_prefetch(flow + 64);
-        pi2_prefetch(flow + 128);
-        pi2_prefetch(run->timers.timers + (size_t)PI2_FLOW_TIMERS * soon->flow);
-    }
-    if (next && run->flows[next->flow].board)
-        pi2_prefetch(pi2_board(run->flows + next->flow, run->flows[next->flow].window.una));
+    const pi2_ack *soon = pi2_pipes_ahead(&run->acks, SOON);
+    if (soon)
+        for (size_t line = 0; line < offsetof(pi2_flow, expected); line += 64)
+            pi2_prefetch((const char *)(run->flows + soon->flow) + line);
 }
 
 static void act_ack(pi2_run *run, int64_t now)
 {
     const pi2_ack ack = *(const pi2_ack *)pi2_pipes_take(&run->acks);
-    call_for_flows(run);
+    call_for_sender(run);
     pi2_on_ack(run, run->flows + ack.flow, &ack, now);
 }
 
@@ -245,7 +239,7 @@ int pi2_run_advance(pi2_run *run, int64_t events)
             if (run->bin == run->bins)
                 return PI2_RUN_DONE;
         }
-        if (run->no_memory || run->queue.no_memory)
+        if (run->no_memory || run->queue.no_memory || run->timers.no_memory)
             return PI2_RUN_NO_MEMORY;
     }
     return PI2_RUN_MORE;

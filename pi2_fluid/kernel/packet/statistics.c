@@ -11,7 +11,6 @@ static void begin_block(pi2_run *run)
     const size_t classes = (size_t)run->scenario.class_count;
     for (size_t i = 0; i < classes; i++)
         run->classes[i].delays = run->delays + ((size_t)block * classes + i) * PI2_DELAY_BUCKETS;
-    run->delivered_now = run->delivered + (size_t)block * run->flow_count;
 }
 
 int pi2_statistics_new(pi2_run *run)
@@ -70,7 +69,7 @@ void pi2_departed(pi2_run *run, const pi2_packet *packet, int64_t now)
     class_->departures++;
     class_->sojourn += waited;
     class_->delays[bucket_of(waited)]++;
-    run->delivered_now[packet->flow]++;
+    run->flows[packet->flow].departed++;
     run->packets++;
     if (run->trace)
         pi2_trace_event(run, packet, PI2_TRACE_DEQUEUE, 0, now);
@@ -141,6 +140,16 @@ static void class_row(pi2_run *run, int i, double time, int64_t now)
     c->window_area = c->flow_area = 0.0;
 }
 
+/* At the end of a block: what departed in it, flow by flow. */
+static void end_block(pi2_run *run)
+{
+    uint32_t *departed = run->delivered + (size_t)((run->bin - 1) / run->per_block) * run->flow_count;
+    for (uint32_t i = 0; i < run->flow_count; i++) {
+        departed[i] = run->flows[i].departed;
+        run->flows[i].departed = 0;
+    }
+}
+
 void pi2_end_bin(pi2_run *run, int64_t now)
 {
     const double time = (double)(now - run->bin * run->scenario.bin);
@@ -162,6 +171,8 @@ void pi2_end_bin(pi2_run *run, int64_t now)
     for (int i = 0; i < run->scenario.class_count; i++)
         class_row(run, i, time, now);
     run->bin++;
+    if (run->bin % run->per_block == 0 || run->bin == run->bins)
+        end_block(run);
     begin_block(run);
     run->bin_end = now + run->scenario.bin;
     if (run->bin_end > run->scenario.duration)
