@@ -234,14 +234,10 @@ def _require_integer_gains(law: Any, per_hz: float, most: float = _LARGEST_GAIN)
             )
 
 
-def _nothing(law: Aqm) -> list[float]:
-    return []
-
-
 _DISCIPLINES: Final[dict[type[Aqm], tuple[str, Callable[[Any], list[float]]]]] = {
     Pi: ("pi", controller_parameters),
     Pi2: ("pi2", controller_parameters),
     CoupledPi2: ("coupled", controller_parameters),
     Pie: ("pie", pie_parameters),
-    TailDrop: ("taildrop", _nothing),
+    TailDrop: ("taildrop", lambda _: []),
 }
