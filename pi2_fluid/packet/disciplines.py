@@ -11,12 +11,21 @@ from typing import Any, Final
 
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.aqms.codel import CoDel
 from pi2_fluid.model.aqms.coupled import CoupledPi2
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.aqms.red import Red
 from pi2_fluid.model.aqms.taildrop import TailDrop
+from pi2_fluid.model.scenario import Link
+from pi2_fluid.packet.queue_parameters import (
+    codel_parameters,
+    dualpi2_parameters,
+    red_parameters,
+)
 
 __all__ = ["controller_parameters", "discipline_of", "pie_parameters"]
 
@@ -43,13 +52,15 @@ _LARGEST_TC: Final = 2.0  # Hz: tc pie takes alpha and beta up to 32 sixteenths
 _ROUNDING: Final = 0.01
 
 
-def discipline_of(aqm: Aqm) -> tuple[str, list[float]]:
+def discipline_of(aqm: Aqm, link: Link) -> tuple[str, list[float]]:
     """Return the name and the parameters of the queue discipline that runs a law.
 
     Parameters
     ----------
     aqm : Aqm
         With single numbers, not arrays.
+    link : Link
+        Whose packets it queues.
 
     Raises
     ------
@@ -61,17 +72,21 @@ def discipline_of(aqm: Aqm) -> tuple[str, list[float]]:
 
     Examples
     --------
-    >>> discipline_of(TailDrop())
+    >>> discipline_of(TailDrop(), Link("10Mbit/s"))
     ('taildrop', [])
     """
-    found = _DISCIPLINES.get(type(aqm))
-    if found is None:
+    law = type(aqm)
+    if law not in _DISCIPLINES and law not in _BY_SIZE:
+        known = ", ".join(each.__name__ for each in (*_DISCIPLINES, *_BY_SIZE))
         raise UnsupportedError(
-            f"{type(aqm).__name__} has no queue discipline for packets: give one of"
-            f" {', '.join(known.__name__ for known in _DISCIPLINES)}, or use the fluid."
+            f"{law.__name__} has no queue discipline for packets: give one of {known}, or use the"
+            " fluid."
         )
     _require_single(aqm)
-    name, parameters = found
+    if law in _BY_SIZE:
+        name, by_size = _BY_SIZE[law]
+        return name, by_size(aqm, link)
+    name, parameters = _DISCIPLINES[law]
     return name, parameters(aqm)
 
 
@@ -182,6 +197,10 @@ def _require_kernel(law: Pie) -> None:
         )
 
 
+def _nothing(law: Aqm) -> list[float]:
+    return []
+
+
 # What all of them need
 
 
@@ -240,4 +259,10 @@ _DISCIPLINES: Final[dict[type[Aqm], tuple[str, Callable[[Any], list[float]]]]] =
     CoupledPi2: ("coupled", controller_parameters),
     Pie: ("pie", pie_parameters),
     TailDrop: ("taildrop", lambda _: []),
+}
+#: Those that also depend on the size of packets.
+_BY_SIZE: Final[dict[type[Aqm], tuple[str, Callable[[Any, Link], list[float]]]]] = {
+    DualPi2: ("dualpi2", dualpi2_parameters),
+    Red: ("red", red_parameters),
+    CoDel: ("codel", codel_parameters),
 }

@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PI2_CC_PARAMETERS = 8, PI2_CC_STATE_BYTES = 96 };
 
 #define PI2_NO_THRESHOLD UINT32_C(0x7fffffff)
@@ -23,6 +27,9 @@ typedef struct {
     int64_t srtt;            /* ns, smoothed, 0 before the first sample */
 } pi2_window;
 
+/* Why a window is reduced. */
+enum { PI2_BECAUSE_LOSS, PI2_BECAUSE_ECN };
+
 enum {
     PI2_CC_EXACT_CE = 1,    /* the receiver tells which segments were marked: RFC 8257, section 3.2 */
     PI2_CC_NO_REDUCTION = 2 /* marks move the window in `marks` alone; the sender never enters CWR for them */
@@ -33,12 +40,13 @@ typedef struct {
     int parameters; /* doubles that configure it */
     unsigned flags;
 
-    /* A flow begins (the window is set already). `state` has PI2_CC_STATE_BYTES, all 0. */
+    /* A flow begins (the window is set already). `state` has PI2_CC_STATE_BYTES, all 0, aligned for a double. */
     void (*begin)(const double *parameters, void *state, const pi2_window *window);
     /* `acked` segments arrived while the window may grow: slow start and congestion avoidance. */
     void (*grow)(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now);
-    /* The threshold after a reduction; called once per reduction, before the window changes. */
-    uint32_t (*ssthresh)(const double *parameters, void *state, const pi2_window *window, int64_t now);
+    /* The threshold after a reduction, PI2_BECAUSE_*; called once per reduction, before the window changes. The sender
+     * then sets cwnd, and counter to 0. */
+    uint32_t (*ssthresh)(const double *parameters, void *state, const pi2_window *window, int64_t now, int because);
     /* An acknowledgement of `acked` segments gave a round-trip sample (ns). NULL: not used. */
     void (*sample)(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t rtt, int64_t now);
     /* Every acknowledgement: segments delivered by it, and how many of them were marked. NULL: not used. */
@@ -49,6 +57,14 @@ typedef struct {
 
 extern const pi2_congestion pi2_cc_reno, pi2_cc_cubic, pi2_cc_dctcp, pi2_cc_scalable;
 
+/* Segments: no window is reduced below this (RFC 5681, equation 4), a timeout apart. */
+enum { PI2_LEAST_WINDOW = 2 };
+
+static inline uint32_t pi2_at_least_two(uint32_t window)
+{
+    return window > PI2_LEAST_WINDOW ? window : (uint32_t)PI2_LEAST_WINDOW;
+}
+
 /* The algorithm of that name, NULL if there is none (in cc_reno.c). */
 const pi2_congestion *pi2_find_congestion(const char *name);
 
@@ -56,5 +72,9 @@ const pi2_congestion *pi2_find_congestion(const char *name);
 uint32_t pi2_slow_start(pi2_window *window, uint32_t acked);
 /* Congestion avoidance: one segment for every `per` acknowledged (in cc_reno.c). */
 void pi2_additive_increase(pi2_window *window, uint32_t per, uint32_t acked);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,6 +8,9 @@ static const pi2_qdisc *const QDISCS[] = {
     &pi2_qdisc_pi2,
     &pi2_qdisc_coupled,
     &pi2_qdisc_pie,
+    &pi2_qdisc_dualpi2,
+    &pi2_qdisc_red,
+    &pi2_qdisc_codel,
     &pi2_qdisc_taildrop,
     &pi2_qdisc_lottery,
 };

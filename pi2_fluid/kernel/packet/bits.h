@@ -1,0 +1,33 @@
+/* Counting zeros, with the compiler's help where there is any. */
+#ifndef PI2_PACKET_BITS_H
+#define PI2_PACKET_BITS_H
+
+#include <stdint.h>
+
+/* Number of the lowest bit that is set; `bits` must not be 0. */
+static inline unsigned pi2_lowest_bit(uint64_t bits)
+{
+#if defined(__GNUC__)
+    return (unsigned)__builtin_ctzll(bits);
+#else
+    unsigned n = 0;
+    while (!(bits >> n & 1))
+        n++;
+    return n;
+#endif
+}
+
+/* Number of the highest bit that is set; `bits` must not be 0. */
+static inline unsigned pi2_highest_bit(uint64_t bits)
+{
+#if defined(__GNUC__)
+    return 63u - (unsigned)__builtin_clzll(bits);
+#else
+    unsigned n = 63;
+    while (!(bits >> n & 1))
+        n--;
+    return n;
+#endif
+}
+
+#endif

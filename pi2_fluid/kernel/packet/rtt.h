@@ -1,0 +1,71 @@
+/* The round-trip estimator: RFC 6298 with Linux's asymmetric deviation, in whole microseconds. */
+#ifndef PI2_PACKET_RTT_H
+#define PI2_PACKET_RTT_H
+
+#include "flow.h"
+
+enum {
+    PI2_RTO_MIN_US = 200000,
+    PI2_RTO_MAX_MS = 120000,
+    PI2_RTO_INITIAL_MS = 1000,
+};
+
+/* srtt + max(200 ms, 4 mdev), rounded up to ms. */
+static inline void pi2_set_rto(pi2_flow *f)
+{
+    const uint32_t us = (f->srtt >> 3) + f->rttvar, ms = (us + 999) / 1000;
+    f->rto = ms < PI2_RTO_MAX_MS ? ms : PI2_RTO_MAX_MS;
+}
+
+/* Takes a sample (us, at least 1). The deviation that counts is the largest of a window, and falls by a quarter of
+ * the excess per window; a sample below the mean widens it by an eighth only, so that a shrinking queue does not. */
+static inline void pi2_rtt_sample(pi2_flow *f, uint32_t sample)
+{
+    if (f->srtt == 0) {
+        f->srtt = sample << 3;
+        f->mdev = sample << 1;
+        f->rttvar = f->mdev > PI2_RTO_MIN_US ? f->mdev : PI2_RTO_MIN_US;
+        f->mdev_max = f->rttvar;
+        f->rtt_end = f->window.next;
+    } else {
+        int32_t error = (int32_t)sample - (int32_t)(f->srtt >> 3), widening;
+        f->srtt += (uint32_t)error;
+        if (error < 0) {
+            widening = -error - (int32_t)(f->mdev >> 2);
+            if (widening > 0)
+                widening >>= 3;
+        } else {
+            widening = error - (int32_t)(f->mdev >> 2);
+        }
+        f->mdev += (uint32_t)widening;
+        if (f->mdev > f->mdev_max) {
+            f->mdev_max = f->mdev;
+            if (f->mdev_max > f->rttvar)
+                f->rttvar = f->mdev_max;
+        }
+        if ((int32_t)(f->window.una - f->rtt_end) > 0) {
+            if (f->mdev_max < f->rttvar)
+                f->rttvar -= (f->rttvar - f->mdev_max) >> 2;
+            f->rtt_end = f->window.next;
+            f->mdev_max = PI2_RTO_MIN_US;
+        }
+    }
+    if (f->srtt == 0)
+        f->srtt = 1;
+    f->window.srtt = (int64_t)(f->srtt >> 3) * 1000;
+    f->backoff = 0;
+    pi2_set_rto(f);
+}
+
+/* When a timer of `ms` jiffies, set at `now` (ns), fires at 1000 Hz: the kernel's wheel rounds up to its levels of
+ * 1, 8, 64, 512 and 4096 ms, and is one late. */
+static inline int64_t pi2_jiffy_timer(int64_t now, int64_t ms)
+{
+    const int64_t due = now / PI2_MS + ms;
+    int shift = 0;
+    for (int64_t reach = 63; ms >= reach && shift < 24; reach = reach * 8)
+        shift += 3;
+    return ((due >> shift) + 1) * (INT64_C(1) << shift) * PI2_MS;
+}
+
+#endif
