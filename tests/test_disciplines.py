@@ -9,6 +9,7 @@ import pi2_fluid as pf
 from pi2_fluid import _core
 from pi2_fluid.packet.disciplines import discipline_of
 
+LINK = pf.Link("10Mbit/s")
 MS = 1_000_000
 NOT_ECT, ECT1, ECT0, CE = range(4)
 SENT, DELIVERED, DROP_AQM, DROP_FULL, DROP_OVERLOAD, MARK_AQM, MARK_STEP = range(7)
@@ -16,7 +17,7 @@ HIT, MISS = 0, 2**64 - 1
 
 
 def make(law, **queue):
-    return _core.QueueDiscipline(*discipline_of(law), **queue)
+    return _core.QueueDiscipline(*discipline_of(law, LINK), **queue)
 
 
 def fill(queue, packets, now=0, **packet):
@@ -392,7 +393,7 @@ class TestPie:
 class TestParameters:
     def test_names(self):
         laws = [pf.Pi(), pf.Pi2(), pf.CoupledPi2(), pf.Pie(), pf.TailDrop()]
-        assert [discipline_of(law)[0] for law in laws] == [
+        assert [discipline_of(law, LINK)[0] for law in laws] == [
             "pi",
             "pi2",
             "coupled",
@@ -405,7 +406,7 @@ class TestParameters:
             pass
 
         with pytest.raises(pf.UnsupportedError, match=r"Mine has no queue discipline .* Pi2, "):
-            discipline_of(Mine())
+            discipline_of(Mine(), LINK)
 
     @pytest.mark.parametrize(
         ("law", "error", "words"),
@@ -426,7 +427,7 @@ class TestParameters:
     )
     def test_what_packets_cannot_do(self, law, error, words):
         with pytest.raises(error, match=words) as caught:
-            discipline_of(law)
+            discipline_of(law, LINK)
         assert str(caught.value).endswith(".")
 
     @pytest.mark.parametrize("variant", ["linux6.18", "linux4.14", "rfc8033", "hpsr13"])
@@ -445,4 +446,4 @@ class TestParameters:
             "hpsr13": [0.1, 1, 0, 0, 0],
         }
         for variant, numbers in expected.items():
-            assert discipline_of(pf.Pie(variant=variant))[1][13:18] == numbers
+            assert discipline_of(pf.Pie(variant=variant), LINK)[1][13:18] == numbers

@@ -197,10 +197,6 @@ def _require_kernel(law: Pie) -> None:
         )
 
 
-def _nothing(law: Aqm) -> list[float]:
-    return []
-
-
 # What all of them need
 
 

@@ -22,6 +22,7 @@ from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.scenario import Link
 from pi2_fluid.packet.disciplines import controller_parameters, discipline_of, pie_parameters
 from pi2_fluid.result import Column, make_dataset
 from pi2_fluid.units import validate_quantity
@@ -31,6 +32,7 @@ __all__ = ["replay", "replay_drop", "replay_rate", "variants"]
 _LONGEST: Final = 60.0  # s
 _MOST_BYTES: Final = 2.0**40
 _MTU: Final = 1514  # bytes: Ethernet's 1500 and its header
+_LINK: Final = Link("10Mbit/s", packet_size=_MTU)
 _BACKLOG: Final = 20_000  # bytes, enough not to matter
 _NOT_GIVEN: Final = np.nan
 _WORD: Final = 32  # bits of the random numbers of kernels whose p has 32
@@ -156,11 +158,10 @@ def replay(variant: str | Aqm, *, queue_delay: Any, backlog: Any = None) -> xr.D
 def _replay_update(law: Any, delay: Any, backlog: Any) -> tuple[Any, ...]:
     n = len(delay)
     found = np.empty(n), np.empty(n), np.zeros(n, np.uint64), np.empty(n)
-    if isinstance(law, DualPi2):
+    # The delay is told, so that no rate need be known before PIE's allowance is given anew.
+    name, parameters = discipline_of(_with_estimator(law, False), _LINK)
+    if type(law) is DualPi2:
         name, parameters = "coupled", controller_parameters(law)
-    else:
-        # The delay is told, so that no rate need be known before the allowance is given anew.
-        name, parameters = discipline_of(_with_estimator(law, False))
     _core.replay_update(name, parameters, delay, np.ceil(backlog).astype(np.int64), *found)
     return found
 
