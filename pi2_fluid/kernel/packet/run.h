@@ -52,6 +52,7 @@ struct pi2_run {
     void *flow_memory;
     pi2_flow *flows;        /* in it, at a multiple of 64 bytes */
     uint32_t flow_count;
+    int crowded;            /* they are so many that memory is called for ahead */
     pi2_queue queue;
     const pi2_qdisc *qdisc;
     void *discipline;
