@@ -3,9 +3,15 @@
 #define PI2_PACKET_RUN_H
 
 #include "flow.h"
-#include "pipes.h"
 #include "simulator.h"
+
+/* What comes next: as fast as can be, or, to compare with, as plain as can be. */
+#ifdef PI2_PLAIN_CORE
+#include "plain_core.h"
+#else
+#include "pipes.h"
 #include "timers.h"
+#endif
 
 /* A class of flows, as it is during the run. */
 typedef struct {
