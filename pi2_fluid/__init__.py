@@ -15,6 +15,7 @@ _EXPORTS = {
     # modules
     "fluid": "pi2_fluid.fluid",
     "loop": "pi2_fluid.loop",
+    "packet": "pi2_fluid.packet",
     "presets": "pi2_fluid.model.presets",
     "ops": "pi2_fluid.ops",
     # errors
@@ -63,7 +64,7 @@ _EXPORTS = {
     "figures": "pi2_fluid.paper.figures",
     "claims": "pi2_fluid.paper.claims",
 }
-_MODULES = frozenset({"fluid", "loop", "presets", "ops"})
+_MODULES = frozenset({"fluid", "loop", "packet", "presets", "ops"})
 
 __all__ = [*_EXPORTS, "__version__"]  # noqa: PLE0604  names are strings
 

@@ -11,6 +11,10 @@
 
 #include "binding_fluid.h"
 #include "binding_lanes.h"
+#include "binding_replay_senders.h"
+#include "binding_replay_queues.h"
+#include "binding_replay_pi.h"
+#include "binding_packet.h"
 #include "kernel/margins.h"
 
 namespace nb = nanobind;
@@ -129,6 +133,10 @@ NB_MODULE(_core, module)
                "Gain and phase margins and crossovers of many loops, written into the last four arrays.");
     register_fluid(module);
     register_lanes(module);
+    bind_replay_senders(module);
+    bind_replay_queues(module);
+    bind_replay_pi(module);
+    register_packet(module);
     module.def("simd", &simd, "The instruction set that the kernels use on this machine.");
     module.def("simd_levels", &simd_levels, "Every instruction set the kernels can use here, fastest first.");
 }

@@ -1,8 +1,9 @@
-"""Files: a trajectory as netCDF or CSV."""
+"""Files: a result as netCDF or CSV."""
 
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +18,8 @@ __all__ = ["PICTURES", "WRITERS", "check_path", "write_csv", "write_netcdf"]
 #: Endings of picture files.
 PICTURES: Final = (".png", ".svg", ".pdf")
 _SUFFIX: Final = {"s": "_s", "bit/s": "_bit_s", "packets": "_packets", "segments": "_segments"}
+# What a row may be of, from the outside in.
+_ROWS: Final = ("seed", "time", "step")
 
 
 def check_path(path: Path, endings: tuple[str, ...], option: str) -> None:
@@ -43,23 +46,41 @@ def write_netcdf(dataset: xarray.Dataset, path: Path) -> None:
 def write_csv(dataset: xarray.Dataset, path: Path) -> None:
     """Write one row per sample and one column per variable, class and queue.
 
-    Columns are named as in the Dataset, with the unit, then the class or queue: ``time_s``,
-    ``queue_delay_s``, ``controller``, ``window_segments.reno``.
+    Of packets that is a row per seed and bin. Columns are named as in the Dataset, with the unit,
+    then the class or queue: ``seed``, ``time_s``, ``queue_delay_s``, ``window_segments.reno``. What
+    is not of single samples, such as a histogram, is left out.
     """
-    columns: dict[str, Any] = {"time_s": dataset.time.to_numpy()}
+    import numpy as np
+
+    rows = [dim for dim in _ROWS if dim in dataset.dims]
+    grid = np.meshgrid(*(dataset[dim].to_numpy() for dim in rows), indexing="ij")
+    columns: dict[str, Any] = {
+        dim + _SUFFIX.get(dataset[dim].attrs.get("units", ""), ""): values.ravel()
+        for dim, values in zip(rows, grid, strict=True)
+    }
     for name, variable in dataset.data_vars.items():
-        column = f"{name}{_SUFFIX.get(variable.attrs['units'], '')}"
-        values = variable.transpose("time", ...).to_numpy()
-        if values.ndim == 1:
-            columns[column] = values
+        if rows[-1] not in variable.dims:
             continue
-        labels = dataset[variable.dims[1]].to_numpy()
-        columns |= {f"{column}.{label}": values[:, k] for k, label in enumerate(labels)}
+        column = f"{name}{_SUFFIX.get(variable.attrs['units'], '')}"
+        labels = [dim for dim in variable.dims if dim not in rows]
+        values = _spread(variable, dataset, rows, labels)
+        if not labels:
+            columns[column] = values[:, 0]
+            continue
+        names = dataset[labels[0]].to_numpy()
+        columns |= {f"{column}.{label}": values[:, k] for k, label in enumerate(names)}
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         # The shortest text that reads back as the same number.
         writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+
+
+def _spread(variable: Any, dataset: xarray.Dataset, rows: list[str], labels: list[Any]) -> Any:
+    """Return the values as (rows, labels), repeated along the dims of rows that it lacks."""
+    missing = {dim: dataset.sizes[dim] for dim in rows if dim not in variable.dims}
+    values = variable.expand_dims(missing).transpose(*rows, *labels).to_numpy()
+    return values.reshape(math.prod(dataset.sizes[dim] for dim in rows), -1)
 
 
 #: Ending -> how to write it.

@@ -1,15 +1,19 @@
-"""Trajectories: `pi2-fluid simulate`."""
+"""Results over time: `pi2-fluid simulate`, and what it prints of a fluid."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pi2_fluid.cli.files import PICTURES, WRITERS, check_path
 from pi2_fluid.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
+from pi2_fluid.cli.packets import simulate_packets
+from pi2_fluid.cli.runs import Wanted, plain
 from pi2_fluid.cli.scenarios import load_scenario
+from pi2_fluid.errors import QuantityError
 
 if TYPE_CHECKING:
     import xarray
@@ -26,20 +30,29 @@ def simulate(
             " name of one that comes with the package (see pi2-fluid scenarios).",
         ),
     ],
-    controller: Annotated[
+    engine: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help="sampled: updated every update interval, as in a kernel; or continuous, as in"
-            " the papers' equations.",
+            help="fluid: the differential equations; or packet: every packet, for several seeds.",
             rich_help_panel="Model",
         ),
-    ] = "sampled",
+    ] = "fluid",
+    controller: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="sampled: updated every update interval, as in a kernel; or continuous, as in"
+            " the papers' equations. Default sampled; fluid only.",
+            rich_help_panel="Model",
+        ),
+    ] = None,
     linear: Annotated[
         bool,
         typer.Option(
             "--linear",
-            help="Linearise around the operating point, without bounds: what margins speak of.",
+            help="Linearise around the operating point, without bounds: what margins speak of;"
+            " fluid only.",
             rich_help_panel="Model",
         ),
     ] = False,
@@ -47,7 +60,7 @@ def simulate(
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="Relative error allowed in each step. Default 1e-10.",
+            help="Relative error allowed in each step. Default 1e-10; fluid only.",
             rich_help_panel="Accuracy",
         ),
     ] = None,
@@ -55,7 +68,7 @@ def simulate(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Instead of a tolerance: a fixed longest step, e.g. 1ms.",
+            help="Instead of a tolerance: a fixed longest step, e.g. 1ms; fluid only.",
             rich_help_panel="Accuracy",
         ),
     ] = None,
@@ -63,8 +76,32 @@ def simulate(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Time between two rows. Default: the update interval, or 10ms.",
+            help="Time between two rows. Default: the update interval, or 10ms; fluid only.",
             rich_help_panel="Results",
+        ),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER | LIST",
+            help="How many runs, or their seeds: 5,17,23, or 7, for one. Default 10; packet only.",
+            rich_help_panel="Packets",
+        ),
+    ] = None,
+    bin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Time over which a row is summed. Default 100ms; packet only.",
+            rich_help_panel="Packets",
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Runs side by side. Default: one for each core; packet only.",
+            rich_help_panel="Packets",
         ),
     ] = None,
     after: Annotated[
@@ -96,66 +133,71 @@ def simulate(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Follow a scenario in time, as a fluid, and summarise delay, throughput and signals."""
+    """Follow a scenario in time, and summarise delay, throughput and signals."""
     if plot is not None:
         check_path(plot, PICTURES, "--plot")
     if output is not None:
         check_path(output, tuple(WRITERS), "--output")
+    for_fluid = {
+        "controller": controller,
+        "linear": linear or None,
+        "tolerance": tolerance,
+        "step": step,
+        "sample": sample,
+    }
+    for_packets = {"seeds": seeds, "bin": bin, "threads": threads}
+    options = _options_of(engine, {"fluid": for_fluid, "packet": for_packets})
     described, title = load_scenario(scenario)
+    wanted = Wanted(described, title, after, plot, output, as_json)
+    if engine == "packet":
+        simulate_packets(wanted, options)
+    else:
+        _simulate_fluid(wanted, options)
 
+
+def _options_of(engine: str, options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the options that were given, all of which must be of that engine."""
+    from pi2_fluid.units import validate_choice
+
+    validate_choice(engine, tuple(options), "--engine")
+    for other, its in options.items():
+        for name, value in its.items():
+            if other != engine and value is not None:
+                raise QuantityError(
+                    f"--{name} has no meaning for --engine {engine}: leave it out, or use --engine"
+                    f" {other}."
+                )
+    return {name: value for name, value in options[engine].items() if value is not None}
+
+
+def _simulate_fluid(wanted: Wanted, options: Mapping[str, Any]) -> None:
     from pi2_fluid.fluid.engine import simulate as simulate_fluid
     from pi2_fluid.result import summarize
 
     with Progress("simulating") as progress:
-        dataset = simulate_fluid(
-            described,
-            controller=controller,
-            linear=linear,
-            sample=sample,
-            step=step,
-            tolerance=cast("float | None", tolerance),  # text, which the library reads
-            progress=progress,
-        )
-    summary = summarize(dataset, after)
-    if output is not None:
-        WRITERS[output.suffix.lower()](dataset, output)
-    if plot is not None:
-        shown = dataset.sel(time=slice(summary.attrs["after"], None))
-        _draw(shown, title, getattr(described.aqm, "target", None), plot)
-    if as_json:
-        _print_json(described, dataset, summary, output, plot)
+        dataset = simulate_fluid(wanted.scenario, **options, progress=progress)
+    summary = summarize(dataset, wanted.after)
+    files = wanted.write(dataset, summary)
+    if wanted.as_json:
+        _print_json(wanted, dataset, summary)
     else:
-        _print_text(title, dataset, summary, [path for path in (output, plot) if path is not None])
+        _print_text(wanted.title, dataset, summary, files)
 
 
-def _print_json(
-    scenario: Any,
-    dataset: xarray.Dataset,
-    summary: xarray.Dataset,
-    output: Path | None,
-    plot: Path | None,
-) -> None:
+def _print_json(wanted: Wanted, dataset: xarray.Dataset, summary: xarray.Dataset) -> None:
     print_json(
         {
-            "scenario": scenario.name,
-            "duration": float(scenario.duration),
+            "scenario": wanted.scenario.name,
+            "duration": float(wanted.scenario.duration),
             "controller": dataset.attrs["controller"],
             "linear": bool(dataset.attrs["linear"]),
             "engine": dataset.attrs["engine"],
             "after": summary.attrs["after"],
-            "summary": {name: _plain(variable) for name, variable in summary.items()},
+            "summary": {name: plain(variable) for name, variable in summary.items()},
             "not_modelled": dataset.attrs["not_modelled"].split(", "),
-            "output": None if output is None else str(output),
-            "plot": None if plot is None else str(plot),
+            **wanted.names(),
         }
     )
-
-
-def _plain(variable: Any) -> Any:
-    if variable.ndim == 0:
-        return float(variable)
-    labels = variable[variable.dims[0]].to_numpy()
-    return {str(label): float(value) for label, value in zip(labels, variable, strict=True)}
 
 
 def _print_text(
@@ -183,7 +225,7 @@ def _delay_table(summary: xarray.Dataset) -> Any:
         first = "queue delay" if label == "mean" else ""
         table.add_row(first, label, f"{1e3 * float(summary[name]):.4g}", "ms")
     if "band" in summary.dims:
-        for band, value in _plain(summary.queue_delay_mean).items():
+        for band, value in plain(summary.queue_delay_mean).items():
             table.add_row("", f"mean in {band}", f"{1e3 * value:.4g}", "ms")
     for first, name in (("utilization", "utilization"), ("dropped", "drop_fraction")):
         table.add_row(first, "", f"{100 * float(summary[name]):.4g}", "%")
@@ -207,41 +249,6 @@ def _class_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Any:
     return table
 
 
-def _draw(dataset: xarray.Dataset, title: str, target: Any, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    from pi2_fluid.plot import draw_trajectory, page_style
-
-    u = dataset.controller.to_numpy()
-    bands = dataset.queue_delay.to_numpy().reshape(u.size, -1)
-    names = [f"queue {band}" for band in dataset.band.to_numpy()] if bands.shape[1] > 1 else [""]
-    classes = [str(name) for name in dataset.flows.to_numpy()]
-    probability = {"controller": u} | _who_sees_what(dataset, classes, u)
-    with page_style():
-        figure = Figure(figsize=(8.0, 6.4))
-        draw_trajectory(
-            figure.subplots(3, 1, sharex=True),
-            dataset.time.to_numpy(),
-            dict(zip(names, bands.T, strict=True)),
-            dict(zip(classes, dataset.throughput.to_numpy().T, strict=True)),
-            dataset.capacity.to_numpy(),
-            probability,
-            target,
-        )
-        figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
-        figure.savefig(path)
-
-
-def _who_sees_what(dataset: xarray.Dataset, classes: list[str], u: Any) -> dict[str, Any]:
-    """Return each signal probability that is not the controller's variable, with all who see it."""
-    who: dict[bytes, list[str]] = {}
-    values = dict(zip(classes, dataset.p.to_numpy().T, strict=True))
-    for name, seen in values.items():
-        if seen.any() and (seen != u).any():
-            who.setdefault(seen.tobytes(), []).append(name)
-    return {f"seen by {', '.join(names)}": values[names[0]] for names in who.values()}
-
-
 COMMANDS: tuple[tuple[Any, str], ...] = (
     (
         simulate,
@@ -249,9 +256,12 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "Examples:\n\n"
             "pi2-fluid simulate pi2_fig11a_pie --after 20s\n\n"
             "pi2-fluid simulate mine.toml --plot mine.png -o mine.nc\n\n"
+            "pi2-fluid simulate pi2_fig11a_pie --engine packet --seeds 20 --after 20s\n\n"
             "pi2-fluid scenarios pi2_fig12_pi2 | pi2-fluid simulate - --json\n\n"
             "JSON: scenario, duration, controller, linear, engine, after, summary (an object, SI"
-            " units; per class or queue an object of its own), not_modelled, output, plot."
+            " units; per class or queue an object of its own), not_modelled, output, plot. Of"
+            " packets: seeds, bin, interrupted instead of controller, linear; summary is the mean"
+            " over the seeds, smallest and largest their range."
         ),
     ),
 )

@@ -19,9 +19,9 @@ from pi2_fluid.fluid.batch_results import batch_dataset
 from pi2_fluid.fluid.lanes.compiled import obstacle, run_compiled
 from pi2_fluid.fluid.lanes.engine import run_lanes
 from pi2_fluid.fluid.lanes.timetable import Timetable, tabulate, take_runs
-from pi2_fluid.fluid.request import CONTROLLERS, require_round_trips, require_scenario
+from pi2_fluid.fluid.request import CONTROLLERS, require_round_trips
 from pi2_fluid.fluid.variation import Variation, vary
-from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.model.scenario import Scenario, require_scenario
 from pi2_fluid.units import validate_choice, validate_quantity
 
 if TYPE_CHECKING:

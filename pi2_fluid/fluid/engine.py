@@ -13,16 +13,11 @@ from pi2_fluid.fluid.beginning import Beginning, begin
 from pi2_fluid.fluid.integration import Accuracy, integrate
 from pi2_fluid.fluid.linear import LinearPlant
 from pi2_fluid.fluid.plant import Plant
-from pi2_fluid.fluid.request import (
-    CONTROLLERS,
-    describe,
-    require_round_trips,
-    require_scenario,
-)
+from pi2_fluid.fluid.request import CONTROLLERS, describe, require_round_trips
 from pi2_fluid.fluid.schedule import Schedule
 from pi2_fluid.fluid.trace import Trace, trace_rows
 from pi2_fluid.model.operating_point import OperatingPoint
-from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.model.scenario import Scenario, require_scenario
 from pi2_fluid.result import trajectory_dataset
 from pi2_fluid.units import validate_choice, validate_quantity
 

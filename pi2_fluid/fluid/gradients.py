@@ -15,9 +15,9 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, ScenarioError, SolverError, show_value
 from pi2_fluid.fluid.engine import simulate
-from pi2_fluid.fluid.request import CONTROLLERS, require_scenario
+from pi2_fluid.fluid.request import CONTROLLERS
 from pi2_fluid.model.paths import read_path, replace_path
-from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.model.scenario import Scenario, require_scenario
 from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, ScenarioError, UnsupportedError, show_value
+from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.sender import Sender
 
-__all__ = ["CONTROLLERS", "describe", "require_round_trips", "require_scenario"]
+__all__ = ["CONTROLLERS", "describe", "require_round_trips"]
 
 CONTROLLERS: Final = ("sampled", "continuous")
 # Of a link and of flows: what only packets can feel.
@@ -22,15 +22,6 @@ _PACKETS_ONLY: Final = (
     "flows.delayed_ack",
     "flows.ecn",
 )
-
-
-def require_scenario(scenario: Any) -> None:
-    """Raise ScenarioError unless this is a scenario."""
-    if not isinstance(scenario, Scenario):
-        raise ScenarioError(
-            f"scenario = {show_value(scenario)} is no Scenario: build one, or load one with"
-            " Scenario.load(path)."
-        )
 
 
 def require_round_trips(scenario: Any) -> None:

@@ -20,7 +20,7 @@ from pi2_fluid.model.record import Record, choice, quantity
 from pi2_fluid.ops import Number
 from pi2_fluid.units import is_traced
 
-__all__ = ["Change", "Link", "Scenario"]
+__all__ = ["Change", "Link", "Scenario", "require_scenario"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,6 +282,15 @@ class Scenario(Record):
         """
         text = self.to_toml()
         Path(path).write_text(text, encoding="utf-8", newline="\n")
+
+
+def require_scenario(scenario: Any) -> None:
+    """Raise ScenarioError unless this is a scenario."""
+    if not isinstance(scenario, Scenario):
+        raise ScenarioError(
+            f"scenario = {show_value(scenario)} is no Scenario: build one, or load one with"
+            " Scenario.load(path)."
+        )
 
 
 def _as_tuple(value: Any, kind: type[Record], name: str) -> tuple[Any, ...]:

@@ -28,19 +28,22 @@ def draw_trajectory(
 ) -> list[Any]:
     """Draw queue delay, throughput and signal probability over time, one above the other.
 
+    Each array of values is one curve over time, or one for each of several runs: then these are
+    thin, and a thick one between them is their median at each time.
+
     Parameters
     ----------
     axes : three matplotlib Axes
         From top to bottom.
-    time : array
+    time : array (time,)
         Seconds.
-    queue_delay : mapping of label to array
+    queue_delay : mapping of label to array ([runs,] time)
         Seconds; one entry per queue, without a label in the picture if there is only one.
-    throughput : mapping of label to array
-        bit/s of each class of flows, stacked on one another.
-    capacity : array
+    throughput : mapping of label to array ([runs,] time)
+        bit/s of each class of flows; of one run stacked on one another.
+    capacity : array (time,)
         bit/s.
-    probability : mapping of label to array
+    probability : mapping of label to array ([runs,] time)
         Signal probability of each class, and the controller's variable.
     target : float, optional
         Queue delay aimed at (s).
@@ -54,15 +57,7 @@ def draw_trajectory(
             "target", (1, 1e3 * target), (2, 0), va="center", fontsize=8, color="0.35",
             xycoords=("axes fraction", "data"), textcoords="offset points", annotation_clip=False,
         )  # fmt: skip
-    shares = [1e-6 * np.asarray(values) for values in throughput.values()]
-    colors = [COLORS[1 + index % (len(COLORS) - 1)] for index in range(len(shares))]
-    areas = middle.stackplot(
-        time, *shares, labels=list(throughput), colors=colors, alpha=0.75, linewidth=0
-    )
-    # A white seam keeps neighbours apart in greyscale, too.
-    for area in areas:
-        area.set(edgecolor="white", linewidth=0.6)
-    artists += areas
+    artists += _draw_shares(middle, time, {k: 1e-6 * np.asarray(v) for k, v in throughput.items()})
     artists += middle.plot(
         time, 1e-6 * np.asarray(capacity), color=COLORS[0], linewidth=1.0, label="capacity"
     )
@@ -78,14 +73,32 @@ def draw_trajectory(
     return artists
 
 
+def _draw_shares(ax: Axes, time: Any, shares: Mapping[str, Any]) -> list[Any]:
+    """Draw what each class has of the link: of several runs as lines, for medians do not add up."""
+    if any(values.ndim > 1 for values in shares.values()):
+        return _draw_lines(ax, time, shares)
+    colors = [COLORS[1 + index % (len(COLORS) - 1)] for index in range(len(shares))]
+    areas: list[Any] = ax.stackplot(
+        time, *shares.values(), labels=list(shares), colors=colors, alpha=0.75, linewidth=0
+    )
+    # A white seam keeps neighbours apart in greyscale, too.
+    for area in areas:
+        area.set(edgecolor="white", linewidth=0.6)
+    return areas
+
+
 def _draw_lines(ax: Axes, time: Any, lines: Mapping[str, Any]) -> list[Any]:
-    artists = []
+    artists: list[Any] = []
     for index, (label, values) in enumerate(lines.items()):
+        color = COLORS[(index + 1) % len(COLORS)]
+        if values.ndim > 1 and len(values) > 1:
+            alpha = max(0.12, 0.5 / len(values) ** 0.5)
+            artists += ax.plot(time, values.T, color=color, alpha=alpha, linewidth=0.5)
         artists += ax.plot(
             time,
-            values,
+            np.median(values, axis=0) if values.ndim > 1 else values,
             label=label,
-            color=COLORS[(index + 1) % len(COLORS)],
+            color=color,
             linestyle=_DASHES[index % len(_DASHES)],
             linewidth=1.2,
         )

@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PI2_CC_PARAMETERS = 8, PI2_CC_STATE_BYTES = 96 };
 
 #define PI2_NO_THRESHOLD UINT32_C(0x7fffffff)
@@ -40,7 +44,8 @@ typedef struct {
     void (*begin)(const double *parameters, void *state, const pi2_window *window);
     /* `acked` segments arrived while the window may grow: slow start and congestion avoidance. */
     void (*grow)(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now);
-    /* The threshold after a reduction; called once per reduction, before the window changes. `because`: PI2_BECAUSE_*. */
+    /* The threshold after a reduction, PI2_BECAUSE_*; called once per reduction, before the window changes. The sender
+     * then sets cwnd, and counter to 0. */
     uint32_t (*ssthresh)(const double *parameters, void *state, const pi2_window *window, int64_t now, int because);
     /* An acknowledgement of `acked` segments gave a round-trip sample (ns). NULL: not used. */
     void (*sample)(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t rtt, int64_t now);
@@ -52,12 +57,12 @@ typedef struct {
 
 extern const pi2_congestion pi2_cc_reno, pi2_cc_cubic, pi2_cc_dctcp, pi2_cc_scalable;
 
-/* The window is never reduced below this (RFC 5681, equation 4), a timeout apart. */
+/* Segments: no window is reduced below this (RFC 5681, equation 4), a timeout apart. */
 enum { PI2_LEAST_WINDOW = 2 };
 
 static inline uint32_t pi2_at_least_two(uint32_t window)
 {
-    return window > PI2_LEAST_WINDOW ? window : PI2_LEAST_WINDOW;
+    return window > PI2_LEAST_WINDOW ? window : (uint32_t)PI2_LEAST_WINDOW;
 }
 
 /* The algorithm of that name, NULL if there is none (in cc_reno.c). */
@@ -67,5 +72,9 @@ const pi2_congestion *pi2_find_congestion(const char *name);
 uint32_t pi2_slow_start(pi2_window *window, uint32_t acked);
 /* Congestion avoidance: one segment for every `per` acknowledged (in cc_reno.c). */
 void pi2_additive_increase(pi2_window *window, uint32_t per, uint32_t acked);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

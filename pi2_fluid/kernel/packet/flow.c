@@ -21,12 +21,9 @@ static void *doubled(const void *ring, uint32_t *mask, uint32_t first, uint32_t 
     return new;
 }
 
-int pi2_board_room(pi2_flow *f)
+int pi2_board_grow(pi2_flow *f)
 {
-    uint64_t *new;
-    if (f->board && pi2_outstanding(f) <= f->board_mask)
-        return 1;
-    new = doubled(f->board, &f->board_mask, f->window.una, pi2_outstanding(f), sizeof *new);
+    uint64_t *new = doubled(f->board, &f->board_mask, f->window.una, pi2_outstanding(f), sizeof *new);
     if (!new)
         return 0;
     free(f->board);
@@ -34,13 +31,10 @@ int pi2_board_room(pi2_flow *f)
     return 1;
 }
 
-int pi2_log_room(pi2_flow *f)
+int pi2_log_grow(pi2_flow *f)
 {
     const uint32_t count = f->log_written - f->log_read;
-    uint32_t *new;
-    if (f->log && count <= f->log_mask)
-        return 1;
-    new = doubled(f->log, &f->log_mask, f->log_read, count, sizeof *new);
+    uint32_t *new = doubled(f->log, &f->log_mask, f->log_read, count, sizeof *new);
     if (!new)
         return 0;
     free(f->log);
@@ -48,12 +42,9 @@ int pi2_log_room(pi2_flow *f)
     return 1;
 }
 
-int pi2_again_room(pi2_flow *f)
+int pi2_again_grow(pi2_flow *f)
 {
-    pi2_retransmission *new;
-    if (f->again && f->again_count <= f->again_mask)
-        return 1;
-    new = doubled(f->again, &f->again_mask, f->again_head, f->again_count, sizeof *new);
+    pi2_retransmission *new = doubled(f->again, &f->again_mask, f->again_head, f->again_count, sizeof *new);
     if (!new)
         return 0;
     free(f->again);

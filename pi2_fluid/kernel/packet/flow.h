@@ -95,11 +95,10 @@ static inline uint64_t *pi2_board(const pi2_flow *flow, uint32_t segment)
     return flow->board + (segment & flow->board_mask);
 }
 
-/* These make room for one more: on the board, in the receiver's log, among the retransmissions. 0 if there is no
- * memory. In flow.c. */
-int pi2_board_room(pi2_flow *flow);
-int pi2_log_room(pi2_flow *flow);
-int pi2_again_room(pi2_flow *flow);
+/* Rings of twice the size: 0 if there is no memory. In flow.c. */
+int pi2_board_grow(pi2_flow *flow);
+int pi2_log_grow(pi2_flow *flow);
+int pi2_again_grow(pi2_flow *flow);
 void pi2_flow_free(pi2_flow *flow);
 
 static inline int64_t pi2_sent_at(uint64_t entry)
@@ -110,6 +109,22 @@ static inline int64_t pi2_sent_at(uint64_t entry)
 static inline uint32_t pi2_outstanding(const pi2_flow *flow)
 {
     return flow->window.next - flow->window.una;
+}
+
+/* Room for one more segment, arrival out of order, retransmission. */
+static inline int pi2_board_room(pi2_flow *flow)
+{
+    return (flow->board && pi2_outstanding(flow) <= flow->board_mask) || pi2_board_grow(flow);
+}
+
+static inline int pi2_log_room(pi2_flow *flow)
+{
+    return (flow->log && flow->log_written - flow->log_read <= flow->log_mask) || pi2_log_grow(flow);
+}
+
+static inline int pi2_again_room(pi2_flow *flow)
+{
+    return (flow->again && flow->again_count <= flow->again_mask) || pi2_again_grow(flow);
 }
 
 /* RFC 6675's pipe. */

@@ -54,7 +54,7 @@ static inline void pi2_queue_count(pi2_queue *queue, const pi2_packet *packet, i
     queue->counts[(size_t)packet->class_ * PI2_CAUSES + (size_t)cause]++;
 }
 
-/* Makes room for twice as many; 0 if there is no memory (in queue.c). */
+/* Makes room for twice as many, or the first room of a band that is all 0; 0 if there is no memory (in queue.c). */
 int pi2_band_grow(pi2_band *band);
 
 /* Appends the packet, stamped with `now`. */

@@ -180,22 +180,22 @@ static void open_slot(pi2_timers *t, int64_t slot_ms)
 
 uint32_t pi2_timers_take(pi2_timers *t, int64_t now)
 {
-    uint32_t number;
-    pi2_timer *timer;
-    if (!t->heap_size) {
+    uint32_t number = PI2_NO_TIMER;
+    if (!t->heap_size)
         open_slot(t, now / SLOT);
-        t->due = next_due(t);
-        return PI2_NO_TIMER;
+    if (t->heap_size && t->timers[t->heap[0]].place == now) {
+        pi2_timer *timer = t->timers + t->heap[0];
+        number = t->heap[0];
+        leave_heap(t, 0);
+        timer->place = PI2_NEVER;
+        if (timer->deadline == now) {
+            timer->deadline = PI2_NEVER;
+        } else { /* put off, or stopped */
+            if (timer->deadline != PI2_NEVER)
+                insert(t, number);
+            number = PI2_NO_TIMER;
+        }
     }
-    number = t->heap[0];
-    timer = t->timers + number;
-    leave_heap(t, 0);
-    timer->place = PI2_NEVER;
-    if (timer->deadline != now && timer->deadline != PI2_NEVER)
-        insert(t, number);
     t->due = next_due(t);
-    if (timer->deadline != now)
-        return PI2_NO_TIMER;
-    timer->deadline = PI2_NEVER;
     return number;
 }

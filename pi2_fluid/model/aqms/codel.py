@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.record import quantity
+from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.ops import Number
 
 __all__ = ["CoDel"]
@@ -24,6 +24,11 @@ class CoDel(Aqm):
     interval : float or str
         Time (s) above the target before the first drop; the n-th next one comes after
         interval / sqrt(n).
+    ecn : bool, default False
+        Whether packets that can be marked are marked instead of dropped.
+    arithmetic : {"real", "fixed"}
+        "fixed" counts in the integers of Linux: time in units of 1.024 us, and 1/sqrt(n) by one
+        Newton step for each n, which lets the second drop come after 0.5 interval, not 0.71.
 
     Notes
     -----
@@ -31,11 +36,15 @@ class CoDel(Aqm):
     rate of packets could move: there is no honest fluid form. Every method raises
     `UnsupportedError`.
 
-    Source: RFC 8289.
+    Source: RFC 8289; Linux, codel_impl.h.
     """
+
+    packets_only: ClassVar = ("ecn", "arithmetic")
 
     target: Number = quantity("5ms", "time")
     interval: Number = quantity("100ms", "time")
+    ecn: bool = choice(False, (True, False))
+    arithmetic: str = choice("real", ("real", "fixed"))
     update_interval: None = dataclasses.field(default=None, init=False, repr=False)
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from pi2_fluid.model.aqm import Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.record import quantity
-from pi2_fluid.ops import Number, sqrt, where
+from pi2_fluid.model.record import choice, quantity
+from pi2_fluid.ops import Number, minimum, sqrt, where
 
 __all__ = ["CoupledFamily", "CoupledPi2"]
 
@@ -55,12 +55,28 @@ class CoupledPi2(CoupledFamily):
     ----------
     alpha, beta
         Gains on p' in Hz.
-    target, update_interval
+    target, update_interval, arithmetic, quirks, first_update
         As in `PiFamily`.
     k : float, default 2
         Coupling factor, > 0.
+    variant : {"plain", "pi2-2016", "hpe"}
+        As in `Pi2`: "plain" lets p' reach 1, the others keep it at or below 1/k, where Scalable
+        packets are all marked.
+    ecn, drop_at
+        Whether Classic packets that can be marked are marked instead of dropped, and where packets
+        are judged: for packets only. Scalable packets, of ECT(1) or CE, are always marked.
 
     Source: PI2 paper (CoNEXT'16), section 5 and Figure 9.
     """
 
     kernel: ClassVar = "coupled"
+    packets_only: ClassVar = (*CoupledFamily.packets_only, "ecn", "drop_at")
+
+    variant: str = choice("plain", ("plain", "pi2-2016", "hpe"))
+    ecn: bool = choice(False, (True, False))
+    drop_at: str = choice("enqueue", ("enqueue", "dequeue"))
+
+    @property
+    def limit(self) -> Number:
+        """The largest p': 1, or 1/k where the variant caps what Scalable packets see at 1."""
+        return 1.0 if self.variant == "plain" else minimum(1.0, 1.0 / self.k)

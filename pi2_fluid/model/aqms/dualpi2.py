@@ -61,6 +61,9 @@ class DualPi2(CoupledFamily):
         otherwise p' stays at or below 1/k.
     drop_at : {"dequeue", "enqueue"}
         Where packets are signalled (packets only).
+    min_step_packets : float or str, default 0
+        Packets that must wait in L when a packet arrives for L's own marking to apply to it; a
+        whole number (packets only).
     variant : {"linux6.18", "rfc9332"}
         Which delay drives the controller.
 
@@ -79,7 +82,7 @@ class DualPi2(CoupledFamily):
 
     kernel: ClassVar = "dualpi2"
     bands: ClassVar[int] = 2
-    packets_only: ClassVar = ("drop_at",)
+    packets_only: ClassVar = (*CoupledFamily.packets_only, "drop_at", "min_step_packets")
 
     alpha: Number = quantity(0.16, "frequency", closed=True)
     beta: Number = quantity(3.2, "frequency", closed=True)
@@ -91,6 +94,7 @@ class DualPi2(CoupledFamily):
     drop_overload: bool = choice(True, (True, False))
     drop_at: str = choice("dequeue", ("dequeue", "enqueue"))
     variant: str = choice("linux6.18", ("linux6.18", "rfc9332"))
+    min_step_packets: Number = quantity(0.0, "packets", closed=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

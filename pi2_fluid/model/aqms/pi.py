@@ -10,6 +10,7 @@ import numpy as np
 from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.model.aqm import Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.ops import Number
 from pi2_fluid.units import broadcast_shape, validate_quantity
 
@@ -22,13 +23,28 @@ class Pi(PiFamily):
 
     Parameters
     ----------
-    alpha, beta, target, update_interval
+    alpha, beta, target, update_interval, arithmetic, quirks, first_update
         As in `PiFamily`.
+    ecn : bool, default False
+        Whether packets that can be marked are marked instead of dropped.
+    drop_at : {"enqueue", "dequeue"}
+        Where packets are judged.
+    per_packet : float or str, optional
+        Seconds that each queued packet counts for, so that the controller acts on the queue's
+        length, as in its original form (`from_hollot` sets it); None: on the time that the packet
+        at the head has waited.
+
+    The last three are for packets only.
 
     Source: PI2 paper (CoNEXT'16), section 2 and the curve "pi" of Figure 6.
     """
 
     kernel: ClassVar = "pi"
+    packets_only: ClassVar = (*PiFamily.packets_only, "ecn", "drop_at", "per_packet")
+
+    ecn: bool = choice(False, (True, False))
+    drop_at: str = choice("enqueue", ("enqueue", "dequeue"))
+    per_packet: Number | None = quantity(None, "time", optional=True)
 
     def encode(self, u: Number) -> Signal:
         """Return (u, u)."""
@@ -98,4 +114,5 @@ class Pi(PiFamily):
             beta=b * packets,
             target=reference / packets,
             update_interval=1.0 / frequency,
+            per_packet=1.0 / packets,
         )

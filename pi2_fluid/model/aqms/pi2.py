@@ -22,19 +22,22 @@ class Pi2(PiFamily):
     ----------
     alpha, beta
         Gains on p' in Hz.
-    target, update_interval
+    target, update_interval, arithmetic, quirks, first_update
         As in `PiFamily`.
     variant : {"plain", "pi2-2016", "hpe"}
         "plain" lets p' reach 1. The paper's own code (2016) and HPE's queue keep Classic p at or
-        below 25 %, i.e. p' at or below 0.5.
+        below 25 %, i.e. p' at or below 0.5. In packets, "plain" acts on the time that the packet
+        at the head has waited, as Linux's DualPI2 does; "pi2-2016" on the backlog over the rate at
+        which packets leave, and its p' decays while the queue is idle.
     ecn, drop_at
-        Whether packets are marked, and where they are judged: without fluid meaning.
+        Whether packets that can be marked are marked instead of dropped, and where they are
+        judged: for packets only.
 
     Source: PI2 paper (CoNEXT'16), sections 4 and 5, equation (36).
     """
 
     kernel: ClassVar = "pi2"
-    packets_only: ClassVar = ("ecn", "drop_at")
+    packets_only: ClassVar = (*PiFamily.packets_only, "ecn", "drop_at")
 
     alpha: Number = quantity(0.3125, "frequency", closed=True)
     beta: Number = quantity(3.125, "frequency", closed=True)

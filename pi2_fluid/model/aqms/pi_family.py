@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pi2_fluid.errors import DomainError
 from pi2_fluid.model.aqm import Aqm, Seen
-from pi2_fluid.model.record import quantity
+from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.ops import Number, maximum, minimum
 
 __all__ = ["PiFamily"]
@@ -31,14 +31,30 @@ class PiFamily(Aqm):
         Queue delay aimed at (s).
     update_interval : float or str
         Time between updates (s): the effective one, without rounding to a kernel's clock.
+    arithmetic : {"real", "fixed"}
+        Whether a packet simulation computes in real numbers, or in the integers of the kernel that
+        the variant stands for. Those hold gains in multiples of 1/16 or 1/256 Hz.
+    quirks : bool, default True
+        Whether those integers overflow where the kernel's do; otherwise they stay within their
+        bounds. Without meaning for real numbers.
+    first_update : float or str, optional
+        When the first update comes (s); None: after `update_interval`, but after 0.5 s in the
+        variants of Linux whose timer waits for that.
+
+    The last three are for packets only.
 
     Source: PI2 paper (CoNEXT'16), equation (4); Hollot, Misra, Towsley, Gong (INFOCOM 2001).
     """
+
+    packets_only: ClassVar = ("arithmetic", "quirks", "first_update")
 
     alpha: Number = quantity(0.125, "frequency", closed=True)
     beta: Number = quantity(1.25, "frequency", closed=True)
     target: Number = quantity("20ms", "time")
     update_interval: Number = quantity("32ms", "time")
+    arithmetic: str = choice("real", ("real", "fixed"))
+    quirks: bool = choice(True, (True, False))
+    first_update: Number | None = quantity(None, "time", closed=True, optional=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

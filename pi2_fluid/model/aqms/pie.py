@@ -64,8 +64,8 @@ class Pie(PiFamily):
     ----------
     alpha, beta
         The base gains in Hz, before the table.
-    target, update_interval
-        As in `PiFamily`.
+    target, update_interval, arithmetic, quirks, first_update
+        As in `PiFamily`; only the Linux variants have integers.
     table : {"rfc8033", "rfc8034", "hpsr13", "ietf_early", "sqrt2p", "none"}, optional
         The scaling of both gains: a step table, or the curve sqrt(2p) that the tables approximate
         (PI2 paper, Figure 5). None takes the variant's.
@@ -80,10 +80,24 @@ class Pie(PiFamily):
         or 0.98. Not in "hpsr13".
     burst : float or str, optional
         Burst allowance (s): nothing is signalled until it has run out; it is given anew when p is
-        0 and two delays were below half the target. None: no allowance.
-    half_target, derandomize, rate_estimator, ecn, drop_at
-        What packets meet besides: no drops below half the target and 20 %, evenly spaced drops,
-        the delay estimated from the departure rate, marking, and where. Without fluid meaning.
+        0 and two delays were below half the target. None: no allowance in the fluid, but the
+        variant's in packets, 150 ms ("linux6.18", "rfc8033") or 100 ms. It runs out with the time
+        between departures (Linux) or at each update.
+    half_target : bool, optional
+        Nothing is signalled while p is below 20 % and the delay below half the target: the latest
+        delay (Linux), or that of the last update. Not in "hpsr13".
+    derandomize : bool, optional
+        Signals are spread: none before the probabilities of the packets since the last one add up
+        to 0.85, and one at 8.5 at the latest. In "linux6.18" alone.
+    rate_estimator : bool, default False
+        The delay is the backlog over the rate at which packets leave, as in the PIE paper and in
+        Linux before 5.5; otherwise it is the time that the last packet has waited.
+    ecn : bool, default False
+        Packets that can be marked are marked instead of dropped, as long as p is at most 10 %.
+    drop_at : {"enqueue", "dequeue"}
+        Where packets are judged.
+
+    The last five are for packets only.
 
     The heuristics do not act at rest, so a loop does not depend on them.
 
@@ -91,7 +105,14 @@ class Pie(PiFamily):
     """
 
     kernel: ClassVar = "pie"
-    packets_only: ClassVar = ("half_target", "derandomize", "rate_estimator", "ecn", "drop_at")
+    packets_only: ClassVar = (
+        *PiFamily.packets_only,
+        "half_target",
+        "derandomize",
+        "rate_estimator",
+        "ecn",
+        "drop_at",
+    )
 
     target: Number = quantity("15ms", "time")
     update_interval: Number = quantity("15ms", "time")
@@ -101,7 +122,7 @@ class Pie(PiFamily):
     boost250: bool | None = choice(None, (None, True, False))
     decay: bool | None = choice(None, (None, True, False))
     burst: Number | None = quantity(None, "time", closed=True, optional=True)
-    half_target: bool = choice(True, (True, False))
+    half_target: bool | None = choice(None, (None, True, False))
     derandomize: bool | None = choice(None, (None, True, False))
     rate_estimator: bool = choice(False, (True, False))
     ecn: bool = choice(False, (True, False))

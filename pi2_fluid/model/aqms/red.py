@@ -38,8 +38,8 @@ class Red(Aqm):
     drawing each one alone, and that changes how many there are: in Linux, and in ns without "wait",
     the distance between two signals is uniform on 0 .. 1/p_b packets, its mean 1/(2 p_b), so that
     up to twice as many packets are signalled; in ns with "wait", its default, it is uniform on
-    1/p_b .. 2/p_b, its mean 1.5/p_b. The decay of the average while the link is idle is not
-    modelled: nothing arrives then.
+    1/p_b .. 2/p_b, its mean 1.5/p_b; packet simulations do as `spacing` says. The decay of the
+    average while the link is idle is not modelled by the fluid: nothing arrives then.
 
     Loops and operating points keep the average of an adaptive RED within its target band by the
     `max_p` to which it adapts, and then hold that `max_p`: it moves over many seconds.
@@ -58,6 +58,18 @@ class Red(Aqm):
         Whether max_p is adapted every `update_interval`.
     update_interval : float or str, optional
         Only if adaptive: time between two adaptations (s), 0.5 if not given.
+    ecn : bool, default False
+        Whether packets that can be marked are marked where the profile is below 1, instead of
+        dropped (packets only). Where it is 1, they are dropped (in `tc`, "ecn harddrop").
+    arithmetic : {"real", "fixed"}
+        "fixed" counts in the integers of Linux, which has no `gentle` and only weights 1/2, 1/4,
+        1/8 ... 2^-31, and spaces its signals uniformly (packets only).
+    idle_decay : bool, default False
+        Whether the average decays while the link is idle (packets only). Linux knows that only
+        where RED is asked for packets in vain, which a token bucket above it does not do.
+    spacing : {"uniform", "wait", "none"}
+        How many packets pass from one signal to the next (packets only): uniform on 0 .. 1/p_b, as
+        in Linux; uniform on 1/p_b .. 2/p_b, as in ns-2 and ns-3; or every packet by itself.
 
     Source: Floyd and Jacobson (IEEE/ACM Transactions on Networking, 1993); Floyd, Gummadi, Shenker,
     "Adaptive RED" (2001).
@@ -70,6 +82,7 @@ class Red(Aqm):
     """
 
     kernel: ClassVar = "red"
+    packets_only: ClassVar = ("ecn", "arithmetic", "idle_decay", "spacing")
 
     min: Number = quantity(None, "packets")
     max: Number = quantity(None, "packets")
@@ -78,6 +91,10 @@ class Red(Aqm):
     gentle: bool = choice(True, (True, False))
     adaptive: bool = choice(False, (True, False))
     update_interval: Number | None = quantity(None, "time", optional=True)
+    ecn: bool = choice(False, (True, False))
+    arithmetic: str = choice("real", ("real", "fixed"))
+    idle_decay: bool = choice(False, (True, False))
+    spacing: str = choice("uniform", ("uniform", "wait", "none"))
 
     def __post_init__(self) -> None:
         if self.adaptive is True and self.update_interval is None:

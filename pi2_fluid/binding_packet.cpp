@@ -1,0 +1,373 @@
+// Part of pi2_fluid._core: one run of the packet simulator. Whatever comes through this door is checked here, so that
+// the kernel need not: it would divide by it, shift by it or allocate as much.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "binding_packet.h"
+extern "C" { // around the headers that it includes, too
+#include "kernel/packet/simulator.h"
+}
+
+namespace nb = nanobind;
+
+namespace {
+
+using Numbers = std::vector<double>;
+
+constexpr std::int64_t LONGEST = INT64_C(1) << 54;      // ns: the kernel packs times beside flags
+constexpr double LONGEST_SLOT = 9007199254740992.0;     // ns: 2^53, beyond which doubles skip integers
+constexpr std::int64_t MOST_JITTER = INT64_C(1) << 31;  // ns of an acknowledgement: 32 bits are drawn
+constexpr std::int64_t MOST_FLOWS = 1000000, MOST_PACKETS = 1000000000, MOST_WINDOW = 1000000;
+constexpr std::int64_t MOST_CLASSES = 65535;            // a packet has 16 bits for its class
+constexpr std::int64_t MOST_ROWS = INT64_C(1) << 31, MOST_TRACE = 100000000;
+
+[[noreturn]] void refuse(const std::string &sentence)
+{
+    throw std::invalid_argument(sentence);
+}
+
+template <typename T> T as(nb::handle object, const std::string &what)
+{
+    T value;
+    if (!nb::try_cast<T>(object, value))
+        refuse(what + " is of another type, or too large.");
+    return value;
+}
+
+std::int64_t whole(nb::handle object, std::int64_t low, std::int64_t high, const std::string &what)
+{
+    const auto value = as<std::int64_t>(object, what);
+    if (value < low || value > high)
+        refuse(what + " = " + std::to_string(value) + " is outside [" + std::to_string(low) + ", "
+               + std::to_string(high) + "].");
+    return value;
+}
+
+nb::tuple tuple_of(nb::handle object, std::size_t size, const std::string &what)
+{
+    const auto items = as<nb::tuple>(object, what);
+    if (items.size() != size)
+        refuse(what + " has " + std::to_string(items.size()) + " entries instead of " + std::to_string(size) + ".");
+    return items;
+}
+
+// As many numbers as the law takes, none of them NaN.
+void copy(const Numbers &from, double *to, int size, const std::string &what)
+{
+    if (from.size() != static_cast<std::size_t>(size))
+        refuse(what + " takes " + std::to_string(size) + " parameters, not " + std::to_string(from.size()) + ".");
+    for (double x : from)
+        if (std::isnan(x))
+            refuse(what + " has a parameter that is not a number.");
+    std::copy(from.begin(), from.end(), to);
+}
+
+double capacity_of(nb::handle object, int packet_size, const std::string &what)
+{
+    const auto capacity = as<double>(object, what);
+    const double slot = 8e9 * packet_size / capacity;
+    if (!(capacity > 0.0 && slot >= 1.0 && slot <= LONGEST_SLOT))
+        refuse(what + " lets a packet take less than 1 ns or more than 2^53 ns.");
+    return capacity;
+}
+
+// name of congestion control, parameters, interval, count, base_rtt, start, stop, start_jitter, initial_window,
+// slow_start, delayed_ack, ecn
+pi2_packet_class class_of(nb::handle item, const std::string &what)
+{
+    const nb::tuple t = tuple_of(item, 12, what);
+    pi2_packet_class c = {};
+    if (t[0].is_none()) {
+        c.interval = as<double>(t[2], what + " interval");
+        if (!(c.interval >= 1.0 && c.interval <= LONGEST_SLOT))
+            refuse(what + " interval is outside [1, 2^53] ns.");
+    } else {
+        const auto name = as<std::string>(t[0], what + " congestion control");
+        c.congestion = pi2_find_congestion(name.c_str());
+        if (!c.congestion)
+            refuse("'" + name + "' is not a congestion control of the kernel.");
+        copy(as<Numbers>(t[1], what + " parameters"), c.parameters, c.congestion->parameters, name);
+    }
+    c.count = static_cast<std::uint32_t>(whole(t[3], 0, MOST_FLOWS, what + " count"));
+    c.base_rtt = whole(t[4], 0, LONGEST, what + " base_rtt");
+    c.start = whole(t[5], 0, LONGEST, what + " start");
+    c.stop = t[6].is_none() ? PI2_NEVER : whole(t[6], c.start, LONGEST, what + " stop");
+    c.start_jitter = whole(t[7], 0, LONGEST, what + " start_jitter");
+    c.initial_window = static_cast<std::uint32_t>(whole(t[8], 1, MOST_WINDOW, what + " initial_window"));
+    c.slow_start = as<bool>(t[9], what + " slow_start");
+    c.delayed_ack = as<bool>(t[10], what + " delayed_ack");
+    c.ecn = static_cast<int>(whole(t[11], PI2_NOT_ECT, PI2_ECT0, what + " ecn"));
+    return c;
+}
+
+// Results: copies, every `stride`-th value, in the shape given.
+template <typename T, typename From>
+nb::object array_of(const From *first, std::size_t stride, std::initializer_list<std::size_t> shape)
+{
+    std::size_t size = 1;
+    for (std::size_t n : shape)
+        size *= n;
+    T *values = new T[size ? size : 1];
+    nb::capsule owner(values, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+    for (std::size_t i = 0; i < size; i++)
+        values[i] = first[i * stride];
+    return nb::cast(nb::ndarray<nb::numpy, T>(values, shape.size(), shape.begin(), owner));
+}
+
+struct Name {
+    const char *name;
+    int column;
+};
+
+constexpr Name BIN[] = {{"capacity", PI2_BIN_CAPACITY},
+                        {"controller", PI2_BIN_CONTROLLER},
+                        {"classic", PI2_BIN_CLASSIC},
+                        {"scalable", PI2_BIN_SCALABLE}};
+constexpr Name BAND[] = {{"bytes", PI2_BAND_BYTES}, {"square", PI2_BAND_SQUARE}};
+constexpr Name CLASS[] = {{"arrivals", PI2_CLASS_ARRIVALS}, {"departures", PI2_CLASS_DEPARTURES},
+                          {"bits", PI2_CLASS_BITS},         {"drops", PI2_CLASS_DROPS},
+                          {"marks", PI2_CLASS_MARKS},       {"sojourn", PI2_CLASS_SOJOURN},
+                          {"window", PI2_CLASS_WINDOW},     {"flows", PI2_CLASS_FLOWS}};
+constexpr Name TOTAL[] = {{"sent", PI2_SENT},
+                          {"delivered", PI2_DELIVERED},
+                          {"drop_aqm", PI2_DROP_AQM},
+                          {"drop_full", PI2_DROP_FULL},
+                          {"drop_overload", PI2_DROP_OVERLOAD},
+                          {"mark_aqm", PI2_MARK_AQM},
+                          {"mark_step", PI2_MARK_STEP},
+                          {"queued", PI2_TOTAL_QUEUED},
+                          {"in_flight", PI2_TOTAL_IN_FLIGHT},
+                          {"retransmissions", PI2_TOTAL_RETRANSMISSIONS},
+                          {"timeouts", PI2_TOTAL_TIMEOUTS}};
+
+nb::dict trace_of(const pi2_packet_outcome &o)
+{
+    const std::size_t n = static_cast<std::size_t>(o.traced);
+    nb::dict columns;
+    // Member by member: rows are what a simulator writes, columns are what a table has.
+    const auto add = [&](const char *name, auto member, auto zero) {
+        using T = decltype(zero);
+        T *values = new T[n ? n : 1];
+        nb::capsule owner(values, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+        for (std::size_t i = 0; i < n; i++)
+            values[i] = o.trace[i].*member;
+        columns[name] = nb::cast(nb::ndarray<nb::numpy, T>(values, {n}, owner));
+    };
+    add("time", &pi2_trace_row::time, std::int64_t{});
+    add("waited", &pi2_trace_row::waited, std::int64_t{});
+    add("flow", &pi2_trace_row::flow, std::uint32_t{});
+    add("segment", &pi2_trace_row::segment, std::uint32_t{});
+    add("bytes", &pi2_trace_row::bytes, std::uint16_t{});
+    add("what", &pi2_trace_row::what, std::uint8_t{});
+    add("band", &pi2_trace_row::band, std::uint8_t{});
+    add("ecn", &pi2_trace_row::ecn, std::uint8_t{});
+    add("cause", &pi2_trace_row::cause, std::uint8_t{});
+    return columns;
+}
+
+class PacketRun {
+  public:
+    PacketRun(const nb::tuple &link, const std::string &qdisc, const Numbers &parameters, const nb::list &classes,
+              const nb::list &changes, nb::handle seed, nb::handle bin, nb::handle trace)
+    {
+        pi2_packet_scenario s = {};
+        read_link(link, s);
+        s.seed = as<std::uint64_t>(seed, "seed");
+        s.bin = whole(bin, 1, s.duration, "bin");
+        s.trace = whole(trace, 0, MOST_TRACE, "trace");
+        s.qdisc = pi2_find_qdisc(qdisc.c_str());
+        if (!s.qdisc)
+            refuse("'" + qdisc + "' is not a queue discipline of the kernel.");
+        copy(parameters, s.qdisc_parameters, s.qdisc->parameters, qdisc);
+        const std::vector<pi2_packet_class> all = read_classes(classes);
+        const auto members = static_cast<std::int64_t>(all.size());
+        const std::int64_t bins = (s.duration - 1) / s.bin + 1;
+        if (bins > MOST_ROWS / (members + s.qdisc->bands + 1))
+            refuse("bin leaves " + std::to_string(bins) + " rows, which are too many.");
+        std::vector<std::int64_t> counts;
+        const std::vector<pi2_packet_change> schedule = read_changes(changes, s, members, counts);
+        require_few(all, schedule, counts);
+        s.class_count = static_cast<int>(members);
+        s.classes = all.data();
+        s.change_count = static_cast<int>(schedule.size());
+        s.changes = schedule.data();
+        s.counts = counts.data();
+        int refused = 0;
+        run.reset(pi2_run_new(&s, &refused));
+        if (refused)
+            refuse(qdisc + " cannot have these parameters.");
+        if (!run)
+            throw std::bad_alloc();
+    }
+
+    const char *advance(std::int64_t events)
+    {
+        static const char *const names[] = {"more", "done", "no memory"};
+        static_assert(PI2_RUN_MORE == 0 && PI2_RUN_DONE == 1 && PI2_RUN_NO_MEMORY == 2, "names are in this order");
+        int status;
+        require_idle();
+        busy = true;
+        {
+            nb::gil_scoped_release release;
+            status = pi2_run_advance(run.get(), events);
+        }
+        busy = false;
+        reached = pi2_run_time(run.get());
+        return names[status];
+    }
+
+    std::int64_t time() const { return reached; } // not the run's own, which another thread may be writing
+
+    nb::dict outcome() const
+    {
+        pi2_packet_outcome o = {};
+        require_idle();
+        pi2_run_outcome(run.get(), &o);
+        const auto bins = static_cast<std::size_t>(o.bins), bands = static_cast<std::size_t>(o.bands),
+                   classes = static_cast<std::size_t>(o.classes), blocks = static_cast<std::size_t>(o.blocks),
+                   flows = static_cast<std::size_t>(o.flows);
+        nb::dict found, of_bins, of_bands, of_classes, totals;
+        for (const auto &[name, column] : BIN)
+            of_bins[name] = array_of<double>(o.bin_rows + column, PI2_BIN_COLUMNS, {bins});
+        for (const auto &[name, column] : BAND)
+            of_bands[name] = array_of<double>(o.band_rows + column, PI2_BAND_COLUMNS, {bins, bands});
+        for (const auto &[name, column] : CLASS)
+            of_classes[name] = array_of<double>(o.class_rows + column, PI2_CLASS_COLUMNS, {bins, classes});
+        for (const auto &[name, column] : TOTAL)
+            totals[name] = array_of<std::int64_t>(o.totals + column, PI2_TOTALS, {classes});
+        found["bins"] = of_bins;
+        found["bands"] = of_bands;
+        found["classes"] = of_classes;
+        found["totals"] = totals;
+        found["delays"] = array_of<std::uint32_t>(o.delays, 1, {blocks, classes, std::size_t{PI2_DELAY_BUCKETS}});
+        found["segments"] = array_of<std::uint32_t>(o.delivered, 1, {blocks, flows});
+        found["trace"] = trace_of(o);
+        found["block"] = o.block;
+        found["events"] = o.events;
+        found["packets"] = o.packets;
+        return found;
+    }
+
+  private:
+    static void read_link(const nb::tuple &link, pi2_packet_scenario &s)
+    {
+        const nb::tuple t = tuple_of(link, 7, "link");
+        s.duration = whole(t[0], 1, LONGEST, "duration");
+        s.kind = static_cast<int>(whole(t[2], PI2_LINK_WIRE, PI2_LINK_HTB, "kind"));
+        s.delay_on = static_cast<int>(whole(t[3], PI2_DELAY_RETURN, PI2_DELAY_SPLIT, "delay_on"));
+        s.ack_jitter = whole(t[4], 0, MOST_JITTER, "ack_jitter");
+        s.buffer = whole(t[5], 1, MOST_PACKETS, "buffer");
+        s.packet_size = static_cast<int>(whole(t[6], 64, 65535, "packet_size"));
+        s.capacity = capacity_of(t[1], s.packet_size, "capacity");
+    }
+
+    static std::vector<pi2_packet_class> read_classes(const nb::list &classes)
+    {
+        std::vector<pi2_packet_class> all;
+        for (nb::handle item : classes)
+            all.push_back(class_of(item, "class " + std::to_string(all.size())));
+        if (all.empty() || all.size() > static_cast<std::size_t>(MOST_CLASSES))
+            refuse(std::to_string(all.size()) + " classes are outside [1, " + std::to_string(MOST_CLASSES) + "].");
+        return all;
+    }
+
+    // Of each change: when (ns), capacity (bit/s, 0: as it is), flows of each class (-1: as they are).
+    static std::vector<pi2_packet_change> read_changes(const nb::list &changes, const pi2_packet_scenario &s,
+                                                       std::int64_t members, std::vector<std::int64_t> &counts)
+    {
+        std::vector<pi2_packet_change> schedule;
+        std::int64_t before = 0;
+        for (nb::handle item : changes) {
+            const std::string what = "change " + std::to_string(schedule.size());
+            const nb::tuple t = tuple_of(item, 3, what);
+            pi2_packet_change change = {};
+            change.at = before = whole(t[0], before, s.duration, what + " at");
+            if (as<double>(t[1], what + " capacity") != 0.0)
+                change.capacity = capacity_of(t[1], s.packet_size, what + " capacity");
+            schedule.push_back(change);
+            const auto flows = as<std::vector<std::int64_t>>(t[2], what + " counts");
+            if (flows.size() != static_cast<std::size_t>(members))
+                refuse(what + " has " + std::to_string(flows.size()) + " counts instead of "
+                       + std::to_string(members) + ".");
+            for (std::int64_t n : flows)
+                if (n < -1 || n > MOST_FLOWS)
+                    refuse(what + " count = " + std::to_string(n) + " is outside [-1, " + std::to_string(MOST_FLOWS)
+                           + "].");
+            counts.insert(counts.end(), flows.begin(), flows.end());
+        }
+        return schedule;
+    }
+
+    // Whoever is called after others have gone is a new flow.
+    static void require_few(const std::vector<pi2_packet_class> &all, const std::vector<pi2_packet_change> &schedule,
+                            const std::vector<std::int64_t> &counts)
+    {
+        std::int64_t flows = 0;
+        for (std::size_t k = 0; k < all.size(); k++) {
+            std::int64_t there = all[k].count;
+            std::size_t i = 0;
+            for (; i < schedule.size() && schedule[i].at <= all[k].start; i++)
+                if (counts[i * all.size() + k] >= 0)
+                    there = counts[i * all.size() + k];
+            flows += there;
+            for (; i < schedule.size() && schedule[i].at < all[k].stop; i++) {
+                const std::int64_t wanted = counts[i * all.size() + k];
+                if (wanted < 0)
+                    continue;
+                flows += std::max<std::int64_t>(0, wanted - there);
+                there = wanted;
+            }
+        }
+        if (flows > MOST_FLOWS)
+            refuse(std::to_string(flows) + " flows are more than " + std::to_string(MOST_FLOWS) + ".");
+    }
+
+    void require_idle() const
+    {
+        if (busy)
+            throw std::runtime_error("this run is being computed by another thread.");
+    }
+
+    struct Free {
+        void operator()(pi2_run *r) const { pi2_run_free(r); }
+    };
+    std::unique_ptr<pi2_run, Free> run;
+    std::int64_t reached = 0;
+    bool busy = false;
+};
+
+nb::object delay_edges()
+{
+    double edges[PI2_DELAY_BUCKETS + 1];
+    for (int i = 0; i <= PI2_DELAY_BUCKETS; i++)
+        edges[i] = pi2_delay_edge(i);
+    return array_of<double>(edges, 1, {std::size_t{PI2_DELAY_BUCKETS + 1}});
+}
+
+} // namespace
+
+void register_packet(nb::module_ &module)
+{
+    nb::class_<PacketRun>(module, "PacketRun", "One run of the packet simulator in the making.")
+        .def(nb::init<const nb::tuple &, const std::string &, const Numbers &, const nb::list &, const nb::list &,
+                      nb::handle, nb::handle, nb::handle>(),
+             nb::arg("link"), nb::arg("qdisc"), nb::arg("parameters"), nb::arg("classes"), nb::arg("changes"),
+             nb::arg("seed"), nb::arg("bin"), nb::arg("trace"))
+        .def("advance", &PacketRun::advance, nb::arg("events"),
+             "Handle up to that many events; say whether there is more to do.")
+        .def("outcome", &PacketRun::outcome, "Copies of all that was counted so far.")
+        .def_prop_ro("time", &PacketRun::time, "How far it is (ns).");
+    module.def("packet_delay_edges", &delay_edges, "The edges between buckets of delays (s), one more than buckets.");
+}

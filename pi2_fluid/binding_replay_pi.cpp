@@ -1,0 +1,330 @@
+// Part of pi2_fluid._core: parts of the queue disciplines pi, pi2, coupled and pie, fed by hand, and any discipline
+// driven packet by packet, for tests.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "binding_replay_pi.h"
+extern "C" {
+#include "kernel/packet/pi_controller.h"
+#include "kernel/packet/qdisc_pie.h"
+}
+
+namespace nb = nanobind;
+
+namespace {
+
+using Numbers = std::vector<double>;
+template <typename T> using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T> using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+constexpr std::int64_t MTU = 1514; // bytes, Ethernet's header included
+
+// The arrays of one call are as long as its first.
+template <typename First, typename... Arrays> std::size_t length(const First &first, const Arrays &...arrays)
+{
+    const std::size_t size = first.shape(0);
+    if (((arrays.shape(0) != size) || ...))
+        throw std::invalid_argument("the arrays have different lengths.");
+    return size;
+}
+
+// A discipline on a queue of its own.
+class Discipline {
+  public:
+    Discipline(const std::string &name, const Numbers &parameters, std::int64_t limit, std::int64_t mtu)
+        : discipline(pi2_find_qdisc(name.c_str()))
+    {
+        if (!discipline)
+            throw std::invalid_argument("'" + name + "' is not a queue discipline of the kernel.");
+        if (parameters.size() != static_cast<std::size_t>(discipline->parameters))
+            throw std::invalid_argument(name + " takes " + std::to_string(discipline->parameters) + " numbers, not "
+                                        + std::to_string(parameters.size()) + ".");
+        block = std::make_unique<std::max_align_t[]>(discipline->size / sizeof(std::max_align_t) + 1);
+        queue.limit = limit;
+        queue.mtu = mtu;
+        queue.counts = counts;
+        for (pi2_band &band : queue.band)
+            if (!pi2_band_grow(&band))
+                throw std::bad_alloc();
+        if (!discipline->setup(block.get(), parameters.data(), &queue))
+            throw std::invalid_argument(name + " cannot have these parameters.");
+    }
+
+    Discipline(const Discipline &) = delete;
+    Discipline &operator=(const Discipline &) = delete;
+
+    ~Discipline()
+    {
+        for (pi2_band &band : queue.band)
+            std::free(band.ring);
+    }
+
+    void *state() const { return block.get(); }
+    const pi2_qdisc *table() const { return discipline; }
+    pi2_queue *waiting() { return &queue; }
+
+    // Each call has the random numbers given to it, or else those of the seed 0 and its own number.
+    void enqueue(std::int64_t now, int bytes, int ecn, const std::vector<std::uint64_t> &draws)
+    {
+        pi2_draws source = numbers(draws, 0);
+        pi2_packet packet = {};
+        packet.bytes = static_cast<std::uint16_t>(bytes);
+        packet.ecn = static_cast<std::uint8_t>(ecn);
+        packet.segment = static_cast<std::uint32_t>(arrivals);
+        source.index = arrivals++;
+        counts[PI2_SENT]++;
+        discipline->enqueue(state(), &queue, &packet, now, &source);
+        used = source.used;
+    }
+
+    nb::object dequeue(std::int64_t now, const std::vector<std::uint64_t> &draws)
+    {
+        pi2_draws source = numbers(draws, 2);
+        pi2_packet packet;
+        source.index = departures;
+        const int some = discipline->dequeue(state(), &queue, &packet, now, &source);
+        departures = source.index;
+        used = source.used;
+        if (!some)
+            return nb::none();
+        return nb::make_tuple(packet.segment, static_cast<int>(packet.ecn), now - packet.enqueued);
+    }
+
+    std::optional<std::int64_t> first_tick() const
+    {
+        const std::int64_t at = discipline->first_tick(state());
+        return at == PI2_NEVER ? std::nullopt : std::optional(at);
+    }
+
+    std::int64_t tick(std::int64_t now)
+    {
+        if (!discipline->tick)
+            throw std::invalid_argument(std::string(discipline->name) + " has no timer.");
+        return discipline->tick(state(), &queue, now);
+    }
+
+    nb::tuple probe() const
+    {
+        pi2_probe seen;
+        discipline->probe(state(), &queue, &seen);
+        return nb::make_tuple(seen.controller, seen.classic, seen.scalable);
+    }
+
+    nb::tuple counted() const
+    {
+        nb::list list;
+        for (std::int64_t count : counts)
+            list.append(count);
+        return nb::tuple(list);
+    }
+
+    std::int64_t packets() const { return pi2_queue_packets(&queue); }
+    std::int64_t bytes() const { return pi2_queue_bytes(&queue); }
+    std::uint64_t drawn() const { return used; }
+
+  private:
+    static pi2_draws numbers(const std::vector<std::uint64_t> &given, std::uint64_t stream)
+    {
+        pi2_draws source = {};
+        source.key[0] = pi2_stream_key(0, stream);
+        source.key[1] = pi2_stream_key(0, stream + 1);
+        source.given = given.empty() ? nullptr : given.data();
+        return source;
+    }
+
+    const pi2_qdisc *discipline;
+    std::unique_ptr<std::max_align_t[]> block;
+    pi2_queue queue = {};
+    std::int64_t counts[PI2_CAUSES] = {};
+    std::uint64_t arrivals = 0, departures = 0, used = 0;
+};
+
+// Updates
+
+void update_pie(void *pie, std::int64_t delay, std::int64_t backlog, double &controller, double &classic,
+                std::uint64_t &state, double &burst)
+{
+    pi2_pie_view view;
+    pi2_pie_sample(pie, delay, backlog);
+    pi2_pie_look(pie, &view);
+    controller = view.probability;
+    classic = std::min(view.probability, 1.0);
+    state = view.p;
+    burst = static_cast<double>(view.burst) * 1e-9;
+}
+
+void update_controller(Discipline &discipline, std::int64_t delay, std::int64_t backlog, double &controller,
+                       double &classic, std::uint64_t &state)
+{
+    auto *c = static_cast<pi2_controller *>(discipline.state());
+    pi2_probe seen;
+    pi2_controller_sample(c, delay, backlog != 0);
+    discipline.table()->probe(c, discipline.waiting(), &seen);
+    controller = seen.controller;
+    classic = seen.classic;
+    state = pi2_controller_raw(c);
+}
+
+void replay_update(const std::string &name, const Numbers &parameters, const Input<std::int64_t> &delay,
+                   const Input<std::int64_t> &backlog, const Output<double> &controller, const Output<double> &classic,
+                   const Output<std::uint64_t> &state, const Output<double> &burst)
+{
+    const std::size_t n = length(delay, backlog, controller, classic, state, burst);
+    const bool pie = name == "pie";
+    if (!pie && name != "pi" && name != "pi2" && name != "coupled")
+        throw std::invalid_argument("'" + name + "' has no update to replay.");
+    Discipline discipline(name, parameters, 1, MTU);
+    if (pie)
+        pi2_pie_hold(discipline.state(), 0.0, 0, 0);
+    nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < n; i++)
+        if (pie)
+            update_pie(discipline.state(), delay.data()[i], backlog.data()[i], controller.data()[i],
+                       classic.data()[i], state.data()[i], burst.data()[i]);
+        else
+            update_controller(discipline, delay.data()[i], backlog.data()[i], controller.data()[i],
+                              classic.data()[i], state.data()[i]);
+}
+
+// One update per sample, exactly `elapsed` ns apart.
+void replay_hpe(std::int64_t alpha, std::int64_t beta, std::int64_t coupling, std::int64_t target,
+                std::int64_t elapsed, const Input<std::int64_t> &delay, const Output<double> &controller,
+                const Output<double> &classic, const Output<std::uint64_t> &state,
+                const Output<std::uint64_t> &overload)
+{
+    const std::size_t n = length(delay, controller, classic, state, overload);
+    pi2_hpe_params params;
+    pi2_hpe_vars vars = {};
+    if (alpha < 0 || beta < 0 || coupling < 1 || target < 1 || elapsed < 0)
+        throw std::invalid_argument("the queue cannot have these parameters.");
+    pi2_hpe_setup(&params, alpha, beta, coupling, target);
+    nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < n; i++) {
+        pi2_hpe_update(&params, &vars, delay.data()[i], static_cast<std::int64_t>(i + 1) * elapsed, elapsed);
+        controller.data()[i] = std::ldexp(static_cast<double>(vars.p), -32);
+        classic.data()[i] = controller.data()[i] * controller.data()[i];
+        state.data()[i] = static_cast<std::uint64_t>(vars.p);
+        overload.data()[i] = static_cast<std::uint64_t>(vars.overload);
+    }
+}
+
+// Decisions
+
+pi2_draws one_by_one(const std::uint64_t *given)
+{
+    pi2_draws draws = {};
+    draws.given = given;
+    return draws;
+}
+
+void replay_pie_drop(const Numbers &parameters, std::int64_t mtu, const Input<double> &p, const Input<std::uint64_t> &rnd,
+                     const Input<std::int64_t> &delay, const Input<std::int64_t> &burst,
+                     const Input<std::int64_t> &backlog, const Input<double> &before,
+                     const Output<std::uint64_t> &used, const Output<std::uint64_t> &drop, const Output<double> &sum)
+{
+    const std::size_t n = length(p, rnd, delay, burst, backlog, before, used, drop, sum);
+    Discipline discipline("pie", parameters, 1, mtu);
+    void *pie = discipline.state();
+    nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < n; i++) {
+        pi2_draws draws = one_by_one(rnd.data() + i);
+        pi2_pie_view view;
+        pi2_pie_hold(pie, p.data()[i], delay.data()[i], burst.data()[i]);
+        if (!std::isnan(before.data()[i]))
+            pi2_pie_accumulate(pie, before.data()[i]);
+        drop.data()[i] = static_cast<std::uint64_t>(pi2_pie_judge(pie, backlog.data()[i], &draws));
+        if (drop.data()[i])
+            pi2_pie_dropped(pie);
+        pi2_pie_look(pie, &view);
+        used.data()[i] = draws.used;
+        sum.data()[i] = std::ldexp(static_cast<double>(view.accumulated), -56);
+    }
+}
+
+void replay_coupled_drop(const Numbers &parameters, const Input<double> &u, const Input<std::int64_t> &ecn,
+                         const Input<std::uint64_t> &first, const Input<std::uint64_t> &second,
+                         const Output<std::uint64_t> &used, const Output<std::uint64_t> &drop,
+                         const Output<std::uint64_t> &mark)
+{
+    const std::size_t n = length(u, ecn, first, second, used, drop, mark);
+    Discipline discipline("coupled", parameters, 1, MTU);
+    auto *c = static_cast<pi2_controller *>(discipline.state());
+    nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < n; i++) {
+        const std::uint64_t given[] = {first.data()[i], second.data()[i]};
+        pi2_draws draws = one_by_one(given);
+        pi2_controller_hold(c, u.data()[i]);
+        const int verdict = pi2_coupled_judge(c, static_cast<int>(ecn.data()[i]), &draws);
+        used.data()[i] = draws.used;
+        drop.data()[i] = verdict == PI2_DROP;
+        mark.data()[i] = verdict == PI2_MARK;
+    }
+}
+
+// Departures
+
+void replay_leave(const Numbers &parameters, const Input<std::int64_t> &now, const Input<std::int64_t> &bytes,
+                  const Input<std::int64_t> &backlog, const Input<std::int64_t> &waited,
+                  const Output<std::int64_t> &count, const Output<std::int64_t> &delay,
+                  const Output<std::uint64_t> &rate, const Output<std::int64_t> &burst)
+{
+    const std::size_t n = length(now, bytes, backlog, waited, count, delay, rate, burst);
+    Discipline discipline("pie", parameters, 1, MTU);
+    void *pie = discipline.state();
+    nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < n; i++) {
+        pi2_pie_view view;
+        pi2_pie_leave(pie, bytes.data()[i], backlog.data()[i], waited.data()[i], now.data()[i]);
+        pi2_pie_look(pie, &view);
+        pi2_pie_rate(pie, count.data() + i, rate.data() + i);
+        delay.data()[i] = view.delay;
+        burst.data()[i] = view.burst;
+    }
+}
+
+} // namespace
+
+void bind_replay_pi(nb::module_ &module)
+{
+    module.def("replay_update", &replay_update, nb::arg("name"), nb::arg("parameters"), nb::arg("delay"),
+               nb::arg("backlog"), nb::arg("controller"), nb::arg("classic"), nb::arg("state"), nb::arg("burst"),
+               "Updates of a controller at given delays.");
+    module.def("replay_hpe", &replay_hpe, nb::arg("alpha"), nb::arg("beta"), nb::arg("coupling"), nb::arg("target"),
+               nb::arg("elapsed"), nb::arg("delay"), nb::arg("controller"), nb::arg("classic"), nb::arg("state"),
+               nb::arg("overload"), "Updates of HPE's PI2 at given delays.");
+    module.def("replay_pie_drop", &replay_pie_drop, nb::arg("parameters"), nb::arg("mtu"), nb::arg("p"),
+               nb::arg("rnd"), nb::arg("delay"), nb::arg("burst"), nb::arg("backlog"), nb::arg("before"),
+               nb::arg("used"), nb::arg("drop"), nb::arg("sum"), "Decisions of PIE at given random numbers.");
+    module.def("replay_coupled_drop", &replay_coupled_drop, nb::arg("parameters"), nb::arg("u"), nb::arg("ecn"),
+               nb::arg("first"), nb::arg("second"), nb::arg("used"), nb::arg("drop"), nb::arg("mark"),
+               "Decisions of the coupled queue at given random numbers.");
+    module.def("replay_leave", &replay_leave, nb::arg("parameters"), nb::arg("now"), nb::arg("bytes"),
+               nb::arg("backlog"), nb::arg("waited"), nb::arg("count"), nb::arg("delay"), nb::arg("rate"),
+               nb::arg("burst"), "What PIE measures as packets leave.");
+    nb::class_<Discipline>(module, "QueueDiscipline", "A queue discipline driven packet by packet, for tests.")
+        .def(nb::init<const std::string &, const Numbers &, std::int64_t, std::int64_t>(), nb::arg("name"),
+             nb::arg("parameters"), nb::arg("limit") = 1000, nb::arg("mtu") = 1500)
+        .def("enqueue", &Discipline::enqueue, nb::arg("now"), nb::arg("bytes") = 1500, nb::arg("ecn") = 0,
+             nb::arg("draws") = std::vector<std::uint64_t>())
+        .def("dequeue", &Discipline::dequeue, nb::arg("now"), nb::arg("draws") = std::vector<std::uint64_t>())
+        .def("first_tick", &Discipline::first_tick)
+        .def("tick", &Discipline::tick, nb::arg("now"))
+        .def("probe", &Discipline::probe)
+        .def_prop_ro("counts", &Discipline::counted)
+        .def_prop_ro("packets", &Discipline::packets)
+        .def_prop_ro("bytes", &Discipline::bytes)
+        .def_prop_ro("drawn", &Discipline::drawn);
+}

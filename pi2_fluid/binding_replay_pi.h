@@ -1,0 +1,9 @@
+// What binding.cpp registers of binding_replay_pi.cpp.
+#ifndef PI2_BINDING_REPLAY_PI_H
+#define PI2_BINDING_REPLAY_PI_H
+
+#include <nanobind/nanobind.h>
+
+void bind_replay_pi(nanobind::module_ &module);
+
+#endif

@@ -1,0 +1,179 @@
+// Part of pi2_fluid._core: the window algorithms of packets without a network, for replays and tests.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "binding_replay_senders.h"
+#include "kernel/packet/cc_replay.h"
+
+namespace nb = nanobind;
+
+namespace {
+
+using Numbers = std::vector<double>;
+template <typename T> using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+constexpr std::uint32_t most_window = 1u << 30; // segments: room for growth in 32 bits
+
+// An algorithm with its parameters.
+struct Configured {
+    const pi2_congestion *congestion;
+    double parameters[PI2_CC_PARAMETERS] = {};
+
+    Configured(const std::string &name, const Numbers &numbers) : congestion(pi2_find_congestion(name.c_str()))
+    {
+        if (!congestion)
+            throw std::invalid_argument("'" + name + "' is not a congestion control of the kernel.");
+        if (numbers.size() != static_cast<std::size_t>(congestion->parameters))
+            throw std::invalid_argument(name + " takes " + std::to_string(congestion->parameters) + " numbers, not "
+                                        + std::to_string(numbers.size()) + ".");
+        std::copy(numbers.begin(), numbers.end(), parameters);
+    }
+};
+
+void require(bool holds, const char *sentence)
+{
+    if (!holds)
+        throw std::invalid_argument(sentence);
+}
+
+template <typename T> T *rows(const Array<T> &array, std::size_t count, std::size_t size)
+{
+    if (array.shape(0) < count * size)
+        throw std::invalid_argument("the results need room for " + std::to_string(count * size) + " numbers.");
+    return array.data();
+}
+
+void replay_cubic(const Numbers &parameters, std::uint32_t window, std::int64_t rtt,
+                  const Array<const std::int64_t> &at, const Array<std::int64_t> &results)
+{
+    const Configured cubic("cubic", parameters);
+    const std::size_t n = at.shape(0);
+    std::int64_t *to = rows(results, 5, n);
+    require(window >= PI2_LEAST_WINDOW && window <= most_window, "window must lie in [2, 2^30] segments.");
+    require(rtt >= 1000000 && rtt <= 3600000000000, "rtt must lie in [1e6, 3.6e12] ns.");
+    nb::gil_scoped_release release;
+    pi2_replay_cubic(cubic.parameters, window, rtt, n, at.data(), {to, to + n, to + 2 * n, to + 3 * n, to + 4 * n});
+}
+
+void replay_dctcp(const Numbers &parameters, double alpha, const Array<const std::int64_t> &delivered,
+                  const Array<const std::int64_t> &ce, const Array<double> &alphas,
+                  const Array<std::int64_t> &thresholds)
+{
+    const Configured dctcp("dctcp", parameters);
+    const std::size_t n = delivered.shape(0);
+    double *a = rows(alphas, 2, n);
+    std::int64_t *s = rows(thresholds, 3, n);
+    require(ce.shape(0) == n, "ce must be as long as delivered.");
+    require(alpha >= 0.0 && alpha <= 1024.0, "alpha must lie in [0, 1024].");
+    nb::gil_scoped_release release;
+    pi2_replay_dctcp(dctcp.parameters, alpha, n, delivered.data(), ce.data(), {a, a + n, s, s + n, s + 2 * n});
+}
+
+double mean_window(const std::string &name, const Numbers &parameters, double p, bool periodic, std::int64_t rtt,
+                   std::uint32_t per_ack, std::uint32_t window, bool grows_in_cwr, std::uint64_t packets,
+                   std::uint64_t warm_up, std::uint64_t seed)
+{
+    const Configured sender(name, parameters);
+    require(p > 0.0 && p <= 1.0, "p must lie in (0, 1].");
+    require(rtt >= 1 && per_ack >= 1 && per_ack <= 1024, "rtt must be at least 1 ns, per_ack in [1, 1024].");
+    require(window >= PI2_LEAST_WINDOW && window <= most_window, "window must lie in [2, 2^30] segments.");
+    require(warm_up < packets && packets <= (UINT64_C(1) << 40),
+            "warm_up must be less than packets, and that at most 2^40.");
+    nb::gil_scoped_release release;
+    const pi2_feedback feedback = {p, periodic, rtt, per_ack, window, grows_in_cwr, packets, warm_up, seed};
+    return pi2_mean_window(sender.congestion, sender.parameters, &feedback);
+}
+
+// One flow's window, moved by hand.
+class CongestionControl {
+  public:
+    CongestionControl(const std::string &name, const Numbers &parameters, std::uint32_t window, std::uint32_t ssthresh)
+        : sender(name, parameters)
+    {
+        require(window >= 1 && window <= most_window, "window must lie in [1, 2^30] segments.");
+        w.cwnd = window;
+        w.ssthresh = ssthresh;
+        w.next = window;
+        w.min_rtt = INT64_MAX;
+        sender.congestion->begin(sender.parameters, state, &w);
+    }
+
+    // An acknowledgement of new segments, some of them marked, whose round-trip time was `rtt` ns.
+    void acknowledge(std::uint32_t acked, std::uint32_t marked, std::int64_t rtt, std::int64_t now, bool grows)
+    {
+        const pi2_congestion *c = sender.congestion;
+        require(acked >= 1 && acked <= 1u << 20 && marked <= acked && rtt >= 0, "acked, marked or rtt out of range.");
+        w.una += acked;
+        w.next = w.una + w.cwnd;
+        w.min_rtt = std::min(w.min_rtt, rtt);
+        w.srtt = rtt;
+        if (c->sample)
+            c->sample(sender.parameters, state, &w, acked, rtt, now);
+        if (c->marks)
+            c->marks(sender.parameters, state, &w, acked, marked);
+        if (grows)
+            c->grow(sender.parameters, state, &w, acked, now);
+    }
+
+    std::uint32_t reduce(std::int64_t now, bool ecn)
+    {
+        w.prior_cwnd = w.cwnd;
+        w.ssthresh = sender.congestion->ssthresh(sender.parameters, state, &w, now,
+                                                 ecn ? PI2_BECAUSE_ECN : PI2_BECAUSE_LOSS);
+        w.cwnd = w.ssthresh;
+        w.counter = 0;
+        return w.ssthresh;
+    }
+
+    void timeout()
+    {
+        if (sender.congestion->timeout)
+            sender.congestion->timeout(sender.parameters, state);
+        w.cwnd = 1;
+        w.counter = 0;
+    }
+
+    std::uint32_t cwnd() const { return w.cwnd; }
+    std::uint32_t ssthresh() const { return w.ssthresh; }
+    unsigned flags() const { return sender.congestion->flags; }
+
+  private:
+    Configured sender;
+    pi2_window w = {};
+    alignas(8) unsigned char state[PI2_CC_STATE_BYTES] = {};
+};
+
+} // namespace
+
+void bind_replay_senders(nb::module_ &module)
+{
+    module.def("replay_cubic", &replay_cubic, nb::arg("parameters"), nb::arg("window"), nb::arg("rtt"),
+               nb::arg("at").noconvert(), nb::arg("results").noconvert(),
+               "CUBIC after one signal: cwnd, cnt, friendly_cwnd, k, origin at each time, one row after the other.");
+    module.def("replay_dctcp", &replay_dctcp, nb::arg("parameters"), nb::arg("alpha"),
+               nb::arg("delivered").noconvert(), nb::arg("ce").noconvert(), nb::arg("alphas").noconvert(),
+               nb::arg("thresholds").noconvert(),
+               "DCTCP window by window: alpha before, after; thresholds for 10, 100 and 1000 segments.");
+    module.def("mean_window", &mean_window, nb::arg("name"), nb::arg("parameters"), nb::kw_only(), nb::arg("p"),
+               nb::arg("periodic"), nb::arg("rtt"), nb::arg("per_ack"), nb::arg("window"), nb::arg("grows_in_cwr"),
+               nb::arg("packets"), nb::arg("warm_up"), nb::arg("seed") = 1,
+               "Mean window (segments) under signals at a fixed probability per packet, without a network.");
+    nb::class_<CongestionControl>(module, "CongestionControl", "One flow's window, moved by hand, for tests.")
+        .def(nb::init<const std::string &, const Numbers &, std::uint32_t, std::uint32_t>(), nb::arg("name"),
+             nb::arg("parameters"), nb::arg("window"), nb::arg("ssthresh") = PI2_NO_THRESHOLD)
+        .def("acknowledge", &CongestionControl::acknowledge, nb::arg("acked"), nb::arg("marked"), nb::arg("rtt"),
+             nb::arg("now"), nb::arg("grows") = true)
+        .def("reduce", &CongestionControl::reduce, nb::arg("now"), nb::arg("ecn"))
+        .def("timeout", &CongestionControl::timeout)
+        .def_prop_ro("cwnd", &CongestionControl::cwnd, "The window (segments).")
+        .def_prop_ro("ssthresh", &CongestionControl::ssthresh, "The threshold of slow start (segments).")
+        .def_prop_ro("flags", &CongestionControl::flags, "1: exact marks; 2: marks do not make it reduce.");
+}

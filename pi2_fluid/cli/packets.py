@@ -1,0 +1,152 @@
+"""Packets: what `pi2-fluid simulate --engine packet` runs and prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from pi2_fluid.cli import codes
+from pi2_fluid.cli.output import Progress, make_console, make_grid, print_json
+from pi2_fluid.cli.runs import Wanted, plain
+from pi2_fluid.errors import QuantityError, show_value
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["simulate_packets"]
+
+
+def simulate_packets(wanted: Wanted, options: Mapping[str, Any]) -> None:
+    """Simulate packet by packet, print the summary of all seeds, and write the files.
+
+    Raises
+    ------
+    typer.Exit
+        If it was interrupted: what is finished is printed and written nevertheless.
+    """
+    from pi2_fluid.packet.engine import simulate
+    from pi2_fluid.result import summarize
+
+    given = dict(options)
+    if "seeds" in given:
+        given["seeds"] = _read_seeds(given["seeds"])
+    with Progress("simulating") as progress:
+        dataset = simulate(wanted.scenario, **given, progress=progress)
+    summary = summarize(dataset, wanted.after)
+    files = wanted.write(dataset, summary)
+    if wanted.as_json:
+        _print_json(wanted, dataset, summary)
+    else:
+        _print_text(wanted.title, dataset, summary, files)
+    if dataset.attrs["interrupted"]:
+        raise typer.Exit(codes.INTERRUPTED)
+
+
+def _read_seeds(text: str) -> int | list[int]:
+    """Return how many seeds, or which ones if there is a comma."""
+    try:
+        if "," not in text:
+            return int(text)
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise QuantityError(
+            f"--seeds {show_value(text)} are no seeds: give how many, e.g. 10, or a list, e.g."
+            " 5,17,23."
+        ) from None
+
+
+def _print_json(wanted: Wanted, dataset: xarray.Dataset, summary: xarray.Dataset) -> None:
+    missing = dataset.attrs["not_modelled"]
+    print_json(
+        {
+            "scenario": wanted.scenario.name,
+            "duration": float(wanted.scenario.duration),
+            "engine": dataset.attrs["engine"],
+            "seeds": dataset.seed.to_numpy().tolist(),
+            "bin": float(dataset["bin"].max()),
+            "interrupted": bool(dataset.attrs["interrupted"]),
+            "after": summary.attrs["after"],
+            "summary": _each(summary.mean("seed")),
+            "smallest": _each(summary.min("seed")),
+            "largest": _each(summary.max("seed")),
+            "not_modelled": missing.split(", ") if missing else [],
+            **wanted.names(),
+        }
+    )
+
+
+def _each(summary: xarray.Dataset) -> dict[str, Any]:
+    return {str(name): plain(variable) for name, variable in summary.items()}
+
+
+def _print_text(
+    title: str, dataset: xarray.Dataset, summary: xarray.Dataset, files: list[Path]
+) -> None:
+    begin, end, n = summary.attrs["after"], summary.attrs["until"], dataset.sizes["seed"]
+    seeds = "1 seed" if n == 1 else f"means of {n} seeds and their range"
+    unfinished = ", interrupted" if dataset.attrs["interrupted"] else ""
+    # What is no table is echoed, so that it is not broken into lines where nobody looks at them.
+    typer.echo(f"{title}\npacket by packet, {seeds}{unfinished}, {begin:.4g} s to {end:.4g} s\n")
+    console = make_console()
+    console.print(_delay_table(summary))
+    typer.echo()
+    console.print(_class_table(summary))
+    if dataset.attrs["not_modelled"]:
+        typer.echo(f"\nnot modelled in packets: {dataset.attrs['not_modelled']}")
+    elif files:
+        typer.echo()
+    for path in files:
+        typer.echo(f"written: {path}")
+
+
+def _delay_table(summary: xarray.Dataset) -> Any:
+    table = make_grid("left", "left", "right", "left", "left")
+
+    def add(first: str, second: str, values: Any, factor: float, unit: str) -> None:
+        table.add_row(first, second, _mean(values, factor), unit, _range(values, factor))
+
+    add("queue delay", "mean", summary.delay_mean, 1e3, "ms")
+    for label, name in (("P50", "delay_p50"), ("P95", "delay_p95"), ("P99", "delay_p99")):
+        add("", label, summary[name], 1e3, "ms")
+    if "band" in summary.dims:
+        for band in summary.band.to_numpy():
+            mine = summary.sel(band=band)
+            for level in (0.5, 0.99):
+                values = mine["delay_quantile"].sel(quantile=level)
+                add("", f"P{round(100 * level)} of {band}", values, 1e3, "ms")
+    add("utilization", "", summary.utilization, 100.0, "%")
+    add("dropped", "", summary.drop_fraction, 100.0, "%")
+    if float(summary.mark_fraction.max()) > 0.0:
+        add("marked", "", summary.mark_fraction, 100.0, "%")
+    add("Jain's index", "", summary.jain, 1.0, "")
+    return table
+
+
+def _class_table(summary: xarray.Dataset) -> Any:
+    table = make_grid("left", "right", "left", *["right"] * 4)
+    table.add_row("flows", "Mbit/s", "", "window", "delay [ms]", "dropped", "marked")
+    for name in summary.flows.to_numpy():
+        mine = summary.sel(flows=name)
+        table.add_row(
+            str(name),
+            _mean(mine.throughput, 1e-6),
+            _range(mine.throughput, 1e-6),
+            _mean(mine.window_mean),
+            _mean(mine.delay_mean_of, 1e3),
+            f"{_mean(mine.drop_fraction_of, 100.0)} %",
+            f"{_mean(mine.mark_fraction_of, 100.0)} %",
+        )
+    return table
+
+
+def _mean(values: Any, factor: float = 1.0) -> str:
+    return f"{factor * float(values.mean()):.4g}"
+
+
+def _range(values: Any, factor: float = 1.0) -> str:
+    if values.size == 1:
+        return ""
+    return f"({factor * float(values.min()):.4g} to {factor * float(values.max()):.4g})"

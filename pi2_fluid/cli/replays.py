@@ -1,0 +1,167 @@
+"""Replays: `pi2-fluid replay`, an update rule fed with recorded delays."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from pi2_fluid.cli.files import WRITERS, check_path
+from pi2_fluid.cli.output import JsonFlag, make_console, make_grid, print_json
+from pi2_fluid.errors import QuantityError, show_value
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["COMMANDS", "replay"]
+
+# Columns of a log, and what their text is read as.
+_DIMENSIONS: Final = {"queue_delay": "time", "backlog": "size"}
+
+
+def replay(
+    log: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE | -",
+            help="A CSV file, or standard input: one row per update, with the column queue_delay"
+            " (s, or with a unit: 12ms) and, if it is known, backlog (bytes).",
+        ),
+    ],
+    variant: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Whose update rule, e.g. linux6.18 for PIE in Linux."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the steps: .nc (netCDF4, with units) or .csv (SI units).",
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Feed recorded queue delays to the update rule of a kernel, and print what it answers."""
+    if output is not None:
+        check_path(output, tuple(WRITERS), "--output")
+    columns = _read_log(log)
+
+    from pi2_fluid.packet import replay as replay_updates
+
+    dataset = replay_updates(
+        variant, queue_delay=columns["queue_delay"], backlog=columns.get("backlog")
+    )
+    if output is not None:
+        WRITERS[output.suffix.lower()](dataset, output)
+    if as_json:
+        _print_json(variant, columns, dataset, output)
+    else:
+        make_console().print(_step_table(columns, dataset))
+        if output is not None:
+            typer.echo(f"\nwritten: {output}")
+
+
+def _print_json(
+    variant: str, columns: dict[str, Any], dataset: xarray.Dataset, output: Path | None
+) -> None:
+    print_json(
+        {
+            "variant": variant,
+            **{name: values.tolist() for name, values in columns.items()},
+            **{name: dataset[name].to_numpy().tolist() for name in ("p", "controller", "state")},
+            "output": None if output is None else str(output),
+        }
+    )
+
+
+def _step_table(columns: dict[str, Any], dataset: xarray.Dataset) -> Any:
+    table = make_grid(*["right"] * 4)
+    table.add_row("step", "queue delay [ms]", "p [%]", "controller")
+    rows = zip(
+        columns["queue_delay"], dataset.p.to_numpy(), dataset.controller.to_numpy(), strict=True
+    )
+    for step, (delay, p, controller) in enumerate(rows):
+        table.add_row(str(step), f"{1e3 * delay:.6g}", f"{100 * p:.6g}", f"{controller:.6g}")
+    return table
+
+
+# The log
+
+
+def _read_log(path: str) -> dict[str, Any]:
+    """Return the columns of a log, in SI units.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    QuantityError
+        If there is no such column, no row, or something in it that is no number.
+    """
+    name = "standard input" if path == "-" else path
+    try:
+        if path == "-":
+            return _read_rows(sys.stdin, name)
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            return _read_rows(file, name)
+    except (UnicodeDecodeError, csv.Error):
+        raise QuantityError(f"{name} is no CSV text: give a file with a header line.") from None
+
+
+def _read_rows(file: Iterable[str] | io.TextIOBase, name: str) -> dict[str, Any]:
+    import numpy as np
+
+    reader = csv.DictReader(file, skipinitialspace=True)
+    header = [title.strip() for title in reader.fieldnames or ()]
+    reader.fieldnames = header
+    if "queue_delay" not in header:
+        raise QuantityError(
+            f"{name} has no column queue_delay: give one, in seconds or with a unit."
+        )
+    wanted = [column for column in _DIMENSIONS if column in header]
+    found: dict[str, list[float]] = {column: [] for column in wanted}
+    for row in reader:
+        for column in wanted:
+            place = f"{name} line {reader.line_num} {column}"
+            found[column].append(_number(row[column], _DIMENSIONS[column], place))
+    if not found["queue_delay"]:
+        raise QuantityError(f"{name} has no rows: give one for each update.")
+    return {column: np.array(values) for column, values in found.items()}
+
+
+def _number(text: str | None, dimension: str, place: str) -> float:
+    from pi2_fluid.units import validate_quantity
+
+    if text is None:
+        raise QuantityError(f"{place} is missing: fill the row.")
+    try:
+        value: float | str = float(text)  # a bare number is in SI units
+    except ValueError:
+        value = text
+    try:
+        return float(validate_quantity(value, dimension, place, closed=True))
+    except QuantityError as error:
+        if text.strip():
+            raise
+        raise QuantityError(f"{place} = {show_value(text)} is empty: fill it.") from error
+
+
+COMMANDS: tuple[tuple[Any, str], ...] = (
+    (
+        replay,
+        (
+            "Examples:\n\n"
+            "pi2-fluid replay --variant linux6.18 delays.csv\n\n"
+            "pi2-fluid replay --variant dp2-6.18-default - -o steps.csv < delays.csv\n\n"
+            "JSON: variant, queue_delay (s), backlog (bytes, if given), p, controller, state (the"
+            " kernel's integers), output: lists of one entry per update."
+        ),
+    ),
+)

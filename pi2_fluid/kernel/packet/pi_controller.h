@@ -1,0 +1,144 @@
+/* The PI controller that the queue disciplines pi, pi2 and coupled share: where the delay comes from, how p' is
+ * updated, and what a packet goes through. They differ in the law, and in how a packet is judged.
+ * PI2 paper (CoNEXT'16), sections 4 and 5; Linux 6.18, net/sched/sch_dualpi2.c; github.com/olgabo/dualpi2, sch_pi2. */
+#ifndef PI2_PACKET_PI_CONTROLLER_H
+#define PI2_PACKET_PI_CONTROLLER_H
+
+#include "../aqm.h"
+#include "dualpi2_update.h"
+#include "pi2_update.h"
+#include "qdisc.h"
+#include "rate_estimator.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The parameters of the three. As far as K they are those of aqm_coupled.c, whose first five are those of aqm_pi.c. */
+enum {
+    PI2_PI_ALPHA,           /* Hz, gains on p' */
+    PI2_PI_BETA,
+    PI2_PI_TARGET,          /* s */
+    PI2_PI_UPDATE_INTERVAL, /* s */
+    PI2_PI_LIMIT,           /* the largest p' */
+    PI2_PI_K,               /* coupling factor; integers of 2016: gains act on k p', and k is whole */
+    PI2_PI_FIRST_UPDATE,    /* s, when the timer first expires */
+    PI2_PI_ARITHMETIC,      /* PI2_REAL, PI2_DUALPI2, PI2_2016 */
+    PI2_PI_QUIRKS,          /* 1: overflows as in the kernel */
+    PI2_PI_DELAY,           /* PI2_HEAD, PI2_RATE, PI2_LENGTH */
+    PI2_PI_PER_PACKET,      /* s that a queued packet counts for, with PI2_LENGTH */
+    PI2_PI_DECAY,           /* factor on p' at each update of an idle queue, 1: none (integers of 2016: 0.98) */
+    PI2_PI_ECN,             /* 1: Classic packets that can be marked are marked, not dropped */
+    PI2_PI_AT_DEQUEUE,      /* 1: packets are judged as they leave, not as they arrive */
+    PI2_PI_PARAMETERS
+};
+
+enum { PI2_REAL, PI2_DUALPI2, PI2_2016 }; /* real numbers, integers of sch_dualpi2, those of sch_pi2 of 2016 */
+enum { PI2_HEAD, PI2_RATE, PI2_LENGTH };  /* delay: age of the head, backlog over departure rate, from the length */
+enum { PI2_PASS, PI2_MARK, PI2_DROP };    /* verdicts */
+
+typedef struct {
+    /* what a packet meets first */
+    uint64_t linear;   /* a draw below this is a hit of probability p' ... */
+    uint64_t scalable; /* ... and one of min(k p', 1) */
+    int64_t floor;     /* bytes: a shorter queue is left alone */
+    int ecn, at_dequeue, delay_from;
+    /* the rest of the parameters */
+    int arithmetic, shift; /* a time of t ns is t >> shift ticks */
+    uint32_t k;            /* integers of 2016 */
+    double parameters[PI2_PI_PARAMETERS];
+    const pi2_aqm_law *law;
+    pi2_pi_ns_params ns_params;
+    pi2_2016_params params_2016;
+    pi2_rate_params rate_params;
+    int64_t interval, first; /* ns */
+    /* variables */
+    double state[PI2_AQM_STATES]; /* of the law */
+    pi2_pi_ns_vars ns;
+    pi2_2016_vars vars_2016;
+    pi2_rate_vars rate;
+} pi2_controller;
+
+/* The entries of a discipline's table; 0 if the parameters are not what they can be. */
+int pi2_controller_setup(pi2_controller *c, const double *parameters, const pi2_queue *queue, const pi2_aqm_law *law);
+int64_t pi2_controller_first_tick(const void *qdisc);
+int64_t pi2_controller_tick(void *qdisc, pi2_queue *queue, int64_t now);
+void pi2_controller_probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe);
+
+/* What a tick does with a delay of `delay` ns; `backlog` tells whether packets wait. */
+void pi2_controller_sample(pi2_controller *c, int64_t delay, int backlog);
+
+/* p' as a number, and in the kernel's units (2016: k p'; real numbers: 0). */
+double pi2_controller_u(const pi2_controller *c);
+uint32_t pi2_controller_raw(const pi2_controller *c);
+/* Holds p' until the next tick. */
+void pi2_controller_hold(pi2_controller *c, double u);
+
+/* The verdict of the discipline coupled on a packet with that ECN field (in qdisc_coupled.c). */
+int pi2_coupled_judge(const pi2_controller *c, int ecn, pi2_draws *draws);
+
+#ifdef __cplusplus
+}
+#endif
+
+typedef int (*pi2_judge)(const pi2_controller *c, int ecn, pi2_draws *draws);
+
+/* Signals by loss where a packet cannot be marked. */
+static inline int pi2_classic_verdict(const pi2_controller *c, int ecn)
+{
+    return c->ecn && ecn != PI2_NOT_ECT ? PI2_MARK : PI2_DROP;
+}
+
+/* Signals with p'^2. The second number is drawn only after a hit of the first, as in the kernels. */
+static inline int pi2_two_draws(const pi2_controller *c, int ecn, pi2_draws *draws)
+{
+    if (pi2_draw(draws, 0) >= c->linear || pi2_draw(draws, 1) >= c->linear)
+        return PI2_PASS;
+    return pi2_classic_verdict(c, ecn);
+}
+
+/* 0 if the packet is lost. `backlog` is the queue without it. The judge is known when this is compiled. */
+static inline int pi2_controller_admit(const pi2_controller *c, pi2_queue *queue, pi2_packet *packet,
+                                       int64_t backlog, int64_t now, pi2_draws *draws, pi2_judge judge)
+{
+    if (backlog < c->floor)
+        return 1;
+    switch (judge(c, packet->ecn, draws)) {
+    case PI2_DROP:
+        pi2_queue_drop(queue, packet, now, PI2_DROP_AQM);
+        return 0;
+    case PI2_MARK:
+        pi2_queue_mark(queue, packet, PI2_MARK_AQM);
+        return 1;
+    default:
+        return 1;
+    }
+}
+
+static inline void pi2_controller_enqueue(const pi2_controller *c, pi2_queue *queue, pi2_packet *packet, int64_t now,
+                                          pi2_draws *draws, pi2_judge judge)
+{
+    if (!pi2_queue_has_room(queue, packet, now))
+        return;
+    if (c->at_dequeue || pi2_controller_admit(c, queue, packet, pi2_queue_bytes(queue), now, draws, judge))
+        pi2_queue_push(queue, PI2_C, packet, now);
+}
+
+static inline int pi2_controller_dequeue(pi2_controller *c, pi2_queue *queue, pi2_packet *packet, int64_t now,
+                                         pi2_draws *draws, pi2_judge judge)
+{
+    while (queue->band[PI2_C].count) {
+        pi2_queue_pop(queue, PI2_C, packet);
+        if (c->at_dequeue) {
+            draws->index++;
+            if (!pi2_controller_admit(c, queue, packet, pi2_queue_bytes(queue), now, draws, judge))
+                continue;
+        }
+        if (c->delay_from == PI2_RATE)
+            pi2_rate_leave(&c->rate_params, &c->rate, packet->bytes, pi2_queue_bytes(queue), now >> c->shift);
+        return 1;
+    }
+    return 0;
+}
+
+#endif

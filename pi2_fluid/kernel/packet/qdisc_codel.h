@@ -1,0 +1,29 @@
+/* What a replay reads of a CoDel queue discipline, beyond what the table in qdisc.h gives. */
+#ifndef PI2_QDISC_CODEL_H
+#define PI2_QDISC_CODEL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    uint32_t count, count_before; /* signals of this dropping state, and where it began */
+    int dropping;
+    int64_t waited; /* ns of the last packet taken; whole units of 1.024 us in integers */
+} pi2_codel_view;
+
+void pi2_codel_look(const void *qdisc, pi2_codel_view *view);
+
+/* 1/sqrt(count) in 1/2^16, one Newton step on from that of the count before. */
+uint16_t pi2_codel_newton(uint16_t inverse, uint32_t count);
+
+/* interval/sqrt(count) in the units of `interval`. */
+int64_t pi2_codel_gap(int64_t interval, uint16_t inverse);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,353 @@
+/* DualPI2: a Classic and an L4S queue behind one PI controller of the delay. Its variable p' is a 32-bit fraction;
+ * Classic packets are signalled when two draws in a row lie within p', L4S ones when one lies within k p', or when
+ * they have waited longer than a step. The link is shared by a weighted round robin over bytes.
+ *
+ * p' moves by the integers of the kernel ("fixed") or by the law of the fluid model, rounded to the same 32 bits
+ * ("real"): what happens to packets is the same code.
+ *
+ * Sources: RFC 9332, sections 2 and 4 and Appendix A; Linux 6.18, sch_dualpi2. Where they differ (which delay drives
+ * the controller, step or ramp) the parameters choose. Left out: splitting of aggregates, the limit on memory, the
+ * step in packets, filters that send other packets to L than ECT(1) and CE.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "../aqm.h"
+#include "qdisc.h"
+#include "qdisc_dualpi2.h"
+
+/* The parameters. The first LAW of them are those of the real-valued law, in its order (../aqm_dualpi2.c). */
+enum {
+    ALPHA,           /* Hz, of p' */
+    BETA,            /* Hz, of p' */
+    TARGET,          /* s */
+    UPDATE_INTERVAL, /* s */
+    LIMIT,           /* the largest p' */
+    K,               /* coupling factor; whole in the kernel */
+    STEP,            /* s: L packets that waited longer are marked; with a ramp, its centre */
+    RAMP,            /* s: width of the ramp; 0: a step */
+    C_PROTECTION,    /* share of the link left to C, rounded to whole percent */
+    CLASSIC_DRIVES,  /* 1: the delay of C drives the controller (RFC 9332); 0: the larger of both (Linux) */
+    DROP_OVERLOAD,   /* 1: k p' may exceed 1, and L packets are dropped then; 0: p' stays at or below 1/k */
+    AT_ENQUEUE,      /* 1: packets are judged on arrival; 0: on departure */
+    MIN_STEP,        /* packets of L that must wait at an arrival for the step to mark it */
+    FIXED,           /* 1: p' moves by the kernel's integers */
+    QUIRKS,          /* 1: a change of p' by 1 or more wraps around, as in the kernel; fixed only */
+    FIRST_UPDATE,    /* s: when the first update comes */
+    PARAMETERS,
+    LAW = DROP_OVERLOAD
+};
+
+enum { PASS = -1 };
+
+#define FULL UINT32_MAX /* p' = 1 */
+
+typedef struct {
+    double law[LAW];
+    double k;
+    int64_t alpha, beta;          /* 1/(64 (2^32 - 1)) of p' per ns of delay */
+    int64_t target, step;         /* ns */
+    int64_t interval, first;      /* ns */
+    int64_t ramp_from, ramp_to;   /* ns, of an L packet's delay */
+    double ramp_slope;            /* 1/2^32 per ns */
+    int64_t weight[2];            /* percent of the link: of C, of L */
+    int64_t fresh_credit;         /* bytes times percent, when both bands are empty */
+    int64_t floor;                /* bytes of backlog below which nothing but the step signals */
+    int64_t min_step;             /* packets */
+    uint32_t limit;               /* the largest p' */
+    uint8_t fixed, quirks, classic_drives, drop_overload, at_enqueue, ramp;
+} dualpi2_parameters;
+
+typedef struct {
+    double state[PI2_AQM_STATES]; /* of the real-valued law */
+    int64_t delay_before;         /* ns, at the last update */
+    int64_t credit;               /* bytes times percent */
+    uint32_t base;                /* p' */
+    uint32_t coupled;             /* k p', at most 1 */
+    int overload;                 /* k p' > 1 */
+} dualpi2_variables;
+
+typedef struct {
+    uint64_t updates;
+    int64_t longest_delay; /* ns, that an update saw */
+} dualpi2_statistics;
+
+typedef struct {
+    dualpi2_parameters params;
+    dualpi2_variables vars;
+    dualpi2_statistics stats;
+} dualpi2;
+
+/* The controller */
+
+static void set_base(dualpi2 *d, uint32_t base)
+{
+    const double coupled = d->params.k * base;
+    d->vars.base = base;
+    d->vars.overload = coupled > (double)FULL;
+    d->vars.coupled = d->vars.overload ? FULL : (uint32_t)coupled;
+}
+
+void pi2_dualpi2_hold(void *qdisc, uint32_t base)
+{
+    set_base(qdisc, base);
+}
+
+uint32_t pi2_dualpi2_base(const void *qdisc)
+{
+    return ((const dualpi2 *)qdisc)->vars.base;
+}
+
+int64_t pi2_dualpi2_credit(const void *qdisc)
+{
+    return ((const dualpi2 *)qdisc)->vars.credit;
+}
+
+/* p' after an update in integers. The kernel adds in 32 bits: it sees that a sum went beyond 1 only because it came
+ * out smaller, which a change by 1 or more need not do. */
+static uint32_t fixed_update(const dualpi2 *d, int64_t delay)
+{
+    const dualpi2_parameters *p = &d->params;
+    /* unsigned, as no delay is long enough to leave 63 bits, but a signed product that did would be undefined */
+    const int64_t change = (int64_t)((uint64_t)(delay - p->target) * (uint64_t)p->alpha
+                                     + (uint64_t)(delay - d->vars.delay_before) * (uint64_t)p->beta);
+    const uint64_t size = (change < 0 ? 0 - (uint64_t)change : (uint64_t)change) / 64;
+    const uint32_t base = d->vars.base;
+    const uint32_t step = size > FULL && !p->quirks ? FULL : (uint32_t)size;
+    const uint32_t moved = change < 0 ? base - step : base + step;
+    if (change < 0)
+        return moved > base ? 0 : moved;
+    return moved < base ? FULL : moved;
+}
+
+static uint32_t real_update(dualpi2 *d, const int64_t delay[2])
+{
+    const pi2_seen seen = {.queue_delay = {1e-9 * (double)delay[PI2_C], 1e-9 * (double)delay[PI2_L]}};
+    double after[PI2_AQM_STATES] = {0};
+    pi2_aqm_dualpi2.update(d->params.law, d->vars.state, &seen, d->params.law[UPDATE_INTERVAL], after);
+    pi2_aqm_dualpi2.saturate(d->params.law, after);
+    memcpy(d->vars.state, after, sizeof after);
+    return (uint32_t)(after[0] * (double)FULL + 0.5);
+}
+
+static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
+{
+    dualpi2 *d = qdisc;
+    const int64_t delay[2] = {pi2_band_age(&queue->band[PI2_C], now), pi2_band_age(&queue->band[PI2_L], now)};
+    const int64_t driving = !d->params.classic_drives && delay[PI2_L] > delay[PI2_C] ? delay[PI2_L] : delay[PI2_C];
+    const uint32_t base = d->params.fixed ? fixed_update(d, driving) : real_update(d, delay);
+    set_base(d, base < d->params.limit ? base : d->params.limit);
+    d->vars.delay_before = driving;
+    d->stats.updates++;
+    if (driving > d->stats.longest_delay)
+        d->stats.longest_delay = driving;
+    return now + d->params.interval;
+}
+
+static int64_t first_tick(const void *qdisc)
+{
+    return ((const dualpi2 *)qdisc)->params.first;
+}
+
+/* The judgement of one packet: PASS, or what becomes of it */
+
+static int roll(pi2_draws *draws, int which, uint32_t probability)
+{
+    return (uint32_t)(pi2_draw(draws, which) >> 32) <= probability;
+}
+
+static int rolls_twice(const dualpi2 *d, pi2_draws *draws)
+{
+    return roll(draws, 0, d->vars.base) && roll(draws, 1, d->vars.base);
+}
+
+static int judge(const dualpi2 *d, const pi2_queue *queue, int band, const pi2_packet *packet, pi2_draws *draws)
+{
+    if (pi2_queue_bytes(queue) < d->params.floor)
+        return PASS;
+    if (band == PI2_C) {
+        if (!rolls_twice(d, draws))
+            return PASS;
+        if (packet->ecn == PI2_NOT_ECT)
+            return PI2_DROP_AQM;
+        return d->vars.overload ? PI2_DROP_OVERLOAD : PI2_MARK_AQM;
+    }
+    if (d->vars.overload)
+        return d->params.drop_overload && rolls_twice(d, draws) ? PI2_DROP_OVERLOAD : PI2_MARK_AQM;
+    if (d->params.ramp) /* one draw is to decide on the larger of ramp and k p', which the departure will tell */
+        return PASS;
+    return roll(draws, 0, d->vars.coupled) ? PI2_MARK_AQM : PASS;
+}
+
+/* 0 if the packet is dropped. Each mark is counted once: what the controller has marked, the step leaves alone. */
+static int carry_out(pi2_queue *queue, pi2_packet *packet, int64_t now, int verdict)
+{
+    if (verdict == PASS)
+        return 1;
+    if (verdict != PI2_MARK_AQM) {
+        pi2_queue_drop(queue, packet, now, verdict);
+        return 0;
+    }
+    packet->eligible = 0;
+    pi2_queue_mark(queue, packet, verdict);
+    return 1;
+}
+
+static void mark_on_ramp(const dualpi2 *d, pi2_queue *queue, pi2_packet *packet, int64_t waited, pi2_draws *draws)
+{
+    const dualpi2_parameters *p = &d->params;
+    const uint32_t coupled = pi2_queue_bytes(queue) < p->floor ? 0 : d->vars.coupled;
+    uint32_t native = 0;
+    if (packet->eligible && waited > p->ramp_from)
+        native = waited >= p->ramp_to ? FULL : (uint32_t)((double)(waited - p->ramp_from) * p->ramp_slope);
+    if (native > coupled) {
+        if (roll(draws, 0, native))
+            pi2_queue_mark(queue, packet, PI2_MARK_STEP);
+    } else if (coupled && roll(draws, 0, coupled)) {
+        pi2_queue_mark(queue, packet, PI2_MARK_AQM);
+    }
+}
+
+/* What L marks by itself, at departure. All its packets are ECN-capable. */
+static void mark_native(const dualpi2 *d, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
+{
+    const int64_t waited = now - packet->enqueued;
+    if (d->params.ramp) {
+        if (packet->ecn != PI2_CE)
+            mark_on_ramp(d, queue, packet, waited, draws);
+    } else if (packet->eligible && waited > d->params.step) {
+        pi2_queue_mark(queue, packet, PI2_MARK_STEP);
+    }
+}
+
+/* Packets */
+
+static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
+{
+    const dualpi2 *d = qdisc;
+    const int band = packet->ecn & PI2_ECT1 ? PI2_L : PI2_C; /* CE has both bits */
+    if (!pi2_queue_has_room(queue, packet, now))
+        return;
+    packet->eligible = band == PI2_L && queue->band[PI2_L].count >= d->params.min_step;
+    if (d->params.at_enqueue && !carry_out(queue, packet, now, judge(d, queue, band, packet, draws)))
+        return;
+    pi2_queue_push(queue, band, packet, now);
+}
+
+/* Whose turn it is, and what a byte of its costs C; -1: both are empty. */
+static int choose(const dualpi2 *d, const pi2_queue *queue, int64_t *charge)
+{
+    const uint32_t classic = queue->band[PI2_C].count, l4s = queue->band[PI2_L].count;
+    *charge = 0;
+    if (l4s && (!classic || d->vars.credit <= 0)) {
+        if (classic)
+            *charge = d->params.weight[PI2_C];
+        return PI2_L;
+    }
+    if (l4s)
+        *charge = -d->params.weight[PI2_L];
+    return classic ? PI2_C : -1;
+}
+
+static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
+{
+    dualpi2 *d = qdisc;
+    int64_t charge;
+    int band;
+    while ((band = choose(d, queue, &charge)) >= 0) {
+        pi2_queue_pop(queue, band, packet);
+        if (!d->params.at_enqueue && !carry_out(queue, packet, now, judge(d, queue, band, packet, draws)))
+            continue;
+        if (band == PI2_L)
+            mark_native(d, queue, packet, now, draws);
+        d->vars.credit += charge * packet->bytes;
+        return 1;
+    }
+    d->vars.credit = d->params.fresh_credit;
+    return 0;
+}
+
+static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
+{
+    const dualpi2 *d = qdisc;
+    const double base = (double)d->vars.base / (double)FULL;
+    (void)queue;
+    probe->controller = base;
+    probe->classic = base * base;
+    probe->scalable = (double)d->vars.coupled / (double)FULL;
+}
+
+/* Setting up */
+
+/* Netlink carries gains in 1/256 Hz, whole ones; the kernel makes them integers again in units of 64 ns. Nearest, so
+ * that 0.16 Hz are the 41/256 Hz of the kernel's default. */
+static int64_t kernel_gain(double hertz)
+{
+    const uint64_t asked = (uint64_t)(hertz * 256.0 + 0.5);
+    return (int64_t)(((asked * FULL) >> 2) / 1000000000);
+}
+
+static int sound(const double *x)
+{
+    const int gains = x[ALPHA] >= 0.0 && x[BETA] >= 0.0 && x[ALPHA] < 1e6 && x[BETA] < 1e6;
+    const int times = x[TARGET] > 0.0 && x[TARGET] < 1e3 && x[UPDATE_INTERVAL] >= 1e-9 && x[UPDATE_INTERVAL] < 1e6
+                      && x[STEP] > 0.0 && x[STEP] < 1e6 && x[RAMP] >= 0.0 && x[RAMP] <= 2.0 * x[STEP]
+                      && x[FIRST_UPDATE] > 0.0 && x[FIRST_UPDATE] < 1e6;
+    const int k = x[K] > 0.0 && x[K] < 1e6 && (x[FIXED] == 0.0 || (x[K] == floor(x[K]) && x[K] <= 255.0));
+    return gains && times && k && x[LIMIT] > 0.0 && x[LIMIT] <= 1.0 && x[C_PROTECTION] > 0.0
+           && x[C_PROTECTION] < 1.0 && x[MIN_STEP] >= 0.0 && x[MIN_STEP] < 4e9;
+}
+
+static void set_times(dualpi2_parameters *p, const double *x)
+{
+    p->target = pi2_ns(x[TARGET]);
+    p->interval = pi2_ns(x[UPDATE_INTERVAL]);
+    p->first = pi2_ns(x[FIRST_UPDATE]);
+    p->step = pi2_ns(x[STEP]);
+    p->ramp = x[RAMP] > 0.0;
+    p->ramp_from = pi2_ns(x[STEP] - 0.5 * x[RAMP]);
+    p->ramp_to = pi2_ns(x[STEP] + 0.5 * x[RAMP]);
+    p->ramp_slope = p->ramp ? (double)FULL / (double)(p->ramp_to - p->ramp_from) : 0.0;
+}
+
+static int setup(void *qdisc, const double *x, const pi2_queue *queue)
+{
+    dualpi2 *d = qdisc;
+    dualpi2_parameters *p = &d->params;
+    if (!sound(x))
+        return 0;
+    memset(d, 0, sizeof *d);
+    memcpy(p->law, x, sizeof p->law);
+    set_times(p, x);
+    p->k = x[K];
+    p->alpha = kernel_gain(x[ALPHA]);
+    p->beta = kernel_gain(x[BETA]);
+    p->limit = (uint32_t)(x[DROP_OVERLOAD] != 0.0 || x[K] < 1.0 ? (double)FULL : (double)FULL / x[K]);
+    p->weight[PI2_C] = (int64_t)(100.0 * x[C_PROTECTION] + 0.5);
+    p->weight[PI2_C] = p->weight[PI2_C] < 1 ? 1 : p->weight[PI2_C] > 99 ? 99 : p->weight[PI2_C];
+    p->weight[PI2_L] = 100 - p->weight[PI2_C];
+    p->fresh_credit = queue->mtu * (p->weight[PI2_C] - p->weight[PI2_L]);
+    p->floor = 2 * queue->mtu;
+    p->min_step = (int64_t)x[MIN_STEP];
+    p->fixed = x[FIXED] != 0.0;
+    p->quirks = x[QUIRKS] != 0.0;
+    p->classic_drives = x[CLASSIC_DRIVES] != 0.0;
+    p->drop_overload = x[DROP_OVERLOAD] != 0.0;
+    p->at_enqueue = x[AT_ENQUEUE] != 0.0;
+    d->vars.credit = p->fresh_credit;
+    pi2_aqm_dualpi2.initial(p->law, d->vars.state);
+    return 1;
+}
+
+const pi2_qdisc pi2_qdisc_dualpi2 = {
+    .name = "dualpi2",
+    .size = sizeof(dualpi2),
+    .parameters = PARAMETERS,
+    .bands = 2,
+    .setup = setup,
+    .enqueue = enqueue,
+    .dequeue = dequeue,
+    .first_tick = first_tick,
+    .tick = tick,
+    .probe = probe,
+};

@@ -1,0 +1,179 @@
+"""`simulate`: from a scenario to what its packets do, for many seeds, as a Dataset."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, Final
+
+from pi2_fluid.model.scenario import Scenario, require_scenario
+from pi2_fluid.packet import native
+from pi2_fluid.packet.reporting import packet_dataset
+from pi2_fluid.packet.request import (
+    Sizes,
+    bin_length,
+    require_packets,
+    require_room,
+    seed_list,
+    thread_count,
+    trace_length,
+)
+from pi2_fluid.packet.schedule import flow_counts, to_ns
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["simulate"]
+
+_PATIENCE: Final = 0.1  # s between two reports of progress
+
+
+def simulate(
+    scenario: Scenario,
+    *,
+    seeds: int | Sequence[int] = 10,
+    bin: float | str = "100ms",
+    threads: int | None = None,
+    progress: Callable[[float, float], None] | None = None,
+    trace: int | None = None,
+) -> xarray.Dataset:
+    """Return what the packets of a scenario do: one run for each seed.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Link, queue, flows and schedule; numbers of flows are whole.
+    seeds : int or sequence of int
+        How many runs (their seeds are 1, 2, ...), or the seeds themselves, in [0, 2^63).
+    bin : float or str
+        Time over which a row of the result is summed (s); the last one may be shorter.
+    threads : int, optional
+        Runs side by side. Default: as many as there are cores. The numbers do not depend on it.
+    progress : callable, optional
+        Called as ``progress(done, total)``, in seconds simulated, of all seeds together.
+    trace : int, optional
+        How many events of each seed to record one by one.
+
+    Returns
+    -------
+    xarray.Dataset
+        Dims ``seed``, ``time`` (the end of each bin), ``flows`` and, for a dual queue, ``band``.
+
+        As from `fluid.simulate`, with ``seed`` in front: ``queue_delay`` (s; the mean backlog over
+        the capacity), ``queue`` (packets; the mean), ``controller``, ``p`` (which part of the
+        class's arrivals was marked or lost in the bin), ``p_prime``, ``window`` (segments; mean
+        over time and the flows that there are), ``throughput`` and ``capacity`` (bit/s).
+
+        Of each bin besides: ``queue_sd`` (packets), ``sojourn`` and ``class_sojourn`` (s; mean time
+        in the queue of what leaves it, the last value where nothing does), ``arrivals``,
+        ``departures``, ``drops`` and ``marks`` (packets), ``active_flows``, and ``p_aqm``, the
+        probability with which the queue's law signals packets of the class, before any threshold of
+        its own band.
+
+        Of blocks of bins, at most a hundred: ``delay_histogram`` (packets that left, by their delay
+        in the queue) and ``flow_segments`` (segments that left, of each single flow).
+
+        Of the run: ``count`` (packets by ``cause``), ``rate`` (bit/s), ``retransmissions`` and
+        ``timeouts`` per class, ``delay_quantile`` (s) by ``quantile``. With `trace` also variables
+        over ``event``, with names that begin with ``event_``.
+
+        An interrupted simulation (Ctrl-C) has the seeds that were finished, and
+        ``attrs["interrupted"]`` is 1.
+
+    Raises
+    ------
+    ScenarioError, QuantityError, DomainError
+        If the scenario or an argument is not as it should be, or the result too large.
+    UnsupportedError
+        If the queue or a sender is a law of one's own.
+    MemoryError
+        If there is no memory.
+
+    Notes
+    -----
+    Times are whole nanoseconds and random numbers are counted, so that the same seed gives the same
+    bytes on every machine.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> scenario = pf.Scenario(
+    ...     duration="5s", link=pf.Link("10Mbit/s"), aqm=pf.Pi2(),
+    ...     flows=[pf.Flows(pf.Reno(), 5, "100ms")],
+    ... )
+    >>> runs = pf.packet.simulate(scenario, seeds=2)
+    >>> runs.throughput.dims, runs.seed.values.tolist()
+    (('seed', 'time', 'flows'), [1, 2])
+    """
+    require_scenario(scenario)
+    require_packets(scenario)
+    numbers = seed_list(seeds)
+    workers = thread_count(threads, len(numbers))
+    length = bin_length(bin, scenario)
+    events = trace_length(trace, len(numbers))
+    flows = flow_counts(scenario)
+    bins = -(-to_ns(scenario.duration) // length)
+    sizes = Sizes(bins, scenario.aqm.bands, len(flows), sum(flows))
+    require_room(sizes, len(numbers))
+
+    def arguments(seed: int) -> tuple[Any, ...]:
+        return native.pack(scenario, seed, length, events)
+
+    found, interrupted = _run_all(arguments, numbers, workers, float(scenario.duration), progress)
+    return packet_dataset(scenario, found, length, interrupted)
+
+
+def _run_all(
+    arguments: Callable[[int], tuple[Any, ...]],
+    seeds: list[int],
+    threads: int,
+    duration: float,
+    progress: Callable[[float, float], None] | None,
+) -> tuple[dict[int, dict[str, Any]], bool]:
+    """Return the outcome of each seed that was finished, and whether it was interrupted."""
+    stop = threading.Event()
+    reached = dict.fromkeys(seeds, 0.0)
+
+    def run(seed: int) -> dict[str, Any] | None:
+        def report(time: float) -> None:
+            reached[seed] = time
+
+        return native.run_packets(arguments(seed), stop.is_set, report)
+
+    pool = ThreadPoolExecutor(threads, "pi2_fluid.packet")
+    futures = {seed: pool.submit(run, seed) for seed in seeds}
+    interrupted = False
+    try:
+        _await(futures.values(), reached, duration * len(seeds), progress)
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+    # What failed says why here, unless somebody wanted it to end anyway.
+    done = {
+        seed: future.result()
+        for seed, future in futures.items()
+        if not future.cancelled() and not (interrupted and future.exception())
+    }
+    found = {seed: outcome for seed, outcome in done.items() if outcome is not None}
+    if not found:
+        raise KeyboardInterrupt
+    return found, interrupted
+
+
+def _await(
+    futures: Any,
+    reached: dict[int, float],
+    total: float,
+    progress: Callable[[float, float], None] | None,
+) -> None:
+    """Wait until all are done or one has failed, here and not in a worker: Ctrl-C comes here."""
+    pending: set[Future[Any]] = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=_PATIENCE, return_when=FIRST_EXCEPTION)
+        if any(future.exception() for future in done):
+            return
+        if progress is not None:
+            progress(min(sum(reached.values()), total), total)

@@ -1,0 +1,273 @@
+"""What a run of packets is asked of: checked at the door, each in one sentence.
+
+Flows are whole here, times are whole nanoseconds, and what is counted must fit into memory.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
+from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.registry import kind_of
+from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.model.sender import Sender
+from pi2_fluid.packet.schedule import NS, flow_counts, to_ns
+from pi2_fluid.units import format_quantity, validate_quantity
+
+__all__ = [
+    "Sizes",
+    "bin_length",
+    "interval_of",
+    "require_packets",
+    "require_room",
+    "seed_list",
+    "thread_count",
+    "trace_length",
+]
+
+_LONGEST: Final = 2**54  # ns, of every time: the kernel's
+_LONGEST_SLOT: Final = 2.0**53  # ns of one packet
+_MOST_JITTER: Final = 2**31  # ns
+_MOST_FLOWS: Final = 1_000_000
+_MOST_WINDOW: Final = 1_000_000
+_MOST_BUFFER: Final = 1_000_000_000
+_PACKET: Final = (64, 65535)  # bytes
+_MOST_SEED: Final = 2**63 - 1
+_MOST_SEEDS: Final = 1_000_000
+_MOST_TRACE: Final = 20_000_000  # events of all seeds together
+_MOST_BYTES: Final = 4 * 10**9
+# What is kept of each seed: bytes of a row of each kind, and blocks at most.
+_BIN_BYTES: Final = 8 * 4
+_BAND_BYTES: Final = 8 * 2
+_CLASS_BYTES: Final = 8 * 8
+_HISTOGRAM_BYTES: Final = 4 * 64 * 24
+_BLOCKS: Final = 100
+
+
+class Sizes(NamedTuple):
+    """How large a run is."""
+
+    bins: int
+    bands: int
+    classes: int
+    flows: int
+
+
+def interval_of(rate: Any, packet_size: Any) -> float:
+    """Return the time (ns) that a packet takes at a rate (bit/s)."""
+    return 8.0 * float(packet_size) / float(rate) * NS
+
+
+# The scenario
+
+
+def require_packets(scenario: Scenario) -> None:
+    """Refuse what packets cannot do.
+
+    Raises
+    ------
+    UnsupportedError
+        If the queue or a sender is a law of one's own.
+    DomainError
+        If something that is counted is no whole number, or a number is out of the kernel's range.
+    """
+    laws: list[Aqm | Sender] = [scenario.aqm, *(flow.sender for flow in scenario.flows)]
+    for law in laws:
+        if kind_of(law) is None:
+            raise UnsupportedError(
+                f"{type(law).__name__} is a law of one's own, which packets do not follow: use"
+                " fluid.simulate, or one of this package's laws."
+            )
+    _require_link(scenario)
+    for number, (flow, name) in enumerate(
+        zip(scenario.flows, scenario.class_names, strict=True), 1
+    ):
+        place = f"Scenario flows {number} ({show_value(name)})"
+        _whole(flow.count, f"{place} count", 1, _MOST_FLOWS)
+        _whole(flow.initial_window, f"{place} initial_window", 1, _MOST_WINDOW)
+        _short(flow.base_rtt, f"{place} base_rtt")
+        if kind_of(flow.sender) == "cbr":
+            rate = float(flow.sender.bitrate)  # type: ignore[attr-defined]
+            _require_slot(rate, scenario, f"{place} rate")
+    for change in scenario.changes:
+        place = f"Scenario change at {format_quantity(change.at, 'time')}"
+        for name, count in (change.counts or {}).items():
+            _whole(count, f"{place} counts[{name!r}]", 0, _MOST_FLOWS)
+        if change.capacity is not None:
+            _require_slot(float(change.capacity), scenario, f"{place} capacity")
+    flows = sum(flow_counts(scenario))
+    if flows > _MOST_FLOWS:
+        raise DomainError(
+            f"Scenario has {flows} flows, more than {_MOST_FLOWS}: give fewer, or use"
+            " fluid.simulate."
+        )
+
+
+def _require_link(scenario: Scenario) -> None:
+    link, interval = scenario.link, scenario.aqm.update_interval
+    _short(scenario.duration, "Scenario duration", low=1)
+    _whole(link.packet_size, "Link packet_size", *_PACKET)
+    _whole(link.buffer, "Link buffer", 1, _MOST_BUFFER)
+    _require_slot(float(link.capacity), scenario, "Link capacity")
+    _short(link.ack_jitter, "Link ack_jitter", high=_MOST_JITTER)
+    if interval is not None:
+        _short(interval, f"{type(scenario.aqm).__name__} update_interval", low=1)
+
+
+def _whole(value: Any, name: str, low: int, high: int) -> None:
+    if not low <= value <= high or value != math.floor(value):
+        raise DomainError(
+            f"{name} = {float(value):.12g} is no whole number in [{low}, {high}], which packets"
+            " need: give one."
+        )
+
+
+def _short(value: Any, name: str, low: int = 0, high: int = _LONGEST) -> None:
+    if not low <= to_ns(value) <= high:
+        raise DomainError(
+            f"{name} = {float(value):g} s is outside [{low / NS:g}, {high / NS:.3g}] s, the times"
+            " that packets are simulated with: give one inside."
+        )
+
+
+def _require_slot(rate: float, scenario: Scenario, name: str) -> None:
+    slot = interval_of(rate, scenario.link.packet_size)
+    if not 1.0 <= slot <= _LONGEST_SLOT:
+        raise DomainError(
+            f"{name} = {rate:g} bit/s sends a packet every {slot / NS:.3g} s, which is outside"
+            f" [1e-09, {_LONGEST_SLOT / NS:.3g}] s: give {'less' if slot < 1.0 else 'more'}."
+        )
+
+
+# The arguments
+
+
+def seed_list(seeds: Any) -> list[int]:
+    """Return the seeds: 1 to n for a number, or those of a sequence, in its order.
+
+    Raises
+    ------
+    QuantityError
+        If there is none, one twice, or one that is no integer in [0, 2^63).
+    """
+    if _is_integer(seeds):
+        if not 1 <= seeds <= _MOST_SEEDS:
+            raise QuantityError(
+                f"seeds = {show_value(seeds)} is no number of runs from 1 to {_MOST_SEEDS}: give"
+                " one, or a list of seeds."
+            )
+        return list(range(1, int(seeds) + 1))
+    listed = isinstance(seeds, (Sequence, np.ndarray)) and not isinstance(seeds, (str, bytes))
+    if not listed or (isinstance(seeds, np.ndarray) and seeds.ndim != 1):
+        raise QuantityError(
+            f"seeds = {show_value(seeds)} are no seeds: give how many, or a list of integers."
+        )
+    given = list(seeds)
+    if not given:
+        raise QuantityError(f"seeds = {show_value(seeds)} is empty: give one seed at least.")
+    for seed in given:
+        if not _is_integer(seed) or not 0 <= seed <= _MOST_SEED:
+            raise QuantityError(
+                f"seeds = {show_value(seeds)} holds {show_value(seed)}, which is no integer in"
+                " [0, 2^63): give such seeds."
+            )
+    if len(set(given)) < len(given):
+        raise QuantityError(
+            f"seeds = {show_value(seeds)} holds a seed twice, whose runs would be the same: give"
+            " each once."
+        )
+    return [int(seed) for seed in given]
+
+
+def thread_count(threads: Any, seeds: int) -> int:
+    """Return how many threads work: as many as there are cores, or as given, but one a seed.
+
+    Raises
+    ------
+    QuantityError
+        If it is no integer of 1 or more.
+    """
+    if threads is None:
+        return max(1, min(_cores(), seeds))
+    if not _is_integer(threads) or threads < 1:
+        raise QuantityError(
+            f"threads = {show_value(threads)} is no number of threads: give 1 or more, or None."
+        )
+    return min(int(threads), seeds)
+
+
+def bin_length(length: Any, scenario: Scenario) -> int:
+    """Return the length of a bin in ns: at most that of the run.
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If it is no time, or shorter than 1 ns.
+    """
+    seconds = float(validate_quantity(_one(length, "bin"), "time", "bin"))
+    duration = to_ns(scenario.duration)
+    if seconds * NS >= duration:
+        return duration
+    _short(seconds, "bin", low=1)
+    return to_ns(seconds)
+
+
+def trace_length(trace: Any, seeds: int) -> int:
+    """Return how many events of each seed are recorded.
+
+    Raises
+    ------
+    QuantityError
+        If it is no integer, or too many.
+    """
+    if trace is None:
+        return 0
+    if not _is_integer(trace) or trace < 1 or trace * seeds > _MOST_TRACE:
+        raise QuantityError(
+            f"trace = {show_value(trace)} is no number of events from 1 to"
+            f" {_MOST_TRACE // seeds}, for {seeds} seeds: give one, or None."
+        )
+    return int(trace)
+
+
+def require_room(sizes: Sizes, seeds: int) -> None:
+    """Refuse results that would not fit into memory.
+
+    Raises
+    ------
+    QuantityError
+        Saying what makes them large.
+    """
+    blocks = min(_BLOCKS, sizes.bins)
+    row = _BIN_BYTES + sizes.bands * _BAND_BYTES + sizes.classes * _CLASS_BYTES
+    histograms = blocks * (sizes.classes * _HISTOGRAM_BYTES + 4 * sizes.flows)
+    total = seeds * (sizes.bins * row + histograms)
+    if total > _MOST_BYTES:
+        raise QuantityError(
+            f"seeds = {seeds} with {sizes.bins} bins, {sizes.classes} classes and {sizes.flows}"
+            f" flows make {total / 1e9:.3g} GB of results, more than {_MOST_BYTES / 1e9:g}: give"
+            " fewer seeds, or a longer bin."
+        )
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _one(value: Any, name: str) -> Any:
+    if np.ndim(value):
+        raise QuantityError(f"{name} = {show_value(value)} is no single time: give one number.")
+    return value
+
+
+def _cores() -> int:
+    # Those that this process may use, where the system tells.
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

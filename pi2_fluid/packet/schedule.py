@@ -1,0 +1,94 @@
+"""The schedule, flow by flow: who is there when, and what the link serves meanwhile.
+
+Flows are numbered by class, and in each class in the order in which they are called. Those called
+last go first, and one that has gone does not come back: whoever is called later is another one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.model.flows import Flows
+from pi2_fluid.model.scenario import Scenario
+
+__all__ = ["NS", "Lives", "flow_counts", "flow_lives", "mean_capacity", "to_ns"]
+
+#: ns in a second.
+NS: Final = 1e9
+
+
+class Lives(NamedTuple):
+    """Of each flow: the index of its class, and when it is called and sent away (ns)."""
+
+    owner: Any
+    start: Any
+    stop: Any
+
+
+def to_ns(seconds: Any) -> int:
+    """Return a time in whole nanoseconds."""
+    return round(float(seconds) * NS)
+
+
+def flow_counts(scenario: Scenario) -> list[int]:
+    """Return how many flows each class has in the whole run, one after the other."""
+    totals = []
+    for flow, name in zip(scenario.flows, scenario.class_names, strict=True):
+        total = count = 0
+        for _, wanted in _steps(scenario, flow, name):
+            total += max(0, wanted - count)
+            count = wanted
+        totals.append(total)
+    return totals
+
+
+def flow_lives(scenario: Scenario) -> Lives:
+    """Return who is there when; start_jitter, which is drawn for each seed, comes on top."""
+    totals, end = flow_counts(scenario), to_ns(scenario.duration)
+    owner = np.repeat(np.arange(len(totals)), totals)
+    start, stop = np.zeros(owner.size, dtype=np.int64), np.full(owner.size, end, dtype=np.int64)
+    used = 0
+    for flow, name in zip(scenario.flows, scenario.class_names, strict=True):
+        present: list[int] = []
+        for at, wanted in _steps(scenario, flow, name):
+            gone, present = present[wanted:], present[:wanted]
+            called = range(used, used + wanted - len(present))
+            stop[gone] = at
+            start[called.start : called.stop] = at
+            present += called
+            used = called.stop
+    return Lives(owner, start, stop)
+
+
+def mean_capacity(scenario: Scenario, ends: Any) -> Any:
+    """Return the mean capacity (bit/s) of each bin, given by its end (ns)."""
+    changes = [change for change in scenario.changes if change.capacity is not None]
+    at = np.array([0, *(to_ns(change.at) for change in changes)], dtype=np.int64)
+    rate = np.array([scenario.link.capacity, *(change.capacity for change in changes)], dtype=float)
+    starts = np.append(0, ends[:-1])
+    first = np.searchsorted(at, starts, side="right")
+    last = np.searchsorted(at, ends, side="left")
+    knots = np.append(at, ends[-1]).astype(float)
+    served = np.append(0.0, np.cumsum(rate * np.diff(knots)))
+    mean = (np.interp(ends, knots, served) - np.interp(starts, knots, served)) / (ends - starts)
+    # Where nothing changes, the rate itself, without rounding.
+    return np.where(last > first, mean, rate[first - 1])
+
+
+def _steps(scenario: Scenario, flow: Flows, name: str) -> list[tuple[int, int]]:
+    """Return when (ns) the class is told how many flows are to be there."""
+    begin = to_ns(flow.start)
+    stop = None if flow.stop is None or flow.stop >= scenario.duration else to_ns(flow.stop)
+    steps = [(begin, int(flow.count))]
+    for change in scenario.changes:
+        at = to_ns(change.at)
+        if name not in (change.counts or {}) or (stop is not None and at >= stop):
+            continue
+        wanted = int((change.counts or {})[name])
+        if at <= begin:  # told before it begins
+            steps[0] = (begin, wanted)
+        else:
+            steps.append((at, wanted))
+    return steps if stop is None else [*steps, (stop, 0)]

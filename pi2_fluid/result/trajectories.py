@@ -1,0 +1,141 @@
+"""Trajectories of the fluid: their Dataset, and their statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from pi2_fluid.errors import QuantityError
+from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.result.dataset import (
+    QUANTILES,
+    Column,
+    class_coords,
+    label_coords,
+    make_dataset,
+    quantile_name,
+    shared_variables,
+)
+from pi2_fluid.units import validate_quantity
+
+__all__ = ["summarize_trajectory", "trajectory_dataset"]
+
+
+def trajectory_dataset(
+    trace: Any, scenario: Scenario, attrs: Mapping[str, str | float]
+) -> xr.Dataset:
+    """Build the Dataset of one trajectory from an engine's samples.
+
+    Parameters
+    ----------
+    trace : Trace
+        Arrays in packets and seconds: time, queue, queue_delay, controller, p, window, leaving,
+        capacity.
+    scenario : Scenario
+        What was simulated.
+    attrs : mapping
+        Provenance.
+    """
+    bits = 8.0 * float(scenario.link.packet_size)
+    values = {
+        "queue_delay": trace.queue_delay,
+        "queue": trace.queue,
+        "controller": trace.controller,
+        "p": trace.p,
+        "window": trace.window,
+        "throughput": bits * trace.leaving,
+        "capacity": bits * trace.capacity,
+    }
+    bands = [int(flow.sender.signal == "scalable") for flow in scenario.flows]
+    coords = {"time": Column(("time",), trace.time, "s", "time"), **class_coords(scenario, bands)}
+    return make_dataset(shared_variables(scenario, ("time",), values), coords, attrs)
+
+
+def summarize_trajectory(
+    dataset: xr.Dataset, after: float | str, until: float | str | None
+) -> xr.Dataset:
+    """Return the statistics of a trajectory, as `summarize` describes them."""
+    begin = validate_quantity(after, "time", "after", closed=True)
+    end = float(dataset.time[-1]) if until is None else validate_quantity(until, "time", "until")
+    part = dataset.sel(time=slice(begin, end))
+    if part.sizes["time"] < 2:
+        raise QuantityError(
+            f"after = {begin:g} s and until = {end:g} s leave {part.sizes['time']} samples of a"
+            f" trajectory that ends at {float(dataset.time[-1]):g} s: give a longer stretch."
+        )
+    weight = _time_weights(part.time.to_numpy())
+    delay = part.queue_delay.to_numpy().reshape(len(weight), -1)
+    classes = part.throughput.to_numpy()
+    bands = _bands_of(part)
+    served = np.stack([classes[:, bands == k].sum(axis=1) for k in range(delay.shape[1])], axis=1)
+    departing = (weight[:, None] * served).ravel()
+    flat = delay.ravel()
+    total = max(float(departing.sum()), np.finfo(float).tiny)
+    mean = float((departing * flat).sum() / total)
+    variance = float((departing * (flat - mean) ** 2).sum() / total)
+    throughput = weight @ classes / weight.sum()
+    signalled = weight @ (classes * part.p.to_numpy()) / weight.sum()
+    carried = max(float(throughput.sum()), np.finfo(float).tiny)
+    marks = part.ecn.to_numpy() == 1
+    capacity = float(weight @ part.capacity.to_numpy() / weight.sum())
+    numbers = {
+        "delay_mean": (mean, "s", "mean delay of what leaves"),
+        "delay_sd": (variance**0.5, "s", "standard deviation of the delay of what leaves"),
+        **{
+            quantile_name(level): (value, "s", f"{100 * level:g} % delay quantile")
+            for level, value in zip(QUANTILES, _quantiles(flat, departing, QUANTILES), strict=True)
+        },
+        "utilization": (float(throughput.sum()) / capacity, "1", "part of the capacity used"),
+        "drop_fraction": (float(signalled[~marks].sum()) / carried, "1", "part dropped"),
+        "mark_fraction": (float(signalled[marks].sum()) / carried, "1", "part marked"),
+        "jain": (
+            _jain(throughput, part.flow_count.to_numpy()),
+            "1",
+            "Jain's index of fairness between flows, those of a class being equal",
+        ),
+    }
+    variables = {name: Column((), *entry) for name, entry in numbers.items()}
+    queues = ("band",) if "band" in part.dims else ()
+    means = weight @ delay / weight.sum()
+    variables["queue_delay_mean"] = Column(
+        queues, means if queues else means[0], "s", "mean queue delay over time"
+    )
+    variables["throughput"] = Column(("flows",), throughput, "bit/s", "mean throughput")
+    window = weight @ part.window.to_numpy() / weight.sum()
+    variables["window_mean"] = Column(("flows",), window, "segments", "mean window of a flow")
+    coords = label_coords(part, ("flows", "band"))
+    attrs = {"engine": dataset.attrs.get("engine", ""), "after": begin, "until": end}
+    return make_dataset(variables, coords, attrs)
+
+
+def _bands_of(dataset: xr.Dataset) -> Any:
+    """Return the band of each class, as a number."""
+    if "band" not in dataset.dims:
+        return np.zeros(dataset.sizes["flows"], dtype=int)
+    return dataset.band_of.to_numpy()
+
+
+def _time_weights(time: Any) -> Any:
+    """Return the weights of the trapezoidal rule."""
+    steps = np.diff(time)
+    weights = np.zeros(len(time))
+    weights[:-1] += 0.5 * steps
+    weights[1:] += 0.5 * steps
+    return weights
+
+
+def _quantiles(values: Any, weights: Any, levels: tuple[float, ...]) -> list[float]:
+    order = np.argsort(values)
+    below = np.cumsum(weights[order])
+    if below[-1] <= 0.0:
+        return [float(values[order[-1]])] * len(levels)
+    places = np.searchsorted(below, np.array(levels) * below[-1])
+    return [float(values[order[min(place, len(order) - 1)]]) for place in places]
+
+
+def _jain(rates: Any, counts: Any) -> float:
+    square = float((rates**2 / counts).sum())
+    return float(rates.sum()) ** 2 / (float(counts.sum()) * square) if square > 0.0 else 1.0
