@@ -60,9 +60,9 @@ static void make_link(pi2_choices *c, pi2_test_scenario *t)
     t->slot = pi2_chance(c, 0.6) ? pi2_spread(c, 1e4, 1e7) : pi2_chance(c, 0.7) ? pi2_spread(c, 10, 1e5)
               : pi2_chance(c, 0.9) ? pi2_spread(c, 1, 1e13)                    : pi2_spread(c, 1, LONGEST_SLOT);
     s->capacity = 8e9 * s->packet_size / t->slot;
-    /* a packet of some hours: few of them, as senders ask for them every two minutes */
-    if (packets * t->slot > 2e13)
-        packets = 1.0 + 2e13 / t->slot;
+    /* hours are many events, as senders try again every two minutes; who chooses by bytes counts events instead */
+    if (!c->bytes && packets * t->slot > 2e13)
+        packets = 2e13 / t->slot;
     s->duration = whole(packets * t->slot, 1, LONGEST);
     s->bin = pi2_chance(c, 0.9) ? whole((double)s->duration / pi2_spread(c, 1, 300), 1, LONGEST)
                                 : whole((double)s->duration * pi2_spread(c, 1, 10), 1, LONGEST);

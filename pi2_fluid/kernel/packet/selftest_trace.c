@@ -85,12 +85,10 @@ static int replayed(replay *r, int64_t row, int steady)
         f->rows[f->end++] = row;
         return 1;
     case PI2_TRACE_DROP:
-        if (row && t[-1].what == PI2_TRACE_ENQUEUE && same(t - 1, t)) {
-            f = r->band + (two && t[-1].ecn & PI2_ECT1);
-            f->end--;
-            return t->waited == 0 || wrong(r, row, "it was lost on arrival, but has waited");
-        }
-        return leaves(r, row);
+        if (!row || t[-1].what != PI2_TRACE_ENQUEUE || !same(t - 1, t) || t->time > t[-1].time || t->waited > 0)
+            return leaves(r, row);
+        r->band[two && t[-1].ecn & PI2_ECT1].end--; /* lost on arrival */
+        return 1;
     case PI2_TRACE_DEQUEUE:
         if (steady && !served(r, row))
             return 0;
