@@ -43,6 +43,7 @@ typedef struct {
 /* A step of the schedule: a class that begins, changes or ends, or a new capacity. */
 typedef struct {
     int64_t at;      /* ns */
+    int order;       /* in which it was given: the last word at one time is that of the last */
     int class_;      /* -1: the capacity */
     uint32_t count;  /* flows from now on */
     double capacity; /* bit/s */
