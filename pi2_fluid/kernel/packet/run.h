@@ -28,7 +28,8 @@ typedef struct {
     int64_t there;          /* how many flows that is */
     int64_t changed;        /* ns: up to when the sums are integrated */
     double window_area, flow_area; /* segments ns and flows ns in this bin */
-    int64_t bits, sojourn, departures; /* in this bin; ns, summed */
+    int64_t bits, departures; /* in this bin */
+    double sojourn;         /* ns, summed over them: 63 bits would not hold some hundred waits of half a year */
     uint32_t *delays;       /* departures in this block, by delay */
     int64_t before[PI2_CAUSES]; /* counts at its beginning */
     int64_t retransmissions, timeouts, in_flight;
