@@ -12,7 +12,7 @@
 
 #include "selftest_checks.h"
 
-enum { RUNS = 3000, MOST_EVENTS = 4000000 };
+enum { RUNS = 8000, MOST_EVENTS = 4000000 };
 
 #ifdef PI2_PLAIN_CORE
 enum { PLAIN = 1 };

@@ -5,7 +5,7 @@
 
 #include "simulator.h"
 
-enum { PI2_TEST_CLASSES = 4, PI2_TEST_CHANGES = 4 };
+enum { PI2_TEST_CLASSES = 7, PI2_TEST_CHANGES = 4 };
 
 /* Where the choices come from: bytes that somebody gives, as far as they go, or a seed. */
 typedef struct {

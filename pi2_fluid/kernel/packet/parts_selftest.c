@@ -1,0 +1,334 @@
+/* Checks parts of the packet simulator by themselves: timers and pipes against naive lists, the round-trip estimator,
+ * the buckets of delays, the slots of the link; then scenarios at the edge of what the door allows. Meant to be built
+ * with -DPI2_SANITIZE=ON. The exit status is 1 when something is wrong. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rtt.h"
+#include "run.h"
+#include "selftest_checks.h"
+
+static pi2_choices random_;
+static int wrong;
+
+static void expect(int good, const char *what)
+{
+    if (!good) {
+        printf("%s\n", what);
+        wrong = 1;
+    }
+}
+
+/* Timers: whatever the mix of near and far deadlines, they come in the order (deadline, number), on time. */
+
+enum { TIMERS = 40 };
+
+static uint32_t first_of(const int64_t *deadlines)
+{
+    uint32_t first = 0;
+    for (uint32_t i = 1; i < TIMERS; i++)
+        if (deadlines[i] < deadlines[first])
+            first = i;
+    return first;
+}
+
+static int64_t some_wait(void)
+{
+    return pi2_chance(&random_, 0.1) ? pi2_pick(&random_, 3) : (int64_t)pi2_spread(&random_, 1, 1e11);
+}
+
+static void check_timers(int rounds)
+{
+    pi2_timers timers;
+    int64_t deadlines[TIMERS], now = 0;
+    expect(pi2_timers_new(&timers, TIMERS), "no memory for timers");
+    for (int i = 0; i < TIMERS; i++)
+        deadlines[i] = PI2_NEVER;
+    for (int round = 0; round < rounds && !wrong; round++) {
+        const uint32_t i = (uint32_t)pi2_pick(&random_, TIMERS), next = first_of(deadlines);
+        if (pi2_chance(&random_, 0.2)) {
+            deadlines[i] = PI2_NEVER;
+            pi2_timer_stop(&timers, i);
+        } else if (pi2_chance(&random_, 0.6)) {
+            deadlines[i] = now + some_wait();
+            pi2_timer_set(&timers, i, deadlines[i]);
+        } else if (deadlines[next] != PI2_NEVER) {
+            uint32_t taken = PI2_NO_TIMER;
+            while (taken == PI2_NO_TIMER && timers.due <= deadlines[next])
+                taken = pi2_timers_take(&timers, timers.due);
+            now = deadlines[next];
+            deadlines[next] = PI2_NEVER;
+            expect(taken == next, "another timer came than the first");
+        }
+        expect(timers.due <= deadlines[first_of(deadlines)], "the timers would come too late");
+    }
+    pi2_timers_free(&timers);
+}
+
+/* Pipes: by (due, pipe, order of entry), and no item overtakes another of its pipe. */
+
+enum { PIPES = 5, ITEMS = 300 };
+
+typedef struct {
+    int64_t due;
+    uint32_t pipe, number;
+} item;
+
+static const item *first_item(const item *items, int count)
+{
+    const item *first = items;
+    for (const item *i = items; i < items + count; i++)
+        if (i->due < first->due || (i->due == first->due && i->pipe < first->pipe)
+            || (i->due == first->due && i->pipe == first->pipe && i->number < first->number))
+            first = i;
+    return first;
+}
+
+static void check_pipes(int rounds)
+{
+    static item items[ITEMS];
+    pi2_pipes pipes;
+    int64_t last[PIPES] = {0}, now = 0;
+    int count = 0;
+    uint32_t number = 0;
+    expect(pi2_pipes_new(&pipes, PIPES, sizeof number), "no memory for pipes");
+    for (uint32_t i = 0; i < PIPES; i++)
+        expect(pi2_pipes_find(&pipes, 1000 * i) == i, "a new delay has another pipe than the next");
+    expect(pi2_pipes_find(&pipes, 2000) == 2, "a known delay has another pipe");
+    for (int round = 0; round < rounds && !wrong; round++) {
+        if (count < ITEMS && pi2_chance(&random_, 0.51)) {
+            const uint32_t pipe = (uint32_t)pi2_pick(&random_, PIPES);
+            const int64_t due = now + 1000 * pipe + pi2_pick(&random_, 100);
+            uint32_t *place = pi2_pipes_put(&pipes, pipe, due);
+            last[pipe] = due > last[pipe] ? due : last[pipe];
+            items[count++] = (item){last[pipe], pipe, number};
+            *place = number++;
+        } else if (count) {
+            const item *first = first_item(items, count);
+            expect(pipes.due == first->due, "the pipes tell another time than that of their first item");
+            now = first->due;
+            expect(*(const uint32_t *)pi2_pipes_take(&pipes) == first->number, "another item came than the first");
+            items[first - items] = items[--count];
+        }
+    }
+    while (count-- > 0)
+        pi2_pipes_take(&pipes);
+    expect(pipes.due == PI2_NEVER, "the pipes are empty, but something is due");
+    pi2_pipes_free(&pipes);
+}
+
+/* The estimator: it converges to a round trip that stays the same, and the timeout is 200 ms beyond it or more. */
+static void check_rtt(void)
+{
+    for (double us = 1.0; us < 1e13; us *= 3.7) {
+        pi2_flow f = {0};
+        const double counted = fmin(us, PI2_LONGEST_SAMPLE_US);
+        for (int i = 0; i < 300; i++) {
+            pi2_rtt_sample(&f, (int64_t)(us * pi2_uniform(&random_, 1.0, i < 100 ? 3.0 : 1.0)));
+            f.window.una = f.window.next += 10;
+            expect(f.rto == PI2_RTO_MAX_MS || f.rto * 1e3 >= (double)(f.srtt >> 3) + PI2_RTO_MIN_US,
+                   "the timeout is less than the round trip and 200 ms");
+            expect(f.rto <= PI2_RTO_MAX_MS, "the timeout is longer than the longest");
+        }
+        expect(fabs((double)f.window.srtt / 1e3 - floor(counted)) <= 1.0, "the mean is not what was sampled");
+    }
+    for (int i = 0; i < 100000; i++) {
+        const int64_t now = (int64_t)pi2_spread(&random_, 1, 1e17), ms = (int64_t)pi2_spread(&random_, 1, 120000);
+        const int64_t late = pi2_jiffy_timer(now, ms) - now - ms * PI2_MS;
+        expect(late >= 0 && late <= ms * PI2_MS / 7 + PI2_MS, "a timer is too early, or more than 1/7 too late");
+    }
+}
+
+/* Every delay lies between the edges of its bucket. */
+static void check_buckets(void)
+{
+    static uint32_t delays[PI2_DELAY_BUCKETS];
+    pi2_class class_ = {.delays = delays};
+    uint32_t delivered = 0;
+    pi2_run run = {.classes = &class_, .delivered_now = &delivered};
+    for (int i = 0; i < 200000; i++) {
+        const int64_t ns = i < PI2_DELAY_BUCKETS ? (int64_t)(pi2_delay_edge(i) * 1e9 + 0.5)
+                                                 : (int64_t)pi2_spread(&random_, 1, 0x1p54);
+        const pi2_packet packet = {.enqueued = 5};
+        int bucket = 0;
+        pi2_departed(&run, &packet, 5 + ns);
+        while (!delays[bucket])
+            bucket++;
+        delays[bucket] = 0;
+        if (i < PI2_DELAY_BUCKETS)
+            expect(bucket == i, "the edge of a bucket lies in another");
+        expect((double)(ns / 1000) >= pi2_delay_edge(bucket) * 1e6 * (1 - 1e-12)
+                   && (bucket == PI2_DELAY_BUCKETS - 1
+                       || (double)(ns / 1000) < pi2_delay_edge(bucket + 1) * 1e6 * (1 - 1e-12)),
+               "a delay lies outside its bucket");
+    }
+}
+
+/* A slot is what the bits take, rounded to ns; htb truncates. */
+static void check_slots(void)
+{
+    static pi2_run run;
+    for (int i = 0; i < 200000; i++) {
+        const int bytes = 64 + pi2_pick(&random_, 65535 - 63);
+        const double capacity = pi2_spread(&random_, 1, 8e9 * 64), exact = 8e9 * bytes / capacity;
+        int64_t slot;
+        run.scenario.kind = pi2_pick(&random_, 2);
+        run.scenario.packet_size = bytes;
+        run.queue.capacity = capacity;
+        pi2_link_capacity(&run, capacity, 0);
+        slot = pi2_slot_of(&run, bytes);
+        if (run.scenario.kind == PI2_LINK_WIRE || !run.htb_factor)
+            expect(fabs((double)slot - exact) <= 0.5 + 1e-15 * exact, "a slot is not what the bits take");
+        else /* the rate is in whole bytes per second */
+            expect((double)slot <= exact * (capacity / 8) / floor(capacity / 8) + 1
+                       && (double)slot >= exact * (1 - 0x1p-26) - 1,
+                   "a slot of htb is not what the bits take");
+    }
+}
+
+/* Scenarios at the edge */
+
+typedef void (*twist)(pi2_test_scenario *s);
+
+static void change(pi2_test_scenario *s, int64_t at, double capacity, int64_t first, int64_t second)
+{
+    const int i = s->problem.change_count++;
+    s->changes[i] = (pi2_packet_change){at, capacity};
+    s->counts[2 * i] = first;
+    s->counts[2 * i + 1] = second;
+}
+
+static void instant(pi2_test_scenario *s)
+{
+    s->problem.duration = 1;
+}
+
+static void one_bin(pi2_test_scenario *s)
+{
+    s->problem.bin = INT64_C(1) << 54;
+}
+
+static void hurried(pi2_test_scenario *s) /* an update every ns, on a link of 1 Tbit/s */
+{
+    s->problem.qdisc_parameters[3] = s->problem.qdisc_parameters[6] = 1e-9;
+    s->problem.capacity = 1e12;
+    s->problem.duration = 20000;
+    s->classes[1].interval = 1.0;
+}
+
+static void leisurely(pi2_test_scenario *s)
+{
+    s->problem.qdisc_parameters[3] = 10.0;
+    s->problem.qdisc_parameters[6] = 5.0;
+}
+
+static void nobody(pi2_test_scenario *s)
+{
+    s->classes[0].count = s->classes[1].count = 0;
+}
+
+static void comings_and_goings(pi2_test_scenario *s) /* several at one instant, and at both ends */
+{
+    nobody(s);
+    change(s, 0, 2e6, 5, 0);
+    change(s, 300000000, 0.0, 0, 2);
+    change(s, 300000000, 5e5, 3, 0);
+    change(s, s->problem.duration, 1e6, 0, 100);
+}
+
+static void no_time_at_all(pi2_test_scenario *s)
+{
+    s->classes[0].start = s->classes[0].stop = 1000;
+    s->classes[1].start = s->problem.duration;
+}
+
+static void far_away(pi2_test_scenario *s)
+{
+    s->classes[0].base_rtt = s->classes[1].start = s->classes[0].start_jitter = INT64_C(1) << 54;
+}
+
+static void slow(pi2_test_scenario *s) /* 12000 s for a packet */
+{
+    s->problem.capacity = 1.0;
+    s->problem.duration = INT64_C(50000000000000);
+    s->problem.bin = INT64_C(1000000000000);
+    s->classes[1].interval = 1e13;
+}
+
+static void tight(pi2_test_scenario *s)
+{
+    s->problem.buffer = 1;
+    s->problem.packet_size = 64;
+}
+
+static void jumps(pi2_test_scenario *s) /* a packet in service lasts a quarter of a year, and then a ns */
+{
+    change(s, 100000000, 12000e9 / 0x1p53, -1, -1);
+    change(s, 200000000, 12000e9, -1, -1);
+    change(s, 200000010, 12000e9 / 0x1p53, -1, -1);
+    change(s, 400000000, 1e6, -1, -1);
+}
+
+static void crowd(pi2_test_scenario *s)
+{
+    s->classes[0].count = 100000;
+    s->problem.bin = s->problem.duration;
+}
+
+static void at_edge(twist how, int kind, int delay_on)
+{
+    static pi2_test_scenario s;
+    static const double parameters[] = {0.3, 3.0, 0.02, 0.016, 1.0, 2.0, 0.016, 0, 0, 0, 0, 1.0, 0, 0};
+    pi2_packet_outcome o;
+    int refused;
+    pi2_run *run;
+    memset(&s, 0, sizeof s);
+    s.problem = (pi2_packet_scenario){.seed = 1, .duration = 500000000, .bin = 100000000, .capacity = 1e6, .kind = kind,
+                                      .delay_on = delay_on, .ack_jitter = 1000, .buffer = 50, .packet_size = 1500,
+                                      .qdisc = &pi2_qdisc_pi2, .class_count = 2, .classes = s.classes,
+                                      .changes = s.changes, .counts = s.counts, .trace = 100000};
+    memcpy(s.problem.qdisc_parameters, parameters, sizeof parameters);
+    s.classes[0] = (pi2_packet_class){.congestion = &pi2_cc_reno, .parameters = {0.5}, .count = 3,
+                                      .base_rtt = 20000000, .stop = PI2_NEVER, .initial_window = 10, .slow_start = 1};
+    s.classes[1] = (pi2_packet_class){.interval = 5e7, .count = 1, .stop = PI2_NEVER};
+    s.largest = 1.0;
+    how(&s);
+    s.slot = 8e9 * s.problem.packet_size / s.problem.capacity;
+    run = pi2_run_new(&s.problem, &refused);
+    expect(run != NULL, "no run at an edge");
+    if (!run)
+        return;
+    while (pi2_run_advance(run, 1000) == PI2_RUN_MORE)
+        if (how != crowd)
+            expect(pi2_check_inside(run), "inside");
+    pi2_run_outcome(run, &o);
+    expect(pi2_check_inside(run) && pi2_check_outcome(&s, &o, 1) && pi2_check_trace(&s, run), "at an edge");
+    pi2_run_free(run);
+}
+
+int main(void)
+{
+    static const twist twists[] = {instant, one_bin, hurried, leisurely, nobody, comings_and_goings, no_time_at_all,
+                                   far_away, slow, tight, jumps, crowd};
+    random_.key = 1;
+    for (int i = 0; i < 20; i++) {
+        check_timers(20000);
+        check_pipes(20000);
+    }
+    check_rtt();
+    check_buckets();
+    check_slots();
+    for (size_t i = 0; i < sizeof twists / sizeof *twists; i++)
+        for (int where = PI2_DELAY_RETURN; where <= PI2_DELAY_SPLIT; where++) {
+            at_edge(twists[i], PI2_LINK_WIRE, where);
+            at_edge(twists[i], PI2_LINK_HTB, where);
+            if (wrong) {
+                printf("edge %zu, delay on %d\n", i, where);
+                return 1;
+            }
+        }
+    printf(wrong ? "FAILED\n" : "passed\n");
+    return wrong;
+}
