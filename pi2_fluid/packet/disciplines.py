@@ -197,10 +197,6 @@ def _require_kernel(law: Pie) -> None:
         )
 
 
-def _nothing(law: Aqm) -> list[float]:
-    return []
-
-
 # What all of them need
 
 
@@ -258,7 +254,7 @@ _DISCIPLINES: Final[dict[type[Aqm], tuple[str, Callable[[Any], list[float]]]]] =
     Pi2: ("pi2", controller_parameters),
     CoupledPi2: ("coupled", controller_parameters),
     Pie: ("pie", pie_parameters),
-    TailDrop: ("taildrop", _nothing),
+    TailDrop: ("taildrop", lambda _: []),
 }
 #: Those that also depend on the size of packets.
 _BY_SIZE: Final[dict[type[Aqm], tuple[str, Callable[[Any, Link], list[float]]]]] = {
