@@ -143,7 +143,6 @@ static void serve_htb(pi2_run *run, int64_t now)
 
 void pi2_link_send(pi2_run *run, pi2_packet *packet, int64_t now)
 {
-    packet->enqueued = now; /* one that is lost here has not waited */
     pi2_queue_count(&run->queue, packet, PI2_SENT);
     run->at_enqueue.index++;
     packet->enqueued = PI2_NOT_QUEUED;

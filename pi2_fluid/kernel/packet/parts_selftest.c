@@ -41,9 +41,10 @@ static int64_t some_wait(void)
 
 static void check_timers(int rounds)
 {
+    static pi2_flow flows[TIMERS / PI2_TIMERS_EACH];
     pi2_timers timers;
     int64_t deadlines[TIMERS], now = 0;
-    expect(pi2_timers_new(&timers, TIMERS), "no memory for timers");
+    expect(pi2_timers_new(&timers, flows->timers, sizeof *flows, TIMERS / PI2_TIMERS_EACH), "no memory for timers");
     for (int i = 0; i < TIMERS; i++)
         deadlines[i] = PI2_NEVER;
     for (int round = 0; round < rounds && !wrong; round++) {
@@ -63,6 +64,7 @@ static void check_timers(int rounds)
             expect(taken == next, "another timer came than the first");
         }
         expect(timers.due <= deadlines[first_of(deadlines)], "the timers would come too late");
+        expect(pi2_timer_runs(&timers, i) == (deadlines[i] != PI2_NEVER), "a timer runs, or not, against its orders");
     }
     pi2_timers_free(&timers);
 }
@@ -146,8 +148,8 @@ static void check_buckets(void)
 {
     static uint32_t delays[PI2_DELAY_BUCKETS];
     pi2_class class_ = {.delays = delays};
-    uint32_t delivered = 0;
-    pi2_run run = {.classes = &class_, .delivered_now = &delivered};
+    static pi2_flow flow;
+    pi2_run run = {.classes = &class_, .flows = &flow};
     for (int i = 0; i < 200000; i++) {
         const int64_t ns = i < PI2_DELAY_BUCKETS ? (int64_t)(pi2_delay_edge(i) * 1e9 + 0.5)
                                                  : (int64_t)pi2_spread(&random_, 1, 0x1p54);

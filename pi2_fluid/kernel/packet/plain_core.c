@@ -7,37 +7,40 @@
 
 /* Timers */
 
-int pi2_timers_new(pi2_timers *t, size_t count)
+int pi2_timers_new(pi2_timers *t, void *first, size_t stride, size_t count)
 {
-    *t = (pi2_timers){.due = PI2_NEVER};
-    t->deadlines = malloc(count * sizeof *t->deadlines);
-    t->places = malloc(count * sizeof *t->places);
-    t->heap = malloc(count * sizeof *t->heap);
-    if (!t->deadlines || !t->places || !t->heap)
-        return 0;
-    for (size_t i = 0; i < count; i++) {
-        t->deadlines[i] = PI2_NEVER;
-        t->places[i] = PI2_NO_TIMER;
-    }
-    return 1;
+    *t = (pi2_timers){.first = first, .stride = stride, .due = PI2_NEVER};
+    t->heap = malloc((count * PI2_TIMERS_EACH + 1) * sizeof *t->heap);
+    for (uint32_t i = 0; i < count * PI2_TIMERS_EACH; i++)
+        *pi2_timer_at(t, i) = (pi2_timer){PI2_NEVER, PI2_NO_TIMER};
+    return t->heap != NULL;
 }
 
 void pi2_timers_free(pi2_timers *t)
 {
-    free(t->deadlines);
-    free(t->places);
     free(t->heap);
+}
+
+pi2_timer *pi2_timer_at(const pi2_timers *t, uint32_t number)
+{
+    return (pi2_timer *)(t->first + number / PI2_TIMERS_EACH * t->stride) + number % PI2_TIMERS_EACH;
+}
+
+int pi2_timer_runs(const pi2_timers *t, uint32_t number)
+{
+    return pi2_timer_at(t, number)->place != PI2_NO_TIMER;
 }
 
 static int timer_first(const pi2_timers *t, uint32_t a, uint32_t b)
 {
-    return t->deadlines[a] < t->deadlines[b] || (t->deadlines[a] == t->deadlines[b] && a < b);
+    const int64_t at = pi2_timer_at(t, a)->deadline, bt = pi2_timer_at(t, b)->deadline;
+    return at < bt || (at == bt && a < b);
 }
 
 static void lay(pi2_timers *t, uint32_t place, uint32_t number)
 {
     t->heap[place] = number;
-    t->places[number] = place;
+    pi2_timer_at(t, number)->place = place;
 }
 
 /* Up or down from `place`, to where it belongs. */
@@ -55,27 +58,31 @@ static void settle_timer(pi2_timers *t, uint32_t place, uint32_t number)
         lay(t, place, t->heap[child]);
     }
     lay(t, place, number);
-    t->due = t->deadlines[t->heap[0]];
+}
+
+static void find_due(pi2_timers *t)
+{
+    t->due = t->heap_size ? pi2_timer_at(t, t->heap[0])->deadline : PI2_NEVER;
 }
 
 void pi2_timer_stop(pi2_timers *t, uint32_t number)
 {
-    const uint32_t place = t->places[number];
+    pi2_timer *timer = pi2_timer_at(t, number);
+    const uint32_t place = timer->place;
     if (place == PI2_NO_TIMER)
         return;
-    t->places[number] = PI2_NO_TIMER;
-    t->deadlines[number] = PI2_NEVER;
+    *timer = (pi2_timer){PI2_NEVER, PI2_NO_TIMER};
     if (place != --t->heap_size)
         settle_timer(t, place, t->heap[t->heap_size]);
-    if (!t->heap_size)
-        t->due = PI2_NEVER;
+    find_due(t);
 }
 
 void pi2_timer_set(pi2_timers *t, uint32_t number, int64_t deadline)
 {
     pi2_timer_stop(t, number);
-    t->deadlines[number] = deadline;
+    pi2_timer_at(t, number)->deadline = deadline;
     settle_timer(t, t->heap_size++, number);
+    find_due(t);
 }
 
 uint32_t pi2_timers_take(pi2_timers *t, int64_t now)

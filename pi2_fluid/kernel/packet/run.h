@@ -4,13 +4,8 @@
 
 #include "flow.h"
 #include "simulator.h"
-
-/* What comes next: as fast as can be, or, to compare with, as plain as can be. */
-#ifdef PI2_PLAIN_CORE
-#include "plain_core.h"
-#else
+#ifndef PI2_PLAIN_CORE
 #include "pipes.h"
-#include "timers.h"
 #endif
 
 /* A class of flows, as it is during the run. */

@@ -48,10 +48,12 @@ static int sound_classes(const pi2_run *run)
         int64_t windows = 0, there = 0;
         for (uint32_t n = c->first; n < c->first + c->most; n++) {
             const pi2_flow *f = run->flows + n;
-            if (!c->spec->congestion || f->life != PI2_ESTABLISHED)
+            if (f->life != PI2_ESTABLISHED)
+                continue;
+            there++;
+            if (!c->spec->congestion)
                 continue;
             windows += f->window.cwnd;
-            there++;
             if (f->window.cwnd < 1 || f->counted != f->window.cwnd)
                 return wrong(run, n, "window", f->counted, f->window.cwnd);
             if (!sound_board(run, f))

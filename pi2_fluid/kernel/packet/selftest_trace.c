@@ -37,21 +37,16 @@ static int same(const pi2_trace_row *a, const pi2_trace_row *b)
     return a->flow == b->flow && a->segment == b->segment && a->bytes == b->bytes;
 }
 
-/* The packet of this row is the head of a band: takes it. */
+/* The packet of this row is the head of its band: takes it. */
 static int leaves(replay *r, int64_t row)
 {
     const pi2_trace_row *trace = r->run->trace, *t = trace + row;
-    for (int band = 0; band < r->run->queue.bands; band++) {
-        fifo *f = r->band + band;
-        const pi2_trace_row *head = trace + f->rows[f->head];
-        if (f->head == f->end || !same(head, t) || t->time - head->time != t->waited)
-            continue;
-        if (r->run->queue.bands == 2 && band == 0 && head->ecn != t->ecn && t->ecn != PI2_CE)
-            continue;
-        f->head++;
-        return 1;
-    }
-    return wrong(r, row, "it is not the first of its band, or waited another time");
+    fifo *f = r->band + t->band;
+    const pi2_trace_row *head = trace + f->rows[f->head];
+    if (f->head == f->end || !same(head, t) || t->time - head->time != t->waited)
+        return wrong(r, row, "it is not the first of its band, or waited another time");
+    f->head++;
+    return 1;
 }
 
 /* When a packet may go that leaves at `now` after others, and when the next one may. */
@@ -74,10 +69,11 @@ static int served(replay *r, int64_t row)
 static int replayed(replay *r, int64_t row, int steady)
 {
     const pi2_trace_row *t = r->run->trace + row;
-    const int two = r->run->queue.bands == 2;
-    fifo *f = r->band + (two && t->ecn & PI2_ECT1);
+    fifo *f = r->band + t->band;
     if (row && t->time < t[-1].time)
         return wrong(r, row, "time went back");
+    if (t->what == PI2_TRACE_ENQUEUE && t->band != (r->run->queue.bands == 2 && t->ecn & PI2_ECT1))
+        return wrong(r, row, "it is in the other band");
     switch (t->what) {
     case PI2_TRACE_ENQUEUE:
         if (!waiting(r))
@@ -87,14 +83,14 @@ static int replayed(replay *r, int64_t row, int steady)
     case PI2_TRACE_DROP:
         if (!row || t[-1].what != PI2_TRACE_ENQUEUE || !same(t - 1, t) || t->time > t[-1].time || t->waited > 0)
             return leaves(r, row);
-        r->band[two && t[-1].ecn & PI2_ECT1].end--; /* lost on arrival */
+        f->end--; /* lost on arrival */
         return 1;
     case PI2_TRACE_DEQUEUE:
         if (steady && !served(r, row))
             return 0;
         return leaves(r, row);
     default:
-        return 1;
+        return t->ecn == PI2_CE || wrong(r, row, "it bears no mark");
     }
 }
 
