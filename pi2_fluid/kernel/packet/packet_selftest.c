@@ -27,7 +27,7 @@ static int run_scenario(const pi2_test_scenario *s, int64_t part, int look, uint
 {
     pi2_packet_outcome o;
     int refused, status, good = 1;
-    int64_t handled = 0;
+    int64_t handled = 0, time = 0;
     pi2_run *run = pi2_run_new(&s->problem, &refused);
     if (!run) {
         printf(refused ? "the discipline refuses its parameters\n" : "no memory\n");
@@ -35,7 +35,12 @@ static int run_scenario(const pi2_test_scenario *s, int64_t part, int look, uint
     }
     while ((status = pi2_run_advance(run, part)) == PI2_RUN_MORE && good && handled < MOST_EVENTS) {
         handled += part;
-        if (look)
+        if (pi2_run_time(run) < time) {
+            printf("time went back\n");
+            good = 0;
+        }
+        time = pi2_run_time(run);
+        if (good && look)
             good = pi2_check_inside(run);
     }
     pi2_run_outcome(run, &o);
