@@ -71,7 +71,8 @@ static void make_link(pi2_choices *c, pi2_test_scenario *t)
     s->ack_jitter = pi2_chance(c, 0.4) ? 0 : pi2_chance(c, 0.5) ? 1000 : whole(pi2_spread(c, 1, 0x1p31), 1, 0x1p31);
     s->buffer = pi2_chance(c, 0.7) ? (int64_t)buffers[pi2_pick(c, 8)] : (int64_t)pi2_spread(c, 1, 300);
     s->trace = pi2_chance(c, 0.6) ? 30000 : pi2_pick(c, 30);
-    s->seed = pi2_choose_bits(c) << 32 | pi2_choose_bits(c);
+    s->seed = pi2_choose_bits(c) << 32;
+    s->seed |= pi2_choose_bits(c);
 }
 
 static void make_sender(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_class *class_)
