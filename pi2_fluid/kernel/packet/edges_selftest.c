@@ -1,6 +1,6 @@
-/* Checks the packet simulator at the edges of what its door allows: a run of 1 ns, packets that take a quarter of a year,
- * crowds, classes without flows, everything at one instant. Meant to be built with -DPI2_SANITIZE=ON. The exit status is
- * 1 when something is wrong. */
+/* Checks the packet simulator at the edges of what its door allows: a run of 1 ns, packets that take a quarter of a
+ * year, crowds, classes without flows, everything at one instant. Meant to be built with -DPI2_SANITIZE=ON. The exit
+ * status is 1 when something is wrong. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void instant(pi2_test_scenario *s)
 
 static void one_bin(pi2_test_scenario *s)
 {
-    s->problem.bin = INT64_C(1) << 54;
+    s->problem.bin = PI2_LONGEST;
 }
 
 static void hurried(pi2_test_scenario *s) /* an update every ns, on a link of 1 Tbit/s */
@@ -63,7 +63,7 @@ static void no_time_at_all(pi2_test_scenario *s)
 
 static void far_away(pi2_test_scenario *s)
 {
-    s->classes[0].base_rtt = s->classes[1].start = s->classes[0].start_jitter = INT64_C(1) << 54;
+    s->classes[0].base_rtt = s->classes[1].start = s->classes[0].start_jitter = PI2_LONGEST;
 }
 
 static void slow(pi2_test_scenario *s) /* 12000 s for a packet */

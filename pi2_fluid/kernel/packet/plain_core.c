@@ -9,10 +9,12 @@
 
 int pi2_timers_new(pi2_timers *t, void *first, size_t stride, size_t count)
 {
-    *t = (pi2_timers){.first = first, .stride = stride, .due = PI2_NEVER};
+    *t = (pi2_timers){.due = PI2_NEVER};
     t->heap = malloc((count * PI2_TIMERS_EACH + 1) * sizeof *t->heap);
-    for (uint32_t i = 0; i < count * PI2_TIMERS_EACH; i++)
-        *pi2_timer_at(t, i) = (pi2_timer){PI2_NEVER, PI2_NO_TIMER};
+    for (uint32_t i = 0; i < count * PI2_TIMERS_EACH; i++) {
+        pi2_timer *group = (pi2_timer *)((char *)first + i / PI2_TIMERS_EACH * stride);
+        group[i % PI2_TIMERS_EACH] = (pi2_timer){PI2_NEVER, i, PI2_NO_TIMER, t};
+    }
     return t->heap != NULL;
 }
 
@@ -21,75 +23,65 @@ void pi2_timers_free(pi2_timers *t)
     free(t->heap);
 }
 
-pi2_timer *pi2_timer_at(const pi2_timers *t, uint32_t number)
+static int timer_first(const pi2_timer *a, const pi2_timer *b)
 {
-    return (pi2_timer *)(t->first + number / PI2_TIMERS_EACH * t->stride) + number % PI2_TIMERS_EACH;
+    return a->deadline < b->deadline || (a->deadline == b->deadline && a->number < b->number);
 }
 
-int pi2_timer_runs(const pi2_timers *t, uint32_t number)
+static void lay(pi2_timers *t, uint32_t place, pi2_timer *timer)
 {
-    return pi2_timer_at(t, number)->place != PI2_NO_TIMER;
-}
-
-static int timer_first(const pi2_timers *t, uint32_t a, uint32_t b)
-{
-    const int64_t at = pi2_timer_at(t, a)->deadline, bt = pi2_timer_at(t, b)->deadline;
-    return at < bt || (at == bt && a < b);
-}
-
-static void lay(pi2_timers *t, uint32_t place, uint32_t number)
-{
-    t->heap[place] = number;
-    pi2_timer_at(t, number)->place = place;
+    t->heap[place] = timer;
+    timer->place = place;
 }
 
 /* Up or down from `place`, to where it belongs. */
-static void settle_timer(pi2_timers *t, uint32_t place, uint32_t number)
+static void settle_timer(pi2_timers *t, uint32_t place, pi2_timer *timer)
 {
-    while (place > 0 && timer_first(t, number, t->heap[(place - 1) / 2])) {
+    while (place > 0 && timer_first(timer, t->heap[(place - 1) / 2])) {
         lay(t, place, t->heap[(place - 1) / 2]);
         place = (place - 1) / 2;
     }
     for (uint32_t child; (child = 2 * place + 1) < t->heap_size; place = child) {
-        if (child + 1 < t->heap_size && timer_first(t, t->heap[child + 1], t->heap[child]))
+        if (child + 1 < t->heap_size && timer_first(t->heap[child + 1], t->heap[child]))
             child++;
-        if (!timer_first(t, t->heap[child], number))
+        if (!timer_first(t->heap[child], timer))
             break;
         lay(t, place, t->heap[child]);
     }
-    lay(t, place, number);
+    lay(t, place, timer);
 }
 
 static void find_due(pi2_timers *t)
 {
-    t->due = t->heap_size ? pi2_timer_at(t, t->heap[0])->deadline : PI2_NEVER;
+    t->due = t->heap_size ? t->heap[0]->deadline : PI2_NEVER;
 }
 
-void pi2_timer_stop(pi2_timers *t, uint32_t number)
+void pi2_timer_stop(pi2_timer *timer)
 {
-    pi2_timer *timer = pi2_timer_at(t, number);
+    pi2_timers *t = timer->heap;
     const uint32_t place = timer->place;
     if (place == PI2_NO_TIMER)
         return;
-    *timer = (pi2_timer){PI2_NEVER, PI2_NO_TIMER};
+    timer->deadline = PI2_NEVER;
+    timer->place = PI2_NO_TIMER;
     if (place != --t->heap_size)
         settle_timer(t, place, t->heap[t->heap_size]);
     find_due(t);
 }
 
-void pi2_timer_set(pi2_timers *t, uint32_t number, int64_t deadline)
+void pi2_timer_set(pi2_timers *t, pi2_timer *timer, int64_t deadline)
 {
-    pi2_timer_stop(t, number);
-    pi2_timer_at(t, number)->deadline = deadline;
-    settle_timer(t, t->heap_size++, number);
+    pi2_timer_stop(timer);
+    timer->deadline = deadline;
+    settle_timer(t, t->heap_size++, timer);
     find_due(t);
 }
 
 uint32_t pi2_timers_take(pi2_timers *t, int64_t now)
 {
-    const uint32_t number = t->heap[0];
+    const uint32_t number = t->heap[0]->number;
     (void)now;
-    pi2_timer_stop(t, number);
+    pi2_timer_stop(t->heap[0]);
     return number;
 }
 

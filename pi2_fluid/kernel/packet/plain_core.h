@@ -13,29 +13,28 @@
 
 #define PI2_NO_TIMER UINT32_MAX
 
-enum { PI2_TIMERS_EACH = 4 };
+enum { PI2_TIMERS_EACH = 3 };
 
 typedef struct {
     int64_t deadline;    /* ns, INT64_MAX: stopped */
+    uint32_t number;
     uint32_t place;      /* in the heap; PI2_NO_TIMER: it is stopped */
+    struct pi2_timers *heap;
 } pi2_timer;
 
-typedef struct {
-    char *first;         /* as in timers.h */
-    size_t stride;
-    uint32_t *heap;      /* numbers of those that run */
+typedef struct pi2_timers {
+    pi2_timer **heap;    /* those that run */
     uint32_t heap_size;
     int no_memory;       /* never: there is room for all from the beginning */
     int64_t due;         /* ns: when the next timer is due, INT64_MAX if none is */
 } pi2_timers;
 
+/* As in timers.h, where the timers lie in groups of three. */
 int pi2_timers_new(pi2_timers *timers, void *first, size_t stride, size_t count);
 void pi2_timers_free(pi2_timers *timers);
-void pi2_timer_set(pi2_timers *timers, uint32_t number, int64_t deadline);
-void pi2_timer_stop(pi2_timers *timers, uint32_t number);
+void pi2_timer_set(pi2_timers *timers, pi2_timer *timer, int64_t deadline);
+void pi2_timer_stop(pi2_timer *timer);
 uint32_t pi2_timers_take(pi2_timers *timers, int64_t now);
-pi2_timer *pi2_timer_at(const pi2_timers *timers, uint32_t number);
-int pi2_timer_runs(const pi2_timers *timers, uint32_t number);
 
 /* Pipes, by (due, pipe, order of entry) */
 
@@ -80,12 +79,5 @@ void pi2_pipes_free(pi2_pipes *pipes);
 uint32_t pi2_pipes_find(pi2_pipes *pipes, int64_t delay);
 void *pi2_pipes_put(pi2_pipes *pipes, uint32_t pipe, int64_t due);
 const void *pi2_pipes_take(pi2_pipes *pipes);
-/* Of those ahead nothing is known. */
-static inline const void *pi2_pipes_ahead(const pi2_pipes *pipes, uint32_t ahead)
-{
-    (void)pipes;
-    (void)ahead;
-    return NULL;
-}
 
 #endif
