@@ -18,11 +18,15 @@ static int64_t forward_delay(const pi2_run *run, const pi2_packet *packet)
     return run->scenario.delay_on == PI2_DELAY_FORWARD ? rtt : run->scenario.delay_on == PI2_DELAY_SPLIT ? rtt / 2 : 0;
 }
 
+/* At least 1 ns: a link that takes no time would go on for ever at one instant, if the flows take none either. */
 int64_t pi2_slot_of(const pi2_run *run, int bytes)
 {
+    int64_t slot;
     if (run->scenario.kind == PI2_LINK_HTB && run->htb_factor)
-        return (int64_t)((uint64_t)bytes * run->htb_factor >> run->htb_shift);
-    return pi2_ns(8.0 * bytes / run->queue.capacity);
+        slot = (int64_t)((uint64_t)bytes * run->htb_factor >> run->htb_shift);
+    else
+        slot = pi2_ns(8.0 * bytes / run->queue.capacity);
+    return slot > 1 ? slot : 1;
 }
 
 /* Linux keeps the ns per byte as an integer of 31 or 32 bits and a shift, and truncates. */

@@ -162,9 +162,11 @@ void pi2_run_free(pi2_run *run)
 static void act_timer(pi2_run *run, int64_t now)
 {
     const uint32_t number = pi2_timers_take(&run->timers, now);
-    pi2_flow *f = run->flows + number / PI2_TIMERS_EACH;
-    if (number == PI2_NO_TIMER)
+    pi2_flow *f;
+    if (number == PI2_NO_TIMER) /* a slot was opened, perhaps one that begins before now: nothing happened */
         return;
+    run->now = now;
+    f = run->flows + number / PI2_TIMERS_EACH;
     if (!pi2_class_of(run, f)->spec->congestion)
         pi2_cbr_send(run, f, now);
     else if (number % PI2_TIMERS_EACH == PI2_SENDER_TIMER)
@@ -229,7 +231,8 @@ int pi2_run_advance(pi2_run *run, int64_t events)
             t = run->acks.due, what = ACK;
         if (run->timers.due < t)
             t = run->timers.due, what = TIMER;
-        run->now = t;
+        if (what != TIMER)
+            run->now = t;
         run->events++;
         if (what == LINK) {
             pi2_link_act(run, t);
