@@ -201,141 +201,6 @@ class AqmLaw:
         self, backlogged: tuple[bool, bool], arrivals: tuple[float, float], capacity: float
     ) -> tuple[float, float]: ...
 
-def replay_cubic(
-    parameters: list[float],
-    window: int,
-    rtt: int,
-    at: npt.NDArray[np.int64],
-    results: npt.NDArray[np.int64],
-) -> None:
-    """CUBIC after one signal at time 0, acknowledged evenly for 2 segments each.
-
-    Parameters
-    ----------
-    parameters
-        As `pi2_fluid.packet.congestion.congestion_of` gives them; the last one may be 0.
-    window, rtt
-        Window before the signal (segments), round-trip time (ns).
-    at
-        Times, ns, rising; shape (n,).
-    results
-        Filled with cwnd, cnt, friendly_cwnd, k and origin, n numbers of each; shape (5 n,).
-    """
-
-def replay_dctcp(
-    parameters: list[float],
-    alpha: float,
-    delivered: npt.NDArray[np.int64],
-    ce: npt.NDArray[np.int64],
-    alphas: npt.NDArray[np.float64],
-    thresholds: npt.NDArray[np.int64],
-) -> None:
-    """DCTCP, window by window.
-
-    Parameters
-    ----------
-    parameters
-        As `pi2_fluid.packet.congestion.congestion_of` gives them.
-    alpha
-        The first alpha, in 1/1024.
-    delivered, ce
-        Segments of each window, and how many of them were marked; shape (n,).
-    alphas
-        Filled with alpha before and after each window, in 1/1024; shape (2 n,).
-    thresholds
-        Filled with the windows left by a reduction from 10, 100 and 1000 segments; shape (3 n,).
-    """
-
-def mean_window(
-    name: str,
-    parameters: list[float],
-    *,
-    p: float,
-    periodic: bool,
-    rtt: int,
-    per_ack: int,
-    window: int,
-    grows_in_cwr: bool,
-    packets: int,
-    warm_up: int,
-    seed: int = 1,
-) -> float:
-    """Mean window (segments) under signals at a fixed probability per packet, without a network.
-
-    A reaction at once, at most one per window of packets; no slow start, no timeouts. For tests.
-    """
-
-class CongestionControl:
-    """One flow's window, moved by hand, for tests."""
-
-    def __init__(
-        self, name: str, parameters: list[float], window: int, ssthresh: int = 0x7FFFFFFF
-    ) -> None: ...
-    def acknowledge(
-        self, acked: int, marked: int, rtt: int, now: int, grows: bool = True
-    ) -> None: ...
-    def reduce(self, now: int, ecn: bool) -> int: ...
-    def timeout(self) -> None: ...
-    @property
-    def cwnd(self) -> int: ...
-    @property
-    def ssthresh(self) -> int: ...
-    @property
-    def flags(self) -> int: ...
-def replay_queue(
-    name: str,
-    parameters: list[float],
-    mtu: int,
-    limit: int,
-    held: int | None,
-    events: npt.NDArray[np.int64],
-    given: npt.NDArray[np.uint64],
-    results: npt.NDArray[np.int64],
-) -> list[tuple[int, int, int]]:
-    """A queue discipline ("dualpi2", "red", "codel"), event by event; releases the GIL.
-
-    Parameters
-    ----------
-    parameters
-        As kernel/packet/qdisc_*.c enumerates them.
-    mtu, limit
-        Bytes of a full packet, packets that fit.
-    held
-        p' of dualpi2 in 1/(2^32 - 1) until the first update; None: 0.
-    events
-        Rows of time (ns), operation (0 dequeue, 1 enqueue, 2 update), bytes, ECN field.
-    given
-        64-bit draws, consumed in order; further ones are 0.
-    results
-        Rows, written to: packet (-1: none), bytes, ECN field, draws consumed, whether marked,
-        packets in C and L, bytes waiting, sojourn (ns), and the discipline's own four: credit and
-        p' of dualpi2; count, count before, dropping and last sojourn (ns) of codel; count of red.
-
-    Returns
-    -------
-    list of (event, packet, cause)
-        What was lost.
-def replay_update(
-    name: str,
-    parameters: list[float],
-    delay: npt.NDArray[np.int64],
-    backlog: npt.NDArray[np.int64],
-    controller: npt.NDArray[np.float64],
-    classic: npt.NDArray[np.float64],
-    state: npt.NDArray[np.uint64],
-    burst: npt.NDArray[np.float64],
-) -> None:
-    """Update a controller at each delay (ns) and backlog (bytes); fills the last four arrays.
-
-    Releases the GIL.
-
-    Parameters
-    ----------
-    name, parameters
-        One of "pi", "pi2", "coupled", "pie", as pi2_fluid.packet.disciplines gives them.
-    controller, classic, state, burst
-        The variable, what Classic packets see, the kernel's integer, and what is left of PIE's
-        burst allowance (s).
 class PacketRun:
     """One run of the packet simulator in the making (kernel/packet/simulator.h).
 
@@ -364,41 +229,81 @@ class PacketRun:
     Raises
     ------
     ValueError
-        An argument is out of range.
+        A name is unknown, there are too many or too few numbers, or one is out of range.
     """
 
-def replay_dualpi2_updates(
-    parameters: list[float], delay: npt.NDArray[np.int64], base: npt.NDArray[np.int64]
-) -> None:
-    """p' of DualPI2, in 1/(2^32 - 1), after updates that see these delays (ns)."""
+    def __init__(
+        self,
+        link: tuple[int, float, int, int, int, int, int],
+        qdisc: str,
+        parameters: list[float],
+        classes: list[
+            tuple[
+                str | None,
+                list[float],
+                float,
+                int,
+                int,
+                int,
+                int | None,
+                int,
+                int,
+                bool,
+                bool,
+                int,
+            ]
+        ],
+        changes: list[tuple[int, float, list[int]]],
+        seed: int,
+        bin: int,
+        trace: int,
+    ) -> None: ...
+    def advance(self, events: int) -> str:
+        """Handle up to that many events: "more", "done" or "no memory"; releases the GIL."""
 
-def replay_red(
+    def outcome(self) -> dict[str, Any]:
+        """Copies of all that was counted so far, by the names of the header's columns.
+
+        "bins": arrays (bins,) of capacity, controller, classic, scalable. "bands": (bins, bands) of
+        bytes and square. "classes": (bins, classes) of arrivals, departures, bits, drops, marks,
+        sojourn (ns), window, flows. "totals": (classes,) of the causes, queued, in_flight,
+        retransmissions, timeouts. "delays": (blocks, classes, buckets). "segments": (blocks,
+        flows). "trace": (events,) of the members of a row. "block": bins in a block. "events" and
+        "packets": how many were handled.
+        """
+
+    @property
+    def time(self) -> int:
+        """How far it is (ns)."""
+
+def packet_delay_edges() -> npt.NDArray[np.float64]:
+    """Edges between the buckets of delays (s), one more than there are buckets."""
+
+def replay_update(
+    name: str,
     parameters: list[float],
-    mtu: int,
-    capacity: float,
+    delay: npt.NDArray[np.int64],
     backlog: npt.NDArray[np.int64],
-    idle: npt.NDArray[np.int64],
-    given: npt.NDArray[np.uint64],
-    adapt_every: int,
-    results: npt.NDArray[np.float64],
+    controller: npt.NDArray[np.float64],
+    classic: npt.NDArray[np.float64],
+    state: npt.NDArray[np.uint64],
+    burst: npt.NDArray[np.float64],
 ) -> None:
-    """RED, one packet after the other: backlog (bytes) and idle time (ns) before it, its draw.
+    """Update a controller at each delay (ns) and backlog (bytes); fills the last four arrays.
 
-    Written into rows of `results`: average (bytes), p_b, max_p, count, verdict (0 pass, 1 by
-    chance, 2 forced).
-    """
+    Releases the GIL.
 
-def replay_red_adaptation(
-    parameters: list[float],
-    mtu: int,
-    capacity: float,
-    average: npt.NDArray[np.float64],
-    max_p: npt.NDArray[np.float64],
-) -> None:
-    """max_p of adaptive RED after adaptations at these averages (bytes)."""
+    Parameters
+    ----------
+    name, parameters
+        One of "pi", "pi2", "coupled", "pie", as pi2_fluid.packet.disciplines gives them.
+    controller, classic, state, burst
+        The variable, what Classic packets see, the kernel's integer, and what is left of PIE's
+        burst allowance (s).
 
-def codel_law(interval: int, results: npt.NDArray[np.int64]) -> None:
-    """Rows of 1/sqrt(n) in 1/2^16 and interval/sqrt(n), n = 1, 2 ..., in CoDel's integers."""
+    Raises
+    ------
+    ValueError
         Lengths differ, the name is another, or the parameters are not what they can be.
     """
 
@@ -496,52 +401,158 @@ class QueueDiscipline:
     @property
     def drawn(self) -> int:
         """Random numbers that the last call drew."""
-        A name is unknown, there are too many or too few numbers, or one is out of range.
+
+def replay_queue(
+    name: str,
+    parameters: list[float],
+    mtu: int,
+    limit: int,
+    held: int | None,
+    events: npt.NDArray[np.int64],
+    given: npt.NDArray[np.uint64],
+    results: npt.NDArray[np.int64],
+) -> list[tuple[int, int, int]]:
+    """A queue discipline ("dualpi2", "red", "codel"), event by event; releases the GIL.
+
+    Parameters
+    ----------
+    parameters
+        As kernel/packet/qdisc_*.c enumerates them.
+    mtu, limit
+        Bytes of a full packet, packets that fit.
+    held
+        p' of dualpi2 in 1/(2^32 - 1) until the first update; None: 0.
+    events
+        Rows of time (ns), operation (0 dequeue, 1 enqueue, 2 update), bytes, ECN field.
+    given
+        64-bit draws, consumed in order; further ones are 0.
+    results
+        Rows, written to: packet (-1: none), bytes, ECN field, draws consumed, whether marked,
+        packets in C and L, bytes waiting, sojourn (ns), and the discipline's own four: credit and
+        p' of dualpi2; count, count before, dropping and last sojourn (ns) of codel; count of red.
+
+    Returns
+    -------
+    list of (event, packet, cause)
+        What was lost.
+
+    Raises
+    ------
+    ValueError
+        An argument is out of range.
     """
 
+def replay_dualpi2_updates(
+    parameters: list[float], delay: npt.NDArray[np.int64], base: npt.NDArray[np.int64]
+) -> None:
+    """p' of DualPI2, in 1/(2^32 - 1), after updates that see these delays (ns)."""
+
+def replay_red(
+    parameters: list[float],
+    mtu: int,
+    capacity: float,
+    backlog: npt.NDArray[np.int64],
+    idle: npt.NDArray[np.int64],
+    given: npt.NDArray[np.uint64],
+    adapt_every: int,
+    results: npt.NDArray[np.float64],
+) -> None:
+    """RED, one packet after the other: backlog (bytes) and idle time (ns) before it, its draw.
+
+    Written into rows of `results`: average (bytes), p_b, max_p, count, verdict (0 pass, 1 by
+    chance, 2 forced).
+    """
+
+def replay_red_adaptation(
+    parameters: list[float],
+    mtu: int,
+    capacity: float,
+    average: npt.NDArray[np.float64],
+    max_p: npt.NDArray[np.float64],
+) -> None:
+    """max_p of adaptive RED after adaptations at these averages (bytes)."""
+
+def codel_law(interval: int, results: npt.NDArray[np.int64]) -> None:
+    """Rows of 1/sqrt(n) in 1/2^16 and interval/sqrt(n), n = 1, 2 ..., in CoDel's integers."""
+
+def replay_cubic(
+    parameters: list[float],
+    window: int,
+    rtt: int,
+    at: npt.NDArray[np.int64],
+    results: npt.NDArray[np.int64],
+) -> None:
+    """CUBIC after one signal at time 0, acknowledged evenly for 2 segments each.
+
+    Parameters
+    ----------
+    parameters
+        As `pi2_fluid.packet.congestion.congestion_of` gives them; the last one may be 0.
+    window, rtt
+        Window before the signal (segments), round-trip time (ns).
+    at
+        Times, ns, rising; shape (n,).
+    results
+        Filled with cwnd, cnt, friendly_cwnd, k and origin, n numbers of each; shape (5 n,).
+    """
+
+def replay_dctcp(
+    parameters: list[float],
+    alpha: float,
+    delivered: npt.NDArray[np.int64],
+    ce: npt.NDArray[np.int64],
+    alphas: npt.NDArray[np.float64],
+    thresholds: npt.NDArray[np.int64],
+) -> None:
+    """DCTCP, window by window.
+
+    Parameters
+    ----------
+    parameters
+        As `pi2_fluid.packet.congestion.congestion_of` gives them.
+    alpha
+        The first alpha, in 1/1024.
+    delivered, ce
+        Segments of each window, and how many of them were marked; shape (n,).
+    alphas
+        Filled with alpha before and after each window, in 1/1024; shape (2 n,).
+    thresholds
+        Filled with the windows left by a reduction from 10, 100 and 1000 segments; shape (3 n,).
+    """
+
+def mean_window(
+    name: str,
+    parameters: list[float],
+    *,
+    p: float,
+    periodic: bool,
+    rtt: int,
+    per_ack: int,
+    window: int,
+    grows_in_cwr: bool,
+    packets: int,
+    warm_up: int,
+    seed: int = 1,
+) -> float:
+    """Mean window (segments) under signals at a fixed probability per packet, without a network.
+
+    A reaction at once, at most one per window of packets; no slow start, no timeouts. For tests.
+    """
+
+class CongestionControl:
+    """One flow's window, moved by hand, for tests."""
+
     def __init__(
-        self,
-        link: tuple[int, float, int, int, int, int, int],
-        qdisc: str,
-        parameters: list[float],
-        classes: list[
-            tuple[
-                str | None,
-                list[float],
-                float,
-                int,
-                int,
-                int,
-                int | None,
-                int,
-                int,
-                bool,
-                bool,
-                int,
-            ]
-        ],
-        changes: list[tuple[int, float, list[int]]],
-        seed: int,
-        bin: int,
-        trace: int,
+        self, name: str, parameters: list[float], window: int, ssthresh: int = 0x7FFFFFFF
     ) -> None: ...
-    def advance(self, events: int) -> str:
-        """Handle up to that many events: "more", "done" or "no memory"; releases the GIL."""
-
-    def outcome(self) -> dict[str, Any]:
-        """Copies of all that was counted so far, by the names of the header's columns.
-
-        "bins": arrays (bins,) of capacity, controller, classic, scalable. "bands": (bins, bands) of
-        bytes and square. "classes": (bins, classes) of arrivals, departures, bits, drops, marks,
-        sojourn (ns), window, flows. "totals": (classes,) of the causes, queued, in_flight,
-        retransmissions, timeouts. "delays": (blocks, classes, buckets). "segments": (blocks,
-        flows). "trace": (events,) of the members of a row. "block": bins in a block. "events" and
-        "packets": how many were handled.
-        """
-
+    def acknowledge(
+        self, acked: int, marked: int, rtt: int, now: int, grows: bool = True
+    ) -> None: ...
+    def reduce(self, now: int, ecn: bool) -> int: ...
+    def timeout(self) -> None: ...
     @property
-    def time(self) -> int:
-        """How far it is (ns)."""
-
-def packet_delay_edges() -> npt.NDArray[np.float64]:
-    """Edges between the buckets of delays (s), one more than there are buckets."""
+    def cwnd(self) -> int: ...
+    @property
+    def ssthresh(self) -> int: ...
+    @property
+    def flags(self) -> int: ...

@@ -230,10 +230,11 @@ pi2_draws one_by_one(const std::uint64_t *given)
     return draws;
 }
 
-void replay_pie_drop(const Numbers &parameters, std::int64_t mtu, const Input<double> &p, const Input<std::uint64_t> &rnd,
-                     const Input<std::int64_t> &delay, const Input<std::int64_t> &burst,
-                     const Input<std::int64_t> &backlog, const Input<double> &before,
-                     const Output<std::uint64_t> &used, const Output<std::uint64_t> &drop, const Output<double> &sum)
+void replay_pie_drop(const Numbers &parameters, std::int64_t mtu, const Input<double> &p,
+                     const Input<std::uint64_t> &rnd, const Input<std::int64_t> &delay,
+                     const Input<std::int64_t> &burst, const Input<std::int64_t> &backlog,
+                     const Input<double> &before, const Output<std::uint64_t> &used,
+                     const Output<std::uint64_t> &drop, const Output<double> &sum)
 {
     const std::size_t n = length(p, rnd, delay, burst, backlog, before, used, drop, sum);
     Discipline discipline("pie", parameters, 1, mtu);

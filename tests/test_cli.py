@@ -656,7 +656,9 @@ def test_version(capsys) -> None:
     assert capsys.readouterr().out == f"pi2-fluid {pf.__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["", "margins", "figures", "claims", "simulate", "scenarios"])
+@pytest.mark.parametrize(
+    "command", ["", "margins", "figures", "claims", "simulate", "replay", "scenarios"]
+)
 def test_help_loads_nothing_heavy(command) -> None:
     heavy = ["control", "jax", "matplotlib", "numpy", "pandas", "scipy", "xarray"]
     check = f"""

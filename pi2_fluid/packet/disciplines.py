@@ -75,15 +75,19 @@ def discipline_of(aqm: Aqm, link: Link) -> tuple[str, list[float]]:
     >>> discipline_of(TailDrop(), Link("10Mbit/s"))
     ('taildrop', [])
     """
-    found = _DISCIPLINES.get(type(aqm))
-    if found is None:
+    law = type(aqm)
+    if law not in _DISCIPLINES and law not in _BY_SIZE:
+        known = ", ".join(each.__name__ for each in (*_DISCIPLINES, *_BY_SIZE))
         raise UnsupportedError(
-            f"{type(aqm).__name__} has no queue discipline for packets: give one of"
-            f" {', '.join(known.__name__ for known in _DISCIPLINES)}, or use the fluid."
+            f"{law.__name__} has no queue discipline for packets: give one of {known}, or use the"
+            " fluid."
         )
     _require_single(aqm)
-    name, parameters = found
-    return name, parameters(aqm, link)
+    if law in _BY_SIZE:
+        name, by_size = _BY_SIZE[law]
+        return name, by_size(aqm, link)
+    name, parameters = _DISCIPLINES[law]
+    return name, parameters(aqm)
 
 
 # PI, PI2, and the coupled queue
@@ -245,13 +249,16 @@ def _require_integer_gains(law: Any, per_hz: float, most: float = _LARGEST_GAIN)
             )
 
 
-_DISCIPLINES: Final[dict[type[Aqm], tuple[str, Callable[[Any, Link], list[float]]]]] = {
-    Pi: ("pi", lambda law, link: controller_parameters(law)),
-    Pi2: ("pi2", lambda law, link: controller_parameters(law)),
-    CoupledPi2: ("coupled", lambda law, link: controller_parameters(law)),
-    Pie: ("pie", lambda law, link: pie_parameters(law)),
+_DISCIPLINES: Final[dict[type[Aqm], tuple[str, Callable[[Any], list[float]]]]] = {
+    Pi: ("pi", controller_parameters),
+    Pi2: ("pi2", controller_parameters),
+    CoupledPi2: ("coupled", controller_parameters),
+    Pie: ("pie", pie_parameters),
+    TailDrop: ("taildrop", lambda _: []),
+}
+#: Those that also depend on the size of packets.
+_BY_SIZE: Final[dict[type[Aqm], tuple[str, Callable[[Any, Link], list[float]]]]] = {
     DualPi2: ("dualpi2", dualpi2_parameters),
     Red: ("red", red_parameters),
     CoDel: ("codel", codel_parameters),
-    TailDrop: ("taildrop", lambda law, link: []),
 }

@@ -67,9 +67,9 @@ def simulate(
 
         Of each bin besides: ``queue_sd`` (packets), ``sojourn`` and ``class_sojourn`` (s; mean time
         in the queue of what leaves it, the last value where nothing does), ``arrivals``,
-        ``departures``, ``drops`` and ``marks`` (packets), ``active_flows``, and ``p_aqm``, the
-        probability with which the queue's law signals packets of the class, before any threshold of
-        its own band.
+        ``departures``, ``drops`` and ``marks`` (packets), ``active_flows`` (with a window), and
+        ``p_aqm``, the probability with which the queue's law signals packets of the class, before
+        any threshold of its own band.
 
         Of blocks of bins, at most a hundred: ``delay_histogram`` (packets that left, by their delay
         in the queue) and ``flow_segments`` (segments that left, of each single flow).

@@ -7,6 +7,7 @@ Names of what comes out are the columns of the traces of Linux under tests/data.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.scenario import Link
 from pi2_fluid.packet.disciplines import controller_parameters, discipline_of, pie_parameters
 from pi2_fluid.result import Column, make_dataset
 from pi2_fluid.units import validate_quantity
@@ -30,6 +32,7 @@ __all__ = ["replay", "replay_drop", "replay_rate", "variants"]
 _LONGEST: Final = 60.0  # s
 _MOST_BYTES: Final = 2.0**40
 _MTU: Final = 1514  # bytes: Ethernet's 1500 and its header
+_LINK: Final = Link("10Mbit/s", packet_size=_MTU)
 _BACKLOG: Final = 20_000  # bytes, enough not to matter
 _NOT_GIVEN: Final = np.nan
 _WORD: Final = 32  # bits of the random numbers of kernels whose p has 32
@@ -127,7 +130,7 @@ def replay(variant: str | Aqm, *, queue_delay: Any, backlog: Any = None) -> xr.D
     --------
     >>> steps = replay("linux6.18", queue_delay=[0.0, 0.03, 0.03])
     >>> [hex(int(state)) for state in steps.state]
-    ['0x0', '0x1449ba5dffdc', '0x14b780345fdb']
+    ['0x0', '0x1428f532e24', '0x23851e04bed']
     >>> replay(Pi2.from_tc2016(arithmetic="fixed"), queue_delay=[0.03]).controller.item()
     0.096...
     """
@@ -149,17 +152,16 @@ def replay(variant: str | Aqm, *, queue_delay: Any, backlog: Any = None) -> xr.D
         variables[extra] = Column(("step",), last, "1", "1 while packets are dropped, not marked")
     elif isinstance(law, Pie):
         variables[extra] = Column(("step",), last, "s", "burst allowance that is left")
-    return _dataset("step", variables, law)
+    return _dataset(variables, law)
 
 
 def _replay_update(law: Any, delay: Any, backlog: Any) -> tuple[Any, ...]:
     n = len(delay)
     found = np.empty(n), np.empty(n), np.zeros(n, np.uint64), np.empty(n)
-    if isinstance(law, DualPi2):
+    # The delay is told, so that no rate need be known before PIE's allowance is given anew.
+    name, parameters = discipline_of(_with_estimator(law, False), _LINK)
+    if type(law) is DualPi2:
         name, parameters = "coupled", controller_parameters(law)
-    else:
-        # The delay is told, so that no rate need be known before the allowance is given anew.
-        name, parameters = discipline_of(_with_estimator(law, False))
     _core.replay_update(name, parameters, delay, np.ceil(backlog).astype(np.int64), *found)
     return found
 
@@ -171,21 +173,27 @@ def _replay_hpe(law: Any, delay: Any) -> tuple[Any, ...]:
             ' to replay: give arithmetic = "fixed", or variant = "plain".'
         )
     n = len(delay)
-    found = np.empty(n), np.empty(n), np.zeros(n, np.uint64), np.zeros(n, np.uint64)
+    controller, classic = np.empty(n), np.empty(n)
+    state, overload = np.zeros(n, np.uint64), np.zeros(n, np.uint64)
     # The queue's own parameters are for a target and an update interval of 1 ms.
     target, interval = float(law.target) * 1e3, float(law.update_interval) * 1e3
     alpha = round(256 * float(law.alpha) * target**2 / interval)
     beta = round(256 * float(law.beta) * target)
     coupling = round(256 * float(getattr(law, "k", 2.0)))
-    times = (round(target * 1e6), round(interval * 1e6))
+    numbers = (alpha, beta, coupling, round(target * 1e6), round(interval * 1e6))
+    if not 1e-4 <= law.target <= 1.0:
+        raise DomainError(
+            f"{type(law).__name__} target = {law.target!r} is outside [0.0001, 1] s, which HPE's"
+            ' integers hold: give a time such as "15ms".'
+        )
     if not (1 <= alpha < 1 << 23 and beta < 1 << 23 and 1 <= coupling < 1 << 23):
         raise DomainError(
             f"{type(law).__name__} alpha = {law.alpha!r}, beta = {law.beta!r} are outside what"
             " HPE's integers hold at this target and interval: give gains nearer to its defaults,"
             " 2.25 and 48 at 1 ms."
         )
-    _core.replay_hpe(alpha, beta, coupling, *times, delay, *found)
-    return found
+    _core.replay_hpe(*numbers, delay, controller, classic, state, overload)
+    return controller, classic, state, overload
 
 
 def replay_drop(
@@ -244,7 +252,7 @@ def replay_drop(
 
     Examples
     --------
-    >>> replay_drop("linux6.18", p=0.5, rnd=[0, 0, 2**63]).drop.values
+    >>> replay_drop("linux6.18", p=0.5, rnd=[0, 0, 2**63])["drop"].values
     array([0, 1, 0], dtype=uint64)
     """
     law = _law(variant, _decisive())
@@ -297,7 +305,7 @@ def _pie_drop(law: Pie, p: Any, rnd: Any, guards: tuple[Any, ...], accu_prob: An
         "drop": Column(("i",), drop, "1", "1 if the packet is to be dropped or marked"),
         "accu_prob": Column(("i",), accumulated, "1", "sum of probabilities since the last drop"),
     }
-    return _dataset("i", variables, law)
+    return _dataset(variables, law)
 
 
 def _sums(accu_prob: Any, n: int) -> Any:
@@ -327,7 +335,7 @@ def _coupled_drop(law: CoupledPi2, p: Any, rnd: Any, rnd2: Any, ecn: Any) -> xr.
         "drop": Column(("i",), drop, "1", "1 if the packet is dropped"),
         "ce_set": Column(("i",), mark, "1", "1 if the packet is marked here"),
     }
-    return _dataset("i", variables, law)
+    return _dataset(variables, law)
 
 
 def replay_rate(
@@ -378,7 +386,7 @@ def replay_rate(
     >>> int(found.avg_dq_rate[-1]), float(found.burst_us[-1])
     (21, 137200.0)
     """
-    known = {name: law for name, law in _decisive().items() if isinstance(law, Pie)}
+    known = {name: law for name, law in _decisive().items() if type(law) is Pie}
     law = _law(variant, known)
     if not isinstance(law, Pie):
         raise UnsupportedError(
@@ -397,21 +405,20 @@ def replay_rate(
         _spread(_integers(value, 40, name), n, name).astype(np.int64)
         for value, name in ((pkt_bytes, "pkt_bytes"), (backlog_bytes, "backlog_bytes"))
     )
-    waited = np.zeros(n)
-    if sojourn_us is not None:
-        waited = _as_long(sojourn_us, n, "sojourn_us", "number", 1e6 * _LONGEST)
+    us = 0.0 if sojourn_us is None else sojourn_us
+    waited = np.rint(1e3 * _as_long(us, n, "sojourn_us", "number", 1e6 * _LONGEST))
     parameters = pie_parameters(_with_estimator(law, sojourn_us is None))
     count, delay, burst = (np.empty(n, np.int64) for _ in range(3))
     rate = np.empty(n, np.uint64)
-    waited = np.rint(waited * 1e3).astype(np.int64)
-    _core.replay_leave(parameters, now, size, left, waited, count, delay, rate, burst)
+    times = (now, size, left, waited.astype(np.int64))
+    _core.replay_leave(parameters, *times, count, delay, rate, burst)
     x = count if sojourn_us is None else delay / 1e3
     variables = {
         "x": Column(("i",), x, "B" if sojourn_us is None else "us", "bytes counted, or delay"),
         "avg_dq_rate": Column(("i",), rate, "B/(256*64ns)", "departure rate"),
         "burst_us": Column(("i",), burst // 1000, "us", "burst allowance that is left"),
     }
-    return _dataset("i", variables, law)
+    return _dataset(variables, law)
 
 
 def _with_estimator(law: Any, on: bool) -> Any:
@@ -421,7 +428,7 @@ def _with_estimator(law: Any, on: bool) -> Any:
 # Checks
 
 
-def _law(variant: Any, known: dict[str, Aqm] | None = None) -> Any:
+def _law(variant: Any, known: Mapping[str, Aqm] | None = None) -> Any:
     known = _variants() if known is None else known
     if isinstance(variant, PiFamily):
         return variant
@@ -472,12 +479,16 @@ def _as_long(
 
 def _integers(value: Any, bits: int, name: str) -> Any:
     """Return unsigned integers of that many bits."""
-    array = np.asarray(value)
-    whole = array.dtype.kind in "iu" and array.size > 0
-    if not whole or array.ndim > 1:
+    # NumPy would turn a list of numbers on both sides of 2^63 into floats.
+    array = np.array(value, dtype=object) if isinstance(value, (list, tuple)) else np.asarray(value)
+    whole = array.dtype.kind in "iu" or (
+        array.dtype == object
+        and all(type(item) is int or isinstance(item, np.integer) for item in array.flat)
+    )
+    if not whole or array.size == 0 or array.ndim > 1:
         raise QuantityError(
-            f"{name} = {show_value(value)} is no one-dimensional array of whole numbers of 0 or"
-            f" more: give one, such as [0, 1]."
+            f"{name} = {show_value(value)} is no one-dimensional array of whole numbers: give one,"
+            " such as [0, 1]."
         )
     top = 2**bits - 1
     if int(array.min()) < 0 or int(array.max()) > top:
@@ -498,5 +509,5 @@ def _spread(value: Any, n: int, name: str) -> Any:
     return np.ascontiguousarray(np.broadcast_to(array, (n,)))
 
 
-def _dataset(dim: str, variables: dict[str, Column], law: Aqm) -> xr.Dataset:
+def _dataset(variables: dict[str, Column], law: Aqm) -> xr.Dataset:
     return make_dataset(variables, {}, {"engine": "replay", "law": repr(law)})

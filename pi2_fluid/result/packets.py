@@ -39,8 +39,9 @@ def summarize_packets(
     dataset: xr.Dataset, after: float | str, until: float | str | None
 ) -> xr.Dataset:
     """Return the statistics of runs of packets, as `summarize` describes them."""
-    if "seed" not in dataset.dims:  # one that was selected
-        dataset = dataset.expand_dims("seed")
+    if "seed" not in dataset.dims:  # one was selected; of all variables the capacity has no seeds
+        rest = dataset.drop_vars("capacity").expand_dims("seed")
+        dataset = rest.assign(capacity=dataset["capacity"])
     stretch = _find_stretch(dataset, after, until)
     part = dataset.isel(time=stretch.bins, block=stretch.blocks)
     variables = _delays(part) | _backlog(part) | _shares(part) | _classes(part)

@@ -26,7 +26,8 @@ int pi2_board_grow(pi2_flow *f)
     uint64_t *new = doubled(f->board, &f->board_mask, f->window.una, pi2_outstanding(f), sizeof *new);
     if (!new)
         return 0;
-    free(f->board);
+    if (f->board != f->first_board)
+        free(f->board);
     f->board = new;
     return 1;
 }
@@ -54,7 +55,8 @@ int pi2_again_grow(pi2_flow *f)
 
 void pi2_flow_free(pi2_flow *f)
 {
-    free(f->board);
+    if (f->board != f->first_board)
+        free(f->board);
     free(f->log);
     free(f->again);
     f->board = NULL;

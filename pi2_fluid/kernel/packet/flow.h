@@ -5,13 +5,14 @@
 #include "congestion.h"
 #include "packet.h"
 #include "qdisc.h"
+#include "timers.h"
 
 /* The sender's view of the network, in the order of trouble. */
 enum { PI2_OPEN, PI2_DISORDER, PI2_REDUCED, PI2_RECOVERY, PI2_LOSS };
 /* What the one timer of a sender is set for. */
 enum { PI2_TIMER_IDLE, PI2_TIMER_RTO, PI2_TIMER_PROBE, PI2_TIMER_REORDER };
-/* The timers of a flow; their numbers are PI2_FLOW_TIMERS flow + these. */
-enum { PI2_SENDER_TIMER, PI2_DELAYED_ACK_TIMER, PI2_COMPRESSION_TIMER, PI2_FLOW_TIMERS };
+/* The timers of a flow; their numbers are PI2_TIMERS_EACH flow + these. */
+enum { PI2_SENDER_TIMER, PI2_DELAYED_ACK_TIMER, PI2_COMPRESSION_TIMER };
 /* What becomes of a flow. */
 enum { PI2_ABSENT, PI2_CONNECTING, PI2_ESTABLISHED, PI2_STOPPED };
 
@@ -25,6 +26,9 @@ enum {
     PI2_BOARD_SHIFT = 8
 };
 
+/* Segments for which the board needs no memory of its own. */
+enum { PI2_FIRST_BOARD = 16 };
+
 /* Acknowledgements come in ms, and so do time stamps. */
 #define PI2_MS INT64_C(1000000)
 
@@ -33,10 +37,11 @@ typedef struct {
     uint32_t segment;
 } pi2_retransmission;
 
+/* In the order in which it is used, and long windows elsewhere: with many flows, each line of it is far away. */
 typedef struct {
     /* Sender: read and written with every acknowledgement */
     pi2_window window;
-    uint64_t *board;
+    uint64_t *board;        /* ring of board_mask + 1, a power of two: first_board, or one that was allocated */
     uint32_t board_mask;
     uint32_t sacked, lost, retransmitted; /* segments on the board with that flag */
     uint8_t life, state, timer;
@@ -49,22 +54,13 @@ typedef struct {
     uint32_t rto;           /* ms, after backoff */
     uint32_t srtt, mdev, mdev_max, rttvar, rtt_end; /* us (x 8, x 4, x 4, x 4) and segment: see rtt.h */
     uint32_t counted;       /* the window that the statistics know */
-
-    /* Sender: recovery */
-    uint32_t high;          /* next segment at the last reduction or timeout */
-    uint32_t prior_threshold, prr_delivered, prr_sent;
-    uint32_t undo_from;     /* first segment outstanding at the reduction */
-    int32_t undo_left;      /* retransmissions not yet known to be needless, -1: none was sent */
     uint32_t probe_high;    /* next segment after a tail probe, 0: none is out */
-    uint32_t hint;          /* no segment below needs a retransmission */
-    uint32_t walked;        /* no first transmission below is in doubt */
-    uint32_t rack_segment;
-    int64_t rack_sent, rack_rtt;       /* ns: of the segment sent last among those delivered */
-    int64_t first_retransmission;      /* ms of the first one in this recovery, PI2_NEVER: none */
     uint32_t retries;       /* timeouts since the last progress */
     uint32_t log_read;      /* how many arrivals out of order the sender has heard of */
-    pi2_retransmission *again; /* ring of retransmissions in the order of sending */
-    uint32_t again_mask, again_head, again_count;
+    uint32_t rack_segment;
+    int64_t rack_sent, rack_rtt; /* ns: of the segment sent last among those delivered */
+    pi2_timer timers[PI2_TIMERS_EACH];
+    uint64_t first_board[PI2_FIRST_BOARD];
 
     /* Receiver */
     uint32_t expected;      /* first segment that has not arrived in order */
@@ -78,14 +74,26 @@ typedef struct {
     uint16_t ato;           /* ms */
     uint16_t duplicates;    /* since `expected` moved */
     uint16_t compressed;    /* acknowledgements withheld */
+    uint32_t departed;      /* packets that entered service in this block */
     uint32_t handshake;     /* ms from SYN to the first segment */
     uint32_t their_rto;     /* ms: the receiver's own timeout */
     int64_t last_arrival;   /* ms of the last segment in order, -1: none */
     int64_t echo;           /* ns when the first unacknowledged segment was sent */
     int64_t syn_arrived;    /* ns */
     uint32_t duplicates_from; /* `expected` when they were counted */
-    uint32_t *log;          /* ring of segments that arrived out of order, in the order of arrival */
     uint32_t log_mask;
+    uint32_t *log;          /* ring of segments that arrived out of order, in the order of arrival */
+
+    /* Sender: recovery */
+    uint32_t high;          /* next segment at the last reduction or timeout */
+    uint32_t prior_threshold, prr_delivered, prr_sent;
+    uint32_t undo_from;     /* first segment outstanding at the reduction */
+    int32_t undo_left;      /* retransmissions not yet known to be needless, -1: none was sent */
+    uint32_t hint;          /* no segment below needs a retransmission */
+    uint32_t walked;        /* no first transmission below is in doubt */
+    int64_t first_retransmission; /* ms of the first one in this recovery, PI2_NEVER: none */
+    pi2_retransmission *again; /* ring of retransmissions in the order of sending */
+    uint32_t again_mask, again_head, again_count;
 
     uint64_t state_of_cc[PI2_CC_STATE_BYTES / 8];
 } pi2_flow;
@@ -114,7 +122,7 @@ static inline uint32_t pi2_outstanding(const pi2_flow *flow)
 /* Room for one more segment, arrival out of order, retransmission. */
 static inline int pi2_board_room(pi2_flow *flow)
 {
-    return (flow->board && pi2_outstanding(flow) <= flow->board_mask) || pi2_board_grow(flow);
+    return pi2_outstanding(flow) <= flow->board_mask || pi2_board_grow(flow);
 }
 
 static inline int pi2_log_room(pi2_flow *flow)

@@ -6,6 +6,7 @@
  *       so that two packets may pass back to back.
  * Either way the packet in service is not in the backlog, and its delay ends when service begins.
  */
+#include "bits.h"
 #include "run.h"
 
 /* Where a delay lies that is split: one half, the rest. */
@@ -82,6 +83,17 @@ static void leave(pi2_run *run, const pi2_packet *packet, int64_t now)
     }
 }
 
+/* With many flows, the receiver of the next packet is far away: it is called for in time. */
+static void call_for_receiver(const pi2_run *run)
+{
+    if (run->queue.band[PI2_C].count) {
+        const pi2_packet *next = pi2_band_head(&run->queue.band[PI2_C]);
+        const char *receiver = (const char *)&run->flows[next->flow].expected;
+        pi2_prefetch(receiver);
+        pi2_prefetch(receiver + 64);
+    }
+}
+
 /* Takes the next packet from the queue; 0 if there is none. */
 static int take(pi2_run *run, pi2_packet *packet, int64_t now)
 {
@@ -90,6 +102,7 @@ static int take(pi2_run *run, pi2_packet *packet, int64_t now)
     if (!run->qdisc->dequeue(run->discipline, &run->queue, packet, now, &run->at_dequeue))
         return 0;
     pi2_departed(run, packet, now);
+    call_for_receiver(run);
     return 1;
 }
 
@@ -128,6 +141,8 @@ void pi2_link_send(pi2_run *run, pi2_packet *packet, int64_t now)
 {
     pi2_queue_count(&run->queue, packet, PI2_SENT);
     run->at_enqueue.index++;
+    packet->enqueued = PI2_NOT_QUEUED;
+    packet->band = run->queue.bands == 2 && packet->ecn & PI2_ECT1 ? PI2_L : PI2_C; /* ECT(1) and CE */
     pi2_backlog_changes(run, now);
     if (run->trace)
         pi2_trace_event(run, packet, PI2_TRACE_ENQUEUE, 0, now);

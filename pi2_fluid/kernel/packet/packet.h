@@ -13,8 +13,10 @@ enum {
     PI2_UNRESPONSIVE = 4 /* nobody acknowledges it */
 };
 
+#define PI2_NOT_QUEUED (-1)
+
 typedef struct {
-    int64_t enqueued; /* ns, when it entered the queue */
+    int64_t enqueued; /* ns, when it entered the queue; PI2_NOT_QUEUED: it has not */
     int64_t sent;     /* ns, when it was sent, which the acknowledgement echoes */
     uint32_t segment; /* number of the segment within its flow */
     uint32_t flow;
@@ -22,7 +24,7 @@ typedef struct {
     uint16_t class_;  /* of its flow, for statistics */
     uint8_t ecn, flags;
     uint8_t eligible; /* DualPI2: whether the step may mark it (decided on arrival) */
-    uint8_t spare;
+    uint8_t band;     /* through which it goes: by its ECN field on arrival, where there are two */
 } pi2_packet;
 
 /* What became of packets, counted for each class. */

@@ -28,7 +28,7 @@ void pi2_2016_update(const pi2_2016_params *params, pi2_2016_vars *vars, int64_t
             now = UINT32_MAX;
             idle = 0;
         }
-    } else if (params->quirks ? now > p : -delta > (int64_t)p) {
+    } else if (params->quirks ? now > p : 0 - (uint64_t)delta > p) {
         now = 0;
     }
     vars->p = params->decay && idle ? decayed(now, params->quirks) : now;
@@ -49,12 +49,19 @@ void pi2_hpe_setup(pi2_hpe_params *params, int64_t alpha, int64_t beta, int64_t 
     params->target = target;
 }
 
+/* Wraps around as in the kernel, which C leaves undefined for signed numbers. */
+static int64_t product(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
 void pi2_hpe_update(const pi2_hpe_params *params, pi2_hpe_vars *vars, int64_t delay, int64_t now, int64_t elapsed)
 {
     /* quotients, not shifts: both parts are cut off towards 0 */
-    const int64_t integral = (delay - params->target) * params->alpha / (INT64_C(1) << HPE_ALPHA_SHIFT) * elapsed;
-    const int64_t proportional = (delay - vars->before) * params->beta;
-    const int64_t p = vars->p + (integral + proportional) / (INT64_C(1) << HPE_SHIFT);
+    const int64_t error = product(delay - params->target, params->alpha) / (INT64_C(1) << HPE_ALPHA_SHIFT);
+    const int64_t proportional = product(delay - vars->before, params->beta);
+    const int64_t step = (int64_t)((uint64_t)product(error, elapsed) + (uint64_t)proportional);
+    const int64_t p = vars->p + step / (INT64_C(1) << HPE_SHIFT);
     vars->before = delay;
     if (p < params->limit) {
         vars->p = p > 0 ? p : 0;

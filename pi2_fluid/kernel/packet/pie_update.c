@@ -77,7 +77,7 @@ static int64_t step_of(const pi2_pie_params *params, const pi2_pie_vars *vars, i
     if (params->cap && step > full / 50 && vars->p >= params->full / 10)
         step = full / 100 * 2;
     if (params->boost && delay > LONG_DELAY)
-        step = fitted(params, step + full / 50);
+        step = fitted(params, (int64_t)((uint64_t)step + params->full / 50));
     return step;
 }
 

@@ -6,6 +6,8 @@
 
 #include "qdisc.h"
 
+enum { FIRST = 64 }; /* room in a new pipe, a power of two */
+
 int pi2_pipes_new(pi2_pipes *p, uint32_t most, size_t content)
 {
     p->leaves = 1;
@@ -40,24 +42,13 @@ uint32_t pi2_pipes_find(pi2_pipes *p, int64_t delay)
     for (uint32_t i = 0; i < p->count; i++)
         if (p->pipes[i].delay == delay)
             return i;
-    p->pipes[p->count].delay = delay;
-    p->pipes[p->count].last = INT64_MIN;
-    return p->count++;
+    p->pipes[p->count] = (pi2_pipe){.delay = delay, .last = INT64_MIN};
+    return pi2_pipe_grow(p, p->pipes + p->count) ? p->count++ : PI2_NO_PIPE;
 }
 
-/* Whose head changed plays its matches again; a tie goes to the lower number. */
-static void replay(pi2_pipes *p, uint32_t pipe)
+int pi2_pipe_grow(const pi2_pipes *p, pi2_pipe *pipe)
 {
-    for (uint32_t node = (p->leaves + pipe) / 2; node >= 1; node /= 2) {
-        const uint32_t left = p->winners[2 * node], right = p->winners[2 * node + 1];
-        p->winners[node] = p->heads[right] < p->heads[left] ? right : left;
-    }
-    p->due = p->heads[p->winners[1]];
-}
-
-static int grow(const pi2_pipes *p, pi2_pipe *pipe)
-{
-    const size_t old = pipe->ring ? (size_t)pipe->mask + 1 : 0, new = old ? 2 * old : 64;
+    const size_t new = pipe->ring ? 2 * ((size_t)pipe->mask + 1) : FIRST;
     unsigned char *ring = new <= UINT32_MAX ? malloc(new * p->item) : NULL;
     if (!ring)
         return 0;
@@ -68,34 +59,4 @@ static int grow(const pi2_pipes *p, pi2_pipe *pipe)
     pipe->mask = (uint32_t)(new - 1);
     pipe->head = 0;
     return 1;
-}
-
-void *pi2_pipes_put(pi2_pipes *p, uint32_t number, int64_t due)
-{
-    pi2_pipe *pipe = p->pipes + number;
-    unsigned char *place;
-    if ((!pipe->ring || pipe->count > pipe->mask) && !grow(p, pipe))
-        return NULL;
-    if (due < pipe->last)
-        due = pipe->last;
-    pipe->last = due;
-    place = pipe->ring + ((pipe->head + pipe->count) & pipe->mask) * p->item;
-    memcpy(place, &due, sizeof due);
-    if (pipe->count++ == 0) {
-        p->heads[number] = due;
-        replay(p, number);
-    }
-    return place + sizeof due;
-}
-
-const void *pi2_pipes_take(pi2_pipes *p)
-{
-    const uint32_t number = p->winners[1];
-    pi2_pipe *pipe = p->pipes + number;
-    const unsigned char *place = pipe->ring + (pipe->head++ & pipe->mask) * p->item;
-    p->heads[number] = PI2_NEVER;
-    if (--pipe->count)
-        memcpy(&p->heads[number], pipe->ring + (pipe->head & pipe->mask) * p->item, sizeof *p->heads);
-    replay(p, number);
-    return place + sizeof(int64_t);
 }

@@ -250,7 +250,7 @@ const pi2_qdisc pi2_qdisc_pie = {
 void pi2_pie_look(const void *qdisc, pi2_pie_view *view)
 {
     const pie *q = qdisc;
-    view->p = q->vars.p;
+    view->p = q->params.arithmetic == PI2_PIE_REAL ? 0 : q->vars.p;
     view->delay = q->delay << q->params.shift;
     view->burst = q->burst << q->params.shift;
     view->accumulated = q->accumulated;

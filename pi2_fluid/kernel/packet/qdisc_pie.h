@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 typedef struct {
-    uint64_t p;           /* in the units of its arithmetic */
+    uint64_t p;           /* in the units of its arithmetic; real numbers: 0 */
     int64_t delay;        /* ns, the latest sample */
     int64_t burst;        /* ns, what is left of the allowance */
     uint64_t accumulated; /* sum of p since the last signal, in 1/(2^56 - 1) */

@@ -23,7 +23,9 @@ typedef struct {
     double capacity;     /* bit/s at which the link serves now */
     int no_memory;        /* set when a packet did not fit into memory: the run must end */
     int64_t *counts;     /* PI2_CAUSES of each class */
-    void (*dropped)(void *context, const pi2_packet *packet, int64_t now, int cause); /* told of each loss; may be NULL */
+    /* told of each loss and of each mark; may be NULL */
+    void (*dropped)(void *context, const pi2_packet *packet, int64_t now, int cause);
+    void (*marked)(void *context, const pi2_packet *packet, int cause);
     void *context;
 } pi2_queue;
 
@@ -90,11 +92,13 @@ static inline void pi2_queue_drop(pi2_queue *queue, const pi2_packet *packet, in
         queue->dropped(queue->context, packet, now, cause);
 }
 
-/* The packet gets a congestion mark: sets CE and counts. */
+/* The packet gets a congestion mark: sets CE, counts, and tells whoever listens. */
 static inline void pi2_queue_mark(pi2_queue *queue, pi2_packet *packet, int cause)
 {
     packet->ecn = PI2_CE;
     pi2_queue_count(queue, packet, cause);
+    if (queue->marked)
+        queue->marked(queue->context, packet, cause);
 }
 
 #endif

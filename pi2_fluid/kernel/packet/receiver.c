@@ -11,41 +11,43 @@ enum { QUICK = 16, QUICK_FEW = 2 };
 /* acknowledgements of one hole that are sent before they are thinned out, and those withheld at most */
 enum { DUPLICATES = 3, MOST_COMPRESSED = 44 };
 
-static void put_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
+/* An acknowledgement on its way, all but its number of flow, log and echo still to be filled in; NULL: no memory. */
+static pi2_ack *new_ack(pi2_run *run, pi2_flow *f, int64_t now)
 {
-    const pi2_class *class_ = pi2_class_of(run, f);
-    int64_t due = now + run->acks.pipes[class_->back].delay;
-    pi2_ack *place;
-    if (run->scenario.ack_jitter > 0)
-        due += (int64_t)pi2_random_below(run->jitter_key, run->jitter_index++, (uint64_t)run->scenario.ack_jitter + 1);
-    place = pi2_pipes_put(&run->acks, class_->back, due);
-    if (place)
-        *place = *ack;
-    else
+    const uint32_t pipe = pi2_class_of(run, f)->back;
+    int64_t due = now + run->acks.pipes[pipe].delay;
+    pi2_ack *ack;
+    if (run->jitter)
+        due += (int64_t)pi2_random_below(run->jitter_key, run->jitter_index++, run->jitter);
+    ack = pi2_pipes_put(&run->acks, pipe, due);
+    if (!ack) {
         run->no_memory = 1;
+        return NULL;
+    }
+    ack->flow = pi2_number(run, f);
+    ack->log = f->log_written;
+    ack->echo = f->echo;
+    return ack;
 }
 
 /* Of everything before `next`; `echo_ce` as it is to be told. */
 static void send_ack(pi2_run *run, pi2_flow *f, uint32_t next, int echo_ce, int64_t now)
 {
-    const pi2_ack ack = {
-        .flow = pi2_number(run, f),
-        .next = next,
-        .log = f->log_written,
-        .echo = f->echo,
-        .flags = echo_ce ? PI2_ACK_ECE : 0,
-    };
-    put_ack(run, f, &ack, now);
+    pi2_ack *ack = new_ack(run, f, now);
+    if (!ack)
+        return;
+    ack->next = next;
+    ack->flags = echo_ce ? PI2_ACK_ECE : 0;
 }
 
 static void stop_timer(pi2_run *run, const pi2_flow *f, int kind)
 {
-    pi2_timer_stop(&run->timers, PI2_FLOW_TIMERS * pi2_number(run, f) + (uint32_t)kind);
+    pi2_timer_stop(&run->timers, PI2_TIMERS_EACH * pi2_number(run, f) + (uint32_t)kind);
 }
 
 static void set_timer(pi2_run *run, const pi2_flow *f, int kind, int64_t deadline)
 {
-    pi2_timer_set(&run->timers, PI2_FLOW_TIMERS * pi2_number(run, f) + (uint32_t)kind, deadline);
+    pi2_timer_set(&run->timers, PI2_TIMERS_EACH * pi2_number(run, f) + (uint32_t)kind, deadline);
 }
 
 /* What every acknowledgement settles, whatever made it due. */
@@ -72,15 +74,12 @@ void pi2_acknowledge(pi2_run *run, pi2_flow *f, int64_t now)
 
 static void acknowledge_duplicate(pi2_run *run, pi2_flow *f, uint32_t segment, int64_t now)
 {
-    const pi2_ack ack = {
-        .flow = pi2_number(run, f),
-        .next = f->expected,
-        .log = f->log_written,
-        .duplicate = segment,
-        .echo = f->echo,
-        .flags = PI2_ACK_DUPLICATE | (f->echo_ce ? PI2_ACK_ECE : 0),
-    };
-    put_ack(run, f, &ack, now);
+    pi2_ack *ack = new_ack(run, f, now);
+    if (!ack)
+        return;
+    ack->next = f->expected;
+    ack->duplicate = segment;
+    ack->flags = PI2_ACK_DUPLICATE | (f->echo_ce ? PI2_ACK_ECE : 0);
     settle(run, f);
 }
 
@@ -235,9 +234,12 @@ void pi2_receive(pi2_run *run, const pi2_packet *packet, int64_t now)
     if (f->life != PI2_CONNECTING && f->life != PI2_ESTABLISHED)
         return;
     if (packet->flags & PI2_SYN) {
-        const pi2_ack ack = {.flow = packet->flow, .echo = packet->sent, .flags = PI2_ACK_SYN};
+        pi2_ack *ack = new_ack(run, f, now);
         f->syn_arrived = now;
-        put_ack(run, f, &ack, now);
+        if (ack) {
+            ack->echo = packet->sent;
+            ack->flags = PI2_ACK_SYN;
+        }
         return;
     }
     if (packet->flags & PI2_CWR && !pi2_class_of(run, f)->exact_ce) {

@@ -58,9 +58,8 @@ struct pi2_run {
 
     /* what is to come */
     int64_t now;
-    int64_t tick, bin_end, step_due; /* ns: the next tick of the controller, end of a bin, step of the schedule */
-    int64_t planned;        /* the earliest of the three */
-    int64_t start_due;      /* ns: the next start of a flow */
+    /* ns: the next tick of the controller, end of a bin, step of the schedule, start of a flow, and the earliest */
+    int64_t tick, bin_end, step_due, start_due, planned;
     pi2_pipes acks, data;
     pi2_timers timers;
     pi2_start *starts;      /* heap of (at, flow) */
@@ -77,13 +76,13 @@ struct pi2_run {
 
     /* random numbers */
     pi2_draws at_enqueue, at_dequeue;
-    uint64_t jitter_key, jitter_index;
+    uint64_t jitter_key, jitter_index, jitter; /* ns below which an acknowledgement is late, 0: none is */
 
     /* statistics */
     int64_t bin, bins, per_block;
     int blocks;
     double *bin_rows, *band_rows, *class_rows;
-    uint32_t *delays, *delivered, *delivered_now;
+    uint32_t *delays, *delivered;
     int64_t *totals;
     int64_t backlog_since;  /* ns up to which the areas are integrated */
     double area[2], square[2]; /* bytes ns, bytes^2 ns in this bin */
@@ -123,7 +122,6 @@ void pi2_transmit(pi2_run *run, pi2_flow *flow, uint32_t segment, int again, int
 void pi2_send_new(pi2_run *run, pi2_flow *flow, uint32_t most, int64_t now);
 void pi2_send_again(pi2_run *run, pi2_flow *flow, int64_t now);
 void pi2_send_one_again(pi2_run *run, pi2_flow *flow, uint32_t segment, int64_t now); /* room was made */
-void pi2_count_window(pi2_run *run, pi2_flow *flow, int64_t now);
 
 /* recovery.c */
 typedef struct {
@@ -166,8 +164,17 @@ void pi2_cbr_send(pi2_run *run, pi2_flow *flow, int64_t now);
 int pi2_statistics_new(pi2_run *run);
 void pi2_statistics_free(pi2_run *run);
 void pi2_end_bin(pi2_run *run, int64_t now);
+void pi2_count_flow(pi2_run *run, const pi2_flow *flow, int change, int64_t now); /* it begins (1) or ends (-1) */
+void pi2_window_moved(pi2_run *run, pi2_flow *flow, int64_t now);
 void pi2_departed(pi2_run *run, const pi2_packet *packet, int64_t now); /* it entered service */
 void pi2_trace_event(pi2_run *run, const pi2_packet *packet, int what, int cause, int64_t now);
+
+/* After whatever may have moved the window. */
+static inline void pi2_count_window(pi2_run *run, pi2_flow *flow, int64_t now)
+{
+    if (flow->counted != flow->window.cwnd)
+        pi2_window_moved(run, flow, now);
+}
 
 /* Before the backlog changes. */
 static inline void pi2_backlog_changes(pi2_run *run, int64_t now)

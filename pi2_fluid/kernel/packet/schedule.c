@@ -58,7 +58,7 @@ int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *s)
         class_->first = (uint32_t)flows;
         class_->most = (uint32_t)most;
         flows += most;
-        if (flows >= UINT32_MAX / PI2_FLOW_TIMERS)
+        if (flows >= UINT32_MAX / PI2_TIMERS_EACH)
             return 0;
         class_->present = malloc((most + 1) * sizeof *class_->present);
         if (!class_->present)
@@ -132,11 +132,7 @@ static void call_flows(pi2_run *run, pi2_class *class_, uint32_t count, int64_t 
     }
     while (class_->present_count > count) {
         pi2_flow *f = run->flows + class_->present[--class_->present_count];
-        if (class_->spec->congestion)
-            pi2_flow_close(run, f, now);
-        else
-            pi2_timer_stop(&run->timers, PI2_FLOW_TIMERS * pi2_number(run, f) + PI2_SENDER_TIMER);
-        f->life = PI2_STOPPED;
+        pi2_flow_close(run, f, now);
     }
 }
 
@@ -159,7 +155,8 @@ void pi2_schedule_start(pi2_run *run, int64_t now)
         pi2_flow_open(run, f, now);
     } else {
         f->life = PI2_ESTABLISHED;
-        f->syn_arrived = now;
+        f->syn_arrived = now; /* from when its packets are counted out */
+        pi2_count_flow(run, f, 1, now);
         pi2_cbr_send(run, f, now);
     }
 }
@@ -178,6 +175,6 @@ void pi2_cbr_send(pi2_run *run, pi2_flow *f, int64_t now)
         .flags = PI2_UNRESPONSIVE,
     };
     const int64_t next = f->syn_arrived + (int64_t)((double)f->window.next * spec->interval + 0.5);
-    pi2_timer_set(&run->timers, PI2_FLOW_TIMERS * packet.flow + PI2_SENDER_TIMER, next);
+    pi2_timer_set(&run->timers, PI2_TIMERS_EACH * packet.flow + PI2_SENDER_TIMER, next);
     pi2_link_send(run, &packet, now);
 }

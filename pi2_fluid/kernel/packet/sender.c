@@ -12,19 +12,6 @@ typedef struct {
     int ambiguous;          /* some of them were retransmitted */
 } samples;
 
-void pi2_count_window(pi2_run *run, pi2_flow *f, int64_t now)
-{
-    pi2_class *class_ = pi2_class_of(run, f);
-    const double time = (double)(now - class_->changed);
-    if (f->counted == f->window.cwnd)
-        return;
-    class_->window_area += (double)class_->window_sum * time;
-    class_->flow_area += (double)class_->there * time;
-    class_->changed = now;
-    class_->window_sum += (int64_t)f->window.cwnd - (int64_t)f->counted;
-    f->counted = f->window.cwnd;
-}
-
 static void send_syn(pi2_run *run, pi2_flow *f, int64_t now)
 {
     pi2_packet packet = {
@@ -32,13 +19,15 @@ static void send_syn(pi2_run *run, pi2_flow *f, int64_t now)
     if (packet.bytes > run->scenario.packet_size)
         packet.bytes = (uint16_t)run->scenario.packet_size;
     f->timer = PI2_TIMER_RTO;
-    pi2_timer_set(&run->timers, PI2_FLOW_TIMERS * packet.flow + PI2_SENDER_TIMER, pi2_jiffy_timer(now, f->rto));
+    pi2_timer_set(&run->timers, PI2_TIMERS_EACH * packet.flow + PI2_SENDER_TIMER, pi2_jiffy_timer(now, f->rto));
     pi2_link_send(run, &packet, now);
 }
 
 void pi2_flow_open(pi2_run *run, pi2_flow *f, int64_t now)
 {
     f->life = PI2_CONNECTING;
+    f->board = f->first_board;
+    f->board_mask = PI2_FIRST_BOARD - 1;
     f->rto = PI2_RTO_INITIAL_MS;
     f->last_arrival = -1;
     f->first_retransmission = PI2_NEVER;
@@ -56,14 +45,13 @@ void pi2_flow_retry(pi2_run *run, pi2_flow *f, int64_t now)
 /* At once and for good: what is under way is neither acknowledged nor missed. */
 void pi2_flow_close(pi2_run *run, pi2_flow *f, int64_t now)
 {
-    pi2_class *class_ = pi2_class_of(run, f);
-    const uint32_t timers = PI2_FLOW_TIMERS * pi2_number(run, f);
-    for (uint32_t kind = 0; kind < PI2_FLOW_TIMERS; kind++)
+    const uint32_t timers = PI2_TIMERS_EACH * pi2_number(run, f);
+    for (uint32_t kind = 0; kind <= PI2_COMPRESSION_TIMER; kind++)
         pi2_timer_stop(&run->timers, timers + kind);
     if (f->life == PI2_ESTABLISHED) {
         f->window.cwnd = 0;
         pi2_count_window(run, f, now);
-        class_->there--;
+        pi2_count_flow(run, f, -1, now);
     }
     f->life = PI2_STOPPED;
     pi2_flow_free(f);
@@ -83,7 +71,7 @@ static void establish(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now
     pi2_rtt_sample(f, (uint32_t)(rtt / 1000 > 0 ? rtt / 1000 : 1));
     class_->spec->congestion->begin(class_->spec->parameters, f->state_of_cc, &f->window);
     pi2_count_window(run, f, now);
-    class_->there++;
+    pi2_count_flow(run, f, 1, now);
     pi2_send_new(run, f, UINT32_MAX, now);
     pi2_arm_probe(run, f, 0, now);
 }

@@ -5,14 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bits.h"
 #include "run.h"
+
+/* Acknowledgements ahead of the next one. */
+enum { SOON = 4 };
 
 static void dropped(void *context, const pi2_packet *packet, int64_t now, int cause)
 {
     pi2_trace_event(context, packet, PI2_TRACE_DROP, cause, now);
 }
 
-static void find_pipes(pi2_run *run)
+static void marked(void *context, const pi2_packet *packet, int cause)
+{
+    pi2_run *run = context;
+    pi2_trace_event(run, packet, PI2_TRACE_MARK, cause, run->now);
+}
+
+/* 0 if there is no memory. */
+static int find_pipes(pi2_run *run)
 {
     const int where = run->scenario.delay_on;
     for (int i = 0; i < run->scenario.class_count; i++) {
@@ -21,7 +32,10 @@ static void find_pipes(pi2_run *run)
         const int64_t forward = where == PI2_DELAY_FORWARD ? rtt : where == PI2_DELAY_SPLIT ? rtt / 2 : 0;
         class_->forward = pi2_pipes_find(&run->data, forward);
         class_->back = pi2_pipes_find(&run->acks, rtt - forward);
+        if (class_->forward == PI2_NO_PIPE || class_->back == PI2_NO_PIPE)
+            return 0;
     }
+    return 1;
 }
 
 static int set_up_classes(pi2_run *run, const pi2_packet_scenario *s)
@@ -45,7 +59,7 @@ static int set_up_classes(pi2_run *run, const pi2_packet_scenario *s)
 static int set_up_flows(pi2_run *run)
 {
     run->flows = calloc((size_t)run->flow_count + 1, sizeof *run->flows);
-    if (!run->flows || !pi2_timers_new(&run->timers, (size_t)run->flow_count * PI2_FLOW_TIMERS + 1))
+    if (!run->flows || !pi2_timers_new(&run->timers, run->flows->timers, sizeof *run->flows, run->flow_count))
         return 0;
     for (int i = 0; i < run->scenario.class_count; i++)
         for (uint32_t j = 0; j < run->classes[i].most; j++)
@@ -62,6 +76,7 @@ static int set_up_queue(pi2_run *run, int *refused)
     run->queue.capacity = s->capacity;
     run->queue.counts = run->counts;
     run->queue.dropped = s->trace > 0 ? dropped : NULL;
+    run->queue.marked = s->trace > 0 ? marked : NULL;
     run->queue.context = run;
     run->discipline = calloc(1, run->qdisc->size);
     for (int band = 0; band < run->qdisc->bands; band++)
@@ -82,6 +97,7 @@ static void set_up_streams(pi2_run *run)
     run->at_dequeue.key[0] = pi2_stream_key(seed, PI2_STREAM_DEQUEUE);
     run->at_dequeue.key[1] = pi2_stream_key(seed, PI2_STREAM_DEQUEUE_TWO);
     run->jitter_key = pi2_stream_key(seed, PI2_STREAM_ACK_JITTER);
+    run->jitter = run->scenario.ack_jitter > 0 ? (uint64_t)run->scenario.ack_jitter + 1 : 0;
 }
 
 /* What comes at times known beforehand. */
@@ -90,6 +106,8 @@ static void plan(pi2_run *run)
     run->planned = run->bin_end < run->step_due ? run->bin_end : run->step_due;
     if (run->tick < run->planned)
         run->planned = run->tick;
+    if (run->start_due < run->planned)
+        run->planned = run->start_due;
 }
 
 pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused)
@@ -108,11 +126,10 @@ pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused)
     set_up_streams(run);
     if (!set_up_classes(run, scenario) || !pi2_pipes_new(&run->acks, (uint32_t)scenario->class_count, sizeof(pi2_ack))
         || !pi2_pipes_new(&run->data, (uint32_t)scenario->class_count, sizeof(pi2_packet)) || !set_up_flows(run)
-        || !pi2_statistics_new(run) || !set_up_queue(run, refused)) {
+        || !pi2_statistics_new(run) || !set_up_queue(run, refused) || !find_pipes(run)) {
         pi2_run_free(run);
         return NULL;
     }
-    find_pipes(run);
     pi2_link_capacity(run, scenario->capacity, 0);
     plan(run);
     return run;
@@ -141,14 +158,14 @@ void pi2_run_free(pi2_run *run)
 static void act_timer(pi2_run *run, int64_t now)
 {
     const uint32_t number = pi2_timers_take(&run->timers, now);
-    pi2_flow *f = run->flows + number / PI2_FLOW_TIMERS;
+    pi2_flow *f = run->flows + number / PI2_TIMERS_EACH;
     if (number == PI2_NO_TIMER)
         return;
     if (!pi2_class_of(run, f)->spec->congestion)
         pi2_cbr_send(run, f, now);
-    else if (number % PI2_FLOW_TIMERS == PI2_SENDER_TIMER)
+    else if (number % PI2_TIMERS_EACH == PI2_SENDER_TIMER)
         pi2_sender_timer(run, f, now);
-    else if (number % PI2_FLOW_TIMERS == PI2_DELAYED_ACK_TIMER)
+    else if (number % PI2_TIMERS_EACH == PI2_DELAYED_ACK_TIMER)
         pi2_delayed_ack(run, f, now);
     else
         pi2_acknowledge(run, f, now);
@@ -161,9 +178,19 @@ static void act_data(pi2_run *run, int64_t now)
     pi2_deliver(run, &packet, now);
 }
 
+/* With many flows, what an acknowledgement touches is far away: it is called for while others are handled. */
+static void call_for_sender(const pi2_run *run)
+{
+    const pi2_ack *soon = pi2_pipes_ahead(&run->acks, SOON);
+    if (soon)
+        for (size_t line = 0; line < offsetof(pi2_flow, expected); line += 64)
+            pi2_prefetch((const char *)(run->flows + soon->flow) + line);
+}
+
 static void act_ack(pi2_run *run, int64_t now)
 {
     const pi2_ack ack = *(const pi2_ack *)pi2_pipes_take(&run->acks);
+    call_for_sender(run);
     pi2_on_ack(run, run->flows + ack.flow, &ack, now);
 }
 
@@ -174,13 +201,15 @@ static void act_planned(pi2_run *run, int64_t now)
         pi2_end_bin(run, now);
     else if (run->step_due == now)
         pi2_schedule_step(run, now);
-    else
+    else if (run->tick == now)
         run->tick = run->qdisc->tick(run->discipline, &run->queue, now);
+    else
+        pi2_schedule_start(run, now);
     plan(run);
 }
 
 /* What can happen next, in the order in which it happens if it happens at once. */
-enum { PLANNED, LINK, DATA, ACK, TIMER, START };
+enum { PLANNED, LINK, DATA, ACK, TIMER };
 
 int pi2_run_advance(pi2_run *run, int64_t events)
 {
@@ -195,32 +224,22 @@ int pi2_run_advance(pi2_run *run, int64_t events)
             t = run->acks.due, what = ACK;
         if (run->timers.due < t)
             t = run->timers.due, what = TIMER;
-        if (run->start_due < t)
-            t = run->start_due, what = START;
         run->now = t;
         run->events++;
-        switch (what) {
-        case LINK:
+        if (what == LINK) {
             pi2_link_act(run, t);
-            break;
-        case ACK:
+        } else if (what == ACK) {
             act_ack(run, t);
-            break;
-        case PLANNED:
+        } else if (what == TIMER) {
+            act_timer(run, t);
+        } else if (what == DATA) {
+            act_data(run, t);
+        } else {
             act_planned(run, t);
             if (run->bin == run->bins)
                 return PI2_RUN_DONE;
-            break;
-        case DATA:
-            act_data(run, t);
-            break;
-        case TIMER:
-            act_timer(run, t);
-            break;
-        default:
-            pi2_schedule_start(run, t);
         }
-        if (run->no_memory || run->queue.no_memory)
+        if (run->no_memory || run->queue.no_memory || run->timers.no_memory)
             return PI2_RUN_NO_MEMORY;
     }
     return PI2_RUN_MORE;

@@ -4,9 +4,9 @@
  * counted comes out. Time is in ns from the beginning. Same scenario and seed: same bytes, on every platform.
  *
  * Events of one instant happen in this order: the end of a bin, a change of the schedule, a tick of the queue's
- * controller, the link, arrivals at the receivers, acknowledgements at the senders, timers, starts of flows; among
- * arrivals and acknowledgements the lower pipe first (pipes are numbered as the classes that first use them), among
- * timers and starts the lower flow.
+ * controller, starts of flows, the link, arrivals at the receivers, acknowledgements at the senders, timers; among
+ * starts and timers the lower flow first, among arrivals and acknowledgements the lower pipe (pipes are numbered as
+ * the classes that first use them).
  */
 #ifndef PI2_PACKET_SIMULATOR_H
 #define PI2_PACKET_SIMULATOR_H

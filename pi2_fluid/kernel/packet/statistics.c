@@ -11,7 +11,6 @@ static void begin_block(pi2_run *run)
     const size_t classes = (size_t)run->scenario.class_count;
     for (size_t i = 0; i < classes; i++)
         run->classes[i].delays = run->delays + ((size_t)block * classes + i) * PI2_DELAY_BUCKETS;
-    run->delivered_now = run->delivered + (size_t)block * run->flow_count;
 }
 
 int pi2_statistics_new(pi2_run *run)
@@ -70,10 +69,33 @@ void pi2_departed(pi2_run *run, const pi2_packet *packet, int64_t now)
     class_->departures++;
     class_->sojourn += waited;
     class_->delays[bucket_of(waited)]++;
-    run->delivered_now[packet->flow]++;
+    run->flows[packet->flow].departed++;
     run->packets++;
     if (run->trace)
         pi2_trace_event(run, packet, PI2_TRACE_DEQUEUE, 0, now);
+}
+
+static void integrate(pi2_class *class_, int64_t now)
+{
+    const double time = (double)(now - class_->changed);
+    class_->window_area += (double)class_->window_sum * time;
+    class_->flow_area += (double)class_->there * time;
+    class_->changed = now;
+}
+
+void pi2_count_flow(pi2_run *run, const pi2_flow *f, int change, int64_t now)
+{
+    pi2_class *class_ = pi2_class_of(run, f);
+    integrate(class_, now);
+    class_->there += change;
+}
+
+void pi2_window_moved(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    pi2_class *class_ = pi2_class_of(run, f);
+    integrate(class_, now);
+    class_->window_sum += (int64_t)f->window.cwnd - (int64_t)f->counted;
+    f->counted = f->window.cwnd;
 }
 
 void pi2_trace_event(pi2_run *run, const pi2_packet *packet, int what, int cause, int64_t now)
@@ -82,11 +104,12 @@ void pi2_trace_event(pi2_run *run, const pi2_packet *packet, int what, int cause
         return;
     run->trace[run->traced++] = (pi2_trace_row){
         .time = now,
-        .waited = what == PI2_TRACE_ENQUEUE ? 0 : now - packet->enqueued,
+        .waited = packet->enqueued == PI2_NOT_QUEUED ? 0 : now - packet->enqueued,
         .flow = packet->flow,
         .segment = packet->segment,
         .bytes = packet->bytes,
         .what = (uint8_t)what,
+        .band = packet->band,
         .ecn = packet->ecn,
         .cause = (uint8_t)cause,
     };
@@ -100,10 +123,7 @@ static void class_row(pi2_run *run, int i, double time, int64_t now)
     double *row = run->class_rows + ((size_t)run->bin * (size_t)run->scenario.class_count + (size_t)i)
                                         * PI2_CLASS_COLUMNS;
     int64_t since[PI2_CAUSES];
-    const double rest = (double)(now - c->changed);
-    c->window_area += (double)c->window_sum * rest;
-    c->flow_area += (double)c->there * rest;
-    c->changed = now;
+    integrate(c, now);
     for (int cause = 0; cause < PI2_CAUSES; cause++) {
         since[cause] = counts[cause] - c->before[cause];
         c->before[cause] = counts[cause];
@@ -118,6 +138,16 @@ static void class_row(pi2_run *run, int i, double time, int64_t now)
     row[PI2_CLASS_FLOWS] = c->flow_area / time;
     c->departures = c->sojourn = c->bits = 0;
     c->window_area = c->flow_area = 0.0;
+}
+
+/* At the end of a block: what departed in it, flow by flow. */
+static void end_block(pi2_run *run)
+{
+    uint32_t *departed = run->delivered + (size_t)((run->bin - 1) / run->per_block) * run->flow_count;
+    for (uint32_t i = 0; i < run->flow_count; i++) {
+        departed[i] = run->flows[i].departed;
+        run->flows[i].departed = 0;
+    }
 }
 
 void pi2_end_bin(pi2_run *run, int64_t now)
@@ -141,6 +171,8 @@ void pi2_end_bin(pi2_run *run, int64_t now)
     for (int i = 0; i < run->scenario.class_count; i++)
         class_row(run, i, time, now);
     run->bin++;
+    if (run->bin % run->per_block == 0 || run->bin == run->bins)
+        end_block(run);
     begin_block(run);
     run->bin_end = now + run->scenario.bin;
     if (run->bin_end > run->scenario.duration)

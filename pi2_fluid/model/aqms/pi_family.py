@@ -46,7 +46,7 @@ class PiFamily(Aqm):
     Source: PI2 paper (CoNEXT'16), equation (4); Hollot, Misra, Towsley, Gong (INFOCOM 2001).
     """
 
-    packets_only: ClassVar = ("arithmetic", "quirks", "first_update")
+    packets_only: ClassVar[tuple[str, ...]] = ("arithmetic", "quirks", "first_update")
 
     alpha: Number = quantity(0.125, "frequency", closed=True)
     beta: Number = quantity(1.25, "frequency", closed=True)

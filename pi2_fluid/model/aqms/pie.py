@@ -91,7 +91,7 @@ class Pie(PiFamily):
         to 0.85, and one at 8.5 at the latest. In "linux6.18" alone.
     rate_estimator : bool, default False
         The delay is the backlog over the rate at which packets leave, as in the PIE paper and in
-        Linux before 5.5; otherwise it is the time that the last packet has waited.
+        Linux 4.14; otherwise it is the time that the last packet has waited.
     ecn : bool, default False
         Packets that can be marked are marked instead of dropped, as long as p is at most 10 %.
     drop_at : {"enqueue", "dequeue"}

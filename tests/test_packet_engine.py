@@ -1,0 +1,439 @@
+"""Packets from Python: what is refused at the door, seeds, threads, interrupts, what is packed."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import pi2_fluid as pf
+from pi2_fluid import _core
+from pi2_fluid.packet import native
+from pi2_fluid.packet.schedule import flow_counts, flow_lives, mean_capacity
+
+LINK = pf.Link("10Mbit/s", buffer="100 packets")
+
+
+def scenario(**changes: Any) -> pf.Scenario:
+    fields: dict[str, Any] = {
+        "duration": "5s",
+        "link": LINK,
+        "aqm": pf.TailDrop(),
+        "flows": [pf.Flows(pf.Reno(), 5, "100ms")],
+    }
+    return pf.Scenario(**{**fields, **changes})
+
+
+def reno(**fields: Any) -> pf.Flows:
+    return pf.Flows(**{"sender": pf.Reno(), "count": 2, "base_rtt": "50ms", **fields})
+
+
+# --- the door -------------------------------------------------------------------------------
+
+
+def refused(call: Any, *said: str) -> None:
+    with pytest.raises((ValueError, TypeError)) as caught:
+        call()
+    text = str(caught.value)
+    assert type(caught.value).__module__ == "pi2_fluid.errors", text
+    assert "\n" not in text
+    assert text.endswith(".")
+    assert not re.search(r"[.!?]\s+[A-Z]", text.replace("e.g. ", "")), f"two sentences: {text}"
+    assert re.search(r"\b(give|use)\b", text), text
+    for part in said:
+        assert part in text, text
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"seeds": 0}, "seeds = 0"),
+        ({"seeds": -3}, "seeds = -3"),
+        ({"seeds": True}, "seeds = True"),
+        ({"seeds": 2.0}, "seeds = 2.0"),
+        ({"seeds": "5"}, "seeds = '5'"),
+        ({"seeds": 10**30}, "seeds = 1000"),
+        ({"seeds": []}, "is empty"),
+        ({"seeds": [1, 2, 1]}, "twice"),
+        ({"seeds": [1, -2]}, "-2"),
+        ({"seeds": [1, 2**63]}, "[0, 2^63)"),
+        ({"seeds": [1.5]}, "1.5"),
+        ({"seeds": [None]}, "None"),
+        ({"seeds": {1, 2}}, "no seeds"),
+        ({"seeds": np.ones((2, 2), int)}, "no seeds"),
+        ({"seeds": 1_000_000}, "GB"),
+        ({"bin": 0}, "bin = 0"),
+        ({"bin": "10"}, "no unit"),
+        ({"bin": [0.1, 0.2]}, "bin = [0.1, 0.2]"),
+        ({"bin": 1e-10}, "bin"),
+        ({"bin": "1ns"}, "GB"),
+        ({"bin": float("nan")}, "nan"),
+        ({"threads": 0}, "threads = 0"),
+        ({"threads": 1.5}, "threads = 1.5"),
+        ({"trace": 0}, "trace = 0"),
+        ({"trace": 10**9}, "trace = 1000000000"),
+        ({"trace": "all"}, "trace = 'all'"),
+    ],
+)
+def test_arguments_that_are_refused(options, said) -> None:
+    refused(lambda: pf.packet.simulate(scenario(), **options), said)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"flows": reno(count=2.5)}, "count = 2.5"),
+        ({"flows": reno(count=2_000_000)}, "count = 2000000"),
+        ({"flows": [reno(count=600_000), reno(count=600_000)]}, "1200000 flows"),
+        ({"flows": reno(initial_window=0.5)}, "initial_window = 0.5"),
+        ({"flows": reno(base_rtt=1e9)}, "base_rtt = 1e+09"),
+        ({"flows": pf.Flows(pf.Cbr(rate=1e15))}, "rate = 1e+15"),
+        ({"flows": pf.Flows(pf.Cbr(rate=1e-9))}, "rate = 1e-09"),
+        ({"link": pf.Link(1e15)}, "Link capacity = 1e+15"),
+        ({"link": pf.Link(1e-9)}, "Link capacity = 1e-09"),
+        ({"link": pf.Link("10Mbit/s", buffer=10.5)}, "buffer = 10.5"),
+        ({"link": pf.Link("10Mbit/s", buffer=1e10)}, "buffer = 10000000000"),
+        ({"link": pf.Link("10Mbit/s", packet_size=63)}, "packet_size = 63"),
+        ({"link": pf.Link("10Mbit/s", packet_size=70000)}, "packet_size = 70000"),
+        ({"link": pf.Link("10Mbit/s", packet_size=1500.5)}, "packet_size = 1500.5"),
+        ({"link": pf.Link("10Mbit/s", ack_jitter=10)}, "ack_jitter = 10"),
+        ({"duration": 1e9}, "duration = 1e+09"),
+        ({"duration": 1e-10}, "duration = 1e-10"),
+        ({"aqm": pf.Pi2(update_interval=1e-10)}, "Pi2 update_interval = 1e-10"),
+        ({"changes": pf.Change("1s", counts={"reno": 0.5})}, "counts['reno'] = 0.5"),
+        ({"changes": pf.Change("1s", capacity=1e15)}, "capacity = 1e+15"),
+    ],
+)
+def test_scenarios_that_are_refused(changes, said) -> None:
+    refused(lambda: pf.packet.simulate(scenario(**changes)), said)
+
+
+def test_laws_of_ones_own_are_refused() -> None:
+    class Mine(pf.Reno):
+        pass
+
+    class Queue(pf.TailDrop):
+        pass
+
+    with pytest.raises(pf.UnsupportedError, match="Mine is a law of one's own"):
+        pf.packet.simulate(scenario(flows=reno(sender=Mine())))
+    with pytest.raises(pf.UnsupportedError, match="Queue is a law of one's own"):
+        pf.packet.simulate(scenario(aqm=Queue()))
+    with pytest.raises(pf.ScenarioError, match="no Scenario"):
+        pf.packet.simulate("scenario")  # type: ignore[arg-type]
+
+
+def test_the_edges_of_the_door_are_open() -> None:
+    small = scenario(
+        duration="100ms",
+        link=pf.Link("10Mbit/s", buffer=1, packet_size=64, ack_jitter=0),
+        flows=[reno(base_rtt=0, initial_window=1), pf.Flows(pf.Cbr(rate="1kbit/s"))],
+    )
+    runs = pf.packet.simulate(small, seeds=[0, 2**63 - 1], bin="1s", threads=99, trace=5)
+    assert runs.sizes["time"] == 1
+    assert runs.seed.values.tolist() == [0, 2**63 - 1]
+    assert float(runs.time[-1]) == 0.1
+    slow = scenario(link=pf.Link(1, buffer=2))
+    assert float(pf.packet.simulate(slow, seeds=1).rate.sum()) <= 1.0 + 1e-9
+    fast = scenario(duration="1ms", link=pf.Link(1e12))
+    pf.packet.simulate(fast, seeds=1, bin="1ms")
+
+
+# --- seeds and threads ----------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_bytes_whatever_the_threads() -> None:
+    one = pf.packet.simulate(scenario(), seeds=4, threads=1, trace=100)
+    many = pf.packet.simulate(scenario(), seeds=4, threads=4, trace=100)
+    xr.testing.assert_identical(one.drop_attrs(), many.drop_attrs())
+    alone = pf.packet.simulate(scenario(), seeds=[3])
+    assert (alone["class_sojourn"].values == one["class_sojourn"].sel(seed=[3]).values).all()
+    assert alone.attrs["seed"] == "3"
+
+
+def test_seeds_come_in_the_order_given() -> None:
+    runs = pf.packet.simulate(scenario(), seeds=np.array([9, 2, 5]))
+    assert runs.seed.values.tolist() == [9, 2, 5]
+    assert runs.attrs["seed"] == "9, 2, 5"
+    assert pf.packet.simulate(scenario(), seeds=range(3)).seed.values.tolist() == [0, 1, 2]
+
+
+def test_progress_reaches_the_end() -> None:
+    seen: list[tuple[float, float]] = []
+    pf.packet.simulate(scenario(), seeds=3, progress=lambda *now: seen.append(now))
+    assert seen[-1] == (15.0, 15.0)
+    assert all(done <= total == 15.0 for done, total in seen)
+
+
+def waits_for_the_end(monkeypatch: pytest.MonkeyPatch, seeds: set[int]) -> list[int]:
+    """Runs of these seeds go on until they are told to stop; the list holds who was."""
+    real, stopped = native.run_packets, []
+
+    def run(arguments: tuple[Any, ...], ended: Any, report: Any) -> Any:
+        if arguments[5] not in seeds:
+            return real(arguments, ended, report)
+        while not ended():
+            time.sleep(0.01)
+        stopped.append(arguments[5])
+        return None
+
+    monkeypatch.setattr(native, "run_packets", run)
+    return stopped
+
+
+def interrupt(*_: float) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_leaves_the_seeds_that_are_finished(monkeypatch) -> None:
+    stopped = waits_for_the_end(monkeypatch, {3, 4})
+    runs = pf.packet.simulate(scenario(), seeds=[1, 3, 2, 4, 5], threads=5, progress=interrupt)
+    assert runs.seed.values.tolist() == [1, 2, 5]
+    assert runs.attrs["interrupted"] == 1
+    assert runs.attrs["seed"] == "1, 2, 5"
+    assert sorted(stopped) == [3, 4]
+    assert pf.summarize(runs).sizes["seed"] == 3
+
+
+def test_an_interrupt_before_the_first_seed_is_one(monkeypatch) -> None:
+    waits_for_the_end(monkeypatch, {1, 2, 3})
+    with pytest.raises(KeyboardInterrupt):
+        pf.packet.simulate(scenario(), seeds=3, threads=2, progress=interrupt)
+
+
+def test_what_fails_in_one_seed_ends_all(monkeypatch) -> None:
+    stopped = waits_for_the_end(monkeypatch, {2})
+    waiting = native.run_packets
+
+    def run(arguments: tuple[Any, ...], *rest: Any) -> Any:
+        if arguments[5] == 3:
+            raise MemoryError
+        return waiting(arguments, *rest)
+
+    monkeypatch.setattr(native, "run_packets", run)
+    with pytest.raises(MemoryError):
+        pf.packet.simulate(scenario(), seeds=3, threads=3)
+    assert stopped == [2]
+
+
+def test_no_memory_in_the_kernel_is_an_error_here(monkeypatch) -> None:
+    class Run:
+        time = 0
+
+        def __init__(self, *_: Any) -> None: ...
+
+        def advance(self, events: int) -> str:
+            return "no memory"
+
+    monkeypatch.setattr(_core, "PacketRun", Run)
+    with pytest.raises(MemoryError):
+        pf.packet.simulate(scenario(), seeds=1)
+
+
+def test_ctrl_c_ends_a_long_run() -> None:
+    code = """
+import sys
+import pi2_fluid as pf
+scenario = pf.Scenario("10000s", pf.Link("100Mbit/s"), pf.TailDrop(), [pf.Flows(pf.Reno(), 9, 0.1)])
+def progress(done, total):
+    print("running", flush=True)
+try:
+    pf.packet.simulate(scenario, seeds=2, bin="10s", progress=progress)
+except KeyboardInterrupt:
+    sys.exit(7)
+"""
+    run = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    assert run.stdout.readline() == "running\n"
+    run.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    run.communicate(timeout=60)
+    assert run.returncode == 7
+    assert time.monotonic() - begun < 10.0
+
+
+# --- what is packed -------------------------------------------------------------------------
+
+
+def test_pack_speaks_of_every_field() -> None:
+    described = scenario(
+        duration="10s",
+        link=pf.Link(
+            "8Mbit/s", 50, packet_size=1000, kind="htb", delay_on="split", ack_jitter="3us"
+        ),
+        flows=[
+            reno(start="1s", stop="4s", start_jitter="500ms", delayed_ack=False, slow_start=False),
+            pf.Flows(pf.Cbr(rate="2Mbit/s"), 3, stop="10s"),
+        ],
+        changes=[
+            pf.Change("7s", capacity="4Mbit/s"),
+            pf.Change("2s", counts={"cbr": 1}, capacity="5Mbit/s"),
+        ],
+    )
+    link, name, parameters, classes, changes, seed, length, trace = native.pack(
+        described, 4, 10**8, 7, ("lottery", [0.1, 1.0])
+    )
+    assert link == (10**10, 8e6, 1, 2, 3000, 50, 1000)
+    assert (name, parameters) == ("lottery", [0.1, 1.0])
+    assert classes[0][2:] == (
+        0.0, 2, 5 * 10**7, 10**9, 4 * 10**9, 5 * 10**8, 10, False, False, native.NOT_ECT,
+    )  # fmt: skip
+    assert classes[1] == (None, [], 4e6, 3, 0, 0, None, 0, 10, True, True, native.NOT_ECT)
+    assert changes == [(2 * 10**9, 5e6, [-1, 1]), (7 * 10**9, 4e6, [-1, -1])]
+    assert (seed, length, trace) == (4, 10**8, 7)
+
+
+@pytest.mark.parametrize(
+    ("sender", "ecn", "field"),
+    [
+        (pf.Reno(), None, native.NOT_ECT),
+        (pf.Reno(), True, native.ECT0),
+        (pf.Cubic(), False, native.NOT_ECT),
+        (pf.Scalable(), None, native.ECT1),
+        (pf.Dctcp(), True, native.ECT1),
+        (pf.Dctcp(), False, native.NOT_ECT),
+        (pf.Cbr(rate="1Mbit/s"), None, native.NOT_ECT),
+    ],
+)
+def test_the_ecn_field_follows_from_sender_and_class(sender, ecn, field) -> None:
+    assert native.ecn_field(pf.Flows(sender, base_rtt="10ms", ecn=ecn)) == field
+
+
+def test_flows_that_come_later_are_new_ones() -> None:
+    described = scenario(
+        duration="10s",
+        flows=[reno(name="a", start="2s"), reno(name="b", count=3, stop="9s")],
+        changes=[
+            pf.Change("1s", counts={"a": 4}),  # before it begins
+            pf.Change("3s", counts={"b": 1}),
+            pf.Change("5s", counts={"a": 6, "b": 2}),
+        ],
+    )
+    assert flow_counts(described) == [6, 4]
+    lives = flow_lives(described)
+    assert lives.owner.tolist() == [0] * 6 + [1] * 4
+    assert (lives.start / 1e9).tolist() == [2, 2, 2, 2, 5, 5, 0, 0, 0, 5]
+    assert (lives.stop / 1e9).tolist() == [10] * 6 + [9, 3, 3, 9]
+    runs = pf.packet.simulate(described, seeds=1)
+    assert runs.sizes["flow"] == 10
+    assert (runs["flow_segments"].sum(("seed", "block")) > 0).all()
+    active = runs["active_flows"].isel(seed=0).sel(time=[1.0, 2.9, 4.0, 9.9]).to_numpy()
+    assert active[:, 0].tolist() == [0.0, 4.0, 4.0, 6.0]
+    assert active[:, 1].tolist() == [3.0, 3.0, 1.0, 0.0]
+
+
+def test_the_capacity_of_a_bin_is_its_mean() -> None:
+    described = scenario(
+        changes=[
+            pf.Change("1s", capacity="3Mbit/s"),
+            pf.Change("2.5s", capacity="5Mbit/s"),
+            pf.Change("2.75s", capacity="9Mbit/s"),
+        ]
+    )
+    ends = np.array([1, 2, 3, 4, 5]) * 10**9
+    np.testing.assert_allclose(
+        mean_capacity(described, ends), np.array([10, 3, 5.0, 9, 9]) * 1e6, rtol=1e-15
+    )
+    assert mean_capacity(scenario(), ends).tolist() == [1e7] * 5
+
+
+# --- the kernel's own door ------------------------------------------------------------------
+
+ARGUMENTS = (
+    (10**9, 1e7, 0, 0, 1000, 100, 1500),
+    "lottery",
+    [0.01, 0.0],
+    [(None, [], 1e6, 1, 0, 0, None, 0, 10, True, True, 0)],
+    [(5 * 10**8, 0.0, [2])],
+    1,
+    10**8,
+    10,
+)
+CLASS = ARGUMENTS[3][0]
+
+
+def changed(items: Any, place: int, value: Any) -> Any:
+    return (*items[:place], value, *items[place + 1 :])
+
+
+def test_the_kernel_takes_good_numbers() -> None:
+    run = _core.PacketRun(*ARGUMENTS)
+    while run.advance(1000) == "more":
+        assert 0 <= run.time <= 10**9
+    assert run.time == 10**9
+    found = run.outcome()
+    assert found["bins"]["capacity"].shape == (10,)
+    assert found["segments"].shape == (10, 2)
+    assert found["totals"]["sent"].dtype == np.int64
+    edges = _core.packet_delay_edges()
+    assert (np.diff(edges) > 0).all()
+    assert found["delays"].shape == (10, 1, edges.size - 1)
+    np.testing.assert_allclose(edges[:65], np.arange(65) * 1e-6, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        *((0, changed(ARGUMENTS[0], k, x), said) for k, x, said in [
+            (0, 0, "duration"), (0, 2**54 + 1, "duration"), (0, 2**70, "duration"),
+            (0, 1.5, "duration"), (1, 0.0, "capacity"), (1, float("nan"), "capacity"),
+            (1, float("inf"), "capacity"), (1, -1.0, "capacity"), (1, 1e-12, "capacity"),
+            (2, 2, "kind"), (3, -1, "delay_on"), (4, -1, "ack_jitter"), (4, 2**40, "ack_jitter"),
+            (5, 0, "buffer"), (5, 10**10, "buffer"), (6, 63, "packet_size"),
+            (6, 65536, "packet_size"),
+        ]),
+        (0, (1, 2), "link has 2 entries"),
+        (1, "none", "'none' is not a queue discipline"),
+        (2, [0.1], "lottery takes 2 parameters, not 1"),
+        (2, [float("nan"), 0.0], "not a number"),
+        (2, [2.0, 0.0], "lottery cannot have these parameters"),
+        (3, [], "0 classes"),
+        *((3, [changed(CLASS, k, x)], said) for k, x, said in [
+            (0, "none", "'none' is not a congestion control"), (0, "reno", "reno takes"),
+            (2, 0.5, "interval"), (2, float("nan"), "interval"), (3, -1, "count"),
+            (3, 10**7, "count"), (4, -1, "base_rtt"), (5, 2**60, "start"), (6, -1, "stop"),
+            (7, -1, "start_jitter"), (8, 0, "initial_window"), (11, 3, "ecn"),
+        ]),
+        (3, [CLASS[:-1]], "has 11 entries"),
+        (4, [(10**10, 0.0, [1])], "change 0 at"),
+        (4, [(5, 0.0, [1]), (4, 0.0, [1])], "change 1 at"),
+        (4, [(5, -1.0, [1])], "change 0 capacity"),
+        (4, [(5, 0.0, [1, 1])], "2 counts instead of 1"),
+        (4, [(5, 0.0, [-2])], "count = -2"),
+        (4, [(5, 0.0, [0]), (6, 0.0, [10**6])], "1000001 flows"),
+        (5, -1, "seed"),
+        (5, 2**64, "seed"),
+        (6, 0, "bin"),
+        (6, 10**9 + 1, "bin"),
+        (7, -1, "trace"),
+    ],
+)  # fmt: skip
+def test_the_kernel_refuses_what_it_cannot_compute_with(place, value, said) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)) as caught:
+        _core.PacketRun(*changed(ARGUMENTS, place, value))
+    assert str(caught.value).endswith(".")
+
+
+def test_a_run_belongs_to_one_thread() -> None:
+    arguments = native.pack(scenario(duration="1000s"), 1, 10**10)
+    run = _core.PacketRun(*arguments)
+    worker = threading.Thread(target=run.advance, args=(3_000_000,))
+    worker.start()
+    refusals = []
+    while worker.is_alive() and not refusals:
+        try:
+            run.outcome()
+        except RuntimeError as error:
+            refusals.append(str(error))
+    worker.join()
+    assert refusals == ["this run is being computed by another thread."]
+    assert run.time > 0
+    assert run.outcome()["packets"] > 0
