@@ -117,12 +117,15 @@ def compare(
     -----
     Both oscillations are read off the autocorrelation of the (Classic) queue's delay: its first
     maximum after it has been negative is one period away, and its height, what is left of a swing
-    after one period, gives the damping ratio: 0 in a limit cycle. Where that
-    is too low to be told from noise, the first minimum serves, half a period away; where that is,
-    too, nothing oscillates: frequency 0, damping 1. Of packets it is the delay after the start-up of the last stage of the schedule, kept
-    moving by chance. A fluid that cycles there is read in the same way. One that has come to rest
-    is pushed: the autocorrelation of its answer to one small push is what white noise arriving at
-    its queue would give, so the two are the same measure.
+    after one period, gives the damping ratio: 0 in a limit cycle. Where that is too low to be told
+    from noise, the first minimum serves, half a period away; where that is, too, nothing
+    oscillates: frequency 0, damping 1. Read so, the frequency of a swing is right within a few per
+    cent while it is lightly damped, and rough from a damping of 0.3 on.
+
+    Of packets it is the delay after the start-up of the last stage of the schedule, kept moving by
+    chance. A fluid that cycles there is read in the same way. One that has come to rest is pushed:
+    the autocorrelation of its answer to one small push is what white noise arriving at its queue
+    would give, so the two are the same measure.
 
     Examples
     --------
@@ -207,7 +210,7 @@ def _step(scenario: Scenario) -> float:
 
 
 def _rows(both: Both, of_fluid: Any, of_packets: Any) -> dict[str, _Row]:
-    rows = {}
+    rows: dict[str, _Row] = {}
     for name in _SUMMARY:
         rows |= _of_labels(name, of_fluid[name], of_packets[name], "band")
     if rows["delay_sd"].fluid < _TOLERANCE * rows["delay_mean"].fluid:

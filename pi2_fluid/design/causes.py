@@ -17,6 +17,7 @@ from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.model.senders.cbr import Cbr
 from pi2_fluid.model.senders.dctcp import Dctcp
 
 __all__ = ["UNKNOWN", "Facts", "FlowFacts", "gather_facts", "name_causes"]
@@ -39,7 +40,6 @@ class FlowFacts(NamedTuple):
     """What a class of flows that obeys signals does in packets."""
 
     name: str
-    count: float
     classic: bool
     window: float
     """Segments of one flow, the mean."""
@@ -107,9 +107,9 @@ def gather_facts(
     aqm = scenario.aqm
     stepped = isinstance(aqm, DualPi2) and not aqm.ramp
     offered = sum(
-        float(flow.count) * float(flow.sender.bitrate)  # type: ignore[attr-defined]
+        float(flow.count) * float(flow.sender.bitrate)
         for flow in scenario.flows
-        if flow.sender.signal is None
+        if isinstance(flow.sender, Cbr)
     )
     queue = packets["queue"]
     return Facts(
@@ -143,7 +143,6 @@ def _flow_facts(scenario: Scenario, index: int, means: Any, delay: float) -> Flo
             law = math.nan
     return FlowFacts(
         name=scenario.class_names[index],
-        count=float(flow.count),
         classic=flow.sender.signal == "classic",
         window=float(mine["window_mean"]),
         signals=signals,

