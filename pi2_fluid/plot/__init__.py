@@ -17,12 +17,16 @@ from pi2_fluid.plot.page import (
     write_caption,
     write_numbers,
 )
+from pi2_fluid.plot.pairs import FLUID, draw_fluid, draw_runs
 from pi2_fluid.plot.trajectories import draw_trajectory
 
 __all__ = [
     "COLORS",
+    "FLUID",
     "draw_bode",
+    "draw_fluid",
     "draw_nyquist",
+    "draw_runs",
     "draw_trajectory",
     "label_curve",
     "mark_outside",
