@@ -17,7 +17,7 @@ from pi2_fluid.plot.page import (
     write_caption,
     write_numbers,
 )
-from pi2_fluid.plot.pairs import FLUID, draw_fluid, draw_runs
+from pi2_fluid.plot.pairs import FLUID, draw_fluid, draw_runs, scale_root
 from pi2_fluid.plot.trajectories import draw_trajectory
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "page_style",
     "sample_decades",
     "save_figure",
+    "scale_root",
     "show_percent",
     "write_caption",
     "write_numbers",

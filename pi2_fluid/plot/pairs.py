@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FLUID", "draw_fluid", "draw_runs"]
+__all__ = ["FLUID", "draw_fluid", "draw_runs", "scale_root"]
 
 #: How a fluid is drawn beside packets: thin and dashed, on top of them.
 FLUID: Final[dict[str, Any]] = {"linestyle": (0, (4, 1.5)), "linewidth": 1.2, "zorder": 4}
@@ -51,3 +51,17 @@ def draw_fluid(ax: Axes, x: Any, y: Any, color: str, label: str | None = None) -
 
     edge = [patheffects.withStroke(linewidth=2.4, foreground="white")]
     return [*ax.plot(x, y, color=color, label=label, path_effects=edge, **FLUID)]
+
+
+def scale_root(ax: Axes, highest: float) -> None:
+    """Give an axis of delays (ms) a square-root scale from 0 to `highest`.
+
+    It shows the target and a start-up a hundred times as high in one picture.
+    """
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    ax.set_yscale("function", functions=(lambda y: np.sqrt(np.maximum(y, 0.0)), np.square))
+    ax.set_ylim(0.0, highest)
+    low = [0, 20, 100] if highest > 800.0 else [0, 5, 20, 50, 100]
+    ax.yaxis.set_major_locator(FixedLocator([*low, 200, 400, 700, 1000, 1500, 2000]))
+    ax.yaxis.set_minor_locator(NullLocator())
