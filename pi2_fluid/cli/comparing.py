@@ -51,7 +51,7 @@ def draw_both(both: Any, table: xarray.Dataset, title: str, path: Path) -> None:
 
 def _draw_delays(over_time: Any, distribution: Any, both: Any) -> None:
     from pi2_fluid.design.curves import delay_distribution, stretch_means
-    from pi2_fluid.plot import COLORS, draw_fluid, draw_runs
+    from pi2_fluid.plot import COLORS, draw_fluid, draw_runs, scale_root
 
     width = float(both.scenario.duration) / _POINTS
     dual = "band" in both.fluid.dims
@@ -70,8 +70,8 @@ def _draw_delays(over_time: Any, distribution: Any, both: Any) -> None:
         draw_runs(distribution, 1e3 * x, 100.0 * below, color)
         x, below = delay_distribution(both.fluid, both.after, band)
         draw_fluid(distribution, 1e3 * x, 100.0 * below, "black" if not band else "0.4")
-    over_time.set(ylabel="queue delay [ms]")
-    over_time.set_ylim(bottom=0.0)
+    over_time.set(ylabel="queue delay [ms]\n(square-root scale)")
+    scale_root(over_time, max(1.0, over_time.get_ylim()[1]))
     over_time.legend(loc="upper right", ncols=2, fontsize=8)
     distribution.set(xlabel="queue delay [ms]", ylabel="part of packets below [%]", ylim=(0, 101))
     distribution.set_xlim(0.0, _end_of_delays(both))

@@ -108,7 +108,10 @@ def value_at(row: Mapping[str, Any], column: str, begin: float, end: float) -> f
 
 
 def draw_cases(
-    cases: Mapping[str, Sequence[Mapping[str, Any]]], begins: Sequence[float], highest: float
+    cases: Mapping[str, Sequence[Mapping[str, Any]]],
+    begins: Sequence[float],
+    highest: float,
+    most: float = 1.0,
 ) -> Any:
     """Return a figure with one column per case: the delay of each queue, and what all of them lose.
 
@@ -120,6 +123,8 @@ def draw_cases(
         Instants (s) that the time axis names.
     highest : float
         Upper end of the delay axes (s).
+    most : float
+        Upper end of the axes of losses, at most; what is higher is cut off.
     """
     from matplotlib.figure import Figure
 
@@ -137,7 +142,7 @@ def draw_cases(
         axes[k, 0].set_ylabel(f"{NAMES[row['line']]}\nqueue delay [ms]")
         scale_root(axes[k, 0], 1e3 * highest)
     axes[-1, 0].set_ylabel("packets\nlost [%]")
-    axes[-1, 0].set_ylim(bottom=0.0)
+    axes[-1, 0].set_ylim(0.0, min(100.0 * most, axes[-1, 0].get_ylim()[1]))
     for ax in axes.flat:
         ax.grid(visible=True)
     axes[0, -1].plot([], [], color="0.4", label="packets: median and range of 10 seeds")

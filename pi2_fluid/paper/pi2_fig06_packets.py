@@ -26,21 +26,21 @@ def draw(out: Path) -> list[Path]:
     few = [1e3 * value_at(row, "queue_delay_s", 10.0, 49.0) for row in rows]
     lost = [100.0 * value_at(rows[2], key, 110.0, 149.0) for key in ("lost", "lost_fluid")]
     with page_style():
-        figure = draw_cases({"": rows}, _BEGINS, highest=0.25)
+        figure = draw_cases({"": rows}, _BEGINS, highest=0.25, most=0.12)
         write_caption(
             figure,
-            "Packets, too, hold PI's delay at 10 ms of RTT, where the paper saw the queue run empty",
+            "Packets, too, hold PI's delay at an RTT of 10 ms; the paper saw its queue run empty",
             "10:30:50:30:10 Reno flows, 100 Mbit/s, RTT 10 ms; means over 1 s",
             f"With 10 flows PI, untuned, keeps a mean delay of {few[0]:.1f} ms (PIE {few[1]:.1f},"
-            f" PI2 {few[2]:.1f}): its p is so small that chance takes it to 0 now and then, where it"
+            f" PI2 {few[2]:.1f}): its p is so small that chance takes it to 0 at times, where it"
             " is clipped, and the mean of the queue moves. The fluid does not come near 0. Neither"
             " shows idle times.\n"
             f"Lost with 50 flows under PI2: {lost[0]:.1f} %, in the fluid {lost[1]:.1f} %: drops by"
             " chance leave Reno at W = 1.2/\N{SQUARE ROOT}p, the fluid's law says 1.41, and p goes"
             " as the square.\n"
             f"Peaks (means over 0.1 s) at 0, 50 and 100 s: {peaks_text(peaks)}. PIE and PI2 of that"
-            " time update first after 0.5 s: until then slow start, which takes 0.2 s here, meets"
-            " no signal. In the fluid they begin at once.",
+            " time update first after 0.5 s: until then slow start meets no signal. In the fluid"
+            " they begin at once. What is higher is cut off.",
         )
         files = save_figure(figure, out / "pi2_fig06_packets")
     return [

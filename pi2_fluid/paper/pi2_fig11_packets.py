@@ -48,7 +48,7 @@ def draw(out: Path) -> list[Path]:
             f" fluid stands at {fluid[1]:.0f}",
             note=(
                 "10 Mbit/s, RTT 100 ms; means over 1 s.\n"
-                f"a) Few flows: each halving of a window of 20 takes 10 packets out of a queue of 17."
+                f"a) Few flows: to halve a window of 20 takes 10 packets out of a queue of 17."
                 f" PI2's queue runs empty now and then, and its mean is {delay[0]:.1f} ms.\n"
                 f"b) Windows of 2 to 3 segments, and timeouts: packets lose {lost[3][0]:.1f} %, the"
                 f" fluid wants 50 % (PIE) and is stopped at 25 % by PI2 of 2016.\n"

@@ -90,7 +90,7 @@ def draw(out: Path) -> list[Path]:
                 f" {high['pi2_fig14a_20ms_pie']} and {high['pi2_fig14a_20ms_pi2']}; b)"
                 f" {high['pi2_fig14b_5ms_pie']} and {high['pi2_fig14b_5ms_pi2']},"
                 f" {high['pi2_fig11c_pie']} and {high['pi2_fig11c_pi2']}.\n"
-                "b) UDP alone exceeds the link. PI2 of 2016 drops at most 25 %: in the fluid that is"
+                "b) UDP alone exceeds the link. PI2 of 2016 drops 25 % at most: in the fluid it is"
                 " too little for Reno at so small a window, and the delay stands at"
                 f" {1e3 * level(stuck, 0.5, 'below_fluid'):.0f} ms, off the picture, with either"
                 " target. Packets have timeouts and need less, but so close to the limit that PI2"
