@@ -61,7 +61,9 @@ def _draw_delays(over_time: Any, distribution: Any, both: Any) -> None:
         curves = [
             run if band is None else run.isel(band=band) for run in (both.fluid, both.packets)
         ]
-        fluid, packets = (stretch_means(run, "queue_delay", width) for run in curves)
+        fluid = stretch_means(curves[0], "queue_delay", width)
+        # What serves a queue of two is less than the link: there the time spent in it counts.
+        packets = stretch_means(curves[1], "sojourn" if dual else "queue_delay", width)
         draw_runs(over_time, packets[0], 1e3 * packets[1], color, f"packets{queue}")
         draw_fluid(
             over_time, fluid[0], 1e3 * fluid[1], "black" if not band else "0.4", f"fluid{queue}"

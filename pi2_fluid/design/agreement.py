@@ -93,7 +93,8 @@ def compare(
     xarray.Dataset
         Dim ``name``, with the coordinate ``unit``. The names are those of `summarize`:
         ``delay_mean``, ``delay_sd``, ``delay_p05`` to ``delay_p99``, ``queue_delay_mean`` (of a
-        dual queue ``queue_delay_mean.C`` and ``.L``), ``utilization``, ``drop_fraction``,
+        dual queue ``queue_delay_mean.C`` and ``.L``, in packets the mean over time of what they
+        spend in it), ``utilization``, ``drop_fraction``,
         ``mark_fraction``; of the PI family ``controller``, its mean; ``frequency`` (rad/s) and
         ``damping`` (ratio) of the dominant oscillation; and per class ``throughput.reno``,
         ``window.reno`` and so on (a window only if the class obeys signals).
@@ -182,7 +183,7 @@ def tabulate(both: Both) -> xarray.Dataset:
         both.scenario,
         both.fluid.sel(time=stretch),
         both.packets.sel(time=stretch),
-        (of_fluid, of_packets.median("seed")),
+        of_packets.median("seed"),
         both.after,
         rows["damping"].fluid,
     )
@@ -213,6 +214,11 @@ def _rows(both: Both, of_fluid: Any, of_packets: Any) -> dict[str, _Row]:
     rows: dict[str, _Row] = {}
     for name in _SUMMARY:
         rows |= _of_labels(name, of_fluid[name], of_packets[name], "band")
+    if "band" in of_packets.dims:
+        # Packets count the backlog at the rate of the link; what serves a queue of two is less.
+        spent = both.packets["sojourn"].sel(time=slice(both.after, None)).mean("time")
+        mine = of_packets["queue_delay_mean"].copy(data=spent.transpose("seed", "band"))
+        rows |= _of_labels("queue_delay_mean", of_fluid["queue_delay_mean"], mine, "band")
     if rows["delay_sd"].fluid < _TOLERANCE * rows["delay_mean"].fluid:
         # Of a fluid at rest, what is left is the solver's.
         rows["delay_sd"] = rows["delay_sd"]._replace(fluid=0.0)

@@ -66,7 +66,7 @@ class Facts(NamedTuple):
     clamped: tuple[float, float]
     """Part of the time that the controller is at 0 or at its limit: in the fluid, in packets."""
     spread: tuple[float, float]
-    """Standard deviation of the delay (s): in the fluid, in packets."""
+    """Standard deviation over time of the (Classic) queue's delay (s): in the fluid, in packets."""
     late_starts: bool
     """Whether slow start happens within the stretch."""
     spare: float
@@ -78,7 +78,7 @@ class Facts(NamedTuple):
 
 
 def gather_facts(
-    scenario: Scenario, fluid: Any, packets: Any, means: Any, after: float, damping: float
+    scenario: Scenario, fluid: Any, packets: Any, of_packets: Any, after: float, damping: float
 ) -> Facts:
     """Return the facts of two runs.
 
@@ -88,14 +88,13 @@ def gather_facts(
         What was run.
     fluid, packets : xarray.Dataset
         Both results, from `after` on.
-    means : tuple of xarray.Dataset
-        The summary of the fluid, and that of packets as medians over the seeds.
+    of_packets : xarray.Dataset
+        The summary of packets as medians over the seeds.
     after : float
         Where the stretch begins (s).
     damping : float
         Of the fluid's oscillation.
     """
-    of_fluid, of_packets = means
     slowest = float(fluid["capacity"].min())
     packet = 8.0 * float(scenario.link.packet_size)
     delay = float(of_packets["delay_mean"])
@@ -119,7 +118,7 @@ def gather_facts(
         step=float(aqm.step) if stepped and isinstance(aqm, DualPi2) else math.inf,
         unresponsive=offered / slowest,
         clamped=(_clamped(aqm, fluid), _clamped(aqm, packets)),
-        spread=(float(of_fluid["delay_sd"]), float(of_packets["delay_sd"])),
+        spread=(_swing(fluid), _swing(packets)),
         late_starts=any(f.slow_start and float(f.start) >= after for f in scenario.flows)
         or any(change.counts and float(change.at) >= after for change in scenario.changes),
         spare=_spare(aqm, packets, of_packets),
@@ -157,6 +156,11 @@ def _clamped(aqm: Any, run: Any) -> float:
     u = run["controller"].to_numpy()
     # Packets report a law's integers, which stop a little below the limit.
     return float(np.mean((u <= 0.0) | (u >= (1.0 - 1e-6) * float(aqm.limit))))
+
+
+def _swing(run: Any) -> float:
+    delay = run["queue_delay"]
+    return float((delay.isel(band=0) if "band" in delay.dims else delay).std("time").mean())
 
 
 def _spare(aqm: Any, packets: Any, means: Any) -> float:
