@@ -170,8 +170,9 @@ def _note(rows: Sequence[Mapping[str, Any]]) -> str:
         "DualPI2: the Classic flow alone has a queue of 15 ms in its round trip, so the L4S flow is"
         " faster at short RTTs even where windows are alike. At 4 and 12 Mbit/s a packet takes 3"
         " and 1 ms of the link, its step is 1 ms: every L4S packet that waits is marked, and"
-        " Classic traffic wins. Reno, without Cubic's growth, falls behind where windows are large:"
-        " one reduction for many signals in a round trip favours DCTCP."
+        " Classic traffic wins. Where windows are large the fluid is too kind to Cubic and Reno:"
+        " with two flows p' swings with their sawteeth, and to many signals in one round trip DCTCP"
+        " answers once."
     )
 
 
