@@ -19,7 +19,7 @@ static void send_syn(pi2_run *run, pi2_flow *f, int64_t now)
     if (packet.bytes > run->scenario.packet_size)
         packet.bytes = (uint16_t)run->scenario.packet_size;
     f->timer = PI2_TIMER_RTO;
-    pi2_timer_set(&run->timers, PI2_TIMERS_EACH * packet.flow + PI2_SENDER_TIMER, pi2_jiffy_timer(now, f->rto));
+    pi2_timer_set(&run->timers, &f->timers[PI2_SENDER_TIMER], pi2_jiffy_timer(now, f->rto));
     pi2_link_send(run, &packet, now);
 }
 
@@ -45,9 +45,8 @@ void pi2_flow_retry(pi2_run *run, pi2_flow *f, int64_t now)
 /* At once and for good: what is under way is neither acknowledged nor missed. */
 void pi2_flow_close(pi2_run *run, pi2_flow *f, int64_t now)
 {
-    const uint32_t timers = PI2_TIMERS_EACH * pi2_number(run, f);
-    for (uint32_t kind = 0; kind <= PI2_COMPRESSION_TIMER; kind++)
-        pi2_timer_stop(&run->timers, timers + kind);
+    for (int kind = 0; kind < PI2_TIMERS_EACH; kind++)
+        pi2_timer_stop(&f->timers[kind]);
     if (f->life == PI2_ESTABLISHED) {
         f->window.cwnd = 0;
         pi2_count_window(run, f, now);
@@ -68,7 +67,7 @@ static void establish(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now
     f->window.cwnd = class_->spec->initial_window;
     f->window.ssthresh = class_->spec->slow_start ? PI2_NO_THRESHOLD : f->window.cwnd;
     f->window.min_rtt = rtt;
-    pi2_rtt_sample(f, (uint32_t)(rtt / 1000 > 0 ? rtt / 1000 : 1));
+    pi2_rtt_sample(f, rtt / 1000);
     class_->spec->congestion->begin(class_->spec->parameters, f->state_of_cc, &f->window);
     pi2_count_window(run, f, now);
     pi2_count_flow(run, f, 1, now);
@@ -240,7 +239,7 @@ static void measure(pi2_run *run, pi2_flow *f, const pi2_news *news, const sampl
         return;
     if (last < f->window.min_rtt)
         f->window.min_rtt = last;
-    pi2_rtt_sample(f, (uint32_t)(first >= 1000 ? first / 1000 : 1));
+    pi2_rtt_sample(f, first / 1000);
     if (spec->congestion->sample && news->flags & PI2_ADVANCED)
         spec->congestion->sample(spec->parameters, f->state_of_cc, &f->window, news->delivered, last, now);
 }

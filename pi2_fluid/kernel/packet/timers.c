@@ -1,4 +1,4 @@
-/* Timers: a wheel of slots, and a heap of what comes before its slot or in the open one. */
+/* Timers: a wheel of slots, and a heap of what is due within the open one. */
 #include "timers.h"
 
 #include <stdlib.h>
@@ -6,29 +6,22 @@
 #include "bits.h"
 #include "qdisc.h"
 
-static const int64_t SLOT = 1000000; /* ns */
+enum { AHEAD = 8 }; /* timers called for while others are looked at: with many flows they are far away */
 
 int pi2_timers_new(pi2_timers *t, void *first, size_t stride, size_t count)
 {
-    t->first = first;
-    t->stride = stride;
-    t->heap_size = t->no_memory = 0;
-    t->heap_room = 64;
+    *t = (pi2_timers){.first = first, .stride = stride, .heap_room = 64, .opens = PI2_NEVER, .due = PI2_NEVER};
     t->heap = malloc(t->heap_room * sizeof *t->heap);
-    t->slot = 0;
-    t->opens = t->due = PI2_NEVER;
-    for (int i = 0; i < PI2_WHEEL_SLOTS; i++)
-        t->heads[i] = PI2_NO_TIMER;
-    for (int i = 0; i < PI2_WHEEL_SLOTS / 64; i++)
-        t->occupied[i] = 0;
     for (uint32_t i = 0; i < count * PI2_TIMERS_EACH; i++)
-        *pi2_timer_at(t, i) = (pi2_timer){PI2_NEVER, PI2_NEVER, PI2_NO_TIMER};
+        *pi2_timer_at(t, i) = (pi2_timer){PI2_NEVER, PI2_NO_SLOT, i};
     return t->heap != NULL;
 }
 
 void pi2_timers_free(pi2_timers *t)
 {
     free(t->heap);
+    for (int i = 0; i < PI2_WHEEL_SLOTS; i++)
+        free(t->slots[i].numbers);
 }
 
 /* The heap */
@@ -78,25 +71,38 @@ static uint32_t pop(pi2_timers *t)
 
 /* The wheel */
 
-static void enter_slot(pi2_timers *t, pi2_timer *timer, uint32_t number, int64_t slot_ms)
+static void note(pi2_timers *t, pi2_timer *timer, uint32_t slot)
 {
-    const unsigned slot = (unsigned)(slot_ms % PI2_WHEEL_SLOTS);
-    timer->place = slot_ms * SLOT;
-    timer->after = t->heads[slot];
-    t->heads[slot] = number;
-    t->occupied[slot / 64] |= UINT64_C(1) << slot % 64;
-    if (timer->place < t->opens)
-        t->opens = timer->place;
+    const unsigned place = slot % PI2_WHEEL_SLOTS;
+    pi2_slot *s = t->slots + place;
+    const int64_t opens = slot * PI2_SLOT;
+    if (s->size == s->room) {
+        const uint32_t room = s->room ? 2 * s->room : 16;
+        uint32_t *numbers = realloc(s->numbers, room * sizeof *numbers);
+        if (!numbers) {
+            t->no_memory = 1;
+            return;
+        }
+        s->numbers = numbers;
+        s->room = room;
+    }
+    s->numbers[s->size++] = timer->number;
+    timer->slot = slot;
+    t->occupied[place / 64] |= UINT64_C(1) << place % 64;
+    if (opens < t->opens)
+        t->opens = opens;
 }
 
-/* Into the wheel, whose farthest slot stands for all beyond it, or into the heap if its slot is open. */
-static void insert(pi2_timers *t, pi2_timer *timer, uint32_t number)
+/* In the wheel, whose farthest slot stands for all beyond it, or in the heap if its slot is open. */
+static void insert(pi2_timers *t, pi2_timer *timer)
 {
-    const int64_t slot = timer->deadline / SLOT, farthest = t->slot + PI2_WHEEL_SLOTS - 1;
-    if (slot > t->slot)
-        enter_slot(t, timer, number, slot < farthest ? slot : farthest);
-    else
-        push(t, (pi2_deadline){timer->deadline, number});
+    const int64_t slot = timer->deadline / PI2_SLOT, farthest = (int64_t)t->slot + PI2_WHEEL_SLOTS - 1;
+    if (slot > t->slot) {
+        note(t, timer, (uint32_t)(slot < farthest ? slot : farthest));
+    } else {
+        timer->slot = PI2_NO_SLOT;
+        push(t, (pi2_deadline){timer->deadline, timer->number});
+    }
 }
 
 static void find_due(pi2_timers *t)
@@ -104,26 +110,22 @@ static void find_due(pi2_timers *t)
     t->due = t->heap_size && t->heap[0].time < t->opens ? t->heap[0].time : t->opens;
 }
 
-void pi2_timers_place(pi2_timers *t, uint32_t number)
+void pi2_timers_note(pi2_timers *t, pi2_timer *timer)
 {
-    pi2_timer *timer = pi2_timer_at(t, number);
-    if (timer->place == PI2_NEVER)
-        insert(t, timer, number);
-    else
-        push(t, (pi2_deadline){timer->deadline, number});
+    insert(t, timer);
     find_due(t);
 }
 
-/* When the next slot opens that holds timers. */
+/* When the next slot opens in which timers are noted. */
 static int64_t next_opening(const pi2_timers *t)
 {
-    const unsigned words = PI2_WHEEL_SLOTS / 64, from = (unsigned)((t->slot + 1) % PI2_WHEEL_SLOTS);
+    const unsigned words = PI2_WHEEL_SLOTS / 64, from = (t->slot + 1) % PI2_WHEEL_SLOTS;
     unsigned word = from / 64;
     uint64_t bits = t->occupied[word] & (~UINT64_C(0) << from % 64);
     for (unsigned i = 0; i <= words; i++) {
         if (bits) {
             const unsigned slot = word * 64 + pi2_lowest_bit(bits);
-            return (t->slot + 1 + (slot + PI2_WHEEL_SLOTS - from) % PI2_WHEEL_SLOTS) * SLOT;
+            return (t->slot + 1 + (slot + PI2_WHEEL_SLOTS - from) % PI2_WHEEL_SLOTS) * PI2_SLOT;
         }
         word = (word + 1) % words;
         bits = t->occupied[word];
@@ -131,32 +133,32 @@ static int64_t next_opening(const pi2_timers *t)
     return PI2_NEVER;
 }
 
-/* All timers of the slot that comes now: into the heap, put off, or forgotten. */
-static void open_slot(pi2_timers *t, int64_t slot_ms)
+/* All timers noted in the slot that comes now: into the heap, put off, or forgotten. */
+static void open_slot(pi2_timers *t, uint32_t slot)
 {
-    const unsigned slot = (unsigned)(slot_ms % PI2_WHEEL_SLOTS);
-    uint32_t number = t->heads[slot];
-    t->slot = slot_ms;
-    t->heads[slot] = PI2_NO_TIMER;
-    t->occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+    const unsigned place = slot % PI2_WHEEL_SLOTS;
+    pi2_slot *s = t->slots + place;
+    t->slot = slot;
+    t->occupied[place / 64] &= ~(UINT64_C(1) << place % 64);
     t->opens = next_opening(t);
-    while (number != PI2_NO_TIMER) {
-        pi2_timer *timer = pi2_timer_at(t, number);
-        const uint32_t after = timer->after;
-        if (after != PI2_NO_TIMER)
-            pi2_prefetch(pi2_timer_at(t, after));
-        timer->place = PI2_NEVER;
+    for (uint32_t i = 0; i < s->size; i++) {
+        pi2_timer *timer = pi2_timer_at(t, s->numbers[i]);
+        if (i + AHEAD < s->size)
+            pi2_prefetch(pi2_timer_at(t, s->numbers[i + AHEAD]));
+        if (timer->slot != slot)
+            continue;
+        timer->slot = PI2_NO_SLOT;
         if (timer->deadline != PI2_NEVER)
-            insert(t, timer, number);
-        number = after;
+            insert(t, timer);
     }
+    s->size = 0;
 }
 
 uint32_t pi2_timers_take(pi2_timers *t, int64_t now)
 {
     uint32_t number = PI2_NO_TIMER;
     if (t->opens == now)
-        open_slot(t, now / SLOT);
+        open_slot(t, (uint32_t)(now / PI2_SLOT));
     if (t->heap_size && t->heap[0].time == now) {
         pi2_timer *timer;
         number = pop(t);
