@@ -256,8 +256,11 @@ static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t no
     int band;
     while ((band = choose(d, queue, &charge)) >= 0) {
         pi2_queue_pop(queue, band, packet);
-        if (!d->params.at_enqueue && !carry_out(queue, packet, now, judge(d, queue, band, packet, draws)))
-            continue;
+        if (!d->params.at_enqueue) {
+            draws->index++; /* each packet has draws of its own, also after one that was dropped */
+            if (!carry_out(queue, packet, now, judge(d, queue, band, packet, draws)))
+                continue;
+        }
         if (band == PI2_L)
             mark_native(d, queue, packet, now, draws);
         d->vars.credit += charge * packet->bytes;
