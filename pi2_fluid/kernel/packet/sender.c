@@ -38,6 +38,7 @@ void pi2_flow_open(pi2_run *run, pi2_flow *f, int64_t now)
 /* No answer: the SYN is sent again, each time after twice as long. */
 void pi2_flow_retry(pi2_run *run, pi2_flow *f, int64_t now)
 {
+    pi2_class_of(run, f)->timeouts++;
     f->rto = 2 * f->rto < PI2_RTO_MAX_MS ? 2 * f->rto : PI2_RTO_MAX_MS;
     send_syn(run, f, now);
 }
