@@ -307,9 +307,10 @@ void pi2_on_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
         rexmit = pi2_react(run, f, &news, ack->echo, now);
 
     /* the timer starts anew with progress, or if the oldest segment was sent after what arrived */
-    settle = news.flags & PI2_ADVANCED ? !(news.flags & PI2_WAITS)
-                                       : found.first_sacked != PI2_NEVER && pi2_outstanding(f)
-                                             && pi2_sent_at(*pi2_board(f, f->window.una)) > found.first_sacked;
+    settle = !(news.flags & PI2_WAITS)
+             && (news.flags & PI2_ADVANCED
+                 || (found.first_sacked != PI2_NEVER && pi2_outstanding(f)
+                     && pi2_sent_at(*pi2_board(f, f->window.una)) > found.first_sacked));
     if (settle && f->state != PI2_OPEN && f->state != PI2_REDUCED) {
         pi2_arm_rto(run, f, now);
         settle = 0;
