@@ -191,7 +191,9 @@ def _of_bins(
         "departures": Column(_CLASS, departures, "packets", "packets that entered service"),
         "drops": Column(_CLASS, drops, "packets", "packets lost, for whatever cause"),
         "marks": Column(_CLASS, marks, "packets", "packets marked"),
-        "active_flows": Column(_CLASS, classes["flows"], "1", "mean number of flows that are there"),
+        "active_flows": Column(
+            _CLASS, classes["flows"], "1", "mean number of flows that are there"
+        ),
         "p_aqm": Column(
             _CLASS, probability, "1", "probability that the queue's law signals a packet"
         ),

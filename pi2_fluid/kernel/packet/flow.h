@@ -37,36 +37,38 @@ typedef struct {
     uint32_t segment;
 } pi2_retransmission;
 
-/* In the order in which it is used, and long windows elsewhere: with many flows, each line of it is far away. */
+/* In lines of 64 bytes, and long windows elsewhere: with many flows, each line that a packet touches is far away. */
 typedef struct {
-    /* Sender: read and written with every acknowledgement */
-    pi2_window window;
+    /* Sender: what every acknowledgement moves */
+    _Alignas(64) pi2_window window;
     uint64_t *board;        /* ring of board_mask + 1, a power of two: first_board, or one that was allocated */
     uint32_t board_mask;
-    uint32_t sacked, lost, retransmitted; /* segments on the board with that flag */
-    uint8_t life, state, timer;
+    uint16_t class_;
+    uint8_t state, timer;
     uint8_t cwr_due;        /* the next new segment tells that the window was reduced */
     uint8_t frto;           /* a timeout may have been spurious (RFC 5682) */
     uint8_t may_undo;       /* the last reduction is undone if it proves needless */
     uint8_t rack_moved;     /* something was delivered since losses were last looked for */
-    uint16_t class_;
-    uint16_t backoff;       /* timeouts in a row */
-    uint32_t rto;           /* ms, after backoff */
+
+    uint32_t sacked, lost, retransmitted; /* segments on the board with that flag */
     uint32_t srtt, mdev, mdev_max, rttvar, rtt_end; /* us (x 8, x 4, x 4, x 4) and segment: see rtt.h */
+    uint32_t rto;           /* ms, after backoff */
     uint32_t counted;       /* the window that the statistics know */
-    uint32_t probe_high;    /* next segment after a tail probe, 0: none is out */
-    uint32_t retries;       /* timeouts since the last progress */
     uint32_t log_read;      /* how many arrivals out of order the sender has heard of */
     uint32_t rack_segment;
     int64_t rack_sent, rack_rtt; /* ns: of the segment sent last among those delivered */
+
     pi2_timer timers[PI2_TIMERS_EACH];
+    uint32_t probe_high;    /* next segment after a tail probe, 0: none is out */
+    uint32_t retries;       /* timeouts since the last progress */
     uint64_t first_board[PI2_FIRST_BOARD];
 
     /* Receiver */
-    uint32_t expected;      /* first segment that has not arrived in order */
+    _Alignas(64) uint32_t expected;      /* first segment that has not arrived in order */
     uint32_t acknowledged;  /* as of the last acknowledgement */
     uint32_t holes;         /* segments that arrived beyond `expected` */
     uint32_t log_written;
+    uint8_t life;
     uint8_t quick;          /* acknowledgements still to be sent at once */
     uint8_t echo_ce;        /* RFC 3168: until the sender confirms; RFC 8257: state of the last segment */
     uint8_t saw_ect;
@@ -75,14 +77,15 @@ typedef struct {
     uint16_t duplicates;    /* since `expected` moved */
     uint16_t compressed;    /* acknowledgements withheld */
     uint32_t departed;      /* packets that entered service in this block */
-    uint32_t handshake;     /* ms from SYN to the first segment */
     uint32_t their_rto;     /* ms: the receiver's own timeout */
     int64_t last_arrival;   /* ms of the last segment in order, -1: none */
     int64_t echo;           /* ns when the first unacknowledged segment was sent */
-    int64_t syn_arrived;    /* ns */
+
+    uint32_t handshake;     /* ms from SYN to the first segment */
     uint32_t duplicates_from; /* `expected` when they were counted */
-    uint32_t log_mask;
+    int64_t syn_arrived;    /* ns */
     uint32_t *log;          /* ring of segments that arrived out of order, in the order of arrival */
+    uint32_t log_mask;
 
     /* Sender: recovery */
     uint32_t high;          /* next segment at the last reduction or timeout */
@@ -91,6 +94,7 @@ typedef struct {
     int32_t undo_left;      /* retransmissions not yet known to be needless, -1: none was sent */
     uint32_t hint;          /* no segment below needs a retransmission */
     uint32_t walked;        /* no first transmission below is in doubt */
+    uint32_t backoff;       /* timeouts in a row */
     int64_t first_retransmission; /* ms of the first one in this recovery, PI2_NEVER: none */
     pi2_retransmission *again; /* ring of retransmissions in the order of sending */
     uint32_t again_mask, again_head, again_count;

@@ -6,7 +6,6 @@
  *       so that two packets may pass back to back.
  * Either way the packet in service is not in the backlog, and its delay ends when service begins.
  */
-#include "bits.h"
 #include "run.h"
 
 /* Where a delay lies that is split: one half, the rest. */
@@ -83,17 +82,6 @@ static void leave(pi2_run *run, const pi2_packet *packet, int64_t now)
     }
 }
 
-/* With many flows, the receiver of the next packet is far away: it is called for in time. */
-static void call_for_receiver(const pi2_run *run)
-{
-    if (run->queue.band[PI2_C].count) {
-        const pi2_packet *next = pi2_band_head(&run->queue.band[PI2_C]);
-        const char *receiver = (const char *)&run->flows[next->flow].expected;
-        pi2_prefetch(receiver);
-        pi2_prefetch(receiver + 64);
-    }
-}
-
 /* Takes the next packet from the queue; 0 if there is none. */
 static int take(pi2_run *run, pi2_packet *packet, int64_t now)
 {
@@ -102,7 +90,6 @@ static int take(pi2_run *run, pi2_packet *packet, int64_t now)
     if (!run->qdisc->dequeue(run->discipline, &run->queue, packet, now, &run->at_dequeue))
         return 0;
     pi2_departed(run, packet, now);
-    call_for_receiver(run);
     return 1;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../aqm.h"
+#include "dualpi2_update.h"
 #include "qdisc.h"
 #include "qdisc_dualpi2.h"
 
@@ -45,8 +46,8 @@ enum { PASS = -1 };
 typedef struct {
     double law[LAW];
     double k;
-    int64_t alpha, beta;          /* 1/(64 (2^32 - 1)) of p' per ns of delay */
-    int64_t target, step;         /* ns */
+    pi2_pi_ns_params controller;  /* of the integers */
+    int64_t step;                 /* ns */
     int64_t interval, first;      /* ns */
     int64_t ramp_from, ramp_to;   /* ns, of an L packet's delay */
     double ramp_slope;            /* 1/2^32 per ns */
@@ -54,15 +55,13 @@ typedef struct {
     int64_t fresh_credit;         /* bytes times percent, when both bands are empty */
     int64_t floor;                /* bytes of backlog below which nothing but the step signals */
     int64_t min_step;             /* packets */
-    uint32_t limit;               /* the largest p' */
-    uint8_t fixed, quirks, classic_drives, drop_overload, at_enqueue, ramp;
+    uint8_t fixed, classic_drives, drop_overload, at_enqueue, ramp;
 } dualpi2_parameters;
 
 typedef struct {
     double state[PI2_AQM_STATES]; /* of the real-valued law */
-    int64_t delay_before;         /* ns, at the last update */
     int64_t credit;               /* bytes times percent */
-    uint32_t base;                /* p' */
+    pi2_pi_ns_vars controller;    /* p', and the delay before (of the integers) */
     uint32_t coupled;             /* k p', at most 1 */
     int overload;                 /* k p' > 1 */
 } dualpi2_variables;
@@ -83,7 +82,7 @@ typedef struct {
 static void set_base(dualpi2 *d, uint32_t base)
 {
     const double coupled = d->params.k * base;
-    d->vars.base = base;
+    d->vars.controller.p = base;
     d->vars.overload = coupled > (double)FULL;
     d->vars.coupled = d->vars.overload ? FULL : (uint32_t)coupled;
 }
@@ -95,7 +94,7 @@ void pi2_dualpi2_hold(void *qdisc, uint32_t base)
 
 uint32_t pi2_dualpi2_base(const void *qdisc)
 {
-    return ((const dualpi2 *)qdisc)->vars.base;
+    return ((const dualpi2 *)qdisc)->vars.controller.p;
 }
 
 int64_t pi2_dualpi2_credit(const void *qdisc)
@@ -103,31 +102,14 @@ int64_t pi2_dualpi2_credit(const void *qdisc)
     return ((const dualpi2 *)qdisc)->vars.credit;
 }
 
-/* p' after an update in integers. The kernel adds in 32 bits: it sees that a sum went beyond 1 only because it came
- * out smaller, which a change by 1 or more need not do. */
-static uint32_t fixed_update(const dualpi2 *d, int64_t delay)
-{
-    const dualpi2_parameters *p = &d->params;
-    /* unsigned, as no delay is long enough to leave 63 bits, but a signed product that did would be undefined */
-    const int64_t change = (int64_t)((uint64_t)(delay - p->target) * (uint64_t)p->alpha
-                                     + (uint64_t)(delay - d->vars.delay_before) * (uint64_t)p->beta);
-    const uint64_t size = (change < 0 ? 0 - (uint64_t)change : (uint64_t)change) / 64;
-    const uint32_t base = d->vars.base;
-    const uint32_t step = size > FULL && !p->quirks ? FULL : (uint32_t)size;
-    const uint32_t moved = change < 0 ? base - step : base + step;
-    if (change < 0)
-        return moved > base ? 0 : moved;
-    return moved < base ? FULL : moved;
-}
-
-static uint32_t real_update(dualpi2 *d, const int64_t delay[2])
+static void real_update(dualpi2 *d, const int64_t delay[2])
 {
     const pi2_seen seen = {.queue_delay = {1e-9 * (double)delay[PI2_C], 1e-9 * (double)delay[PI2_L]}};
     double after[PI2_AQM_STATES] = {0};
     pi2_aqm_dualpi2.update(d->params.law, d->vars.state, &seen, d->params.law[UPDATE_INTERVAL], after);
     pi2_aqm_dualpi2.saturate(d->params.law, after);
     memcpy(d->vars.state, after, sizeof after);
-    return (uint32_t)(after[0] * (double)FULL + 0.5);
+    d->vars.controller.p = (uint32_t)(after[0] * (double)FULL + 0.5);
 }
 
 static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
@@ -135,9 +117,12 @@ static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
     dualpi2 *d = qdisc;
     const int64_t delay[2] = {pi2_band_age(&queue->band[PI2_C], now), pi2_band_age(&queue->band[PI2_L], now)};
     const int64_t driving = !d->params.classic_drives && delay[PI2_L] > delay[PI2_C] ? delay[PI2_L] : delay[PI2_C];
-    const uint32_t base = d->params.fixed ? fixed_update(d, driving) : real_update(d, delay);
-    set_base(d, base < d->params.limit ? base : d->params.limit);
-    d->vars.delay_before = driving;
+    const uint32_t limit = d->params.controller.limit;
+    if (d->params.fixed)
+        pi2_pi_ns_update(&d->params.controller, &d->vars.controller, driving);
+    else
+        real_update(d, delay);
+    set_base(d, d->vars.controller.p < limit ? d->vars.controller.p : limit);
     d->stats.updates++;
     if (driving > d->stats.longest_delay)
         d->stats.longest_delay = driving;
@@ -158,7 +143,7 @@ static int roll(pi2_draws *draws, int which, uint32_t probability)
 
 static int rolls_twice(const dualpi2 *d, pi2_draws *draws)
 {
-    return roll(draws, 0, d->vars.base) && roll(draws, 1, d->vars.base);
+    return roll(draws, 0, d->vars.controller.p) && roll(draws, 1, d->vars.controller.p);
 }
 
 static int judge(const dualpi2 *d, const pi2_queue *queue, int band, const pi2_packet *packet, pi2_draws *draws)
@@ -273,7 +258,7 @@ static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t no
 static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
 {
     const dualpi2 *d = qdisc;
-    const double base = (double)d->vars.base / (double)FULL;
+    const double base = (double)d->vars.controller.p / (double)FULL;
     (void)queue;
     probe->controller = base;
     probe->classic = base * base;
@@ -284,10 +269,9 @@ static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
 
 /* Netlink carries gains in 1/256 Hz, whole ones; the kernel makes them integers again in units of 64 ns. Nearest, so
  * that 0.16 Hz are the 41/256 Hz of the kernel's default. */
-static int64_t kernel_gain(double hertz)
+static uint32_t kernel_gain(double hertz)
 {
-    const uint64_t asked = (uint64_t)(hertz * 256.0 + 0.5);
-    return (int64_t)(((asked * FULL) >> 2) / 1000000000);
+    return pi2_pi_ns_gain((uint32_t)(hertz * 256.0 + 0.5));
 }
 
 static int sound(const double *x)
@@ -303,7 +287,7 @@ static int sound(const double *x)
 
 static void set_times(dualpi2_parameters *p, const double *x)
 {
-    p->target = pi2_ns(x[TARGET]);
+    p->controller.target = pi2_ns(x[TARGET]);
     p->interval = pi2_ns(x[UPDATE_INTERVAL]);
     p->first = pi2_ns(x[FIRST_UPDATE]);
     p->step = pi2_ns(x[STEP]);
@@ -323,9 +307,9 @@ static int setup(void *qdisc, const double *x, const pi2_queue *queue)
     memcpy(p->law, x, sizeof p->law);
     set_times(p, x);
     p->k = x[K];
-    p->alpha = kernel_gain(x[ALPHA]);
-    p->beta = kernel_gain(x[BETA]);
-    p->limit = (uint32_t)(x[DROP_OVERLOAD] != 0.0 || x[K] < 1.0 ? (double)FULL : (double)FULL / x[K]);
+    p->controller.alpha = kernel_gain(x[ALPHA]);
+    p->controller.beta = kernel_gain(x[BETA]);
+    p->controller.limit = (uint32_t)(x[DROP_OVERLOAD] != 0.0 || x[K] < 1.0 ? (double)FULL : (double)FULL / x[K]);
     p->weight[PI2_C] = (int64_t)(100.0 * x[C_PROTECTION] + 0.5);
     p->weight[PI2_C] = p->weight[PI2_C] < 1 ? 1 : p->weight[PI2_C] > 99 ? 99 : p->weight[PI2_C];
     p->weight[PI2_L] = 100 - p->weight[PI2_C];
@@ -333,7 +317,7 @@ static int setup(void *qdisc, const double *x, const pi2_queue *queue)
     p->floor = 2 * queue->mtu;
     p->min_step = (int64_t)x[MIN_STEP];
     p->fixed = x[FIXED] != 0.0;
-    p->quirks = x[QUIRKS] != 0.0;
+    p->controller.quirks = x[QUIRKS] != 0.0;
     p->classic_drives = x[CLASSIC_DRIVES] != 0.0;
     p->drop_overload = x[DROP_OVERLOAD] != 0.0;
     p->at_enqueue = x[AT_ENQUEUE] != 0.0;

@@ -40,27 +40,17 @@ static void send_ack(pi2_run *run, pi2_flow *f, uint32_t next, int echo_ce, int6
     ack->flags = echo_ce ? PI2_ACK_ECE : 0;
 }
 
-static void stop_timer(pi2_run *run, const pi2_flow *f, int kind)
-{
-    pi2_timer_stop(&run->timers, PI2_TIMERS_EACH * pi2_number(run, f) + (uint32_t)kind);
-}
-
-static void set_timer(pi2_run *run, const pi2_flow *f, int kind, int64_t deadline)
-{
-    pi2_timer_set(&run->timers, PI2_TIMERS_EACH * pi2_number(run, f) + (uint32_t)kind, deadline);
-}
-
 /* What every acknowledgement settles, whatever made it due. */
-static void settle(pi2_run *run, pi2_flow *f)
+static void settle(pi2_flow *f)
 {
     f->acknowledged = f->expected;
     if (f->ack_waits) {
         f->ack_waits = 0;
-        stop_timer(run, f, PI2_DELAYED_ACK_TIMER);
+        pi2_timer_stop(&f->timers[PI2_DELAYED_ACK_TIMER]);
     }
     if (f->compressed) {
         f->compressed = 0;
-        stop_timer(run, f, PI2_COMPRESSION_TIMER);
+        pi2_timer_stop(&f->timers[PI2_COMPRESSION_TIMER]);
     }
     if (f->quick && --f->quick == 0)
         f->ato = ATO_MIN;
@@ -69,7 +59,7 @@ static void settle(pi2_run *run, pi2_flow *f)
 void pi2_acknowledge(pi2_run *run, pi2_flow *f, int64_t now)
 {
     send_ack(run, f, f->expected, f->echo_ce, now);
-    settle(run, f);
+    settle(f);
 }
 
 static void acknowledge_duplicate(pi2_run *run, pi2_flow *f, uint32_t segment, int64_t now)
@@ -80,7 +70,7 @@ static void acknowledge_duplicate(pi2_run *run, pi2_flow *f, uint32_t segment, i
     ack->next = f->expected;
     ack->duplicate = segment;
     ack->flags = PI2_ACK_DUPLICATE | (f->echo_ce ? PI2_ACK_ECE : 0);
-    settle(run, f);
+    settle(f);
 }
 
 /* It fired: the delay was too short to catch a second segment. */
@@ -102,7 +92,7 @@ static void delay(pi2_run *run, pi2_flow *f, int64_t now)
     if (ms > ATO_MAX)
         ms = ATO_MAX;
     f->ack_waits = 1;
-    set_timer(run, f, PI2_DELAYED_ACK_TIMER, pi2_jiffy_timer(now, ms));
+    pi2_timer_set(&run->timers, &f->timers[PI2_DELAYED_ACK_TIMER], pi2_jiffy_timer(now, ms));
 }
 
 /* With a hole open: the first few at once, then one for each stretch of time. Linux waits 1 ms, or a part of the
@@ -123,7 +113,7 @@ static void thin_out(pi2_run *run, pi2_flow *f, int64_t now)
         return;
     if (wait > PI2_MS)
         wait = PI2_MS;
-    set_timer(run, f, PI2_COMPRESSION_TIMER, now + (wait > 0 ? wait : 1));
+    pi2_timer_set(&run->timers, &f->timers[PI2_COMPRESSION_TIMER], now + (wait > 0 ? wait : 1));
 }
 
 static void decide(pi2_run *run, pi2_flow *f, int at_once, int64_t now)

@@ -49,7 +49,8 @@ struct pi2_run {
     pi2_step *steps;        /* in the order of time */
     int step_count, next_step;
     pi2_class *classes;
-    pi2_flow *flows;
+    void *flow_memory;
+    pi2_flow *flows;        /* in it, at a multiple of 64 bytes */
     uint32_t flow_count;
     pi2_queue queue;
     const pi2_qdisc *qdisc;

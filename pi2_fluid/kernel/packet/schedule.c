@@ -175,6 +175,6 @@ void pi2_cbr_send(pi2_run *run, pi2_flow *f, int64_t now)
         .flags = PI2_UNRESPONSIVE,
     };
     const int64_t next = f->syn_arrived + (int64_t)((double)f->window.next * spec->interval + 0.5);
-    pi2_timer_set(&run->timers, PI2_TIMERS_EACH * packet.flow + PI2_SENDER_TIMER, next);
+    pi2_timer_set(&run->timers, &f->timers[PI2_SENDER_TIMER], next);
     pi2_link_send(run, &packet, now);
 }

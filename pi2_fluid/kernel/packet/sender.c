@@ -19,7 +19,7 @@ static void send_syn(pi2_run *run, pi2_flow *f, int64_t now)
     if (packet.bytes > run->scenario.packet_size)
         packet.bytes = (uint16_t)run->scenario.packet_size;
     f->timer = PI2_TIMER_RTO;
-    pi2_timer_set(&run->timers, PI2_TIMERS_EACH * packet.flow + PI2_SENDER_TIMER, pi2_jiffy_timer(now, f->rto));
+    pi2_timer_set(&run->timers, &f->timers[PI2_SENDER_TIMER], pi2_jiffy_timer(now, f->rto));
     pi2_link_send(run, &packet, now);
 }
 
@@ -46,9 +46,8 @@ void pi2_flow_retry(pi2_run *run, pi2_flow *f, int64_t now)
 /* At once and for good: what is under way is neither acknowledged nor missed. */
 void pi2_flow_close(pi2_run *run, pi2_flow *f, int64_t now)
 {
-    const uint32_t timers = PI2_TIMERS_EACH * pi2_number(run, f);
-    for (uint32_t kind = 0; kind <= PI2_COMPRESSION_TIMER; kind++)
-        pi2_timer_stop(&run->timers, timers + kind);
+    for (int kind = 0; kind < PI2_TIMERS_EACH; kind++)
+        pi2_timer_stop(&f->timers[kind]);
     if (f->life == PI2_ESTABLISHED) {
         f->window.cwnd = 0;
         pi2_count_window(run, f, now);

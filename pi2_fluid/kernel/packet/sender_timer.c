@@ -7,7 +7,7 @@ enum { LEAST_US = 2000 }; /* Linux's shortest timer, two jiffies */
 static void set(pi2_run *run, pi2_flow *f, int what, int64_t ms, int64_t now)
 {
     f->timer = (uint8_t)what;
-    pi2_timer_set(&run->timers, PI2_TIMERS_EACH * pi2_number(run, f) + PI2_SENDER_TIMER, pi2_jiffy_timer(now, ms));
+    pi2_timer_set(&run->timers, &f->timers[PI2_SENDER_TIMER], pi2_jiffy_timer(now, ms));
 }
 
 static int64_t jiffies(int64_t us)
@@ -27,7 +27,7 @@ void pi2_arm_rto(pi2_run *run, pi2_flow *f, int64_t now)
     int64_t ms = f->rto;
     if (!pi2_outstanding(f)) {
         f->timer = PI2_TIMER_IDLE;
-        pi2_timer_stop(&run->timers, PI2_TIMERS_EACH * pi2_number(run, f) + PI2_SENDER_TIMER);
+        pi2_timer_stop(&f->timers[PI2_SENDER_TIMER]);
         return;
     }
     if (f->timer == PI2_TIMER_REORDER || f->timer == PI2_TIMER_PROBE) {

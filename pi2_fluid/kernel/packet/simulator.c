@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bits.h"
 #include "run.h"
 
-/* Acknowledgements ahead of the next one. */
-enum { SOON = 4 };
+enum { LINE = 64 }; /* bytes of a line of memory */
 
 static void dropped(void *context, const pi2_packet *packet, int64_t now, int cause)
 {
@@ -58,8 +56,11 @@ static int set_up_classes(pi2_run *run, const pi2_packet_scenario *s)
 
 static int set_up_flows(pi2_run *run)
 {
-    run->flows = calloc((size_t)run->flow_count + 1, sizeof *run->flows);
-    if (!run->flows || !pi2_timers_new(&run->timers, run->flows->timers, sizeof *run->flows, run->flow_count))
+    run->flow_memory = calloc((size_t)run->flow_count + 2, sizeof *run->flows);
+    if (!run->flow_memory)
+        return 0;
+    run->flows = (pi2_flow *)(((uintptr_t)run->flow_memory + LINE - 1) / LINE * LINE);
+    if (!pi2_timers_new(&run->timers, run->flows->timers, sizeof *run->flows, run->flow_count))
         return 0;
     for (int i = 0; i < run->scenario.class_count; i++)
         for (uint32_t j = 0; j < run->classes[i].most; j++)
@@ -149,7 +150,7 @@ void pi2_run_free(pi2_run *run)
     pi2_statistics_free(run);
     pi2_schedule_free(run);
     free(run->discipline);
-    free(run->flows);
+    free(run->flow_memory);
     free(run->classes);
     free(run->specs);
     free(run);
@@ -178,19 +179,9 @@ static void act_data(pi2_run *run, int64_t now)
     pi2_deliver(run, &packet, now);
 }
 
-/* With many flows, what an acknowledgement touches is far away: it is called for while others are handled. */
-static void call_for_sender(const pi2_run *run)
-{
-    const pi2_ack *soon = pi2_pipes_ahead(&run->acks, SOON);
-    if (soon)
-        for (size_t line = 0; line < offsetof(pi2_flow, expected); line += 64)
-            pi2_prefetch((const char *)(run->flows + soon->flow) + line);
-}
-
 static void act_ack(pi2_run *run, int64_t now)
 {
     const pi2_ack ack = *(const pi2_ack *)pi2_pipes_take(&run->acks);
-    call_for_sender(run);
     pi2_on_ack(run, run->flows + ack.flow, &ack, now);
 }
 

@@ -6,8 +6,6 @@
 #include "bits.h"
 #include "qdisc.h"
 
-static const int64_t SLOT = 1000000; /* ns */
-
 int pi2_timers_new(pi2_timers *t, void *first, size_t stride, size_t count)
 {
     t->first = first;
@@ -22,7 +20,7 @@ int pi2_timers_new(pi2_timers *t, void *first, size_t stride, size_t count)
     for (int i = 0; i < PI2_WHEEL_SLOTS / 64; i++)
         t->occupied[i] = 0;
     for (uint32_t i = 0; i < count * PI2_TIMERS_EACH; i++)
-        *pi2_timer_at(t, i) = (pi2_timer){PI2_NEVER, PI2_NEVER, PI2_NO_TIMER};
+        *pi2_timer_at(t, i) = (pi2_timer){PI2_NEVER, PI2_NO_SLOT, PI2_NO_TIMER};
     return t->heap != NULL;
 }
 
@@ -78,23 +76,24 @@ static uint32_t pop(pi2_timers *t)
 
 /* The wheel */
 
-static void enter_slot(pi2_timers *t, pi2_timer *timer, uint32_t number, int64_t slot_ms)
+static void enter_slot(pi2_timers *t, pi2_timer *timer, uint32_t number, uint32_t slot)
 {
-    const unsigned slot = (unsigned)(slot_ms % PI2_WHEEL_SLOTS);
-    timer->place = slot_ms * SLOT;
-    timer->after = t->heads[slot];
-    t->heads[slot] = number;
-    t->occupied[slot / 64] |= UINT64_C(1) << slot % 64;
-    if (timer->place < t->opens)
-        t->opens = timer->place;
+    const unsigned place = slot % PI2_WHEEL_SLOTS;
+    const int64_t opens = slot * PI2_SLOT;
+    timer->slot = slot;
+    timer->after = t->heads[place];
+    t->heads[place] = number;
+    t->occupied[place / 64] |= UINT64_C(1) << place % 64;
+    if (opens < t->opens)
+        t->opens = opens;
 }
 
 /* Into the wheel, whose farthest slot stands for all beyond it, or into the heap if its slot is open. */
 static void insert(pi2_timers *t, pi2_timer *timer, uint32_t number)
 {
-    const int64_t slot = timer->deadline / SLOT, farthest = t->slot + PI2_WHEEL_SLOTS - 1;
+    const int64_t slot = timer->deadline / PI2_SLOT, farthest = (int64_t)t->slot + PI2_WHEEL_SLOTS - 1;
     if (slot > t->slot)
-        enter_slot(t, timer, number, slot < farthest ? slot : farthest);
+        enter_slot(t, timer, number, (uint32_t)(slot < farthest ? slot : farthest));
     else
         push(t, (pi2_deadline){timer->deadline, number});
 }
@@ -104,10 +103,11 @@ static void find_due(pi2_timers *t)
     t->due = t->heap_size && t->heap[0].time < t->opens ? t->heap[0].time : t->opens;
 }
 
-void pi2_timers_place(pi2_timers *t, uint32_t number)
+void pi2_timers_place(pi2_timers *t, pi2_timer *timer)
 {
-    pi2_timer *timer = pi2_timer_at(t, number);
-    if (timer->place == PI2_NEVER)
+    const size_t bytes = (size_t)((char *)timer - t->first), group = bytes / t->stride;
+    const uint32_t number = (uint32_t)(group * PI2_TIMERS_EACH + (bytes - group * t->stride) / sizeof *timer);
+    if (timer->slot == PI2_NO_SLOT)
         insert(t, timer, number);
     else
         push(t, (pi2_deadline){timer->deadline, number});
@@ -117,13 +117,13 @@ void pi2_timers_place(pi2_timers *t, uint32_t number)
 /* When the next slot opens that holds timers. */
 static int64_t next_opening(const pi2_timers *t)
 {
-    const unsigned words = PI2_WHEEL_SLOTS / 64, from = (unsigned)((t->slot + 1) % PI2_WHEEL_SLOTS);
+    const unsigned words = PI2_WHEEL_SLOTS / 64, from = (t->slot + 1) % PI2_WHEEL_SLOTS;
     unsigned word = from / 64;
     uint64_t bits = t->occupied[word] & (~UINT64_C(0) << from % 64);
     for (unsigned i = 0; i <= words; i++) {
         if (bits) {
             const unsigned slot = word * 64 + pi2_lowest_bit(bits);
-            return (t->slot + 1 + (slot + PI2_WHEEL_SLOTS - from) % PI2_WHEEL_SLOTS) * SLOT;
+            return (t->slot + 1 + (slot + PI2_WHEEL_SLOTS - from) % PI2_WHEEL_SLOTS) * PI2_SLOT;
         }
         word = (word + 1) % words;
         bits = t->occupied[word];
@@ -132,20 +132,18 @@ static int64_t next_opening(const pi2_timers *t)
 }
 
 /* All timers of the slot that comes now: into the heap, put off, or forgotten. */
-static void open_slot(pi2_timers *t, int64_t slot_ms)
+static void open_slot(pi2_timers *t, uint32_t slot)
 {
-    const unsigned slot = (unsigned)(slot_ms % PI2_WHEEL_SLOTS);
-    uint32_t number = t->heads[slot];
-    t->slot = slot_ms;
-    t->heads[slot] = PI2_NO_TIMER;
-    t->occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+    const unsigned place = slot % PI2_WHEEL_SLOTS;
+    uint32_t number = t->heads[place];
+    t->slot = slot;
+    t->heads[place] = PI2_NO_TIMER;
+    t->occupied[place / 64] &= ~(UINT64_C(1) << place % 64);
     t->opens = next_opening(t);
     while (number != PI2_NO_TIMER) {
         pi2_timer *timer = pi2_timer_at(t, number);
         const uint32_t after = timer->after;
-        if (after != PI2_NO_TIMER)
-            pi2_prefetch(pi2_timer_at(t, after));
-        timer->place = PI2_NEVER;
+        timer->slot = PI2_NO_SLOT;
         if (timer->deadline != PI2_NEVER)
             insert(t, timer, number);
         number = after;
@@ -156,7 +154,7 @@ uint32_t pi2_timers_take(pi2_timers *t, int64_t now)
 {
     uint32_t number = PI2_NO_TIMER;
     if (t->opens == now)
-        open_slot(t, now / SLOT);
+        open_slot(t, (uint32_t)(now / PI2_SLOT));
     if (t->heap_size && t->heap[0].time == now) {
         pi2_timer *timer;
         number = pop(t);

@@ -6,7 +6,7 @@
  * timer's deadline is still the same. The wheel is an economy only: what comes out, and in which order, is what a
  * plain heap of all deadlines would yield.
  *
- * The timers themselves lie in the flows, four places for each flow, so that they are at hand with them.
+ * The timers themselves lie in the flows, three for each flow, so that they are at hand with them.
  */
 #ifndef PI2_PACKET_TIMERS_H
 #define PI2_PACKET_TIMERS_H
@@ -15,13 +15,15 @@
 #include <stdint.h>
 
 #define PI2_NO_TIMER UINT32_MAX
+#define PI2_NO_SLOT UINT32_MAX
+#define PI2_SLOT INT64_C(1000000) /* ns */
 
-enum { PI2_WHEEL_SLOTS = 1024, PI2_TIMERS_EACH = 4 };
+enum { PI2_WHEEL_SLOTS = 1024, PI2_TIMERS_EACH = 3 };
 
 typedef struct {
     int64_t deadline; /* ns, INT64_MAX: stopped */
-    int64_t place;    /* ns: when its slot opens, INT64_MAX: it is in none */
-    uint32_t after;   /* the next one in its slot */
+    uint32_t slot;    /* ms: when its slot opens, PI2_NO_SLOT: it is in none */
+    uint32_t after;   /* the number of the next one in its slot */
 } pi2_timer;
 
 typedef struct {
@@ -30,23 +32,23 @@ typedef struct {
 } pi2_deadline;
 
 typedef struct {
-    char *first;         /* timers 0 to 3 */
-    size_t stride;       /* bytes from there to timers 4 to 7, and so on */
+    char *first;         /* timers 0 to 2 */
+    size_t stride;       /* bytes from there to timers 3 to 5, and so on */
     pi2_deadline *heap;
     uint32_t heap_size, heap_room;
     int no_memory;       /* set when the heap could not grow: the run must end */
-    int64_t slot;        /* the slot that is open, ms */
+    uint32_t slot;       /* the slot that is open, ms */
     int64_t opens;       /* ns: when the next slot opens that holds timers, INT64_MAX if none does */
     int64_t due;         /* ns: when a timer may be due, INT64_MAX if none can be */
     uint32_t heads[PI2_WHEEL_SLOTS];
     uint64_t occupied[PI2_WHEEL_SLOTS / 64];
 } pi2_timers;
 
-/* `count` groups of four timers; 0 if there is no memory. */
+/* `count` groups of three timers; 0 if there is no memory. */
 int pi2_timers_new(pi2_timers *timers, void *first, size_t stride, size_t count);
 void pi2_timers_free(pi2_timers *timers);
-/* Puts a timer where it belongs after its deadline came closer than its place. */
-void pi2_timers_place(pi2_timers *timers, uint32_t number);
+/* Puts a timer where it belongs after its deadline came closer than its slot. */
+void pi2_timers_place(pi2_timers *timers, pi2_timer *timer);
 /* Takes the timer that is due at `now` = timers->due, or PI2_NO_TIMER if it was put off meanwhile. */
 uint32_t pi2_timers_take(pi2_timers *timers, int64_t now);
 
@@ -55,22 +57,16 @@ static inline pi2_timer *pi2_timer_at(const pi2_timers *timers, uint32_t number)
     return (pi2_timer *)(timers->first + number / PI2_TIMERS_EACH * timers->stride) + number % PI2_TIMERS_EACH;
 }
 
-static inline void pi2_timer_set(pi2_timers *timers, uint32_t number, int64_t deadline)
+static inline void pi2_timer_set(pi2_timers *timers, pi2_timer *timer, int64_t deadline)
 {
-    pi2_timer *timer = pi2_timer_at(timers, number);
     timer->deadline = deadline;
-    if (deadline < timer->place)
-        pi2_timers_place(timers, number);
+    if (deadline < timer->slot * PI2_SLOT)
+        pi2_timers_place(timers, timer);
 }
 
-static inline void pi2_timer_stop(pi2_timers *timers, uint32_t number)
+static inline void pi2_timer_stop(pi2_timer *timer)
 {
-    pi2_timer_at(timers, number)->deadline = INT64_MAX;
-}
-
-static inline int pi2_timer_runs(const pi2_timers *timers, uint32_t number)
-{
-    return pi2_timer_at(timers, number)->deadline != INT64_MAX;
+    timer->deadline = INT64_MAX;
 }
 
 #endif
