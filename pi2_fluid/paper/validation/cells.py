@@ -30,6 +30,13 @@ _TIES: Final = (
     " change by a third."
 )
 
+_CONTROL_PACKETS: Final = (
+    "The measured mean delays of those that come and go hold 70 to 95 small packets of each group,"
+    " handshakes and what is sent at the end, with mean delays of 90 to 520 ms, of which only the"
+    " SYN is simulated. Weighted by bytes, the delays of the one run whose series are known are"
+    " within 2 % of the simulated ones: 20.6 and 20.8 ms under PI2, 21.8 and 23.5 ms under PIE."
+)
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -164,7 +171,11 @@ CELLS: Final = (
         " same.",
     ),
     _queue("pi2_20", "PI2, 20 Reno", _pi2(), "20 flows", 20),
-    _queue("pie_50", "PIE, 50 Reno", _pie(), "50 flows", 50),
+    _queue(
+        "pie_50", "PIE, 50 Reno", _pie(), "50 flows", 50,
+        remark="The kernel's three runs differ more in timeouts (769, 849, 882) than the"
+        " simulator's twenty; the mean is outside of chance here and in pi2_50. Not explained.",
+    ),
     _queue(
         "pie_50_hz250", "PIE, 50 Reno, HZ=250", _pie(update_interval="36ms"), "50 flows", 50,
         remark="One run, as pie_5_hz250.",
@@ -179,12 +190,12 @@ CELLS: Final = (
     _queue(
         "fifo", "100 packets, 5 Reno", pf.TailDrop(), "fifo", link=_link(buffer="100 packets")
     ),
-    _steps("pie_steps", "PIE, 10:30:50:30:10 Reno", _pie()),
     _steps(
-        "pi2_steps", "PI2, 10:30:50:30:10 Reno", _pi2(),
-        remark="The mean of the twenty is low in the first seconds after each step only; from 5 s"
-        " on the levels agree. An independent simulator shows the same.",
+        "pie_steps", "PIE, 10:30:50:30:10 Reno", _pie(),
+        f"{_CONTROL_PACKETS} The step to 50 flows overshoots a fifth higher than in the kernel's"
+        " three runs, and by 13 % in an independent simulator. Not explained.",
     ),
+    _steps("pi2_steps", "PI2, 10:30:50:30:10 Reno", _pi2(), _CONTROL_PACKETS),
     _overload("pie_overload", "PIE, 5 Reno and 12 Mbit/s of UDP", _pie()),
     _overload("pi2_overload", "PI2, 5 Reno and 12 Mbit/s of UDP", _pi2()),
     _coexistence(
