@@ -4,6 +4,8 @@
 PYTHON ?= python3
 # Test processes: one per core, four at most.
 WORKERS ?= logical
+# How long `make fuzz` searches.
+FUZZ_SECONDS ?= 60
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,7 +17,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard pi2_fluid/binding*) \
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help figures test lint bench notebooks docs sanitize clean
+.PHONY: help figures test lint bench notebooks docs sanitize fuzz clean
 
 help:
 	@echo "make figures    the figures of the papers, with their numbers, into figures/"
@@ -25,6 +27,7 @@ help:
 	@echo "make notebooks  run the notebooks only"
 	@echo "make docs       the documentation, into site/"
 	@echo "make sanitize   the C kernel under the address and undefined-behaviour sanitizers"
+	@echo "make fuzz       the packet simulator on inputs from libFuzzer, for FUZZ_SECONDS=60 (needs clang)"
 	@echo "make clean      remove .venv and everything built"
 	@echo
 	@echo "Another Python: make PYTHON=python3.13 <target>"
@@ -58,6 +61,17 @@ sanitize: $(VENV)/.installed-dev
 		-DPI2_SANITIZE=ON -DPI2_PYTHON=OFF
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/sanitize
 	PATH="$(CURDIR)/$(BIN):$$PATH" ctest --test-dir build/sanitize --output-on-failure
+
+# Inputs that were worth keeping stay in build/fuzz/corpus; one that fails becomes build/fuzz/crash-*.
+fuzz: $(VENV)/.installed-dev
+	@command -v clang > /dev/null || { echo "make fuzz needs clang, whose libFuzzer chooses the inputs:" \
+		"install it, or run make sanitize, which mutates them blindly with any compiler."; exit 1; }
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/fuzz -G Ninja -DCMAKE_C_COMPILER=clang \
+		-DPI2_SANITIZE=ON -DPI2_FUZZ=ON -DPI2_PYTHON=OFF
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/fuzz --target packet_fuzz
+	@mkdir -p build/fuzz/corpus
+	build/fuzz/packet_fuzz -max_len=1024 -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
+		-artifact_prefix=build/fuzz/ build/fuzz/corpus
 
 clean:
 	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis

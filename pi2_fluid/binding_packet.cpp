@@ -26,7 +26,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr std::int64_t LONGEST = INT64_C(1) << 54;      // ns: the kernel packs times beside flags
+constexpr std::int64_t LONGEST = PI2_LONGEST;
 constexpr double LONGEST_SLOT = 9007199254740992.0;     // ns: 2^53, beyond which doubles skip integers
 constexpr std::int64_t MOST_JITTER = INT64_C(1) << 31;  // ns of an acknowledgement: 32 bits are drawn
 constexpr std::int64_t MOST_FLOWS = 1000000, MOST_PACKETS = 1000000000, MOST_WINDOW = 1000000;

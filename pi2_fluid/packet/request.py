@@ -31,7 +31,7 @@ __all__ = [
     "trace_length",
 ]
 
-_LONGEST: Final = 2**54  # ns, of every time: the kernel's
+_LONGEST: Final = 2**51  # ns, of every time: the kernel's
 _LONGEST_SLOT: Final = 2.0**53  # ns of one packet
 _MOST_JITTER: Final = 2**31  # ns
 _MOST_FLOWS: Final = 1_000_000

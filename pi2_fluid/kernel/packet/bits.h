@@ -1,4 +1,4 @@
-/* Counting zeros, with the compiler's help where there is any. */
+/* What processors do in one instruction and C has no word for, with the compiler's help where there is any. */
 #ifndef PI2_PACKET_BITS_H
 #define PI2_PACKET_BITS_H
 
@@ -27,6 +27,16 @@ static inline unsigned pi2_highest_bit(uint64_t bits)
     while (!(bits >> n & 1))
         n--;
     return n;
+#endif
+}
+
+/* The bytes at `address` will be needed soon. */
+static inline void pi2_prefetch(const void *address)
+{
+#if defined(__GNUC__)
+    __builtin_prefetch(address);
+#else
+    (void)address;
 #endif
 }
 

@@ -5,7 +5,12 @@
 #include "congestion.h"
 #include "packet.h"
 #include "qdisc.h"
+/* What comes next: as fast as can be or, to compare with, as plain as can be. */
+#ifdef PI2_PLAIN_CORE
+#include "plain_core.h"
+#else
 #include "timers.h"
+#endif
 
 /* The sender's view of the network, in the order of trouble. */
 enum { PI2_OPEN, PI2_DISORDER, PI2_REDUCED, PI2_RECOVERY, PI2_LOSS };

@@ -6,7 +6,10 @@
  *       so that two packets may pass back to back.
  * Either way the packet in service is not in the backlog, and its delay ends when service begins.
  */
+#include "bits.h"
 #include "run.h"
+
+enum { SOON = 4 }; /* packets that are called for ahead */
 
 /* Where a delay lies that is split: one half, the rest. */
 static int64_t forward_delay(const pi2_run *run, const pi2_packet *packet)
@@ -15,11 +18,15 @@ static int64_t forward_delay(const pi2_run *run, const pi2_packet *packet)
     return run->scenario.delay_on == PI2_DELAY_FORWARD ? rtt : run->scenario.delay_on == PI2_DELAY_SPLIT ? rtt / 2 : 0;
 }
 
+/* At least 1 ns: a link that takes no time would go on for ever at one instant, if the flows take none either. */
 int64_t pi2_slot_of(const pi2_run *run, int bytes)
 {
+    int64_t slot;
     if (run->scenario.kind == PI2_LINK_HTB && run->htb_factor)
-        return (int64_t)((uint64_t)bytes * run->htb_factor >> run->htb_shift);
-    return pi2_ns(8.0 * bytes / run->queue.capacity);
+        slot = (int64_t)((uint64_t)bytes * run->htb_factor >> run->htb_shift);
+    else
+        slot = pi2_ns(8.0 * bytes / run->queue.capacity);
+    return slot > 1 ? slot : 1;
 }
 
 /* Linux keeps the ns per byte as an integer of 31 or 32 bits and a shift, and truncates. */
@@ -82,6 +89,14 @@ static void leave(pi2_run *run, const pi2_packet *packet, int64_t now)
     }
 }
 
+/* What the arrival of a packet touches of its flow, called for while others are served. */
+static void call_for_receiver(const pi2_run *run)
+{
+    const pi2_band *band = &run->queue.band[PI2_C];
+    if (band->count > SOON)
+        pi2_prefetch(&run->flows[band->ring[(band->head + SOON) & band->mask].flow].expected);
+}
+
 /* Takes the next packet from the queue; 0 if there is none. */
 static int take(pi2_run *run, pi2_packet *packet, int64_t now)
 {
@@ -89,6 +104,8 @@ static int take(pi2_run *run, pi2_packet *packet, int64_t now)
     pi2_backlog_changes(run, now);
     if (!run->qdisc->dequeue(run->discipline, &run->queue, packet, now, &run->at_dequeue))
         return 0;
+    if (run->crowded)
+        call_for_receiver(run);
     pi2_departed(run, packet, now);
     return 1;
 }

@@ -23,8 +23,9 @@ int pi2_pipes_new(pi2_pipes *p, uint32_t most, size_t content)
         return 0;
     for (uint32_t i = 0; i < p->leaves; i++)
         p->heads[i] = PI2_NEVER;
-    for (uint32_t i = 0; i < 2 * p->leaves; i++)
-        p->winners[i] = i < p->leaves ? 0 : i - p->leaves;
+    /* all are empty: the lowest wins, but it must be one below the node, as no match may ever be played there */
+    for (uint32_t i = 2 * p->leaves - 1; i > 0; i--)
+        p->winners[i] = i < p->leaves ? p->winners[2 * i] : i - p->leaves;
     return 1;
 }
 

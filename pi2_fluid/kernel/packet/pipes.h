@@ -84,4 +84,13 @@ static inline const void *pi2_pipes_take(pi2_pipes *p)
     return place + sizeof(int64_t);
 }
 
+/* The content of the item `ahead` places behind the first one in its pipe, NULL if there is none. */
+static inline const void *pi2_pipes_ahead(const pi2_pipes *p, uint32_t ahead)
+{
+    const pi2_pipe *pipe = p->pipes + p->winners[1];
+    if (pipe->count <= ahead)
+        return NULL;
+    return pipe->ring + ((pipe->head + ahead) & pipe->mask) * p->item + sizeof(int64_t);
+}
+
 #endif

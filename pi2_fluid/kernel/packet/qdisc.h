@@ -58,10 +58,11 @@ static inline int pi2_queue_has_room(pi2_queue *queue, const pi2_packet *packet,
     return 0;
 }
 
-/* Seconds as ns, rounded to the nearest; durations only, and those below 2^62 ns. */
+/* Seconds as ns, rounded to the nearest; durations only, and 2^62 ns for those that are longer. */
 static inline int64_t pi2_ns(double seconds)
 {
-    return (int64_t)(seconds * 1e9 + 0.5);
+    const double ns = seconds * 1e9 + 0.5;
+    return ns < 0x1p62 ? (int64_t)ns : INT64_C(1) << 62;
 }
 
 #endif

@@ -46,8 +46,10 @@ int64_t pi2_rate_leave(const pi2_rate_params *params, pi2_rate_vars *vars, int64
 int64_t pi2_rate_delay(const pi2_rate_params *params, const pi2_rate_vars *vars, int64_t backlog)
 {
     uint64_t scaled = (uint64_t)backlog << FRACTION_BITS;
-    if (!params->integers)
-        return vars->average > 0.0 ? (int64_t)((double)backlog / vars->average) : 0;
+    if (!params->integers) {
+        const double delay = vars->average > 0.0 ? (double)backlog / vars->average : 0.0;
+        return delay < 0x1p62 ? (int64_t)delay : INT64_C(1) << 62;
+    }
     if (params->quirks)
         scaled = (uint32_t)scaled;
     return vars->rate ? (int64_t)(scaled / vars->rate) : 0;

@@ -8,6 +8,7 @@ enum {
     PI2_RTO_MIN_US = 200000,
     PI2_RTO_MAX_MS = 120000,
     PI2_RTO_INITIAL_MS = 1000,
+    PI2_LONGEST_SAMPLE_US = 1 << 28, /* twice the longest timeout; eight times as much fits into 32 bits */
 };
 
 /* srtt + max(200 ms, 4 mdev), rounded up to ms. */
@@ -17,10 +18,11 @@ static inline void pi2_set_rto(pi2_flow *f)
     f->rto = ms < PI2_RTO_MAX_MS ? ms : PI2_RTO_MAX_MS;
 }
 
-/* Takes a sample (us, at least 1). The deviation that counts is the largest of a window, and falls by a quarter of
+/* Takes a sample (us). The deviation that counts is the largest of a window, and falls by a quarter of
  * the excess per window; a sample below the mean widens it by an eighth only, so that a shrinking queue does not. */
-static inline void pi2_rtt_sample(pi2_flow *f, uint32_t sample)
+static inline void pi2_rtt_sample(pi2_flow *f, int64_t us)
 {
+    const uint32_t sample = us < 1 ? 1 : us < PI2_LONGEST_SAMPLE_US ? (uint32_t)us : PI2_LONGEST_SAMPLE_US;
     if (f->srtt == 0) {
         f->srtt = sample << 3;
         f->mdev = sample << 1;

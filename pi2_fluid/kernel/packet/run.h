@@ -3,9 +3,10 @@
 #define PI2_PACKET_RUN_H
 
 #include "flow.h"
-#include "pipes.h"
 #include "simulator.h"
-#include "timers.h"
+#ifndef PI2_PLAIN_CORE
+#include "pipes.h"
+#endif
 
 /* A class of flows, as it is during the run. */
 typedef struct {
@@ -22,7 +23,8 @@ typedef struct {
     int64_t there;          /* how many flows that is */
     int64_t changed;        /* ns: up to when the sums are integrated */
     double window_area, flow_area; /* segments ns and flows ns in this bin */
-    int64_t bits, sojourn, departures; /* in this bin; ns, summed */
+    int64_t bits, departures; /* in this bin */
+    double sojourn;         /* ns, summed over them: 63 bits would not hold some hundred waits of half a year */
     uint32_t *delays;       /* departures in this block, by delay */
     int64_t before[PI2_CAUSES]; /* counts at its beginning */
     int64_t retransmissions, timeouts, in_flight;
@@ -37,6 +39,7 @@ typedef struct {
 /* A step of the schedule: a class that begins, changes or ends, or a new capacity. */
 typedef struct {
     int64_t at;      /* ns */
+    int order;       /* in which it was given: the last word at one time is that of the last */
     int class_;      /* -1: the capacity */
     uint32_t count;  /* flows from now on */
     double capacity; /* bit/s */
@@ -52,6 +55,7 @@ struct pi2_run {
     void *flow_memory;
     pi2_flow *flows;        /* in it, at a multiple of 64 bytes */
     uint32_t flow_count;
+    int crowded;            /* they are so many that memory is called for ahead */
     pi2_queue queue;
     const pi2_qdisc *qdisc;
     void *discipline;

@@ -7,7 +7,8 @@
 
 static void add_step(pi2_run *run, int64_t at, int class_, uint32_t count, double capacity)
 {
-    run->steps[run->step_count++] = (pi2_step){at, class_, count, capacity};
+    const int order = run->step_count++;
+    run->steps[order] = (pi2_step){at, order, class_, count, capacity};
 }
 
 /* What the class is told before it begins counts from its beginning on. Returns the flows that it calls in all. */
@@ -36,13 +37,13 @@ static uint64_t class_steps(pi2_run *run, const pi2_packet_scenario *s, int i)
     return most;
 }
 
-/* By time, then the capacity first, then by class. */
+/* By time, then the capacity first, then by class, then as given: qsort alone may change the order of equals. */
 static int compare_steps(const void *x, const void *y)
 {
     const pi2_step *a = x, *b = y;
     if (a->at != b->at)
         return a->at < b->at ? -1 : 1;
-    return a->class_ - b->class_;
+    return a->class_ != b->class_ ? a->class_ - b->class_ : a->order - b->order;
 }
 
 int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *s)

@@ -68,7 +68,7 @@ static void establish(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now
     f->window.cwnd = class_->spec->initial_window;
     f->window.ssthresh = class_->spec->slow_start ? PI2_NO_THRESHOLD : f->window.cwnd;
     f->window.min_rtt = rtt;
-    pi2_rtt_sample(f, (uint32_t)(rtt / 1000 > 0 ? rtt / 1000 : 1));
+    pi2_rtt_sample(f, rtt / 1000);
     class_->spec->congestion->begin(class_->spec->parameters, f->state_of_cc, &f->window);
     pi2_count_window(run, f, now);
     pi2_count_flow(run, f, 1, now);
@@ -240,7 +240,7 @@ static void measure(pi2_run *run, pi2_flow *f, const pi2_news *news, const sampl
         return;
     if (last < f->window.min_rtt)
         f->window.min_rtt = last;
-    pi2_rtt_sample(f, (uint32_t)(first >= 1000 ? first / 1000 : 1));
+    pi2_rtt_sample(f, first / 1000);
     if (spec->congestion->sample && news->flags & PI2_ADVANCED)
         spec->congestion->sample(spec->parameters, f->state_of_cc, &f->window, news->delivered, last, now);
 }

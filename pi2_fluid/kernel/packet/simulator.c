@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bits.h"
 #include "run.h"
 
-enum { LINE = 64 }; /* bytes of a line of memory */
+/* Bytes of a line of memory; flows that are more than caches hold; acknowledgements that are called for ahead. */
+enum { LINE = 64, CROWD = 2000, SOON = 8 };
 
 static void dropped(void *context, const pi2_packet *packet, int64_t now, int cause)
 {
@@ -62,6 +64,7 @@ static int set_up_flows(pi2_run *run)
     run->flows = (pi2_flow *)(((uintptr_t)run->flow_memory + LINE - 1) / LINE * LINE);
     if (!pi2_timers_new(&run->timers, run->flows->timers, sizeof *run->flows, run->flow_count))
         return 0;
+    run->crowded = run->flow_count > CROWD;
     for (int i = 0; i < run->scenario.class_count; i++)
         for (uint32_t j = 0; j < run->classes[i].most; j++)
             run->flows[run->classes[i].first + j].class_ = (uint16_t)i;
@@ -159,9 +162,11 @@ void pi2_run_free(pi2_run *run)
 static void act_timer(pi2_run *run, int64_t now)
 {
     const uint32_t number = pi2_timers_take(&run->timers, now);
-    pi2_flow *f = run->flows + number / PI2_TIMERS_EACH;
-    if (number == PI2_NO_TIMER)
+    pi2_flow *f;
+    if (number == PI2_NO_TIMER) /* a slot was opened, perhaps one that begins before now: nothing happened */
         return;
+    run->now = now;
+    f = run->flows + number / PI2_TIMERS_EACH;
     if (!pi2_class_of(run, f)->spec->congestion)
         pi2_cbr_send(run, f, now);
     else if (number % PI2_TIMERS_EACH == PI2_SENDER_TIMER)
@@ -179,9 +184,20 @@ static void act_data(pi2_run *run, int64_t now)
     pi2_deliver(run, &packet, now);
 }
 
+/* What an acknowledgement touches of its flow, called for while others are handled. */
+static void call_for_sender(const pi2_run *run)
+{
+    const pi2_ack *soon = pi2_pipes_ahead(&run->acks, SOON);
+    if (soon)
+        for (size_t line = 0; line < offsetof(pi2_flow, expected); line += LINE)
+            pi2_prefetch((const char *)(run->flows + soon->flow) + line);
+}
+
 static void act_ack(pi2_run *run, int64_t now)
 {
     const pi2_ack ack = *(const pi2_ack *)pi2_pipes_take(&run->acks);
+    if (run->crowded)
+        call_for_sender(run);
     pi2_on_ack(run, run->flows + ack.flow, &ack, now);
 }
 
@@ -215,7 +231,8 @@ int pi2_run_advance(pi2_run *run, int64_t events)
             t = run->acks.due, what = ACK;
         if (run->timers.due < t)
             t = run->timers.due, what = TIMER;
-        run->now = t;
+        if (what != TIMER)
+            run->now = t;
         run->events++;
         if (what == LINK) {
             pi2_link_act(run, t);

@@ -18,6 +18,10 @@
 extern "C" {
 #endif
 
+/* ns: no run is longer, nor any time in it but that of a packet, and between two of constant bit rate. Timers count
+ * ms in 32 bits. */
+#define PI2_LONGEST (INT64_C(1) << 51)
+
 enum { PI2_LINK_WIRE, PI2_LINK_HTB };                         /* `kind` */
 enum { PI2_DELAY_RETURN, PI2_DELAY_FORWARD, PI2_DELAY_SPLIT }; /* `delay_on` */
 
@@ -118,7 +122,19 @@ typedef struct pi2_run pi2_run;
 
 enum { PI2_RUN_MORE, PI2_RUN_DONE, PI2_RUN_NO_MEMORY };
 
-/* NULL if there is no memory, or the discipline refuses its parameters (then `*refused` is 1). */
+/* NULL if there is no memory, or the discipline refuses its parameters (then `*refused` is 1).
+ *
+ * Whoever calls this has checked, and nothing here checks again, that
+ *   duration is 1 ns to PI2_LONGEST, bin at least 1 ns, buffer 1 to 10^9, packet_size 64 to 65535, ack_jitter 0 to
+ *   2^31 ns;
+ *   a full packet takes 1 ns to 2^53 ns at every capacity, and so long are the intervals of constant bit rate;
+ *   there are 1 to 65535 classes, with base_rtt, start and start_jitter of 0 to PI2_LONGEST, stop not before start and
+ *   up to PI2_LONGEST or PI2_NEVER, initial_window 1 to 10^6;
+ *   changes are in the order of time, from 0 on, and their counts are -1 or numbers of flows;
+ *   all parameters are numbers, gains at most 10^6 Hz, times 10^-9 to 10^6 s where they cannot be 0.
+ * All else may be: bins longer than the run, no flows, flows that come after its end, several changes at one instant.
+ * How long a run takes is the caller's concern, and so is memory: some 600 bytes for each flow, 6 KB for each class and
+ * block. */
 pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused);
 void pi2_run_free(pi2_run *run);
 /* Handles up to `events` events. */

@@ -67,7 +67,7 @@ void pi2_departed(pi2_run *run, const pi2_packet *packet, int64_t now)
     const int64_t waited = now - packet->enqueued;
     pi2_class *class_ = run->classes + packet->class_;
     class_->departures++;
-    class_->sojourn += waited;
+    class_->sojourn += (double)waited;
     class_->delays[bucket_of(waited)]++;
     run->flows[packet->flow].departed++;
     run->packets++;
@@ -133,11 +133,11 @@ static void class_row(pi2_run *run, int i, double time, int64_t now)
     row[PI2_CLASS_BITS] = (double)c->bits;
     row[PI2_CLASS_DROPS] = (double)(since[PI2_DROP_AQM] + since[PI2_DROP_FULL] + since[PI2_DROP_OVERLOAD]);
     row[PI2_CLASS_MARKS] = (double)(since[PI2_MARK_AQM] + since[PI2_MARK_STEP]);
-    row[PI2_CLASS_SOJOURN] = (double)c->sojourn;
+    row[PI2_CLASS_SOJOURN] = c->sojourn;
     row[PI2_CLASS_WINDOW] = c->flow_area > 0.0 ? c->window_area / c->flow_area : 0.0;
     row[PI2_CLASS_FLOWS] = c->flow_area / time;
-    c->departures = c->sojourn = c->bits = 0;
-    c->window_area = c->flow_area = 0.0;
+    c->departures = c->bits = 0;
+    c->sojourn = c->window_area = c->flow_area = 0.0;
 }
 
 /* At the end of a block: what departed in it, flow by flow. */

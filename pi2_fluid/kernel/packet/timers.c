@@ -1,4 +1,4 @@
-/* Timers: a wheel of slots, and a heap of what comes before its slot or in the open one. */
+/* Timers: a wheel of slots, and a heap of what is due within the open one. */
 #include "timers.h"
 
 #include <stdlib.h>
@@ -6,27 +6,22 @@
 #include "bits.h"
 #include "qdisc.h"
 
+enum { AHEAD = 8 }; /* timers called for while others are looked at: with many flows they are far away */
+
 int pi2_timers_new(pi2_timers *t, void *first, size_t stride, size_t count)
 {
-    t->first = first;
-    t->stride = stride;
-    t->heap_size = t->no_memory = 0;
-    t->heap_room = 64;
+    *t = (pi2_timers){.first = first, .stride = stride, .heap_room = 64, .opens = PI2_NEVER, .due = PI2_NEVER};
     t->heap = malloc(t->heap_room * sizeof *t->heap);
-    t->slot = 0;
-    t->opens = t->due = PI2_NEVER;
-    for (int i = 0; i < PI2_WHEEL_SLOTS; i++)
-        t->heads[i] = PI2_NO_TIMER;
-    for (int i = 0; i < PI2_WHEEL_SLOTS / 64; i++)
-        t->occupied[i] = 0;
     for (uint32_t i = 0; i < count * PI2_TIMERS_EACH; i++)
-        *pi2_timer_at(t, i) = (pi2_timer){PI2_NEVER, PI2_NO_SLOT, PI2_NO_TIMER};
+        *pi2_timer_at(t, i) = (pi2_timer){PI2_NEVER, PI2_NO_SLOT, i};
     return t->heap != NULL;
 }
 
 void pi2_timers_free(pi2_timers *t)
 {
     free(t->heap);
+    for (int i = 0; i < PI2_WHEEL_SLOTS; i++)
+        free(t->slots[i].numbers);
 }
 
 /* The heap */
@@ -76,26 +71,38 @@ static uint32_t pop(pi2_timers *t)
 
 /* The wheel */
 
-static void enter_slot(pi2_timers *t, pi2_timer *timer, uint32_t number, uint32_t slot)
+static void note(pi2_timers *t, pi2_timer *timer, uint32_t slot)
 {
     const unsigned place = slot % PI2_WHEEL_SLOTS;
+    pi2_slot *s = t->slots + place;
     const int64_t opens = slot * PI2_SLOT;
+    if (s->size == s->room) {
+        const uint32_t room = s->room ? 2 * s->room : 16;
+        uint32_t *numbers = realloc(s->numbers, room * sizeof *numbers);
+        if (!numbers) {
+            t->no_memory = 1;
+            return;
+        }
+        s->numbers = numbers;
+        s->room = room;
+    }
+    s->numbers[s->size++] = timer->number;
     timer->slot = slot;
-    timer->after = t->heads[place];
-    t->heads[place] = number;
     t->occupied[place / 64] |= UINT64_C(1) << place % 64;
     if (opens < t->opens)
         t->opens = opens;
 }
 
-/* Into the wheel, whose farthest slot stands for all beyond it, or into the heap if its slot is open. */
-static void insert(pi2_timers *t, pi2_timer *timer, uint32_t number)
+/* In the wheel, whose farthest slot stands for all beyond it, or in the heap if its slot is open. */
+static void insert(pi2_timers *t, pi2_timer *timer)
 {
     const int64_t slot = timer->deadline / PI2_SLOT, farthest = (int64_t)t->slot + PI2_WHEEL_SLOTS - 1;
-    if (slot > t->slot)
-        enter_slot(t, timer, number, (uint32_t)(slot < farthest ? slot : farthest));
-    else
-        push(t, (pi2_deadline){timer->deadline, number});
+    if (slot > t->slot) {
+        note(t, timer, (uint32_t)(slot < farthest ? slot : farthest));
+    } else {
+        timer->slot = PI2_NO_SLOT;
+        push(t, (pi2_deadline){timer->deadline, timer->number});
+    }
 }
 
 static void find_due(pi2_timers *t)
@@ -103,18 +110,13 @@ static void find_due(pi2_timers *t)
     t->due = t->heap_size && t->heap[0].time < t->opens ? t->heap[0].time : t->opens;
 }
 
-void pi2_timers_place(pi2_timers *t, pi2_timer *timer)
+void pi2_timers_note(pi2_timers *t, pi2_timer *timer)
 {
-    const size_t bytes = (size_t)((char *)timer - t->first), group = bytes / t->stride;
-    const uint32_t number = (uint32_t)(group * PI2_TIMERS_EACH + (bytes - group * t->stride) / sizeof *timer);
-    if (timer->slot == PI2_NO_SLOT)
-        insert(t, timer, number);
-    else
-        push(t, (pi2_deadline){timer->deadline, number});
+    insert(t, timer);
     find_due(t);
 }
 
-/* When the next slot opens that holds timers. */
+/* When the next slot opens in which timers are noted. */
 static int64_t next_opening(const pi2_timers *t)
 {
     const unsigned words = PI2_WHEEL_SLOTS / 64, from = (t->slot + 1) % PI2_WHEEL_SLOTS;
@@ -131,23 +133,25 @@ static int64_t next_opening(const pi2_timers *t)
     return PI2_NEVER;
 }
 
-/* All timers of the slot that comes now: into the heap, put off, or forgotten. */
+/* All timers noted in the slot that comes now: into the heap, put off, or forgotten. */
 static void open_slot(pi2_timers *t, uint32_t slot)
 {
     const unsigned place = slot % PI2_WHEEL_SLOTS;
-    uint32_t number = t->heads[place];
+    pi2_slot *s = t->slots + place;
     t->slot = slot;
-    t->heads[place] = PI2_NO_TIMER;
     t->occupied[place / 64] &= ~(UINT64_C(1) << place % 64);
     t->opens = next_opening(t);
-    while (number != PI2_NO_TIMER) {
-        pi2_timer *timer = pi2_timer_at(t, number);
-        const uint32_t after = timer->after;
+    for (uint32_t i = 0; i < s->size; i++) {
+        pi2_timer *timer = pi2_timer_at(t, s->numbers[i]);
+        if (i + AHEAD < s->size)
+            pi2_prefetch(pi2_timer_at(t, s->numbers[i + AHEAD]));
+        if (timer->slot != slot)
+            continue;
         timer->slot = PI2_NO_SLOT;
         if (timer->deadline != PI2_NEVER)
-            insert(t, timer, number);
-        number = after;
+            insert(t, timer);
     }
+    s->size = 0;
 }
 
 uint32_t pi2_timers_take(pi2_timers *t, int64_t now)

@@ -1,12 +1,12 @@
 /* Timers: one deadline for each, most of which never come.
  *
- * Deadlines are moved with every packet and rarely reached, so moving one later costs nothing: the timer stays where
- * it is in a wheel of slots, 1 ms each, and is looked at again when its slot opens. A deadline within the open slot,
- * or earlier than the timer's slot, goes into a heap of (deadline, number); what a heap entry says is void unless the
- * timer's deadline is still the same. The wheel is an economy only: what comes out, and in which order, is what a
- * plain heap of all deadlines would yield.
+ * Deadlines are moved with every packet and rarely reached, so moving one later costs nothing: a timer is noted in a
+ * slot of a wheel, 1 ms each, and looked at when that slot opens. Noted again in an earlier slot, its old note is void.
+ * What is due within the open slot goes into a heap of (deadline, number), void as well unless the timer's deadline is
+ * still the same. The wheel is an economy only: what comes out, and in which order, is what a plain heap of all
+ * deadlines would yield.
  *
- * The timers themselves lie in the flows, three for each flow, so that they are at hand with them.
+ * The timers themselves lie in the flows, three in each, so that they are at hand with them.
  */
 #ifndef PI2_PACKET_TIMERS_H
 #define PI2_PACKET_TIMERS_H
@@ -22,8 +22,8 @@ enum { PI2_WHEEL_SLOTS = 1024, PI2_TIMERS_EACH = 3 };
 
 typedef struct {
     int64_t deadline; /* ns, INT64_MAX: stopped */
-    uint32_t slot;    /* ms: when its slot opens, PI2_NO_SLOT: it is in none */
-    uint32_t after;   /* the number of the next one in its slot */
+    uint32_t slot;    /* ms: the slot in which it is noted, PI2_NO_SLOT: in none */
+    uint32_t number;
 } pi2_timer;
 
 typedef struct {
@@ -32,23 +32,28 @@ typedef struct {
 } pi2_deadline;
 
 typedef struct {
+    uint32_t *numbers;
+    uint32_t size, room;
+} pi2_slot;
+
+typedef struct {
     char *first;         /* timers 0 to 2 */
     size_t stride;       /* bytes from there to timers 3 to 5, and so on */
     pi2_deadline *heap;
     uint32_t heap_size, heap_room;
-    int no_memory;       /* set when the heap could not grow: the run must end */
+    int no_memory;       /* set when there was no room: the run must end */
     uint32_t slot;       /* the slot that is open, ms */
-    int64_t opens;       /* ns: when the next slot opens that holds timers, INT64_MAX if none does */
+    int64_t opens;       /* ns: when the next slot opens in which timers are noted, INT64_MAX if in none */
     int64_t due;         /* ns: when a timer may be due, INT64_MAX if none can be */
-    uint32_t heads[PI2_WHEEL_SLOTS];
+    pi2_slot slots[PI2_WHEEL_SLOTS];
     uint64_t occupied[PI2_WHEEL_SLOTS / 64];
 } pi2_timers;
 
 /* `count` groups of three timers; 0 if there is no memory. */
 int pi2_timers_new(pi2_timers *timers, void *first, size_t stride, size_t count);
 void pi2_timers_free(pi2_timers *timers);
-/* Puts a timer where it belongs after its deadline came closer than its slot. */
-void pi2_timers_place(pi2_timers *timers, pi2_timer *timer);
+/* Notes a timer where it belongs after its deadline came closer than its slot. */
+void pi2_timers_note(pi2_timers *timers, pi2_timer *timer);
 /* Takes the timer that is due at `now` = timers->due, or PI2_NO_TIMER if it was put off meanwhile. */
 uint32_t pi2_timers_take(pi2_timers *timers, int64_t now);
 
@@ -61,7 +66,7 @@ static inline void pi2_timer_set(pi2_timers *timers, pi2_timer *timer, int64_t d
 {
     timer->deadline = deadline;
     if (deadline < timer->slot * PI2_SLOT)
-        pi2_timers_place(timers, timer);
+        pi2_timers_note(timers, timer);
 }
 
 static inline void pi2_timer_stop(pi2_timer *timer)

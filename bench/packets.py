@@ -1,0 +1,124 @@
+"""What a packet costs, here and in ns-3, and how the cost grows with the number of flows.
+
+    python bench/packets.py [--rounds 5]
+
+20 Reno flows on 10 Mbit/s, 100 ms, under PI2 (ns-3, which has none: under PIE; and PIE against PIE),
+no trace of packets, every feature compiled in. Times are CPU time of one pinned process per packet
+that enters service, medians over rounds in which the contestants take turns. The number of flows
+then goes from 10 to 100,000 at 0.5 Mbit/s each, after the first 5 s, with the memory that the
+process needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pi2_fluid as pf
+from pi2_fluid import _core
+from pi2_fluid.packet.native import pack
+
+PEER = Path(__file__).with_name("ns3_dumbbell.py")
+FLOWS, SECONDS, PEER_SECONDS = 20, 1000.0, 40.0
+PER_FLOW = 0.5e6  # bit/s
+SETTLED = 5.0  # s: slow start is over
+COUNTS = (10, 100, 1_000, 10_000, 100_000)
+BIN = 100_000_000  # ns
+CHUNK = 100_000  # events
+
+
+def scene(aqm: pf.Aqm, flows: int, seconds: float) -> pf.Scenario:
+    """Return the scenario, with so much capacity for each flow."""
+    link = pf.Link(PER_FLOW * flows, buffer=1_000_000)
+    return pf.Scenario(seconds, link, aqm, pf.Flows(pf.Reno(), flows, "100ms", start_jitter="1s"))
+
+
+def here(aqm: pf.Aqm, flows: int, seconds: float, after: float = 0.0) -> tuple[float, int]:
+    """Return CPU seconds and packets of a run, those of its first `after` seconds left out."""
+    run = _core.PacketRun(*pack(scene(aqm, flows, seconds), 1, BIN))
+    while run.time < after * 1e9:
+        run.advance(CHUNK)
+    before = run.outcome()["packets"] if after else 0
+    begun = time.process_time()
+    while run.advance(CHUNK) == "more":
+        pass
+    return time.process_time() - begun, run.outcome()["packets"] - before
+
+
+def in_ns3() -> tuple[float, int] | None:
+    """Return CPU seconds and packets of ns-3, None if it is not installed."""
+    command = [sys.executable, str(PEER), str(FLOWS), str(PEER_SECONDS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if not lines:
+        return None
+    result: dict[str, Any] = json.loads(lines[-1])
+    return result["cpu"], result["packets"]
+
+
+def compare(rounds: int) -> None:
+    """Print the cost of a packet, here and there."""
+    costs: dict[str, list[float]] = {"PI2": [], "PIE": [], "ns-3": []}
+    for _ in range(rounds):
+        for name, aqm in (
+            ("PI2", pf.Pi2()),
+            ("PIE", pf.Pie(target="20ms", update_interval="32ms")),
+        ):
+            cpu, packets = here(aqm, FLOWS, SECONDS)
+            costs[name].append(cpu / packets)
+        peer = in_ns3()
+        if peer:
+            costs["ns-3"].append(peer[0] / peer[1])
+    print(f"{FLOWS} Reno flows, 10 Mbit/s, 100 ms: ns of CPU per packet (times faster than ns-3)")
+    base = statistics.median(costs["ns-3"]) if costs["ns-3"] else None
+    for name, found in costs.items():
+        if not found:
+            print(f"  {name:6} not installed: pip install ns3")
+            continue
+        cost = statistics.median(found)
+        ratio = f"{base / cost:8.0f}" if base else ""
+        print(f"  {name:6} {1e9 * cost:10.1f} {ratio}   (from {1e9 * min(found):.1f})")
+
+
+def grow() -> None:
+    """Print how the cost of a packet grows with the number of flows, each in a process of its own."""
+    print(
+        f"flows at {PER_FLOW / 1e6:g} Mbit/s each, PI2, 100 ms: ns per packet, memory of the process"
+    )
+    for count in COUNTS:
+        seconds = min(600.0, max(2 * SETTLED, 50_000.0 / count))
+        code = (
+            "import resource, sys; sys.path.insert(0, sys.argv[1]); import packets, pi2_fluid as pf;"
+            f" cpu, n = packets.here(pf.Pi2(), {count}, {seconds}, packets.SETTLED);"
+            " print(cpu / n, n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+        )
+        command = [sys.executable, "-c", code, str(Path(__file__).parent)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        cost, packets, memory = map(float, done.stdout.split())
+        print(
+            f"  {count:7,} {1e9 * cost:10.1f}   {packets:12,.0f} packets {memory / 2**20:8.0f} MiB"
+        )
+
+
+def main() -> None:
+    """Run everything."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    print(f"pi2_fluid {pf.__version__}, Python {platform.python_version()}, {platform.machine()}")
+    compare(arguments.rounds)
+    grow()
+
+
+if __name__ == "__main__":
+    main()
