@@ -6,14 +6,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from pi2_fluid.cli import codes
-from pi2_fluid.cli.output import JsonFlag, make_console, print_json, tell
+from pi2_fluid.cli.output import JsonFlag, print_json, tell
 
 __all__ = ["COMMANDS", "validate"]
+
+_LINE: Final = "{:<22} {:>12} {:>12} {:>13}  {:<7} {}"
 
 
 def validate(
@@ -21,7 +23,12 @@ def validate(
         Path, typer.Option(metavar="FOLDER", help="Where to draw; made if it does not exist.")
     ] = Path("figures"),
     seeds: Annotated[
-        int, typer.Option(metavar="N", min=2, help="Runs of each cell, 2 or more.")
+        int,
+        typer.Option(
+            metavar="N",
+            min=2,
+            help="Runs of each cell, 2 or more; with fewer than 10, z is large by chance.",
+        ),
     ] = 20,
     as_json: JsonFlag = False,
 ) -> None:
@@ -84,33 +91,27 @@ def _record(finding: Any) -> dict[str, Any]:
 
 
 def _print_findings(where: str, findings: Sequence[Any]) -> None:
-    from rich import box
-    from rich.table import Table
-
     from pi2_fluid.paper.validation.wording import error_text, name_of, value_text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, justify in (
-        ("cell", "left"), ("flows", "left"), ("statistic", "left"), ("simulated", "right"),
-        (where, "right"), ("error", "right"), ("tight", "left"), ("loose", "left"),
-    ):  # fmt: skip
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    head = _LINE.format("", "simulated", where, "error", "tight", "loose").rstrip()
     before = None
     for finding in findings:
-        cell = (finding.cell, finding.group)
+        place = (finding.cell, finding.group)
+        if place != before:
+            name = f"{finding.cell}, {finding.group}" if finding.group else finding.cell
+            typer.echo(f"\n{name}{head[len(name) :]}")
+            before = place
         loose = "ok" if finding.loose_ok else "outside"
-        table.add_row(
-            "" if before and before[0] == cell[0] else cell[0],
-            "" if before == cell else finding.group,
-            name_of(finding.statistic),
-            value_text(finding.statistic, finding.measured),
-            value_text(finding.statistic, finding.reference),
-            error_text(finding),
-            "ok" if finding.tight_ok else "outside",
-            "—" if finding.loose is None else loose if finding.judged else f"({loose})",
+        typer.echo(
+            _LINE.format(
+                f"  {name_of(finding.statistic)}",
+                value_text(finding.statistic, finding.measured),
+                value_text(finding.statistic, finding.reference),
+                error_text(finding),
+                "ok" if finding.tight_ok else "outside",
+                "—" if finding.loose is None else loose if finding.judged else f"({loose})",
+            ).rstrip()
         )
-        before = cell
-    make_console().print(table)
 
 
 def _print_verdict(found: Any) -> None:
@@ -118,9 +119,9 @@ def _print_verdict(found: Any) -> None:
     loose = [finding for finding in judged if finding.loose is not None]
     tight_ok = sum(finding.tight_ok for finding in judged)
     loose_ok = sum(finding.loose_ok for finding in loose)
-    make_console().print(
-        f"Linux: {tight_ok} of {len(judged)} within the tight tolerance, {loose_ok} of {len(loose)}"
-        f" within the loose one; root mean square of z {found.pooled:.2f} (limit 2);"
+    typer.echo(
+        f"\nLinux: {tight_ok} of {len(judged)} within the tight tolerance,"
+        f" {loose_ok} of {len(loose)} within the loose one; root mean square of z {found.pooled:.2f} (limit 2);"
         f" {'passed' if found.passed else 'FAILED'}."
     )
     for path in found.files:
@@ -134,7 +135,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "Examples:\n\n"
             "pi2-fluid validate --out /tmp/figures\n\n"
             "pi2-fluid validate --seeds 5 --json\n\n"
-            "The loose tolerances and z decide, and only over Linux; brackets: shown, not judged."
+            "The loose tolerances and z decide, and only over Linux; in brackets: not judged."
             " Exit code 1 if a cell is outside.\n\n"
             "JSON: passed, pooled_z, seeds, linux and ns3 (lists of {cell, group, statistic,"
             " measured, reference, tight, loose, z, judged, relative, error, tight_ok, loose_ok}),"

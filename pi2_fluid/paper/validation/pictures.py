@@ -213,7 +213,7 @@ def _finish(figure: Any, axes: Any, seeds: int) -> None:
     last.legend(loc="upper right", fontsize=8)
     write_caption(
         figure,
-        "At each step the simulator overshoots as high and settles as fast as the kernel",
+        "After each step of the load the simulated delay follows that of the kernel",
         "",
         "Reno flows at 10 Mbit/s, RTT 100 ms, 50 s for each stage; means over 0.2 s of the backlog"
         " over the capacity. Linux 7.2: sch_pie and sch_dualpi2 in virtual time.",
