@@ -121,7 +121,8 @@ def _print_verdict(found: Any) -> None:
     loose_ok = sum(finding.loose_ok for finding in loose)
     typer.echo(
         f"\nLinux: {tight_ok} of {len(judged)} within the tight tolerance,"
-        f" {loose_ok} of {len(loose)} within the loose one; root mean square of z {found.pooled:.2f} (limit 2);"
+        f" {loose_ok} of {len(loose)} within the loose one; root mean square of z"
+        f" {found.pooled:.2f} (limit 2);"
         f" {'passed' if found.passed else 'FAILED'}."
     )
     for path in found.files:
