@@ -3,10 +3,10 @@
     python bench/packets.py [--rounds 5]
 
 20 Reno flows on 10 Mbit/s, 100 ms, under PI2 and PIE; in ns-3, which has no PI2, under PIE. No
-trace of packets, every feature compiled in. Times are CPU time of one pinned process per packet that
-enters service, medians over rounds in which the contestants take turns. The number of flows then
-goes from 10 to 100,000 at 0.5 Mbit/s each, after the first 5 s, with the memory that the process
-needed.
+trace of packets, every feature compiled in. Times are CPU time of one pinned process per packet
+that enters service, medians over rounds in which the contestants take turns. The number of flows
+then goes from 10 to 100,000 at 0.5 Mbit/s each, after the first 5 s, with the memory that the
+process needed.
 """
 
 from __future__ import annotations

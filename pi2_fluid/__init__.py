@@ -65,6 +65,7 @@ _EXPORTS = {
     # the papers
     "figures": "pi2_fluid.paper.figures",
     "claims": "pi2_fluid.paper.claims",
+    "validate": "pi2_fluid.paper.validation",
 }
 _MODULES = frozenset({"fluid", "loop", "packet", "presets", "ops"})
 

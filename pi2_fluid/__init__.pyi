@@ -41,6 +41,7 @@ from pi2_fluid.model.senders.reno import Reno as Reno
 from pi2_fluid.model.senders.scalable import Scalable as Scalable
 from pi2_fluid.paper.claims import claims as claims
 from pi2_fluid.paper.figures import figures as figures
+from pi2_fluid.paper.validation import validate as validate
 from pi2_fluid.result import summarize as summarize
 
 __version__: str

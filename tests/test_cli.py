@@ -657,7 +657,8 @@ def test_version(capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["", "margins", "figures", "claims", "simulate", "replay", "scenarios"]
+    "command",
+    ["", "margins", "figures", "claims", "simulate", "replay", "scenarios", "validate"],
 )
 def test_help_loads_nothing_heavy(command) -> None:
     heavy = ["control", "jax", "matplotlib", "numpy", "pandas", "scipy", "xarray"]

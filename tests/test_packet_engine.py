@@ -242,7 +242,7 @@ def test_ctrl_c_ends_a_long_run() -> None:
     code = """
 import signal, sys
 import pi2_fluid as pf
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits that it is ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 scenario = pf.Scenario("10000s", pf.Link("100Mbit/s"), pf.TailDrop(), [pf.Flows(pf.Reno(), 9, 0.1)])
 def progress(done, total):
     print("running", flush=True)

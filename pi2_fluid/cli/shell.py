@@ -11,7 +11,16 @@ from typing import Annotated, Any
 
 import typer
 
-from pi2_fluid.cli import codes, comparisons, loops, papers, replays, scenarios, trajectories
+from pi2_fluid.cli import (
+    codes,
+    comparisons,
+    loops,
+    papers,
+    replays,
+    scenarios,
+    trajectories,
+    validations,
+)
 from pi2_fluid.errors import (
     AssumptionWarning,
     DomainError,
@@ -123,6 +132,6 @@ def start(
         raise typer.Exit(codes.BAD_INPUT)
 
 
-for _room in (loops, trajectories, comparisons, replays, scenarios, papers):
+for _room in (loops, trajectories, comparisons, replays, scenarios, papers, validations):
     for _command, _epilog in _room.COMMANDS:
         app.command(epilog=_epilog)(_command)

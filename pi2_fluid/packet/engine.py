@@ -24,7 +24,7 @@ from pi2_fluid.packet.schedule import flow_counts, to_ns
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["simulate"]
+__all__ = ["simulate", "simulate_discipline"]
 
 _PATIENCE: Final = 0.1  # s between two reports of progress
 
@@ -106,6 +106,42 @@ def simulate(
     >>> runs.throughput.dims, runs.seed.values.tolist()
     (('seed', 'time', 'flows'), [1, 2])
     """
+    return _simulate(scenario, None, seeds, bin, threads, progress, trace)
+
+
+def simulate_discipline(
+    scenario: Scenario,
+    discipline: tuple[str, list[float]],
+    *,
+    seeds: int | Sequence[int] = 10,
+    bin: float | str = "100ms",
+    threads: int | None = None,
+    progress: Callable[[float, float], None] | None = None,
+) -> xarray.Dataset:
+    """Return what `simulate` does, under a queue discipline of the kernel that no law describes.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its queue must have one band, and is not asked otherwise.
+    discipline : tuple of str and list of float
+        Its name and parameters: ``("lottery", [p, 0.0])`` loses each packet with the probability p,
+        ``("lottery", [p, 1.0])`` marks it.
+    seeds, bin, threads, progress
+        As `simulate`.
+    """
+    return _simulate(scenario, discipline, seeds, bin, threads, progress, None)
+
+
+def _simulate(
+    scenario: Scenario,
+    discipline: tuple[str, list[float]] | None,
+    seeds: int | Sequence[int],
+    bin: float | str,
+    threads: int | None,
+    progress: Callable[[float, float], None] | None,
+    trace: int | None,
+) -> xarray.Dataset:
     require_scenario(scenario)
     require_packets(scenario)
     numbers = seed_list(seeds)
@@ -118,7 +154,7 @@ def simulate(
     require_room(sizes, len(numbers))
 
     def arguments(seed: int) -> tuple[Any, ...]:
-        return native.pack(scenario, seed, length, events)
+        return native.pack(scenario, seed, length, events, discipline)
 
     found, interrupted = _run_all(arguments, numbers, workers, float(scenario.duration), progress)
     return packet_dataset(scenario, found, length, interrupted)

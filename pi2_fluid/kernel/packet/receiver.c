@@ -232,9 +232,10 @@ void pi2_receive(pi2_run *run, const pi2_packet *packet, int64_t now)
         }
         return;
     }
-    if (packet->flags & PI2_CWR && !pi2_class_of(run, f)->exact_ce) {
-        f->echo_ce = 0;
-        at_once = 1;
+    if (packet->flags & PI2_CWR) {
+        if (!pi2_class_of(run, f)->exact_ce)
+            f->echo_ce = 0;
+        at_once = 1; /* whatever the congestion control */
     }
     if (ahead == 0) {
         in_order(run, f, packet, at_once, now);

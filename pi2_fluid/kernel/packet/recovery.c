@@ -374,9 +374,10 @@ void pi2_reorder_timeout(pi2_run *run, pi2_flow *f, int64_t now)
     detect(f, &news, now);
     if (pi2_in_flight(f) != before) {
         news.newly_lost = 0;
-        if (f->state != PI2_RECOVERY)
+        if (f->state != PI2_RECOVERY) {
             enter_recovery(run, f, 0, now);
-        pi2_reduce(run, f, &news);
+            pi2_reduce(run, f, &news);
+        }
         pi2_send_again(run, f, now);
     }
     if (f->timer != PI2_TIMER_RTO)

@@ -38,6 +38,7 @@ void pi2_flow_open(pi2_run *run, pi2_flow *f, int64_t now)
 /* No answer: the SYN is sent again, each time after twice as long. */
 void pi2_flow_retry(pi2_run *run, pi2_flow *f, int64_t now)
 {
+    pi2_class_of(run, f)->timeouts++;
     f->rto = 2 * f->rto < PI2_RTO_MAX_MS ? 2 * f->rto : PI2_RTO_MAX_MS;
     send_syn(run, f, now);
 }
@@ -305,9 +306,10 @@ void pi2_on_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
         rexmit = pi2_react(run, f, &news, ack->echo, now);
 
     /* the timer starts anew with progress, or if the oldest segment was sent after what arrived */
-    settle = news.flags & PI2_ADVANCED ? !(news.flags & PI2_WAITS)
-                                       : found.first_sacked != PI2_NEVER && pi2_outstanding(f)
-                                             && pi2_sent_at(*pi2_board(f, f->window.una)) > found.first_sacked;
+    settle = !(news.flags & PI2_WAITS)
+             && (news.flags & PI2_ADVANCED
+                 || (found.first_sacked != PI2_NEVER && pi2_outstanding(f)
+                     && pi2_sent_at(*pi2_board(f, f->window.una)) > found.first_sacked));
     if (settle && f->state != PI2_OPEN && f->state != PI2_REDUCED) {
         pi2_arm_rto(run, f, now);
         settle = 0;

@@ -1,0 +1,138 @@
+"""Against the real kernel: cells simulated packet by packet and held against Linux, and ns-3.
+
+The references are measurements that come with the package; `validate` simulates every cell anew,
+compares, and draws. `judging` says what passes, `tolerances` how much may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pi2_fluid.errors import QuantityError
+from pi2_fluid.paper.validation import references
+from pi2_fluid.paper.validation.cells import CELLS, Cell
+from pi2_fluid.paper.validation.judging import POOLED_LIMIT, Finding, judge, pooled
+from pi2_fluid.paper.validation.measuring import LINK, measure, run
+from pi2_fluid.paper.validation.simulators import compare_ns3
+from pi2_fluid.paper.validation.steps import judge_steps
+
+__all__ = ["CELLS", "Validation", "validate"]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What `validate` found."""
+
+    linux: tuple[Finding, ...]
+    """One for each statistic of each cell."""
+    ns3: tuple[Finding, ...]
+    """The same against ns-3; beside the verdict."""
+    seeds: int
+    """Simulated runs of each cell."""
+    files: tuple[Path, ...] = ()
+    """What was drawn."""
+
+    @property
+    def pooled(self) -> float:
+        """Root mean square of z over everything judged that does not move in steps."""
+        return pooled(self.linux)
+
+    @property
+    def misses(self) -> tuple[Finding, ...]:
+        """What is judged, and outside its loose tolerance."""
+        return tuple(f for f in self.linux if f.judged and not f.loose_ok)
+
+    @property
+    def passed(self) -> bool:
+        """Whether all judged cells are within the loose tolerances, and z is small on the whole."""
+        return not self.misses and self.pooled < POOLED_LIMIT
+
+
+def validate(
+    out: str | Path | None = "figures",
+    *,
+    seeds: int = 20,
+    threads: int | None = None,
+    cells: Sequence[str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Validation:
+    """Simulate every cell and compare it with the Linux kernel, and some with ns-3.
+
+    Parameters
+    ----------
+    out : path or None, default "figures"
+        Folder for the figures (PNG, SVG, PDF) and their numbers (CSV); made if it does not exist.
+        None: nothing is drawn.
+    seeds : int, default 20
+        Runs of each cell, 2 at least: their scatter says how much means may differ by chance. From
+        fewer than 10 it is not known well, so that z, and with it the verdict, depends on luck.
+    threads : int, optional
+        Runs side by side; as many as there are cores if not given. The numbers do not depend on it.
+    cells : sequence of str, optional
+        Names of cells, `CELLS`; all of them, and ns-3, if not given. Nothing is drawn of a choice.
+    progress : callable, optional
+        Called with one line of text before each cell.
+
+    Returns
+    -------
+    Validation
+        The findings; ``passed`` is the verdict.
+
+    Raises
+    ------
+    QuantityError
+        If a cell is unknown or there are fewer than two seeds; nothing is simulated then.
+    OSError
+        If the folder cannot be written to.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> found = pf.validate(None, seeds=2, cells=["reno_loss_3"])
+    >>> [(f.statistic, f"{f.reference:.2f}", f.loose_ok) for f in found.linux]
+    [('response', '1.22', True)]
+    """
+    chosen = _chosen(cells)
+    if seeds < 2:
+        raise QuantityError(
+            f"seeds = {seeds!r} is no number of runs from 2 on, which have a scatter: give one."
+        )
+    folder = None if out is None or cells is not None else Path(out)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    say = progress or (lambda _: None)
+    findings: list[Finding] = []
+    stepped = {}
+    for cell in chosen:
+        say(f"simulating {cell.name}")
+        runs = run(cell, seeds, threads)
+        mine = judge(cell, measure(runs), references.linux())
+        if cell.name in references.peaks():
+            mine += judge_steps(cell, runs, references.peaks()[cell.name])
+            stepped[cell.name] = runs.queue_delay.to_numpy(), runs.time.to_numpy()
+        # What is said of the link comes first.
+        findings += sorted(mine, key=lambda finding: finding.group != LINK)
+    others: list[Finding] = []
+    if cells is None:
+        for name, row in references.ns3().items():
+            say(f"simulating {name} of ns-3")
+            others += compare_ns3(name, row, seeds, threads)
+    files: list[Path] = []
+    if folder is not None:
+        from pi2_fluid.paper.validation.pictures import draw_overview, draw_steps
+
+        say("drawing")
+        files = [*draw_overview(findings, folder), *draw_steps(stepped, folder)]
+    return Validation(tuple(findings), tuple(others), seeds, tuple(files))
+
+
+def _chosen(names: Sequence[str] | None) -> list[Cell]:
+    if names is None:
+        return list(CELLS)
+    known = {cell.name: cell for cell in CELLS}
+    for name in names:
+        if name not in known:
+            raise QuantityError(f"cell {name!r} is unknown: give any of {', '.join(known)}.")
+    return [known[name] for name in names]

@@ -1,0 +1,33 @@
+"""Bring docs/validation.md and its pictures up to date: python tools/write_validation.py."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from pi2_fluid.paper.validation import Validation, validate
+from pi2_fluid.paper.validation.report import markdown
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = DOCS / "validation.md"
+BEGIN = "<!-- findings: begin -->"
+END = "<!-- findings: end -->"
+
+
+def page_with(text: str, found: Validation) -> str:
+    """Return the page with its findings replaced."""
+    before, _, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"the page has no {BEGIN} ... {END}: put both lines where they go.")
+    return f"{before}{BEGIN}\n\n{markdown(found)}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        found = validate(folder, progress=print)
+        for path in found.files:
+            if path.suffix == ".png":
+                shutil.copyfile(path, DOCS / "images" / path.name)
+    PAGE.write_text(page_with(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
