@@ -2,11 +2,11 @@
 
     python bench/packets.py [--rounds 5]
 
-20 Reno flows on 10 Mbit/s, 100 ms, under PI2 (ns-3, which has none: under PIE; and PIE against PIE),
-no trace of packets, every feature compiled in. Times are CPU time of one pinned process per packet
-that enters service, medians over rounds in which the contestants take turns. The number of flows
-then goes from 10 to 100,000 at 0.5 Mbit/s each, after the first 5 s, with the memory that the
-process needed.
+20 Reno flows on 10 Mbit/s, 100 ms, under PI2 and PIE; in ns-3, which has no PI2, under PIE. No
+trace of packets, every feature compiled in. Times are CPU time of one pinned process per packet that
+enters service, medians over rounds in which the contestants take turns. The number of flows then
+goes from 10 to 100,000 at 0.5 Mbit/s each, after the first 5 s, with the memory that the process
+needed.
 """
 
 from __future__ import annotations
@@ -89,14 +89,13 @@ def compare(rounds: int) -> None:
 
 
 def grow() -> None:
-    """Print how the cost of a packet grows with the number of flows, each in a process of its own."""
-    print(
-        f"flows at {PER_FLOW / 1e6:g} Mbit/s each, PI2, 100 ms: ns per packet, memory of the process"
-    )
+    """Print how the cost of a packet grows with the number of flows, a process for each."""
+    print(f"flows at {PER_FLOW / 1e6:g} Mbit/s each, PI2, 100 ms: ns per packet, memory")
     for count in COUNTS:
         seconds = min(600.0, max(2 * SETTLED, 50_000.0 / count))
         code = (
-            "import resource, sys; sys.path.insert(0, sys.argv[1]); import packets, pi2_fluid as pf;"
+            "import resource, sys; sys.path.insert(0, sys.argv[1]); import packets;"
+            " import pi2_fluid as pf;"
             f" cpu, n = packets.here(pf.Pi2(), {count}, {seconds}, packets.SETTLED);"
             " print(cpu / n, n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
         )

@@ -60,6 +60,8 @@ _EXPORTS = {
     # loop
     "Loop": "pi2_fluid.loop.transfer",
     "Margins": "pi2_fluid.loop.margins",
+    # decisions
+    "compare": "pi2_fluid.design.agreement",
     # the papers
     "figures": "pi2_fluid.paper.figures",
     "claims": "pi2_fluid.paper.claims",

@@ -228,7 +228,7 @@ def test_bad_input_is_one_sentence_and_code_2(capsys, words, reason) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ("figures 8", "figure '8' is unknown: give any of 4, 5, 6, 7, 11, 12, 13, phase_portrait"),
+        ("figures 8", "figure '8' is unknown: give any of 4, 5, 6, 7, 11, 12, 13, 6_packets"),
         ("claims --paper foo", "pi2, pie, paganini, thesis"),
         ("nonsense", "No such command"),
         ("--nonsense", "No such option"),

@@ -240,8 +240,9 @@ def test_no_memory_in_the_kernel_is_an_error_here(monkeypatch) -> None:
 
 def test_ctrl_c_ends_a_long_run() -> None:
     code = """
-import sys
+import signal, sys
 import pi2_fluid as pf
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits that it is ignored
 scenario = pf.Scenario("10000s", pf.Link("100Mbit/s"), pf.TailDrop(), [pf.Flows(pf.Reno(), 9, 0.1)])
 def progress(done, total):
     print("running", flush=True)
@@ -254,10 +255,8 @@ except KeyboardInterrupt:
     assert run.stdout is not None
     assert run.stdout.readline() == "running\n"
     run.send_signal(signal.SIGINT)
-    begun = time.monotonic()
-    run.communicate(timeout=60)
+    run.communicate(timeout=60)  # the whole run would take minutes
     assert run.returncode == 7
-    assert time.monotonic() - begun < 10.0
 
 
 # --- what is packed -------------------------------------------------------------------------

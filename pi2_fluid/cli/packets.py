@@ -16,7 +16,7 @@ from pi2_fluid.errors import QuantityError, show_value
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["simulate_packets"]
+__all__ = ["read_seeds", "simulate_packets"]
 
 
 def simulate_packets(wanted: Wanted, options: Mapping[str, Any]) -> None:
@@ -32,7 +32,7 @@ def simulate_packets(wanted: Wanted, options: Mapping[str, Any]) -> None:
 
     given = dict(options)
     if "seeds" in given:
-        given["seeds"] = _read_seeds(given["seeds"])
+        given["seeds"] = read_seeds(given["seeds"])
     with Progress("simulating") as progress:
         dataset = simulate(wanted.scenario, **given, progress=progress)
     summary = summarize(dataset, wanted.after)
@@ -45,7 +45,7 @@ def simulate_packets(wanted: Wanted, options: Mapping[str, Any]) -> None:
         raise typer.Exit(codes.INTERRUPTED)
 
 
-def _read_seeds(text: str) -> int | list[int]:
+def read_seeds(text: str) -> int | list[int]:
     """Return how many seeds, or which ones if there is a comma."""
     try:
         if "," not in text:

@@ -19,8 +19,8 @@ def figures(
         list[str] | None,
         typer.Argument(
             metavar="4 5 ... | all",
-            help="Numbers of figures in the PI2 paper: 4, 5, 6, 7, 11, 12, 13; or phase_portrait,"
-            " across_the_margin; all if none.",
+            help="Numbers of figures in the PI2 paper: 4, 5, 6, 7, 11 to 15; 6_packets, 11_packets,"
+            " 12_packets, 13_packets; or phase_portrait, across_the_margin; all if none.",
         ),
     ] = None,
     out: Annotated[

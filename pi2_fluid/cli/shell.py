@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pi2_fluid.cli import codes, loops, papers, replays, scenarios, trajectories
+from pi2_fluid.cli import codes, comparisons, loops, papers, replays, scenarios, trajectories
 from pi2_fluid.errors import (
     AssumptionWarning,
     DomainError,
@@ -123,6 +123,6 @@ def start(
         raise typer.Exit(codes.BAD_INPUT)
 
 
-for _room in (loops, trajectories, replays, scenarios, papers):
+for _room in (loops, trajectories, comparisons, replays, scenarios, papers):
     for _command, _epilog in _room.COMMANDS:
         app.command(epilog=_epilog)(_command)

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.plot import COLORS
+from pi2_fluid.plot import COLORS, scale_root
 
 __all__ = [
     "NAMES",
@@ -195,7 +195,7 @@ def draw_panels(
         _draw_panel(axes, panel, length, highest)
         for ax in axes:
             ax.tick_params(labelleft=column == 0)
-    _scale_delay(first[0], highest)
+    scale_root(first[0], 1e3 * highest)
     first[0].set_ylabel("queue delay [ms]\n(square-root scale)")
     first[1].set_ylabel("throughput\n[Mbit/s]")
     first[1].set_ylim(bottom=0.0)
@@ -244,12 +244,3 @@ def _draw_panel(axes: Sequence[Any], panel: Panel, length: float, highest: float
     top.tick_params(labelbottom=False)
     bottom.set_xlabel("s after the change" if panel.begin else "s after the start")
     top.set_title(panel.title, fontsize=9.5)
-
-
-def _scale_delay(ax: Any, highest: float) -> None:
-    from matplotlib.ticker import FixedLocator, NullLocator
-
-    ax.set_yscale("function", functions=(lambda y: np.sqrt(np.maximum(y, 0.0)), np.square))
-    ax.set_ylim(0.0, 1e3 * highest)
-    ax.yaxis.set_major_locator(FixedLocator([0, 5, 20, 50, 100, 200, 400, 700, 1000, 1500, 2000]))
-    ax.yaxis.set_minor_locator(NullLocator())

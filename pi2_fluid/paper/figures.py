@@ -23,6 +23,12 @@ FIGURES: Final = {
     "11": "pi2_fig11",
     "12": "pi2_fig12",
     "13": "pi2_fig13",
+    "6_packets": "pi2_fig06_packets",
+    "11_packets": "pi2_fig11_packets",
+    "12_packets": "pi2_fig12_packets",
+    "13_packets": "pi2_fig13_packets",
+    "14": "pi2_fig14",
+    "15": "pi2_fig15",
     "phase_portrait": "phase_portrait",
     "across_the_margin": "across_the_margin",
 }
@@ -47,8 +53,10 @@ def figures(
 
     Parameters
     ----------
-    names : "all", or one or several of 4, 5, 6, 7, 11, 12, 13, phase_portrait, across_the_margin
-        Numbers of figures in the PI2 paper, or names of our own.
+    names : "all", or one or several of these
+        4, 5, 6, 7, 11, 12, 13, 14, 15: numbers of figures in the PI2 paper, of which 6, 11, 12 and
+        13 are fluids; 6_packets, 11_packets, 12_packets, 13_packets: the same packet by packet;
+        phase_portrait, across_the_margin: our own.
     out : path, default "figures"
         Folder for the files; made if it does not exist. Files of the same name are replaced.
     progress : callable, optional
@@ -66,7 +74,7 @@ def figures(
     OSError
         If the folder cannot be written to.
 
-    Source: PI2 paper (CoNEXT'16), Figures 4 to 7 and 11 to 13.
+    Source: PI2 paper (CoNEXT'16), Figures 4 to 7 and 11 to 15.
     """
     modules = [FIGURES[number] for number in _numbers(names)]
     folder = Path(out)

@@ -17,12 +17,16 @@ from pi2_fluid.plot.page import (
     write_caption,
     write_numbers,
 )
+from pi2_fluid.plot.pairs import FLUID, draw_fluid, draw_runs, scale_root
 from pi2_fluid.plot.trajectories import draw_trajectory
 
 __all__ = [
     "COLORS",
+    "FLUID",
     "draw_bode",
+    "draw_fluid",
     "draw_nyquist",
+    "draw_runs",
     "draw_trajectory",
     "label_curve",
     "mark_outside",
@@ -31,6 +35,7 @@ __all__ = [
     "page_style",
     "sample_decades",
     "save_figure",
+    "scale_root",
     "show_percent",
     "write_caption",
     "write_numbers",

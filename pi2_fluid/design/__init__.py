@@ -1,0 +1,1 @@
+"""Decisions: what follows from the engines together, which none of them says alone."""

@@ -1,0 +1,67 @@
+"""Pairs: what a fluid says, and what several runs of packets do, in one pair of axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["FLUID", "draw_fluid", "draw_runs", "scale_root"]
+
+#: How a fluid is drawn beside packets: thin and dashed, on top of them.
+FLUID: Final[dict[str, Any]] = {"linestyle": (0, (4, 1.5)), "linewidth": 1.2, "zorder": 4}
+_BAND: Final = 0.28  # opacity
+
+
+def draw_runs(ax: Axes, x: Any, runs: Any, color: str, label: str | None = None) -> list[Any]:
+    """Draw the median of several runs, in the band from the smallest to the largest.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    x : array (points,)
+    runs : array (runs, points)
+    color : str
+    label : str, optional
+        For the legend.
+    """
+    runs = np.atleast_2d(runs)
+    band = ax.fill_between(
+        x, runs.min(axis=0), runs.max(axis=0), color=color, alpha=_BAND, linewidth=0, zorder=2
+    )
+    line = ax.plot(x, np.median(runs, axis=0), color=color, linewidth=1.1, label=label, zorder=3)
+    return [band, *line]
+
+
+def draw_fluid(ax: Axes, x: Any, y: Any, color: str, label: str | None = None) -> list[Any]:
+    """Draw a fluid's curve as dashes with a light edge, so that they show on any band.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    x, y : array (points,)
+    color : str
+    label : str, optional
+        For the legend.
+    """
+    from matplotlib import patheffects
+
+    edge = [patheffects.withStroke(linewidth=2.4, foreground="white")]
+    return [*ax.plot(x, y, color=color, label=label, path_effects=edge, **FLUID)]
+
+
+def scale_root(ax: Axes, highest: float) -> None:
+    """Give an axis of delays (ms) a square-root scale from 0 to `highest`.
+
+    It shows the target and a start-up a hundred times as high in one picture.
+    """
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    ax.set_yscale("function", functions=(lambda y: np.sqrt(np.maximum(y, 0.0)), np.square))
+    ax.set_ylim(0.0, highest)
+    low = [0, 20, 100] if highest > 800.0 else [0, 5, 20, 50, 100]
+    ax.yaxis.set_major_locator(FixedLocator([*low, 200, 400, 700, 1000, 1500, 2000]))
+    ax.yaxis.set_minor_locator(NullLocator())

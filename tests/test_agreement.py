@@ -1,0 +1,316 @@
+"""One scenario in two engines: the table, its oscillations and its causes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pi2_fluid as pf
+from pi2_fluid.design.agreement import run_both, tabulate
+from pi2_fluid.design.causes import UNKNOWN, Facts, FlowFacts, name_causes
+from pi2_fluid.design.curves import delay_distribution, stretch_means
+from pi2_fluid.design.oscillation import CALM, read_oscillation
+from pi2_fluid.design.stages import answer_to_push, last_stage
+
+
+def many(rtt: str = "80ms", aqm: Any = None, **options: Any) -> pf.Scenario:
+    flows = pf.Flows(pf.Reno(), 60, rtt)
+    return pf.Scenario("80s", pf.Link("120Mbit/s"), aqm or pf.Pi2(), flows, **options)
+
+
+@pytest.fixture(scope="module")
+def crowd() -> Any:
+    return pf.compare(many(), 4)
+
+
+@pytest.fixture(scope="module")
+def light() -> Any:
+    return pf.compare(pf.named_scenario("pi2_fig11a_pi2"), 4)
+
+
+def value(table: Any, name: str, column: str = "packet") -> float:
+    return float(table[column].sel(name=name))
+
+
+def why(table: Any, name: str) -> str:
+    return str(table["why"].sel(name=name).item())
+
+
+# --- known answers --------------------------------------------------------------------------
+
+
+def test_many_flows_are_at_the_target_in_both(crowd) -> None:
+    for name in ("delay_mean", "queue_delay_mean", "delay_p50"):
+        assert value(crowd, name, "fluid") == pytest.approx(0.020, rel=1e-3)
+        assert value(crowd, name) == pytest.approx(0.020, rel=0.03)
+        assert not bool(crowd["disagreement"].sel(name=name))
+    assert value(crowd, "utilization") == pytest.approx(1.0, abs=0.002)
+    assert value(crowd, "throughput.reno") == pytest.approx(120e6, rel=0.002)
+
+
+def test_the_constant_of_reno_is_that_of_each_engine(crowd) -> None:
+    fluid, packet = (
+        value(crowd, "window.reno", key) * math.sqrt(value(crowd, "drop_fraction", key))
+        for key in ("fluid", "packet")
+    )
+    assert fluid == pytest.approx(math.sqrt(2), rel=1e-3)
+    # 1.22 of a regular sawtooth, 1.31 of independent losses.
+    assert 1.2 < packet < 1.3
+    for name in ("drop_fraction", "controller"):
+        assert bool(crowd["disagreement"].sel(name=name))
+        assert f"is {packet:.2f} in packets, 1.41 by its law" in why(crowd, name)
+
+
+def test_frequency_and_damping_are_those_of_the_rightmost_root(crowd) -> None:
+    flows = pf.Flows(pf.Reno(), 60, "80ms")
+    loop = pf.Loop(flows, pf.Pi2(), capacity="120Mbit/s", mode="delayed", rtt_terms="exact")
+    root = complex(loop.roots())
+    assert value(crowd, "frequency", "fluid") == pytest.approx(root.imag, rel=0.1)
+    assert value(crowd, "damping", "fluid") == pytest.approx(-root.real / abs(root), rel=0.2)
+    assert value(crowd, "frequency") == pytest.approx(value(crowd, "frequency", "fluid"), rel=0.05)
+
+
+def test_near_the_margin_both_ring_at_the_same_frequency() -> None:
+    table = pf.compare(many("100ms"), 4)
+    for key in ("fluid", "packet"):
+        assert value(table, "frequency", key) == pytest.approx(4.85, rel=0.05)
+        assert value(table, "damping", key) < 0.09
+
+
+def test_a_limit_cycle_has_its_frequency_in_both_and_no_damping_in_the_fluid() -> None:
+    table = pf.compare(many("80ms", pf.Pi2(alpha=0.7, beta=7.0)), 4)
+    frequency = value(table, "frequency", "fluid")
+    assert value(table, "damping", "fluid") < 0.01
+    assert value(table, "damping") < 0.1
+    # Packets have a smaller p, hence another loop: their cycle is 3 to 12 % faster.
+    assert 1.0 < value(table, "frequency") / frequency < 1.12
+    assert "repeats itself exactly" in why(table, "damping")
+
+
+# --- the table --------------------------------------------------------------------------------
+
+
+def test_schema(crowd) -> None:
+    assert crowd.sizes == {"name": 17}
+    assert list(crowd) == [
+        "fluid", "packet", "packet_low", "packet_high", "relative", "disagreement", "why",
+    ]  # fmt: skip
+    for variable in crowd.variables.values():
+        assert variable.attrs["units"]
+        assert variable.attrs["long_name"]
+    units = dict(zip(crowd["name"].values, crowd["unit"].values, strict=True))
+    assert units["delay_p99"] == "s"
+    assert units["frequency"] == "rad/s"
+    assert units["throughput.reno"] == "bit/s"
+    assert (crowd["packet_low"] <= crowd["packet"]).all()
+    assert (crowd["packet"] <= crowd["packet_high"]).all()
+    assert crowd.attrs["after"] == 16.0  # a fifth of 80 s
+    assert crowd.attrs["seed"] == "1, 2, 3, 4"
+    assert "link.kind" in crowd.attrs["not_modelled"]
+
+
+def test_disagreement_and_why_go_together(light) -> None:
+    outside = (light["fluid"] < 0.9 * light["packet_low"]) | (
+        light["fluid"] > 1.1 * light["packet_high"]
+    )
+    assert (light["disagreement"] == outside).all()
+    assert [bool(text) for text in light["why"].values] == outside.values.tolist()
+    assert UNKNOWN not in light["why"].values
+
+
+def test_relative_is_never_nan(light) -> None:
+    assert value(light, "mark_fraction", "relative") == 0.0
+    expected = value(light, "delay_mean") / value(light, "delay_mean", "fluid") - 1.0
+    assert value(light, "delay_mean", "relative") == pytest.approx(expected)
+    assert not np.isnan(light["relative"]).any()
+
+
+def test_the_table_survives_netcdf(crowd, tmp_path) -> None:
+    import xarray as xr
+
+    crowd.to_netcdf(tmp_path / "t.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "t.nc", engine="h5netcdf") as again:
+        xr.testing.assert_identical(again.load(), crowd)
+
+
+def test_seeds_and_threads_are_those_of_packets() -> None:
+    scenario = dataclasses.replace(many(), duration=10.0)
+    table = pf.compare(scenario, [7, 3], after="4s", threads=1)
+    assert table.attrs["seed"] == "7, 3"
+    runs = pf.summarize(pf.packet.simulate(scenario, seeds=[7, 3], bin="10ms"), "4s")
+    assert value(table, "delay_mean") == pytest.approx(float(runs.delay_mean.median()), rel=1e-12)
+
+
+def test_a_dual_queue_has_two_delays() -> None:
+    flows = [pf.Flows(pf.Reno(), 5, "20ms"), pf.Flows(pf.Dctcp(), 5, "20ms")]
+    table = pf.compare(pf.Scenario("20s", pf.Link("40Mbit/s"), pf.DualPi2(), flows), 2)
+    assert value(table, "queue_delay_mean.L") < value(table, "queue_delay_mean.C")
+    assert {"window.reno", "window.dctcp"} <= set(table["name"].values)
+
+
+# --- causes -----------------------------------------------------------------------------------
+
+
+def test_few_flows_show_their_sawteeth_and_clip_the_controller(light) -> None:
+    assert value(light, "delay_mean") < 0.0185
+    for name in ("delay_mean", "delay_p05"):
+        assert "the controller is at 0 or at its limit for 0 %" in why(light, name)
+        assert "half a window of reno is" in why(light, name)
+
+
+def test_timeouts_and_the_cap_are_named_at_50_flows() -> None:
+    table = pf.compare(pf.named_scenario("pi2_fig11b_pi2"), 3)
+    assert value(table, "drop_fraction", "fluid") == pytest.approx(0.25, rel=1e-6)
+    assert value(table, "drop_fraction") == pytest.approx(0.155, rel=0.04)
+    assert "ruled by timeouts" in why(table, "drop_fraction")
+    assert "for 100 % of the time in the fluid" in why(table, "delay_mean")
+
+
+def test_overload_is_named() -> None:
+    table = pf.compare(pf.named_scenario("pi2_fig11c_pie"), 3)
+    assert "offers 1.2 times the capacity" in why(table, "throughput.reno")
+    assert "window.cbr" not in table["name"].values
+
+
+def test_spaced_drops_of_pie_are_named() -> None:
+    flows = pf.Flows(pf.Reno(), 20, "60ms")
+    table = pf.compare(pf.Scenario("60s", pf.Link("40Mbit/s"), pf.Pie(target="20ms"), flows), 3)
+    spare = value(table, "controller") / value(table, "drop_fraction")
+    # 1.85 by the spacing alone.
+    assert 1.8 < spare < 2.0
+    assert "times what it drops" in why(table, "controller")
+
+
+def test_integers_of_dctcp_are_named() -> None:
+    linux, rfc = (
+        pf.compare(
+            pf.Scenario(
+                "60s",
+                pf.Link("120Mbit/s"),
+                pf.CoupledPi2(),
+                [
+                    pf.Flows(pf.Reno(), 1, "20ms"),
+                    pf.Flows(pf.Dctcp(variant=variant), 1, "20ms"),
+                ],
+            ),
+            3,
+        )
+        for variant in ("linux", "rfc8257")
+    )
+    assert "Linux's integers" in why(linux, "window.dctcp")
+    assert "Linux's integers" not in "".join(rfc["why"].values)
+
+
+def test_what_has_no_known_cause_says_so() -> None:
+    flow = FlowFacts("reno", True, 20.0, 0.004, 20.1, False)
+    facts = Facts(
+        flows=(flow,), backlog=100.0, slot=1e-4, step=math.inf, unresponsive=0.0,
+        clamped=(0.0, 0.0), spread=(0.01, 0.01), late_starts=False, spare=1.0, aims=True,
+        damping=0.5,
+    )  # fmt: skip
+    assert name_causes(facts, "delay_mean") == UNKNOWN
+    late = facts._replace(late_starts=True)
+    assert "leave slow start together" in name_causes(late, "delay_p99")
+    dual = facts._replace(slot=3e-3, step=1e-3)
+    assert "one packet takes 3 ms" in name_causes(dual, "mark_fraction")
+    red = facts._replace(flows=(flow._replace(window=17.0),), aims=False)
+    assert "delay of this queue follows its p" in name_causes(red, "delay_mean")
+
+
+# --- oscillations -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.02, 0.1, 0.2])
+def test_the_damping_of_a_decay(damping) -> None:
+    t = np.arange(0.0, 40.0, 0.02)
+    found = read_oscillation(1.0 + np.exp(-damping * 5.0 * t) * np.cos(5.0 * t), 0.02, 8.0)
+    assert found.frequency == pytest.approx(5.0, rel=0.1)
+    assert found.damping == pytest.approx(damping, abs=0.04)
+
+
+def test_noise_through_a_resonance_is_read_as_the_resonance(rng) -> None:
+    # x'' + 2 zeta w x' + w^2 x = white noise, in small steps.
+    w, zeta, step = 5.0, 0.05, 0.01
+    x = v = 0.0
+    seen = []
+    for kick in rng.normal(size=40_000):
+        v += step * (-2 * zeta * w * v - w * w * x) + math.sqrt(step) * kick
+        x += step * v
+        seen.append(x)
+    found = read_oscillation(np.array(seen[::2]), 2 * step, 20.0)
+    assert found.frequency == pytest.approx(w, rel=0.03)
+    assert found.damping == pytest.approx(zeta, rel=0.4)
+
+
+@pytest.mark.parametrize("signal", [np.full(500, 0.02), np.exp(-np.arange(500) / 50.0)])
+def test_what_does_not_swing_is_calm(signal) -> None:
+    assert read_oscillation(signal, 0.01, 0.2) == CALM
+
+
+def test_the_last_stage_follows_the_schedule() -> None:
+    stage = last_stage(pf.named_scenario("pi2_fig12_pi2"))
+    assert (stage.begin, stage.capacity) == (100.0, 1e8)
+    changed = many(changes=[pf.Change("30s", counts={"reno": 10}), pf.Change("40s", "60Mbit/s")])
+    stage = last_stage(changed)
+    assert (stage.begin, stage.capacity, stage.flows[0].count) == (40.0, 6e7, 10.0)
+
+
+def test_a_queue_at_its_limit_is_not_pushed() -> None:
+    assert answer_to_push(pf.named_scenario("pi2_fig11b_pi2"), "sampled", 0.01, 10.0) is None
+
+
+# --- curves -----------------------------------------------------------------------------------
+
+
+def test_means_and_distributions_of_both() -> None:
+    both = run_both(dataclasses.replace(many(), duration=10.0), 2)
+    for run, runs in ((both.fluid, ()), (both.packets, (2,))):
+        time, delay = stretch_means(run, "queue_delay", 1.0)
+        assert time == pytest.approx(np.arange(10) + 0.5, abs=0.02)
+        assert delay.shape == (*runs, 10)
+        at, below = delay_distribution(run, 2.0)
+        assert below.shape == (*runs, len(at))
+        assert below[..., -1] == pytest.approx(1.0)
+        assert (np.diff(below) >= 0.0).all()
+    assert list(tabulate(both)["name"].values[:2]) == ["delay_mean", "delay_sd"]
+
+
+# --- errors -----------------------------------------------------------------------------------
+
+
+def test_what_has_no_fluid_or_no_packets_is_refused_in_one_sentence() -> None:
+    with pytest.raises(pf.UnsupportedError, match="CoDel decides packet by packet"):
+        pf.compare(many(aqm=pf.CoDel()), 1)
+
+    class Own(pf.Reno):
+        pass
+
+    flows = pf.Flows(Own(), 5, "50ms")
+    with pytest.raises(pf.UnsupportedError, match="law of one's own"):
+        pf.compare(pf.Scenario("9s", pf.Link("9Mbit/s"), pf.Pi2(), flows), 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"seeds": 0}, pf.QuantityError),
+        ({"seeds": [1, 1]}, pf.QuantityError),
+        ({"after": "-1s"}, pf.DomainError),
+        ({"after": "90s"}, pf.DomainError),
+        ({"controller": "both"}, pf.QuantityError),
+        ({"threads": 0}, pf.QuantityError),
+    ],
+)
+def test_bad_arguments(options, error) -> None:
+    scenario = dataclasses.replace(many(), duration=3.0)
+    with pytest.raises(error):
+        pf.compare(scenario, **options)
+
+
+def test_no_scenario_is_refused() -> None:
+    with pytest.raises(pf.ScenarioError):
+        pf.compare("pi2_fig06_pi2")  # type: ignore[arg-type]

@@ -1,0 +1,267 @@
+"""The figures of packets: their files, and what their captions say, against the numbers."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pi2_fluid as pf
+from pi2_fluid.paper import (
+    packet_experiments,
+    pi2_fig06_packets,
+    pi2_fig11_packets,
+    pi2_fig12_packets,
+    pi2_fig13_packets,
+    pi2_fig14,
+    pi2_fig15,
+)
+from pi2_fluid.paper.figures import FIGURES
+from pi2_fluid.paper.packet_experiments import value_at
+from pi2_fluid.plot import page_style
+
+MODULES = {
+    "pi2_fig11_packets": pi2_fig11_packets,
+    "pi2_fig12_packets": pi2_fig12_packets,
+    "pi2_fig13_packets": pi2_fig13_packets,
+    "pi2_fig14": pi2_fig14,
+}
+TEXT = ("line", "scenario", "panel", "classic")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("figures")
+
+
+@pytest.fixture(scope="module")
+def drawn(folder) -> Any:
+    """Draw a figure when it is first asked for, and return its files."""
+    done: dict[str, list[Path]] = {}
+
+    def draw(name: str) -> list[Path]:
+        if name not in done:
+            done[name] = MODULES[name].draw(folder)
+        return done[name]
+
+    return draw
+
+
+@pytest.fixture(scope="module")
+def table(drawn, folder) -> Any:
+    """Return the curves of a CSV, one mapping of columns each."""
+
+    def read(stem: str) -> list[dict[str, Any]]:
+        drawn(stem.removesuffix("_peaks"))
+        with (folder / f"{stem}.csv").open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        curves: dict[tuple[str, ...], list[dict[str, str]]] = {}
+        for row in rows:
+            curves.setdefault(tuple(row.get(word, "") for word in TEXT), []).append(row)
+        return [
+            {
+                key: mine[0][key] if key in TEXT else np.array([float(row[key]) for row in mine])
+                for key in mine[0]
+            }
+            for mine in curves.values()
+        ]
+
+    return read
+
+
+# --- the files ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_pictures_and_numbers(drawn, table, name) -> None:
+    files = drawn(name)
+    names = [name + suffix for suffix in (".png", ".svg", ".pdf", ".csv")]
+    assert [path.name for path in files[:4]] == names
+    png = files[0].read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert int.from_bytes(png[16:20]) >= 1400
+    for path in files[3:]:
+        for curve in table(path.stem):
+            for column in curve.values():
+                assert isinstance(column, str) or np.isfinite(column).all()
+            for key in list(curve):
+                if key.endswith("_low") or "_low_" in key:
+                    high, middle = key.replace("_low", "_high"), key.replace("_low", "")
+                    assert (curve[key] <= curve[middle]).all()
+                    assert (curve[middle] <= curve[high]).all()
+
+
+def test_every_figure_of_packets_has_a_name() -> None:
+    assert {*MODULES, "pi2_fig06_packets", "pi2_fig15"} <= set(FIGURES.values())
+
+
+# --- what the captions say ---------------------------------------------------------------------
+
+
+def test_figure_13_needs_a_third_of_the_fluids_losses_at_50_flows(table) -> None:
+    for row in table("pi2_fig13_packets"):
+        fluid, lost = (value_at(row, key, 120.0, 149.0) for key in ("lost_fluid", "lost"))
+        assert fluid == pytest.approx({"pie": 0.5, "pi2": 0.25}[row["line"]], rel=1e-3)
+        assert lost == pytest.approx(0.157, rel=0.03)
+        assert value_at(row, "queue_delay_s", 120.0, 149.0) == pytest.approx(0.0204, rel=0.03)
+    assert value_at(row, "queue_delay_fluid_s", 120.0, 149.0) == pytest.approx(0.0697, rel=0.01)
+
+
+def test_figure_13_overshoots_less_in_packets_when_flows_are_added(table) -> None:
+    for row in table("pi2_fig13_packets_peaks"):
+        later = row["from_s"] > 0.0
+        assert (row["peak_high_s"][later] < row["peak_fluid_s"][later]).all()
+
+
+def test_figure_12_peaks_as_measured_with_pie_and_not_with_pi2(table) -> None:
+    peaks = {row["line"]: row for row in table("pi2_fig12_packets_peaks")}
+    fall = {
+        line: {key: row[key][1] for key in row if key not in TEXT} for line, row in peaks.items()
+    }
+    assert fall["pie"]["from_s"] == 50.0
+    assert fall["pie"]["peak_s"] == pytest.approx(0.510, rel=0.12)
+    assert fall["pi2"]["peak_low_s"] > 1.3 * 0.250
+    for line in fall:
+        assert fall[line]["peak_fluid_s"] < fall[line]["peak_s"]
+
+
+def test_figure_11_as_its_caption_says(table) -> None:
+    rows = {row["scenario"]: row for row in table("pi2_fig11_packets")}
+    late = (40.0, 99.0)
+    assert value_at(rows["pi2_fig11a_pi2"], "queue_delay_s", *late) < 0.0185
+    for name, delay in (("b", 0.0204), ("c", 0.0255)):
+        row = rows[f"pi2_fig11{name}_pi2"]
+        assert value_at(row, "queue_delay_s", *late) == pytest.approx(delay, rel=0.06)
+        assert value_at(row, "queue_delay_fluid_s", *late) == pytest.approx(0.0697, rel=0.01)
+        assert value_at(row, "lost", *late) < value_at(row, "lost_fluid", *late) == 0.25
+
+
+def test_figure_11a_takes_half_of_a_window_out_of_its_queue() -> None:
+    runs = pf.packet.simulate(pf.named_scenario("pi2_fig11a_pi2"), seeds=3)
+    late = pf.summarize(runs, "20s")
+    assert float(late.window_mean.median()) == pytest.approx(20.0, abs=0.5)
+    assert float((runs.controller.sel(time=slice(20, None)) == 0.0).mean()) > 0.1
+    backlog = runs.queue.sel(time=slice(20, None)).mean()
+    assert float(backlog) == pytest.approx(14.3, rel=0.05)
+
+
+def test_figure_14_is_alike_with_20_flows_and_misses_5_ms_with_udp(table) -> None:
+    rows = {row["scenario"]: row for row in table("pi2_fig14")}
+    level = pi2_fig14.level
+    for target in (5, 20):
+        pie, pi2 = (rows[f"pi2_fig14a_{target}ms_{line}"] for line in ("pie", "pi2"))
+        for part in (0.5, 0.9, 0.99):
+            assert level(pi2, part) == pytest.approx(level(pie, part), rel=0.2)
+        assert level(pi2, 0.5, "below_fluid") == pytest.approx(1e-3 * target, rel=0.03)
+    assert level(rows["pi2_fig14b_5ms_pie"], 0.5) < 0.006
+    assert level(rows["pi2_fig14b_5ms_pi2"], 0.5) > 0.009
+    for name in ("pi2_fig14b_5ms_pi2", "pi2_fig11c_pi2"):
+        assert level(rows[name], 0.5, "below_fluid") == pytest.approx(0.070, rel=0.03)
+
+
+def test_figure_6_as_its_caption_says() -> None:
+    """With a shorter run: its first stage, with two queues."""
+    found = {}
+    for line in ("pi", "pi2"):
+        scenario = pf.named_scenario(f"pi2_fig06_{line}")
+        short = pf.Scenario(40.0, scenario.link, scenario.aqm, scenario.flows[:1])
+        runs = pf.packet.simulate(short, seeds=4, bin="32ms").sel(time=slice(10, None))
+        fluid = pf.fluid.simulate(short, tolerance=1e-6).sel(time=slice(10, None))
+        found[line] = float(runs.queue_delay.mean()), float((runs.controller == 0.0).mean())
+        assert float(fluid.controller.min()) > 0.5 * float(fluid.controller.mean())
+        assert float(runs.throughput.mean()) == pytest.approx(1e8, rel=2e-3)
+    assert found["pi"][0] == pytest.approx(0.0175, rel=0.03)
+    assert found["pi"][1] > 0.05
+    assert found["pi2"][0] == pytest.approx(0.020, rel=0.01)
+    assert found["pi2"][1] == 0.0
+
+
+def test_queues_of_2016_hear_nothing_for_half_a_second() -> None:
+    runs = pf.packet.simulate(pf.named_scenario("pi2_fig11a_pi2"), seeds=1, bin="100ms")
+    controller = runs.controller.isel(seed=0)
+    assert float(controller.sel(time=slice(0, 0.45)).max()) == 0.0
+    assert float(controller.sel(time=slice(0.65, 1.0)).min()) > 0.0
+
+
+# --- Figure 15 ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def balance() -> Any:
+    """Return the balance of some points of the figure, by queue."""
+    series = pi2_fig15._series()
+
+    def find(line: str, capacity: float, rtt: float, classic: Any = None) -> dict[str, float]:
+        sender = classic or pf.Cubic(variant="linux3.18")
+        return pi2_fig15._point(sender, series[line], capacity, rtt)
+
+    return find
+
+
+def test_the_coupled_queue_balances_what_pie_does_not(balance) -> None:
+    for capacity, rtt in ((4e6, 0.02), (40e6, 0.01), (40e6, 0.05)):
+        coupled, pie = (balance(line, capacity, rtt) for line in ("coupled", "pie"))
+        assert 0.5 < coupled["ratio"] < 1.0
+        assert 5.0 * pie["ratio"] < coupled["ratio_low"] * 1.4
+        assert pie["ratio"] < 0.25
+
+
+def test_integers_of_dctcp_break_the_balance_from_50_segments_on(balance) -> None:
+    small, large = (balance("coupled_linux", 12e6, 0.02), balance("coupled_linux", 120e6, 0.02))
+    assert 0.6 < small["ratio"] < 1.2
+    assert large["ratio_high"] < 0.2
+
+
+def test_the_step_of_dualpi2_rules_slow_links(balance) -> None:
+    """A packet takes 3 ms at 4 Mbit/s, the step is 1 ms."""
+    slow, fast = balance("dualpi2", 4e6, 0.05), balance("dualpi2", 40e6, 0.02)
+    assert slow["ratio"] > 4.0
+    assert fast["ratio"] == pytest.approx(fast["ratio_fluid"], rel=0.25)
+
+
+def test_reno_falls_behind_where_windows_are_large(balance) -> None:
+    small, large = (
+        balance("coupled", capacity, rtt, pf.Reno())
+        for capacity, rtt in ((4e6, 0.01), (120e6, 0.05))
+    )
+    assert small["ratio"] > 1.0 > 0.7 > large["ratio"]
+    assert small["ratio_fluid"] == pytest.approx(2**0.5, rel=0.02)
+
+
+def test_what_is_settled() -> None:
+    assert pi2_fig15.settle(np.array([0.7, 0.8, 0.9]), np.array([0.8, 0.9, 0.95]))
+    assert not pi2_fig15.settle(np.array([0.7, 0.8, 0.9]), np.array([0.4, 0.5, 0.6]))
+
+
+def test_figure_15_is_drawn_from_any_rows(tmp_path, monkeypatch) -> None:
+    def point(sender: Any, series: Any, capacity: float, rtt: float) -> dict[str, float]:
+        return {
+            "duration_s": 90.0, "ratio": 0.7, "ratio_low": 0.6, "ratio_high": 0.8,
+            "ratio_fluid": 0.0 if rtt < 0.01 else 1.0, "settled": float(rtt < 0.05),
+        }  # fmt: skip
+
+    monkeypatch.setattr(pi2_fig15, "_point", point)
+    files = pi2_fig15.draw(tmp_path)
+    assert [path.suffix for path in files] == [".png", ".svg", ".pdf", ".csv"]
+    with files[-1].open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 160
+    assert {row["classic"] for row in rows} == {"cubic", "reno"}
+
+
+# --- shared ------------------------------------------------------------------------------------
+
+
+def test_losses_beyond_the_picture_are_cut_off(table) -> None:
+    rows = table("pi2_fig13_packets")
+    with page_style():
+        figure = packet_experiments.draw_cases({"": rows}, [0.0, 50.0], 0.5, most=0.12)
+    assert figure.axes[-1].get_ylim()[1] == pytest.approx(12.0)
+    assert len(figure.axes) == 3
+
+
+def test_figure_6_has_its_numbers() -> None:
+    assert list(pi2_fig06_packets._LINES) == ["pi", "pie", "pi2"]
