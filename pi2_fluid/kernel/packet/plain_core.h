@@ -79,13 +79,6 @@ void pi2_pipes_free(pi2_pipes *pipes);
 uint32_t pi2_pipes_find(pi2_pipes *pipes, int64_t delay);
 void *pi2_pipes_put(pi2_pipes *pipes, uint32_t pipe, int64_t due);
 const void *pi2_pipes_take(pi2_pipes *pipes);
-/* Of those that come later nothing is known. */
-static inline const void *pi2_pipes_ahead(const pi2_pipes *pipes, uint32_t ahead)
-{
-    (void)pipes;
-    (void)ahead;
-    return NULL;
-}
 
 /* Nothing lies in a row that could be called for ahead. */
 static inline const void *pi2_pipes_ahead(const pi2_pipes *pipes, uint32_t ahead)
