@@ -65,7 +65,8 @@ def test_the_constant_of_reno_is_that_of_each_engine(crowd) -> None:
         assert f"is {packet:.2f} in packets, 1.41 by its law" in why(crowd, name)
 
 
-def test_frequency_and_damping_are_those_of_the_rightmost_root(crowd) -> None:
+def test_frequency_and_damping_are_those_of_the_rightmost_root() -> None:
+    crowd = pf.compare(many(), 16)  # one run's frequency scatters by 5 %
     flows = pf.Flows(pf.Reno(), 60, "80ms")
     loop = pf.Loop(flows, pf.Pi2(), capacity="120Mbit/s", mode="delayed", rtt_terms="exact")
     root = complex(loop.roots())
