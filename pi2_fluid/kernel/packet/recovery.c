@@ -1,131 +1,11 @@
-/* Loss recovery: when a segment is taken for lost, how the window is reduced, and when that is undone.
- * RACK (RFC 8985), proportional rate reduction (RFC 6937), F-RTO (RFC 5682), the Eifel response (RFC 4015). */
+/* Loss recovery: what state the sender is in, how the window is reduced, and when that is undone. What counts as lost
+ * is decided in rack.c.
+ * Proportional rate reduction (RFC 6937), F-RTO (RFC 5682), the Eifel response (RFC 4015). */
 #include "run.h"
-
-enum { DUPTHRESH = 3, FLOOR = 2 };
 
 static int any_retransmission(const pi2_flow *f)
 {
     return f->retransmitted > 0 || (pi2_outstanding(f) && *pi2_board(f, f->window.una) & PI2_EVER);
-}
-
-/* RACK: the segment sent last among those delivered tells which others are late. */
-void pi2_rack_delivered(pi2_flow *f, uint64_t entry, uint32_t segment, int64_t now)
-{
-    const int64_t sent = pi2_sent_at(entry), rtt = now - sent;
-    if (entry & PI2_EVER && rtt < f->window.min_rtt)
-        return; /* rather its first transmission arrived */
-    f->rack_moved = 1;
-    f->rack_rtt = rtt;
-    if (sent > f->rack_sent || (sent == f->rack_sent && (int32_t)(segment - f->rack_segment) > 0)) {
-        f->rack_sent = sent;
-        f->rack_segment = segment;
-    }
-}
-
-static void mark_lost(pi2_flow *f, uint32_t segment, pi2_news *news)
-{
-    uint64_t *entry = pi2_board(f, segment);
-    if (*entry & PI2_RETRANSMITTED) {
-        *entry &= ~(uint64_t)PI2_RETRANSMITTED;
-        f->retransmitted--;
-    }
-    if (!(*entry & PI2_LOST)) {
-        *entry |= PI2_LOST;
-        f->lost++;
-    }
-    if ((int32_t)(segment - f->hint) < 0)
-        f->hint = segment;
-    news->newly_lost++;
-}
-
-static int sent_before_rack(const pi2_flow *f, int64_t sent, uint32_t segment)
-{
-    return f->rack_sent > sent || (f->rack_sent == sent && (int32_t)(f->rack_segment - segment) > 0);
-}
-
-/* How much later than the round trip a segment may be because packets overtook each other. */
-static int64_t reordering_window(const pi2_flow *f)
-{
-    const int64_t quarter = f->window.min_rtt / 4;
-    if (f->state >= PI2_RECOVERY || f->sacked >= DUPTHRESH)
-        return 0;
-    return quarter < f->window.srtt ? quarter : f->window.srtt;
-}
-
-/* Judges one transmission; returns 1 and the ns until it is late if it is not yet. */
-static int judge(pi2_flow *f, uint32_t segment, int64_t sent, int64_t allowed, pi2_news *news, int64_t *wait,
-                 int64_t now)
-{
-    const int64_t left = allowed - (now - sent);
-    if (left <= 0) {
-        mark_lost(f, segment, news);
-        return 0;
-    }
-    if (left > *wait)
-        *wait = left;
-    return 1;
-}
-
-static const pi2_retransmission *again_at(const pi2_flow *f, uint32_t i)
-{
-    return f->again + ((f->again_head + i) & f->again_mask);
-}
-
-/* Whether it is the last transmission of its segment, and neither arrived nor counts as lost. */
-static int under_way(const pi2_flow *f, const pi2_retransmission *r)
-{
-    const uint64_t e = (int32_t)(r->segment - f->window.una) >= 0 ? *pi2_board(f, r->segment) : 0;
-    return (e & (PI2_RETRANSMITTED | PI2_SACKED)) == PI2_RETRANSMITTED && pi2_sent_at(e) == r->sent;
-}
-
-/* First transmissions in the order of segments, which is that of sending; then retransmissions in theirs. Returns the
- * ns after which to look again, 0 if there is no need. */
-static int64_t detect(pi2_flow *f, pi2_news *news, int64_t now)
-{
-    const int64_t allowed = f->rack_rtt + reordering_window(f);
-    int64_t wait = 0;
-    uint32_t segment = (int32_t)(f->walked - f->window.una) < 0 ? f->window.una : f->walked;
-    int doubt = 0;
-    for (; segment != f->window.next; segment++) {
-        const uint64_t e = *pi2_board(f, segment);
-        if (!(e & (PI2_SACKED | PI2_LOST | PI2_EVER))) {
-            if (!sent_before_rack(f, pi2_sent_at(e), segment))
-                break;
-            doubt |= judge(f, segment, pi2_sent_at(e), allowed, news, &wait, now);
-        }
-        if (!doubt)
-            f->walked = segment + 1;
-    }
-    while (f->again_count && !under_way(f, again_at(f, 0))) {
-        f->again_head++;
-        f->again_count--;
-    }
-    for (uint32_t i = 0; i < f->again_count; i++) {
-        const pi2_retransmission *r = again_at(f, i);
-        if (!under_way(f, r))
-            continue;
-        if (!sent_before_rack(f, r->sent, r->segment))
-            break;
-        judge(f, r->segment, r->sent, allowed, news, &wait, now);
-    }
-    return wait;
-}
-
-static void look_for_losses(pi2_run *run, pi2_flow *f, pi2_news *news, int64_t now)
-{
-    const uint32_t before = f->retransmitted;
-    int64_t wait;
-    if (!f->rack_moved)
-        return;
-    f->rack_moved = 0;
-    wait = detect(f, news, now);
-    if (wait > 0) {
-        pi2_arm_reorder(run, f, wait, now);
-        news->flags |= PI2_WAITS;
-    }
-    if (before > f->retransmitted)
-        news->flags |= PI2_LOST_AGAIN;
 }
 
 /* Reductions */
@@ -186,11 +66,10 @@ static void end_reduction(pi2_flow *f)
         f->window.cwnd = f->window.ssthresh;
 }
 
-void pi2_reduce(pi2_run *run, pi2_flow *f, const pi2_news *news)
+void pi2_reduce(pi2_flow *f, const pi2_news *news)
 {
     const int64_t flight = pi2_in_flight(f), room = (int64_t)f->window.ssthresh - flight;
     int64_t send;
-    (void)run;
     if (news->delivered == 0 || f->window.prior_cwnd == 0)
         return;
     f->prr_delivered += news->delivered;
@@ -336,7 +215,7 @@ int pi2_react(pi2_run *run, pi2_flow *f, pi2_news *news, int64_t echo, int64_t n
     }
     if (f->state == PI2_LOSS) {
         rexmit = recover_from_timeout(f, news, echo);
-        look_for_losses(run, f, news, now);
+        pi2_look_for_losses(run, f, news, now);
         if (f->state != PI2_OPEN && !(news->flags & PI2_LOST_AGAIN))
             return rexmit;
     } else if (f->state == PI2_RECOVERY) {
@@ -346,7 +225,7 @@ int pi2_react(pi2_run *run, pi2_flow *f, pi2_news *news, int64_t echo, int64_t n
             undo(f, 0);
             try_to_open(run, f, news->flags, now);
         }
-        look_for_losses(run, f, news, now);
+        pi2_look_for_losses(run, f, news, now);
         if (f->state == PI2_RECOVERY)
             return PI2_RESEND_LOST;
         if (!f->lost)
@@ -356,7 +235,7 @@ int pi2_react(pi2_run *run, pi2_flow *f, pi2_news *news, int64_t echo, int64_t n
     } else {
         if (f->state <= PI2_DISORDER && f->may_undo && f->undo_left == 0)
             undo(f, 0);
-        look_for_losses(run, f, news, now);
+        pi2_look_for_losses(run, f, news, now);
     }
     if (!f->lost) {
         try_to_open(run, f, news->flags, now);
@@ -369,14 +248,14 @@ int pi2_react(pi2_run *run, pi2_flow *f, pi2_news *news, int64_t echo, int64_t n
 /* The reordering timer: what was late then is lost now. */
 void pi2_reorder_timeout(pi2_run *run, pi2_flow *f, int64_t now)
 {
-    pi2_news news = {.una_before = f->window.una, .delivered = 1};
+    pi2_news news = {.delivered = 1};
     const uint32_t before = pi2_in_flight(f);
-    detect(f, &news, now);
+    pi2_late_segments(f, &news, now);
     if (pi2_in_flight(f) != before) {
         news.newly_lost = 0;
         if (f->state != PI2_RECOVERY) {
             enter_recovery(run, f, 0, now);
-            pi2_reduce(run, f, &news);
+            pi2_reduce(f, &news);
         }
         pi2_send_again(run, f, now);
     }
@@ -394,7 +273,7 @@ void pi2_enter_loss(pi2_run *run, pi2_flow *f, int64_t now)
         const uint64_t e = *pi2_board(f, segment);
         if (e & PI2_SACKED || (segment != f->window.una && f->rack_rtt - (now - pi2_sent_at(e)) > 0))
             continue;
-        mark_lost(f, segment, &news);
+        pi2_mark_lost(f, segment, &news);
     }
     if (f->state <= PI2_DISORDER || (int32_t)(f->high - f->window.una) <= 0 || (f->state == PI2_LOSS && !f->retries)) {
         f->prior_threshold = threshold_now(f);

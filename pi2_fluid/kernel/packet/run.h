@@ -106,35 +106,13 @@ static inline uint32_t pi2_number(const pi2_run *run, const pi2_flow *flow)
     return (uint32_t)(flow - run->flows);
 }
 
-/* link.c */
-int64_t pi2_slot_of(const pi2_run *run, int bytes); /* ns that so many bytes take */
-void pi2_link_capacity(pi2_run *run, double capacity, int64_t now);
-void pi2_link_send(pi2_run *run, pi2_packet *packet, int64_t now); /* a packet reaches the queue */
-void pi2_link_act(pi2_run *run, int64_t now);
-void pi2_deliver(pi2_run *run, const pi2_packet *packet, int64_t now); /* it reaches the far end */
-
-/* receiver.c */
-void pi2_receive(pi2_run *run, const pi2_packet *packet, int64_t now);
-void pi2_acknowledge(pi2_run *run, pi2_flow *flow, int64_t now);
-void pi2_delayed_ack(pi2_run *run, pi2_flow *flow, int64_t now);
-
-/* sender.c */
-void pi2_flow_open(pi2_run *run, pi2_flow *flow, int64_t now);
-void pi2_flow_retry(pi2_run *run, pi2_flow *flow, int64_t now);
-void pi2_flow_close(pi2_run *run, pi2_flow *flow, int64_t now);
-void pi2_on_ack(pi2_run *run, pi2_flow *flow, const pi2_ack *ack, int64_t now);
-void pi2_transmit(pi2_run *run, pi2_flow *flow, uint32_t segment, int again, int64_t now);
-void pi2_send_new(pi2_run *run, pi2_flow *flow, uint32_t most, int64_t now);
-void pi2_send_again(pi2_run *run, pi2_flow *flow, int64_t now);
-void pi2_send_one_again(pi2_run *run, pi2_flow *flow, uint32_t segment, int64_t now); /* room was made */
-
-/* recovery.c */
+/* What one acknowledgement, or one timer, brings to light. */
 typedef struct {
-    uint32_t una_before;    /* of the acknowledgement that is being handled */
     uint32_t delivered;     /* segments newly known to have arrived */
-    uint32_t newly_lost;
+    uint32_t newly_lost;    /* segments taken for lost */
     unsigned flags;         /* below */
 } pi2_news;
+
 enum {
     PI2_ADVANCED = 1,       /* una moved */
     PI2_NEWLY_SACKED = 2,
@@ -144,28 +122,58 @@ enum {
     PI2_LOST_AGAIN = 32,    /* a retransmission was taken for lost */
     PI2_WAITS = 64          /* the reordering timer was set */
 };
+
 /* What is to be sent after an acknowledgement. */
 enum { PI2_NOTHING_LOST, PI2_RESEND_LOST, PI2_SEND_NEW };
-int pi2_react(pi2_run *run, pi2_flow *flow, pi2_news *news, int64_t echo, int64_t now);
-void pi2_reduce(pi2_run *run, pi2_flow *flow, const pi2_news *news);
-void pi2_rack_delivered(pi2_flow *flow, uint64_t entry, uint32_t segment, int64_t now);
-void pi2_reorder_timeout(pi2_run *run, pi2_flow *flow, int64_t now);
-void pi2_enter_loss(pi2_run *run, pi2_flow *flow, int64_t now);
 
-/* sender_timer.c */
-void pi2_arm_rto(pi2_run *run, pi2_flow *flow, int64_t now);
-int pi2_arm_probe(pi2_run *run, pi2_flow *flow, int advancing, int64_t now);
-void pi2_arm_reorder(pi2_run *run, pi2_flow *flow, int64_t wait, int64_t now);
-void pi2_sender_timer(pi2_run *run, pi2_flow *flow, int64_t now);
-
-/* schedule.c */
+/* schedule.c: who sends, and when */
 int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *scenario); /* 0 if there is no memory */
 void pi2_schedule_free(pi2_run *run);
 void pi2_schedule_step(pi2_run *run, int64_t now);
 void pi2_schedule_start(pi2_run *run, int64_t now);
 void pi2_cbr_send(pi2_run *run, pi2_flow *flow, int64_t now);
 
-/* statistics.c */
+/* sender.c: what a flow sends, and what it learns */
+void pi2_flow_open(pi2_run *run, pi2_flow *flow, int64_t now);
+void pi2_flow_retry(pi2_run *run, pi2_flow *flow, int64_t now); /* its SYN was not answered */
+void pi2_flow_close(pi2_run *run, pi2_flow *flow, int64_t now);
+void pi2_on_ack(pi2_run *run, pi2_flow *flow, const pi2_ack *ack, int64_t now);
+void pi2_transmit(pi2_run *run, pi2_flow *flow, uint32_t segment, int again, int64_t now);
+void pi2_send_new(pi2_run *run, pi2_flow *flow, uint32_t most, int64_t now);
+void pi2_send_again(pi2_run *run, pi2_flow *flow, int64_t now);
+void pi2_send_one_again(pi2_run *run, pi2_flow *flow, uint32_t segment, int64_t now); /* room was made */
+
+/* sender_timer.c: the timer of a sender; pi2_arm_probe returns 0 if no probe is due in this state */
+void pi2_arm_rto(pi2_run *run, pi2_flow *flow, int64_t now);
+int pi2_arm_probe(pi2_run *run, pi2_flow *flow, int advancing, int64_t now);
+void pi2_arm_reorder(pi2_run *run, pi2_flow *flow, int64_t wait, int64_t now);
+void pi2_sender_timer(pi2_run *run, pi2_flow *flow, int64_t now);
+
+/* rack.c: what counts as lost */
+void pi2_rack_delivered(pi2_flow *flow, uint64_t entry, uint32_t segment, int64_t now);
+void pi2_mark_lost(pi2_flow *flow, uint32_t segment, pi2_news *news);
+void pi2_look_for_losses(pi2_run *run, pi2_flow *flow, pi2_news *news, int64_t now);
+int64_t pi2_late_segments(pi2_flow *flow, pi2_news *news, int64_t now); /* ns after which to look again, 0: never */
+
+/* recovery.c: what a sender does about it; pi2_react returns what is to be sent */
+int pi2_react(pi2_run *run, pi2_flow *flow, pi2_news *news, int64_t echo, int64_t now);
+void pi2_reduce(pi2_flow *flow, const pi2_news *news);
+void pi2_reorder_timeout(pi2_run *run, pi2_flow *flow, int64_t now);
+void pi2_enter_loss(pi2_run *run, pi2_flow *flow, int64_t now);
+
+/* link.c: from the sender through the queue to the far end */
+int64_t pi2_slot_of(const pi2_run *run, int bytes); /* ns that so many bytes take */
+void pi2_link_capacity(pi2_run *run, double capacity, int64_t now);
+void pi2_link_send(pi2_run *run, pi2_packet *packet, int64_t now); /* a packet reaches the queue */
+void pi2_link_act(pi2_run *run, int64_t now);
+void pi2_deliver(pi2_run *run, const pi2_packet *packet, int64_t now); /* it reaches the far end */
+
+/* receiver.c: what is acknowledged, and when */
+void pi2_receive(pi2_run *run, const pi2_packet *packet, int64_t now);
+void pi2_acknowledge(pi2_run *run, pi2_flow *flow, int64_t now);
+void pi2_delayed_ack(pi2_run *run, pi2_flow *flow, int64_t now);
+
+/* statistics.c: what is counted */
 int pi2_statistics_new(pi2_run *run);
 void pi2_statistics_free(pi2_run *run);
 void pi2_end_bin(pi2_run *run, int64_t now);

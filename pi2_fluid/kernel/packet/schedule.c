@@ -3,6 +3,9 @@
 
 #include "run.h"
 
+/* Packets of a flow of constant bit rate that are counted out in one go. */
+enum { MOST_COUNTED = 1 << 30 };
+
 /* Steps: of each class its beginning, its changes and its end; changes of the capacity */
 
 static void add_step(pi2_run *run, int64_t at, int class_, uint32_t count, double capacity)
@@ -176,6 +179,10 @@ void pi2_cbr_send(pi2_run *run, pi2_flow *f, int64_t now)
         .flags = PI2_UNRESPONSIVE,
     };
     const int64_t next = f->syn_arrived + (int64_t)((double)f->window.next * spec->interval + 0.5);
+    if (f->window.next == MOST_COUNTED) { /* counting begins anew before it would come to its end */
+        f->window.next = 0;
+        f->syn_arrived = next;
+    }
     pi2_timer_set(&run->timers, &f->timers[PI2_SENDER_TIMER], next);
     pi2_link_send(run, &packet, now);
 }

@@ -276,7 +276,7 @@ void pi2_on_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
 {
     const pi2_class *class_ = pi2_class_of(run, f);
     const pi2_congestion *cc = class_->spec->congestion;
-    pi2_news news = {.una_before = f->window.una};
+    pi2_news news = {0};
     samples found = {PI2_NEVER, PI2_NEVER, PI2_NEVER, PI2_NEVER, 0};
     int rexmit = PI2_NOTHING_LOST, settle;
     if (ack->flags & PI2_ACK_SYN) {
@@ -315,7 +315,7 @@ void pi2_on_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
         settle = 0;
     }
     if (pi2_in_reduction(f))
-        pi2_reduce(run, f, &news);
+        pi2_reduce(f, &news);
     else if (news.flags & PI2_ADVANCED)
         cc->grow(class_->spec->parameters, f->state_of_cc, &f->window, news.delivered, now);
     send_on(run, f, rexmit, settle, now);

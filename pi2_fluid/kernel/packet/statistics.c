@@ -62,14 +62,20 @@ double pi2_delay_edge(int bucket)
     return (double)(bucket - shift * half) * (double)(UINT64_C(1) << shift) * 1e-6;
 }
 
+/* Up to the most that 32 bits hold. */
+static void count_up(uint32_t *counter)
+{
+    *counter += *counter != UINT32_MAX;
+}
+
 void pi2_departed(pi2_run *run, const pi2_packet *packet, int64_t now)
 {
     const int64_t waited = now - packet->enqueued;
     pi2_class *class_ = run->classes + packet->class_;
     class_->departures++;
     class_->sojourn += (double)waited;
-    class_->delays[bucket_of(waited)]++;
-    run->flows[packet->flow].departed++;
+    count_up(class_->delays + bucket_of(waited));
+    count_up(&run->flows[packet->flow].departed);
     run->packets++;
     if (run->trace)
         pi2_trace_event(run, packet, PI2_TRACE_DEQUEUE, 0, now);
