@@ -43,6 +43,7 @@ _TABLE: Final[dict[str, tuple[str, str, dict[str, float]]]] = {
             "kbit/s": 1e3,
             "Mbit/s": 1e6,
             "Gbit/s": 1e9,
+            "Tbit/s": 1e12,
             "b/s": 1.0,
             "kb/s": 1e3,
             "Mb/s": 1e6,

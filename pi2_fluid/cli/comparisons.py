@@ -10,7 +10,7 @@ import typer
 from pi2_fluid.cli import codes
 from pi2_fluid.cli.files import PICTURES, check_path, write_netcdf
 from pi2_fluid.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
-from pi2_fluid.cli.packets import read_seeds
+from pi2_fluid.cli.packets import read_seeds, read_whole
 from pi2_fluid.cli.scenarios import load_scenario
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ __all__ = ["COMMANDS", "compare"]
 _TABLES: Final = (".nc", ".csv")
 # What people read: factor and unit, by the unit of the table.
 _SHOWN: Final = {"s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s"), "1": (1.0, "")}
+_THREADS: Final = ("--threads", "threads", "1 or more")
 _SHARES: Final = ("utilization", "drop_fraction", "mark_fraction")
 
 
@@ -100,7 +101,7 @@ def compare(
             read_seeds(seeds),
             after=after,
             controller=controller,
-            threads=_read_threads(threads),
+            threads=None if threads is None else read_whole(threads, *_THREADS),
             progress=progress,
         )
     table = tabulate(both)
@@ -117,17 +118,6 @@ def compare(
         _print_text(title, both, table, files)
     if both.packets.attrs["interrupted"]:
         raise typer.Exit(codes.INTERRUPTED)
-
-
-def _read_threads(text: str | None) -> int | None:
-    from pi2_fluid.errors import QuantityError, show_value
-
-    try:
-        return None if text is None else int(text)
-    except ValueError:
-        raise QuantityError(
-            f"--threads {show_value(text)} is no number of threads: give 1 or more."
-        ) from None
 
 
 def _write(table: xarray.Dataset, path: Path) -> None:

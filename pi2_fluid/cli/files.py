@@ -29,13 +29,15 @@ def check_path(path: Path, endings: tuple[str, ...], option: str) -> None:
     ------
     QuantityError
         If the file has another ending, which says what to write.
-    FileNotFoundError
-        If its folder does not exist.
+    FileNotFoundError, IsADirectoryError
+        If its folder does not exist, or it is a folder itself.
     """
     if path.suffix.lower() not in endings:
         raise QuantityError(f"{option} {path} has no known ending: end it in {', '.join(endings)}.")
     if not path.parent.is_dir():
         raise FileNotFoundError(2, "No such file or directory", str(path.parent))
+    if path.is_dir():
+        raise IsADirectoryError(21, "Is a directory", str(path))
 
 
 def write_netcdf(dataset: xarray.Dataset, path: Path) -> None:

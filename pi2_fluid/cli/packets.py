@@ -16,7 +16,7 @@ from pi2_fluid.errors import QuantityError, show_value
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["read_seeds", "simulate_packets"]
+__all__ = ["read_seeds", "read_whole", "simulate_packets"]
 
 
 def simulate_packets(wanted: Wanted, options: Mapping[str, Any]) -> None:
@@ -33,6 +33,8 @@ def simulate_packets(wanted: Wanted, options: Mapping[str, Any]) -> None:
     given = dict(options)
     if "seeds" in given:
         given["seeds"] = read_seeds(given["seeds"])
+    if "threads" in given:
+        given["threads"] = read_whole(given["threads"], "--threads", "threads", "1 or more")
     with Progress("simulating") as progress:
         dataset = simulate(wanted.scenario, **given, progress=progress)
     summary = summarize(dataset, wanted.after)
@@ -55,6 +57,16 @@ def read_seeds(text: str) -> int | list[int]:
         raise QuantityError(
             f"--seeds {show_value(text)} are no seeds: give how many, e.g. 10, or a list, e.g."
             " 5,17,23."
+        ) from None
+
+
+def read_whole(text: str, option: str, of: str, allowed: str) -> int:
+    """Return a whole number, whose range is checked where it is used."""
+    try:
+        return int(text)
+    except ValueError:
+        raise QuantityError(
+            f"{option} {show_value(text)} is no number of {of}: give {allowed}."
         ) from None
 
 

@@ -6,13 +6,14 @@ import csv
 import io
 import sys
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from pi2_fluid.cli.files import WRITERS, check_path
-from pi2_fluid.cli.output import JsonFlag, make_console, make_grid, print_json
+from pi2_fluid.cli.output import JsonFlag, print_json
 from pi2_fluid.errors import QuantityError, show_value
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ __all__ = ["COMMANDS", "replay"]
 
 # Columns of a log, and what their text is read as.
 _DIMENSIONS: Final = {"queue_delay": "time", "backlog": "size"}
+_LINE: Final = "{:>6}  {:>16}  {:>12}  {:>12}"
+_CHUNK: Final = 10_000  # lines printed at once
+_COMMON: Final = (1e-9, 1e9)  # numbers that need no second look
 
 
 def replay(
@@ -35,7 +39,12 @@ def replay(
     ],
     variant: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Whose update rule, e.g. linux6.18 for PIE in Linux."),
+        typer.Option(
+            metavar="NAME",
+            help="Whose update rule: of PIE linux6.18, linux4.14 or rfc8033-float, of PI2"
+            " pi2-2016-default or hpe-default-15ms, of DualPI2 dp2-6.18-default, and others, which"
+            " an unknown name lists.",
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -63,7 +72,7 @@ def replay(
     if as_json:
         _print_json(variant, columns, dataset, output)
     else:
-        make_console().print(_step_table(columns, dataset))
+        _print_steps(columns, dataset)
         if output is not None:
             typer.echo(f"\nwritten: {output}")
 
@@ -81,15 +90,20 @@ def _print_json(
     )
 
 
-def _step_table(columns: dict[str, Any], dataset: xarray.Dataset) -> Any:
-    table = make_grid(*["right"] * 4)
-    table.add_row("step", "queue delay [ms]", "p [%]", "controller")
+def _print_steps(columns: dict[str, Any], dataset: xarray.Dataset) -> None:
+    """Print one line per update, as wide for all: logs may be long."""
+    typer.echo(_LINE.format("step", "queue delay [ms]", "p [%]", "controller"))
     rows = zip(
-        columns["queue_delay"], dataset.p.to_numpy(), dataset.controller.to_numpy(), strict=True
+        (1e3 * columns["queue_delay"]).tolist(),
+        (100.0 * dataset.p.to_numpy()).tolist(),
+        dataset.controller.to_numpy().tolist(),
+        strict=True,
     )
-    for step, (delay, p, controller) in enumerate(rows):
-        table.add_row(str(step), f"{1e3 * delay:.6g}", f"{100 * p:.6g}", f"{controller:.6g}")
-    return table
+    lines = (
+        _LINE.format(step, *(f"{value:.6g}" for value in row)) for step, row in enumerate(rows)
+    )
+    for chunk in iter(lambda: list(islice(lines, _CHUNK)), []):
+        typer.echo("\n".join(chunk))
 
 
 # The log
@@ -122,12 +136,23 @@ def _read_rows(file: Iterable[str] | io.TextIOBase, name: str) -> dict[str, Any]
     header = [title.strip() for title in reader.fieldnames or ()]
     reader.fieldnames = header
     if "queue_delay" not in header:
+        other = f" but {show_value(', '.join(header))}" if any(header) else ""
         raise QuantityError(
-            f"{name} has no column queue_delay: give one, in seconds or with a unit."
+            f"{name} has no column queue_delay{other}: give one, in seconds or with a unit, in a"
+            " text whose columns are separated by commas."
         )
     wanted = [column for column in _DIMENSIONS if column in header]
+    for column in wanted:
+        if header.count(column) > 1:
+            raise QuantityError(f"{name} has the column {column} twice: give it once.")
     found: dict[str, list[float]] = {column: [] for column in wanted}
     for row in reader:
+        if any(row.get(None) or ()):  # such as of decimal commas, which would be read as columns
+            raise QuantityError(
+                f"{name} line {reader.line_num} has more than {len(header)}"
+                f" field{'s' * (len(header) > 1)}, one for each column: give numbers with a decimal"
+                " point, such as 0.012."
+            )
         for column in wanted:
             place = f"{name} line {reader.line_num} {column}"
             found[column].append(_number(row[column], _DIMENSIONS[column], place))
@@ -141,10 +166,15 @@ def _number(text: str | None, dimension: str, place: str) -> float:
 
     if text is None:
         raise QuantityError(f"{place} is missing: fill the row.")
+    value: float | str = text
     try:
-        value: float | str = float(text)  # a bare number is in SI units
+        number = float(text)  # a bare number is in SI units
     except ValueError:
-        value = text
+        pass
+    else:
+        if _COMMON[0] <= number <= _COMMON[1]:
+            return number
+        value = number
     try:
         return float(validate_quantity(value, dimension, place, closed=True))
     except QuantityError as error:

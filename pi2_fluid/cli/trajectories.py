@@ -97,7 +97,7 @@ def simulate(
         ),
     ] = None,
     threads: Annotated[
-        int | None,
+        str | None,
         typer.Option(
             metavar="NUMBER",
             help="Runs side by side. Default: one for each core; packet only.",

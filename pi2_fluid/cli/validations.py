@@ -12,6 +12,7 @@ import typer
 
 from pi2_fluid.cli import codes
 from pi2_fluid.cli.output import JsonFlag, print_json, tell
+from pi2_fluid.cli.packets import read_whole
 
 __all__ = ["COMMANDS", "validate"]
 
@@ -23,20 +24,20 @@ def validate(
         Path, typer.Option(metavar="FOLDER", help="Where to draw; made if it does not exist.")
     ] = Path("figures"),
     seeds: Annotated[
-        int,
+        str,
         typer.Option(
-            metavar="N",
-            min=2,
+            metavar="NUMBER",
             help="Runs of each cell, 2 or more; with fewer than 10, z is large by chance.",
         ),
-    ] = 20,
+    ] = "20",
     as_json: JsonFlag = False,
 ) -> None:
     """Simulate packets and compare them with what the Linux kernel did, cell by cell."""
     from pi2_fluid.paper.validation import validate as validate_all
 
+    wanted = read_whole(seeds, "--seeds", "runs", "2 or more")
     with _Line() as line:
-        found = validate_all(out, seeds=seeds, progress=line)
+        found = validate_all(out, seeds=wanted, progress=line)
     if as_json:
         records = {
             name: [_record(f) for f in findings]

@@ -11,6 +11,7 @@ import numpy as np
 from pi2_fluid.design.causes import Facts, gather_facts, name_causes
 from pi2_fluid.design.oscillation import Oscillation, read_oscillation
 from pi2_fluid.design.stages import answer_to_push, last_stage, loop_rtts
+from pi2_fluid.errors import DomainError
 from pi2_fluid.fluid import engine as fluid_engine
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.scenario import Scenario, require_scenario
@@ -32,6 +33,7 @@ _TOLERANCE: Final = 1e-6  # of the trajectory: far below what packets tell
 _MOST_SAMPLES: Final = 50_000  # of one seed
 _PER_RTT: Final = 8.0  # samples
 _SHORTEST, _LONGEST = 1e-3, 0.1  # s between samples
+_SHORTEST_RUN: Final = 1e-6  # s
 _PERIODS: Final = 5.0  # that the longest period looked for fits into the stretch
 _CYCLE: Final = 0.01  # swing, as part of the mean, from which a fluid is not at rest
 _SUMMARY: Final = (
@@ -162,6 +164,11 @@ def run_both(
     require_scenario(scenario)
     require_packets(scenario)
     seed_list(seeds)  # refused before the fluid has run
+    if float(scenario.duration) < _SHORTEST_RUN:
+        raise DomainError(
+            f"Scenario duration = {float(scenario.duration):g} s is too short to compare anything"
+            f" in: give {_SHORTEST_RUN:g} s or more."
+        )
     begin = _begin(scenario, after)
     step = _step(scenario)
     fluid = fluid_engine.simulate(

@@ -311,7 +311,14 @@ def _pie_drop(law: Pie, p: Any, rnd: Any, guards: tuple[Any, ...], accu_prob: An
 def _sums(accu_prob: Any, n: int) -> Any:
     if accu_prob is None:
         return np.full(n, _NOT_GIVEN)
-    values = np.array(accu_prob, dtype=float, ndmin=1)
+    try:
+        values = np.array(accu_prob, dtype=float, ndmin=1)
+    except (TypeError, ValueError, OverflowError):
+        raise QuantityError(
+            f"accu_prob = {show_value(accu_prob)} is no array of numbers: give one, such as [0.5]."
+        ) from None
+    if values.size == 0:
+        raise QuantityError("accu_prob is empty: give one number for each packet, or leave it out.")
     given = ~np.isnan(values)
     if given.any():
         _numbers(values[given].ravel(), "number", "accu_prob", 255.0)
@@ -494,7 +501,8 @@ def _integers(value: Any, bits: int, name: str) -> Any:
     if int(array.min()) < 0 or int(array.max()) > top:
         worst = int(array.min()) if int(array.min()) < 0 else int(array.max())
         raise DomainError(
-            f"{name} = {worst} is outside [0, {top}]: give whole numbers of {bits} bits."
+            f"{name} = {show_value(worst)} is outside [0, {top}]: give whole numbers of {bits}"
+            " bits."
         )
     return np.atleast_1d(array).astype(np.uint64)
 

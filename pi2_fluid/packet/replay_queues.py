@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from pi2_fluid import _core
-from pi2_fluid.errors import DomainError, QuantityError, show_value
+from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, show_value
 from pi2_fluid.model.aqms.codel import CoDel
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.red import Red
@@ -104,7 +104,8 @@ def replay_dualpi2(
     >>> replay_dualpi2(**events, rolls=[], p_base=0.1).ecn.values  # marked: 5 ms are above the step
     array([1, 3])
     """
-    law = DualPi2(arithmetic="fixed") if law is None else law
+    law = _instance(DualPi2(arithmetic="fixed") if law is None else law, DualPi2, "law")
+    _instance(link, Link, "link")
     held = None if p_base is None else _fraction(p_base)
     parameters = dualpi2_parameters(law, link)
     found, result = _run("dualpi2", parameters, link, (t_us, op, bytes, ecn), rolls, held)
@@ -157,7 +158,8 @@ def replay_codel(
     >>> replay_codel(**events).sojourn_us.values
     array([   0, 1999])
     """
-    law = CoDel(arithmetic="fixed") if law is None else law
+    law = _instance(CoDel(arithmetic="fixed") if law is None else law, CoDel, "law")
+    _instance(link, Link, "link")
     found, result = _run("codel", codel_parameters(law, link), link, (t_us, op, bytes, ecn), [])
     names = ("id", "bytes", "ecn", "ce_set_here", "backlog_bytes")
     variables = {name: _column("ev", name, found[name]) for name in names}
@@ -310,7 +312,7 @@ def replay_red_adaptation(*, law: Red, avg_bytes: Any, link: Link = _RED_LINK) -
     >>> replay_red_adaptation(law=law, avg_bytes=[50e3, 30e3]).max_p.values
     array([0.11 , 0.099])
     """
-    if not law.adaptive:
+    if not _instance(law, Red, "law").adaptive:
         raise DomainError(
             "Red adaptive = False leaves max_p as it is: give a law with adaptive = True."
         )
@@ -327,6 +329,15 @@ def replay_red_adaptation(*, law: Red, avg_bytes: Any, link: Link = _RED_LINK) -
 
 
 # The way to the kernel and back
+
+
+def _instance(value: Any, kind: type[Any], name: str) -> Any:
+    """Return what must be of one class, such as a law, or refuse it."""
+    if not isinstance(value, kind):
+        raise ScenarioError(
+            f"{name} = {show_value(value)} is no {kind.__name__}: give an object of that class."
+        )
+    return value
 
 
 def _run(
@@ -412,6 +423,8 @@ def _fraction(p_base: Any) -> int:
 
 
 def _red(law: Red, link: Link) -> tuple[list[float], int, float]:
+    _instance(law, Red, "law")
+    _instance(link, Link, "link")
     return red_parameters(law, link), round(link.packet_size), float(link.capacity)
 
 

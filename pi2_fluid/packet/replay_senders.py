@@ -218,7 +218,7 @@ def _column(name: str, value: Any, low: float, high: float, whole: bool) -> Any:
     """Return a number or a column of them, checked."""
     try:
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.array(np.nan)
     if array.ndim > 1 or not np.all(np.isfinite(array)):
         raise QuantityError(

@@ -36,6 +36,8 @@ _LONGEST_SLOT: Final = 2.0**53  # ns of one packet
 _MOST_JITTER: Final = 2**31  # ns
 _MOST_FLOWS: Final = 1_000_000
 _MOST_WINDOW: Final = 1_000_000
+_MOST_AT_ONCE: Final = 50_000_000  # packets of first windows: some 2.5 GB
+_MOST_UPDATES: Final = 1_000_000_000  # of the controller: half a minute
 _MOST_BUFFER: Final = 1_000_000_000
 _PACKET: Final = (64, 65535)  # bytes
 _MOST_SEED: Final = 2**63 - 1
@@ -101,11 +103,18 @@ def require_packets(scenario: Scenario) -> None:
             _whole(count, f"{place} counts[{name!r}]", 0, _MOST_FLOWS)
         if change.capacity is not None:
             _require_slot(float(change.capacity), scenario, f"{place} capacity")
-    flows = sum(flow_counts(scenario))
-    if flows > _MOST_FLOWS:
+    counts = flow_counts(scenario)
+    if sum(counts) > _MOST_FLOWS:
         raise DomainError(
-            f"Scenario has {flows} flows, more than {_MOST_FLOWS}: give fewer, or use"
+            f"Scenario has {sum(counts)} flows, more than {_MOST_FLOWS}: give fewer, or use"
             " fluid.simulate."
+        )
+    pairs = zip(counts, scenario.flows, strict=True)
+    first = sum(n * int(flow.initial_window) for n, flow in pairs)
+    if first > _MOST_AT_ONCE:
+        raise DomainError(
+            f"Scenario has flows with initial_window of {first:.3g} packets together, more than"
+            f" {_MOST_AT_ONCE:.0e}: give fewer flows, or smaller windows."
         )
 
 
@@ -117,7 +126,14 @@ def _require_link(scenario: Scenario) -> None:
     _require_slot(float(link.capacity), scenario, "Link capacity")
     _short(link.ack_jitter, "Link ack_jitter", high=_MOST_JITTER)
     if interval is not None:
-        _short(interval, f"{type(scenario.aqm).__name__} update_interval", low=1)
+        name = f"{type(scenario.aqm).__name__} update_interval"
+        _short(interval, name, low=1)
+        updates = float(scenario.duration) / float(interval)
+        if updates > _MOST_UPDATES:
+            raise DomainError(
+                f"{name} = {float(interval):g} s makes {updates:.3g} updates of a run, more than"
+                f" {_MOST_UPDATES:.0e}: give a longer one, or a shorter duration."
+            )
 
 
 def _whole(value: Any, name: str, low: int, high: int) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
-from pi2_fluid.errors import QuantityError
+from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.paper.validation import references
 from pi2_fluid.paper.validation.cells import CELLS, Cell
 from pi2_fluid.paper.validation.judging import POOLED_LIMIT, Finding, judge, pooled
@@ -19,6 +20,8 @@ from pi2_fluid.paper.validation.simulators import compare_ns3
 from pi2_fluid.paper.validation.steps import judge_steps
 
 __all__ = ["CELLS", "Validation", "validate"]
+
+_MOST_SEEDS: Final = 10_000
 
 
 @dataclass(frozen=True)
@@ -95,9 +98,11 @@ def validate(
     [('response', '1.22', True)]
     """
     chosen = _chosen(cells)
-    if seeds < 2:
+    given: Any = seeds
+    if type(given) is not int or not 2 <= given <= _MOST_SEEDS:
         raise QuantityError(
-            f"seeds = {seeds!r} is no number of runs from 2 on, which have a scatter: give one."
+            f"seeds = {show_value(seeds)} is no number of runs from 2 to {_MOST_SEEDS}, which have"
+            " a scatter: give one."
         )
     folder = None if out is None or cells is not None else Path(out)
     if folder is not None:
