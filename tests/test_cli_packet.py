@@ -190,7 +190,7 @@ def test_packets_are_drawn(small, tmp_path, capsys, seeds) -> None:
         ("--engine packet --seeds 0", "seeds = 0"),
         ("--engine packet --seeds 1,1", "twice"),
         ("--engine packet --bin 5", "no unit"),
-        ("--engine packet --threads 0", "threads = 0"),
+        ("--engine packet --threads 0", "--threads '0' is no number of threads: give 1"),
         ("--engine packet --threads two", "--threads"),
         ("--engine packet --after 6s", "give a longer stretch"),
         ("--engine packet --plot x.jpg", "--plot x.jpg has no known ending"),
@@ -291,8 +291,8 @@ def test_replay_as_text_and_in_a_file(log, answers, tmp_path, capsys) -> None:
     ]
     assert lines[-1] == f"written: {path}"
     assert path.read_text(encoding="utf-8").splitlines()[:2] == [
-        "step,p,controller,state",
-        "0,0.01,0.0,1152921504606846976",
+        "step,queue_delay_s,backlog_bytes,p,controller,state",
+        "0,0.02,3000.0,0.01,0.0,1152921504606846976",
     ]
 
 

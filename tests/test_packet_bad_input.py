@@ -327,7 +327,7 @@ def test_logs_of_other_systems_are_read(tmp_path, capsys, text) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("validate --seeds 0", "seeds = 0 is no number of runs from 2"),
+        ("validate --seeds 0", "--seeds '0' is no number of runs: give 2 or more"),
         ("validate --seeds few", "--seeds 'few' is no number of runs"),
         ("validate --seeds 2 --out taken", "taken: File exists"),
         ("simulate pi2_fig12_pi2 -o folder.nc", "folder.nc: Is a directory"),
@@ -350,3 +350,11 @@ def test_commands_that_cannot_be(tmp_path, monkeypatch, capsys, words, said) -> 
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert said in err
+
+
+def test_a_pipe_that_is_closed_is_no_verdict(monkeypatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("typer.echo", refuse)
+    assert run(["scenarios"]) == 141

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import operator
 import re
 import shlex
 from pathlib import Path
@@ -11,7 +13,8 @@ import pytest
 import pi2_fluid as pf
 from pi2_fluid import cli
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 SHELL = [
     line.split("#")[0].strip()
@@ -48,3 +51,17 @@ def test_the_discovery_is_as_told():
     )
     assert f"{continuous:.1f} dB in the paper's\nmodel" in README
     assert f"**{sampled:.1f} dB** in the loop that runs" in README
+
+
+def test_the_reference_has_everything_that_is_public() -> None:
+    text = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^::: (\S+)\n    options:\n      heading: pf\.(\S+)$", text, re.MULTILINE)
+    modules = ("fluid", "loop", "packet", "presets", "ops")
+    missing = {name for name in dir(pf) if not name.startswith("_") and name not in modules}
+    missing |= {f"packet.{name}" for name in pf.packet.__all__}
+    for path, name in blocks:
+        module, attribute = path.rsplit(".", 1)
+        shown = getattr(importlib.import_module(module), attribute)
+        assert operator.attrgetter(name)(pf) is shown, path
+        missing.discard(name)
+    assert not missing

@@ -10,6 +10,7 @@ __all__ = [
     "FAILED",
     "INTERNAL",
     "INTERRUPTED",
+    "PIPE_CLOSED",
     "STABLE",
     "UNDECIDED",
     "UNSTABLE",
@@ -22,9 +23,10 @@ UNDECIDED: Final = 3
 FAILED: Final = 4
 INTERNAL: Final = 70
 INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
 
 #: What all of them mean, for help.
 EXPLAINED: Final = (
     "Exit codes: 0 stable or done, 1 unstable, 2 bad input, 3 undecided, 4 numerical failure or"
-    " missing package, 70 internal error, 130 interrupted."
+    " missing package, 70 internal error, 130 interrupted, 141 nobody reads the output."
 )

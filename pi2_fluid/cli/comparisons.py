@@ -21,7 +21,6 @@ __all__ = ["COMMANDS", "compare"]
 _TABLES: Final = (".nc", ".csv")
 # What people read: factor and unit, by the unit of the table.
 _SHOWN: Final = {"s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s"), "1": (1.0, "")}
-_THREADS: Final = ("--threads", "threads", "1 or more")
 _SHARES: Final = ("utilization", "drop_fraction", "mark_fraction")
 
 
@@ -101,7 +100,7 @@ def compare(
             read_seeds(seeds),
             after=after,
             controller=controller,
-            threads=None if threads is None else read_whole(threads, *_THREADS),
+            threads=None if threads is None else read_whole(threads, "--threads", "threads"),
             progress=progress,
         )
     table = tabulate(both)

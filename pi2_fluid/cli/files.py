@@ -17,7 +17,13 @@ __all__ = ["PICTURES", "WRITERS", "check_path", "write_csv", "write_netcdf"]
 
 #: Endings of picture files.
 PICTURES: Final = (".png", ".svg", ".pdf")
-_SUFFIX: Final = {"s": "_s", "bit/s": "_bit_s", "packets": "_packets", "segments": "_segments"}
+_SUFFIX: Final = {
+    "s": "_s",
+    "bit/s": "_bit_s",
+    "packets": "_packets",
+    "segments": "_segments",
+    "B": "_bytes",
+}
 # What a row may be of, from the outside in.
 _ROWS: Final = ("seed", "time", "step")
 

@@ -34,7 +34,7 @@ def simulate_packets(wanted: Wanted, options: Mapping[str, Any]) -> None:
     if "seeds" in given:
         given["seeds"] = read_seeds(given["seeds"])
     if "threads" in given:
-        given["threads"] = read_whole(given["threads"], "--threads", "threads", "1 or more")
+        given["threads"] = read_whole(given["threads"], "--threads", "threads")
     with Progress("simulating") as progress:
         dataset = simulate(wanted.scenario, **given, progress=progress)
     summary = summarize(dataset, wanted.after)
@@ -60,14 +60,17 @@ def read_seeds(text: str) -> int | list[int]:
         ) from None
 
 
-def read_whole(text: str, option: str, of: str, allowed: str) -> int:
-    """Return a whole number, whose range is checked where it is used."""
+def read_whole(text: str, option: str, of: str, low: int = 1) -> int:
+    """Return a whole number, which is `low` at least."""
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
+        number = low - 1
+    if number < low:
         raise QuantityError(
-            f"{option} {show_value(text)} is no number of {of}: give {allowed}."
-        ) from None
+            f"{option} {show_value(text)} is no number of {of}: give {low} or more."
+        )
+    return number
 
 
 def _print_json(wanted: Wanted, dataset: xarray.Dataset, summary: xarray.Dataset) -> None:

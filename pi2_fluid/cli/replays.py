@@ -68,7 +68,7 @@ def replay(
         variant, queue_delay=columns["queue_delay"], backlog=columns.get("backlog")
     )
     if output is not None:
-        WRITERS[output.suffix.lower()](dataset, output)
+        WRITERS[output.suffix.lower()](_with_log(dataset, columns), output)
     if as_json:
         _print_json(variant, columns, dataset, output)
     else:
@@ -104,6 +104,16 @@ def _print_steps(columns: dict[str, Any], dataset: xarray.Dataset) -> None:
     )
     for chunk in iter(lambda: list(islice(lines, _CHUNK)), []):
         typer.echo("\n".join(chunk))
+
+
+def _with_log(dataset: xarray.Dataset, columns: dict[str, Any]) -> xarray.Dataset:
+    """Return the steps behind what was read, so that a file shows both side by side."""
+    units = {"queue_delay": ("s", "queue delay that was given"), "backlog": ("B", "bytes waiting")}
+    given = {
+        name: ("step", values, dict(zip(("units", "long_name"), units[name], strict=True)))
+        for name, values in columns.items()
+    }
+    return dataset.assign(given)[[*given, *dataset.data_vars]]
 
 
 # The log

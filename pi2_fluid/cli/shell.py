@@ -60,10 +60,13 @@ def run(arguments: Sequence[str]) -> int:
     except SolverError as error:
         return _fail(str(error), codes.FAILED)
     except OSError as error:
-        where = f" {error.filename}" if error.filename else ""
+        where = error.filename or "the output"
         return _fail(
-            f"cannot use{where}: {error.strerror or error}: give another path.", codes.BAD_INPUT
+            f"cannot use {where}: {error.strerror or error}: give another path.", codes.BAD_INPUT
         )
+    except SystemExit as leave:
+        # The shell library leaves with 1, which is "unstable" here, where a pipe is closed early.
+        return codes.PIPE_CLOSED if leave.code == 1 else int(leave.code or 0)
     except Exception as error:  # noqa: BLE001  the last door: everything else is our mistake
         return _report(error)
 
@@ -126,7 +129,7 @@ def start(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Fluid models of TCP under active queue management: PI2, PIE, RED, DualPI2 and others."""
+    """TCP under active queue management: margins of loops, fluid trajectories, packets."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(codes.BAD_INPUT)

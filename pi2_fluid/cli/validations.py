@@ -35,7 +35,7 @@ def validate(
     """Simulate packets and compare them with what the Linux kernel did, cell by cell."""
     from pi2_fluid.paper.validation import validate as validate_all
 
-    wanted = read_whole(seeds, "--seeds", "runs", "2 or more")
+    wanted = read_whole(seeds, "--seeds", "runs", 2)
     with _Line() as line:
         found = validate_all(out, seeds=wanted, progress=line)
     if as_json:

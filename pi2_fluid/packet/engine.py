@@ -69,7 +69,7 @@ def simulate(
         in the queue of what leaves it, the last value where nothing does), ``arrivals``,
         ``departures``, ``drops`` and ``marks`` (packets), ``active_flows`` (with a window), and
         ``p_aqm``, the probability with which the queue's law signals packets of the class, before
-        any threshold of its own band.
+        any threshold of its own band (NaN under CoDel, which has none).
 
         Of blocks of bins, at most a hundred: ``delay_histogram`` (packets that left, by their delay
         in the queue) and ``flow_segments`` (segments that left, of each single flow).
@@ -84,7 +84,7 @@ def simulate(
     Raises
     ------
     ScenarioError, QuantityError, DomainError
-        If the scenario or an argument is not as it should be, or the result too large.
+        If the scenario or an argument is not as it should be, or the run or its result too large.
     UnsupportedError
         If the queue or a sender is a law of one's own.
     MemoryError
