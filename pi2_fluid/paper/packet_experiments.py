@@ -14,6 +14,7 @@ import numpy as np
 import pi2_fluid as pf
 from pi2_fluid.design.curves import stretch_means
 from pi2_fluid.paper.experiments import NAMES
+from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.plot import COLORS, draw_fluid, draw_runs, scale_root
 
 __all__ = ["LINE_COLORS", "SEEDS", "draw_cases", "peaks_text", "run_both", "spread", "value_at"]
@@ -44,7 +45,7 @@ def run_both(
     """
     scenario = pf.named_scenario(name)
     fluid = pf.fluid.simulate(scenario, sample=_BIN / 2, tolerance=_TOLERANCE)
-    packets = pf.packet.simulate(scenario, seeds=SEEDS, bin=_BIN)
+    packets = uninterrupted(pf.packet.simulate(scenario, seeds=SEEDS, bin=_BIN))
     # What is lost, of what comes: in the fluid p, weighted by the traffic that meets it.
     rates = fluid["throughput"]
     fluid["lost"] = (rates * fluid["p"]).sum("flows") / rates.sum("flows").clip(min=1.0)

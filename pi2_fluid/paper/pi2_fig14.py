@@ -12,6 +12,7 @@ import pi2_fluid as pf
 from pi2_fluid.design.curves import delay_distribution
 from pi2_fluid.paper.experiments import NAMES
 from pi2_fluid.paper.packet_experiments import LINE_COLORS, SEEDS, spread
+from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.plot import (
     draw_fluid,
     draw_runs,
@@ -47,7 +48,7 @@ def curves() -> list[dict[str, Any]]:
 def _curve(panel: str, name: str, line: str) -> dict[str, Any]:
     scenario = pf.named_scenario(name)
     fluid = pf.fluid.simulate(scenario, tolerance=_TOLERANCE)
-    packets = pf.packet.simulate(scenario, seeds=SEEDS)
+    packets = uninterrupted(pf.packet.simulate(scenario, seeds=SEEDS))
     delays, below = delay_distribution(packets, _AFTER)
     shown = delays <= 2.0 * _SHOWN
     at, share = delay_distribution(fluid, _AFTER)

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 import pi2_fluid as pf
+from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption, write_numbers
 
 __all__ = ["CAPACITIES", "RTTS", "curves", "draw", "settle"]
@@ -91,7 +92,7 @@ def _point(sender: Any, series: _Series, capacity: float, rtt: float) -> dict[st
     cycle = 0.25 * capacity * whole / 12e3 * whole
     duration = round(min(max(_SLOW * cycle, _SHORTEST), _LONGEST))
     scenario = pf.Scenario(float(duration), pf.Link(capacity), series.aqm, flows)
-    runs = pf.packet.simulate(scenario, seeds=_SEEDS, bin=1.0)
+    runs = uninterrupted(pf.packet.simulate(scenario, seeds=_SEEDS, bin=1.0))
     begin = _START * duration
     middle = 0.5 * (begin + duration)
     whole_run, early, late = (

@@ -10,6 +10,7 @@ import numpy as np
 import pi2_fluid as pf
 from pi2_fluid.packet.engine import simulate_discipline
 from pi2_fluid.paper.validation.cells import AFTER, Cell
+from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.result.delays import delay_quantiles
 
 __all__ = ["LEVELS", "LINK", "measure", "run"]
@@ -24,10 +25,12 @@ _LITTLE: Final = 1e-6
 def run(cell: Cell, seeds: int | Sequence[int], threads: int | None) -> Any:
     """Return the Dataset of a cell's runs."""
     if cell.signal is None:
-        return pf.packet.simulate(cell.scenario, seeds=seeds, bin=cell.bin, threads=threads)
+        runs = pf.packet.simulate(cell.scenario, seeds=seeds, bin=cell.bin, threads=threads)
+        return uninterrupted(runs)
     marked = any(flow.ecn for flow in cell.scenario.flows)
     lottery = ("lottery", [cell.signal, float(marked)])
-    return simulate_discipline(cell.scenario, lottery, seeds=seeds, bin=cell.bin, threads=threads)
+    runs = simulate_discipline(cell.scenario, lottery, seeds=seeds, bin=cell.bin, threads=threads)
+    return uninterrupted(runs)
 
 
 def measure(runs: Any, after: float = AFTER, *, tapped: bool = True) -> dict[str, dict[str, Any]]:

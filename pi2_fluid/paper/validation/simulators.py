@@ -11,6 +11,7 @@ import pi2_fluid as pf
 from pi2_fluid.paper.validation.cells import AFTER, reno_steps
 from pi2_fluid.paper.validation.judging import Finding
 from pi2_fluid.paper.validation.measuring import LINK, measure
+from pi2_fluid.paper.whole_runs import uninterrupted
 
 __all__ = ["CAUSES", "compare_ns3", "ns3_scenario"]
 
@@ -65,7 +66,7 @@ def compare_ns3(
 ) -> list[Finding]:
     """Return the findings about one row."""
     scenario = ns3_scenario(row)
-    runs = pf.packet.simulate(scenario, seeds=seeds, threads=threads)
+    runs = uninterrupted(pf.packet.simulate(scenario, seeds=seeds, threads=threads))
     summary = pf.summarize(runs, after=AFTER)
     link = measure(runs, tapped=False)[LINK]
     values = {
