@@ -23,7 +23,9 @@ from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.scenario import Link
-from pi2_fluid.packet.disciplines import controller_parameters, discipline_of, pie_parameters
+from pi2_fluid.packet.disciplines import discipline_of
+from pi2_fluid.packet.pi_parameters import controller_parameters
+from pi2_fluid.packet.pie_parameters import pie_parameters
 from pi2_fluid.result import Column, make_dataset
 from pi2_fluid.units import validate_quantity
 

@@ -19,11 +19,9 @@ from pi2_fluid.model.aqms.codel import CoDel
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.red import Red
 from pi2_fluid.model.scenario import Link
-from pi2_fluid.packet.queue_parameters import (
-    codel_parameters,
-    dualpi2_parameters,
-    red_parameters,
-)
+from pi2_fluid.packet.codel_parameters import codel_parameters
+from pi2_fluid.packet.dualpi2_parameters import dualpi2_parameters
+from pi2_fluid.packet.red_parameters import red_parameters
 from pi2_fluid.result import Column, make_dataset
 from pi2_fluid.units import validate_quantity
 
