@@ -29,7 +29,7 @@ namespace {
 template <typename T> using Line = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <typename T> using Rows = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// Columns of the events that go in and of the rows that come out; pi2_fluid/packet/replay_queues.py knows them too.
+// Columns of the events that go in and of the rows that come out; pi2_fluid/packet/event_log.py knows them too.
 enum { TIME, OPERATION, BYTES, ECN, INPUTS };
 enum { DEQUEUE, ENQUEUE, TICK };
 enum { SENT, SENT_BYTES, SENT_ECN, DRAWS, MARKED, QUEUED_C, QUEUED_L, BACKLOG, SOJOURN, OWN, OUTPUTS = OWN + 4 };

@@ -17,7 +17,7 @@ from pi2_fluid.model.aqm import Seen
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.scenario import Link
 from pi2_fluid.packet.dualpi2_parameters import dualpi2_parameters
-from pi2_fluid.packet.replay_queues import replay_dualpi2
+from pi2_fluid.packet.dualpi2_replay import replay_dualpi2
 
 DATA = Path(__file__).parent / "data"
 FULL = 2**32 - 1

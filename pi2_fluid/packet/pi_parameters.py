@@ -13,15 +13,13 @@ from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.packet.limits import require_single, require_time
 
 __all__ = [
-    "LARGEST_GAIN",
     "controller_parameters",
     "first_update_of",
     "require_computable",
     "require_integer_gains",
 ]
 
-#: Hz, of alpha and beta.
-LARGEST_GAIN: Final = 1e5
+_LARGEST_GAIN: Final = 1e5  # Hz, of alpha and beta
 _REAL, _DUALPI2, _2016 = range(3)
 _HEAD, _RATE, _LENGTH = range(3)
 _LATE_TIMER: Final = 0.5  # s: when Linux's PIE, and the PI2 of 2016, first update
@@ -100,14 +98,14 @@ def require_computable(law: Any) -> None:
             require_time(f"{name} {field}", value, closed=True)
     for field in ("alpha", "beta"):
         value = getattr(law, field)
-        if value > LARGEST_GAIN:
+        if value > _LARGEST_GAIN:
             raise DomainError(
-                f"{name} {field} = {show_value(value)} is above the {LARGEST_GAIN:g} Hz that a"
+                f"{name} {field} = {show_value(value)} is above the {_LARGEST_GAIN:g} Hz that a"
                 " queue of packets computes with: lower it."
             )
 
 
-def require_integer_gains(law: Any, per_hz: float, most: float = LARGEST_GAIN) -> None:
+def require_integer_gains(law: Any, per_hz: float, most: float = _LARGEST_GAIN) -> None:
     """Refuse gains that the kernel's integers miss by more than 1 %: `per_hz` of them are 1 Hz."""
     for field in ("alpha", "beta"):
         value = float(getattr(law, field))
