@@ -15,6 +15,7 @@ from pi2_fluid.model.scenario import Link
 from pi2_fluid.packet.codel_parameters import codel_parameters
 from pi2_fluid.packet.columns import read_number, read_row
 from pi2_fluid.packet.event_log import ETHERNET, EventLog, event_columns, run_events
+from pi2_fluid.packet.limits import require_kind
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column, make_dataset
 
@@ -61,6 +62,7 @@ def replay_codel(
     array([   0, 1999])
     """
     law = CoDel(arithmetic="fixed") if law is None else law
+    require_kind(law, CoDel)
     discipline = "codel", codel_parameters(law, link)
     found = run_events(discipline, link, EventLog(t_us, op, bytes, ecn))
     own = {

@@ -1,4 +1,4 @@
-"""Columns of numbers, and single ones, as callers give them to replays: read and checked."""
+"""Columns of numbers, and single ones, as callers give them: read and checked."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
+from pi2_fluid.packet.schedule import NS
 from pi2_fluid.units import validate_quantity
 
 __all__ = [
@@ -72,8 +73,9 @@ def read_numbers(
 
 
 def read_delays(value: Any, name: str, count: int | None = None) -> Any:
-    """Return delays (s), as `read_numbers` does."""
-    return read_numbers(value, name, "time", LONGEST_DELAY, count)
+    """Return delays in whole ns, of as many as `read_numbers` does."""
+    seconds = read_numbers(value, name, "time", LONGEST_DELAY, count)
+    return np.rint(seconds * NS).astype(np.int64)
 
 
 def read_backlogs(value: Any, name: str, count: int) -> Any:

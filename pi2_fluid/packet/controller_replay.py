@@ -81,11 +81,10 @@ def replay(variant: str | Aqm, *, queue_delay: Any, backlog: Any = None) -> xr.D
     law = law_of(variant)
     delays = read_delays(queue_delay, "queue_delay")
     waiting = read_backlogs(0.0 if backlog is None else backlog, "backlog", len(delays))
-    ns = np.rint(delays * 1e9).astype(np.int64)
     if getattr(law, "variant", "") == "hpe":
-        found, extra = _replay_hpe(law, ns), "overload"
+        found, extra = _replay_hpe(law, delays), "overload"
     else:
-        found, extra = _replay_update(law, ns, waiting), "burst"
+        found, extra = _replay_update(law, delays, waiting), "burst"
     controller, classic, state, last = found
     variables = {
         "p": Column(("step",), classic, "1", "probability that a Classic packet is signalled"),

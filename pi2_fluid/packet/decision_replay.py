@@ -130,11 +130,9 @@ def _pie_drop(law: Pie, p: Any, rnd: Any, guards: tuple[Any, ...], accu_prob: An
     older = law.arithmetic == "fixed" and law.variant == "linux4.14"
     words = read_words(rnd, "rnd", 32 if older else 64)
     n = len(words)
-    delay, left = (
-        np.rint(read_delays(value, name, n) * 1e9).astype(np.int64)
-        for value, name in zip(guards, ("queue_delay", "burst"), strict=False)
-    )
-    waiting = read_backlogs(guards[2], "backlog", n).astype(np.int64)
+    queue_delay, burst, backlog = guards
+    delay, left = read_delays(queue_delay, "queue_delay", n), read_delays(burst, "burst", n)
+    waiting = read_backlogs(backlog, "backlog", n).astype(np.int64)
     found = np.empty(n, np.uint64), np.empty(n, np.uint64), np.empty(n)
     _core.replay_pie_drop(
         pie_parameters(law),

@@ -39,12 +39,12 @@ _BY_SIZE: Final[dict[type[Aqm], tuple[str, Callable[[Any, Link], list[float]]]]]
 }
 
 
-def discipline_of(aqm: Aqm, link: Link) -> tuple[str, list[float]]:
+def discipline_of(law: Aqm, link: Link) -> tuple[str, list[float]]:
     """Return the name and the parameters of the queue discipline that runs a law.
 
     Parameters
     ----------
-    aqm : Aqm
+    law : Aqm
         With single numbers, not arrays.
     link : Link
         Whose packets it queues.
@@ -62,15 +62,15 @@ def discipline_of(aqm: Aqm, link: Link) -> tuple[str, list[float]]:
     >>> discipline_of(TailDrop(), Link("10Mbit/s"))
     ('taildrop', [])
     """
-    law = type(aqm)
-    if law not in _DISCIPLINES and law not in _BY_SIZE:
+    kind = type(law)
+    if kind not in _DISCIPLINES and kind not in _BY_SIZE:
         known = ", ".join(each.__name__ for each in (*_DISCIPLINES, *_BY_SIZE))
         raise UnsupportedError(
-            f"{law.__name__} has no queue discipline for packets: give one of {known}, or use the"
+            f"{kind.__name__} has no queue discipline for packets: give one of {known}, or use the"
             " fluid."
         )
-    if law in _BY_SIZE:
-        name, by_size = _BY_SIZE[law]
-        return name, by_size(aqm, link)
-    name, parameters = _DISCIPLINES[law]
-    return name, parameters(aqm)
+    if kind in _BY_SIZE:
+        name, by_size = _BY_SIZE[kind]
+        return name, by_size(law, link)
+    name, parameters = _DISCIPLINES[kind]
+    return name, parameters(law)

@@ -12,6 +12,7 @@ from pi2_fluid.model.scenario import Link
 from pi2_fluid.packet.columns import FULL, read_number
 from pi2_fluid.packet.dualpi2_parameters import dualpi2_parameters
 from pi2_fluid.packet.event_log import ETHERNET, EventLog, event_columns, run_events
+from pi2_fluid.packet.limits import require_kind
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
 
@@ -72,6 +73,7 @@ def replay_dualpi2(
     array([1, 3])
     """
     law = DualPi2(arithmetic="fixed") if law is None else law
+    require_kind(law, DualPi2)
     held = None
     if p_base is not None:
         held = int(read_number(p_base, "p_base", "number", high=1.0, closed=True) * FULL)

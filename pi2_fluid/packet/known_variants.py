@@ -12,6 +12,7 @@ from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.packet.limits import require_single
 
 __all__ = ["law_of", "variants"]
 
@@ -69,6 +70,7 @@ def law_of(variant: Any, known: Mapping[str, Aqm] | None = None) -> Any:
     """Return the queue that a name out of `known`, or of `variants`, stands for; or the queue."""
     known = _variants() if known is None else known
     if isinstance(variant, PiFamily):
+        require_single(variant)
         return variant
     if isinstance(variant, Aqm):
         raise UnsupportedError(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pi2_fluid.errors import DomainError, UnsupportedError, show_value
+from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.scenario import Link
 
 __all__ = [
     "require_below",
+    "require_kind",
     "require_single",
     "require_time",
     "require_whole",
@@ -19,6 +20,14 @@ __all__ = [
 _SHORTEST, _LONGEST = 1e-9, 1e3  # s
 _LARGEST_PACKET: Final = 65535  # bytes: sizes have 16 bits
 _ROUNDING: Final = 1e-9
+
+
+def require_kind(law: Any, kind: type[Aqm]) -> None:
+    """Refuse a law of another kind."""
+    if not isinstance(law, kind):
+        raise QuantityError(
+            f"law = {show_value(law)} is no {kind.__name__}, which is what is replayed: give one."
+        )
 
 
 def require_single(law: Aqm) -> None:

@@ -12,6 +12,7 @@ from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.model.aqms.red import Red
 from pi2_fluid.model.scenario import Link
 from pi2_fluid.packet.columns import LATEST, MOST_BYTES, read_rolls, read_row
+from pi2_fluid.packet.limits import require_kind
 from pi2_fluid.packet.red_parameters import red_parameters
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
@@ -70,6 +71,7 @@ def replay_red(
     >>> replay_red(law=law, backlog_bytes=[2276, 3691], rnd=[0, 0]).avg_bytes.values.round(3)
     array([ 4.445, 11.646])
     """
+    require_kind(law, Red)
     backlog = read_row(backlog_bytes, "backlog_bytes", 0, MOST_BYTES)
     size = len(backlog)
     draws = read_rolls(rnd, "rnd", size)
@@ -119,6 +121,7 @@ def replay_red_adaptation(*, law: Red, avg_bytes: Any, link: Link = _LINK) -> xr
     >>> replay_red_adaptation(law=law, avg_bytes=[50e3, 30e3]).max_p.values
     array([0.11 , 0.099])
     """
+    require_kind(law, Red)
     if not law.adaptive:
         raise DomainError(
             "Red adaptive = False leaves max_p as it is: give a law with adaptive = True."

@@ -13,11 +13,11 @@ from pi2_fluid.model.senders.cubic import Cubic
 from pi2_fluid.model.senders.dctcp import Dctcp
 from pi2_fluid.packet.columns import as_array, read_columns
 from pi2_fluid.packet.congestion import congestion_of
+from pi2_fluid.packet.schedule import NS
 from pi2_fluid.result import Column, make_dataset
 
 __all__ = ["replay_cubic", "replay_dctcp"]
 
-_NS: Final = 1_000_000_000
 # Rows belong to the last acknowledgement before them; their times are given to 0.1 ms.
 _HALF_STEP: Final = 50_000
 _MOST_SEGMENTS: Final = 2**31 - 1
@@ -73,10 +73,9 @@ def replay_cubic(*, tcp_friendliness: Any = 1, rtt_ms: Any, W: Any, t_s: Any) ->
         W=(W, 2, 100_000, True),
         t_s=(t_s, 0.0, 60.0, False),
     )
-    name = ["cwnd", "cnt", "tcp_cwnd", "K", "origin"]
     rows = np.zeros((5, len(time)), dtype=np.int64)
     parameters = congestion_of(Cubic(hystart=False))[1]
-    at = np.rint(time * _NS).astype(np.int64) + _HALF_STEP
+    at = np.rint(time * NS).astype(np.int64) + _HALF_STEP
     same = (np.diff(friendly) == 0) & (np.diff(rtt) == 0) & (np.diff(window) == 0)
     for part in _runs(same & (np.diff(time) >= 0.0), len(time)):
         results = np.empty(5 * len(at[part]), dtype=np.int64)
@@ -84,16 +83,18 @@ def replay_cubic(*, tcp_friendliness: Any = 1, rtt_ms: Any, W: Any, t_s: Any) ->
         rtt_ns = round(float(rtt[part][0]) * 1e6)
         _core.replay_cubic(parameters, int(window[part][0]), rtt_ns, at[part], results)
         rows[:, part] = results.reshape(5, -1)
-    units = ["segments", "segments", "segments", "1/1024 s", "segments"]
-    names = [
-        "window",
-        "segments acknowledged per segment of growth",
-        "window that a Reno flow would have",
-        "time from the signal to the plateau",
-        "window of the plateau",
-    ]
+    meaning = {
+        "cwnd": ("segments", "window"),
+        "cnt": ("segments", "segments acknowledged per segment of growth"),
+        "tcp_cwnd": ("segments", "window that a Reno flow would have"),
+        "K": ("1/1024 s", "time from the signal to the plateau"),
+        "origin": ("segments", "window of the plateau"),
+    }
     return _dataset(
-        {n: Column(("step",), rows[i], units[i], names[i]) for i, n in enumerate(name)},
+        {
+            name: Column(("step",), row, *meaning[name])
+            for name, row in zip(meaning, rows, strict=True)
+        },
         {
             "tcp_friendliness": (friendly, "1", "whether growth is at least that of Reno"),
             "rtt_ms": (rtt, "ms", "round-trip time"),
