@@ -126,7 +126,7 @@ def start(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Fluid models of TCP under active queue management: PI2, PIE, RED, DualPI2 and others."""
+    """TCP under active queue management, as loops, fluids and packets: PI2, PIE, RED, DualPI2 ..."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(codes.BAD_INPUT)
