@@ -1,4 +1,4 @@
-"""Fluid models of TCP and active queue management: loops, margins, trajectories, packets.
+"""TCP and active queue management: loops, margins, trajectories, packets.
 
     >>> import pi2_fluid as pf
     >>> loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
