@@ -120,7 +120,7 @@ def asked_for(kind: str, option: Number, read: float, hz: int, name: str) -> int
         return _parts(read, name)
     if option.unit != "time":
         return int(read)
-    low = int(read)  # three digits of a time may be cut from a few microseconds more
+    low = int(read)  # the kernel cuts off after it was asked
     candidates = [low, low + 1]
     tell: Callable[[int], int] = int
     if kind != "dualpi2" and option.word == "target":
@@ -128,9 +128,10 @@ def asked_for(kind: str, option: Number, read: float, hz: int, name: str) -> int
     elif kind != "dualpi2" and option.word == "tupdate":
         count = low * hz // 1_000_000
         candidates = [kernel.jiffies_to_us(number, hz) for number in (count, count + 1)]
-    for candidate in candidates:
-        if _prints_as(tell(candidate), read):
-            return candidate
+    for same in (_exactly, _in_three_digits):
+        for candidate in candidates:
+            if same(tell(candidate), read):
+                return candidate
     if option.word == "tupdate" and kind != "dualpi2":
         raise QuantityError(
             f"{name} = {read / 1000:g}ms is no whole number of jiffies at hz = {hz}"
@@ -147,8 +148,12 @@ def _target_told(us: int) -> int:
     return kernel.ticks_to_us(kernel.ticks(us))
 
 
-def _prints_as(us: int, read: float) -> bool:
-    return us == read or as_time(kernel.time_text(us), "time") == read
+def _exactly(us: int, read: float) -> bool:
+    return us == read
+
+
+def _in_three_digits(us: int, read: float) -> bool:
+    return as_time(kernel.time_text(us), "time") == read
 
 
 def _parts(read: float, name: str) -> int:
