@@ -154,7 +154,7 @@ def _unknown(block: Block, word: Any) -> QuantityError:
     if str(word).startswith(("[Unknown", "[cannot")):
         return QuantityError(
             f"the options of {block.name} are not shown, as tc is older than this queue: give the"
-            " output of an iproute2 that knows it (dualpi2: 6.17 or later)."
+            " output of an iproute2 that knows it."
         )
     return QuantityError(f"{show_value(word)} of {block.name} is not known: {_REMEDY}.")
 

@@ -95,7 +95,9 @@ def read_json(option: Number, given: Any, name: str) -> float:
         wanted = "a number" if real else "a whole number"
         raise QuantityError(f"{name} = {show_value(given)} cannot be read: tc -j prints {wanted}.")
     if not (isinstance(given, int) or math.isfinite(given)) or given < 0:
-        raise QuantityError(f"{name} = {show_value(given)} cannot be read: it must not be below 0.")
+        raise QuantityError(
+            f"{name} = {show_value(given)} cannot be read: tc -j prints numbers from 0."
+        )
     return _within(given if given > _LARGEST else given * (256 if real else 1), given, name)
 
 
