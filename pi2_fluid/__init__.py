@@ -1,4 +1,4 @@
-"""Fluid models of TCP and active queue management: loops, margins, trajectories, packets.
+"""TCP and active queue management: loops, margins, trajectories, packets.
 
     >>> import pi2_fluid as pf
     >>> loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
@@ -17,6 +17,7 @@ _EXPORTS = {
     "loop": "pi2_fluid.loop",
     "packet": "pi2_fluid.packet",
     "presets": "pi2_fluid.model.presets",
+    "qdisc": "pi2_fluid.qdisc",
     "ops": "pi2_fluid.ops",
     # errors
     "AssumptionWarning": "pi2_fluid.errors",
@@ -62,12 +63,13 @@ _EXPORTS = {
     "Margins": "pi2_fluid.loop.margins",
     # decisions
     "compare": "pi2_fluid.design.agreement",
+    "margin_lost_db": "pi2_fluid.design.quantisation",
     # the papers
     "figures": "pi2_fluid.paper.figures",
     "claims": "pi2_fluid.paper.claims",
     "validate": "pi2_fluid.paper.validation",
 }
-_MODULES = frozenset({"fluid", "loop", "packet", "presets", "ops"})
+_MODULES = frozenset({"fluid", "loop", "packet", "presets", "qdisc", "ops"})
 
 __all__ = [*_EXPORTS, "__version__"]  # noqa: PLE0604  names are strings
 

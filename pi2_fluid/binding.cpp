@@ -1,6 +1,5 @@
 // The compiled module pi2_fluid._core: arrays in, arrays out, no logic. The kernels are C and know no Python.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -9,20 +8,36 @@
 #include <optional>
 #include <string>
 
+#include "binding_arguments.h"
 #include "binding_fluid.h"
 #include "binding_lanes.h"
-#include "binding_replay_senders.h"
-#include "binding_replay_queues.h"
-#include "binding_replay_pi.h"
 #include "binding_packet.h"
+#include "binding_replay_pi.h"
+#include "binding_replay_queues.h"
+#include "binding_replay_senders.h"
 #include "kernel/margins.h"
 
 namespace nb = nanobind;
+using namespace binding;
+
+int binding::simd_level(const std::optional<std::string> &name)
+{
+    if (!name)
+        return 0;
+    std::string known;
+    for (int i = 0; const char *found = pi2_simd_name(i); i++) {
+        if (*name == found)
+            return i;
+        known += (i ? ", " : "") + std::string(found);
+    }
+    refuse("simd = '" + *name + "' is not an instruction set of this machine; give one of " + known
+           + ", or None for the fastest.");
+}
 
 namespace {
 
-using Input = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Output = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Input = Line<const double>;
+using Output = Line<double>;
 
 // The array itself, never a converted copy: results written to a copy would be lost.
 template <typename Array> Array array_of(nb::handle object, const char *name, std::size_t size = SIZE_MAX)
@@ -44,20 +59,6 @@ void refuse_overlap(const double *output, const double *other, std::size_t size,
     if ((x > y ? x - y : y - x) < size * sizeof(double))
         throw nb::value_error((std::string(name) + " shares memory with another argument;"
                                " give each result an array of its own.").c_str());
-}
-
-int simd_level(const std::optional<std::string> &name)
-{
-    if (!name)
-        return 0;
-    std::string known;
-    for (int i = 0; const char *found = pi2_simd_name(i); i++) {
-        if (*name == found)
-            return i;
-        known += (i ? ", " : "") + std::string(found);
-    }
-    throw nb::value_error(("simd = '" + *name + "' is not an instruction set of this machine; give one of "
-                           + known + ", or None for the fastest.").c_str());
 }
 
 std::string number(double x)
@@ -133,10 +134,10 @@ NB_MODULE(_core, module)
                "Gain and phase margins and crossovers of many loops, written into the last four arrays.");
     register_fluid(module);
     register_lanes(module);
-    bind_replay_senders(module);
-    bind_replay_queues(module);
-    bind_replay_pi(module);
     register_packet(module);
+    register_replay_pi(module);
+    register_replay_queues(module);
+    register_replay_senders(module);
     module.def("simd", &simd, "The instruction set that the kernels use on this machine.");
     module.def("simd_levels", &simd_levels, "Every instruction set the kernels can use here, fastest first.");
 }

@@ -15,37 +15,21 @@
 #include <utility>
 #include <vector>
 
+#include "binding_arguments.h"
 #include "binding_fluid.h"
 #include "kernel/fluid.h"
 
 namespace nb = nanobind;
+using namespace binding;
 
 namespace {
 
-using Numbers = std::vector<double>;
-using Input = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
-
-template <typename Law> const Law *named(const Law *law, const std::string &name, const char *kind)
-{
-    if (!law)
-        throw std::invalid_argument("'" + name + "' is not a " + kind + " of the kernel.");
-    return law;
-}
-
-void copy(const Numbers &from, double *to, int size, const std::string &what)
-{
-    if (from.size() != static_cast<std::size_t>(size))
-        throw std::invalid_argument(what + " takes " + std::to_string(size) + " numbers, not "
-                                    + std::to_string(from.size()) + ".");
-    std::copy(from.begin(), from.end(), to);
-}
 
 void copy_parameters(const pi2_aqm_law *law, const Numbers &from, double *to)
 {
     copy(from, to, law->parameters, law->name);
-    if (law->sound && !law->sound(to))
-        throw std::invalid_argument(std::string(law->name) + " cannot have these parameters.");
+    require_sound(!law->sound || law->sound(to), law->name);
 }
 
 // Laws, for tests
@@ -124,7 +108,7 @@ class AqmLaw {
         return moved(state, [&](const double *x, double *slope) {
             const pi2_seen s = see(seen);
             if (!law->flow)
-                throw std::invalid_argument(std::string(law->name) + " has no continuous form.");
+                refuse(std::string(law->name) + " has no continuous form.");
             law->flow(data, x, &s, d_queue_delay, slope);
         });
     }
@@ -154,7 +138,7 @@ class AqmLaw {
     std::pair<double, double> encode(double u) const
     {
         if (!law->encode)
-            throw std::invalid_argument(std::string(law->name) + " has no controller.");
+            refuse(std::string(law->name) + " has no controller.");
         const pi2_signal signal = law->encode(data, u);
         return {signal.classic, signal.scalable};
     }
@@ -181,7 +165,7 @@ class AqmLaw {
         const double rates[2] = {arrivals.first, arrivals.second};
         double served[2];
         if (!law->serve)
-            throw std::invalid_argument(std::string(law->name) + " has one queue.");
+            refuse(std::string(law->name) + " has one queue.");
         law->serve(data, waits, rates, capacity, served);
         return {served[0], served[1]};
     }
@@ -227,7 +211,7 @@ pi2_fluid_class class_of(nb::handle item, const pi2_aqm_law *aqm)
     c.law = named(pi2_find_sender(name.c_str()), name, "window law");
     c.signal = nb::cast<int>(t[1]);
     if (c.signal < PI2_FLUID_CLASSIC || c.signal > PI2_FLUID_THINNED || (c.signal == PI2_FLUID_THINNED && !aqm->encode))
-        throw std::invalid_argument(std::to_string(c.signal) + " is no signal of " + aqm->name + ".");
+        refuse(std::to_string(c.signal) + " is no signal of " + aqm->name + ".");
     c.slow_start = nb::cast<bool>(t[2]);
     copy(nb::cast<Numbers>(t[3]), times, 5, "a class");
     copy(nb::cast<Numbers>(t[4]), c.parameters, c.law->parameters, name);
@@ -261,12 +245,12 @@ class FluidRun {
         p.aqm = named(pi2_find_aqm(aqm.c_str()), aqm, "queue law");
         copy_parameters(p.aqm, parameters, p.parameters);
         if (continuous && std::isfinite(p.update_interval) && !p.aqm->flow)
-            throw std::invalid_argument(aqm + " has no continuous form.");
+            refuse(aqm + " has no continuous form.");
         std::vector<pi2_fluid_class> all;
         for (nb::handle item : classes)
             all.push_back(class_of(item, p.aqm));
         if (all.empty())
-            throw std::invalid_argument("classes is empty.");
+            refuse("classes is empty.");
         std::vector<pi2_fluid_change> schedule;
         Numbers counts;
         for (nb::handle item : changes) {
@@ -294,7 +278,7 @@ class FluidRun {
         members = all.size();
     }
 
-    nb::tuple advance(const Input &samples, std::size_t place, long long most_steps, const Output &queue,
+    nb::tuple advance(const Line<const double> &samples, std::size_t place, long long most_steps, const Output &queue,
                       const Output &queue_delay, const Output &controller, const Output &p, const Output &window,
                       const Output &leaving, const Output &capacity)
     {
@@ -323,8 +307,8 @@ class FluidRun {
     static double *data(const Output &array, std::size_t size)
     {
         if (array.size() != size)
-            throw std::invalid_argument("an array has " + std::to_string(array.size()) + " elements instead of "
-                                        + std::to_string(size) + ".");
+            refuse("an array has " + std::to_string(array.size()) + " elements instead of "
+                   + std::to_string(size) + ".");
         return array.data();
     }
 

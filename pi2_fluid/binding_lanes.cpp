@@ -1,6 +1,5 @@
 // Part of pi2_fluid._core: many trajectories of the fluid, side by side.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -11,42 +10,25 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "binding_arguments.h"
 #include "binding_lanes.h"
 #include "kernel/fluid_lanes.h"
 #include "kernel/margins.h"
 
 namespace nb = nanobind;
+using namespace binding;
 
 namespace {
-
-template <typename T> using Rows = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void require(bool holds, const char *sentence)
-{
-    if (!holds)
-        throw std::invalid_argument(sentence);
-}
 
 template <typename T> void require_rows(const Rows<T> &rows, std::size_t count, std::size_t runs, const char *name)
 {
     if (rows.shape(0) != count || rows.shape(1) != runs)
-        throw std::invalid_argument(std::string(name) + " must have the shape (" + std::to_string(count) + ", "
-                                    + std::to_string(runs) + ").");
-}
-
-int level_of(const std::optional<std::string> &simd)
-{
-    if (!simd)
-        return 0;
-    for (int i = 0; const char *name = pi2_simd_name(i); i++)
-        if (*simd == name)
-            return i;
-    throw std::invalid_argument("simd = '" + *simd + "' is not an instruction set of this machine.");
+        refuse(std::string(name) + " must have the shape (" + std::to_string(count) + ", "
+               + std::to_string(runs) + ").");
 }
 
 // Whatever they were, the kernel would stay within its memory; but these it could not make sense of.
@@ -104,7 +86,7 @@ void fluid_lanes(const std::vector<std::array<int, 4>> &classes, int groups, int
     require_rows(statistics, PI2_LANES_STATISTICS + m * PI2_LANES_CLASS_STATISTICS, p.runs, "statistics");
     require_rows(traces, static_cast<std::size_t>(samples) * rows, p.runs, "traces");
     require_nodes(p);
-    const int level = level_of(simd);
+    const int level = simd_level(simd);
 
     const std::size_t aligned = 64 / sizeof(double);
     const std::unique_ptr<double[]> memory(new double[pi2_lanes_work(&p, depth) + aligned]);

@@ -15,16 +15,16 @@
 #include <string>
 #include <vector>
 
+#include "binding_arguments.h"
 #include "binding_packet.h"
 extern "C" { // around the headers that it includes, too
 #include "kernel/packet/simulator.h"
 }
 
 namespace nb = nanobind;
+using namespace binding;
 
 namespace {
-
-using Numbers = std::vector<double>;
 
 constexpr std::int64_t LONGEST = PI2_LONGEST;
 constexpr double LONGEST_SLOT = 9007199254740992.0;     // ns: 2^53, beyond which doubles skip integers
@@ -32,11 +32,6 @@ constexpr std::int64_t MOST_JITTER = INT64_C(1) << 31;  // ns of an acknowledgem
 constexpr std::int64_t MOST_FLOWS = 1000000, MOST_PACKETS = 1000000000, MOST_WINDOW = 1000000;
 constexpr std::int64_t MOST_CLASSES = 65535;            // a packet has 16 bits for its class
 constexpr std::int64_t MOST_ROWS = INT64_C(1) << 31, MOST_TRACE = 100000000;
-
-[[noreturn]] void refuse(const std::string &sentence)
-{
-    throw std::invalid_argument(sentence);
-}
 
 template <typename T> T as(nb::handle object, const std::string &what)
 {
@@ -64,14 +59,12 @@ nb::tuple tuple_of(nb::handle object, std::size_t size, const std::string &what)
 }
 
 // As many numbers as the law takes, none of them NaN.
-void copy(const Numbers &from, double *to, int size, const std::string &what)
+void copy_parameters(const Numbers &from, double *to, int count, const std::string &what)
 {
-    if (from.size() != static_cast<std::size_t>(size))
-        refuse(what + " takes " + std::to_string(size) + " parameters, not " + std::to_string(from.size()) + ".");
+    copy(from, to, count, what);
     for (double x : from)
         if (std::isnan(x))
             refuse(what + " has a parameter that is not a number.");
-    std::copy(from.begin(), from.end(), to);
 }
 
 double capacity_of(nb::handle object, int packet_size, const std::string &what)
@@ -95,10 +88,8 @@ pi2_packet_class class_of(nb::handle item, const std::string &what)
             refuse(what + " interval is outside [1, 2^53] ns.");
     } else {
         const auto name = as<std::string>(t[0], what + " congestion control");
-        c.congestion = pi2_find_congestion(name.c_str());
-        if (!c.congestion)
-            refuse("'" + name + "' is not a congestion control of the kernel.");
-        copy(as<Numbers>(t[1], what + " parameters"), c.parameters, c.congestion->parameters, name);
+        c.congestion = named(pi2_find_congestion(name.c_str()), name, "congestion control");
+        copy_parameters(as<Numbers>(t[1], what + " parameters"), c.parameters, c.congestion->parameters, name);
     }
     c.count = static_cast<std::uint32_t>(whole(t[3], 0, MOST_FLOWS, what + " count"));
     c.base_rtt = whole(t[4], 0, LONGEST, what + " base_rtt");
@@ -187,10 +178,8 @@ class PacketRun {
         s.seed = as<std::uint64_t>(seed, "seed");
         s.bin = whole(bin, 1, s.duration, "bin");
         s.trace = whole(trace, 0, MOST_TRACE, "trace");
-        s.qdisc = pi2_find_qdisc(qdisc.c_str());
-        if (!s.qdisc)
-            refuse("'" + qdisc + "' is not a queue discipline of the kernel.");
-        copy(parameters, s.qdisc_parameters, s.qdisc->parameters, qdisc);
+        s.qdisc = named(pi2_find_qdisc(qdisc.c_str()), qdisc, "queue discipline");
+        copy_parameters(parameters, s.qdisc_parameters, s.qdisc->parameters, qdisc);
         const std::vector<pi2_packet_class> all = read_classes(classes);
         const auto members = static_cast<std::int64_t>(all.size());
         const std::int64_t bins = (s.duration - 1) / s.bin + 1;
@@ -206,8 +195,7 @@ class PacketRun {
         s.counts = counts.data();
         int refused = 0;
         run.reset(pi2_run_new(&s, &refused));
-        if (refused)
-            refuse(qdisc + " cannot have these parameters.");
+        require_sound(!refused, qdisc);
         if (!run)
             throw std::bad_alloc();
     }

@@ -1,7 +1,6 @@
 // Part of pi2_fluid._core: parts of the queue disciplines pi, pi2, coupled and pie, fed by hand, and any discipline
 // driven packet by packet, for tests.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -11,11 +10,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "binding_arguments.h"
 #include "binding_replay_pi.h"
 extern "C" {
 #include "kernel/packet/pi_controller.h"
@@ -23,12 +24,9 @@ extern "C" {
 }
 
 namespace nb = nanobind;
+using namespace binding;
 
 namespace {
-
-using Numbers = std::vector<double>;
-template <typename T> using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <typename T> using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 constexpr std::int64_t MTU = 1514; // bytes, Ethernet's header included
 
@@ -36,8 +34,7 @@ constexpr std::int64_t MTU = 1514; // bytes, Ethernet's header included
 template <typename First, typename... Arrays> std::size_t length(const First &first, const Arrays &...arrays)
 {
     const std::size_t size = first.shape(0);
-    if (((arrays.shape(0) != size) || ...))
-        throw std::invalid_argument("the arrays have different lengths.");
+    require(((arrays.shape(0) == size) && ...), "the arrays have different lengths.");
     return size;
 }
 
@@ -45,22 +42,17 @@ template <typename First, typename... Arrays> std::size_t length(const First &fi
 class Discipline {
   public:
     Discipline(const std::string &name, const Numbers &parameters, std::int64_t limit, std::int64_t mtu)
-        : discipline(pi2_find_qdisc(name.c_str()))
+        : discipline(named(pi2_find_qdisc(name.c_str()), name, "queue discipline"))
     {
-        if (!discipline)
-            throw std::invalid_argument("'" + name + "' is not a queue discipline of the kernel.");
-        if (parameters.size() != static_cast<std::size_t>(discipline->parameters))
-            throw std::invalid_argument(name + " takes " + std::to_string(discipline->parameters) + " numbers, not "
-                                        + std::to_string(parameters.size()) + ".");
+        require_count(parameters, discipline->parameters, name);
         block = std::make_unique<std::max_align_t[]>(discipline->size / sizeof(std::max_align_t) + 1);
         queue.limit = limit;
         queue.mtu = mtu;
         queue.counts = counts;
+        require_sound(discipline->setup(block.get(), parameters.data(), &queue), name);
         for (pi2_band &band : queue.band)
             if (!pi2_band_grow(&band))
                 throw std::bad_alloc();
-        if (!discipline->setup(block.get(), parameters.data(), &queue))
-            throw std::invalid_argument(name + " cannot have these parameters.");
     }
 
     Discipline(const Discipline &) = delete;
@@ -112,7 +104,7 @@ class Discipline {
     std::int64_t tick(std::int64_t now)
     {
         if (!discipline->tick)
-            throw std::invalid_argument(std::string(discipline->name) + " has no timer.");
+            refuse(std::string(discipline->name) + " has no timer.");
         return discipline->tick(state(), &queue, now);
     }
 
@@ -178,14 +170,14 @@ void update_controller(Discipline &discipline, std::int64_t delay, std::int64_t 
     state = pi2_controller_raw(c);
 }
 
-void replay_update(const std::string &name, const Numbers &parameters, const Input<std::int64_t> &delay,
-                   const Input<std::int64_t> &backlog, const Output<double> &controller, const Output<double> &classic,
-                   const Output<std::uint64_t> &state, const Output<double> &burst)
+void replay_update(const std::string &name, const Numbers &parameters, const Line<const std::int64_t> &delay,
+                   const Line<const std::int64_t> &backlog, const Line<double> &controller, const Line<double> &classic,
+                   const Line<std::uint64_t> &state, const Line<double> &burst)
 {
     const std::size_t n = length(delay, backlog, controller, classic, state, burst);
     const bool pie = name == "pie";
     if (!pie && name != "pi" && name != "pi2" && name != "coupled")
-        throw std::invalid_argument("'" + name + "' has no update to replay.");
+        refuse("'" + name + "' has no update to replay.");
     Discipline discipline(name, parameters, 1, MTU);
     if (pie)
         pi2_pie_hold(discipline.state(), 0.0, 0, 0);
@@ -201,15 +193,13 @@ void replay_update(const std::string &name, const Numbers &parameters, const Inp
 
 // One update per sample, exactly `elapsed` ns apart.
 void replay_hpe(std::int64_t alpha, std::int64_t beta, std::int64_t coupling, std::int64_t target,
-                std::int64_t elapsed, const Input<std::int64_t> &delay, const Output<double> &controller,
-                const Output<double> &classic, const Output<std::uint64_t> &state,
-                const Output<std::uint64_t> &overload)
+                std::int64_t elapsed, const Line<const std::int64_t> &delay, const Line<double> &controller,
+                const Line<double> &classic, const Line<std::uint64_t> &state, const Line<std::uint64_t> &overload)
 {
     const std::size_t n = length(delay, controller, classic, state, overload);
     pi2_hpe_params params;
     pi2_hpe_vars vars = {};
-    if (alpha < 0 || beta < 0 || coupling < 1 || target < 1 || elapsed < 0)
-        throw std::invalid_argument("the queue cannot have these parameters.");
+    require_sound(alpha >= 0 && beta >= 0 && coupling >= 1 && target >= 1 && elapsed >= 0, "the queue");
     pi2_hpe_setup(&params, alpha, beta, coupling, target);
     nb::gil_scoped_release release;
     for (std::size_t i = 0; i < n; i++) {
@@ -230,11 +220,11 @@ pi2_draws one_by_one(const std::uint64_t *given)
     return draws;
 }
 
-void replay_pie_drop(const Numbers &parameters, std::int64_t mtu, const Input<double> &p,
-                     const Input<std::uint64_t> &rnd, const Input<std::int64_t> &delay,
-                     const Input<std::int64_t> &burst, const Input<std::int64_t> &backlog,
-                     const Input<double> &before, const Output<std::uint64_t> &used,
-                     const Output<std::uint64_t> &drop, const Output<double> &sum)
+void replay_pie_drop(const Numbers &parameters, std::int64_t mtu, const Line<const double> &p,
+                     const Line<const std::uint64_t> &rnd, const Line<const std::int64_t> &delay,
+                     const Line<const std::int64_t> &burst, const Line<const std::int64_t> &backlog,
+                     const Line<const double> &before, const Line<std::uint64_t> &used,
+                     const Line<std::uint64_t> &drop, const Line<double> &sum)
 {
     const std::size_t n = length(p, rnd, delay, burst, backlog, before, used, drop, sum);
     Discipline discipline("pie", parameters, 1, mtu);
@@ -255,10 +245,10 @@ void replay_pie_drop(const Numbers &parameters, std::int64_t mtu, const Input<do
     }
 }
 
-void replay_coupled_drop(const Numbers &parameters, const Input<double> &u, const Input<std::int64_t> &ecn,
-                         const Input<std::uint64_t> &first, const Input<std::uint64_t> &second,
-                         const Output<std::uint64_t> &used, const Output<std::uint64_t> &drop,
-                         const Output<std::uint64_t> &mark)
+void replay_coupled_drop(const Numbers &parameters, const Line<const double> &u, const Line<const std::int64_t> &ecn,
+                         const Line<const std::uint64_t> &first, const Line<const std::uint64_t> &second,
+                         const Line<std::uint64_t> &used, const Line<std::uint64_t> &drop,
+                         const Line<std::uint64_t> &mark)
 {
     const std::size_t n = length(u, ecn, first, second, used, drop, mark);
     Discipline discipline("coupled", parameters, 1, MTU);
@@ -277,10 +267,10 @@ void replay_coupled_drop(const Numbers &parameters, const Input<double> &u, cons
 
 // Departures
 
-void replay_leave(const Numbers &parameters, const Input<std::int64_t> &now, const Input<std::int64_t> &bytes,
-                  const Input<std::int64_t> &backlog, const Input<std::int64_t> &waited,
-                  const Output<std::int64_t> &count, const Output<std::int64_t> &delay,
-                  const Output<std::uint64_t> &rate, const Output<std::int64_t> &burst)
+void replay_leave(const Numbers &parameters, const Line<const std::int64_t> &now, const Line<const std::int64_t> &bytes,
+                  const Line<const std::int64_t> &backlog, const Line<const std::int64_t> &waited,
+                  const Line<std::int64_t> &count, const Line<std::int64_t> &delay,
+                  const Line<std::uint64_t> &rate, const Line<std::int64_t> &burst)
 {
     const std::size_t n = length(now, bytes, backlog, waited, count, delay, rate, burst);
     Discipline discipline("pie", parameters, 1, MTU);
@@ -298,23 +288,27 @@ void replay_leave(const Numbers &parameters, const Input<std::int64_t> &now, con
 
 } // namespace
 
-void bind_replay_pi(nb::module_ &module)
+void register_replay_pi(nb::module_ &module)
 {
-    module.def("replay_update", &replay_update, nb::arg("name"), nb::arg("parameters"), nb::arg("delay"),
-               nb::arg("backlog"), nb::arg("controller"), nb::arg("classic"), nb::arg("state"), nb::arg("burst"),
-               "Updates of a controller at given delays.");
+    module.def("replay_update", &replay_update, nb::arg("name"), nb::arg("parameters"), nb::arg("delay").noconvert(),
+               nb::arg("backlog").noconvert(), nb::arg("controller").noconvert(), nb::arg("classic").noconvert(),
+               nb::arg("state").noconvert(), nb::arg("burst").noconvert(), "Updates of a controller at given delays.");
     module.def("replay_hpe", &replay_hpe, nb::arg("alpha"), nb::arg("beta"), nb::arg("coupling"), nb::arg("target"),
-               nb::arg("elapsed"), nb::arg("delay"), nb::arg("controller"), nb::arg("classic"), nb::arg("state"),
-               nb::arg("overload"), "Updates of HPE's PI2 at given delays.");
-    module.def("replay_pie_drop", &replay_pie_drop, nb::arg("parameters"), nb::arg("mtu"), nb::arg("p"),
-               nb::arg("rnd"), nb::arg("delay"), nb::arg("burst"), nb::arg("backlog"), nb::arg("before"),
-               nb::arg("used"), nb::arg("drop"), nb::arg("sum"), "Decisions of PIE at given random numbers.");
-    module.def("replay_coupled_drop", &replay_coupled_drop, nb::arg("parameters"), nb::arg("u"), nb::arg("ecn"),
-               nb::arg("first"), nb::arg("second"), nb::arg("used"), nb::arg("drop"), nb::arg("mark"),
+               nb::arg("elapsed"), nb::arg("delay").noconvert(), nb::arg("controller").noconvert(),
+               nb::arg("classic").noconvert(), nb::arg("state").noconvert(), nb::arg("overload").noconvert(),
+               "Updates of HPE's PI2 at given delays.");
+    module.def("replay_pie_drop", &replay_pie_drop, nb::arg("parameters"), nb::arg("mtu"), nb::arg("p").noconvert(),
+               nb::arg("rnd").noconvert(), nb::arg("delay").noconvert(), nb::arg("burst").noconvert(),
+               nb::arg("backlog").noconvert(), nb::arg("before").noconvert(), nb::arg("used").noconvert(),
+               nb::arg("drop").noconvert(), nb::arg("sum").noconvert(), "Decisions of PIE at given random numbers.");
+    module.def("replay_coupled_drop", &replay_coupled_drop, nb::arg("parameters"), nb::arg("u").noconvert(),
+               nb::arg("ecn").noconvert(), nb::arg("first").noconvert(), nb::arg("second").noconvert(),
+               nb::arg("used").noconvert(), nb::arg("drop").noconvert(), nb::arg("mark").noconvert(),
                "Decisions of the coupled queue at given random numbers.");
-    module.def("replay_leave", &replay_leave, nb::arg("parameters"), nb::arg("now"), nb::arg("bytes"),
-               nb::arg("backlog"), nb::arg("waited"), nb::arg("count"), nb::arg("delay"), nb::arg("rate"),
-               nb::arg("burst"), "What PIE measures as packets leave.");
+    module.def("replay_leave", &replay_leave, nb::arg("parameters"), nb::arg("now").noconvert(),
+               nb::arg("bytes").noconvert(), nb::arg("backlog").noconvert(), nb::arg("waited").noconvert(),
+               nb::arg("count").noconvert(), nb::arg("delay").noconvert(), nb::arg("rate").noconvert(),
+               nb::arg("burst").noconvert(), "What PIE measures as packets leave.");
     nb::class_<Discipline>(module, "QueueDiscipline", "A queue discipline driven packet by packet, for tests.")
         .def(nb::init<const std::string &, const Numbers &, std::int64_t, std::int64_t>(), nb::arg("name"),
              nb::arg("parameters"), nb::arg("limit") = 1000, nb::arg("mtu") = 1500)

@@ -4,6 +4,6 @@
 
 #include <nanobind/nanobind.h>
 
-void bind_replay_pi(nanobind::module_ &module);
+void register_replay_pi(nanobind::module_ &module);
 
 #endif

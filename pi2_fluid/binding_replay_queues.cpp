@@ -1,6 +1,5 @@
 // Part of pi2_fluid._core: queue disciplines driven event by event, with random numbers that are given.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -9,11 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "binding_arguments.h"
 #include "binding_replay_queues.h"
 extern "C" {
 #include "kernel/packet/qdisc.h"
@@ -23,22 +22,14 @@ extern "C" {
 #include "kernel/packet/qdisc_red.h"
 
 namespace nb = nanobind;
+using namespace binding;
 
 namespace {
 
-template <typename T> using Line = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <typename T> using Rows = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// Columns of the events that go in and of the rows that come out; pi2_fluid/packet/replay_queues.py knows them too.
+// Columns of the events that go in and of the rows that come out; pi2_fluid/packet/event_log.py knows them too.
 enum { TIME, OPERATION, BYTES, ECN, INPUTS };
 enum { DEQUEUE, ENQUEUE, TICK };
 enum { SENT, SENT_BYTES, SENT_ECN, DRAWS, MARKED, QUEUED_C, QUEUED_L, BACKLOG, SOJOURN, OWN, OUTPUTS = OWN + 4 };
-
-void require(bool holds, const std::string &sentence)
-{
-    if (!holds)
-        throw std::invalid_argument(sentence);
-}
 
 // A discipline with its queue, in memory of their own.
 struct Bench {
@@ -50,7 +41,7 @@ struct Bench {
     std::size_t event = 0;
     pi2_queue queue = {};
 
-    Bench(const pi2_qdisc *table, const std::vector<double> &parameters, std::size_t packets, std::int64_t mtu,
+    Bench(const pi2_qdisc *table, const Numbers &parameters, std::size_t packets, std::int64_t mtu,
           std::int64_t limit, double capacity)
         : table(table), block(table->size / sizeof(std::max_align_t) + 1)
     {
@@ -68,11 +59,8 @@ struct Bench {
         queue.counts = counts.data();
         queue.dropped = &note;
         queue.context = this;
-        require(parameters.size() == static_cast<std::size_t>(table->parameters),
-                std::string(table->name) + " takes " + std::to_string(table->parameters) + " numbers, not "
-                    + std::to_string(parameters.size()) + ".");
-        require(table->setup(state(), parameters.data(), &queue),
-                std::string(table->name) + " cannot have these parameters.");
+        require_count(parameters, table->parameters, table->name);
+        require_sound(table->setup(state(), parameters.data(), &queue), table->name);
     }
 
     void *state() { return block.data(); }
@@ -91,7 +79,7 @@ const pi2_qdisc *discipline(const std::string &name)
     for (const pi2_qdisc *table : {&pi2_qdisc_dualpi2, &pi2_qdisc_red, &pi2_qdisc_codel})
         if (name == table->name)
             return table;
-    throw std::invalid_argument("'" + name + "' is no queue discipline that can be replayed.");
+    refuse("'" + name + "' is no queue discipline that can be replayed.");
 }
 
 void write_own(Bench &bench, std::int64_t *own)
@@ -167,7 +155,7 @@ void require_events(const Rows<const std::int64_t> &events, bool ticks)
 }
 
 std::vector<std::tuple<std::size_t, std::uint32_t, int>>
-replay_queue(const std::string &name, const std::vector<double> &parameters, std::int64_t mtu, std::int64_t limit,
+replay_queue(const std::string &name, const Numbers &parameters, std::int64_t mtu, std::int64_t limit,
              const std::optional<std::uint32_t> &held, const Rows<const std::int64_t> &events,
              const Line<const std::uint64_t> &given, const Rows<std::int64_t> &results)
 {
@@ -195,7 +183,7 @@ replay_queue(const std::string &name, const std::vector<double> &parameters, std
 }
 
 // p' after each update, the only packet having waited so long (ns).
-void replay_dualpi2_updates(const std::vector<double> &parameters, const Line<const std::int64_t> &delay,
+void replay_dualpi2_updates(const Numbers &parameters, const Line<const std::int64_t> &delay,
                             const Line<std::int64_t> &base)
 {
     Bench bench(&pi2_qdisc_dualpi2, parameters, 2, 1500, 1, 1e9);
@@ -222,7 +210,7 @@ void write_red(Bench &bench, double *out)
 enum { RED_OUTPUTS = 5 };
 
 // One packet per row: the backlog (bytes) it finds, how long the link has been idle (ns), the number it may draw.
-void replay_red(const std::vector<double> &parameters, std::int64_t mtu, double capacity,
+void replay_red(const Numbers &parameters, std::int64_t mtu, double capacity,
                 const Line<const std::int64_t> &backlog, const Line<const std::int64_t> &idle,
                 const Line<const std::uint64_t> &given, std::size_t adapt_every, const Rows<double> &results)
 {
@@ -247,7 +235,7 @@ void replay_red(const std::vector<double> &parameters, std::int64_t mtu, double 
 }
 
 // max_p after each adaptation at these averages (bytes).
-void replay_red_adaptation(const std::vector<double> &parameters, std::int64_t mtu, double capacity,
+void replay_red_adaptation(const Numbers &parameters, std::int64_t mtu, double capacity,
                            const Line<const double> &average, const Line<double> &max_p)
 {
     Bench bench(&pi2_qdisc_red, parameters, 2, mtu, 1, capacity);
@@ -277,7 +265,7 @@ void codel_law(std::int64_t interval, const Rows<std::int64_t> &results)
 
 } // namespace
 
-void bind_replay_queues(nb::module_ &module)
+void register_replay_queues(nb::module_ &module)
 {
     module.def("replay_queue", &replay_queue, nb::arg("name"), nb::arg("parameters"), nb::arg("mtu"),
                nb::arg("limit"), nb::arg("held").none(), nb::arg("events").noconvert(), nb::arg("given").noconvert(),

@@ -1,24 +1,20 @@
 // Part of pi2_fluid._core: the window algorithms of packets without a network, for replays and tests.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
-#include <vector>
 
+#include "binding_arguments.h"
 #include "binding_replay_senders.h"
 #include "kernel/packet/cc_replay.h"
 
 namespace nb = nanobind;
+using namespace binding;
 
 namespace {
-
-using Numbers = std::vector<double>;
-template <typename T> using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 constexpr std::uint32_t most_window = 1u << 30; // segments: room for growth in 32 bits
 
@@ -27,32 +23,22 @@ struct Configured {
     const pi2_congestion *congestion;
     double parameters[PI2_CC_PARAMETERS] = {};
 
-    Configured(const std::string &name, const Numbers &numbers) : congestion(pi2_find_congestion(name.c_str()))
+    Configured(const std::string &name, const Numbers &numbers)
+        : congestion(named(pi2_find_congestion(name.c_str()), name, "congestion control"))
     {
-        if (!congestion)
-            throw std::invalid_argument("'" + name + "' is not a congestion control of the kernel.");
-        if (numbers.size() != static_cast<std::size_t>(congestion->parameters))
-            throw std::invalid_argument(name + " takes " + std::to_string(congestion->parameters) + " numbers, not "
-                                        + std::to_string(numbers.size()) + ".");
-        std::copy(numbers.begin(), numbers.end(), parameters);
+        copy(numbers, parameters, congestion->parameters, name);
     }
 };
 
-void require(bool holds, const char *sentence)
-{
-    if (!holds)
-        throw std::invalid_argument(sentence);
-}
-
-template <typename T> T *rows(const Array<T> &array, std::size_t count, std::size_t size)
+template <typename T> T *rows(const Line<T> &array, std::size_t count, std::size_t size)
 {
     if (array.shape(0) < count * size)
-        throw std::invalid_argument("the results need room for " + std::to_string(count * size) + " numbers.");
+        refuse("the results need room for " + std::to_string(count * size) + " numbers.");
     return array.data();
 }
 
 void replay_cubic(const Numbers &parameters, std::uint32_t window, std::int64_t rtt,
-                  const Array<const std::int64_t> &at, const Array<std::int64_t> &results)
+                  const Line<const std::int64_t> &at, const Line<std::int64_t> &results)
 {
     const Configured cubic("cubic", parameters);
     const std::size_t n = at.shape(0);
@@ -63,9 +49,9 @@ void replay_cubic(const Numbers &parameters, std::uint32_t window, std::int64_t 
     pi2_replay_cubic(cubic.parameters, window, rtt, n, at.data(), {to, to + n, to + 2 * n, to + 3 * n, to + 4 * n});
 }
 
-void replay_dctcp(const Numbers &parameters, double alpha, const Array<const std::int64_t> &delivered,
-                  const Array<const std::int64_t> &ce, const Array<double> &alphas,
-                  const Array<std::int64_t> &thresholds)
+void replay_dctcp(const Numbers &parameters, double alpha, const Line<const std::int64_t> &delivered,
+                  const Line<const std::int64_t> &ce, const Line<double> &alphas,
+                  const Line<std::int64_t> &thresholds)
 {
     const Configured dctcp("dctcp", parameters);
     const std::size_t n = delivered.shape(0);
@@ -153,7 +139,7 @@ class CongestionControl {
 
 } // namespace
 
-void bind_replay_senders(nb::module_ &module)
+void register_replay_senders(nb::module_ &module)
 {
     module.def("replay_cubic", &replay_cubic, nb::arg("parameters"), nb::arg("window"), nb::arg("rtt"),
                nb::arg("at").noconvert(), nb::arg("results").noconvert(),

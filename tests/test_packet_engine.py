@@ -391,7 +391,7 @@ def test_the_kernel_takes_good_numbers() -> None:
         ]),
         (0, (1, 2), "link has 2 entries"),
         (1, "none", "'none' is not a queue discipline"),
-        (2, [0.1], "lottery takes 2 parameters, not 1"),
+        (2, [0.1], "lottery takes 2 numbers, not 1"),
         (2, [float("nan"), 0.0], "not a number"),
         (2, [2.0, 0.0], "lottery cannot have these parameters"),
         (3, [], "0 classes"),

@@ -56,7 +56,7 @@ def test_the_discovery_is_as_told():
 def test_the_reference_has_everything_that_is_public() -> None:
     text = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^::: (\S+)\n    options:\n      heading: pf\.(\S+)$", text, re.MULTILINE)
-    modules = ("fluid", "loop", "packet", "presets", "ops")
+    modules = ("fluid", "loop", "packet", "presets", "qdisc", "ops")
     missing = {name for name in dir(pf) if not name.startswith("_") and name not in modules}
     missing |= {f"packet.{name}" for name in pf.packet.__all__}
     for path, name in blocks:

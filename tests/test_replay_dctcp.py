@@ -18,7 +18,7 @@ from pi2_fluid.model.senders.dctcp import Dctcp
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.model.senders.scalable import Scalable
 from pi2_fluid.packet.congestion import congestion_of
-from pi2_fluid.packet.replay_senders import replay_dctcp
+from pi2_fluid.packet.sender_replay import replay_dctcp
 
 DATA = Path(__file__).parent / "data"
 patient = settings(deadline=None)  # a loaded machine is no reason to fail

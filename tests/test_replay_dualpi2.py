@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.model.aqm import Seen
+from pi2_fluid.model.aqms.codel import CoDel
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.scenario import Link
-from pi2_fluid.packet.queue_parameters import dualpi2_parameters
-from pi2_fluid.packet.replay_queues import replay_dualpi2
+from pi2_fluid.packet.dualpi2_parameters import dualpi2_parameters
+from pi2_fluid.packet.dualpi2_replay import replay_dualpi2
 
 DATA = Path(__file__).parent / "data"
 FULL = 2**32 - 1
@@ -311,6 +312,12 @@ BAD = [
     ({"bytes": [1500]}, QuantityError, r"bytes has the shape \(1,\) instead of a row of 2, as"),
     ({"rolls": [2**32]}, DomainError, r"rolls = 4294967296 is outside the whole numbers \[0, 429"),
     ({"rolls": [np.nan]}, DomainError, r"rolls = nan is outside the whole numbers"),
+    (
+        {"rolls": [[1], [1, 2]]},
+        QuantityError,
+        r"rolls = \[\[1\], \[1, 2\]\] is no rectangular array",
+    ),
+    ({"law": CoDel()}, QuantityError, r"law = CoDel\(.* is no DualPi2, which is what is replayed"),
     ({"p_base": 1.5}, DomainError, r"p_base = 1\.5 is outside \[0, 1\]: give a number without"),
     ({"p_base": [0.1]}, QuantityError, r"p_base = \[0\.1\] is an array: give one number\."),
     (

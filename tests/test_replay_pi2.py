@@ -227,3 +227,15 @@ class TestBadInput:
             replay_drop("pi2-2016", p=0.5, rnd=[1], ecn=4)
         with pytest.raises(pf.QuantityError, match=r"is unknown: give one of 'linux6\.18'"):
             replay_drop("dp2-6.18-default", p=0.5, rnd=[1])
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda law: replay(law, queue_delay=[0.1]),
+            lambda law: replay_drop(law, p=0.5, rnd=[1]),
+        ],
+        ids=["replay", "replay_drop"],
+    )
+    def test_many_laws_at_once(self, call):
+        with pytest.raises(pf.UnsupportedError, match=r"CoupledPi2 target is an array of shape"):
+            call(pf.CoupledPi2(target=[0.01, 0.02]))

@@ -335,7 +335,13 @@ class TestBadInput:
             ({"p": [0.5, 0.5], "rnd": [1]}, pf.QuantityError, r"p has the shape \(2,\) where 1"),
             ({"p": 0.5, "rnd": [1], "ecn": 1}, pf.UnsupportedError, r"ecn = 1 plays no part"),
             ({"p": 0.5, "rnd": [1], "accu_prob": 256.0}, pf.DomainError, r"accu_prob"),
+            (
+                {"p": 0.5, "rnd": [1], "accu_prob": "much"},
+                pf.QuantityError,
+                r"accu_prob = 'much' is",
+            ),
             ({"p": 0.5, "rnd": [1], "burst": -1.0}, pf.DomainError, r"burst"),
+            ({"p": [[1], [1, 0]], "rnd": [1]}, pf.QuantityError, r"p = .* is no rectangular"),
         ],
     )
     def test_decisions(self, arguments, error, words):

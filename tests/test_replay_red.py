@@ -14,8 +14,8 @@ from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.model.aqms.red import Red
 from pi2_fluid.model.scenario import Link
-from pi2_fluid.packet.queue_parameters import red_parameters
-from pi2_fluid.packet.replay_queues import replay_red, replay_red_adaptation
+from pi2_fluid.packet.red_parameters import red_parameters
+from pi2_fluid.packet.red_replay import replay_red, replay_red_adaptation
 
 DATA = Path(__file__).parent / "data"
 LINK = Link("8Mbit/s", packet_size="1000B")

@@ -129,7 +129,7 @@ def start(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """TCP under active queue management: margins of loops, fluid trajectories, packets."""
+    """TCP under active queue management, as loops, fluids and packets: PI2, PIE, DualPI2 ..."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(codes.BAD_INPUT)

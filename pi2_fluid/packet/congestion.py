@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.model.sender import Sender
 
 __all__ = ["congestion_of"]
 
-_LEAST_GAIN_BITS = 10
+_MOST_GAIN_BITS: Final = 10
 
 
 def congestion_of(sender: Sender) -> tuple[str, list[float]]:
@@ -64,7 +64,7 @@ def _gain(law: Any) -> float:
     """Return DCTCP's gain, which Linux's integers have as a shift."""
     gain = float(law.gain)
     bits = -math.log2(gain)
-    if law.variant == "linux" and (bits != round(bits) or bits > _LEAST_GAIN_BITS):
+    if law.variant == "linux" and (bits != round(bits) or bits > _MOST_GAIN_BITS):
         raise UnsupportedError(
             f"Dctcp gain = {gain:g} is none that Linux has, 1, 1/2, 1/4 ... 1/1024, in packets:"
             ' give one of these, or variant="rfc8257".'

@@ -86,7 +86,8 @@ def simulate(
     ScenarioError, QuantityError, DomainError
         If the scenario or an argument is not as it should be, or the run or its result too large.
     UnsupportedError
-        If the queue or a sender is a law of one's own.
+        If the queue or a sender is a law of one's own, or of a kind that no packets follow, such as
+        ``variant="hpe"``.
     MemoryError
         If there is no memory.
 

@@ -17,8 +17,9 @@ from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.sender import Sender
+from pi2_fluid.packet.columns import read_number
 from pi2_fluid.packet.schedule import NS, flow_counts, to_ns
-from pi2_fluid.units import format_quantity, validate_quantity
+from pi2_fluid.units import format_quantity
 
 __all__ = [
     "Sizes",
@@ -226,7 +227,7 @@ def bin_length(length: Any, scenario: Scenario) -> int:
     QuantityError, DomainError
         If it is no time, or shorter than 1 ns.
     """
-    seconds = float(validate_quantity(_one(length, "bin"), "time", "bin"))
+    seconds = read_number(length, "bin", "time")
     duration = to_ns(scenario.duration)
     if seconds * NS >= duration:
         return duration
@@ -274,12 +275,6 @@ def require_room(sizes: Sizes, seeds: int) -> None:
 
 def _is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _one(value: Any, name: str) -> Any:
-    if np.ndim(value):
-        raise QuantityError(f"{name} = {show_value(value)} is no single time: give one number.")
-    return value
 
 
 def _cores() -> int:

@@ -8,15 +8,16 @@ import numpy as np
 import xarray as xr
 
 from pi2_fluid import _core
-from pi2_fluid.errors import DomainError, QuantityError, show_value
+from pi2_fluid.errors import DomainError, QuantityError
 from pi2_fluid.model.senders.cubic import Cubic
 from pi2_fluid.model.senders.dctcp import Dctcp
+from pi2_fluid.packet.columns import as_array, read_columns
 from pi2_fluid.packet.congestion import congestion_of
+from pi2_fluid.packet.schedule import NS
 from pi2_fluid.result import Column, make_dataset
 
 __all__ = ["replay_cubic", "replay_dctcp"]
 
-_NS: Final = 1_000_000_000
 # Rows belong to the last acknowledgement before them; their times are given to 0.1 ms.
 _HALF_STEP: Final = 50_000
 _MOST_SEGMENTS: Final = 2**31 - 1
@@ -66,16 +67,15 @@ def replay_cubic(*, tcp_friendliness: Any = 1, rtt_ms: Any, W: Any, t_s: Any) ->
     >>> replay_cubic(rtt_ms=10, W=20, t_s=[0.0, 1.0003]).cwnd.values
     array([14, 65])
     """
-    friendly, rtt, window, time = _columns(
+    friendly, rtt, window, time = read_columns(
         tcp_friendliness=(tcp_friendliness, 0, 1, True),
         rtt_ms=(rtt_ms, 1.0, 1e4, False),
         W=(W, 2, 100_000, True),
         t_s=(t_s, 0.0, 60.0, False),
     )
-    name = ["cwnd", "cnt", "tcp_cwnd", "K", "origin"]
     rows = np.zeros((5, len(time)), dtype=np.int64)
     parameters = congestion_of(Cubic(hystart=False))[1]
-    at = np.rint(time * _NS).astype(np.int64) + _HALF_STEP
+    at = np.rint(time * NS).astype(np.int64) + _HALF_STEP
     same = (np.diff(friendly) == 0) & (np.diff(rtt) == 0) & (np.diff(window) == 0)
     for part in _runs(same & (np.diff(time) >= 0.0), len(time)):
         results = np.empty(5 * len(at[part]), dtype=np.int64)
@@ -83,16 +83,18 @@ def replay_cubic(*, tcp_friendliness: Any = 1, rtt_ms: Any, W: Any, t_s: Any) ->
         rtt_ns = round(float(rtt[part][0]) * 1e6)
         _core.replay_cubic(parameters, int(window[part][0]), rtt_ns, at[part], results)
         rows[:, part] = results.reshape(5, -1)
-    units = ["segments", "segments", "segments", "1/1024 s", "segments"]
-    names = [
-        "window",
-        "segments acknowledged per segment of growth",
-        "window that a Reno flow would have",
-        "time from the signal to the plateau",
-        "window of the plateau",
-    ]
+    meaning = {
+        "cwnd": ("segments", "window"),
+        "cnt": ("segments", "segments acknowledged per segment of growth"),
+        "tcp_cwnd": ("segments", "window that a Reno flow would have"),
+        "K": ("1/1024 s", "time from the signal to the plateau"),
+        "origin": ("segments", "window of the plateau"),
+    }
     return _dataset(
-        {n: Column(("step",), rows[i], units[i], names[i]) for i, n in enumerate(name)},
+        {
+            name: Column(("step",), row, *meaning[name])
+            for name, row in zip(meaning, rows, strict=True)
+        },
         {
             "tcp_friendliness": (friendly, "1", "whether growth is at least that of Reno"),
             "rtt_ms": (rtt, "ms", "round-trip time"),
@@ -162,7 +164,7 @@ def replay_dctcp(
             f"sender = {type(law).__name__} is not DCTCP, which is what is replayed: give Dctcp()."
         )
     fixed = law.variant == "linux"
-    packets, marked, alpha = _columns(
+    packets, marked, alpha = read_columns(
         delivered=(delivered, 1, _MOST_SEGMENTS, True),
         ce=(ce, 0, _MOST_SEGMENTS, True),
         alpha_before=(alpha_before, 0, _ONE, fixed),
@@ -203,50 +205,13 @@ def _dataset(
     return make_dataset(variables, labels, {"engine": "replay", "sender": sender})
 
 
-def _columns(**given: tuple[Any, float, float, bool]) -> list[Any]:
-    """Return columns of one length: each a value, its range, and whether it is whole numbers."""
-    arrays = {name: _column(name, *rule) for name, rule in given.items()}
-    lengths = {name: array.size for name, array in arrays.items() if array.ndim}
-    if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise QuantityError(f"The columns have different lengths, {told}: give as many of each.")
-    n = max(lengths.values(), default=1)
-    return [np.ascontiguousarray(np.broadcast_to(array, (n,))) for array in arrays.values()]
-
-
-def _column(name: str, value: Any, low: float, high: float, whole: bool) -> Any:
-    """Return a number or a column of them, checked."""
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        array = np.array(np.nan)
-    if array.ndim > 1 or not np.all(np.isfinite(array)):
-        raise QuantityError(
-            f"{name} = {show_value(value)} is no number or one-dimensional array of finite numbers:"
-            f" give some in [{low:g}, {high:g}]."
-        )
-    outside = array[(array < low) | (array > high)]
-    if outside.size:
-        raise DomainError(
-            f"{name} = {outside.flat[0]:g} lies outside [{low:g}, {high:g}]: give numbers in there."
-        )
-    if not whole:
-        return array
-    broken = array[array != np.rint(array)]
-    if broken.size:
-        raise QuantityError(
-            f"{name} = {broken.flat[0]:g} is not a whole number: give some in [{low:g}, {high:g}]."
-        )
-    return array.astype(np.int64)
-
-
 def _continues(number: Any, case: Any, n: int) -> Any:
     """Whether each row but the first goes on with the run of the one before."""
     same = np.ones(max(n - 1, 0), dtype=bool)
     for name, labels in (("round", number), ("case", case)):
         if labels is None:
             continue
-        column = np.asarray(labels)
+        column = as_array(labels, name)
         if column.ndim and column.shape != (n,):
             raise QuantityError(
                 f"{name} has the shape {column.shape}, delivered the length {n}: give as many."

@@ -1,0 +1,81 @@
+"""What a kernel's integers and timers cost: margins asked for and margins installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.loop.transfer import Loop
+from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.aqms.coupled import CoupledPi2
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.sender import Sender
+from pi2_fluid.qdisc import Qdisc
+
+__all__ = ["margin_lost_db"]
+
+
+def margin_lost_db(qdisc: Qdisc, sender: Sender, rtt: Any, p_prime: Any) -> Any:
+    """Return the gain margin that rounding costs: asked for less installed, in dB.
+
+    Both of the sampled loop. Of DualPI2 it is the controller's loop through one class of senders,
+    as if it had one queue. Negative where the kernel's loop has more of it, as rounding makes it
+    slower: gains that are cut off, a timer that is late.
+
+    Parameters
+    ----------
+    qdisc : Qdisc
+        As `qdisc.parse` or `qdisc.install` return it.
+    sender : Sender
+        Who sends.
+    rtt : float, array or str
+        Round-trip time in the loop, queue included (s).
+    p_prime : float or array
+        The load, in (0, 1].
+
+    Raises
+    ------
+    QuantityError
+        If `qdisc` is none, and as `Loop` for the rest.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> queue = pf.qdisc.install(pf.presets.linux_pie(), "pie")  # its timer is a jiffy late
+    >>> print(f"{pf.margin_lost_db(queue, pf.Reno(), '50ms', 0.1):.2f} dB")
+    -0.32 dB
+    """
+    if not isinstance(qdisc, Qdisc):
+        raise QuantityError(
+            f"qdisc = {show_value(qdisc)} is no Qdisc: give what pf.qdisc.parse or"
+            " pf.qdisc.install returns."
+        )
+    asked, installed = (
+        np.asarray(
+            Loop(sender, law, rtt=rtt, p_prime=p_prime, mode="sampled").margins().gain_margin_db
+        )
+        for law in (_law(qdisc, **_asked(qdisc)), _law(qdisc))
+    )
+    both = np.isinf(asked) & np.isinf(installed)  # no crossing, before and after
+    with np.errstate(invalid="ignore"):
+        lost = np.where(both, 0.0, asked - installed)
+    return lost[()] if lost.ndim else float(lost)
+
+
+def _asked(qdisc: Qdisc) -> dict[str, float]:
+    names = {"alpha": "alpha", "beta": "beta", "target": "target", "tupdate": "update_interval"}
+    return {field: qdisc.asked[word] for word, field in names.items()}
+
+
+def _law(qdisc: Qdisc, **changes: float) -> Aqm:
+    """Return the controller of a queue with one band, with `changes`."""
+    law = qdisc.aqm
+    numbers = {
+        name: getattr(law, name) for name in ("alpha", "beta", "target", "update_interval")
+    } | changes
+    if isinstance(law, DualPi2):
+        return CoupledPi2(k=law.k, **numbers)
+    return Pie(table=law.table, variant=law.variant, **numbers)

@@ -1,0 +1,79 @@
+"""What a queue of packets cannot be asked for, whatever its law."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
+from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.scenario import Link
+
+__all__ = [
+    "require_below",
+    "require_kind",
+    "require_single",
+    "require_time",
+    "require_whole",
+    "require_whole_packets",
+]
+
+_SHORTEST, _LONGEST = 1e-9, 1e3  # s
+_LARGEST_PACKET: Final = 65535  # bytes: sizes have 16 bits
+_ROUNDING: Final = 1e-9
+
+
+def require_kind(law: Any, kind: type[Aqm], link: Any) -> None:
+    """Refuse a law of another kind, and a link that is none."""
+    if not isinstance(law, kind):
+        raise QuantityError(
+            f"law = {show_value(law)} is no {kind.__name__}, which is what is replayed: give one."
+        )
+    if not isinstance(link, Link):
+        raise QuantityError(
+            f"link = {show_value(link)} is no Link, whose packet_size counts here: give one."
+        )
+
+
+def require_single(law: Aqm) -> None:
+    """Refuse a law that stands for many."""
+    for name, value in vars(law).items():
+        if getattr(value, "ndim", 0):
+            raise UnsupportedError(
+                f"{type(law).__name__} {name} is an array of shape {value.shape}, and a queue of"
+                " packets is a single one: give one number, and make one run for each."
+            )
+
+
+def require_time(name: str, value: Any, *, closed: bool = False) -> None:
+    """Refuse a time of less than 1 ns or more than 1000 s, which itself passes if `closed`."""
+    if not _SHORTEST <= value <= _LONGEST or (value == _LONGEST and not closed):
+        raise DomainError(
+            f"{name} = {show_value(value)} is outside [{_SHORTEST:g}, {_LONGEST:g}"
+            f"{']' if closed else ')'} s, where the clock of a queue of packets counts: give a time"
+            ' such as "15ms".'
+        )
+
+
+def require_below(name: str, value: Any, most: float) -> None:
+    """Refuse a number that is not below `most`."""
+    if value >= most:
+        raise DomainError(
+            f"{name} = {show_value(value)} is beyond what a queue of packets computes with: give"
+            f" less than {most:g}."
+        )
+
+
+def require_whole(value: Any, sentence: str) -> None:
+    """Refuse, with that sentence, what is no whole number but for rounding."""
+    if abs(value - round(value)) > _ROUNDING:
+        raise DomainError(sentence)
+
+
+def require_whole_packets(link: Link) -> None:
+    """Refuse a link whose packets are no whole number of bytes."""
+    size = link.packet_size
+    if not 1.0 <= size <= _LARGEST_PACKET or size != round(size):
+        raise DomainError(
+            f"Link packet_size = {show_value(size)} is none of 1, 2 ... {_LARGEST_PACKET} bytes,"
+            ' which a queue of packets counts in: give a size such as "1500B".'
+        )

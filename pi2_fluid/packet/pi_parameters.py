@@ -1,0 +1,118 @@
+"""PI, PI2 and the coupled queue as numbers for their queue disciplines, and what PIE shares.
+
+The list follows the enumeration at the top of kernel/packet/pi_controller.h. What only integers
+must refuse is refused here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pi2_fluid.errors import DomainError, UnsupportedError, show_value
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.packet.limits import require_single, require_time
+
+__all__ = [
+    "controller_parameters",
+    "first_update_of",
+    "require_computable",
+    "require_integer_gains",
+]
+
+_LARGEST_GAIN: Final = 1e5  # Hz, of alpha and beta
+_REAL, _DUALPI2, _2016 = range(3)
+_HEAD, _RATE, _LENGTH = range(3)
+_LATE_TIMER: Final = 0.5  # s: when Linux's PIE, and the PI2 of 2016, first update
+_IDLE_DECAY: Final = 0.98
+_ROUNDING: Final = 0.01
+
+
+def controller_parameters(law: Any) -> list[float]:
+    """Return the parameters of the queue disciplines "pi", "pi2" and "coupled".
+
+    Parameters
+    ----------
+    law : Pi, Pi2, CoupledPi2 or DualPi2
+        Of the last only the controller counts.
+
+    Returns
+    -------
+    list of float
+        alpha, beta (Hz), target, update_interval (s), largest p', k, first_update (s), arithmetic
+        (0 real, 1 integers of sch_dualpi2, 2 of sch_pi2), quirks, delay (0 head, 1 rate, 2 length),
+        per_packet (s), factor of the idle decay, ecn, whether packets are judged on departure.
+
+    Raises
+    ------
+    UnsupportedError
+        If a field holds an array, or the variant is HPE's, which updates with packets instead of a
+        timer.
+    DomainError
+        If a time or a gain is beyond what packets, or the kernel's integers, can count.
+    """
+    require_single(law)
+    variant = getattr(law, "variant", "plain")
+    if variant == "hpe":
+        raise UnsupportedError(
+            f'{type(law).__name__} variant = "hpe" updates whenever packets come, which the packet'
+            ' simulator does not: give variant = "plain" or "pi2-2016", or use the fluid.'
+        )
+    of_2016 = variant == "pi2-2016"
+    k = float(getattr(law, "k", 2.0))
+    require_computable(law)
+    arithmetic = _REAL
+    if law.arithmetic == "fixed":
+        arithmetic = _2016 if of_2016 else _DUALPI2
+        require_integer_gains(law, 16.0 * k if of_2016 else 256.0)
+        if of_2016 and (k != round(k) or k < 1.0):
+            raise DomainError(
+                f"{type(law).__name__} k = {show_value(law.k)} is none of 1, 2, 3 ..., by which"
+                ' the integers of 2016 divide: give one of them, or arithmetic = "real".'
+            )
+    length = getattr(law, "per_packet", None)
+    delay = _LENGTH if length is not None else _RATE if of_2016 else _HEAD
+    numbers = [law.alpha, law.beta, law.target, law.update_interval, law.limit, k]
+    numbers += [first_update_of(law, late=of_2016), arithmetic, law.quirks, delay, length or 0.0]
+    numbers += [_IDLE_DECAY if of_2016 else 1.0]
+    numbers += [getattr(law, "ecn", False), law.drop_at == "dequeue"]
+    return [float(number) for number in numbers]
+
+
+# What all of the family need
+
+
+def first_update_of(law: PiFamily, *, late: bool) -> Any:
+    """Return when (s) the controller first updates; a late one leaves the queue half a second."""
+    if law.first_update is not None:
+        return law.first_update
+    return _LATE_TIMER if late else law.update_interval
+
+
+def require_computable(law: Any) -> None:
+    """Refuse times and gains that no queue discipline of the family can compute with."""
+    name = type(law).__name__
+    for field in ("target", "update_interval", "first_update", "burst", "per_packet"):
+        value = getattr(law, field, None)
+        may_vanish = field in {"first_update", "burst"}
+        if value is not None and not (may_vanish and value == 0.0):
+            require_time(f"{name} {field}", value, closed=True)
+    for field in ("alpha", "beta"):
+        value = getattr(law, field)
+        if value > _LARGEST_GAIN:
+            raise DomainError(
+                f"{name} {field} = {show_value(value)} is above the {_LARGEST_GAIN:g} Hz that a"
+                " queue of packets computes with: lower it."
+            )
+
+
+def require_integer_gains(law: Any, per_hz: float, most: float = _LARGEST_GAIN) -> None:
+    """Refuse gains that the kernel's integers miss by more than 1 %: `per_hz` of them are 1 Hz."""
+    for field in ("alpha", "beta"):
+        value = float(getattr(law, field))
+        nearest = round(value * per_hz) / per_hz
+        if abs(nearest - value) > _ROUNDING * value or value > most:
+            raise DomainError(
+                f"{type(law).__name__} {field} = {value!r} is none of the gains that the kernel's"
+                f" integers hold: give a multiple of 1/{per_hz:g} Hz up to {most:g} Hz, such as"
+                f' {max(1.0 / per_hz, min(nearest, most))!r}, or arithmetic = "real".'
+            )

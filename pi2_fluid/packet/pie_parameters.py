@@ -1,0 +1,88 @@
+"""PIE as numbers for its queue discipline, in the order of kernel/packet/qdisc_pie.c.
+
+What a variant leaves open, such as its burst allowance, is settled here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.packet.limits import require_single
+from pi2_fluid.packet.pi_parameters import (
+    first_update_of,
+    require_computable,
+    require_integer_gains,
+)
+
+__all__ = ["pie_parameters"]
+
+#: Gain tables of PIE, in the order of their numbers in the kernel; those that shifts can express.
+_TABLES: Final = ("none", "rfc8033", "rfc8034", "hpsr13", "ietf_early", "sqrt2p")
+_BY_SHIFTS: Final = {
+    "linux6.18": ("rfc8033", "hpsr13", "ietf_early", "none"),
+    "linux4.14": ("hpsr13", "ietf_early", "none"),
+}
+_ARITHMETIC: Final = {"linux6.18": 1, "linux4.14": 2}
+#: Of each variant of PIE: burst allowance (s), bytes and weight of the rate estimator.
+_BURST: Final = {"linux6.18": 0.15, "linux4.14": 0.1, "rfc8033": 0.15, "hpsr13": 0.1}
+_CYCLE: Final = {"linux6.18": 16384, "linux4.14": 10000, "rfc8033": 16384, "hpsr13": 10000}
+_WEIGHT: Final = {"rfc8033": 0.5}
+_LINUX: Final = ("linux6.18", "linux4.14")
+_MARK_LIMIT: Final = 0.1
+_LARGEST_TC: Final = 2.0  # Hz: tc pie takes alpha and beta up to 32 sixteenths
+
+
+def pie_parameters(law: Pie) -> list[float]:
+    """Return the parameters of the queue discipline "pie".
+
+    Returns
+    -------
+    list of float
+        alpha, beta (Hz), target, update_interval (s), largest p, table, cap, boost, factor of the
+        decay, burst (s) if it runs out at updates, otherwise -1; first_update (s), arithmetic (0
+        real, 1 of 56 bits, 2 of 32 bits), quirks, burst (s), whether it runs out at updates,
+        whether a backlog stops the decay, half_target (0 no, 1 latest delay, 2 last update's),
+        derandomize, rate_estimator, bytes of its cycle, weight of its newest rate, ecn, largest p
+        with marks, whether packets are judged on departure.
+
+    Raises
+    ------
+    UnsupportedError
+        If a field holds an array, or ``arithmetic="fixed"`` is asked of a variant or a table that
+        no kernel has.
+    DomainError
+        If a time or a gain is beyond what packets, or the kernel's integers, can count.
+    """
+    require_single(law)
+    variant, linux = law.variant, law.variant in _LINUX
+    require_computable(law)
+    if law.arithmetic == "fixed":
+        _require_kernel(law)
+        require_integer_gains(law, 16.0, _LARGEST_TC)
+    burst = _BURST[variant] if law.burst is None else law.burst
+    half = variant != "hpsr13" if law.half_target is None else law.half_target
+    spread = variant == "linux6.18" if law.derandomize is None else law.derandomize
+    numbers = [law.alpha, law.beta, law.target, law.update_interval, law.limit]
+    numbers += [_TABLES.index(law.gain_table), law.caps, law.boosts, law.idle_decay]
+    numbers += [-1.0 if linux else burst, first_update_of(law, late=linux)]
+    numbers += [_ARITHMETIC[variant] if law.arithmetic == "fixed" else 0, law.quirks]
+    numbers += [burst, not linux, linux, (1 if linux else 2) if half else 0, spread]
+    numbers += [law.rate_estimator, _CYCLE[variant], _WEIGHT.get(variant, 1 / 8)]
+    numbers += [law.ecn, _MARK_LIMIT, law.drop_at == "dequeue"]
+    return [float(number) for number in numbers]
+
+
+def _require_kernel(law: Pie) -> None:
+    if law.variant not in _BY_SHIFTS:
+        raise UnsupportedError(
+            f'Pie variant = "{law.variant}" is no kernel, so that arithmetic = "fixed" has no'
+            f' meaning: give variant = "linux6.18" or "linux4.14", or arithmetic = "real".'
+        )
+    known = _BY_SHIFTS[law.variant]
+    if law.gain_table not in known:
+        raise UnsupportedError(
+            f'Pie table = "{law.gain_table}" is more than the integers of {law.variant} can'
+            f' express: give one of {", ".join(known)}, or arithmetic = "real".'
+        )
