@@ -62,6 +62,8 @@ _EXPORTS = {
     "Margins": "pi2_fluid.loop.margins",
     # decisions
     "compare": "pi2_fluid.design.agreement",
+    "Design": "pi2_fluid.design.design",
+    "tune": "pi2_fluid.design.tuning",
     # the papers
     "figures": "pi2_fluid.paper.figures",
     "claims": "pi2_fluid.paper.claims",
