@@ -148,6 +148,8 @@ def _curve(A: Any, B: Any, point: complex) -> tuple[Ceiling, float] | None:
     if not good.any():
         return None
     first = int(np.argmax(good))
+    if (alpha[:first] <= 0.0).any():
+        return None  # a later turn of the phase, not the curve that comes from low frequency
     ends = np.flatnonzero(~good[first:])
     last = first + int(ends[0]) if ends.size else good.size
     if last - first < 4:

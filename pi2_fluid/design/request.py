@@ -42,7 +42,12 @@ class Spans:
 def read_asked(gain_db: Any, phase_deg: Any, modulus: Any) -> Asked:
     """Return the margins asked for."""
     gain = _number(gain_db, "number", "gain_margin_db", closed=True, high=60.0)
-    phase = _number(phase_deg, "number", "phase_margin_deg", closed=True, high=120.0)
+    phase = _number(phase_deg, "number", "phase_margin_deg", closed=True)
+    if phase >= 90.0:
+        raise DomainError(
+            f"phase_margin_deg = {phase:g} cannot be had: at short RTTs, and at a vanishing load,"
+            " the phase margin tends to 90 degrees or less: give less than 90."
+        )
     distance = _number(modulus, "number", "modulus_margin", closed=True, high=0.99)
     return Asked(gain, phase, distance)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pi2_fluid.plot.page import COLORS, label_curve
+from pi2_fluid.plot.page import COLORS
 
 __all__ = ["draw_trade_off"]
 
@@ -32,13 +32,13 @@ def draw_trade_off(
         x = phase if np.isfinite(phase) and phase > low else low
         color = COLORS[index % len(COLORS)]
         style = {"marker": "o", "markersize": 8 if index == 0 else 5, "color": color}
-        artists += ax.plot([x], [gain], linestyle="", label=name, clip_on=False, **style)
-        below = "" if x == phase else " (beyond the edge)"
-        artists.append(label_curve(ax, (x, gain), name + below, color, fontsize=8))
+        label = name if x == phase else f"{name} (beyond the edge)"
+        artists += ax.plot([x], [gain], linestyle="", label=label, clip_on=False, **style)
     ax.axvline(0.0, color="#B22222", linewidth=0.9, zorder=1)
     ax.axvspan(low, 0.0, color="#B22222", alpha=0.09, linewidth=0, zorder=0)
     ax.set_yscale("log")
     ax.set_xlim(left=low)
     ax.set(xlabel="smallest phase margin [deg]", ylabel="integral gain alpha/T [1/s²]")
     ax.grid(visible=True, which="both", alpha=0.25)
+    ax.legend(loc="upper right")
     return artists
