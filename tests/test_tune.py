@@ -343,6 +343,8 @@ def test_margins_hold_at_ten_thousand_random_points(design, rng):
     [
         {"max_base_rtt": "80ms", "aqm": "dualpi2", "senders": BOTH},
         {"max_rtt": "100ms", "aqm": "pie"},
+        # the table makes a scalable loop two thousand times too slow: far below all others
+        {"max_rtt": "100ms", "aqm": "pie", "senders": BOTH},
         {"max_rtt": "300ms", "max_window": 20},
         {"max_rtt": "50ms", "modulus_margin": 0.5},
         {"max_rtt": "100ms", "objective": "bandwidth"},

@@ -29,9 +29,9 @@ from pi2_fluid.design.plants import Plants
 
 __all__ = ["Asked", "Ceiling", "largest_alpha", "largest_beta", "largest_factor", "make_ceiling"]
 
-_POINTS: Final = 700  # frequencies on a curve
+_POINTS: Final = 1400  # frequencies on a curve
 _BETAS: Final = 300
-_LOWEST: Final = 2e-3  # of w R
+_LOWEST: Final = 1e-6  # of w R: a table of PIE may make loops very slow
 _HIGHEST: Final = 5.0
 
 
@@ -160,13 +160,12 @@ def _curve(A: Any, B: Any, point: complex) -> tuple[Ceiling, float] | None:
     rising = np.concatenate([[True], x[1:] > np.maximum.accumulate(x)[:-1]])
     spline = CubicSpline(x[rising], y[rising])
     low, high = float(x[rising][0]), float(x[rising][-1])
-    start = float(y[0])
+    fades = first == 0  # two integrators: alpha falls like beta^2 below the lowest frequency
 
     def ceiling(of: Any) -> Any:
         of = np.asarray(of, float)
-        # Below the curve's first beta it is nearly that of a pure integral (or of no) controller.
         inside = spline(np.clip(of, low, high))
-        scale = np.where(low > 0.0, np.minimum(of / low, 1.0), 1.0) if start < 1e-6 else 1.0
+        scale = np.minimum(of / low, 1.0) ** 2 if fades else 1.0
         return np.where(of <= high, inside * scale, -1.0)
 
     positive = x[rising][y[rising] > 0.0]
