@@ -64,6 +64,8 @@ _EXPORTS = {
     # decisions
     "compare": "pi2_fluid.design.agreement",
     "margin_lost_db": "pi2_fluid.design.quantisation",
+    "Design": "pi2_fluid.design.design",
+    "tune": "pi2_fluid.design.tuning",
     # the papers
     "figures": "pi2_fluid.paper.figures",
     "claims": "pi2_fluid.paper.claims",

@@ -4,7 +4,9 @@ from pi2_fluid import ops as ops
 from pi2_fluid import packet as packet
 from pi2_fluid import qdisc as qdisc
 from pi2_fluid.design.agreement import compare as compare
+from pi2_fluid.design.design import Design as Design
 from pi2_fluid.design.quantisation import margin_lost_db as margin_lost_db
+from pi2_fluid.design.tuning import tune as tune
 from pi2_fluid.errors import AssumptionWarning as AssumptionWarning
 from pi2_fluid.errors import DomainError as DomainError
 from pi2_fluid.errors import QuantityError as QuantityError

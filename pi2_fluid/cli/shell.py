@@ -14,6 +14,7 @@ import typer
 from pi2_fluid.cli import (
     codes,
     comparisons,
+    designs,
     loops,
     papers,
     replays,
@@ -135,6 +136,6 @@ def start(
         raise typer.Exit(codes.BAD_INPUT)
 
 
-for _room in (loops, trajectories, comparisons, replays, scenarios, papers, validations):
+for _room in (loops, designs, trajectories, comparisons, replays, scenarios, papers, validations):
     for _command, _epilog in _room.COMMANDS:
         app.command(epilog=_epilog)(_command)

@@ -1,5 +1,6 @@
 """Drawing. Takes arrays, returns the artists, never shows a window."""
 
+from pi2_fluid.plot.designs import draw_trade_off
 from pi2_fluid.plot.loops import (
     draw_bode,
     draw_nyquist,
@@ -27,6 +28,7 @@ __all__ = [
     "draw_fluid",
     "draw_nyquist",
     "draw_runs",
+    "draw_trade_off",
     "draw_trajectory",
     "label_curve",
     "mark_outside",

@@ -1,0 +1,232 @@
+"""Designs: `pi2-fluid tune`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from pi2_fluid.cli.files import PICTURES, check_path
+from pi2_fluid.cli.output import JsonFlag, make_console, make_grid, print_json
+from pi2_fluid.errors import QuantityError
+from pi2_fluid.model.registry import kind_of, sender_class
+
+if TYPE_CHECKING:
+    from pi2_fluid.design.design import Design
+
+__all__ = ["COMMANDS", "tune"]
+
+_SENDERS: Final = ("reno", "creno", "scalable")
+_NAMES: Final = {
+    "tuned": "this design",
+    "paper": "PI2 paper",
+    "rfc9332": "RFC 9332",
+    "tc_max_rtt": "tc max_rtt",
+    "linux_default": "Linux dualpi2",
+    "rfc8033": "RFC 8033 PIE",
+}
+
+
+def _option(metavar: str, text: str, panel: str, *names: str) -> Any:
+    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel)
+
+
+def tune(
+    max_rtt: Annotated[
+        str | None,
+        _option("TIME", "Largest round-trip time in the loop, target included: 100ms.", "Region"),
+    ] = None,
+    max_base_rtt: Annotated[
+        str | None,
+        _option("TIME", "Instead, the largest round-trip time of the path alone: 80ms.", "Region"),
+    ] = None,
+    min_rtt: Annotated[
+        str | None,
+        _option("TIME", "The smallest, of the same kind. Default a twentieth.", "Region"),
+    ] = None,
+    sender: Annotated[
+        str,
+        _option("NAMES", f"Who sends, with commas: {', '.join(_SENDERS)}.", "Region"),
+    ] = "reno",
+    max_window: Annotated[
+        str | None,
+        _option("SEGMENTS", "The largest window of a flow. Default any.", "Region"),
+    ] = None,
+    aqm: Annotated[
+        str, _option("NAME", "Which queue: pi2, coupled, dualpi2, pie or pi.", "Queue")
+    ] = "pi2",
+    update_interval: Annotated[
+        str | None,
+        _option("TIME", "Time between updates. Default a sixth of the largest RTT.", "Queue"),
+    ] = None,
+    target: Annotated[
+        str | None,
+        _option(
+            "TIME",
+            "Queue delay aimed at. Default 20ms (pie, dualpi2: 15ms) or a sixth of the largest RTT,"
+            " whichever is less.",
+            "Queue",
+        ),
+    ] = None,
+    gain_margin: Annotated[
+        str, _option("DB", "Gain margin to be left everywhere.", "Margins")
+    ] = "6",
+    phase_margin: Annotated[
+        str, _option("DEG", "Phase margin to be left everywhere.", "Margins")
+    ] = "30",
+    modulus_margin: Annotated[
+        str, _option("NUMBER", "Smallest |1 + L| to be left, 0: any.", "Margins")
+    ] = "0",
+    objective: Annotated[
+        str,
+        _option(
+            "NAME",
+            "recovery: smallest delay error after a step; bandwidth: fastest, for a tenth more of"
+            " it; gain: the queue's default gains times a factor.",
+            "Margins",
+        ),
+    ] = "recovery",
+    mode: Annotated[
+        str, _option("NAME", "sampled (exact), delayed or continuous.", "Margins")
+    ] = "sampled",
+    plot: Annotated[
+        Path | None,
+        _option("FILE", "Draw response against robustness, as .png, .svg or .pdf.", "Output"),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Find alpha, beta and T for a largest round-trip time, with margins at every RTT and load."""
+    if plot is not None:
+        check_path(plot, PICTURES, "--plot")
+    who = [name.strip() for name in sender.split(",")]
+    for name in who:
+        if name not in _SENDERS:
+            raise QuantityError(f"--sender {name!r} is unknown: give {', '.join(_SENDERS)}.")
+
+    from pi2_fluid.design.tuning import tune as find
+
+    arguments: dict[str, Any] = {
+        "gain_margin_db": gain_margin,
+        "phase_margin_deg": phase_margin,
+        "modulus_margin": modulus_margin,
+    }
+    design = find(
+        max_rtt,
+        max_base_rtt=max_base_rtt,
+        min_rtt=min_rtt,
+        senders=[sender_class(name)() for name in who],
+        aqm=aqm,
+        update_interval=update_interval,
+        target=target,
+        max_window=max_window,  # type: ignore[arg-type]
+        mode=mode,
+        objective=objective,
+        **arguments,
+    )
+    if plot is not None:
+        _draw(design, plot)
+    if as_json:
+        data = design.to_dict()
+        alternatives = data.pop("alternatives")
+        print_json({"design": data, "alternatives": alternatives})
+    else:
+        _print(design, who)
+
+
+def _print(design: Design, who: list[str]) -> None:
+    console = make_console()
+    words = [
+        f"alpha {design.alpha:g} Hz",
+        f"beta {design.beta:g} Hz",
+        f"T {1e3 * design.update_interval:.4g} ms",
+        f"target {1e3 * design.target:.4g} ms",
+    ]
+    words += [] if design.k is None else [f"k {design.k:g}"]
+    console.print(f"{kind_of(design.aqm)}: {', '.join(words)}")
+    console.print(f"for {' and '.join(who)}, {design.span}\n")
+    margins, worst = design.margins, design.worst
+    load = "a vanishing load" if worst.p_prime == 0.0 else f"p' {worst.p_prime:.3g}"
+    grid = make_grid("left", "left")
+    grid.add_row(
+        "margins left",
+        f"{margins.gain_margin_db:.2f} dB, {margins.phase_margin_deg:.1f} deg, |1 + L|"
+        f" {margins.modulus_margin:.2f}",
+    )
+    at = f"rtt {1e3 * worst.rtt:.4g} ms and {load} of {kind_of(worst.sender)}"
+    grid.add_row("worst at", at)
+    grid.add_row("stable up to", f"{_limit(design.rtt_limit)} ms in the loop, at every load")
+    grid.add_row(
+        "response",
+        f"bandwidth {design.bandwidth:.3g} rad/s, settles in {design.settling_time:.2g} s"
+        f" at {1e3 * design.max_rtt:.4g} ms",
+    )
+    console.print(grid)
+    console.print(f"\n{design.guarantee_text}\n")
+    _print_alternatives(console, design)
+
+
+def _print_alternatives(console: Any, design: Design) -> None:
+    grid = make_grid("left", *["right"] * 8)
+    grid.add_row("", "alpha", "beta", "T", "gain", "phase", "|1+L|", "stable", "error")
+    grid.add_row("", "Hz", "Hz", "ms", "dB", "deg", "", "to ms", "ms s")
+    rows = design.rows()
+    for row in rows:
+        unstable = row["verdict_code"] < 0
+        grid.add_row(
+            _NAMES[row["design"]].replace(" ", "\N{NO-BREAK SPACE}"),
+            f"{row['alpha']:.4g}",
+            f"{row['beta']:.4g}",
+            f"{1e3 * row['update_interval']:.3g}",
+            f"{row['gain_margin']:.2f}",
+            f"{row['phase_margin']:.1f}",
+            "unstable" if unstable else f"{row['modulus_margin']:.3f}",
+            _limit(row["rtt_limit"]),
+            "-" if unstable else f"{1e3 * row['delay_error']:.2f}",
+        )
+    console.print(grid)
+    console.print(
+        "\nGain and phase margin: the smallest in the same region. Error: the delay's, integrated,"
+        " after 10 % more load; less is faster, but rings where |1+L| is small."
+    )
+    if rows[-1]["load_from"] > rows[1]["load_from"]:
+        console.print("RFC 8033 PIE is judged from p = 1e-6 on, where its table ends.")
+
+
+def _limit(seconds: float) -> str:
+    return "any" if math.isinf(seconds) else f"{1e3 * seconds:.4g}"
+
+
+def _draw(design: Design, path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    from pi2_fluid.plot import page_style, write_caption
+
+    with page_style():
+        figure = Figure(figsize=(7.5, 4.8))
+        design.plot(figure.add_subplot())
+        write_caption(
+            figure,
+            "Response against robustness: faster is up, safer is right",
+            f"{design.span}, T = {1e3 * design.update_interval:.4g} ms for the curve",
+            note=design.guarantee_text,
+        )
+        figure.savefig(path)
+
+
+COMMANDS: tuple[tuple[Any, str], ...] = (
+    (
+        tune,
+        (
+            "Examples:\n\n"
+            "pi2-fluid tune --max-rtt 100ms\n\n"
+            "pi2-fluid tune --max-base-rtt 80ms --aqm dualpi2 --sender reno,scalable\n\n"
+            "pi2-fluid tune --max-rtt 50ms --phase-margin 45 --plot designs.png --json\n\n"
+            "JSON: design (an object with the fields of Design, SI units; a p_prime of 0 is the"
+            " limit of no load) and alternatives (a list, the design itself first). What is"
+            ' infinite is the text "inf".\n\n'
+            "The exit code is 0; 2 if the margins cannot be had."
+        ),
+    ),
+)

@@ -1,0 +1,159 @@
+"""What the published and deployed gains would give in the same region, computed in the same way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pi2_fluid.design.region import Region, Worst, stable_up_to, worst_margins
+from pi2_fluid.model import presets
+from pi2_fluid.model.aqms.coupled import CoupledFamily, CoupledPi2
+from pi2_fluid.model.aqms.pi import Pi
+from pi2_fluid.model.aqms.pi2 import Pi2
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.sender import Sender
+from pi2_fluid.model.senders.scalable import Scalable
+from pi2_fluid.result import Column, make_dataset
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = [
+    "TYPICAL_LOAD",
+    "compare_designs",
+    "dataset_of",
+    "integral_gain",
+    "typical_load",
+    "within_table",
+]
+
+#: p' at which what depends on the load is quoted.
+TYPICAL_LOAD: Final = 0.1
+_TABLE_BEGINS: Final = 1e-6  # p
+_STEP: Final = 0.1  # of the load, for the delay error
+
+_COLUMNS: Final = {
+    "alpha": ("Hz", "integral gain"),
+    "beta": ("Hz", "proportional gain"),
+    "update_interval": ("s", "time between updates"),
+    "target": ("s", "target queue delay"),
+    "gain_margin": ("dB", "smallest gain margin"),
+    "phase_margin": ("degree", "smallest phase margin"),
+    "modulus_margin": ("1", "smallest |1 + L|"),
+    "verdict_code": ("1", "1 stable, -1 unstable, 0 undecided"),
+    "worst_rtt": ("s", "round-trip time in the loop of the smallest gain margin"),
+    "worst_p_prime": ("1", "load of the smallest gain margin, 0 for the limit of none"),
+    "rtt_limit": ("s", "largest round-trip time in the loop up to which every load is stable"),
+    "integral_gain": ("1/s^2", "alpha/T on p' at the typical load"),
+    "delay_error": ("s^2", "integral of the delay error after 10 % more load"),
+    "load_from": ("1", "smallest load of the first sender"),
+}
+
+
+def compare_designs(region: Region, aqm: PiFamily, mode: str, found: Worst) -> xarray.Dataset:
+    """Return margins and integral gain of a design and of the alternatives, by ``design``.
+
+    The alternatives are the PI2 paper's gains, the rule of RFC 9332 and tc's ``max_rtt`` for this
+    largest RTT, Linux's defaults of DualPI2, and PIE as of RFC 8033. PIE's table has an end; it is
+    judged from p = 1e-6 on, in favour of it.
+
+    Parameters
+    ----------
+    region : Region
+    aqm : PiFamily
+        The design.
+    mode : {"continuous", "delayed", "sampled"}
+    found : Worst
+        Its margins.
+    """
+    longest = region.max_rtt
+    queues: dict[str, PiFamily] = {
+        "tuned": aqm,
+        "paper": presets.pi2_paper(),
+        "rfc9332": presets.rfc9332(longest),
+        "tc_max_rtt": presets.tc_max_rtt(longest),
+        "linux_default": presets.linux_dualpi2(),
+        "rfc8033": presets.rfc8033(),
+    }
+    rows = []
+    for name, queue in queues.items():
+        own, where = _for_senders(queue, region.senders), within_table(region, queue)
+        worst = found if name == "tuned" else worst_margins(where, own, mode)
+        rows.append({"design": name, **_row(where, own, mode, worst)})
+    return dataset_of(rows)
+
+
+def _row(region: Region, aqm: PiFamily, mode: str, worst: Worst) -> dict[str, float]:
+    strength = integral_gain(aqm, region.senders[0], typical_load(region))
+    return {
+        "alpha": float(aqm.alpha),
+        "beta": float(aqm.beta),
+        "update_interval": float(aqm.update_interval),
+        "target": float(aqm.target),
+        "gain_margin": float(worst.margins.gain_margin_db),
+        "phase_margin": float(worst.margins.phase_margin_deg),
+        "modulus_margin": float(worst.margins.modulus_margin),
+        "verdict_code": int(worst.margins.verdict_code),
+        "worst_rtt": worst.rtt,
+        "worst_p_prime": worst.p_prime,
+        "rtt_limit": stable_up_to(region, aqm, mode),
+        "integral_gain": strength,
+        "delay_error": _STEP * typical_load(region) / strength,
+        "load_from": region.load[0][0],
+    }
+
+
+def dataset_of(rows: list[dict[str, Any]]) -> xarray.Dataset:
+    """Return the rows of a comparison as a Dataset along ``design``."""
+    names = np.array([row["design"] for row in rows])
+    table = {
+        name: Column(("design",), np.array([row[name] for row in rows]), unit, text)
+        for name, (unit, text) in _COLUMNS.items()
+    }
+    return make_dataset(table, {"design": Column(("design",), names, "1", "whose gains")}, {})
+
+
+def integral_gain(aqm: PiFamily, sender: Sender, p_prime: float) -> float:
+    """Return alpha/T (1/s^2) as it acts on the sender's p', at a load."""
+    factor = 1.0
+    if type(aqm) in (Pi, Pie):
+        p = p_prime**2 if sender.signal == "classic" else p_prime
+        factor = float(aqm.tune(np.float64(p)))
+        if sender.signal == "classic":
+            factor /= 2.0 * p_prime
+    elif isinstance(aqm, CoupledFamily) and sender.signal == "scalable":
+        factor = float(aqm.k)
+    return factor * float(aqm.alpha) / float(aqm.update_interval)
+
+
+def typical_load(region: Region) -> float:
+    """Return the load at which bandwidth and delay error are quoted: 0.1, or the nearest there."""
+    low, high = region.load[0]
+    return min(max(TYPICAL_LOAD, low), high)
+
+
+def within_table(region: Region, aqm: PiFamily) -> Region:
+    """Return the region without the loads below p = 1e-6, where PIE's table ends."""
+    if not isinstance(aqm, Pie):
+        return region
+    ends = [
+        _TABLE_BEGINS**0.5 if sender.signal == "classic" else _TABLE_BEGINS
+        for sender in region.senders
+    ]
+    load = tuple((max(low, end), high) for (low, high), end in zip(region.load, ends, strict=True))
+    return replace(region, load=load)
+
+
+def _for_senders(aqm: PiFamily, senders: tuple[Sender, ...]) -> PiFamily:
+    """Under plain PI2 Scalable senders have no signal of their own: couple the same gains."""
+    if type(aqm) is Pi2 and any(type(sender) is Scalable for sender in senders):
+        return CoupledPi2(
+            alpha=aqm.alpha,
+            beta=aqm.beta,
+            target=aqm.target,
+            update_interval=aqm.update_interval,
+        )
+    return aqm

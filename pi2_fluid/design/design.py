@@ -1,0 +1,213 @@
+"""`Design`: gains, the region they are for, how much margin is left there, what others leave."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.design.alternatives import dataset_of
+from pi2_fluid.loop.margins import Margins
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.registry import aqm_class, kind_of, sender_class
+from pi2_fluid.model.sender import Sender
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["Design", "WorstCase"]
+
+_MARGINS: Final = (
+    *("gain_margin_db", "phase_margin_deg", "gain_crossover", "phase_crossover"),
+    *("delay_margin", "modulus_margin", "verdict_code"),
+)
+_NUMBERS: Final = (
+    *("alpha", "beta", "update_interval", "target", "k", "max_rtt", "max_base_rtt", "min_rtt"),
+    *("rtt_limit", "bandwidth", "settling_time"),
+)
+_WORDS: Final = ("mode", "objective", "guarantee", "guarantee_text")
+
+
+class WorstCase(NamedTuple):
+    """The loop of a region with the smallest gain margin: RTT in the loop (s), load, sender."""
+
+    rtt: float
+    p_prime: float
+    sender: Sender
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """Gains for a region, as `tune` finds them.
+
+    Attributes
+    ----------
+    alpha, beta : float
+        Gains (Hz), per update.
+    update_interval, target : float
+        T and the target queue delay (s).
+    k : float or None
+        Coupling factor, of the coupled queues.
+    aqm : PiFamily
+        The queue itself, with these gains.
+    max_rtt, max_base_rtt, min_rtt : float
+        The region (s): largest RTT in the loop, the same without the target (the path), and the
+        smallest RTT in the loop.
+    senders : tuple of Sender
+    load : tuple of (float, float)
+        Of each sender the range of its p'; from 0, the limit of a vanishing load.
+    mode : {"continuous", "delayed", "sampled"}
+        The model of the update interval that the margins are of.
+    objective : {"recovery", "bandwidth", "gain"}
+    margins : Margins
+        The smallest in the region.
+    worst : WorstCase
+        Where the gain margin is smallest; its ``p_prime`` is 0 for the limit.
+    rtt_limit : float
+        Largest RTT in the loop (s) up to which the design is stable at every load; inf beyond 20
+        times `max_rtt`.
+    bandwidth : float
+        Of the closed loop of the first sender (rad/s), at `max_rtt` and p' = 0.1 (or the nearest
+        load in the region).
+    settling_time : float
+        Until the slowest mode of that loop has decayed to 2 % (s), with the half-sample delay.
+    guarantee : {"checked", "proved"}
+    guarantee_text : str
+        What the margins rest on.
+    alternatives : xarray.Dataset
+        This design ("tuned") and others in the same region, by ``design``.
+    verification : xarray.Dataset or None
+    """
+
+    alpha: float
+    beta: float
+    update_interval: float
+    target: float
+    k: float | None
+    aqm: PiFamily
+    max_rtt: float
+    max_base_rtt: float
+    min_rtt: float
+    senders: tuple[Sender, ...]
+    load: tuple[tuple[float, float], ...]
+    mode: str
+    objective: str
+    margins: Margins
+    worst: WorstCase
+    rtt_limit: float
+    bandwidth: float
+    settling_time: float
+    guarantee: str
+    guarantee_text: str
+    alternatives: xarray.Dataset
+    verification: xarray.Dataset | None = None
+
+    def __str__(self) -> str:
+        return (
+            f"alpha {self.alpha:g} Hz, beta {self.beta:g} Hz, T"
+            f" {1e3 * self.update_interval:.4g} ms, target {1e3 * self.target:.4g} ms\n"
+            f"{self.span}\n"
+            f"at least {self.margins.gain_margin_db:.2f} dB,"
+            f" {self.margins.phase_margin_deg:.2f} deg\n"
+            f"{self.guarantee_text}"
+        )
+
+    @property
+    def span(self) -> str:
+        """The region in one phrase: the path, the target, and both together."""
+        return (
+            f"paths up to {1e3 * self.max_base_rtt:.4g} ms + {1e3 * self.target:.4g} ms target ="
+            f" {1e3 * self.max_rtt:.4g} ms in the loop"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return numbers (SI), text, lists and mappings only, as JSON takes them.
+
+        Infinities are floats; senders and the queue are their kind and their fields.
+        """
+        plain = {name: getattr(self, name) for name in (*_NUMBERS, *_WORDS)}
+        return {
+            **plain,
+            "aqm": _law_to_dict(self.aqm),
+            "senders": [_law_to_dict(sender) for sender in self.senders],
+            "load": [list(ends) for ends in self.load],
+            "margins": {name: getattr(self.margins, name) for name in _MARGINS},
+            "worst": {
+                "rtt": self.worst.rtt,
+                "p_prime": self.worst.p_prime,
+                "sender": _law_to_dict(self.worst.sender),
+            },
+            "alternatives": self.rows(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Design:
+        """Return the design that `to_dict` described; text "inf" is read as infinity."""
+        margins = {name: float(data["margins"][name]) for name in _MARGINS}
+        modulus, code = margins.pop("modulus_margin"), int(margins.pop("verdict_code"))
+        worst = data["worst"]
+        plain: dict[str, Any] = {name: data[name] for name in _WORDS}
+        plain |= {name: None if data[name] is None else float(data[name]) for name in _NUMBERS}
+        return cls(
+            **plain,
+            aqm=_law_from_dict(data["aqm"], aqm_class),
+            senders=tuple(_law_from_dict(one, sender_class) for one in data["senders"]),
+            load=tuple((float(low), float(high)) for low, high in data["load"]),
+            margins=Margins(**margins, _modulus=lambda: modulus, _verdict=lambda: code),
+            worst=WorstCase(
+                float(worst["rtt"]),
+                float(worst["p_prime"]),
+                _law_from_dict(worst["sender"], sender_class),
+            ),
+            alternatives=dataset_of(
+                [
+                    {name: x if name == "design" else float(x) for name, x in row.items()}
+                    for row in data["alternatives"]
+                ]
+            ),
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the alternatives, each as a mapping of column to number."""
+        table = self.alternatives
+        columns = {str(name): table[name].to_numpy() for name in table.data_vars}
+        return [
+            {"design": str(name), **{key: float(x[index]) for key, x in columns.items()}}
+            for index, name in enumerate(table["design"].to_numpy())
+        ]
+
+    def plot(self, ax: Any = None) -> list[Any]:
+        """Draw response against robustness, this design among the alternatives; returns artists.
+
+        Along the curve the largest integral gain that each phase margin leaves in this region, at
+        this update interval.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new one if not given.
+        """
+        from pi2_fluid.design.tuning import trade_off
+        from pi2_fluid.plot import draw_trade_off, new_axes
+
+        points = {row["design"]: (row["phase_margin"], row["integral_gain"]) for row in self.rows()}
+        return draw_trade_off(new_axes() if ax is None else ax, *trade_off(self), points)
+
+
+def _law_to_dict(law: Any) -> dict[str, Any]:
+    values = {field.name: getattr(law, field.name) for field in fields(law)}
+    return {"kind": kind_of(law)} | {
+        name: float(x) if isinstance(x, np.floating) else x for name, x in values.items()
+    }
+
+
+def _law_from_dict(data: Mapping[str, Any], find: Any) -> Any:
+    given = {name: value for name, value in data.items() if name != "kind"}
+    return find(data["kind"])(**{name: _number(value) for name, value in given.items()})
+
+
+def _number(value: Any) -> Any:
+    return math.inf if value == "inf" else value

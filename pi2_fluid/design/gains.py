@@ -1,0 +1,210 @@
+"""Gains that are optimal within margins: in closed form for one loop, by one dimension for several.
+
+L = alpha A + beta B is linear in the gains. Hence "L passes through the point f at frequency w" is
+two linear equations for alpha and beta, and each end of a margin, f = e^{j(phi - pi)} for a phase
+margin phi, f = -10^{-g/20} for a gain margin g, draws a curve (alpha(w), beta(w)): the boundary of
+what one loop allows. A modulus margin m has a circle instead, and the envelope of its curves: at
+each w the |1 + alpha A + beta B| = m is quadratic in alpha.
+
+Above each beta the loop allows alpha up to a ceiling. Several loops allow up to the lowest of their
+ceilings, a function of beta alone, whose maximum is the largest integral gain alpha. That is the
+smallest integral of the delay error after any step: the controller gives
+
+    p'(end) - p'(begin) = (alpha/T) * integral of (delay - target),
+
+whatever the path, while p' is not clamped (PI2 paper, CoNEXT'16, equation (4), summed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.optimize import brentq, minimize_scalar
+
+from pi2_fluid.design.plants import Plants
+
+__all__ = ["Asked", "Ceiling", "largest_alpha", "largest_beta", "largest_factor", "make_ceiling"]
+
+_POINTS: Final = 1400  # frequencies on a curve
+_BETAS: Final = 300
+_LOWEST: Final = 1e-6  # of w R: a table of PIE may make loops very slow
+_HIGHEST: Final = 5.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The margins asked for: dB, degrees, and the smallest |1 + L| (0: none)."""
+
+    gain_db: float = 6.0
+    phase_deg: float = 30.0
+    modulus: float = 0.0
+
+
+#: The largest alpha (Hz) that is allowed with a beta (Hz); 0 or less if none is.
+Ceiling = Callable[[Any], Any]
+
+
+def make_ceiling(
+    plants: Plants, asked: Asked, interval: float, mode: str
+) -> tuple[Ceiling | None, float, int]:
+    """Return what all of some loops allow.
+
+    Returns
+    -------
+    ceiling : Ceiling or None
+        None if one of the loops allows nothing at all.
+    highest : float
+        The largest beta (Hz) at which it is positive.
+    binding : int
+        The index of the loop that allows nothing, or -1.
+    """
+    ceilings, highest = [], np.inf
+    for index in range(len(plants)):
+        found = _ceilings_of(plants.take(index), asked, interval, mode)
+        for one in found:
+            if one is None:
+                return None, 0.0, index
+            ceilings.append(one[0])
+            highest = min(highest, one[1])
+
+    def lowest(beta: Any) -> Any:
+        return np.min([one(beta) for one in ceilings], axis=0)
+
+    return lowest, highest, -1
+
+
+def largest_alpha(ceiling: Ceiling, highest: float) -> tuple[float, float]:
+    """Return the (alpha, beta) of the largest alpha, or (0, 0) if none is positive."""
+    betas = np.linspace(0.0, highest, _BETAS)
+    values = ceiling(betas)
+    best = int(np.argmax(values))
+    if values[best] <= 0.0:
+        return 0.0, 0.0
+    bounds = betas[max(best - 1, 0)], betas[min(best + 1, _BETAS - 1)]
+    found = minimize_scalar(
+        lambda beta: -float(ceiling(np.array([beta]))[0]),
+        bounds=bounds,
+        method="bounded",
+        options={"xatol": 1e-9 * highest},
+    )
+    return -float(found.fun), float(found.x)
+
+
+def largest_beta(ceiling: Ceiling, highest: float, alpha: float, beta: float) -> float:
+    """Return the largest beta (Hz) that is allowed with `alpha`, from an allowed `beta` on."""
+
+    def room(x: float) -> float:
+        return float(ceiling(np.array([x]))[0]) - alpha
+
+    if room(highest) >= 0.0:
+        return highest
+    return float(brentq(room, beta, highest, xtol=1e-12 * highest))
+
+
+def largest_factor(ceiling: Ceiling, highest: float, alpha: float, beta: float) -> float:
+    """Return the largest factor on both gains that is allowed, 0 if none is."""
+    if beta == 0.0:
+        return float(ceiling(np.array([0.0]))[0]) / alpha
+    factors = np.linspace(0.0, highest / beta, 10 * _BETAS)[1:]
+    room = ceiling(factors * beta) - factors * alpha
+    allowed = np.flatnonzero(room >= 0.0)
+    if allowed.size == 0:
+        return 0.0
+    last = int(allowed[-1])
+    if last == factors.size - 1:
+        return float(factors[-1])
+
+    def at(factor: float) -> float:
+        return float(ceiling(np.array([factor * beta]))[0]) - factor * alpha
+
+    return float(brentq(at, factors[last], factors[last + 1], xtol=1e-14))
+
+
+def _ceilings_of(plant: Plants, asked: Asked, interval: float, mode: str) -> list[Any]:
+    """The ceilings of one loop, each with its largest beta; None where nothing is allowed."""
+    top = _HIGHEST / float(plant.rtt[0])
+    if mode == "sampled":
+        top = min(top, (1.0 - 1e-9) * np.pi / interval)
+    w = np.geomspace(_LOWEST / float(plant.rtt[0]), top, _POINTS)
+    A, B = (side[0] for side in plant.basis(w, interval, mode))
+    by_phase = complex(np.exp(1j * (np.radians(asked.phase_deg) - np.pi)))
+    by_gain = complex(-(10.0 ** (-asked.gain_db / 20.0)))
+    found = [_curve(A, B, by_phase), _curve(A, B, by_gain)]
+    if asked.modulus > 0.0:
+        found.append(_envelope(A, B, asked.modulus, w))
+    return found
+
+
+def _curve(A: Any, B: Any, point: complex) -> tuple[Ceiling, float] | None:
+    """Where L passes through a point: alpha A + beta B = point, first branch of positive gains."""
+    z, ratio = point / A, B / A
+    beta = z.imag / ratio.imag
+    alpha = z.real - beta * ratio.real
+    good = (alpha > 0.0) & (beta >= 0.0)
+    if not good.any():
+        return None
+    first = int(np.argmax(good))
+    if (alpha[:first] <= 0.0).any():
+        return None  # a later turn of the phase, not the curve that comes from low frequency
+    ends = np.flatnonzero(~good[first:])
+    last = first + int(ends[0]) if ends.size else good.size
+    if last - first < 4:
+        return None
+    # The last point, of no alpha, belongs to the curve; beta rises along it.
+    last = min(last + 1, good.size)
+    x, y = beta[first:last], alpha[first:last]
+    rising = np.concatenate([[True], x[1:] > np.maximum.accumulate(x)[:-1]])
+    spline = CubicSpline(x[rising], y[rising])
+    low, high = float(x[rising][0]), float(x[rising][-1])
+    fades = first == 0  # two integrators: alpha falls like beta^2 below the lowest frequency
+
+    def ceiling(of: Any) -> Any:
+        of = np.asarray(of, float)
+        inside = spline(np.clip(of, low, high))
+        scale = np.minimum(of / low, 1.0) ** 2 if fades else 1.0
+        return np.where(of <= high, inside * scale, -1.0)
+
+    positive = x[rising][y[rising] > 0.0]
+    return ceiling, float(positive[-1])
+
+
+def _envelope(A: Any, B: Any, modulus: float, w: Any) -> tuple[Ceiling, float] | None:
+    """The smallest alpha at which |1 + L| falls to the modulus at any frequency."""
+    x = np.log(w)
+    square = np.abs(A) ** 2
+
+    def one(beta: float) -> float:
+        rest = 1.0 + beta * B
+        half = (rest * np.conj(A)).real / square
+        room = (np.abs(rest) ** 2 - modulus**2) / square
+        if np.any(room <= 0.0):
+            return -1.0
+        inside = half**2 - room
+        near = np.where(
+            (inside > 0.0) & (half < 0.0), -half - np.sqrt(np.maximum(inside, 0)), np.inf
+        )
+        best = int(np.argmin(near))
+        if not np.isfinite(near[best]):
+            return 1e300
+        three = near[best - 1 : best + 2]
+        if three.size == 3 and np.isfinite(three).all():
+            fit = np.polyfit(x[best - 1 : best + 2] - x[best], three, 2)
+            if fit[0] > 0.0:
+                return float(fit[2] - fit[1] ** 2 / (4.0 * fit[0]))
+        return float(near[best])
+
+    def ceiling(of: Any) -> Any:
+        return np.array([one(float(beta)) for beta in np.atleast_1d(of)])
+
+    # |1 + beta B| falls to the modulus: the largest beta without integral control.
+    low, high = 0.0, 1.0 / float(np.min(np.abs(B)))
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if one(middle) > 0.0 else (low, middle)
+        if high < 1e-12:
+            return None
+    return ceiling, low

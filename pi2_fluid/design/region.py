@@ -1,0 +1,299 @@
+"""The region a design is for, and the worst margins of given gains in it.
+
+The loops of a grid are evaluated together, each near its crossovers; the grid is then refined
+around the worst of them, and the worst is searched for all of its crossovers. A grid: what lies
+between its points is not proved.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from scipy.optimize import brentq
+
+from pi2_fluid.design.plants import Plants, join, make_plants
+from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
+from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
+from pi2_fluid.loop.margins import Margins, margins_from_crossings
+from pi2_fluid.loop.modes import respond
+from pi2_fluid.loop.roots import count_unstable
+from pi2_fluid.loop.sampled import sampled_response
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.aqms.pie import TABLES, Pie, just_below
+from pi2_fluid.model.sender import Sender
+
+__all__ = ["Region", "Scan", "Worst", "exact_margins", "scan", "stable_up_to", "worst_margins"]
+
+_RTTS: Final = 13
+_LOADS: Final = 13
+_LOWEST: Final = 1e-3  # p' of the first grid point above a load that begins at 0
+_POINTS: Final = 40  # frequencies per loop
+_HIGHEST_LIMIT: Final = 20.0  # times the largest RTT, where the search for the limit ends
+
+
+@dataclass(frozen=True)
+class Region:
+    """Senders, round-trip times in the loop (s), and of each sender the range of p'."""
+
+    senders: tuple[Sender, ...]
+    min_rtt: float
+    max_rtt: float
+    load: tuple[tuple[float, float], ...]
+
+    def rtts(self) -> Any:
+        """The round-trip times of the grid."""
+        if self.min_rtt == self.max_rtt:
+            return np.array([self.max_rtt])
+        return np.geomspace(self.min_rtt, self.max_rtt, _RTTS)
+
+    def loads(self, aqm: PiFamily, points: int = _LOADS) -> list[Any]:
+        """Of each sender the loads of the grid, with both sides of the edges of PIE's table."""
+        return [
+            _loads(low, high, _edges(aqm, sender.signal), points)
+            for sender, (low, high) in zip(self.senders, self.load, strict=True)
+        ]
+
+    def plants(self, aqm: PiFamily) -> Plants:
+        """Every loop of the grid."""
+        return make_plants(self.senders, aqm, self.rtts(), self.loads(aqm))
+
+    def corners(self, aqm: PiFamily) -> Plants:
+        """The loops of the largest round-trip time at both ends of the load."""
+        ends = [np.unique(load) for load in self.load]
+        return make_plants(self.senders, aqm, self.max_rtt, ends)
+
+    def around(self, aqm: PiFamily, plant: Plants) -> Plants:
+        """A finer grid between the neighbours of one point of the grid."""
+        number = int(plant.sender[0])
+        rtts, loads = self.rtts(), self.loads(aqm)[number]
+        near = _between(rtts, float(plant.rtt[0]))
+        load = _between(loads, float(plant.p_prime[0]))
+        found = make_plants((self.senders[number],), aqm, near, [load])
+        return replace(found, sender=np.full(len(found), number))
+
+
+def _loads(low: float, high: float, edges: Any, points: int) -> Any:
+    first = [low] if low > 0.0 else [0.0, min(_LOWEST, high / 10.0)]
+    grid = np.geomspace(first[-1], high, points) if high > first[-1] else np.array(first[-1:])
+    inside = edges[(edges > low) & (edges < high)]
+    return np.unique(np.concatenate([first, grid[1:], inside]))
+
+
+def _edges(aqm: PiFamily, signal: str | None) -> Any:
+    """The p' at which PIE's table steps, from both sides: the upper one is the worse."""
+    if not isinstance(aqm, Pie):
+        return np.array([])
+    p = np.array([edge for edge, _ in TABLES.get(aqm.gain_table, ()) if edge <= 1.0])
+    p = np.concatenate([p, just_below(p) * (1.0 - 1e-9)])  # type: ignore[arg-type]
+    return np.sqrt(p) if signal == "classic" else p
+
+
+def _between(grid: Any, at: float) -> Any:
+    index = int(np.argmin(np.abs(grid - at)))
+    low, high = grid[max(index - 1, 0)], grid[min(index + 1, grid.size - 1)]
+    return np.unique(np.concatenate([np.linspace(low, high, 9), [at]]))
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Margins of many loops, shape (n,); the modulus margin on the frequencies evaluated."""
+
+    gain_margin_db: Any
+    phase_margin_deg: Any
+    modulus_margin: Any
+
+
+def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) -> Scan:
+    """Return the margins of many loops, each evaluated near the crossovers of its cheap twin."""
+    k = 1.0 if mode == "continuous" else 1.0 + interval / (2.0 * plants.rtt)
+    gm, pm, w_gc, w_pc = _twin(plants, alpha, beta, interval, k)
+    top = np.pi / interval if mode == "sampled" else np.inf
+    low = np.minimum(np.minimum(w_gc, np.where(w_pc > 0.0, w_pc, np.inf)), top / 4.0) / 3.0
+    high = np.full(len(plants), top)
+    if mode != "sampled":
+        high = 4.0 * np.maximum(np.minimum(w_gc, 1e3 / plants.rtt), w_pc)
+    steps = np.linspace(0.0, 1.0, _POINTS)
+    x = np.log(low)[:, None] + np.log(high / low)[:, None] * steps
+    aliases = 6 + math.ceil(interval / float(np.min(plants.rtt)))
+
+    loop = plants.linear(alpha, beta, interval)
+
+    def at(where: Any) -> Any:
+        s = 1j * np.exp(where)
+        return sampled_response(loop, s, aliases) if mode == "sampled" else respond(loop, s, mode)
+
+    values = at(x)
+    if mode == "sampled":
+        gm, pm = _crossings(x, values, at, pm)
+        # Above the limit of existence the phase of the limit of no load starts below -180 degrees.
+        never = (plants.mu == 0.0) & (2.0 * alpha * plants.rtt >= interval * beta)
+        gm = np.where(never, -np.inf, gm)
+    return Scan(gm, pm, np.minimum(np.min(np.abs(1.0 + values), axis=1), 1.0))
+
+
+def _twin(plants: Plants, alpha: float, beta: float, interval: float, k: Any) -> Any:
+    """The margins of the loops without sampling, by their closed form."""
+    a, c = alpha * plants.rtt**2 / interval, (beta + alpha / 2.0) * plants.rtt
+    rows = np.empty((4, len(plants)))
+    k = np.broadcast_to(k, plants.rtt.shape)
+    for plant in ("reno", "scal"):
+        mask = plants.scalable == (plant == "scal")
+        mu = np.minimum(plants.mu[mask], MU_LIMIT[plant])
+        args = (plants.m[mask], mu, a[mask], c[mask], plants.rtt[mask], k[mask])
+        if mask.any():
+            rows[:, mask] = solve_margins(plant, *args)
+    return rows
+
+
+def _crossings(x: Any, values: Any, at: Any, twin_pm: Any) -> tuple[Any, Any]:
+    """The smallest gain margin (dB) and the phase margin (deg) of each row of a sampled loop."""
+    gain = np.log(np.abs(values))
+    crossed, where = _first_root(x, gain, gain[:, :-1] > 0.0, lambda v: np.log(np.abs(at(v))))
+    pm = np.degrees(np.angle(-at(where[:, None])[:, 0]))
+    pm = pm + 360.0 * np.round((np.minimum(twin_pm, 1e6) - pm) / 360.0)
+    pm = np.where(crossed, pm, np.where(gain[:, 0] > 0.0, -np.inf, np.inf))
+    negative = (values.real[:, :-1] < 0.0) & (values.real[:, 1:] < 0.0) & (values.imag[:, :-1] < 0)
+    crossed, where = _first_root(x, values.imag, negative, lambda v: at(v).imag)
+    size = np.where(crossed, np.abs(at(where[:, None])[:, 0]), 0.0)
+    size = np.maximum(size, np.maximum(-values[:, -1].real, 0.0))  # L is real at pi/T
+    with np.errstate(divide="ignore"):
+        return -20.0 * np.log10(size), pm
+
+
+def _first_root(x: Any, f: Any, allowed: Any, function: Any) -> tuple[Any, Any]:
+    """Of each row: whether f changes its sign in an allowed cell, and where it first does."""
+    changes = (np.sign(f[:, :-1]) * np.sign(f[:, 1:]) < 0.0) & allowed
+    found, cell = changes.any(axis=1), np.argmax(changes, axis=1)
+    row = np.arange(x.shape[0])
+    a, b, fa, fb = x[row, cell], x[row, cell + 1], f[row, cell], f[row, cell + 1]
+    fa = np.where(found, fa, fb)  # of a row without one any finite place will do
+    root = b
+    for _ in range(6):  # regula falsi with the Illinois rule
+        with np.errstate(invalid="ignore", divide="ignore"):
+            step = np.where(fa == fb, 0.0, fb * (b - a) / (fb - fa))
+        root = np.clip(b - step, np.minimum(a, b), np.maximum(a, b))
+        value = function(root[:, None])[:, 0]
+        kept = value * fb > 0.0
+        a, fa = np.where(kept, a, b), np.where(kept, fa / 2.0, fb)
+        b, fb = root, value
+    return found, root
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The smallest margins in a region.
+
+    Attributes
+    ----------
+    margins : Margins
+        Each the smallest, whichever loop it is of.
+    rtt, p_prime, sender
+        The loop of the smallest gain margin.
+    count : int
+        How many loops were evaluated.
+    plants : Plants
+        Those that were searched for all of their crossovers.
+    """
+
+    margins: Margins
+    rtt: float
+    p_prime: float
+    sender: Sender
+    count: int
+    plants: Plants
+
+
+def worst_margins(region: Region, aqm: PiFamily, mode: str) -> Worst:
+    """Return the worst margins of a queue's gains in a region."""
+    gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
+    plants = region.plants(aqm)
+    count = len(plants)
+    found = scan(plants, *gains, mode)
+    names = ("gain_margin_db", "phase_margin_deg", "modulus_margin")
+    picked = []
+    for index in dict.fromkeys(int(np.argmin(getattr(found, name))) for name in names):
+        near = region.around(aqm, plants.take(index))
+        finer = scan(near, *gains, mode)
+        count += len(near)
+        picked += [near.take(i) for i in {int(np.argmin(getattr(finer, name))) for name in names}]
+    each = [exact_margins(plant, *gains, mode) for plant in picked]
+    by_gain = min(each, key=lambda one: float(one.gain_margin_db))
+    by_phase = min(each, key=lambda one: float(one.phase_margin_deg))
+    modulus = min(float(one.modulus_margin) for one in each)
+    code = min(int(one.verdict_code) for one in each)
+    margins = Margins(
+        gain_margin_db=by_gain.gain_margin_db,
+        phase_margin_deg=by_phase.phase_margin_deg,
+        gain_crossover=by_phase.gain_crossover,
+        phase_crossover=by_gain.phase_crossover,
+        delay_margin=min(float(one.delay_margin) for one in each),
+        _modulus=lambda: modulus,
+        _verdict=lambda: code,
+    )
+    which = picked[each.index(by_gain)]
+    sender = region.senders[int(which.sender[0])]
+    at = float(which.rtt[0]), float(which.p_prime[0])
+    return Worst(margins, *at, sender, count, functools.reduce(join, picked))
+
+
+def exact_margins(plant: Plants, alpha: float, beta: float, interval: float, mode: str) -> Margins:
+    """Return the margins of one loop, searched for all of its crossovers."""
+    loop = plant.linear(alpha, beta, interval).element((0, 0))
+    crossings = find_crossings(loop, mode)
+    count = count_unstable(loop, mode) if plant.mu[0] > 0.0 else None
+
+    def is_stable() -> bool:
+        return count == 0
+
+    gm, pm, w_gc, w_pc, delay = margins_from_crossings(crossings, is_stable)
+    limit = beta * interval / (2.0 * alpha) + (interval / 4.0 if mode == "continuous" else 0.0)
+    if plant.mu[0] == 0.0 and plant.rtt[0] >= limit:
+        gm, w_pc = -math.inf, 0.0
+    code = int(np.sign(gm)) if count is None else {0: 1, -1: 0}.get(count, -1)
+    modulus = smallest_distance(loop, mode, crossings)
+    return Margins(
+        gain_margin_db=gm,
+        phase_margin_deg=pm,
+        gain_crossover=w_gc,
+        phase_crossover=w_pc,
+        delay_margin=delay,
+        _modulus=lambda: modulus,
+        _verdict=lambda: code,
+    )
+
+
+def stable_up_to(region: Region, aqm: PiFamily, mode: str) -> float:
+    """Return the largest round-trip time in the loop (s) up to which every load is stable.
+
+    Of every sender, the range of loads of the region. The search begins at the smallest RTT of the
+    region, takes stability to be lost once, and ends at 20 times the largest RTT; inf beyond. 0 if
+    the smallest RTT is unstable already.
+    """
+    gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
+    loads = region.loads(aqm, 5)
+
+    def smallest(rtt: Any) -> Any:
+        plants = make_plants(region.senders, aqm, rtt, loads)
+        found = scan(plants, *gains, mode).gain_margin_db
+        return np.array([np.min(found[plants.rtt == one]) for one in np.atleast_1d(rtt)])
+
+    low, high = region.min_rtt, _HIGHEST_LIMIT * region.max_rtt
+    for beginning in (True, False):
+        grid = np.geomspace(low, high, 17)
+        margin = smallest(grid)
+        unstable = np.flatnonzero(~(margin > 0.0))
+        if unstable.size == 0:
+            return math.inf
+        first = int(unstable[0])
+        if first == 0:
+            return 0.0 if beginning else low
+        low, high = float(grid[first - 1]), float(grid[first])
+
+    def margin_at(rtt: float) -> float:
+        return float(np.clip(smallest(rtt)[0], -1.0, 1.0))
+
+    return float(brentq(margin_at, low, high, xtol=1e-8 * high))

@@ -1,0 +1,164 @@
+"""What `tune` is asked for: its arguments read, completed and checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid.design.alternatives import within_table
+from pi2_fluid.design.gains import Asked
+from pi2_fluid.design.plants import plant_gain
+from pi2_fluid.design.region import Region
+from pi2_fluid.errors import DomainError, QuantityError, show_value
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.registry import aqm_class
+from pi2_fluid.model.sender import Sender
+from pi2_fluid.units import validate_choice, validate_quantity
+
+__all__ = ["KINDS", "OBJECTIVES", "Spans", "make_region", "make_template", "read_asked",
+           "read_spans"]  # fmt: skip
+
+#: Queues that can be designed.
+KINDS: Final = ("pi", "pie", "pi2", "coupled", "dualpi2")
+OBJECTIVES: Final = ("recovery", "bandwidth", "gain")
+_PART: Final = 6.0  # of the largest RTT that the defaults of T and target are
+_SMALLEST: Final = 20.0  # part of the largest RTT at which the grid begins
+_TARGETS: Final = {"pie": 0.015, "dualpi2": 0.015}
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Largest and smallest RTT in the loop, and the target (s)."""
+
+    max_rtt: float
+    min_rtt: float
+    target: float
+
+
+def read_asked(gain_db: Any, phase_deg: Any, modulus: Any) -> Asked:
+    """Return the margins asked for."""
+    gain = _number(gain_db, "number", "gain_margin_db", closed=True, high=60.0)
+    phase = _number(phase_deg, "number", "phase_margin_deg", closed=True)
+    if phase >= 90.0:
+        raise DomainError(
+            f"phase_margin_deg = {phase:g} cannot be had: at short RTTs, and at a vanishing load,"
+            " the phase margin tends to 90 degrees or less: give less than 90."
+        )
+    distance = _number(modulus, "number", "modulus_margin", closed=True, high=0.99)
+    return Asked(gain, phase, distance)
+
+
+def read_spans(max_rtt: Any, max_base_rtt: Any, min_rtt: Any, target: Any, aqm: Any) -> Spans:
+    """Return the times in the loop, the target included."""
+    validate_choice(aqm, KINDS, "aqm")
+    if (max_rtt is None) == (max_base_rtt is None):
+        given = "neither" if max_rtt is None else "both"
+        raise DomainError(
+            f"max_rtt = {show_value(max_rtt)} and max_base_rtt = {show_value(max_base_rtt)},"
+            f" {given} of them given: give exactly one, the largest RTT in the loop with the queue"
+            " or that of the path."
+        )
+    in_loop = max_rtt is not None
+    longest = _number(max_rtt if in_loop else max_base_rtt, "time",
+                      "max_rtt" if in_loop else "max_base_rtt")  # fmt: skip
+    if target is None:
+        cap = _TARGETS.get(aqm, 0.020)
+        aim = min(cap, _two_digits(longest / (_PART if in_loop else _PART - 1.0)))
+    else:
+        aim = _number(target, "time", "target")
+    if in_loop and aim >= longest:
+        raise DomainError(
+            f"target = {aim:g} s is not below max_rtt = {longest:g} s, which includes it: give a"
+            " smaller target, or max_base_rtt."
+        )
+    extra = 0.0 if in_loop else aim
+    whole = longest + extra
+    if min_rtt is None:
+        return Spans(whole, min(whole / _SMALLEST, aim), aim)
+    shortest = _number(min_rtt, "time", "min_rtt")
+    if shortest > longest:
+        raise DomainError(
+            f"min_rtt = {show_value(min_rtt)} exceeds the largest, {longest:g} s: give a smaller"
+            " min_rtt."
+        )
+    return Spans(whole, shortest + extra, aim)
+
+
+def make_template(aqm: str, spans: Spans, update_interval: Any, objective: str) -> PiFamily:
+    """Return the queue with its target, its update interval, and its default gains."""
+    cls: Any = aqm_class(aqm)
+    if update_interval is not None:
+        interval = _number(update_interval, "time", "update_interval")
+    elif objective == "gain":
+        interval = float(cls().update_interval)
+    else:
+        interval = _two_digits(spans.max_rtt / _PART)
+    if interval > spans.max_rtt * (1.0 + 1e-9):
+        raise DomainError(
+            f"update_interval = {interval:g} s exceeds the largest RTT in the loop,"
+            f" {spans.max_rtt:g} s: give a shorter one, a sixth of it by default."
+        )
+    queue: PiFamily = cls(target=spans.target, update_interval=interval)
+    return queue
+
+
+def make_region(spans: Spans, senders: Any, aqm: PiFamily, load: Any, max_window: Any) -> Region:
+    """Return the region, each sender's range of p' bounded by the load and the largest window."""
+    chosen = (senders,) if isinstance(senders, Sender) else tuple(senders)
+    if not chosen or not all(isinstance(one, Sender) for one in chosen):
+        raise QuantityError(
+            f"senders = {show_value(senders)} are no senders: give a sequence, e.g. (Reno(),)."
+        )
+    low, high = (0.0, 1.0) if load is None else _read_load(load)
+    window = math.inf if max_window is None else _number(max_window, "number", "max_window")
+    ranges = []
+    for sender in chosen:
+        _, slope = plant_gain(sender, aqm, np.array([1.0]))  # mu = 1/window at p' = 1
+        begin = max(low, 1.0 / (window * float(slope[0])))
+        if begin > high:
+            raise DomainError(
+                f"max_window = {window:g} segments needs p' = {begin:.3g} of"
+                f" {type(sender).__name__}, above the largest load {high:g}: give a larger window."
+            )
+        ranges.append((begin, high))
+    region = Region(chosen, spans.min_rtt, spans.max_rtt, tuple(ranges))
+    if load is None and max_window is None:
+        region = within_table(region, aqm)
+    for sender, (begin, _) in zip(chosen, region.load, strict=True):
+        if not np.isfinite(plant_gain(sender, aqm, np.array([begin]))[0]).all():
+            raise DomainError(
+                f"load from 0 leaves no gains: under {type(aqm).__name__} the loop gain of"
+                f" {type(sender).__name__} grows without bound as p' -> 0: give max_window or"
+                ' load=(0.01, 1.0), or use aqm="pi2".'
+            )
+    return region
+
+
+def _read_load(load: Any) -> tuple[float, float]:
+    if not isinstance(load, Sequence) or isinstance(load, str) or len(load) != 2:
+        raise QuantityError(
+            f"load = {show_value(load)} is no pair: give the smallest and the largest p',"
+            " e.g. (0.0, 1.0)."
+        )
+    low = _number(load[0], "number", "load from", closed=True, high=1.0)
+    high = _number(load[1], "number", "load to", high=1.0)
+    if low > high:
+        raise DomainError(f"load = {show_value(load)} ends before it begins: swap the two.")
+    return low, high
+
+
+def _number(value: Any, dimension: str, name: str, **limits: Any) -> float:
+    number = validate_quantity(value, dimension, name, **limits)
+    if np.ndim(number):
+        raise QuantityError(f"{name} is an array: give one number.")
+    return float(number)
+
+
+def _two_digits(value: float) -> float:
+    """Round down to two digits."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.floor(value / unit * (1.0 + 1e-9)) * unit:.2g}")

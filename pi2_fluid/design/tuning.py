@@ -1,0 +1,300 @@
+"""Which alpha, beta and T for a largest RTT: `tune`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid.design.alternatives import compare_designs, integral_gain, typical_load
+from pi2_fluid.design.design import Design, WorstCase
+from pi2_fluid.design.gains import (
+    Asked,
+    largest_alpha,
+    largest_beta,
+    largest_factor,
+    make_ceiling,
+)
+from pi2_fluid.design.plants import Plants, join, make_plants
+from pi2_fluid.design.region import Region, Worst, worst_margins
+from pi2_fluid.design.request import OBJECTIVES, make_region, make_template, read_asked, read_spans
+from pi2_fluid.errors import DomainError, SolverError
+from pi2_fluid.loop.crossovers import find_crossings
+from pi2_fluid.loop.modes import MODES
+from pi2_fluid.loop.roots import rightmost_roots
+from pi2_fluid.loop.transient import find_bandwidth
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.registry import kind_of
+from pi2_fluid.model.sender import Sender
+from pi2_fluid.model.senders.reno import Reno
+from pi2_fluid.units import validate_choice
+
+__all__ = ["trade_off", "tune"]
+
+_DIGITS: Final = 5  # of alpha and beta: alpha is rounded down, in favour of the margins
+_KEPT: Final = 0.9  # of the largest integral gain, where the bandwidth is maximised
+_ROUNDS: Final = 8
+_SETTLED: Final = 0.02
+_PHASES: Final = np.array([0.5, 1, 2, 4, 7, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60])
+
+
+def tune(
+    max_rtt: Any = None,
+    *,
+    max_base_rtt: Any = None,
+    min_rtt: Any = None,
+    senders: Sequence[Sender] = (Reno(),),
+    aqm: str = "pi2",
+    update_interval: Any = None,
+    target: Any = None,
+    gain_margin_db: float = 6.0,
+    phase_margin_deg: float = 30.0,
+    modulus_margin: float = 0.0,
+    load: tuple[float, float] | None = None,
+    max_window: float | None = None,
+    mode: str = "sampled",
+    objective: str = "recovery",
+) -> Design:
+    """Return the gains that respond best within margins, at every RTT and load of a region.
+
+    Parameters
+    ----------
+    max_rtt, max_base_rtt : float or str
+        The largest round-trip time, exactly one of them (s): in the loop, the target delay of the
+        queue included, as in the papers; or of the path, without it.
+    min_rtt : float or str, optional
+        The smallest, of the same kind (s). By default a twentieth of the largest, or the target if
+        that is less: no loop through a queue at its target is shorter.
+    senders : sequence of Reno, CReno or Scalable
+        Each must have the margins on its own.
+    aqm : {"pi2", "pi", "pie", "coupled", "dualpi2"}
+    update_interval : float or str, optional
+        T (s). By default a sixth of the largest RTT, rounded down to two digits: less would gain
+        at most a tenth in integral gain.
+    target : float or str, optional
+        Target queue delay (s). By default the smaller of 20 ms (15 ms for "pie" and "dualpi2") and
+        a sixth of the largest RTT, rounded down to two digits.
+    gain_margin_db, phase_margin_deg, modulus_margin : float
+        The margins to be left everywhere: dB, degrees, and the smallest |1 + L|, the inverse of
+        the peak of the sensitivity (0: not asked for).
+    load : (float, float), optional
+        Range of each sender's p'; 0 is the limit of a vanishing load. By default (0, 1); for
+        "pie" from p = 1e-6, where its table ends.
+    max_window : float, optional
+        The largest window of a flow (segments), which bounds the load from below: the optimum
+        rises with it.
+    mode : {"sampled", "delayed", "continuous"}
+        How the update interval is seen, as in `Loop`.
+    objective : {"recovery", "bandwidth", "gain"}
+        "recovery": the smallest integral of the delay error after a step of load, capacity or RTT,
+        T dp'/alpha, that is, the largest alpha/T. "bandwidth": nine tenths of that alpha with the
+        largest beta. "gain": the default gains of the queue times the largest factor.
+
+    Returns
+    -------
+    Design
+        With alpha rounded down and beta rounded to five digits.
+
+    Raises
+    ------
+    DomainError
+        If the margins cannot be had: which condition binds, and what would help.
+    QuantityError, UnsupportedError
+        If an argument cannot be read; if sender and queue have no closed form to design with.
+
+    Notes
+    -----
+    Exact for one loop: L is linear in alpha and beta, so that the largest alpha is a maximum over
+    one frequency; over several loops, a maximum over beta of their smallest ceilings. It begins
+    with the loops of the largest RTT at the ends of the load, and adds those of the region that
+    turn out worse. R is held constant in the window law (``rtt_terms="frozen"``), which is
+    pessimistic.
+
+    Source: PI2 paper (CoNEXT'16), equations (4) and (29)-(37); RFC 9332, Appendix A.1, for T.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> design = pf.tune("100ms")
+    >>> print(f"{design.alpha:.4f} {design.beta:.3f} {design.update_interval:g}")
+    0.0480 2.515 0.016
+    >>> design.span
+    'paths up to 84 ms + 16 ms target = 100 ms in the loop'
+    """
+    validate_choice(mode, MODES, "mode")
+    validate_choice(objective, OBJECTIVES, "objective")
+    asked = read_asked(gain_margin_db, phase_margin_deg, modulus_margin)
+    spans = read_spans(max_rtt, max_base_rtt, min_rtt, target, aqm)
+    template = make_template(aqm, spans, update_interval, objective)
+    region = make_region(spans, senders, template, load, max_window)
+    queue, worst = _solve(region, template, asked, mode, objective)
+    return _describe(region, queue, worst, mode, objective, spans.max_rtt - spans.target)
+
+
+def _solve(
+    region: Region, template: PiFamily, asked: Asked, mode: str, objective: str
+) -> tuple[PiFamily, Worst]:
+    """The optimum over the loops that bind, found by adding those that turn out worse."""
+    plants = region.corners(template)
+    for _ in range(_ROUNDS):
+        alpha, beta = _best(plants, template, asked, mode, objective, region)
+        for _ in range(3):
+            queue = replace(template, alpha=alpha, beta=beta)
+            worst = worst_margins(region, queue, mode)
+            short = _shortfall(worst, asked)
+            if short <= 0.0:
+                return queue, worst
+            if short > 1e-3:
+                break
+            alpha = _round_down(alpha * (1.0 - 1e-4))  # the rounding of beta
+        plants = join(plants, worst.plants)
+    raise SolverError(
+        f"the gains did not settle within the margins in {_ROUNDS} rounds: ask for a smaller region"
+        " or other margins."
+    )
+
+
+def _best(
+    plants: Plants, template: PiFamily, asked: Asked, mode: str, objective: str, region: Region
+) -> tuple[float, float]:
+    interval = float(template.update_interval)
+    ceiling, highest, binding = make_ceiling(plants, asked, interval, mode)
+    if ceiling is None:
+        raise _infeasible(plants.take(binding), asked, interval, mode, region)
+    alpha, beta = largest_alpha(ceiling, highest)
+    if alpha <= 0.0:
+        raise _infeasible(plants, asked, interval, mode, region)
+    if objective == "bandwidth":
+        alpha *= _KEPT
+        beta = largest_beta(ceiling, highest, alpha, beta)
+    if objective == "gain":
+        alpha, beta = float(template.alpha), float(template.beta)
+        factor = largest_factor(ceiling, highest, alpha, beta)
+        if factor <= 0.0:
+            raise DomainError(
+                f"no multiple of alpha = {alpha:g}, beta = {beta:g} with update_interval ="
+                f" {interval:g} leaves {_words(asked)} up to rtt = {region.max_rtt:g}: give a"
+                ' longer update_interval, smaller margins, or objective="recovery".'
+            )
+        alpha, beta = factor * alpha, factor * beta
+    beta = _round_down(beta) if objective != "recovery" else float(f"{beta:.{_DIGITS}g}")
+    # On the flank of the ceiling the rounded beta allows another alpha; it is rounded down.
+    return _round_down(min(alpha, float(ceiling(np.array([beta]))[0]))), beta
+
+
+def _shortfall(worst: Worst, asked: Asked) -> float:
+    found = worst.margins
+    return max(
+        asked.gain_db - float(found.gain_margin_db),
+        asked.phase_deg - float(found.phase_margin_deg),
+        asked.modulus - float(found.modulus_margin),
+    )
+
+
+def _round_down(value: float) -> float:
+    unit = 10.0 ** (math.floor(math.log10(value)) + 1 - _DIGITS)
+    return float(f"{math.floor(value / unit * (1.0 + 1e-12)) * unit:.{_DIGITS}g}")
+
+
+def _infeasible(
+    plants: Plants, asked: Asked, interval: float, mode: str, region: Region
+) -> DomainError:
+    """Find the condition that cannot be had even alone, and say what would help."""
+    alone = {
+        f"phase_margin_deg = {asked.phase_deg:g}": Asked(0.0, asked.phase_deg),
+        f"gain_margin_db = {asked.gain_db:g}": Asked(asked.gain_db, 0.0),
+        f"modulus_margin = {asked.modulus:g}": Asked(0.0, 0.0, asked.modulus),
+    }
+    binding = _words(asked)
+    for words, one in alone.items():
+        ceiling, highest, _ = make_ceiling(plants, one, interval, mode)
+        if ceiling is None or largest_alpha(ceiling, highest)[0] <= 0.0:
+            binding = words
+            break
+    who = type(region.senders[int(plants.sender[0])]).__name__
+    load = float(plants.p_prime[0])
+    where = "a vanishing load" if load == 0.0 else f"p' = {load:.3g}"
+    return DomainError(
+        f"{binding} cannot be had with any gains for {who} at rtt = {float(plants.rtt[0]):g} and"
+        f" {where}: ask for less, or keep the load away from there by max_window or load."
+    )
+
+
+def _words(asked: Asked) -> str:
+    words = f"{asked.gain_db:g} dB and {asked.phase_deg:g} deg"
+    return words + (f" and |1 + L| of {asked.modulus:g}" if asked.modulus > 0.0 else "")
+
+
+def _describe(
+    region: Region, queue: PiFamily, worst: Worst, mode: str, objective: str, base: float
+) -> Design:
+    gains = float(queue.alpha), float(queue.beta), float(queue.update_interval)
+    typical = make_plants(region.senders[:1], queue, region.max_rtt, [typical_load(region)])
+    loop = typical.linear(*gains).element((0, 0))
+    slowest = -float(rightmost_roots(loop, "delayed", 1)[0].real)
+    table = compare_designs(region, queue, mode, worst)
+    return Design(
+        alpha=gains[0],
+        beta=gains[1],
+        update_interval=gains[2],
+        target=float(queue.target),
+        k=float(queue.k) if hasattr(queue, "k") else None,
+        aqm=queue,
+        max_rtt=region.max_rtt,
+        max_base_rtt=base,
+        min_rtt=region.min_rtt,
+        senders=region.senders,
+        load=region.load,
+        mode=mode,
+        objective=objective,
+        margins=worst.margins,
+        worst=WorstCase(worst.rtt, worst.p_prime, worst.sender),
+        rtt_limit=float(table["rtt_limit"].sel(design="tuned")),
+        bandwidth=find_bandwidth(loop, mode, find_crossings(loop, mode)),
+        settling_time=-math.log(_SETTLED) / slowest if slowest > 0.0 else math.inf,
+        guarantee="checked",
+        guarantee_text=_guarantee(region, queue, worst, mode),
+        alternatives=table,
+    )
+
+
+def _guarantee(region: Region, queue: PiFamily, worst: Worst, mode: str) -> str:
+    who = " and ".join(str(kind_of(sender)) for sender in region.senders)
+    low, high = region.load[0]
+    begin = "the limit of no load" if low == 0.0 else f"{low:.3g}"
+    model = {"sampled": "exact sampled", "delayed": "half-sample"}.get(mode, mode)
+    text = (
+        f"checked, not proved: the {model} loop of {who} at {worst.count} points of a grid, RTT"
+        f" {1e3 * region.min_rtt:.4g} to {1e3 * region.max_rtt:.4g} ms in the loop and p' from"
+        f" {begin} to {high:.3g}, refined around the worst; each sender on its own, no mixtures"
+    )
+    if isinstance(queue, DualPi2):
+        text += (
+            "; of the dual queue its controller in one queue, not the case in which L4S traffic"
+            " takes most of the link"
+        )
+    return text + "."
+
+
+def trade_off(design: Design) -> tuple[Any, Any]:
+    """Return phase margins (deg) and the largest integral gain (1/s^2) that each leaves.
+
+    Over the largest RTT of the design at the ends of its load, at its update interval, by the
+    closed form, whatever the gain margin.
+    """
+    region = Region(design.senders, design.min_rtt, design.max_rtt, design.load)
+    plants, load = region.corners(design.aqm), typical_load(region)
+    found = []
+    for phase in _PHASES:
+        ceiling, highest, _ = make_ceiling(
+            plants, Asked(0.0, float(phase)), design.update_interval, design.mode
+        )
+        alpha = 0.0 if ceiling is None else largest_alpha(ceiling, highest)[0]
+        found.append(alpha)
+    alphas = np.array(found)
+    strength = integral_gain(replace(design.aqm, alpha=1.0), design.senders[0], load)
+    return _PHASES[alphas > 0.0], alphas[alphas > 0.0] * strength

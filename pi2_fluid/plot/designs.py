@@ -1,0 +1,44 @@
+"""Designs: response against robustness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pi2_fluid.plot.page import COLORS
+
+__all__ = ["draw_trade_off"]
+
+
+def draw_trade_off(
+    ax: Any, phase_deg: Any, strength: Any, points: Mapping[str, tuple[float, float]]
+) -> list[Any]:
+    """Draw the largest integral gain over the phase margin it leaves, and designs as points.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    phase_deg, strength : array
+        The curve: phase margin (deg) and integral gain alpha/T (1/s^2).
+    points : mapping of name to (phase margin, integral gain)
+        Designs; the first is drawn larger. A phase margin below -20 degrees, or none, is drawn at
+        that edge.
+    """
+    artists = [*ax.plot(phase_deg, strength, color="0.5", label="largest possible")]
+    low = -20.0
+    for index, (name, (phase, gain)) in enumerate(points.items()):
+        x = phase if np.isfinite(phase) and phase > low else low
+        color = COLORS[index % len(COLORS)]
+        style = {"marker": "o", "markersize": 8 if index == 0 else 5, "color": color}
+        label = name if x == phase else f"{name} (beyond the edge)"
+        artists += ax.plot([x], [gain], linestyle="", label=label, clip_on=False, **style)
+    ax.axvline(0.0, color="#B22222", linewidth=0.9, zorder=1)
+    ax.axvspan(low, 0.0, color="#B22222", alpha=0.09, linewidth=0, zorder=0)
+    ax.set_yscale("log")
+    ax.set_xlim(left=low)
+    ax.set(xlabel="smallest phase margin [deg]", ylabel="integral gain alpha/T [1/s²]")
+    ax.grid(visible=True, which="both", alpha=0.25)
+    ax.legend(loc="upper right")
+    return artists
