@@ -330,11 +330,14 @@ def test_an_outdated_page_would_be_seen(found: Validation, writer: ModuleType) -
 
 @pytest.mark.slow
 def test_figures_come_with_their_numbers(found: Validation) -> None:
-    assert [path.name for path in found.files] == [
+    page, *drawn = found.files
+    assert page.name == "validation.md"
+    assert page.read_text(encoding="utf-8") in writer.PAGE.read_text(encoding="utf-8")
+    assert [path.name for path in drawn] == [
         f"{stem}{suffix}"
         for stem in ("validation", "validation_steps")
         for suffix in (".png", ".svg", ".pdf", ".csv")
     ]
     assert all(path.stat().st_size > 10_000 for path in found.files)
-    numbers = found.files[3].read_text(encoding="utf-8").splitlines()
+    numbers = drawn[3].read_text(encoding="utf-8").splitlines()
     assert len(numbers) == len(found.linux) + 1

@@ -6,6 +6,7 @@ compares, and draws. `judging` says what passes, `tolerances` how much may diffe
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ class Validation:
     seeds: int
     """Simulated runs of each cell."""
     files: tuple[Path, ...] = ()
-    """What was drawn."""
+    """What was written."""
 
     @property
     def pooled(self) -> float:
@@ -66,8 +67,8 @@ def validate(
     Parameters
     ----------
     out : path or None, default "figures"
-        Folder for the figures (PNG, SVG, PDF) and their numbers (CSV); made if it does not exist.
-        None: nothing is drawn.
+        Folder for the table (``validation.md``), the figures (PNG, SVG, PDF) and their numbers
+        (CSV); made if it does not exist. None: nothing is written.
     seeds : int, default 20
         Runs of each cell, 2 at least: their scatter says how much means may differ by chance. From
         fewer than 10 it is not known well, so that z, and with it the verdict, depends on luck.
@@ -124,13 +125,17 @@ def validate(
         for name, row in references.ns3().items():
             say(f"simulating {name} of ns-3")
             others += compare_ns3(name, row, seeds, threads)
-    files: list[Path] = []
-    if folder is not None:
-        from pi2_fluid.paper.validation.pictures import draw_overview, draw_steps
+    found = Validation(tuple(findings), tuple(others), seeds, ())
+    if folder is None:
+        return found
+    from pi2_fluid.paper.validation.pictures import draw_overview, draw_steps
+    from pi2_fluid.paper.validation.report import markdown
 
-        say("drawing")
-        files = [*draw_overview(findings, folder), *draw_steps(stepped, folder)]
-    return Validation(tuple(findings), tuple(others), seeds, tuple(files))
+    say("drawing")
+    page = folder / "validation.md"
+    page.write_text(markdown(found), encoding="utf-8")
+    files = [page, *draw_overview(findings, folder), *draw_steps(stepped, folder)]
+    return dataclasses.replace(found, files=tuple(files))
 
 
 def _chosen(names: Sequence[str] | None) -> list[Cell]:
