@@ -329,7 +329,7 @@ def test_an_outdated_page_would_be_seen(found: Validation, writer: ModuleType) -
 
 
 @pytest.mark.slow
-def test_figures_come_with_their_numbers(found: Validation) -> None:
+def test_figures_come_with_their_numbers(found: Validation, writer: ModuleType) -> None:
     page, *drawn = found.files
     assert page.name == "validation.md"
     assert page.read_text(encoding="utf-8") in writer.PAGE.read_text(encoding="utf-8")
