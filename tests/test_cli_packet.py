@@ -17,6 +17,8 @@ import pi2_fluid as pf
 import pi2_fluid.packet.engine
 from pi2_fluid.cli import run
 
+DATA = Path(__file__).parent / "data"
+
 SCENARIO = """
 duration = "5s"
 name = "small"
@@ -334,7 +336,6 @@ def test_logs_that_are_refused(tmp_path, answers, capsys, text, reason) -> None:
     ("words", "reason"),
     [
         (["--variant", "x"], "Missing argument"),
-        (["nothing.csv"], "Missing option '--variant'"),
         (["--variant", "x", "nothing.csv"], "cannot use nothing.csv: No such file"),
         (["--variant", "x", "nothing.csv", "-o", "x.txt"], "--output x.txt has no known ending"),
     ],
@@ -356,6 +357,56 @@ def test_a_real_update_rule_answers(log, capsys) -> None:
     answer = strict_json(capsys.readouterr().out)
     assert all(0.0 <= p <= 1.0 for p in answer["p"])
     assert len(answer["p"]) == len(answer["controller"]) == len(answer["state"]) == 2
+
+
+def test_a_csv_file_needs_a_variant(log, capsys) -> None:
+    assert run(["replay", str(log)]) == 2
+    assert "does not say whose update rule" in capsys.readouterr().err
+
+
+def snapshot(delay: str, backlog: str, prob: str, *, device: str = "eth0") -> str:
+    """Return what tc -s shows of a PIE queue with its defaults."""
+    return (
+        f"qdisc pie 8001: dev {device} root refcnt 2 limit 1000p target 15ms tupdate 15ms alpha 2"
+        " beta 20 \n Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n"
+        f" backlog {backlog}b 0p requeues 0\n  prob {prob} delay {delay}\n"
+    )
+
+
+def test_a_log_of_tc_is_checked_against_the_kernel(tmp_path, capsys) -> None:
+    lines = (DATA / "linux_pie_updates.csv").read_text().splitlines()
+    rows = [
+        row
+        for row in csv.DictReader(line for line in lines if not line.startswith("#"))
+        if (row["variant"], row["case"]) == ("linux6.18", "step")
+    ]
+    path = tmp_path / "tc.log"
+    path.write_text(
+        "".join(
+            snapshot(row["qdelay_us"] + "us", row["backlog_bytes"], row["prob"]) for row in rows
+        )
+    )
+    assert run(["replay", str(path), "--json"]) == 0
+    answer = strict_json(capsys.readouterr().out)
+    assert max(answer["logged"]) > 0.01
+    assert answer["controller"] == pytest.approx(answer["logged"], rel=1e-6)
+    assert run(["replay", str(path)]) == 0
+    assert "logged" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (snapshot("1ms", "0", "0") + snapshot("1ms", "0", "0", device="eth1"), "shows 2 queues"),
+        (snapshot("1ms", "0", "0").partition("  prob")[0], "without prob and delay"),
+        ("qdisc fq_codel 0: dev eth0 root refcnt 2\n", "pie"),
+    ],
+)
+def test_logs_of_tc_that_cannot_be_replayed(tmp_path, capsys, text, reason) -> None:
+    path = tmp_path / "tc.log"
+    path.write_text(text)
+    assert run(["replay", str(path)]) == 2
+    assert reason in capsys.readouterr().err
 
 
 # --- help -----------------------------------------------------------------------------------

@@ -34,18 +34,19 @@ def replay(
         typer.Argument(
             metavar="FILE | -",
             help="A CSV file, or standard input: one row per update, with the column queue_delay"
-            " (s, or with a unit: 12ms) and, if it is known, backlog (bytes).",
+            " (s, or with a unit: 12ms) and, if it is known, backlog (bytes). Or what tc -s qdisc"
+            " show printed of one queue, once per update, from an idle queue (prob 0) on.",
         ),
     ],
     variant: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="Whose update rule: of PIE linux6.18, linux4.14 or rfc8033-float, of PI2"
-            " pi2-2016-default or hpe-default-15ms, of DualPI2 dp2-6.18-default, and others, which"
-            " an unknown name lists.",
+            help="Whose update rule, which a log of tc says itself: of PIE linux6.18, linux4.14 or"
+            " rfc8033-float, of PI2 pi2-2016-default or hpe-default-15ms, of DualPI2"
+            " dp2-6.18-default, and others, which an unknown name lists.",
         ),
-    ],
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -60,12 +61,17 @@ def replay(
     """Feed recorded queue delays to the update rule of a kernel, and print what it answers."""
     if output is not None:
         check_path(output, tuple(WRITERS), "--output")
-    columns = _read_log(log)
+    columns, law = _read_log(log)
+    if variant is None and law is None:
+        raise QuantityError(
+            "--variant = None does not say whose update rule answers a CSV file: give one, such as"
+            " linux6.18."
+        )
 
     from pi2_fluid.packet import replay as replay_updates
 
     dataset = replay_updates(
-        variant, queue_delay=columns["queue_delay"], backlog=columns.get("backlog")
+        variant or law, queue_delay=columns["queue_delay"], backlog=columns.get("backlog")
     )
     if output is not None:
         WRITERS[output.suffix.lower()](_with_log(dataset, columns), output)
@@ -78,7 +84,7 @@ def replay(
 
 
 def _print_json(
-    variant: str, columns: dict[str, Any], dataset: xarray.Dataset, output: Path | None
+    variant: str | None, columns: dict[str, Any], dataset: xarray.Dataset, output: Path | None
 ) -> None:
     print_json(
         {
@@ -92,23 +98,28 @@ def _print_json(
 
 def _print_steps(columns: dict[str, Any], dataset: xarray.Dataset) -> None:
     """Print one line per update, as wide for all: logs may be long."""
-    typer.echo(_LINE.format("step", "queue delay [ms]", "p [%]", "controller"))
-    rows = zip(
-        (1e3 * columns["queue_delay"]).tolist(),
-        (100.0 * dataset.p.to_numpy()).tolist(),
-        dataset.controller.to_numpy().tolist(),
-        strict=True,
-    )
-    lines = (
-        _LINE.format(step, *(f"{value:.6g}" for value in row)) for step, row in enumerate(rows)
-    )
+    titles = ["step", "queue delay [ms]", "p [%]", "controller"]
+    p, controller = dataset.p.to_numpy(), dataset.controller.to_numpy()
+    values = [1e3 * columns["queue_delay"], 100.0 * p, controller]
+    line = _LINE
+    if "logged" in columns:
+        titles.append("logged")
+        values.append(columns["logged"])
+        line += "  {:>12}"
+    typer.echo(line.format(*titles))
+    rows = zip(*(value.tolist() for value in values), strict=True)
+    lines = (line.format(step, *(f"{value:.6g}" for value in row)) for step, row in enumerate(rows))
     for chunk in iter(lambda: list(islice(lines, _CHUNK)), []):
         typer.echo("\n".join(chunk))
 
 
 def _with_log(dataset: xarray.Dataset, columns: dict[str, Any]) -> xarray.Dataset:
     """Return the steps behind what was read, so that a file shows both side by side."""
-    units = {"queue_delay": ("s", "queue delay that was given"), "backlog": ("B", "bytes waiting")}
+    units = {
+        "queue_delay": ("s", "queue delay that was given"),
+        "backlog": ("B", "bytes waiting"),
+        "logged": ("1", "controller's variable as the kernel showed it"),
+    }
     given = {
         name: ("step", values, dict(zip(("units", "long_name"), units[name], strict=True)))
         for name, values in columns.items()
@@ -119,8 +130,8 @@ def _with_log(dataset: xarray.Dataset, columns: dict[str, Any]) -> xarray.Datase
 # The log
 
 
-def _read_log(path: str) -> dict[str, Any]:
-    """Return the columns of a log, in SI units.
+def _read_log(path: str) -> tuple[dict[str, Any], Any]:
+    """Return the columns of a log, in SI units, and the law if the log says which it is.
 
     Raises
     ------
@@ -131,12 +142,45 @@ def _read_log(path: str) -> dict[str, Any]:
     """
     name = "standard input" if path == "-" else path
     try:
-        if path == "-":
-            return _read_rows(sys.stdin, name)
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            return _read_rows(file, name)
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8-sig")
+        if text.lstrip().startswith(("qdisc ", "[{")):
+            return _read_snapshots(text, name)
+        return _read_rows(io.StringIO(text, newline=""), name), None
     except (UnicodeDecodeError, csv.Error):
         raise QuantityError(f"{name} is no CSV text: give a file with a header line.") from None
+
+
+def _read_snapshots(text: str, name: str) -> tuple[dict[str, Any], Any]:
+    """Return what tc showed of one queue again and again, and its law in the kernel's integers."""
+    import dataclasses
+
+    import numpy as np
+
+    from pi2_fluid.qdisc import parse
+
+    shown = parse(text)
+    places = {(queue.dev, queue.handle) for queue in shown}
+    if len(places) > 1:
+        raise QuantityError(
+            f"{name} shows {len(places)} queues of these kinds: give the snapshots of one,"
+            " tc -s qdisc show dev eth0."
+        )
+    counters = [queue.statistics or {} for queue in shown]
+    delays = [
+        [counter[key] for key in ("delay", "delay_c", "delay_l") if key in counter]
+        for counter in counters
+    ]
+    if not all(delays):
+        raise QuantityError(
+            f"{name} has a snapshot without prob and delay, which pie and dualpi2 show with -s:"
+            " give the output of tc -s qdisc show."
+        )
+    columns = {
+        "queue_delay": np.array([float(max(each)) for each in delays]),
+        "backlog": np.array([float(counter.get("backlog", 0.0)) for counter in counters]),
+        "logged": np.array([float(counter["prob"]) for counter in counters]),
+    }
+    return columns, dataclasses.replace(shown[0].aqm, arithmetic="fixed")
 
 
 def _read_rows(file: Iterable[str] | io.TextIOBase, name: str) -> dict[str, Any]:
@@ -200,8 +244,10 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "Examples:\n\n"
             "pi2-fluid replay --variant linux6.18 delays.csv\n\n"
             "pi2-fluid replay --variant dp2-6.18-default - -o steps.csv < delays.csv\n\n"
-            "JSON: variant, queue_delay (s), backlog (bytes, if given), p, controller, state (the"
-            " kernel's integers), output: lists of one entry per update."
+            "while sleep 0.016; do tc -s qdisc show dev eth0; done | head -n 5000 > tc.log;"
+            " pi2-fluid replay tc.log\n\n"
+            "JSON: variant, queue_delay (s), backlog (bytes, if given), logged (of tc), p,"
+            " controller, state (the kernel's integers), output: lists of one entry per update."
         ),
     ),
 )
