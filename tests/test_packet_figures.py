@@ -24,6 +24,7 @@ from pi2_fluid.paper.packet_experiments import value_at
 from pi2_fluid.plot import page_style
 
 MODULES = {
+    "pi2_fig06_packets": pi2_fig06_packets,
     "pi2_fig11_packets": pi2_fig11_packets,
     "pi2_fig12_packets": pi2_fig12_packets,
     "pi2_fig13_packets": pi2_fig13_packets,
@@ -263,5 +264,9 @@ def test_losses_beyond_the_picture_are_cut_off(table) -> None:
     assert len(figure.axes) == 3
 
 
-def test_figure_6_has_its_numbers() -> None:
-    assert list(pi2_fig06_packets._LINES) == ["pi", "pie", "pi2"]
+def test_figure_6_has_its_numbers(table) -> None:
+    rows = table("pi2_fig06_packets")
+    means = [value_at(row, "queue_delay_s", 10.0, 49.0) for row in rows]
+    assert means == pytest.approx([0.0175, 0.0195, 0.0200], rel=0.02)
+    assert value_at(rows[2], "lost", 110.0, 149.0) == pytest.approx(0.045, rel=0.03)
+    assert value_at(rows[2], "lost_fluid", 110.0, 149.0) == pytest.approx(0.080, rel=0.01)

@@ -208,8 +208,8 @@ def test_peaks_and_settling_times() -> None:
     moments = np.arange(1, 201) * 0.1
     delay = np.where(moments < 5.05, 0.1, 0.021)
     assert peak_of(np.array([delay]), moments, 0.0, 20.0) == pytest.approx([0.1])
-    assert settling_of(delay, moments, 0.0, 20.0) == pytest.approx(4.9, abs=0.15)
-    assert settling_of(np.full(200, 0.1), moments, 0.0, 20.0) == 20.0
+    assert settling_of(delay, moments, 0.0, 20.0, 0.02) == pytest.approx(4.9, abs=0.15)
+    assert settling_of(np.full(200, 0.1), moments, 0.0, 20.0, 0.02) == 20.0
 
 
 def test_rates_count_what_both_came_and_left() -> None:

@@ -143,7 +143,7 @@ def _read_log(path: str) -> tuple[dict[str, Any], Any]:
     name = "standard input" if path == "-" else path
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8-sig")
-        if text.lstrip().startswith(("qdisc ", "[{")):
+        if text.lstrip().startswith(("qdisc ", "deleted qdisc ", "[", "{")):
             return _read_snapshots(text, name)
         return _read_rows(io.StringIO(text, newline=""), name), None
     except (UnicodeDecodeError, csv.Error):
@@ -170,7 +170,7 @@ def _read_snapshots(text: str, name: str) -> tuple[dict[str, Any], Any]:
         [counter[key] for key in ("delay", "delay_c", "delay_l") if key in counter]
         for counter in counters
     ]
-    if not all(delays):
+    if not all(delays) or not all("prob" in counter for counter in counters):
         raise QuantityError(
             f"{name} has a snapshot without prob and delay, which pie and dualpi2 show with -s:"
             " give the output of tc -s qdisc show."

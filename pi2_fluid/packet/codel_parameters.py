@@ -29,7 +29,7 @@ def codel_parameters(law: CoDel, link: Link) -> list[float]:
     ------
     DomainError
         If packet_size is no whole number of bytes, the interval shorter than 10 us, or target or
-        interval longer than 1000 s.
+        interval 1000 s or longer.
     UnsupportedError
         If a field holds an array.
     """

@@ -137,7 +137,7 @@ def _pack_class(flow: Flows, scenario: Scenario) -> tuple[Any, ...]:
 def _pack_change(change: Change, scenario: Scenario) -> tuple[int, float, list[int]]:
     counts = change.counts or {}
     return (
-        min(to_ns(change.at), to_ns(scenario.duration)),
+        to_ns(change.at),
         0.0 if change.capacity is None else float(change.capacity),
         [int(counts.get(name, _AS_IT_IS)) for name in scenario.class_names],
     )

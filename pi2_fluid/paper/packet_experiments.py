@@ -146,7 +146,7 @@ def draw_cases(
     axes[-1, 0].set_ylim(0.0, min(100.0 * most, axes[-1, 0].get_ylim()[1]))
     for ax in axes.flat:
         ax.grid(visible=True)
-    axes[0, -1].plot([], [], color="0.4", label="packets: median and range of 10 seeds")
+    axes[0, -1].plot([], [], color="0.4", label=f"packets: median and range of {SEEDS} seeds")
     draw_fluid(axes[0, -1], [], [], "black", "fluid")
     axes[-1, -1].legend(loc="upper right", fontsize=8, ncols=3)
     axes[0, -1].legend(loc="upper right", fontsize=8, ncols=2 if len(cases) == 1 else 1)

@@ -37,7 +37,7 @@ def draw(out: Path) -> list[Path]:
             " shows idle times.\n"
             f"Lost with 50 flows under PI2: {lost[0]:.1f} %, in the fluid {lost[1]:.1f} %: drops by"
             " chance leave Reno at W = 1.2/\N{SQUARE ROOT}p, the fluid's law says 1.41, and p goes"
-            " as the square.\n"
+            " as the square; and windows are 5.7 where link and queue hold 5.\n"
             f"Peaks (means over 0.1 s) at 0, 50 and 100 s: {peaks_text(peaks)}. PIE and PI2 of that"
             " time update first after 0.5 s: until then slow start meets no signal. In the fluid"
             " they begin at once. What is higher is cut off.",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from pi2_fluid.plot.page import COLORS
 
 __all__ = ["draw_trade_off"]
+
+# Shapes as well as colours, so that a picture in grey can be read.
+_MARKERS: Final = "osD^vP"
 
 
 def draw_trade_off(
@@ -31,7 +34,8 @@ def draw_trade_off(
     for index, (name, (phase, gain)) in enumerate(points.items()):
         x = phase if np.isfinite(phase) and phase > low else low
         color = COLORS[index % len(COLORS)]
-        style = {"marker": "o", "markersize": 8 if index == 0 else 5, "color": color}
+        marker = _MARKERS[index % len(_MARKERS)]
+        style = {"marker": marker, "markersize": 8 if index == 0 else 5, "color": color}
         label = name if x == phase else f"{name} (beyond the edge)"
         artists += ax.plot([x], [gain], linestyle="", label=label, clip_on=False, **style)
     ax.axvline(0.0, color="#B22222", linewidth=0.9, zorder=1)

@@ -99,7 +99,6 @@ typedef struct {
     int32_t undo_left;      /* retransmissions not yet known to be needless, -1: none was sent */
     uint32_t hint;          /* no segment below needs a retransmission */
     uint32_t walked;        /* no first transmission below is in doubt */
-    uint32_t backoff;       /* timeouts in a row */
     int64_t first_retransmission; /* ms of the first one in this recovery, PI2_NEVER: none */
     pi2_retransmission *again; /* ring of retransmissions in the order of sending */
     uint32_t again_mask, again_head, again_count;

@@ -11,13 +11,6 @@
 
 enum { SOON = 4 }; /* packets that are called for ahead */
 
-/* Where a delay lies that is split: one half, the rest. */
-static int64_t forward_delay(const pi2_run *run, const pi2_packet *packet)
-{
-    const int64_t rtt = run->classes[packet->class_].spec->base_rtt;
-    return run->scenario.delay_on == PI2_DELAY_FORWARD ? rtt : run->scenario.delay_on == PI2_DELAY_SPLIT ? rtt / 2 : 0;
-}
-
 /* At least 1 ns: a link that takes no time would go on for ever at one instant, if the flows take none either. */
 int64_t pi2_slot_of(const pi2_run *run, int bytes)
 {
@@ -58,7 +51,7 @@ void pi2_link_capacity(pi2_run *run, double capacity, int64_t now)
         run->link_due = now + (int64_t)((double)(run->link_due - now) * factor + 0.5);
     if (run->free_from > now) {
         run->free_from = now + (int64_t)((double)(run->free_from - now) * factor + 0.5);
-        if (run->link_due != PI2_NEVER && !run->busy)
+        if (run->link_due != PI2_NEVER)
             run->link_due = run->free_from;
     }
 }
@@ -74,7 +67,7 @@ void pi2_deliver(pi2_run *run, const pi2_packet *packet, int64_t now)
 static void leave(pi2_run *run, const pi2_packet *packet, int64_t now)
 {
     pi2_class *class_ = run->classes + packet->class_;
-    const int64_t delay = forward_delay(run, packet);
+    const int64_t delay = run->data.pipes[class_->forward].delay;
     class_->bits += 8 * packet->bytes;
     if (delay == 0) {
         pi2_deliver(run, packet, now);
@@ -146,7 +139,7 @@ void pi2_link_send(pi2_run *run, pi2_packet *packet, int64_t now)
     pi2_queue_count(&run->queue, packet, PI2_SENT);
     run->at_enqueue.index++;
     packet->enqueued = PI2_NOT_QUEUED;
-    packet->band = run->queue.bands == 2 && packet->ecn & PI2_ECT1 ? PI2_L : PI2_C; /* ECT(1) and CE */
+    packet->band = run->queue.bands == 2 ? pi2_band_of(packet->ecn) : PI2_C;
     pi2_backlog_changes(run, now);
     if (run->trace)
         pi2_trace_event(run, packet, PI2_TRACE_ENQUEUE, 0, now);
@@ -165,10 +158,6 @@ void pi2_link_act(pi2_run *run, int64_t now)
         serve_htb(run, now);
         return;
     }
-    if (run->busy) {
-        const pi2_packet packet = run->in_service;
-        run->busy = 0;
-        leave(run, &packet, now);
-    }
+    leave(run, &run->in_service, now);
     serve_wire(run, now);
 }

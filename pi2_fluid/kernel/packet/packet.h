@@ -1,4 +1,4 @@
-/* What travels: a packet as the queue and both ends see it. */
+/* What travels: a packet as the queue and both ends see it, and its acknowledgement. */
 #ifndef PI2_PACKET_PACKET_H
 #define PI2_PACKET_PACKET_H
 
@@ -26,6 +26,17 @@ typedef struct {
     uint8_t eligible; /* DualPI2: whether the step may mark it (decided on arrival) */
     uint8_t band;     /* through which it goes: by its ECN field on arrival, where there are two */
 } pi2_packet;
+
+/* An acknowledgement. */
+enum { PI2_ACK_SYN = 1, PI2_ACK_ECE = 2, PI2_ACK_DUPLICATE = 4 };
+typedef struct {
+    uint32_t flow;
+    uint32_t next;      /* first segment that has not arrived in order */
+    uint32_t log;       /* how many arrivals out of order the receiver had logged */
+    uint32_t duplicate; /* the segment that arrived twice, if flagged */
+    int64_t echo;       /* ns: when the first segment was sent that it newly acknowledges */
+    uint32_t flags;
+} pi2_ack;
 
 /* What became of packets, counted for each class. */
 enum {

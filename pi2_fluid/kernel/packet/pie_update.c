@@ -27,7 +27,6 @@ int pi2_pie_setup(pi2_pie_params *params, const double *law, int arithmetic, int
     params->arithmetic = arithmetic;
     params->full = full;
     params->decay = law[DECAY] < 1.0;
-    params->strict_idle = 1;
     params->shift = arithmetic == PI2_PIE_REAL ? 0 : PI2_TICK_SHIFT;
     params->target = (int64_t)(law[TARGET] * 1e9 + 0.5) >> params->shift;
     params->quirks = quirks;

@@ -6,17 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An acknowledgement. */
-enum { PI2_ACK_SYN = 1, PI2_ACK_ECE = 2, PI2_ACK_DUPLICATE = 4 };
-typedef struct {
-    uint32_t flow;
-    uint32_t next;      /* first segment that has not arrived in order */
-    uint32_t log;       /* how many arrivals out of order the receiver had logged */
-    uint32_t duplicate; /* the segment that arrived twice, if flagged */
-    int64_t echo;       /* ns: when the first segment was sent that it newly acknowledges */
-    uint32_t flags;
-} pi2_ack;
-
 typedef struct {
     unsigned char *ring; /* of mask + 1 items, a power of two: int64_t due, then the content */
     uint32_t mask, head, count;

@@ -38,17 +38,6 @@ uint32_t pi2_timers_take(pi2_timers *timers, int64_t now);
 
 /* Pipes, by (due, pipe, order of entry) */
 
-/* An acknowledgement, as in pipes.h. */
-enum { PI2_ACK_SYN = 1, PI2_ACK_ECE = 2, PI2_ACK_DUPLICATE = 4 };
-typedef struct {
-    uint32_t flow;
-    uint32_t next;
-    uint32_t log;
-    uint32_t duplicate;
-    int64_t echo;
-    uint32_t flags;
-} pi2_ack;
-
 #define PI2_NO_PIPE UINT32_MAX
 
 typedef struct {

@@ -210,7 +210,7 @@ static void mark_native(const dualpi2 *d, pi2_queue *queue, pi2_packet *packet, 
 static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
 {
     const dualpi2 *d = qdisc;
-    const int band = packet->ecn & PI2_ECT1 ? PI2_L : PI2_C; /* CE has both bits */
+    const int band = pi2_band_of(packet->ecn);
     if (!pi2_queue_has_room(queue, packet, now))
         return;
     packet->eligible = band == PI2_L && queue->band[PI2_L].count >= d->params.min_step;

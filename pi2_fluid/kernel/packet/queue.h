@@ -29,6 +29,12 @@ typedef struct {
     void *context;
 } pi2_queue;
 
+/* The band of a packet in a dual queue: ECT(1) and CE, which has both bits, go through L (RFC 9331, section 5.1). */
+static inline uint8_t pi2_band_of(uint8_t ecn)
+{
+    return ecn & PI2_ECT1 ? PI2_L : PI2_C;
+}
+
 static inline int64_t pi2_queue_packets(const pi2_queue *queue)
 {
     return (int64_t)queue->band[PI2_C].count + queue->band[PI2_L].count;

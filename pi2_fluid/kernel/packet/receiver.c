@@ -77,8 +77,6 @@ static void acknowledge_duplicate(pi2_run *run, pi2_flow *f, uint32_t segment, i
 void pi2_delayed_ack(pi2_run *run, pi2_flow *f, int64_t now)
 {
     const uint32_t twice = 2 * (uint32_t)f->ato;
-    if (!f->ack_waits)
-        return;
     f->ack_waits = 0;
     f->ato = (uint16_t)(twice < f->their_rto ? twice : f->their_rto);
     pi2_acknowledge(run, f, now);
@@ -118,7 +116,7 @@ static void thin_out(pi2_run *run, pi2_flow *f, int64_t now)
 
 static void decide(pi2_run *run, pi2_flow *f, int at_once, int64_t now)
 {
-    if (at_once || f->quick || f->expected - f->acknowledged > 1 || !pi2_class_of(run, f)->slow_ack)
+    if (at_once || f->quick || f->expected - f->acknowledged > 1 || !pi2_class_of(run, f)->spec->delayed_ack)
         pi2_acknowledge(run, f, now);
     else if (f->holes)
         thin_out(run, f, now);

@@ -55,7 +55,6 @@ static inline void pi2_rtt_sample(pi2_flow *f, int64_t us)
     if (f->srtt == 0)
         f->srtt = 1;
     f->window.srtt = (int64_t)(f->srtt >> 3) * 1000;
-    f->backoff = 0;
     pi2_set_rto(f);
 }
 

@@ -16,7 +16,6 @@ typedef struct {
     uint32_t *present;      /* stack of those that are there, or were called and will be */
     uint32_t present_count;
     uint32_t forward, back; /* its pipes to the receiver and back */
-    int slow_ack;           /* its receivers delay acknowledgements */
     int exact_ce;           /* they tell of each mark */
     int reacts;             /* marks lead to a reduction */
     int64_t window_sum;     /* of all its flows, segments */
@@ -139,7 +138,6 @@ void pi2_flow_retry(pi2_run *run, pi2_flow *flow, int64_t now); /* its SYN was n
 void pi2_flow_close(pi2_run *run, pi2_flow *flow, int64_t now);
 void pi2_on_ack(pi2_run *run, pi2_flow *flow, const pi2_ack *ack, int64_t now);
 void pi2_transmit(pi2_run *run, pi2_flow *flow, uint32_t segment, int again, int64_t now);
-void pi2_send_new(pi2_run *run, pi2_flow *flow, uint32_t most, int64_t now);
 void pi2_send_again(pi2_run *run, pi2_flow *flow, int64_t now);
 void pi2_send_one_again(pi2_run *run, pi2_flow *flow, uint32_t segment, int64_t now); /* room was made */
 

@@ -57,25 +57,6 @@ void pi2_flow_close(pi2_run *run, pi2_flow *f, int64_t now)
     pi2_flow_free(f);
 }
 
-static void establish(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
-{
-    pi2_class *class_ = pi2_class_of(run, f);
-    const int64_t rtt = now - ack->echo;
-    if (f->life != PI2_CONNECTING)
-        return;
-    f->life = PI2_ESTABLISHED;
-    f->timer = PI2_TIMER_IDLE;
-    f->window.cwnd = class_->spec->initial_window;
-    f->window.ssthresh = class_->spec->slow_start ? PI2_NO_THRESHOLD : f->window.cwnd;
-    f->window.min_rtt = rtt;
-    pi2_rtt_sample(f, rtt / 1000);
-    class_->spec->congestion->begin(class_->spec->parameters, f->state_of_cc, &f->window);
-    pi2_count_window(run, f, now);
-    pi2_count_flow(run, f, 1, now);
-    pi2_send_new(run, f, UINT32_MAX, now);
-    pi2_arm_probe(run, f, 0, now);
-}
-
 /* Sending */
 
 void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_t now)
@@ -101,13 +82,11 @@ void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_
     pi2_link_send(run, &packet, now);
 }
 
-/* New segments while the window has room, up to `most`. */
-void pi2_send_new(pi2_run *run, pi2_flow *f, uint32_t most, int64_t now)
+/* New segments while the window has room. */
+static void send_new(pi2_run *run, pi2_flow *f, int64_t now)
 {
     const uint32_t flight = pi2_in_flight(f), window = f->window.cwnd;
     uint32_t room = window > flight ? window - flight : 0;
-    if (room > most)
-        room = most;
     if (pi2_in_reduction(f))
         f->prr_sent += room;
     for (; room; room--) {
@@ -257,19 +236,38 @@ static void send_on(pi2_run *run, pi2_flow *f, int rexmit, int settle, int64_t n
 {
     const uint32_t outstanding = pi2_outstanding(f), next = f->window.next;
     if (rexmit == PI2_SEND_NEW) {
-        pi2_send_new(run, f, UINT32_MAX, now);
+        send_new(run, f, now);
         if ((int32_t)(f->window.next - f->high) <= 0)
             f->frto = 0;
     }
     if (rexmit == PI2_RESEND_LOST || (rexmit == PI2_SEND_NEW && !f->frto))
         pi2_send_again(run, f, now);
-    pi2_send_new(run, f, UINT32_MAX, now);
+    send_new(run, f, now);
     if (f->window.next != next && pi2_arm_probe(run, f, 0, now))
         return;
     if (settle && !pi2_arm_probe(run, f, 1, now))
         pi2_arm_rto(run, f, now);
     if (f->window.next != next && (outstanding == 0 || f->timer == PI2_TIMER_PROBE))
         pi2_arm_rto(run, f, now);
+}
+
+static void establish(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
+{
+    pi2_class *class_ = pi2_class_of(run, f);
+    const int64_t rtt = now - ack->echo;
+    if (f->life != PI2_CONNECTING)
+        return;
+    f->life = PI2_ESTABLISHED;
+    f->timer = PI2_TIMER_IDLE;
+    f->window.cwnd = class_->spec->initial_window;
+    f->window.ssthresh = class_->spec->slow_start ? PI2_NO_THRESHOLD : f->window.cwnd;
+    f->window.min_rtt = rtt;
+    pi2_rtt_sample(f, rtt / 1000);
+    class_->spec->congestion->begin(class_->spec->parameters, f->state_of_cc, &f->window);
+    pi2_count_window(run, f, now);
+    pi2_count_flow(run, f, 1, now);
+    send_new(run, f, now);
+    pi2_arm_probe(run, f, 0, now);
 }
 
 void pi2_on_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)

@@ -84,7 +84,6 @@ static void timeout(pi2_run *run, pi2_flow *f, int64_t now)
     }
     pi2_enter_loss(run, f, now);
     f->retries++;
-    f->backoff++;
     pi2_class_of(run, f)->timeouts++;
     pi2_send_one_again(run, f, f->window.una, now);
     f->rto = 2 * f->rto < PI2_RTO_MAX_MS ? 2 * f->rto : PI2_RTO_MAX_MS;

@@ -49,7 +49,6 @@ static int set_up_classes(pi2_run *run, const pi2_packet_scenario *s)
     for (size_t i = 0; i < count; i++) {
         const pi2_congestion *cc = run->specs[i].congestion;
         run->classes[i].spec = run->specs + i;
-        run->classes[i].slow_ack = run->specs[i].delayed_ack;
         run->classes[i].exact_ce = cc && cc->flags & PI2_CC_EXACT_CE;
         run->classes[i].reacts = cc && !(cc->flags & PI2_CC_NO_REDUCTION);
     }
@@ -89,7 +88,7 @@ static int set_up_queue(pi2_run *run, int *refused)
     if (!run->discipline)
         return 0;
     *refused = !run->qdisc->setup(run->discipline, s->qdisc_parameters, &run->queue);
-    run->tick = *refused || !run->qdisc->first_tick ? PI2_NEVER : run->qdisc->first_tick(run->discipline);
+    run->tick = *refused ? PI2_NEVER : run->qdisc->first_tick(run->discipline);
     return !*refused;
 }
 

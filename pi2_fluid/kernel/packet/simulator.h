@@ -133,8 +133,8 @@ enum { PI2_RUN_MORE, PI2_RUN_DONE, PI2_RUN_NO_MEMORY };
  *   changes are in the order of time, from 0 on, and their counts are -1 or numbers of flows;
  *   all parameters are numbers, gains at most 10^6 Hz, times 10^-9 to 10^6 s where they cannot be 0.
  * All else may be: bins longer than the run, no flows, flows that come after its end, several changes at one instant.
- * How long a run takes is the caller's concern, and so is memory: some 600 bytes for each flow, 6 KB for each class and
- * block. */
+ * How long a run takes is the caller's concern, and so is memory: some 600 bytes for each flow and 4 for each of its
+ * blocks, 6 KB for each class and block. */
 pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused);
 void pi2_run_free(pi2_run *run);
 /* Handles up to `events` events. */

@@ -54,7 +54,7 @@ int pi2_timers_new(pi2_timers *timers, void *first, size_t stride, size_t count)
 void pi2_timers_free(pi2_timers *timers);
 /* Notes a timer where it belongs after its deadline came closer than its slot. */
 void pi2_timers_note(pi2_timers *timers, pi2_timer *timer);
-/* Takes the timer that is due at `now` = timers->due, or PI2_NO_TIMER if it was put off meanwhile. */
+/* Takes the timer that is due at `now` = timers->due, or PI2_NO_TIMER: a slot opened, no more, or it was put off. */
 uint32_t pi2_timers_take(pi2_timers *timers, int64_t now);
 
 static inline pi2_timer *pi2_timer_at(const pi2_timers *timers, uint32_t number)

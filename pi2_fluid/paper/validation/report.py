@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pi2_fluid.paper.validation.cells import CELLS, SEPARATE, Cell
 from pi2_fluid.paper.validation.judging import POOLED_LIMIT, Finding
 from pi2_fluid.paper.validation.references import linux
-from pi2_fluid.paper.validation.simulators import CAUSES
+from pi2_fluid.paper.validation.simulators import CAUSES, DELAY, DROPS, POINTS
 from pi2_fluid.paper.validation.wording import allowed_text, error_text, name_of, value_text
 
 if TYPE_CHECKING:
@@ -35,7 +35,11 @@ def markdown(found: Validation) -> str:
         "## Not judged",
         _not_judged(),
         "## Cell by cell",
-        *(_cell(cell, [f for f in found.linux if f.cell == cell.name]) for cell in CELLS[:-15]),
+        *(
+            _cell(cell, [f for f in found.linux if f.cell == cell.name])
+            for cell in CELLS
+            if cell.signal is None
+        ),
         "### Response functions",
         _responses(found.linux),
         "## Another simulator: ns-3",
@@ -114,9 +118,9 @@ def _responses(findings: Sequence[Finding]) -> str:
 
 def _ns3(findings: Sequence[Finding]) -> str:
     text = (
-        "Tolerances: 8 % of the mean delay, 1 point of utilisation, 12 % of the drops. Where a row"
-        " misses one, or hardly passes, it is not judged and its cause given. No row enters the"
-        " verdict."
+        f"Tolerances: {100 * DELAY:g} % of the mean delay, {100 * POINTS:g} point of utilisation,"
+        f" {100 * DROPS:g} % of the drops. Where a row misses one, or hardly passes, it is not"
+        " judged and its cause given. No row enters the verdict."
     )
     rows = []
     for name in dict.fromkeys(f.cell for f in findings):

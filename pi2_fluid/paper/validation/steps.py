@@ -13,7 +13,6 @@ from pi2_fluid.paper.validation.references import Peaks
 
 __all__ = ["judge_steps", "peak_of", "settling_of"]
 
-_TARGET: Final = 0.02  # s
 _HALF: Final = 0.5  # of the target: how far from it counts as settled
 _MEAN, _STAY = 1.0, 3.0  # s
 _TIGHT, _LOOSE = 0.2, 0.4
@@ -27,7 +26,7 @@ def peak_of(delay: Any, time: Any, begin: float, end: float) -> Any:
     return delay[:, (time > begin) & (time <= end)].max(axis=1)
 
 
-def settling_of(delay: Any, time: Any, begin: float, end: float) -> float:
+def settling_of(delay: Any, time: Any, begin: float, end: float, target: float) -> float:
     """Return when (s after `begin`) the mean over 1 s has come to stay near the target for 3 s.
 
     Parameters
@@ -41,7 +40,7 @@ def settling_of(delay: Any, time: Any, begin: float, end: float) -> float:
     inside = (time > begin + step / 2) & (time <= end + step / 2)
     width = round(_MEAN / step)
     means = np.convolve(delay[inside], np.full(width, 1.0 / width), "valid")
-    near = np.abs(means - _TARGET) <= _HALF * _TARGET
+    near = np.abs(means - target) <= _HALF * target
     need = round(_STAY / step)
     stays = np.convolve(near, np.ones(need), "valid") >= need - 0.5
     return float(np.argmax(stays)) * step if stays.any() else end - begin
@@ -51,6 +50,8 @@ def judge_steps(cell: Cell, runs: Any, reference: Sequence[Peaks]) -> list[Findi
     """Return the findings about peaks and settling times of a cell with steps."""
     delay, time = runs.queue_delay.to_numpy(), runs.time.to_numpy()
     ends = [*(step.at for step in reference[1:]), float(time[-1])]
+    law: Any = cell.scenario.aqm
+    target = float(law.target)
     findings = []
     for step, end in zip(reference, ends, strict=True):
         aim = float(np.mean(step.heights))
@@ -63,7 +64,7 @@ def judge_steps(cell: Cell, runs: Any, reference: Sequence[Peaks]) -> list[Findi
             )
         )  # fmt: skip
         if step.settling is not None:
-            settled = [settling_of(one, time, step.at, end) for one in delay]
+            settled = [settling_of(one, time, step.at, end, target) for one in delay]
             findings.append(_settling(cell.name, step, float(np.median(settled))))
     return findings
 
