@@ -394,6 +394,24 @@ def test_a_log_of_tc_is_checked_against_the_kernel(tmp_path, capsys) -> None:
     assert "logged" in capsys.readouterr().out
 
 
+def test_json_logged_again_and_again_is_read_to_its_end(tmp_path, capsys) -> None:
+    shown = {
+        "kind": "pie",
+        "handle": "8001:",
+        "dev": "eth0",
+        "root": True,
+        "options": {"limit": 1000, "target": 15000, "tupdate": 15000, "alpha": 2, "beta": 20},
+    }
+    states = [{"backlog": 0, "delay": 20000, "prob": 0.0}, {"backlog": 9, "delay": 0, "prob": 0.1}]
+    path = tmp_path / "tc.json"
+    path.write_text("".join(json.dumps([shown | state]) + "\n" for state in states))
+    assert run(["replay", str(path), "--json"]) == 0
+    assert strict_json(capsys.readouterr().out)["logged"] == [0.0, 0.1]
+    path.write_text(path.read_text() + "[{")
+    assert run(["replay", str(path)]) == 2
+    assert "the JSON cannot be read" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

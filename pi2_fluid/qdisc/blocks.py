@@ -170,16 +170,23 @@ def _step_in_packets(name: str, given: Any) -> DomainError:
 
 
 def _json_blocks(text: str) -> Iterator[Block]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = str(error) if isinstance(error, json.JSONDecodeError) else "no number or too deep"
-        raise QuantityError(
-            f"the JSON cannot be read ({reason}): give the whole output of `tc -j qdisc show`."
-        ) from None
-    for entry in found if isinstance(found, list) else [found]:
-        if isinstance(entry, dict) and isinstance(entry.get("kind"), str):
-            yield _json_block(entry)
+    # What is logged again and again is one JSON text after another.
+    reader, at = json.JSONDecoder(), 0
+    text = text.strip()
+    while at < len(text):
+        try:
+            found, at = reader.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            reason = (
+                str(error) if isinstance(error, json.JSONDecodeError) else "no number or too deep"
+            )
+            raise QuantityError(
+                f"the JSON cannot be read ({reason}): give the whole output of `tc -j qdisc show`."
+            ) from None
+        at = len(text) - len(text[at:].lstrip())
+        for entry in found if isinstance(found, list) else [found]:
+            if isinstance(entry, dict) and isinstance(entry.get("kind"), str):
+                yield _json_block(entry)
 
 
 def _json_block(entry: dict[str, Any]) -> Block:
