@@ -16,7 +16,7 @@ import xarray as xr
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.packet import native
+from pi2_fluid.packet import native, request
 from pi2_fluid.packet.schedule import flow_counts, flow_lives, mean_capacity
 
 LINK = pf.Link("10Mbit/s", buffer="100 packets")
@@ -386,6 +386,8 @@ def test_the_kernel_takes_good_numbers() -> None:
     edges = _core.packet_delay_edges()
     assert (np.diff(edges) > 0).all()
     assert found["delays"].shape == (10, 1, edges.size - 1)
+    # what a request for too much memory is refused by
+    assert edges.size - 1 == request._HISTOGRAM_BYTES // 4
     np.testing.assert_allclose(edges[:65], np.arange(65) * 1e-6, rtol=1e-12)
 
 

@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 import pi2_fluid as pf
+from pi2_fluid.packet import request
 from pi2_fluid.result.delays import delay_quantiles, delay_sd
 
 LINK = pf.Link("10Mbit/s")
@@ -99,6 +100,8 @@ def test_many_bins_share_a_hundred_blocks() -> None:
     inside = np.isin(runs["block"].to_numpy(), runs.time.to_numpy())
     assert inside.all()
     assert float(runs["block"][-1]) == 8.0
+    # as many as the size of a result is reckoned with
+    assert pf.packet.simulate(SINGLE, seeds=1, bin="8ms").sizes["block"] == request._BLOCKS
 
 
 def test_files(runs, tmp_path) -> None:

@@ -11,7 +11,8 @@ from pi2_fluid.cli import codes
 from pi2_fluid.cli.files import PICTURES, check_path, write_netcdf
 from pi2_fluid.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
 from pi2_fluid.cli.packets import read_seeds, read_whole
-from pi2_fluid.cli.scenarios import load_scenario
+from pi2_fluid.cli.runs import file_names
+from pi2_fluid.cli.scenarios import ScenarioArgument, load_scenario
 
 if TYPE_CHECKING:
     import xarray
@@ -25,14 +26,7 @@ _SHARES: Final = ("utilization", "drop_fraction", "mark_fraction")
 
 
 def compare(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE | NAME | -",
-            help="A scenario as TOML: a file, standard input, or, where no such file exists, the"
-            " name of one that comes with the package (see pi2-fluid scenarios).",
-        ),
-    ],
+    scenario: ScenarioArgument,
     seeds: Annotated[
         str,
         typer.Option(
@@ -156,8 +150,7 @@ def _print_json(both: Any, table: xarray.Dataset, output: Path | None, plot: Pat
                 for row in rows
             ],
             "not_modelled": table.attrs["not_modelled"].split(", "),
-            "output": None if output is None else str(output),
-            "plot": None if plot is None else str(plot),
+            **file_names(output, plot),
         }
     )
 

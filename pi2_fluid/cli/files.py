@@ -13,7 +13,7 @@ from pi2_fluid.errors import QuantityError
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["PICTURES", "WRITERS", "check_path", "write_csv", "write_netcdf"]
+__all__ = ["PICTURES", "WRITERS", "check_path", "write_netcdf"]
 
 #: Endings of picture files.
 PICTURES: Final = (".png", ".svg", ".pdf")
@@ -51,7 +51,7 @@ def write_netcdf(dataset: xarray.Dataset, path: Path) -> None:
     dataset.to_netcdf(path, engine="h5netcdf")
 
 
-def write_csv(dataset: xarray.Dataset, path: Path) -> None:
+def _write_csv(dataset: xarray.Dataset, path: Path) -> None:
     """Write one row per sample and one column per variable, class and queue.
 
     Of packets that is a row per seed and bin. Columns are named as in the Dataset, with the unit,
@@ -92,4 +92,4 @@ def _spread(variable: Any, dataset: xarray.Dataset, rows: list[str], labels: lis
 
 
 #: Ending -> how to write it.
-WRITERS: Final[dict[str, Callable[[Any, Path], None]]] = {".nc": write_netcdf, ".csv": write_csv}
+WRITERS: Final[dict[str, Callable[[Any, Path], None]]] = {".nc": write_netcdf, ".csv": _write_csv}

@@ -8,11 +8,11 @@ import sys
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Self
 
 import typer
 
-__all__ = ["JsonFlag", "Progress", "make_console", "make_grid", "print_json", "tell"]
+__all__ = ["JsonFlag", "Line", "Progress", "make_console", "make_grid", "print_json", "tell"]
 
 JsonFlag = Annotated[
     bool, typer.Option("--json", help="Print one JSON object, in SI units, instead of text.")
@@ -58,29 +58,25 @@ def tell(line: str) -> None:
     typer.echo(f"{line} ...", err=True)
 
 
-class Progress:
-    """How far a run is, on stderr, once it has taken two seconds.
+class Line:
+    """What is being done, on stderr.
 
-    A terminal sees one line that counts up and disappears; a file or pipe gets one line.
+    A terminal sees one line that changes and disappears; a file or pipe gets one line.
     """
 
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self.begun = time.monotonic()
+    def __init__(self) -> None:
         self.shown = False
 
-    def __call__(self, done: float, duration: float) -> None:
-        """Take note that `done` of `duration` seconds of the trajectory are computed."""
-        if time.monotonic() - self.begun < _PATIENCE:
-            return
+    def show(self, now: str, once: str) -> None:
+        """Show what is done `now`; where lines stay, say `once` what the whole is."""
         if sys.stderr.isatty():
-            sys.stderr.write(f"\r{self.what} {done:.0f} of {duration:g} s ...\x1b[K")
+            sys.stderr.write(f"\r{now} ...\x1b[K")
             sys.stderr.flush()
         elif not self.shown:
-            tell(f"{self.what} {duration:g} s")
+            tell(once)
         self.shown = True
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -92,3 +88,19 @@ class Progress:
         if self.shown and sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+class Progress(Line):
+    """How far a run is, once it has taken two seconds."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self.what = what
+        self.begun = time.monotonic()
+
+    def __call__(self, done: float, duration: float) -> None:
+        """Take note that `done` of `duration` seconds of the trajectory are computed."""
+        if time.monotonic() - self.begun >= _PATIENCE:
+            self.show(
+                f"{self.what} {done:.0f} of {duration:g} s", once=f"{self.what} {duration:g} s"
+            )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.model.scenario import Scenario
 
-__all__ = ["Wanted", "plain"]
+__all__ = ["Wanted", "file_names", "plain"]
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,15 @@ class Wanted:
 
     def names(self) -> dict[str, str | None]:
         """Return the files as JSON has them."""
-        return {
-            "output": None if self.output is None else str(self.output),
-            "plot": None if self.plot is None else str(self.plot),
-        }
+        return file_names(self.output, self.plot)
+
+
+def file_names(output: Path | None, plot: Path | None) -> dict[str, str | None]:
+    """Return the files that a command has written as JSON has them."""
+    return {
+        "output": None if output is None else str(output),
+        "plot": None if plot is None else str(plot),
+    }
 
 
 def plain(variable: Any) -> Any:

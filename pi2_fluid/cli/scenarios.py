@@ -13,7 +13,17 @@ from pi2_fluid.errors import QuantityError
 if TYPE_CHECKING:
     from pi2_fluid.model.scenario import Scenario
 
-__all__ = ["COMMANDS", "load_scenario", "scenarios"]
+__all__ = ["COMMANDS", "ScenarioArgument", "load_scenario", "scenarios"]
+
+#: The scenario of a command.
+ScenarioArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE | NAME | -",
+        help="A scenario as TOML: a file, standard input, or, where no such file exists, the name"
+        " of one that comes with the package (see pi2-fluid scenarios).",
+    ),
+]
 
 
 def scenarios(

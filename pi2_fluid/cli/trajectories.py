@@ -12,7 +12,7 @@ from pi2_fluid.cli.files import PICTURES, WRITERS, check_path
 from pi2_fluid.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
 from pi2_fluid.cli.packets import simulate_packets
 from pi2_fluid.cli.runs import Wanted, plain
-from pi2_fluid.cli.scenarios import load_scenario
+from pi2_fluid.cli.scenarios import ScenarioArgument, load_scenario
 from pi2_fluid.errors import QuantityError
 
 if TYPE_CHECKING:
@@ -22,14 +22,7 @@ __all__ = ["COMMANDS", "simulate"]
 
 
 def simulate(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE | NAME | -",
-            help="A scenario as TOML: a file, standard input, or, where no such file exists, the"
-            " name of one that comes with the package (see pi2-fluid scenarios).",
-        ),
-    ],
+    scenario: ScenarioArgument,
     engine: Annotated[
         str,
         typer.Option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from pi2_fluid.cli import codes
-from pi2_fluid.cli.output import JsonFlag, print_json, tell
+from pi2_fluid.cli.output import JsonFlag, Line, print_json
 from pi2_fluid.cli.packets import read_whole
 
 __all__ = ["COMMANDS", "validate"]
@@ -36,8 +35,10 @@ def validate(
     from pi2_fluid.paper.validation import validate as validate_all
 
     wanted = read_whole(seeds, "--seeds", "runs", 2)
-    with _Line() as line:
-        found = validate_all(out, seeds=wanted, progress=line)
+    with Line() as line:
+        found = validate_all(
+            out, seeds=wanted, progress=lambda cell: line.show(cell, once="simulating all cells")
+        )
     if as_json:
         records = {
             name: [_record(f) for f in findings]
@@ -58,29 +59,6 @@ def validate(
         _print_verdict(found)
     if not found.passed:
         raise typer.Exit(codes.UNSTABLE)
-
-
-class _Line:
-    """What is being done, on stderr: one line that changes on a terminal, else the first only."""
-
-    def __init__(self) -> None:
-        self.shown = False
-
-    def __call__(self, text: str) -> None:
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r{text} ...\x1b[K")
-            sys.stderr.flush()
-        elif not self.shown:
-            tell("simulating all cells")
-        self.shown = True
-
-    def __enter__(self) -> _Line:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        if self.shown and sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
 
 
 def _record(finding: Any) -> dict[str, Any]:

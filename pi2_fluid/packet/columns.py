@@ -45,12 +45,11 @@ def read_number(
     name: str,
     dimension: str,
     *,
-    low: float = 0.0,
     high: float = math.inf,
     closed: bool = False,
 ) -> float:
-    """Return a single number of a dimension, in the range that `validate_quantity` checks."""
-    number = validate_quantity(value, dimension, name, low=low, high=high, closed=closed)
+    """Return a single number of a dimension, from 0 on as `validate_quantity` checks it."""
+    number = validate_quantity(value, dimension, name, high=high, closed=closed)
     if np.ndim(number):
         raise QuantityError(f"{name} = {show_value(value)} is an array: give one number.")
     return float(number)

@@ -17,6 +17,7 @@ from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.sender import Sender
+from pi2_fluid.model.senders.cbr import Cbr
 from pi2_fluid.packet.columns import read_number
 from pi2_fluid.packet.schedule import NS, flow_counts, to_ns
 from pi2_fluid.units import format_quantity
@@ -95,9 +96,8 @@ def require_packets(scenario: Scenario) -> None:
         _whole(flow.count, f"{place} count", 1, _MOST_FLOWS)
         _whole(flow.initial_window, f"{place} initial_window", 1, _MOST_WINDOW)
         _short(flow.base_rtt, f"{place} base_rtt")
-        if kind_of(flow.sender) == "cbr":
-            rate = float(flow.sender.bitrate)  # type: ignore[attr-defined]
-            _require_slot(rate, scenario, f"{place} rate")
+        if isinstance(flow.sender, Cbr):
+            _require_slot(float(flow.sender.bitrate), scenario, f"{place} rate")
     for change in scenario.changes:
         place = f"Scenario change at {format_quantity(change.at, 'time')}"
         for name, count in (change.counts or {}).items():

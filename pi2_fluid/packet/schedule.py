@@ -13,7 +13,7 @@ import numpy as np
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.scenario import Scenario
 
-__all__ = ["NS", "Lives", "flow_counts", "flow_lives", "mean_capacity", "to_ns"]
+__all__ = ["NS", "flow_counts", "flow_lives", "mean_capacity", "to_ns"]
 
 #: ns in a second.
 NS: Final = 1e9

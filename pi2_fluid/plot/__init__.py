@@ -18,12 +18,11 @@ from pi2_fluid.plot.page import (
     write_caption,
     write_numbers,
 )
-from pi2_fluid.plot.pairs import FLUID, draw_fluid, draw_runs, scale_root
+from pi2_fluid.plot.pairs import draw_fluid, draw_runs, scale_root
 from pi2_fluid.plot.trajectories import draw_trajectory
 
 __all__ = [
     "COLORS",
-    "FLUID",
     "draw_bode",
     "draw_fluid",
     "draw_nyquist",

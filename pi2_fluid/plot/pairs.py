@@ -9,10 +9,10 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FLUID", "draw_fluid", "draw_runs", "scale_root"]
+__all__ = ["draw_fluid", "draw_runs", "scale_root"]
 
 #: How a fluid is drawn beside packets: thin and dashed, on top of them.
-FLUID: Final[dict[str, Any]] = {"linestyle": (0, (4, 1.5)), "linewidth": 1.2, "zorder": 4}
+_FLUID: Final[dict[str, Any]] = {"linestyle": (0, (4, 1.5)), "linewidth": 1.2, "zorder": 4}
 _BAND: Final = 0.28  # opacity
 
 
@@ -50,7 +50,7 @@ def draw_fluid(ax: Axes, x: Any, y: Any, color: str, label: str | None = None) -
     from matplotlib import patheffects
 
     edge = [patheffects.withStroke(linewidth=2.4, foreground="white")]
-    return [*ax.plot(x, y, color=color, label=label, path_effects=edge, **FLUID)]
+    return [*ax.plot(x, y, color=color, label=label, path_effects=edge, **_FLUID)]
 
 
 def scale_root(ax: Axes, highest: float) -> None:

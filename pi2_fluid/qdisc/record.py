@@ -10,7 +10,7 @@ from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.qdisc import kernel
 from pi2_fluid.qdisc.options import in_si
 
-__all__ = ["Qdisc", "build", "law_of", "shown_units"]
+__all__ = ["Qdisc", "build", "law_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ def build(
     # An option of 0 cannot be off by a part of itself.
     rounding = {name: got[name] / wanted[name] - 1 if wanted[name] else 0.0 for name in wanted}
     if shown is None:
-        shown = in_si(kind, shown_units(kind, units, hz))
+        shown = in_si(kind, _shown_units(kind, units, hz))
     return Qdisc(kind=kind, asked=asked, shown=shown, aqm=aqm, rounding=rounding, hz=hz, **where)
 
 
@@ -116,7 +116,7 @@ def law_of(kind: str, units: dict[str, int], hz: int) -> Pie | DualPi2:
     )
 
 
-def shown_units(kind: str, units: dict[str, int], hz: int) -> dict[str, int]:
+def _shown_units(kind: str, units: dict[str, int], hz: int) -> dict[str, int]:
     """Return what the kernel tells tc of options it was given, both in tc's units."""
     if kind == "dualpi2":
         told = {
