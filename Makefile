@@ -23,7 +23,7 @@ help:
 	@echo "make figures    the figures of the papers, with their numbers, into figures/"
 	@echo "make test       tests, docstring examples and notebooks"
 	@echo "make lint       format, style and types"
-	@echo "make bench      what margins, trajectories and packets cost, here and elsewhere"
+	@echo "make bench      what margins, trajectories, packets and designs cost, here and elsewhere"
 	@echo "make notebooks  run the notebooks only"
 	@echo "make docs       the documentation, into site/"
 	@echo "make sanitize   the C kernel under the address and undefined-behaviour sanitizers"
@@ -49,6 +49,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/fluid.py
 	$(BIN)/python bench/batch.py
 	$(BIN)/python bench/packets.py
+	$(BIN)/python bench/designs.py
 
 notebooks: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q --nbmake notebooks

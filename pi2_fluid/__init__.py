@@ -63,6 +63,7 @@ _EXPORTS = {
     "Margins": "pi2_fluid.loop.margins",
     # decisions
     "compare": "pi2_fluid.design.agreement",
+    "check": "pi2_fluid.design.checking",
     "margin_lost_db": "pi2_fluid.design.quantisation",
     "Design": "pi2_fluid.design.design",
     "tune": "pi2_fluid.design.tuning",

@@ -4,6 +4,7 @@ from pi2_fluid import ops as ops
 from pi2_fluid import packet as packet
 from pi2_fluid import qdisc as qdisc
 from pi2_fluid.design.agreement import compare as compare
+from pi2_fluid.design.checking import check as check
 from pi2_fluid.design.design import Design as Design
 from pi2_fluid.design.quantisation import margin_lost_db as margin_lost_db
 from pi2_fluid.design.tuning import tune as tune

@@ -10,6 +10,7 @@ import typer
 
 from pi2_fluid.cli.files import PICTURES, check_path
 from pi2_fluid.cli.output import JsonFlag, make_console, make_grid, print_json
+from pi2_fluid.cli.pasting import in_shell, line_of, word_on
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.model.registry import kind_of, sender_class
 
@@ -130,7 +131,7 @@ def tune(
     if as_json:
         data = design.to_dict()
         alternatives = data.pop("alternatives")
-        print_json({"design": data, "alternatives": alternatives})
+        print_json({"design": data, "tc": line_of(design), "alternatives": alternatives})
     else:
         _print(design, who)
 
@@ -152,19 +153,28 @@ def _print(design: Design, who: list[str]) -> None:
     grid.add_row(
         "margins left",
         f"{margins.gain_margin_db:.2f} dB, {margins.phase_margin_deg:.1f} deg, |1 + L|"
-        f" {margins.modulus_margin:.2f}",
+        f" {margins.modulus_margin:.2f}, {design.guarantee}",
     )
     at = f"rtt {1e3 * worst.rtt:.4g} ms and {load} of {kind_of(worst.sender)}"
     grid.add_row("worst at", at)
     grid.add_row("stable up to", f"{_limit(design.rtt_limit)} ms in the loop, at every load")
+    grid.add_row("timing", _timing(design))
     grid.add_row(
         "response",
         f"bandwidth {design.bandwidth:.3g} rad/s, settles in {design.settling_time:.2g} s"
         f" at {1e3 * design.max_rtt:.4g} ms",
     )
+    if design.installed is not None:
+        runs = design.installed
+        grid.add_row(
+            "in Linux",
+            f"alpha {runs.alpha:.4g}, beta {runs.beta:.4g}, T {1e3 * runs.update_interval:.4g} ms:"
+            f" {runs.gain_margin_db:.2f} dB, {runs.phase_margin_deg:.1f} deg, {runs.guarantee}",
+        )
     console.print(grid)
     console.print(f"\n{design.guarantee_text}\n")
     _print_alternatives(console, design)
+    _print_line(console, design)
 
 
 def _print_alternatives(console: Any, design: Design) -> None:
@@ -187,11 +197,32 @@ def _print_alternatives(console: Any, design: Design) -> None:
         )
     console.print(grid)
     console.print(
-        "\nGain and phase margin: the smallest in the same region. Error: the delay's, integrated,"
-        " after 10 % more load; less is faster, but rings where |1+L| is small."
+        "\nThe smallest margins in the same region; error: of the delay, integrated, after 10 %"
+        " more load; less is faster, but rings where |1+L| is small."
+        + (
+            " PIE is judged from p = 1e-6 on."
+            if rows[-1]["load_from"] > rows[1]["load_from"]
+            else ""
+        )
     )
-    if rows[-1]["load_from"] > rows[1]["load_from"]:
-        console.print("RFC 8033 PIE is judged from p = 1e-6 on, where its table ends.")
+
+
+def _print_line(console: Any, design: Design) -> None:
+    line, word = line_of(design), word_on(design)
+    console.print()
+    if line is not None:
+        console.print(in_shell(line), soft_wrap=True)
+    if word:
+        console.print(word)
+
+
+def _timing(design: Design) -> str:
+    low, high = (1e3 * end for end in design.interval_range)
+    above = f" to {high:.3g} ms" if math.isfinite(high) else " ms up"
+    return (
+        f"T from {low:.3g}{above} with these gains; updates {1e3 * design.jitter_margin:.3g} ms"
+        " early or late"
+    )
 
 
 def _limit(seconds: float) -> str:
@@ -224,7 +255,8 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid tune --max-base-rtt 80ms --aqm dualpi2 --sender reno,scalable\n\n"
             "pi2-fluid tune --max-rtt 50ms --phase-margin 45 --plot designs.png --json\n\n"
             "JSON: design (an object with the fields of Design, SI units; a p_prime of 0 is the"
-            " limit of no load) and alternatives (a list, the design itself first). What is"
+            " limit of no load), tc (the line that asks for it; null if there is none) and"
+            " alternatives (a list, the design itself first). What is"
             ' infinite is the text "inf".\n\n'
             "The exit code is 0; 2 if the margins cannot be had."
         ),

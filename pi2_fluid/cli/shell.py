@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from pi2_fluid.cli import (
+    checks,
     codes,
     comparisons,
     designs,
@@ -136,6 +137,16 @@ def start(
         raise typer.Exit(codes.BAD_INPUT)
 
 
-for _room in (loops, designs, trajectories, comparisons, replays, scenarios, papers, validations):
+for _room in (
+    loops,
+    designs,
+    checks,
+    trajectories,
+    comparisons,
+    replays,
+    scenarios,
+    papers,
+    validations,
+):
     for _command, _epilog in _room.COMMANDS:
         app.command(epilog=_epilog)(_command)

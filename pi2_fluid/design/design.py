@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from pi2_fluid.design import installing, ns3
 from pi2_fluid.design.alternatives import dataset_of
 from pi2_fluid.loop.margins import Margins
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -18,7 +19,9 @@ from pi2_fluid.model.sender import Sender
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Design", "WorstCase"]
+    from pi2_fluid.qdisc import Qdisc
+
+__all__ = ["Design", "Installed", "WorstCase"]
 
 _MARGINS: Final = (
     *("gain_margin_db", "phase_margin_deg", "gain_crossover", "phase_crossover"),
@@ -26,7 +29,7 @@ _MARGINS: Final = (
 )
 _NUMBERS: Final = (
     *("alpha", "beta", "update_interval", "target", "k", "max_rtt", "max_base_rtt", "min_rtt"),
-    *("rtt_limit", "bandwidth", "settling_time"),
+    *("rtt_limit", "bandwidth", "settling_time", "jitter_margin"),
 )
 _WORDS: Final = ("mode", "objective", "guarantee", "guarantee_text")
 
@@ -37,6 +40,22 @@ class WorstCase(NamedTuple):
     rtt: float
     p_prime: float
     sender: Sender
+
+
+class Installed(NamedTuple):
+    """What a Linux kernel makes of a design, at 1000 ticks per second, and what is left of it.
+
+    ``kind`` of tc; gains (Hz) and update interval (s) as they act; the smallest margins in the
+    region (dB, deg), and ``guarantee``, "proved" or "checked".
+    """
+
+    kind: str
+    alpha: float
+    beta: float
+    update_interval: float
+    gain_margin_db: float
+    phase_margin_deg: float
+    guarantee: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +93,18 @@ class Design:
         load in the region).
     settling_time : float
         Until the slowest mode of that loop has decayed to 2 % (s), with the half-sample delay.
-    guarantee : {"checked", "proved"}
+    interval_range : (float, float)
+        Shortest and longest update interval (s) at which the region stays stable with alpha and
+        beta as they are: 0 if down to a tenth of T, inf if up to ten times.
+    jitter_margin : float
+        By how much (s) updates may come early or late, in any pattern, with the region stable.
+    guarantee : {"proved", "checked"}
+        "proved" if no loop of the region, between the points of any grid, has less than what
+        `guarantee_text` claims.
     guarantee_text : str
-        What the margins rest on.
+        What the margins rest on, and what is claimed: the worst found less a thousandth.
+    installed : Installed or None
+        The same of what a Linux kernel makes of the design; None where tc cannot ask for it.
     alternatives : xarray.Dataset
         This design ("tuned") and others in the same region, by ``design``.
     verification : xarray.Dataset or None
@@ -100,9 +128,12 @@ class Design:
     rtt_limit: float
     bandwidth: float
     settling_time: float
+    interval_range: tuple[float, float]
+    jitter_margin: float
     guarantee: str
     guarantee_text: str
     alternatives: xarray.Dataset
+    installed: Installed | None = None
     verification: xarray.Dataset | None = None
 
     def __str__(self) -> str:
@@ -134,6 +165,8 @@ class Design:
             "aqm": _law_to_dict(self.aqm),
             "senders": [_law_to_dict(sender) for sender in self.senders],
             "load": [list(ends) for ends in self.load],
+            "interval_range": list(self.interval_range),
+            "installed": None if self.installed is None else self.installed._asdict(),
             "margins": {name: getattr(self.margins, name) for name in _MARGINS},
             "worst": {
                 "rtt": self.worst.rtt,
@@ -148,7 +181,7 @@ class Design:
         """Return the design that `to_dict` described; text "inf" is read as infinity."""
         margins = {name: float(data["margins"][name]) for name in _MARGINS}
         modulus, code = margins.pop("modulus_margin"), int(margins.pop("verdict_code"))
-        worst = data["worst"]
+        worst, installed = data["worst"], data["installed"]
         plain: dict[str, Any] = {name: data[name] for name in _WORDS}
         plain |= {name: None if data[name] is None else float(data[name]) for name in _NUMBERS}
         return cls(
@@ -156,6 +189,8 @@ class Design:
             aqm=_law_from_dict(data["aqm"], aqm_class),
             senders=tuple(_law_from_dict(one, sender_class) for one in data["senders"]),
             load=tuple((float(low), float(high)) for low, high in data["load"]),
+            interval_range=(float(data["interval_range"][0]), float(data["interval_range"][1])),
+            installed=None if installed is None else _installed_from(installed),
             margins=Margins(**margins, _modulus=lambda: modulus, _verdict=lambda: code),
             worst=WorstCase(
                 float(worst["rtt"]),
@@ -179,6 +214,54 @@ class Design:
             for index, name in enumerate(table["design"].to_numpy())
         ]
 
+    def to_tc(self, kind: str, *, dev: str = "DEV", hz: int | None = None) -> str:
+        """Return the line that asks tc for this design, to paste.
+
+        Parameters
+        ----------
+        kind : {"dualpi2", "pie", "fq_pie"}
+            "dualpi2" for a design of "pi2", "coupled" or "dualpi2", the others for one of "pie".
+        dev : str
+            The device, in the place of DEV.
+        hz : int, optional
+            The kernel's ticks per second, with which PIE's update interval comes out right.
+
+        Raises
+        ------
+        DomainError
+            If tc cannot ask for it: PIE's gains are whole sixteenths of 1 Hz, alpha rounded down in
+            favour of the margins, and a quarter off is another design.
+        UnsupportedError
+            If the kernel has no such queue.
+
+        Examples
+        --------
+        >>> import pi2_fluid as pf
+        >>> pf.tune("100ms", target="20ms").to_tc("dualpi2", dev="eth0")[39:]
+        'target 20ms tupdate 16ms alpha 0.047998 beta 2.5146 drop_enqueue'
+        """
+        return installing.line_for(self, kind, dev=dev, hz=hz)
+
+    def to_qdisc(self, kind: str, *, hz: int = 1000) -> Qdisc:
+        """Return what the kernel makes of the line of `to_tc` with this `hz`.
+
+        Raises
+        ------
+        DomainError, UnsupportedError
+            As `to_tc`.
+        """
+        return installing.installed(self, kind, hz=hz)
+
+    def to_ns3(self) -> dict[str, str]:
+        """Return the attributes of ns-3's PieQueueDisc that make this design, by name.
+
+        Raises
+        ------
+        UnsupportedError
+            Unless it is one of "pie": ns-3 has neither PI2 nor DualPI2.
+        """
+        return ns3.ns3_attributes(self.aqm)
+
     def plot(self, ax: Any = None) -> list[Any]:
         """Draw response against robustness, this design among the alternatives; returns artists.
 
@@ -195,6 +278,11 @@ class Design:
 
         points = {row["design"]: (row["phase_margin"], row["integral_gain"]) for row in self.rows()}
         return draw_trade_off(new_axes() if ax is None else ax, *trade_off(self), points)
+
+
+def _installed_from(data: Mapping[str, Any]) -> Installed:
+    words = {"kind", "guarantee"}
+    return Installed(*(data[x] if x in words else float(data[x]) for x in Installed._fields))
 
 
 def _law_to_dict(law: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -21,17 +22,28 @@ from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.margins import Margins, margins_from_crossings
 from pi2_fluid.loop.modes import respond
 from pi2_fluid.loop.roots import count_unstable
-from pi2_fluid.loop.sampled import sampled_response
+from pi2_fluid.loop.sampled import held_sums
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import TABLES, Pie, just_below
 from pi2_fluid.model.sender import Sender
 
-__all__ = ["Region", "Scan", "Worst", "exact_margins", "scan", "stable_up_to", "worst_margins"]
+__all__ = [
+    "Region",
+    "Scan",
+    "Worst",
+    "exact_margins",
+    "responder",
+    "scan",
+    "stable_up_to",
+    "table_edges",
+    "worst_margins",
+]
 
 _RTTS: Final = 13
 _LOADS: Final = 13
 _LOWEST: Final = 1e-3  # p' of the first grid point above a load that begins at 0
 _POINTS: Final = 40  # frequencies per loop
+_FEWEST_ALIASES: Final = 6  # on each side: the rest falls like k^-4
 _HIGHEST_LIMIT: Final = 20.0  # times the largest RTT, where the search for the limit ends
 
 
@@ -53,7 +65,7 @@ class Region:
     def loads(self, aqm: PiFamily, points: int = _LOADS) -> list[Any]:
         """Of each sender the loads of the grid, with both sides of the edges of PIE's table."""
         return [
-            _loads(low, high, _edges(aqm, sender.signal), points)
+            _loads(low, high, _both_sides(aqm, sender.signal, low, high), points)
             for sender, (low, high) in zip(self.senders, self.load, strict=True)
         ]
 
@@ -79,17 +91,24 @@ class Region:
 def _loads(low: float, high: float, edges: Any, points: int) -> Any:
     first = [low] if low > 0.0 else [0.0, min(_LOWEST, high / 10.0)]
     grid = np.geomspace(first[-1], high, points) if high > first[-1] else np.array(first[-1:])
-    inside = edges[(edges > low) & (edges < high)]
-    return np.unique(np.concatenate([first, grid[1:], inside]))
+    return np.unique(np.concatenate([first, grid[1:], edges[edges > low]]))
 
 
-def _edges(aqm: PiFamily, signal: str | None) -> Any:
-    """The p' at which PIE's table steps, from both sides: the upper one is the worse."""
+def table_edges(aqm: PiFamily, signal: str | None, low: float, high: float) -> Any:
+    """Return the p' between two ends at which PIE's table steps."""
     if not isinstance(aqm, Pie):
         return np.array([])
-    p = np.array([edge for edge, _ in TABLES.get(aqm.gain_table, ()) if edge <= 1.0])
-    p = np.concatenate([p, just_below(p) * (1.0 - 1e-9)])  # type: ignore[arg-type]
-    return np.sqrt(p) if signal == "classic" else p
+    p = np.array([edge for edge, _ in TABLES.get(aqm.gain_table, ())])
+    edges = np.sqrt(p) if signal == "classic" else p
+    return edges[(edges > low) & (edges < high)]
+
+
+def _both_sides(aqm: PiFamily, signal: str | None, low: float, high: float) -> Any:
+    """The edges of the table from both sides: the upper one is the worse."""
+    edges = table_edges(aqm, signal, low, high)
+    p = edges**2 if signal == "classic" else edges
+    below = just_below(p) * (1.0 - 1e-9)
+    return np.concatenate([edges, np.sqrt(below) if signal == "classic" else below])
 
 
 def _between(grid: Any, at: float) -> Any:
@@ -118,14 +137,7 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
         high = 4.0 * np.maximum(np.minimum(w_gc, 1e3 / plants.rtt), w_pc)
     steps = np.linspace(0.0, 1.0, _POINTS)
     x = np.log(low)[:, None] + np.log(high / low)[:, None] * steps
-    aliases = 6 + math.ceil(interval / float(np.min(plants.rtt)))
-
-    loop = plants.linear(alpha, beta, interval)
-
-    def at(where: Any) -> Any:
-        s = 1j * np.exp(where)
-        return sampled_response(loop, s, aliases) if mode == "sampled" else respond(loop, s, mode)
-
+    at = responder(plants, alpha, beta, interval, mode)
     values = at(x)
     if mode == "sampled":
         gm, pm = _crossings(x, values, at, pm)
@@ -133,6 +145,38 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
         never = (plants.mu == 0.0) & (2.0 * alpha * plants.rtt >= interval * beta)
         gm = np.where(never, -np.inf, gm)
     return Scan(gm, pm, np.minimum(np.min(np.abs(1.0 + values), axis=1), 1.0))
+
+
+def responder(
+    plants: Plants, alpha: float, beta: float, interval: float, mode: str
+) -> Callable[[Any], Any]:
+    """Return L as a function of ln w, which has the shape (n, points) or (points,)."""
+    if mode == "sampled":
+        return functools.partial(_sampled, plants, alpha, beta, interval)
+    loop = plants.linear(alpha, beta, interval)
+    return lambda x: respond(loop, 1j * np.exp(x), mode)
+
+
+def _sampled(plants: Plants, alpha: float, beta: float, interval: float, x: Any) -> Any:
+    """The sampled loop from its closed form: a few aliases, and the rest by their leading term.
+
+    As `loop.sampled_response` does it, for these loops alone, and several times as fast.
+    """
+    rtt, m, mu = (np.asarray(y, float)[:, None] for y in (plants.rtt, plants.m, plants.mu))
+    one = np.where(plants.scalable, 0.0, 1.0)[:, None]
+    w = np.exp(x)
+    v, late, turn = w * rtt, np.exp(-1j * w * rtt), 2.0 * np.pi * rtt / interval
+    y = np.exp(-1j * w * interval)
+    # Of all aliases the sum of e^{-jv}/(jv + b)^3, of the near ones what is left beside it; the b
+    # that also has the next term, but for what the echo in h adds.
+    b = (1.0 + mu * one) / 3.0
+    total = held_sums(rtt / interval, y, b * interval / rtt)[1] * (interval / rtt) ** 3 / 2.0
+    count = _FEWEST_ALIASES + math.ceil(interval / float(np.min(rtt)))
+    for k in range(-count, count + 1):
+        e, jv = late * np.exp(-1j * k * turn), 1j * (v + k * turn)
+        exact = jv * (1.0 + jv) * (jv + mu * (one + e))
+        total = total + e * (1.0 / exact - 1.0 / (jv + b) ** 3)
+    return (alpha + beta * (1.0 - y)) * m * rtt**2 / interval * total
 
 
 def _twin(plants: Plants, alpha: float, beta: float, interval: float, k: Any) -> Any:
@@ -207,8 +251,8 @@ class Worst:
     plants: Plants
 
 
-def worst_margins(region: Region, aqm: PiFamily, mode: str) -> Worst:
-    """Return the worst margins of a queue's gains in a region."""
+def worst_margins(region: Region, aqm: PiFamily, mode: str, also: Plants | None = None) -> Worst:
+    """Return the worst margins of a queue's gains in a region, and of loops that are known bad."""
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
     plants = region.plants(aqm)
     count = len(plants)
@@ -220,6 +264,8 @@ def worst_margins(region: Region, aqm: PiFamily, mode: str) -> Worst:
         finer = scan(near, *gains, mode)
         count += len(near)
         picked += [near.take(i) for i in {int(np.argmin(getattr(finer, name))) for name in names}]
+    if also is not None:
+        picked += [also.take(i) for i in range(len(also))]
     each = [exact_margins(plant, *gains, mode) for plant in picked]
     by_gain = min(each, key=lambda one: float(one.gain_margin_db))
     by_phase = min(each, key=lambda one: float(one.phase_margin_deg))

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from pi2_fluid.design.alternatives import compare_designs, integral_gain, typical_load
-from pi2_fluid.design.design import Design, WorstCase
+from pi2_fluid.design.design import Design, Installed, WorstCase
 from pi2_fluid.design.gains import (
     Asked,
     largest_alpha,
@@ -18,17 +18,27 @@ from pi2_fluid.design.gains import (
     largest_factor,
     make_ceiling,
 )
+from pi2_fluid.design.guarantee import Guarantee, guarantee
+from pi2_fluid.design.installing import installed
 from pi2_fluid.design.plants import Plants, join, make_plants
 from pi2_fluid.design.region import Region, Worst, worst_margins
-from pi2_fluid.design.request import OBJECTIVES, make_region, make_template, read_asked, read_spans
+from pi2_fluid.design.request import (
+    OBJECTIVES,
+    Spans,
+    make_region,
+    make_template,
+    read_asked,
+    read_spans,
+)
+from pi2_fluid.design.tolerances import interval_range, jitter_margin
 from pi2_fluid.errors import DomainError, SolverError
 from pi2_fluid.loop.crossovers import find_crossings
 from pi2_fluid.loop.modes import MODES
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.transient import find_bandwidth
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.registry import kind_of
+from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.units import validate_choice
@@ -131,15 +141,26 @@ def tune(
     spans = read_spans(max_rtt, max_base_rtt, min_rtt, target, aqm)
     template = make_template(aqm, spans, update_interval, objective)
     region = make_region(spans, senders, template, load, max_window)
-    queue, worst = _solve(region, template, asked, mode, objective)
-    return _describe(region, queue, worst, mode, objective, spans.max_rtt - spans.target)
+    plants = region.corners(template)
+    for _ in range(_ROUNDS):
+        queue, worst, plants = _solve(region, template, asked, mode, objective, plants)
+        proof = guarantee(region, queue, worst, mode)
+        if _shortfall(proof.worst, asked) <= 0.0:
+            design = _describe(region, queue, proof, mode, objective, spans)
+            return replace(design, installed=_install(design, region))
+        plants = join(plants, proof.worst.plants)  # the proof has found a loop with less
+    raise _unsettled()
 
 
 def _solve(
-    region: Region, template: PiFamily, asked: Asked, mode: str, objective: str
-) -> tuple[PiFamily, Worst]:
+    region: Region,
+    template: PiFamily,
+    asked: Asked,
+    mode: str,
+    objective: str,
+    plants: Plants,
+) -> tuple[PiFamily, Worst, Plants]:
     """The optimum over the loops that bind, found by adding those that turn out worse."""
-    plants = region.corners(template)
     for _ in range(_ROUNDS):
         alpha, beta = _best(plants, template, asked, mode, objective, region)
         for _ in range(3):
@@ -147,12 +168,16 @@ def _solve(
             worst = worst_margins(region, queue, mode)
             short = _shortfall(worst, asked)
             if short <= 0.0:
-                return queue, worst
+                return queue, worst, plants
             if short > 1e-3:
                 break
             alpha = _round_down(alpha * (1.0 - 1e-4))  # the rounding of beta
         plants = join(plants, worst.plants)
-    raise SolverError(
+    raise _unsettled()
+
+
+def _unsettled() -> SolverError:
+    return SolverError(
         f"the gains did not settle within the margins in {_ROUNDS} rounds: ask for a smaller region"
         " or other margins."
     )
@@ -230,12 +255,13 @@ def _words(asked: Asked) -> str:
 
 
 def _describe(
-    region: Region, queue: PiFamily, worst: Worst, mode: str, objective: str, base: float
+    region: Region, queue: PiFamily, proof: Guarantee, mode: str, objective: str, spans: Spans
 ) -> Design:
     gains = float(queue.alpha), float(queue.beta), float(queue.update_interval)
     typical = make_plants(region.senders[:1], queue, region.max_rtt, [typical_load(region)])
     loop = typical.linear(*gains).element((0, 0))
     slowest = -float(rightmost_roots(loop, "delayed", 1)[0].real)
+    worst = proof.worst
     table = compare_designs(region, queue, mode, worst)
     return Design(
         alpha=gains[0],
@@ -245,7 +271,7 @@ def _describe(
         k=float(queue.k) if hasattr(queue, "k") else None,
         aqm=queue,
         max_rtt=region.max_rtt,
-        max_base_rtt=base,
+        max_base_rtt=spans.max_rtt - spans.target,
         min_rtt=region.min_rtt,
         senders=region.senders,
         load=region.load,
@@ -256,28 +282,27 @@ def _describe(
         rtt_limit=float(table["rtt_limit"].sel(design="tuned")),
         bandwidth=find_bandwidth(loop, mode, find_crossings(loop, mode)),
         settling_time=-math.log(_SETTLED) / slowest if slowest > 0.0 else math.inf,
-        guarantee="checked",
-        guarantee_text=_guarantee(region, queue, worst, mode),
+        interval_range=interval_range(region, queue, mode),
+        jitter_margin=jitter_margin(region, queue, mode),
+        guarantee=proof.kind,
+        guarantee_text=proof.text,
         alternatives=table,
     )
 
 
-def _guarantee(region: Region, queue: PiFamily, worst: Worst, mode: str) -> str:
-    who = " and ".join(str(kind_of(sender)) for sender in region.senders)
-    low, high = region.load[0]
-    begin = "the limit of no load" if low == 0.0 else f"{low:.3g}"
-    model = {"sampled": "exact sampled", "delayed": "half-sample"}.get(mode, mode)
-    text = (
-        f"checked, not proved: the {model} loop of {who} at {worst.count} points of a grid, RTT"
-        f" {1e3 * region.min_rtt:.4g} to {1e3 * region.max_rtt:.4g} ms in the loop and p' from"
-        f" {begin} to {high:.3g}, refined around the worst; each sender on its own, no mixtures"
-    )
-    if isinstance(queue, DualPi2):
-        text += (
-            "; of the dual queue its controller in one queue, not the case in which L4S traffic"
-            " takes most of the link"
-        )
-    return text + "."
+def _install(design: Design, region: Region) -> Installed | None:
+    """Judge what the kernel makes of a design in the same way as the design."""
+    if type(design.aqm) is Pi:
+        return None  # no kernel has it
+    kind = "pie" if isinstance(design.aqm, Pie) else "dualpi2"
+    try:
+        law = installed(design, kind).aqm
+    except DomainError:
+        return None
+    gains = float(law.alpha), float(law.beta), float(law.update_interval)
+    queue = replace(design.aqm, alpha=gains[0], beta=gains[1], update_interval=gains[2])
+    proof = guarantee(region, queue, worst_margins(region, queue, design.mode), design.mode)
+    return Installed(kind, *gains, proof.margins.gain_db, proof.margins.phase_deg, proof.kind)
 
 
 def trade_off(design: Design) -> tuple[Any, Any]:

@@ -1,0 +1,239 @@
+"""Margins proved over a whole region: branch and bound with discs around the loop.
+
+Frequency, round-trip time and load are cut into boxes until for each of them a disc that contains
+L over the box (`enclosure`) misses what margins forbid: the segment from -1 to -10^{-g/20} for a
+gain margin of g dB, the arc e^{j(x - pi)}, 0 <= x <= phi, for a phase margin phi, the disc around
+-1 for a modulus margin. Below the lowest frequency |L| > 4, above the highest it is small, both by
+elementary bounds. Loops of a connected region that never meet -1 have as many unstable modes as
+any one of them; one is counted. Then every loop of the region is stable, and stays so with the gain
+raised by g, and with the phase lowered by phi.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid.design.enclosure import Boxes, Discs, Family, alias_count, enclose, tail
+from pi2_fluid.design.gains import Asked
+from pi2_fluid.design.plants import Plants, make_plants
+from pi2_fluid.design.region import Region, scan, table_edges
+from pi2_fluid.loop.roots import count_unstable
+from pi2_fluid.model.aqms.pi import Pi
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.aqms.pie import Pie
+
+__all__ = ["Certificate", "certify"]
+
+_FAR: Final = 4.0  # |L| that is out of reach of everything forbidden
+_BLOCK: Final = 2048  # boxes whose temporaries stay in the cache
+_MOST_BOXES: Final = 150_000
+_RATIO: Final = 2.0  # of the ends of the boxes to begin with
+_TRIED: Final = 8  # rounds after which the box nearest to what is forbidden is looked at alone
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What branch and bound found.
+
+    Attributes
+    ----------
+    outcome : {"proved", "refuted", "undecided"}
+    boxes : int
+        How many were enclosed.
+    counterexample : Plants or None
+        One loop that has less, where refuted; where undecided, the middle of a box left over.
+    """
+
+    outcome: str
+    boxes: int
+    counterexample: Plants | None = None
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A connected part of a region: one sender, and one cell of PIE's table."""
+
+    family: Family
+    sender: int
+    slope: float  # mu over p'
+    mu: tuple[float, float]
+
+
+def certify(region: Region, aqm: PiFamily, asked: Asked, mode: str) -> Certificate:
+    """Prove or refute that every loop of a region has the margins asked for.
+
+    Parameters
+    ----------
+    region : Region
+        Each sender on its own, at every round-trip time and every load between the ends.
+    aqm : PiFamily
+        The queue, with its gains.
+    asked : Asked
+        The margins: to be a little below what is there, as the cost grows near it.
+    mode : {"continuous", "delayed", "sampled"}
+    """
+    boxes = 0
+    for cell in _cells(region, aqm, mode):
+        found = _certify_cell(cell, region, asked)
+        boxes += found.boxes
+        if found.outcome != "proved":
+            return Certificate(found.outcome, boxes, found.counterexample)
+    return Certificate("proved", boxes)
+
+
+def _cells(region: Region, aqm: PiFamily, mode: str) -> Iterator[_Cell]:
+    gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
+    for number, (sender, (low, high)) in enumerate(zip(region.senders, region.load, strict=True)):
+        ends = np.unique([low, *table_edges(aqm, sender.signal, low, high), high])
+        pairs = list(itertools.pairwise(ends)) or [(low, high)]
+        for begin, end in pairs:
+            middle = make_plants((sender,), aqm, region.max_rtt, [np.array([(begin + end) / 2.0])])
+            slope = float(middle.mu[0]) / ((begin + end) / 2.0)
+            scalable = bool(middle.scalable[0])
+            falling = type(aqm) in (Pi, Pie) and not scalable
+            m = float(middle.m[0]) * (float(middle.mu[0]) if falling else 1.0)
+            family = Family(scalable, m, falling, *gains, mode)
+            yield _Cell(family, number, slope, (slope * begin, slope * end))
+
+
+def _certify_cell(cell: _Cell, region: Region, asked: Asked) -> Certificate:
+    family, rtts = cell.family, (region.min_rtt, region.max_rtt)
+    somewhere = _plant(cell, region.max_rtt, sum(cell.mu) / 2.0)
+    loop = somewhere.linear(family.alpha, family.beta, family.interval).element((0, 0))
+    if count_unstable(loop, family.mode) != 0:
+        return Certificate("refuted", 0, somewhere)
+    aliases = alias_count(family.interval, region.min_rtt, family.mode)
+    undecided = _first_boxes(_frequencies(family, rtts, cell.mu, asked), rtts, cell.mu)
+    count, rounds = 0, 0
+    while len(undecided):
+        count += len(undecided)
+        rounds += 1
+        if count > _MOST_BOXES:
+            return Certificate("undecided", count, _middle(cell, undecided, 0))
+        left, discs = _forbidden(family, undecided, aliases, asked)
+        undecided = undecided.take(left)
+        if rounds % _TRIED == 0 and len(undecided):
+            away = _distance(discs.centre, asked)
+            suspect = _middle(cell, undecided, int(np.argmin(away)))
+            if np.min(away) < 0.0 or _falls_short(suspect, family, asked):
+                return Certificate("refuted", count, suspect)
+        undecided = undecided.halves(discs.widest)
+    return Certificate("proved", count)
+
+
+def _forbidden(family: Family, boxes: Boxes, aliases: int, asked: Asked) -> tuple[Any, Discs]:
+    """Return which boxes are not excluded, and the discs of those."""
+    # Where the RTT is long the aliases are small: a bound of all of them does for most boxes.
+    left = np.arange(len(boxes))
+    for count in sorted({0, aliases}):
+        parts = [
+            enclose(family, boxes.take(left[start : start + _BLOCK]), count)
+            for start in range(0, len(left), _BLOCK)
+        ]
+        if not parts:
+            break
+        centre, radius, widest = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("centre", "radius", "widest")
+        )
+        inside = ~(_distance(centre, asked) > radius)
+        left, discs = left[inside], Discs(centre[inside], radius[inside], widest[inside])
+    return left, discs
+
+
+def _distance(centre: Any, asked: Asked) -> Any:
+    """Return how far points are from what the margins forbid; negative within a modulus margin."""
+    near = 10.0 ** (-asked.gain_db / 20.0)
+    segment = np.abs(centre - np.clip(centre.real, -1.0, -near))
+    turn = np.angle(-centre)
+    phi = np.radians(asked.phase_deg)
+    end = np.exp(1j * (phi - np.pi))
+    arc = np.where(
+        (turn >= 0.0) & (turn <= phi),
+        np.abs(np.abs(centre) - 1.0),
+        np.minimum(np.abs(centre + 1.0), np.abs(centre - end)),
+    )
+    return np.minimum(np.minimum(segment, arc), np.abs(1.0 + centre) - asked.modulus)
+
+
+def _frequencies(
+    family: Family, rtts: tuple[float, float], mus: tuple[float, float], asked: Asked
+) -> tuple[float, float]:
+    """Return ends outside of which |L| is out of reach of what is forbidden, or too small for it.
+
+    Low: |F| >= alpha/T, |jv (1 + jv) (jv + mu h)| <= v sqrt(1 + v^2) (v + 2 mu), so that
+
+        |L| >= m alpha / (T w sqrt(1 + w^2 R^2) (w R + 2 mu)) - (the aliases),
+
+    which falls with w and R. High: |jv + mu h| >= v (1 - mu).
+    """
+    m_low = family.m / mus[1] if family.falling else family.m
+    m_high = family.m / mus[0] if family.falling else family.m
+    low_rtt, high_rtt = rtts
+    gain = family.beta + family.alpha / 2.0
+    weak = min(0.25, 10.0 ** (-asked.gain_db / 20.0) / 2.0, (1.0 - asked.modulus) / 2.0)
+
+    aliases = 0.0
+    if family.mode == "sampled":
+        most = (family.alpha + 2.0 * family.beta) / family.interval  # of |F|
+        rest = tail(2.0 * np.pi * low_rtt / family.interval, mus[1], 2.0, 0)
+        aliases = m_high * high_rtt**2 * most * float(rest)
+
+    def least(w: float) -> float:
+        v = w * high_rtt
+        smallest = m_low * family.alpha / family.interval
+        return float(smallest / (w * np.sqrt(1.0 + v**2) * (v + 2.0 * mus[1])) - aliases)
+
+    low = 1.0 / high_rtt
+    while least(low) < _FAR:
+        low /= 1.5
+    if family.mode == "sampled":
+        return low, np.pi / family.interval
+
+    def largest(w: float) -> float:
+        size = family.alpha / family.interval + gain * w
+        return float(m_high * size / (w**3 * low_rtt * (1.0 - mus[1])))
+
+    high = 1.0 / low_rtt
+    while largest(high) > weak:
+        high *= 1.5
+    return low, high
+
+
+def _first_boxes(
+    w: tuple[float, float], rtts: tuple[float, float], mus: tuple[float, float]
+) -> Boxes:
+    sides = [_cuts(*w), _cuts(*rtts), np.array(mus) if mus[0] == 0.0 else _cuts(*mus)]
+    middles = [(side[1:] + side[:-1]) / 2.0 for side in sides]
+    halves = [(side[1:] - side[:-1]) / 2.0 for side in sides]
+    return Boxes(
+        np.stack([x.ravel() for x in np.meshgrid(*middles, indexing="ij")]),
+        np.stack([x.ravel() for x in np.meshgrid(*halves, indexing="ij")]),
+    )
+
+
+def _cuts(low: float, high: float) -> Any:
+    count = max(1, int(np.ceil(np.log(high / low) / np.log(_RATIO))))
+    return np.geomspace(low, high, count + 1)
+
+
+def _plant(cell: _Cell, rtt: float, mu: float) -> Plants:
+    family = cell.family
+    m = family.m / mu if family.falling else family.m
+    values = (rtt, mu / cell.slope, cell.sender, m, mu, family.scalable)
+    return Plants(*(np.array([value]) for value in values))
+
+
+def _middle(cell: _Cell, boxes: Boxes, index: int) -> Plants:
+    _, rtt, mu = boxes.centre[:, index]
+    return _plant(cell, float(rtt), float(mu))
+
+
+def _falls_short(plant: Plants, family: Family, asked: Asked) -> bool:
+    found = scan(plant, family.alpha, family.beta, family.interval, family.mode)
+    return bool(found.gain_margin_db < asked.gain_db or found.phase_margin_deg < asked.phase_deg)

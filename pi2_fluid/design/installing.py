@@ -1,0 +1,95 @@
+"""From a design to tc: the line that asks for it, and what the kernel makes of that line."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from pi2_fluid.errors import DomainError
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.qdisc import Qdisc, install, to_tc
+from pi2_fluid.qdisc.asking import earlier, microseconds
+from pi2_fluid.qdisc.options import KINDS
+from pi2_fluid.qdisc.parsing import require_hz
+from pi2_fluid.units import validate_choice
+
+if TYPE_CHECKING:
+    from pi2_fluid.design.design import Design
+
+__all__ = ["installed", "line_for"]
+
+_STEPS: Final = 16  # of PIE's gains in 1 Hz
+_LARGEST: Final = 32  # steps, by tc
+_OFF: Final = 0.25  # of a gain: rounding off more makes it another design
+# The largest alpha/T falls with T like 1/(1 + 0.6 T/R): within 1 % of the optima at T from R/20 to
+# R, which keep 0.97, 0.92, 0.84, 0.77 and 0.62 at T/R = 0.05, 0.15, 0.32, 0.5 and 1.
+_FALL: Final = 0.6
+_ROOM: Final = 1.04  # on the update interval advised: near T = R, 1 % of alpha is 2 % of T
+
+
+def line_for(design: Design, kind: str, *, dev: str = "DEV", hz: int | None = None) -> str:
+    """Return the line that asks tc for a design, see `Design.to_tc`."""
+    return to_tc(_in_steps(design, kind), kind, dev=dev, hz=hz)
+
+
+def installed(design: Design, kind: str, *, hz: int = 1000) -> Qdisc:
+    """Return what the kernel makes of `line_for` with this `hz`, see `Design.to_qdisc`."""
+    require_hz(hz)
+    law = _in_steps(design, kind)
+    if isinstance(law, Pie) and kind != "dualpi2":
+        asked = microseconds(law.update_interval, "update_interval")
+        law = replace(law, update_interval=earlier({"tupdate": asked}, hz) / 1e6)
+    return install(law, kind, hz=hz)
+
+
+def _in_steps(design: Design, kind: str) -> PiFamily:
+    """Return the law with PIE's gains in whole steps of tc, alpha rounded down.
+
+    `install` would round alpha to the nearest step, which may be up. DualPI2's gains need nothing:
+    tc and kernel cut them off, so that they only ever come out smaller.
+
+    Raises
+    ------
+    QuantityError
+        If there is no such kind.
+    DomainError
+        If a gain is no number of steps that tc takes, or is far from one.
+    """
+    validate_choice(kind, KINDS, "kind")
+    law = design.aqm
+    if not isinstance(law, Pie) or kind == "dualpi2":
+        return law
+    alpha = math.floor(float(law.alpha) * _STEPS * (1.0 + 1e-12))
+    wanted = float(law.beta) * _STEPS
+    # At the optimum of "recovery" the margins hardly depend on beta; elsewhere less is safe.
+    recovery = design.objective == "recovery"
+    beta = round(wanted) if recovery else math.floor(wanted * (1.0 + 1e-12))
+    for name, steps in (("alpha", alpha), ("beta", beta)):
+        _require_near(design, name, float(getattr(law, name)) * _STEPS, steps)
+    return replace(law, alpha=alpha / _STEPS, beta=beta / _STEPS)
+
+
+def _require_near(design: Design, name: str, wanted: float, steps: int) -> None:
+    if 1 <= steps <= _LARGEST and abs(steps / wanted - 1.0) <= _OFF:
+        return
+    remedy = 'aqm="dualpi2", whose steps are finer'
+    if name == "alpha" and (longer := _longer(design, wanted)) is not None:
+        remedy = f'update_interval="{math.ceil(1e3 * longer)}ms", or {remedy}'
+    elif wanted > _LARGEST:
+        remedy = f"a longer max_rtt, or {remedy}"
+    raise DomainError(
+        f"{name} = {wanted / _STEPS:.4g} Hz is {wanted:.3g} sixteenths of 1 Hz, of which PIE takes"
+        f" a whole number from 1 to {_LARGEST}, here at most a quarter off: tune with {remedy}."
+    )
+
+
+def _longer(design: Design, wanted: float) -> float | None:
+    """Return the update interval (s) at which alpha is the next step up; None if beyond the RTT."""
+    theta = design.update_interval / design.max_rtt
+    more = theta / (1.0 + _FALL * theta) * math.ceil(wanted) / wanted
+    if _FALL * more >= 1.0:
+        return None
+    longer = _ROOM * more / (1.0 - _FALL * more) * design.max_rtt
+    return longer if longer <= design.max_rtt else None

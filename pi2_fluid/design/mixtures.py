@@ -1,0 +1,237 @@
+"""Stability proved for every mixture of senders and round-trip times that share one queue.
+
+Classes that see the same p' share one queue in any numbers: with phi_i their shares of the link,
+which sum to one, the characteristic function is a mean of those of the classes alone,
+
+    sum of phi_i F_i(s),    F_i = s + 1/R_i + C(s) e^{-sR_i} / E_i(s),
+    C = (alpha/T + (beta + alpha/2) s) e^{-sT/2} / s,
+
+    E_i = omega_i s R_i/2 + p' (1 + e^{-sR_i})/2    (Reno, omega = 1/sqrt(decrease)), or
+    E_i = omega_i s R_i + p' e^{-sR_i}              (Scalable, omega = 1/(k per_mark)),
+
+all at one p'. If at every frequency and every p' the values F_i(jw) of all classes lie in one open
+half-plane through 0, no mean of them is 0, and every mixture is as stable as one class alone. The
+half-planes are found over boxes of (w, p'), with a disc around F_i over the box and each of many
+cells of R; boxes whose angles spread over 180 degrees or more are cut. At low frequency the last
+term of F_i rules, whose angles spread over 90 degrees and a little; at high frequency s does.
+
+The update interval counts as a delay of T/2.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid.design.enclosure import Boxes
+from pi2_fluid.design.plants import is_classic, make_plants
+from pi2_fluid.design.region import Region, table_edges
+from pi2_fluid.loop.roots import count_unstable
+from pi2_fluid.model.aqms.coupled import CoupledFamily
+from pi2_fluid.model.aqms.pi2 import Pi2
+from pi2_fluid.model.aqms.pi_family import PiFamily
+
+__all__ = ["Cells", "angles_of", "any_mixture_is_stable", "cells_of"]
+
+_CELLS: Final = (64, 256)  # of R, tried in turn
+_MOST_BOXES: Final = 12_000
+_BLOCK: Final = 64  # boxes at once: times cells and senders
+_ROUNDING: Final = 1e-9
+_PHASE: Final = 0.3  # largest wR at the lowest frequency
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Classes: of each the middle and half-width of its R, omega and its kind; shape (classes,)."""
+
+    rtt: Any
+    half: Any
+    omega: Any
+    scalable: Any
+
+
+def any_mixture_is_stable(region: Region, aqm: PiFamily) -> bool:
+    """Return whether any mixture of the senders and RTTs of a region is proved to be stable.
+
+    False if it cannot be proved, or if the laws are not of one form: Reno, CReno and Scalable
+    under PI2 or a coupled queue, k p' <= 1; Reno and CReno under PI and PIE.
+    """
+    coupled = isinstance(aqm, CoupledFamily)
+    if not (coupled or all(is_classic(sender) for sender in region.senders)):
+        return False
+    if not _one_is_stable(region, aqm):
+        return False
+    k = float(aqm.k) if isinstance(aqm, CoupledFamily) else 1.0
+    ends = [
+        (low, high) if is_classic(sender) else (low / k, high / k)
+        for sender, (low, high) in zip(region.senders, region.load, strict=True)
+    ]
+    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
+    if not all(is_classic(sender) for sender in region.senders):
+        high = min(high, 1.0 / k)
+    if coupled or isinstance(aqm, Pi2):
+        return any(_proved(region, aqm, count, (low, high), None) for count in _CELLS)
+    edges = np.unique([low, *table_edges(aqm, "classic", low, high), high])
+    return all(
+        any(_proved(region, aqm, count, (begin, end), _factor(aqm, begin, end)) for count in _CELLS)
+        for begin, end in itertools.pairwise(edges)
+    )
+
+
+def _one_is_stable(region: Region, aqm: PiFamily) -> bool:
+    # In every cell of PIE's table: the boxes do not connect one with the next.
+    gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
+    low, high = region.load[0]
+    sender = region.senders[0]
+    ends = np.unique([low, *table_edges(aqm, sender.signal, low, high), high])
+    middles = (ends[1:] + ends[:-1]) / 2.0 if ends.size > 1 else ends
+    plants = make_plants((sender,), aqm, region.max_rtt, [middles]).linear(*gains)
+    return all(
+        count_unstable(plants.element((index, 0)), "delayed") == 0 for index in range(middles.size)
+    )
+
+
+def _factor(aqm: PiFamily, begin: float, end: float) -> float:
+    """PIE's factor between two edges, halved: times 1/p' it turns dp'/p' into dp."""
+    return float(aqm.tune(np.float64(((begin + end) / 2.0) ** 2))) / 2.0
+
+
+def cells_of(region: Region, aqm: PiFamily, count: int) -> Cells:
+    """Return every sender of a region in `count` cells of R."""
+    k = float(aqm.k) if isinstance(aqm, CoupledFamily) else 1.0
+    ends = np.geomspace(region.min_rtt, region.max_rtt, count + 1)
+    rtt, half = (ends[1:] + ends[:-1]) / 2.0, (ends[1:] - ends[:-1]) / 2.0
+    omega = [
+        1.0 / np.sqrt(float(sender.decrease))  # type: ignore[attr-defined]
+        if is_classic(sender)
+        else 1.0 / (k * float(sender.per_mark))  # type: ignore[attr-defined]
+        for sender in region.senders
+    ]
+    kinds = [not is_classic(sender) for sender in region.senders]
+    return Cells(
+        np.tile(rtt, len(omega)),
+        np.tile(half, len(omega)),
+        np.repeat(omega, count),
+        np.repeat(kinds, count),
+    )
+
+
+def _proved(
+    region: Region, aqm: PiFamily, count: int, load: tuple[float, float], factor: float | None
+) -> bool:
+    cells = cells_of(region, aqm, count)
+    w = _frequencies(cells, aqm, load, factor)
+    if w is None:
+        return False
+    sides = [np.geomspace(*w, 1 + int(np.ceil(np.log2(w[1] / w[0])))), np.linspace(*load, 5)]
+    middles = np.meshgrid(*((side[1:] + side[:-1]) / 2.0 for side in sides), indexing="ij")
+    halves = np.meshgrid(*((side[1:] - side[:-1]) / 2.0 for side in sides), indexing="ij")
+    boxes = Boxes(np.stack([x.ravel() for x in middles]), np.stack([x.ravel() for x in halves]))
+    done = 0
+    while len(boxes):
+        done += len(boxes)
+        if done > _MOST_BOXES:
+            return False
+        parts = [
+            angles_of(boxes.take(slice(start, start + _BLOCK)), cells, aqm, factor)
+            for start in range(0, len(boxes), _BLOCK)
+        ]
+        spread, widest = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        left = np.flatnonzero(~(spread < np.pi))
+        boxes = boxes.take(left).halves(widest[left])
+    return True
+
+
+def angles_of(boxes: Boxes, cells: Cells, aqm: PiFamily, factor: float | None) -> tuple[Any, Any]:
+    """Return the spread of the angles of all F_i over each box (rad), and the wider of its sides.
+
+    The spread is infinite where a disc reaches 0.
+    """
+    w, load = (x[:, None] for x in boxes.centre)
+    dw, dload = (x[:, None] for x in boxes.half)
+    value, by_w, radius = _discs(w, dw, load, dload, cells, aqm, factor)
+    size = np.abs(value)
+    # Angles are counted from that of the sum, so that none of them is near the cut at 180 degrees.
+    whole = np.sum(value / size, axis=1, keepdims=True)
+    angle = np.angle(value * np.conj(whole))
+    with np.errstate(invalid="ignore"):
+        reach = np.where(radius < size, np.arcsin(np.minimum(radius / size, 1.0)), np.inf)
+    spread = np.max(angle + reach, axis=1) - np.min(angle - reach, axis=1)
+    spread = np.where(np.max(np.abs(angle) + reach, axis=1) < np.pi, spread, np.inf)
+    worst = np.argmax(np.where(np.isfinite(reach), reach, 10.0), axis=1)
+    part = np.take_along_axis(by_w, worst[:, None], axis=1)[:, 0]
+    return spread, np.where(part > 0.5, 0, 1)
+
+
+def _discs(
+    w: Any, dw: Any, load: Any, dload: Any, cells: Cells, aqm: PiFamily, factor: float | None
+) -> tuple[Any, Any, Any]:
+    """F_i at the centres, how much of the radius the frequency adds, and the radius."""
+    interval, integral = float(aqm.update_interval), float(aqm.alpha / aqm.update_interval)
+    gain = float(aqm.beta) + float(aqm.alpha) / 2.0
+    rtt, dr = cells.rtt, cells.half
+    v, dv = w * rtt, dw * (rtt + dr) + w * dr
+    late = np.exp(-1j * v)
+    half = np.where(cells.scalable, 1.0, 0.5)
+    one = np.where(cells.scalable, 0.0, 1.0)
+    e = half * (1j * v * cells.omega + load * (one + late))
+    e_slope = half * (1j * cells.omega - 1j * load * late)
+    top = load + dload
+    # |e'| <= half (omega + p'), |e''| <= half p', |de/dp'| <= 1.
+    steep = half * (cells.omega + top)
+    least = np.maximum(
+        np.abs(e) - steep * dv - dload, half * np.maximum(v - dv, 0.0) * (cells.omega - top)
+    )
+    f = integral + 1j * gain * w
+    least_f = np.abs(f) - gain * dw
+    low = np.maximum(w - dw, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # ln of the last term by v (through e^{-jv}/E) and by w (through C).
+        by_v = np.abs(-1j - e_slope / e) + (half * top / least + (steep / least) ** 2) * dv
+        by_v = by_v + (half / least + steep / least**2) * dload
+        by_c = np.abs(1j * gain / f - 1.0 / w - 0.5j * interval)
+        by_c = by_c + ((gain / least_f) ** 2 + 1.0 / low**2) * dw
+        by_p = np.abs(half * (one + late) / e) + (half / least + steep / least**2) * dv
+        by_p = by_p + dload / least**2
+        scale = 1.0 if factor is None else factor / load
+        if factor is not None:
+            by_p = by_p + 1.0 / np.maximum(load - dload, 0.0)
+        from_w, from_r, from_p = by_c * dw + by_v * dw * (rtt + dr), by_v * w * dr, by_p * dload
+        rho = from_w + from_r + from_p
+        last = scale * f * np.exp(-0.5j * w * interval) / (1j * w) * late / e
+        grown = np.abs(last) * np.expm1(np.minimum(rho, 30.0))
+    value = 1j * w + 1.0 / rtt + last
+    radius = dw + dr / (rtt * (rtt - dr)) + grown + _ROUNDING * (np.abs(last) + w + 1.0 / rtt)
+    good = (least > 0.0) & (least_f > 0.0) & (low > 0.0) & np.isfinite(rho)
+    return value, from_w / np.maximum(from_w + from_p, 1e-300), np.where(good, radius, np.inf)
+
+
+def _frequencies(
+    cells: Cells, aqm: PiFamily, load: tuple[float, float], factor: float | None
+) -> tuple[float, float] | None:
+    """Return ends outside of which all F_i lie in a half-plane; None if there are none."""
+    integral = float(aqm.alpha / aqm.update_interval)
+    gain = float(aqm.beta) + float(aqm.alpha) / 2.0
+    low_rtt = float(np.min(cells.rtt - cells.half))
+    high_rtt = float(np.max(cells.rtt + cells.half))
+    room = float(np.min(cells.omega)) - load[1]
+    if room <= 0.0:
+        return None
+    smallest = 1.0 if factor is None else factor / load[1]
+    largest = 1.0 if factor is None else factor / load[0]
+    # Low: of the last term |C|/|E| > 2 |s + 1/R|, which turns F_i by less than 30 degrees, and 1/E
+    # and e^{-jv} together by at most 90 degrees and wR.
+    w_low = _PHASE / high_rtt
+    e_high = float(np.max(cells.omega))
+    while smallest * integral / w_low / (w_low * high_rtt * e_high + load[1]) < 2.0 * (
+        w_low + 1.0 / low_rtt
+    ):
+        w_low /= 1.5
+    # High: Im F_i >= w - |C|/|E| > 0, as Im E >= wR (omega - p')/2.
+    w_high = 1.0 / low_rtt
+    while largest * (integral / w_high + gain) / (w_high * low_rtt * room / 2.0) >= w_high:
+        w_high *= 1.5
+    return w_low, w_high

@@ -1,0 +1,270 @@
+"""Designs on their way to tc and ns-3, and what a kernel makes of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pi2_fluid as pf
+from pi2_fluid.cli import run
+from pi2_fluid.cli.pasting import in_shell
+from pi2_fluid.design.region import Region, worst_margins
+
+thorough = settings(deadline=None, max_examples=300)
+
+
+@pytest.fixture(scope="module")
+def dual():
+    return pf.tune("100ms", aqm="dualpi2")
+
+
+@pytest.fixture(scope="module")
+def pie():
+    """With a T at which its alpha is just above a sixteenth."""
+    return pf.tune("100ms", aqm="pie", update_interval="45ms")
+
+
+def like(design, **changes):
+    """The same design with other gains and times."""
+    return dataclasses.replace(design, aqm=dataclasses.replace(design.aqm, **changes), **changes)
+
+
+def one_sentence(error):
+    text = str(error)
+    return text.endswith(".") and "\n" not in text
+
+
+def words_of(line):
+    """The options of a line as a mapping, times in us."""
+    words = line.split()[7:]
+    found = dict(zip(words[::2], words[1::2], strict=False))
+    for name in ("target", "tupdate"):
+        number, unit = re.fullmatch(r"(\d+)(us|ms)", found[name]).groups()
+        found[name] = int(number) * {"us": 1, "ms": 1000}[unit]
+    return found
+
+
+# --- dualpi2 --------------------------------------------------------------------------------
+
+
+def test_line_of_dualpi2(dual):
+    assert dual.to_tc("dualpi2", dev="eth0") == (
+        "tc qdisc replace dev eth0 root dualpi2 target 15ms tupdate 16ms alpha 0.047998 beta 2.5146"
+    )
+
+
+@pytest.mark.parametrize(("aqm", "more"), [("pi2", " drop_enqueue"), ("coupled", " drop_enqueue")])
+def test_designs_of_one_queue_can_be_asked_as_dualpi2(aqm, more):
+    design = pf.tune("100ms", aqm=aqm, target="15ms")
+    line = design.to_tc("dualpi2")
+    assert line.endswith(f"tupdate 16ms alpha 0.047998 beta 2.5146{more}")
+    assert isinstance(design.to_qdisc("dualpi2").aqm, pf.DualPi2)
+
+
+def cut_as_sch_dualpi2_does(gain):
+    """What Linux 6.18 acts with: cut to 1/256 Hz by tc, then to 1/64 of 2^-32 per ns."""
+    parts = math.floor(float(np.float32(gain)) * 256)
+    kept = (parts * (2**32 - 1) // 4) // 10**9
+    return kept * 1e9 / (64 * (2**32 - 1))
+
+
+@thorough
+@given(
+    # From tune at 1.2 s to tune at 1 ms; alpha has a few 1/256 Hz at least.
+    alpha=st.floats(0.004, 30.0),
+    beta=st.floats(0.1, 300.0),
+    target=st.integers(100, 50_000),
+    interval=st.integers(100, 300_000),
+)
+def test_dualpi2_and_back(alpha, beta, target, interval, dual):
+    design = like(dual, alpha=alpha, beta=beta, target=target / 1e6, update_interval=interval / 1e6)
+    queue = design.to_qdisc("dualpi2")
+    asked = words_of(design.to_tc("dualpi2"))
+    assert (asked["target"], asked["tupdate"]) == (target, interval)
+    for name in ("alpha", "beta"):
+        wanted, found = getattr(design, name), getattr(queue.aqm, name)
+        assert found == pytest.approx(cut_as_sch_dualpi2_does(wanted), rel=1e-14)
+        assert int(np.float32(asked[name]) * np.float32(256)) == math.floor(
+            float(np.float32(wanted)) * 256
+        )
+        # A step of tc, and one of the kernel; never up, but for single precision.
+        steps = 1 / 256 + 1e9 / (64 * (2**32 - 1))
+        assert -steps - 1e-7 * wanted < found - wanted <= 1e-7 * wanted
+    # What the kernel would show leads back to what it runs: -j to the last digit.
+    exact = pf.qdisc.parse(json.dumps([pf.qdisc.show_json(queue)]))[0]
+    assert exact.aqm == queue.aqm
+    text = pf.qdisc.parse(pf.qdisc.show(queue))[0]
+    assert (text.aqm.alpha, text.aqm.beta) == (queue.aqm.alpha, queue.aqm.beta)
+
+
+def test_the_margins_asked_for_are_kept_by_dualpi2(dual):
+    """Of the gain nothing is lost, as all is cut; of the phase what 0.2 % of beta may cost."""
+    for design in (dual, pf.tune("60ms", aqm="dualpi2", objective="bandwidth")):
+        region = Region(design.senders, design.min_rtt, design.max_rtt, design.load)
+        found = worst_margins(region, design.to_qdisc("dualpi2").aqm, "sampled").margins
+        assert found.gain_margin_db > design.margins.gain_margin_db
+        assert found.phase_margin_deg > design.margins.phase_margin_deg
+
+
+# --- pie ------------------------------------------------------------------------------------
+
+
+def test_line_of_pie(pie):
+    assert pie.to_tc("pie", dev="eth0") == (
+        "tc qdisc replace dev eth0 root pie target 15ms tupdate 45ms alpha 1 beta 20"
+    )
+    # one jiffy less, as the timer is late by one
+    assert "tupdate 44ms" in pie.to_tc("fq_pie", hz=1000)
+    queue = pie.to_qdisc("fq_pie", hz=1000)
+    assert queue.aqm.update_interval == pytest.approx(0.045, rel=1e-12)
+    assert queue.asked["tupdate"] == 0.044
+
+
+@thorough
+@given(
+    alpha=st.floats(1 / 16, 2.0),
+    beta=st.floats(0.25, 2.0),
+    target=st.integers(1, 50),
+    jiffies=st.integers(2, 63),
+    hz=st.sampled_from([100, 250, 1000]),
+    objective=st.sampled_from(["recovery", "bandwidth"]),
+)
+def test_pie_and_back(alpha, beta, target, jiffies, hz, objective, pie):
+    design = dataclasses.replace(
+        like(pie, alpha=alpha, beta=beta, target=target / 1e3, update_interval=jiffies / hz),
+        objective=objective,
+    )
+    least = math.floor(16 * alpha * (1 + 1e-12))
+    if least < 0.75 * 16 * alpha * (1 - 1e-9):
+        for call in (design.to_tc, design.to_qdisc):
+            with pytest.raises(pf.DomainError, match=r"alpha = .* at most a quarter off") as caught:
+                call("pie")
+            assert one_sentence(caught.value)
+        return
+    queue = design.to_qdisc("pie", hz=hz)
+    asked = words_of(design.to_tc("pie", hz=hz))
+    assert (int(asked["alpha"]), int(asked["beta"])) == (
+        16 * queue.aqm.alpha,
+        16 * queue.aqm.beta,
+    )
+    # alpha down, by less than a step; beta to the nearest, or down where less of it is safe
+    assert 16 * queue.aqm.alpha == least
+    off = 16 * (queue.aqm.beta - beta)
+    assert abs(off) <= 0.5 if objective == "recovery" else -1 < off <= 1e-10
+    # the kernel's period is the design's
+    assert queue.aqm.update_interval == pytest.approx(jiffies / hz, rel=1e-12)
+    assert asked["tupdate"] == pytest.approx(1e6 * (jiffies - 1) / hz, abs=1)
+    exact = pf.qdisc.parse(json.dumps([pf.qdisc.show_json(queue)]), hz=hz)[0]
+    assert exact.aqm == queue.aqm
+
+
+def test_the_margins_asked_for_are_kept_by_pie(pie):
+    region = Region(pie.senders, pie.min_rtt, pie.max_rtt, pie.load)
+    found = worst_margins(region, pie.to_qdisc("pie").aqm, "sampled").margins
+    assert found.gain_margin_db > 6.0
+    assert found.phase_margin_deg > 30.0
+
+
+@pytest.mark.parametrize(("rtt", "interval"), [("100ms", None), ("100ms", "30ms"), ("140ms", None)])
+def test_the_advice_of_a_refusal_works(rtt, interval):
+    """alpha grows with T: the T that the message names makes it a sixteenth."""
+    design = pf.tune(rtt, aqm="pie", update_interval=interval)
+    with pytest.raises(pf.DomainError, match=r"sixteenths of 1 Hz") as caught:
+        design.to_tc("pie")
+    longer = re.search(r'update_interval="(\d+ms)"', str(caught.value))[1]
+    again = pf.tune(rtt, aqm="pie", update_interval=longer)
+    assert 1.0 <= 16 * again.alpha < 1.06
+    assert " alpha 1 " in again.to_tc("pie")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"alpha": 0.03, "beta": 1.0}, "alpha = 0.03 Hz is 0.48 sixteenths of 1 Hz"),
+        ({"alpha": 0.12, "beta": 1.0}, "alpha = 0.12 Hz is 1.92 sixteenths"),
+        ({"alpha": 0.125, "beta": 7.0}, "tune with a longer max_rtt"),
+        ({"alpha": 0.125, "beta": 0.02}, "beta = 0.02 Hz is 0.32 sixteenths"),
+        ({"alpha": 3.0, "beta": 1.0}, "alpha = 3 Hz is 48 sixteenths"),
+    ],
+)
+def test_what_pie_cannot_have(pie, changes, said):
+    with pytest.raises(pf.DomainError, match=re.escape(said)) as caught:
+        like(pie, **changes).to_tc("pie")
+    assert one_sentence(caught.value)
+    assert "dualpi2" in str(caught.value)
+
+
+def test_what_the_kernel_has_not(dual, pie):
+    for design, kind, error in [
+        (dual, "pie", pf.UnsupportedError),
+        (pie, "dualpi2", pf.UnsupportedError),
+        (pf.tune("100ms", aqm="pi", max_window=100), "pie", pf.UnsupportedError),
+        (dual, "red", pf.QuantityError),
+        (pie, "red", pf.QuantityError),
+        (like(dual, alpha=0.003), "dualpi2", pf.DomainError),
+    ]:
+        for call in (design.to_tc, design.to_qdisc):
+            with pytest.raises(error) as caught:
+                call(kind)
+            assert one_sentence(caught.value)
+    with pytest.raises(pf.QuantityError, match="hz = 0"):
+        pie.to_qdisc("pie", hz=0)
+
+
+# --- ns-3 -----------------------------------------------------------------------------------
+
+
+def test_attributes_of_ns3(pie, dual):
+    assert pie.to_ns3() == {
+        "A": repr(pie.alpha),
+        "B": repr(pie.beta),
+        "QueueDelayReference": "15ms",
+        "Tupdate": "45ms",
+    }
+    fine = like(pie, target=0.0033, update_interval=1.6e-7)
+    assert fine.to_ns3()["QueueDelayReference"] == "3300us"
+    assert fine.to_ns3()["Tupdate"] == "160ns"
+    with pytest.raises(pf.UnsupportedError, match="neither PI2 nor DualPI2") as caught:
+        dual.to_ns3()
+    assert one_sentence(caught.value)
+    other = dataclasses.replace(pie, aqm=dataclasses.replace(pie.aqm, table="none"))
+    with pytest.raises(pf.UnsupportedError, match='table = "none"'):
+        other.to_ns3()
+
+
+# --- the command ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "ends"),
+    [
+        (["--aqm", "dualpi2"], "alpha 0.047998 \\ beta 2.5146"),
+        (["--aqm", "pie", "--update-interval", "45ms"], "Its timer is a jiffy late"),
+        (["--aqm", "pie"], 'update_interval="44ms"'),
+        (["--aqm", "pi", "--max-window", "100"], "tc has no line for pi: use pi2, dualpi2 or pie."),
+    ],
+)
+def test_tune_ends_with_the_line(capsys, words, ends):
+    assert run(["tune", "--max-rtt", "100ms", *words]) == 0
+    out = capsys.readouterr().out
+    assert ends in " ".join(out[-400:].split())
+    assert run(["tune", "--max-rtt", "100ms", *words, "--json"]) == 0
+    line = json.loads(capsys.readouterr().out)["tc"]
+    if line is None:
+        assert "tc qdisc" not in out
+    else:
+        assert line in out.replace(" \\\n    ", " ")
+
+
+@given(st.lists(st.text("abc-.", min_size=1, max_size=20), min_size=1, max_size=20).map(" ".join))
+def test_a_shell_reads_one_command(line):
+    pasted = in_shell(line)
+    assert pasted.replace(" \\\n    ", " ") == line
+    assert all(len(part) <= 80 for part in pasted.splitlines())

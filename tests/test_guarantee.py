@@ -1,0 +1,392 @@
+"""What a guarantee rests on: discs that enclose, proofs and refutations, mixtures, wrong timing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pi2_fluid as pf
+from pi2_fluid.design.certificate import certify
+from pi2_fluid.design.enclosure import Boxes, Family, alias_count, enclose, tail
+from pi2_fluid.design.gains import Asked
+from pi2_fluid.design.guarantee import guarantee
+from pi2_fluid.design.mixtures import angles_of, any_mixture_is_stable, cells_of
+from pi2_fluid.design.plants import Plants
+from pi2_fluid.design.region import Region, responder, worst_margins
+from pi2_fluid.design.tolerances import interval_range, jitter_margin
+from pi2_fluid.loop.modes import respond
+
+DATA = Path(__file__).parent / "data" / "tune_answers.json"
+ANSWERS = {row["name"]: row for row in json.loads(DATA.read_text())["answers"]}
+R = 0.1
+RENO = (pf.Reno(),)
+ALL = (pf.Reno(), pf.CReno(), pf.Scalable())
+PAPER, RFC, LINUX = (
+    pf.presets.pi2_paper(),
+    pf.presets.rfc9332("100ms"),
+    pf.presets.linux_dualpi2(),
+)
+BEST = pf.Pi2(alpha=0.048, beta=2.513, update_interval="16ms")
+CALM = pf.Pi2(alpha=0.0378, beta=1.87, update_interval="16ms")
+
+
+def region_of(senders=RENO, low=0.02, high=R, load=(0.0, 1.0)):
+    return Region(senders, low, high, (load,) * len(senders))
+
+
+# --- discs ----------------------------------------------------------------------------------
+
+
+def random_boxes(rng, n, interval, most_mu, *, falling):
+    """Boxes of all sizes in the region; w reaches from far below the crossovers to pi/T."""
+    top = np.pi / interval
+    w = np.exp(rng.uniform(np.log(0.05), np.log(0.98 * top), n))
+    rtt, mu = rng.uniform(0.005, R, n), rng.uniform(0.001 if falling else 0.0, most_mu, n)
+    size = 10.0 ** rng.uniform(-3.0, -0.5, n) * rng.uniform(0.0, 1.0, (3, n))
+    half = np.stack([np.minimum(size[0] * w, top - w), size[1] * rtt, np.minimum(size[2] * mu, mu)])
+    return Boxes(np.stack([w, rtt, mu]), half)
+
+
+@pytest.mark.parametrize("falling", [False, True])
+@pytest.mark.parametrize("scalable", [False, True])
+@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+def test_discs_contain_every_loop_of_their_box(mode, scalable, falling, rng):
+    n, interval = 1500, 0.016
+    boxes = random_boxes(rng, n, interval, 0.5 if scalable else 0.7, falling=falling)
+    family = Family(scalable, 0.5, falling, 0.16, 3.2, interval, mode)
+    for aliases in {0, alias_count(interval, 0.005, mode)}:
+        discs = enclose(family, boxes, aliases)
+        assert np.isfinite(discs.radius).mean() > 0.95
+        furthest = np.zeros(n)
+        for _ in range(6):
+            # towards the corners, where a disc would fail first
+            shift = rng.choice([-1.0, 1.0], (3, n)) * rng.uniform(0.0, 1.0, (3, n)) ** 0.3
+            w, rtt, mu = boxes.centre + shift * boxes.half
+            m = 0.5 / mu if falling else np.full(n, 0.5)
+            plants = Plants(rtt, mu, np.zeros(n, int), m, mu, np.full(n, scalable))
+            loops = plants.linear(0.16, 3.2, interval)
+            value = respond(loops, 1j * w[:, None], mode)[:, 0]
+            furthest = np.maximum(furthest, np.abs(value - discs.centre) / discs.radius)
+        assert furthest.max() <= 1.0
+        if aliases or mode != "sampled":  # and they are no larger than need be
+            assert np.median(furthest) > 0.55
+
+
+def test_tail_of_the_aliases_is_an_upper_bound(rng):
+    for _ in range(200):
+        c, mu = 10.0 ** rng.uniform(-0.5, 2.0), rng.uniform(0.0, 0.7)
+        x = rng.uniform(0.0, 0.5)  # w T/(2 pi)
+        k = np.arange(1, 40_000)
+        v = c * np.concatenate([k + x, -(k - x)])
+        for h, least in ((2.0, 1.0 + np.exp(-1j * v)), (1.0, np.exp(-1j * v))):
+            size = 1.0 / np.abs(v * (1.0 + 1j * v) * (1j * v + mu * least))
+            for aliases in (0, 3, 7):
+                rest = size[np.concatenate([k, k]) > aliases].sum()
+                assert rest <= tail(c, mu, h, aliases)
+
+
+def test_fast_response_is_the_sampled_loop(rng):
+    region = region_of(ALL, low=0.005)
+    plants = region.plants(pf.CoupledPi2())
+    for interval in (0.004, 0.016, 0.1):
+        x = np.log(np.geomspace(0.05, np.pi / interval, 40))
+        fast = responder(plants, 0.05, 2.5, interval, "sampled")(x)
+        exact = respond(plants.linear(0.05, 2.5, interval), 1j * np.exp(x), "sampled")
+        near = np.abs(exact) > 0.01  # below, aliases weigh as much as the loop
+        # 1e-4 is 0.001 dB: what is left out falls like the fourth power of the alias
+        np.testing.assert_allclose(fast[near], exact[near], rtol=1e-4)
+
+
+# --- proofs ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("aqm", "mode", "asked"),
+    [
+        (PAPER, "continuous", Asked(1.95, 4.5)),
+        (PAPER, "continuous", Asked(0.0, 0.0, 0.0688)),
+        (PAPER, "delayed", Asked(0.0, 0.0, 0.0015)),
+        (PAPER, "sampled", Asked(0.1, 0.23)),
+        (PAPER, "sampled", Asked(0.0, 0.0, 0.0035)),
+        (RFC, "sampled", Asked(0.0, 0.0, 0.0138)),
+        (LINUX, "sampled", Asked(0.0, 0.0, 0.0245)),
+    ],
+)
+def test_known_margins_are_proved(aqm, mode, asked):
+    found = certify(region_of(), aqm, asked, mode)
+    assert found.outcome == "proved"
+    assert 500 < found.boxes < 10_000
+
+
+def test_scalable_margins_are_proved():
+    queue = pf.Pi(alpha=0.625, beta=6.25, update_interval="32ms")
+    found = certify(region_of((pf.Scalable(),)), queue, Asked(0.0, 0.0, 0.0858), "sampled")
+    assert found.outcome == "proved"
+
+
+@pytest.mark.parametrize("theta", [0.16, 0.32, 0.5, 1.0])
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("GM3PM15", Asked(3.0, 15.0)),
+        ("GM6PM30", Asked(6.0, 30.0)),
+        ("Ms2", Asked(0.0, 0.0, 1 / 2)),
+        ("Ms1.5", Asked(0.0, 0.0, 1 / 1.5)),
+    ],
+)
+def test_optima_are_proved_less_a_thousandth(theta, name, asked):
+    best = ANSWERS[f"opt_reno_p2_theta{theta:g}_{name}"]["expected"]
+    T = theta * R
+    less = Asked(*(0.999 * value for value in (asked.gain_db, asked.phase_deg, asked.modulus)))
+    reno = pf.Pi2(alpha=best["a"] * T / R**2, beta=best["b"] / R, update_interval=T)
+    assert certify(region_of(), reno, less, "sampled").outcome == "proved"
+    # the plant of Scalable has 1/(2 sqrt 2) of the gain, and is worst in the same place
+    more = 2.0 * np.sqrt(2.0)
+    scalable = pf.Pi(alpha=more * reno.alpha, beta=more * reno.beta, update_interval=T)
+    assert certify(region_of((pf.Scalable(),)), scalable, less, "sampled").outcome == "proved"
+
+
+@pytest.mark.parametrize(
+    ("aqm", "mode", "asked"),
+    [
+        (LINUX, "sampled", Asked(0.0, 0.0, 0.0280)),  # true: 0.02727
+        (PAPER, "delayed", Asked(0.0, 0.0, 0.0027)),  # missed by a grid of a million points
+        (PAPER, "continuous", Asked(2.0, 0.0)),  # 1.994
+        (RFC, "sampled", Asked(0.0, 0.93)),  # 0.919
+        (pf.Pi2(update_interval="30ms"), "sampled", Asked(0.0, 0.0)),  # unstable near 100 ms
+    ],
+)
+def test_what_does_not_hold_is_refuted_by_an_example(aqm, mode, asked):
+    found = certify(region_of(), aqm, asked, mode)
+    assert found.outcome == "refuted"
+    rtt, p_prime = float(found.counterexample.rtt[0]), float(found.counterexample.p_prime[0])
+    assert 0.02 <= rtt <= R
+    assert 0.0 < p_prime <= 1.0
+    law = pf.Pi2(alpha=aqm.alpha, beta=aqm.beta, update_interval=aqm.update_interval)
+    margins = pf.Loop(pf.Reno(), law, rtt=rtt, p_prime=p_prime, mode=mode).margins()
+    assert (
+        margins.gain_margin_db < asked.gain_db
+        or margins.phase_margin_deg < asked.phase_deg
+        or margins.modulus_margin < asked.modulus
+    )
+
+
+def test_unstable_everywhere_is_refuted():
+    found = certify(region_of(low=0.15, high=0.3), PAPER, Asked(0.0, 0.0), "sampled")
+    assert (found.outcome, found.boxes) == ("refuted", 0)
+
+
+def test_every_cell_of_the_table_of_pie_is_proved():
+    pie = pf.Pie(alpha=0.05, beta=0.9, update_interval="16ms")
+    region = region_of(low=0.005, load=(1e-3, 1.0))
+    found = worst_margins(region, pie, "sampled").margins
+    less = Asked(0.999 * found.gain_margin_db, 0.999 * found.phase_margin_deg)
+    assert certify(region, pie, less, "sampled").outcome == "proved"
+    more = Asked(1.01 * found.gain_margin_db, 0.0)
+    assert certify(region, pie, more, "sampled").outcome == "refuted"
+
+
+def test_guarantee_says_what_is_proved_and_mends_what_was_not_found():
+    region = region_of()
+    worst = worst_margins(region, BEST, "sampled")
+    found = guarantee(region, BEST, worst, "sampled")
+    assert found.kind == "proved"
+    assert found.margins.gain_db == pytest.approx(float(worst.margins.gain_margin_db), rel=2e-3)
+    assert "any mix" in found.text
+    # a worst case that was looked for in the wrong place is found out by the proof
+    easy = worst_margins(region_of(high=0.05), BEST, "sampled")
+    mended = guarantee(region, BEST, easy, "sampled")
+    assert mended.worst.margins.gain_margin_db < easy.margins.gain_margin_db - 1.0
+
+
+# --- the guarantee attacked -----------------------------------------------------------------
+
+
+def independent_response(rtt, p_prime, sender, gains, w, aliases=8):
+    """L_d from its defining sum alone, for one sender under PI2 or a coupled queue with k = 2."""
+    alpha, beta, T = gains
+    classic = sender.signal == "classic"
+    m = 2.0 * np.sqrt(sender.decrease) if classic else 2.0 * sender.per_mark
+    mu = (np.sqrt(sender.decrease) if classic else sender.per_mark) * p_prime
+    total = 0.0
+    for k in range(-aliases, aliases + 1):
+        v = (w + 2.0 * np.pi * k / T) * rtt
+        late = np.exp(-1j * v)
+        total = total + late / (1j * v * (1.0 + 1j * v) * (1j * v + mu * (classic + late)))
+    return (alpha + beta * (1.0 - np.exp(-1j * w * T))) * m * rtt**2 / T * total
+
+
+def independent_margins(rtt, p_prime, sender, gains, points=60):
+    """(gain margin dB, phase margin deg): both crossings on a grid, then by the secant rule."""
+    top = np.pi / gains[2]
+    grid = np.geomspace(1e-3 / rtt, np.full(rtt.shape, top), points)
+
+    def at(w):
+        return independent_response(rtt, p_prime, sender, gains, w)
+
+    def first_root(function, values, allowed):
+        changes = (values[:-1] * values[1:] <= 0.0) & allowed
+        found, cell = changes.any(axis=0), np.argmax(changes, axis=0)
+        column = np.arange(rtt.size)
+        a, b = grid[cell, column], grid[cell + 1, column]
+        fa = values[cell, column]
+        for _ in range(12):  # halving, twelve times: w to 1e-5 of itself
+            middle = np.sqrt(a * b)
+            value = function(middle)
+            left = fa * value <= 0.0
+            a, b = np.where(left, a, middle), np.where(left, middle, b)
+        return found, np.sqrt(a * b)
+
+    L = np.array([at(w) for w in grid])
+    _, w_gc = first_root(lambda w: np.log(np.abs(at(w))), np.log(np.abs(L)), True)
+    pm = np.degrees(np.angle(-at(w_gc)))
+    negative = (L.real[:-1] < 0.0) & (L.real[1:] < 0.0)
+    crossed, w_pc = first_root(lambda w: at(w).imag, L.imag, negative)
+    size = np.where(crossed, -at(w_pc).real, np.maximum(-L[-1].real, 1e-300))
+    return -20.0 * np.log10(size), pm
+
+
+def test_independent_margins_are_right():
+    rtt, p_prime = np.array([0.1, 0.04, 0.05]), np.array([0.01, 0.3, 0.6])
+    for sender in (*RENO, pf.Scalable()):
+        gains = 0.3125, 3.125, 0.032
+        gm, pm = independent_margins(rtt, p_prime, sender, gains)
+        law = pf.CoupledPi2()
+        loop = pf.Loop(sender, law, rtt=rtt, p_prime=p_prime, mode="sampled").margins()
+        np.testing.assert_allclose(gm, loop.gain_margin_db, atol=2e-3)
+        np.testing.assert_allclose(pm, loop.phase_margin_deg, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"max_rtt": "100ms"},
+        {"max_rtt": "30ms", "senders": ALL, "aqm": "dualpi2", "update_interval": "10ms"},
+        {"max_rtt": "300ms", "phase_margin_deg": 45.0, "max_window": 500},
+    ],
+    ids=["default", "three senders", "long"],
+)
+def test_no_random_point_has_less_than_was_proved(asked, rng):
+    design = pf.tune(**asked)
+    assert design.guarantee == "proved"
+    n = 100_000
+    promised = 0.999 * design.margins.gain_margin_db, 0.999 * design.margins.phase_margin_deg
+    gains = design.alpha, design.beta, design.update_interval
+    number = rng.integers(len(design.senders), size=n)
+    for index, (sender, (low, high)) in enumerate(zip(design.senders, design.load, strict=True)):
+        count = int(np.sum(number == index))
+        rtt = rng.uniform(design.min_rtt, design.max_rtt, count)
+        # half of them where it is hardest, at long RTT and low load
+        rtt[::2] = design.max_rtt * (1.0 - 10.0 ** rng.uniform(-6.0, 0.0, rtt[::2].size) * 0.9)
+        rtt = np.maximum(rtt, design.min_rtt)
+        p_prime = np.maximum(10.0 ** rng.uniform(-5.0, 0.0, count) * high, low)
+        for part in np.array_split(np.arange(count), max(1, count // 4000)):
+            gm, pm = independent_margins(rtt[part], p_prime[part], sender, gains, points=30)
+            assert gm.min() >= promised[0]
+            assert pm.min() >= promised[1]
+
+
+# --- mixtures -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("low", [0.005, 0.02])
+@pytest.mark.parametrize(
+    ("aqm", "stable"),
+    [
+        (BEST, True),
+        (CALM, True),
+        (LINUX, True),
+        (pf.Pi2(alpha=0.9 * 0.3125, beta=0.9 * 3.125, update_interval="32ms"), True),
+        # 0.067 dB from its limit: no box is small enough
+        (PAPER, False),
+        # unstable alone
+        (pf.Pi2(alpha=0.5, beta=5.0, update_interval="32ms"), False),
+    ],
+)
+def test_known_mixtures(aqm, stable, low):
+    law = pf.CoupledPi2(alpha=aqm.alpha, beta=aqm.beta, update_interval=aqm.update_interval)
+    assert any_mixture_is_stable(region_of(ALL, low), law) is stable
+
+
+def test_mixtures_under_pie_are_of_reno_alone():
+    pie = pf.Pie(alpha=0.025, beta=1.4, update_interval="16ms")
+    both = (pf.Reno(), pf.CReno())
+    assert any_mixture_is_stable(region_of(both, 0.005, load=(1e-3, 1.0)), pie)
+    assert not any_mixture_is_stable(region_of(ALL, 0.005, load=(1e-3, 1.0)), pie)
+
+
+def test_angles_of_boxes_contain_those_of_every_class(rng):
+    """F_i from its definition, at random points of random boxes and cells."""
+    n, gains = 300, (0.16, 3.2, 0.016)
+    law = pf.CoupledPi2(alpha=gains[0], beta=gains[1], update_interval=gains[2])
+    cells = cells_of(region_of(ALL, 0.005), law, 64)
+    w, p = np.exp(rng.uniform(np.log(0.1), np.log(150.0), n)), rng.uniform(0.0, 0.5, n)
+    size = 10.0 ** rng.uniform(-3.0, -0.7, (2, n))
+    boxes = Boxes(np.stack([w, p]), np.stack([size[0] * w, np.minimum(p, 0.3 * size[1])]))
+    spread, _ = angles_of(boxes, cells, law, None)
+    held = np.isfinite(spread)
+    assert held.mean() > 0.9
+    for _ in range(10):
+        w, p = (boxes.centre + rng.uniform(-1.0, 1.0, (2, n)) * boxes.half)[:, :, None]
+        rtt = cells.rtt + cells.half * rng.uniform(-1.0, 1.0, cells.rtt.shape)
+        s, late = 1j * w, np.exp(-1j * w * rtt)
+        e = np.where(
+            cells.scalable,
+            cells.omega * s * rtt + p * late,
+            (cells.omega * s * rtt + p * (1.0 + late)) / 2.0,
+        )
+        C = (gains[0] / gains[2] + (gains[1] + gains[0] / 2.0) * s) / s * np.exp(-s * gains[2] / 2)
+        f = s + 1.0 / rtt + C * late / e
+        angle = np.angle(f * np.conj(f[:, :1]))
+        assert np.all((np.ptp(angle, axis=1) <= spread + 1e-9)[held])
+
+
+def test_random_mixtures_of_a_proved_region_are_stable(rng):
+    law = pf.CoupledPi2(alpha=LINUX.alpha, beta=LINUX.beta, update_interval="16ms", target="15ms")
+    assert any_mixture_is_stable(region_of(ALL, 0.02), law)
+    for _ in range(25):
+        base = rng.uniform(0.005, 0.085, 3)
+        counts = rng.integers(1, 30, 3)
+        flows = [
+            pf.Flows(sender, int(count), float(rtt))
+            for sender, count, rtt in zip(ALL, counts, base, strict=True)
+        ]
+        window = 10.0 ** rng.uniform(0.9, 2.0)  # segments, about
+        capacity = 12_000.0 * window * np.sum(counts / (base + 0.015))
+        loop = pf.Loop(flows, law, capacity=capacity, mode="delayed")
+        assert loop.nyquist_count() == 0
+
+
+# --- timing ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("aqm", "shortest", "jitter"),
+    [
+        (PAPER, 31.71e-3, 0.81e-3),
+        (RFC, 14.55e-3, 3.2e-3),
+        (LINUX, 15.12e-3, 5.6e-3),
+        (BEST, 5.02e-3, 126e-3),
+        (CALM, 4.89e-3, 187e-3),
+    ],
+    ids=["paper", "rfc9332", "linux", "tuned", "calm"],
+)
+def test_wrong_timing(aqm, shortest, jitter):
+    region = region_of()
+    low, high = interval_range(region, aqm, "sampled")
+    assert low == pytest.approx(shortest, abs=6e-6)
+    assert high == np.inf  # ten times T
+    assert jitter_margin(region, aqm, "sampled") == pytest.approx(jitter, rel=0.015)
+    for interval, code in ((0.999 * low, -1), (1.001 * low, 1)):
+        law = pf.Pi2(alpha=aqm.alpha, beta=aqm.beta, update_interval=interval)
+        loop = pf.Loop(pf.Reno(), law, rtt=R, p_prime=1e-7, mode="sampled")
+        assert loop.margins().verdict_code == code
+
+
+def test_unstable_designs_survive_nothing():
+    region, aqm = region_of(), pf.Pi2(update_interval="30ms")
+    assert interval_range(region, aqm, "sampled") == (0.03, 0.03)
+    assert jitter_margin(region, aqm, "sampled") == 0.0
