@@ -17,7 +17,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard pi2_fluid/binding*) \
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help figures test lint bench notebooks docs sanitize fuzz clean
+.PHONY: help figures test lint bench notebooks browser docs sanitize fuzz clean
 
 help:
 	@echo "make figures    the figures of the papers, with their numbers, into figures/"
@@ -25,6 +25,7 @@ help:
 	@echo "make lint       format, style and types"
 	@echo "make bench      what margins, trajectories, packets and designs cost, here and elsewhere"
 	@echo "make notebooks  run the notebooks only"
+	@echo "make browser    the explorer of notebook 04 in a real browser (needs Chromium), into build/browser/"
 	@echo "make docs       the documentation, into site/"
 	@echo "make sanitize   the C kernel under the address and undefined-behaviour sanitizers"
 	@echo "make fuzz       the packet simulator on inputs from libFuzzer, for FUZZ_SECONDS=60 (needs clang)"
@@ -50,9 +51,13 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/batch.py
 	$(BIN)/python bench/packets.py
 	$(BIN)/python bench/designs.py
+	$(BIN)/python bench/explorer.py
 
 notebooks: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q --nbmake notebooks
+
+browser: $(VENV)/.installed-browser
+	$(BIN)/python tools/browser.py
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/mkdocs build --strict

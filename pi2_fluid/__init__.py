@@ -63,8 +63,12 @@ _EXPORTS = {
     "Margins": "pi2_fluid.loop.margins",
     # decisions
     "compare": "pi2_fluid.design.agreement",
+    "coexistence": "pi2_fluid.design.coexistence",
+    "largest_l4s_share": "pi2_fluid.design.largest_share",
+    "explore": "pi2_fluid.design.explorer",
     "check": "pi2_fluid.design.checking",
     "margin_lost_db": "pi2_fluid.design.quantisation",
+    "margin_map": "pi2_fluid.design.maps",
     "Design": "pi2_fluid.design.design",
     "tune": "pi2_fluid.design.tuning",
     # the papers

@@ -5,7 +5,11 @@ from pi2_fluid import packet as packet
 from pi2_fluid import qdisc as qdisc
 from pi2_fluid.design.agreement import compare as compare
 from pi2_fluid.design.checking import check as check
+from pi2_fluid.design.coexistence import coexistence as coexistence
 from pi2_fluid.design.design import Design as Design
+from pi2_fluid.design.explorer import explore as explore
+from pi2_fluid.design.largest_share import largest_l4s_share as largest_l4s_share
+from pi2_fluid.design.maps import margin_map as margin_map
 from pi2_fluid.design.quantisation import margin_lost_db as margin_lost_db
 from pi2_fluid.design.tuning import tune as tune
 from pi2_fluid.errors import AssumptionWarning as AssumptionWarning

@@ -417,7 +417,7 @@ def test_command_prints_one_screen(capsys, monkeypatch):
     assert out.startswith("dualpi2 10: dev r_d parent 1:1\n")
     for words in (
         "alpha 0.1601 Hz, beta 3.198 Hz, T 16 ms, target 15 ms",
-        "STABLE up to 100 ms in the loop, at any load of reno",
+        "STABLE up to 100 ms in the loop, at any load of reno (proved)",
         "103.5 ms in the loop, paths of 88.55 ms",
         "rtt 100 ms and a vanishing load of reno: 0.74 dB, 1.7 deg",
         "tc qdisc change dev r_d parent 1:1 dualpi2 target 15ms tupdate 16ms alpha \\\n",

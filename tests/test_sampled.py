@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 import pi2_fluid as pf
 from pi2_fluid.loop.crossovers import gain_bound
 from pi2_fluid.loop.sampled import sampled_response
+from pi2_fluid.loop.transient import sampled_step
 
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
 
@@ -269,3 +270,66 @@ def test_counts_of_unstable_sampled_loops_whose_range_is_cut():
         aqm = pf.Pi2(alpha=0.003 * gain, beta=1.5 * gain, update_interval=0.001)
         loop = pf.Loop(pf.Reno(), aqm, rtt=1.0, p=0.01, mode="sampled")
         assert loop.nyquist_count() == unstable
+
+
+# --- the step response ----------------------------------------------------------------------
+
+
+def recursion(loop, interval, count):
+    """y = l * (1 - y), update by update: no transform of the closed loop, stable or not.
+
+    l is the response of the open loop, which has a pole at z = 1 and none outside: from its
+    values on a circle a little outside, at four times as many points as are used, so that the
+    wrap-around is damped by e^-30 and rounding grows by e^7.5.
+    """
+    size = 4 * max(count, 128)
+    radius = 30.0 / size
+    s = (radius + 2j * np.pi * np.arange(size) / size) / interval
+    pulses = np.fft.ifft(loop(s)).real[:count] * np.exp(radius * np.arange(count))
+    y = np.zeros(count)
+    for n in range(count):
+        error = 1.0 - y[:n]
+        # pulses[0] = 0: the queue answers a round trip later
+        y[n] = (pulses[1 : n + 1][::-1] @ error) if n else 0.0
+    return y
+
+
+@pytest.mark.parametrize(
+    ("alpha", "interval", "rtt", "p_prime", "stable"),
+    [
+        (0.05, 0.016, 0.1, 0.05, True),
+        (0.3, 0.016, 0.1, 1e-3, False),  # grows slowly
+        (0.1, 0.016, 0.4, 0.05, False),
+        (0.1, 0.064, 0.4, 1e-4, False),
+        (1.0, 0.016, 0.4, 1e-3, False),  # grows quickly
+    ],
+)
+def test_step_response_is_that_of_a_recursion(alpha, interval, rtt, p_prime, stable):
+    aqm = pf.Pi2(alpha=alpha, beta=20 * alpha, update_interval=interval)
+    loop = pf.Loop(pf.Reno(), aqm, rtt=rtt, p_prime=p_prime, mode="sampled")
+    assert (loop.margins().verdict == "stable") is stable
+    found = sampled_step(loop.linear, 600, farthest=20.0)
+    assert (found.size == 601) is stable
+    expected = recursion(loop, interval, found.size)
+    # 1e-9 of a response that has grown to 20
+    np.testing.assert_allclose(found, expected, atol=2e-8)
+
+
+def test_it_ends_before_what_it_is_told_not_to_follow():
+    law = pf.Pi2(alpha=1.0, beta=10.0)
+    loop = pf.Loop(pf.Reno(), law, rtt=0.3, p_prime=0.01, mode="sampled")
+    short, long = (sampled_step(loop.linear, 400, farthest=end) for end in (5.0, 50.0))
+    assert short.size < long.size
+    assert np.abs(short).max() <= 5.0 < np.abs(long).max() <= 50.0
+    np.testing.assert_allclose(long[: short.size], short, atol=1e-9)
+
+
+def test_step_of_an_unstable_loop_does_not_depend_on_how_far_it_is_asked_for():
+    law = pf.Pi2(alpha=0.3, beta=6.0, update_interval="16ms")
+    loop = pf.Loop(pf.Reno(), law, rtt=0.1, p_prime=1e-3, mode="sampled")
+    assert loop.margins().verdict == "unstable"
+    t = 0.016 * np.arange(300)
+    early, late = loop.step(t), loop.step(np.append(t, 48.0))[:-1]
+    np.testing.assert_allclose(early, late, atol=1e-6 * np.abs(early).max())
+    np.testing.assert_allclose(early, recursion(loop, 0.016, 300), atol=1e-6 * np.abs(early).max())
+    assert early[0] == pytest.approx(0.0, abs=1e-8)

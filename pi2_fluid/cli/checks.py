@@ -119,6 +119,7 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
         "installed": _law(queue.aqm),
         "rounding": queue.rounding,
         "verdict": one.verdict,
+        "guarantee": one.guarantee,
         "rtt": one.rtt,
         "min_rtt": one.min_rtt,
         "rtt_limit": one.stable_up_to,
@@ -216,7 +217,7 @@ def _name(one: Verdict) -> str:
 def _verdict(one: Verdict, who: str) -> str:
     span = f"{_ms(one.rtt)} in the loop, at"
     return {
-        "stable": f"STABLE up to {span} any load of {who}",
+        "stable": f"STABLE up to {span} any load of {who} ({one.guarantee})",
         "unstable": f"UNSTABLE within {span} some load of {who}",
         "undecided": f"UNDECIDED up to {span} some load of {who}",
     }[one.verdict]
@@ -256,8 +257,8 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             'pi2-fluid check "$(tc qdisc show dev eth0)"\n\n'
             "tc -j qdisc show | pi2-fluid check - --rtt 60ms --sender reno,scalable --json\n\n"
             "JSON: qdiscs (a list: kind, dev, parent, handle; asked and installed, SI units;"
-            " rounding; verdict; rtt, min_rtt, rtt_limit in the loop and path_limit without the"
-            " target, s; worst: rtt, p_prime, sender and the smallest margins, a p_prime of 0 is"
+            " rounding; verdict; guarantee; rtt, min_rtt, rtt_limit in the loop and path_limit without"
+            " the target, s; worst: rtt, p_prime, sender and the smallest margins, a p_prime of 0 is"
             " the limit of no load; margin_lost_db; remedy: text, tc, installed, margins; note),"
             ' verdict (the worst), foreign. What is infinite is the text "inf" or "-inf".\n\n'
             "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided; 2 if the text cannot"

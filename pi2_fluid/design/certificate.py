@@ -31,7 +31,8 @@ __all__ = ["Certificate", "certify"]
 
 _FAR: Final = 4.0  # |L| that is out of reach of everything forbidden
 _BLOCK: Final = 2048  # boxes whose temporaries stay in the cache
-_MOST_BOXES: Final = 150_000
+_MOST_BOXES: Final = 60_000  # of one sender in one cell of PIE's table
+_MOST_ALIASES: Final = 60  # each costs: T above some 36 times the smallest RTT is left to grids
 _RATIO: Final = 2.0  # of the ends of the boxes to begin with
 _TRIED: Final = 8  # rounds after which the box nearest to what is forbidden is looked at alone
 
@@ -108,6 +109,8 @@ def _certify_cell(cell: _Cell, region: Region, asked: Asked) -> Certificate:
     if count_unstable(loop, family.mode) != 0:
         return Certificate("refuted", 0, somewhere)
     aliases = alias_count(family.interval, region.min_rtt, family.mode)
+    if aliases > _MOST_ALIASES or cell.mu[1] >= 1.0:
+        return Certificate("undecided", 0, somewhere)
     undecided = _first_boxes(_frequencies(family, rtts, cell.mu, asked), rtts, cell.mu)
     count, rounds = 0, 0
     while len(undecided):

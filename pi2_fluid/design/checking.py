@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from pi2_fluid.design.design import WorstCase
+from pi2_fluid.design.guarantee import guarantee
 from pi2_fluid.design.plants import make_plants
 from pi2_fluid.design.region import Worst, exact_margins, stable_up_to, worst_margins
 from pi2_fluid.design.remedies import Remedy, find_remedy, on_device
@@ -52,7 +53,7 @@ class Verdict:
         What is judged, as installed.
     verdict : {"stable", "unstable", "undecided"}
         For round-trip times in the loop from `min_rtt` to `rtt` and all loads, each sender on its
-        own; checked on a grid that is refined around the worst, not proved.
+        own.
     rtt, min_rtt : float
         In the loop (s), the queue's target included.
     stable_up_to : float
@@ -62,6 +63,9 @@ class Verdict:
         The smallest there.
     worst : WorstCase
         Where the gain margin is smallest; its ``p_prime`` is 0 for the limit of no load.
+    guarantee : {"proved", "checked"}
+        Whether the margins, less a thousandth, are proved for the whole region, or the smallest
+        found on a grid that is refined around the worst.
     margin_lost_db : float
         What rounding and late timers cost of the gain margin there: asked for less installed (dB),
         negative where they help.
@@ -74,6 +78,7 @@ class Verdict:
     stable_up_to: float
     margins: Margins
     worst: WorstCase
+    guarantee: str
     margin_lost_db: float
     _cure: Callable[[], Remedy] = field(repr=False, compare=False)
 
@@ -190,6 +195,8 @@ def _judge(qdisc: Qdisc, rtt: float, min_rtt: float | None, senders: Any, mode: 
     region = make_region(_spans(qdisc, rtt, min_rtt), senders, law, None, None)
     found = worst_margins(region, law, mode)
     limit = stable_up_to(region, law, mode)
+    proof = guarantee(region, law, found, mode)
+    found = proof.worst
     # The grid of the limit is coarser in the load, but finds what lies between.
     verdict = "unstable" if limit < rtt else str(found.margins.verdict)
     return Verdict(
@@ -200,6 +207,7 @@ def _judge(qdisc: Qdisc, rtt: float, min_rtt: float | None, senders: Any, mode: 
         stable_up_to=limit,
         margins=found.margins,
         worst=WorstCase(found.rtt, found.p_prime, found.sender),
+        guarantee=proof.kind,
         margin_lost_db=_lost(qdisc, found, mode),
         _cure=functools.cache(lambda: find_remedy(qdisc, region, found.margins, mode)),
     )

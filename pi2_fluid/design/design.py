@@ -281,8 +281,10 @@ class Design:
 
 
 def _installed_from(data: Mapping[str, Any]) -> Installed:
-    words = {"kind", "guarantee"}
-    return Installed(*(data[x] if x in words else float(data[x]) for x in Installed._fields))
+    values: dict[str, Any] = {
+        name: x if isinstance(x, str) and x != "inf" else float(x) for name, x in data.items()
+    }
+    return Installed(**values)
 
 
 def _law_to_dict(law: Any) -> dict[str, Any]:

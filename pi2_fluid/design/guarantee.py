@@ -52,17 +52,21 @@ class Guarantee(NamedTuple):
 def guarantee(region: Region, aqm: PiFamily, worst: Worst, mode: str) -> Guarantee:
     """Prove the worst margins found in a region, less a thousandth, or say what was checked.
 
-    Where the proof finds a loop that has less, that is the new worst.
+    Where the proof finds a loop that has less, that is the new worst. Of unstable gains nothing is
+    to be proved.
     """
     for _ in range(_ROUNDS):
+        if worst.margins.verdict_code <= 0:
+            break
         found, claimed = _prove(region, aqm, worst, mode)
-        if found.outcome != "refuted" or found.counterexample is None:
+        if found.outcome == "proved":
+            words = _words(region, aqm, worst, mode, claimed, found.boxes)
+            return Guarantee("proved", words, claimed, worst, found.boxes)
+        if found.outcome == "undecided":
             break
         worst = worst_margins(region, aqm, mode, also=found.counterexample)
-    proved = found.outcome == "proved"
-    margins = claimed if proved else _claim(worst, 0.0)
-    words = _words(region, aqm, worst, mode, margins, found.boxes if proved else None)
-    return Guarantee("proved" if proved else "checked", words, margins, worst, found.boxes)
+    margins = _claim(worst, 0.0)
+    return Guarantee("checked", _words(region, aqm, worst, mode, margins, None), margins, worst, 0)
 
 
 def _prove(region: Region, aqm: PiFamily, worst: Worst, mode: str) -> tuple[Certificate, Asked]:

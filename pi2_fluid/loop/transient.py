@@ -17,12 +17,15 @@ from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.sampled import sampled_response
 from pi2_fluid.loop.state_space import LinearController, LinearLoop
 
-__all__ = ["find_bandwidth", "step_response"]
+__all__ = ["find_bandwidth", "sampled_step", "step_response"]
 
 _DECADES: Final = 9.0  # the wrap-around of the periodic inversion is damped to 1e-9
 _REACH: Final = 400.0  # highest frequency, in 1/R: what is cut off is of the order of 1e-8
 _MOST_TERMS: Final = 400_000
-_MOST_CIRCLES: Final = 8
+_MOST_CIRCLES: Final = 20
+_FEWEST: Final = 256  # updates: a circle of less is too coarse for its turns to be counted
+_FIRST: Final = 0.25  # radius of the first circle that is tried, as a part of the damping
+_WIDER: Final = 2.0  # of each further one; wider than need be lets rounding show
 _BLOCK: Final = 2**21
 _KINK: Final = 3  # order in 1/s up to which kinks are taken out of the transform
 _STILL: Final = 1e-8  # of a frequency that is low already
@@ -48,7 +51,15 @@ def step_response(loop: LinearLoop, mode: str, t: Any) -> Any:
     if t.size == 0 or float(np.max(t)) <= 0.0:
         return np.zeros(t.shape)
     if mode == "sampled":
-        return _sampled_step(loop, t)
+        interval = float(loop.controller.interval)
+        index = np.floor(np.maximum(t, 0.0) / interval * (1.0 + 1e-12)).astype(int)
+        samples = sampled_step(loop, int(np.max(index)))
+        if samples.size <= np.max(index):
+            raise SolverError(
+                f"t reaches {float(np.max(t)):.3g} s, where this loop has grown beyond all numbers:"
+                " ask for shorter times."
+            )
+        return np.where(t >= 0.0, samples[index], 0.0)
     horizon = 2.0 * float(np.max(t))
     growth = max(0.0, float(rightmost_roots(loop, mode, 1)[0].real))
     shift = growth + _DECADES * np.log(10.0) / (2 * horizon)
@@ -143,23 +154,54 @@ def _at_infinity(controller: LinearController) -> list[float]:
     return found
 
 
-def _sampled_step(loop: LinearLoop, t: Any) -> Any:
-    """Inverse z-transform on a circle outside all modes, whose wrap-around is damped away."""
-    T = float(loop.controller.interval)
-    last = int(np.floor(float(np.max(t)) / T * (1 + 1e-12)))
-    size = 2 * max(512, last + 1)
-    radius = _DECADES * np.log(10.0) / size
+def sampled_step(
+    loop: LinearLoop, updates: int, *, aliases: int | None = None, farthest: float = math.inf
+) -> Any:
+    """Return the unit step response of L_d/(1 + L_d) at updates 0, 1, ..., `updates`.
+
+    Its z-transform is inverted along a circle outside all modes, whose wrap-around is damped away;
+    along half of it, as the other half is its mirror image.
+
+    Parameters
+    ----------
+    loop : LinearLoop
+        A scalar loop whose controller ticks.
+    updates : int
+    aliases : int, optional
+        As in `sampled_response`.
+    farthest : float
+        What grows beyond this, in absolute value, is not followed any further: the array ends with
+        the update before.
+
+    Raises
+    ------
+    SolverError
+        If the loop grows too fast.
+    """
+    interval = float(loop.controller.interval)
+    half = max(_FEWEST, updates + 1)
+    angle = 1j * np.pi * np.arange(half + 1) / half
+    damping = _DECADES * math.log(10.0) / (2 * half)
+    # No mode lies outside the circle that is found; from there on out the inversion is damped.
+    radius = damping + _radius_of_modes(loop, angle, aliases, _FIRST * damping)
+    s = (radius + angle) / interval
+    value = sampled_response(loop, s, aliases)
+    transform = value / (1.0 + value) / -np.expm1(-s * interval)
+    damped = np.fft.irfft(transform)[: updates + 1]
+    with np.errstate(over="ignore"):
+        response = damped * np.exp(radius * np.arange(updates + 1))
+    lost = np.flatnonzero(~(np.abs(response) <= farthest))
+    return response[: lost[0]] if lost.size else response
+
+
+def _radius_of_modes(loop: LinearLoop, angle: Any, aliases: int | None, radius: float) -> float:
+    """The log-radius of a circle with all modes inside."""
+    interval = float(loop.controller.interval)
     for _ in range(_MOST_CIRCLES):
-        s = (radius + 2j * np.pi * np.arange(size) / size) / T
-        value = sampled_response(loop, s)
+        s = (radius + angle) / interval
         # Modes outside the circle make the controller's denominator times 1 + L_d turn on it.
-        curve = held_polynomials(loop.controller, s)[1] * (1.0 + value)
-        if round(float(np.sum(np.angle(np.roll(curve, -1) / curve))) / (2 * np.pi)) == 0:
-            break
-        radius = 2.0 * radius + 0.1
-    else:
-        raise SolverError("the loop grows too fast for its step response: lower its gains.")
-    transform = value / (1.0 + value) / (-np.expm1(-s * T))
-    samples = np.fft.ifft(transform).real * np.exp(radius * np.arange(size))
-    index = np.clip(np.floor(t / T * (1 + 1e-12)).astype(int), 0, last)
-    return np.where(t >= 0.0, samples[index], 0.0)
+        curve = held_polynomials(loop.controller, s)[1] * (1.0 + sampled_response(loop, s, aliases))
+        if round(float(np.sum(np.angle(curve[1:] / curve[:-1]))) / np.pi) == 0:
+            return radius
+        radius = _WIDER * radius
+    raise SolverError("the loop grows too fast for its step response: lower its gains.")

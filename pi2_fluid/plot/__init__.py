@@ -1,6 +1,8 @@
 """Drawing. Takes arrays, returns the artists, never shows a window."""
 
+from pi2_fluid.plot.coexistence import draw_rate_ratio
 from pi2_fluid.plot.designs import draw_trade_off
+from pi2_fluid.plot.explorer import LoopCurves, LoopPicture
 from pi2_fluid.plot.loops import (
     draw_bode,
     draw_nyquist,
@@ -9,6 +11,7 @@ from pi2_fluid.plot.loops import (
     new_axes,
     show_percent,
 )
+from pi2_fluid.plot.maps import draw_margin_map, draw_margin_maps
 from pi2_fluid.plot.page import (
     COLORS,
     label_curve,
@@ -23,9 +26,14 @@ from pi2_fluid.plot.trajectories import draw_trajectory
 
 __all__ = [
     "COLORS",
+    "LoopCurves",
+    "LoopPicture",
     "draw_bode",
     "draw_fluid",
+    "draw_margin_map",
+    "draw_margin_maps",
     "draw_nyquist",
+    "draw_rate_ratio",
     "draw_runs",
     "draw_trade_off",
     "draw_trajectory",

@@ -1,0 +1,182 @@
+"""The safe region of given gains: their margins over round-trip time and rate per flow.
+
+A flow at rate x through a loop of round-trip time R has the window W = x R / (8 packet_size), and
+its loop is that of mu = 1/W, whatever the capacity and the number of flows. High rates are the
+worse side: there the window is large, the load small, and what damping the window's own decay gives
+is gone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pi2_fluid.design.plants import Plants, plant_gain
+from pi2_fluid.design.region import scan
+from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
+from pi2_fluid.loop.modes import MODES
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.record import named_arrays
+from pi2_fluid.model.sender import Sender
+from pi2_fluid.model.senders.reno import Reno
+from pi2_fluid.result import Column, make_dataset
+from pi2_fluid.units import validate_choice, validate_quantity
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["margin_map"]
+
+_POINTS: Final = 121
+_RTTS: Final = (1e-3, 1.0)  # s
+_RATES: Final = (1e4, 1e10)  # bit/s
+_BITS: Final = 8.0
+# A load of 1 that was computed from its own window may come out a little above.
+_ROUNDING: Final = 1e-12
+
+
+def margin_map(
+    aqm: PiFamily,
+    sender: Sender = Reno(),  # noqa: B008  frozen
+    *,
+    rtts: Any = None,
+    rates: Any = None,
+    packet_size: Any = "1500B",
+    mode: str = "sampled",
+) -> xarray.Dataset:
+    """Return the margins of a queue's gains over round-trip time and rate per flow.
+
+    Parameters
+    ----------
+    aqm : Pi, Pie, Pi2, CoupledPi2 or DualPi2
+        With its gains. Of the dual queue it is the controller's loop through one class of senders,
+        as if it had one queue.
+    sender : Reno, CReno or Scalable
+    rtts : array or str, optional
+        Round-trip times in the loop, the target of the queue included (s); by default 121 from 1 ms
+        to 1 s, even in the logarithm.
+    rates : array or str, optional
+        Rates of one flow (bit/s); by default 121 from 10 kbit/s to 10 Gbit/s.
+    packet_size : float or str
+        Size of a packet as the queue counts it (B).
+    mode : {"sampled", "delayed", "continuous"}
+        How the update interval is seen, as in `Loop`.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``gain_margin`` (dB) and ``phase_margin`` (degree, not wrapped) over ``rtt`` and ``rate``,
+        with ``window`` (segments) and ``p_prime`` of the same shape. ``inside`` is False where the
+        rate asks for a window that no p' up to 1 gives: 1.41 segments of Reno, 1.83 of CReno, 2 of
+        Scalable. Nothing rests there; both margins are NaN there, and nowhere else. Below some
+        four segments timeouts rule, and no fluid describes the flow well.
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If an argument cannot be read, or no point is inside.
+    UnsupportedError
+        For pairs without a closed form.
+
+    Notes
+    -----
+    R is held constant in the window law (``rtt_terms="frozen"``), which is pessimistic. PIE's table
+    ends at p = 1e-6: beyond it the margins of Reno fall without bound as the rate grows.
+
+    Source: PI2 paper (CoNEXT'16), equations (19) and (29)-(37); docs/theory.md.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> linux = pf.margin_map(pf.presets.linux_dualpi2(), rtts="100ms", rates="1Mbit/s")
+    >>> print(f"{linux.gain_margin.item():.2f} dB at {linux.window.item():.2f} segments")
+    5.16 dB at 8.33 segments
+    """
+    validate_choice(mode, MODES, "mode")
+    _check_laws(aqm, sender)
+    rtt = _axis(rtts, "time", "rtts", _RTTS)
+    rate = _axis(rates, "rate", "rates", _RATES)
+    size = validate_quantity(packet_size, "size", "packet_size")
+    if np.ndim(size):
+        raise QuantityError("packet_size is an array: give one number.")
+    window = np.outer(rtt, rate) / (_BITS * float(size))
+    slope = float(plant_gain(sender, aqm, np.array([1.0]))[1][0])  # mu = 1/W at p' = 1
+    p_prime = 1.0 / (window * slope)
+    inside = p_prime <= 1.0 + _ROUNDING
+    if not inside.any():
+        raise DomainError(
+            f"rates up to {float(rate[-1]):.3g} bit/s give windows up to {float(window.max()):.3g}"
+            f" segments, below {1.0 / slope:.3g}, where p' would exceed 1: give higher rates or"
+            " longer rtts."
+        )
+    gain, phase = _margins(aqm, sender, rtt, np.minimum(p_prime, 1.0), inside, mode)
+    table = {
+        "gain_margin": (gain, "dB", "gain margin, NaN where not inside"),
+        "phase_margin": (phase, "degree", "phase margin, not wrapped, NaN where not inside"),
+        "window": (window, "segments", "window of one flow"),
+        "p_prime": (p_prime, "1", "load, above 1 where not inside"),
+        "inside": (inside, "1", "whether a load of at most 1 gives this window"),
+    }
+    return make_dataset(
+        {name: Column(("rtt", "rate"), *column) for name, column in table.items()},
+        {
+            "rtt": Column(("rtt",), rtt, "s", "round-trip time in the loop"),
+            "rate": Column(("rate",), rate, "bit/s", "rate of one flow"),
+        },
+        _provenance(aqm, sender, float(size), mode),
+    )
+
+
+def _margins(
+    aqm: PiFamily, sender: Sender, rtt: Any, p_prime: Any, inside: Any, mode: str
+) -> tuple[Any, Any]:
+    """Both margins, one round-trip time after the other: each needs its own number of aliases."""
+    gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
+    gain, phase = np.full((2, *p_prime.shape), np.nan)
+    for index, where in enumerate(inside):
+        load = p_prime[index, where]
+        if not load.size:
+            continue
+        m, mu = plant_gain(sender, aqm, load)
+        same = np.full(load.shape, rtt[index])
+        scalable = np.full(load.shape, sender.signal == "scalable")
+        plants = Plants(same, load, np.zeros(load.shape, int), m, mu, scalable)
+        found = scan(plants, *gains, mode)
+        gain[index, where], phase[index, where] = found.gain_margin_db, found.phase_margin_deg
+    return gain, phase
+
+
+def _check_laws(aqm: Any, sender: Any) -> None:
+    if not isinstance(aqm, PiFamily):
+        raise UnsupportedError(
+            f"aqm = {show_value(aqm)} has no alpha, beta and update_interval: give Pi, Pie, Pi2,"
+            " CoupledPi2 or DualPi2."
+        )
+    if not isinstance(sender, Sender):
+        raise QuantityError(f"sender = {show_value(sender)} is no sender: give one, e.g. Reno().")
+    arrays = [*named_arrays(aqm), *named_arrays(sender)]
+    if arrays:
+        raise QuantityError(f"{arrays[0]} is an array: a map is of one queue and one sender.")
+
+
+def _axis(values: Any, dimension: str, name: str, ends: tuple[float, float]) -> Any:
+    if values is None:
+        return np.geomspace(*ends, _POINTS)
+    axis = np.atleast_1d(validate_quantity(values, dimension, name))
+    if axis.ndim != 1 or np.any(np.diff(axis) <= 0.0):
+        raise QuantityError(f"{name} is no rising sequence: give numbers in one row, in order.")
+    return axis
+
+
+def _provenance(aqm: PiFamily, sender: Sender, packet_size: float, mode: str) -> dict[str, Any]:
+    names = ("alpha", "beta", "update_interval", "target")
+    return {
+        "engine": "loop",
+        "mode": mode,
+        "rtt_terms": "frozen",
+        "aqm": type(aqm).__name__,
+        **{name: float(getattr(aqm, name)) for name in names},
+        "sender": repr(sender),
+        "packet_size": packet_size,
+    }

@@ -1,0 +1,119 @@
+"""Maps: gain margin over round-trip time and rate per flow, one design or two side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_margin_map", "draw_margin_maps"]
+
+#: Gain margins (dB) at which the colour changes and a line is drawn.
+_LEVELS: Final = (0.0, 3.0, 6.0, 10.0)
+# From the unstable region to the widest margin, each lighter than the one before (relative
+# luminance 0.08, 0.29, 0.48, 0.72, 0.91), so that a picture in grey can be read.
+_FILLS: Final = ("#8B1A1A", "#E06A2B", "#EBA937", "#F2DD8C", "#EAF6F0")
+_HATCH: Final = "////"
+_OUTSIDE: Final = "0.85"
+_DOTS: Final = "..."
+_FARTHEST: Final = 1e3  # dB: what is infinite is drawn there
+_MEGA: Final = 1e6
+_MILLI: Final = 1e3
+
+
+def draw_margin_map(
+    ax: Axes, rtts: Any, rates: Any, margins: Any, *, longest: float | None = None
+) -> Any:
+    """Draw the gain margin as filled contours, with labelled lines at 0, 3, 6 and 10 dB.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    rtts : array (n,)
+        Round-trip times in the loop (s).
+    rates : array (m,)
+        Rates per flow (bit/s).
+    margins : array (n, m)
+        Gain margin (dB). What is below 0, unstable, is hatched; what is NaN, outside the model,
+        is grey with dots.
+    longest : float, optional
+        The largest RTT (s) the gains are for: a dashed line.
+
+    Returns
+    -------
+    matplotlib ContourSet
+        The filled contours, for a colour bar.
+    """
+    import matplotlib as mpl
+    from matplotlib import patheffects
+
+    x, y = _MILLI * np.asarray(rtts, float), np.asarray(rates, float) / _MEGA
+    outside = np.isnan(margins)
+    z = np.clip(np.ma.array(margins, mask=outside), -_FARTHEST, _FARTHEST).T
+    ax.set(xscale="log", yscale="log", facecolor=_OUTSIDE)
+    if outside.any():
+        ax.patch.set(hatch=_DOTS, edgecolor="0.65", linewidth=0.0)
+    edges = (-_FARTHEST - 1.0, *_LEVELS, _FARTHEST + 1.0)
+    filled = ax.contourf(x, y, z, levels=edges, colors=_FILLS)
+    if z.min() < 0.0:
+        with mpl.rc_context({"hatch.color": "#F6D5D0", "hatch.linewidth": 0.7}):
+            ax.contourf(x, y, z, levels=edges[:2], colors="none", hatches=[_HATCH])
+    lines = ax.contour(x, y, z, levels=_LEVELS, colors="black", linewidths=(1.6, 0.8, 0.8, 0.8))
+    ground: list[Any] = [patheffects.withStroke(linewidth=2.2, foreground="white")]
+    for text in ax.clabel(lines, fmt=lambda level: f"{level:g} dB", fontsize=8, inline=False):
+        text.set_path_effects(ground)
+    if longest is not None:
+        ax.axvline(_MILLI * longest, color="#0072B2", linestyle=(0, (5, 2)), linewidth=1.2)
+    if outside[:, 0].any():
+        ax.annotate(
+            "outside the model", (0, 0), (5, 5), xycoords="axes fraction", path_effects=ground,
+            textcoords="offset points", fontsize=8, color="0.2",
+        )  # fmt: skip
+    _label_axes(ax)
+    return filled
+
+
+def draw_margin_maps(
+    axes: Sequence[Axes], maps: Mapping[str, tuple[Any, Any, Any]], *, longest: float | None = None
+) -> Any:
+    """Draw several maps side by side, with one colour bar for all of them.
+
+    Parameters
+    ----------
+    axes : sequence of matplotlib Axes
+        One for each map, in one row.
+    maps : mapping of title to (rtts, rates, margins)
+        As for `draw_margin_map`.
+    longest : float, optional
+        As for `draw_margin_map`.
+
+    Returns
+    -------
+    matplotlib Colorbar
+    """
+    for ax, (title, arrays) in zip(axes, maps.items(), strict=True):
+        filled = draw_margin_map(ax, *arrays, longest=longest)
+        ax.set_title(title, loc="left")
+    for ax in axes[1:]:
+        ax.set_ylabel("")
+    figure = axes[0].get_figure()
+    assert figure is not None
+    bar = figure.colorbar(filled, ax=list(axes), spacing="uniform", ticks=list(_LEVELS), pad=0.02)
+    bar.set_label("gain margin [dB]; hatched: unstable")
+    return bar
+
+
+def _label_axes(ax: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    plain = FuncFormatter(lambda value, _: f"{value:,.15g}")
+    ax.set(xlabel="round-trip time in the loop [ms]", ylabel="rate per flow [Mbit/s]")
+    ax.xaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0), numticks=30))
+    ax.yaxis.set_major_locator(LogLocator(base=10, numticks=20))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(plain)
+        axis.set_minor_formatter(NullFormatter())
