@@ -273,3 +273,48 @@ def test_a_queue_of_ones_own():
     critical = 2 * (1 + v**2) * np.cos(v) / 0.02
     assert loop.margins().gain_margin == pytest.approx(critical / 5.0, rel=1e-9)
     assert loop.margins().phase_crossover == pytest.approx(v / 0.02, rel=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["continuous", "sampled"])
+@pytest.mark.parametrize("scalable", [pf.Scalable(), pf.Dctcp()], ids=["scalable", "dctcp"])
+@pytest.mark.parametrize("gain", [0.1, 1.0])
+def test_a_loop_does_not_depend_on_how_many_classes_it_is_told_in(gain, scalable, mode):
+    """Up to 80 classes: factors that turn together, and powers that would overflow."""
+    law = pf.CoupledPi2(alpha=1.6 * gain, beta=32.0 * gain, update_interval="16ms", target="15ms")
+    counts = []
+    for parts in (1, 5, 40):
+        flows = [
+            pf.Flows(sender, 120 / parts, "85ms", name=f"{sender}{part}")
+            for sender in (pf.Reno(), scalable)
+            for part in range(parts)
+        ]
+        loop = pf.Loop(flows, law, capacity="1.2Gbit/s", mode=mode)
+        counts.append(loop.nyquist_count())
+    assert counts == [counts[0]] * 3
+    assert (counts[0] > 0) == (gain == 1.0)
+
+
+def test_many_different_paths_are_counted_as_they_wind(rng):
+    """Against the winding of 1 + L itself, whose open loop is stable."""
+    for gain in (0.2, 1.0):
+        law = pf.CoupledPi2(alpha=1.6 * gain, beta=32.0 * gain, update_interval="16ms")
+        flows = [
+            pf.Flows(sender, 4, float(path), name=f"{number}")
+            for number, (sender, path) in enumerate(
+                (sender, path)
+                for sender in (pf.Reno(), pf.Scalable())
+                for path in rng.uniform(0.07, 0.1, 25)
+            )
+        ]
+        loop = pf.Loop(flows, law, capacity="1.2Gbit/s")
+        s = 1j * np.geomspace(1e-6, 1e4, 400_000)
+        curve = s / (1.0 + s) * (1.0 + loop(s))  # without the pole at 0
+        turns = np.sum(np.angle(curve[1:] / curve[:-1])) / np.pi
+        assert loop.nyquist_count() == round(-turns)
+        assert abs(turns - round(turns)) < 0.01
+
+
+def test_roots_of_too_many_classes_are_refused():
+    flows = [pf.Flows(pf.Reno(), 1, 0.05 + 0.001 * part, name=f"{part}") for part in range(50)]
+    with pytest.raises(pf.SolverError, match="states, too many"):
+        pf.Loop(flows, pf.Pi2(), capacity="100Mbit/s").roots()

@@ -424,6 +424,35 @@ def test_trade_off_falls_and_passes_through_the_design(design):
     assert at == pytest.approx(design.alpha / design.update_interval, rel=1e-4)
 
 
+@pytest.mark.parametrize("engine", ["fluid", "packets"])
+def test_a_design_is_verified_on_request(engine):
+    calls = []
+    found = pf.tune(
+        "50ms", max_window=50, verify=engine, progress=lambda *parts: calls.append(parts)
+    )
+    table = found.verification
+    assert table.attrs["engine"] == engine
+    assert table.sizes["case"] == 16  # two RTTs, two windows, four steps
+    assert set(np.unique(table["window"])) == {5.0, 50.0}
+    assert bool((table["peak"] < found.target).all())
+    assert calls[-1] == (16, 16)
+    again = pf.Design.from_dict(json.loads(json.dumps(found.to_dict())))
+    for name in table.data_vars:
+        np.testing.assert_array_equal(again.verification[name], table[name])
+        assert again.verification[name].attrs == table[name].attrs
+    if engine == "fluid":
+        assert bool(table["decays"].all())
+        free = table.isel(case=np.flatnonzero(~table["clamped"].to_numpy()))
+        np.testing.assert_allclose(free["delay_error"], free["delay_error_theory"], rtol=6e-3)
+    else:
+        assert bool(table["within"].all())
+
+
+def test_unknown_verifications_are_refused_before_anything_is_computed():
+    with pytest.raises(pf.QuantityError, match="verify = 'ns3' is unknown"):
+        pf.tune("100ms", verify="ns3")
+
+
 def test_plot_returns_artists(design):
     from matplotlib.figure import Figure
 
@@ -450,6 +479,23 @@ def test_command_prints_one_screen(capsys, tmp_path):
     assert max(len(line) for line in text.splitlines()) <= 80
     assert len(text.splitlines()) <= 30
     assert picture.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [("fluid", ("in the fluid", "p' meets a bound")), ("packets", ("packet by packet", "99 %"))],
+)
+def test_command_verifies(capsys, engine, words):
+    command = ["tune", "--max-rtt", "100ms", "--verify", engine]
+    assert run(command) == 0
+    text = capsys.readouterr().out
+    assert "Steps of load and capacity by 10 %" in text
+    assert all(word in text for word in words)
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert run([*command, "--json"]) == 0
+    verified = json.loads(capsys.readouterr().out)["design"]["verification"]
+    assert verified["engine"] == engine
+    assert len(verified["cases"]) == 16
 
 
 def test_command_prints_json(capsys):

@@ -257,10 +257,11 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             'pi2-fluid check "$(tc qdisc show dev eth0)"\n\n'
             "tc -j qdisc show | pi2-fluid check - --rtt 60ms --sender reno,scalable --json\n\n"
             "JSON: qdiscs (a list: kind, dev, parent, handle; asked and installed, SI units;"
-            " rounding; verdict; guarantee; rtt, min_rtt, rtt_limit in the loop and path_limit without"
-            " the target, s; worst: rtt, p_prime, sender and the smallest margins, a p_prime of 0 is"
-            " the limit of no load; margin_lost_db; remedy: text, tc, installed, margins; note),"
-            ' verdict (the worst), foreign. What is infinite is the text "inf" or "-inf".\n\n'
+            " rounding; verdict; guarantee; rtt, min_rtt, rtt_limit in the loop and path_limit"
+            " without the target, s; worst: rtt, p_prime, sender and the smallest margins, a"
+            " p_prime of 0 is the limit of no load; margin_lost_db; remedy: text, tc, installed,"
+            " margins; note), verdict (the worst), foreign. What is infinite is the text"
+            ' "inf" or "-inf".\n\n'
             "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided; 2 if the text cannot"
             " be read."
         ),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.cli.files import PICTURES, check_path
-from pi2_fluid.cli.output import JsonFlag, make_console, make_grid, print_json
+from pi2_fluid.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
 from pi2_fluid.cli.pasting import in_shell, line_of, word_on
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.model.registry import kind_of, sender_class
@@ -92,6 +92,15 @@ def tune(
     mode: Annotated[
         str, _option("NAME", "sampled (exact), delayed or continuous.", "Margins")
     ] = "sampled",
+    verify: Annotated[
+        str | None,
+        _option(
+            "NAME",
+            "Also try steps of load and capacity at the corners of the region: fluid, or packets"
+            " (some ten seconds for each sender).",
+            "Output",
+        ),
+    ] = None,
     plot: Annotated[
         Path | None,
         _option("FILE", "Draw response against robustness, as .png, .svg or .pdf.", "Output"),
@@ -113,19 +122,22 @@ def tune(
         "phase_margin_deg": phase_margin,
         "modulus_margin": modulus_margin,
     }
-    design = find(
-        max_rtt,
-        max_base_rtt=max_base_rtt,
-        min_rtt=min_rtt,
-        senders=[sender_class(name)() for name in who],
-        aqm=aqm,
-        update_interval=update_interval,
-        target=target,
-        max_window=max_window,  # type: ignore[arg-type]
-        mode=mode,
-        objective=objective,
-        **arguments,
-    )
+    with Progress("verifying", "cases") as progress:
+        design = find(
+            max_rtt,
+            max_base_rtt=max_base_rtt,
+            min_rtt=min_rtt,
+            senders=[sender_class(name)() for name in who],
+            aqm=aqm,
+            update_interval=update_interval,
+            target=target,
+            max_window=max_window,  # type: ignore[arg-type]
+            mode=mode,
+            objective=objective,
+            verify=verify,
+            progress=progress,
+            **arguments,
+        )
     if plot is not None:
         _draw(design, plot)
     if as_json:
@@ -174,6 +186,8 @@ def _print(design: Design, who: list[str]) -> None:
     console.print(grid)
     console.print(f"\n{design.guarantee_text}\n")
     _print_alternatives(console, design)
+    if design.verification is not None:
+        _print_verification(console, design.verification)
     _print_line(console, design)
 
 
@@ -205,6 +219,53 @@ def _print_alternatives(console: Any, design: Design) -> None:
             else ""
         )
     )
+
+
+def _print_verification(console: Any, table: Any) -> None:
+    """Print the worst of the steps at each corner."""
+    packets = table.attrs["engine"] == "packets"
+    console.print(
+        f"\nSteps of load and capacity by 10 %, {'packet by packet' if packets else 'in the fluid'}"
+        " (W: segments of a flow):"
+    )
+    grid = make_grid("left", *["right"] * 5, "left")
+    if packets:
+        grid.add_row("", "peak", "settles", "mean", "sd", "99 %", "")
+        grid.add_row("", "ms", "s", "ms", "ms", "ms", "")
+    else:
+        grid.add_row("", "peak", "trough", "settles", "", "", "")
+        grid.add_row("", "ms", "ms", "s", "", "", "")
+    for sender, rtt, window in dict.fromkeys(
+        zip(*(table[name].to_numpy().tolist() for name in ("sender", "rtt", "window")), strict=True)
+    ):
+        here = (table["sender"] == sender) & (table["rtt"] == rtt) & (table["window"] == window)
+        steps = table.isel(case=here.to_numpy().nonzero()[0])
+        cells = [f"{sender}, {1e3 * rtt:.3g} ms, W {window:.3g}".replace(" ", "\N{NO-BREAK SPACE}")]
+        cells += _packet_cells(steps) if packets else _fluid_cells(steps)
+        grid.add_row(*cells)
+    console.print(grid)
+
+
+def _fluid_cells(steps: Any) -> list[str]:
+    words = [] if bool(steps["decays"].all()) else ["does not settle"]
+    words += ["p' meets a bound"] if bool(steps["clamped"].any()) else []
+    excursions = [f"{1e3 * float(steps[name].max()):.1f}" for name in ("peak", "trough")]
+    return [*excursions, f"{float(steps['settling'].max()):.2g}", "", "", ", ".join(words)]
+
+
+def _packet_cells(steps: Any) -> list[str]:
+    why = [str(text) for text in steps["why"].to_numpy() if text]
+    word = (
+        "as theory has it"
+        if bool(steps["within"].all())
+        else "outside: " + "; ".join(dict.fromkeys(why))
+    )
+    delays = [
+        f"{1e3 * float(steps['mean'].mean()):.1f}",
+        *(f"{1e3 * float(steps[name].max()):.1f}" for name in ("sd", "p99")),
+    ]
+    peak = f"{1e3 * float(steps['peak'].max()):.1f}"
+    return [peak, f"{float(steps['settling'].max()):.2g}", *delays, word]
 
 
 def _print_line(console: Any, design: Design) -> None:
@@ -254,6 +315,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid tune --max-rtt 100ms\n\n"
             "pi2-fluid tune --max-base-rtt 80ms --aqm dualpi2 --sender reno,scalable\n\n"
             "pi2-fluid tune --max-rtt 50ms --phase-margin 45 --plot designs.png --json\n\n"
+            "pi2-fluid tune --max-rtt 100ms --verify fluid\n\n"
             "JSON: design (an object with the fields of Design, SI units; a p_prime of 0 is the"
             " limit of no load), tc (the line that asks for it; null if there is none) and"
             " alternatives (a list, the design itself first). What is"

@@ -93,14 +93,13 @@ class Line:
 class Progress(Line):
     """How far a run is, once it has taken two seconds."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, unit: str = "s") -> None:
         super().__init__()
-        self.what = what
+        self.what, self.unit = what, unit
         self.begun = time.monotonic()
 
-    def __call__(self, done: float, duration: float) -> None:
-        """Take note that `done` of `duration` seconds of the trajectory are computed."""
+    def __call__(self, done: float, total: float) -> None:
+        """Take note that `done` of `total` are computed: seconds of a trajectory, or cases."""
         if time.monotonic() - self.begun >= _PATIENCE:
-            self.show(
-                f"{self.what} {done:.0f} of {duration:g} s", once=f"{self.what} {duration:g} s"
-            )
+            whole = f"{total:g} {self.unit}"
+            self.show(f"{self.what} {done:.0f} of {whole}", once=f"{self.what} {whole}")

@@ -31,6 +31,7 @@ _NUMBERS: Final = (
     *("alpha", "beta", "update_interval", "target", "k", "max_rtt", "max_base_rtt", "min_rtt"),
     *("rtt_limit", "bandwidth", "settling_time", "jitter_margin"),
 )
+_ABOUT: Final = ("engine", "controller", "seed")  # a verification
 _WORDS: Final = ("mode", "objective", "guarantee", "guarantee_text")
 
 
@@ -108,6 +109,8 @@ class Design:
     alternatives : xarray.Dataset
         This design ("tuned") and others in the same region, by ``design``.
     verification : xarray.Dataset or None
+        What steps of load and capacity do at the corners of the region, by ``case``: peak and
+        settling, and whether packets stay within the bounds that theory gives.
     """
 
     alpha: float
@@ -174,6 +177,7 @@ class Design:
                 "sender": _law_to_dict(self.worst.sender),
             },
             "alternatives": self.rows(),
+            "verification": None if self.verification is None else _verified(self.verification),
         }
 
     @classmethod
@@ -181,7 +185,7 @@ class Design:
         """Return the design that `to_dict` described; text "inf" is read as infinity."""
         margins = {name: float(data["margins"][name]) for name in _MARGINS}
         modulus, code = margins.pop("modulus_margin"), int(margins.pop("verdict_code"))
-        worst, installed = data["worst"], data["installed"]
+        worst, installed, verified = data["worst"], data["installed"], data["verification"]
         plain: dict[str, Any] = {name: data[name] for name in _WORDS}
         plain |= {name: None if data[name] is None else float(data[name]) for name in _NUMBERS}
         return cls(
@@ -203,6 +207,7 @@ class Design:
                     for row in data["alternatives"]
                 ]
             ),
+            verification=None if verified is None else _verification_from(verified),
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -278,6 +283,20 @@ class Design:
 
         points = {row["design"]: (row["phase_margin"], row["integral_gain"]) for row in self.rows()}
         return draw_trade_off(new_axes() if ax is None else ax, *trade_off(self), points)
+
+
+def _verified(table: xarray.Dataset) -> dict[str, Any]:
+    from pi2_fluid.design.verification import rows_of
+
+    about = {name: table.attrs[name] for name in _ABOUT if name in table.attrs}
+    return {**about, "cases": rows_of(table)}
+
+
+def _verification_from(data: Mapping[str, Any]) -> xarray.Dataset:
+    from pi2_fluid.design.verification import table_of
+
+    cases = [{name: _number(value) for name, value in row.items()} for row in data["cases"]]
+    return table_of(cases, {name: data[name] for name in _ABOUT if name in data})
 
 
 def _installed_from(data: Mapping[str, Any]) -> Installed:

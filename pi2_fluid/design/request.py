@@ -19,12 +19,14 @@ from pi2_fluid.model.registry import aqm_class
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.units import validate_choice, validate_quantity
 
-__all__ = ["KINDS", "OBJECTIVES", "Spans", "make_region", "make_template", "read_asked",
+__all__ = ["ENGINES", "KINDS", "OBJECTIVES", "Spans", "make_region", "make_template", "read_asked",
            "read_spans"]  # fmt: skip
 
 #: Queues that can be designed.
 KINDS: Final = ("pi", "pie", "pi2", "coupled", "dualpi2")
 OBJECTIVES: Final = ("recovery", "bandwidth", "gain")
+#: What can verify a design.
+ENGINES: Final = ("fluid", "packets")
 _PART: Final = 6.0  # of the largest RTT that the defaults of T and target are
 _SMALLEST: Final = 20.0  # part of the largest RTT at which the grid begins
 _TARGETS: Final = {"pie": 0.015, "dualpi2": 0.015}

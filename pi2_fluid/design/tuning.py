@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from pi2_fluid.design.installing import installed
 from pi2_fluid.design.plants import Plants, join, make_plants
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.design.request import (
+    ENGINES,
     OBJECTIVES,
     Spans,
     make_region,
@@ -68,6 +69,8 @@ def tune(
     max_window: float | None = None,
     mode: str = "sampled",
     objective: str = "recovery",
+    verify: str | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> Design:
     """Return the gains that respond best within margins, at every RTT and load of a region.
 
@@ -103,6 +106,11 @@ def tune(
         "recovery": the smallest integral of the delay error after a step of load, capacity or RTT,
         T dp'/alpha, that is, the largest alpha/T. "bandwidth": nine tenths of that alpha with the
         largest beta. "gain": the default gains of the queue times the largest factor.
+    verify : {"fluid", "packets"}, optional
+        Also try steps of load and capacity at the corners of the region, in the nonlinear fluid or
+        packet by packet (seconds).
+    progress : callable, optional
+        Called as ``progress(done, total)`` while verifying, in cases.
 
     Returns
     -------
@@ -137,6 +145,8 @@ def tune(
     """
     validate_choice(mode, MODES, "mode")
     validate_choice(objective, OBJECTIVES, "objective")
+    if verify is not None:
+        validate_choice(verify, ENGINES, "verify")
     asked = read_asked(gain_margin_db, phase_margin_deg, modulus_margin)
     spans = read_spans(max_rtt, max_base_rtt, min_rtt, target, aqm)
     template = make_template(aqm, spans, update_interval, objective)
@@ -147,7 +157,8 @@ def tune(
         proof = guarantee(region, queue, worst, mode)
         if _shortfall(proof.worst, asked) <= 0.0:
             design = _describe(region, queue, proof, mode, objective, spans)
-            return replace(design, installed=_install(design, region))
+            design = replace(design, installed=_install(design, region))
+            return design if verify is None else _verified(design, region, verify, progress)
         plants = join(plants, proof.worst.plants)  # the proof has found a loop with less
     raise _unsettled()
 
@@ -288,6 +299,17 @@ def _describe(
         guarantee_text=proof.text,
         alternatives=table,
     )
+
+
+def _verified(
+    design: Design,
+    region: Region,
+    engine: str,
+    progress: Callable[[float, float], None] | None,
+) -> Design:
+    from pi2_fluid.design.verification import verify  # the engines are not needed otherwise
+
+    return replace(design, verification=verify(region, design.aqm, engine, progress=progress))
 
 
 def _install(design: Design, region: Region) -> Installed | None:

@@ -116,27 +116,34 @@ def _evaluate(coefficients: list[Any], x: Any) -> Any:
     return total
 
 
-def characteristic(loop: LinearLoop, s: Any, *, half_sample: bool = False) -> Any:
+def characteristic(
+    loop: LinearLoop, s: Any, *, half_sample: bool = False, scale: float | None = None
+) -> Any:
     """Return the characteristic function: entire in s, its zeros are the closed loop's modes.
 
-    Normalised so that it behaves as s^n for large s, n = `characteristic_degree`.
+    Normalised so that it behaves as s^n for large s, n = `characteristic_degree`; with a `scale`,
+    over (s + scale)^n, factor by factor: of many classes the powers alone would overflow.
     """
     numerator, denominator = controller_polynomials(loop.controller, s)
-    drive, plant = _entire_parts(loop, s)
+    drive, plant = _entire_parts(loop, s, scale)
     extra = np.exp(-s * loop.controller.interval / 2) if half_sample else 1.0
-    return (denominator * plant + numerator * drive * extra) / _leading(loop.controller)
+    found = (denominator * plant + numerator * drive * extra) / _leading(loop.controller)
+    return found if scale is None else found / (s + scale) ** (1 + _order(loop.controller))
 
 
-def open_characteristic(loop: LinearLoop, s: Any) -> Any:
-    """Return the characteristic function of senders and queue alone, without the controller."""
-    return _entire_parts(loop, s)[1]
+def open_characteristic(loop: LinearLoop, s: Any, scale: float) -> Any:
+    """Return the same of senders and queue alone, without the controller."""
+    return _entire_parts(loop, s, scale)[1] / (s + scale)
 
 
 def characteristic_degree(loop: LinearLoop) -> tuple[int, int]:
     """Return the degrees of `characteristic` and `open_characteristic`."""
     open_degree = 1 + sum(cls.size for cls in loop.classes)
-    controller = max(len(loop.controller.numerator), len(loop.controller.denominator)) - 1
-    return open_degree + controller, open_degree
+    return open_degree + _order(loop.controller), open_degree
+
+
+def _order(controller: LinearController) -> int:
+    return max(len(controller.numerator), len(controller.denominator)) - 1
 
 
 def _leading(controller: LinearController) -> Any:
@@ -169,8 +176,10 @@ def _respond(cls: LinearClass, s: Any, e: Any) -> tuple[Any, Any]:
     return out[..., 0], out[..., 1]
 
 
-def _entire_parts(loop: LinearLoop, s: Any) -> tuple[Any, Any]:
+def _entire_parts(loop: LinearLoop, s: Any, scale: float | None) -> tuple[Any, Any]:
     """Return drive and s - feedback, both times the senders' determinants, without a division.
+
+    With a `scale` each determinant, of degree n, is over (s + scale)^n.
 
     A mode that a class keeps to itself (the controller does not move it, or the rate does not show
     it) is a zero of its determinant that cancels: dividing there would be 0/0.
@@ -179,6 +188,9 @@ def _entire_parts(loop: LinearLoop, s: Any) -> tuple[Any, Any]:
     for cls in loop.classes:
         e = np.exp(-s * cls.rtt)
         from_u, from_delay, determinant = _numerators(cls, s, e)
+        if scale is not None:
+            unit = (s + scale) ** cls.size
+            from_u, from_delay, determinant = from_u / unit, from_delay / unit, determinant / unit
         ahead = 1.0 if cls.lead is None else 1.0 + cls.lead * s
         drive = drive * determinant - cls.weight * ahead * from_u * e * product
         plant = plant * determinant

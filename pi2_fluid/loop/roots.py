@@ -25,6 +25,8 @@ __all__ = ["count_unstable", "rightmost_roots"]
 
 _NODES: Final = (24, 48, 96, 192)  # Chebyshev nodes per delay interval, tried in turn
 _UNDECIDED: Final = -1
+_MOST_STATES: Final = 40  # times 192 nodes: a matrix whose eigenvalues take minutes
+_FACTORS: Final = 8.0  # that may turn by 0.1 rad each, from one frequency of the grid to the next
 
 
 def count_unstable(loop: LinearLoop, mode: str) -> int:
@@ -47,9 +49,14 @@ def count_unstable(loop: LinearLoop, mode: str) -> int:
     if mode != "sampled":
         half = mode == "delayed"
         return _count(
-            loop, lambda s: characteristic(loop, s, half_sample=half), closed_degree, slowest
+            loop,
+            lambda w: characteristic(loop, 1j * w, half_sample=half, scale=1.0 / slowest),
+            closed_degree,
+            slowest,
         )
-    open_loop = _count(loop, lambda s: open_characteristic(loop, s), open_degree, slowest)
+    open_loop = _count(
+        loop, lambda w: open_characteristic(loop, 1j * w, 1.0 / slowest), open_degree, slowest
+    )
     if open_loop == _UNDECIDED:
         return _UNDECIDED
 
@@ -68,18 +75,17 @@ def count_unstable(loop: LinearLoop, mode: str) -> int:
     return _UNDECIDED if turns is None else open_loop + turns
 
 
-def _count(loop: LinearLoop, function: Any, degree: int, longest: float) -> int:
+def _count(loop: LinearLoop, curve: Any, degree: int, longest: float) -> int:
     scale = 1.0 / longest
-
-    def curve(w: Any) -> Any:
-        return function(1j * w) / (1j * w + scale) ** degree
-
     high = 10.0 * scale
     while np.max(np.abs(curve(np.geomspace(high, 1e4 * high, 60)) - 1.0)) > 0.3:
         high *= 3.0
         if high > 1e12 * scale:
             raise SolverError("the loop's laws do not fade at high frequency: check their rates.")
-    turns = _turns(curve, base_grid(1e-6 * min(_slow_rate(loop), scale), high, 0.4 * scale))
+    # Every factor may turn between neighbours: with many of them they must be closer.
+    finer = max(1.0, degree / _FACTORS)
+    low = 1e-6 * min(_slow_rate(loop), scale)
+    turns = _turns(curve, base_grid(low, high, 0.4 * scale / finer, finer))
     return _UNDECIDED if turns is None else turns
 
 
@@ -128,9 +134,15 @@ def rightmost_roots(loop: LinearLoop, mode: str, n: int) -> Any:
     Raises
     ------
     SolverError
-        If it does not, with up to 192 nodes.
+        If it does not, with up to 192 nodes, or there are more than 40 states.
     """
     half = mode == "delayed"
+    states = characteristic_degree(loop)[0]
+    if states > _MOST_STATES:
+        raise SolverError(
+            f"the loop has {states} states, too many (above {_MOST_STATES}) for its roots to be"
+            " computed: merge classes, or use nyquist_count() and margins(), which take any number."
+        )
     unstable = count_unstable(loop, mode)
     before = np.array([])
     for nodes in _NODES:

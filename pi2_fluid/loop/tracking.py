@@ -17,9 +17,12 @@ _ROUNDS: Final = 60  # halvings: enough to close in on a zero down to the narrow
 _MOST_POINTS: Final = 2_000_000
 
 
-def base_grid(low: float, high: float, spacing: float) -> Any:
-    """Return frequencies from `low` to `high`, logarithmic but never more than `spacing` apart."""
-    points = max(2, int(np.ceil(_PER_DECADE * np.log10(high / low))) + 1)
+def base_grid(low: float, high: float, spacing: float, finer: float = 1.0) -> Any:
+    """Return frequencies from `low` to `high`, logarithmic but never more than `spacing` apart.
+
+    With `finer` times the usual number of points per decade.
+    """
+    points = max(2, int(np.ceil(finer * _PER_DECADE * np.log10(high / low))) + 1)
     grid = np.geomspace(low, high, points)
     grid[0], grid[-1] = low, high
     wide = np.flatnonzero(np.diff(grid) > spacing)

@@ -1,0 +1,207 @@
+"""The corners of a region, as flows on a link, and the steps of load and capacity tried there.
+
+A corner of a region is a limit: no load at one end, a loss of every packet at the other, and at the
+short end of the round-trip times less than the queue alone takes. What is simulated lies as near as
+flows make sense, and is reported with the results.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.design.plants import plant_gain
+from pi2_fluid.design.region import Region
+from pi2_fluid.errors import DomainError
+from pi2_fluid.model.aqms.coupled import CoupledFamily, CoupledPi2
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.flows import Flows
+from pi2_fluid.model.registry import kind_of
+from pi2_fluid.model.scenario import Change, Link, Scenario
+from pi2_fluid.model.sender import Sender
+
+__all__ = ["BASE", "STEPS", "Corner", "State", "Step", "corners_of"]
+
+#: Segments of a flow at the ends of the load, where the region itself goes further. Below four, TCP
+#: is ruled by timeouts: five are left four and a half by a step of a tenth.
+LARGEST_WINDOW: Final = 200.0
+SMALLEST_WINDOW: Final = 5.0
+#: Flows: so many that a sawtooth is small beside the queue, and that a tenth of them is whole.
+COUNT: Final = 50
+#: A path is at least this part of the longest, where the target alone would fill the shortest loop.
+SHORTEST_PATH: Final = 1.0 / 20.0
+_PACKET_BITS: Final = 12000.0
+_ROOM: Final = 10.0  # times all windows: nothing overflows
+
+
+class State(NamedTuple):
+    """What is there, as a multiple of the corner's own flows and capacity."""
+
+    flows: float = 1.0
+    capacity: float = 1.0
+
+
+class Step(NamedTuple):
+    """One change, from rest to rest."""
+
+    name: str
+    before: State
+    after: State
+
+    @property
+    def surplus(self) -> float:
+        """By which part of the capacity the flows send too much at first, 0 if too little."""
+        sent = self.after.flows / self.before.flows * self.before.capacity / self.after.capacity
+        return max(0.0, sent - 1.0)
+
+
+#: The corner itself.
+BASE: Final = State()
+_MORE: Final = State(flows=1.1)
+_LESS: Final = State(capacity=0.9)
+#: In the order in which packets take them: each begins where the one before it ends.
+STEPS: Final = (
+    Step("flows +10 %", BASE, _MORE),
+    Step("flows back", _MORE, BASE),
+    Step("capacity -10 %", BASE, _LESS),
+    Step("capacity back", _LESS, BASE),
+)
+
+
+@dataclass(frozen=True)
+class Corner:
+    """Equal flows of one sender through the queue.
+
+    Attributes
+    ----------
+    sender : Sender
+    queue : PiFamily
+        As these flows meet it.
+    rtt : float
+        Round-trip time in the loop (s), the target included.
+    window : float
+        Segments of each flow.
+    p_prime : float
+        The sender's load there.
+    """
+
+    sender: Sender
+    queue: PiFamily
+    rtt: float
+    window: float
+    p_prime: float
+
+    @property
+    def name(self) -> str:
+        """Sender, round-trip time and window in a few words."""
+        return f"{kind_of(self.sender)} {1e3 * self.rtt:.3g} ms W={self.window:.3g}"
+
+    @property
+    def packets(self) -> float:
+        """Capacity in packets per second, which all flows just fill."""
+        return COUNT * self.window / self.rtt
+
+    def capacity(self, state: State = BASE) -> float:
+        """The link's rate (bit/s)."""
+        return _PACKET_BITS * self.packets * state.capacity
+
+    def flows(self, state: State = BASE) -> Flows:
+        """The flows; those that begin do so with the window that they will have."""
+        return Flows(
+            self.sender,
+            round(COUNT * state.flows),
+            self.rtt - float(self.queue.target),
+            name="flows",
+            initial_window=round(self.window),
+            slow_start=False,
+        )
+
+    def scenario(self, duration: float, changes: list[tuple[float, State]]) -> Scenario:
+        """The run that begins in the first of the states, at time 0, and goes on to the others."""
+        (_, first), *others = changes
+        link = Link(self.capacity(first), buffer=math.ceil(_ROOM * COUNT * self.window))
+        steps = [
+            Change(
+                at,
+                capacity=self.capacity(state),
+                counts={"flows": round(COUNT * state.flows)},
+            )
+            for at, state in others
+        ]
+        return Scenario(duration, link, self.queue, self.flows(first), steps, name=self.name)
+
+
+def corners_of(region: Region, queue: PiFamily) -> list[Corner]:
+    """Return the corners of a region: of each sender, both ends of its RTTs and of its loads.
+
+    Parameters
+    ----------
+    region : Region
+    queue : PiFamily
+        Its gains. Scalable flows under DualPi2 are given a coupled queue with the same gains: they
+        are not in the queue whose delay its controller holds, while they control it with others.
+
+    Raises
+    ------
+    DomainError
+        If flows have windows below five segments everywhere in the region.
+
+    Examples
+    --------
+    >>> from pi2_fluid.model.aqms.pi2 import Pi2
+    >>> from pi2_fluid.model.senders.reno import Reno
+    >>> region = Region((Reno(),), 0.005, 0.1, ((0.0, 1.0),))
+    >>> [corner.name for corner in corners_of(region, Pi2())]
+    ['reno 24 ms W=200', 'reno 24 ms W=5', 'reno 100 ms W=200', 'reno 100 ms W=5']
+    """
+    found = []
+    for sender, (low, high) in zip(region.senders, region.load, strict=True):
+        own = _queue_of(sender, queue)
+        slope = float(plant_gain(sender, own, np.array([1.0]))[1][0])  # mu = 1/window at p' = 1
+        for rtt in _rtts(region, own):
+            for window in _windows(sender, low * slope, high * slope):
+                found.append(Corner(sender, own, rtt, window, 1.0 / (window * slope)))
+    return found
+
+
+def _queue_of(sender: Sender, queue: PiFamily) -> PiFamily:
+    if sender.signal == "classic":
+        return queue
+    if isinstance(queue, DualPi2):
+        return CoupledPi2(
+            alpha=queue.alpha,
+            beta=queue.beta,
+            target=queue.target,
+            update_interval=queue.update_interval,
+            k=queue.k,
+        )
+    # The law of Scalable flows is of marks; those of one queue for all have to be switched on.
+    return queue if isinstance(queue, CoupledFamily) else replace(queue, ecn=True)  # type: ignore[call-arg]
+
+
+def _rtts(region: Region, queue: PiFamily) -> list[float]:
+    target = float(queue.target)
+    if region.max_rtt <= target:
+        raise DomainError(
+            f"target = {target:g} s leaves no path within the largest RTT in the loop,"
+            f" {region.max_rtt:g} s: give a smaller target."
+        )
+    shortest = max(region.min_rtt, target + SHORTEST_PATH * (region.max_rtt - target))
+    return sorted({shortest, region.max_rtt})
+
+
+def _windows(sender: Sender, low: float, high: float) -> list[float]:
+    """Both ends, largest first; `low` and `high` are the ends of 1/window."""
+    largest = min(LARGEST_WINDOW, 1.0 / low if low > 0.0 else math.inf)
+    smallest = max(SMALLEST_WINDOW, 1.0 / high)
+    if largest < SMALLEST_WINDOW:
+        raise DomainError(
+            f"the load of {type(sender).__name__} from p' on leaves windows of {largest:.3g}"
+            f" segments at most, below the {SMALLEST_WINDOW:g} that can be simulated: give a load"
+            " that begins lower."
+        )
+    return sorted({largest, min(smallest, largest)}, reverse=True)
