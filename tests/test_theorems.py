@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from pi2_fluid.loop.analytic import MU_LIMIT
+from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 
 iv = mpmath.iv
 
@@ -98,3 +98,19 @@ def test_phase_crosses_once(plant):
         assert np.all(mu[:positive] <= 0)
         assert np.all(np.diff(mu[positive : above + 1]) > 0)
         assert np.all(mu[above:] > MU_LIMIT[plant])
+
+
+@pytest.mark.parametrize(
+    ("plant", "a", "c", "k", "v", "mu", "gain"),
+    [
+        ("reno", 0.1, 0.33, 1.0, 0.9, 0.188895301753, 2.21850228046),
+        ("scal", 0.2, 0.66, 1.0, 0.8, 0.244337226139, 2.34981800171),
+        ("reno", 0.05, 0.25, 1.15, 1.0, 0.304189720635, 3.44878789698),
+    ],
+)
+def test_boundary_in_closed_form(plant, a, c, k, v, mu, gain):
+    """Where mK = M v cos(v/2)/cos(psi + v/2) says so, the loop has its phase crossover."""
+    m = np.sqrt(2.0) if plant == "reno" else 0.5
+    found = solve_margins(plant, m, mu, a, c, 1.0, k)
+    assert found[3] == pytest.approx(v, rel=1e-10)
+    assert 10.0 ** (found[0] / 20.0) == pytest.approx(gain, rel=1e-10)

@@ -18,7 +18,7 @@ from pi2_fluid.design.gains import (
     make_ceiling,
 )
 from pi2_fluid.design.plants import make_plants
-from pi2_fluid.design.region import Region, scan, stable_up_to, worst_margins
+from pi2_fluid.design.region import Region, exact_margins, scan, stable_up_to, worst_margins
 from pi2_fluid.design.tuning import trade_off
 
 DATA = Path(__file__).parent / "data" / "tune_answers.json"
@@ -146,6 +146,43 @@ def test_beta_gained_for_a_tenth_of_alpha():
     ceiling, highest, _ = make_ceiling(plant(), SPECS["Ms2"], 0.016, "sampled")
     alpha, beta = largest_alpha(ceiling, highest)
     assert R * largest_beta(ceiling, highest, 0.9 * alpha, beta) == pytest.approx(0.224, abs=5e-4)
+
+
+@pytest.mark.parametrize(("kept", "speed"), [(0.9, 0.414), (0.75, 0.445), (0.5, 0.458)])
+def test_speed_gained_for_a_part_of_alpha(kept, speed):
+    """Gain crossover v = wR where alpha gives way to the largest beta; 0.356 at the optimum."""
+    ceiling, highest, _ = make_ceiling(plant(), Asked(6.0, 30.0), 0.016, "sampled")
+    alpha, beta = largest_alpha(ceiling, highest)
+    for part, expected in ((1.0, None), (kept, speed)):
+        wide = beta if expected is None else largest_beta(ceiling, highest, part * alpha, beta)
+        law = pf.Pi2(alpha=part * alpha, beta=wide, update_interval="16ms")
+        margins = exact_margins(plant(), float(law.alpha), wide, 0.016, "sampled")
+        found = R * margins.gain_crossover
+        assert found == pytest.approx(0.356 if expected is None else expected, abs=1e-3)
+        assert margins.gain_margin_db > 6.0 - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("theta", "gain_db", "phase", "scalable", "same", "robust"),
+    [
+        (0.32, 0.10271, 0.23946, False, 0.101, 0.0276),  # PI2 paper
+        (0.15, 0.46544, 0.91928, False, 0.107, 0.0302),  # RFC 9332
+        (0.16, 0.73043, 1.64975, False, 0.103, 0.0300),  # Linux
+        (1 / 6, 1.56290, 3.47245, False, 0.0933, 0.0299),  # tc max_rtt 300ms typical_rtt 50ms
+        (0.15, 0.79872, 1.80162, False, 0.1028, 0.0302),  # HPE
+        (0.32, 3.11301, 5.63703, True, 0.202, 0.0781),  # PI2 paper, Scalable
+    ],
+)
+def test_deployed_gains_lie_on_the_front(theta, gain_db, phase, scalable, same, robust):
+    """The largest a with the margins that deployed gains leave is at most 6 % above theirs."""
+    where = {"sender": pf.Scalable(), "aqm": pf.Pi()} if scalable else {}
+    found = []
+    for asked in (Asked(gain_db, phase), Asked(6.0, 30.0)):
+        ceiling, highest, _ = make_ceiling(plant(**where), asked, theta * R, "sampled")
+        found.append(largest_alpha(ceiling, highest)[0] * R / theta)
+    # as many digits as are known
+    assert found[0] == pytest.approx(same, abs=6e-4)
+    assert found[1] == pytest.approx(robust, abs=6e-5)
 
 
 # --- the region -----------------------------------------------------------------------------
@@ -366,6 +403,25 @@ def test_delay_error_of_a_step(change):
     assert error == pytest.approx(0.016 / 0.048 * (steps[1] - steps[0]), rel=5e-3)
     if "capacity" in change:
         assert error == pytest.approx(ANSWERS["IE_capacity_step"]["expected"]["IE"], rel=5e-3)
+
+
+def test_delay_error_of_more_flows_under_the_gains_of_linux():
+    """10 to 12 flows ring until p' touches 0; a tenth of that step does not, and has a tenth."""
+    answer = ANSWERS["IE_flow_step"]["expected"]["IE"]
+    aqm = pf.Pi2(alpha=0.16015625, beta=3.19921875, update_interval="16ms", target="20ms")
+    flows = pf.Flows(pf.Reno(), 10, "80ms", slow_start=False)
+    point = pf.equilibrium(flows, aqm, 6e7)
+    errors = []
+    for after in (10.2, 12.0):
+        scenario = pf.Scenario(
+            "120s", pf.Link(6e7), aqm, flows, [pf.Change("20s", counts={"reno": after})]
+        )
+        run_ = pf.fluid.simulate(scenario, controller="continuous", initial=point, sample=0.002)
+        errors.append(np.trapezoid(run_.queue_delay.to_numpy() - 0.02, run_.time.to_numpy()))
+        assert (run_.controller.min() == 0.0) == (after == 12.0)
+    # the jump itself is integrated to 1e-4
+    assert errors[0] == pytest.approx(answer / 10.0, rel=2e-4)
+    assert errors[1] < 0.0  # what is clipped is not even of the right sign
 
 
 # --- what cannot be had ---------------------------------------------------------------------
