@@ -28,7 +28,8 @@ import control
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.design import certificate, region, tolerances
+from pi2_fluid.design import region
+from pi2_fluid.design.guarantees import certificate, tolerances
 from pi2_fluid.errors import AssumptionWarning
 
 SENDERS = (pf.Reno(), pf.Scalable())

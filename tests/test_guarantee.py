@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.design.certificate import certify
-from pi2_fluid.design.enclosure import Boxes, Family, alias_count, enclose, tail
 from pi2_fluid.design.gains import Asked
-from pi2_fluid.design.guarantee import guarantee
-from pi2_fluid.design.mixtures import angles_of, any_mixture_is_stable, cells_of
+from pi2_fluid.design.guarantees.certificate import certify
+from pi2_fluid.design.guarantees.enclosure import Boxes, Family, alias_count, enclose, tail
+from pi2_fluid.design.guarantees.guarantee import guarantee
+from pi2_fluid.design.guarantees.mixtures import angles_of, any_mixture_is_stable, cells_of
+from pi2_fluid.design.guarantees.tolerances import interval_range, jitter_margin
 from pi2_fluid.design.plants import Plants
 from pi2_fluid.design.region import Region, responder, worst_margins
-from pi2_fluid.design.tolerances import interval_range, jitter_margin
 from pi2_fluid.loop.modes import respond
 
 DATA = Path(__file__).parent / "data" / "tune_answers.json"

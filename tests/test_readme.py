@@ -38,6 +38,14 @@ def test_shell(line, capsys):
     assert "gain margin" in capsys.readouterr().out
 
 
+def test_the_screen_of_tune(capsys):
+    (block,) = re.findall(r"```text\n\$ (pi2-fluid tune .*?)```", README, re.DOTALL)
+    command, _, screen = block.partition("\n")
+    assert cli.run(shlex.split(command)[1:]) == 0
+    printed = capsys.readouterr().out.replace("\N{NO-BREAK SPACE}", " ")
+    assert [line.rstrip() for line in printed.splitlines()] == screen.splitlines()
+
+
 def test_every_make_target_exists():
     makefile = (Path(__file__).parents[1] / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"^make (\w+)", "\n".join(SHELL), re.MULTILINE):

@@ -10,6 +10,7 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.cli import run
+from pi2_fluid.design.front import trade_off
 from pi2_fluid.design.gains import (
     Asked,
     largest_alpha,
@@ -19,7 +20,6 @@ from pi2_fluid.design.gains import (
 )
 from pi2_fluid.design.plants import make_plants
 from pi2_fluid.design.region import Region, exact_margins, scan, stable_up_to, worst_margins
-from pi2_fluid.design.tuning import trade_off
 
 DATA = Path(__file__).parent / "data" / "tune_answers.json"
 ANSWERS = {row["name"]: row for row in json.loads(DATA.read_text())["answers"]}
@@ -474,7 +474,8 @@ def test_what_cannot_be_read(asked, error):
 
 
 def test_trade_off_falls_and_passes_through_the_design(design):
-    phase, strength = trade_off(design)
+    region = region_of(low=design.min_rtt)
+    phase, strength = trade_off(region, design.aqm, design.mode)
     assert np.all(np.diff(strength) < 0.0)
     at = float(np.interp(30.0, phase, strength))
     assert at == pytest.approx(design.alpha / design.update_interval, rel=1e-4)

@@ -10,13 +10,13 @@ import pytest
 import xarray
 
 import pi2_fluid as pf
-from pi2_fluid.design import corner_packets
-from pi2_fluid.design.chance import delay_spread
-from pi2_fluid.design.corner_fluid import fluid_case
-from pi2_fluid.design.corners import COUNT, STEPS, corners_of
 from pi2_fluid.design.region import Region
-from pi2_fluid.design.transients import read_decay, read_transient
-from pi2_fluid.design.verification import verify, verify_in_fluid, verify_in_packets
+from pi2_fluid.design.verification import packet_case
+from pi2_fluid.design.verification.chance import delay_spread
+from pi2_fluid.design.verification.corners import COUNT, STEPS, corners_of
+from pi2_fluid.design.verification.fluid_case import fluid_case
+from pi2_fluid.design.verification.transients import read_decay, read_transient
+from pi2_fluid.design.verification.verifying import verify, verify_in_fluid, verify_in_packets
 
 RENO = (pf.Reno(),)
 BOTH = (pf.Reno(), pf.Scalable())
@@ -344,7 +344,7 @@ def test_an_interruption_is_none_of_the_results(monkeypatch):
     def interrupted(*_, **__):
         return xarray.Dataset(attrs={"interrupted": 1})
 
-    monkeypatch.setattr(corner_packets.packet_engine, "simulate", interrupted)
+    monkeypatch.setattr(packet_case.packet_engine, "simulate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         verify_in_packets(region_of(low=0.1, load=(0.2, 0.2)), DESIGN, seeds=1)
 

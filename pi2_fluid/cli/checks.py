@@ -15,11 +15,12 @@ from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.model.registry import kind_of, sender_class
 
 if TYPE_CHECKING:
-    from pi2_fluid.design.checking import Checked, Verdict
+    from pi2_fluid.design.deployment.checking import Checked, Verdict
 
 __all__ = ["COMMANDS", "check"]
 
 _SENDERS: Final = ("reno", "creno", "scalable")
+_STYLES: Final = {"stable": "green", "unstable": "bold red", "undecided": "yellow"}
 _VERDICT_CODE: Final = {
     "stable": codes.STABLE,
     "unstable": codes.UNSTABLE,
@@ -71,8 +72,8 @@ def check(
         raise QuantityError(f"--hz {show_value(hz)} is no whole number: give the kernel's, as 250.")
     shown = _read_input() if text == "-" else text
 
-    from pi2_fluid.design.checking import check as judge
-    from pi2_fluid.design.remedies import is_enough
+    from pi2_fluid.design.deployment.checking import check as judge
+    from pi2_fluid.design.deployment.remedies import is_enough
 
     found = judge(
         shown,
@@ -178,7 +179,7 @@ def _print_block(console: Any, group: list[Verdict], who: str) -> None:
         f"alpha {law.alpha:.4g} Hz, beta {law.beta:.4g} Hz, T {_ms(law.update_interval)}, target"
         f" {_ms(law.target)}",
     )
-    grid.add_row("  verdict", _verdict(one, who))
+    grid.add_row("  verdict", _verdict(one, who), style=_STYLES[one.verdict])
     grid.add_row("  stable up to", _limit(one))
     load = "a vanishing load"
     if worst.p_prime > 0.0:
@@ -203,7 +204,7 @@ def _print_block(console: Any, group: list[Verdict], who: str) -> None:
     console.print(grid)
     for alike in group:
         if alike.remedy.tc is not None:
-            console.print(in_shell(_printable(alike.remedy.tc)), soft_wrap=True)
+            console.print(in_shell(_printable(alike.remedy.tc)), soft_wrap=True, style="bold")
     console.print()
 
 

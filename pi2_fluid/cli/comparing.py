@@ -22,7 +22,7 @@ def draw_both(both: Any, table: xarray.Dataset, title: str, path: Path) -> None:
 
     Parameters
     ----------
-    both : pi2_fluid.design.agreement.Both
+    both : pi2_fluid.design.comparison.agreement.Both
         Both results.
     table : xarray.Dataset
         What `compare` makes of them.
@@ -50,7 +50,7 @@ def draw_both(both: Any, table: xarray.Dataset, title: str, path: Path) -> None:
 
 
 def _draw_delays(over_time: Any, distribution: Any, both: Any) -> None:
-    from pi2_fluid.design.curves import delay_distribution, stretch_means
+    from pi2_fluid.design.comparison.curves import delay_distribution, stretch_means
     from pi2_fluid.plot import COLORS, draw_fluid, draw_runs, scale_root
 
     width = float(both.scenario.duration) / _POINTS
@@ -89,7 +89,7 @@ def _end_of_delays(both: Any) -> float:
 
 
 def _draw_signals(ax: Any, both: Any) -> None:
-    from pi2_fluid.design.curves import stretch_means
+    from pi2_fluid.design.comparison.curves import stretch_means
     from pi2_fluid.model.aqms.pi_family import PiFamily
     from pi2_fluid.plot import COLORS, draw_fluid, draw_runs
 

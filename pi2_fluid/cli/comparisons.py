@@ -86,7 +86,7 @@ def compare(
     if output is not None:
         check_path(output, _TABLES, "--output")
     described, title = load_scenario(scenario)
-    from pi2_fluid.design.agreement import run_both, tabulate
+    from pi2_fluid.design.comparison.agreement import run_both, tabulate
 
     with Progress("simulating") as progress:
         both = run_both(

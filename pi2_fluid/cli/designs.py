@@ -157,7 +157,7 @@ def _print(design: Design, who: list[str]) -> None:
         f"target {1e3 * design.target:.4g} ms",
     ]
     words += [] if design.k is None else [f"k {design.k:g}"]
-    console.print(f"{kind_of(design.aqm)}: {', '.join(words)}")
+    console.print(f"{kind_of(design.aqm)}: {', '.join(words)}", style="bold")
     console.print(f"for {' and '.join(who)}, {design.span}\n")
     margins, worst = design.margins, design.worst
     load = "a vanishing load" if worst.p_prime == 0.0 else f"p' {worst.p_prime:.3g}"
@@ -208,6 +208,7 @@ def _print_alternatives(console: Any, design: Design) -> None:
             "unstable" if unstable else f"{row['modulus_margin']:.3f}",
             _limit(row["rtt_limit"]),
             "-" if unstable else f"{1e3 * row['delay_error']:.2f}",
+            style="red" if unstable else "bold" if row["design"] == "tuned" else None,
         )
     console.print(grid)
     console.print(
@@ -272,7 +273,7 @@ def _print_line(console: Any, design: Design) -> None:
     line, word = line_of(design), word_on(design)
     console.print()
     if line is not None:
-        console.print(in_shell(line), soft_wrap=True)
+        console.print(in_shell(line), soft_wrap=True, style="bold")
     if word:
         console.print(word)
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.design import installing, ns3
 from pi2_fluid.design.alternatives import dataset_of
+from pi2_fluid.design.deployment import installing, ns3
+from pi2_fluid.design.region import Region
 from pi2_fluid.loop.margins import Margins
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.registry import aqm_class, kind_of, sender_class
@@ -245,7 +246,7 @@ class Design:
         >>> pf.tune("100ms", target="20ms").to_tc("dualpi2", dev="eth0")[39:]
         'target 20ms tupdate 16ms alpha 0.047998 beta 2.5146 drop_enqueue'
         """
-        return installing.line_for(self, kind, dev=dev, hz=hz)
+        return installing.line_for(self._wanted, kind, dev=dev, hz=hz)
 
     def to_qdisc(self, kind: str, *, hz: int = 1000) -> Qdisc:
         """Return what the kernel makes of the line of `to_tc` with this `hz`.
@@ -255,7 +256,11 @@ class Design:
         DomainError, UnsupportedError
             As `to_tc`.
         """
-        return installing.installed(self, kind, hz=hz)
+        return installing.installed(self._wanted, kind, hz=hz)
+
+    @property
+    def _wanted(self) -> installing.Wanted:
+        return installing.Wanted(self.aqm, self.max_rtt, self.objective)
 
     def to_ns3(self) -> dict[str, str]:
         """Return the attributes of ns-3's PieQueueDisc that make this design, by name.
@@ -278,22 +283,24 @@ class Design:
         ax : matplotlib Axes, optional
             A new one if not given.
         """
-        from pi2_fluid.design.tuning import trade_off
+        from pi2_fluid.design.front import trade_off
         from pi2_fluid.plot import draw_trade_off, new_axes
 
         points = {row["design"]: (row["phase_margin"], row["integral_gain"]) for row in self.rows()}
-        return draw_trade_off(new_axes() if ax is None else ax, *trade_off(self), points)
+        region = Region(self.senders, self.min_rtt, self.max_rtt, self.load)
+        curve = trade_off(region, self.aqm, self.mode)
+        return draw_trade_off(new_axes() if ax is None else ax, *curve, points)
 
 
 def _verified(table: xarray.Dataset) -> dict[str, Any]:
-    from pi2_fluid.design.verification import rows_of
+    from pi2_fluid.design.verification.verifying import rows_of
 
     about = {name: table.attrs[name] for name in _ABOUT if name in table.attrs}
     return {**about, "cases": rows_of(table)}
 
 
 def _verification_from(data: Mapping[str, Any]) -> xarray.Dataset:
-    from pi2_fluid.design.verification import table_of
+    from pi2_fluid.design.verification.verifying import table_of
 
     cases = [{name: _number(value) for name, value in row.items()} for row in data["cases"]]
     return table_of(cases, {name: data[name] for name in _ABOUT if name in data})

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pi2_fluid.design.alternatives import compare_designs, integral_gain, typical_load
+from pi2_fluid.design.alternatives import compare_designs, typical_load
 from pi2_fluid.design.design import Design, Installed, WorstCase
 from pi2_fluid.design.gains import (
     Asked,
@@ -18,8 +18,8 @@ from pi2_fluid.design.gains import (
     largest_factor,
     make_ceiling,
 )
-from pi2_fluid.design.guarantee import Guarantee, guarantee
-from pi2_fluid.design.installing import installed
+from pi2_fluid.design.guarantees.guarantee import Guarantee, guarantee
+from pi2_fluid.design.guarantees.tolerances import interval_range, jitter_margin
 from pi2_fluid.design.plants import Plants, join, make_plants
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.design.request import (
@@ -31,7 +31,6 @@ from pi2_fluid.design.request import (
     read_asked,
     read_spans,
 )
-from pi2_fluid.design.tolerances import interval_range, jitter_margin
 from pi2_fluid.errors import DomainError, SolverError
 from pi2_fluid.loop.crossovers import find_crossings
 from pi2_fluid.loop.modes import MODES
@@ -44,13 +43,12 @@ from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.units import validate_choice
 
-__all__ = ["trade_off", "tune"]
+__all__ = ["tune"]
 
 _DIGITS: Final = 5  # of alpha and beta: alpha is rounded down, in favour of the margins
 _KEPT: Final = 0.9  # of the largest integral gain, where the bandwidth is maximised
 _ROUNDS: Final = 8
 _SETTLED: Final = 0.02
-_PHASES: Final = np.array([0.5, 1, 2, 4, 7, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60])
 
 
 def tune(
@@ -307,7 +305,9 @@ def _verified(
     engine: str,
     progress: Callable[[float, float], None] | None,
 ) -> Design:
-    from pi2_fluid.design.verification import verify  # the engines are not needed otherwise
+    from pi2_fluid.design.verification.verifying import (
+        verify,  # the engines are not needed otherwise
+    )
 
     return replace(design, verification=verify(region, design.aqm, engine, progress=progress))
 
@@ -318,30 +318,10 @@ def _install(design: Design, region: Region) -> Installed | None:
         return None  # no kernel has it
     kind = "pie" if isinstance(design.aqm, Pie) else "dualpi2"
     try:
-        law = installed(design, kind).aqm
+        law = design.to_qdisc(kind).aqm
     except DomainError:
         return None
     gains = float(law.alpha), float(law.beta), float(law.update_interval)
     queue = replace(design.aqm, alpha=gains[0], beta=gains[1], update_interval=gains[2])
     proof = guarantee(region, queue, worst_margins(region, queue, design.mode), design.mode)
     return Installed(kind, *gains, proof.margins.gain_db, proof.margins.phase_deg, proof.kind)
-
-
-def trade_off(design: Design) -> tuple[Any, Any]:
-    """Return phase margins (deg) and the largest integral gain (1/s^2) that each leaves.
-
-    Over the largest RTT of the design at the ends of its load, at its update interval, by the
-    closed form, whatever the gain margin.
-    """
-    region = Region(design.senders, design.min_rtt, design.max_rtt, design.load)
-    plants, load = region.corners(design.aqm), typical_load(region)
-    found = []
-    for phase in _PHASES:
-        ceiling, highest, _ = make_ceiling(
-            plants, Asked(0.0, float(phase)), design.update_interval, design.mode
-        )
-        alpha = 0.0 if ceiling is None else largest_alpha(ceiling, highest)[0]
-        found.append(alpha)
-    alphas = np.array(found)
-    strength = integral_gain(replace(design.aqm, alpha=1.0), design.senders[0], load)
-    return _PHASES[alphas > 0.0], alphas[alphas > 0.0] * strength

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.design.curves import stretch_means
+from pi2_fluid.design.comparison.curves import stretch_means
 from pi2_fluid.paper.experiments import NAMES
 from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.plot import COLORS, draw_fluid, draw_runs, scale_root

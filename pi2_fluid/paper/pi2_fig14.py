@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.design.curves import delay_distribution
+from pi2_fluid.design.comparison.curves import delay_distribution
 from pi2_fluid.paper.experiments import NAMES
 from pi2_fluid.paper.packet_experiments import LINE_COLORS, SEEDS, spread
 from pi2_fluid.paper.whole_runs import uninterrupted

@@ -40,10 +40,9 @@ int pi2_pie_setup(pi2_pie_params *params, const double *law, int arithmetic, int
     return params->rows >= 0;
 }
 
-void pi2_pie_start(const pi2_pie_params *params, pi2_pie_vars *vars, pi2_pie_stats *stats)
+void pi2_pie_start(const pi2_pie_params *params, pi2_pie_vars *vars)
 {
     *vars = (pi2_pie_vars){0};
-    *stats = (pi2_pie_stats){0};
     pi2_aqm_pie.initial(params->law, vars->state);
 }
 
@@ -102,23 +101,18 @@ static uint64_t decayed(const pi2_pie_params *params, uint64_t p)
     return params->quirks ? (uint32_t)(p * 98) / 100 : p * 98 / 100;
 }
 
-static void update_integers(const pi2_pie_params *params, pi2_pie_vars *vars, pi2_pie_stats *stats, int64_t delay,
-                            int idle)
+static void update_integers(const pi2_pie_params *params, pi2_pie_vars *vars, int64_t delay, int idle)
 {
     int clipped;
     if (!params->quirks && delay > LONGEST)
         delay = LONGEST;
     vars->p = moved(params, vars->p, step_of(params, vars, delay), &clipped);
-    stats->clipped += (uint64_t)clipped;
-    if (idle && !clipped) {
+    if (idle && !clipped)
         vars->p = decayed(params, vars->p);
-        stats->decays++;
-    }
     vars->before = delay;
 }
 
-static void update_real(const pi2_pie_params *params, pi2_pie_vars *vars, pi2_pie_stats *stats, int64_t delay,
-                        int idle)
+static void update_real(const pi2_pie_params *params, pi2_pie_vars *vars, int64_t delay, int idle)
 {
     const pi2_seen seen = {.queue_delay = {(double)delay * 1e-9}};
     double law[PI2_PIE_LAW], after[PI2_AQM_STATES] = {0.0};
@@ -132,20 +126,16 @@ static void update_real(const pi2_pie_params *params, pi2_pie_vars *vars, pi2_pi
         vars->state[i] = after[i];
     vars->p = after[0] < 1.0 ? (uint64_t)(after[0] * (double)params->full) : params->full;
     vars->before = delay;
-    stats->clipped += after[0] >= law[LIMIT];
-    stats->decays += (uint64_t)idle;
 }
 
-int pi2_pie_update(const pi2_pie_params *params, pi2_pie_vars *vars, pi2_pie_stats *stats, int64_t delay,
-                   int backlog)
+int pi2_pie_update(const pi2_pie_params *params, pi2_pie_vars *vars, int64_t delay, int backlog)
 {
     const int64_t half = params->target / 2;
     const int calm = delay < half && vars->before < half;
     const int idle = params->decay && delay == 0 && vars->before == 0 && !(backlog && params->strict_idle);
-    stats->updates++;
     if (params->arithmetic == PI2_PIE_REAL)
-        update_real(params, vars, stats, delay, idle);
+        update_real(params, vars, delay, idle);
     else
-        update_integers(params, vars, stats, delay, idle);
+        update_integers(params, vars, delay, idle);
     return calm && vars->p == 0;
 }

@@ -39,20 +39,14 @@ typedef struct {
     double state[3];  /* real numbers: u, delay before (s), what is left of the burst allowance (s) */
 } pi2_pie_vars;
 
-/* What happened in updates. */
-typedef struct {
-    uint64_t updates, clipped, decays; /* how many there were; how many ended at p = 1; in how many p decayed */
-} pi2_pie_stats;
-
 /* The parameters, in the order of `law`, for one arithmetic; 0 if they are not what they can be. */
 int pi2_pie_setup(pi2_pie_params *params, const double *law, int arithmetic, int quirks);
 
-void pi2_pie_start(const pi2_pie_params *params, pi2_pie_vars *vars, pi2_pie_stats *stats);
+void pi2_pie_start(const pi2_pie_params *params, pi2_pie_vars *vars);
 
 /* One update at a delay of `delay` ticks; `backlog` tells whether packets wait. Returns 1 if the queue is calm: p is
  * 0 and both this delay and the last are below half the target. */
-int pi2_pie_update(const pi2_pie_params *params, pi2_pie_vars *vars, pi2_pie_stats *stats, int64_t delay,
-                   int backlog);
+int pi2_pie_update(const pi2_pie_params *params, pi2_pie_vars *vars, int64_t delay, int backlog);
 
 /* p as a number; it may exceed 1 with quirks. */
 static inline double pi2_pie_probability(const pi2_pie_params *params, const pi2_pie_vars *vars)

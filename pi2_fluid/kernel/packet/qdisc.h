@@ -1,7 +1,7 @@
 /* Queue disciplines: what a queue does with each packet, one algorithm per file (qdisc_*.c). Pure C11.
  *
  * A discipline is a table of functions. It is configured by an array of doubles, its parameters, in the order that
- * the enumeration beside it gives; whatever it computes from them, its variables and its statistics live in one
+ * the enumeration beside it gives; whatever it computes from them and its variables live in one
  * block of `size` bytes that the caller provides. Time is in ns. No function allocates.
  */
 #ifndef PI2_PACKET_QDISC_H

@@ -44,13 +44,8 @@ typedef struct {
 } codel_variables;
 
 typedef struct {
-    uint64_t episodes; /* dropping states entered */
-} codel_statistics;
-
-typedef struct {
     codel_parameters params;
     codel_variables vars;
-    codel_statistics stats;
 } codel;
 
 /* Newton's x (3 - n x^2) / 2 towards 1/sqrt(n), with x in 1/2^32 and the bracket in 1/2^31 halved twice. */
@@ -143,7 +138,6 @@ static int begin(codel *c, pi2_queue *queue, pi2_packet *packet, int64_t now)
     set_gap(c);
     v->count_before = v->count;
     v->next = time + v->gap;
-    c->stats.episodes++;
     return found;
 }
 

@@ -67,14 +67,8 @@ typedef struct {
 } dualpi2_variables;
 
 typedef struct {
-    uint64_t updates;
-    int64_t longest_delay; /* ns, that an update saw */
-} dualpi2_statistics;
-
-typedef struct {
     dualpi2_parameters params;
     dualpi2_variables vars;
-    dualpi2_statistics stats;
 } dualpi2;
 
 /* The controller */
@@ -123,9 +117,6 @@ static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
     else
         real_update(d, delay);
     set_base(d, d->vars.controller.p < limit ? d->vars.controller.p : limit);
-    d->stats.updates++;
-    if (driving > d->stats.longest_delay)
-        d->stats.longest_delay = driving;
     return now + d->params.interval;
 }
 

@@ -40,12 +40,10 @@ typedef struct {
     int64_t burst;        /* ticks, what is left of the allowance */
     int64_t delay;        /* ticks, the latest sample */
     int64_t left;         /* ticks, when the last packet left, -1: none has */
-    uint64_t forced;      /* statistics: signals because the sum had become too large */
     int derandomize, previous, estimator, burst_by_update, ecn, at_dequeue;
     int widen;            /* bits from the units of p to 1/2^56 */
     pi2_pie_params params;
     pi2_pie_vars vars;
-    pi2_pie_stats stats;
     pi2_rate_params rate_params;
     pi2_rate_vars rate;
     int64_t allowance; /* ticks of burst */
@@ -84,7 +82,7 @@ static int setup(void *qdisc, const double *parameters, const pi2_queue *queue)
     if (!pi2_pie_setup(&q->params, parameters, (int)parameters[ARITHMETIC], parameters[QUIRKS] != 0.0))
         return 0;
     q->params.strict_idle = parameters[STRICT_IDLE] != 0.0;
-    pi2_pie_start(&q->params, &q->vars, &q->stats);
+    pi2_pie_start(&q->params, &q->vars);
     q->widen = q->params.arithmetic == PI2_PIE_32_BITS ? 24 : 0;
     set_thresholds(q, parameters);
     set_estimator(q, parameters);
@@ -115,11 +113,8 @@ static inline int judged(pie *q, int64_t backlog, pi2_draws *draws)
         q->accumulated = p ? q->accumulated + p : 0;
         if (q->accumulated < q->least)
             return 0;
-        if (q->accumulated >= q->most) {
-            /* the sum stays: only a drop, or p = 0, ends this row of signals */
-            q->forced++;
-            return 1;
-        }
+        if (q->accumulated >= q->most)
+            return 1; /* the sum stays: only a drop, or p = 0, ends this row of signals */
     }
     if (pi2_draw(draws, 0) >> 8 >= p)
         return 0;
@@ -206,7 +201,7 @@ static void restart(pie *q)
 
 static void sample(pie *q, int64_t delay, int64_t backlog)
 {
-    const int calm = pi2_pie_update(&q->params, &q->vars, &q->stats, delay, backlog != 0);
+    const int calm = pi2_pie_update(&q->params, &q->vars, delay, backlog != 0);
     q->delay = delay;
     q->p = q->vars.p << q->widen;
     if (q->burst_by_update)

@@ -74,13 +74,8 @@ typedef struct {
 } red_variables;
 
 typedef struct {
-    uint64_t early, forced, adaptations;
-} red_statistics;
-
-typedef struct {
     red_parameters params;
     red_variables vars;
-    red_statistics stats;
 } red;
 
 /* The average */
@@ -169,12 +164,8 @@ static int judge_real(red *r, pi2_draws *draws)
 int pi2_red_judge(void *qdisc, int64_t backlog, int64_t now, pi2_draws *draws)
 {
     red *r = qdisc;
-    int verdict;
     average(r, backlog, now);
-    verdict = r->params.fixed ? judge_fixed(r, draws) : judge_real(r, draws);
-    r->stats.early += verdict == PI2_RED_EARLY;
-    r->stats.forced += verdict == PI2_RED_FORCED;
-    return verdict;
+    return r->params.fixed ? judge_fixed(r, draws) : judge_real(r, draws);
 }
 
 /* Packets */
@@ -238,7 +229,6 @@ static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
         pi2_aqm_red.update(r->params.law, r->vars.state, &nothing, r->params.law[UPDATE_INTERVAL], after);
         memcpy(r->vars.state, after, sizeof after);
     }
-    r->stats.adaptations++;
     return now + r->params.interval;
 }
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pi2_fluid.design.sliders import make_slider
+from pi2_fluid.design.explorer.sliders import make_slider
 from pi2_fluid.errors import (
     AssumptionWarning,
     DomainError,

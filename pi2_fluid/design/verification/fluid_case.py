@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.design.corners import Corner, Step
-from pi2_fluid.design.transients import Transient, read_decay, read_transient
+from pi2_fluid.design.verification.corners import Corner, Step
+from pi2_fluid.design.verification.transients import Transient, read_decay, read_transient
 from pi2_fluid.errors import AssumptionWarning, SolverError
 from pi2_fluid.fluid import engine as fluid_engine
 from pi2_fluid.loop.transfer import Loop

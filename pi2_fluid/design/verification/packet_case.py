@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.design.causes import UNKNOWN
-from pi2_fluid.design.chance import delay_spread
-from pi2_fluid.design.corners import STEPS, Corner, Step
-from pi2_fluid.design.transients import SETTLED, Transient, read_transient
+from pi2_fluid.design.comparison.causes import UNKNOWN
+from pi2_fluid.design.verification.chance import delay_spread
+from pi2_fluid.design.verification.corners import STEPS, Corner, Step
+from pi2_fluid.design.verification.transients import SETTLED, Transient, read_transient
 from pi2_fluid.errors import AssumptionWarning
 from pi2_fluid.packet import engine as packet_engine
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.design.causes import Facts, gather_facts, name_causes
-from pi2_fluid.design.oscillation import Oscillation, read_oscillation
-from pi2_fluid.design.stages import answer_to_push, last_stage, loop_rtts
+from pi2_fluid.design.comparison.causes import Facts, gather_facts, name_causes
+from pi2_fluid.design.comparison.oscillation import Oscillation, read_oscillation
+from pi2_fluid.design.comparison.stages import answer_to_push, last_stage, loop_rtts
 from pi2_fluid.errors import DomainError
 from pi2_fluid.fluid import engine as fluid_engine
 from pi2_fluid.model.aqms.pi_family import PiFamily

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pi2_fluid.design.enclosure import Boxes, Discs, Family, alias_count, enclose, tail
 from pi2_fluid.design.gains import Asked
+from pi2_fluid.design.guarantees.enclosure import Boxes, Discs, Family, alias_count, enclose, tail
 from pi2_fluid.design.plants import Plants, make_plants
 from pi2_fluid.design.region import Region, scan, table_edges
 from pi2_fluid.loop.roots import count_unstable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from pi2_fluid.design.certificate import Certificate, certify
 from pi2_fluid.design.gains import Asked
-from pi2_fluid.design.mixtures import any_mixture_is_stable
+from pi2_fluid.design.guarantees.certificate import Certificate, certify
+from pi2_fluid.design.guarantees.mixtures import any_mixture_is_stable
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi_family import PiFamily

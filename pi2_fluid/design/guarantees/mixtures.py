@@ -26,7 +26,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pi2_fluid.design.enclosure import Boxes
+from pi2_fluid.design.guarantees.enclosure import Boxes
 from pi2_fluid.design.plants import is_classic, make_plants
 from pi2_fluid.design.region import Region, table_edges
 from pi2_fluid.loop.roots import count_unstable

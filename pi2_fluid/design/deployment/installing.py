@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final, NamedTuple
 
 from pi2_fluid.errors import DomainError
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -15,10 +15,7 @@ from pi2_fluid.qdisc.options import KINDS
 from pi2_fluid.qdisc.parsing import require_hz
 from pi2_fluid.units import validate_choice
 
-if TYPE_CHECKING:
-    from pi2_fluid.design.design import Design
-
-__all__ = ["installed", "line_for"]
+__all__ = ["Wanted", "installed", "line_for"]
 
 _STEPS: Final = 16  # of PIE's gains in 1 Hz
 _LARGEST: Final = 32  # steps, by tc
@@ -29,22 +26,30 @@ _FALL: Final = 0.6
 _ROOM: Final = 1.04  # on the update interval advised: near T = R, 1 % of alpha is 2 % of T
 
 
-def line_for(design: Design, kind: str, *, dev: str = "DEV", hz: int | None = None) -> str:
-    """Return the line that asks tc for a design, see `Design.to_tc`."""
-    return to_tc(_in_steps(design, kind), kind, dev=dev, hz=hz)
+class Wanted(NamedTuple):
+    """A queue to be installed: its law, the largest RTT in the loop (s), and its objective."""
+
+    law: PiFamily
+    max_rtt: float
+    objective: str
 
 
-def installed(design: Design, kind: str, *, hz: int = 1000) -> Qdisc:
+def line_for(wanted: Wanted, kind: str, *, dev: str = "DEV", hz: int | None = None) -> str:
+    """Return the line that asks tc for a queue, see `Design.to_tc`."""
+    return to_tc(_in_steps(wanted, kind), kind, dev=dev, hz=hz)
+
+
+def installed(wanted: Wanted, kind: str, *, hz: int = 1000) -> Qdisc:
     """Return what the kernel makes of `line_for` with this `hz`, see `Design.to_qdisc`."""
     require_hz(hz)
-    law = _in_steps(design, kind)
+    law = _in_steps(wanted, kind)
     if isinstance(law, Pie) and kind != "dualpi2":
         asked = microseconds(law.update_interval, "update_interval")
         law = replace(law, update_interval=earlier({"tupdate": asked}, hz) / 1e6)
     return install(law, kind, hz=hz)
 
 
-def _in_steps(design: Design, kind: str) -> PiFamily:
+def _in_steps(wanted: Wanted, kind: str) -> PiFamily:
     """Return the law with PIE's gains in whole steps of tc, alpha rounded down.
 
     `install` would round alpha to the nearest step, which may be up. DualPI2's gains need nothing:
@@ -58,38 +63,38 @@ def _in_steps(design: Design, kind: str) -> PiFamily:
         If a gain is no number of steps that tc takes, or is far from one.
     """
     validate_choice(kind, KINDS, "kind")
-    law = design.aqm
+    law = wanted.law
     if not isinstance(law, Pie) or kind == "dualpi2":
         return law
     alpha = math.floor(float(law.alpha) * _STEPS * (1.0 + 1e-12))
-    wanted = float(law.beta) * _STEPS
+    exact = float(law.beta) * _STEPS
     # At the optimum of "recovery" the margins hardly depend on beta; elsewhere less is safe.
-    recovery = design.objective == "recovery"
-    beta = round(wanted) if recovery else math.floor(wanted * (1.0 + 1e-12))
+    recovery = wanted.objective == "recovery"
+    beta = round(exact) if recovery else math.floor(exact * (1.0 + 1e-12))
     for name, steps in (("alpha", alpha), ("beta", beta)):
-        _require_near(design, name, float(getattr(law, name)) * _STEPS, steps)
+        _require_near(wanted, name, float(getattr(law, name)) * _STEPS, steps)
     return replace(law, alpha=alpha / _STEPS, beta=beta / _STEPS)
 
 
-def _require_near(design: Design, name: str, wanted: float, steps: int) -> None:
-    if 1 <= steps <= _LARGEST and abs(steps / wanted - 1.0) <= _OFF:
+def _require_near(wanted: Wanted, name: str, exact: float, steps: int) -> None:
+    if 1 <= steps <= _LARGEST and abs(steps / exact - 1.0) <= _OFF:
         return
     remedy = 'aqm="dualpi2", whose steps are finer'
-    if name == "alpha" and (longer := _longer(design, wanted)) is not None:
+    if name == "alpha" and (longer := _longer(wanted, exact)) is not None:
         remedy = f'update_interval="{math.ceil(1e3 * longer)}ms", or {remedy}'
-    elif wanted > _LARGEST:
+    elif exact > _LARGEST:
         remedy = f"a longer max_rtt, or {remedy}"
     raise DomainError(
-        f"{name} = {wanted / _STEPS:.4g} Hz is {wanted:.3g} sixteenths of 1 Hz, of which PIE takes"
+        f"{name} = {exact / _STEPS:.4g} Hz is {exact:.3g} sixteenths of 1 Hz, of which PIE takes"
         f" a whole number from 1 to {_LARGEST}, here at most a quarter off: tune with {remedy}."
     )
 
 
-def _longer(design: Design, wanted: float) -> float | None:
+def _longer(wanted: Wanted, exact: float) -> float | None:
     """Return the update interval (s) at which alpha is the next step up; None if beyond the RTT."""
-    theta = design.update_interval / design.max_rtt
-    more = theta / (1.0 + _FALL * theta) * math.ceil(wanted) / wanted
+    theta = float(wanted.law.update_interval) / wanted.max_rtt
+    more = theta / (1.0 + _FALL * theta) * math.ceil(exact) / exact
     if _FALL * more >= 1.0:
         return None
-    longer = _ROOM * more / (1.0 - _FALL * more) * design.max_rtt
-    return longer if longer <= design.max_rtt else None
+    longer = _ROOM * more / (1.0 - _FALL * more) * wanted.max_rtt
+    return longer if longer <= wanted.max_rtt else None

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.design.corner_fluid import COLUMNS as FLUID
-from pi2_fluid.design.corner_fluid import fluid_case
-from pi2_fluid.design.corner_packets import COLUMNS as PACKETS
-from pi2_fluid.design.corner_packets import PacketCase, run_corner
-from pi2_fluid.design.corners import STEPS, Corner, Step, corners_of
 from pi2_fluid.design.region import Region
 from pi2_fluid.design.request import ENGINES
+from pi2_fluid.design.verification.corners import STEPS, Corner, Step, corners_of
+from pi2_fluid.design.verification.fluid_case import COLUMNS as FLUID
+from pi2_fluid.design.verification.fluid_case import fluid_case
+from pi2_fluid.design.verification.packet_case import COLUMNS as PACKETS
+from pi2_fluid.design.verification.packet_case import PacketCase, run_corner
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.fluid.request import CONTROLLERS
 from pi2_fluid.model.aqms.pi_family import PiFamily

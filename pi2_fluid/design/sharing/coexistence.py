@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.design.pairs import PACKET, Pair, flow_rates, read_pair, require_load
+from pi2_fluid.design.sharing.pairs import PACKET, Pair, flow_rates, read_pair, require_load
 from pi2_fluid.errors import AssumptionWarning, QuantityError, show_value
 from pi2_fluid.loop.linearization import RTT_TERMS
 from pi2_fluid.loop.modes import MODES

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from pi2_fluid.design.deployment.remedies import Remedy, find_remedy, on_device
 from pi2_fluid.design.design import WorstCase
-from pi2_fluid.design.guarantee import guarantee
+from pi2_fluid.design.guarantees.guarantee import guarantee
 from pi2_fluid.design.plants import make_plants
 from pi2_fluid.design.region import Worst, exact_margins, stable_up_to, worst_margins
-from pi2_fluid.design.remedies import Remedy, find_remedy, on_device
 from pi2_fluid.design.request import Spans, make_region
 from pi2_fluid.errors import DomainError, QuantityError
 from pi2_fluid.loop.margins import Margins

@@ -1,0 +1,1 @@
+"""`compare`: one scenario as a fluid and in packets."""

@@ -1,0 +1,1 @@
+"""From a design to a kernel, and from a kernel to a verdict."""

@@ -1,0 +1,1 @@
+"""Sliders over a loop, in a notebook."""

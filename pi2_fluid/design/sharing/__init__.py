@@ -1,0 +1,1 @@
+"""How Classic and Scalable flows share a link."""

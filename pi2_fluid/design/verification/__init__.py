@@ -1,0 +1,1 @@
+"""A design tried at the corners of its region, in the fluid and in packets."""
