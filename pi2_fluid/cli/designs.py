@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "tune"]
 
 _SENDERS: Final = ("reno", "creno", "scalable")
-_NAMES: Final = {
-    "tuned": "this design",
-    "paper": "PI2 paper",
-    "rfc9332": "RFC 9332",
-    "tc_max_rtt": "tc max_rtt",
-    "linux_default": "Linux dualpi2",
-    "rfc8033": "RFC 8033 PIE",
-}
 
 
 def _option(metavar: str, text: str, panel: str, *names: str) -> Any:
@@ -192,6 +184,8 @@ def _print(design: Design, who: list[str]) -> None:
 
 
 def _print_alternatives(console: Any, design: Design) -> None:
+    from pi2_fluid.design.alternatives import LABELS
+
     grid = make_grid("left", *["right"] * 8)
     grid.add_row("", "alpha", "beta", "T", "gain", "phase", "|1+L|", "stable", "error")
     grid.add_row("", "Hz", "Hz", "ms", "dB", "deg", "", "to ms", "ms s")
@@ -199,7 +193,7 @@ def _print_alternatives(console: Any, design: Design) -> None:
     for row in rows:
         unstable = row["verdict_code"] < 0
         grid.add_row(
-            _NAMES[row["design"]].replace(" ", "\N{NO-BREAK SPACE}"),
+            LABELS[row["design"]].replace(" ", "\N{NO-BREAK SPACE}"),
             f"{row['alpha']:.4g}",
             f"{row['beta']:.4g}",
             f"{1e3 * row['update_interval']:.3g}",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import xarray
 
 __all__ = [
+    "LABELS",
     "TYPICAL_LOAD",
     "compare_designs",
     "dataset_of",
@@ -30,6 +31,15 @@ __all__ = [
     "within_table",
 ]
 
+#: Whose gains the rows of a comparison are.
+LABELS: Final = {
+    "tuned": "this design",
+    "paper": "PI2 paper",
+    "rfc9332": "RFC 9332",
+    "tc_max_rtt": "tc max_rtt",
+    "linux_default": "Linux dualpi2",
+    "rfc8033": "RFC 8033 PIE",
+}
 #: p' at which what depends on the load is quoted.
 TYPICAL_LOAD: Final = 0.1
 _TABLE_BEGINS: Final = 1e-6  # p

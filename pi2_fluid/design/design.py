@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.design.alternatives import dataset_of
+from pi2_fluid.design.alternatives import LABELS, dataset_of
 from pi2_fluid.design.deployment import installing, ns3
 from pi2_fluid.design.region import Region
 from pi2_fluid.loop.margins import Margins
@@ -286,7 +286,10 @@ class Design:
         from pi2_fluid.design.front import trade_off
         from pi2_fluid.plot import draw_trade_off, new_axes
 
-        points = {row["design"]: (row["phase_margin"], row["integral_gain"]) for row in self.rows()}
+        points = {
+            LABELS[row["design"]]: (row["phase_margin"], row["integral_gain"])
+            for row in self.rows()
+        }
         region = Region(self.senders, self.min_rtt, self.max_rtt, self.load)
         curve = trade_off(region, self.aqm, self.mode)
         return draw_trade_off(new_axes() if ax is None else ax, *curve, points)
