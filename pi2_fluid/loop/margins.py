@@ -48,6 +48,8 @@ class Margins:
         "stable" (+1), "unstable" (-1) or "undecided" (0), computed when asked for: from the sign of
         the gain margin where that is proved to decide, else by counting unstable modes.
 
+    Notes
+    -----
     No crossing gives an infinite margin and frequency; nothing is ever NaN.
     """
 

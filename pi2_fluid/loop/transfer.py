@@ -69,6 +69,8 @@ class Loop:
     rtt_terms : {"frozen", "exact"}
         Whether R(t) is held constant in the window law, as in the papers, or varies with the queue.
 
+    Notes
+    -----
     Numbers may be arrays; they broadcast, and so do all results, to `shape`.
 
     Raises

@@ -111,6 +111,8 @@ def tc_max_rtt(max_rtt: Any) -> DualPi2:
     DomainError
         If alpha is cut to zero (max_rtt above about 4.2 s).
 
+    Notes
+    -----
     Source: tc-dualpi2(8), iproute2.
 
     Examples

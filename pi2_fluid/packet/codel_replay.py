@@ -53,6 +53,8 @@ def replay_codel(
     QuantityError, DomainError
         As `replay_dualpi2`.
 
+    Notes
+    -----
     Source: Linux 6.18, codel_impl.h; RFC 8289.
 
     Examples
@@ -97,6 +99,8 @@ def codel_law(count: int, *, interval: float | str = "100ms") -> xr.Dataset:
     QuantityError, DomainError
         If count or interval are no numbers, or out of range.
 
+    Notes
+    -----
     Source: Linux 6.18, codel_impl.h.
 
     Examples

@@ -66,6 +66,8 @@ def replay(variant: str | Aqm, *, queue_delay: Any, backlog: Any = None) -> xr.D
     UnsupportedError
         If the queue is not of the PI family, or has no such integers.
 
+    Notes
+    -----
     Source: Linux 6.18 and 4.14, sch_pie; Linux 6.18, sch_dualpi2; github.com/olgabo/dualpi2,
     sch_pi2 (2016); RFC 8033, section 4.2.
 

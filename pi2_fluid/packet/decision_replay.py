@@ -86,6 +86,8 @@ def replay_drop(
     UnsupportedError
         If the queue decides otherwise, or an argument is not for its kind.
 
+    Notes
+    -----
     Source: Linux 6.18, sch_pie; github.com/olgabo/dualpi2, sch_pi2 (2016).
 
     Examples

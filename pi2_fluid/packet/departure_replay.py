@@ -63,6 +63,8 @@ def replay_rate(
     UnsupportedError
         If the queue is no PIE.
 
+    Notes
+    -----
     Source: Linux 6.18, sch_pie; RFC 8033, section 4.3.
 
     Examples

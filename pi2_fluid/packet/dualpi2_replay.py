@@ -64,6 +64,8 @@ def replay_dualpi2(
     QuantityError, DomainError
         If an array is none of numbers, of another length or out of range, or `rolls` are too few.
 
+    Notes
+    -----
     Source: Linux 6.18, sch_dualpi2; RFC 9332, Appendix A.
 
     Examples

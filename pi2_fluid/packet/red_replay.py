@@ -63,6 +63,8 @@ def replay_red(
     QuantityError, DomainError
         If an array is none of numbers, of another length or out of range.
 
+    Notes
+    -----
     Source: Linux 6.18, red.h; Floyd, Jacobson (1993).
 
     Examples
@@ -113,6 +115,8 @@ def replay_red_adaptation(*, law: Red, avg_bytes: Any, link: Link = _LINK) -> xr
     QuantityError, DomainError
         If the averages are no numbers or out of range, or the law is not adaptive.
 
+    Notes
+    -----
     Source: Floyd, Gummadi, Shenker, "Adaptive RED" (2001); Linux 6.18, red.h.
 
     Examples

@@ -60,6 +60,8 @@ def replay_cubic(*, tcp_friendliness: Any = 1, rtt_ms: Any, W: Any, t_s: Any) ->
     DomainError
         For numbers outside their ranges.
 
+    Notes
+    -----
     Source: the arithmetic of Linux 6.18's tcp_cubic at HZ = 1000; RFC 9438.
 
     Examples
@@ -150,6 +152,8 @@ def replay_dctcp(
     UnsupportedError
         For a subclass of Dctcp, or a gain that Linux does not have.
 
+    Notes
+    -----
     Source: the arithmetic of Linux 6.18's tcp_dctcp; RFC 8257, sections 3.3 and 3.4.
 
     Examples

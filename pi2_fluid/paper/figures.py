@@ -74,6 +74,8 @@ def figures(
     OSError
         If the folder cannot be written to.
 
+    Notes
+    -----
     Source: PI2 paper (CoNEXT'16), Figures 4 to 7 and 11 to 15.
     """
     modules = [FIGURES[number] for number in _numbers(names)]

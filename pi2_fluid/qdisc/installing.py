@@ -77,6 +77,8 @@ def install_max_rtt(
     DomainError
         If tc refuses it: typical_rtt above max_rtt, gains below 1/256 Hz or too large.
 
+    Notes
+    -----
     Source: iproute2 7.3, tc/q_dualpi2.c.
 
     Examples

@@ -21,6 +21,8 @@ def ns3_attributes(aqm: PiFamily) -> dict[str, str]:
     UnsupportedError
         For any other queue than PIE with the table of RFC 8033.
 
+    Notes
+    -----
     Source: ns-3, src/traffic-control/model/pie-queue-disc.cc.
 
     Examples

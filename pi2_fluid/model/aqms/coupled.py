@@ -29,6 +29,8 @@ class CoupledFamily(PiFamily):
     k : float, default 2
         Coupling factor, > 0.
 
+    Notes
+    -----
     Source: PI2 paper (CoNEXT'16), section 5 and Figure 9; RFC 9332, section 2.1.
     """
 
@@ -66,6 +68,8 @@ class CoupledPi2(CoupledFamily):
         Whether Classic packets that can be marked are marked instead of dropped, and where packets
         are judged: for packets only. Scalable packets, of ECT(1) or CE, are always marked.
 
+    Notes
+    -----
     Source: PI2 paper (CoNEXT'16), section 5 and Figure 9.
     """
 

@@ -67,6 +67,8 @@ class DualPi2(CoupledFamily):
     variant : {"linux6.18", "rfc9332"}
         Which delay drives the controller.
 
+    Notes
+    -----
     Source: RFC 9332, section 2 and Appendix A; Linux, sch_dualpi2.
 
     Examples

@@ -34,6 +34,8 @@ class Pi(PiFamily):
         length, as in its original form (`from_hollot` sets it); None: on the time that the packet
         at the head has waited.
 
+    Notes
+    -----
     The last three are for packets only.
 
     Source: PI2 paper (CoNEXT'16), section 2 and the curve "pi" of Figure 6.
@@ -86,6 +88,8 @@ class Pi(PiFamily):
         DomainError
             If a <= b: the integral gain would not be positive.
 
+        Notes
+        -----
         Source: Hollot, Misra, Towsley, Gong (INFOCOM 2001): alpha = (a - b) C and beta = b C with
         C in packets/s.
 

@@ -33,6 +33,8 @@ class Pi2(PiFamily):
         Whether packets that can be marked are marked instead of dropped, and where they are
         judged: for packets only.
 
+    Notes
+    -----
     Source: PI2 paper (CoNEXT'16), sections 4 and 5, equation (36).
     """
 
@@ -70,6 +72,8 @@ class Pi2(PiFamily):
         **fields
             The other fields of `Pi2`.
 
+        Notes
+        -----
         Source: PI2 paper (CoNEXT'16), Table 1.
 
         Examples

@@ -41,6 +41,8 @@ class PiFamily(Aqm):
         When the first update comes (s); None: after `update_interval`, but after 0.5 s in the
         variants of Linux whose timer waits for that.
 
+    Notes
+    -----
     The last three are for packets only.
 
     Source: PI2 paper (CoNEXT'16), equation (4); Hollot, Misra, Towsley, Gong (INFOCOM 2001).

@@ -97,6 +97,8 @@ class Pie(PiFamily):
     drop_at : {"enqueue", "dequeue"}
         Where packets are judged.
 
+    Notes
+    -----
     The last five are for packets only.
 
     The heuristics do not act at rest, so a loop does not depend on them.

@@ -71,6 +71,8 @@ class Red(Aqm):
         How many packets pass from one signal to the next (packets only): uniform on 0 .. 1/p_b, as
         in Linux; uniform on 1/p_b .. 2/p_b, as in ns-2 and ns-3; or every packet by itself.
 
+    Notes
+    -----
     Source: Floyd and Jacobson (IEEE/ACM Transactions on Networking, 1993); Floyd, Gummadi, Shenker,
     "Adaptive RED" (2001).
 

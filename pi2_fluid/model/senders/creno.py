@@ -23,6 +23,8 @@ class CReno(Reno):
         which is what Cubic *keeps*; with 0.7 removed the window would be smaller than Reno's,
         against the paper's own equation (7). Pass ``decrease=0.7`` for the equation as printed.
 
+    Notes
+    -----
     Source: PI2 paper (CoNEXT'16), equation (17), corrected.
     """
 

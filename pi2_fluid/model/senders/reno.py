@@ -23,6 +23,8 @@ class Reno(Sender):
     decrease : float, default 0.5
         Fraction of the window removed per signal, in (0, 1].
 
+    Notes
+    -----
     Source: PI2 paper (CoNEXT'16), equation (15); Misra, Gong, Towsley (SIGCOMM 2000).
     """
 

@@ -26,6 +26,8 @@ class Scalable(Sender):
     per_mark : float, default 0.5
         Segments removed from the window per marked acknowledgement, in (0, inf).
 
+    Notes
+    -----
     Source: PI2 paper (CoNEXT'16), equation (22).
     """
 
