@@ -510,3 +510,28 @@ def test_picture_covers_what_does_not_hold():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         drawn(np.ones((3, 2)))  # no line to draw, and no colours that end at once
+
+
+def test_packets_of_dctcp_do_not_cycle_where_the_fluid_does():
+    """docs/coexistence.md: -7.1 dB, a cycle of 6.3 ms in the fluid, noise in packets."""
+    aqm = pf.CoupledPi2(alpha=0.048, beta=2.515, target="15ms", update_interval="16ms")
+    swings = []
+    for count in (20, 80):
+        flows = pf.Flows(
+            pf.Dctcp(variant="rfc8257"), count, "85ms", start_jitter="2s", slow_start=False
+        )
+        capacity = 12000.0 * count * 20 / 0.1
+        loop = pf.Loop(flows, aqm, capacity=capacity, mode="sampled")
+        assert loop.margins().gain_margin_db == pytest.approx(-7.1, abs=0.05)
+        scenario = pf.Scenario("120s", pf.Link(capacity), aqm, flows)
+        runs = (
+            pf.fluid.simulate(scenario).queue_delay,
+            pf.packet.simulate(scenario, seeds=3).sojourn,
+        )
+        swings.append(
+            [1e3 * float(run.sel(time=slice(60, None)).std("time").mean()) for run in runs]
+        )
+    (fluid, few), (same, many) = swings
+    assert fluid == pytest.approx(6.3, abs=0.05)
+    assert same == pytest.approx(fluid, rel=1e-3)  # a cycle does not depend on their number
+    assert (few, many) == (pytest.approx(1.7, abs=0.05), pytest.approx(0.9, abs=0.06))
