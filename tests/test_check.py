@@ -190,6 +190,9 @@ def test_places_and_strangers():
     )
     # with no device in the output, one of handle 0 is the kernel's default: tc makes a new one
     assert only(LINUX).remedy.tc.startswith("tc qdisc replace dev DEV root dualpi2 target")
+    # and below a queue that has a handle
+    child = only(LINUX.replace("root", "dev eth0 parent 1:1")).remedy.tc
+    assert child.startswith("tc qdisc replace dev eth0 parent 1:1 dualpi2 target")
     below = LINUX.replace("root", "dev eth0 parent :3")
     refused = only(below).remedy
     assert refused.tc is None
@@ -388,9 +391,7 @@ def test_any_queue_that_can_be_installed_gets_a_verdict(alpha, beta, target, int
     )
     queue = install(law, "dualpi2")
     found = judged_or_refused(json.dumps([show_json(queue)]))
-    if found is None:
-        assert interval > 10_000_000 * 0.1 or interval / 100 > target
-        return
+    assert found is not None
     (one,) = found
     assert (one.verdict == "stable") == (one.margins.gain_margin_db > 0.0)
     assert (one.stable_up_to >= one.rtt) == (one.verdict == "stable")
@@ -417,17 +418,18 @@ def test_command_prints_one_screen(capsys, monkeypatch):
     assert out.startswith("dualpi2 10: dev r_d parent 1:1\n")
     for words in (
         "alpha 0.1601 Hz, beta 3.198 Hz, T 16 ms, target 15 ms",
-        "STABLE up to 100 ms in the loop, at any load of reno (proved)",
+        "STABLE from 15 to 100 ms in the loop, at any load of reno",
         "103.5 ms in the loop, paths of 88.55 ms",
-        "rtt 100 ms and a vanishing load of reno: 0.74 dB, 1.7 deg",
+        "0.74 dB, 1.7 deg (proved)",
+        "rtt 100 ms and a vanishing load of reno",
         "tc qdisc change dev r_d parent 1:1 dualpi2 target 15ms tupdate 16ms alpha \\\n",
-        "not covered is L4S traffic",
+        "not covered is L4S",
         "Not judged: noqueue 0: dev lo",
     ):
         assert words in out
     assert "\x1b" not in out
     assert max(len(line) for line in out.splitlines()) <= 80
-    assert len(out.splitlines()) <= 18
+    assert len(out.splitlines()) <= 19
 
 
 @pytest.mark.parametrize(

@@ -535,3 +535,56 @@ def test_packets_of_dctcp_do_not_cycle_where_the_fluid_does():
     assert fluid == pytest.approx(6.3, abs=0.05)
     assert same == pytest.approx(fluid, rel=1e-3)  # a cycle does not depend on their number
     assert (few, many) == (pytest.approx(1.7, abs=0.05), pytest.approx(0.9, abs=0.06))
+
+
+@pytest.mark.parametrize(("path", "load"), [(0.036, 0.3), (0.036, 0.45), (0.030, 0.1)])
+def test_stability_lost_just_below_what_the_scheduler_leaves(path, load):
+    share = pf.largest_l4s_share(base_rtt=path, p_prime=load)
+    assert 0.86 < share < 0.88
+    omega_c, omega_l = 2.0**0.5 / load / (path + 0.015), 1.0 / load / path
+    for factor, count in ((0.999, 0), (1.001, 2)):
+        mine = factor * share
+        flows = [
+            pf.Flows(pf.Reno(), 1e4 * (1.0 - mine) / omega_c, path),
+            pf.Flows(pf.Scalable(), 1e4 * mine / omega_l, path),
+        ]
+        loop = pf.Loop(
+            flows, pf.presets.linux_dualpi2(), capacity=1.2e8, mode="sampled", rtt_terms="exact"
+        )
+        assert loop.nyquist_count() == count
+
+
+def margin_at(share, path, scalable, aqm):
+    """Gain margin (dB) with so much of the link for Scalable flows, at p' = 0.02."""
+    wait = 0.015 if aqm.bands == 1 else 0.0
+    rates = 2.0**0.5 / 0.02 / (path + 0.015), 1.0 / 0.02 / (path + wait)
+    flows = [
+        pf.Flows(sender, 1e4 * part / rate, path)
+        for sender, part, rate in zip(
+            (pf.Reno(), scalable), (1.0 - share, share), rates, strict=True
+        )
+        if part > 0.0
+    ]
+    return float(pf.Loop(flows, aqm, capacity=1.2e8, mode="sampled", rtt_terms="exact").margins()
+                 .gain_margin_db)  # fmt: skip
+
+
+def test_margins_on_the_page_are_those_of_the_shares_beside_them():
+    page = (Path(__file__).parents[1] / "docs/coexistence.md").read_text(encoding="utf-8")
+    block = page[page.index("| L4S share (packets") :].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in block.splitlines()[2:]]
+    one = pf.CoupledPi2(alpha=0.16, beta=3.2, target="15ms", update_interval="16ms")
+    checked = 0
+    for label, margins, *_ in rows:
+        head, _, tail = label.rpartition(":")
+        if head:  # a row without a head goes on with that of the row above
+            path = 0.05 if "50 ms" in head else 0.085
+            scalable = pf.Dctcp(variant="rfc8257") if "DCTCP" in head else pf.Scalable()
+            aqm = one if "one queue" in head else pf.DualPi2()
+        shares = [float(text) / 100.0 for text in tail.removesuffix("%").split(",")]
+        shown = [float(text) for text in margins.removesuffix("dB").split(",")]
+        for share, margin in zip(shares, shown, strict=True):
+            found = margin_at(share, path, scalable, aqm)
+            assert found == pytest.approx(margin, abs=0.051), (label, share)
+            checked += 1
+    assert checked == 20

@@ -10,7 +10,7 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.design.gains import Asked
-from pi2_fluid.design.guarantees.certificate import certify
+from pi2_fluid.design.guarantees.certificate import certify, frequency_ends, least_size
 from pi2_fluid.design.guarantees.enclosure import Boxes, Family, alias_count, enclose, tail
 from pi2_fluid.design.guarantees.guarantee import guarantee
 from pi2_fluid.design.guarantees.mixtures import angles_of, any_mixture_is_stable, cells_of
@@ -100,7 +100,59 @@ def test_fast_response_is_the_sampled_loop(rng):
         np.testing.assert_allclose(fast[near], exact[near], rtol=1e-4)
 
 
+@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+def test_nothing_forbidden_lies_beyond_the_ends(mode, rng):
+    """|L| > 4 at and below the low end, and is too small above the high one, in any region."""
+    for _ in range(60):
+        longest, scalable = 10.0 ** rng.uniform(-4.0, 0.0), bool(rng.integers(2))
+        rtts = (longest * rng.uniform(0.05, 1.0), longest)
+        top = rng.uniform(0.05, 0.5 if scalable else 0.7)
+        falling = bool(rng.integers(2))
+        mus = (top * 10.0 ** rng.uniform(-3.0, 0.0) if falling else 0.0, top)
+        T = longest * 10.0 ** rng.uniform(-1.5, 0.0)
+        alpha = 10.0 ** rng.uniform(-3.0, 0.0) * T / longest**2
+        beta = 10.0 ** rng.uniform(-2.0, 0.0) / longest
+        family = Family(scalable, 10.0 ** rng.uniform(-2.0, 0.5), falling, alpha, beta, T, mode)
+        asked = Asked(rng.uniform(0.0, 20.0), rng.uniform(0.0, 80.0), rng.uniform(0.0, 0.8))
+        low, high = frequency_ends(family, rtts, mus, asked)
+        rtt, mu = (x.ravel() for x in np.meshgrid(np.geomspace(*rtts, 7), np.linspace(*mus, 7)))
+        m = family.m / mu if falling else np.full(mu.shape, family.m)
+        plants = Plants(rtt, mu, np.zeros(rtt.size, int), m, mu, np.full(rtt.size, scalable))
+        loops = plants.linear(alpha, beta, T)
+        below = np.abs(respond(loops, 1j * low * np.geomspace(1e-4, 1.0, 30), mode))
+        assert below.min() > 4.0
+        assert np.all(below >= least_size(family, low, rtts, mus) * (1.0 - 1e-9))
+        if mode != "sampled":
+            above = np.abs(respond(loops, 1j * high * np.geomspace(1.0, 1e4, 30), mode))
+            assert above.max() < min(10.0 ** (-asked.gain_db / 20.0), 1.0, 1.0 - asked.modulus)
+
+
 # --- proofs ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+def test_no_unstable_region_is_proved(mode, rng):
+    """Regions of all sizes with a loop that the grid knows to be unstable, or short of a margin."""
+    tried = 0
+    while tried < 40:
+        longest = 10.0 ** rng.uniform(-3.5, 0.0)
+        T = longest * 10.0 ** rng.uniform(-1.5, 0.0)
+        alpha = 10.0 ** rng.uniform(-2.0, 0.3) * T / longest**2
+        aqm = pf.CoupledPi2(
+            alpha=alpha, beta=10.0 ** rng.uniform(-2.0, -0.1) / longest, update_interval=T
+        )
+        low = rng.uniform(0.0, 0.5) * rng.integers(2)
+        senders = (ALL[rng.integers(3)],)
+        region = region_of(senders, longest * rng.uniform(0.3, 0.99), longest, (low, 1.0))
+        worst = worst_margins(region, aqm, mode).margins
+        gain, phase = float(worst.gain_margin_db), float(worst.phase_margin_deg)
+        asked = Asked(0.0, 0.0)
+        if gain > -0.3:  # stable: ask for a little more than there is
+            asked = Asked(max(gain, 0.0) + 0.3, 0.0) if rng.integers(2) else Asked(0.0, phase + 1.0)
+        if not (np.isfinite(gain) and asked.gain_db < 60.0 and 0.0 <= asked.phase_deg < 80.0):
+            continue
+        tried += 1
+        assert certify(region, aqm, asked, mode).outcome != "proved"
 
 
 @pytest.mark.parametrize(
@@ -179,6 +231,13 @@ def test_unstable_everywhere_is_refuted():
     assert (found.outcome, found.boxes) == ("refuted", 0)
 
 
+def test_a_curve_instead_of_a_table_is_not_proved():
+    curve = pf.Pie(alpha=0.05, beta=0.9, update_interval="16ms", table="sqrt2p")
+    region = region_of((pf.Scalable(),), 0.09, load=(0.5, 1.0))
+    assert certify(region, curve, Asked(1.0, 1.0), "sampled").outcome == "undecided"
+    assert not any_mixture_is_stable(region_of(RENO, load=(0.5, 1.0)), curve)
+
+
 def test_every_cell_of_the_table_of_pie_is_proved():
     pie = pf.Pie(alpha=0.05, beta=0.9, update_interval="16ms")
     region = region_of(low=0.005, load=(1e-3, 1.0))
@@ -196,6 +255,12 @@ def test_guarantee_says_what_is_proved_and_mends_what_was_not_found():
     assert found.kind == "proved"
     assert found.margins.gain_db == pytest.approx(float(worst.margins.gain_margin_db), rel=2e-3)
     assert "any mix" in found.text
+    # two queues: the shares of Scalable flows do not sum to one with the others
+    dual = pf.DualPi2(alpha=BEST.alpha, beta=BEST.beta, update_interval="16ms")
+    both = Region((pf.Reno(), pf.Scalable()), 0.02, R, ((0.0, 1.0),) * 2)
+    words = guarantee(both, dual, worst_margins(both, dual, "sampled"), "sampled").text
+    assert "mixtures not proved" in words
+    assert "largest_l4s_share" in words
     # a worst case that was looked for in the wrong place is found out by the proof
     easy = worst_margins(region_of(high=0.05), BEST, "sampled")
     mended = guarantee(region, BEST, easy, "sampled")

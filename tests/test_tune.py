@@ -283,6 +283,19 @@ def test_scan_agrees_with_the_loop(sender, aqm, mode):
     np.testing.assert_allclose(found.phase_margin_deg, expected.phase_margin_deg, atol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
+@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+@pytest.mark.parametrize("sender", [pf.Scalable(per_mark=1.0), pf.CReno(decrease=0.9)], ids=str)
+def test_scan_agrees_where_crossovers_are_not_proved_unique(sender, mode):
+    aqm = pf.CoupledPi2(alpha=0.2, beta=3.0)
+    load = np.linspace(0.75, 1.0, 6)
+    plants = make_plants((sender,), aqm, 0.08, [load])
+    found = scan(plants, 0.2, 3.0, 0.032, mode)
+    loop = pf.Loop(sender, aqm, rtt=0.08, p_prime=load, mode=mode).margins()
+    np.testing.assert_allclose(found.gain_margin_db, loop.gain_margin_db, atol=1e-3)
+    np.testing.assert_allclose(found.phase_margin_deg, loop.phase_margin_deg, atol=1e-3)
+
+
 # --- the design -----------------------------------------------------------------------------
 
 
@@ -435,6 +448,7 @@ def test_delay_error_of_more_flows_under_the_gains_of_linux():
         ({"max_rtt": "100ms", "phase_margin_deg": 95}, "phase_margin_deg = 95"),
         ({"max_rtt": "100ms", "modulus_margin": 1.0}, "modulus_margin"),
         ({"max_rtt": "100ms", "aqm": "pi"}, "without bound"),
+        ({"max_rtt": "100ms", "min_rtt": "1us"}, "more than 100 times the smallest RTT"),
         ({"max_rtt": "100ms", "aqm": "pie", "load": (0.0, 1.0)}, "without bound"),
         ({"max_rtt": "100ms", "objective": "gain", "update_interval": "16ms"}, "no multiple of"),
         ({"max_rtt": "10ms", "target": "15ms"}, "not below max_rtt"),

@@ -76,7 +76,7 @@ def main() -> int:
 
 
 def check(page: Any) -> int:
-    """Move two sliders, there and back, and say what followed."""
+    """Move two sliders step by step, and say what followed."""
     page.wait_for_function(
         "selector => document.querySelector(selector).naturalWidth > 0", arg=PICTURE
     )
@@ -87,18 +87,19 @@ def check(page: Any) -> int:
     print(f"at first    {beginning[1]}")
     for name, key, times in (("alpha", "ArrowRight", 20), ("flows", "ArrowLeft", 4)):
         before = look(page)
-        seconds = move(page, name, key)
+        taken = [move(page, name, key) for _ in range(times)]
         now = look(page)
-        if seconds is None or now[0] == before[0] or now[1] == before[1]:
+        if None in taken or now[0] == before[0] or now[1] == before[1]:
             print(
                 f"the slider of {name} did not move picture and margins within {QUICK} s.",
                 file=sys.stderr,
             )
             page.screenshot(path=OUT / "failed.png", full_page=True)
             return 1
-        for _ in range(times - 1):
-            move(page, name, key)
-        print(f"{name:<11} {look(page)[1]}  (each step followed in {1e3 * seconds:.0f} ms)")
+        slowest = max(seconds for seconds in taken if seconds is not None)
+        print(
+            f"{name:<11} {now[1]}  ({times} steps, each followed in {1e3 * slowest:.0f} ms or less)"
+        )
     explorer.screenshot(path=OUT / "after.png")
     page.screenshot(path=OUT / "page.png", full_page=True)
     print(f"screenshots in {OUT.relative_to(ROOT)}/")
@@ -163,7 +164,8 @@ def serve() -> Iterator[str]:
             wait_for(f"http://{HOST}:{port}/voila/static/voila.js", server, log)
             yield f"http://{HOST}:{port}/"
         finally:
-            os.killpg(server.pid, signal.SIGTERM)  # its kernels, too
+            with contextlib.suppress(ProcessLookupError):  # it never started
+                os.killpg(server.pid, signal.SIGTERM)  # its kernels, too
             server.wait(timeout=30)
 
 

@@ -11,15 +11,15 @@ import typer
 from pi2_fluid.cli import codes
 from pi2_fluid.cli.output import JsonFlag, make_console, make_grid, print_json, tell
 from pi2_fluid.cli.pasting import in_shell
+from pi2_fluid.cli.senders import NAMES, read_senders
 from pi2_fluid.errors import QuantityError, show_value
-from pi2_fluid.model.registry import kind_of, sender_class
+from pi2_fluid.model.registry import kind_of
 
 if TYPE_CHECKING:
     from pi2_fluid.design.deployment.checking import Checked, Verdict
 
 __all__ = ["COMMANDS", "check"]
 
-_SENDERS: Final = ("reno", "creno", "scalable")
 _STYLES: Final = {"stable": "green", "unstable": "bold red", "undecided": "yellow"}
 _VERDICT_CODE: Final = {
     "stable": codes.STABLE,
@@ -49,7 +49,7 @@ def check(
     ] = None,
     sender: Annotated[
         str,
-        typer.Option(metavar="NAMES", help=f"Who sends, with commas: {', '.join(_SENDERS)}."),
+        typer.Option(metavar="NAMES", help=f"Who sends, with commas: {', '.join(NAMES)}."),
     ] = "reno",
     hz: Annotated[
         str,
@@ -64,10 +64,7 @@ def check(
         raise QuantityError(
             "the queues are missing: give what `tc qdisc show` prints, or - for standard input."
         )
-    who = [name.strip() for name in sender.split(",")]
-    for name in who:
-        if name not in _SENDERS:
-            raise QuantityError(f"--sender {name!r} is unknown: give {', '.join(_SENDERS)}.")
+    who = read_senders(sender)
     if not (hz.isascii() and hz.isdigit() and len(hz) <= len("1000")):
         raise QuantityError(f"--hz {show_value(hz)} is no whole number: give the kernel's, as 250.")
     shown = _read_input() if text == "-" else text
@@ -79,7 +76,7 @@ def check(
         shown,
         rtt=rtt,
         min_rtt=min_rtt,
-        senders=[sender_class(name)() for name in who],
+        senders=list(who.values()),
         hz=int(hz),
     )
     if not all(is_enough(one.margins) for one in found):
@@ -181,14 +178,18 @@ def _print_block(console: Any, group: list[Verdict], who: str) -> None:
     )
     grid.add_row("  verdict", _verdict(one, who), style=_STYLES[one.verdict])
     grid.add_row("  stable up to", _limit(one))
+    grid.add_row(
+        "  margins left",
+        f"{one.margins.gain_margin_db:.2f} dB, {one.margins.phase_margin_deg:.1f} deg"
+        + (f" ({one.guarantee})" if one.verdict == "stable" else ""),
+    )
     load = "a vanishing load"
     if worst.p_prime > 0.0:
         p = worst.p_prime ** (2 if worst.sender.signal == "classic" else 1)
         load = f"p' {worst.p_prime:.3g} (p {p:.3g})"
     grid.add_row(
         "  closest at",
-        f"rtt {_ms(worst.rtt)} and {load} of {kind_of(worst.sender)}:"
-        f" {one.margins.gain_margin_db:.2f} dB, {one.margins.phase_margin_deg:.1f} deg",
+        f"rtt {_ms(worst.rtt)} and {load} of {kind_of(worst.sender)}",
     )
     grid.add_row("  rounding", _rounding(one))
     remedy = one.remedy
@@ -216,11 +217,11 @@ def _name(one: Verdict) -> str:
 
 
 def _verdict(one: Verdict, who: str) -> str:
-    span = f"{_ms(one.rtt)} in the loop, at"
+    span = f"from {1e3 * one.min_rtt:.3g} to {_ms(one.rtt)} in the loop, at"
     return {
-        "stable": f"STABLE up to {span} any load of {who} ({one.guarantee})",
-        "unstable": f"UNSTABLE within {span} some load of {who}",
-        "undecided": f"UNDECIDED up to {span} some load of {who}",
+        "stable": f"STABLE {span} any load of {who}",
+        "unstable": f"UNSTABLE {span} some load of {who}",
+        "undecided": f"UNDECIDED {span} some load of {who}",
     }[one.verdict]
 
 
@@ -228,7 +229,7 @@ def _limit(one: Verdict) -> str:
     if math.isinf(one.stable_up_to):
         return f"any RTT, as far as tried: 20 times {_ms(one.rtt)}"
     if one.stable_up_to == 0.0:
-        return f"no RTT: {_ms(one.min_rtt)} in the loop is unstable already"
+        return f"nothing from {_ms(one.min_rtt)} on, which is unstable already"
     return f"{_ms(one.stable_up_to)} in the loop, paths of {_ms(one.path_up_to)}"
 
 

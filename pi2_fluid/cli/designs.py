@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pi2_fluid.cli.files import PICTURES, check_path
 from pi2_fluid.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
 from pi2_fluid.cli.pasting import in_shell, line_of, word_on
-from pi2_fluid.errors import QuantityError
-from pi2_fluid.model.registry import kind_of, sender_class
+from pi2_fluid.cli.senders import NAMES, read_senders
+from pi2_fluid.model.registry import kind_of
 
 if TYPE_CHECKING:
     from pi2_fluid.design.design import Design
 
 __all__ = ["COMMANDS", "tune"]
-
-_SENDERS: Final = ("reno", "creno", "scalable")
 
 
 def _option(metavar: str, text: str, panel: str, *names: str) -> Any:
@@ -37,11 +36,15 @@ def tune(
     ] = None,
     min_rtt: Annotated[
         str | None,
-        _option("TIME", "The smallest, of the same kind. Default a twentieth.", "Region"),
+        _option(
+            "TIME",
+            "The smallest, of the same kind. Default a twentieth, or the target if that is less.",
+            "Region",
+        ),
     ] = None,
     sender: Annotated[
         str,
-        _option("NAMES", f"Who sends, with commas: {', '.join(_SENDERS)}.", "Region"),
+        _option("NAMES", f"Who sends, with commas: {', '.join(NAMES)}.", "Region"),
     ] = "reno",
     max_window: Annotated[
         str | None,
@@ -102,10 +105,7 @@ def tune(
     """Find alpha, beta and T for a largest round-trip time, with margins at every RTT and load."""
     if plot is not None:
         check_path(plot, PICTURES, "--plot")
-    who = [name.strip() for name in sender.split(",")]
-    for name in who:
-        if name not in _SENDERS:
-            raise QuantityError(f"--sender {name!r} is unknown: give {', '.join(_SENDERS)}.")
+    who = read_senders(sender)
 
     from pi2_fluid.design.tuning import tune as find
 
@@ -119,7 +119,7 @@ def tune(
             max_rtt,
             max_base_rtt=max_base_rtt,
             min_rtt=min_rtt,
-            senders=[sender_class(name)() for name in who],
+            senders=list(who.values()),
             aqm=aqm,
             update_interval=update_interval,
             target=target,
@@ -140,7 +140,7 @@ def tune(
         _print(design, who)
 
 
-def _print(design: Design, who: list[str]) -> None:
+def _print(design: Design, who: Iterable[str]) -> None:
     console = make_console()
     words = [
         f"alpha {design.alpha:g} Hz",
@@ -157,11 +157,14 @@ def _print(design: Design, who: list[str]) -> None:
     grid.add_row(
         "margins left",
         f"{margins.gain_margin_db:.2f} dB, {margins.phase_margin_deg:.1f} deg, |1 + L|"
-        f" {margins.modulus_margin:.2f}, {design.guarantee}",
+        f" {margins.modulus_margin:.2f}; {design.guarantee}, see below",
     )
     at = f"rtt {1e3 * worst.rtt:.4g} ms and {load} of {kind_of(worst.sender)}"
     grid.add_row("worst at", at)
-    grid.add_row("stable up to", f"{_limit(design.rtt_limit)} ms in the loop, at every load")
+    limit = f"{_limit(design.rtt_limit)} ms in the loop, at every load"
+    if math.isinf(design.rtt_limit):
+        limit = "any RTT, as far as tried: 20 times the largest"
+    grid.add_row("stable up to", limit)
     grid.add_row("timing", _timing(design))
     grid.add_row(
         "response",
@@ -230,12 +233,11 @@ def _print_verification(console: Any, table: Any) -> None:
     else:
         grid.add_row("", "peak", "trough", "settles", "", "", "")
         grid.add_row("", "ms", "ms", "s", "", "", "")
-    for sender, rtt, window in dict.fromkeys(
-        zip(*(table[name].to_numpy().tolist() for name in ("sender", "rtt", "window")), strict=True)
-    ):
-        here = (table["sender"] == sender) & (table["rtt"] == rtt) & (table["window"] == window)
-        steps = table.isel(case=here.to_numpy().nonzero()[0])
-        cells = [f"{sender}, {1e3 * rtt:.3g} ms, W {window:.3g}".replace(" ", "\N{NO-BREAK SPACE}")]
+    cases = zip(*(table[name].to_numpy() for name in ("case", "step")), strict=True)
+    corners = [case.removesuffix(f" {step}") for case, step in cases]
+    for corner in dict.fromkeys(corners):
+        steps = table.isel(case=[index for index, name in enumerate(corners) if name == corner])
+        cells = [corner.replace(" ", "\N{NO-BREAK SPACE}")]
         cells += _packet_cells(steps) if packets else _fluid_cells(steps)
         grid.add_row(*cells)
     console.print(grid)
@@ -274,11 +276,9 @@ def _print_line(console: Any, design: Design) -> None:
 
 def _timing(design: Design) -> str:
     low, high = (1e3 * end for end in design.interval_range)
-    above = f" to {high:.3g} ms" if math.isfinite(high) else " ms up"
-    return (
-        f"T from {low:.3g}{above} with these gains; updates {1e3 * design.jitter_margin:.3g} ms"
-        " early or late"
-    )
+    least = f"{low:.3g}" if low > 0.0 else f"{100 * design.update_interval:.3g} or less"
+    most = f"{high:.3g}" if math.isfinite(high) else f"{1e4 * design.update_interval:.3g} or more"
+    return f"T from {least} to {most} ms; updates {1e3 * design.jitter_margin:.3g} ms off beat"
 
 
 def _limit(seconds: float) -> str:

@@ -43,6 +43,7 @@ _RTTS: Final = 13
 _LOADS: Final = 13
 _LOWEST: Final = 1e-3  # p' of the first grid point above a load that begins at 0
 _POINTS: Final = 40  # frequencies per loop
+_STRANGE: Final = 10.0  # times lower, where the search then begins
 _FEWEST_ALIASES: Final = 6  # on each side: the rest falls like k^-4
 _HIGHEST_LIMIT: Final = 20.0  # times the largest RTT, where the search for the limit ends
 
@@ -132,6 +133,8 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
     gm, pm, w_gc, w_pc = _twin(plants, alpha, beta, interval, k)
     top = np.pi / interval if mode == "sampled" else np.inf
     low = np.minimum(np.minimum(w_gc, np.where(w_pc > 0.0, w_pc, np.inf)), top / 4.0) / 3.0
+    strange = plants.mu > _mu_limit(plants)  # the twin is of another load there
+    low = np.where(strange, low / _STRANGE, low)
     high = np.full(len(plants), top)
     if mode != "sampled":
         high = 4.0 * np.maximum(np.minimum(w_gc, 1e3 / plants.rtt), w_pc)
@@ -144,6 +147,9 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
         # Above the limit of existence the phase of the limit of no load starts below -180 degrees.
         never = (plants.mu == 0.0) & (2.0 * alpha * plants.rtt >= interval * beta)
         gm = np.where(never, -np.inf, gm)
+    elif (beyond := np.flatnonzero(strange)).size:
+        few = responder(plants.take(beyond), alpha, beta, interval, mode)
+        gm[beyond], pm[beyond] = _crossings(x[beyond], values[beyond], few, pm[beyond], end=False)
     return Scan(gm, pm, np.minimum(np.min(np.abs(1.0 + values), axis=1), 1.0))
 
 
@@ -186,15 +192,22 @@ def _twin(plants: Plants, alpha: float, beta: float, interval: float, k: Any) ->
     k = np.broadcast_to(k, plants.rtt.shape)
     for plant in ("reno", "scal"):
         mask = plants.scalable == (plant == "scal")
-        mu = np.minimum(plants.mu[mask], MU_LIMIT[plant])
+        mu = np.minimum(plants.mu[mask], MU_LIMIT[plant])  # beyond, only where to look
         args = (plants.m[mask], mu, a[mask], c[mask], plants.rtt[mask], k[mask])
         if mask.any():
             rows[:, mask] = solve_margins(plant, *args)
     return rows
 
 
-def _crossings(x: Any, values: Any, at: Any, twin_pm: Any) -> tuple[Any, Any]:
-    """The smallest gain margin (dB) and the phase margin (deg) of each row of a sampled loop."""
+def _mu_limit(plants: Plants) -> Any:
+    return np.where(plants.scalable, MU_LIMIT["scal"], MU_LIMIT["reno"])
+
+
+def _crossings(x: Any, values: Any, at: Any, twin_pm: Any, *, end: bool = True) -> tuple[Any, Any]:
+    """The smallest gain margin (dB) and the phase margin (deg) of each row.
+
+    At the `end` of the frequencies a sampled loop is real, which counts as a crossing.
+    """
     gain = np.log(np.abs(values))
     crossed, where = _first_root(x, gain, gain[:, :-1] > 0.0, lambda v: np.log(np.abs(at(v))))
     pm = np.degrees(np.angle(-at(where[:, None])[:, 0]))
@@ -203,7 +216,8 @@ def _crossings(x: Any, values: Any, at: Any, twin_pm: Any) -> tuple[Any, Any]:
     negative = (values.real[:, :-1] < 0.0) & (values.real[:, 1:] < 0.0) & (values.imag[:, :-1] < 0)
     crossed, where = _first_root(x, values.imag, negative, lambda v: at(v).imag)
     size = np.where(crossed, np.abs(at(where[:, None])[:, 0]), 0.0)
-    size = np.maximum(size, np.maximum(-values[:, -1].real, 0.0))  # L is real at pi/T
+    if end:
+        size = np.maximum(size, np.maximum(-values[:, -1].real, 0.0))
     with np.errstate(divide="ignore"):
         return -20.0 * np.log10(size), pm
 

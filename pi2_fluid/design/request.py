@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from pi2_fluid.design.plants import plant_gain
 from pi2_fluid.design.region import Region
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.record import named_arrays
 from pi2_fluid.model.registry import aqm_class
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.units import validate_choice, validate_quantity
@@ -28,6 +29,7 @@ OBJECTIVES: Final = ("recovery", "bandwidth", "gain")
 #: What can verify a design.
 ENGINES: Final = ("fluid", "packets")
 _PART: Final = 6.0  # of the largest RTT that the defaults of T and target are
+_ALIASES: Final = 100.0  # update intervals per RTT: each costs an alias
 _SMALLEST: Final = 20.0  # part of the largest RTT at which the grid begins
 _TARGETS: Final = {"pie": 0.015, "dualpi2": 0.015}
 
@@ -104,17 +106,28 @@ def make_template(aqm: str, spans: Spans, update_interval: Any, objective: str) 
             f"update_interval = {interval:g} s exceeds the largest RTT in the loop,"
             f" {spans.max_rtt:g} s: give a shorter one, a sixth of it by default."
         )
+    if interval > _ALIASES * spans.min_rtt:
+        raise DomainError(
+            f"update_interval = {interval:g} s is more than {_ALIASES:g} times the smallest RTT in"
+            f" the loop, {spans.min_rtt:g} s: give a shorter update_interval, or a min_rtt of"
+            f" {interval / _ALIASES:.3g} s and more in the loop."
+        )
     queue: PiFamily = cls(target=spans.target, update_interval=interval)
     return queue
 
 
 def make_region(spans: Spans, senders: Any, aqm: PiFamily, load: Any, max_window: Any) -> Region:
     """Return the region, each sender's range of p' bounded by the load and the largest window."""
-    chosen = (senders,) if isinstance(senders, Sender) else tuple(senders)
+    chosen: tuple[Any, ...] = (senders,)
+    if not isinstance(senders, Sender):
+        chosen = tuple(senders) if isinstance(senders, Iterable) else ()
     if not chosen or not all(isinstance(one, Sender) for one in chosen):
         raise QuantityError(
             f"senders = {show_value(senders)} are no senders: give a sequence, e.g. (Reno(),)."
         )
+    for one in (*chosen, aqm):
+        for name, value in named_arrays(one).items():
+            raise QuantityError(f"{name} = {show_value(value)} is an array: give one number.")
     low, high = (0.0, 1.0) if load is None else _read_load(load)
     window = math.inf if max_window is None else _number(max_window, "number", "max_window")
     ranges = []
@@ -141,7 +154,8 @@ def make_region(spans: Spans, senders: Any, aqm: PiFamily, load: Any, max_window
 
 
 def _read_load(load: Any) -> tuple[float, float]:
-    if not isinstance(load, Sequence) or isinstance(load, str) or len(load) != 2:
+    pair = isinstance(load, (Sequence, np.ndarray)) and not isinstance(load, str)
+    if not pair or np.shape(load) != (2,):
         raise QuantityError(
             f"load = {show_value(load)} is no pair: give the smallest and the largest p',"
             " e.g. (0.0, 1.0)."

@@ -22,6 +22,7 @@ __all__ = ["find_bandwidth", "sampled_step", "step_response"]
 _DECADES: Final = 9.0  # the wrap-around of the periodic inversion is damped to 1e-9
 _REACH: Final = 400.0  # highest frequency, in 1/R: what is cut off is of the order of 1e-8
 _MOST_TERMS: Final = 400_000
+_MOST_UPDATES: Final = 1_000_000
 _MOST_CIRCLES: Final = 20
 _FEWEST: Final = 256  # updates: a circle of less is too coarse for its turns to be counted
 _FIRST: Final = 0.25  # radius of the first circle that is tried, as a part of the damping
@@ -176,9 +177,14 @@ def sampled_step(
     Raises
     ------
     SolverError
-        If the loop grows too fast.
+        If the loop grows too fast, or there are more than a million updates.
     """
     interval = float(loop.controller.interval)
+    if updates > _MOST_UPDATES:
+        raise SolverError(
+            f"t reaches {interval * updates:.3g} s, {updates} updates of the queue, more than"
+            f" {_MOST_UPDATES}: ask for shorter times."
+        )
     half = max(_FEWEST, updates + 1)
     angle = 1j * np.pi * np.arange(half + 1) / half
     damping = _DECADES * math.log(10.0) / (2 * half)

@@ -60,14 +60,14 @@ def draw_rate_ratio(
 
     x, y = _MILLI * np.asarray(rtt_classic, float), _MILLI * np.asarray(rtt_scalable, float)
     values = np.asarray(ratio, float).T
-    needed = float(np.exp(np.max(np.abs(np.log(values)))))
+    needed = float(np.exp(np.nanmax(np.abs(np.log(values)))))
     end = max(needed, _LEAST_END) if largest is None else float(largest)
     ax.set(xscale="log", yscale="log")
     norm = LogNorm(vmin=1.0 / end, vmax=end)
     field = ax.pcolormesh(x, y, values, norm=norm, cmap=_COLORS, shading="gouraud", rasterized=True)
     artists: list[Any] = [field]
     hidden = np.zeros(values.shape, bool) if outside is None else np.asarray(outside, bool).T
-    levels = [level for level in _LEVELS if values.min() < level < values.max()]
+    levels = [level for level in _LEVELS if np.nanmin(values) < level < np.nanmax(values)]
     if levels:
         # Of the logarithm, which is smoother between the points.
         names = {float(np.log(level)): _name(level) for level in levels}

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pi2_fluid.errors import DomainError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -52,6 +54,11 @@ def draw_margin_map(
     from matplotlib import patheffects
 
     x, y = _MILLI * np.asarray(rtts, float), np.asarray(rates, float) / _MEGA
+    if np.ndim(x) != 1 or np.ndim(y) != 1 or min(x.size, y.size) < 2:
+        raise DomainError(
+            f"a map of {x.size} round-trip times and {y.size} rates has no area: give two or more"
+            " of each."
+        )
     outside = np.isnan(margins)
     z = np.clip(np.ma.array(margins, mask=outside), -_FARTHEST, _FARTHEST).T
     ax.set(xscale="log", yscale="log", facecolor=_OUTSIDE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pi2_fluid.errors import DomainError, show_value
+from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.qdisc import kernel
 from pi2_fluid.qdisc.asking import as_words, earlier, microseconds, request, require_mtu
@@ -140,6 +140,9 @@ def to_tc(aqm: Aqm, kind: str, *, dev: str = "DEV", hz: int | None = None) -> st
     >>> to_tc(tc_max_rtt("300ms"), "dualpi2", dev="eth0")
     'tc qdisc replace dev eth0 root dualpi2 target 50ms tupdate 50ms alpha 0.0546875 beta 1'
     """
+    name: Any = dev
+    if not isinstance(name, str) or not name:
+        raise QuantityError(f"dev = {show_value(dev)} is no name of a device: give one, as 'eth0'.")
     units, asked = request(aqm, kind, 1500)
     if hz is not None:
         require_hz(hz)

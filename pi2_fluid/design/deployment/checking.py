@@ -37,8 +37,8 @@ _NOTES: Final = {
         " on, where the table ends."
     ),
     "dualpi2": (
-        "Judged as its controller in one queue; not covered is L4S traffic that takes most of the"
-        " link."
+        "Judged as its controller in one queue; not covered is L4S beside Classic traffic, in two"
+        " queues."
     ),
 }
 

@@ -103,15 +103,15 @@ def find_remedy(qdisc: Qdisc, region: Region, margins: Margins, mode: str) -> Re
 def on_device(remedy: Remedy, qdisc: Qdisc) -> Remedy:
     """Return a remedy with the line that changes this queue, where it is, and nothing else of it.
 
-    A kernel's default queue, of handle 0, is none that tc can change: at the root tc makes one in
-    its place, below another queue without a handle it cannot.
+    A kernel's default queue, of handle 0, is none that tc can change: tc makes one in its place, at
+    the root or below a queue with a handle; below one without a handle, as ":3", it cannot.
     """
     if remedy.asked is None:
         return remedy
     # Both come from the text, and go into a line for a shell.
     parent, dev = shlex.quote(qdisc.parent or "root"), shlex.quote(qdisc.dev or "DEV")
     default = qdisc.handle == "0:"
-    if default and parent != "root":
+    if default and parent.startswith(":"):
         above = f"tc qdisc replace dev {dev} root handle 1: mq"
         return Remedy(
             text=f"tc cannot change a default queue below one that has no handle: give that one"

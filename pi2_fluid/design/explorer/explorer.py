@@ -29,6 +29,7 @@ from pi2_fluid.model.aqms.coupled import CoupledPi2
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.record import named_arrays
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.plot import LoopCurves, LoopPicture
@@ -92,7 +93,7 @@ def explorer_curves(
         Frequencies (rad/s), rising, at most pi/T; by default 240 up to 20/R or pi/T, from where the
         integrator alone is left.
     t : array, optional
-        Times (s); by default those of the updates up to 40 round-trip times, 1000 at most, and no
+        Times (s); by default those of the updates up to 40 round-trip times, 800 at most, and no
         further than the response of an unstable loop has grown to 20.
 
     Raises
@@ -107,7 +108,8 @@ def explorer_curves(
     >>> print(f"{found.margins.gain_margin_db:.2f} dB, {found.window:.1f} segments")
     3.46 dB, 14.1 segments
     """
-    loop = Loop(sender, _one_queue(aqm), rtt=rtt, p_prime=p_prime, mode="sampled")
+    rtt = _number(rtt, "time", "rtt")
+    loop = Loop(_one_sender(sender), _one_queue(aqm), rtt=rtt, p_prime=p_prime, mode="sampled")
     interval = float(aqm.update_interval)
     if w is None:
         zero = float(aqm.alpha / (interval * (aqm.beta + aqm.alpha / 2.0)))
@@ -130,12 +132,26 @@ def explorer_curves(
     return Curves(w, response, phase, t, step, loop.margins(), verdict, window)
 
 
+def _one_sender(sender: Any) -> Sender:
+    found = Reno() if sender is None else sender
+    if not isinstance(found, Sender):
+        raise QuantityError(f"sender = {show_value(sender)} is no sender: give one, e.g. Reno().")
+    _require_scalars(found)
+    return found
+
+
+def _require_scalars(law: Any) -> None:
+    for name, value in named_arrays(law).items():
+        raise QuantityError(f"{name} = {show_value(value)} is an array: give one number.")
+
+
 def _one_queue(aqm: Any) -> PiFamily:
     if not isinstance(aqm, PiFamily):
         raise UnsupportedError(
             f"aqm = {show_value(aqm)} has no alpha, beta and update_interval: give Pi, Pie, Pi2,"
             " CoupledPi2 or DualPi2."
         )
+    _require_scalars(aqm)
     if isinstance(aqm, DualPi2):
         names = ("alpha", "beta", "target", "update_interval", "k")
         return CoupledPi2(**{name: getattr(aqm, name) for name in names})
@@ -191,7 +207,7 @@ def explore(
     >>> panel = pf.explore(pf.tune("100ms").aqm, capacity="1Gbit/s")  # doctest: +SKIP
     """
     widgets = _import_widgets()
-    aqm, sender = _one_queue(Pi2() if aqm is None else aqm), sender or Reno()
+    aqm, sender = _one_queue(Pi2() if aqm is None else aqm), _one_sender(sender)
     first = {
         "alpha": float(aqm.alpha),
         "beta": float(aqm.beta),

@@ -25,13 +25,13 @@ from pi2_fluid.design.region import Region, scan, table_edges
 from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.aqms.pie import TABLES, Pie
 
-__all__ = ["Certificate", "certify"]
+__all__ = ["Certificate", "certify", "frequency_ends", "has_steps", "least_size"]
 
 _FAR: Final = 4.0  # |L| that is out of reach of everything forbidden
 _BLOCK: Final = 2048  # boxes whose temporaries stay in the cache
-_MOST_BOXES: Final = 60_000  # of one sender in one cell of PIE's table
+_MOST_BOXES: Final = 150_000  # of one sender in one cell of PIE's table
 _MOST_ALIASES: Final = 60  # each costs: T above some 36 times the smallest RTT is left to grids
 _RATIO: Final = 2.0  # of the ends of the boxes to begin with
 _TRIED: Final = 8  # rounds after which the box nearest to what is forbidden is looked at alone
@@ -78,6 +78,8 @@ def certify(region: Region, aqm: PiFamily, asked: Asked, mode: str) -> Certifica
         The margins: to be a little below what is there, as the cost grows near it.
     mode : {"continuous", "delayed", "sampled"}
     """
+    if not has_steps(aqm):
+        return Certificate("undecided", 0)
     boxes = 0
     for cell in _cells(region, aqm, mode):
         found = _certify_cell(cell, region, asked)
@@ -85,6 +87,11 @@ def certify(region: Region, aqm: PiFamily, asked: Asked, mode: str) -> Certifica
         if found.outcome != "proved":
             return Certificate(found.outcome, boxes, found.counterexample)
     return Certificate("proved", boxes)
+
+
+def has_steps(aqm: PiFamily) -> bool:
+    """Return whether the gains are constant between the steps of a table, or everywhere."""
+    return not isinstance(aqm, Pie) or aqm.gain_table in TABLES
 
 
 def _cells(region: Region, aqm: PiFamily, mode: str) -> Iterator[_Cell]:
@@ -111,7 +118,7 @@ def _certify_cell(cell: _Cell, region: Region, asked: Asked) -> Certificate:
     aliases = alias_count(family.interval, region.min_rtt, family.mode)
     if aliases > _MOST_ALIASES or cell.mu[1] >= 1.0:
         return Certificate("undecided", 0, somewhere)
-    undecided = _first_boxes(_frequencies(family, rtts, cell.mu, asked), rtts, cell.mu)
+    undecided = _first_boxes(frequency_ends(family, rtts, cell.mu, asked), rtts, cell.mu)
     count, rounds = 0, 0
     while len(undecided):
         count += len(undecided)
@@ -131,8 +138,12 @@ def _certify_cell(cell: _Cell, region: Region, asked: Asked) -> Certificate:
 
 def _forbidden(family: Family, boxes: Boxes, aliases: int, asked: Asked) -> tuple[Any, Discs]:
     """Return which boxes are not excluded, and the discs of those."""
+    # Low frequencies first: there |L| is large, and varies too much for discs of large boxes.
+    low, high = boxes.centre - boxes.half, boxes.centre + boxes.half
+    far = least_size(family, high[0], (low[1], high[1]), (np.maximum(low[2], 0.0), high[2]))
+    left = np.flatnonzero(~(far > _FAR))
+    discs = Discs(*(np.empty(0) for _ in range(3)))
     # Where the RTT is long the aliases are small: a bound of all of them does for most boxes.
-    left = np.arange(len(boxes))
     for count in sorted({0, aliases}):
         parts = [
             enclose(family, boxes.take(left[start : start + _BLOCK]), count)
@@ -164,36 +175,24 @@ def _distance(centre: Any, asked: Asked) -> Any:
     return np.minimum(np.minimum(segment, arc), np.abs(1.0 + centre) - asked.modulus)
 
 
-def _frequencies(
+def frequency_ends(
     family: Family, rtts: tuple[float, float], mus: tuple[float, float], asked: Asked
 ) -> tuple[float, float]:
     """Return ends outside of which |L| is out of reach of what is forbidden, or too small for it.
 
     Low: |F| >= alpha/T, |jv (1 + jv) (jv + mu h)| <= v sqrt(1 + v^2) (v + 2 mu), so that
 
-        |L| >= m alpha / (T w sqrt(1 + w^2 R^2) (w R + 2 mu)) - (the aliases),
+        |L| >= m alpha R / (T w sqrt(1 + w^2 R^2) (w R + 2 mu)) - (the aliases).
 
-    which falls with w and R. High: |jv + mu h| >= v (1 - mu).
+    R/(w R + 2 mu) rises with R, the root falls: each is taken where it is worst. It falls with w.
+    The aliases: R^2 times their tail falls with R. High: |jv + mu h| >= v (1 - mu).
     """
-    m_low = family.m / mus[1] if family.falling else family.m
     m_high = family.m / mus[0] if family.falling else family.m
     low_rtt, high_rtt = rtts
     gain = family.beta + family.alpha / 2.0
     weak = min(0.25, 10.0 ** (-asked.gain_db / 20.0) / 2.0, (1.0 - asked.modulus) / 2.0)
-
-    aliases = 0.0
-    if family.mode == "sampled":
-        most = (family.alpha + 2.0 * family.beta) / family.interval  # of |F|
-        rest = tail(2.0 * np.pi * low_rtt / family.interval, mus[1], 2.0, 0)
-        aliases = m_high * high_rtt**2 * most * float(rest)
-
-    def least(w: float) -> float:
-        v = w * high_rtt
-        smallest = m_low * family.alpha / family.interval
-        return float(smallest / (w * np.sqrt(1.0 + v**2) * (v + 2.0 * mus[1])) - aliases)
-
     low = 1.0 / high_rtt
-    while least(low) < _FAR:
+    while least_size(family, low, rtts, mus) < _FAR:
         low /= 1.5
     if family.mode == "sampled":
         return low, np.pi / family.interval
@@ -206,6 +205,20 @@ def _frequencies(
     while largest(high) > weak:
         high *= 1.5
     return low, high
+
+
+def least_size(family: Family, w: Any, rtts: tuple[Any, Any], mus: tuple[Any, Any]) -> Any:
+    """Return a lower bound of |L| at w and below, over ranges of R and mu; see `frequency_ends`."""
+    m_low = family.m / mus[1] if family.falling else family.m
+    aliases = 0.0
+    if family.mode == "sampled":
+        with np.errstate(divide="ignore"):
+            m_high = family.m / mus[0] if family.falling else family.m
+            most = (family.alpha + 2.0 * family.beta) / family.interval  # of |F|
+            turn = 2.0 * np.pi / family.interval
+            aliases = m_high * rtts[0] ** 2 * most * tail(turn * rtts[0], mus[1], 2.0, 0)
+    damped = (w * rtts[0] + 2.0 * mus[1]) * np.sqrt(1.0 + (w * rtts[1]) ** 2)
+    return m_low * family.alpha / family.interval * rtts[0] / (w * damped) - aliases
 
 
 def _first_boxes(

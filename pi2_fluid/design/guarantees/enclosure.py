@@ -28,7 +28,7 @@ __all__ = ["Boxes", "Discs", "Family", "alias_count", "enclose", "tail"]
 _ROUNDING: Final = 1e-9  # of all terms: rounding errors are some 1e-14 of them
 _REACH: Final = 10.0  # v up to which aliases are enclosed one by one
 _FEWEST: Final = 3  # aliases on each side
-_LARGEST: Final = 30.0  # rho; e^30 is as good as infinite
+_LARGEST: Final = 30.0  # rho; beyond, the box is cut
 _ALL_ALIASES: Final = 14.0 * 1.2020569031595943  # zeta(3)
 
 
@@ -128,7 +128,8 @@ def enclose(family: Family, boxes: Boxes, aliases: int) -> Discs:
         if family.falling:
             to_mu = to_mu + dmu / (mu * np.maximum(mu - dmu, 0.0))
         rho = to_w * dw + to_r * dr + to_mu * dmu
-    rho = np.minimum(np.nan_to_num(rho, nan=_LARGEST, posinf=_LARGEST), _LARGEST)
+    bounded = rho < _LARGEST
+    rho = np.where(bounded, rho, _LARGEST)
 
     m = family.m / mu if family.falling else family.m
     terms = m * rtt**2 * f * g.value
@@ -139,7 +140,7 @@ def enclose(family: Family, boxes: Boxes, aliases: int) -> Discs:
             m_high = family.m / np.maximum(mu - dmu, 0.0) if family.falling else family.m
         rest = tail(turn * np.maximum(rtt - dr, 0.0), high, g.h_high, aliases)
         radius = radius + m_high * (rtt + dr) ** 2 * most * rest
-    good = (least > 0.0) & g.good.all(axis=0)
+    good = (least > 0.0) & g.good.all(axis=0) & bounded.all(axis=0)
     axis = np.argmax(np.stack([to_w[aliases] * dw, to_r[aliases] * dr, to_mu[aliases] * dmu]), 0)
     # Where a bound has no value yet, the box is cut across its relatively largest side.
     relative = np.argmax(np.stack([dw / w, dr / rtt, dmu / np.maximum(high, 1e-300) / 4.0]), axis=0)

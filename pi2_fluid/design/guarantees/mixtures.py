@@ -26,6 +26,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from pi2_fluid.design.guarantees.certificate import has_steps
 from pi2_fluid.design.guarantees.enclosure import Boxes
 from pi2_fluid.design.plants import is_classic, make_plants
 from pi2_fluid.design.region import Region, table_edges
@@ -40,6 +41,7 @@ _CELLS: Final = (64, 256)  # of R, tried in turn
 _MOST_BOXES: Final = 12_000
 _BLOCK: Final = 64  # boxes at once: times cells and senders
 _ROUNDING: Final = 1e-9
+_LARGEST: Final = 30.0  # rho; beyond, the box is cut
 _PHASE: Final = 0.3  # largest wR at the lowest frequency
 
 
@@ -62,7 +64,7 @@ def any_mixture_is_stable(region: Region, aqm: PiFamily) -> bool:
     coupled = isinstance(aqm, CoupledFamily)
     if not (coupled or all(is_classic(sender) for sender in region.senders)):
         return False
-    if not _one_is_stable(region, aqm):
+    if not has_steps(aqm):
         return False
     k = float(aqm.k) if isinstance(aqm, CoupledFamily) else 1.0
     ends = [
@@ -72,6 +74,8 @@ def any_mixture_is_stable(region: Region, aqm: PiFamily) -> bool:
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
     if not all(is_classic(sender) for sender in region.senders):
         high = min(high, 1.0 / k)
+    if not _one_is_stable(region, aqm, (low, high)):
+        return False
     if coupled or isinstance(aqm, Pi2):
         return any(_proved(region, aqm, count, (low, high), None) for count in _CELLS)
     edges = np.unique([low, *table_edges(aqm, "classic", low, high), high])
@@ -81,13 +85,14 @@ def any_mixture_is_stable(region: Region, aqm: PiFamily) -> bool:
     )
 
 
-def _one_is_stable(region: Region, aqm: PiFamily) -> bool:
+def _one_is_stable(region: Region, aqm: PiFamily, load: tuple[float, float]) -> bool:
     # In every cell of PIE's table: the boxes do not connect one with the next.
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
-    low, high = region.load[0]
     sender = region.senders[0]
-    ends = np.unique([low, *table_edges(aqm, sender.signal, low, high), high])
+    ends = np.unique([load[0], *table_edges(aqm, sender.signal, *load), load[1]])
     middles = (ends[1:] + ends[:-1]) / 2.0 if ends.size > 1 else ends
+    if isinstance(aqm, CoupledFamily) and not is_classic(sender):
+        middles = middles * float(aqm.k)  # its own p'
     plants = make_plants((sender,), aqm, region.max_rtt, [middles]).linear(*gains)
     return all(
         count_unstable(plants.element((index, 0)), "delayed") == 0 for index in range(middles.size)
@@ -202,10 +207,10 @@ def _discs(
         from_w, from_r, from_p = by_c * dw + by_v * dw * (rtt + dr), by_v * w * dr, by_p * dload
         rho = from_w + from_r + from_p
         last = scale * f * np.exp(-0.5j * w * interval) / (1j * w) * late / e
-        grown = np.abs(last) * np.expm1(np.minimum(rho, 30.0))
+        grown = np.abs(last) * np.expm1(np.minimum(rho, _LARGEST))
     value = 1j * w + 1.0 / rtt + last
     radius = dw + dr / (rtt * (rtt - dr)) + grown + _ROUNDING * (np.abs(last) + w + 1.0 / rtt)
-    good = (least > 0.0) & (least_f > 0.0) & (low > 0.0) & np.isfinite(rho)
+    good = (least > 0.0) & (least_f > 0.0) & (low > 0.0) & (rho < _LARGEST)
     return value, from_w / np.maximum(from_w + from_p, 1e-300), np.where(good, radius, np.inf)
 
 

@@ -23,6 +23,7 @@ from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
 
 __all__ = ["largest_l4s_share"]
 
+_EDGE: Final = 1e-9
 _STEPS: Final = 24  # of the share: between two of them, stability is taken to be lost once at most
 _LEAST: Final = 1e-9  # share: nearly no Scalable traffic at all
 _PACKETS: Final = 1e4  # per second; nothing depends on it, since counts are real numbers
@@ -135,7 +136,8 @@ def _largest(
 
     assert isinstance(pair.aqm, DualPi2)
     room = 1.0 - float(pair.aqm.c_protection)
-    shares = np.linspace(_LEAST, room, _STEPS + 1)
+    # Up to the scheduler's share, not at it: there another regime begins.
+    shares = np.linspace(_LEAST, room * (1.0 - _EDGE), _STEPS + 1)
     unstable = np.flatnonzero(~(margin(shares) > 0.0))
     if unstable.size == 0:
         return room

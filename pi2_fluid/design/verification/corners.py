@@ -8,6 +8,7 @@ flows make sense, and is reported with the results.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -87,6 +88,8 @@ class Corner:
         Segments of each flow.
     p_prime : float
         The sender's load there.
+    number : int
+        Which of those that would have the same name.
     """
 
     sender: Sender
@@ -94,11 +97,13 @@ class Corner:
     rtt: float
     window: float
     p_prime: float
+    number: int = 1
 
     @property
     def name(self) -> str:
-        """Sender, round-trip time and window in a few words."""
-        return f"{kind_of(self.sender)} {1e3 * self.rtt:.3g} ms W={self.window:.3g}"
+        """Sender, round-trip time and window in a few words; a number if others have the same."""
+        words = f"{kind_of(self.sender)} {1e3 * self.rtt:.3g} ms W={self.window:.3g}"
+        return words if self.number == 1 else f"{words} ({self.number})"
 
     @property
     def packets(self) -> float:
@@ -165,6 +170,10 @@ def corners_of(region: Region, queue: PiFamily) -> list[Corner]:
         for rtt in _rtts(region, own):
             for window in _windows(sender, low * slope, high * slope):
                 found.append(Corner(sender, own, rtt, window, 1.0 / (window * slope)))
+    named = Counter[str]()
+    for index, corner in enumerate(found):
+        named[corner.name] += 1
+        found[index] = replace(corner, number=named[corner.name])
     return found
 
 
