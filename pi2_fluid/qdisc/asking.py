@@ -15,12 +15,11 @@ from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.qdisc import kernel
-from pi2_fluid.qdisc.options import FACTORS, KINDS, Number, defaults
+from pi2_fluid.qdisc.options import FACTORS, KINDS, LARGEST_PIE, Number, defaults
 from pi2_fluid.units import validate_choice, validate_quantity
 
 __all__ = ["as_words", "earlier", "microseconds", "request", "require_mtu"]
 
-_LARGEST_PIE: Final = 32  # 1/16 Hz, by tc
 _LARGEST_PARTS: Final = 2**31 - 1  # 1/256 Hz, by the kernel
 _LONGEST: Final = 2**32 // 1000  # us: times are kept in 32 bits of ns
 _FORGIVEN: Final = 1e-3  # us that a binary number may fall short of the decimal one
@@ -134,10 +133,10 @@ def _pie(aqm: Pie) -> dict[str, int]:
     for name in ("alpha", "beta"):
         gain = getattr(aqm, name)
         parts = round(gain * FACTORS["sixteenths"])
-        if not 1 <= parts <= _LARGEST_PIE:
+        if not 1 <= parts <= LARGEST_PIE:
             raise DomainError(
                 f"Pie {name} = {show_value(gain)} is {parts}/16 Hz to tc, which takes 1/16 to"
-                f" {_LARGEST_PIE}/16: give {name} in [0.0625, 2] Hz."
+                f" {LARGEST_PIE}/16: give {name} in [0.0625, 2] Hz."
             )
         units[name] = parts
     return units

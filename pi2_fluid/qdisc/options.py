@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["FACTORS", "KINDS", "OPTIONS", "Number", "Switch", "defaults", "in_si"]
+__all__ = ["FACTORS", "KINDS", "LARGEST_PIE", "OPTIONS", "Number", "Switch", "defaults", "in_si"]
 
 #: SI unit per unit, for those that are not whole in SI.
 FACTORS: Final[dict[str, int]] = {
@@ -46,6 +46,9 @@ class Switch:
     values: tuple[Any, Any]
     default: int = 0
 
+
+#: The most sixteenths of 1 Hz that tc takes for a gain of PIE.
+LARGEST_PIE: Final = 32
 
 #: What `tc -j` prints for a key without a value, told apart from nothing at all.
 NULL: Final = "null"

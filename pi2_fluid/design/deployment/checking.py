@@ -161,7 +161,7 @@ def check(
     Notes
     -----
     PIE is judged from p = 1e-6 on, where its table ends. Of DualPI2 it is the controller in one
-    queue; the regime in which L4S traffic takes most of the link is not covered. In fq_pie it is
+    queue; L4S beside Classic traffic, in two queues, is not covered. In fq_pie it is
     one flow alone in its queue. R is held constant in the window law, which is pessimistic.
 
     Examples

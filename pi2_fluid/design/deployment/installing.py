@@ -11,14 +11,13 @@ from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.qdisc import Qdisc, install, to_tc
 from pi2_fluid.qdisc.asking import earlier, microseconds
-from pi2_fluid.qdisc.options import KINDS
+from pi2_fluid.qdisc.options import FACTORS, KINDS, LARGEST_PIE
 from pi2_fluid.qdisc.parsing import require_hz
 from pi2_fluid.units import validate_choice
 
 __all__ = ["Wanted", "installed", "line_for"]
 
-_STEPS: Final = 16  # of PIE's gains in 1 Hz
-_LARGEST: Final = 32  # steps, by tc
+_STEPS: Final = FACTORS["sixteenths"]  # of PIE's gains in 1 Hz
 _OFF: Final = 0.25  # of a gain: rounding off more makes it another design
 # The largest alpha/T falls with T like 1/(1 + 0.6 T/R): within 1 % of the optima at T from R/20 to
 # R, which keep 0.97, 0.92, 0.84, 0.77 and 0.62 at T/R = 0.05, 0.15, 0.32, 0.5 and 1.
@@ -77,16 +76,16 @@ def _in_steps(wanted: Wanted, kind: str) -> PiFamily:
 
 
 def _require_near(wanted: Wanted, name: str, exact: float, steps: int) -> None:
-    if 1 <= steps <= _LARGEST and abs(steps / exact - 1.0) <= _OFF:
+    if 1 <= steps <= LARGEST_PIE and abs(steps / exact - 1.0) <= _OFF:
         return
     remedy = 'aqm="dualpi2", whose steps are finer'
     if name == "alpha" and (longer := _longer(wanted, exact)) is not None:
         remedy = f'update_interval="{math.ceil(1e3 * longer)}ms", or {remedy}'
-    elif exact > _LARGEST:
+    elif exact > LARGEST_PIE:
         remedy = f"a longer max_rtt, or {remedy}"
     raise DomainError(
         f"{name} = {exact / _STEPS:.4g} Hz is {exact:.3g} sixteenths of 1 Hz, of which PIE takes"
-        f" a whole number from 1 to {_LARGEST}, here at most a quarter off: tune with {remedy}."
+        f" a whole number from 1 to {LARGEST_PIE}, here at most a quarter off: tune with {remedy}."
     )
 
 

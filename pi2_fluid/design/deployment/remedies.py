@@ -24,6 +24,7 @@ from pi2_fluid.loop.margins import Margins
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.qdisc import Qdisc, install, kernel, to_tc
+from pi2_fluid.qdisc.options import FACTORS, LARGEST_PIE
 
 __all__ = ["ENOUGH", "Remedy", "find_remedy", "is_enough", "on_device"]
 
@@ -34,11 +35,10 @@ _FORGIVEN: Final = (0.01, 0.05)
 # Of the largest RTT: a T within is kept. Longer costs response, of shorter the alpha is so small
 # that its rounding does; RFC 9332 has T up to a third.
 _KEPT: Final = (1 / 12, 1 / 3)
-_STEPS: Final = 16  # of PIE's gains in 1 Hz
-_LARGEST: Final = 32  # steps, by tc
+_STEPS: Final = FACTORS["sixteenths"]  # of PIE's gains in 1 Hz
 _DOWN: Final = 1e-4  # of alpha's ceiling, an interpolation
 _ROUNDS: Final = 8
-_PARTS: Final = 256  # of 1 Hz, the steps of DualPI2's gains
+_PARTS: Final = FACTORS["hertz"]  # of 1 Hz, the steps of DualPI2's gains
 _COUPLED: Final = 2  # the k that `tune` designs for
 _WORDS: Final = 8  # target, tupdate, alpha, beta, each with its value
 
@@ -206,10 +206,10 @@ def _best(qdisc: Qdisc, plants: Plants, count: int, mode: str) -> tuple[float, f
     ceiling, _, _ = make_ceiling(plants, ENOUGH, _period(qdisc, count), mode)
     if ceiling is None:
         return 0.0, 0.0
-    betas = np.arange(1, _LARGEST + 1) / _STEPS
+    betas = np.arange(1, LARGEST_PIE + 1) / _STEPS
     allowed: Any = ceiling(betas)
     best = int(np.argmax(allowed))
-    alpha = min(int(np.floor(allowed[best] * _STEPS * (1.0 - _DOWN))), _LARGEST)
+    alpha = min(int(np.floor(allowed[best] * _STEPS * (1.0 - _DOWN))), LARGEST_PIE)
     return (alpha / _STEPS, float(betas[best])) if alpha >= 1 else (0.0, 0.0)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -64,6 +64,7 @@ class Step(NamedTuple):
 BASE: Final = State()
 _MORE: Final = State(flows=1.1)
 _LESS: Final = State(capacity=0.9)
+_CLOSE: Final = 1e-6  # of a bound: what is clipped there may lie below it, by a step of integers
 #: In the order in which packets take them: each begins where the one before it ends.
 STEPS: Final = (
     Step("flows +10 %", BASE, _MORE),
@@ -104,6 +105,13 @@ class Corner:
         """Sender, round-trip time and window in a few words; a number if others have the same."""
         words = f"{kind_of(self.sender)} {1e3 * self.rtt:.3g} ms W={self.window:.3g}"
         return words if self.number == 1 else f"{words} ({self.number})"
+
+    def clamped(self, controller: Any) -> Any:
+        """Whether values of the controller's variable are at a bound of what these flows see."""
+        top = float(self.queue.limit)
+        if isinstance(self.queue, CoupledFamily) and self.sender.signal == "scalable":
+            top = min(top, 1.0 / float(self.queue.k))
+        return (controller <= 0.0) | (controller >= (1.0 - _CLOSE) * top)
 
     @property
     def packets(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from pi2_fluid.design.verification.transients import Transient, read_decay, read
 from pi2_fluid.errors import AssumptionWarning, SolverError
 from pi2_fluid.fluid import engine as fluid_engine
 from pi2_fluid.loop.transfer import Loop
-from pi2_fluid.model.aqms.coupled import CoupledFamily
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.operating_point import equilibrium
 
@@ -29,7 +28,6 @@ _PER_UPDATE: Final = 2  # half samples: an integral between two updates is good 
 _PER_TRIP: Final = 5.0  # and with ten in a round trip
 _CELLS: Final = 20_000  # of the integral over the gains of PIE
 _DECAYING: Final = 0.99  # of the largest excursion of the record's second quarter, in its last
-_LIMIT: Final = 1.0 - 1e-9  # of a bound: what is clipped there may be a rounding error below
 
 
 #: Units and meaning of each field of a `FluidCase`.
@@ -107,7 +105,7 @@ def fluid_case(corner: Corner, step: Step, controller: str = "sampled") -> Fluid
         decay.rate,
         decay.frequency,
         decays=math.isfinite(transient.settling) or ratio < _DECAYING,
-        clamped=_clamped(corner, run["controller"].to_numpy()[begin:]),
+        clamped=bool(np.any(corner.clamped(run["controller"].to_numpy()[begin:]))),
         delay_error=float(np.trapezoid(error, dx=sample)),
         delay_error_theory=_delay_error(queue, float(rest.controller), float(goal.controller)),
         horizon=horizon,
@@ -132,13 +130,6 @@ def _horizon(corner: Corner, step: Step) -> float:
         return some
     needed = _TRIPS * corner.rtt + _LIVES / rate if rate > 0.0 else math.inf
     return needed if needed <= most else some
-
-
-def _clamped(corner: Corner, u: Any) -> bool:
-    top = float(corner.queue.limit)
-    if isinstance(corner.queue, CoupledFamily) and corner.sender.signal == "scalable":
-        top = min(top, 1.0 / float(corner.queue.k))
-    return bool(np.any((u <= 0.0) | (u >= _LIMIT * top)))
 
 
 def _delay_error(queue: PiFamily, begin: float, end: float) -> float:

@@ -188,7 +188,7 @@ def _read(corner: Corner, step: Step, piece: Any, plan: _Plan, fluid: Transient)
     bounds = Bounds.of(target, fluid, step.surplus, spread, slot, delay.shape[0])
     smooth = _smooth(delay.mean(axis=0)) - target
     first = read_transient(smooth[: plan.transient], plan.bin)
-    clamped = float(np.mean((u <= 0.0) | (u >= (1.0 - 1e-6) * float(corner.queue.limit))))
+    clamped = float(np.mean(corner.clamped(u)))
     served = piece["throughput"].sum("flows").mean("seed") / piece["capacity"]
     found = PacketCase(
         peak=first.peak,
