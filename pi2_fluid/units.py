@@ -25,6 +25,7 @@ __all__ = [
     "is_traced",
     "parse_quantity",
     "validate_choice",
+    "validate_number",
     "validate_quantity",
 ]
 
@@ -243,6 +244,27 @@ def validate_quantity(
             f" {_MAGNITUDES[1]:g} (SI) that the models compute with: give {_TABLE[dimension][1]}."
         )
     return float(array) if array.ndim == 0 else array
+
+
+def validate_number(
+    value: Any, dimension: str, name: str, *, high: float = math.inf, closed: bool = False
+) -> float:
+    """Turn a single number or text into a finite SI float from 0 to `high`.
+
+    Parameters
+    ----------
+    value, dimension, name, high, closed
+        As in `validate_quantity`.
+
+    Raises
+    ------
+    QuantityError
+        As `validate_quantity`, and if it is an array.
+    """
+    number = validate_quantity(value, dimension, name, high=high, closed=closed)
+    if np.ndim(number):
+        raise QuantityError(f"{name} = {show_value(value)} is an array: give one number.")
+    return float(number)
 
 
 def validate_choice(value: Any, options: Sequence[Any], name: str) -> None:

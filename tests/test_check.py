@@ -306,7 +306,7 @@ def test_where_no_gains_help_it_says_what_does(text, how, said):
         ({"rtt": "20ms", "min_rtt": "30ms"}, pf.DomainError, "min_rtt = 0.03 s of dualpi2 0:"),
         ({"min_rtt": "10us"}, pf.DomainError, "outside [0.00016, 0.1] s"),
         ({"rtt": "100"}, pf.QuantityError, "has no unit"),
-        ({"rtt": np.array([0.1, 0.2])}, pf.QuantityError, "rtt is an array"),
+        ({"rtt": np.array([0.1, 0.2])}, pf.QuantityError, "is an array: give one number"),
         ({"senders": ()}, pf.QuantityError, "are no senders"),
         ({"senders": (pf.Cubic(),)}, pf.UnsupportedError, "no closed form"),
         ({"mode": "exact"}, pf.QuantityError, "mode"),

@@ -113,6 +113,7 @@ def tune(
         "gain_margin_db": gain_margin,
         "phase_margin_deg": phase_margin,
         "modulus_margin": modulus_margin,
+        "max_window": max_window,
     }
     with Progress("verifying", "cases") as progress:
         design = find(
@@ -123,7 +124,6 @@ def tune(
             aqm=aqm,
             update_interval=update_interval,
             target=target,
-            max_window=max_window,  # type: ignore[arg-type]
             mode=mode,
             objective=objective,
             verify=verify,
@@ -208,14 +208,12 @@ def _print_alternatives(console: Any, design: Design) -> None:
             style="red" if unstable else "bold" if row["design"] == "tuned" else None,
         )
     console.print(grid)
+    begin = rows[0]["load_from"]
+    cut = any(row["design"] == "rfc8033" and row["load_from"] > begin for row in rows)
     console.print(
         "\nThe smallest margins in the same region; error: of the delay, integrated, after 10 %"
         " more load; less is faster, but rings where |1+L| is small."
-        + (
-            " PIE is judged from p = 1e-6 on."
-            if rows[-1]["load_from"] > rows[1]["load_from"]
-            else ""
-        )
+        + (" PIE is judged from p = 1e-6 on." if cut else "")
     )
 
 

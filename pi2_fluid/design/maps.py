@@ -17,11 +17,11 @@ from pi2_fluid.design.region import scan
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.loop.modes import MODES
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.record import named_arrays
+from pi2_fluid.model.record import require_scalars
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.result import Column, make_dataset
-from pi2_fluid.units import validate_choice, validate_quantity
+from pi2_fluid.units import validate_choice, validate_number, validate_quantity
 
 if TYPE_CHECKING:
     import xarray
@@ -97,10 +97,8 @@ def margin_map(
     _check_laws(aqm, sender)
     rtt = _axis(rtts, "time", "rtts", _RTTS)
     rate = _axis(rates, "rate", "rates", _RATES)
-    size = validate_quantity(packet_size, "size", "packet_size")
-    if np.ndim(size):
-        raise QuantityError("packet_size is an array: give one number.")
-    window = np.outer(rtt, rate) / (_BITS * float(size))
+    size = validate_number(packet_size, "size", "packet_size")
+    window = np.outer(rtt, rate) / (_BITS * size)
     slope = float(plant_gain(sender, aqm, np.array([1.0]))[1][0])  # mu = 1/W at p' = 1
     p_prime = 1.0 / (window * slope)
     inside = p_prime <= 1.0 + _ROUNDING
@@ -124,7 +122,7 @@ def margin_map(
             "rtt": Column(("rtt",), rtt, "s", "round-trip time in the loop"),
             "rate": Column(("rate",), rate, "bit/s", "rate of one flow"),
         },
-        _provenance(aqm, sender, float(size), mode),
+        _provenance(aqm, sender, size, mode),
     )
 
 
@@ -155,9 +153,7 @@ def _check_laws(aqm: Any, sender: Any) -> None:
         )
     if not isinstance(sender, Sender):
         raise QuantityError(f"sender = {show_value(sender)} is no sender: give one, e.g. Reno().")
-    arrays = [*named_arrays(aqm), *named_arrays(sender)]
-    if arrays:
-        raise QuantityError(f"{arrays[0]} is an array: a map is of one queue and one sender.")
+    require_scalars(aqm, sender)
 
 
 def _axis(values: Any, dimension: str, name: str, ends: tuple[float, float]) -> Any:

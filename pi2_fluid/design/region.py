@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 from pi2_fluid.design.plants import Plants, join, make_plants
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
+from pi2_fluid.loop.limits import rtt_limit
 from pi2_fluid.loop.margins import Margins, margins_from_crossings
 from pi2_fluid.loop.modes import respond
 from pi2_fluid.loop.roots import count_unstable
@@ -145,7 +146,7 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
     if mode == "sampled":
         gm, pm = _crossings(x, values, at, pm)
         # Above the limit of existence the phase of the limit of no load starts below -180 degrees.
-        never = (plants.mu == 0.0) & (2.0 * alpha * plants.rtt >= interval * beta)
+        never = (plants.mu == 0.0) & (plants.rtt >= rtt_limit(alpha, beta, interval, mode))
         gm = np.where(never, -np.inf, gm)
     elif (beyond := np.flatnonzero(strange)).size:
         few = responder(plants.take(beyond), alpha, beta, interval, mode)
@@ -310,8 +311,7 @@ def exact_margins(plant: Plants, alpha: float, beta: float, interval: float, mod
         return count == 0
 
     gm, pm, w_gc, w_pc, delay = margins_from_crossings(crossings, is_stable)
-    limit = beta * interval / (2.0 * alpha) + (interval / 4.0 if mode == "continuous" else 0.0)
-    if plant.mu[0] == 0.0 and plant.rtt[0] >= limit:
+    if plant.mu[0] == 0.0 and plant.rtt[0] >= rtt_limit(alpha, beta, interval, mode):
         gm, w_pc = -math.inf, 0.0
     code = int(np.sign(gm)) if count is None else {0: 1, -1: 0}.get(count, -1)
     modulus = smallest_distance(loop, mode, crossings)

@@ -15,13 +15,22 @@ from pi2_fluid.design.plants import plant_gain
 from pi2_fluid.design.region import Region
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.record import named_arrays
+from pi2_fluid.model.record import require_scalars
 from pi2_fluid.model.registry import aqm_class
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.units import validate_choice, validate_quantity
+from pi2_fluid.units import validate_choice, validate_number
 
-__all__ = ["ENGINES", "KINDS", "OBJECTIVES", "Spans", "make_region", "make_template", "read_asked",
-           "read_spans"]  # fmt: skip
+__all__ = [
+    "ENGINES",
+    "KINDS",
+    "LONGEST_INTERVAL",
+    "OBJECTIVES",
+    "Spans",
+    "make_region",
+    "make_template",
+    "read_asked",
+    "read_spans",
+]
 
 #: Queues that can be designed.
 KINDS: Final = ("pi", "pie", "pi2", "coupled", "dualpi2")
@@ -29,7 +38,8 @@ OBJECTIVES: Final = ("recovery", "bandwidth", "gain")
 #: What can verify a design.
 ENGINES: Final = ("fluid", "packets")
 _PART: Final = 6.0  # of the largest RTT that the defaults of T and target are
-_ALIASES: Final = 100.0  # update intervals per RTT: each costs an alias
+#: The longest T, in parts of the smallest RTT: each costs an alias.
+LONGEST_INTERVAL: Final = 100.0
 _SMALLEST: Final = 20.0  # part of the largest RTT at which the grid begins
 _TARGETS: Final = {"pie": 0.015, "dualpi2": 0.015}
 
@@ -45,14 +55,14 @@ class Spans:
 
 def read_asked(gain_db: Any, phase_deg: Any, modulus: Any) -> Asked:
     """Return the margins asked for."""
-    gain = _number(gain_db, "number", "gain_margin_db", closed=True, high=60.0)
-    phase = _number(phase_deg, "number", "phase_margin_deg", closed=True)
+    gain = validate_number(gain_db, "number", "gain_margin_db", closed=True, high=60.0)
+    phase = validate_number(phase_deg, "number", "phase_margin_deg", closed=True)
     if phase >= 90.0:
         raise DomainError(
             f"phase_margin_deg = {phase:g} cannot be had: at short RTTs, and at a vanishing load,"
             " the phase margin tends to 90 degrees or less: give less than 90."
         )
-    distance = _number(modulus, "number", "modulus_margin", closed=True, high=0.99)
+    distance = validate_number(modulus, "number", "modulus_margin", closed=True, high=0.99)
     return Asked(gain, phase, distance)
 
 
@@ -67,13 +77,13 @@ def read_spans(max_rtt: Any, max_base_rtt: Any, min_rtt: Any, target: Any, aqm: 
             " or that of the path."
         )
     in_loop = max_rtt is not None
-    longest = _number(max_rtt if in_loop else max_base_rtt, "time",
+    longest = validate_number(max_rtt if in_loop else max_base_rtt, "time",
                       "max_rtt" if in_loop else "max_base_rtt")  # fmt: skip
     if target is None:
         cap = _TARGETS.get(aqm, 0.020)
         aim = min(cap, _two_digits(longest / (_PART if in_loop else _PART - 1.0)))
     else:
-        aim = _number(target, "time", "target")
+        aim = validate_number(target, "time", "target")
     if in_loop and aim >= longest:
         raise DomainError(
             f"target = {aim:g} s is not below max_rtt = {longest:g} s, which includes it: give a"
@@ -83,7 +93,7 @@ def read_spans(max_rtt: Any, max_base_rtt: Any, min_rtt: Any, target: Any, aqm: 
     whole = longest + extra
     if min_rtt is None:
         return Spans(whole, min(whole / _SMALLEST, aim), aim)
-    shortest = _number(min_rtt, "time", "min_rtt")
+    shortest = validate_number(min_rtt, "time", "min_rtt")
     if shortest > longest:
         raise DomainError(
             f"min_rtt = {show_value(min_rtt)} exceeds the largest, {longest:g} s: give a smaller"
@@ -96,7 +106,7 @@ def make_template(aqm: str, spans: Spans, update_interval: Any, objective: str) 
     """Return the queue with its target, its update interval, and its default gains."""
     cls: Any = aqm_class(aqm)
     if update_interval is not None:
-        interval = _number(update_interval, "time", "update_interval")
+        interval = validate_number(update_interval, "time", "update_interval")
     elif objective == "gain":
         interval = float(cls().update_interval)
     else:
@@ -106,11 +116,11 @@ def make_template(aqm: str, spans: Spans, update_interval: Any, objective: str) 
             f"update_interval = {interval:g} s exceeds the largest RTT in the loop,"
             f" {spans.max_rtt:g} s: give a shorter one, a sixth of it by default."
         )
-    if interval > _ALIASES * spans.min_rtt:
+    if interval > LONGEST_INTERVAL * spans.min_rtt:
         raise DomainError(
-            f"update_interval = {interval:g} s is more than {_ALIASES:g} times the smallest RTT in"
-            f" the loop, {spans.min_rtt:g} s: give a shorter update_interval, or a min_rtt of"
-            f" {interval / _ALIASES:.3g} s and more in the loop."
+            f"update_interval = {interval:g} s is more than {LONGEST_INTERVAL:g} times the smallest"
+            f" RTT in the loop, {spans.min_rtt:g} s: give a shorter update_interval, or a min_rtt"
+            f" of {interval / LONGEST_INTERVAL:.3g} s and more in the loop."
         )
     queue: PiFamily = cls(target=spans.target, update_interval=interval)
     return queue
@@ -125,11 +135,9 @@ def make_region(spans: Spans, senders: Any, aqm: PiFamily, load: Any, max_window
         raise QuantityError(
             f"senders = {show_value(senders)} are no senders: give a sequence, e.g. (Reno(),)."
         )
-    for one in (*chosen, aqm):
-        for name, value in named_arrays(one).items():
-            raise QuantityError(f"{name} = {show_value(value)} is an array: give one number.")
+    require_scalars(*chosen, aqm)
     low, high = (0.0, 1.0) if load is None else _read_load(load)
-    window = math.inf if max_window is None else _number(max_window, "number", "max_window")
+    window = math.inf if max_window is None else validate_number(max_window, "number", "max_window")
     ranges = []
     for sender in chosen:
         _, slope = plant_gain(sender, aqm, np.array([1.0]))  # mu = 1/window at p' = 1
@@ -160,18 +168,11 @@ def _read_load(load: Any) -> tuple[float, float]:
             f"load = {show_value(load)} is no pair: give the smallest and the largest p',"
             " e.g. (0.0, 1.0)."
         )
-    low = _number(load[0], "number", "load from", closed=True, high=1.0)
-    high = _number(load[1], "number", "load to", high=1.0)
+    low = validate_number(load[0], "number", "load from", closed=True, high=1.0)
+    high = validate_number(load[1], "number", "load to", high=1.0)
     if low > high:
         raise DomainError(f"load = {show_value(load)} ends before it begins: swap the two.")
     return low, high
-
-
-def _number(value: Any, dimension: str, name: str, **limits: Any) -> float:
-    number = validate_quantity(value, dimension, name, **limits)
-    if np.ndim(number):
-        raise QuantityError(f"{name} is an array: give one number.")
-    return float(number)
 
 
 def _two_digits(value: float) -> float:

@@ -15,9 +15,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from pi2_fluid.errors import QuantityError
 from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
 
-__all__ = ["Record", "align", "choice", "named_arrays", "quantity"]
+__all__ = ["Record", "align", "choice", "named_arrays", "quantity", "require_scalars"]
 
 
 def quantity(
@@ -87,6 +88,22 @@ def named_arrays(record: Any) -> dict[str, Any]:
         if _rank(value) > 0:
             found[f"{type(record).__name__} {field.name}"] = value
     return found
+
+
+def require_scalars(*laws: Any) -> None:
+    """Refuse laws with arrays, where single ones are meant.
+
+    Raises
+    ------
+    QuantityError
+        Naming the first array.
+    """
+    for law in laws:
+        for name in named_arrays(law):
+            raise QuantityError(
+                f"{name} is an array, and here a law is a single one: give one number, and call"
+                " once for each."
+            )
 
 
 def align(record: Record, **named: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:

@@ -13,11 +13,12 @@ from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.model.aqms.codel import CoDel
 from pi2_fluid.model.scenario import Link
 from pi2_fluid.packet.codel_parameters import codel_parameters
-from pi2_fluid.packet.columns import read_number, read_row
+from pi2_fluid.packet.columns import read_row
 from pi2_fluid.packet.event_log import ETHERNET, EventLog, event_columns, run_events
 from pi2_fluid.packet.limits import require_kind
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column, make_dataset
+from pi2_fluid.units import validate_number
 
 __all__ = ["codel_law", "replay_codel"]
 
@@ -108,7 +109,7 @@ def codel_law(count: int, *, interval: float | str = "100ms") -> xr.Dataset:
     >>> codel_law(3).step_1024ns.values
     array([97654, 48829, 54931])
     """
-    seconds = read_number(interval, "interval", "time")
+    seconds = validate_number(interval, "time", "interval")
     if not 1e-5 <= seconds <= 1e3:
         raise DomainError(
             f"interval = {show_value(interval)} is outside [1e-05, 1000] s: give a time such as"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +20,6 @@ __all__ = [
     "read_backlogs",
     "read_columns",
     "read_delays",
-    "read_number",
     "read_numbers",
     "read_rolls",
     "read_row",
@@ -38,21 +36,6 @@ MOST_BYTES: Final = 10**9
 #: The largest number of 32 bits, which kernels take for the probability 1.
 FULL: Final = 2**32 - 1
 _MOST_BACKLOG: Final = 2.0**40  # bytes
-
-
-def read_number(
-    value: Any,
-    name: str,
-    dimension: str,
-    *,
-    high: float = math.inf,
-    closed: bool = False,
-) -> float:
-    """Return a single number of a dimension, from 0 on as `validate_quantity` checks it."""
-    number = validate_quantity(value, dimension, name, high=high, closed=closed)
-    if np.ndim(number):
-        raise QuantityError(f"{name} = {show_value(value)} is an array: give one number.")
-    return float(number)
 
 
 def read_numbers(

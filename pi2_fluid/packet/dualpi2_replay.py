@@ -9,12 +9,13 @@ import xarray as xr
 
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.scenario import Link
-from pi2_fluid.packet.columns import FULL, read_number
+from pi2_fluid.packet.columns import FULL
 from pi2_fluid.packet.dualpi2_parameters import dualpi2_parameters
 from pi2_fluid.packet.event_log import ETHERNET, EventLog, event_columns, run_events
 from pi2_fluid.packet.limits import require_kind
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
+from pi2_fluid.units import validate_number
 
 __all__ = ["replay_dualpi2"]
 
@@ -78,7 +79,7 @@ def replay_dualpi2(
     require_kind(law, DualPi2, link)
     held = None
     if p_base is not None:
-        held = int(read_number(p_base, "p_base", "number", high=1.0, closed=True) * FULL)
+        held = int(validate_number(p_base, "number", "p_base", high=1.0, closed=True) * FULL)
     discipline = "dualpi2", dualpi2_parameters(law, link)
     found = run_events(discipline, link, EventLog(t_us, op, bytes, ecn), rolls, held)
     names = ("id", "bytes", "ecn", "n_rolls", "ce_set_here", "qlen_C", "qlen_L", "result")

@@ -18,9 +18,8 @@ from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.cbr import Cbr
-from pi2_fluid.packet.columns import read_number
 from pi2_fluid.packet.schedule import NS, flow_counts, to_ns
-from pi2_fluid.units import format_quantity
+from pi2_fluid.units import format_quantity, validate_number
 
 __all__ = [
     "Sizes",
@@ -227,7 +226,7 @@ def bin_length(length: Any, scenario: Scenario) -> int:
     QuantityError, DomainError
         If it is no time, or shorter than 1 ns.
     """
-    seconds = read_number(length, "bin", "time")
+    seconds = validate_number(length, "time", "bin")
     duration = to_ns(scenario.duration)
     if seconds * NS >= duration:
         return duration

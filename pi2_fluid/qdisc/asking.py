@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any, Final
-
-import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm
@@ -14,9 +11,10 @@ from pi2_fluid.model.aqms.coupled import CoupledPi2
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.record import require_scalars
 from pi2_fluid.qdisc import kernel
 from pi2_fluid.qdisc.options import FACTORS, KINDS, LARGEST_PIE, Number, defaults
-from pi2_fluid.units import validate_choice, validate_quantity
+from pi2_fluid.units import validate_choice, validate_number
 
 __all__ = ["as_words", "earlier", "microseconds", "request", "require_mtu"]
 
@@ -42,7 +40,7 @@ def request(aqm: Aqm, kind: str, mtu: int) -> tuple[dict[str, int], dict[str, An
         raise UnsupportedError(
             f"{kind} cannot run {type(aqm).__name__}: give one of {names}, or another kind."
         )
-    _require_one(aqm)
+    require_scalars(aqm)
     units = defaults(kind, mtu)
     units |= {
         "target": microseconds(aqm.target, "target"),
@@ -78,9 +76,7 @@ def microseconds(value: Any, name: str) -> int:
     DomainError
         If it is cut to nothing, which tc takes for nothing asked, or is beyond 4.29 s.
     """
-    given = validate_quantity(value, "time", name)
-    if not isinstance(given, float):
-        raise QuantityError(f"{name} = {show_value(value)} is an array: give one number.")
+    given = validate_number(value, "time", name)
     us = math.floor(given * 1e6 + _FORGIVEN)
     if not 1 <= us < _LONGEST:
         raise DomainError(
@@ -112,15 +108,6 @@ def earlier(units: dict[str, int], hz: int) -> int:
     lowest = max(1, count - count // 4 - 2)  # a slot of the wheel is at most 1/8 of what it holds
     best = min(range(count, lowest - 1, -1), key=miss)
     return kernel.jiffies_to_us(best, hz)
-
-
-def _require_one(aqm: Aqm) -> None:
-    for field in dataclasses.fields(aqm):
-        if np.ndim(getattr(aqm, field.name)):
-            raise QuantityError(
-                f"{type(aqm).__name__} {field.name} is an array, and tc asks for one queue at a"
-                " time: give one number."
-            )
 
 
 def _pie(aqm: Pie) -> dict[str, int]:

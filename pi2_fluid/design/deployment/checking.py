@@ -8,28 +8,24 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
-import numpy as np
-
 from pi2_fluid.design.deployment.remedies import Remedy, find_remedy, on_device
 from pi2_fluid.design.design import WorstCase
 from pi2_fluid.design.guarantees.guarantee import guarantee
 from pi2_fluid.design.plants import make_plants
 from pi2_fluid.design.region import Worst, exact_margins, stable_up_to, worst_margins
-from pi2_fluid.design.request import Spans, make_region
-from pi2_fluid.errors import DomainError, QuantityError
+from pi2_fluid.design.request import LONGEST_INTERVAL, Spans, make_region
+from pi2_fluid.errors import DomainError
 from pi2_fluid.loop.margins import Margins
 from pi2_fluid.loop.modes import MODES
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.qdisc import Qdisc, parse
-from pi2_fluid.units import validate_choice, validate_quantity
+from pi2_fluid.units import validate_choice, validate_number
 
 __all__ = ["Checked", "Verdict", "check"]
 
 _RTT: Final = 0.1  # s, the largest that RFC 9332 and the PI2 paper design for
 _WORST_FIRST: Final = ("unstable", "undecided", "stable")
-# Updates per RTT, at least 1/100: each alias of the sampled loop costs, and there it is static.
-_SHORTEST: Final = 100.0
 _NOTES: Final = {
     "pie": "Judged from p = 1e-6 on, where its table ends.",
     "fq_pie": (
@@ -175,8 +171,8 @@ def check(
     ('stable', '101.2 ms')
     """
     validate_choice(mode, MODES, "mode")
-    longest = _one_time(_RTT if rtt is None else rtt, "rtt")
-    shortest = None if min_rtt is None else _one_time(min_rtt, "min_rtt")
+    longest = validate_number(_RTT if rtt is None else rtt, "time", "rtt")
+    shortest = None if min_rtt is None else validate_number(min_rtt, "time", "min_rtt")
     found = parse(text, hz=hz)
     # Queues of many hardware queues are alike: each kind of them is judged once.
     judged: dict[Any, Verdict] = {}
@@ -227,7 +223,7 @@ def _spans(qdisc: Qdisc, rtt: float, min_rtt: float | None) -> Spans:
             f"the target {target:g} s of {name} is not below rtt = {rtt:g} s, which includes it:"
             " give a larger rtt, path and target together."
         )
-    least = float(qdisc.aqm.update_interval) / _SHORTEST
+    least = float(qdisc.aqm.update_interval) / LONGEST_INTERVAL
     shortest = max(target, least) if min_rtt is None else min_rtt
     if not least <= shortest <= rtt:
         raise DomainError(
@@ -244,10 +240,3 @@ def _lost(qdisc: Qdisc, found: Worst, mode: str) -> float:
     asked = float(exact_margins(plant, alpha, beta, interval, mode).gain_margin_db)
     installed = float(found.margins.gain_margin_db)
     return 0.0 if asked == installed else asked - installed
-
-
-def _one_time(value: Any, name: str) -> float:
-    seconds = validate_quantity(value, "time", name)
-    if np.ndim(seconds):
-        raise QuantityError(f"{name} is an array: give one number.")
-    return float(seconds)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
+from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.model.record import named_arrays
+from pi2_fluid.model.record import require_scalars
 
 __all__ = ["ns3_attributes"]
 
@@ -42,8 +42,7 @@ def ns3_attributes(aqm: PiFamily) -> dict[str, str]:
             f'Pie table = "{aqm.gain_table}" is not what ns-3 scales its gains by: give table ='
             f' "{_TABLE}".'
         )
-    for name, value in named_arrays(aqm).items():
-        raise QuantityError(f"{name} = {show_value(value)} is an array: give one number.")
+    require_scalars(aqm)
     return {
         "A": repr(float(aqm.alpha)),
         "B": repr(float(aqm.beta)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,12 +71,9 @@ def _asked(qdisc: Qdisc) -> dict[str, float]:
     return {field: qdisc.asked[word] for word, field in names.items()}
 
 
-def _law(qdisc: Qdisc, **changes: float) -> Aqm:
+def _law(qdisc: Qdisc, **changes: Any) -> Aqm:
     """Return the controller of a queue with one band, with `changes`."""
-    law = qdisc.aqm
-    numbers = {
-        name: getattr(law, name) for name in ("alpha", "beta", "target", "update_interval")
-    } | changes
-    if isinstance(law, DualPi2):
-        return CoupledPi2(k=law.k, **numbers)
-    return Pie(table=law.table, variant=law.variant, **numbers)
+    law: Pie | CoupledPi2 = (
+        qdisc.aqm.in_one_queue() if isinstance(qdisc.aqm, DualPi2) else qdisc.aqm
+    )
+    return replace(law, **changes)

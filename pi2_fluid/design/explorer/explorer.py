@@ -25,15 +25,14 @@ from pi2_fluid.errors import (
 from pi2_fluid.loop.margins import Margins
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.transient import sampled_step
-from pi2_fluid.model.aqms.coupled import CoupledPi2
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.record import named_arrays
+from pi2_fluid.model.record import require_scalars
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.plot import LoopCurves, LoopPicture
-from pi2_fluid.units import validate_quantity
+from pi2_fluid.units import validate_number
 
 __all__ = ["Curves", "explore", "explorer_curves"]
 
@@ -108,7 +107,7 @@ def explorer_curves(
     >>> print(f"{found.margins.gain_margin_db:.2f} dB, {found.window:.1f} segments")
     3.46 dB, 14.1 segments
     """
-    rtt = _number(rtt, "time", "rtt")
+    rtt = validate_number(rtt, "time", "rtt")
     loop = Loop(_one_sender(sender), _one_queue(aqm), rtt=rtt, p_prime=p_prime, mode="sampled")
     interval = float(aqm.update_interval)
     if w is None:
@@ -136,13 +135,8 @@ def _one_sender(sender: Any) -> Sender:
     found = Reno() if sender is None else sender
     if not isinstance(found, Sender):
         raise QuantityError(f"sender = {show_value(sender)} is no sender: give one, e.g. Reno().")
-    _require_scalars(found)
+    require_scalars(found)
     return found
-
-
-def _require_scalars(law: Any) -> None:
-    for name, value in named_arrays(law).items():
-        raise QuantityError(f"{name} = {show_value(value)} is an array: give one number.")
 
 
 def _one_queue(aqm: Any) -> PiFamily:
@@ -151,11 +145,8 @@ def _one_queue(aqm: Any) -> PiFamily:
             f"aqm = {show_value(aqm)} has no alpha, beta and update_interval: give Pi, Pie, Pi2,"
             " CoupledPi2 or DualPi2."
         )
-    _require_scalars(aqm)
-    if isinstance(aqm, DualPi2):
-        names = ("alpha", "beta", "target", "update_interval", "k")
-        return CoupledPi2(**{name: getattr(aqm, name) for name in names})
-    return aqm
+    require_scalars(aqm)
+    return aqm.in_one_queue() if isinstance(aqm, DualPi2) else aqm
 
 
 def explore(
@@ -212,11 +203,11 @@ def explore(
         "alpha": float(aqm.alpha),
         "beta": float(aqm.beta),
         "update_interval": 1e3 * float(aqm.update_interval),
-        "rtt": 1e3 * _number(rtt, "time", "rtt"),
-        "flows": _number(flows, "number", "flows"),
+        "rtt": 1e3 * validate_number(rtt, "time", "rtt"),
+        "flows": validate_number(flows, "number", "flows"),
     }
-    bits = _BITS * _number(packet_size, "size", "packet_size")
-    packets = _number(capacity, "rate", "capacity") / bits
+    bits = _BITS * validate_number(packet_size, "size", "packet_size")
+    packets = validate_number(capacity, "rate", "capacity") / bits
 
     def curves_at(values: dict[str, float]) -> Curves:
         queue = replace(
@@ -304,13 +295,6 @@ def _load(sender: Sender, rtt: float, rate: float) -> float:
             " fewer flows, a longer RTT or more capacity."
         )
     return p**0.5 if sender.signal == "classic" else p
-
-
-def _number(value: Any, dimension: str, name: str) -> float:
-    number = validate_quantity(value, dimension, name)
-    if np.ndim(number):
-        raise QuantityError(f"{name} is an array: give one number.")
-    return float(number)
 
 
 def _import_widgets() -> Any:

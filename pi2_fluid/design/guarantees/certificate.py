@@ -47,7 +47,7 @@ class Certificate:
     boxes : int
         How many were enclosed.
     counterexample : Plants or None
-        One loop that has less, where refuted; where undecided, the middle of a box left over.
+        One loop that has less, where refuted.
     """
 
     outcome: str
@@ -117,14 +117,14 @@ def _certify_cell(cell: _Cell, region: Region, asked: Asked) -> Certificate:
         return Certificate("refuted", 0, somewhere)
     aliases = alias_count(family.interval, region.min_rtt, family.mode)
     if aliases > _MOST_ALIASES or cell.mu[1] >= 1.0:
-        return Certificate("undecided", 0, somewhere)
+        return Certificate("undecided", 0)
     undecided = _first_boxes(frequency_ends(family, rtts, cell.mu, asked), rtts, cell.mu)
     count, rounds = 0, 0
     while len(undecided):
         count += len(undecided)
         rounds += 1
         if count > _MOST_BOXES:
-            return Certificate("undecided", count, _middle(cell, undecided, 0))
+            return Certificate("undecided", count)
         left, discs = _forbidden(family, undecided, aliases, asked)
         undecided = undecided.take(left)
         if rounds % _TRIED == 0 and len(undecided):

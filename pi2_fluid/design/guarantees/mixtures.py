@@ -28,7 +28,7 @@ import numpy as np
 
 from pi2_fluid.design.guarantees.certificate import has_steps
 from pi2_fluid.design.guarantees.enclosure import Boxes
-from pi2_fluid.design.plants import is_classic, make_plants
+from pi2_fluid.design.plants import is_classic, make_plants, plant_gain
 from pi2_fluid.design.region import Region, table_edges
 from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.model.aqms.coupled import CoupledFamily
@@ -109,13 +109,12 @@ def cells_of(region: Region, aqm: PiFamily, count: int) -> Cells:
     k = float(aqm.k) if isinstance(aqm, CoupledFamily) else 1.0
     ends = np.geomspace(region.min_rtt, region.max_rtt, count + 1)
     rtt, half = (ends[1:] + ends[:-1]) / 2.0, (ends[1:] - ends[:-1]) / 2.0
-    omega = [
-        1.0 / np.sqrt(float(sender.decrease))  # type: ignore[attr-defined]
-        if is_classic(sender)
-        else 1.0 / (k * float(sender.per_mark))  # type: ignore[attr-defined]
-        for sender in region.senders
-    ]
     kinds = [not is_classic(sender) for sender in region.senders]
+    # 1/window is omega^-1 times the sender's own p', which for Scalable flows is k p'.
+    slopes = [plant_gain(sender, aqm, np.array([1.0]))[1][0] for sender in region.senders]
+    omega = [
+        1.0 / (slope * (k if kind else 1.0)) for slope, kind in zip(slopes, kinds, strict=True)
+    ]
     return Cells(
         np.tile(rtt, len(omega)),
         np.tile(half, len(omega)),

@@ -6,9 +6,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, show_value
+from pi2_fluid.errors import DomainError, ScenarioError, show_value
 from pi2_fluid.model.aqms.coupled import CoupledFamily
-from pi2_fluid.model.record import named_arrays
+from pi2_fluid.model.record import require_scalars
 from pi2_fluid.model.rest import own_delay, rest_at
 from pi2_fluid.model.sender import Sender
 
@@ -49,12 +49,7 @@ def read_pair(classic: Any, scalable: Any, aqm: Any) -> Pair:
             f"aqm = {show_value(aqm)} couples no Classic and Scalable signals: give CoupledPi2(...)"
             " for one queue, or DualPi2(...) for two."
         )
-    for record in (classic, scalable, aqm):
-        for name in named_arrays(record):
-            raise QuantityError(
-                f"{name} is an array, and here senders and queue are single ones: give numbers, and"
-                " call once for each."
-            )
+    require_scalars(classic, scalable, aqm)
     return Pair(classic, scalable, aqm)
 
 

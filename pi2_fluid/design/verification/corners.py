@@ -17,7 +17,7 @@ import numpy as np
 from pi2_fluid.design.plants import plant_gain
 from pi2_fluid.design.region import Region
 from pi2_fluid.errors import DomainError
-from pi2_fluid.model.aqms.coupled import CoupledFamily, CoupledPi2
+from pi2_fluid.model.aqms.coupled import CoupledFamily
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.flows import Flows
@@ -189,13 +189,7 @@ def _queue_of(sender: Sender, queue: PiFamily) -> PiFamily:
     if sender.signal == "classic":
         return queue
     if isinstance(queue, DualPi2):
-        return CoupledPi2(
-            alpha=queue.alpha,
-            beta=queue.beta,
-            target=queue.target,
-            update_interval=queue.update_interval,
-            k=queue.k,
-        )
+        return queue.in_one_queue()
     # The law of Scalable flows is of marks; those of one queue for all have to be switched on.
     return queue if isinstance(queue, CoupledFamily) else replace(queue, ecn=True)  # type: ignore[call-arg]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Seen, Signal
-from pi2_fluid.model.aqms.coupled import CoupledFamily
+from pi2_fluid.model.aqms.coupled import CoupledFamily, CoupledPi2
 from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.ops import Number, maximum, minimum, namespace, where
 
@@ -134,6 +134,11 @@ class DualPi2(CoupledFamily):
             "DualPi2 has two queues, whose delays jump as one runs empty, so that its controller"
             ' has no continuous form: use controller="sampled".'
         )
+
+    def in_one_queue(self) -> CoupledPi2:
+        """Return the controller with one queue, where L4S packets wait behind Classic ones."""
+        names = ("alpha", "beta", "target", "update_interval", "k")
+        return CoupledPi2(**{name: getattr(self, name) for name in names})
 
     @property
     def limit(self) -> Number:
