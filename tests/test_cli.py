@@ -152,6 +152,7 @@ def test_infinities_are_words_in_json(capsys, monkeypatch) -> None:
             gain_crossover=1.0,
             phase_crossover=math.inf,
             delay_margin=-0.1,
+            mode="continuous",
             _modulus=lambda: 0.5,
             _verdict=lambda: 1,
         )

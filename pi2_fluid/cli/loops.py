@@ -227,7 +227,7 @@ def _print_margins(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> None
         ("modulus margin", values["modulus_margin"], "     smallest |1 + L|"),
     ):
         table.add_row(name, f"{value:.4g}", unit)
-    table.add_row("verdict", values["verdict"], "")
+    table.add_row("verdict", values["verdict"], f"in the {inputs['mode']} model")
     console.print(table)
 
 

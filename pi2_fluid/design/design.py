@@ -12,7 +12,7 @@ import numpy as np
 from pi2_fluid.design.alternatives import LABELS, dataset_of
 from pi2_fluid.design.deployment import installing, ns3
 from pi2_fluid.design.region import Region
-from pi2_fluid.loop.margins import Margins
+from pi2_fluid.loop.margins import Margins, known
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.registry import aqm_class, kind_of, sender_class
 from pi2_fluid.model.sender import Sender
@@ -196,7 +196,9 @@ class Design:
             load=tuple((float(low), float(high)) for low, high in data["load"]),
             interval_range=(float(data["interval_range"][0]), float(data["interval_range"][1])),
             installed=None if installed is None else _installed_from(installed),
-            margins=Margins(**margins, _modulus=lambda: modulus, _verdict=lambda: code),
+            margins=Margins(
+                **margins, mode=data["mode"], _modulus=known(modulus), _verdict=known(code)
+            ),
             worst=WorstCase(
                 float(worst["rtt"]),
                 float(worst["p_prime"]),

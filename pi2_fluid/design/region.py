@@ -20,7 +20,7 @@ from pi2_fluid.design.plants import Plants, join, make_plants
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.limits import rtt_limit
-from pi2_fluid.loop.margins import Margins, margins_from_crossings
+from pi2_fluid.loop.margins import Margins, known, margins_from_crossings
 from pi2_fluid.loop.modes import respond
 from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.loop.sampled import held_sums
@@ -292,8 +292,9 @@ def worst_margins(region: Region, aqm: PiFamily, mode: str, also: Plants | None 
         gain_crossover=by_phase.gain_crossover,
         phase_crossover=by_gain.phase_crossover,
         delay_margin=min(float(one.delay_margin) for one in each),
-        _modulus=lambda: modulus,
-        _verdict=lambda: code,
+        mode=mode,
+        _modulus=known(modulus),
+        _verdict=known(code),
     )
     which = picked[each.index(by_gain)]
     sender = region.senders[int(which.sender[0])]
@@ -321,8 +322,9 @@ def exact_margins(plant: Plants, alpha: float, beta: float, interval: float, mod
         gain_crossover=w_gc,
         phase_crossover=w_pc,
         delay_margin=delay,
-        _modulus=lambda: modulus,
-        _verdict=lambda: code,
+        mode=mode,
+        _modulus=known(modulus),
+        _verdict=known(code),
     )
 
 

@@ -12,6 +12,7 @@ Scalable unless p' = 1 is worse), so these limits bound every load.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.loop.analytic import solve_margins
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
-from pi2_fluid.loop.margins import Margins, margins_from_crossings
+from pi2_fluid.loop.margins import Margins, known, margins_from_crossings
 from pi2_fluid.loop.modes import MODES
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.model.aqm import Aqm
@@ -133,22 +134,26 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
     gm, pm, w_gc, w_pc, delay = (row[()] for row in rows)
     code = np.where(np.abs(gm) < 1e-9, 0, np.sign(gm)).astype(int)[()]
 
-    def modulus() -> Any:
-        out = np.zeros(rtt.shape)
-        for index in np.ndindex(rtt.shape) if not no_limit else ():
-            loop = _limit_loop(*(float(value[index]) for value in parameters))
-            out[index] = smallest_distance(loop, mode, find_crossings(loop, mode))
-        return out[()]
-
     return Margins(
         gain_margin_db=gm,
         phase_margin_deg=pm,
         gain_crossover=w_gc,
         phase_crossover=w_pc,
         delay_margin=delay,
-        _modulus=modulus,
-        _verdict=lambda: code,
+        mode=mode,
+        _modulus=known(np.zeros(rtt.shape)[()])
+        if no_limit
+        else partial(_modulus, parameters, mode),
+        _verdict=known(code),
     )
+
+
+def _modulus(parameters: list[Any], mode: str) -> Any:
+    out = np.empty(parameters[0].shape)
+    for index in np.ndindex(out.shape):
+        loop = _limit_loop(*(float(value[index]) for value in parameters))
+        out[index] = smallest_distance(loop, mode, find_crossings(loop, mode))
+    return out[()]
 
 
 def _rows(parameters: list[Any], mode: str) -> Any:

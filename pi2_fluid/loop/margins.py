@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +14,7 @@ from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.equations import ClosedForm
 
-__all__ = ["Margins", "closed_form_margins", "margins_from_crossings"]
+__all__ = ["Margins", "closed_form_margins", "known", "margins_from_crossings"]
 
 _VERDICTS: Final = {1: "stable", -1: "unstable", 0: "undecided"}
 
@@ -42,6 +42,8 @@ class Margins:
         over frequency at any gain crossover.
     gain_margin : float or array
         The gain margin as a ratio.
+    mode : {"continuous", "delayed", "sampled"}
+        The model of the update interval in which they were found.
     modulus_margin : float or array
         min over w of |1 + L|, the inverse of the peak of the sensitivity; computed when asked for.
     verdict, verdict_code : str, int, or arrays
@@ -58,6 +60,7 @@ class Margins:
     gain_crossover: Any
     phase_crossover: Any
     delay_margin: Any
+    mode: str
     _modulus: Callable[[], Any] = field(repr=False, compare=False)
     _verdict: Callable[[], Any] = field(repr=False, compare=False)
 
@@ -99,13 +102,13 @@ class Margins:
     def __str__(self) -> str:
         if np.ndim(self.gain_margin_db):
             shape = np.shape(self.gain_margin_db)
-            return f"Margins of {np.prod(shape)} loops, shape {shape}"
+            return f"Margins of {np.prod(shape)} loops in the {self.mode} model, shape {shape}"
         return (
             f"gain margin   {self.gain_margin_db:10.4g} dB  at {self.phase_crossover:.4g} rad/s\n"
             f"phase margin  {self.phase_margin_deg:10.4g} deg at {self.gain_crossover:.4g} rad/s\n"
             f"delay margin  {1e3 * self.delay_margin:10.4g} ms\n"
             f"modulus margin{self.modulus_margin:10.4g}\n"
-            f"verdict       {self.verdict:>10}"
+            f"verdict       {self.verdict:>10}     in the {self.mode} model"
         )
 
 
@@ -171,6 +174,18 @@ def margins_from_crossings(
     gm, w_pc = min(phases, default=(np.inf, np.inf))
     delay = min((float(np.radians(angle)) / w for angle, w in gains), default=np.inf)
     return gm, pm, w_gc, w_pc, delay
+
+
+def known(value: Any) -> Callable[[], Any]:
+    """Return what `Margins` asks later for, of a value that is there already.
+
+    It crosses to another process, which a lambda does not.
+    """
+    return partial(_same, value)
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -216,8 +216,9 @@ class Loop:
             gain_crossover=w_gc,
             phase_crossover=w_pc,
             delay_margin=delay,
-            _modulus=lambda: self._each(self._modulus_at),
-            _verdict=lambda: self._verdict(gm, fast),
+            mode=self.mode,
+            _modulus=self._modulus,
+            _verdict=partial(self._verdict, gm, fast),
         )
 
     def crossovers(self) -> tuple[list[float], list[float]]:
@@ -423,6 +424,9 @@ class Loop:
 
         crossings = self._crossings_at(index) if index else self._crossings
         return margins_from_crossings(crossings, is_stable)
+
+    def _modulus(self) -> Any:
+        return self._each(self._modulus_at)
 
     def _modulus_at(self, index: tuple[int, ...]) -> float:
         crossings = self._crossings_at(index) if index else self._crossings

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -12,7 +11,7 @@ from pi2_fluid.design.deployment.remedies import Remedy, find_remedy, on_device
 from pi2_fluid.design.design import WorstCase
 from pi2_fluid.design.guarantees.guarantee import guarantee
 from pi2_fluid.design.plants import make_plants
-from pi2_fluid.design.region import Worst, exact_margins, stable_up_to, worst_margins
+from pi2_fluid.design.region import Region, Worst, exact_margins, stable_up_to, worst_margins
 from pi2_fluid.design.request import LONGEST_INTERVAL, Spans, make_region
 from pi2_fluid.errors import DomainError
 from pi2_fluid.loop.margins import Margins
@@ -37,6 +36,20 @@ _NOTES: Final = {
         " queues."
     ),
 }
+
+
+@dataclass(frozen=True)
+class _Cure:
+    """The search for a remedy, made once for all queues that are alike, and only if asked for."""
+
+    qdisc: Qdisc
+    region: Region
+    margins: Margins
+    mode: str
+
+    @cached_property
+    def remedy(self) -> Remedy:
+        return find_remedy(self.qdisc, self.region, self.margins, self.mode)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +89,7 @@ class Verdict:
     worst: WorstCase
     guarantee: str
     margin_lost_db: float
-    _cure: Callable[[], Remedy] = field(repr=False, compare=False)
+    _cure: _Cure = field(repr=False, compare=False)
 
     @property
     def path_up_to(self) -> float:
@@ -91,7 +104,7 @@ class Verdict:
     @cached_property
     def remedy(self) -> Remedy:
         """What one would change; found when asked for, as it is a search."""
-        return on_device(self._cure(), self.qdisc)
+        return on_device(self._cure.remedy, self.qdisc)
 
     def __str__(self) -> str:
         return (
@@ -205,7 +218,7 @@ def _judge(qdisc: Qdisc, rtt: float, min_rtt: float | None, senders: Any, mode: 
         worst=WorstCase(found.rtt, found.p_prime, found.sender),
         guarantee=proof.kind,
         margin_lost_db=_lost(qdisc, found, mode),
-        _cure=functools.cache(lambda: find_remedy(qdisc, region, found.margins, mode)),
+        _cure=_Cure(qdisc, region, found.margins, mode),
     )
 
 
