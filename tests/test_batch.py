@@ -120,6 +120,10 @@ ENGINES = {
 }
 
 
+copies = pytest.mark.filterwarnings("ignore:in a batch the flows of:pi2_fluid.AssumptionWarning")
+
+
+@copies
 @pytest.mark.parametrize("name", ENGINES)
 def test_engines_agree(name):
     changes, controller, over = ENGINES[name]
@@ -190,6 +194,7 @@ def replaced(scenario, key, value):
     return dataclasses.replace(scenario, **{head: items})
 
 
+@copies
 @pytest.mark.parametrize("key", VARIED)
 def test_a_batch_is_its_runs_one_by_one(key):
     runs = batch(scene(), {key: VARIED[key]}, engine="c", after=1)
@@ -218,6 +223,19 @@ def test_chunks_change_nothing():
     parts = batch(scene(), over, engine="c", chunk=32, progress=lambda *counts: done.append(counts))
     assert_same(parts, whole)
     assert done == [(32, 70), (64, 70), (70, 70)]
+
+
+def test_copies_in_slow_start_are_owned_up_to():
+    """One sentence with the class and the round trips, where flows start over more than one."""
+    late = [pf.Flows(pf.Reno(), 3, "50ms", start_jitter="2s", name="web")]
+    with pytest.warns(pf.AssumptionWarning, match=r"class 'web', .* over 40 round trips"):
+        batch(scene(flows=late, changes=[]), {"aqm.alpha": [0.1, 0.2]}, engine="c")
+    known = [
+        pf.Flows(pf.Reno(), 3, "50ms", start_jitter="50ms"),
+        pf.Flows(pf.Reno(), 3, "50ms", start_jitter="2s", slow_start=False),
+        pf.Flows(pf.Cbr(rate="1Mbit/s"), 3, start_jitter="2s"),
+    ]
+    batch(scene(flows=known, changes=[]), {"aqm.alpha": [0.1, 0.2]}, engine="c")
 
 
 # --- against `simulate` -----------------------------------------------------------------------

@@ -199,8 +199,8 @@ def test_slow_start_ends_at_the_first_signal_or_a_full_buffer():
     assert 133 < at_full < 230
 
 
-def test_flows_that_ramp_up():
-    """With start_jitter the count grows linearly: half of them after half of the time."""
+def test_traffic_without_window_that_ramps_up():
+    """With start_jitter its count grows linearly: half of it after half of the time."""
     scenario = pf.Scenario(
         "1s",
         pf.Link("1Gbit/s"),

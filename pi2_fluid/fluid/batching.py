@@ -100,6 +100,8 @@ def batch(
     -----
     AssumptionWarning
         If the numbers of some runs leave the range of floats; their statistics are not finite then.
+        If flows begin in slow start one after the other over more than a round trip: here they are
+        copies of one another, which `simulate` knows better.
 
     Notes
     -----
@@ -130,6 +132,7 @@ def batch(
     chunk = _as_count(chunk)
     varied = vary(scenario, over)
     _check_varied(varied, float(after))
+    _warn_of_copies(varied.scenario)
     times = None if sample is None else _samples(varied, _time(sample, "sample"))
     table = tabulate(
         varied, continuous=controller == "continuous", step=step, after=after, sample=times
@@ -170,6 +173,22 @@ def _check_varied(varied: Variation, after: float) -> None:
             f"after = {after:g} s leaves nothing of a run of duration = {shortest:g} s: give a"
             " smaller after."
         )
+
+
+def _warn_of_copies(scenario: Any) -> None:
+    """Say where flows join as copies of others that have doubled their windows meanwhile."""
+    for flow, name in zip(scenario.flows, scenario.class_names, strict=True):
+        rounds = np.max(flow.start_jitter / flow.base_rtt) if flow.sender.signal else 0.0
+        if flow.slow_start and rounds > 1.0:
+            warnings.warn(
+                f"in a batch the flows of class {show_value(name)}, which start one after the other"
+                f" over {rounds:.3g} round trips, begin as copies of the first of them, whose"
+                " window slow start has doubled as often: their start-up overshoots far too high."
+                " Give start_jitter = 0, slow_start = False or an `after` beyond the start-up, or"
+                " use simulate.",
+                AssumptionWarning,
+                stacklevel=3,
+            )
 
 
 def _time(value: Any, name: str) -> float:

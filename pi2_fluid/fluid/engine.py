@@ -9,7 +9,8 @@ import numpy as np
 
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.fluid import native
-from pi2_fluid.fluid.beginning import Beginning, begin
+from pi2_fluid.fluid.beginning import begin
+from pi2_fluid.fluid.cohorts import Cohorts, split_starts
 from pi2_fluid.fluid.integration import Accuracy, integrate
 from pi2_fluid.fluid.linear import LinearPlant
 from pi2_fluid.fluid.plant import Plant
@@ -116,7 +117,11 @@ def simulate(
     times = _samples(scenario, sample)
     accuracy = _accuracy(scenario, step, tolerance)
     beginning = None if initial is None else begin(scenario, initial)
-    trace, used = _trace(scenario, controller, linear, engine, beginning, accuracy, times, progress)
+    whole = Cohorts(scenario, tuple(range(len(scenario.flows))), beginning)
+    # Linear laws have neither windows that start nor slow start: their counts grow as they are.
+    cohorts = whole if linear else split_starts(scenario, beginning)
+    trace, used = _trace(cohorts, controller, linear, engine, accuracy, times, progress)
+    trace = cohorts.merge(trace)
     attrs: dict[str, str | float] = {
         "engine": f"fluid ({used})",
         "controller": controller,
@@ -127,15 +132,15 @@ def simulate(
 
 
 def _trace(
-    scenario: Scenario,
+    cohorts: Cohorts,
     controller: str,
     linear: bool,
     engine: str,
-    beginning: Beginning | None,
     accuracy: Accuracy,
     times: Any,
     progress: Callable[[float, float], None] | None,
 ) -> tuple[Trace, str]:
+    scenario, beginning = cohorts.scenario, cohorts.beginning
     # A law says here whether it has a fluid form at all.
     plant = (LinearPlant if linear else Plant)(scenario, controller, beginning)
     reason = "linear=True" if linear else native.obstacle(scenario, controller)

@@ -32,8 +32,8 @@ class Flows(Record):
     start, stop : float or str
         When the class sends (s); `stop` None means to the end.
     start_jitter : float or str
-        Time over which the flows start, one after the other (s); in the fluid the count grows
-        linearly over it.
+        Time over which the flows start, one after the other (s): at random in packets, in ten
+        equal parts in the fluid.
     initial_window : float, default 10
         Segments (RFC 6928).
     slow_start : bool, default True
