@@ -26,6 +26,7 @@ _EXPORTS = {
     "ScenarioError": "pi2_fluid.errors",
     "SolverError": "pi2_fluid.errors",
     "UnsupportedError": "pi2_fluid.errors",
+    "WriteError": "pi2_fluid.errors",
     # senders
     "Sender": "pi2_fluid.model.sender",
     "Reno": "pi2_fluid.model.senders.reno",

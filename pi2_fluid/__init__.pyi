@@ -18,6 +18,7 @@ from pi2_fluid.errors import QuantityError as QuantityError
 from pi2_fluid.errors import ScenarioError as ScenarioError
 from pi2_fluid.errors import SolverError as SolverError
 from pi2_fluid.errors import UnsupportedError as UnsupportedError
+from pi2_fluid.errors import WriteError as WriteError
 from pi2_fluid.loop.margins import Margins as Margins
 from pi2_fluid.loop.transfer import Loop as Loop
 from pi2_fluid.model import presets as presets

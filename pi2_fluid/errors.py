@@ -11,6 +11,7 @@ __all__ = [
     "ScenarioError",
     "SolverError",
     "UnsupportedError",
+    "WriteError",
     "show_value",
 ]
 
@@ -51,6 +52,14 @@ class UnsupportedError(TypeError):
 
 class SolverError(RuntimeError):
     """A numerical method that did not reach its tolerance."""
+
+
+class WriteError(OSError):
+    """A file that could not be written to its end: a full disk, say. An old one is as it was."""
+
+    def __str__(self) -> str:
+        """Return the sentence, without the number in front of it."""
+        return str(self.strerror)
 
 
 class AssumptionWarning(UserWarning):

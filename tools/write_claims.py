@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pi2_fluid.paper.claims import PAPERS, Claim, claims
+from pi2_fluid.saving import save_text
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "claims.md"
 BEGIN = "<!-- tables: begin -->"
@@ -52,4 +53,4 @@ def page_with(text: str, found: Sequence[Claim]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page_with(PAGE.read_text(encoding="utf-8"), claims()), encoding="utf-8")
+    save_text(PAGE, page_with(PAGE.read_text(encoding="utf-8"), claims()))

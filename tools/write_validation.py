@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path
 
 from pi2_fluid.paper.validation import Validation, validate
 from pi2_fluid.paper.validation.report import markdown
+from pi2_fluid.saving import save_bytes, save_text
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "validation.md"
@@ -29,5 +29,5 @@ if __name__ == "__main__":
         found = validate(folder, progress=print)
         for path in found.files:
             if path.suffix == ".png":
-                shutil.copyfile(path, DOCS / "images" / path.name)
-    PAGE.write_text(page_with(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+                save_bytes(DOCS / "images" / path.name, path.read_bytes())
+    save_text(PAGE, page_with(PAGE.read_text(encoding="utf-8"), found))

@@ -27,6 +27,7 @@ PIPE_CLOSED: Final = 141
 
 #: What all of them mean, for help.
 EXPLAINED: Final = (
-    "Exit codes: 0 stable or done, 1 unstable, 2 bad input, 3 undecided, 4 numerical failure or"
-    " missing package, 70 internal error, 130 interrupted, 141 nobody reads the output."
+    "Exit codes: 0 stable or done, 1 unstable, 2 bad input, 3 undecided, 4 numerical failure,"
+    " missing package or full disk, 70 internal error, 130 interrupted, 141 nobody reads the"
+    " output."
 )

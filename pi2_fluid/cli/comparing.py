@@ -33,7 +33,7 @@ def draw_both(both: Any, table: xarray.Dataset, title: str, path: Path) -> None:
     """
     from matplotlib.figure import Figure
 
-    from pi2_fluid.plot import page_style, write_caption
+    from pi2_fluid.plot import page_style, save_picture, write_caption
 
     with page_style():
         figure = Figure(figsize=(9.0, 5.8))
@@ -46,7 +46,7 @@ def draw_both(both: Any, table: xarray.Dataset, title: str, path: Path) -> None:
         delay.axvspan(0.0, both.after, color="0.5", alpha=0.08, linewidth=0)
         delay.set_xlim(0.0, float(both.scenario.duration))
         write_caption(figure, title, note=_note(both, table))
-        figure.savefig(path)
+        save_picture(figure, path)
 
 
 def _draw_delays(over_time: Any, distribution: Any, both: Any) -> None:

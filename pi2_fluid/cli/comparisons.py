@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.cli import codes
-from pi2_fluid.cli.files import PICTURES, check_path, write_netcdf
+from pi2_fluid.cli.files import PICTURES, check_path, write_netcdf, write_table
 from pi2_fluid.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
 from pi2_fluid.cli.packets import read_seeds, read_whole
 from pi2_fluid.cli.runs import file_names
@@ -117,7 +117,7 @@ def _write(table: xarray.Dataset, path: Path) -> None:
     if path.suffix.lower() == ".nc":
         write_netcdf(table, path)
     else:
-        table.to_dataframe().to_csv(path, lineterminator="\n")
+        write_table(table, path)
 
 
 def _print_json(both: Any, table: xarray.Dataset, output: Path | None, plot: Path | None) -> None:

@@ -286,7 +286,7 @@ def _limit(seconds: float) -> str:
 def _draw(design: Design, path: Path) -> None:
     from matplotlib.figure import Figure
 
-    from pi2_fluid.plot import page_style, write_caption
+    from pi2_fluid.plot import page_style, save_picture, write_caption
 
     with page_style():
         figure = Figure(figsize=(7.5, 4.8))
@@ -297,7 +297,7 @@ def _draw(design: Design, path: Path) -> None:
             f"{design.span}, T = {1e3 * design.update_interval:.4g} ms for the curve",
             note=design.guarantee_text,
         )
-        figure.savefig(path)
+        save_picture(figure, path)
 
 
 COMMANDS: tuple[tuple[Any, str], ...] = (

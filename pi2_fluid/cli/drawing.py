@@ -27,7 +27,7 @@ def draw_result(dataset: xarray.Dataset, title: str, target: Any, path: Path) ->
     """
     from matplotlib.figure import Figure
 
-    from pi2_fluid.plot import draw_trajectory, page_style
+    from pi2_fluid.plot import draw_trajectory, page_style, save_picture
 
     # The time that packets spent in their queue: what a dual queue serves of each is not constant.
     delay = _by_label(dataset, "sojourn" if "sojourn" in dataset else "queue_delay", "band")
@@ -43,7 +43,7 @@ def draw_result(dataset: xarray.Dataset, title: str, target: Any, path: Path) ->
             target,
         )
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
-        figure.savefig(path)
+        save_picture(figure, path)
 
 
 def _by_label(dataset: xarray.Dataset, name: str, dim: str) -> dict[str, Any]:

@@ -1,19 +1,21 @@
-"""Files: a result as netCDF or CSV."""
+"""Files: a result as netCDF, Zarr or CSV."""
 
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.errors import QuantityError
+from pi2_fluid.saving import require_writable, save_bytes, save_folder, save_text
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["PICTURES", "WRITERS", "check_path", "write_netcdf"]
+__all__ = ["PICTURES", "WRITERS", "check_path", "write_netcdf", "write_table"]
 
 #: Endings of picture files.
 PICTURES: Final = (".png", ".svg", ".pdf")
@@ -24,6 +26,8 @@ _SUFFIX: Final = {
     "segments": "_segments",
     "B": "_bytes",
 }
+# One of these is at the root of every Zarr store.
+_IN_A_STORE: Final = (".zgroup", ".zarray", "zarr.json")
 # What a row may be of, from the outside in.
 _ROWS: Final = ("seed", "time", "step")
 
@@ -35,20 +39,47 @@ def check_path(path: Path, endings: tuple[str, ...], option: str) -> None:
     ------
     QuantityError
         If the file has another ending, which says what to write.
-    FileNotFoundError, IsADirectoryError
-        If its folder does not exist, or it is a folder itself.
+    FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError
+        If its folder does not exist, it is a folder itself (which a Zarr store may be), or there is
+        no permission.
     """
     if path.suffix.lower() not in endings:
         raise QuantityError(f"{option} {path} has no known ending: end it in {', '.join(endings)}.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(2, "No such file or directory", str(path.parent))
-    if path.is_dir():
-        raise IsADirectoryError(21, "Is a directory", str(path))
+    require_writable(path, folder=path.suffix.lower() == ".zarr")
 
 
 def write_netcdf(dataset: xarray.Dataset, path: Path) -> None:
-    """Write everything, units and provenance included, as netCDF4."""
-    dataset.to_netcdf(path, engine="h5netcdf")
+    """Write everything, units and provenance included, as netCDF4.
+
+    The file is made in memory, which already holds the result and takes about as much again: the
+    library for HDF5 cannot be left safely when it fails to write to a disk.
+    """
+    import h5netcdf
+    from xarray.backends import H5NetCDFStore
+
+    made = io.BytesIO()
+    store: Any = H5NetCDFStore(h5netcdf.File(made, "w"), mode="w")
+    try:
+        dataset.dump_to_store(store)
+    finally:
+        store.close()
+    save_bytes(path, made.getbuffer())
+
+
+def _write_zarr(dataset: xarray.Dataset, path: Path) -> None:
+    """Write everything as a Zarr store, in the format that every reader of Zarr knows."""
+    import zarr  # noqa: F401  says which package is missing before anything is written
+
+    save_folder(
+        path,
+        lambda folder: dataset.to_zarr(folder, zarr_format=2, consolidated=True),
+        belongs=lambda folder: any((folder / name).is_file() for name in _IN_A_STORE),
+    )
+
+
+def write_table(table: xarray.Dataset, path: Path) -> None:
+    """Write a table as CSV: one row per label of its dim."""
+    save_text(path, table.to_dataframe().to_csv(lineterminator="\n"))
 
 
 def _write_csv(dataset: xarray.Dataset, path: Path) -> None:
@@ -77,11 +108,12 @@ def _write_csv(dataset: xarray.Dataset, path: Path) -> None:
             continue
         names = dataset[labels[0]].to_numpy()
         columns |= {f"{column}.{label}": values[:, k] for k, label in enumerate(names)}
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        # The shortest text that reads back as the same number.
-        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+    made = io.StringIO()
+    writer = csv.writer(made, lineterminator="\n")
+    writer.writerow(columns)
+    # The shortest text that reads back as the same number.
+    writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+    save_text(path, made.getvalue())
 
 
 def _spread(variable: Any, dataset: xarray.Dataset, rows: list[str], labels: list[Any]) -> Any:
@@ -92,4 +124,8 @@ def _spread(variable: Any, dataset: xarray.Dataset, rows: list[str], labels: lis
 
 
 #: Ending -> how to write it.
-WRITERS: Final[dict[str, Callable[[Any, Path], None]]] = {".nc": write_netcdf, ".csv": _write_csv}
+WRITERS: Final[dict[str, Callable[[Any, Path], None]]] = {
+    ".nc": write_netcdf,
+    ".csv": _write_csv,
+    ".zarr": _write_zarr,
+}

@@ -53,7 +53,7 @@ def replay(
             "-o",
             "--output",
             metavar="FILE",
-            help="Write the steps: .nc (netCDF4, with units) or .csv (SI units).",
+            help="Write the steps: .nc (netCDF4) or .zarr, with units; or .csv (SI units).",
         ),
     ] = None,
     as_json: JsonFlag = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
@@ -30,6 +31,7 @@ from pi2_fluid.errors import (
     ScenarioError,
     SolverError,
     UnsupportedError,
+    WriteError,
 )
 
 __all__ = ["app", "main", "run"]
@@ -59,12 +61,15 @@ def run(arguments: Sequence[str]) -> int:
         return _interrupted()
     except (QuantityError, DomainError, ScenarioError, UnsupportedError) as error:
         return _fail(str(error), codes.BAD_INPUT)
-    except SolverError as error:
+    except (SolverError, WriteError) as error:
         return _fail(str(error), codes.FAILED)
     except OSError as error:
         where = error.filename or "the output"
+        full = error.errno == errno.ENOSPC
         return _fail(
-            f"cannot use {where}: {error.strerror or error}: give another path.", codes.BAD_INPUT
+            f"cannot use {where}: {error.strerror or error}:"
+            f" {'make room, or ' if full else ''}give another path.",
+            codes.FAILED if full else codes.BAD_INPUT,
         )
     except SystemExit as leave:
         # The shell library leaves with 1, which is "unstable" here, where a pipe is closed early.

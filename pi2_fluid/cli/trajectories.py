@@ -119,8 +119,8 @@ def simulate(
             "-o",
             "--output",
             metavar="FILE",
-            help="Write the trajectory: .nc (netCDF4, with units and provenance) or .csv (one row"
-            " per sample, SI units).",
+            help="Write the trajectory: .nc (netCDF4) or .zarr, with units and provenance; or .csv"
+            " (one row per sample, SI units).",
             rich_help_panel="Results",
         ),
     ] = None,

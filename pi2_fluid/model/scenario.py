@@ -18,6 +18,7 @@ from pi2_fluid.model.counts import Counts
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.record import Record, choice, quantity
 from pi2_fluid.ops import Number
+from pi2_fluid.saving import save_text
 from pi2_fluid.units import is_traced
 
 __all__ = ["Change", "Link", "Scenario", "require_scenario"]
@@ -276,12 +277,12 @@ class Scenario(Record):
         Raises
         ------
         OSError
-            If the file cannot be written.
+            If the file cannot be written, as `WriteError` if it could not be to its end; an old one
+            is as it was then.
         UnsupportedError
             As `to_toml`.
         """
-        text = self.to_toml()
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
+        save_text(path, self.to_toml())
 
 
 def require_scenario(scenario: Any) -> None:

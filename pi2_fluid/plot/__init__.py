@@ -18,6 +18,7 @@ from pi2_fluid.plot.page import (
     page_style,
     sample_decades,
     save_figure,
+    save_picture,
     write_caption,
     write_numbers,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "page_style",
     "sample_decades",
     "save_figure",
+    "save_picture",
     "scale_root",
     "show_percent",
     "write_caption",

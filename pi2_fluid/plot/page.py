@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+from pi2_fluid.saving import save_bytes, save_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +24,7 @@ __all__ = [
     "page_style",
     "sample_decades",
     "save_figure",
+    "save_picture",
     "write_caption",
     "write_numbers",
 ]
@@ -82,12 +86,19 @@ def save_figure(figure: Figure, stem: Path) -> list[Path]:
 
     Inside `page_style` the files hold no dates and no random names.
     """
-    files = []
-    for suffix, metadata in _METADATA.items():
-        path = stem.with_name(stem.name + suffix)
-        figure.savefig(path, metadata=metadata)
-        files.append(path)
-    return files
+    return [save_picture(figure, stem.with_name(stem.name + suffix)) for suffix in _METADATA]
+
+
+def save_picture(figure: Figure, path: Path) -> Path:
+    """Write `figure` as what the path ends in, .png, .svg or .pdf, and return the path.
+
+    Inside `page_style` the file holds no date and no random names.
+    """
+    ending = path.suffix.lower()
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=ending[1:], metadata=_METADATA[ending])
+    save_bytes(path, drawn.getbuffer())
+    return path
 
 
 def write_numbers(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
@@ -101,12 +112,13 @@ def write_numbers(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
         One mapping per curve, all with the same columns; a single value holds for the whole curve.
         Names end in their unit (``rtt_s``, ``gain_margin_db``) unless they have none.
     """
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(rows[0])
-        for row in rows:
-            for values in np.broadcast(*row.values()):
-                writer.writerow([_text(value) for value in values])
+    made = io.StringIO()
+    writer = csv.writer(made, lineterminator="\n")
+    writer.writerow(rows[0])
+    for row in rows:
+        for values in np.broadcast(*row.values()):
+            writer.writerow([_text(value) for value in values])
+    save_text(path, made.getvalue())
     return path
 
 

@@ -57,6 +57,9 @@ def make_dataset(
         values = np.asarray(column.values)
         if values.dtype.kind == "U":
             values = values.astype(object)
+        elif values.dtype.kind == "i":
+            # C's long long and long may be of one size; Zarr knows but one of them.
+            values = values.view(f"i{values.dtype.itemsize}")
         return (column.dims, values, {"units": column.units, "long_name": column.long_name})
 
     return xr.Dataset(

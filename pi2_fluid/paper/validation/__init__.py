@@ -19,6 +19,7 @@ from pi2_fluid.paper.validation.judging import POOLED_LIMIT, Finding, judge, poo
 from pi2_fluid.paper.validation.measuring import LINK, measure, run
 from pi2_fluid.paper.validation.simulators import compare_ns3
 from pi2_fluid.paper.validation.steps import judge_steps
+from pi2_fluid.saving import save_text
 
 __all__ = ["CELLS", "Validation", "validate"]
 
@@ -133,7 +134,7 @@ def validate(
 
     say("drawing")
     page = folder / "validation.md"
-    page.write_text(markdown(found), encoding="utf-8")
+    save_text(page, markdown(found))
     files = [page, *draw_overview(findings, folder), *draw_steps(stepped, folder)]
     return dataclasses.replace(found, files=tuple(files))
 
