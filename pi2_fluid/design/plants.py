@@ -10,7 +10,18 @@ alpha and beta: L = alpha A + beta B with A and B that do not depend on the gain
 B/A = 1 - e^{-jwT}; for the continuous twin B/A = s/(1/T + s/2). mu = 0, the limit of a vanishing
 load, is a regular point.
 
-Source: PI2 paper (CoNEXT'16), equations (15)-(37), in dimensionless form (docs/theory.md).
+Cubic grows like Reno where its estimate of Reno rules. Where its cubic does, the growth answers to
+signals through the time since the last one, with kappa signals per round trip:
+
+    L = m (a + c sigma) e^{-sigma} Q / (sigma (1 + sigma) (sigma + mu (1 + Q e^{-sigma}))),
+    Q = 1 + 2 kappa^2/(sigma + kappa)^2,
+
+mu = b/(1 - b/2) kappa with its `decrease` b. At rest its cubic is at its inflection, so that of the
+four states of the law the window at the last signal drops out; Q is what the mean and the variance
+of the time since then do. m grows without bound as p' -> 0.
+
+Source: PI2 paper (CoNEXT'16), equations (15)-(37), in dimensionless form (docs/theory.md); for
+Cubic the equations of `Cubic`, linearised.
 """
 
 from __future__ import annotations
@@ -25,10 +36,9 @@ from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.loop.modes import respond
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.model.aqms.coupled import CoupledFamily
-from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.creno import CReno
 from pi2_fluid.model.senders.cubic import Cubic
@@ -36,11 +46,10 @@ from pi2_fluid.model.senders.dctcp import Dctcp
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.model.senders.scalable import Scalable
 
-__all__ = ["Plants", "is_classic", "join", "make_plants", "plant_gain"]
+__all__ = ["Plants", "has_theorems", "is_classic", "join", "make_plants", "plant_gain"]
 
 #: What comes closest to senders without a closed form.
 _INSTEAD: Final[dict[type[Sender], str]] = {
-    Cubic: "use CReno, its mode at short RTTs, which has less margin",
     Dctcp: "use Scalable for what it would be without its average over 16 round trips, which costs"
     " it tens of dB",
 }
@@ -62,6 +71,8 @@ class Plants:
         Gain of the plant, and 1/window.
     scalable : array of bool
         Whether h = e^{-sigma}.
+    kappa : array
+        Signals per round trip where Cubic's cubic rules; 0 where it does not, and for others.
     """
 
     rtt: Any
@@ -70,6 +81,11 @@ class Plants:
     m: Any
     mu: Any
     scalable: Any
+    kappa: Any = None
+
+    def __post_init__(self) -> None:
+        if self.kappa is None:
+            object.__setattr__(self, "kappa", np.zeros(np.shape(self.rtt)))
 
     def __len__(self) -> int:
         return int(self.rtt.size)
@@ -83,14 +99,44 @@ class Plants:
         """Return the n loops of these gains, of shape (n, 1) so that frequencies come last."""
         rtt, m, mu = (np.asarray(x, float)[:, None] for x in (self.rtt, self.m, self.mu))
         zero, one = np.zeros_like(rtt), np.ones_like(rtt)
-        late = -mu / rtt
-        cls = LinearClass(
-            a0=np.where(self.scalable[:, None], 0.0, late), a1=late, b=-m / rtt, e0=zero, e1=zero,
-            c=one, r=-one / rtt, weight=one, rtt=rtt, size=1,
-        )  # fmt: skip
+        if np.any(self.kappa > 0.0):
+            cls = self._cubic()
+        else:
+            late = -mu / rtt
+            cls = LinearClass(
+                a0=np.where(self.scalable[:, None], 0.0, late), a1=late, b=-m / rtt,
+                e0=zero, e1=zero, c=one, r=-one / rtt, weight=one, rtt=rtt, size=1,
+            )  # fmt: skip
         gains = (np.full_like(one, alpha + beta), np.full_like(one, -beta))
         controller = LinearController(gains, (one, -one), np.full_like(one, interval))
         return LinearLoop((cls,), controller, rtt.shape)
+
+    def _cubic(self) -> LinearClass:
+        """The states: the window, and with kappa the mean and variance of the time since a signal.
+
+        All relative to their rest. Where there is no kappa the last two move, but nothing hears.
+        """
+        rtt, m, mu, kappa = (
+            np.asarray(x, float)[:, None] for x in (self.rtt, self.m, self.mu, self.kappa)
+        )
+        heard = np.where(kappa > 0.0, mu, 0.0)
+        rate = np.where(kappa > 0.0, kappa, 1.0)
+        zero = np.zeros_like(rtt)
+        now = np.where(self.scalable[:, None], 0.0, -mu)
+        per_signal = np.divide(m, mu, out=zero.copy(), where=kappa > 0.0)
+        rows = [[now, zero, heard], [zero, -rate, zero], [zero, 2.0 * rate, -rate]]
+        echo = [[-mu, zero, zero], [-rate, zero, zero], [zero, zero, zero]]
+
+        def stack(columns: Any) -> Any:
+            return np.stack(columns, axis=-1) / rtt[..., None]
+
+        matrices = [np.stack([stack(row) for row in rows_], axis=-2) for rows_ in (rows, echo)]
+        none = stack([zero, zero, zero])
+        return LinearClass(
+            a0=matrices[0], a1=matrices[1], b=stack([-m, -rate * per_signal, zero]), e0=none,
+            e1=none, c=np.stack([zero + 1.0, zero, zero], axis=-1), r=-1.0 / rtt, weight=zero + 1.0,
+            rtt=rtt, size=3,
+        )  # fmt: skip
 
     def basis(self, w: Any, interval: float, mode: str) -> tuple[Any, Any]:
         """Return (A, B) with L = alpha A + beta B, of shape (n, points)."""
@@ -123,18 +169,20 @@ def make_plants(senders: Sequence[Sender], aqm: PiFamily, rtt: Any, load: Sequen
     parts = []
     for number, (sender, loads) in enumerate(zip(senders, load, strict=True)):
         r, p = (x.ravel() for x in np.meshgrid(np.atleast_1d(rtt), np.atleast_1d(loads)))
-        m, mu = plant_gain(sender, aqm, p)
-        parts.append(
-            Plants(r, p, np.full(r.shape, number), m, mu, np.full(r.shape, not is_classic(sender)))
-        )
+        m, mu = plant_gain(sender, aqm, p, r)
+        scalable = np.full(r.shape, type(sender) is Scalable)
+        kappa = _cubic_signals(sender, p, r) if type(sender) is Cubic else None
+        parts.append(Plants(r, p, np.full(r.shape, number), m, mu, scalable, kappa))
     out = parts[0]
     for part in parts[1:]:
         out = join(out, part)
     return out
 
 
-def plant_gain(sender: Sender, aqm: PiFamily, p_prime: Any) -> tuple[Any, Any]:
+def plant_gain(sender: Sender, aqm: PiFamily, p_prime: Any, rtt: Any = None) -> tuple[Any, Any]:
     """Return (m, mu) of a sender under a queue; PIE's factor on the gains is part of m.
+
+    Only Cubic's depend on the round-trip time.
 
     Raises
     ------
@@ -142,21 +190,16 @@ def plant_gain(sender: Sender, aqm: PiFamily, p_prime: Any) -> tuple[Any, Any]:
         For pairs without a closed form.
     """
     p_prime = np.asarray(p_prime, float)
-    dual = isinstance(aqm, CoupledFamily)
+    if type(sender) is Scalable and type(aqm) is not Pi2:
+        per_mark = float(sender.per_mark)
+        return per_mark * _slope(sender, aqm, p_prime), per_mark * p_prime
     if is_classic(sender):
         root = np.sqrt(float(sender.decrease))  # type: ignore[attr-defined]
-        m = np.full(p_prime.shape, 2.0 * root)
-        if type(aqm) in (Pi, Pie):
-            with np.errstate(divide="ignore"):
-                m = m * _scale(aqm, p_prime**2) / (2.0 * p_prime)
-        elif not (dual or type(aqm) is Pi2):
-            raise _unsupported(sender, aqm)
-        return m, root * p_prime
-    if type(sender) is Scalable and (dual or type(aqm) in (Pi, Pie)):
-        per_mark = float(sender.per_mark)
-        k = float(aqm.k) if isinstance(aqm, CoupledFamily) else 1.0
-        scale = 1.0 if dual else _scale(aqm, p_prime)
-        return per_mark * k * scale * np.ones_like(p_prime), per_mark * p_prime
+        return 2.0 * root * _slope(sender, aqm, p_prime), root * p_prime
+    if type(sender) is Cubic and rtt is not None:
+        lost = float(sender.decrease) / (1.0 - float(sender.decrease) / 2.0)
+        mu = lost * _signals(sender, p_prime, rtt)
+        return 2.0 * mu / p_prime * _slope(sender, aqm, p_prime), mu
     raise _unsupported(sender, aqm)
 
 
@@ -165,13 +208,70 @@ def is_classic(sender: Sender) -> bool:
     return type(sender) in (Reno, CReno)
 
 
-def _scale(aqm: PiFamily, p: Any) -> Any:
-    return np.asarray(aqm.tune(p), float) * np.ones_like(p)
+def has_theorems(sender: Sender, aqm: PiFamily) -> bool:
+    """Return whether a pair is one that the proofs over a region are written for.
+
+    Cubic, and laws that are not of this package, have none: their margins are checked on a grid.
+    """
+    return kind_of(aqm) is not None and type(sender) in (Reno, CReno, Scalable)
+
+
+def _signals(sender: Cubic, p_prime: Any, rtt: Any) -> Any:
+    """Return how many signals a flow of Cubic hears in a round trip."""
+    return sender.settle(rtt, p_prime**2)[0] * p_prime**2
+
+
+def _cubic_signals(sender: Cubic, p_prime: Any, rtt: Any) -> Any:
+    """Return the same where its cubic rules, and 0 where its estimate of Reno does."""
+    p = p_prime**2
+    (beyond,) = sender.switches(sender.settle(rtt, p), p, rtt)
+    return np.where(beyond > 0.0, _signals(sender, p_prime, rtt), 0.0)
+
+
+def _slope(sender: Sender, aqm: PiFamily, p_prime: Any) -> Any:
+    """Return d(p')/d(controller's variable), as the sender has its p', times PIE's factor."""
+    classic = sender.signal == "classic"
+    p = p_prime**2 if classic else p_prime
+    if kind_of(aqm) is None:
+        slope = _own_slope(sender, aqm, p)
+    elif isinstance(aqm, CoupledFamily):
+        return (1.0 if classic else float(aqm.k)) * np.ones_like(p_prime)
+    elif type(aqm) is Pi2:
+        return np.ones_like(p_prime)
+    else:
+        slope = _scale(aqm, p)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return slope / (2.0 * p_prime) if classic else slope
+
+
+def _own_slope(sender: Sender, aqm: PiFamily, p: Any) -> Any:
+    """Return d(p)/d(controller's variable) of a law that is not of this package, by JAX."""
+    from pi2_fluid.loop.controllers import encode_slopes  # not needed otherwise
+    from pi2_fluid.loop.derivatives import compiled, numeric
+
+    own, of_family = type(aqm), PiFamily
+    if (own.update, own.flow, own.controller) != (
+        of_family.update,
+        of_family.flow,
+        of_family.controller,
+    ):
+        raise UnsupportedError(
+            f"{own.__name__} has an update of its own, which is no PI controller of one delay: try"
+            " gains with Loop(...).margins()."
+        )
+    u = np.broadcast_to(np.asarray(aqm.decode(p, str(sender.signal)), float), np.shape(p)).copy()
+    what = f"{own.__name__}.encode"
+    slopes = compiled(encode_slopes, what, aqm, u)
+    return numeric(slopes[0 if sender.signal == "classic" else 1], u.shape, what) * _scale(aqm, u)
+
+
+def _scale(aqm: PiFamily, u: Any) -> Any:
+    return np.asarray(aqm.tune(u), float) * np.ones_like(u)
 
 
 def _unsupported(sender: Sender, aqm: PiFamily) -> UnsupportedError:
     name, queue = type(sender).__name__, type(aqm).__name__
-    instead = _INSTEAD.get(type(sender), "use Reno, CReno or Scalable")
+    instead = _INSTEAD.get(type(sender), "use Reno, CReno, Cubic or Scalable")
     if type(sender) is Scalable:
         instead = 'use aqm="coupled" or "dualpi2"'
     return UnsupportedError(

@@ -27,6 +27,7 @@ from pi2_fluid.loop.sampled import held_sums
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import TABLES, Pie, just_below
 from pi2_fluid.model.sender import Sender
+from pi2_fluid.model.senders.cubic import Cubic
 
 __all__ = [
     "Region",
@@ -67,9 +68,18 @@ class Region:
     def loads(self, aqm: PiFamily, points: int = _LOADS) -> list[Any]:
         """Of each sender the loads of the grid, with both sides of the edges of PIE's table."""
         return [
-            _loads(low, high, _both_sides(aqm, sender.signal, low, high), points)
+            _loads(low, high, self._edges(sender, aqm, low, high), points)
             for sender, (low, high) in zip(self.senders, self.load, strict=True)
         ]
+
+    def _edges(self, sender: Sender, aqm: PiFamily, low: float, high: float) -> Any:
+        """Both sides of where a loop jumps: at the edges of PIE's table, and where Cubic turns."""
+        edges = _both_sides(aqm, sender.signal, low, high)
+        if not isinstance(sender, Cubic):
+            return edges
+        turns = np.sqrt(sender.turning_point(self.rtts()))
+        turns = np.concatenate([turns * (1.0 - 1e-9), turns * (1.0 + 1e-9)])
+        return np.concatenate([edges, turns[(turns > low) & (turns < high)]])
 
     def plants(self, aqm: PiFamily) -> Plants:
         """Every loop of the grid."""
@@ -134,8 +144,11 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
     gm, pm, w_gc, w_pc = _twin(plants, alpha, beta, interval, k)
     top = np.pi / interval if mode == "sampled" else np.inf
     low = np.minimum(np.minimum(w_gc, np.where(w_pc > 0.0, w_pc, np.inf)), top / 4.0) / 3.0
-    strange = plants.mu > _mu_limit(plants)  # the twin is of another load there
+    # The twin is of another load there, or of Reno.
+    strange = (plants.mu > _mu_limit(plants)) | (plants.kappa > 0.0)
     low = np.where(strange, low / _STRANGE, low)
+    slow = np.where(plants.kappa > 0.0, plants.kappa / (_STRANGE * plants.rtt), np.inf)
+    low = np.minimum(low, slow)
     high = np.full(len(plants), top)
     if mode != "sampled":
         high = 4.0 * np.maximum(np.minimum(w_gc, 1e3 / plants.rtt), w_pc)
@@ -144,13 +157,16 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
     at = responder(plants, alpha, beta, interval, mode)
     values = at(x)
     if mode == "sampled":
-        gm, pm = _crossings(x, values, at, pm)
+        gm, pm = _crossings(x, values, at, pm, plants.kappa > 0.0)
         # Above the limit of existence the phase of the limit of no load starts below -180 degrees.
         never = (plants.mu == 0.0) & (plants.rtt >= rtt_limit(alpha, beta, interval, mode))
         gm = np.where(never, -np.inf, gm)
     elif (beyond := np.flatnonzero(strange)).size:
         few = responder(plants.take(beyond), alpha, beta, interval, mode)
-        gm[beyond], pm[beyond] = _crossings(x[beyond], values[beyond], few, pm[beyond], end=False)
+        dips = plants.kappa[beyond] > 0.0
+        gm[beyond], pm[beyond] = _crossings(
+            x[beyond], values[beyond], few, pm[beyond], dips, end=False
+        )
     return Scan(gm, pm, np.minimum(np.min(np.abs(1.0 + values), axis=1), 1.0))
 
 
@@ -179,10 +195,12 @@ def _sampled(plants: Plants, alpha: float, beta: float, interval: float, x: Any)
     b = (1.0 + mu * one) / 3.0
     total = held_sums(rtt / interval, y, b * interval / rtt)[1] * (interval / rtt) ** 3 / 2.0
     count = _FEWEST_ALIASES + math.ceil(interval / float(np.min(rtt)))
+    kappa = np.asarray(plants.kappa, float)[:, None] if np.any(plants.kappa) else None
     for k in range(-count, count + 1):
         e, jv = late * np.exp(-1j * k * turn), 1j * (v + k * turn)
-        exact = jv * (1.0 + jv) * (jv + mu * (one + e))
-        total = total + e * (1.0 / exact - 1.0 / (jv + b) ** 3)
+        heard = e if kappa is None else e * (1.0 + 2.0 * (kappa / (jv + kappa)) ** 2)
+        exact = jv * (1.0 + jv) * (jv + mu * (one + heard))
+        total = total + heard / exact - e / (jv + b) ** 3
     return (alpha + beta * (1.0 - y)) * m * rtt**2 / interval * total
 
 
@@ -204,18 +222,24 @@ def _mu_limit(plants: Plants) -> Any:
     return np.where(plants.scalable, MU_LIMIT["scal"], MU_LIMIT["reno"])
 
 
-def _crossings(x: Any, values: Any, at: Any, twin_pm: Any, *, end: bool = True) -> tuple[Any, Any]:
+def _crossings(
+    x: Any, values: Any, at: Any, twin_pm: Any, dips: Any, *, end: bool = True
+) -> tuple[Any, Any]:
     """The smallest gain margin (dB) and the phase margin (deg) of each row.
 
-    At the `end` of the frequencies a sampled loop is real, which counts as a crossing.
+    At the `end` of the frequencies a sampled loop is real, which counts as a crossing. The phase of
+    rows of `dips` may fall below -180 degrees and recover, which a stable loop may survive.
     """
     gain = np.log(np.abs(values))
     crossed, where = _first_root(x, gain, gain[:, :-1] > 0.0, lambda v: np.log(np.abs(at(v))))
     pm = np.degrees(np.angle(-at(where[:, None])[:, 0]))
     pm = pm + 360.0 * np.round((np.minimum(twin_pm, 1e6) - pm) / 360.0)
     pm = np.where(crossed, pm, np.where(gain[:, 0] > 0.0, -np.inf, np.inf))
-    negative = (values.real[:, :-1] < 0.0) & (values.real[:, 1:] < 0.0) & (values.imag[:, :-1] < 0)
-    crossed, where = _first_root(x, values.imag, negative, lambda v: at(v).imag)
+    negative = (values.real[:, :-1] < 0.0) & (values.real[:, 1:] < 0.0)
+    falls = negative & (values.imag[:, :-1] < 0.0)
+    survived = (dips & (pm > 0.0))[:, None]
+    allowed = np.where(survived, negative & (np.abs(values[:, 1:]) < 1.0), falls)
+    crossed, where = _first_root(x, values.imag, allowed, lambda v: at(v).imag)
     size = np.where(crossed, np.abs(at(where[:, None])[:, 0]), 0.0)
     if end:
         size = np.maximum(size, np.maximum(-values[:, -1].real, 0.0))

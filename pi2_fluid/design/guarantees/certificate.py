@@ -20,7 +20,7 @@ import numpy as np
 
 from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.guarantees.enclosure import Boxes, Discs, Family, alias_count, enclose, tail
-from pi2_fluid.design.plants import Plants, make_plants
+from pi2_fluid.design.plants import Plants, has_theorems, make_plants
 from pi2_fluid.design.region import Region, scan, table_edges
 from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.model.aqms.pi import Pi
@@ -78,7 +78,7 @@ def certify(region: Region, aqm: PiFamily, asked: Asked, mode: str) -> Certifica
         The margins: to be a little below what is there, as the cost grows near it.
     mode : {"continuous", "delayed", "sampled"}
     """
-    if not has_steps(aqm):
+    if not (has_steps(aqm) and all(has_theorems(sender, aqm) for sender in region.senders)):
         return Certificate("undecided", 0)
     boxes = 0
     for cell in _cells(region, aqm, mode):

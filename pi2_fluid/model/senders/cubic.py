@@ -141,6 +141,17 @@ class Cubic(Sender):
         epoch = rtt / (window * p)
         return (window, window / self._mean, epoch, epoch * epoch)
 
+    def turning_point(self, rtt: Number) -> Number:
+        """Return the p below which the cubic rules at rest, and above which Reno's estimate does.
+
+        Examples
+        --------
+        >>> print(f"{Cubic().turning_point(0.1):.2g}")
+        0.0005
+        """
+        both = self.c * self._mean / self.decrease
+        return both * (self.decrease / (self.increase * self._mean)) ** 2 * rtt**3
+
     def equilibrium(self, rtt: Number, rate: Number) -> Number:
         """Return the p at which the flow sends `rate` segments/s."""
         window = rate * rtt
