@@ -39,6 +39,7 @@ _EXPORTS = {
     "Aqm": "pi2_fluid.model.aqm",
     "Seen": "pi2_fluid.model.aqm",
     "Signal": "pi2_fluid.model.aqm",
+    "PiFamily": "pi2_fluid.model.aqms.pi_family",
     "Pi": "pi2_fluid.model.aqms.pi",
     "Pie": "pi2_fluid.model.aqms.pie",
     "Pi2": "pi2_fluid.model.aqms.pi2",

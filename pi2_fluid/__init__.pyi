@@ -30,6 +30,7 @@ from pi2_fluid.model.aqms.coupled import CoupledPi2 as CoupledPi2
 from pi2_fluid.model.aqms.dualpi2 import DualPi2 as DualPi2
 from pi2_fluid.model.aqms.pi import Pi as Pi
 from pi2_fluid.model.aqms.pi2 import Pi2 as Pi2
+from pi2_fluid.model.aqms.pi_family import PiFamily as PiFamily
 from pi2_fluid.model.aqms.pie import Pie as Pie
 from pi2_fluid.model.aqms.red import Red as Red
 from pi2_fluid.model.aqms.taildrop import TailDrop as TailDrop

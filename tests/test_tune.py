@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import json
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from pi2_fluid.design.gains import (
     largest_factor,
     make_ceiling,
 )
-from pi2_fluid.design.plants import make_plants
+from pi2_fluid.design.plants import join, make_plants
 from pi2_fluid.design.region import Region, exact_margins, scan, stable_up_to, worst_margins
 
 DATA = Path(__file__).parent / "data" / "tune_answers.json"
@@ -269,6 +271,8 @@ def test_what_is_unstable_already_has_no_limit():
         (pf.Reno(), pf.Pie(update_interval="32ms")),
         (pf.Scalable(), pf.CoupledPi2()),
         (pf.Scalable(), pf.Pie()),
+        (pf.Cubic(), pf.Pi2()),
+        (pf.Cubic(), pf.Pie(alpha=0.02, beta=0.5)),
     ],
 )
 def test_scan_agrees_with_the_loop(sender, aqm, mode):
@@ -281,6 +285,68 @@ def test_scan_agrees_with_the_loop(sender, aqm, mode):
     expected = loop.margins()
     np.testing.assert_allclose(found.gain_margin_db, expected.gain_margin_db, atol=1e-3)
     np.testing.assert_allclose(found.phase_margin_deg, expected.phase_margin_deg, atol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
+@pytest.mark.parametrize("mode", ["continuous", "sampled"])
+@pytest.mark.parametrize(("alpha", "beta"), [(0.02, 0.5), (0.1, 2.0)])
+def test_cubic_agrees_with_the_loop_of_its_four_states(mode, alpha, beta, rng):
+    """At random points on both sides of where its cubic rules, stable and unstable ones.
+
+    The loop of `Loop` is of the four states, by automatic differentiation, searched for all of its
+    crossovers; its sampling sums echoes instead of aliases.
+    """
+    n, aqm = 12, pf.Pi2(alpha=alpha, beta=beta, update_interval="16ms")
+    rtt, load = 0.01 * 30.0 ** rng.uniform(0, 1, n), 10.0 ** rng.uniform(-3, 0, n)
+    each = [
+        make_plants((pf.Cubic(),), aqm, r, [np.array([p])]) for r, p in zip(rtt, load, strict=True)
+    ]
+    plants = functools.reduce(join, each)
+    assert 2 < np.sum(plants.kappa > 0.0) < n - 2
+    expected = pf.Loop(pf.Cubic(), aqm, rtt=rtt, p_prime=load, mode=mode).margins()
+    found = scan(plants, alpha, beta, 0.016, mode)
+    # the crossovers of a scan are those of 40 frequencies and six steps
+    np.testing.assert_allclose(found.gain_margin_db, expected.gain_margin_db, atol=1e-4)
+    np.testing.assert_allclose(found.phase_margin_deg, expected.phase_margin_deg, atol=1e-6)
+    for plant, gain, phase in zip(
+        each[:3], expected.gain_margin_db, expected.phase_margin_deg, strict=False
+    ):
+        margins = exact_margins(plant, alpha, beta, 0.016, mode)
+        assert margins.gain_margin_db == pytest.approx(gain, rel=1e-9)
+        assert margins.phase_margin_deg == pytest.approx(phase, rel=1e-9)
+
+
+def test_cubic_turns_where_its_two_windows_meet():
+    for sender in (pf.Cubic(), pf.Cubic(variant="linux3.18", decrease=0.5, c=0.2)):
+        for rtt in (0.01, 0.1, 0.5):
+            p = sender.turning_point(rtt) * np.array([1 - 1e-6, 1 + 1e-6])
+            (beyond,) = sender.switches(sender.settle(rtt, p), p, rtt)
+            assert beyond[0] > 0.0 > beyond[1]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Cubed(pf.PiFamily):
+    """Somebody's law: packets see the cube of the controller's variable, at gains that vary."""
+
+    def encode(self, u):
+        return pf.Signal(u**3, u**3)
+
+    def decode(self, p, signal):
+        return p ** (1 / 3)
+
+    def tune(self, u):
+        return 0.5 + u
+
+
+@pytest.mark.parametrize("sender", [pf.Reno(), pf.Scalable(), pf.Cubic()], ids=str)
+def test_scan_of_a_law_of_ones_own_agrees_with_the_loop(sender):
+    aqm = Cubed(alpha=0.05, beta=1.0, update_interval="16ms")
+    loads = np.array([0.02, 0.3, 0.6])
+    plants = make_plants((sender,), aqm, np.array([0.04, 0.1]), [loads])
+    found = scan(plants, 0.05, 1.0, 0.016, "continuous")
+    loop = pf.Loop(sender, aqm, rtt=plants.rtt, p_prime=plants.p_prime).margins()
+    np.testing.assert_allclose(found.gain_margin_db, loop.gain_margin_db, atol=1e-3)
+    np.testing.assert_allclose(found.phase_margin_deg, loop.phase_margin_deg, atol=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
@@ -474,7 +540,7 @@ def test_infeasible_requests_say_what_binds(asked, words):
         ({"senders": ("reno",)}, pf.QuantityError),
         ({"load": 0.5}, pf.QuantityError),
         ({"target": np.array([0.01, 0.02])}, pf.QuantityError),
-        ({"senders": (pf.Cubic(),)}, pf.UnsupportedError),
+        ({"senders": (pf.Dctcp(),)}, pf.UnsupportedError),
         ({"senders": (pf.Scalable(),)}, pf.UnsupportedError),
     ],
     ids=str,
@@ -583,7 +649,7 @@ def test_command_prints_json(capsys):
     [
         ([], "exactly one"),
         (["--max-rtt", "100"], "has no unit"),
-        (["--max-rtt", "100ms", "--sender", "cubic"], "unknown"),
+        (["--max-rtt", "100ms", "--sender", "dctcp"], "unknown"),
         (["--max-rtt", "100ms", "--phase-margin", "100"], "cannot be had"),
         (["--max-rtt", "100ms", "--plot", "x.txt"], "ending"),
     ],

@@ -380,7 +380,7 @@ def test_schema_and_progress():
         ((region_of(), pf.CoDel(), "fluid"), pf.QuantityError, "no queue with a PI controller"),
         ((region_of(load=(0.5, 1.0)), DESIGN, "fluid"), pf.DomainError, "2.83 segments at most"),
         ((region_of(high=0.015), DESIGN, "packets"), pf.DomainError, "leaves no path"),
-        ((region_of((pf.Cubic(),)), DESIGN, "fluid"), pf.UnsupportedError, "no closed form"),
+        ((region_of((pf.Dctcp(),)), DESIGN, "fluid"), pf.UnsupportedError, "no closed form"),
         ((region_of((pf.Scalable(),)), DESIGN, "fluid"), pf.UnsupportedError, "coupled"),
     ],
     ids=str,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["NAMES", "read_senders"]
 
 #: Those that designs know.
-NAMES: Final = ("reno", "creno", "scalable")
+NAMES: Final = ("reno", "creno", "cubic", "scalable")
 
 
 def read_senders(text: str) -> dict[str, Sender]:

@@ -16,7 +16,9 @@ from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.sender import Sender
+from pi2_fluid.model.senders.cubic import Cubic
 from pi2_fluid.model.senders.scalable import Scalable
 from pi2_fluid.result import Column, make_dataset
 
@@ -30,7 +32,7 @@ __all__ = [
     "dataset_of",
     "integral_gain",
     "typical_load",
-    "within_table",
+    "within_reach",
 ]
 
 #: Whose gains the rows of a comparison are.
@@ -44,7 +46,7 @@ LABELS: Final = {
 }
 #: p' at which what depends on the load is quoted.
 TYPICAL_LOAD: Final = 0.1
-_TABLE_BEGINS: Final = 1e-6  # p
+_LEAST: Final = 1e-6  # p, below which PIE's table ends
 _LONGEST: Final = 10.0  # times the largest RTT, of an update interval
 _STEP: Final = 0.1  # of the load, for the delay error
 
@@ -100,7 +102,7 @@ def compare_designs(region: Region, aqm: PiFamily, mode: str, found: Worst) -> x
             continue  # tc has no such max_rtt
         if float(queue.update_interval) > _LONGEST * longest:
             continue
-        own, where = _for_senders(queue, region.senders), within_table(region, queue)
+        own, where = _for_senders(queue, region.senders), within_reach(region, queue)
         worst = found if name == "tuned" else worst_margins(where, own, mode)
         rows.append({"design": name, **_row(where, own, mode, worst)})
     return dataset_of(rows)
@@ -155,14 +157,17 @@ def typical_load(region: Region) -> float:
     return min(max(TYPICAL_LOAD, low), high)
 
 
-def within_table(region: Region, aqm: PiFamily) -> Region:
-    """Return the region without the loads below p = 1e-6, where PIE's table ends."""
-    if not isinstance(aqm, Pie):
-        return region
-    ends = [
-        _TABLE_BEGINS**0.5 if sender.signal == "classic" else _TABLE_BEGINS
-        for sender in region.senders
-    ]
+def within_reach(region: Region, aqm: PiFamily) -> Region:
+    """Return the region without the loads below p = 1e-6 of pairs whose gain has no bound there.
+
+    These are all senders under PIE, whose table ends there, and under laws that are not of this
+    package; and Cubic, whose gain grows as p falls.
+    """
+    everyone = isinstance(aqm, Pie) or kind_of(aqm) is None
+    ends = []
+    for sender in region.senders:
+        end = _LEAST**0.5 if sender.signal == "classic" else _LEAST
+        ends.append(end if everyone or isinstance(sender, Cubic) else 0.0)
     load = tuple((max(low, end), high) for (low, high), end in zip(region.load, ends, strict=True))
     return replace(region, load=load)
 

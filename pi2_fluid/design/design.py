@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.design.alternatives import LABELS, dataset_of
+from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.deployment import installing, ns3
 from pi2_fluid.design.region import Region
 from pi2_fluid.loop.margins import Margins, known
@@ -147,7 +148,7 @@ class Design:
             f"{self.span}\n"
             f"at least {self.margins.gain_margin_db:.2f} dB,"
             f" {self.margins.phase_margin_deg:.2f} deg\n"
-            f"{self.guarantee_text}"
+            f"{self.guarantee_text}" + (f"\n{self.note}" if self.note else "")
         )
 
     @property
@@ -157,6 +158,11 @@ class Design:
             f"paths up to {1e3 * self.max_base_rtt:.4g} ms + {1e3 * self.target:.4g} ms target ="
             f" {1e3 * self.max_rtt:.4g} ms in the loop"
         )
+
+    @property
+    def note(self) -> str:
+        """What the model leaves out of these senders, "" if nothing is known to matter."""
+        return caveat(self.senders)
 
     def to_dict(self) -> dict[str, Any]:
         """Return numbers (SI), text, lists and mappings only, as JSON takes them.
@@ -178,6 +184,7 @@ class Design:
                 "sender": _law_to_dict(self.worst.sender),
             },
             "alternatives": self.rows(),
+            "note": self.note,
             "verification": None if self.verification is None else _verified(self.verification),
         }
 

@@ -33,6 +33,7 @@ _POINTS: Final = 1400  # frequencies on a curve
 _BETAS: Final = 300
 _LOWEST: Final = 1e-6  # of w R: a table of PIE may make loops very slow
 _HIGHEST: Final = 5.0
+_FIRST_TURN: Final = 3.0  # of w R: beyond, the phase of a loop with dips has turned once more
 
 
 @dataclass(frozen=True)
@@ -126,21 +127,26 @@ def largest_factor(ceiling: Ceiling, highest: float, alpha: float, beta: float) 
 
 def _ceilings_of(plant: Plants, asked: Asked, interval: float, mode: str) -> list[Any]:
     """The ceilings of one loop, each with its largest beta; None where nothing is allowed."""
-    top = _HIGHEST / float(plant.rtt[0])
+    dips = bool(plant.kappa[0] > 0.0)
+    top = (_FIRST_TURN if dips else _HIGHEST) / float(plant.rtt[0])
     if mode == "sampled":
         top = min(top, (1.0 - 1e-9) * np.pi / interval)
     w = np.geomspace(_LOWEST / float(plant.rtt[0]), top, _POINTS)
     A, B = (side[0] for side in plant.basis(w, interval, mode))
     by_phase = complex(np.exp(1j * (np.radians(asked.phase_deg) - np.pi)))
     by_gain = complex(-(10.0 ** (-asked.gain_db / 20.0)))
-    found = [_curve(A, B, by_phase), _curve(A, B, by_gain)]
+    found = [_curve(A, B, by_phase, dips), _curve(A, B, by_gain, dips)]
     if asked.modulus > 0.0:
         found.append(_envelope(A, B, asked.modulus, w))
     return found
 
 
-def _curve(A: Any, B: Any, point: complex) -> tuple[Ceiling, float] | None:
-    """Where L passes through a point: alpha A + beta B = point, first branch of positive gains."""
+def _curve(A: Any, B: Any, point: complex, dips: bool) -> tuple[Ceiling, float] | None:
+    """Where L passes through a point: alpha A + beta B = point, first branch of positive gains.
+
+    The phase of Cubic `dips` at low frequency, where |L| is large: a branch of gains far too small,
+    which a loop survives that is beyond it. There the last one counts.
+    """
     z, ratio = point / A, B / A
     beta = z.imag / ratio.imag
     alpha = z.real - beta * ratio.real
@@ -148,7 +154,10 @@ def _curve(A: Any, B: Any, point: complex) -> tuple[Ceiling, float] | None:
     if not good.any():
         return None
     first = int(np.argmax(good))
-    if (alpha[:first] <= 0.0).any():
+    if dips:
+        before = np.flatnonzero(~good[: good.size - int(np.argmax(good[::-1]))])
+        first = int(before[-1]) + 1 if before.size else first
+    elif (alpha[:first] <= 0.0).any():
         return None  # a later turn of the phase, not the curve that comes from low frequency
     ends = np.flatnonzero(~good[first:])
     last = first + int(ends[0]) if ends.size else good.size

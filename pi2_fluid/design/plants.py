@@ -46,10 +46,11 @@ from pi2_fluid.model.senders.dctcp import Dctcp
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.model.senders.scalable import Scalable
 
-__all__ = ["Plants", "has_theorems", "is_classic", "join", "make_plants", "plant_gain"]
+__all__ = ["Plants", "has_theorems", "is_classic", "join", "load_of", "make_plants", "plant_gain"]
 
 #: What comes closest to senders without a closed form.
 _INSTEAD: Final[dict[type[Sender], str]] = {
+    Cubic: "use CReno, its mode at short RTTs, which has less margin there",
     Dctcp: "use Scalable for what it would be without its average over 16 round trips, which costs"
     " it tens of dB",
 }
@@ -198,9 +199,22 @@ def plant_gain(sender: Sender, aqm: PiFamily, p_prime: Any, rtt: Any = None) -> 
         return 2.0 * root * _slope(sender, aqm, p_prime), root * p_prime
     if type(sender) is Cubic and rtt is not None:
         lost = float(sender.decrease) / (1.0 - float(sender.decrease) / 2.0)
-        mu = lost * _signals(sender, p_prime, rtt)
-        return 2.0 * mu / p_prime * _slope(sender, aqm, p_prime), mu
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mu = lost * _signals(sender, p_prime, rtt)
+            return 2.0 * mu / p_prime * _slope(sender, aqm, p_prime), mu
     raise _unsupported(sender, aqm)
+
+
+def load_of(sender: Sender, window: float, rtt: float) -> float:
+    """Return the p' at which a flow has a window (segments).
+
+    Examples
+    --------
+    >>> print(f"{load_of(Reno(), 14.142, 0.1):.4f} {load_of(Scalable(), 20.0, 0.1):.4f}")
+    0.1000 0.1000
+    """
+    p = float(sender.equilibrium(rtt, window / rtt))
+    return float(np.sqrt(p)) if sender.signal == "classic" else p
 
 
 def is_classic(sender: Sender) -> bool:

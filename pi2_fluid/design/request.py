@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from pi2_fluid.design.alternatives import within_table
+from pi2_fluid.design.alternatives import within_reach
 from pi2_fluid.design.gains import Asked
-from pi2_fluid.design.plants import plant_gain
+from pi2_fluid.design.plants import load_of, plant_gain
 from pi2_fluid.design.region import Region
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -140,8 +140,10 @@ def make_region(spans: Spans, senders: Any, aqm: PiFamily, load: Any, max_window
     window = math.inf if max_window is None else validate_number(max_window, "number", "max_window")
     ranges = []
     for sender in chosen:
-        _, slope = plant_gain(sender, aqm, np.array([1.0]))  # mu = 1/window at p' = 1
-        begin = max(low, 1.0 / (window * float(slope[0])))
+        plant_gain(sender, aqm, np.array([1.0]), spans.max_rtt)  # that there is a loop to design
+        # Cubic's window depends on the RTT: the smallest load at which any has this window.
+        ends = (spans.min_rtt, spans.max_rtt)
+        begin = max(low, min(load_of(sender, window, rtt) for rtt in ends))
         if begin > high:
             raise DomainError(
                 f"max_window = {window:g} segments needs p' = {begin:.3g} of"
@@ -150,9 +152,9 @@ def make_region(spans: Spans, senders: Any, aqm: PiFamily, load: Any, max_window
         ranges.append((begin, high))
     region = Region(chosen, spans.min_rtt, spans.max_rtt, tuple(ranges))
     if load is None and max_window is None:
-        region = within_table(region, aqm)
+        region = within_reach(region, aqm)
     for sender, (begin, _) in zip(chosen, region.load, strict=True):
-        if not np.isfinite(plant_gain(sender, aqm, np.array([begin]))[0]).all():
+        if not np.isfinite(plant_gain(sender, aqm, np.array([begin]), spans.max_rtt)[0]).all():
             raise DomainError(
                 f"load from 0 leaves no gains: under {type(aqm).__name__} the loop gain of"
                 f" {type(sender).__name__} grows without bound as p' -> 0: give max_window or"

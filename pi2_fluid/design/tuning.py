@@ -80,8 +80,8 @@ def tune(
     min_rtt : float or str, optional
         The smallest, of the same kind (s). By default a twentieth of the largest, or the target if
         that is less: no loop through a queue at its target is shorter.
-    senders : sequence of Reno, CReno or Scalable
-        Each must have the margins on its own.
+    senders : sequence of Reno, CReno, Cubic or Scalable
+        Each must have the margins on its own. Cubic is checked on a grid, not proved.
     aqm : {"pi2", "pi", "pie", "coupled", "dualpi2"}
     update_interval : float or str, optional
         T (s). By default a sixth of the largest RTT, rounded down to two digits: less would gain
@@ -94,7 +94,7 @@ def tune(
         the peak of the sensitivity (0: not asked for).
     load : (float, float), optional
         Range of each sender's p'; 0 is the limit of a vanishing load. By default (0, 1); for
-        "pie" from p = 1e-6, where its table ends.
+        "pie" from p = 1e-6, where its table ends, for Cubic too, whose gain grows as p falls.
     max_window : float, optional
         The largest window of a flow (segments), which bounds the load from below: the optimum
         rises with it.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
+from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.deployment.remedies import Remedy, find_remedy, on_device
 from pi2_fluid.design.design import WorstCase
 from pi2_fluid.design.guarantees.guarantee import guarantee
@@ -99,7 +100,7 @@ class Verdict:
     @property
     def note(self) -> str:
         """What the verdict is of, and what it does not cover."""
-        return _NOTES[self.qdisc.kind]
+        return " ".join(filter(None, (_NOTES[self.qdisc.kind], caveat([self.worst.sender]))))
 
     @cached_property
     def remedy(self) -> Remedy:
@@ -148,7 +149,7 @@ def check(
     min_rtt : float or str, optional
         The smallest (s). By default the queue's target, or a hundredth of its update interval if
         that is more: no loop through a queue at its target is shorter.
-    senders : sequence of Reno, CReno or Scalable
+    senders : sequence of Reno, CReno, Cubic or Scalable
         Each is judged on its own.
     hz : int
         The kernel's ticks per second (CONFIG_HZ).

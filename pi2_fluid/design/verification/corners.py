@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.design.plants import plant_gain
+from pi2_fluid.design.plants import load_of, plant_gain
 from pi2_fluid.design.region import Region
 from pi2_fluid.errors import DomainError
 from pi2_fluid.model.aqms.coupled import CoupledFamily
@@ -174,10 +174,11 @@ def corners_of(region: Region, queue: PiFamily) -> list[Corner]:
     found = []
     for sender, (low, high) in zip(region.senders, region.load, strict=True):
         own = _queue_of(sender, queue)
-        slope = float(plant_gain(sender, own, np.array([1.0]))[1][0])  # mu = 1/window at p' = 1
+        plant_gain(sender, own, np.array([1.0]), region.max_rtt)  # that it is a pair with a loop
         for rtt in _rtts(region, own):
-            for window in _windows(sender, low * slope, high * slope):
-                found.append(Corner(sender, own, rtt, window, 1.0 / (window * slope)))
+            for window in _windows(sender, rtt, low, high):
+                load = load_of(sender, window, rtt)
+                found.append(Corner(sender, own, rtt, window, load))
     named = Counter[str]()
     for index, corner in enumerate(found):
         named[corner.name] += 1
@@ -205,10 +206,15 @@ def _rtts(region: Region, queue: PiFamily) -> list[float]:
     return sorted({shortest, region.max_rtt})
 
 
-def _windows(sender: Sender, low: float, high: float) -> list[float]:
-    """Both ends, largest first; `low` and `high` are the ends of 1/window."""
-    largest = min(LARGEST_WINDOW, 1.0 / low if low > 0.0 else math.inf)
-    smallest = max(SMALLEST_WINDOW, 1.0 / high)
+def _windows(sender: Sender, rtt: float, low: float, high: float) -> list[float]:
+    """Both ends of the window, largest first, where the load goes from `low` to `high`."""
+
+    def window(load: float) -> float:
+        settled: Any = sender.settle(rtt, load**2 if sender.signal == "classic" else load)
+        return float(settled[0] if isinstance(settled, tuple) else settled)
+
+    largest = min(LARGEST_WINDOW, window(low) if low > 0.0 else math.inf)
+    smallest = max(SMALLEST_WINDOW, window(high))
     if largest < SMALLEST_WINDOW:
         raise DomainError(
             f"the load of {type(sender).__name__} from p' on leaves windows of {largest:.3g}"
