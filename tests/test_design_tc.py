@@ -60,6 +60,14 @@ def test_line_of_dualpi2(dual):
     )
 
 
+def test_a_design_arrives_in_the_packets(dual):
+    """12/256 and 643/256 Hz are what tc asks for; the first update in the kernel's integers."""
+    law = dataclasses.replace(dual.to_qdisc("dualpi2").aqm, arithmetic="fixed")
+    alpha, beta = (((parts * (2**32 - 1)) >> 2) // 10**9 for parts in (12, 643))
+    found = pf.packet.replay(law, queue_delay=[0.03]).state.item()
+    assert found == (alpha * 15_000_000 + beta * 30_000_000) >> 6
+
+
 @pytest.mark.parametrize(("aqm", "more"), [("pi2", " drop_enqueue"), ("coupled", " drop_enqueue")])
 def test_designs_of_one_queue_can_be_asked_as_dualpi2(aqm, more):
     design = pf.tune("100ms", aqm=aqm, target="15ms")

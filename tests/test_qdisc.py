@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -13,6 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import pi2_fluid as pf
+from pi2_fluid import _core
+from pi2_fluid.packet.dualpi2_parameters import dualpi2_parameters
 from pi2_fluid.qdisc import Found, install, install_max_rtt, parse, show, show_json, to_tc
 
 patient = settings(deadline=None, max_examples=200)
@@ -632,3 +635,136 @@ def test_no_margin_is_lost_where_nothing_is_rounded():
     assert pf.margin_lost_db(exact, pf.Reno(), "100ms", 0.1) == 0.0
     with pytest.raises(pf.QuantityError, match="is no Qdisc"):
         pf.margin_lost_db(line, pf.Reno(), "100ms", 0.1)
+
+
+# --- from the kernel's integers to the packets ------------------------------------------------
+
+
+PARTS = range(1, 2000)  # 1/256 Hz
+
+
+def dualpi2_step(alpha: int, beta: int, delays_ns: list[int], target_ns: int) -> list[int]:
+    """p' in 2^-32 after each update, in the integers of sch_dualpi2 (6.18), written again."""
+    scaled = [((parts * (2**32 - 1)) >> 2) // 10**9 for parts in (alpha, beta)]
+    p, before, found = 0, 0, []
+    for delay in delays_ns:
+        delta = scaled[0] * (delay - target_ns) + scaled[1] * (delay - before)
+        p, before = max(p + (delta >> 6 if delta > 0 else -(-delta >> 6)), 0), delay
+        found.append(p)
+    return found
+
+
+FLOWS = [pf.Flows(pf.Reno(), 1, "20ms")]
+
+
+@pytest.fixture(scope="module")
+def running():
+    """The queues with gains of n/256 and (2000 - n)/256 Hz: all of them, in both places."""
+    return {
+        parts: install(pf.DualPi2(alpha=parts / 256, beta=(2000 - parts) / 256), "dualpi2")
+        for parts in PARTS
+    }
+
+
+def through_toml(law):
+    scenario = pf.Scenario(duration=1, link=pf.Link("1Mbit/s"), aqm=law, flows=FLOWS)
+    return pf.Scenario.from_toml(scenario.to_toml()).aqm
+
+
+def test_every_gain_of_dualpi2_arrives_in_the_packets(running):
+    """All 1,999 gains, as asked for, as installed and as shown, through the queue of packets."""
+    delays = [20_000_000, 35_000_000, 30_000_000]
+    text = "\n".join(show(queue) for queue in running.values())
+    entries = [show_json(queue) for parts, queue in running.items() if parts % 8 == 0]
+    doors = {
+        "as asked for": {parts: pf.DualPi2(**asked_of(running[parts])) for parts in PARTS},
+        "install": {parts: queue.aqm for parts, queue in running.items()},
+        "tc": dict(zip(PARTS, (queue.aqm for queue in parse(text)), strict=True)),
+        "tc -j": dict(
+            zip(PARTS[7::8], (queue.aqm for queue in parse(json.dumps(entries))), strict=True)
+        ),
+        "install again": {n: install(running[n].aqm, "dualpi2").aqm for n in PARTS[::8]},
+        "TOML": {n: through_toml(running[n].aqm) for n in PARTS[::32]},
+    }
+    for door, laws in doors.items():
+        wrong = []
+        for parts, law in laws.items():
+            found = np.empty(len(delays), np.int64)
+            numbers = dualpi2_parameters(
+                dataclasses.replace(law, arithmetic="fixed"), pf.Link("10Mbit/s")
+            )
+            _core.replay_dualpi2_updates(numbers, np.array(delays, np.int64), found)
+            if found.tolist() != dualpi2_step(parts, 2000 - parts, delays, 15_000_000):
+                wrong.append(parts)
+        assert wrong == [], door
+
+
+def asked_of(queue):
+    return {name: queue.asked[name] for name in ("alpha", "beta")}
+
+
+def test_asking_for_what_runs_asks_for_what_was_asked(running):
+    """The line of tc for a law that was read: a step of 1/256 Hz would be lost each time."""
+    for parts in (1, 8, 29, 41, 80, 819, 1999):
+        asked = read_as_tc(to_tc(running[parts].aqm, "dualpi2"))
+        assert (asked["alpha"], asked["beta"]) == (parts, 2000 - parts)
+
+
+def test_replay_takes_the_gains_of_a_kernel(running):
+    """The controller alone, and the one queue of it, which used to be refused as no 1/256 Hz."""
+    delays = [20_000_000, 35_000_000, 30_000_000]
+    for parts in (1, 8, 29, 41, 80, 819, 1999):
+        law = running[parts].aqm
+        for one in (law, law.in_one_queue()):
+            fixed = dataclasses.replace(one, arithmetic="fixed")
+            found = pf.packet.replay(fixed, queue_delay=np.array(delays) / 1e9)
+            expected = dualpi2_step(parts, 2000 - parts, delays, 15_000_000)
+            assert found.state.values.tolist() == expected
+
+
+def test_a_simulation_runs_with_the_gain_that_was_asked_for():
+    def controller(law):
+        scenario = pf.Scenario(
+            duration="4s",
+            link=pf.Link("10Mbit/s"),
+            aqm=dataclasses.replace(law, arithmetic="fixed"),
+            flows=[pf.Flows(pf.Reno(), 2, "20ms")],
+        )
+        return pf.packet.simulate(scenario, seeds=[1]).p_prime.values
+
+    asked = pf.DualPi2(alpha=8 / 256, beta=1.0)
+    running = install(asked, "dualpi2").aqm
+    np.testing.assert_array_equal(controller(running), controller(asked))
+    less = dataclasses.replace(asked, alpha=7 / 256)
+    assert (controller(less) != controller(asked)).any()
+
+
+@pytest.mark.parametrize("kind", ["pie", "fq_pie"])
+def test_every_gain_of_pie_arrives_in_the_packets(kind):
+    """All n/16 Hz that tc takes, as alpha and as beta: the first step in the integers of sch_pie.
+
+    At p = 0 the gains are divided by 2^4 for 1/16 Hz and by 2^11 for the table.
+    """
+    unit, delay = (2**56 - 1) // 15_625_000, 41_000_000  # whole ticks of 64 ns
+    for alpha in range(1, 33):
+        beta = 33 - alpha
+        asked = install(pf.Pie(alpha=alpha / 16, beta=beta / 16), kind)
+        for running in (asked.aqm, parse(show(asked))[0].aqm, through_toml(asked.aqm)):
+            law = dataclasses.replace(running, arithmetic="fixed")
+            found = pf.packet.replay(law, queue_delay=[delay / 1e9]).state.item()
+            gains = [(parts * unit) >> 15 for parts in (alpha, beta)]
+            assert found == gains[0] * (delay - 15_000_000) // 64 + gains[1] * delay // 64
+
+
+@pytest.mark.parametrize("law", [pf.DualPi2, pf.CoupledPi2, pf.Pi2, pf.Pi])
+def test_gains_that_no_kernel_holds_are_refused_alike(law):
+    """By replay and by simulation, of one queue and of two: 12.3 parts are 2.4 % from 12."""
+    one = law(alpha=12.3 / 256, beta=1.0, arithmetic="fixed")
+    scenario = pf.Scenario(duration=1, link=pf.Link("1Mbit/s"), aqm=one, flows=FLOWS)
+    for call in (
+        lambda: pf.packet.replay(one, queue_delay=[0.02]),
+        lambda: pf.packet.simulate(scenario, seeds=[1]),
+    ):
+        with pytest.raises(pf.DomainError, match=r"give a multiple of 1/256 Hz") as caught:
+            call()
+        assert one_sentence(caught.value)

@@ -14,7 +14,7 @@ from pi2_fluid.packet.limits import (
     require_whole,
     require_whole_packets,
 )
-from pi2_fluid.packet.pi_parameters import first_update_of
+from pi2_fluid.packet.pi_parameters import dualpi2_gains, first_update_of
 
 __all__ = ["dualpi2_parameters"]
 
@@ -42,8 +42,8 @@ def dualpi2_parameters(law: DualPi2, link: Link) -> list[float]:
     ------
     DomainError
         If packet_size is no whole number of bytes, c_protection none of percent, min_step_packets
-        none of packets, an interval too long, or k none of 1, 2 ... 255 with
-        ``arithmetic="fixed"``.
+        none of packets, an interval too long, or, with ``arithmetic="fixed"``, k none of 1, 2 ...
+        255 or a gain that the kernel's integers miss by more than 1 %.
     UnsupportedError
         If a field holds an array.
     """
@@ -70,7 +70,8 @@ def dualpi2_parameters(law: DualPi2, link: Link) -> list[float]:
     require_time("DualPi2 first_update", first)
     for name in ("alpha", "beta", "k"):
         require_below(f"DualPi2 {name}", getattr(law, name), _LARGEST)
-    controller = [law.alpha, law.beta, law.target, law.update_interval, law.limit]
+    gains = dualpi2_gains(law) if law.arithmetic == "fixed" else [law.alpha, law.beta]
+    controller = [*gains, law.target, law.update_interval, law.limit]
     bands = [law.k, law.step, law.ramp or 0.0, law.c_protection, law.variant == "rfc9332"]
     packets = [law.drop_overload, law.drop_at == "enqueue", law.min_step_packets]
     numbers = [*controller, *bands, *packets, law.arithmetic == "fixed", law.quirks, first]

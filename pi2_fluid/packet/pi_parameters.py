@@ -11,9 +11,12 @@ from typing import Any, Final
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.packet.limits import require_single, require_time
+from pi2_fluid.qdisc import kernel
+from pi2_fluid.qdisc.kernel import PARTS_PER_HERTZ
 
 __all__ = [
     "controller_parameters",
+    "dualpi2_gains",
     "first_update_of",
     "require_computable",
     "require_integer_gains",
@@ -63,7 +66,8 @@ def controller_parameters(law: Any) -> list[float]:
     arithmetic = _REAL
     if law.arithmetic == "fixed":
         arithmetic = _2016 if of_2016 else _DUALPI2
-        require_integer_gains(law, 16.0 * k if of_2016 else 256.0)
+        if of_2016:
+            require_integer_gains(law, 16.0 * k)
         if of_2016 and (k != round(k) or k < 1.0):
             raise DomainError(
                 f"{type(law).__name__} k = {show_value(law.k)} is none of 1, 2, 3 ..., by which"
@@ -71,7 +75,8 @@ def controller_parameters(law: Any) -> list[float]:
             )
     length = getattr(law, "per_packet", None)
     delay = _LENGTH if length is not None else _RATE if of_2016 else _HEAD
-    numbers = [law.alpha, law.beta, law.target, law.update_interval, law.limit, k]
+    gains = dualpi2_gains(law) if arithmetic == _DUALPI2 else [law.alpha, law.beta]
+    numbers = [*gains, law.target, law.update_interval, law.limit, k]
     numbers += [first_update_of(law, late=of_2016), arithmetic, law.quirks, delay, length or 0.0]
     numbers += [_IDLE_DECAY if of_2016 else 1.0]
     numbers += [getattr(law, "ecn", False), law.drop_at == "dequeue"]
@@ -105,14 +110,40 @@ def require_computable(law: Any) -> None:
             )
 
 
+def dualpi2_gains(law: PiFamily) -> list[float]:
+    """Return alpha and beta (Hz) as the integers of sch_dualpi2 keep them.
+
+    A gain of a law that `qdisc` has read or installed is one of those already, and stays. Others
+    are taken for gains asked for: the nearest 1/256 Hz, of which the kernel cuts off.
+
+    Raises
+    ------
+    DomainError
+        As `require_integer_gains`.
+    """
+    kept = []
+    for field in ("alpha", "beta"):
+        value: Any = getattr(law, field)
+        parts = kernel.parts_behind(value)
+        if parts is None:
+            _require_near(law, field, PARTS_PER_HERTZ)
+            parts = round(value * PARTS_PER_HERTZ)
+        kept.append(kernel.gain_in_hertz(kernel.scale_gain(parts)))
+    return kept
+
+
 def require_integer_gains(law: Any, per_hz: float, most: float = _LARGEST_GAIN) -> None:
     """Refuse gains that the kernel's integers miss by more than 1 %: `per_hz` of them are 1 Hz."""
     for field in ("alpha", "beta"):
-        value = float(getattr(law, field))
-        nearest = round(value * per_hz) / per_hz
-        if abs(nearest - value) > _ROUNDING * value or value > most:
-            raise DomainError(
-                f"{type(law).__name__} {field} = {value!r} is none of the gains that the kernel's"
-                f" integers hold: give a multiple of 1/{per_hz:g} Hz up to {most:g} Hz, such as"
-                f' {max(1.0 / per_hz, min(nearest, most))!r}, or arithmetic = "real".'
-            )
+        _require_near(law, field, per_hz, most)
+
+
+def _require_near(law: Any, field: str, per_hz: float, most: float = _LARGEST_GAIN) -> None:
+    value = float(getattr(law, field))
+    nearest = round(value * per_hz) / per_hz
+    if abs(nearest - value) > _ROUNDING * value or value > most:
+        raise DomainError(
+            f"{type(law).__name__} {field} = {value!r} is none of the gains that the kernel's"
+            f" integers hold: give a multiple of 1/{per_hz:g} Hz up to {most:g} Hz, such as"
+            f' {max(1.0 / per_hz, min(nearest, most))!r}, or arithmetic = "real".'
+        )

@@ -91,9 +91,10 @@ def as_words(option: Number, value: int, given: float | None) -> str:
     if option.unit == "time":
         return f"{value // 1000}ms" if value % 1000 == 0 else f"{value}us"
     if option.unit == "hertz":
-        exact = value / FACTORS["hertz"] if given is None else given
-        texts = (f"{exact:.9g}", repr(float(exact)))
-        return next(text for text in texts if _parts(float(text)) == value)
+        exact = value / FACTORS["hertz"]
+        given = exact if given is None else given
+        texts = (f"{given:.9g}", repr(float(given)), f"{exact:.9g}", repr(exact))
+        return next(text for text in texts if _cut(float(text)) == value)
     return f"{value}%" if option.unit == "percent" else str(value)
 
 
@@ -153,6 +154,12 @@ def _dualpi2(aqm: Any) -> dict[str, int]:
 
 
 def _parts(gain: float) -> int:
+    """Return the 1/256 Hz to ask for: of a gain that a kernel runs with, those that make it."""
+    behind = kernel.parts_behind(gain)
+    return _cut(gain) if behind is None else behind
+
+
+def _cut(gain: float) -> int:
     """Return a gain as tc passes it on: in single precision, then cut to 1/256 Hz."""
     return int(kernel.single(min(gain, float(2**24))) * FACTORS["hertz"])
 

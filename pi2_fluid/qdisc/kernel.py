@@ -9,14 +9,17 @@ tc/q_dualpi2.c and lib/utils.c.
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import Final
 
 __all__ = [
     "FLOWS_PER_ROUND",
+    "PARTS_PER_HERTZ",
     "gain_in_hertz",
     "jiffies",
     "jiffies_to_us",
+    "parts_behind",
     "scale_gain",
     "single",
     "ticks",
@@ -32,6 +35,9 @@ _FULL: Final = 2**32 - 1  # p' = 1
 _TICK: Final = 64  # ns, of PIE's clock
 _GRANULARITY: Final = 64  # DualPI2's gains are in 1/64 of the units of p' per ns
 _WHEEL: Final = (63, 8)  # slots ahead that a level of the timer wheel reaches, ratio of the levels
+
+#: What DualPI2's gains are counted in between tc and the kernel.
+PARTS_PER_HERTZ: Final = 256
 
 #: How many queues of fq_pie are updated at once; the rest waits for the next jiffy.
 FLOWS_PER_ROUND: Final = 2048
@@ -112,6 +118,21 @@ def gain_in_hertz(gain: int) -> float:
     0.3092
     """
     return gain * _NS / (_GRANULARITY * _FULL)
+
+
+def parts_behind(hertz: float) -> int | None:
+    """Return of how many 1/256 Hz DualPI2 keeps this gain, to nine digits; None if of none.
+
+    It is the inverse of `gain_in_hertz(scale_gain(parts))`: a unit of the kernel's is less than
+    1/256 Hz, so that each number of parts has a gain of its own, less than one of them below it.
+
+    Examples
+    --------
+    >>> parts_behind(gain_in_hertz(scale_gain(41))), parts_behind(41 / 256)
+    (41, None)
+    """
+    parts = math.ceil(hertz * PARTS_PER_HERTZ)
+    return parts if math.isclose(gain_in_hertz(scale_gain(parts)), hertz, rel_tol=1e-9) else None
 
 
 def single(value: float) -> float:

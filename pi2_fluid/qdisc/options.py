@@ -11,13 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pi2_fluid.qdisc.kernel import PARTS_PER_HERTZ
+
 __all__ = ["FACTORS", "KINDS", "LARGEST_PIE", "OPTIONS", "Number", "Switch", "defaults", "in_si"]
 
 #: SI unit per unit, for those that are not whole in SI.
 FACTORS: Final[dict[str, int]] = {
     "time": 1_000_000,  # microseconds
     "sixteenths": 16,  # of 1 Hz
-    "hertz": 256,  # parts of 1 Hz
+    "hertz": PARTS_PER_HERTZ,
     "percent": 100,
 }
 

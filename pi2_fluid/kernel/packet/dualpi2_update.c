@@ -1,13 +1,11 @@
 /* The update of p' in the integers of sch_dualpi2; see dualpi2_update.h. */
 #include "dualpi2_update.h"
 
-enum { GAIN_SHIFT = 6, PARAMETER_SHIFT = 8 }; /* gains are in 1/64 per ns, parameters in 1/256 Hz */
+enum { GAIN_SHIFT = 6 }; /* gains are in 1/64 of the units of p' per ns */
 
-static const uint64_t NS_PER_SECOND = 1000000000;
-
-uint32_t pi2_pi_ns_gain(uint32_t parts)
+uint32_t pi2_pi_ns_gain(double hertz)
 {
-    return (uint32_t)(((uint64_t)parts * UINT32_MAX >> (PARAMETER_SHIFT - GAIN_SHIFT)) / NS_PER_SECOND);
+    return (uint32_t)(hertz * 1e-9 * UINT32_MAX * (1 << GAIN_SHIFT) + 0.5);
 }
 
 void pi2_pi_ns_update(const pi2_pi_ns_params *params, pi2_pi_ns_vars *vars, int64_t delay)

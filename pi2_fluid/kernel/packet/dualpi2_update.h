@@ -21,8 +21,9 @@ typedef struct {
     int64_t before; /* ns, delay at the last update */
 } pi2_pi_ns_vars;
 
-/* The gain that a kernel keeps of `parts` 1/256 Hz: 1/64 of the units of p' per ns, cut off. */
-uint32_t pi2_pi_ns_gain(uint32_t parts);
+/* The integer that a kernel keeps a gain in, 1/64 of the units of p' per ns: the nearest. What it makes of a gain
+ * that it is asked for, which it cuts off, is settled before. */
+uint32_t pi2_pi_ns_gain(double hertz);
 
 /* One update at a delay of `delay` ns. */
 void pi2_pi_ns_update(const pi2_pi_ns_params *params, pi2_pi_ns_vars *vars, int64_t delay);

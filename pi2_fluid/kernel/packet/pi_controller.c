@@ -19,9 +19,9 @@ static uint64_t up_to(uint32_t p)
     return (uint64_t)p << 32 | UINT32_MAX;
 }
 
-static uint32_t parts(double gain, double per_hz)
+static uint32_t sixteenths(double gain)
 {
-    return (uint32_t)(gain * per_hz + 0.5);
+    return (uint32_t)(gain * 16.0 + 0.5);
 }
 
 static void set_integers(pi2_controller *c)
@@ -31,13 +31,13 @@ static void set_integers(pi2_controller *c)
     const int64_t target = pi2_ns(p[PI2_PI_TARGET]);
     const int quirks = p[PI2_PI_QUIRKS] != 0.0;
     c->k = (uint32_t)k;
-    c->ns_params.alpha = pi2_pi_ns_gain(parts(p[PI2_PI_ALPHA], 256.0));
-    c->ns_params.beta = pi2_pi_ns_gain(parts(p[PI2_PI_BETA], 256.0));
+    c->ns_params.alpha = pi2_pi_ns_gain(p[PI2_PI_ALPHA]);
+    c->ns_params.beta = pi2_pi_ns_gain(p[PI2_PI_BETA]);
     c->ns_params.target = target;
     c->ns_params.limit = (uint32_t)(p[PI2_PI_LIMIT] * UINT32_MAX);
     c->ns_params.quirks = quirks;
-    c->params_2016.alpha = pi2_2016_gain(parts(k * p[PI2_PI_ALPHA], 16.0));
-    c->params_2016.beta = pi2_2016_gain(parts(k * p[PI2_PI_BETA], 16.0));
+    c->params_2016.alpha = pi2_2016_gain(sixteenths(k * p[PI2_PI_ALPHA]));
+    c->params_2016.beta = pi2_2016_gain(sixteenths(k * p[PI2_PI_BETA]));
     c->params_2016.target = target >> PI2_TICK_SHIFT;
     c->params_2016.decay = p[PI2_PI_DECAY] < 1.0;
     c->params_2016.quirks = quirks;

@@ -258,13 +258,6 @@ static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
 
 /* Setting up */
 
-/* Netlink carries gains in 1/256 Hz, whole ones; the kernel makes them integers again in units of 64 ns. Nearest, so
- * that 0.16 Hz are the 41/256 Hz of the kernel's default. */
-static uint32_t kernel_gain(double hertz)
-{
-    return pi2_pi_ns_gain((uint32_t)(hertz * 256.0 + 0.5));
-}
-
 static int sound(const double *x)
 {
     const int gains = x[ALPHA] >= 0.0 && x[BETA] >= 0.0 && x[ALPHA] < 1e6 && x[BETA] < 1e6;
@@ -298,8 +291,8 @@ static int setup(void *qdisc, const double *x, const pi2_queue *queue)
     memcpy(p->law, x, sizeof p->law);
     set_times(p, x);
     p->k = x[K];
-    p->controller.alpha = kernel_gain(x[ALPHA]);
-    p->controller.beta = kernel_gain(x[BETA]);
+    p->controller.alpha = pi2_pi_ns_gain(x[ALPHA]);
+    p->controller.beta = pi2_pi_ns_gain(x[BETA]);
     p->controller.limit = (uint32_t)(x[DROP_OVERLOAD] != 0.0 || x[K] < 1.0 ? (double)FULL : (double)FULL / x[K]);
     p->weight[PI2_C] = (int64_t)(100.0 * x[C_PROTECTION] + 0.5);
     p->weight[PI2_C] = p->weight[PI2_C] < 1 ? 1 : p->weight[PI2_C] > 99 ? 99 : p->weight[PI2_C];
