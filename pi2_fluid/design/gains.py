@@ -26,6 +26,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq, minimize_scalar
 
 from pi2_fluid.design.plants import Plants
+from pi2_fluid.loop.modes import NEARLY_ALL
 
 __all__ = ["Asked", "Ceiling", "largest_alpha", "largest_beta", "largest_factor", "make_ceiling"]
 
@@ -130,7 +131,7 @@ def _ceilings_of(plant: Plants, asked: Asked, interval: float, mode: str) -> lis
     dips = bool(plant.kappa[0] > 0.0)
     top = (_FIRST_TURN if dips else _HIGHEST) / float(plant.rtt[0])
     if mode == "sampled":
-        top = min(top, (1.0 - 1e-9) * np.pi / interval)
+        top = min(top, NEARLY_ALL * np.pi / interval)
     w = np.geomspace(_LOWEST / float(plant.rtt[0]), top, _POINTS)
     A, B = (side[0] for side in plant.basis(w, interval, mode))
     by_phase = complex(np.exp(1j * (np.radians(asked.phase_deg) - np.pi)))

@@ -21,7 +21,7 @@ from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.limits import rtt_limit
 from pi2_fluid.loop.margins import Margins, known, margins_from_crossings
-from pi2_fluid.loop.modes import respond
+from pi2_fluid.loop.modes import NEARLY_ALL, respond
 from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.loop.sampled import held_sums
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -45,8 +45,11 @@ _RTTS: Final = 13
 _LOADS: Final = 13
 _LOWEST: Final = 1e-3  # p' of the first grid point above a load that begins at 0
 _POINTS: Final = 40  # frequencies per loop
+_MOST_STEPS: Final = 12
+# In ln w: what is left after a step is by far smaller than the step, and costs the margin 1e-7 dB.
+_LAST_STEP: Final = 1e-7
 _STRANGE: Final = 10.0  # times lower, where the search then begins
-_FEWEST_ALIASES: Final = 6  # on each side: the rest falls like k^-4
+_FEWEST_ALIASES: Final = 6  # pairs about pi/T: the rest falls like k^-5
 _HIGHEST_LIMIT: Final = 20.0  # times the largest RTT, where the search for the limit ends
 
 
@@ -142,7 +145,8 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
     """Return the margins of many loops, each evaluated near the crossovers of its cheap twin."""
     k = 1.0 if mode == "continuous" else 1.0 + interval / (2.0 * plants.rtt)
     gm, pm, w_gc, w_pc = _twin(plants, alpha, beta, interval, k)
-    top = np.pi / interval if mode == "sampled" else np.inf
+    end = np.pi / interval if mode == "sampled" else np.inf
+    top = NEARLY_ALL * end
     low = np.minimum(np.minimum(w_gc, np.where(w_pc > 0.0, w_pc, np.inf)), top / 4.0) / 3.0
     # The twin is of another load there, or of Reno.
     strange = (plants.mu > _mu_limit(plants)) | (plants.kappa > 0.0)
@@ -157,16 +161,14 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
     at = responder(plants, alpha, beta, interval, mode)
     values = at(x)
     if mode == "sampled":
-        gm, pm = _crossings(x, values, at, pm, plants.kappa > 0.0)
+        gm, pm = _crossings(x, values, at, pm, plants.kappa > 0.0, end)
         # Above the limit of existence the phase of the limit of no load starts below -180 degrees.
         never = (plants.mu == 0.0) & (plants.rtt >= rtt_limit(alpha, beta, interval, mode))
         gm = np.where(never, -np.inf, gm)
     elif (beyond := np.flatnonzero(strange)).size:
         few = responder(plants.take(beyond), alpha, beta, interval, mode)
         dips = plants.kappa[beyond] > 0.0
-        gm[beyond], pm[beyond] = _crossings(
-            x[beyond], values[beyond], few, pm[beyond], dips, end=False
-        )
+        gm[beyond], pm[beyond] = _crossings(x[beyond], values[beyond], few, pm[beyond], dips, end)
     return Scan(gm, pm, np.minimum(np.min(np.abs(1.0 + values), axis=1), 1.0))
 
 
@@ -181,7 +183,7 @@ def responder(
 
 
 def _sampled(plants: Plants, alpha: float, beta: float, interval: float, x: Any) -> Any:
-    """The sampled loop from its closed form: a few aliases, and the rest by their leading term.
+    """The sampled loop from its closed form: a few aliases, and the rest by their leading terms.
 
     As `loop.sampled_response` does it, for these loops alone, and several times as fast.
     """
@@ -190,17 +192,18 @@ def _sampled(plants: Plants, alpha: float, beta: float, interval: float, x: Any)
     w = np.exp(x)
     v, late, turn = w * rtt, np.exp(-1j * w * rtt), 2.0 * np.pi * rtt / interval
     y = np.exp(-1j * w * interval)
-    # Of all aliases the sum of e^{-jv}/(jv + b)^3, of the near ones what is left beside it; the b
-    # that also has the next term, but for what the echo in h adds.
-    b = (1.0 + mu * one) / 3.0
-    total = held_sums(rtt / interval, y, b * interval / rtt)[1] * (interval / rtt) ** 3 / 2.0
+    # Of all aliases the sum of e^{-jv}/(jv + b)^3 - mu e^{-2jv}/(jv + b)^4, of the near ones what
+    # is left beside it: the b has the next term, too, and the one with mu is the echo in h.
+    b, ratio = (1.0 + mu * one) / 3.0, interval / rtt
+    total = held_sums(1.0 / ratio, y, b * ratio)[1] * ratio**3 / 2.0
+    total = total - mu * held_sums(2.0 / ratio, y, b * ratio)[2] * ratio**4 / 6.0
     count = _FEWEST_ALIASES + math.ceil(interval / float(np.min(rtt)))
     kappa = np.asarray(plants.kappa, float)[:, None] if np.any(plants.kappa) else None
-    for k in range(-count, count + 1):
+    for k in range(-count - 1, count + 1):
         e, jv = late * np.exp(-1j * k * turn), 1j * (v + k * turn)
         heard = e if kappa is None else e * (1.0 + 2.0 * (kappa / (jv + kappa)) ** 2)
-        exact = jv * (1.0 + jv) * (jv + mu * (one + heard))
-        total = total + heard / exact - e / (jv + b) ** 3
+        exact, far = jv * (1.0 + jv) * (jv + mu * (one + heard)), 1.0 / (jv + b)
+        total = total + heard / exact - e * (1.0 - mu * e * far) * far**3
     return (alpha + beta * (1.0 - y)) * m * rtt**2 / interval * total
 
 
@@ -223,25 +226,31 @@ def _mu_limit(plants: Plants) -> Any:
 
 
 def _crossings(
-    x: Any, values: Any, at: Any, twin_pm: Any, dips: Any, *, end: bool = True
+    x: Any, values: Any, at: Any, twin_pm: Any, dips: Any, end: float
 ) -> tuple[Any, Any]:
     """The smallest gain margin (dB) and the phase margin (deg) of each row.
 
-    At the `end` of the frequencies a sampled loop is real, which counts as a crossing. The phase of
+    At the `end` of its frequencies, pi/T, a sampled loop is real, which counts as a crossing. The
+    others are where the imaginary part vanishes, over what vanishes with it there. The phase of
     rows of `dips` may fall below -180 degrees and recover, which a stable loop may survive.
     """
+
+    def odd(x: Any) -> Any:
+        return np.cos(np.pi / 2 * np.exp(x) / end)
+
     gain = np.log(np.abs(values))
     crossed, where = _first_root(x, gain, gain[:, :-1] > 0.0, lambda v: np.log(np.abs(at(v))))
     pm = np.degrees(np.angle(-at(where[:, None])[:, 0]))
     pm = pm + 360.0 * np.round((np.minimum(twin_pm, 1e6) - pm) / 360.0)
-    pm = np.where(crossed, pm, np.where(gain[:, 0] > 0.0, -np.inf, np.inf))
+    pm = np.where(crossed, pm, np.inf)
     negative = (values.real[:, :-1] < 0.0) & (values.real[:, 1:] < 0.0)
     falls = negative & (values.imag[:, :-1] < 0.0)
-    survived = (dips & (pm > 0.0))[:, None]
+    survived = (dips & crossed & (pm > 0.0))[:, None]
     allowed = np.where(survived, negative & (np.abs(values[:, 1:]) < 1.0), falls)
-    crossed, where = _first_root(x, values.imag, allowed, lambda v: at(v).imag)
+    across = values.imag / odd(x)
+    crossed, where = _first_root(x, across, allowed, lambda v: at(v).imag / odd(v))
     size = np.where(crossed, np.abs(at(where[:, None])[:, 0]), 0.0)
-    if end:
+    if np.isfinite(end):
         size = np.maximum(size, np.maximum(-values[:, -1].real, 0.0))
     with np.errstate(divide="ignore"):
         return -20.0 * np.log10(size), pm
@@ -255,14 +264,17 @@ def _first_root(x: Any, f: Any, allowed: Any, function: Any) -> tuple[Any, Any]:
     a, b, fa, fb = x[row, cell], x[row, cell + 1], f[row, cell], f[row, cell + 1]
     fa = np.where(found, fa, fb)  # of a row without one any finite place will do
     root = b
-    for _ in range(6):  # regula falsi with the Illinois rule
+    for _ in range(_MOST_STEPS):  # regula falsi with the Illinois rule
         with np.errstate(invalid="ignore", divide="ignore"):
             step = np.where(fa == fb, 0.0, fb * (b - a) / (fb - fa))
         root = np.clip(b - step, np.minimum(a, b), np.maximum(a, b))
         value = function(root[:, None])[:, 0]
         kept = value * fb > 0.0
         a, fa = np.where(kept, a, b), np.where(kept, fa / 2.0, fb)
+        moved = np.max(np.abs(root - b)[found], initial=0.0)
         b, fb = root, value
+        if moved < _LAST_STEP:
+            break
     return found, root
 
 

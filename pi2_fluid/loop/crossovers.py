@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import elementwise, minimize_scalar
 
 from pi2_fluid.errors import SolverError
-from pi2_fluid.loop.modes import highest_frequency, longest_delay, respond
+from pi2_fluid.loop.modes import NEARLY_ALL, highest_frequency, longest_delay, respond
 from pi2_fluid.loop.response import controller_polynomials, held_polynomials, integrators
 from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
@@ -27,9 +27,8 @@ __all__ = [
 
 _LOWEST: Final = 1e-25  # rad/s per rad/s of the loop's slowest scale: where the search gives up
 _TURN: Final = 2 * np.pi
-# A crossing this close to pi/T is the one at pi/T, seen through the rounding of the alias sum.
-_NYQUIST_SLACK: Final = 1e-6
 _SMALL_GRID: Final = 1000
+_NEAR: Final = 0.4  # as close as neighbours on the followed curve
 _TOLERANCES: Final[Any] = {"xatol": 1e-15, "xrtol": 1e-15}  # of ln w
 
 
@@ -81,7 +80,8 @@ def find_crossings(loop: LinearLoop, mode: str) -> Crossings:
     def response(w: Any) -> Any:
         return respond(loop, 1j * w, mode)
 
-    top, turning = highest_frequency(loop, mode), 1.0 / longest_delay(loop, mode)
+    end, turning = highest_frequency(loop, mode), 1.0 / longest_delay(loop, mode)
+    top = NEARLY_ALL * end
     asymptote = -np.pi / 2 * integrators(loop)
     low = _low_end(response, min(turning, top / 8), asymptote)
     spacing = min(0.4 * turning, top / 8)
@@ -90,7 +90,7 @@ def find_crossings(loop: LinearLoop, mode: str) -> Crossings:
         high = min(top, max(fading_end(loop, mode, 1.0), 8 * low))
     while True:
         grid = base_grid(low, high, spacing)
-        crossings = _search(response, grid, asymptote, real_end=high == top)
+        crossings = _search(response, grid, asymptote, end, reached=high == top)
         best = max((crossing.gain for crossing in crossings.phase), default=0.0)
         if high == top or best > gain_bound(loop, mode, high):
             return crossings
@@ -98,25 +98,26 @@ def find_crossings(loop: LinearLoop, mode: str) -> Crossings:
 
 
 def _search(
-    response: Callable[[Any], Any], grid: Any, asymptote: float, *, real_end: bool
+    response: Callable[[Any], Any], grid: Any, asymptote: float, end: float, *, reached: bool
 ) -> Crossings:
-    """All crossovers on the grid; at its end the curve is real by symmetry if `real_end` (pi/T)."""
+    """All crossovers on the grid, and that at the `end` of a sampled loop, pi/T, where L is real.
+
+    About pi/T, if it is `reached`, |L| is even and the phase odd, up to full turns.
+    """
     w, values = track(response, grid)
     phase = np.unwrap(np.angle(values))
     phase += _TURN * np.round((asymptote - phase[0]) / _TURN)
     log_gain = np.log(np.abs(values))
     gains = [
         GainCrossing(root, 180.0 + float(np.degrees(_phase_at(response, root, w, phase))))
-        for root in _gain_roots(response, w, log_gain)
+        for root in _gain_roots(response, w, log_gain, mirrored=reached)
     ]
-    last = float(w[-1]) * (1 - _NYQUIST_SLACK) if real_end else np.inf
     phases = [
         PhaseCrossing(root, float(abs(response(np.array([root]))[0])))
-        for root in _phase_roots(response, w, phase)
-        if root < last
+        for root in _phase_roots(response, w, phase, end, mirrored=reached)
     ]
-    if real_end and values[-1].real < 0.0:
-        phases.append(PhaseCrossing(float(w[-1]), float(abs(values[-1].real))))
+    if reached and values[-1].real < 0.0:
+        phases.append(PhaseCrossing(end, float(abs(values[-1].real))))
     return Crossings(tuple(gains), tuple(phases), w, values)
 
 
@@ -207,29 +208,47 @@ def _plant_bound(loop: LinearLoop, w: float) -> float:
     return drive / (w - feedback) if w > feedback else np.inf
 
 
-def _gain_roots(response: Callable[[Any], Any], w: Any, log_gain: Any) -> list[float]:
+def _gain_roots(
+    response: Callable[[Any], Any], w: Any, log_gain: Any, *, mirrored: bool
+) -> list[float]:
     def at(x: Any, _level: Any) -> Any:
         return np.log(np.abs(response(np.exp(x))))
 
-    return _roots(at, np.log(w), log_gain, np.zeros(w.shape))
+    near = np.abs(log_gain) < _NEAR
+    return _roots(at, np.log(w), log_gain, np.zeros(w.shape), near, mirrored=mirrored)
 
 
-def _phase_roots(response: Callable[[Any], Any], w: Any, phase: Any) -> list[float]:
+def _phase_roots(
+    response: Callable[[Any], Any], w: Any, phase: Any, end: float, *, mirrored: bool
+) -> list[float]:
+    """Where the phase is an odd multiple of 180 degrees, pi/T apart.
+
+    There it is one by symmetry: the distance from it is divided by cos(wT/2), which vanishes there
+    with it, and what is left is smooth, and passes through zero at every other crossing.
+    """
+
+    def odd(w: Any) -> Any:
+        return np.cos(np.pi / 2 * w / end)
+
     def at(x: Any, level: Any) -> Any:
-        return np.angle(response(np.exp(x)) * np.exp(-1j * level))
+        w = np.exp(x)
+        return np.angle(response(w) * np.exp(-1j * level)) / odd(w)
 
     # The odd multiple of 180 degrees nearest to each point, and the distance from it.
     level = np.pi + _TURN * np.round((phase - np.pi) / _TURN)
-    return _roots(at, np.log(w), phase - level, level)
+    near = np.abs(phase - level) < _NEAR
+    return _roots(at, np.log(w), (phase - level) / odd(w), level, near, mirrored=mirrored)
 
 
-def _roots(at: Callable[..., Any], x: Any, f: Any, level: Any) -> list[float]:
+def _roots(
+    at: Callable[..., Any], x: Any, f: Any, level: Any, near: Any, *, mirrored: bool
+) -> list[float]:
     """Roots of f on its followed grid: sign changes, and pairs hidden between two grid points.
 
     Neighbours differ by less than 0.4, so a sign change between points whose nearest levels differ
-    is the middle between two levels, not a root.
+    is the middle between two levels, not a root, and a pair hides where f is `near` zero only.
     """
-    hidden_x, hidden_f, hidden_level = _touching(at, x, f, level)
+    hidden_x, hidden_f, hidden_level = _touching(at, x, f, level, near, mirrored=mirrored)
     order = np.argsort(np.concatenate([x, hidden_x]), kind="stable")
     x = np.concatenate([x, hidden_x])[order]
     f = np.concatenate([f, hidden_f])[order]
@@ -246,10 +265,18 @@ def _roots(at: Callable[..., Any], x: Any, f: Any, level: Any) -> list[float]:
     return sorted(float(np.exp(root)) for root in roots)
 
 
-def _touching(at: Callable[..., Any], x: Any, f: Any, level: Any) -> tuple[Any, Any, Any]:
-    """Extrema of f beyond zero between grid points that are all on the same side of it."""
+def _touching(
+    at: Callable[..., Any], x: Any, f: Any, level: Any, near: Any, *, mirrored: bool
+) -> tuple[Any, Any, Any]:
+    """Extrema of f beyond zero between grid points that are all on the same side of it.
+
+    Of a curve that is `mirrored` at its end the last point has a neighbour on its right, too.
+    """
+    if mirrored:
+        x, f = np.append(x, x[-1]), np.append(f, f[-2])
     inner, same = np.abs(f[1:-1]), (f[1:-1] * f[:-2] > 0) & (f[1:-1] * f[2:] > 0)
-    turning = same & (inner < np.abs(f[:-2])) & (inner <= np.abs(f[2:])) & (inner < 0.4)
+    turning = same & (inner < np.abs(f[:-2])) & (inner <= np.abs(f[2:]))
+    turning &= near[1 : f.size - 1]
     found_x, found_f, found_level = [], [], []
     for index in np.flatnonzero(turning) + 1:
         sign, here = np.sign(f[index]), level[index]

@@ -10,9 +10,12 @@ from pi2_fluid.loop.response import loop_response
 from pi2_fluid.loop.sampled import sampled_response
 from pi2_fluid.loop.state_space import LinearLoop
 
-__all__ = ["MODES", "highest_frequency", "longest_delay", "respond"]
+__all__ = ["MODES", "NEARLY_ALL", "highest_frequency", "longest_delay", "respond"]
 
 MODES: Final = ("continuous", "delayed", "sampled")
+#: Of the frequencies of a sampled loop up to pi/T, where it is real: as far as its phase tells from
+#: which side it comes. |L| is even about pi/T, so that up to there it changes by 1e-12.
+NEARLY_ALL: Final = 1.0 - 1e-6
 
 
 def respond(loop: LinearLoop, s: Any, mode: str) -> Any:

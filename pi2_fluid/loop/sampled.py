@@ -26,7 +26,7 @@ from pi2_fluid.loop.state_space import LinearLoop
 
 __all__ = ["held_sums", "sampled_response"]
 
-# Aliases summed directly on each side: at least _ALIASES, and enough for the highest one to lie
+# Pairs of aliases summed directly: at least _ALIASES, and enough for the highest one to lie
 # _REACH times above the fastest pole of the loop, where the expansion holds.
 _ALIASES: Final = 32
 _REACH: Final = 40.0
@@ -44,16 +44,21 @@ def sampled_response(loop: LinearLoop, s: Any, aliases: int | None = None) -> An
     s : complex or array
         On the imaginary axis 0 < w <= pi/T covers the unit circle.
     aliases : int, optional
-        Aliases summed directly on each side; chosen from the loop's fastest pole if not given.
+        Pairs of aliases summed directly; chosen from the loop's fastest pole if not given. They
+        are paired about pi/T, where what is summed is then real as the whole is.
     """
     s = np.asarray(s, dtype=complex)
+    below = s.imag < 0.0
+    if below.any():  # at the mirror image of s the mirror image
+        mirrored = sampled_response(loop, np.where(below, np.conj(s), s), aliases)
+        return np.where(below, np.conj(mirrored), mirrored)[()]
     T = loop.controller.interval
     y = np.exp(-s * T)
     count = _alias_count(loop) if aliases is None else aliases
     echoes = loop.echoes
     total = np.zeros(np.broadcast_shapes(s.shape, loop.shape), dtype=complex)
     block = max(1, _BLOCK // max(1, total.size))
-    for start in range(-count, count + 1, block):
+    for start in range(-count - 1, count + 1, block):
         k = np.arange(start, min(start + block, count + 1))
         k = k.reshape(k.shape + (1,) * total.ndim)
         s_k = s + 2j * np.pi * k / T
