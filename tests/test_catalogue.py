@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -98,6 +99,7 @@ class TestPi2Paper:
         figures = {"fig06_pi", "fig06_pie", "fig06_pi2"}
         for figure in ("11a", "11b", "11c", "12", "13", "14a_5ms", "14a_20ms", "14b_5ms"):
             figures |= {f"fig{figure}_pie", f"fig{figure}_pi2"}
+        figures |= {"fig11c_uncapped", "fig14b_5ms_uncapped"}
         assert names == figures
 
     @every_name
@@ -114,8 +116,10 @@ class TestPi2Paper:
             assert [aqm.tune(p) for p in (1e-5, 0.05, 0.5)] == [1 / 8, 1 / 2, 1]  # three steps
             assert aqm.burst == 0.1
         if isinstance(aqm, pf.Pi2):
-            assert aqm == pf.Pi2.from_tc2016(10, 100, target=target)
-            assert aqm.limit**2 == 0.25
+            of_2016 = pf.Pi2.from_tc2016(10, 100, target=target)
+            uncapped = dataclasses.replace(of_2016, variant="plain")
+            assert aqm == (uncapped if name.endswith("_uncapped") else of_2016)
+            assert (of_2016.limit**2, uncapped.limit) == (0.25, 1.0)
         assert (scenario.link.buffer, scenario.link.packet_size) == (40000, 1500)
 
     @pytest.mark.parametrize("queue", ["pi", "pie", "pi2"])
@@ -124,9 +128,9 @@ class TestPi2Paper:
         if (figure, queue) == ("13", "pi"):
             return
         scenario = named_scenario(f"pi2_fig{figure}_{queue}")
-        loads = [counts_at(scenario, t) for t in (0, 49.9, 50, 100, 149.9, 150, 200, 249.9)]
+        loads = [counts_at(scenario, 5 + t) for t in (0, 49.9, 50, 100, 149.9, 150, 200, 249.9)]
         assert loads == [{"Reno": n} for n in (10, 10, 30, 50, 50, 30, 10, 10)]
-        assert scenario.duration == 250
+        assert scenario.duration == 255
         assert scenario.link.capacity == capacity
         assert {flows.base_rtt for flows in scenario.flows} == {rtt}
         assert not scenario.changes, "flows join with windows of their own"
@@ -144,19 +148,35 @@ class TestPi2Paper:
     )
     def test_mixes(self, figure, load):
         scenario = named_scenario(f"pi2_fig{figure}_pi2")
-        assert counts_at(scenario, 1) == load
+        assert counts_at(scenario, 6) == load
         assert (scenario.link.capacity, scenario.flows[0].base_rtt) == (1e7, 0.1)
         assert {f.sender for f in scenario.flows} <= {pf.Reno(), Cbr(rate=6e6, thinned=True)}
 
     def test_varying_capacity(self):
         scenario = named_scenario("pi2_fig12_pi2")
-        steps = [capacity_at(scenario, t) for t in (0, 49.9, 50, 99.9, 100, 149.9)]
+        steps = [capacity_at(scenario, 5 + t) for t in (0, 49.9, 50, 99.9, 100, 149.9)]
         assert steps == [1e8, 1e8, 2e7, 2e7, 1e8, 1e8]
-        assert scenario.duration == 150
+        assert scenario.duration == 155
+
+    @every_name
+    def test_flows_start_after_the_queue_and_not_all_at_once(self, name):
+        """By our own decision, which the file owns up to, in every scenario of the paper."""
+        if not name.startswith("pi2_"):
+            return
+        scenario = named_scenario(name)
+        text = re.sub(r"\n# ?", " ", named_text(name))
+        assert "Our decision, not in the text: " in text
+        assert "They do so 5 s after the queue is made, within one second" in text
+        assert min(flows.start for flows in scenario.flows) == 5.0
+        for flows in scenario.flows:
+            assert (flows.start - 5.0) % 50.0 == 0.0
+            assert flows.start_jitter == (0.0 if isinstance(flows.sender, Cbr) else 1.0)
+        if any(isinstance(flows.sender, Cbr) for flows in scenario.flows):
+            assert "UDP starts with the first of them" in text
 
     def test_coexistence(self):
         scenario = named_scenario("pi2_coexistence_coupled")
-        assert counts_at(scenario, 1) == {"Cubic": 1, "Dctcp": 1}
+        assert counts_at(scenario, 6) == {"Cubic": 1, "Dctcp": 1}
         assert aqm_of("pi2_coexistence_coupled").k == 2
         assert (scenario.link.capacity, scenario.flows[0].base_rtt) == (4e7, 0.01)
 
@@ -183,6 +203,8 @@ class TestPiePaper:
     def test_simulations(self, figure, load):
         scenario = named_scenario(f"pie_fig{figure}")
         assert counts_at(scenario, 1) == load
+        assert scenario.flows[0].start_jitter == 1
+        assert "as those of Figure 7 do" in re.sub(r"\n# ?", " ", named_text(f"pie_fig{figure}"))
         assert scenario.aqm == pf.Pie(
             target="20ms",
             update_interval="30ms",
@@ -243,7 +265,7 @@ class TestUnknown:
 
     @pytest.mark.parametrize("name", ["", "zzz", None, 5, ["pi2_fig13_pi2"], "../units"])
     def test_unlike_any(self, name):
-        with pytest.raises(pf.QuantityError, match=r"is unknown: give one of '.*, 36 more\.$"):
+        with pytest.raises(pf.QuantityError, match=r"is unknown: give one of '.*, 38 more\.$"):
             named_scenario(name)
 
 

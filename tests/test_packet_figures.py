@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +112,36 @@ def test_figure_13_needs_a_third_of_the_fluids_losses_at_50_flows(table) -> None
     assert value_at(row, "queue_delay_fluid_s", 120.0, 149.0) == pytest.approx(0.0697, rel=0.01)
 
 
-def test_figure_13_overshoots_less_in_packets_when_flows_are_added(table) -> None:
-    for row in table("pi2_fig13_packets_peaks"):
-        later = row["from_s"] > 0.0
-        assert (row["peak_high_s"][later] < row["peak_fluid_s"][later]).all()
+# Medians over ten seeds of the highest mean over 0.1 s (ms), PIE and PI2, after each instant at
+# which flows start. The paper's text has no numbers, but says which is less; in Figure 6 there is
+# no order to be seen once 30 flows are there.
+PEAKS = {
+    "pi2_fig06": {0: (168, 59), 50: (75, 48)},
+    "pi2_fig11a": {0: (255, 147)},
+    "pi2_fig11b": {0: (351, 320)},
+    "pi2_fig11c": {0: (188, 143)},
+    "pi2_fig13": {0: (258, 161), 50: (158, 94), 100: (91, 73)},
+}
+
+
+def test_pi2_overshoots_less_than_pie_whenever_flows_start(table) -> None:
+    """The paper's order, on the median over seeds: by 5 % and more.
+
+    A median of ten is known to about a fifth of the spread between seeds, which is up to 30 %: so
+    other seeds, or a change that matters as little, may move each number by 10 %.
+    """
+    found: dict[tuple[str, float], dict[str, float]] = {}
+    for stem in ("pi2_fig06", "pi2_fig11", "pi2_fig13"):
+        for row in table(f"{stem}_packets_peaks"):
+            test = row["scenario"].rpartition("_")[0]
+            for begin, peak in zip(row["from_s"], row["peak_s"], strict=True):
+                found.setdefault((test, begin), {})[row["line"]] = 1e3 * float(peak)
+    for test, peaks in PEAKS.items():
+        for begin, (pie, pi2) in peaks.items():
+            mine = found[test, begin]
+            assert mine["pi2"] < 0.95 * mine["pie"], (test, begin)
+            assert mine["pie"] == pytest.approx(pie, rel=0.1), (test, begin)
+            assert mine["pi2"] == pytest.approx(pi2, rel=0.1), (test, begin)
 
 
 def test_figure_12_peaks_as_measured_with_pie_and_not_with_pi2(table) -> None:
@@ -127,6 +154,12 @@ def test_figure_12_peaks_as_measured_with_pie_and_not_with_pi2(table) -> None:
     assert fall["pi2"]["peak_low_s"] > 1.3 * 0.250
     for line in fall:
         assert fall[line]["peak_fluid_s"] < fall[line]["peak_s"]
+    # 20 ms of queue at 100 Mbit/s take 100 ms at 20, and 75 Mbit/s in 100 ms add 275 to them.
+    least = pi2_fig12_packets.least_peak(pf.named_scenario("pi2_fig12_pi2"))
+    assert least == pytest.approx(0.375, rel=1e-12)
+    assert fall["pi2"]["peak_s"] > least
+    # A seed in which less waits just then can be lower, but not below that of an empty queue.
+    assert fall["pi2"]["peak_low_s"] > least - 0.100
 
 
 def test_figure_11_as_its_caption_says(table) -> None:
@@ -142,10 +175,10 @@ def test_figure_11_as_its_caption_says(table) -> None:
 
 def test_figure_11a_takes_half_of_a_window_out_of_its_queue() -> None:
     runs = pf.packet.simulate(pf.named_scenario("pi2_fig11a_pi2"), seeds=3)
-    late = pf.summarize(runs, "20s")
+    late = pf.summarize(runs, "25s")
     assert float(late.window_mean.median()) == pytest.approx(20.0, abs=0.5)
-    assert float((runs.controller.sel(time=slice(20, None)) == 0.0).mean()) > 0.1
-    backlog = runs.queue.sel(time=slice(20, None)).mean()
+    assert float((runs.controller.sel(time=slice(25, None)) == 0.0).mean()) > 0.1
+    backlog = runs.queue.sel(time=slice(25, None)).mean()
     assert float(backlog) == pytest.approx(14.3, rel=0.05)
 
 
@@ -163,14 +196,25 @@ def test_figure_14_is_alike_with_20_flows_and_misses_5_ms_with_udp(table) -> Non
         assert level(rows[name], 0.5, "below_fluid") == pytest.approx(0.070, rel=0.03)
 
 
+def test_figure_14b_agrees_with_the_paper_without_the_cap(table) -> None:
+    """PIE's and PI2's parts below the target: 46 and 50 % at 5 ms, 46 and 47 % at 20 ms."""
+    rows = {row["scenario"]: row for row in table("pi2_fig14")}
+    for stem in ("pi2_fig14b_5ms", "pi2_fig11c"):
+        pie, capped, uncapped = (rows[f"{stem}_{line}"] for line in ("pie", "pi2", "uncapped"))
+        below = [pi2_fig14.share_below(row, row["target_s"][0]) for row in (pie, capped, uncapped)]
+        assert below[2] == pytest.approx(below[0], abs=0.06)
+        assert below[1] < below[0] - 0.15
+        assert 0.21 < pie["lost"][0] < 0.25
+
+
 def test_figure_6_as_its_caption_says() -> None:
     """With a shorter run: its first stage, with two queues."""
     found = {}
     for line in ("pi", "pi2"):
         scenario = pf.named_scenario(f"pi2_fig06_{line}")
-        short = pf.Scenario(40.0, scenario.link, scenario.aqm, scenario.flows[:1])
-        runs = pf.packet.simulate(short, seeds=4, bin="32ms").sel(time=slice(10, None))
-        fluid = pf.fluid.simulate(short, tolerance=1e-6).sel(time=slice(10, None))
+        short = pf.Scenario(45.0, scenario.link, scenario.aqm, scenario.flows[:1])
+        runs = pf.packet.simulate(short, seeds=4, bin="32ms").sel(time=slice(15, None))
+        fluid = pf.fluid.simulate(short, tolerance=1e-6).sel(time=slice(15, None))
         found[line] = float(runs.queue_delay.mean()), float((runs.controller == 0.0).mean())
         assert float(fluid.controller.min()) > 0.5 * float(fluid.controller.mean())
         assert float(runs.throughput.mean()) == pytest.approx(1e8, rel=2e-3)
@@ -181,10 +225,17 @@ def test_figure_6_as_its_caption_says() -> None:
 
 
 def test_queues_of_2016_hear_nothing_for_half_a_second() -> None:
-    runs = pf.packet.simulate(pf.named_scenario("pi2_fig11a_pi2"), seeds=1, bin="100ms")
-    controller = runs.controller.isel(seed=0)
-    assert float(controller.sel(time=slice(0, 0.45)).max()) == 0.0
+    """Which is why the scenarios let flows start later: peaks would tell of that alone."""
+    scenario = pf.named_scenario("pi2_fig11b_pi2")
+    at_once = dataclasses.replace(scenario.flows[0], start=0.0, start_jitter=0.0)
+    peaks = {}
+    for late, flows in ((True, scenario.flows), (False, (at_once,))):
+        runs = pf.packet.simulate(dataclasses.replace(scenario, flows=flows), seeds=3, bin="100ms")
+        peaks[late] = float(runs.queue_delay.max("time").median())
+        controller = runs.controller.isel(seed=0)
+        assert float(controller.sel(time=slice(0, 0.45)).max()) == 0.0
     assert float(controller.sel(time=slice(0.65, 1.0)).min()) > 0.0
+    assert peaks[False] > 3.0 * peaks[True]
 
 
 # --- Figure 15 ----------------------------------------------------------------------------------
@@ -267,6 +318,6 @@ def test_losses_beyond_the_picture_are_cut_off(table) -> None:
 def test_figure_6_has_its_numbers(table) -> None:
     rows = table("pi2_fig06_packets")
     means = [value_at(row, "queue_delay_s", 10.0, 49.0) for row in rows]
-    assert means == pytest.approx([0.0175, 0.0195, 0.0200], rel=0.02)
+    assert means == pytest.approx([0.0175, 0.0200, 0.0200], rel=0.02)
     assert value_at(rows[2], "lost", 110.0, 149.0) == pytest.approx(0.045, rel=0.03)
     assert value_at(rows[2], "lost_fluid", 110.0, 149.0) == pytest.approx(0.080, rel=0.01)

@@ -3,6 +3,9 @@
 Figures 6 and 11 to 13 of the paper were measured in a testbed, and plotted as means over 1 s. Here
 the same scenarios run as a fluid. All its transients are over seconds after a change of load, so
 the panels show those seconds; above them is the whole run, averaged as the paper does.
+
+Here as in the paper time is counted from the first flow, which is there some seconds after the
+queue in the scenarios.
 """
 
 from __future__ import annotations
@@ -18,10 +21,12 @@ from pi2_fluid.plot import COLORS, scale_root
 
 __all__ = [
     "NAMES",
+    "STARTS",
     "Panel",
     "bin_means",
     "curve_of",
     "draw_panels",
+    "first_start",
     "list_peaks",
     "margin_of",
     "panels_of",
@@ -36,6 +41,10 @@ _STYLE: Final[dict[str, dict[str, Any]]] = {
     "pie": {"color": COLORS[2], "linestyle": (0, (4, 1.5)), "linewidth": 1.5},
     "pi2": {"color": COLORS[1], "linestyle": "-", "linewidth": 1.7},
 }
+#: Said under each picture that shows a start-up.
+STARTS: Final = (
+    "Flows start within 1 s, 5 s after the queue was made: our decision, the paper does not say"
+)
 _TOLERANCE: Final = 1e-6  # of the trajectories: far below what a picture shows
 
 
@@ -43,7 +52,7 @@ class Stage(NamedTuple):
     """A stretch of a scenario in which nothing is scheduled."""
 
     begin: float
-    """Seconds."""
+    """Seconds after the first flow."""
     flows: tuple[pf.Flows, ...]
     """The classes that send."""
     capacity: float
@@ -62,16 +71,23 @@ class Panel(NamedTuple):
     """What is said of each queue's margin."""
 
 
+def first_start(scenario: pf.Scenario) -> float:
+    """Return when the first flow starts (s), from which pictures count time."""
+    return min(float(flow.start) for flow in scenario.flows)
+
+
 def curve_of(name: str, line: str, sample: str = "50ms") -> dict[str, Any]:
     """Return the plotted numbers of a scenario that comes with the package, as columns."""
     scenario = pf.named_scenario(name)
+    begin = first_start(scenario)
     run = pf.fluid.simulate(scenario, sample=sample, tolerance=_TOLERANCE)
+    run = run.isel(time=run.time.to_numpy() > begin - 1e-9)
     tcp = [flow.sender.signal is not None for flow in scenario.flows]
     throughput = run.throughput.to_numpy()
     return {
         "line": line,
         "scenario": name,
-        "time_s": run.time.to_numpy(),
+        "time_s": run.time.to_numpy() - begin,
         "queue_delay_s": run.queue_delay.to_numpy(),
         "throughput_bit_s": throughput.sum(axis=1),
         "tcp_throughput_bit_s": throughput[:, tcp].sum(axis=1),
@@ -82,16 +98,16 @@ def curve_of(name: str, line: str, sample: str = "50ms") -> dict[str, Any]:
 
 def stages_of(scenario: pf.Scenario) -> list[Stage]:
     """Return the stretches between which flows come and go, or the capacity changes."""
-    edges = {0.0, *(float(change.at) for change in scenario.changes)}
+    edges = {float(change.at) for change in scenario.changes}
     for flow in scenario.flows:
         edges |= {float(flow.start)} | ({float(flow.stop)} if flow.stop else set())
-    stages, capacity = [], float(scenario.link.capacity)
+    stages, capacity, first = [], float(scenario.link.capacity), first_start(scenario)
     for begin in sorted(edge for edge in edges if edge < scenario.duration):
         for change in scenario.changes:
             if change.at == begin and change.capacity is not None:
                 capacity = float(change.capacity)
         there = [f for f in scenario.flows if f.start <= begin and not (f.stop and f.stop <= begin)]
-        stages.append(Stage(begin, tuple(there), capacity))
+        stages.append(Stage(begin - first, tuple(there), capacity))
     return stages
 
 
@@ -214,7 +230,7 @@ def _draw_strip(
         ax.plot(middle, 1e3 * mean, **_STYLE[row["line"]])
         peak = max(peak, float(mean.max()))
     end = rows[0]["time_s"][-1]
-    ax.set(xlim=(0, end), ylim=(0.0, 1.05e3 * min(peak, highest)), xlabel="time [s]")
+    ax.set(xlim=(0, end), ylim=(0.0, 1.05e3 * min(peak, highest)), xlabel="s after the first flow")
     ax.set_ylabel("queue delay [ms]\nmeans over 1 s")
     ax.set_xticks([*begins, end])
     ax.grid(visible=True)
@@ -242,5 +258,5 @@ def _draw_panel(axes: Sequence[Any], panel: Panel, length: float, highest: float
         ax.set_xlim(0, length)
         ax.grid(visible=True)
     top.tick_params(labelbottom=False)
-    bottom.set_xlabel("s after the change" if panel.begin else "s after the start")
+    bottom.set_xlabel("s after the change" if panel.begin else "s after the first flow")
     top.set_title(panel.title, fontsize=9.5)

@@ -13,7 +13,7 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.design.comparison.curves import stretch_means
-from pi2_fluid.paper.experiments import NAMES
+from pi2_fluid.paper.experiments import NAMES, first_start
 from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.plot import COLORS, draw_fluid, draw_runs, scale_root
 
@@ -41,9 +41,11 @@ def run_both(
     name : str
         Of a scenario that comes with the package.
     begins : sequence of float
-        Seconds; each peak is the highest mean over 0.1 s of the 10 s from there on.
+        Seconds after the first flow; each peak is the highest mean over 0.1 s of the 10 s from
+        there on.
     """
     scenario = pf.named_scenario(name)
+    origin = first_start(scenario)
     fluid = pf.fluid.simulate(scenario, sample=_BIN / 2, tolerance=_TOLERANCE)
     packets = uninterrupted(pf.packet.simulate(scenario, seeds=SEEDS, bin=_BIN))
     # What is lost, of what comes: in the fluid p, weighted by the traffic that meets it.
@@ -51,17 +53,23 @@ def run_both(
     fluid["lost"] = (rates * fluid["p"]).sum("flows") / rates.sum("flows").clip(min=1.0)
     for key in ("arrivals", "drops"):
         packets[f"all_{key}"] = packets[key].sum("flows")
-    arrivals, drops = (
-        stretch_means(packets, f"all_{key}", _MEAN)[1] for key in ("arrivals", "drops")
-    )
+    for run in (fluid, packets):
+        run["time"] = run["time"] - origin
+
+    def means(run: Any, name: str) -> Any:
+        time, values = stretch_means(run, name, _MEAN)
+        return values[..., time > 0.0]
+
+    arrivals, drops = (means(packets, f"all_{key}") for key in ("arrivals", "drops"))
+    time = stretch_means(packets, "queue_delay", _MEAN)[0]
     row = {
         "line": line,
         "scenario": name,
-        "time_s": stretch_means(packets, "queue_delay", _MEAN)[0],
-        **spread("queue_delay", stretch_means(packets, "queue_delay", _MEAN)[1], "_s"),
-        "queue_delay_fluid_s": stretch_means(fluid, "queue_delay", _MEAN)[1],
+        "time_s": time[time > 0.0],
+        **spread("queue_delay", means(packets, "queue_delay"), "_s"),
+        "queue_delay_fluid_s": means(fluid, "queue_delay"),
         **spread("lost", drops / np.maximum(arrivals, 1e-9)),
-        "lost_fluid": stretch_means(fluid, "lost", _MEAN)[1],
+        "lost_fluid": means(fluid, "lost"),
     }
     peaks = [
         {"line": line, "scenario": name, "from_s": begin, **_peaks(fluid, packets, begin)}
@@ -137,12 +145,13 @@ def draw_cases(
             _draw_delay(axes[k, column], row)
             _draw_lost(axes[-1, column], row)
         axes[0, column].set_title(title, fontsize=9.5)
-        axes[-1, column].set(xlabel="time [s]", xlim=(0.0, _end(rows[0])))
+        axes[-1, column].set(xlabel="s after the first flow", xlim=(0.0, _end(rows[0])))
         axes[-1, column].set_xticks([*begins, _end(rows[0])])
     for k, row in enumerate(lines):
-        axes[k, 0].set_ylabel(f"{NAMES[row['line']]}\nqueue delay [ms]")
+        name = NAMES[row["line"]]
+        axes[k, 0].set_ylabel(f"{name}\nqueue delay [ms]\n(square-root scale)", fontsize=9)
         scale_root(axes[k, 0], 1e3 * highest)
-    axes[-1, 0].set_ylabel("packets\nlost [%]")
+    axes[-1, 0].set_ylabel("packets\nlost [%]", fontsize=9)
     axes[-1, 0].set_ylim(0.0, min(100.0 * most, axes[-1, 0].get_ylim()[1]))
     for ax in axes.flat:
         ax.grid(visible=True)

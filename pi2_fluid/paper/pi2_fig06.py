@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from pi2_fluid.paper.experiments import curve_of, draw_panels, list_peaks, panels_of
+from pi2_fluid.paper.experiments import STARTS, curve_of, draw_panels, list_peaks, panels_of
 from pi2_fluid.plot import page_style, save_figure, write_caption, write_numbers
 
 __all__ = ["curves", "draw"]
@@ -35,7 +35,7 @@ def draw(out: Path) -> list[Path]:
             " oscillating queue and idle times: whole packets, bursts"
             " and the chance in drops, which a fluid lacks, are amplified by a loop so near its"
             " limit, but the loop itself is stable.\n"
-            f"Peaks at 0, 50 and 100 s: {list_peaks(rows, (0, 50, 100))}. All flows of a class"
-            " start at once and leave slow start together.",
+            f"Peaks at 0, 50 and 100 s: {list_peaks(rows, (0, 50, 100))}. {STARTS}.",
+            source="PI2 paper, Figure 6",
         )
         return [*save_figure(figure, out / "pi2_fig06"), write_numbers(out / "pi2_fig06.csv", rows)]

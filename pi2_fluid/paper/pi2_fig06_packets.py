@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+from pi2_fluid.paper.experiments import STARTS
 from pi2_fluid.paper.packet_experiments import draw_cases, peaks_text, run_both, value_at
 from pi2_fluid.plot import page_style, save_figure, write_caption, write_numbers
 
@@ -38,9 +39,10 @@ def draw(out: Path) -> list[Path]:
             f"Lost with 50 flows under PI2: {lost[0]:.1f} %, in the fluid {lost[1]:.1f} %: drops by"
             " chance leave Reno at W = 1.2/\N{SQUARE ROOT}p, the fluid's law says 1.41, and p goes"
             " as the square; and windows are 5.7 where link and queue hold 5.\n"
-            f"Peaks (means over 0.1 s) at 0, 50 and 100 s: {peaks_text(peaks)}. PIE and PI2 of that"
-            " time update first after 0.5 s: until then slow start meets no signal. In the fluid"
-            " they begin at once. What is higher is cut off.",
+            f"Peaks (means over 0.1 s) at 0, 50 and 100 s: {peaks_text(peaks)}. In the fluid"
+            " slow start overshoots further: its drops are not missing from the queue, and its"
+            f" flows double until they expect one signal each. {STARTS}.",
+            source="PI2 paper, Figure 6",
         )
         files = save_figure(figure, out / "pi2_fig06_packets")
     return [

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pi2_fluid as pf
 from pi2_fluid.paper.experiments import (
+    STARTS,
     Panel,
     curve_of,
     draw_panels,
@@ -47,19 +48,24 @@ def draw(out: Path) -> list[Path]:
         figure = draw_panels(panels, [], length=25.0, highest=2.2)
         write_caption(
             figure,
-            "PI2 overshoots less at the start, with 5 flows and with 50",
+            "PI2 overshoots less than PIE at the start of each traffic; the fluid of both more than"
+            " packets",
             note=(
                 "10 Mbit/s, RTT 100 ms; fluid, controllers sampled every 32 ms. Numbers in the"
                 " panels: gain margin of the sampled loop. Peaks: a)"
-                f" {list_peaks(rows[:2], (0,))}, b) {list_peaks(rows[2:4], (0,))}.\n"
+                f" {list_peaks(rows[:2], (0,))}, b) {list_peaks(rows[2:4], (0,))}, c)"
+                f" {list_peaks(rows[4:], (0,))}.\n"
                 "b) Reno's window is 2 segments: the fluid needs p = 50 % for that, PI2 of 2016"
                 f" stops at 25 %, and its delay stays at {1e3 * rows[3]['queue_delay_s'][-1]:.0f}"
                 " ms. TCP, with its timeouts, needs less.\n"
                 "c) UDP alone exceeds the link; what is dropped of it does not enter the queue."
                 f" PIE comes to rest at p = {100 * rows[4]['controller'][-1]:.0f} %; PI2 again"
                 " stops at 25 %, where Reno has the same window and delay as in b).\n"
-                "All flows leave slow start together, and a fluid obeys every signal, even two in"
-                " one round trip: both make the start rougher than a testbed's."
+                "Drops of the fluid are not missing from its queue, its flows double until they"
+                " expect one signal each, and then it obeys every signal, even two in one round"
+                f" trip: so the start is rougher than that of packets. {STARTS}; UDP starts with"
+                " the first."
             ),
+            source="PI2 paper, Figure 11",
         )
         return [*save_figure(figure, out / "pi2_fig11"), write_numbers(out / "pi2_fig11.csv", rows)]

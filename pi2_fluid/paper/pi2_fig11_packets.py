@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+from pi2_fluid.paper.experiments import STARTS
 from pi2_fluid.paper.packet_experiments import draw_cases, peaks_text, run_both, value_at
 from pi2_fluid.plot import page_style, save_figure, write_caption, write_numbers
 
@@ -44,21 +45,24 @@ def draw(out: Path) -> list[Path]:
         figure = draw_cases(cases, [0.0, 25.0, 50.0], highest=0.8)
         write_caption(
             figure,
-            f"Packets of PI2 keep to their target with 50 flows, too: {delay[1]:.0f} ms, where the"
-            f" fluid stands at {fluid[1]:.0f}",
+            "PI2 overshoots less than PIE at the start of each traffic, and holds its target with"
+            f" 50 flows, where the fluid stands at {fluid[1]:.0f} ms",
             note=(
                 "10 Mbit/s, RTT 100 ms; means over 1 s.\n"
                 f"a) Few flows: to halve a window of 20 takes 10 packets out of a queue of 17."
                 f" PI2's queue runs empty now and then, and its mean is {delay[0]:.1f} ms.\n"
-                f"b) Windows of 2 to 3 segments, and timeouts: packets lose {lost[3][0]:.1f} %, the"
-                f" fluid wants 50 % (PIE) and is stopped at 25 % by PI2 of 2016.\n"
+                f"b) Windows of 2 to 3 segments, and timeouts: packets lose {lost[3][0]:.1f} % at"
+                f" {delay[1]:.0f} ms, the fluid wants 50 % (PIE) and is stopped at 25 % by PI2 of"
+                " 2016.\n"
                 f"c) UDP alone exceeds the link. PI2's cap of 25 % just suffices for packets:"
                 f" {lost[5][0]:.1f} % lost, {delay[2]:.0f} ms. Of the fluid it does not.\n"
                 f"Peaks at the start (means over 0.1 s): a) {peaks_text(peaks[:2])}; b)"
-                f" {peaks_text(peaks[2:4])}; c) {peaks_text(peaks[4:])}. PIE and PI2 of that time"
-                " update first after 0.5 s, when slow start has long overshot; in the fluid they"
-                " begin at once, but all of its flows overshoot together."
+                f" {peaks_text(peaks[2:4])}; c) {peaks_text(peaks[4:])}. {STARTS}; UDP"
+                " starts with the first. In the fluid slow start overshoots further: its drops are"
+                " not missing from the queue, and its flows double until they expect one signal"
+                " each."
             ),
+            source="PI2 paper, Figure 11",
         )
         files = save_figure(figure, out / "pi2_fig11_packets")
     return [

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pi2_fluid.paper.experiments import curve_of, draw_panels, list_peaks, panels_of
+from pi2_fluid.paper.experiments import STARTS, curve_of, draw_panels, list_peaks, panels_of
 from pi2_fluid.plot import page_style, save_figure, write_caption, write_numbers
 
 __all__ = ["curves", "draw"]
@@ -27,18 +27,19 @@ def draw(out: Path) -> list[Path]:
         figure = draw_panels(panels_of(rows), rows, length=12.0, highest=0.75)
         write_caption(
             figure,
-            "When flows are added, PI2 overshoots less than PIE and leaves the link idle for less"
-            " long",
+            "When flows are added PI2 overshoots less than PIE, until 50 flows need more than its"
+            " cap",
             "Reno flows that come and go, 10 Mbit/s, RTT 100 ms; fluid, controllers sampled every"
             " 32 ms",
             "Numbers in the panels: gain margin of the sampled loop at that load. Peaks at 0, 50"
-            f" and 100 s: {list_peaks(rows, (0, 50, 100))}; the paper says the same of its"
-            " measurement, without numbers.\n"
+            f" and 100 s: {list_peaks(rows, (0, 50, 100))}; the paper says of its measurement that"
+            " PI2 overshoots less, without numbers.\n"
             "With 50 flows Reno's window is 2 segments: the fluid needs p = 50 % for that, PI2 of"
-            f" 2016 stops at 25 %, and its delay rises to {_delay_at(rows[1], 149.0)} ms. TCP,"
-            " with its timeouts, needs less.\n"
-            "All flows of a class start at once and leave slow start together, which makes the"
-            " peaks higher than a testbed's. A fluid at rest does not fluctuate; packets do.",
+            f" 2016 stops at 25 %, and its delay rises to {_delay_at(rows[1], 149.0)} ms, from"
+            " which the third peak is as high as it is. TCP, with its timeouts, needs less: in"
+            " packets PI2 overshoots less there, too.\n"
+            f"{STARTS}. A fluid at rest does not fluctuate; packets do.",
+            source="PI2 paper, Figure 13",
         )
         return [*save_figure(figure, out / "pi2_fig13"), write_numbers(out / "pi2_fig13.csv", rows)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+from pi2_fluid.paper.experiments import STARTS
 from pi2_fluid.paper.packet_experiments import draw_cases, peaks_text, run_both, value_at
 from pi2_fluid.plot import page_style, save_figure, write_caption, write_numbers
 
@@ -33,17 +34,18 @@ def draw(out: Path) -> list[Path]:
         figure = draw_cases({"": rows}, _BEGINS, highest=0.75)
         write_caption(
             figure,
-            f"With 50 flows packets need p = {lost[1][0]:.0f} %, the fluid {lost[1][1]:.0f} %: PI2"
-            " holds its target",
+            "When flows are added PI2 overshoots less than PIE; with 50 flows packets need"
+            f" p = {lost[1][0]:.0f} %, the fluid {lost[1][1]:.0f} %",
             "10:30:50:30:10 Reno flows, 10 Mbit/s, RTT 100 ms; means over 1 s",
             "Between 100 and 150 s a window is 2 to 3 segments. Retransmission timeouts slow such"
             f" flows down, which the fluid does not know: it asks for p = {lost[1][1]:.0f} %, more"
             f" than the 25 % that PI2 of 2016 gives, so its delay stays at {delays[1]:.0f} ms; that"
             f" of packets at {delays[0]:.0f}. With 30 flows (4 segments) the two still differ:"
             f" {lost[0][0]:.1f} and {lost[0][1]:.1f} %.\n"
-            f"Peaks (means over 0.1 s) at 0, 50 and 100 s: {peaks_text(peaks)}. Flows leave slow"
-            " start one by one in packets, and drops take away their bursts; a class of the fluid"
-            " is one, and leaves it as one.",
+            f"Peaks (means over 0.1 s) at 0, 50 and 100 s: {peaks_text(peaks)}. In the fluid"
+            " slow start overshoots further: its drops are not missing from the queue, and its"
+            f" flows double until they expect one signal each. {STARTS}.",
+            source="PI2 paper, Figure 13",
         )
         files = save_figure(figure, out / "pi2_fig13_packets")
     return [

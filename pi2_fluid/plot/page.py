@@ -60,7 +60,10 @@ _METADATA: Final[dict[str, dict[str, Any]]] = {
     ".svg": {"Creator": None, "Date": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-_NOTE_DENSITY: Final = 17  # characters of a note per inch
+# Characters per inch: of a note, of a title, of the source in its corner.
+_NOTE_DENSITY: Final = 17
+_TITLE_DENSITY: Final = 11.0
+_SOURCE_DENSITY: Final = 13.0
 _DIGITS: Final = 12  # of the numbers written: stable from machine to machine
 # How far below an edge "just below" is, relative: more than a table's tolerance for rounding, less
 # than any reader sees.
@@ -161,12 +164,19 @@ def label_curve(
     )  # fmt: skip
 
 
-def write_caption(figure: Figure, message: str, setting: str = "", note: str = "") -> None:
+def write_caption(
+    figure: Figure, message: str, setting: str = "", note: str = "", source: str = ""
+) -> None:
     """Put what the figure shows above it, then its parameters, and a note below in small print.
 
-    Lines of the note that are too long for the figure are broken.
+    `source`, which figure of which paper this is, goes into the upper right corner. Lines that are
+    too long for the figure are broken.
     """
-    figure.suptitle(message, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    room = figure.get_figwidth() - len(source) / _SOURCE_DENSITY
+    title = textwrap.fill(message, int(_TITLE_DENSITY * room))
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    if source:
+        figure.text(0.995, 0.99, source, ha="right", va="top", fontsize=9, color="0.35")
     if setting:
         figure.axes[0].set_title(setting, fontsize=9, color="0.25", linespacing=1.4)
     if note:

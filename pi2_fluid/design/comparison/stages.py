@@ -37,7 +37,7 @@ def last_stage(scenario: Scenario) -> LastStage:
     >>> from pi2_fluid.model.catalogue import named_scenario
     >>> stage = last_stage(named_scenario("pi2_fig13_pi2"))
     >>> stage.begin, [float(flow.count) for flow in stage.flows]
-    (200.0, [10.0])
+    (205.0, [10.0])
     """
     end = float(scenario.duration)
     instants = [0.0, *(float(change.at) for change in scenario.changes)]
