@@ -279,6 +279,23 @@ class PacketRun:
 def packet_delay_edges() -> npt.NDArray[np.float64]:
     """Edges between the buckets of delays (s), one more than there are buckets."""
 
+def packet_published() -> dict[str, int]:
+    """The numbers of the packet simulator that others have published, by name."""
+
+def packet_prr(
+    ssthresh: int,
+    prior_window: int,
+    in_flight: int,
+    delivered: int,
+    delivered_in_all: int,
+    sent: int,
+    safe: bool,
+) -> int:
+    """How many segments proportional rate reduction lets go, for tests."""
+
+def packet_jiffy_timer(now: int, ms: int) -> int:
+    """When (ns) a kernel timer set at `now` (ns) for `ms` expires, for tests."""
+
 def replay_update(
     name: str,
     parameters: list[float],

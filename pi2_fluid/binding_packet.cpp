@@ -18,6 +18,9 @@
 #include "binding_arguments.h"
 #include "binding_packet.h"
 extern "C" { // around the headers that it includes, too
+#include "kernel/packet/jiffies.h"
+#include "kernel/packet/prr.h"
+#include "kernel/packet/published.h"
 #include "kernel/packet/simulator.h"
 }
 
@@ -344,6 +347,31 @@ nb::object delay_edges()
     return array_of<double>(edges, 1, {std::size_t{PI2_DELAY_BUCKETS + 1}});
 }
 
+nb::dict published()
+{
+    nb::dict numbers;
+#define PI2_NUMBER(name, value) numbers[#name] = value;
+    PI2_PUBLISHED(PI2_NUMBER)
+#undef PI2_NUMBER
+    return numbers;
+}
+
+std::int64_t prr(std::int64_t ssthresh, std::int64_t prior_window, std::int64_t in_flight, std::int64_t delivered,
+                 std::int64_t delivered_in_all, std::int64_t sent, bool safe)
+{
+    if (prior_window < 1)
+        refuse("prior_window = " + std::to_string(prior_window) + " is no window; give at least 1.");
+    const pi2_prr_state now = {ssthresh, prior_window, in_flight, delivered, delivered_in_all, sent, safe};
+    return pi2_prr(&now);
+}
+
+std::int64_t jiffy_timer(std::int64_t now, std::int64_t ms)
+{
+    if (now < 0 || now > LONGEST || ms < 0 || ms > LONGEST / 1000000)
+        refuse("now = " + std::to_string(now) + " or ms = " + std::to_string(ms) + " is no time of a run.");
+    return pi2_jiffy_timer(now, ms);
+}
+
 } // namespace
 
 void register_packet(nb::module_ &module)
@@ -358,4 +386,10 @@ void register_packet(nb::module_ &module)
         .def("outcome", &PacketRun::outcome, "Copies of all that was counted so far.")
         .def_prop_ro("time", &PacketRun::time, "How far it is (ns).");
     module.def("packet_delay_edges", &delay_edges, "The edges between buckets of delays (s), one more than buckets.");
+    module.def("packet_published", &published, "The numbers of the simulator that others have published, by name.");
+    module.def("packet_prr", &prr, nb::arg("ssthresh"), nb::arg("prior_window"), nb::arg("in_flight"),
+               nb::arg("delivered"), nb::arg("delivered_in_all"), nb::arg("sent"), nb::arg("safe"),
+               "How many segments proportional rate reduction lets go, for tests.");
+    module.def("packet_jiffy_timer", &jiffy_timer, nb::arg("now"), nb::arg("ms"),
+               "When (ns) a kernel timer set at `now` (ns) for `ms` expires, for tests.");
 }

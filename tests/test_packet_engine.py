@@ -355,6 +355,15 @@ def test_the_capacity_of_a_bin_is_its_mean() -> None:
     assert mean_capacity(scenario(), ends).tolist() == [1e7] * 5
 
 
+def test_a_change_at_the_end_of_a_bin_leaves_its_capacity_as_it_is():
+    """To the last bit, for the new capacity holds from that instant on, in the next bin only."""
+    ends = np.arange(1, 8, dtype=np.int64) * 10**8 + 7
+    for rate in np.random.default_rng(5).uniform(1e6, 1e9, 100):
+        changes = [pf.Change(float(ends[4]) / 1e9, capacity=3e6)]
+        described = scenario(link=pf.Link(float(rate)), changes=changes, duration=2.0)
+        assert mean_capacity(described, ends).tolist() == [rate] * 5 + [3e6] * 2
+
+
 # --- the kernel's own door ------------------------------------------------------------------
 
 ARGUMENTS = (

@@ -297,3 +297,13 @@ def test_a_class_that_sends_nothing_has_zeros() -> None:
 def test_the_summary_of_a_trajectory_has_no_seeds() -> None:
     trajectory = pf.fluid.simulate(SINGLE, tolerance=1e-6)
     assert "seed" not in pf.summarize(trajectory, "2s").dims
+
+
+def test_fairness_is_among_the_flows_that_are_there():
+    """Not those that start when the stretch ends, or have stopped when it begins."""
+    alone = pf.Flows(pf.Cbr(rate="1Mbit/s"), 2, stop="4s")
+    after = pf.Flows(pf.Cbr(rate="2Mbit/s"), 3, start="4s")
+    runs = pf.packet.simulate(pf.Scenario("8s", LINK, pf.Pi2(), [alone, after]), seeds=2)
+    for span, flows in (({"after": 1, "until": 4}, 2), ({"after": 4, "until": 8}, 3)):
+        # All alike, up to one packet of those of the stretch; with the others 2/5, or 3/5.
+        assert pf.summarize(runs, **span).jain.to_numpy() == pytest.approx(1.0, abs=1e-4), flows

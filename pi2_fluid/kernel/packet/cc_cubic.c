@@ -9,21 +9,17 @@
 #include <string.h>
 
 #include "congestion.h"
+#include "published.h"
 
 enum {
-    HZ = 1000,                /* ticks of the kernel's clock per second */
-    NS_PER_TICK = 1000000000 / HZ,
-    GATE = HZ / 32,           /* an unchanged window is not computed again for so many ticks */
+    NS_PER_TICK = 1000000000 / PI2_HZ,
+    GATE = PI2_HZ / 32,                 /* an unchanged window is not computed again for so many ticks */
     UNIT_BITS = 10,           /* fractions, and the seconds of K, are in 1/1024 */
     RATIO_BITS = 4,           /* the ratio of segments to acknowledgements is in 1/16 */
     MOST_RATIO = 32,          /* segments per acknowledgement */
     FIRST_CNT = 20,           /* before the first signal growth is at least one segment for so many */
-    HYSTART_WINDOW = 16,      /* segments from which HyStart looks */
-    HYSTART_SAMPLES = 8,      /* of the round-trip time, before a round is judged by delay */
-    TRAIN_GAP = 2000,         /* us between acknowledgements that are still one train */
     TRAIN_SLACK = 1000,       /* us, at most, that a burst of segments may lengthen it */
-    SLACK_SEGMENTS = 90,      /* that burst: twice 64 KB, the pacing of slow start being twice the window per RTT */
-    LEAST_DELAY = 4000, MOST_DELAY = 16000 /* us of growing delay that end slow start */
+    SLACK_SEGMENTS = 90       /* that burst: twice 64 KB, the pacing of slow start being twice the window per RTT */
 };
 
 _Static_assert(sizeof(pi2_cubic) <= PI2_CC_STATE_BYTES, "the state must fit into its block");
@@ -105,7 +101,7 @@ static void begin_epoch(pi2_cubic *s, uint32_t cwnd, uint32_t acked, uint32_t no
 static uint32_t cubic_cnt(const pi2_cubic *s, uint32_t cwnd, uint32_t now)
 {
     const uint32_t ahead = (s->min_rtt + 999) / 1000; /* ticks */
-    const uint64_t t = ((uint64_t)(now - s->epoch_start + ahead) << UNIT_BITS) / HZ;
+    const uint64_t t = ((uint64_t)(now - s->epoch_start + ahead) << UNIT_BITS) / PI2_HZ;
     const int before = t < s->k;
     uint64_t offset = before ? s->k - t : t - s->k;
     int64_t target;
@@ -189,7 +185,7 @@ static uint32_t ssthresh(const double *parameters, void *state, const pi2_window
 static int train_is_long(pi2_cubic *s, const pi2_window *window, uint32_t us)
 {
     int64_t slack = window->srtt / 1000 * SLACK_SEGMENTS / window->cwnd;
-    if (us - s->last_ack > TRAIN_GAP)
+    if (us - s->last_ack > PI2_HYSTART_GAP_US)
         return 0;
     s->last_ack = us;
     if (slack > TRAIN_SLACK)
@@ -200,14 +196,15 @@ static int train_is_long(pi2_cubic *s, const pi2_window *window, uint32_t us)
 /* Whether the smallest delay of this round is clearly above that of the path. */
 static int delay_has_grown(pi2_cubic *s, uint32_t rtt, int old)
 {
-    uint32_t more = s->min_rtt >> (old ? 4 : 3);
+    uint32_t more = s->min_rtt / (old ? PI2_HYSTART_PARTS_OLD : PI2_HYSTART_PARTS);
     if (s->round_rtt > rtt)
         s->round_rtt = rtt;
-    if (s->samples < HYSTART_SAMPLES) {
+    if (s->samples < PI2_HYSTART_SAMPLES) {
         s->samples++;
         return 0;
     }
-    more = more < LEAST_DELAY ? LEAST_DELAY : more > MOST_DELAY ? MOST_DELAY : more;
+    more = more < PI2_HYSTART_LEAST_US ? PI2_HYSTART_LEAST_US
+           : more > PI2_HYSTART_MOST_US ? PI2_HYSTART_MOST_US : more;
     return s->round_rtt > s->min_rtt + more;
 }
 
@@ -220,7 +217,7 @@ static void hystart(pi2_cubic *s, pi2_window *window, uint32_t rtt, uint32_t us,
         s->round_rtt = UINT32_MAX;
         s->samples = 0;
     }
-    if (window->cwnd < HYSTART_WINDOW)
+    if (window->cwnd < PI2_HYSTART_WINDOW)
         return;
     if (train_is_long(s, window, us))
         s->found = 1;
@@ -236,7 +233,7 @@ static void sample(const double *parameters, void *state, pi2_window *window, ui
     uint32_t us;
     (void)acked;
     /* After a reduction the queue is not what it was. */
-    if (s->in_epoch && (uint32_t)(now / NS_PER_TICK) - s->epoch_start < HZ)
+    if (s->in_epoch && (uint32_t)(now / NS_PER_TICK) - s->epoch_start < PI2_HZ)
         return;
     us = (uint32_t)(rtt / 1000);
     us += !us;

@@ -7,6 +7,7 @@
  * Either way the packet in service is not in the backlog, and its delay ends when service begins.
  */
 #include "bits.h"
+#include "published.h"
 #include "run.h"
 
 enum { SOON = 4 }; /* packets that are called for ahead */
@@ -127,8 +128,8 @@ static void serve_htb(pi2_run *run, int64_t now)
         if (!take(run, &packet, now))
             return;
         slot = slot_of(run, &packet);
-        if (run->free_from < now - run->slot)
-            run->free_from = now - run->slot;
+        if (run->free_from < now - PI2_HTB_SLOTS * run->slot)
+            run->free_from = now - PI2_HTB_SLOTS * run->slot;
         run->free_from += slot;
         leave(run, &packet, now);
     }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "jiffies.h"
 #include "rtt.h"
 #include "run.h"
 #include "selftest_scenario.h"

@@ -1,7 +1,6 @@
 /* RACK (RFC 8985): a segment is lost when one sent later has arrived, and a round trip and a bit have passed. */
+#include "published.h"
 #include "run.h"
-
-enum { DUPTHRESH = 3 };
 
 /* The segment sent last among those delivered tells which others are late. */
 void pi2_rack_delivered(pi2_flow *f, uint64_t entry, uint32_t segment, int64_t now)
@@ -41,8 +40,8 @@ static int sent_before_rack(const pi2_flow *f, int64_t sent, uint32_t segment)
 /* How much later than the round trip a segment may be because packets overtook each other. */
 static int64_t reordering_window(const pi2_flow *f)
 {
-    const int64_t quarter = f->window.min_rtt / 4;
-    if (f->state >= PI2_RECOVERY || f->sacked >= DUPTHRESH)
+    const int64_t quarter = f->window.min_rtt / PI2_RACK_PARTS;
+    if (f->state >= PI2_RECOVERY || f->sacked >= PI2_DUPTHRESH)
         return 0;
     return quarter < f->window.srtt ? quarter : f->window.srtt;
 }

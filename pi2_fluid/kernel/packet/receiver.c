@@ -1,15 +1,13 @@
 /* The receiver: what it acknowledges, and when. RFC 5681, section 4.2, with Linux's rules where it leaves a choice:
  * quick acknowledgements at the beginning and after long gaps, an adaptive delay, and selective acknowledgements
  * that are thinned out while a hole stays open. */
+#include "jiffies.h"
 #include "rtt.h"
 #include "run.h"
 
-/* ms: shortest and longest delay of an acknowledgement */
-enum { ATO_MIN = 40, ATO_MAX = 200 };
-/* acknowledgements sent at once: at the beginning, after a gap or a duplicate; when marks begin or ECT ends */
-enum { QUICK = 16, QUICK_FEW = 2 };
-/* acknowledgements of one hole that are sent before they are thinned out, and those withheld at most */
-enum { DUPLICATES = 3, MOST_COMPRESSED = 44 };
+/* Acknowledgements are delayed by PI2_ATO_MIN_MS to PI2_ATO_MAX_MS. PI2_QUICK_ACKS are sent at once at the beginning,
+ * after a gap or a duplicate, PI2_QUICK_ACKS_FEW when marks begin or ECT ends. Of one hole
+ * PI2_ACKS_BEFORE_COMPRESSION are sent before they are thinned out, and PI2_ACKS_COMPRESSED withheld at most. */
 
 /* An acknowledgement on its way, all but its number of flow, log and echo still to be filled in; NULL: no memory. */
 static pi2_ack *new_ack(pi2_run *run, pi2_flow *f, int64_t now)
@@ -53,7 +51,7 @@ static void settle(pi2_flow *f)
         pi2_timer_stop(&f->timers[PI2_COMPRESSION_TIMER]);
     }
     if (f->quick && --f->quick == 0)
-        f->ato = ATO_MIN;
+        f->ato = PI2_ATO_MIN_MS;
 }
 
 void pi2_acknowledge(pi2_run *run, pi2_flow *f, int64_t now)
@@ -85,10 +83,10 @@ void pi2_delayed_ack(pi2_run *run, pi2_flow *f, int64_t now)
 static void delay(pi2_run *run, pi2_flow *f, int64_t now)
 {
     uint32_t ms = f->ato;
-    if (ms > ATO_MIN && ms > f->handshake)
+    if (ms > PI2_ATO_MIN_MS && ms > f->handshake)
         ms = f->handshake;
-    if (ms > ATO_MAX)
-        ms = ATO_MAX;
+    if (ms > PI2_ATO_MAX_MS)
+        ms = PI2_ATO_MAX_MS;
     f->ack_waits = 1;
     pi2_timer_set(&run->timers, &f->timers[PI2_DELAYED_ACK_TIMER], pi2_jiffy_timer(now, ms));
 }
@@ -102,7 +100,7 @@ static void thin_out(pi2_run *run, pi2_flow *f, int64_t now)
         f->duplicates_from = f->expected;
         f->duplicates = 0;
     }
-    if (f->duplicates < DUPLICATES || f->compressed >= MOST_COMPRESSED) {
+    if (f->duplicates < PI2_ACKS_BEFORE_COMPRESSION || f->compressed >= PI2_ACKS_COMPRESSED) {
         f->duplicates++;
         pi2_acknowledge(run, f, now);
         return;
@@ -135,10 +133,10 @@ static void first_segment(pi2_flow *f, int64_t now)
 {
     const int64_t us = (now - f->syn_arrived) / 1000, margin = 2 * us > PI2_RTO_MIN_US ? 2 * us : PI2_RTO_MIN_US;
     const int64_t ms = (us + 999) / 1000, rto = (us + margin + 999) / 1000;
-    f->handshake = (uint32_t)(ms > ATO_MIN ? (ms < PI2_RTO_MAX_MS ? ms : PI2_RTO_MAX_MS) : ATO_MIN);
+    f->handshake = (uint32_t)(ms > PI2_ATO_MIN_MS ? (ms < PI2_RTO_MAX_MS ? ms : PI2_RTO_MAX_MS) : PI2_ATO_MIN_MS);
     f->their_rto = (uint32_t)(rto < PI2_RTO_MAX_MS / 4 ? rto : PI2_RTO_MAX_MS / 4);
-    be_quick(f, QUICK);
-    f->ato = ATO_MIN;
+    be_quick(f, PI2_QUICK_ACKS);
+    f->ato = PI2_ATO_MIN_MS;
 }
 
 /* The delay follows the gaps between segments in order. */
@@ -147,13 +145,13 @@ static void adapt(pi2_flow *f, int64_t now)
     const int64_t ms = now / PI2_MS, gap = ms - f->last_arrival;
     if (f->last_arrival < 0) {
         first_segment(f, now);
-    } else if (gap <= ATO_MIN / 2) {
-        f->ato = (uint16_t)(f->ato / 2 + ATO_MIN / 2);
+    } else if (gap <= PI2_ATO_MIN_MS / 2) {
+        f->ato = (uint16_t)(f->ato / 2 + PI2_ATO_MIN_MS / 2);
     } else if (gap < f->ato) {
         const uint32_t ato = f->ato / 2 + (uint32_t)gap;
         f->ato = (uint16_t)(ato < f->their_rto ? ato : f->their_rto);
     } else if (gap > f->their_rto) {
-        be_quick(f, QUICK); /* the sender seems to have begun again */
+        be_quick(f, PI2_QUICK_ACKS); /* the sender seems to have begun again */
     }
     f->last_arrival = ms;
 }
@@ -172,12 +170,12 @@ static int see_ecn(pi2_run *run, pi2_flow *f, const pi2_packet *packet, uint32_t
     }
     if (packet->ecn == PI2_NOT_ECT) {
         if (f->saw_ect)
-            be_quick(f, QUICK_FEW);
+            be_quick(f, PI2_QUICK_ACKS_FEW);
         return 0;
     }
     f->saw_ect = 1;
     if (marked && !f->echo_ce) {
-        be_quick(f, QUICK_FEW);
+        be_quick(f, PI2_QUICK_ACKS_FEW);
         f->echo_ce = 1;
     }
     return 0;
@@ -240,8 +238,8 @@ void pi2_receive(pi2_run *run, const pi2_packet *packet, int64_t now)
     } else if (ahead > 0 && !(*pi2_board(f, packet->segment) & PI2_ARRIVED)) {
         out_of_order(run, f, packet, at_once, now);
     } else {
-        be_quick(f, QUICK);
-        f->ato = ATO_MIN;
+        be_quick(f, PI2_QUICK_ACKS);
+        f->ato = PI2_ATO_MIN_MS;
         acknowledge_duplicate(run, f, packet->segment, now);
     }
 }

@@ -1,6 +1,7 @@
 /* Loss recovery: what state the sender is in, how the window is reduced, and when that is undone. What counts as lost
  * is decided in rack.c.
  * Proportional rate reduction (RFC 6937), F-RTO (RFC 5682), the Eifel response (RFC 4015). */
+#include "prr.h"
 #include "run.h"
 
 static int any_retransmission(const pi2_flow *f)
@@ -66,28 +67,41 @@ static void end_reduction(pi2_flow *f)
         f->window.cwnd = f->window.ssthresh;
 }
 
-void pi2_reduce(pi2_flow *f, const pi2_news *news)
+int64_t pi2_prr(const pi2_prr_state *now)
 {
-    const int64_t flight = pi2_in_flight(f), room = (int64_t)f->window.ssthresh - flight;
+    const int64_t room = now->ssthresh - now->in_flight;
     int64_t send;
-    if (news->delivered == 0 || f->window.prior_cwnd == 0)
-        return;
-    f->prr_delivered += news->delivered;
     if (room < 0) {
-        const uint64_t share = (uint64_t)f->window.ssthresh * f->prr_delivered + f->window.prior_cwnd - 1;
-        send = (int64_t)(share / f->window.prior_cwnd) - (int64_t)f->prr_sent;
+        send = (now->ssthresh * now->delivered_in_all + now->prior_window - 1) / now->prior_window - now->sent;
     } else {
-        send = (int64_t)f->prr_delivered - (int64_t)f->prr_sent;
-        if (send < (int64_t)news->delivered)
-            send = news->delivered;
-        if (news->flags & PI2_ADVANCED && !news->newly_lost)
+        send = now->delivered_in_all - now->sent;
+        if (send < now->delivered)
+            send = now->delivered;
+        if (now->safe)
             send++;
         if (send > room)
             send = room;
     }
-    if (send < (f->prr_sent ? 0 : 1)) /* the first retransmission goes out at once */
-        send = f->prr_sent ? 0 : 1;
-    f->window.cwnd = (uint32_t)(flight + send);
+    if (send < (now->sent ? 0 : 1)) /* the first retransmission goes out at once */
+        send = now->sent ? 0 : 1;
+    return send;
+}
+
+void pi2_reduce(pi2_flow *f, const pi2_news *news)
+{
+    const int64_t flight = pi2_in_flight(f);
+    if (news->delivered == 0 || f->window.prior_cwnd == 0)
+        return;
+    f->prr_delivered += news->delivered;
+    f->window.cwnd = (uint32_t)(flight + pi2_prr(&(pi2_prr_state){
+        .ssthresh = f->window.ssthresh,
+        .prior_window = f->window.prior_cwnd,
+        .in_flight = flight,
+        .delivered = news->delivered,
+        .delivered_in_all = f->prr_delivered,
+        .sent = f->prr_sent,
+        .safe = news->flags & PI2_ADVANCED && !news->newly_lost,
+    }));
 }
 
 /* Undoing */

@@ -3,13 +3,9 @@
 #define PI2_PACKET_RTT_H
 
 #include "flow.h"
+#include "published.h"
 
-enum {
-    PI2_RTO_MIN_US = 200000,
-    PI2_RTO_MAX_MS = 120000,
-    PI2_RTO_INITIAL_MS = 1000,
-    PI2_LONGEST_SAMPLE_US = 1 << 28, /* twice the longest timeout; eight times as much fits into 32 bits */
-};
+enum { PI2_LONGEST_SAMPLE_US = 1 << 28 }; /* twice the longest timeout; eight times as much fits into 32 bits */
 
 /* srtt + max(200 ms, 4 mdev), rounded up to ms. */
 static inline void pi2_set_rto(pi2_flow *f)
@@ -56,17 +52,6 @@ static inline void pi2_rtt_sample(pi2_flow *f, int64_t us)
         f->srtt = 1;
     f->window.srtt = (int64_t)(f->srtt >> 3) * 1000;
     pi2_set_rto(f);
-}
-
-/* When a timer of `ms` jiffies, set at `now` (ns), fires at 1000 Hz: the kernel's wheel rounds up to its levels of
- * 1, 8, 64, 512 and 4096 ms, and is one late. */
-static inline int64_t pi2_jiffy_timer(int64_t now, int64_t ms)
-{
-    const int64_t due = now / PI2_MS + ms;
-    int shift = 0;
-    for (int64_t reach = 63; ms >= reach && shift < 24; reach = reach * 8)
-        shift += 3;
-    return ((due >> shift) + 1) * (INT64_C(1) << shift) * PI2_MS;
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* The sender: what it sends, and what it learns from an acknowledgement. Selective acknowledgements (RFC 2018, 6675)
  * are exact here: an acknowledgement says how far the receiver's log of arrivals has come, and the sender reads it. */
+#include "jiffies.h"
 #include "rtt.h"
 #include "run.h"
 

@@ -1,8 +1,7 @@
 /* The one timer of a sender: timeout (RFC 6298), tail loss probe (RFC 8985, section 7), reordering (section 6.2). */
+#include "jiffies.h"
 #include "rtt.h"
 #include "run.h"
-
-enum { LEAST_US = 2000 }; /* Linux's shortest timer, two jiffies */
 
 static void set(pi2_run *run, pi2_flow *f, int what, int64_t ms, int64_t now)
 {
@@ -44,7 +43,7 @@ int pi2_arm_probe(pi2_run *run, pi2_flow *f, int advancing, int64_t now)
     int64_t us, most;
     if (!pi2_outstanding(f) || (f->state != PI2_OPEN && f->state != PI2_REDUCED))
         return 0;
-    us = (int64_t)(f->srtt >> 2) + (pi2_outstanding(f) == 1 ? PI2_RTO_MIN_US : LEAST_US);
+    us = ((int64_t)f->srtt * PI2_PROBE_RTTS >> 3) + (pi2_outstanding(f) == 1 ? PI2_RTO_MIN_US : PI2_TIMER_MIN_US);
     most = advancing ? (int64_t)f->rto * 1000 : left_of_rto(f, now);
     if (most > 0 && most < us)
         us = most;
@@ -54,7 +53,7 @@ int pi2_arm_probe(pi2_run *run, pi2_flow *f, int advancing, int64_t now)
 
 void pi2_arm_reorder(pi2_run *run, pi2_flow *f, int64_t wait, int64_t now)
 {
-    const int64_t ms = jiffies(wait / 1000 + LEAST_US);
+    const int64_t ms = jiffies(wait / 1000 + PI2_TIMER_MIN_US);
     set(run, f, PI2_TIMER_REORDER, ms < f->rto ? ms : f->rto, now);
 }
 

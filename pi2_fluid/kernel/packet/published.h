@@ -1,0 +1,36 @@
+/* Numbers that others have published: what TCP, Linux and its queues do with them is theirs, and is not ours to tune.
+ * Each has its source; tests/test_published.py ties each to it. Linux is 6.18 unless said, at HZ = 1000. */
+#ifndef PI2_PACKET_PUBLISHED_H
+#define PI2_PACKET_PUBLISHED_H
+
+#define PI2_PUBLISHED(X)                                                                                              \
+    X(HZ, 1000)                    /* jiffies per second */                                                           \
+    X(RTO_MIN_US, 200000)          /* TCP_RTO_MIN, HZ/5 (RFC 6298 would have 1 s) */                                  \
+    X(RTO_MAX_MS, 120000)          /* TCP_RTO_MAX */                                                                  \
+    X(RTO_INITIAL_MS, 1000)        /* TCP_TIMEOUT_INIT; RFC 6298, (2.1) */                                            \
+    X(TIMER_MIN_US, 2000)          /* TCP_TIMEOUT_MIN, two jiffies */                                                 \
+    X(ATO_MIN_MS, 40)              /* TCP_ATO_MIN, HZ/25 */                                                           \
+    X(ATO_MAX_MS, 200)             /* TCP_DELACK_MAX, HZ/5 */                                                         \
+    X(QUICK_ACKS, 16)              /* TCP_MAX_QUICKACKS */                                                            \
+    X(QUICK_ACKS_FEW, 2)           /* of tcp_enter_quickack_mode when marks begin or ECT ends */                      \
+    X(ACKS_BEFORE_COMPRESSION, 3)  /* TCP_FASTRETRANS_THRESH of __tcp_ack_snd_check */                                \
+    X(ACKS_COMPRESSED, 44)         /* net.ipv4.tcp_comp_sack_nr */                                                    \
+    X(DUPTHRESH, 3)                /* RFC 5681; RFC 8985, section 6.2 */                                              \
+    X(RACK_PARTS, 4)               /* reordering window: min_RTT / 4 (RFC 8985, section 6.2) */                       \
+    X(PROBE_RTTS, 2)               /* tail loss probe after 2 SRTT (RFC 8985, section 7.2) */                         \
+    X(HYSTART_WINDOW, 16)          /* hystart_low_window, segments */                                                 \
+    X(HYSTART_SAMPLES, 8)          /* HYSTART_MIN_SAMPLES */                                                          \
+    X(HYSTART_GAP_US, 2000)        /* hystart_ack_delta_us */                                                         \
+    X(HYSTART_PARTS, 8)            /* HYSTART_DELAY_THRESH: an eighth of the smallest RTT, */                         \
+    X(HYSTART_PARTS_OLD, 16)       /* before Linux 4.0 a sixteenth, */                                                \
+    X(HYSTART_LEAST_US, 4000)      /* but at least HYSTART_DELAY_MIN */                                               \
+    X(HYSTART_MOST_US, 16000)      /* and at most HYSTART_DELAY_MAX */                                                \
+    X(HTB_SLOTS, 1)                /* that an idle link stores: the burst of one packet that it is given */
+
+enum {
+#define PI2_NUMBER(name, value) PI2_##name = value,
+    PI2_PUBLISHED(PI2_NUMBER)
+#undef PI2_NUMBER
+};
+
+#endif

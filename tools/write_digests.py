@@ -1,0 +1,130 @@
+"""Bring tests/data/packet_digests.json up to date: python tools/write_digests.py.
+
+Ten small scenarios of packets, as different as can be, and what they count. CONTRIBUTING.md says
+when new numbers are legitimate.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pi2_fluid as pf
+
+FILE = Path(__file__).resolve().parents[1] / "tests" / "data" / "packet_digests.json"
+SEEDS = 2
+#: What is counted: whole numbers, so that no compiler and no platform can round them otherwise.
+COUNTERS = (
+    "arrivals", "departures", "drops", "marks", "count", "retransmissions", "timeouts",
+    "flow_segments", "delay_histogram",
+)  # fmt: skip
+
+
+def _scenario(duration: float, link: Any, aqm: Any, *flows: Any, changes: Any = ()) -> Any:
+    return pf.Scenario(duration, link, aqm, flows, changes)
+
+
+def scenarios() -> dict[str, Any]:
+    """Return the scenarios by name: every sender and queue, drops and marks, and what disturbs."""
+    reno, mbit = pf.Reno(), pf.Link("10Mbit/s")
+    small = pf.Link("2Mbit/s", buffer=12)
+    split = pf.Link("8Mbit/s", packet_size=1000, kind="htb", delay_on="split", ack_jitter="1ms")
+    udp = pf.Flows(pf.Cbr(rate="3Mbit/s"), 2, start=1)
+    return {
+        "pie of linux 6.18, htb, late and split acknowledgements": _scenario(
+            8, split, pf.Pie(variant="linux6.18", arithmetic="fixed"), pf.Flows(reno, 5, "60ms")
+        ),
+        "pie of linux 4.14, udp, flows that come and go": _scenario(
+            8,
+            mbit,
+            pf.Pie(variant="linux4.14", burst="100ms", rate_estimator=True),
+            pf.Flows(reno, 4, "100ms", start=0.6, start_jitter=1),
+            pf.Flows(pf.CReno(), 3, "20ms", start=3, stop=6),
+            udp,
+        ),
+        "pi2 of 2016, steps of capacity and counts": _scenario(
+            9,
+            mbit,
+            pf.Pi2(variant="pi2-2016", arithmetic="fixed"),
+            pf.Flows(reno, 6, "40ms", name="web", delayed_ack=False),
+            changes=[
+                pf.Change(3, capacity="3Mbit/s"),
+                pf.Change(6, capacity="20Mbit/s", counts={"web": 2}),
+            ],
+        ),
+        "pi, cubic with hystart and without": _scenario(
+            9,
+            pf.Link("40Mbit/s"),
+            pf.Pi(alpha=0.125, beta=1.25),
+            pf.Flows(pf.Cubic(), 2, "80ms"),
+            pf.Flows(pf.Cubic(variant="linux3.18"), 2, "30ms", start=2),
+        ),
+        "coupled queue, cubic and dctcp": _scenario(
+            8,
+            mbit,
+            pf.CoupledPi2(ecn=True),
+            pf.Flows(pf.Cubic(), 2, "20ms", ecn=True),
+            pf.Flows(pf.Dctcp(), 2, "20ms"),
+            pf.Flows(reno, 1, "20ms"),
+        ),
+        "dual queue, scalable, dctcp and udp": _scenario(
+            8,
+            pf.Link("20Mbit/s"),
+            pf.DualPi2(arithmetic="fixed"),
+            pf.Flows(reno, 2, "15ms"),
+            pf.Flows(pf.Dctcp(variant="rfc8257"), 2, "15ms"),
+            pf.Flows(pf.Scalable(), 2, "25ms", start=2),
+            udp,
+        ),
+        "codel": _scenario(
+            8, mbit, pf.CoDel(target="5ms", interval="100ms"), pf.Flows(reno, 4, "50ms")
+        ),
+        "red, adaptive": _scenario(
+            8,
+            mbit,
+            pf.Red(min=10, max=40, max_p=0.1, adaptive=True),
+            pf.Flows(reno, 4, "50ms"),
+        ),
+        "tail drop in a small buffer, timeouts": _scenario(
+            10, small, pf.TailDrop(), pf.Flows(reno, 12, "30ms"), pf.Flows(pf.Cubic(), 3, "90ms")
+        ),
+        "pie of rfc 8033 that marks, one packet at a time": _scenario(
+            8,
+            pf.Link("1Mbit/s"),
+            pf.Pie(variant="rfc8033", ecn=True),
+            pf.Flows(reno, 2, "10ms", initial_window=1, slow_start=False, ecn=True),
+            pf.Flows(reno, 8, "10ms", initial_window=1, start=2),
+        ),
+    }
+
+
+def digest(scenario: Any) -> dict[str, Any]:
+    """Return what two seeds count: some numbers to read, and a hash of all of them."""
+    runs = pf.packet.simulate(scenario, seeds=SEEDS, bin="500ms")
+    hashed = hashlib.sha256()
+    for name in COUNTERS:
+        values = runs[name].to_numpy()
+        whole = np.ascontiguousarray(values.astype("<i8"))
+        if (whole != values).any():
+            raise ValueError(f"{name} is not whole: only what is counted has a digest.")
+        hashed.update(f"{name}{values.shape}".encode())
+        hashed.update(whole.tobytes())
+    totals = {name: int(runs[name].sum()) for name in COUNTERS[:7] if name != "count"}
+    return {**totals, "sha256": hashed.hexdigest()}
+
+
+def main() -> None:
+    """Write the file, and say what is new in it."""
+    old = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    new = {name: digest(scenario) for name, scenario in scenarios().items()}
+    FILE.write_text(json.dumps(new, indent=1) + "\n", encoding="utf-8")
+    changed = [name for name in new if new[name] != old.get(name)]
+    print(f"{FILE.name}: {len(changed)} of {len(new)} changed", *changed, sep="\n  ")
+
+
+if __name__ == "__main__":
+    main()
