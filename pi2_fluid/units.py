@@ -13,6 +13,9 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -199,8 +202,9 @@ def validate_quantity(
 
     Parameters
     ----------
-    value : float, int, str or array-like
-        The quantity as a caller gave it. JAX tracers in double precision pass through unchanged,
+    value : float, int, Fraction, Decimal, str, timedelta or array-like of them
+        The quantity as a caller gave it; a list of texts, NumPy's timedelta64 and pandas' Series
+        and Timedelta, too. JAX tracers in double precision pass through unchanged,
         as nothing can be said about their values.
     dimension, name : str
         As in `parse_quantity`.
@@ -227,8 +231,7 @@ def validate_quantity(
             )
         return value
     given = value
-    if isinstance(value, str):
-        value = parse_quantity(value, dimension, name)
+    value = _as_numbers(value, dimension, name)
     array = _as_float_array(value, dimension, name)
     bad = (array < low) | (array > high) if closed else (array <= low) | (array > high)
     if bad.any():
@@ -247,13 +250,19 @@ def validate_quantity(
 
 
 def validate_number(
-    value: Any, dimension: str, name: str, *, high: float = math.inf, closed: bool = False
+    value: Any,
+    dimension: str,
+    name: str,
+    *,
+    low: float = 0.0,
+    high: float = math.inf,
+    closed: bool = False,
 ) -> float:
-    """Turn a single number or text into a finite SI float from 0 to `high`.
+    """Turn a single number or text into a finite SI float from `low` to `high`.
 
     Parameters
     ----------
-    value, dimension, name, high, closed
+    value, dimension, name, low, high, closed
         As in `validate_quantity`.
 
     Raises
@@ -261,7 +270,7 @@ def validate_number(
     QuantityError
         As `validate_quantity`, and if it is an array.
     """
-    number = validate_quantity(value, dimension, name, high=high, closed=closed)
+    number = validate_quantity(value, dimension, name, low=low, high=high, closed=closed)
     if np.ndim(number):
         raise QuantityError(f"{name} = {show_value(value)} is an array: give one number.")
     return float(number)
@@ -308,6 +317,27 @@ def broadcast_shape(values: Mapping[str, Any]) -> tuple[int, ...]:
                 " shapes do by NumPy's rules."
             ) from None
     return shape
+
+
+def _as_numbers(value: Any, dimension: str, name: str) -> Any:
+    """Turn text, spans of time and exact fractions into numbers, one by one in arrays of them."""
+    if isinstance(value, str):
+        return parse_quantity(value, dimension, name)
+    if isinstance(value, (Fraction, Decimal)):
+        return float(value)
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if isinstance(value, timedelta) or kind == "m":
+        if dimension != "time":
+            wanted = _TABLE[dimension][1]
+            raise QuantityError(f"{name} = {show_value(value)} is a time: give {wanted}.")
+        if isinstance(value, timedelta):
+            return value.total_seconds()
+        return np.asarray(value) / np.timedelta64(1, "s")
+    if kind and kind in "OTU":
+        value = np.asarray(value, dtype=object).tolist()
+    if isinstance(value, (list, tuple)):
+        return [_as_numbers(item, dimension, name) for item in value]
+    return value
 
 
 def _as_float_array(value: Any, dimension: str, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:

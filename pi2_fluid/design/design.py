@@ -13,6 +13,7 @@ from pi2_fluid.design.alternatives import LABELS, dataset_of
 from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.deployment import installing, ns3
 from pi2_fluid.design.region import Region
+from pi2_fluid.html import html_table
 from pi2_fluid.loop.margins import Margins, known
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.registry import aqm_class, kind_of, sender_class
@@ -149,6 +150,23 @@ class Design:
             f"at least {self.margins.gain_margin_db:.2f} dB,"
             f" {self.margins.phase_margin_deg:.2f} deg\n"
             f"{self.guarantee_text}" + (f"\n{self.note}" if self.note else "")
+        )
+
+    def _repr_html_(self) -> str:
+        margins = self.margins
+        return html_table(
+            "Design",
+            [
+                ("alpha", self.alpha, "Hz"),
+                ("beta", self.beta, "Hz"),
+                ("T", 1e3 * self.update_interval, "ms"),
+                ("target", 1e3 * self.target, "ms"),
+                ("region", self.span, ""),
+                ("gain margin", margins.gain_margin_db, "dB at least"),
+                ("phase margin", margins.phase_margin_deg, "degrees at least"),
+                ("model", self.mode, ""),
+                ("rests on", self.guarantee_text, ""),
+            ],
         )
 
     @property

@@ -18,6 +18,7 @@ from pi2_fluid.fluid.request import CONTROLLERS, describe, require_round_trips
 from pi2_fluid.fluid.schedule import Schedule
 from pi2_fluid.fluid.trace import Trace, trace_rows
 from pi2_fluid.model.operating_point import OperatingPoint
+from pi2_fluid.model.record import require_untraced
 from pi2_fluid.model.scenario import Scenario, require_scenario
 from pi2_fluid.result import trajectory_dataset
 from pi2_fluid.units import validate_choice, validate_quantity
@@ -111,6 +112,7 @@ def simulate(
     0.0200 s
     """
     require_scenario(scenario)
+    require_untraced("simulate", "pf.fluid.gradient", scenario)
     require_round_trips(scenario)
     validate_choice(controller, CONTROLLERS, "controller")
     validate_choice(engine, ENGINES, "engine")

@@ -23,6 +23,7 @@ __all__ = [
     "find_crossings",
     "gain_bound",
     "smallest_distance",
+    "smallest_on_curve",
 ]
 
 _LOWEST: Final = 1e-25  # rad/s per rad/s of the loop's slowest scale: where the search gives up
@@ -123,22 +124,35 @@ def _search(
 
 def smallest_distance(loop: LinearLoop, mode: str, crossings: Crossings) -> float:
     """Return the modulus margin, min over w of |1 + L|: the inverse of the peak sensitivity."""
-    distance = np.abs(1.0 + crossings.values)
+    found, _ = smallest_on_curve(loop, mode, crossings, lambda value: abs(1.0 + value))
+    return min(found, 1.0)
+
+
+def smallest_on_curve(
+    loop: LinearLoop, mode: str, crossings: Crossings, function: Callable[[Any], Any]
+) -> tuple[float, float]:
+    """Return the smallest of a positive function of L on the followed curve, and its frequency.
+
+    The function is to move by less than 0.5 where L moves by less than 0.4 of itself.
+    """
+    sizes = function(crossings.values)
     x = np.log(crossings.w)
-    padded = np.concatenate([[np.inf], distance, [np.inf]])
-    lowest = (distance <= padded[:-2]) & (distance <= padded[2:])
-    # Between neighbours L moves by less than 0.4 of itself: a minimum hides no deeper than this.
-    lowest &= distance < np.min(distance) + 0.5
+    padded = np.concatenate([[np.inf], sizes, [np.inf]])
+    lowest = (sizes <= padded[:-2]) & (sizes <= padded[2:])
+    # As neighbours do, a minimum hides no deeper than this.
+    lowest &= sizes < np.min(sizes) + 0.5
 
     def at(log_w: float) -> float:
-        return float(abs(1.0 + respond(loop, 1j * np.exp(log_w), mode)))
+        return float(function(respond(loop, 1j * np.exp(log_w), mode)))
 
-    best = min(float(np.min(distance)), 1.0)
+    first = int(np.argmin(sizes))
+    best, where = float(sizes[first]), float(crossings.w[first])
     for index in np.flatnonzero(lowest):
         bounds = (x[max(index - 1, 0)], x[min(index + 1, x.size - 1)])
         found = minimize_scalar(at, bounds=bounds, method="bounded", options={"xatol": 1e-12})
-        best = min(best, float(found.fun))
-    return best
+        if found.fun < best:
+            best, where = float(found.fun), float(np.exp(found.x))
+    return best, where
 
 
 def _low_end(response: Callable[[Any], Any], start: float, asymptote: float) -> float:

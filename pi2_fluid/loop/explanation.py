@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from pi2_fluid.html import show_number
 from pi2_fluid.loop.equations import ClosedForm
 
 __all__ = ["Explanation", "Term", "explain_form"]
+
+_LATEX: Final = {
+    "kappa": r"\kappa", "kappa_A": r"\kappa_A", "R_limit": r"R_\mathrm{limit}",
+}  # fmt: skip
 
 
 class Term(NamedTuple):
@@ -37,18 +42,35 @@ class Explanation:
     def __iter__(self) -> Iterator[Term]:
         return iter(self.terms)
 
-    def __str__(self) -> str:
-        def shown(value: Any) -> str:
-            return (
-                f"{value:.5g}"
-                if np.ndim(value) == 0
-                else f"[{np.min(value):.4g} .. {np.max(value):.4g}]"
-            )
+    @property
+    def latex(self) -> str:
+        """The loop's transfer function and its constants, as an `aligned` block."""
+        pole = next(name for name in ("s_R", "s_S") if any(t.name == name for t in self.terms))
+        h = r"\frac{1 + e^{-sR}}{2}" if pole == "s_R" else "e^{-sR}"
+        loop = r"\frac{\kappa \, \kappa_A \left(s/z_A + 1\right) e^{-sR}}"
+        loop += rf"{{\left(s/{pole} + {h}\right) \left(s/s_A + 1\right) s}}"
+        lines = [f"L(s) &= {loop}"]
+        for term in self.terms:
+            unit = rf"\;\mathrm{{{term.unit}}}" if term.unit else ""
+            lines.append(f"{_LATEX.get(term.name, term.name)} &= {_in_latex(term.value)}{unit}")
+        return r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
 
+    def _repr_latex_(self) -> str:
+        return f"$$ {self.latex} $$"
+
+    def __str__(self) -> str:
         return "\n".join(
-            f"{term.name:8} = {shown(term.value):>12} {term.unit:8} {term.sentence}"
+            f"{term.name:8} = {show_number(term.value):>12} {term.unit:8} {term.sentence}"
             for term in self.terms
         )
+
+
+def _in_latex(value: Any) -> str:
+    """A number with its power of ten as one, or the ends of an array."""
+    if np.ndim(value):
+        return rf"{_in_latex(np.min(value))} \ldots {_in_latex(np.max(value))}"
+    mantissa, _, power = f"{value:.5g}".partition("e")
+    return rf"{mantissa} \times 10^{{{int(power)}}}" if power else mantissa
 
 
 def explain_form(form: ClosedForm, window: Any) -> Explanation:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from pi2_fluid import _core
+from pi2_fluid.html import html_table
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.equations import ClosedForm
@@ -97,7 +98,17 @@ class Margins:
         yield self.gain_crossover
 
     def _repr_html_(self) -> str:
-        return f"<pre>{self}</pre>"
+        rows = [
+            ("gain margin", self.gain_margin_db, "dB"),
+            ("phase crossover", self.phase_crossover, "rad/s"),
+            ("phase margin", self.phase_margin_deg, "degrees"),
+            ("gain crossover", self.gain_crossover, "rad/s"),
+            ("delay margin", self.delay_margin, "s"),
+            ("model", self.mode, ""),
+        ]
+        if np.ndim(self.gain_margin_db) == 0:  # of an array both may take long
+            rows += [("modulus margin", self.modulus_margin, ""), ("verdict", self.verdict, "")]
+        return html_table("Margins", rows)
 
     def __str__(self) -> str:
         if np.ndim(self.gain_margin_db):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, UnsupportedError
+from pi2_fluid.html import html_table
 from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
+from pi2_fluid.loop.disk import DiskMargin, disk_margin
 from pi2_fluid.loop.equations import ClosedForm, closed_form
 from pi2_fluid.loop.explanation import Explanation, explain_form
 from pi2_fluid.loop.linearization import RTT_TERMS, linearize, loop_shape
@@ -28,15 +31,17 @@ from pi2_fluid.model.operating_point import (
     equilibrium,
     equilibrium_of,
 )
+from pi2_fluid.model.record import require_untraced
 from pi2_fluid.model.rest import has_ticks
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.units import validate_choice, validate_quantity
+from pi2_fluid.units import validate_choice, validate_number, validate_quantity
 
 if TYPE_CHECKING:
     import xarray
 
 __all__ = ["Loop"]
 
+_SHOWN: Final = ("round-trip time", "p", "p'", "window")  # in a notebook
 _BOUNDARY: Final = 1e-9  # |1 + L| or |gain margin in dB| below which no verdict is given
 
 
@@ -102,6 +107,8 @@ class Loop:
     ) -> None:
         validate_choice(mode, MODES, "mode")
         validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
+        numbers = (rtt, p, p_prime, capacity, packet_size)
+        require_untraced("Loop", "pf.loop.margins_of", flows, aqm, numbers)
         if isinstance(flows, Sender):
             if capacity is not None:
                 raise ScenarioError(
@@ -143,6 +150,17 @@ class Loop:
     def __repr__(self) -> str:
         who = ", ".join(repr(flow) for flow in self.flows) or repr(self.senders[0])
         return f"Loop({who}, {self.aqm!r}, mode={self.mode!r}, rtt_terms={self.rtt_terms!r})"
+
+    def _repr_html_(self) -> str:
+        who = ", ".join(repr(flow) for flow in self.flows) or repr(self.senders[0])
+        rows = [
+            ("senders", who, ""),
+            ("queue", repr(self.aqm), ""),
+            ("model", f"{self.mode}, round-trip time {self.rtt_terms}", ""),
+            *((("array", str(self.shape), ""),) if self.shape else ()),
+            *(row for row in self.operating_point.rows() if row[0] in _SHOWN),
+        ]
+        return html_table("Loop", rows)
 
     @cached_property
     def linear(self) -> LinearLoop:
@@ -322,18 +340,61 @@ class Loop:
         self._require_scalar("nyquist")
         return draw_nyquist(new_axes() if ax is None else ax, self._crossings.values)
 
+    def disk_margin(self, skew: float = 0.0) -> DiskMargin:
+        """Return how far gain and phase may change at once until one loop is unstable.
+
+        Parameters
+        ----------
+        skew : float
+            0 for changes that raise and lower the gain alike, 1 for the smallest |1 + L| (of the
+            sensitivity S), -1 for the complementary one.
+
+        Raises
+        ------
+        UnsupportedError
+            For arrays of loops, and unstable ones, which have no such margin.
+
+        Notes
+        -----
+        L may be multiplied by any (1 + (1 - skew)/2 delta)/(1 - (1 + skew)/2 delta), |delta| <
+        `alpha`, a disk in the complex plane; alpha is the inverse of the largest
+        |S + (skew - 1)/2|. Source: Seiler, Packard, Gahinet, *An Introduction to Disk Margins*,
+        IEEE Control Systems Magazine 40(5), 2020.
+
+        Examples
+        --------
+        >>> import pi2_fluid as pf
+        >>> margin = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1).disk_margin()
+        >>> print(f"{margin.gain_margin_db:.2f} dB, {margin.phase_margin_deg:.2f} deg")
+        2.44 dB, 15.98 deg
+        """
+        self._require_scalar("disk_margin")
+        if self.nyquist_count() != 0:
+            raise UnsupportedError(
+                "this loop is not stable, and a disk margin is of a stable loop: lower the gains."
+            )
+        skew = validate_number(skew, "number", "skew", low=-math.inf, closed=True)
+        return disk_margin(self.linear, self.mode, self._crossings, skew)
+
     def to_control(self, kind: str = "frd", w: Any = None, order: int = 5) -> Any:
-        """Return this loop for python-control.
+        """Return this loop for python-control, named after senders and queue.
 
         Parameters
         ----------
         kind : {"frd", "pade"}
-            Frequency response data, exact at the frequencies `w`, or a transfer function with each
-            delay replaced by a Pade approximation.
+            Frequency response data, exact at the frequencies `w`, with the timebase T if the loop
+            is sampled; or a transfer function with each delay replaced by a Pade approximation.
         w : array, optional
             Frequencies (rad/s) for "frd"; by default those on which the loop was followed.
         order : int, default 5
             Of the Pade approximation.
+
+        Notes
+        -----
+        Of frequency response data python-control cannot see the integrator, whose half turn its
+        `nyquist_response` then leaves out (a count of -1 of a stable loop), nor, up to 0.10,
+        follow them with a timebase: count with ``kind="pade"``, whose integrator it goes around,
+        or with `nyquist_count`, and draw with `nyquist`.
 
         Raises
         ------
@@ -344,10 +405,15 @@ class Loop:
 
         self._require_scalar("to_control")
         validate_choice(kind, ("frd", "pade"), "kind")
+        senders = "_".join(type(sender).__name__ for sender in self.senders)
+        name = f"{senders}_{type(self.aqm).__name__}"
         if kind == "frd":
             w = self._crossings.w if w is None else np.asarray(w, dtype=float)
-            return control.FRD(self(1j * w), w, smooth=True)
-        return pade_transfer_function(self.linear, self.mode, order)
+            dt = float(self.linear.controller.interval) if self.mode == "sampled" else 0
+            return control.FRD(self(1j * w), w, smooth=True, name=name, dt=dt)
+        found = pade_transfer_function(self.linear, self.mode, order)
+        found.name = name
+        return found
 
     def explain(self) -> Explanation:
         """Return the constants kappa, z_A, s_A, s_R of equations (31)-(37) with units and meaning.

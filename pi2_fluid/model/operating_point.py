@@ -15,6 +15,7 @@ from pi2_fluid.errors import (
     UnsupportedError,
     show_value,
 )
+from pi2_fluid.html import html_table
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.assumptions import check_assumptions
 from pi2_fluid.model.flows import Flows
@@ -77,6 +78,25 @@ class OperatingPoint:
     share: Any
     capacity: Any
     states: tuple[Any, ...]
+
+    def rows(self) -> list[tuple[str, Any, str]]:
+        """Return each quantity as its name, its value and its unit."""
+        return [
+            ("controller", self.controller, ""),
+            ("queue delay", self.queue_delay, "s"),
+            ("queue", self.queue, "packets"),
+            ("p", self.p, ""),
+            ("p'", self.p_prime, ""),
+            ("window", self.window, "segments"),
+            ("round-trip time", self.rtt, "s"),
+            ("rate of a flow", self.rate, "segments/s"),
+            ("share", self.share, ""),
+            ("capacity", self.capacity, "packets/s"),
+            ("assumptions broken", ", ".join(self.broken) or "none", ""),
+        ]
+
+    def _repr_html_(self) -> str:
+        return html_table("Operating point", self.rows())
 
 
 def equilibrium_of(

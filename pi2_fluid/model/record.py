@@ -15,10 +15,18 @@ from typing import Any
 import jax
 import numpy as np
 
-from pi2_fluid.errors import QuantityError
-from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
+from pi2_fluid.errors import QuantityError, UnsupportedError
+from pi2_fluid.units import broadcast_shape, is_traced, validate_choice, validate_quantity
 
-__all__ = ["Record", "align", "choice", "named_arrays", "quantity", "require_scalars"]
+__all__ = [
+    "Record",
+    "align",
+    "choice",
+    "named_arrays",
+    "quantity",
+    "require_scalars",
+    "require_untraced",
+]
 
 
 def quantity(
@@ -104,6 +112,20 @@ def require_scalars(*laws: Any) -> None:
                 f"{name} is an array, and here a law is a single one: give one number, and call"
                 " once for each."
             )
+
+
+def require_untraced(what: str, instead: str, *values: Any) -> None:
+    """Refuse numbers that JAX traces, where what is done with them needs their values.
+
+    Raises
+    ------
+    UnsupportedError
+        With what to use `instead`.
+    """
+    if any(is_traced(leaf) for leaf in jax.tree.leaves(values)):
+        raise UnsupportedError(
+            f"JAX traces a number here, and {what} needs its value: use {instead} for derivatives."
+        )
 
 
 def align(record: Record, **named: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:

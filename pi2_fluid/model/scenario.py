@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from pi2_fluid.errors import ScenarioError, show_value
+from pi2_fluid.html import html_table
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.contradictions import check_changes, check_labels, check_times
 from pi2_fluid.model.counts import Counts
@@ -190,6 +191,19 @@ class Scenario(Record):
             object.__setattr__(self, "changes", changes)
             check_times(self)
             check_changes(self)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("duration", self.duration, "s"),
+            ("link", repr(self.link), ""),
+            ("queue", repr(self.aqm), ""),
+            *(
+                (name, repr(one), "")
+                for name, one in zip(self.class_names, self.flows, strict=True)
+            ),
+            *((f"at {change.at:g} s", repr(change), "") for change in self.changes),
+        ]
+        return html_table(f"Scenario {self.name}".rstrip(), rows)
 
     @property
     def class_names(self) -> tuple[str, ...]:

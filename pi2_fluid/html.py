@@ -1,0 +1,45 @@
+"""Descriptions as small HTML tables, for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+import numpy as np
+
+__all__ = ["html_table", "show_number"]
+
+
+def html_table(title: str, rows: Iterable[tuple[str, Any, str]]) -> str:
+    """Return a table with a title; each row is a name, a value (text or numbers), and its unit.
+
+    Examples
+    --------
+    >>> html_table("Link", [("capacity", 1e7, "bit/s")])[:43]
+    '<table><caption style="text-align:left"><b>'
+    """
+    body = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th>'
+        f'<td style="text-align:left">{escape(f"{show_number(value)} {unit}".rstrip())}</td></tr>'
+        for name, value, unit in rows
+    )
+    caption = f'<caption style="text-align:left"><b>{escape(title)}</b></caption>'
+    return f"<table>{caption}<tbody>{body}</tbody></table>"
+
+
+def show_number(value: Any) -> str:
+    """Return a number, the range of an array, several of them, or text as it is.
+
+    Examples
+    --------
+    >>> show_number(0.1234567), show_number(np.array([1.0, 2.0])), show_number((1.0, 0.5))
+    ('0.12346', '[1 .. 2]', '1, 0.5')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple):
+        return ", ".join(show_number(item) for item in value)
+    if np.ndim(value) == 0:
+        return f"{value:.5g}"
+    return f"[{np.min(value):.4g} .. {np.max(value):.4g}]"

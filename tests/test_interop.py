@@ -1,0 +1,194 @@
+"""Loops in the hands of other libraries: python-control, JAX, notebooks, dates and fractions."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import control
+import jax
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+import pi2_fluid as pf
+from pi2_fluid.units import validate_quantity
+
+mpl.use("Agg")
+
+
+@pytest.fixture(scope="module", params=["continuous", "delayed", "sampled"])
+def loop(request: Any) -> pf.Loop:
+    return pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1, mode=request.param)
+
+
+# --- python-control -------------------------------------------------------------------------
+
+
+def test_what_control_does_with_frequency_responses(loop):
+    data = loop.to_control()
+    gm, pm, wcg, wcp = control.margin(data)
+    # A spline between the frequencies.
+    np.testing.assert_allclose([gm, pm, wcg, wcp], list(loop.margins()), rtol=1e-4)
+    assert (data.dt == 0.032) if loop.mode == "sampled" else (data.dt == 0)
+    w = data.omega
+    closed = control.feedback(data, 1)
+    np.testing.assert_allclose(closed.frdata[0, 0], loop(1j * w) * loop.sensitivity(w), rtol=1e-9)
+    assert control.bode_plot(data) is not None
+    assert data.name == "Reno_Pi2"
+
+
+def test_count_of_encirclements():
+    """Around an integrator, which a transfer function shows and data do not."""
+    for factor in (1.0, 2.0):
+        law = pf.Pi2(alpha=0.3125 * factor, beta=3.125 * factor)
+        loop = pf.Loop(pf.Reno(), law, rtt="100ms", p_prime=0.1)
+        found = control.nyquist_response(loop.to_control("pade"))
+        assert found.count == loop.nyquist_count() == (0 if factor == 1.0 else 2)
+
+
+@pytest.mark.parametrize("skew", [-0.7, 0.0, 0.5, 1.0])
+@pytest.mark.parametrize("mode", ["continuous", "delayed"])
+def test_disk_margin_is_that_of_control(mode, skew):
+    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1, mode=mode)
+    mine = loop.disk_margin(skew)
+    w = mine.w * np.linspace(0.99, 1.01, 201)
+    size, gain, phase = control.disk_margins(loop.to_control("pade", order=8), w, skew=skew)
+    # The Pade approximation, and the grid of theirs.
+    assert mine.alpha == pytest.approx(float(size), rel=1e-6)
+    assert mine.gain_margin_db == pytest.approx(float(gain), rel=1e-6)
+    assert mine.phase_margin_deg == pytest.approx(float(phase), rel=1e-6)
+
+
+def test_disk_margin_by_brute_force(loop):
+    margin = loop.disk_margin(1.0)
+    assert margin.alpha == pytest.approx(loop.margins().modulus_margin, rel=1e-9)
+    balanced = loop.disk_margin()
+    # Inside the disk the loop stays stable, at its rim it is about to lose that.
+    end = 98.0 if loop.mode == "sampled" else 1e4
+    w = np.geomspace(1e-2, end, 20001)
+    delta = balanced.alpha * np.exp(1j * np.linspace(0, 2 * np.pi, 25)[:, None])
+    factor = (1 + delta / 2) / (1 - delta / 2)
+    assert np.min(np.abs(1 + factor * loop(1j * w))) > 0.0
+    S = loop.sensitivity(w)
+    assert 1 / np.max(np.abs(S - 0.5)) == pytest.approx(balanced.alpha, rel=1e-6)
+    ordinary = loop.margins()
+    assert balanced.gain_margin_db < ordinary.gain_margin_db
+    assert balanced.phase_margin_deg < ordinary.phase_margin_deg
+
+
+def test_disk_margin_is_of_a_stable_loop():
+    unstable = pf.Loop(pf.Reno(), pf.Pi2(alpha=3, beta=30), rtt="100ms", p_prime=0.1)
+    with pytest.raises(pf.UnsupportedError, match="not stable"):
+        unstable.disk_margin()
+    with pytest.raises(pf.UnsupportedError, match="for one loop"):
+        pf.Loop(pf.Reno(), pf.Pi2(), rtt=[0.1, 0.2], p_prime=0.1).disk_margin()
+
+
+# --- JAX ------------------------------------------------------------------------------------
+
+
+def test_derivatives_are_refused_with_the_way_there():
+    def margin(alpha: Any) -> Any:
+        return pf.Loop(pf.Reno(), pf.Pi2(alpha=alpha), rtt=0.1, p_prime=0.1).margins()
+
+    def end(alpha: Any) -> Any:
+        flows = [pf.Flows(pf.Reno(), 5, "50ms")]
+        scenario = pf.Scenario("1s", pf.Link("10Mbit/s"), pf.Pi2(alpha=alpha), flows)
+        return pf.fluid.simulate(scenario)
+
+    with jax.enable_x64(True):
+        with pytest.raises(pf.UnsupportedError, match=r"pf\.loop\.margins_of"):
+            jax.grad(margin)(0.3)
+        with pytest.raises(pf.UnsupportedError, match=r"pf\.fluid\.gradient"):
+            jax.grad(end)(0.3)
+
+
+# --- numbers of other types -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "dimension", "expected"),
+    [
+        (datetime.timedelta(milliseconds=50), "time", 0.05),
+        (np.timedelta64(50, "ms"), "time", 0.05),
+        (pd.Timedelta("50ms"), "time", 0.05),
+        (Fraction(1, 8), "number", 0.125),
+        (Decimal("0.3125"), "frequency", 0.3125),
+        (["50ms", "0.1s"], "time", [0.05, 0.1]),
+        (np.array(["50ms", "0.1s"]), "time", [0.05, 0.1]),
+        ([["1Mbit/s"], ["10Mbit/s"]], "rate", [[1e6], [1e7]]),
+        ([datetime.timedelta(seconds=1), "2s", 3], "time", [1.0, 2.0, 3.0]),
+        (np.array([50, 100], "timedelta64[ms]"), "time", [0.05, 0.1]),
+        (pd.Series([0.05, 0.1]), "time", [0.05, 0.1]),
+        (pd.Series(["50ms", "0.1s"]), "time", [0.05, 0.1]),
+        (pd.to_timedelta(pd.Series(["50ms", "100ms"])), "time", [0.05, 0.1]),
+        ((Fraction(1, 2), Decimal("0.25")), "number", [0.5, 0.25]),
+    ],
+    ids=str,
+)
+def test_numbers_of_other_types(value, dimension, expected):
+    np.testing.assert_array_equal(validate_quantity(value, dimension, "x"), expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "dimension", "words"),
+    [
+        (datetime.timedelta(seconds=1), "rate", "is a time"),
+        (np.timedelta64(1, "s"), "number", "is a time"),
+        (np.timedelta64("NaT", "s"), "time", "not finite"),
+        (Decimal("NaN"), "number", "not finite"),
+        (["50ms", "0.1"], "time", "no unit"),
+        (["50ms", ["0.1s"]], "time", "rectangular"),
+        ([True, 0.5], "number", "no real number"),
+        (["50ms", None], "time", "no"),
+    ],
+    ids=str,
+)
+def test_what_is_refused_of_them(value, dimension, words):
+    with pytest.raises(pf.QuantityError, match=words) as refused:
+        validate_quantity(value, dimension, "x")
+    assert "\n" not in str(refused.value)
+
+
+# --- notebooks ------------------------------------------------------------------------------
+
+
+def test_tables_for_notebooks(loop):
+    scenario = pf.named_scenario("pi2_fig12_pi2")
+    shown = {
+        "Loop": loop._repr_html_(),
+        "Margins": loop.margins()._repr_html_(),
+        "Operating point": loop.operating_point._repr_html_(),
+        "Scenario pi2_fig12_pi2": scenario._repr_html_(),
+    }
+    for title, text in shown.items():
+        assert text.startswith("<table>")
+        assert f"<b>{title}</b>" in text
+        assert text.count("<tr>") == text.count("</tr>") > 3
+    assert loop.mode in shown["Loop"]
+    assert loop.mode in shown["Margins"]
+    assert f"{loop.margins().gain_margin_db:.5g} dB" in shown["Margins"]
+    assert "14.142 segments" in shown["Operating point"]
+    assert "Pi2(" in shown["Scenario pi2_fig12_pi2"]
+    several = pf.Loop(pf.Reno(), pf.Pi2(), rtt=[0.05, 0.1], p_prime=0.1)
+    assert "[0.05 .. 0.1] s" in several._repr_html_()
+    assert "verdict" not in several.margins()._repr_html_()
+
+
+@pytest.mark.parametrize("sender", [pf.Reno(), pf.Scalable()])
+def test_explanation_in_latex(sender):
+    """matplotlib's parser reads each line of it."""
+    explained = pf.Loop(sender, pf.CoupledPi2(), rtt="100ms", p_prime=1e-7).explain()
+    assert explained._repr_latex_() == f"$$ {explained.latex} $$"
+    inner = explained.latex.removeprefix(r"\begin{aligned}").removesuffix(r"\end{aligned}")
+    lines = inner.split(r" \\ ")
+    assert len(lines) == 1 + len(explained.terms)
+    figure = mpl.figure.Figure()
+    for row, line in enumerate(lines):
+        figure.text(0.1, 0.1 * row, f"${line.replace('&', '')}$")
+    figure.canvas.draw()
+    assert r"\times 10^{" in explained.latex
