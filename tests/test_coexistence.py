@@ -230,6 +230,23 @@ def test_without_rest_there_are_no_margins_and_it_is_said():
     assert math.isnan(none.gain_margin_db.item())
 
 
+@pytest.mark.parametrize("c_protection", [0.04, 0.3])
+@pytest.mark.parametrize("over", [-1e-6, 1e-6])
+def test_the_limit_is_what_the_rounds_leave_to_l4s(c_protection, over):
+    """In 100 rounds between full queues C sends 100 c_protection packets, and L all others."""
+    limit = (100 - 100 * c_protection) / 100 + over
+    queue = pf.DualPi2(c_protection=c_protection)
+    ratio, _ = by_hand(2**0.5, 2.0, queue.k, 0.1, (0.03, 0.05), queue.target, dual=True)
+    flows = (1.0, ratio * limit / (1.0 - limit))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pf.AssumptionWarning)
+        one = pf.coexistence(rtts=["30ms", "50ms"], load=0.1, counts=flows, aqm=queue, **PLAIN)
+    one = one.isel(rtt_classic=0, rtt_scalable=1)
+    assert one.share_scalable.item() == pytest.approx(limit, rel=1e-12)
+    assert one.protected.item() == (over > 0.0)
+    assert math.isnan(one.gain_margin_db.item()) == (over > 0.0)
+
+
 # --- the largest share ----------------------------------------------------------------------
 
 

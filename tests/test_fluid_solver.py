@@ -14,6 +14,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import pi2_fluid as pf
+from pi2_fluid.fluid.plant import EMPTY, FREE, Plant
 
 C = 10e6 / 12000  # packets/s of a 10 Mbit/s link
 PI2 = {"alpha": 0.3125, "beta": 3.125, "target": 0.02, "update_interval": 0.032}
@@ -255,6 +256,25 @@ TWO = pf.Scenario(
 def queue(scenario, controller, step):
     result = pf.fluid.simulate(scenario, controller=controller, step=step, sample=0.032)
     return result.queue.to_numpy()
+
+
+def test_how_fast_a_dual_queue_moves_the_instant_that_is_heard():
+    """By hand: d(t - R)/dt = 1 - (q' + tau a') / (C - a), where L4S flows leave C - a."""
+    link = pf.Link("10Mbit/s")
+    classes = [flows(pf.Reno(), 5, 0.04, 20.0), flows(pf.Scalable(), 2, 0.02, 3.0)]
+    plant = Plant(pf.Scenario(link=link, aqm=pf.DualPi2(), flows=classes, duration=1.0), "sampled")
+    y, mode = plant.initial()
+    mode = mode._replace(active=(True, True), started=(True, True), bound=(FREE, EMPTY))
+    y[0], f = 12.0, [0.0] * plant.size
+    f[0], f[plant.windows[1].start] = 80.0, 25.0
+    view = plant.observe(0.0, y, mode)
+    capacity, taken = 10e6 / (8.0 * link.packet_size), 2 * 3.0 / 0.02
+    tau = 12.0 / (capacity - taken)
+    assert view.rtt == pytest.approx((0.04 + tau, 0.02))
+    moves = (80.0 + tau * 2 * 25.0 / 0.02) / (capacity - taken)
+    # the slope is taken over a millionth of R, during which it changes by a few parts of that
+    assert plant.speed(0, 0.0, y, f, view, mode) == pytest.approx(1.0 - moves, rel=1e-6)
+    assert plant.speed(1, 0.0, y, f, view, mode) == 1.0
 
 
 @pytest.mark.parametrize("scenario", [ONE, TWO], ids=["one class", "two classes"])

@@ -104,6 +104,21 @@ def test_count_on_the_boundary_is_undecided():
         assert pf.Loop(pf.Reno(), near, rtt=0.1, p_prime=0.1).nyquist_count() == unstable
 
 
+@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+def test_a_millionth_of_a_decibel_decides(mode):
+    """Gain margins are exact under a common factor of both gains, so the side is known."""
+
+    def loop(factor):
+        aqm = pf.Pi2(alpha=0.3125 * factor, beta=3.125 * factor)
+        return pf.Loop(pf.Reno(), aqm, rtt=0.1, p_prime=0.1, mode=mode)
+
+    critical = loop(1.0).margins().gain_margin
+    for db, verdict in ((1e-6, "stable"), (-1e-6, "unstable")):
+        near = loop(critical * 10 ** (-db / 20)).margins()
+        assert near.gain_margin_db == pytest.approx(db, rel=1e-3)
+        assert near.verdict == verdict
+
+
 def test_roots_listed_from_the_right_and_satisfy_the_equation():
     loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, rtt_terms="exact")
     roots = loop.roots(6)

@@ -443,6 +443,21 @@ def test_margins_asked_are_margins_left(asked):
     assert again.aqm == found.aqm
 
 
+def test_bandwidth_objective_gives_a_tenth_of_alpha_for_all_the_beta_there_is(design):
+    """Nine tenths of the integral gain of the quickest recovery; more beta breaks a margin."""
+    found = pf.tune("100ms", objective="bandwidth")
+    assert found.alpha == pytest.approx(0.9 * design.alpha, rel=5e-5)  # five digits of each
+
+    def least(beta):
+        queue = dataclasses.replace(found.aqm, beta=beta)
+        load = np.geomspace(1e-5, 0.7, 30)
+        left = pf.Loop(pf.Reno(), queue, rtt=found.max_rtt, p_prime=load, mode="sampled").margins()
+        return min(left.gain_margin_db.min() - 6.0, left.phase_margin_deg.min() - 30.0)
+
+    assert least(found.beta) >= 0.0
+    assert least(1.001 * found.beta) < 0.0
+
+
 def test_gain_objective_keeps_the_ratio():
     found = pf.tune("100ms", objective="gain", gain_margin_db=0.0, phase_margin_deg=0.0)
     assert found.update_interval == 0.032
