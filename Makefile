@@ -17,7 +17,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard pi2_fluid/binding*) \
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help figures test lint bench notebooks browser docs sanitize fuzz clean
+.PHONY: help figures test lint bench notebooks browser docs sanitize fuzz mutants clean
 
 help:
 	@echo "make figures    the figures of the papers, with their numbers, into figures/"
@@ -29,6 +29,7 @@ help:
 	@echo "make docs       the documentation, into site/"
 	@echo "make sanitize   the C kernel under the address and undefined-behaviour sanitizers"
 	@echo "make fuzz       the packet simulator on inputs from libFuzzer, for FUZZ_SECONDS=60 (needs clang)"
+	@echo "make mutants    change the sources in 120 places, one by one: do the tests notice? (hours)"
 	@echo "make clean      remove .venv and everything built"
 	@echo
 	@echo "Another Python: make PYTHON=python3.13 <target>"
@@ -79,6 +80,10 @@ fuzz: $(VENV)/.installed-dev
 	@mkdir -p build/fuzz/corpus
 	build/fuzz/packet_fuzz -max_len=1024 -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
 		-artifact_prefix=build/fuzz/ build/fuzz/corpus
+
+# What has been run is not run again: Ctrl-C stops it, and the next call goes on.
+mutants: $(VENV)/.installed-mutants
+	$(BIN)/python tools/mutate.py
 
 clean:
 	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
