@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.optimize import brentq
 
-from pi2_fluid.design.plants import Plants, join, make_plants
+from pi2_fluid.design.plants import Plants, join, make_plants, with_exact
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.limits import rtt_limit
@@ -85,13 +85,13 @@ class Region:
         return np.concatenate([edges, turns[(turns > low) & (turns < high)]])
 
     def plants(self, aqm: PiFamily) -> Plants:
-        """Every loop of the grid."""
-        return make_plants(self.senders, aqm, self.rtts(), self.loads(aqm))
+        """Every loop of the grid, with R held constant in the window law and without."""
+        return with_exact(make_plants(self.senders, aqm, self.rtts(), self.loads(aqm)))
 
     def corners(self, aqm: PiFamily) -> Plants:
         """The loops of the largest round-trip time at both ends of the load."""
         ends = [np.unique(load) for load in self.load]
-        return make_plants(self.senders, aqm, self.max_rtt, ends)
+        return with_exact(make_plants(self.senders, aqm, self.max_rtt, ends))
 
     def around(self, aqm: PiFamily, plant: Plants) -> Plants:
         """A finer grid between the neighbours of one point of the grid."""
@@ -100,7 +100,7 @@ class Region:
         near = _between(rtts, float(plant.rtt[0]))
         load = _between(loads, float(plant.p_prime[0]))
         found = make_plants((self.senders[number],), aqm, near, [load])
-        return replace(found, sender=np.full(len(found), number))
+        return replace(found, sender=np.full(len(found), number), exact=bool(plant.exact[0]))
 
 
 def _loads(low: float, high: float, edges: Any, points: int) -> Any:
@@ -150,6 +150,7 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
     low = np.minimum(np.minimum(w_gc, np.where(w_pc > 0.0, w_pc, np.inf)), top / 4.0) / 3.0
     # The twin is of another load there, or of Reno.
     strange = (plants.mu > _mu_limit(plants)) | (plants.kappa > 0.0)
+    other = strange | plants.exact  # than the twin's loop
     low = np.where(strange, low / _STRANGE, low)
     slow = np.where(plants.kappa > 0.0, plants.kappa / (_STRANGE * plants.rtt), np.inf)
     low = np.minimum(low, slow)
@@ -165,7 +166,7 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
         # Above the limit of existence the phase of the limit of no load starts below -180 degrees.
         never = (plants.mu == 0.0) & (plants.rtt >= rtt_limit(alpha, beta, interval, mode))
         gm = np.where(never, -np.inf, gm)
-    elif (beyond := np.flatnonzero(strange)).size:
+    elif (beyond := np.flatnonzero(other)).size:
         few = responder(plants.take(beyond), alpha, beta, interval, mode)
         dips = plants.kappa[beyond] > 0.0
         gm[beyond], pm[beyond] = _crossings(x[beyond], values[beyond], few, pm[beyond], dips, end)
@@ -191,6 +192,7 @@ def _sampled(plants: Plants, alpha: float, beta: float, interval: float, x: Any)
     one = np.where(plants.scalable, 0.0, 1.0)[:, None]
     w = np.exp(x)
     v, late, turn = w * rtt, np.exp(-1j * w * rtt), 2.0 * np.pi * rtt / interval
+    varies = plants.exact.astype(float)[:, None]
     y = np.exp(-1j * w * interval)
     # Of all aliases the sum of e^{-jv}/(jv + b)^3 - mu e^{-2jv}/(jv + b)^4, of the near ones what
     # is left beside it: the b has the next term, too, and the one with mu is the echo in h.
@@ -202,8 +204,9 @@ def _sampled(plants: Plants, alpha: float, beta: float, interval: float, x: Any)
     for k in range(-count - 1, count + 1):
         e, jv = late * np.exp(-1j * k * turn), 1j * (v + k * turn)
         heard = e if kappa is None else e * (1.0 + 2.0 * (kappa / (jv + kappa)) ** 2)
-        exact, far = jv * (1.0 + jv) * (jv + mu * (one + heard)), 1.0 / (jv + b)
-        total = total + heard / exact - e * (1.0 - mu * e * far) * far**3
+        whole = jv * ((1.0 + jv) * (jv + mu * (one + heard)) + varies * mu * (1.0 - e))
+        far = 1.0 / (jv + b)
+        total = total + heard / whole - e * (1.0 - mu * e * far) * far**3
     return (alpha + beta * (1.0 - y)) * m * rtt**2 / interval * total
 
 

@@ -127,8 +127,8 @@ def tune(
     Exact for one loop: L is linear in alpha and beta, so that the largest alpha is a maximum over
     one frequency; over several loops, a maximum over beta of their smallest ceilings. It begins
     with the loops of the largest RTT at the ends of the load, and adds those of the region that
-    turn out worse. R is held constant in the window law (``rtt_terms="frozen"``), which is
-    pessimistic.
+    turn out worse. The margins hold with R held constant in the window law, as in the papers, and
+    without (``rtt_terms`` of `Loop`).
 
     Source: PI2 paper (CoNEXT'16), equations (4) and (29)-(37); RFC 9332, Appendix A.1, for T.
 

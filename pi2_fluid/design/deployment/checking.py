@@ -172,7 +172,8 @@ def check(
     -----
     PIE is judged from p = 1e-6 on, where its table ends. Of DualPI2 it is the controller in one
     queue; L4S beside Classic traffic, in two queues, is not covered. In fq_pie it is
-    one flow alone in its queue. R is held constant in the window law, which is pessimistic.
+    one flow alone in its queue. The margins are the smaller of two models: with R held constant in
+    the window law, as in the papers, and without.
 
     Examples
     --------

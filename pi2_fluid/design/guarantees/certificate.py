@@ -21,7 +21,7 @@ import numpy as np
 from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.guarantees.enclosure import Boxes, Discs, Family, alias_count, enclose, tail
 from pi2_fluid.design.plants import Plants, has_theorems, make_plants
-from pi2_fluid.design.region import Region, scan, table_edges
+from pi2_fluid.design.region import Region, exact_margins, scan, table_edges
 from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -34,6 +34,7 @@ _BLOCK: Final = 2048  # boxes whose temporaries stay in the cache
 _MOST_BOXES: Final = 150_000  # of one sender in one cell of PIE's table
 _MOST_ALIASES: Final = 60  # each costs: T above some 36 times the smallest RTT is left to grids
 _RATIO: Final = 2.0  # of the ends of the boxes to begin with
+_SURE: Final = 1e-6  # dB, deg: the sums over all aliases are right to nine digits
 _TRIED: Final = 8  # rounds after which the box nearest to what is forbidden is looked at alone
 
 
@@ -105,8 +106,9 @@ def _cells(region: Region, aqm: PiFamily, mode: str) -> Iterator[_Cell]:
             scalable = bool(middle.scalable[0])
             falling = type(aqm) in (Pi, Pie) and not scalable
             m = float(middle.m[0]) * (float(middle.mu[0]) if falling else 1.0)
-            family = Family(scalable, m, falling, *gains, mode)
-            yield _Cell(family, number, slope, (slope * begin, slope * end))
+            for exact in (False, True):
+                family = Family(scalable, m, falling, *gains, mode, exact)
+                yield _Cell(family, number, slope, (slope * begin, slope * end))
 
 
 def _certify_cell(cell: _Cell, region: Region, asked: Asked) -> Certificate:
@@ -128,9 +130,9 @@ def _certify_cell(cell: _Cell, region: Region, asked: Asked) -> Certificate:
         left, discs = _forbidden(family, undecided, aliases, asked)
         undecided = undecided.take(left)
         if rounds % _TRIED == 0 and len(undecided):
-            away = _distance(discs.centre, asked)
-            suspect = _middle(cell, undecided, int(np.argmin(away)))
-            if np.min(away) < 0.0 or _falls_short(suspect, family, asked):
+            nearest = int(np.argmin(_distance(discs.centre, asked)))
+            suspect = _middle(cell, undecided, nearest)
+            if _falls_short(suspect, family, asked):
                 return Certificate("refuted", count, suspect)
         undecided = undecided.halves(discs.widest)
     return Certificate("proved", count)
@@ -180,12 +182,13 @@ def frequency_ends(
 ) -> tuple[float, float]:
     """Return ends outside of which |L| is out of reach of what is forbidden, or too small for it.
 
-    Low: |F| >= alpha/T, |jv (1 + jv) (jv + mu h)| <= v sqrt(1 + v^2) (v + 2 mu), so that
+    Low: |F| >= alpha/T, |jv (1 + jv) (jv + mu h)| <= v sqrt(1 + v^2) (v (1 + mu) + 2 mu), as h adds
+    to 2 at most |1 - e^{-jv}| <= v where R is seen to vary, so that
 
-        |L| >= m alpha R / (T w sqrt(1 + w^2 R^2) (w R + 2 mu)) - (the aliases).
+        |L| >= m alpha R / (T w sqrt(1 + w^2 R^2) (w R (1 + mu) + 2 mu)) - (the aliases).
 
-    R/(w R + 2 mu) rises with R, the root falls: each is taken where it is worst. It falls with w.
-    The aliases: R^2 times their tail falls with R. High: |jv + mu h| >= v (1 - mu).
+    R/(w R (1 + mu) + 2 mu) rises with R, the root falls: each is taken where it is worst. It falls
+    with w. The aliases: R^2 times their tail falls with R. High: |jv + mu h| >= v (1 - mu).
     """
     m_high = family.m / mus[0] if family.falling else family.m
     low_rtt, high_rtt = rtts
@@ -217,7 +220,8 @@ def least_size(family: Family, w: Any, rtts: tuple[Any, Any], mus: tuple[Any, An
             most = (family.alpha + 2.0 * family.beta) / family.interval  # of |F|
             turn = 2.0 * np.pi / family.interval
             aliases = m_high * rtts[0] ** 2 * most * tail(turn * rtts[0], mus[1], 2.0, 0)
-    damped = (w * rtts[0] + 2.0 * mus[1]) * np.sqrt(1.0 + (w * rtts[1]) ** 2)
+    echo = mus[1] * w * rtts[0] if family.exact else 0.0
+    damped = (w * rtts[0] + echo + 2.0 * mus[1]) * np.sqrt(1.0 + (w * rtts[1]) ** 2)
     return m_low * family.alpha / family.interval * rtts[0] / (w * damped) - aliases
 
 
@@ -242,7 +246,7 @@ def _plant(cell: _Cell, rtt: float, mu: float) -> Plants:
     family = cell.family
     m = family.m / mu if family.falling else family.m
     values = (rtt, mu / cell.slope, cell.sender, m, mu, family.scalable)
-    return Plants(*(np.array([value]) for value in values))
+    return Plants(*(np.array([value]) for value in values), exact=family.exact)
 
 
 def _middle(cell: _Cell, boxes: Boxes, index: int) -> Plants:
@@ -251,5 +255,18 @@ def _middle(cell: _Cell, boxes: Boxes, index: int) -> Plants:
 
 
 def _falls_short(plant: Plants, family: Family, asked: Asked) -> bool:
-    found = scan(plant, family.alpha, family.beta, family.interval, family.mode)
-    return bool(found.gain_margin_db < asked.gain_db or found.phase_margin_deg < asked.phase_deg)
+    """Whether a loop certainly has less than was asked for: with all of its aliases."""
+    gains = family.alpha, family.beta, family.interval
+    found = scan(plant, *gains, family.mode)
+    if not (
+        found.gain_margin_db < asked.gain_db
+        or found.phase_margin_deg < asked.phase_deg
+        or found.modulus_margin < asked.modulus
+    ):
+        return False
+    sure = exact_margins(plant, *gains, family.mode)
+    return bool(
+        sure.gain_margin_db < asked.gain_db - _SURE
+        or sure.phase_margin_deg < asked.phase_deg - _SURE
+        or sure.modulus_margin < asked.modulus - _SURE
+    )

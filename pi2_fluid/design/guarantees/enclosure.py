@@ -4,7 +4,8 @@ With v = wR, mu = 1/(window), F the controller and w_k = w + 2 pi k/T, every loo
 
     L = R^2 m F(w) sum over k of G(w_k R, mu),   G(v, mu) = e^{-jv} / (jv (1 + jv) (jv + mu h(jv))),
 
-h = 1 + e^{-jv} or e^{-jv}, where the continuous loop has k = 0 alone and the sampled one every k.
+h = 1 + e^{-jv} or e^{-jv}, and (1 - e^{-jv})/(1 + jv) in addition where the window law sees R vary;
+the continuous loop has k = 0 alone and the sampled one every k.
 Over a box |w - w_c| <= dw, |R - R_c| <= dR, |mu - mu_c| <= dmu each term P_k lies within
 
     |P_k(c)| (e^rho - 1),   rho = S_w dw + S_R dR + S_mu dmu,
@@ -13,23 +14,43 @@ of its value at the centre, where S_x bounds |d ln P_k / dx| over the box: its v
 and what the second derivatives add on the way to the corners, in closed form. Aliases beyond the
 ones summed fall like |k|^-3; the integral of that is added.
 
-Source: the elementary bounds |h| <= 2 (or 1), |h'|, |h''| <= 1 and |jv + mu h| >= v (1 - mu).
+Source: the elementary bounds of h and its derivatives (`ECHO`) and |jv + mu h| >= v (1 - mu);
+docs/theory.md derives them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-__all__ = ["Boxes", "Discs", "Family", "alias_count", "enclose", "tail"]
+__all__ = [
+    "ECHO",
+    "Boxes",
+    "Discs",
+    "Family",
+    "PlantBounds",
+    "Terms",
+    "alias_count",
+    "controller_bounds",
+    "enclose",
+    "tail",
+    "terms",
+]
 
 _ROUNDING: Final = 1e-9  # of all terms: rounding errors are some 1e-14 of them
 _REACH: Final = 10.0  # v up to which aliases are enclosed one by one
 _FEWEST: Final = 3  # aliases on each side
 _LARGEST: Final = 30.0  # rho; beyond, the box is cut
 _ALL_ALIASES: Final = 14.0 * 1.2020569031595943  # zeta(3)
+#: Bounds of |h|, |h'| and |h''|, by whether the sender is scalable and R is seen to vary.
+ECHO: Final = {
+    (False, False): (2.0, 1.0, 1.0),
+    (True, False): (1.0, 1.0, 1.0),
+    (False, True): (4.0 / 3.0**0.5, 0.75 * 3.0**0.5, 2.0 + 4.0 / 27.0**0.5),
+    (True, True): (2.0**0.5, 0.75 * 3.0**0.5, 2.0 + 4.0 / 27.0**0.5),
+}
 
 
 @dataclass(frozen=True)
@@ -47,6 +68,8 @@ class Family:
     alpha, beta, interval : float
         Gains (Hz) and update interval (s).
     mode : {"continuous", "delayed", "sampled"}
+    exact : bool
+        Whether the window law sees R vary.
     """
 
     scalable: bool
@@ -56,6 +79,7 @@ class Family:
     beta: float
     interval: float
     mode: str
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,22 +125,41 @@ def alias_count(interval: float, min_rtt: float, mode: str) -> int:
     return int(np.ceil(_REACH * interval / (2.0 * np.pi * min_rtt))) + _FEWEST
 
 
-def enclose(family: Family, boxes: Boxes, aliases: int) -> Discs:
-    """Return a disc for each box that contains every L of it.
+class Terms(NamedTuple):
+    """The terms P_k of L over boxes; arrays of shape (2 `aliases` + 1, n), k rising.
 
-    The radius is infinite where the box is too large for the bounds.
+    Attributes
+    ----------
+    value : array
+        At the centres.
+    to_w, to_r, to_mu : array
+        What |d ln P_k| over w, R and mu is at most, anywhere in the box.
+    good : array of bool
+        Whether these bounds hold: the box keeps clear of v = 0 and of the zeros of P_k.
+    rest : array
+        Of shape (n,): what all terms that are left out are at most together.
     """
+
+    value: Any
+    to_w: Any
+    to_r: Any
+    to_mu: Any
+    good: Any
+    rest: Any
+
+
+def terms(family: Family, boxes: Boxes, aliases: int) -> Terms:
+    """Return the terms of L with |k| <= `aliases`, and bounds of their slopes over each box."""
     w, rtt, mu = boxes.centre
     dw, dr, dmu = boxes.half
-    f, slope, bend, least, most = _controller(family, w, dw)
+    f, slope, bend, least, most = controller_bounds(family, w, dw)
     turn = 2.0 * np.pi / family.interval
     k = np.arange(-aliases, aliases + 1)[:, None]
     w_k = w + k * turn
     v = w_k * rtt
     dv = rtt * dw + np.abs(w_k) * dr + dw * dr
-    g = _Plant(family.scalable, v, dv, mu, dmu)
+    g = PlantBounds(family, v, dv, mu, dmu)
 
-    high = mu + dmu
     to_w = np.abs(slope + rtt * g.by_v) + bend * dw + dr * np.abs(g.by_v)
     to_w = to_w + (rtt + dr) * (g.by_vv * dv + g.by_vm * dmu)
     to_r = np.abs(2.0 / rtt + w_k * g.by_v) + dw * np.abs(g.by_v)
@@ -127,25 +170,41 @@ def enclose(family: Family, boxes: Boxes, aliases: int) -> Discs:
         to_mu = np.abs(own + g.by_m) + g.by_vm * dv + g.by_mm * dmu
         if family.falling:
             to_mu = to_mu + dmu / (mu * np.maximum(mu - dmu, 0.0))
-        rho = to_w * dw + to_r * dr + to_mu * dmu
-    bounded = rho < _LARGEST
-    rho = np.where(bounded, rho, _LARGEST)
 
     m = family.m / mu if family.falling else family.m
-    terms = m * rtt**2 * f * g.value
-    size = np.abs(terms)
-    radius = np.sum(size * np.expm1(rho), axis=0) + _ROUNDING * np.sum(size, axis=0)
+    rest = np.zeros_like(w)
     if family.mode == "sampled":
         with np.errstate(divide="ignore"):
             m_high = family.m / np.maximum(mu - dmu, 0.0) if family.falling else family.m
-        rest = tail(turn * np.maximum(rtt - dr, 0.0), high, g.h_high, aliases)
-        radius = radius + m_high * (rtt + dr) ** 2 * most * rest
-    good = (least > 0.0) & g.good.all(axis=0) & bounded.all(axis=0)
-    axis = np.argmax(np.stack([to_w[aliases] * dw, to_r[aliases] * dr, to_mu[aliases] * dmu]), 0)
+        beyond = tail(turn * np.maximum(rtt - dr, 0.0), mu + dmu, g.echo, aliases)
+        rest = m_high * (rtt + dr) ** 2 * most * beyond
+    return Terms(m * rtt**2 * f * g.value, to_w, to_r, to_mu, (least > 0.0) & g.good, rest)
+
+
+def enclose(family: Family, boxes: Boxes, aliases: int) -> Discs:
+    """Return a disc for each box that contains every L of it.
+
+    The radius is infinite where the box is too large for the bounds.
+    """
+    w, rtt, mu = boxes.centre
+    dw, dr, dmu = boxes.half
+    found = terms(family, boxes, aliases)
+    with np.errstate(invalid="ignore"):
+        rho = found.to_w * dw + found.to_r * dr + found.to_mu * dmu
+    bounded = rho < _LARGEST
+    rho = np.where(bounded, rho, _LARGEST)
+    size = np.abs(found.value)
+    radius = np.sum(size * np.expm1(rho), axis=0) + _ROUNDING * np.sum(size, axis=0) + found.rest
+    good = found.good.all(axis=0) & bounded.all(axis=0)
+    # The axis that adds most to the term k = 0.
+    sides = zip((found.to_w, found.to_r, found.to_mu), (dw, dr, dmu), strict=True)
+    axis = np.argmax(np.stack([slope[aliases] * half for slope, half in sides]), axis=0)
     # Where a bound has no value yet, the box is cut across its relatively largest side.
-    relative = np.argmax(np.stack([dw / w, dr / rtt, dmu / np.maximum(high, 1e-300) / 4.0]), axis=0)
+    share = np.stack([dw / w, dr / rtt, dmu / np.maximum(mu + dmu, 1e-300) / 4.0])
     return Discs(
-        np.sum(terms, axis=0), np.where(good, radius, np.inf), np.where(good, axis, relative)
+        np.sum(found.value, axis=0),
+        np.where(good, radius, np.inf),
+        np.where(good, axis, np.argmax(share, axis=0)),
     )
 
 
@@ -163,8 +222,8 @@ def tail(c: Any, mu: Any, h: float, aliases: int) -> Any:
         return 1.0 / (c**3 * aliases**2 * (1.0 - q))
 
 
-def _controller(family: Family, w: Any, dw: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """F at the centre, F'/F, a bound of its change per w, and the least and largest |F|."""
+def controller_bounds(family: Family, w: Any, dw: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """Return F at the centre, F'/F, a bound of its change per w, and the least and largest |F|."""
     alpha, beta, interval = family.alpha, family.beta, family.interval
     if family.mode == "sampled":
         late = np.exp(-1j * w * interval)
@@ -183,26 +242,32 @@ def _controller(family: Family, w: Any, dw: Any) -> tuple[Any, Any, Any, Any, An
     return shifted, first / f + extra, bend, least, np.abs(f) + steep * dw
 
 
-class _Plant:
+class PlantBounds:
     """G at the centres, its logarithmic derivatives there, and bounds of their changes."""
 
-    def __init__(self, scalable: bool, v: Any, dv: Any, mu: Any, dmu: Any) -> None:
+    def __init__(self, family: Family, v: Any, dv: Any, mu: Any, dmu: Any) -> None:
         late = np.exp(-1j * v)
-        h = late if scalable else 1.0 + late
-        self.h_high = 1.0 if scalable else 2.0
+        one = 1.0 + 1j * v
+        h = late if family.scalable else 1.0 + late
+        h_slope = -1j * late
+        if family.exact:
+            h = h + (1.0 - late) / one
+            h_slope = h_slope + 1j * late / one - 1j * (1.0 - late) / one**2
+        #: The bound of |h|.
+        self.echo, steepest, bend = ECHO[family.scalable, family.exact]
         high = mu + dmu
         d = 1j * v + mu * h
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            self.value = late / (1j * v * (1.0 + 1j * v) * d)
-            self.by_v = -1j - 1.0 / v - 1j / (1.0 + 1j * v) - (1j - 1j * mu * late) / d
+            self.value = late / (1j * v * one * d)
+            self.by_v = -1j - 1.0 / v - 1j / one - (1j + mu * h_slope) / d
             self.by_m = -h / d
             low = np.maximum(np.abs(v) - dv, 0.0)
             # Two lower bounds of |jv + mu h| over the box.
-            least = np.maximum(
-                np.abs(d) - (1.0 + high) * dv - self.h_high * dmu, low * (1.0 - high)
+            self.least = np.maximum(
+                np.abs(d) - (1.0 + high * steepest) * dv - self.echo * dmu, low * (1.0 - high)
             )
-            steep = (1.0 + high) / least
-            self.by_vv = 1.0 / low**2 + 1.0 / (1.0 + low**2) + high / least + steep**2
-            self.by_vm = 1.0 / least + steep * self.h_high / least
-            self.by_mm = (self.h_high / least) ** 2
-        self.good = (low > 0.0) & (least > 0.0)
+            steep = (1.0 + high * steepest) / self.least
+            self.by_vv = 1.0 / low**2 + 1.0 / (1.0 + low**2) + high * bend / self.least + steep**2
+            self.by_vm = steepest / self.least + steep * self.echo / self.least
+            self.by_mm = (self.echo / self.least) ** 2
+        self.good = (low > 0.0) & (self.least > 0.0)

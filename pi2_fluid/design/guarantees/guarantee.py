@@ -6,12 +6,14 @@ from typing import Any, Final, NamedTuple
 
 from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.guarantees.certificate import Certificate, certify
-from pi2_fluid.design.guarantees.mixtures import any_mixture_is_stable
+from pi2_fluid.design.guarantees.mixtures import any_mixture_is_stable, mixed_load
 from pi2_fluid.design.plants import is_classic
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.registry import kind_of
+from pi2_fluid.model.sender import Sender
+from pi2_fluid.model.senders.cubic import Cubic
 
 __all__ = ["Guarantee", "guarantee"]
 
@@ -21,10 +23,11 @@ _SLACK: Final = (1e-3, 1e-2)
 _LARGEST: Final = 80.0  # dB: where nothing crosses, this much is proved
 _ROUNDS: Final = 3
 _MODELS: Final = {
-    "sampled": "the exact sampled loop",
-    "delayed": "the half-sample loop",
-    "continuous": "the continuous loop",
+    "sampled": "sampled model",
+    "delayed": "model with updates as a delay of T/2",
+    "continuous": "continuous model",
 }
+_MIXED: Final = "updates taken as a delay of T/2"
 
 
 class Guarantee(NamedTuple):
@@ -61,13 +64,14 @@ def guarantee(region: Region, aqm: PiFamily, worst: Worst, mode: str) -> Guarant
             break
         found, claimed = _prove(region, aqm, worst, mode)
         if found.outcome == "proved":
-            words = _words(region, aqm, worst, mode, claimed, found.boxes)
+            words = _words(region, aqm, worst, mode, claimed, proved=True)
             return Guarantee("proved", words, claimed, worst, found.boxes)
         if found.outcome == "undecided":
             break
         worst = worst_margins(region, aqm, mode, also=found.counterexample)
     margins = _claim(worst, 0.0)
-    return Guarantee("checked", _words(region, aqm, worst, mode, margins, None), margins, worst, 0)
+    words = _words(region, aqm, worst, mode, margins, proved=False)
+    return Guarantee("checked", words, margins, worst, 0)
 
 
 def _prove(region: Region, aqm: PiFamily, worst: Worst, mode: str) -> tuple[Certificate, Asked]:
@@ -95,41 +99,66 @@ def _claim(worst: Worst, slack: float) -> Asked:
 
 
 def _words(
-    region: Region, aqm: PiFamily, worst: Worst, mode: str, margins: Asked, boxes: int | None
+    region: Region, aqm: PiFamily, worst: Worst, mode: str, margins: Asked, *, proved: bool
 ) -> str:
-    who = " and ".join(str(kind_of(sender)) for sender in region.senders)
+    names = [str(kind_of(sender)) for sender in region.senders]
+    who = f"each of {' and '.join(names)} alone" if len(names) > 1 else names[0]
     span = (
-        f"RTT from {1e3 * region.min_rtt:.4g} to {1e3 * region.max_rtt:.4g} ms in the loop and"
-        f" {_loads(region)}"
+        f"for every round-trip time from {1e3 * region.min_rtt:.4g} to"
+        f" {1e3 * region.max_rtt:.4g} ms, queue included, and {_loads(region)}"
     )
-    if boxes is None:
-        text = (
-            f"checked, not proved: {_MODELS[mode]} of {who} at {worst.count} points of a grid,"
-            f" {span}, refined around the worst"
-        )
-    else:
-        text = (
-            f"proved for every {span} ({boxes} boxes): {_MODELS[mode]} of {who} has at least"
-            f" {_down(margins.gain_db, 2)} dB, {_down(margins.phase_deg, 1)} deg and |1+L| of"
-            f" {_down(margins.modulus, 3)}"
-        )
+    how = (
+        f"proved {span}"
+        if proved
+        else f"checked {span} at {worst.count} loops, refined around the worst, not proved"
+    )
+    text = (
+        f"{how}: in the {_MODELS[mode]} {who} keeps at least {_down(margins.gain_db, 2)} dB,"
+        f" {_down(margins.phase_deg, 1)} deg and |1+L| of {_down(margins.modulus, 3)},"
+        f" {_terms(region)} the papers' simplification of a constant round-trip time."
+    )
     # Where Scalable flows have a queue of their own, their shares do not sum to one with the rest.
     apart = isinstance(aqm, DualPi2) and not all(is_classic(one) for one in region.senders)
-    if not apart and boxes is not None and any_mixture_is_stable(region, aqm):
-        text += "; any mix of these RTTs and senders is stable (half-sample loop)"
+    if not apart and proved and any_mixture_is_stable(region, aqm):
+        senders = "round-trip times and senders" if len(names) > 1 else "round-trip times"
+        text += f" Any mix of these {senders} is stable{_up_to(region, aqm)} ({_MIXED})."
     else:
-        text += "; each sender and RTT on its own, mixtures not proved"
+        text += " Not covered: mixtures of flows."
     if isinstance(aqm, DualPi2):
-        text += ". Not covered: L4S beside Classic traffic in two queues (see largest_l4s_share)"
-    return text + "."
+        text += " Not covered: L4S beside Classic traffic in two queues, see largest_l4s_share."
+    return text
+
+
+def _terms(region: Region) -> str:
+    cubic = any(isinstance(sender, Cubic) for sender in region.senders)
+    return "with" if cubic else "with and without"
+
+
+def _up_to(region: Region, aqm: PiFamily) -> str:
+    """The load up to which mixtures are proved, where that is not all of it."""
+    _, high = mixed_load(region, aqm)
+    classic = [end for sender, (_, end) in _each(region) if is_classic(sender)]
+    if high >= max(classic, default=0.0):
+        return ""
+    return f" up to p' = {high:.3g}, where every Scalable packet is marked"
 
 
 def _loads(region: Region) -> str:
     ends = {(low, high) for low, high in region.load}
     if ends == {(0.0, 1.0)}:
         return "every load"
-    texts = [f"{low:.3g} to {high:.3g}" for low, high in sorted(ends)]
+    if len(ends) == 1:
+        return f"p' from {_span(*ends.pop())}"
+    texts = [f"{_span(*load)} ({kind_of(sender)})" for sender, load in _each(region)]
     return f"p' from {' and '.join(texts)}"
+
+
+def _each(region: Region) -> list[tuple[Sender, tuple[float, float]]]:
+    return list(zip(region.senders, region.load, strict=True))
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:.3g} to {high:.3g}"
 
 
 def _down(value: float, digits: int) -> str:

@@ -9,11 +9,15 @@ which sum to one, the characteristic function is a mean of those of the classes 
     E_i = omega_i s R_i/2 + p' (1 + e^{-sR_i})/2    (Reno, omega = 1/sqrt(decrease)), or
     E_i = omega_i s R_i + p' e^{-sR_i}              (Scalable, omega = 1/(k per_mark)),
 
-all at one p'. If at every frequency and every p' the values F_i(jw) of all classes lie in one open
-half-plane through 0, no mean of them is 0, and every mixture is as stable as one class alone. The
-half-planes are found over boxes of (w, p'), with a disc around F_i over the box and each of many
-cells of R; boxes whose angles spread over 180 degrees or more are cut. At low frequency the last
-term of F_i rules, whose angles spread over 90 degrees and a little; at high frequency s does.
+all at one p', where R is held constant in the window law; where it is not, F_i has in addition
+
+    eta p' (1 - e^{-sR_i}) / (R_i E_i),     eta = 1/2 (Reno), 1 (Scalable).
+
+Both are proved. If at every frequency and every p' the values F_i(jw) of all classes lie in one
+open half-plane through 0, no mean of them is 0, and every mixture is as stable as one class alone.
+The half-planes are found over boxes of (w, p'), with a disc around F_i over the box and each of
+many cells of R; boxes whose angles spread over 180 degrees or more are cut. At low frequency the
+term with C rules, whose angles spread over 90 degrees and a little; at high frequency s does.
 
 The update interval counts as a delay of T/2.
 """
@@ -21,21 +25,21 @@ The update interval counts as a delay of T/2.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from pi2_fluid.design.guarantees.certificate import has_steps
 from pi2_fluid.design.guarantees.enclosure import Boxes
-from pi2_fluid.design.plants import is_classic, make_plants, plant_gain
+from pi2_fluid.design.plants import is_classic, join, make_plants, plant_gain
 from pi2_fluid.design.region import Region, table_edges
 from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.model.aqms.coupled import CoupledFamily
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 
-__all__ = ["Cells", "angles_of", "any_mixture_is_stable", "cells_of"]
+__all__ = ["Cells", "angles_of", "any_mixture_is_stable", "cells_of", "mixed_load"]
 
 _CELLS: Final = (64, 256)  # of R, tried in turn
 _MOST_BOXES: Final = 12_000
@@ -66,23 +70,32 @@ def any_mixture_is_stable(region: Region, aqm: PiFamily) -> bool:
         return False
     if not has_steps(aqm):
         return False
+    low, high = mixed_load(region, aqm)
+    if not _one_is_stable(region, aqm, (low, high)):
+        return False
+    parts: list[tuple[tuple[float, float], float | None]] = [((low, high), None)]
+    if not (coupled or isinstance(aqm, Pi2)):
+        edges = np.unique([low, *table_edges(aqm, "classic", low, high), high])
+        parts = [(ends, _factor(aqm, *ends)) for ends in itertools.pairwise(edges)]
+    return all(
+        any(_proved(region, aqm, count, ends, factor, exact) for count in _CELLS)
+        for ends, factor in parts
+        for exact in (False, True)
+    )
+
+
+def mixed_load(region: Region, aqm: PiFamily) -> tuple[float, float]:
+    """Return the range of the controller's p' in which mixtures are looked at.
+
+    That of all senders together; with a Scalable one it ends where each of its packets is marked.
+    """
     k = float(aqm.k) if isinstance(aqm, CoupledFamily) else 1.0
     ends = [
         (low, high) if is_classic(sender) else (low / k, high / k)
         for sender, (low, high) in zip(region.senders, region.load, strict=True)
     ]
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
-    if not all(is_classic(sender) for sender in region.senders):
-        high = min(high, 1.0 / k)
-    if not _one_is_stable(region, aqm, (low, high)):
-        return False
-    if coupled or isinstance(aqm, Pi2):
-        return any(_proved(region, aqm, count, (low, high), None) for count in _CELLS)
-    edges = np.unique([low, *table_edges(aqm, "classic", low, high), high])
-    return all(
-        any(_proved(region, aqm, count, (begin, end), _factor(aqm, begin, end)) for count in _CELLS)
-        for begin, end in itertools.pairwise(edges)
-    )
+    return low, high if all(is_classic(one) for one in region.senders) else min(high, 1.0 / k)
 
 
 def _one_is_stable(region: Region, aqm: PiFamily, load: tuple[float, float]) -> bool:
@@ -93,9 +106,11 @@ def _one_is_stable(region: Region, aqm: PiFamily, load: tuple[float, float]) -> 
     middles = (ends[1:] + ends[:-1]) / 2.0 if ends.size > 1 else ends
     if isinstance(aqm, CoupledFamily) and not is_classic(sender):
         middles = middles * float(aqm.k)  # its own p'
-    plants = make_plants((sender,), aqm, region.max_rtt, [middles]).linear(*gains)
+    plants = make_plants((sender,), aqm, region.max_rtt, [middles])
+    loops = join(plants, replace(plants, exact=True)).linear(*gains)
     return all(
-        count_unstable(plants.element((index, 0)), "delayed") == 0 for index in range(middles.size)
+        count_unstable(loops.element((index, 0)), "delayed") == 0
+        for index in range(2 * middles.size)
     )
 
 
@@ -124,10 +139,15 @@ def cells_of(region: Region, aqm: PiFamily, count: int) -> Cells:
 
 
 def _proved(
-    region: Region, aqm: PiFamily, count: int, load: tuple[float, float], factor: float | None
+    region: Region,
+    aqm: PiFamily,
+    count: int,
+    load: tuple[float, float],
+    factor: float | None,
+    exact: bool,
 ) -> bool:
     cells = cells_of(region, aqm, count)
-    w = _frequencies(cells, aqm, load, factor)
+    w = _frequencies(cells, aqm, load, factor, exact)
     if w is None:
         return False
     sides = [np.geomspace(*w, 1 + int(np.ceil(np.log2(w[1] / w[0])))), np.linspace(*load, 5)]
@@ -140,7 +160,7 @@ def _proved(
         if done > _MOST_BOXES:
             return False
         parts = [
-            angles_of(boxes.take(slice(start, start + _BLOCK)), cells, aqm, factor)
+            angles_of(boxes.take(slice(start, start + _BLOCK)), cells, aqm, factor, exact)
             for start in range(0, len(boxes), _BLOCK)
         ]
         spread, widest = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
@@ -149,14 +169,16 @@ def _proved(
     return True
 
 
-def angles_of(boxes: Boxes, cells: Cells, aqm: PiFamily, factor: float | None) -> tuple[Any, Any]:
+def angles_of(
+    boxes: Boxes, cells: Cells, aqm: PiFamily, factor: float | None, exact: bool
+) -> tuple[Any, Any]:
     """Return the spread of the angles of all F_i over each box (rad), and the wider of its sides.
 
     The spread is infinite where a disc reaches 0.
     """
     w, load = (x[:, None] for x in boxes.centre)
     dw, dload = (x[:, None] for x in boxes.half)
-    value, by_w, radius = _discs(w, dw, load, dload, cells, aqm, factor)
+    value, by_w, radius = _discs(w, dw, load, dload, cells, aqm, factor, exact)
     size = np.abs(value)
     # Angles are counted from that of the sum, so that none of them is near the cut at 180 degrees.
     whole = np.sum(value / size, axis=1, keepdims=True)
@@ -171,7 +193,14 @@ def angles_of(boxes: Boxes, cells: Cells, aqm: PiFamily, factor: float | None) -
 
 
 def _discs(
-    w: Any, dw: Any, load: Any, dload: Any, cells: Cells, aqm: PiFamily, factor: float | None
+    w: Any,
+    dw: Any,
+    load: Any,
+    dload: Any,
+    cells: Cells,
+    aqm: PiFamily,
+    factor: float | None,
+    exact: bool,
 ) -> tuple[Any, Any, Any]:
     """F_i at the centres, how much of the radius the frequency adds, and the radius."""
     interval, integral = float(aqm.update_interval), float(aqm.alpha / aqm.update_interval)
@@ -209,12 +238,20 @@ def _discs(
         grown = np.abs(last) * np.expm1(np.minimum(rho, _LARGEST))
     value = 1j * w + 1.0 / rtt + last
     radius = dw + dr / (rtt * (rtt - dr)) + grown + _ROUNDING * (np.abs(last) + w + 1.0 / rtt)
+    if exact:
+        value = value + half * load * (1.0 - late) / (rtt * e)
+        # Its slopes, each at its largest: |1 - e^{-jv}| <= v and 2, |de/dp'| <= 1.
+        most = np.minimum(v + dv, 2.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved = top * (1.0 + most * steep / least) * dv + most * (1.0 + top / least) * dload
+            moved = (moved + top * most * dr / rtt) * half / (least * (rtt - dr))
+        radius = radius + moved
     good = (least > 0.0) & (least_f > 0.0) & (low > 0.0) & (rho < _LARGEST)
     return value, from_w / np.maximum(from_w + from_p, 1e-300), np.where(good, radius, np.inf)
 
 
 def _frequencies(
-    cells: Cells, aqm: PiFamily, load: tuple[float, float], factor: float | None
+    cells: Cells, aqm: PiFamily, load: tuple[float, float], factor: float | None, exact: bool
 ) -> tuple[float, float] | None:
     """Return ends outside of which all F_i lie in a half-plane; None if there are none."""
     integral = float(aqm.alpha / aqm.update_interval)
@@ -226,16 +263,22 @@ def _frequencies(
         return None
     smallest = 1.0 if factor is None else factor / load[1]
     largest = 1.0 if factor is None else factor / load[0]
-    # Low: of the last term |C|/|E| > 2 |s + 1/R|, which turns F_i by less than 30 degrees, and 1/E
-    # and e^{-jv} together by at most 90 degrees and wR.
+    # Where R is seen to vary: eta p' |1 - e^{-jv}|/(R |E|), as Im E >= eta wR (omega - p').
+    extra = load[1] / room if exact else 0.0
+    # Low: of the last term |C|/|E| > 2 |s + 1/R + that|, which turns F_i by less than 30 degrees,
+    # and 1/E and e^{-jv} together by at most 90 degrees and wR.
     w_low = _PHASE / high_rtt
     e_high = float(np.max(cells.omega))
     while smallest * integral / w_low / (w_low * high_rtt * e_high + load[1]) < 2.0 * (
-        w_low + 1.0 / low_rtt
+        w_low + (1.0 + extra) / low_rtt
     ):
         w_low /= 1.5
-    # High: Im F_i >= w - |C|/|E| > 0, as Im E >= wR (omega - p')/2.
+    # High: Im F_i >= w - |C|/|E| - 2 p'/(w R^2 (omega - p')) > 0, as Im E >= wR (omega - p')/2.
     w_high = 1.0 / low_rtt
-    while largest * (integral / w_high + gain) / (w_high * low_rtt * room / 2.0) >= w_high:
+    while (
+        largest * (integral / w_high + gain) / (w_high * low_rtt * room / 2.0)
+        + 2.0 * extra / (w_high * low_rtt**2)
+        >= w_high
+    ):
         w_high *= 1.5
     return w_low, w_high
