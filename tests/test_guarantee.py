@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import json
@@ -25,7 +26,13 @@ from pi2_fluid.design.guarantees.enclosure import (
     terms,
 )
 from pi2_fluid.design.guarantees.guarantee import guarantee
-from pi2_fluid.design.guarantees.mixtures import angles_of, any_mixture_is_stable, cells_of
+from pi2_fluid.design.guarantees.mixtures import (
+    angles_of,
+    any_mixture_is_stable,
+    cells_of,
+    discs_of,
+    frequencies_of,
+)
 from pi2_fluid.design.guarantees.tolerances import interval_range, jitter_margin
 from pi2_fluid.design.plants import Plants
 from pi2_fluid.design.region import Region, responder, worst_margins
@@ -550,36 +557,76 @@ def test_mixtures_under_pie_are_of_reno_alone():
     assert not any_mixture_is_stable(region_of(ALL, 0.005, load=(1e-3, 1.0)), pie)
 
 
-def test_angles_of_boxes_contain_those_of_every_class(rng):
-    """F_i from its definition, at random points of random boxes and cells."""
+def mixed_of(w, rtt, p, cells, gains, exact):
+    """F_i from its definition."""
+    s, late = 1j * w, np.exp(-1j * w * rtt)
+    e = np.where(
+        cells.scalable,
+        cells.omega * s * rtt + p * late,
+        (cells.omega * s * rtt + p * (1.0 + late)) / 2.0,
+    )
+    C = (gains[0] / gains[2] + (gains[1] + gains[0] / 2.0) * s) / s * np.exp(-s * gains[2] / 2)
+    f = s + 1.0 / rtt + C * late / e
+    return f + exact * np.where(cells.scalable, 1.0, 0.5) * p * (1.0 - late) / (rtt * e)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_angles_of_boxes_contain_those_of_every_class(exact, rng):
+    """F_i from its definition, at random points and corners of random boxes and cells."""
     n, gains = 300, (0.16, 3.2, 0.016)
     law = pf.CoupledPi2(alpha=gains[0], beta=gains[1], update_interval=gains[2])
     cells = cells_of(region_of(ALL, 0.005), law, 64)
     w, p = np.exp(rng.uniform(np.log(0.1), np.log(150.0), n)), rng.uniform(0.0, 0.5, n)
     size = 10.0 ** rng.uniform(-3.0, -0.7, (2, n))
     boxes = Boxes(np.stack([w, p]), np.stack([size[0] * w, np.minimum(p, 0.3 * size[1])]))
-    spread, _ = angles_of(boxes, cells, law, None)
+    spread, _ = angles_of(boxes, cells, law, None, exact)
     held = np.isfinite(spread)
-    assert held.mean() > 0.9
-    for _ in range(10):
-        w, p = (boxes.centre + rng.uniform(-1.0, 1.0, (2, n)) * boxes.half)[:, :, None]
+    assert held.mean() > 0.85
+    corners = [np.array(one)[:, None] for one in itertools.product((-1.0, 1.0), repeat=2)]
+    for shift in [*corners, *(rng.uniform(-1.0, 1.0, (2, n)) for _ in range(8))]:
+        w, p = (boxes.centre + shift * boxes.half)[:, :, None]
         rtt = cells.rtt + cells.half * rng.uniform(-1.0, 1.0, cells.rtt.shape)
-        s, late = 1j * w, np.exp(-1j * w * rtt)
-        e = np.where(
-            cells.scalable,
-            cells.omega * s * rtt + p * late,
-            (cells.omega * s * rtt + p * (1.0 + late)) / 2.0,
-        )
-        C = (gains[0] / gains[2] + (gains[1] + gains[0] / 2.0) * s) / s * np.exp(-s * gains[2] / 2)
-        f = s + 1.0 / rtt + C * late / e
+        f = mixed_of(w, rtt, p, cells, gains, exact)
         angle = np.angle(f * np.conj(f[:, :1]))
         assert np.all((np.ptp(angle, axis=1) <= spread + 1e-9)[held])
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_discs_of_mixtures_contain_what_they_are_of(exact, rng):
+    """Each F_i, over boxes that are long in one direction."""
+    n, gains = 200, (0.16, 3.2, 0.016)
+    law = pf.CoupledPi2(alpha=gains[0], beta=gains[1], update_interval=gains[2])
+    for axes in ((0,), (1,), (2,)):
+        cells = cells_of(region_of(ALL, 0.005), law, 64)
+        cells = dataclasses.replace(cells, half=cells.half * (2 in axes))
+        w, p = np.exp(rng.uniform(np.log(0.1), np.log(150.0), n)), rng.uniform(0.01, 0.5, n)
+        half = [10.0 ** rng.uniform(-4.0, -1.0, n) * x * (i in axes) for i, x in enumerate((w, p))]
+        column = [x[:, None] for x in (w, half[0], p, half[1])]
+        value, _, radius = discs_of(*column, cells, law, None, exact)
+        for end in (-1.0, 1.0):
+            at = w + end * half[0], cells.rtt + end * cells.half, p + end * half[1]
+            true = mixed_of(at[0][:, None], at[1], at[2][:, None], cells, gains, exact)
+            assert np.all((np.abs(true - value) <= radius)[np.isfinite(radius)])
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_ends_of_mixtures_leave_nothing_out(exact, rng):
+    """Beyond both ends all F_i, from their definition, lie in one half-plane."""
+    gains = (0.16, 3.2, 0.016)
+    law = pf.CoupledPi2(alpha=gains[0], beta=gains[1], update_interval=gains[2])
+    cells = cells_of(region_of(ALL, 0.005), law, 64)
+    low, high = frequencies_of(cells, law, (0.0, 0.5), None, exact)
+    p = rng.uniform(0.0, 0.5, 40)[None, :, None]
+    for w in (low * np.geomspace(1e-4, 1.0, 40), high * np.geomspace(1.0, 1e3, 40)):
+        f = mixed_of(w[:, None, None], cells.rtt, p, cells, gains, exact)
+        whole = np.sum(f / np.abs(f), axis=-1, keepdims=True)
+        assert np.all(np.ptp(np.angle(f * np.conj(whole)), axis=-1) < np.pi)
 
 
 def test_random_mixtures_of_a_proved_region_are_stable(rng):
     law = pf.CoupledPi2(alpha=LINUX.alpha, beta=LINUX.beta, update_interval="16ms", target="15ms")
     assert any_mixture_is_stable(region_of(ALL, 0.02), law)
-    for _ in range(25):
+    for trial in range(25):
         base = rng.uniform(0.005, 0.085, 3)
         counts = rng.integers(1, 30, 3)
         flows = [
@@ -588,7 +635,8 @@ def test_random_mixtures_of_a_proved_region_are_stable(rng):
         ]
         window = 10.0 ** rng.uniform(0.9, 2.0)  # segments, about
         capacity = 12_000.0 * window * np.sum(counts / (base + 0.015))
-        loop = pf.Loop(flows, law, capacity=capacity, mode="delayed")
+        terms_ = ("frozen", "exact")[trial % 2]
+        loop = pf.Loop(flows, law, capacity=capacity, mode="delayed", rtt_terms=terms_)
         assert loop.nyquist_count() == 0
 
 

@@ -245,8 +245,8 @@ def _cuts(low: float, high: float) -> Any:
 def _plant(cell: _Cell, rtt: float, mu: float) -> Plants:
     family = cell.family
     m = family.m / mu if family.falling else family.m
-    values = (rtt, mu / cell.slope, cell.sender, m, mu, family.scalable)
-    return Plants(*(np.array([value]) for value in values), exact=family.exact)
+    values = (rtt, mu / cell.slope, cell.sender, m, mu, family.scalable, 0.0, family.exact)
+    return Plants(*(np.array([value]) for value in values))
 
 
 def _middle(cell: _Cell, boxes: Boxes, index: int) -> Plants:

@@ -39,7 +39,15 @@ from pi2_fluid.model.aqms.coupled import CoupledFamily
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 
-__all__ = ["Cells", "angles_of", "any_mixture_is_stable", "cells_of", "mixed_load"]
+__all__ = [
+    "Cells",
+    "angles_of",
+    "any_mixture_is_stable",
+    "cells_of",
+    "discs_of",
+    "frequencies_of",
+    "mixed_load",
+]
 
 _CELLS: Final = (64, 256)  # of R, tried in turn
 _MOST_BOXES: Final = 12_000
@@ -147,7 +155,7 @@ def _proved(
     exact: bool,
 ) -> bool:
     cells = cells_of(region, aqm, count)
-    w = _frequencies(cells, aqm, load, factor, exact)
+    w = frequencies_of(cells, aqm, load, factor, exact)
     if w is None:
         return False
     sides = [np.geomspace(*w, 1 + int(np.ceil(np.log2(w[1] / w[0])))), np.linspace(*load, 5)]
@@ -178,7 +186,7 @@ def angles_of(
     """
     w, load = (x[:, None] for x in boxes.centre)
     dw, dload = (x[:, None] for x in boxes.half)
-    value, by_w, radius = _discs(w, dw, load, dload, cells, aqm, factor, exact)
+    value, by_w, radius = discs_of(w, dw, load, dload, cells, aqm, factor, exact)
     size = np.abs(value)
     # Angles are counted from that of the sum, so that none of them is near the cut at 180 degrees.
     whole = np.sum(value / size, axis=1, keepdims=True)
@@ -192,7 +200,7 @@ def angles_of(
     return spread, np.where(part > 0.5, 0, 1)
 
 
-def _discs(
+def discs_of(
     w: Any,
     dw: Any,
     load: Any,
@@ -202,7 +210,7 @@ def _discs(
     factor: float | None,
     exact: bool,
 ) -> tuple[Any, Any, Any]:
-    """F_i at the centres, how much of the radius the frequency adds, and the radius."""
+    """Return F_i at the centres, how much of the radius the frequency adds, and the radius."""
     interval, integral = float(aqm.update_interval), float(aqm.alpha / aqm.update_interval)
     gain = float(aqm.beta) + float(aqm.alpha) / 2.0
     rtt, dr = cells.rtt, cells.half
@@ -250,7 +258,7 @@ def _discs(
     return value, from_w / np.maximum(from_w + from_p, 1e-300), np.where(good, radius, np.inf)
 
 
-def _frequencies(
+def frequencies_of(
     cells: Cells, aqm: PiFamily, load: tuple[float, float], factor: float | None, exact: bool
 ) -> tuple[float, float] | None:
     """Return ends outside of which all F_i lie in a half-plane; None if there are none."""
