@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import itertools
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,12 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.design.gains import Asked
+from pi2_fluid.design.guarantees import certificate
 from pi2_fluid.design.guarantees.certificate import certify, frequency_ends, least_size
 from pi2_fluid.design.guarantees.enclosure import (
     ECHO,
     Boxes,
+    Discs,
     Family,
     PlantBounds,
     alias_count,
@@ -170,7 +173,7 @@ def test_slopes_within_a_box_stay_below_their_bounds(mode, scalable, falling, ex
     aliases = aliases if mode == "sampled" else 0
     k = np.arange(-aliases, aliases + 1)[:, None]
     family = Family(scalable, 0.5, falling, 0.02, 0.4, interval, mode, exact)
-    for axes in ((0,), (1,), (2,), (0, 1, 2)):
+    for axes in ((), (0,), (1,), (2,), (0, 1, 2)):
         w = np.exp(rng.uniform(np.log(0.05), np.log(0.95 * np.pi / interval), n))
         rtt = np.exp(rng.uniform(np.log(0.003), np.log(3.0), n))
         mu = rng.uniform(0.01, 0.5 if scalable else 0.7, n)
@@ -189,6 +192,8 @@ def test_slopes_within_a_box_stay_below_their_bounds(mode, scalable, falling, ex
             for which, bound in enumerate((found.to_w, found.to_r, found.to_mu)):
                 true = np.abs(slope_of(term, which, steps[which], *at) / term(*at))
                 assert np.all((true <= bound * (1.0 + 1e-7))[found.good])
+                if not axes:
+                    np.testing.assert_allclose(bound, true, rtol=1e-6)
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -428,17 +433,77 @@ def test_guarantee_says_what_is_proved_and_mends_what_was_not_found():
     found = guarantee(region, BEST, worst, "sampled")
     assert found.kind == "proved"
     assert found.margins.gain_db == pytest.approx(float(worst.margins.gain_margin_db), rel=2e-3)
-    assert "any mix" in found.text
+    assert "Any mix of these round-trip times is stable (" in found.text
     # two queues: the shares of Scalable flows do not sum to one with the others
     dual = pf.DualPi2(alpha=BEST.alpha, beta=BEST.beta, update_interval="16ms")
     both = Region((pf.Reno(), pf.Scalable()), 0.02, R, ((0.0, 1.0),) * 2)
     words = guarantee(both, dual, worst_margins(both, dual, "sampled"), "sampled").text
-    assert "mixtures not proved" in words
+    assert "Not covered: mixtures of flows" in words
     assert "largest_l4s_share" in words
     # a worst case that was looked for in the wrong place is found out by the proof
     easy = worst_margins(region_of(high=0.05), BEST, "sampled")
     mended = guarantee(region, BEST, easy, "sampled")
     assert mended.worst.margins.gain_margin_db < easy.margins.gain_margin_db - 1.0
+
+
+@pytest.mark.parametrize(
+    ("senders", "load", "words"),
+    [
+        (RENO, (0.0, 1.0), "is stable ("),
+        ((pf.Scalable(),), (0.0, 1.0), "is stable ("),
+        (ALL, (0.0, 1.0), "is stable up to p' = 0.5, where every Scalable packet is marked ("),
+        (ALL, (0.0, 0.5), "is stable ("),
+    ],
+    ids=["reno", "scalable", "both", "below"],
+)
+def test_guarantee_names_the_loads_of_its_mixtures(senders, load, words):
+    law = pf.CoupledPi2(alpha=CALM.alpha, beta=CALM.beta, update_interval="16ms", k=2.0)
+    region = region_of(senders, load=load)
+    text = guarantee(region, law, worst_margins(region, law, "sampled"), "sampled").text
+    assert words in text
+    assert ("every load" in text) == (load == (0.0, 1.0))
+
+
+def test_a_tail_of_aliases_refutes_nothing(monkeypatch):
+    """Few aliases put a loop within what is forbidden that all of them keep out of it."""
+    region, aqm = region_of(low=0.09), pf.Pi2(alpha=0.03, beta=2.0, update_interval="30ms")
+    asked = Asked(0.0, 0.0, 0.999 * worst_margins(region, aqm, "sampled").margins.modulus_margin)
+
+    def shifted(family, boxes, aliases):
+        found = enclose(family, boxes, aliases)
+        move = (-1.0 - found.centre) * 0.5  # all of a wide tail, towards -1
+        return Discs(found.centre + move, found.radius + np.abs(move), found.widest)
+
+    monkeypatch.setattr(certificate, "enclose", shifted)
+    assert certify(region, aqm, asked, "sampled").outcome != "refuted"
+
+
+@pytest.mark.parametrize(("sender", "asked"), [(pf.Scalable(), 60.0), (pf.Reno(), 75.0)])
+def test_small_windows_keep_the_phase_margin_that_was_promised(sender, asked):
+    """With R held constant alone, designs fell up to 4 degrees short."""
+    design = pf.tune(
+        "100ms",
+        senders=(sender,),
+        aqm="coupled",
+        max_window=3,
+        gain_margin_db=12,
+        phase_margin_deg=asked,
+    )
+    assert design.guarantee == "proved"
+    low, high = design.load[0]
+    rtt, p_prime = (x.ravel() for x in np.meshgrid([0.05, 0.1], np.linspace(low, high, 6)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pf.AssumptionWarning)  # windows below two segments
+        found = {
+            terms_: pf.Loop(
+                sender, design.aqm, rtt=rtt, p_prime=p_prime, mode="sampled", rtt_terms=terms_
+            ).margins()
+            for terms_ in ("frozen", "exact")
+        }
+    assert min(x.phase_margin_deg.min() for x in found.values()) >= asked - 1e-6
+    assert min(x.gain_margin_db.min() for x in found.values()) >= 12.0 - 1e-6
+    # and nothing is given away: the margin that binds is that of the varying round-trip time
+    assert found["exact"].phase_margin_deg.min() == pytest.approx(asked, abs=0.1)
 
 
 # --- the guarantee attacked -----------------------------------------------------------------

@@ -164,7 +164,7 @@ def terms(family: Family, boxes: Boxes, aliases: int) -> Terms:
     to_w = to_w + (rtt + dr) * (g.by_vv * dv + g.by_vm * dmu)
     to_r = np.abs(2.0 / rtt + w_k * g.by_v) + dw * np.abs(g.by_v)
     with np.errstate(divide="ignore", invalid="ignore"):
-        to_r = to_r + 2.0 * dr / (rtt * np.maximum(rtt - dr, 0.0))
+        # Of ln R^2 the slope changes against that of 1/v in G, whose bound is more than both.
         to_r = to_r + (np.abs(w_k) + dw) * (g.by_vv * dv + g.by_vm * dmu)
         own = -1.0 / mu if family.falling else np.zeros_like(mu)
         to_mu = np.abs(own + g.by_m) + g.by_vm * dv + g.by_mm * dmu
