@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -123,6 +125,11 @@ class TestTimer:
         assert make(pf.Pie(variant="linux4.14")).first_tick() == 500 * MS
         assert make(pf.Pie(variant="rfc8033")).first_tick() == 15 * MS
         assert make(pf.Pie(first_update=0.0)).first_tick() == 0
+
+    def test_the_dual_queue(self):
+        queue = make(pf.DualPi2(update_interval="16ms"))
+        assert queue.first_tick() == 16 * MS
+        assert queue.tick(16 * MS) == 32 * MS
 
 
 class TestDelaySources:
@@ -274,6 +281,20 @@ class TestVerdicts:
         assert queue.counts[DROP_AQM] == 3
         assert queue.packets == 4
         assert found[1:] == (NOT_ECT, 0)
+
+    @pytest.mark.parametrize("kind", ["pi", "pi2", "coupled", "pie", "dualpi2"])
+    def test_each_packet_that_leaves_has_draws_of_its_own(self, kind):
+        """Also in the call that has just dropped others: else one drop would empty the queue."""
+        law = pf.DualPi2 if kind == "dualpi2" else functools.partial(law_of, kind)
+        queue = make(law(drop_at="dequeue", **PLAIN.get(kind, {})), limit=10**5)
+        now = raise_p(queue, updates=1, wait=100 * MS) if kind != "pie" else raise_p(queue)
+        p, n, base = queue.probe()[1], 4000, queue.counts[DROP_AQM]
+        assert 0.05 < p < 0.95
+        for _ in range(n):
+            queue.enqueue(now)
+        while queue.dequeue(now):
+            pass
+        assert abs(queue.counts[DROP_AQM] - base - n * p) <= 5 * np.sqrt(n * p * (1 - p))
 
 
 class TestPie:

@@ -244,6 +244,12 @@ class TestDecisions:
         assert found["drop"].values.tolist() == [1, 0, 1, 0]
         assert found.rnd_used.values.tolist() == [1, 1, 1, 1]
 
+    def test_a_packet_that_meets_p_of_0_ends_the_sum(self):
+        """RFC 8033, section 5.1: accu_prob is set to 0, and to no more, when drop_prob is 0."""
+        found = replay_drop("linux6.18", p=0.0, rnd=[0, 0], accu_prob=[8.4, np.nan])
+        assert found.accu_prob.values.tolist() == [0.0, 0.0]
+        assert found["drop"].values.tolist() == [0, 0]
+
     def test_too_large_a_sum_drops_without_a_draw(self):
         found = replay_drop("linux6.18", p=0.1, rnd=[2**64 - 1] * 2, accu_prob=[8.4, np.nan])
         assert found["drop"].values.tolist() == [1, 0]
