@@ -13,6 +13,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+import xarray
 
 import pi2_fluid as pf
 from pi2_fluid.units import validate_quantity
@@ -86,6 +87,74 @@ def test_disk_margin_is_of_a_stable_loop():
         unstable.disk_margin()
     with pytest.raises(pf.UnsupportedError, match="for one loop"):
         pf.Loop(pf.Reno(), pf.Pi2(), rtt=[0.1, 0.2], p_prime=0.1).disk_margin()
+
+
+# --- xarray ---------------------------------------------------------------------------------
+
+
+RTT = xarray.DataArray([0.05, 0.1], dims="rtt", coords={"rtt": ["near", "far"]})
+LOAD = xarray.DataArray([0.01, 0.1, 0.5], dims="load", coords={"load": [1, 2, 3]})
+
+
+@pytest.mark.parametrize("mode", ["continuous", "sampled"])
+def test_dimensions_broadcast_by_name(mode):
+    found = pf.Loop(pf.Reno(), pf.Pi2(), rtt=RTT, p_prime=LOAD, mode=mode)
+    plain = pf.Loop(
+        pf.Reno(), pf.Pi2(), rtt=RTT.to_numpy()[:, None], p_prime=LOAD.to_numpy(), mode=mode
+    )
+    margins, expected = found.margins(), plain.margins()
+    names = ("gain_margin_db", "phase_margin_deg", "gain_crossover", "phase_crossover")
+    for name in (*names, "delay_margin", "gain_margin", "modulus_margin", "verdict_code"):
+        value = getattr(margins, name)
+        assert value.dims == ("rtt", "load")
+        np.testing.assert_array_equal(value.to_numpy(), getattr(expected, name))
+    assert margins.gain_margin_db.sel(rtt="far", load=2).item() == pytest.approx(
+        pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, mode=mode).margins().gain_margin_db
+    )
+    assert margins.verdict.sel(rtt="far", load=2).item() == "stable"
+    np.testing.assert_array_equal(found.nyquist_count(), plain.nyquist_count())
+    assert found.nyquist_count().dims == ("rtt", "load")
+    table = found.sweep()
+    assert table.gain_margin.dims == ("rtt", "load")
+    assert table.rtt.values.tolist() == ["near", "far"]
+    assert table.rtt_value.values.tolist() == [0.05, 0.1]
+    assert table.p_prime.dims == ("load",)
+    gm, pm, _, _ = margins
+    assert gm.dims == pm.dims == ("rtt", "load")
+
+
+def test_order_of_the_dimensions_does_not_matter():
+    both = xarray.DataArray(np.array([[0.01, 0.1], [0.02, 0.2]]), dims=("load", "rtt"))
+    rtt = RTT.drop_vars("rtt")
+    found = pf.Loop(pf.Reno(), pf.Pi2(), rtt=rtt, p_prime=both).margins().gain_margin_db
+    assert set(found.dims) == {"load", "rtt"}
+    for i in range(2):
+        for j in range(2):
+            one = pf.Loop(
+                pf.Reno(), pf.Pi2(), rtt=rtt[j].item(), p_prime=both[i, j].item()
+            ).margins()
+            assert found.isel(load=i, rtt=j).item() == pytest.approx(one.gain_margin_db, rel=1e-14)
+
+
+def test_labelled_capacity():
+    link = xarray.DataArray(
+        ["10Mbit/s", "20Mbit/s"], dims="link", coords={"link": ["slow", "fast"]}
+    )
+    flows = pf.Flows(pf.Reno(), 10, "80ms")
+    table = pf.Loop(flows, pf.Pi2(), capacity=link).sweep()
+    expected = pf.Loop(flows, pf.Pi2(), capacity=["10Mbit/s", "20Mbit/s"]).margins()
+    np.testing.assert_array_equal(table.gain_margin, expected.gain_margin_db)
+    assert table.link.values.tolist() == ["slow", "fast"]
+
+
+def test_labels_that_contradict_are_refused():
+    other = RTT.assign_coords(rtt=["near", "farther"]).rename("p") / 10
+    with pytest.raises(pf.QuantityError, match="differ in the coordinates"):
+        pf.Loop(pf.Reno(), pf.Pi2(), rtt=RTT, p_prime=other)
+    with pytest.raises(pf.QuantityError, match="array without"):
+        pf.Loop(pf.Reno(), pf.Pi2(), rtt=RTT, p_prime=[0.1, 0.2])
+    with pytest.raises(pf.QuantityError, match="Pi2 alpha is an array without"):
+        pf.Loop(pf.Reno(), pf.Pi2(alpha=[0.1, 0.2]), rtt=RTT, p_prime=0.1)
 
 
 # --- JAX ------------------------------------------------------------------------------------

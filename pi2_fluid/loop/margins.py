@@ -14,6 +14,7 @@ from pi2_fluid.html import html_table
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.equations import ClosedForm
+from pi2_fluid.loop.labels import relabel
 
 __all__ = ["Margins", "closed_form_margins", "known", "margins_from_crossings"]
 
@@ -69,7 +70,8 @@ class Margins:
     def gain_margin(self) -> Any:
         """The gain margin as a ratio."""
         with np.errstate(over="ignore"):
-            return _plain(10.0 ** (np.asarray(self.gain_margin_db) / 20.0))
+            ratio = 10.0 ** (np.asarray(self.gain_margin_db) / 20.0)
+        return relabel(self.gain_margin_db, _plain(ratio))
 
     @cached_property
     def modulus_margin(self) -> Any:
@@ -88,7 +90,7 @@ class Margins:
         if np.ndim(code) == 0:
             return _VERDICTS[int(code)]
         words = np.array(["unstable", "undecided", "stable"])
-        return words[np.asarray(code, dtype=int) + 1]
+        return relabel(code, words[np.asarray(code, dtype=int) + 1])
 
     def __iter__(self) -> Iterator[Any]:
         """Yield gm (ratio), pm (deg), wcg (phase crossover), wcp (gain crossover)."""

@@ -44,6 +44,7 @@ def sweep_dataset(
     shape: tuple[int, ...],
     margins: Margins,
     attrs: Mapping[str, str | float],
+    labels: xarray.DataArray | None = None,
 ) -> xarray.Dataset:
     """Return every margin of an array of loops as a Dataset; see `Loop.sweep`.
 
@@ -57,6 +58,8 @@ def sweep_dataset(
         Of that shape.
     attrs : mapping
         Provenance.
+    labels : xarray.DataArray, optional
+        Whose dimensions and coordinates the axes have.
     """
     arrays = {name: np.asarray(value) for name, value in inputs.items() if np.size(value) > 1}
     rank = len(shape)
@@ -66,9 +69,15 @@ def sweep_dataset(
     }
     dims = _name_axes(aligned, shape)
     coords = {}
+    if labels is not None:
+        dims = tuple(str(dim) for dim in labels.dims)
+        for key, one in labels.coords.items():
+            about = one.attrs.get("units", ""), one.attrs.get("long_name", str(key))
+            coords[str(key)] = Column(tuple(map(str, one.dims)), one.to_numpy(), *about)
     for name, value in aligned.items():
         along = _axes(value)
-        label = f"{name}_value" if name in dims and along != (dims.index(name),) else name
+        elsewhere = name in dims and along != (dims.index(name),)
+        label = f"{name}_value" if elsewhere or name in coords else name
         units, text = _UNITS.get(name.rstrip("0123456789_"), ("", name))
         squeezed = value.reshape([value.shape[axis] for axis in along])
         coords[label] = Column(tuple(dims[axis] for axis in along), squeezed, units, text)

@@ -16,6 +16,7 @@ from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distan
 from pi2_fluid.loop.disk import DiskMargin, disk_margin
 from pi2_fluid.loop.equations import ClosedForm, closed_form
 from pi2_fluid.loop.explanation import Explanation, explain_form
+from pi2_fluid.loop.labels import align_labels, relabel
 from pi2_fluid.loop.linearization import RTT_TERMS, linearize, loop_shape
 from pi2_fluid.loop.margins import Margins, closed_form_margins, margins_from_crossings
 from pi2_fluid.loop.modes import MODES, respond
@@ -76,7 +77,10 @@ class Loop:
 
     Notes
     -----
-    Numbers may be arrays; they broadcast, and so do all results, to `shape`.
+    Numbers may be arrays; they broadcast, and so do all results, to `shape`. `rtt`, `p`, `p_prime`
+    and `capacity` may be xarray's DataArrays: these broadcast by the names of their dimensions, and
+    margins, counts and `sweep` come back with them and their coordinates; the laws' own numbers
+    are single ones then.
 
     Raises
     ------
@@ -109,6 +113,12 @@ class Loop:
         validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
         numbers = (rtt, p, p_prime, capacity, packet_size)
         require_untraced("Loop", "pf.loop.margins_of", flows, aqm, numbers)
+        if not isinstance(flows, Sender):
+            flows = as_flows(flows)
+        given = {"rtt": rtt, "p": p, "p_prime": p_prime, "capacity": capacity}
+        laws = (aqm, *(flows if isinstance(flows, tuple) else (flows,)))
+        given, self.labels = align_labels(given, laws)
+        rtt, p, p_prime, capacity = given.values()
         if isinstance(flows, Sender):
             if capacity is not None:
                 raise ScenarioError(
@@ -128,7 +138,7 @@ class Loop:
                 )
             if capacity is None:
                 raise ScenarioError('capacity is missing: give the link\'s, e.g. "10Mbit/s".')
-            self.flows = as_flows(flows)
+            self.flows = flows
             point = equilibrium(self.flows, aqm, capacity, packet_size)
             size = validate_quantity(packet_size, "size", "packet_size")
             self.senders = tuple(flow.sender.on_link(size) for flow in self.flows)
@@ -227,7 +237,9 @@ class Loop:
             rows[(slice(None), *index)] = self._margins_at(index)
             if progress is not None:
                 progress(done, len(searched))
-        gm, pm, w_gc, w_pc, delay = (row[()] if row.ndim else float(row) for row in rows)
+        gm, pm, w_gc, w_pc, delay = (
+            relabel(self.labels, row) if row.ndim else float(row) for row in rows
+        )
         return Margins(
             gain_margin_db=gm,
             phase_margin_deg=pm,
@@ -251,7 +263,8 @@ class Loop:
 
     def nyquist_count(self) -> Any:
         """Return the number of unstable closed-loop modes (-1 on the boundary), of `shape`."""
-        return self._each(lambda index: count_unstable(self.linear.element(index), self.mode), int)
+        count = self._each(lambda index: count_unstable(self.linear.element(index), self.mode), int)
+        return relabel(self.labels, count)
 
     def roots(self, n: int = 1) -> Any:
         """Return the `n` rightmost characteristic roots (rad/s), each conjugate pair once.
@@ -275,7 +288,7 @@ class Loop:
         out = np.empty((*self.shape, n), dtype=complex)
         for index in np.ndindex(self.shape):
             out[index] = rightmost_roots(self.linear.element(index), self.mode, n)
-        return out[..., 0][()] if n == 1 else out
+        return relabel(self.labels, out[..., 0][()]) if n == 1 else out
 
     # Closed-loop responses
 
@@ -288,11 +301,12 @@ class Loop:
 
         inf if it never does below pi/T, in mode "sampled".
         """
-        return self._each(
+        found = self._each(
             lambda index: find_bandwidth(
                 self.linear.element(index), self.mode, self._crossings_at(index)
             )
         )
+        return relabel(self.labels, found)
 
     def step(self, t: Any) -> Any:
         """Return the unit step response of L/(1 + L) at times `t` (s), of shape (*shape, *t.shape).
@@ -446,7 +460,7 @@ class Loop:
             "senders": ", ".join(type(sender).__name__ for sender in self.senders),
             "aqm": type(self.aqm).__name__,
         }
-        return sweep_dataset(self._inputs(), self.shape, self.margins(), attrs)
+        return sweep_dataset(self._inputs(), self.shape, self.margins(), attrs, self.labels)
 
     # Elements of an array of loops
 
@@ -492,7 +506,7 @@ class Loop:
         return margins_from_crossings(crossings, is_stable)
 
     def _modulus(self) -> Any:
-        return self._each(self._modulus_at)
+        return relabel(self.labels, self._each(self._modulus_at))
 
     def _modulus_at(self, index: tuple[int, ...]) -> float:
         crossings = self._crossings_at(index) if index else self._crossings
@@ -501,10 +515,11 @@ class Loop:
     def _verdict(self, gain_margin_db: Any, fast: Any) -> Any:
         # On the fast path there is one gain and one phase crossover, and no open-loop pole on the
         # right: the sign decides.
+        gain_margin_db = np.asarray(gain_margin_db)
         code = np.where(np.abs(gain_margin_db) < _BOUNDARY, 0, np.sign(gain_margin_db)).astype(int)
         for index in np.argwhere(~np.asarray(fast)).tolist():
             code[tuple(index)] = self._verdict_at(tuple(index))
-        return code if self.shape else int(code)
+        return relabel(self.labels, code) if self.shape else int(code)
 
     def _verdict_at(self, index: tuple[int, ...]) -> int:
         count = count_unstable(self.linear.element(index), self.mode)
