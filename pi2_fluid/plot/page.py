@@ -62,7 +62,7 @@ _METADATA: Final[dict[str, dict[str, Any]]] = {
 }
 # Characters per inch: of a note, of a title, of the source in its corner.
 _NOTE_DENSITY: Final = 17
-_TITLE_DENSITY: Final = 11.0
+_TITLE_DENSITY: Final = 10.5
 _SOURCE_DENSITY: Final = 13.0
 _DIGITS: Final = 12  # of the numbers written: stable from machine to machine
 # How far below an edge "just below" is, relative: more than a table's tolerance for rounding, less
