@@ -24,7 +24,7 @@ help:
 	@echo "make test       tests, docstring examples and notebooks"
 	@echo "make lint       format, style and types"
 	@echo "make bench      what margins, trajectories, packets and designs cost, here and elsewhere"
-	@echo "make notebooks  run the notebooks only"
+	@echo "make notebooks  run the notebooks, and store what they print and draw"
 	@echo "make browser    the explorer of notebook 04 in a real browser (needs Chromium), into build/browser/"
 	@echo "make docs       the documentation, into site/"
 	@echo "make sanitize   the C kernel under the address and undefined-behaviour sanitizers"
@@ -38,8 +38,7 @@ figures: $(VENV)/.installed-core
 	$(BIN)/pi2-fluid figures all --out figures
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 4 --nbmake \
-		tests pi2_fluid $(wildcard notebooks)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 4 tests pi2_fluid
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
@@ -55,7 +54,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/explorer.py
 
 notebooks: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q --nbmake notebooks
+	$(BIN)/python tools/notebooks.py
 
 browser: $(VENV)/.installed-browser
 	$(BIN)/python tools/browser.py

@@ -253,6 +253,47 @@ def test_a_choice_of_cells_is_not_drawn(tmp_path) -> None:
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.parametrize("as_json", [True, False])
+def test_an_interrupt_leaves_the_cells_that_are_finished(
+    tmp_path, monkeypatch, capsys, as_json
+) -> None:
+    """Ctrl-C in the third cell: the answers of two are the same as if they had been all."""
+    names = ["reno_mark_10", "reno_loss_3", "reno_mark_3"]
+    real = pi2_fluid.paper.validation.run
+
+    def simulate(cell: Any, *rest: Any) -> Any:
+        if cell.name == names[2]:
+            raise KeyboardInterrupt
+        return real(cell, *rest)
+
+    by_name = {cell.name: cell for cell in CELLS}
+    monkeypatch.setattr(pi2_fluid.paper.validation, "CELLS", [by_name[name] for name in names])
+    whole = pf.validate(None, seeds=2, cells=names[:2])
+    monkeypatch.setattr(pi2_fluid.paper.validation, "run", simulate)
+    assert pf.validate(None, seeds=2) == dataclasses.replace(whole, interrupted=True)
+    words = ["--json"] if as_json else []
+    assert run(["validate", "--out", str(tmp_path), "--seeds", "2", *words]) == 130
+    out, err = capsys.readouterr()
+    assert err.endswith("error: interrupted.\n")
+    assert not list(tmp_path.iterdir())
+    if as_json:
+        said = json.loads(out)
+        assert (said["interrupted"], said["passed"], said["files"]) == (True, False, [])
+        assert {record["cell"] for record in said["linux"]} == set(names[:2])
+    else:
+        assert names[0] in out
+        assert out.endswith("; interrupted.\n")
+
+
+def test_an_interrupt_before_the_first_cell_is_one(monkeypatch) -> None:
+    def simulate(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pi2_fluid.paper.validation, "run", simulate)
+    with pytest.raises(KeyboardInterrupt):
+        pf.validate(None, seeds=2)
+
+
 @pytest.fixture
 def two_findings(monkeypatch) -> list[Any]:
     asked: list[Any] = []

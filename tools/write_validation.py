@@ -27,6 +27,8 @@ def page_with(text: str, found: Validation) -> str:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         found = validate(folder, progress=print)
+        if found.interrupted:
+            raise KeyboardInterrupt
         for path in found.files:
             if path.suffix == ".png":
                 save_bytes(DOCS / "images" / path.name, path.read_bytes())

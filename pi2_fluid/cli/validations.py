@@ -47,6 +47,7 @@ def validate(
         print_json(
             {
                 "passed": found.passed,
+                "interrupted": found.interrupted,
                 "pooled_z": found.pooled,
                 "seeds": found.seeds,
                 **records,
@@ -57,6 +58,8 @@ def validate(
         _print_findings("Linux", found.linux)
         _print_findings("ns-3", found.ns3)
         _print_verdict(found)
+    if found.interrupted:
+        raise typer.Exit(codes.INTERRUPTED)
     if not found.passed:
         raise typer.Exit(codes.UNSTABLE)
 
@@ -102,7 +105,7 @@ def _print_verdict(found: Any) -> None:
         f"\nLinux: {tight_ok} of {len(judged)} within the tight tolerance,"
         f" {loose_ok} of {len(loose)} within the loose one; root mean square of z"
         f" {found.pooled:.2f} (limit 2);"
-        f" {'passed' if found.passed else 'FAILED'}."
+        f" {'interrupted' if found.interrupted else 'passed' if found.passed else 'FAILED'}."
     )
     for path in found.files:
         typer.echo(path)
@@ -117,9 +120,10 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid validate --seeds 5 --json\n\n"
             "The loose tolerances and z decide, and only over Linux; in brackets: not judged."
             " Exit code 1 if a cell is outside.\n\n"
-            "JSON: passed, pooled_z, seeds, linux and ns3 (lists of {cell, group, statistic,"
-            " measured, reference, tight, loose, z, judged, relative, error, tight_ok, loose_ok}),"
-            " files."
+            "After Ctrl-C what is finished is printed, and nothing written; exit code 130.\n\n"
+            "JSON: passed, interrupted, pooled_z, seeds, linux and ns3 (lists of {cell, group,"
+            " statistic, measured, reference, tight, loose, z, judged, relative, error, tight_ok,"
+            " loose_ok}), files."
         ),
     ),
 )

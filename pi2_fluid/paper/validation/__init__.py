@@ -38,6 +38,8 @@ class Validation:
     """Simulated runs of each cell."""
     files: tuple[Path, ...] = ()
     """What was written."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended it: the findings are of the cells finished until then, no verdict."""
 
     @property
     def pooled(self) -> float:
@@ -51,8 +53,8 @@ class Validation:
 
     @property
     def passed(self) -> bool:
-        """Whether all judged cells are within the loose tolerances, and z is small on the whole."""
-        return not self.misses and self.pooled < POOLED_LIMIT
+        """Whether it is finished, all judged cells are within the loose tolerances, and z small."""
+        return not self.interrupted and not self.misses and self.pooled < POOLED_LIMIT
 
 
 def validate(
@@ -83,7 +85,8 @@ def validate(
     Returns
     -------
     Validation
-        The findings; ``passed`` is the verdict.
+        The findings; ``passed`` is the verdict. After Ctrl-C those of the cells that are finished,
+        of which nothing is drawn.
 
     Raises
     ------
@@ -111,23 +114,23 @@ def validate(
         folder.mkdir(parents=True, exist_ok=True)
     say = progress or (lambda _: None)
     findings: list[Finding] = []
-    stepped = {}
-    for cell in chosen:
-        say(f"simulating {cell.name}")
-        runs = run(cell, seeds, threads)
-        mine = judge(cell, measure(runs), references.linux())
-        if cell.name in references.peaks():
-            mine += judge_steps(cell, runs, references.peaks()[cell.name])
-            stepped[cell.name] = runs.queue_delay.to_numpy(), runs.time.to_numpy()
-        # What is said of the link comes first.
-        findings += sorted(mine, key=lambda finding: finding.group != LINK)
+    stepped: dict[str, tuple[Any, Any]] = {}
     others: list[Finding] = []
-    if cells is None:
-        for name, row in references.ns3().items():
-            say(f"simulating {name} of ns-3")
-            others += compare_ns3(name, row, seeds, threads)
-    found = Validation(tuple(findings), tuple(others), seeds, ())
-    if folder is None:
+    interrupted = False
+    try:
+        for cell in chosen:
+            say(f"simulating {cell.name}")
+            findings += _findings_of(cell, seeds, threads, stepped)
+        if cells is None:
+            for name, row in references.ns3().items():
+                say(f"simulating {name} of ns-3")
+                others += compare_ns3(name, row, seeds, threads)
+    except KeyboardInterrupt:
+        if not findings:
+            raise
+        interrupted = True
+    found = Validation(tuple(findings), tuple(others), seeds, (), interrupted)
+    if folder is None or interrupted:
         return found
     from pi2_fluid.paper.validation.pictures import draw_overview, draw_steps
     from pi2_fluid.paper.validation.report import markdown
@@ -137,6 +140,19 @@ def validate(
     save_text(page, markdown(found))
     files = [page, *draw_overview(findings, folder), *draw_steps(stepped, folder)]
     return dataclasses.replace(found, files=tuple(files))
+
+
+def _findings_of(
+    cell: Cell, seeds: int, threads: int | None, stepped: dict[str, tuple[Any, Any]]
+) -> list[Finding]:
+    """Simulate one cell and judge it; of one whose capacity steps, keep the delay, to be drawn."""
+    runs = run(cell, seeds, threads)
+    mine = judge(cell, measure(runs), references.linux())
+    if cell.name in references.peaks():
+        mine += judge_steps(cell, runs, references.peaks()[cell.name])
+        stepped[cell.name] = runs.queue_delay.to_numpy(), runs.time.to_numpy()
+    # What is said of the link comes first.
+    return sorted(mine, key=lambda finding: finding.group != LINK)
 
 
 def _chosen(names: Sequence[str] | None) -> list[Cell]:
