@@ -40,8 +40,8 @@ def draw(out: Path) -> list[Path]:
             " chance leave Reno at W = 1.2/\N{SQUARE ROOT}p, the fluid's law says 1.41, and p goes"
             " as the square; and windows are 5.7 where link and queue hold 5.\n"
             f"Peaks (means over 0.1 s) at 0, 50 and 100 s: {peaks_text(peaks)}. In the fluid"
-            " slow start overshoots further: its drops are not missing from the queue, and its"
-            f" flows double until they expect one signal each. {STARTS}.",
+            " the first slow start overshoots further: its drops are not missing from the queue,"
+            f" and its flows double until they expect one signal each. {STARTS}.",
             source="PI2 paper, Figure 6",
         )
         files = save_figure(figure, out / "pi2_fig06_packets")
