@@ -21,7 +21,7 @@ import pi2_fluid as pf
 from pi2_fluid.loop.equations import ClosedForm, loop_response
 from pi2_fluid.paper import figures as module
 from pi2_fluid.paper import pi2_fig04, pi2_fig05, pi2_fig07
-from pi2_fluid.paper.figures import FIGURES, figures
+from pi2_fluid.paper.figures import FIGURES, _numbers, figures
 from pi2_fluid.plot import sample_decades, write_numbers
 
 DATA = Path(__file__).parent / "data"
@@ -97,6 +97,11 @@ def test_the_numbers_have_a_header_with_units_and_no_gaps(drawn, stem, header) -
     assert list(rows[0]) == header
     for name in set(header) - {"line", "mode"}:
         assert np.isfinite(column(rows, name)).all()
+
+
+def test_figures_are_known_by_the_names_of_their_files() -> None:
+    for number, name in FIGURES.items():
+        assert _numbers([name]) == _numbers(number) == [number]
 
 
 @pytest.mark.parametrize("names", [8, "8", "", [], [4, "x"], True, [4.0], [None]])

@@ -58,7 +58,7 @@ def test_the_discovery_is_as_told():
         for mode in ("continuous", "sampled")
     )
     assert f"{continuous:.1f} dB in the paper's\nmodel" in README
-    assert f"**{sampled:.1f} dB** in the loop that runs" in README
+    assert f"**{sampled:.1f} dB** in the sampled model" in README
 
 
 def test_the_reference_has_everything_that_is_public() -> None:

@@ -524,17 +524,20 @@ def test_delay_error_of_more_flows_under_the_gains_of_linux():
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({}, "exactly one"),
-        ({"max_rtt": "100ms", "max_base_rtt": "80ms"}, "both of them given"),
+        ({}, "give max_rtt, with the queue's delay, or max_base_rtt"),
+        ({"max_rtt": "100ms", "max_base_rtt": "80ms"}, "are both given"),
         ({"max_rtt": "100ms", "phase_margin_deg": 95}, "phase_margin_deg = 95"),
         ({"max_rtt": "100ms", "modulus_margin": 1.0}, "modulus_margin"),
         ({"max_rtt": "100ms", "aqm": "pi"}, "without bound"),
-        ({"max_rtt": "100ms", "min_rtt": "1us"}, "more than 100 times the smallest RTT"),
+        (
+            {"max_rtt": "100ms", "min_rtt": "1us", "update_interval": "16ms"},
+            "more than 100 times the smallest",
+        ),
         ({"max_rtt": "100ms", "aqm": "pie", "load": (0.0, 1.0)}, "without bound"),
         ({"max_rtt": "100ms", "objective": "gain", "update_interval": "16ms"}, "no multiple of"),
         ({"max_rtt": "10ms", "target": "15ms"}, "not below max_rtt"),
         ({"max_rtt": "10ms", "min_rtt": "20ms"}, "exceeds the largest"),
-        ({"max_rtt": "10ms", "update_interval": "32ms"}, "exceeds the largest RTT"),
+        ({"max_rtt": "10ms", "update_interval": "32ms"}, "exceeds the largest round-trip"),
         ({"max_rtt": "100ms", "max_window": 0.5}, "larger window"),
         ({"max_rtt": "100ms", "load": (0.5, 0.1)}, "swap"),
     ],
@@ -624,11 +627,11 @@ def test_command_prints_one_screen(capsys, tmp_path):
     assert run([*words, "--plot", str(picture)]) == 0
     text = capsys.readouterr().out
     assert "alpha 0.047998 Hz, beta 2.5146 Hz" in text
-    assert "paths up to 85 ms + 15 ms target = 100 ms in the loop" in text
+    assert "paths up to 85 ms + 15 ms target = 100 ms round trip" in text
     assert "proved for every round-trip time from 5 to 100 ms, queue included" in " ".join(
         text.split()
     )
-    assert "in Linux      alpha 0.04366, beta 2.51, T 16 ms: 8.00 dB, 31.7 deg, proved" in text
+    assert "in Linux      alpha 0.04366, beta 2.51, T 16 ms: 8.00 dB, 31.7 deg (proved)" in text
     assert "\x1b" not in text
     assert max(len(line) for line in text.splitlines()) <= 80
     assert len(text.splitlines()) <= 30
@@ -664,7 +667,7 @@ def test_command_prints_json(capsys):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ([], "exactly one"),
+        ([], "give --max-rtt, with the queue's delay, or --max-base-rtt, without it"),
         (["--max-rtt", "100"], "has no unit"),
         (["--max-rtt", "100ms", "--sender", "dctcp"], "unknown"),
         (["--max-rtt", "100ms", "--phase-margin", "100"], "cannot be had"),

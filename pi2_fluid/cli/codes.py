@@ -10,6 +10,7 @@ __all__ = [
     "FAILED",
     "INTERNAL",
     "INTERRUPTED",
+    "NO_LINE",
     "PIPE_CLOSED",
     "STABLE",
     "UNDECIDED",
@@ -21,6 +22,7 @@ UNSTABLE: Final = 1
 BAD_INPUT: Final = 2
 UNDECIDED: Final = 3
 FAILED: Final = 4
+NO_LINE: Final = 5
 INTERNAL: Final = 70
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
@@ -28,6 +30,6 @@ PIPE_CLOSED: Final = 141
 #: What all of them mean, for help.
 EXPLAINED: Final = (
     "Exit codes: 0 stable or done, 1 unstable, 2 bad input, 3 undecided, 4 numerical failure,"
-    " missing package or full disk, 70 internal error, 130 interrupted, 141 nobody reads the"
-    " output."
+    " missing package or full disk, 5 gains that tc has no line for, 70 internal error, 130"
+    " interrupted, 141 nobody reads the output."
 )

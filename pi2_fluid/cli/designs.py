@@ -5,20 +5,37 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from pi2_fluid.cli import codes
 from pi2_fluid.cli.files import PICTURES, check_path
 from pi2_fluid.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
-from pi2_fluid.cli.pasting import in_shell, line_of, word_on
+from pi2_fluid.cli.pasting import in_shell, line_of, why_no_line
 from pi2_fluid.cli.senders import NAMES, read_senders
+from pi2_fluid.cli.wording import for_shell, in_words_of_shell
+from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.model.registry import kind_of
 
 if TYPE_CHECKING:
-    from pi2_fluid.design.design import Design
+    from pi2_fluid.design.design import Design, Installed
 
 __all__ = ["COMMANDS", "tune"]
+
+#: What Python's `tune` calls its arguments -> what the shell does.
+_OPTIONS: Final = {
+    name: f"--{name.replace('_', '-')}"
+    for name in (
+        *("max_rtt", "max_base_rtt", "min_rtt", "max_window", "load", "aqm", "k", "hz", "target"),
+        *("update_interval", "modulus_margin", "objective", "mode", "verify"),
+    )
+} | {
+    "gain_margin_db": "--gain-margin",
+    "phase_margin_deg": "--phase-margin",
+    "senders": "--sender",
+}
+_WIDEST: Final = 8
 
 
 def _option(metavar: str, text: str, panel: str, *names: str) -> Any:
@@ -28,7 +45,7 @@ def _option(metavar: str, text: str, panel: str, *names: str) -> Any:
 def tune(
     max_rtt: Annotated[
         str | None,
-        _option("TIME", "Largest round-trip time in the loop, target included: 100ms.", "Region"),
+        _option("TIME", "Largest round-trip time, the target delay included: 100ms.", "Region"),
     ] = None,
     max_base_rtt: Annotated[
         str | None,
@@ -48,21 +65,43 @@ def tune(
     ] = "reno",
     max_window: Annotated[
         str | None,
-        _option("SEGMENTS", "The largest window of a flow. Default any.", "Region"),
+        _option("SEGMENTS", "The largest window of one flow. Default any.", "Region"),
+    ] = None,
+    load: Annotated[
+        str | None,
+        _option("LOW,HIGH", "Instead, the range of p', the load of each sender: 0.01,1.", "Region"),
     ] = None,
     aqm: Annotated[
-        str, _option("NAME", "Which queue: pi2, coupled, dualpi2, pie or pi.", "Queue")
+        str, _option("NAME", "Which queue: pi2, coupled, dualpi2, pie, fq_pie or pi.", "Queue")
     ] = "pi2",
+    k: Annotated[
+        str | None,
+        _option("NUMBER", "Coupling factor of coupled and dualpi2. Default 2.", "Queue", "--k"),
+    ] = None,
     update_interval: Annotated[
         str | None,
-        _option("TIME", "Time between updates. Default a sixth of the largest RTT.", "Queue"),
+        _option(
+            "TIME",
+            "Time between updates. Default a sixth of the largest RTT, or longer where tc takes no"
+            " gains for that; for pie and fq_pie what the kernel's timer holds.",
+            "Queue",
+        ),
     ] = None,
+    hz: Annotated[
+        str,
+        _option(
+            "NUMBER",
+            "The kernel's CONFIG_HZ, for pie and fq_pie: 100, 250, 300 or 1000.",
+            "Queue",
+            "--hz",
+        ),
+    ] = "1000",
     target: Annotated[
         str | None,
         _option(
             "TIME",
-            "Queue delay aimed at. Default 20ms (pie, dualpi2: 15ms) or a sixth of the largest RTT,"
-            " whichever is less.",
+            "Queue delay aimed at. Default 20ms (pie, fq_pie, dualpi2: 15ms) or a sixth of the"
+            " largest RTT, whichever is less.",
             "Queue",
         ),
     ] = None,
@@ -79,13 +118,19 @@ def tune(
         str,
         _option(
             "NAME",
-            "recovery: smallest delay error after a step; bandwidth: fastest, for a tenth more of"
-            " it; gain: the queue's default gains times a factor.",
+            "recovery: least delay above target, summed over time, after a change of load;"
+            " bandwidth: fastest, for a tenth more of that; gain: the queue's default gains times"
+            " a factor.",
             "Margins",
         ),
     ] = "recovery",
     mode: Annotated[
-        str, _option("NAME", "sampled (exact), delayed or continuous.", "Margins")
+        str,
+        _option(
+            "NAME",
+            "sampled: updates every T, as in a kernel; delayed: by half of T; or continuous.",
+            "Margins",
+        ),
     ] = "sampled",
     verify: Annotated[
         str | None,
@@ -114,10 +159,13 @@ def tune(
         "phase_margin_deg": phase_margin,
         "modulus_margin": modulus_margin,
         "max_window": max_window,
+        "load": None if load is None else _read_pair(load),
+        "k": k,
     }
-    with Progress("verifying", "cases") as progress:
+    with Progress("verifying", "cases") as progress, in_words_of_shell(_OPTIONS):
         design = find(
             max_rtt,
+            hz=_read_hz(hz),
             max_base_rtt=max_base_rtt,
             min_rtt=min_rtt,
             senders=list(who.values()),
@@ -135,9 +183,35 @@ def tune(
     if as_json:
         data = design.to_dict()
         alternatives = data.pop("alternatives")
-        print_json({"design": data, "tc": line_of(design), "alternatives": alternatives})
+        tc = {"tc": line_of(design), "why_no_tc": _why_not(design) or None}
+        print_json({"design": data, **tc, "alternatives": alternatives})
     else:
         _print(design, who)
+    if why := _why_not(design):
+        typer.echo(f"no line for tc: {why}", err=True)
+        raise typer.Exit(codes.NO_LINE)
+
+
+def _why_not(design: Design) -> str:
+    return for_shell(why_no_line(design), _OPTIONS)
+
+
+def _read_hz(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= len("1000")):
+        raise QuantityError(
+            f"--hz {show_value(text)} is no whole number: give the kernel's CONFIG_HZ, as 250."
+        )
+    return int(text)
+
+
+def _read_pair(text: str) -> tuple[str, str]:
+    low, comma, high = text.partition(",")
+    if not comma:
+        raise QuantityError(
+            f"--load {show_value(text)} is no pair: give the smallest and the largest p', as"
+            " 0.01,1."
+        )
+    return low.strip(), high.strip()
 
 
 def _print(design: Design, who: Iterable[str]) -> None:
@@ -149,41 +223,70 @@ def _print(design: Design, who: Iterable[str]) -> None:
         f"target {1e3 * design.target:.4g} ms",
     ]
     words += [] if design.k is None else [f"k {design.k:g}"]
-    console.print(f"{kind_of(design.aqm)}: {', '.join(words)}", style="bold")
+    name = "fq_pie" if design.tc == "fq_pie" else kind_of(design.aqm)
+    console.print(f"{name}: {', '.join(words)}", style="bold")
     console.print(f"for {' and '.join(who)}, {design.span}\n")
-    margins, worst = design.margins, design.worst
-    load = "a vanishing load" if worst.p_prime == 0.0 else f"p' {worst.p_prime:.3g}"
+    margins = design.margins
     grid = make_grid("left", "left")
     grid.add_row(
         "margins left",
-        f"{margins.gain_margin_db:.2f} dB, {margins.phase_margin_deg:.1f} deg, |1 + L|"
-        f" {margins.modulus_margin:.2f}; {design.guarantee}, see below",
+        f"{margins.gain_margin_db:.2f} dB, {margins.phase_margin_deg:.1f} deg ({design.guarantee});"
+        " at 0 of either the delay swings",
     )
-    at = f"rtt {1e3 * worst.rtt:.4g} ms and {load} of {kind_of(worst.sender)}"
-    grid.add_row("worst at", at)
-    limit = f"{_limit(design.rtt_limit)} ms in the loop, at every load"
+    grid.add_row("least at", _place(design))
+    limit = f"{_limit(design.rtt_limit)} ms round trip, target included, at every load"
     if math.isinf(design.rtt_limit):
-        limit = "any RTT, as far as tried: 20 times the largest"
+        limit = "any round trip, as far as tried: 20 times the largest"
     grid.add_row("stable up to", limit)
-    grid.add_row("timing", _timing(design))
+    grid.add_row("T may be", _timing(design))
     grid.add_row(
-        "response",
-        f"bandwidth {design.bandwidth:.3g} rad/s, settles in {design.settling_time:.2g} s"
-        f" at {1e3 * design.max_rtt:.4g} ms",
+        "settles in",
+        f"{design.settling_time:.2g} s at {1e3 * design.max_rtt:.4g} ms (bandwidth"
+        f" {design.bandwidth:.3g} rad/s)",
     )
     if design.installed is not None:
-        runs = design.installed
-        grid.add_row(
-            "in Linux",
-            f"alpha {runs.alpha:.4g}, beta {runs.beta:.4g}, T {1e3 * runs.update_interval:.4g} ms:"
-            f" {runs.gain_margin_db:.2f} dB, {runs.phase_margin_deg:.1f} deg, {runs.guarantee}",
-        )
+        grid.add_row("in Linux", _in_linux(design, design.installed))
     console.print(grid)
-    console.print(f"\n{design.guarantee_text}\n")
+    console.print(f"\n{design.guarantee_text}")
+    console.print(f"{_model(design)}{' ' + design.note if design.note else ''}\n")
     _print_alternatives(console, design)
     if design.verification is not None:
         _print_verification(console, design.verification)
-    _print_line(console, design)
+    line = line_of(design)
+    if line is not None:
+        console.print()
+        console.print(in_shell(line), soft_wrap=True, style="bold")
+
+
+def _model(design: Design) -> str:
+    """Return what the margins are of, and what they are not."""
+    return (
+        f"Margins are of the {design.mode} model, whose windows are averages. Packets keep some 3"
+        " dB more where windows are large, and less where they are small."
+    )
+
+
+def _place(design: Design) -> str:
+    """Return where the gain margin is least, by what people know: round trip, window, rate."""
+    worst = design.worst
+    where = f"{1e3 * worst.rtt:.4g} ms round trip"
+    if worst.p_prime == 0.0:
+        return f"{where}, very large windows (few and fast flows) of {kind_of(worst.sender)}"
+    p = worst.p_prime ** (2 if worst.sender.signal == "classic" else 1)
+    window: Any = worst.sender.settle(worst.rtt, p)
+    segments = float(window[0] if isinstance(window, tuple) else window)
+    return (
+        f"{where}, {segments:.3g} segments per {kind_of(worst.sender)} flow (p {p:.3g}, p'"
+        f" {worst.p_prime:.3g})"
+    )
+
+
+def _in_linux(design: Design, runs: Installed) -> str:
+    margins = f"{runs.gain_margin_db:.2f} dB, {runs.phase_margin_deg:.1f} deg ({runs.guarantee})"
+    gains = f"alpha {runs.alpha:.4g}, beta {runs.beta:.4g}, T {1e3 * runs.update_interval:.4g} ms"
+    if runs.kind != "dualpi2":
+        gains += f" at CONFIG_HZ {design.hz} (its timer is a tick late)"
+    return f"{gains}: {margins}"
 
 
 def _print_alternatives(console: Any, design: Design) -> None:
@@ -197,22 +300,23 @@ def _print_alternatives(console: Any, design: Design) -> None:
         unstable = row["verdict_code"] < 0
         grid.add_row(
             LABELS[row["design"]].replace(" ", "\N{NO-BREAK SPACE}"),
-            f"{row['alpha']:.4g}",
-            f"{row['beta']:.4g}",
-            f"{1e3 * row['update_interval']:.3g}",
-            f"{row['gain_margin']:.2f}",
-            f"{row['phase_margin']:.1f}",
-            "unstable" if unstable else f"{row['modulus_margin']:.3f}",
+            _short(row["alpha"]),
+            _short(row["beta"]),
+            _short(1e3 * row["update_interval"], "3g"),
+            _short(row["gain_margin"], "2f"),
+            _short(row["phase_margin"], "1f"),
+            "unstable" if unstable else _short(row["modulus_margin"], "3f"),
             _limit(row["rtt_limit"]),
-            "-" if unstable else f"{1e3 * row['delay_error']:.2f}",
+            "-" if unstable else _short(row["delay_error"], "2f", 1e3),
             style="red" if unstable else "bold" if row["design"] == "tuned" else None,
         )
     console.print(grid)
     begin = rows[0]["load_from"]
     cut = any(row["design"] == "rfc8033" and row["load_from"] > begin for row in rows)
     console.print(
-        "\nThe smallest margins in the same region; error: of the delay, integrated, after 10 %"
-        " more load; less is faster, but rings where |1+L| is small."
+        "\nAll for the same paths and senders. |1+L|: the distance from instability, 1 at most."
+        " stable to: the largest round trip. error: delay above target times time, after 10 % more"
+        " load: less is faster, but swings where |1+L| is small."
         + (" PIE is judged from p = 1e-6 on." if cut else "")
     )
 
@@ -263,24 +367,25 @@ def _packet_cells(steps: Any) -> list[str]:
     return [peak, f"{float(steps['settling'].max()):.2g}", *delays, word]
 
 
-def _print_line(console: Any, design: Design) -> None:
-    line, word = line_of(design), word_on(design)
-    console.print()
-    if line is not None:
-        console.print(in_shell(line), soft_wrap=True, style="bold")
-    if word:
-        console.print(word)
-
-
 def _timing(design: Design) -> str:
-    low, high = (1e3 * end for end in design.interval_range)
-    least = f"{low:.3g}" if low > 0.0 else f"{100 * design.update_interval:.3g} or less"
-    most = f"{high:.3g}" if math.isfinite(high) else f"{1e4 * design.update_interval:.3g} or more"
-    return f"T from {least} to {most} ms; updates {1e3 * design.jitter_margin:.3g} ms off beat"
+    low, high = design.interval_range
+    least = _ms(low) if low > 0.0 else f"{_ms(design.update_interval / 10.0)} or less"
+    most = _ms(high) if math.isfinite(high) else f"{_ms(10.0 * design.update_interval)} or more"
+    return f"from {least} to {most}; each update up to {_ms(design.jitter_margin)} off"
+
+
+def _ms(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g} ms" if seconds < 1.0 else f"{seconds:.3g} s"
 
 
 def _limit(seconds: float) -> str:
-    return "any" if math.isinf(seconds) else f"{1e3 * seconds:.4g}"
+    return "any" if math.isinf(seconds) else _short(1e3 * seconds)
+
+
+def _short(value: float, form: str = "4g", factor: float = 1.0) -> str:
+    """Return a number in at most eight characters, however large or small."""
+    text = f"{factor * value:.{form}}"
+    return text if len(text) <= _WIDEST else f"{factor * value:.2g}"
 
 
 def _draw(design: Design, path: Path) -> None:
@@ -295,7 +400,7 @@ def _draw(design: Design, path: Path) -> None:
             figure,
             "Response against robustness: faster is up, safer is right",
             f"{design.span}, T = {1e3 * design.update_interval:.4g} ms for the curve",
-            note=design.guarantee_text,
+            note=f"{design.guarantee_text}\n{_model(design)}",
         )
         save_picture(figure, path)
 
@@ -309,11 +414,13 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid tune --max-base-rtt 80ms --aqm dualpi2 --sender reno,scalable\n\n"
             "pi2-fluid tune --max-rtt 50ms --phase-margin 45 --plot designs.png --json\n\n"
             "pi2-fluid tune --max-rtt 100ms --verify fluid\n\n"
+            "pi2-fluid tune --max-rtt 100ms --aqm fq_pie --hz 250\n\n"
             "JSON: design (an object with the fields of Design, SI units; a p_prime of 0 is the"
-            " limit of no load), tc (the line that asks for it; null if there is none) and"
-            " alternatives (a list, the design itself first). What is"
-            ' infinite is the text "inf".\n\n'
-            "The exit code is 0; 2 if the margins cannot be had."
+            " limit of no load), tc (the line that asks for it; null if there is none),"
+            " why_no_tc (the reason then) and alternatives (a list, the design itself first). What"
+            ' is infinite is the text "inf".\n\n'
+            "The exit code is 0; 2 if the margins cannot be had; 5 if they can, but tc has no line"
+            " for the gains, with the reason on standard error."
         ),
     ),
 )

@@ -49,7 +49,7 @@ def make_grid(*justify: Any) -> Any:
 
     table = Table.grid(padding=(0, 2))
     for side in justify:
-        table.add_column(justify=side)
+        table.add_column(justify=side, overflow="fold")  # rather two lines than a number cut
     return table
 
 

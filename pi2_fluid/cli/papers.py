@@ -20,7 +20,8 @@ def figures(
         typer.Argument(
             metavar="4 5 ... | all",
             help="Numbers of figures in the PI2 paper: 4, 5, 6, 7, 11 to 15; 6_packets, 11_packets,"
-            " 12_packets, 13_packets; or phase_portrait, across_the_margin; all if none.",
+            " 12_packets, 13_packets; or phase_portrait, across_the_margin; or as the files are"
+            " called, pi2_fig07; all if none.",
         ),
     ] = None,
     out: Annotated[

@@ -6,16 +6,13 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.errors import DomainError, UnsupportedError
-from pi2_fluid.model.registry import kind_of
 
 if TYPE_CHECKING:
     from pi2_fluid.design.design import Design
 
-__all__ = ["in_shell", "line_of", "word_on"]
+__all__ = ["in_shell", "line_of", "why_no_line"]
 
 _WIDTH: Final = 80
-#: What tc calls the queue of a design; it has no plain PI.
-_KINDS: Final = {"pi2": "dualpi2", "coupled": "dualpi2", "dualpi2": "dualpi2", "pie": "pie"}
 
 
 def in_shell(line: str) -> str:
@@ -40,20 +37,16 @@ def in_shell(line: str) -> str:
 
 def line_of(design: Design) -> str | None:
     """Return the line that asks tc for a design; None if there is none."""
-    kind = _KINDS.get(str(kind_of(design.aqm)))
     try:
-        return None if kind is None else design.to_tc(kind)
+        return design.to_tc()
     except (DomainError, UnsupportedError):
         return None
 
 
-def word_on(design: Design) -> str:
-    """Return what to know of the line, or why there is none."""
-    name = str(kind_of(design.aqm))
-    if name not in _KINDS:
-        return f"tc has no line for {name}: use pi2, dualpi2 or pie."
+def why_no_line(design: Design) -> str:
+    """Return why tc has no line for a design, "" if it has one."""
     try:
-        design.to_tc(_KINDS[name])
+        design.to_tc()
     except (DomainError, UnsupportedError) as error:
-        return f"tc has no line for it: {error}"
-    return "Its timer is a jiffy late, for which Design.to_tc has hz." if name == "pie" else ""
+        return str(error)
+    return ""

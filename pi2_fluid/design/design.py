@@ -13,6 +13,7 @@ from pi2_fluid.design.alternatives import LABELS, dataset_of
 from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.deployment import installing, ns3
 from pi2_fluid.design.region import Region
+from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.html import html_table
 from pi2_fluid.loop.margins import Margins, known
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -35,7 +36,8 @@ _NUMBERS: Final = (
     *("rtt_limit", "bandwidth", "settling_time", "jitter_margin"),
 )
 _ABOUT: Final = ("engine", "controller", "seed")  # a verification
-_WORDS: Final = ("mode", "objective", "guarantee", "guarantee_text")
+_WORDS: Final = ("mode", "objective", "guarantee", "guarantee_text", "tc", "hz")
+_HZ: Final = 1000
 
 
 class WorstCase(NamedTuple):
@@ -47,7 +49,7 @@ class WorstCase(NamedTuple):
 
 
 class Installed(NamedTuple):
-    """What a Linux kernel makes of a design, at 1000 ticks per second, and what is left of it.
+    """What a Linux kernel makes of a design, and what is left of it.
 
     ``kind`` of tc; gains (Hz) and update interval (s) as they act; the smallest margins in the
     region (dB, deg), and ``guarantee``, "proved" or "checked".
@@ -85,6 +87,10 @@ class Design:
     mode : {"continuous", "delayed", "sampled"}
         The model of the update interval that the margins are of.
     objective : {"recovery", "bandwidth", "gain"}
+    tc : str or None
+        What tc calls the queue: "dualpi2", "pie" or "fq_pie"; None if it has none.
+    hz : int or None
+        The kernel's ticks per second that the design is for.
     margins : Margins
         The smallest in the region.
     worst : WorstCase
@@ -129,6 +135,8 @@ class Design:
     load: tuple[tuple[float, float], ...]
     mode: str
     objective: str
+    tc: str | None
+    hz: int | None
     margins: Margins
     worst: WorstCase
     rtt_limit: float
@@ -174,7 +182,7 @@ class Design:
         """The region in one phrase: the path, the target, and both together."""
         return (
             f"paths up to {1e3 * self.max_base_rtt:.4g} ms + {1e3 * self.target:.4g} ms target ="
-            f" {1e3 * self.max_rtt:.4g} ms in the loop"
+            f" {1e3 * self.max_rtt:.4g} ms round trip"
         )
 
     @property
@@ -247,17 +255,19 @@ class Design:
             for index, name in enumerate(table["design"].to_numpy())
         ]
 
-    def to_tc(self, kind: str, *, dev: str = "DEV", hz: int | None = None) -> str:
+    def to_tc(self, kind: str | None = None, *, dev: str = "DEV", hz: int | None = None) -> str:
         """Return the line that asks tc for this design, to paste.
 
         Parameters
         ----------
-        kind : {"dualpi2", "pie", "fq_pie"}
-            "dualpi2" for a design of "pi2", "coupled" or "dualpi2", the others for one of "pie".
+        kind : {"dualpi2", "pie", "fq_pie"}, optional
+            "dualpi2" for a design of "pi2", "coupled" or "dualpi2", the others for one of "pie". By
+            default `tc`.
         dev : str
             The device, in the place of DEV.
         hz : int, optional
-            The kernel's ticks per second, with which PIE's update interval comes out right.
+            The kernel's ticks per second, with which PIE's update interval comes out right. By
+            default those of the design.
 
         Raises
         ------
@@ -270,20 +280,30 @@ class Design:
         Examples
         --------
         >>> import pi2_fluid as pf
-        >>> pf.tune("100ms", target="20ms").to_tc("dualpi2", dev="eth0")[39:]
+        >>> pf.tune("100ms", target="20ms").to_tc(dev="eth0")[39:]
         'target 20ms tupdate 16ms alpha 0.047998 beta 2.5146 drop_enqueue'
         """
-        return installing.line_for(self._wanted, kind, dev=dev, hz=hz)
+        kind = self._kind(kind)
+        return installing.line_for(self._wanted, kind, dev=dev, hz=self.hz if hz is None else hz)
 
-    def to_qdisc(self, kind: str, *, hz: int = 1000) -> Qdisc:
-        """Return what the kernel makes of the line of `to_tc` with this `hz`.
+    def to_qdisc(self, kind: str | None = None, *, hz: int | None = None) -> Qdisc:
+        """Return what the kernel makes of the line of `to_tc`; without any `hz`, at 1000.
 
         Raises
         ------
         DomainError, UnsupportedError
             As `to_tc`.
         """
-        return installing.installed(self._wanted, kind, hz=hz)
+        kind, ticks = self._kind(kind), (self.hz or _HZ) if hz is None else hz
+        return installing.installed(self._wanted, kind, hz=ticks)
+
+    def _kind(self, kind: str | None) -> str:
+        if kind is not None or self.tc is not None:
+            return str(self.tc if kind is None else kind)
+        raise UnsupportedError(
+            f'tc has no queue with the law of {type(self.aqm).__name__}: use aqm="dualpi2" or'
+            ' aqm="pie".'
+        )
 
     @property
     def _wanted(self) -> installing.Wanted:

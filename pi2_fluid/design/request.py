@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -14,9 +14,11 @@ from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.plants import load_of, plant_gain
 from pi2_fluid.design.region import Region
 from pi2_fluid.errors import DomainError, QuantityError, show_value
+from pi2_fluid.model.aqms.coupled import CoupledFamily, CoupledPi2
+from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.record import require_scalars
-from pi2_fluid.model.registry import aqm_class
+from pi2_fluid.model.registry import aqm_class, kind_of
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.units import validate_choice, validate_number
 
@@ -25,15 +27,17 @@ __all__ = [
     "KINDS",
     "LONGEST_INTERVAL",
     "OBJECTIVES",
+    "Queue",
     "Spans",
     "make_region",
     "make_template",
     "read_asked",
+    "read_queue",
     "read_spans",
 ]
 
 #: Queues that can be designed.
-KINDS: Final = ("pi", "pie", "pi2", "coupled", "dualpi2")
+KINDS: Final = ("pi", "pie", "fq_pie", "pi2", "coupled", "dualpi2")
 OBJECTIVES: Final = ("recovery", "bandwidth", "gain")
 #: What can verify a design.
 ENGINES: Final = ("fluid", "packets")
@@ -41,7 +45,10 @@ _PART: Final = 6.0  # of the largest RTT that the defaults of T and target are
 #: The longest T, in parts of the smallest RTT: each costs an alias.
 LONGEST_INTERVAL: Final = 100.0
 _SMALLEST: Final = 20.0  # part of the largest RTT at which the grid begins
-_TARGETS: Final = {"pie": 0.015, "dualpi2": 0.015}
+_TARGET: Final = 0.020  # s, at most
+_LINUX_TARGET: Final = 0.015  # s, of the queues that Linux has
+#: What tc calls the queue of a kind; it has no plain PI.
+_TC: Final = {"pie": "pie", "pi2": "dualpi2", "coupled": "dualpi2", "dualpi2": "dualpi2"}
 
 
 @dataclass(frozen=True)
@@ -59,31 +66,70 @@ def read_asked(gain_db: Any, phase_deg: Any, modulus: Any) -> Asked:
     phase = validate_number(phase_deg, "number", "phase_margin_deg", closed=True)
     if phase >= 90.0:
         raise DomainError(
-            f"phase_margin_deg = {phase:g} cannot be had: at short RTTs, and at a vanishing load,"
-            " the phase margin tends to 90 degrees or less: give less than 90."
+            f"phase_margin_deg = {phase:g} cannot be had: on short paths, and where windows are"
+            " large, the phase margin tends to 90 degrees or less: give less than 90."
         )
     distance = validate_number(modulus, "number", "modulus_margin", closed=True, high=0.99)
     return Asked(gain, phase, distance)
 
 
-def read_spans(max_rtt: Any, max_base_rtt: Any, min_rtt: Any, target: Any, aqm: Any) -> Spans:
+@dataclass(frozen=True)
+class Queue:
+    """The queue to design: its law, whether it was given as one, what tc calls it if it can."""
+
+    law: PiFamily
+    own: bool
+    tc: str | None
+
+
+def read_queue(aqm: Any, k: Any) -> Queue:
+    """Return the queue of that kind, or the one given."""
+    own = not isinstance(aqm, str)
+    if own and not isinstance(aqm, PiFamily):
+        raise QuantityError(
+            f"aqm = {show_value(aqm)} is no queue with alpha and beta: give one of"
+            f" {', '.join(KINDS)}, or a PiFamily."
+        )
+    if not own:
+        validate_choice(aqm, KINDS, "aqm")
+    cls: Any = None if own else aqm_class("pie" if aqm == "fq_pie" else aqm)
+    law: PiFamily = aqm if own else cls()
+    require_scalars(law)
+    if k is not None:
+        factor = validate_number(k, "number", "k")
+        if not isinstance(law, CoupledFamily):
+            name = type(law).__name__ if own else aqm
+            raise DomainError(
+                f"k = {factor:g} has no meaning for {name}, which couples nothing: leave it out, or"
+                ' use aqm="coupled" or aqm="dualpi2".'
+            )
+        law = replace(law, k=factor)
+    tc = aqm if aqm == "fq_pie" else _TC.get(str(kind_of(law)))
+    return Queue(law, own, tc)
+
+
+def read_spans(max_rtt: Any, max_base_rtt: Any, min_rtt: Any, target: Any, queue: Queue) -> Spans:
     """Return the times in the loop, the target included."""
-    validate_choice(aqm, KINDS, "aqm")
-    if (max_rtt is None) == (max_base_rtt is None):
-        given = "neither" if max_rtt is None else "both"
+    if max_rtt is None and max_base_rtt is None:
         raise DomainError(
-            f"max_rtt = {show_value(max_rtt)} and max_base_rtt = {show_value(max_base_rtt)},"
-            f" {given} of them given: give exactly one, the largest RTT in the loop with the queue"
-            " or that of the path."
+            "the largest round-trip time is missing: give max_rtt, with the queue's delay, or"
+            ' max_base_rtt, without it, e.g. max_rtt="100ms".'
+        )
+    if max_rtt is not None and max_base_rtt is not None:
+        raise DomainError(
+            "max_rtt and max_base_rtt are both given: give one, the largest round-trip time with"
+            " the queue's delay or without it."
         )
     in_loop = max_rtt is not None
     longest = validate_number(max_rtt if in_loop else max_base_rtt, "time",
                       "max_rtt" if in_loop else "max_base_rtt")  # fmt: skip
-    if target is None:
-        cap = _TARGETS.get(aqm, 0.020)
-        aim = min(cap, _two_digits(longest / (_PART if in_loop else _PART - 1.0)))
-    else:
+    if target is not None:
         aim = validate_number(target, "time", "target")
+    elif queue.own:
+        aim = float(queue.law.target)
+    else:
+        cap = _TARGET if queue.tc is None or type(queue.law) in (Pi2, CoupledPi2) else _LINUX_TARGET
+        aim = min(cap, _two_digits(longest / (_PART if in_loop else _PART - 1.0)))
     if in_loop and aim >= longest:
         raise DomainError(
             f"target = {aim:g} s is not below max_rtt = {longest:g} s, which includes it: give a"
@@ -102,28 +148,26 @@ def read_spans(max_rtt: Any, max_base_rtt: Any, min_rtt: Any, target: Any, aqm: 
     return Spans(whole, shortest + extra, aim)
 
 
-def make_template(aqm: str, spans: Spans, update_interval: Any, objective: str) -> PiFamily:
-    """Return the queue with its target, its update interval, and its default gains."""
-    cls: Any = aqm_class(aqm)
+def make_template(queue: Queue, spans: Spans, update_interval: Any, objective: str) -> PiFamily:
+    """Return the queue with its target, its update interval, and the gains to begin with."""
     if update_interval is not None:
         interval = validate_number(update_interval, "time", "update_interval")
-    elif objective == "gain":
-        interval = float(cls().update_interval)
+    elif queue.own or objective == "gain":
+        interval = float(queue.law.update_interval)
     else:
-        interval = _two_digits(spans.max_rtt / _PART)
+        interval = _two_digits(min(spans.max_rtt / _PART, LONGEST_INTERVAL * spans.min_rtt))
     if interval > spans.max_rtt * (1.0 + 1e-9):
         raise DomainError(
-            f"update_interval = {interval:g} s exceeds the largest RTT in the loop,"
-            f" {spans.max_rtt:g} s: give a shorter one, a sixth of it by default."
+            f"update_interval = {interval:g} s exceeds the largest round-trip time with the queue's"
+            f" delay, {spans.max_rtt:g} s: give a shorter update_interval, by default a sixth."
         )
     if interval > LONGEST_INTERVAL * spans.min_rtt:
         raise DomainError(
             f"update_interval = {interval:g} s is more than {LONGEST_INTERVAL:g} times the smallest"
-            f" RTT in the loop, {spans.min_rtt:g} s: give a shorter update_interval, or a min_rtt"
-            f" of {interval / LONGEST_INTERVAL:.3g} s and more in the loop."
+            f" round-trip time with the queue's delay, {spans.min_rtt:g} s: give a shorter"
+            f" update_interval, or a min_rtt of {interval / LONGEST_INTERVAL:.3g} s and more."
         )
-    queue: PiFamily = cls(target=spans.target, update_interval=interval)
-    return queue
+    return replace(queue.law, target=spans.target, update_interval=interval)
 
 
 def make_region(spans: Spans, senders: Any, aqm: PiFamily, load: Any, max_window: Any) -> Region:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -24,21 +24,22 @@ from pi2_fluid.design.plants import Plants, join, make_plants
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.design.request import (
     ENGINES,
+    LONGEST_INTERVAL,
     OBJECTIVES,
     Spans,
     make_region,
     make_template,
     read_asked,
+    read_queue,
     read_spans,
 )
-from pi2_fluid.errors import DomainError, SolverError
+from pi2_fluid.design.stepping import Gains, Steps, first_that_keeps, steps_of
+from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
 from pi2_fluid.loop.crossovers import find_crossings
 from pi2_fluid.loop.modes import MODES
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.transient import find_bandwidth
-from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.units import validate_choice
@@ -57,7 +58,8 @@ def tune(
     max_base_rtt: Any = None,
     min_rtt: Any = None,
     senders: Sequence[Sender] = (Reno(),),
-    aqm: str = "pi2",
+    aqm: str | PiFamily = "pi2",
+    k: float | None = None,
     update_interval: Any = None,
     target: Any = None,
     gain_margin_db: float = 6.0,
@@ -67,6 +69,7 @@ def tune(
     max_window: float | None = None,
     mode: str = "sampled",
     objective: str = "recovery",
+    hz: int | None = 1000,
     verify: str | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Design:
@@ -82,13 +85,20 @@ def tune(
         that is less: no loop through a queue at its target is shorter.
     senders : sequence of Reno, CReno, Cubic or Scalable
         Each must have the margins on its own. Cubic is checked on a grid, not proved.
-    aqm : {"pi2", "pi", "pie", "coupled", "dualpi2"}
+    aqm : {"pi2", "pi", "pie", "fq_pie", "coupled", "dualpi2"} or PiFamily
+        The kind of queue; or a queue itself, also of a law of one's own, whose target, update
+        interval and whatever else are kept, while alpha and beta are found. A law that is not of
+        this package is checked on a grid, not proved.
+    k : float, optional
+        Coupling factor of "coupled" and "dualpi2". By default 2, or the queue's own.
     update_interval : float or str, optional
         T (s). By default a sixth of the largest RTT, rounded down to two digits: less would gain
-        at most a tenth in integral gain.
+        at most a tenth in integral gain. For a queue of Linux it is longer where tc could not ask
+        for the gains otherwise, and of PIE one that the kernel's timer holds: the next from the
+        one given on.
     target : float or str, optional
-        Target queue delay (s). By default the smaller of 20 ms (15 ms for "pie" and "dualpi2") and
-        a sixth of the largest RTT, rounded down to two digits.
+        Target queue delay (s). By default the smaller of 20 ms (15 ms for "pie", "fq_pie" and
+        "dualpi2") and a sixth of the largest RTT, rounded down to two digits.
     gain_margin_db, phase_margin_deg, modulus_margin : float
         The margins to be left everywhere: dB, degrees, and the smallest |1 + L|, the inverse of
         the peak of the sensitivity (0: not asked for).
@@ -104,6 +114,10 @@ def tune(
         "recovery": the smallest integral of the delay error after a step of load, capacity or RTT,
         T dp'/alpha, that is, the largest alpha/T. "bandwidth": nine tenths of that alpha with the
         largest beta. "gain": the default gains of the queue times the largest factor.
+    hz : int, optional
+        The kernel's ticks per second (CONFIG_HZ), which PIE's timer counts: 100, 250, 300 or 1000.
+        The gains of PIE are whole sixteenths of 1 Hz then, as tc takes them. None: of no kernel,
+        with gains and T as they come.
     verify : {"fluid", "packets"}, optional
         Also try steps of load and capacity at the corners of the region, in the nonlinear fluid or
         packet by packet (seconds).
@@ -113,7 +127,7 @@ def tune(
     Returns
     -------
     Design
-        With alpha rounded down and beta rounded to five digits.
+        With alpha rounded down and beta rounded to five digits, or in whole steps of tc.
 
     Raises
     ------
@@ -139,50 +153,124 @@ def tune(
     >>> print(f"{design.alpha:.4f} {design.beta:.3f} {design.update_interval:g}")
     0.0480 2.515 0.016
     >>> design.span
-    'paths up to 84 ms + 16 ms target = 100 ms in the loop'
+    'paths up to 84 ms + 16 ms target = 100 ms round trip'
     """
     validate_choice(mode, MODES, "mode")
     validate_choice(objective, OBJECTIVES, "objective")
     if verify is not None:
         validate_choice(verify, ENGINES, "verify")
     asked = read_asked(gain_margin_db, phase_margin_deg, modulus_margin)
-    spans = read_spans(max_rtt, max_base_rtt, min_rtt, target, aqm)
-    template = make_template(aqm, spans, update_interval, objective)
+    queue = read_queue(aqm, k)
+    spans = read_spans(max_rtt, max_base_rtt, min_rtt, target, queue)
+    template = make_template(queue, spans, update_interval, objective)
     region = make_region(spans, senders, template, load, max_window)
+    steps = steps_of(template, queue.tc, hz)
+    fixed = update_interval is not None or queue.own
+    task = _Task(region, template, asked, mode, objective, steps, fixed)
     plants = region.corners(template)
     for _ in range(_ROUNDS):
-        queue, worst, plants = _solve(region, template, asked, mode, objective, plants)
-        proof = guarantee(region, queue, worst, mode)
+        law, worst, plants = _solve(task, plants)
+        proof = guarantee(region, law, worst, mode)
         if _shortfall(proof.worst, asked) <= 0.0:
-            design = _describe(region, queue, proof, mode, objective, spans)
-            design = replace(design, installed=_install(design, region))
+            design = _describe(task, law, proof, spans, queue.tc, hz)
+            design = replace(design, installed=_install(design, region, proof))
             return design if verify is None else _verified(design, region, verify, progress)
         plants = join(plants, proof.worst.plants)  # the proof has found a loop with less
     raise _unsettled()
 
 
-def _solve(
-    region: Region,
-    template: PiFamily,
-    asked: Asked,
-    mode: str,
-    objective: str,
-    plants: Plants,
-) -> tuple[PiFamily, Worst, Plants]:
+@dataclass(frozen=True)
+class _Task:
+    """What is asked: the region, the queue without its gains, margins, and what tc can ask for.
+
+    `fixed` if the queue's update interval is one that was given.
+    """
+
+    region: Region
+    template: PiFamily
+    asked: Asked
+    mode: str
+    objective: str
+    steps: Steps | None
+    fixed: bool
+
+    @property
+    def interval(self) -> float:
+        """The update interval given, or the default (s)."""
+        return float(self.template.update_interval)
+
+    def intervals(self) -> list[float]:
+        """Those (s) that may be tried in its place, rising."""
+        assert self.steps is not None
+        longest = min(self.region.max_rtt, LONGEST_INTERVAL * self.region.min_rtt)
+        found = self.steps.intervals(self.interval, max(longest, self.interval))
+        return found[:1] if self.fixed else found
+
+
+def _solve(task: _Task, plants: Plants) -> tuple[PiFamily, Worst, Plants]:
     """The optimum over the loops that bind, found by adding those that turn out worse."""
     for _ in range(_ROUNDS):
-        alpha, beta = _best(plants, template, asked, mode, objective, region)
+        queue, whole = _choose(task, plants)
         for _ in range(3):
-            queue = replace(template, alpha=alpha, beta=beta)
-            worst = worst_margins(region, queue, mode)
-            short = _shortfall(worst, asked)
+            worst = worst_margins(task.region, queue, task.mode)
+            short = _shortfall(worst, task.asked)
             if short <= 0.0:
                 return queue, worst, plants
-            if short > 1e-3:
+            if short > 1e-3 or whole:
                 break
-            alpha = _round_down(alpha * (1.0 - 1e-4))  # the rounding of beta
+            queue = replace(queue, alpha=_round_down(queue.alpha * (1.0 - 1e-4)))  # beta's rounding
         plants = join(plants, worst.plants)
     raise _unsettled()
+
+
+def _choose(task: _Task, plants: Plants) -> tuple[PiFamily, bool]:
+    """Return the queue with its best gains, and whether these are whole steps of PIE.
+
+    Where tc cannot ask for them at the default update interval, at the first one at which it can.
+    """
+    steps = task.steps
+    found = None
+    if steps is not None and steps.whole:
+        found = first_that_keeps(
+            task.intervals(),
+            lambda interval: _whole(task, plants, interval),
+            lambda interval: _most(task, plants, interval, steps.largest) >= steps.smallest,
+        )
+        if found is not None:
+            return _with(task, *found), True
+    best = _with(task, task.interval, _best(task, plants, task.interval))
+    if steps is None or steps.whole or task.fixed or steps.keeps(best):
+        return best, False
+    found = first_that_keeps(
+        task.intervals(),
+        lambda interval: _kept(task, plants, interval),
+        lambda interval: _most(task, plants, interval, steps.largest) >= steps.smallest,
+    )
+    return (best if found is None else _with(task, *found)), False
+
+
+def _with(task: _Task, interval: float, gains: tuple[float, float]) -> PiFamily:
+    return replace(task.template, update_interval=interval, alpha=gains[0], beta=gains[1])
+
+
+def _whole(task: _Task, plants: Plants, interval: float) -> Gains:
+    """Return gains in whole steps of PIE at an update interval."""
+    assert task.steps is not None
+    ceiling, _, _ = make_ceiling(plants, task.asked, interval, task.mode)
+    return None if ceiling is None else task.steps.gains(ceiling, task.objective, task.template)
+
+
+def _kept(task: _Task, plants: Plants, interval: float) -> Gains:
+    """Return the best gains at an update interval, if DualPI2 runs most of them."""
+    assert task.steps is not None
+    gains = _best(task, plants, interval)
+    return gains if task.steps.keeps(_with(task, interval, gains)) else None
+
+
+def _most(task: _Task, plants: Plants, interval: float, beta: float) -> float:
+    """Return the largest alpha (Hz) at an update interval, with a beta of at most `beta` (Hz)."""
+    ceiling, highest, _ = make_ceiling(plants, task.asked, interval, task.mode)
+    return 0.0 if ceiling is None else largest_alpha(ceiling, min(highest, beta))[0]
 
 
 def _unsettled() -> SolverError:
@@ -192,32 +280,35 @@ def _unsettled() -> SolverError:
     )
 
 
-def _best(
-    plants: Plants, template: PiFamily, asked: Asked, mode: str, objective: str, region: Region
-) -> tuple[float, float]:
-    interval = float(template.update_interval)
+def _best(task: _Task, plants: Plants, interval: float) -> tuple[float, float]:
+    """Return the best gains at an update interval, in five digits."""
+    asked, mode, objective = task.asked, task.mode, task.objective
     ceiling, highest, binding = make_ceiling(plants, asked, interval, mode)
     if ceiling is None:
-        raise _infeasible(plants.take(binding), asked, interval, mode, region)
+        raise _infeasible(task, plants.take(binding), interval)
     alpha, beta = largest_alpha(ceiling, highest)
     if alpha <= 0.0:
-        raise _infeasible(plants, asked, interval, mode, region)
+        raise _infeasible(task, plants, interval)
     if objective == "bandwidth":
         alpha *= _KEPT
         beta = largest_beta(ceiling, highest, alpha, beta)
     if objective == "gain":
-        alpha, beta = float(template.alpha), float(template.beta)
+        alpha, beta = float(task.template.alpha), float(task.template.beta)
         factor = largest_factor(ceiling, highest, alpha, beta)
         if factor <= 0.0:
             raise DomainError(
-                f"no multiple of alpha = {alpha:g}, beta = {beta:g} with update_interval ="
-                f" {interval:g} leaves {_words(asked)} up to rtt = {region.max_rtt:g}: give a"
-                ' longer update_interval, smaller margins, or objective="recovery".'
+                f"no multiple of alpha = {alpha:g} Hz and beta = {beta:g} Hz with update_interval ="
+                f" {interval:g} s leaves {_words(asked)} up to a round-trip time of"
+                f" {task.region.max_rtt:g} s: give a longer update_interval, smaller margins, or"
+                ' objective="recovery".'
             )
         alpha, beta = factor * alpha, factor * beta
     beta = _round_down(beta) if objective != "recovery" else float(f"{beta:.{_DIGITS}g}")
     # On the flank of the ceiling the rounded beta allows another alpha; it is rounded down.
-    return _round_down(min(alpha, float(ceiling(np.array([beta]))[0]))), beta
+    alpha = min(alpha, float(ceiling(np.array([beta]))[0]))
+    if alpha <= 0.0:
+        raise _unsettled()
+    return _round_down(alpha), beta
 
 
 def _shortfall(worst: Worst, asked: Asked) -> float:
@@ -234,10 +325,9 @@ def _round_down(value: float) -> float:
     return float(f"{math.floor(value / unit * (1.0 + 1e-12)) * unit:.{_DIGITS}g}")
 
 
-def _infeasible(
-    plants: Plants, asked: Asked, interval: float, mode: str, region: Region
-) -> DomainError:
+def _infeasible(task: _Task, plants: Plants, interval: float) -> DomainError:
     """Find the condition that cannot be had even alone, and say what would help."""
+    asked = task.asked
     alone = {
         f"phase_margin_deg = {asked.phase_deg:g}": Asked(0.0, asked.phase_deg),
         f"gain_margin_db = {asked.gain_db:g}": Asked(asked.gain_db, 0.0),
@@ -245,16 +335,17 @@ def _infeasible(
     }
     binding = _words(asked)
     for words, one in alone.items():
-        ceiling, highest, _ = make_ceiling(plants, one, interval, mode)
+        ceiling, highest, _ = make_ceiling(plants, one, interval, task.mode)
         if ceiling is None or largest_alpha(ceiling, highest)[0] <= 0.0:
             binding = words
             break
-    who = type(region.senders[int(plants.sender[0])]).__name__
+    who = type(task.region.senders[int(plants.sender[0])]).__name__
     load = float(plants.p_prime[0])
-    where = "a vanishing load" if load == 0.0 else f"p' = {load:.3g}"
+    where = "no load (windows without bound)" if load == 0.0 else f"p' = {load:.3g}"
     return DomainError(
-        f"{binding} cannot be had with any gains for {who} at rtt = {float(plants.rtt[0]):g} and"
-        f" {where}: ask for less, or keep the load away from there by max_window or load."
+        f"{binding} cannot be had with any gains for {who} at a round-trip time of"
+        f" {float(plants.rtt[0]):g} s and {where}: ask for less, or bound the windows by"
+        " max_window."
     )
 
 
@@ -264,8 +355,9 @@ def _words(asked: Asked) -> str:
 
 
 def _describe(
-    region: Region, queue: PiFamily, proof: Guarantee, mode: str, objective: str, spans: Spans
+    task: _Task, queue: PiFamily, proof: Guarantee, spans: Spans, tc: str | None, hz: int | None
 ) -> Design:
+    region, mode, objective = task.region, task.mode, task.objective
     gains = float(queue.alpha), float(queue.beta), float(queue.update_interval)
     typical = make_plants(region.senders[:1], queue, region.max_rtt, [typical_load(region)])
     loop = typical.linear(*gains).element((0, 0))
@@ -286,6 +378,8 @@ def _describe(
         load=region.load,
         mode=mode,
         objective=objective,
+        tc=tc,
+        hz=hz,
         margins=worst.margins,
         worst=WorstCase(worst.rtt, worst.p_prime, worst.sender),
         rtt_limit=float(table["rtt_limit"].sel(design="tuned")),
@@ -312,16 +406,17 @@ def _verified(
     return replace(design, verification=verify(region, design.aqm, engine, progress=progress))
 
 
-def _install(design: Design, region: Region) -> Installed | None:
+def _install(design: Design, region: Region, proof: Guarantee) -> Installed | None:
     """Judge what the kernel makes of a design in the same way as the design."""
-    if type(design.aqm) is Pi:
+    if design.tc is None:
         return None  # no kernel has it
-    kind = "pie" if isinstance(design.aqm, Pie) else "dualpi2"
     try:
-        law = design.to_qdisc(kind).aqm
-    except DomainError:
+        law = design.to_qdisc().aqm
+    except (DomainError, UnsupportedError):
         return None
     gains = float(law.alpha), float(law.beta), float(law.update_interval)
-    queue = replace(design.aqm, alpha=gains[0], beta=gains[1], update_interval=gains[2])
-    proof = guarantee(region, queue, worst_margins(region, queue, design.mode), design.mode)
-    return Installed(kind, *gains, proof.margins.gain_db, proof.margins.phase_deg, proof.kind)
+    asked = design.alpha, design.beta, design.update_interval
+    if not np.allclose(gains, asked, rtol=1e-8, atol=0.0):  # of whole steps nothing is lost
+        queue = replace(design.aqm, alpha=gains[0], beta=gains[1], update_interval=gains[2])
+        proof = guarantee(region, queue, worst_margins(region, queue, design.mode), design.mode)
+    return Installed(design.tc, *gains, proof.margins.gain_db, proof.margins.phase_deg, proof.kind)

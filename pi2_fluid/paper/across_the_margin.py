@@ -153,10 +153,10 @@ def _draw(series: list[dict[str, Any]], settled: list[dict[str, Any]]) -> Any:
     clipped = settled[1]["gain_margin_db"][settled[1]["lowest_controller"] <= 0.0].max()
     write_caption(
         figure,
-        "What a negative gain margin is: the delay no longer settles, it cycles",
+        "A negative gain margin, in the model: the delay no longer settles, it cycles",
         note=(
             f"PI2 with both gains scaled to the margin named, 10 Reno flows, R = {1e3 * RTT:g} ms,"
-            " 30 Mbit/s, T = 32 ms. Left: the sampled loop, 10 ms of delay added at rest.\n"
+            " 30 Mbit/s, T = 32 ms. Left: the sampled model, 10 ms of delay added at rest.\n"
             "Right: where the delay moves in the end. Each margin is that of the model's own linear"
             " loop; in both, the cycle begins where it is 0, and grows as a square root:"
             " the square of the swing, highest minus lowest, follows a straight line, here that"

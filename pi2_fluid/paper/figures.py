@@ -32,6 +32,8 @@ FIGURES: Final = {
     "phase_portrait": "phase_portrait",
     "across_the_margin": "across_the_margin",
 }
+#: What a figure's files are called -> its number.
+_NUMBER_OF: Final = {module: number for number, module in FIGURES.items()}
 
 
 class Figure(NamedTuple):
@@ -56,7 +58,8 @@ def figures(
     names : "all", or one or several of these
         4, 5, 6, 7, 11, 12, 13, 14, 15: numbers of figures in the PI2 paper, of which 6, 11, 12 and
         13 are fluids; 6_packets, 11_packets, 12_packets, 13_packets: the same packet by packet;
-        phase_portrait, across_the_margin: our own.
+        phase_portrait, across_the_margin: our own. Also as their files are called: pi2_fig07,
+        pi2_fig12_packets.
     out : path, default "figures"
         Folder for the files; made if it does not exist. Files of the same name are replaced.
     progress : callable, optional
@@ -96,13 +99,14 @@ def _numbers(names: str | int | Iterable[str | int]) -> list[str]:
         raise QuantityError(f"no figure was named: give {', '.join(FIGURES)} or 'all'.")
     numbers: dict[str, None] = {}
     for name in given:
-        text = str(name)
+        text = _NUMBER_OF.get(str(name), str(name))
         if text == "all":
             numbers |= dict.fromkeys(FIGURES)
         elif text in FIGURES:
             numbers[text] = None
         else:
             raise QuantityError(
-                f"figure {name!r} is unknown: give any of {', '.join(FIGURES)}, or 'all'."
+                f"figure {name!r} is unknown: give any of {', '.join(FIGURES)}, the name of its"
+                " file, as pi2_fig07, or 'all'."
             )
     return list(numbers)

@@ -1,4 +1,4 @@
-"""Figure 7 of the PI2 paper: margins over load, as printed, and in the sampled loop that runs."""
+"""Figure 7 of the PI2 paper: margins over load, as printed, and in the sampled model."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _draw_sampled(continuous: list[dict[str, Any]], sampled: list[dict[str, Any]
         top.plot([], [], color="0.3", linestyle=(0, (3, 2)), linewidth=1.1)[0],
         top.plot([], [], color="0.3", linewidth=2.0)[0],
     ]
-    labels = ["continuous model, as printed", "sampled every T, as a kernel runs it"]
+    labels = ["continuous model, as printed", "sampled model: updated every T"]
     top.legend(handles, labels, loc="upper left")
     limits = {name: _low_load(name) for name in ("reno pi2", "scal pi")}
     for name, (before, after) in limits.items():
@@ -143,9 +143,10 @@ def _draw_sampled(continuous: list[dict[str, Any]], sampled: list[dict[str, Any]
     write_caption(
         figure,
         f"PI2's ×2.5 gains: {before:.1f} dB of margin on paper,"
-        f" {after:.1f} dB in the loop a kernel runs",
+        f" {after:.1f} dB in the sampled model",
         f"R = {1e3 * RTT:g} ms, T = {1e3 * UPDATE_INTERVAL:g} ms, {_gains()}",
-        "Numbers on the lines: gain margin as p′ → 0, the smallest over all loads. " + _NOTE,
+        "Numbers on the lines: gain margin as p′ → 0, the smallest over all loads. Both models are"
+        " of mean windows; packets keep some 3 dB more.\n" + _NOTE,
     )
     return figure
 

@@ -64,6 +64,11 @@ def _in_steps(wanted: Wanted, kind: str) -> PiFamily:
     validate_choice(kind, KINDS, "kind")
     law = wanted.law
     if not isinstance(law, Pie) or kind == "dualpi2":
+        if kind == "dualpi2" and float(law.alpha) < 1.0 / FACTORS["hertz"]:
+            raise DomainError(
+                f"alpha = {float(law.alpha):.3g} Hz is less than 1/256 Hz, the smallest that tc"
+                " takes for dualpi2: tune for a shorter max_rtt, or for smaller margins."
+            )
         return law
     alpha = math.floor(float(law.alpha) * _STEPS * (1.0 + 1e-12))
     exact = float(law.beta) * _STEPS

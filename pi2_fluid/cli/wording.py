@@ -1,0 +1,50 @@
+"""Errors in the words of the shell: what Python calls by keywords, a shell calls by options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
+
+__all__ = ["for_shell", "in_words_of_shell"]
+
+
+def for_shell(text: str, options: Mapping[str, str]) -> str:
+    """Return a sentence with keywords and their values as options.
+
+    Parameters
+    ----------
+    text : str
+    options : mapping
+        Of each keyword that has one, its option.
+
+    Examples
+    --------
+    >>> for_shell('try update_interval="44ms", or a max_window.',
+    ...     {"update_interval": "--update-interval", "max_window": "--max-window"})
+    'try --update-interval 44ms, or a --max-window.'
+    >>> for_shell("load=(0.01, 1.0)", {"load": "--load"})
+    '--load 0.01,1.0'
+    """
+
+    def option(found: re.Match[str]) -> str:
+        value = re.sub(r"[\s()\"']", "", found[3] or found[4])
+        return f"{options[found[1]]} {value}"
+
+    names = "|".join(sorted(options, key=len, reverse=True))
+    text = re.sub(
+        rf"\b({names})( ?= ?)(?:(\"[^\"]*\"|'[^']*'|\([^)]*\))|([^\s,;:]*[^\s,;:.]))", option, text
+    )
+    words = "|".join(name for name in sorted(options, key=len, reverse=True) if "_" in name)
+    return re.sub(rf"(?<![\w-])({words})\b", lambda found: options[found[1]], text)
+
+
+@contextmanager
+def in_words_of_shell(options: Mapping[str, str]) -> Iterator[None]:
+    """Let errors leave in the words of the shell."""
+    try:
+        yield
+    except (QuantityError, DomainError, UnsupportedError) as error:
+        raise type(error)(for_shell(str(error), options)) from error

@@ -1,0 +1,135 @@
+"""What tc can ask for: gains in whole steps, and update intervals that a kernel's timer holds.
+
+PIE's gains are whole sixteenths of 1 Hz up to 2 Hz, and its timer holds whole jiffies, at least one
+more than it is asked for; DualPI2's gains are cut to 256ths of 1 Hz. Where the best alpha is less
+than a step, or would lose more than a quarter to it, a longer T has a larger one.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from pi2_fluid.design.gains import Ceiling
+from pi2_fluid.errors import DomainError, UnsupportedError
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.qdisc import install, kernel
+from pi2_fluid.qdisc.options import FACTORS, LARGEST_PIE
+from pi2_fluid.qdisc.parsing import require_hz
+
+__all__ = ["Gains", "Steps", "first_that_keeps", "steps_of"]
+
+_STEPS: Final = FACTORS["sixteenths"]  # of PIE's gains in 1 Hz
+_DOWN: Final = 1e-4  # of the ceiling of alpha, an interpolation
+_LOST: Final = 0.25  # of alpha: rounding off more makes it another design
+_KEPT: Final = 0.9  # of the largest alpha, where the bandwidth is maximised
+
+#: alpha and beta (Hz); None where nothing is allowed.
+Gains = tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A kernel's queue: what tc calls it, and the ticks per second of the kernel."""
+
+    kind: str
+    hz: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether gains and T are those of PIE, so few that the design is made of them."""
+        return self.kind != "dualpi2"
+
+    @property
+    def smallest(self) -> float:
+        """The step of the gains (Hz)."""
+        return 1.0 / (_STEPS if self.whole else FACTORS["hertz"])
+
+    @property
+    def largest(self) -> float:
+        """The largest gain (Hz)."""
+        return LARGEST_PIE / _STEPS if self.whole else math.inf
+
+    def intervals(self, shortest: float, longest: float) -> list[float]:
+        """Return update intervals (s) that can run, rising, from the first at or above `shortest`.
+
+        Examples
+        --------
+        >>> Steps("pie", 250).intervals(0.017, 0.05)
+        [0.02, 0.024, 0.028, 0.032, 0.036, 0.04, 0.044, 0.048]
+        """
+        if not self.whole:
+            count = max(1, math.ceil(math.log(longest / shortest) / math.log(1.04)))
+            return [float(f"{x:.2g}") for x in np.geomspace(shortest, longest, count + 1)]
+        most = math.floor(longest * self.hz * (1.0 + 1e-9))
+        periods = sorted({kernel.timer_period(count) for count in range(1, most)})
+        least = shortest * self.hz * (1.0 - 1e-9)
+        return [period / self.hz for period in periods if least <= period <= most]
+
+    def keeps(self, law: PiFamily) -> bool:
+        """Return whether the kernel runs a law with at most a quarter less of its alpha."""
+        try:
+            runs = install(law, self.kind, hz=self.hz).aqm
+        except DomainError:
+            return False
+        return float(runs.alpha) >= (1.0 - _LOST) * float(law.alpha)
+
+    def gains(self, ceiling: Ceiling, objective: str, law: PiFamily) -> Gains:
+        """Return PIE's best gains in whole steps, at most a quarter short of what is allowed."""
+        betas = np.arange(1, LARGEST_PIE + 1)
+        allowed: Any = ceiling(betas / _STEPS) * _STEPS * (1.0 - _DOWN)
+        alphas = np.clip(np.floor(allowed), 0, LARGEST_PIE)
+        if objective == "gain":
+            # Multiples of the gains that the law has, both of them whole.
+            exact = betas * float(law.alpha) / max(float(law.beta), 1e-300)
+            near = np.abs(exact - np.round(exact)) < 1e-9
+            fits = np.flatnonzero(near & (np.round(exact) >= 1) & (np.round(exact) <= alphas))
+            if not fits.size:
+                return None
+            return float(np.round(exact[fits[-1]])) / _STEPS, float(betas[fits[-1]]) / _STEPS
+        best = int(np.argmax(allowed))
+        if alphas[best] < min((1.0 - _LOST) * allowed[best], LARGEST_PIE) or alphas[best] < 1:
+            return None
+        if objective == "bandwidth":
+            best = int(np.flatnonzero(alphas >= math.ceil(_KEPT * alphas[best]))[-1])
+        return float(alphas[best]) / _STEPS, float(betas[best]) / _STEPS
+
+
+def steps_of(law: PiFamily, kind: str | None, hz: int | None) -> Steps | None:
+    """Return the steps of a kernel's queue; None without one, or if it cannot have such a law.
+
+    Raises
+    ------
+    QuantityError
+        If `hz` is no number of ticks per second.
+    """
+    if hz is None:
+        return None
+    require_hz(hz)
+    if kind is None:
+        return None
+    try:
+        install(replace(law, alpha=1.0, beta=1.0), kind, hz=hz)
+    except (DomainError, UnsupportedError):
+        return None
+    return Steps(kind, hz)
+
+
+def first_that_keeps(
+    intervals: list[float], gains_at: Callable[[float], Gains], least: Callable[[float], bool]
+) -> tuple[float, tuple[float, float]] | None:
+    """Return the first of some rising intervals that has gains, and these; None if there is none.
+
+    Below the first interval with at least one step of alpha none has, as alpha grows with T; above,
+    a few may lose too much.
+    """
+    begin = bisect_left(intervals, True, key=least)
+    for interval in intervals[begin:]:
+        if (gains := gains_at(interval)) is not None:
+            return interval, gains
+    return None
