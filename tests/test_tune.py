@@ -658,7 +658,7 @@ def test_command_verifies(capsys, engine, words):
 def test_command_prints_json(capsys):
     assert run(["tune", "--max-base-rtt", "80ms", "--json"]) == 0
     payload = json.loads(capsys.readouterr().out)
-    assert set(payload) == {"design", "tc", "alternatives"}
+    assert set(payload) == {"design", "tc", "why_no_tc", "alternatives"}
     again = pf.Design.from_dict(payload["design"] | {"alternatives": payload["alternatives"]})
     assert again.max_base_rtt == pytest.approx(0.08)
     assert again.to_dict()["margins"] == payload["design"]["margins"]

@@ -230,25 +230,21 @@ def _print(design: Design, who: Iterable[str]) -> None:
     grid = make_grid("left", "left")
     grid.add_row(
         "margins left",
-        f"{margins.gain_margin_db:.2f} dB, {margins.phase_margin_deg:.1f} deg ({design.guarantee});"
-        " at 0 of either the delay swings",
+        f"{margins.gain_margin_db:.2f} dB, {margins.phase_margin_deg:.1f} deg of the {design.mode}"
+        f" model ({design.guarantee}); at 0 it swings",
     )
     grid.add_row("least at", _place(design))
-    limit = f"{_limit(design.rtt_limit)} ms round trip, target included, at every load"
+    limit = f"{_limit(design.rtt_limit)} ms round trip"
     if math.isinf(design.rtt_limit):
-        limit = "any round trip, as far as tried: 20 times the largest"
-    grid.add_row("stable up to", limit)
+        limit = "20 times the largest round trip, and more"
+    settles = f"settles in {design.settling_time:.2g} s at {1e3 * design.max_rtt:.4g} ms"
+    grid.add_row("stable up to", f"{limit} at every load; {settles}")
     grid.add_row("T may be", _timing(design))
-    grid.add_row(
-        "settles in",
-        f"{design.settling_time:.2g} s at {1e3 * design.max_rtt:.4g} ms (bandwidth"
-        f" {design.bandwidth:.3g} rad/s)",
-    )
     if design.installed is not None:
         grid.add_row("in Linux", _in_linux(design, design.installed))
     console.print(grid)
-    console.print(f"\n{design.guarantee_text}")
-    console.print(f"{_model(design)}{' ' + design.note if design.note else ''}\n")
+    said = (design.guarantee_text, _PACKETS, design.note)
+    console.print(f"\n{' '.join(filter(None, said))}\n")
     _print_alternatives(console, design)
     if design.verification is not None:
         _print_verification(console, design.verification)
@@ -258,12 +254,8 @@ def _print(design: Design, who: Iterable[str]) -> None:
         console.print(in_shell(line), soft_wrap=True, style="bold")
 
 
-def _model(design: Design) -> str:
-    """Return what the margins are of, and what they are not."""
-    return (
-        f"Margins are of the {design.mode} model, whose windows are averages. Packets keep some 3"
-        " dB more where windows are large, and less where they are small."
-    )
+#: What margins are not.
+_PACKETS: Final = "Packets: some 3 dB more at large windows, less at small ones."
 
 
 def _place(design: Design) -> str:
@@ -314,9 +306,8 @@ def _print_alternatives(console: Any, design: Design) -> None:
     begin = rows[0]["load_from"]
     cut = any(row["design"] == "rfc8033" and row["load_from"] > begin for row in rows)
     console.print(
-        "\nAll for the same paths and senders. |1+L|: the distance from instability, 1 at most."
-        " stable to: the largest round trip. error: delay above target times time, after 10 % more"
-        " load: less is faster, but swings where |1+L| is small."
+        "\n|1+L|: distance from instability, 1 at most; stable to: round trip; error: delay above"
+        " target times time, after 10 % more load."
         + (" PIE is judged from p = 1e-6 on." if cut else "")
     )
 
@@ -400,7 +391,7 @@ def _draw(design: Design, path: Path) -> None:
             figure,
             "Response against robustness: faster is up, safer is right",
             f"{design.span}, T = {1e3 * design.update_interval:.4g} ms for the curve",
-            note=f"{design.guarantee_text}\n{_model(design)}",
+            note=f"{design.guarantee_text}\n{_PACKETS}",
         )
         save_picture(figure, path)
 
