@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import pi2_fluid as pf
+from pi2_fluid.saving import save_text
 
 FILE = Path(__file__).resolve().parents[1] / "tests" / "data" / "packet_digests.json"
 SEEDS = 2
@@ -121,7 +122,7 @@ def main() -> None:
     """Write the file, and say what is new in it."""
     old = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     new = {name: digest(scenario) for name, scenario in scenarios().items()}
-    FILE.write_text(json.dumps(new, indent=1) + "\n", encoding="utf-8")
+    save_text(FILE, json.dumps(new, indent=1) + "\n")
     changed = [name for name in new if new[name] != old.get(name)]
     print(f"{FILE.name}: {len(changed)} of {len(new)} changed", *changed, sep="\n  ")
 
