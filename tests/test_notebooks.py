@@ -113,6 +113,32 @@ def test_a_difference_is_seen(old, new) -> None:
     assert len(notebooks.text_differences(old, new)) == 1
 
 
+def test_outputs_are_compared_and_their_kinds_are(tmp_path) -> None:
+    def of(*outputs):
+        cell = notebooks.nbformat.v4.new_code_cell(outputs=list(outputs), id="cell")
+        return notebooks.nbformat.v4.new_notebook(cells=[cell])
+
+    def shown(**data):
+        return notebooks.nbformat.v4.new_output("display_data", {**data})
+
+    def printed(text):
+        return notebooks.nbformat.v4.new_output("stream", text=text)
+
+    both = {"text/plain": "a Figure", "image/png": drawing(1.0)}
+    stored = of(printed("p = 0.50\n"), shown(**both))
+    # A file keeps its keys by name, a kernel sends them as it likes.
+    path = tmp_path / "x.ipynb"
+    path.write_text(notebooks.nbformat.writes(stored))
+    assert notebooks.differences(notebooks.read(path), stored) == []
+    for fresh in (
+        of(shown(**both)),
+        of(printed("p = 0.50\n"), shown(**{"text/plain": "a Figure"})),
+        of(printed("p = 0.55\n"), shown(**both)),
+        of(printed("p = 0.50\n"), shown(**(both | {"image/png": drawing(0.5)}))),
+    ):
+        assert len(notebooks.differences(stored, fresh)) == 1
+
+
 def drawing(height: float, size: tuple[float, float] = (7.0, 3.2), dpi: int = 100) -> str:
     figure = Figure(figsize=size, dpi=dpi)
     ax = figure.subplots()

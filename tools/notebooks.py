@@ -129,7 +129,7 @@ def differences(stored: Any, fresh: Any) -> list[str]:
 
 
 def _kind(output: Any) -> tuple[str, ...]:
-    return (output.output_type, *output.get("data", {}), output.get("name", ""))
+    return (output.output_type, *sorted(output.get("data", {})), output.get("name", ""))
 
 
 def _unlike(old: Any, new: Any) -> list[str]:
