@@ -162,14 +162,16 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
     at = responder(plants, alpha, beta, interval, mode)
     values = at(x)
     if mode == "sampled":
-        gm, pm = _crossings(x, values, at, pm, plants.kappa > 0.0, end)
+        twin = np.array([pm, w_gc, k * plants.rtt])
+        gm, pm = _crossings(x, values, at, twin, plants.kappa > 0.0, end)
         # Above the limit of existence the phase of the limit of no load starts below -180 degrees.
         never = (plants.mu == 0.0) & (plants.rtt >= rtt_limit(alpha, beta, interval, mode))
         gm = np.where(never, -np.inf, gm)
     elif (beyond := np.flatnonzero(other)).size:
         few = responder(plants.take(beyond), alpha, beta, interval, mode)
         dips = plants.kappa[beyond] > 0.0
-        gm[beyond], pm[beyond] = _crossings(x[beyond], values[beyond], few, pm[beyond], dips, end)
+        twin = np.array([pm, w_gc, k * plants.rtt])[:, beyond]
+        gm[beyond], pm[beyond] = _crossings(x[beyond], values[beyond], few, twin, dips, end)
     return Scan(gm, pm, np.minimum(np.min(np.abs(1.0 + values), axis=1), 1.0))
 
 
@@ -228,14 +230,13 @@ def _mu_limit(plants: Plants) -> Any:
     return np.where(plants.scalable, MU_LIMIT["scal"], MU_LIMIT["reno"])
 
 
-def _crossings(
-    x: Any, values: Any, at: Any, twin_pm: Any, dips: Any, end: float
-) -> tuple[Any, Any]:
+def _crossings(x: Any, values: Any, at: Any, twin: Any, dips: Any, end: float) -> tuple[Any, Any]:
     """The smallest gain margin (dB) and the phase margin (deg) of each row.
 
     At the `end` of its frequencies, pi/T, a sampled loop is real, which counts as a crossing. The
     others are where the imaginary part vanishes, over what vanishes with it there. The phase of
-    rows of `dips` may fall below -180 degrees and recover, which a stable loop may survive.
+    rows of `dips` may fall below -180 degrees and recover, which a stable loop may survive. Which
+    turn the phase is in is known from that of the `twin`: its margin, where that is, and its delay.
     """
 
     def odd(x: Any) -> Any:
@@ -244,7 +245,9 @@ def _crossings(
     gain = np.log(np.abs(values))
     crossed, where = _first_root(x, gain, gain[:, :-1] > 0.0, lambda v: np.log(np.abs(at(v))))
     pm = np.degrees(np.angle(-at(where[:, None])[:, 0]))
-    pm = pm + 360.0 * np.round((np.minimum(twin_pm, 1e6) - pm) / 360.0)
+    twin_pm, w_gc, delay = twin
+    near = twin_pm - np.degrees(delay * (np.exp(where) - w_gc))
+    pm = pm + 360.0 * np.round((np.where(np.isfinite(near), near, 0.0) - pm) / 360.0)
     pm = np.where(crossed, pm, np.inf)
     negative = (values.real[:, :-1] < 0.0) & (values.real[:, 1:] < 0.0)
     falls = negative & (values.imag[:, :-1] < 0.0)
