@@ -79,6 +79,30 @@ class TestQueue:
         assert queue.counts[DROP_FULL] == 2
         assert queue.counts[SENT] == 5
 
+    @pytest.mark.parametrize(
+        "law",
+        [
+            pf.Pi(), pf.Pi(drop_at="dequeue"), pf.Pi2(), pf.Pi2(drop_at="dequeue"),
+            pf.DualPi2(drop_at="enqueue"), pf.DualPi2(drop_at="dequeue"),
+            pf.Pie(table="none", burst=0.0), pf.CoDel(), pf.TailDrop(),
+        ],
+        ids=lambda law: type(law).__name__,
+    )  # fmt: skip
+    def test_every_packet_is_delivered_or_dropped_or_waits(self, law, rng):
+        queue = make(law, limit=60)
+        now, tick, taken = 0, queue.first_tick(), 0
+        for _ in range(4000):
+            now += int(rng.exponential(1.2 * MS))
+            if rng.random() < 0.55:
+                queue.enqueue(now, ecn=int(rng.integers(4)))
+            else:
+                taken += queue.dequeue(now) is not None
+            while tick is not None and tick <= now:
+                tick = queue.tick(tick)
+        lost = sum(queue.counts[kind] for kind in (DROP_AQM, DROP_FULL, DROP_OVERLOAD))
+        assert lost > 0
+        assert queue.counts[SENT] == taken + lost + queue.packets
+
     def test_taildrop_has_no_timer(self):
         queue = make(pf.TailDrop())
         assert queue.first_tick() is None
@@ -108,6 +132,12 @@ class TestLottery:
         assert abs(signals - expected) <= 5 * np.sqrt(expected * (1 - p))
         assert queue.packets == n - (0 if mark else signals)
         assert queue.probe() == (p, p, p)
+
+    def test_only_what_can_be_marked_is(self):
+        queue = _core.QueueDiscipline("lottery", [1.0, 1.0])
+        for ecn in (NOT_ECT, ECT1, ECT0, CE):
+            queue.enqueue(0, ecn=ecn)
+        assert [queue.dequeue(0)[1] for _ in range(4)] == [NOT_ECT, CE, CE, CE]
 
 
 class TestTimer:

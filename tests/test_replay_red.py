@@ -92,6 +92,24 @@ class TestFixedRules:
         expected = int(begin * 2**9) >> (shift or 1)  # the first cells take off half at most
         assert after * 2**9 == expected
 
+    def test_a_cell_of_idling_is_at_most_2_to_the_31_microseconds(self):
+        """Linux keeps its length as a shift below 32; half a cell takes off half the average."""
+        law = Red(**PROFILE, arithmetic="fixed", idle_decay=True)
+        slow = Link("80bit/s", packet_size="1000B")
+        found = replay_red(
+            law=law, link=slow, backlog_bytes=[2**20, 0], rnd=[0, 0], idle_us=[0, 2**30]
+        )
+        assert found.avg_bytes.values.tolist() == [2.0**11, 2.0**10]
+
+    def test_a_profile_too_flat_for_32_bits_signals_more_than_asked(self):
+        """max_p / (max - min) is kept in whole units of 2^-32 per byte, at least one of them."""
+        law = Red(min=1, max=400_000, max_p=0.01, weight=0.5, gentle=False, arithmetic="fixed")
+        found = replay_red(law=law, backlog_bytes=[3 * 10**8] * 40, rnd=[FULL] * 40)
+        above = np.floor(found.avg_bytes.values) - 1000
+        # the first packet above min draws; then a signal is due once count (average - min) >= rnd
+        due = 1 + np.flatnonzero(np.arange(1, 40) * above[1:] >= FULL)[0]
+        assert np.flatnonzero(found.action.values == "PROB")[0] == due
+
     def test_idling_counts_only_if_asked_for(self):
         law = Red(**PROFILE, arithmetic="fixed")
         found = replay_red(law=law, backlog_bytes=[10**6, 0], rnd=[0, 0], idle_us=[0, 10**6])

@@ -86,27 +86,27 @@ TESTS = {
     f"{_PACKET}/qdisc_lottery.c": "disciplines packet_engine digests",
     f"{_PACKET}/qdiscs.c": "disciplines packet_engine digests",
     f"{_PACKET}/queue.c": "disciplines packet_engine digests",
-    f"{_LOOP}/analytic.py": "margins kernel_margins",
+    f"{_LOOP}/analytic.py": "kernel_margins margins",
     f"{_LOOP}/controllers.py": "equations sampled loop dualpi2_loop red",
-    f"{_LOOP}/crossovers.py": "loop dualpi2_loop sampled margins",
+    f"{_LOOP}/crossovers.py": "loop brute_force dualpi2_loop sampled",
     f"{_LOOP}/derivatives.py": "equations theorems loop",
-    f"{_LOOP}/equations.py": "equations figures",
-    f"{_LOOP}/expansion.py": "dualpi2_loop sampled",
+    f"{_LOOP}/equations.py": "equations",
+    f"{_LOOP}/expansion.py": "dualpi2_loop brute_force",
     f"{_LOOP}/explanation.py": "loop dualpi2_loop sampled",
-    f"{_LOOP}/limits.py": "loop margins dualpi2_loop",
-    f"{_LOOP}/linearization.py": "equations loop dctcp dualpi2_loop",
+    f"{_LOOP}/limits.py": "loop brute_force margins",
+    f"{_LOOP}/linearization.py": "equations loop dctcp",
     f"{_LOOP}/link.py": "equations theorems loop",
-    f"{_LOOP}/margins.py": "loop margins",
-    f"{_LOOP}/modes.py": "loop sampled stability",
-    f"{_LOOP}/pade.py": "loop dualpi2_loop",
-    f"{_LOOP}/response.py": "equations loop sampled dualpi2_loop",
-    f"{_LOOP}/roots.py": "sampled loop dualpi2_loop stability",
+    f"{_LOOP}/margins.py": "loop brute_force margins",
+    f"{_LOOP}/modes.py": "loop sampled brute_force",
+    f"{_LOOP}/pade.py": "loop interop dualpi2_loop",
+    f"{_LOOP}/response.py": "equations loop sampled",
+    f"{_LOOP}/roots.py": "sampled loop brute_force stability",
     f"{_LOOP}/sampled.py": "sampled dualpi2_loop loop",
     f"{_LOOP}/state_space.py": "equations loop dualpi2_loop",
     f"{_LOOP}/sweep.py": "loop margins",
-    f"{_LOOP}/tracking.py": "loop sampled dualpi2_loop stability",
-    f"{_LOOP}/transfer.py": "loop dualpi2_loop margins",
-    f"{_LOOP}/transient.py": "sampled loop dualpi2_loop",
+    f"{_LOOP}/tracking.py": "loop sampled brute_force stability",
+    f"{_LOOP}/transfer.py": "loop brute_force dualpi2_loop stability",
+    f"{_LOOP}/transient.py": "loop sampled brute_force",
     f"{_PROOF}/certificate.py": "guarantee",
     f"{_PROOF}/enclosure.py": "guarantee",
     f"{_PROOF}/guarantee.py": "guarantee",
@@ -231,9 +231,13 @@ def _write(file: str, text: str) -> None:
 # One mutant
 
 
-def run_tests(file: str, limit: float | None) -> tuple[str, str]:
+def _tests_of(file: str) -> list[str]:
+    return [f"tests/test_{name}.py" for name in TESTS[file].split()]
+
+
+def run_tests(tests: Sequence[str], limit: float | None) -> tuple[str, str]:
     """Return killed, survived or late, and what killed."""
-    child = multiprocessing.get_context("fork").Process(target=_run_pytest, args=(file,))
+    child = multiprocessing.get_context("fork").Process(target=_run_pytest, args=(tests,))
     child.start()
     try:
         child.join(limit)
@@ -250,8 +254,8 @@ def run_tests(file: str, limit: float | None) -> tuple[str, str]:
     return "killed", failed[1] if failed else f"exit status {child.exitcode}"
 
 
-def _run_pytest(file: str) -> None:
-    """Run the tests of a file, and the examples in it; in a process of its own."""
+def _run_pytest(tests: Sequence[str]) -> None:
+    """Run files of tests, in a process of its own."""
     os.setsid()
     os.chdir(TREE)
     output = os.open(OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -260,22 +264,25 @@ def _run_pytest(file: str) -> None:
     import pytest
 
     options = ["-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-m", "not slow"]
-    examples = [file] if file.endswith(".py") else []
-    tests = [f"tests/test_{name}.py" for name in TESTS[file].split()]
-    status = pytest.main([*options, "--hypothesis-seed=1", *examples, *tests])
+    status = pytest.main([*options, "--hypothesis-seed=1", *tests])
     sys.stdout.flush()
     os._exit(status)
 
 
-@cache
 def time_limit(file: str) -> float:
-    """Return how long the tests may take, having seen that they pass on the copy as it is."""
-    _builds(file)
+    """Return how long the tests of a file may take."""
+    return 60.0 + 4.0 * sum(map(_seconds, _tests_of(file)))
+
+
+@cache
+def _seconds(test: str) -> float:
+    """Return how long a file of tests takes, having seen that it passes on the copy as it is."""
+    _output(["cmake", "--build", WORK / "cmake"])  # of what was put back
     start = time.monotonic()
-    result, by = run_tests(file, None)
+    result, by = run_tests([test], None)
     if result != "survived":
-        raise SystemExit(f"the tests of {file} fail without any mutant: {by}. Mend them first.")
-    return 60.0 + 4.0 * (time.monotonic() - start)
+        raise SystemExit(f"{test} fails without any mutant: {by}. Mend it first.")
+    return time.monotonic() - start
 
 
 def try_mutant(mutant: Mutant) -> tuple[str, str]:
@@ -286,13 +293,13 @@ def try_mutant(mutant: Mutant) -> tuple[str, str]:
         _write(mutant.file, mutant.mutation.apply(original))
         if not _builds(mutant.file):
             return "unbuilt", ""
-        return run_tests(mutant.file, limit)
+        examples = [mutant.file] if mutant.file.endswith(".py") else []
+        return run_tests(examples + _tests_of(mutant.file), limit)
     finally:
         _write(mutant.file, original)
 
 
 def _builds(file: str) -> bool:
-    """Compile a file, and with it whatever was put back before."""
     if file.endswith(".py"):
         try:
             compile((TREE / file).read_text(encoding="utf-8"), file, "exec")
