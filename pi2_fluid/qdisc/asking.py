@@ -13,6 +13,7 @@ from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.record import require_scalars
 from pi2_fluid.qdisc import kernel
+from pi2_fluid.qdisc.generations import NEWEST, Generation
 from pi2_fluid.qdisc.options import FACTORS, KINDS, LARGEST_PIE, Number, defaults
 from pi2_fluid.units import validate_choice, validate_number
 
@@ -21,10 +22,11 @@ __all__ = ["as_words", "earlier", "microseconds", "request", "require_mtu"]
 _LARGEST_PARTS: Final = 2**31 - 1  # 1/256 Hz, by the kernel
 _LONGEST: Final = 2**32 // 1000  # us: times are kept in 32 bits of ns
 _FORGIVEN: Final = 1e-3  # us that a binary number may fall short of the decimal one
-_TABLE: Final = "rfc8033"
 
 
-def request(aqm: Aqm, kind: str, mtu: int) -> tuple[dict[str, int], dict[str, Any]]:
+def request(
+    aqm: Aqm, kind: str, mtu: int, generation: Generation = NEWEST
+) -> tuple[dict[str, int], dict[str, Any]]:
     """Return all options in tc's units, and those of the loop in SI as the law has them.
 
     Raises
@@ -46,7 +48,7 @@ def request(aqm: Aqm, kind: str, mtu: int) -> tuple[dict[str, int], dict[str, An
         "target": microseconds(aqm.target, "target"),
         "tupdate": microseconds(aqm.update_interval, "update_interval"),
     }
-    units |= _pie(aqm) if isinstance(aqm, Pie) else _dualpi2(aqm)
+    units |= _pie(aqm, generation) if isinstance(aqm, Pie) else _dualpi2(aqm)
     asked = {"alpha": aqm.alpha, "beta": aqm.beta}
     return units, asked | {"target": aqm.target, "tupdate": aqm.update_interval}
 
@@ -111,11 +113,13 @@ def earlier(units: dict[str, int], hz: int) -> int:
     return kernel.jiffies_to_us(best, hz)
 
 
-def _pie(aqm: Pie) -> dict[str, int]:
-    if aqm.gain_table != _TABLE:
+def _pie(aqm: Pie, generation: Generation) -> dict[str, int]:
+    table = Pie(variant=generation.variant).gain_table
+    if aqm.gain_table != table:
+        which = "" if generation is NEWEST else f" {generation}"
         raise UnsupportedError(
-            f'Pie table = "{aqm.gain_table}" is not what Linux scales its gains by: give'
-            f' table = "{_TABLE}".'
+            f'Pie table = "{aqm.gain_table}" is not what Linux{which} scales its gains by: give'
+            f' table = "{table}".'
         )
     units = {"ecn": int(aqm.ecn), "dq_rate_estimator": int(aqm.rate_estimator)}
     for name in ("alpha", "beta"):

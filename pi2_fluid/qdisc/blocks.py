@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,19 +25,29 @@ _WITH_VALUE: Final = {"dev", "parent", "refcnt", "ingress_block", "egress_block"
 _ALONE: Final = {"root", "offloaded"}
 _REMEDY: Final = "give the output of `tc qdisc show` as printed"
 _STEP_IN_PACKETS: Final = "step-thresh-pkts"
+_PACKETS: Final = re.compile(r"([0-9]{1,9})(?:p|pkt)")
 
 
 @dataclass(kw_only=True)
 class Block:
-    """A queue as printed."""
+    """A queue as printed.
+
+    `options` are those of the kinds of `KINDS`; of others there are the `words` of a line, or the
+    keys of an object, as they stand. `step_packets` is a step_thresh that counts packets, which no
+    law here has. `trouble` is why it cannot be read.
+    """
 
     kind: str
     handle: str
     dev: str | None = None
     parent: str | None = None
     gone: bool = False
+    offloaded: bool = False
     options: dict[str, float] = field(default_factory=dict)
+    step_packets: int | None = None
+    words: dict[str, Any] = field(default_factory=dict)
     statistics: dict[str, Any] | None = None
+    trouble: QuantityError | DomainError | None = None
 
     @property
     def name(self) -> str:
@@ -53,10 +64,12 @@ class Block:
 def blocks_of(text: str) -> Iterator[Block]:
     """Yield what tc has printed of each queue.
 
+    What cannot be read of one of them is its `trouble`.
+
     Raises
     ------
     QuantityError
-        Naming what cannot be read, in one sentence.
+        If JSON cannot be read at all.
     """
     if text.lstrip()[:1] in {"[", "{"}:
         yield from _json_blocks(text)
@@ -71,11 +84,21 @@ def blocks_of(text: str) -> Iterator[Block]:
         elif line.lstrip().startswith("[{"):
             yield from _json_blocks(line)
         elif block is not None and block.ours and words:
-            found = from_line(block.kind, words, block.name)
-            if found:
-                block.statistics = (block.statistics or {}) | found
+            with _noting(block):
+                found = from_line(block.kind, words, block.name)
+                if found:
+                    block.statistics = (block.statistics or {}) | found
     if block is not None:
         yield block
+
+
+@contextmanager
+def _noting(block: Block) -> Iterator[None]:
+    """Keep what goes wrong with a block, the first of it."""
+    try:
+        yield
+    except (QuantityError, DomainError) as error:
+        block.trouble = block.trouble or error
 
 
 # Text
@@ -88,13 +111,22 @@ def _text_block(words: list[str]) -> Block:
     rest = rest[: len(words) - 3 - gone] if len(words) > 3 + gone else []
     if "dev" in rest[:-1]:
         block.dev = rest[rest.index("dev") + 1]
+    block.offloaded = "offloaded" in rest
     if not block.ours:
+        block.words = dict(zip(rest, [*rest[1:], ""], strict=False))
         return block
-    if not _HANDLE.fullmatch(handle):
-        raise QuantityError(f"the handle {show_value(handle)} of {kind} cannot be read: {_REMEDY}.")
-    _read_words(block, rest)
-    _require_all(block)
+    with _noting(block):
+        _require_handle(block, handle)
+        _read_words(block, rest)
+        _require_all(block)
     return block
+
+
+def _require_handle(block: Block, given: Any) -> None:
+    if not _HANDLE.fullmatch(block.handle):
+        raise QuantityError(
+            f"the handle {show_value(given)} of {block.kind} cannot be read: {_REMEDY}."
+        )
 
 
 def _read_words(block: Block, words: list[str]) -> None:
@@ -111,9 +143,11 @@ def _read_words(block: Block, words: list[str]) -> None:
         if word in numbers:
             text = next(rest, "")
             name = f"{word} of {block.name}"
-            if word == "step_thresh" and re.fullmatch("[0-9]+p", text):
-                raise _step_in_packets(name, text)
-            _put(block, word, read_text(numbers[word], text, name))
+            if word == "step_thresh" and (packets := _PACKETS.fullmatch(text)):
+                block.step_packets = int(packets[1])
+                _put(block, word, numbers[word].default)
+            else:
+                _put(block, word, read_text(numbers[word], text, name))
         elif word in switches:
             option, state = switches[word]
             _put(block, option.word, state)
@@ -140,6 +174,8 @@ def _require_all(block: Block) -> None:
     for option in OPTIONS[block.kind]:
         if option.word in block.options:
             continue
+        if isinstance(option, Number) and not option.everywhere:
+            continue
         if isinstance(option, Switch) and None in option.words:
             block.options[option.word] = option.words.index(None)
         else:
@@ -157,13 +193,6 @@ def _unknown(block: Block, word: Any) -> QuantityError:
             " output of an iproute2 that knows it."
         )
     return QuantityError(f"{show_value(word)} of {block.name} is not known: {_REMEDY}.")
-
-
-def _step_in_packets(name: str, given: Any) -> DomainError:
-    return DomainError(
-        f"{name} = {show_value(given)} counts packets, where the law here has a time: give"
-        " step_thresh as a time such as 1ms."
-    )
 
 
 # JSON
@@ -197,18 +226,18 @@ def _json_block(entry: dict[str, Any]) -> Block:
         dev=dev if isinstance(dev, str) else None,
         parent="root" if entry.get("root") is True else parent if isinstance(parent, str) else None,
         gone=entry.get("deleted") is True,
+        offloaded=entry.get("offloaded") is True,
     )
-    if not block.ours:
-        return block
-    if not _HANDLE.fullmatch(block.handle):
-        raise QuantityError(
-            f"the handle {show_value(handle)} of {block.kind} cannot be read: {_REMEDY}."
-        )
     options = entry.get("options")
-    if not isinstance(options, dict):
-        raise QuantityError(f"the options of {block.name} are missing: {_REMEDY}.")
-    _read_keys(block, options)
-    block.statistics = from_json(block.kind, entry, block.name)
+    if not block.ours:
+        block.words = options if isinstance(options, dict) else {}
+        return block
+    with _noting(block):
+        _require_handle(block, handle)
+        if not isinstance(options, dict):
+            raise QuantityError(f"the options of {block.name} are missing: {_REMEDY}.")
+        _read_keys(block, options)
+        block.statistics = from_json(block.kind, entry, block.name)
     return block
 
 
@@ -216,8 +245,10 @@ def _read_keys(block: Block, given: dict[str, Any]) -> None:
     known = {option.key: option for option in OPTIONS[block.kind]}
     for key, value in given.items():
         name = f"{key} of {block.name}"
-        if key == _STEP_IN_PACKETS and block.kind == "dualpi2":
-            raise _step_in_packets(name, value)
+        if key == _STEP_IN_PACKETS and block.kind == "dualpi2" and type(value) is int:
+            block.step_packets = value
+            block.options["step_thresh"] = known["step-thresh-us"].default
+            continue
         if key not in known:
             raise _unknown(block, key)
         option = known[key]

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.qdisc import kernel
 from pi2_fluid.qdisc.asking import as_words, earlier, microseconds, request, require_mtu
+from pi2_fluid.qdisc.generations import NEWEST, generation_of
+from pi2_fluid.qdisc.kernel import single
 from pi2_fluid.qdisc.options import OPTIONS, Number, defaults
 from pi2_fluid.qdisc.parsing import require_hz
 from pi2_fluid.qdisc.record import Qdisc, build
@@ -18,7 +19,9 @@ _LARGEST_GAIN: Final = float(2**24 - 1)  # Hz, by tc
 _TYPICAL: Final = 6  # of which the maximum RTT is one
 
 
-def install(aqm: Aqm, kind: str, *, hz: int = 1000, mtu: int = 1500) -> Qdisc:
+def install(
+    aqm: Aqm, kind: str, *, hz: int = 1000, mtu: int = 1500, kernel: str | None = None
+) -> Qdisc:
     """Return what the kernel would run if it were asked for this law, as `to_tc` asks for it.
 
     Parameters
@@ -31,6 +34,8 @@ def install(aqm: Aqm, kind: str, *, hz: int = 1000, mtu: int = 1500) -> Qdisc:
         The kernel's ticks per second (CONFIG_HZ): 100, 250, 300 or 1000.
     mtu : int
         Of the device, in bytes: a default or two depend on it.
+    kernel : str, optional
+        The version of the kernel, as in `parse`.
 
     Returns
     -------
@@ -53,8 +58,9 @@ def install(aqm: Aqm, kind: str, *, hz: int = 1000, mtu: int = 1500) -> Qdisc:
     0.3092 3.1214, -1.05 %
     """
     require_hz(hz)
-    units, asked = request(aqm, kind, mtu)
-    return build(kind, units, hz, asked=asked)
+    generation = NEWEST if kernel is None else generation_of(kernel)
+    units, asked = request(aqm, kind, mtu, generation)
+    return build(kind, units, hz, generation, asked=asked)
 
 
 def install_max_rtt(
@@ -100,8 +106,8 @@ def install_max_rtt(
         )
     interval = max(int(min(float(typical), longest / 3.0)), 1)
     asked = {
-        "alpha": interval / longest / longest * 1e6 * kernel.single(0.1),
-        "beta": kernel.single(0.3) / longest * 1e6,
+        "alpha": interval / longest / longest * 1e6 * single(0.1),
+        "beta": single(0.3) / longest * 1e6,
     }
     if min(asked.values()) * 256 < 1 or asked["beta"] > _LARGEST_GAIN:
         raise DomainError(

@@ -26,12 +26,13 @@ FACTORS: Final[dict[str, int]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Number:
-    """An option with a number, which tc shows always."""
+    """An option with a number, which tc shows always, but for what only some trees of it know."""
 
     word: str
     key: str
     unit: str
     default: int
+    everywhere: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,13 +81,17 @@ OPTIONS: Final[dict[str, tuple[Number | Switch, ...]]] = {
     ),
     "dualpi2": (
         Number(word="limit", key="limit", unit="packets", default=10_000),
-        Number(word="memlimit", key="memory-limit", unit="bytes", default=30_280_000),
+        Number(
+            word="memlimit", key="memory-limit", unit="bytes", default=30_280_000, everywhere=False
+        ),
         Number(word="target", key="target", unit="time", default=15_000),
         Number(word="tupdate", key="tupdate", unit="time", default=16_000),
         Number(word="alpha", key="alpha", unit="hertz", default=41),
         Number(word="beta", key="beta", unit="hertz", default=819),
         Number(word="step_thresh", key="step-thresh-us", unit="time", default=1000),
-        Number(word="min_qlen_step", key="min-qlen-step", unit="packets", default=0),
+        Number(
+            word="min_qlen_step", key="min-qlen-step", unit="packets", default=0, everywhere=False
+        ),
         Number(word="coupling_factor", key="coupling", unit="count", default=2),
         Switch(
             word="drop_on_overload",

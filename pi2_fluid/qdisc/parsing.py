@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.qdisc.blocks import Block, blocks_of
+from pi2_fluid.qdisc.generations import NEWEST, Generation, generation_of
 from pi2_fluid.qdisc.numbers import asked_for
 from pi2_fluid.qdisc.options import FACTORS, KINDS, OPTIONS, Switch
 from pi2_fluid.qdisc.record import Qdisc, build
 
-__all__ = ["Found", "parse", "require_hz"]
+__all__ = ["Found", "installed", "nothing_of_ours", "parse", "require_hz"]
 
 _NAMED: Final = 8  # foreign queues that a message names
 _HZ: Final = (12, 1200)
@@ -24,7 +25,7 @@ class Found(list[Qdisc]):
         self.foreign = foreign
 
 
-def parse(text: str, *, hz: int = 1000) -> Found:
+def parse(text: str, *, hz: int = 1000, kernel: str | None = None) -> Found:
     """Read what tc shows of the queues pie, fq_pie and dualpi2, among others.
 
     Parameters
@@ -35,6 +36,9 @@ def parse(text: str, *, hz: int = 1000) -> Found:
     hz : int
         The kernel's ticks per second (CONFIG_HZ): 100, 250, 300 or 1000. PIE's update interval is
         a number of them.
+    kernel : str, optional
+        The version of the kernel, as ``uname -r`` prints it; by default one since 5.5. Older ones
+        run another PIE.
 
     Returns
     -------
@@ -63,21 +67,38 @@ def parse(text: str, *, hz: int = 1000) -> Found:
             f"text = {show_value(text)} is no text: give the output of `tc qdisc show`."
         )
     require_hz(hz)
+    generation = NEWEST if kernel is None else generation_of(kernel)
     queues: list[Qdisc] = []
     foreign: list[str] = []
     for block in blocks_of(text):
         if block.ours:
-            queues.append(_installed(block, hz))
+            _require_law(block)
+            queues.append(installed(block, hz, generation))
         else:
             foreign.append(block.name)
     if not queues:
-        seen = ", ".join(foreign[:_NAMED]) + (", ..." if len(foreign) > _NAMED else "")
-        among = f"among {show_value(seen)}" if foreign else f"in {show_value(text)}"
-        raise QuantityError(
-            f"there is no {', '.join(KINDS[:-1])} or {KINDS[-1]} {among}: give the output of"
-            " `tc qdisc show`."
-        )
+        raise nothing_of_ours(text, foreign)
     return Found(queues, foreign)
+
+
+def nothing_of_ours(text: str, foreign: list[str]) -> QuantityError:
+    """Return what to say of a text in which there is no queue that is read here."""
+    seen = ", ".join(foreign[:_NAMED]) + (", ..." if len(foreign) > _NAMED else "")
+    among = f"among {show_value(seen)}" if foreign else f"in {show_value(text)}"
+    return QuantityError(
+        f"there is no {', '.join(KINDS[:-1])} or {KINDS[-1]} {among}: give the output of"
+        " `tc qdisc show`."
+    )
+
+
+def _require_law(block: Block) -> None:
+    if block.trouble is not None:
+        raise block.trouble
+    if block.step_packets is not None:
+        raise DomainError(
+            f"step_thresh of {block.name} = '{block.step_packets}p' counts packets, where the law"
+            " here has a time: give step_thresh as a time such as 1ms."
+        )
 
 
 def require_hz(hz: Any) -> None:
@@ -95,10 +116,27 @@ def require_hz(hz: Any) -> None:
         )
 
 
-def _installed(block: Block, hz: int) -> Qdisc:
+def installed(block: Block, hz: int, generation: Generation) -> Qdisc:
+    """Return the queue that tc shows, as a kernel with this `hz` of this generation has installed.
+
+    What its tc does not show, and a step that counts packets, are None in `asked` and `shown`; its
+    law has the kernel's default there.
+
+    Raises
+    ------
+    QuantityError
+        If it shows what no such kernel can.
+    DomainError
+        If it is no law.
+    """
     units: dict[str, int] = {}
     shown: dict[str, Any] = {}
+    unknown = ["step_thresh"] if block.step_packets is not None else []
     for option in OPTIONS[block.kind]:
+        if option.word not in block.options:
+            units[option.word] = option.default
+            unknown.append(option.word)
+            continue
         read = block.options[option.word]
         if isinstance(option, Switch):
             units[option.word] = int(read)
@@ -110,11 +148,14 @@ def _installed(block: Block, hz: int) -> Qdisc:
             read = round(read)
         factor = FACTORS.get(option.unit)
         shown[option.word] = int(read) if factor is None else read / factor
+    nothing: dict[str, Any] = dict.fromkeys(unknown)
     return build(
         block.kind,
         units,
         hz,
-        shown=shown,
+        generation,
+        asked=nothing,
+        shown=shown | nothing,
         handle=block.handle,
         dev=block.dev,
         parent=block.parent,

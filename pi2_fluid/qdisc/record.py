@@ -8,6 +8,7 @@ from typing import Any
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.qdisc import kernel
+from pi2_fluid.qdisc.generations import NEWEST, Generation
 from pi2_fluid.qdisc.options import in_si
 
 __all__ = ["Qdisc", "build", "law_of"]
@@ -38,6 +39,8 @@ class Qdisc:
         What ``-s`` adds, by the keys of ``tc -j`` with underscores; delays in s. None without.
     hz : int
         The kernel's ticks per second that this holds for (CONFIG_HZ).
+    kernel : Generation
+        The kernels that it holds for; only PIE differs between them.
     """
 
     kind: str
@@ -50,12 +53,14 @@ class Qdisc:
     rounding: dict[str, float]
     statistics: dict[str, Any] | None = None
     hz: int = 1000
+    kernel: Generation = NEWEST
 
 
 def build(
     kind: str,
     units: dict[str, int],
     hz: int,
+    generation: Generation = NEWEST,
     *,
     asked: dict[str, Any] | None = None,
     shown: dict[str, Any] | None = None,
@@ -72,7 +77,7 @@ def build(
     where
         Other fields of `Qdisc`.
     """
-    aqm = law_of(kind, units, hz)
+    aqm = law_of(kind, units, hz, generation)
     asked = in_si(kind, units) | (asked or {})
     wanted = {"alpha": asked["alpha"], "beta": asked["beta"], "T": asked["tupdate"]}
     got = {"alpha": aqm.alpha, "beta": aqm.beta, "T": aqm.update_interval}
@@ -80,10 +85,21 @@ def build(
     rounding = {name: got[name] / wanted[name] - 1 if wanted[name] else 0.0 for name in wanted}
     if shown is None:
         shown = in_si(kind, _shown_units(kind, units, hz))
-    return Qdisc(kind=kind, asked=asked, shown=shown, aqm=aqm, rounding=rounding, hz=hz, **where)
+    return Qdisc(
+        kind=kind,
+        asked=asked,
+        shown=shown,
+        aqm=aqm,
+        rounding=rounding,
+        hz=hz,
+        kernel=generation,
+        **where,
+    )
 
 
-def law_of(kind: str, units: dict[str, int], hz: int) -> Pie | DualPi2:
+def law_of(
+    kind: str, units: dict[str, int], hz: int, generation: Generation = NEWEST
+) -> Pie | DualPi2:
     """Return the law that the kernel runs, from options in tc's units.
 
     Raises
@@ -104,7 +120,7 @@ def law_of(kind: str, units: dict[str, int], hz: int) -> Pie | DualPi2:
             drop_at="enqueue" if units["drop_enqueue"] else "dequeue",
             min_step_packets=float(units["min_qlen_step"]),
         )
-    period = kernel.timer_period(kernel.jiffies(units["tupdate"], hz)) if units["tupdate"] else 0
+    period = generation.period(kernel.jiffies(units["tupdate"], hz)) if units["tupdate"] else 0
     more_rounds = -(-units.get("flows", 1) // kernel.FLOWS_PER_ROUND) - 1
     return Pie(
         alpha=units["alpha"] / 16,
@@ -112,7 +128,8 @@ def law_of(kind: str, units: dict[str, int], hz: int) -> Pie | DualPi2:
         target=kernel.ticks(units["target"]) * 64 / 1e9,
         update_interval=(period + more_rounds) / hz if period else 0.0,
         ecn=bool(units["ecn"]),
-        rate_estimator=bool(units["dq_rate_estimator"]),
+        rate_estimator=generation.estimates or bool(units["dq_rate_estimator"]),
+        variant=generation.variant,
     )
 
 

@@ -28,6 +28,8 @@ def show(qdisc: Qdisc) -> str:
     words += [parent] if parent == "root" else ["parent", parent]
     for option in OPTIONS[qdisc.kind]:
         value = qdisc.shown[option.word]
+        if value is None:
+            continue  # of another tree of tc, or another unit
         if isinstance(option, Number):
             words += [option.word, _number_text(option, value)]
         elif (word := option.words[bool(value)]) is not None:
@@ -53,6 +55,8 @@ def show_json(qdisc: Qdisc) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for option in OPTIONS[qdisc.kind]:
         value = qdisc.shown[option.word]
+        if value is None:
+            continue
         if isinstance(option, Switch):
             value = option.values[bool(value)]
             if value is not None:

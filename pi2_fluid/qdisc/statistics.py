@@ -18,7 +18,7 @@ _COMMON: Final = (
     "Sent {bytes} bytes {packets} pkt dropped {drops} overlimits {overlimits} requeues {requeues}",
     "backlog {backlog:size} {qlen:packets} requeues {requeues}",
 )
-# Source: iproute2 7.3, the functions print_xstats.
+# Source: iproute2 7.3 and that of the L4S team, the functions print_xstats.
 _LINES: Final = {
     "pie": (
         "prob {prob:real} delay {delay:time}",
@@ -39,6 +39,7 @@ _LINES: Final = {
         "prob {prob:real} delay_c {delay_c:time} delay_l {delay_l:time}",
         "pkts_in_c {pkts_in_c} pkts_in_l {pkts_in_l} maxq {maxq}",
         "ecn_mark {ecn_mark} step_mark {step_mark}",
+        "ecn_mark {ecn_mark} step_marks {step_mark}",  # of the L4S team
         "credit {credit:signed} {:any}",
         "memory_used {memory_used} max {max_memory_used} of memory limit {memory_limit}",
     ),

@@ -157,6 +157,7 @@ def _whole_steps(qdisc: Qdisc, region: Region, mode: str) -> tuple[PiFamily, PiF
 
     One loop after another is added that turns out worse, as `tune` does.
     """
+    version = "{}.{}".format(*qdisc.kernel.since)
     plants = region.corners(qdisc.aqm)
     for _ in range(_ROUNDS):
         count, gains = _fewest_jiffies(qdisc, plants, region.max_rtt, mode)
@@ -165,8 +166,9 @@ def _whole_steps(qdisc: Qdisc, region: Region, mode: str) -> tuple[PiFamily, PiF
             beta=gains[1],
             target=float(qdisc.asked["target"]),
             update_interval=kernel.jiffies_to_us(count, qdisc.hz) / 1e6,
+            variant=qdisc.kernel.variant,
         )
-        running = install(asked, qdisc.kind, hz=qdisc.hz).aqm
+        running = install(asked, qdisc.kind, hz=qdisc.hz, kernel=version).aqm
         running = replace(running, update_interval=_period(qdisc, count))
         worst = worst_margins(region, running, mode)
         if is_enough(worst.margins):
@@ -216,8 +218,8 @@ def _best(qdisc: Qdisc, plants: Plants, count: int, mode: str) -> tuple[float, f
 def _period(qdisc: Qdisc, count: int) -> float:
     """Return the T (s) that comes of asking for so many jiffies, many flows included."""
     asked = kernel.jiffies(round(1e6 * qdisc.asked["tupdate"]), qdisc.hz)
-    rounds = round(float(qdisc.aqm.update_interval) * qdisc.hz) - kernel.timer_period(asked)
-    return (kernel.timer_period(count) + rounds) / qdisc.hz
+    rounds = round(float(qdisc.aqm.update_interval) * qdisc.hz) - qdisc.kernel.period(asked)
+    return (qdisc.kernel.period(count) + rounds) / qdisc.hz
 
 
 def _too_coarse(qdisc: Qdisc, worst: Worst) -> str:

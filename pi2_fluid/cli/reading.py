@@ -1,0 +1,60 @@
+"""What `tc` has shown, from the command line, from a file or from standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from pi2_fluid.errors import QuantityError
+
+__all__ = ["read_shown"]
+
+_LONGEST_NAME: Final = 4096
+_GIVE: Final = "give the output of `tc qdisc show`"
+
+
+def read_shown(given: str) -> str:
+    """Return the text that an argument stands for: itself, a file's, or that of standard input.
+
+    Raises
+    ------
+    QuantityError
+        If it is no text, or that of another listing.
+    FileNotFoundError, IsADirectoryError
+        If it looks like the name of a file, and there is none.
+    """
+    if given == "-":
+        return _as_shown(sys.stdin.read, "standard input")
+    if not given.strip() or len(given) > _LONGEST_NAME or "\n" in given or not _is_text(given):
+        return _as_shown(lambda: given, "the argument")
+    path = Path(given)
+    if path.exists() or not _looks_shown(given):
+        return _as_shown(lambda: path.read_text(encoding="utf-8"), given)
+    return _as_shown(lambda: given, "the argument")
+
+
+def _looks_shown(text: str) -> bool:
+    """Say whether a line is one of tc's rather than the name of a file."""
+    return " " in text.strip() or text.lstrip()[:1] in {"[", "{"} or text.strip() == "qdisc"
+
+
+def _is_text(given: str) -> bool:
+    """Say whether there are neither zeros nor bytes that were none of UTF-8."""
+    return not any(letter == "\0" or "\udc80" <= letter <= "\udcff" for letter in given)
+
+
+def _as_shown(read: Callable[[], str], name: str) -> str:
+    try:
+        text = read()
+    except UnicodeDecodeError:
+        text = "\0"
+    if not _is_text(text):
+        raise QuantityError(f"{name} is no text, but a capture or another binary file: {_GIVE}.")
+    first = text.split(maxsplit=1)[:1]
+    if first in (["class"], ["filter"]):
+        raise QuantityError(
+            f"{name} has what `tc {first[0]} show` prints, which says nothing of queues: {_GIVE}."
+        )
+    return text
