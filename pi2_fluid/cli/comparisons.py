@@ -22,6 +22,8 @@ __all__ = ["COMMANDS", "compare"]
 _TABLES: Final = (".nc", ".csv")
 # What people read: factor and unit, by the unit of the table.
 _SHOWN: Final = {"s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s"), "1": (1.0, "")}
+# Whose a number of a class is: of all its flows together, or of each.
+_OF: Final = {"throughput": "Mbit/s all", "window": "segm. each"}
 _SHARES: Final = ("utilization", "drop_fraction", "mark_fraction")
 
 
@@ -189,6 +191,7 @@ def _cells(row: Any) -> list[str]:
     factor, unit = _SHOWN.get(str(row["unit"].item()), (1.0, str(row["unit"].item())))
     if str(row["name"].item()) in _SHARES:
         factor, unit = 100.0, "%"
+    unit = _OF.get(str(row["name"].item()).partition(".")[0], unit)
     fluid, packet, low, high = (
         f"{factor * float(row[key]):.4g}"
         for key in ("fluid", "packet", "packet_low", "packet_high")

@@ -143,6 +143,7 @@ def _delay_table(summary: xarray.Dataset) -> Any:
 def _class_table(summary: xarray.Dataset) -> Any:
     table = make_grid("left", "right", "left", *["right"] * 4)
     table.add_row("flows", "Mbit/s", "", "window", "delay [ms]", "dropped", "marked")
+    table.add_row("", "of all", "", "per flow", "per packet", "of packets", "of packets")
     for name in summary.flows.to_numpy():
         mine = summary.sel(flows=name)
         table.add_row(

@@ -231,6 +231,7 @@ def _class_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Any:
     stretch = dataset.p.sel(time=slice(summary.attrs["after"], summary.attrs["until"]))
     table = make_grid("left", *["right"] * 3)
     table.add_row("flows", "throughput", "window", "signalled")
+    table.add_row("", "of all", "per flow", "of packets")
     for name in summary.flows.to_numpy():
         mine = summary.sel(flows=name)
         table.add_row(
