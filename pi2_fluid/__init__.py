@@ -35,6 +35,7 @@ _EXPORTS = {
     "Dctcp": "pi2_fluid.model.senders.dctcp",
     "Cubic": "pi2_fluid.model.senders.cubic",
     "Cbr": "pi2_fluid.model.senders.cbr",
+    "TimeoutReno": "pi2_fluid.model.senders.timeoutreno",
     # queues
     "Aqm": "pi2_fluid.model.aqm",
     "Seen": "pi2_fluid.model.aqm",

@@ -50,6 +50,7 @@ from pi2_fluid.model.senders.cubic import Cubic as Cubic
 from pi2_fluid.model.senders.dctcp import Dctcp as Dctcp
 from pi2_fluid.model.senders.reno import Reno as Reno
 from pi2_fluid.model.senders.scalable import Scalable as Scalable
+from pi2_fluid.model.senders.timeoutreno import TimeoutReno as TimeoutReno
 from pi2_fluid.paper.claims import claims as claims
 from pi2_fluid.paper.figures import figures as figures
 from pi2_fluid.paper.validation import validate as validate

@@ -52,7 +52,7 @@ def simd_levels() -> tuple[str, ...]:
     """Every instruction set that the kernels can use on this machine, fastest first."""
 
 def fluid_lanes(
-    classes: list[tuple[int, int, int, int]],
+    classes: list[tuple[int, int, int, int, int]],
     groups: int,
     events: int,
     samples: int,

@@ -201,7 +201,7 @@ class AqmLaw {
 
 // Trajectories
 
-// name, signal, slow_start, (count, base_rtt, start, stop, start_jitter), parameters, state
+// name, signal, thinned, slow_start, (count, base_rtt, start, stop, start_jitter), parameters, state
 pi2_fluid_class class_of(nb::handle item, const pi2_aqm_law *aqm)
 {
     const auto t = nb::cast<nb::tuple>(item);
@@ -210,12 +210,15 @@ pi2_fluid_class class_of(nb::handle item, const pi2_aqm_law *aqm)
     double times[5];
     c.law = named(pi2_find_sender(name.c_str()), name, "window law");
     c.signal = nb::cast<int>(t[1]);
-    if (c.signal < PI2_FLUID_CLASSIC || c.signal > PI2_FLUID_THINNED || (c.signal == PI2_FLUID_THINNED && !aqm->encode))
-        refuse(std::to_string(c.signal) + " is no signal of " + aqm->name + ".");
-    c.slow_start = nb::cast<bool>(t[2]);
-    copy(nb::cast<Numbers>(t[3]), times, 5, "a class");
-    copy(nb::cast<Numbers>(t[4]), c.parameters, c.law->parameters, name);
-    copy(nb::cast<Numbers>(t[5]), c.x, c.law->states, name + "'s state");
+    if (c.signal < PI2_FLUID_CLASSIC || c.signal > PI2_FLUID_DEAF)
+        refuse(std::to_string(c.signal) + " is no kind of signal.");
+    c.thinned = nb::cast<bool>(t[2]);
+    if (c.thinned && (!aqm->encode || c.signal == PI2_FLUID_SCALABLE))
+        refuse(name + " cannot be thinned by " + aqm->name + ".");
+    c.slow_start = nb::cast<bool>(t[3]);
+    copy(nb::cast<Numbers>(t[4]), times, 5, "a class");
+    copy(nb::cast<Numbers>(t[5]), c.parameters, c.law->parameters, name);
+    copy(nb::cast<Numbers>(t[6]), c.x, c.law->states, name + "'s state");
     c.count = times[0];
     c.base_rtt = times[1];
     c.start = times[2];

@@ -41,7 +41,7 @@ void require_nodes(const pi2_lanes_problem &p)
     }
 }
 
-void fluid_lanes(const std::vector<std::array<int, 4>> &classes, int groups, int events, int samples, bool continuous,
+void fluid_lanes(const std::vector<std::array<int, 5>> &classes, int groups, int events, int samples, bool continuous,
                  int encoder, int tuning, const std::vector<std::pair<double, double>> &table,
                  const std::array<double, 3> &heuristics,
                  const Rows<const double> &numbers, const Rows<const std::int32_t> &nodes, std::size_t depth,
@@ -60,10 +60,10 @@ void fluid_lanes(const std::vector<std::array<int, 4>> &classes, int groups, int
     p.events = events;
     p.samples = samples;
     for (int i = 0; i < p.classes; i++) {
-        const auto &[law, group, scalable, slow_start] = classes[static_cast<std::size_t>(i)];
+        const auto &[law, group, scalable, slow_start, thinned] = classes[static_cast<std::size_t>(i)];
         require(law >= PI2_LANES_RENO && law <= PI2_LANES_CBR, "law is unknown.");
         require(group >= 0 && group < groups, "group is out of range.");
-        p.class_[i] = {law, group, scalable, slow_start && law != PI2_LANES_CBR};
+        p.class_[i] = {law, group, scalable, slow_start && law != PI2_LANES_CBR, thinned && law == PI2_LANES_CBR};
     }
     p.continuous = continuous;
     require(encoder >= PI2_LANES_LINEAR && encoder <= PI2_LANES_COUPLED, "encoder is unknown.");

@@ -119,7 +119,7 @@ class TestRecord:
         assert dataclasses.replace(sender, bitrate="3Mbit/s") == slower
 
     def test_repr_shows_the_rate(self):
-        shown = "Cbr(rate=6000000.0, packet_size=None, thinned=False)"
+        shown = "Cbr(rate=6000000.0, packet_size=None, thinned=True)"
         assert repr(Cbr(rate="6Mbit/s")) == shown
 
     def test_is_frozen(self):
@@ -141,7 +141,7 @@ class TestBesideOthers:
     def flows(self, rate="3Mbit/s", count=2, **fields):
         return [
             pf.Flows(pf.Reno(), 5, "80ms"),
-            pf.Flows(Cbr(rate=rate), count, **fields),
+            pf.Flows(Cbr(rate=rate, thinned=False), count, **fields),
         ]
 
     def test_others_take_what_it_leaves(self):
@@ -191,7 +191,10 @@ class TestBesideOthers:
 
     @pytest.fixture
     def mixture(self):
-        return [pf.Flows(pf.Reno(), 5, "80ms"), pf.Flows(Cbr(rate="3Mbit/s"), 2)]
+        return [
+            pf.Flows(pf.Reno(), 5, "80ms"),
+            pf.Flows(Cbr(rate="3Mbit/s", thinned=False), 2),
+        ]
 
     @pytest.mark.parametrize("mode", ["continuous", "delayed"])
     def test_loop_beside_it(self, mixture, mode):
@@ -223,7 +226,7 @@ class TestBesideOthers:
         ]
         rates = [loop.operating_point.rate[1] for loop in loops]
         assert rates == pytest.approx([250.0, 500.0])
-        assert loops[0].senders[1] == Cbr(rate="3Mbit/s", packet_size=1500)
+        assert loops[0].senders[1] == Cbr(rate="3Mbit/s", packet_size=1500, thinned=False)
 
 
 class TestThinned:
@@ -231,7 +234,7 @@ class TestThinned:
         """6 Mbit/s that lose p of themselves, beside Reno: the rates that enter fill the link."""
         flows = [
             pf.Flows(pf.Reno(), 5, "100ms"),
-            pf.Flows(Cbr(rate="6Mbit/s", thinned=True), 2),
+            pf.Flows(Cbr(rate="6Mbit/s"), 2),
         ]
         point = pf.equilibrium(flows, pf.Pi(), "10Mbit/s")
         p = point.p[1]
@@ -241,6 +244,6 @@ class TestThinned:
         assert point.rate[1] == pytest.approx(500 * (1 - p))
 
     def test_has_no_loop(self):
-        flows = [pf.Flows(pf.Reno(), 5, "100ms"), pf.Flows(Cbr(rate=1e6, thinned=True))]
+        flows = [pf.Flows(pf.Reno(), 5, "100ms"), pf.Flows(Cbr(rate=1e6))]
         with pytest.raises(pf.UnsupportedError, match="thinned = True"):
             pf.Loop(flows, pf.Pi2(), capacity="10Mbit/s")

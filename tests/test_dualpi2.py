@@ -272,7 +272,7 @@ class TestAtRest:
     def test_beside_unresponsive_classic_traffic(self):
         """Within its protection the Classic queue is empty; above it, it holds the L4S flows."""
         queue = DualPi2(ramp="400us", variant="rfc9332")
-        flows = [pf.Flows(pf.Scalable(), 5, "20ms"), pf.Flows(Cbr(rate="3Mbit/s"))]
+        flows = [pf.Flows(pf.Scalable(), 5, "20ms"), pf.Flows(Cbr(rate="3Mbit/s", thinned=False))]
         point = pf.equilibrium(flows, queue, "40Mbit/s")
         assert point.queue_delay[0] == 0.0
         assert point.controller == 0.0
@@ -282,7 +282,7 @@ class TestAtRest:
         s = 1j * np.geomspace(1, 1e3, 9)
         beside = pf.Loop(flows, queue, capacity="40Mbit/s")
         np.testing.assert_allclose(beside(s), smaller(s), rtol=1e-9)
-        flows[1] = pf.Flows(Cbr(rate="6Mbit/s"))
+        flows[1] = pf.Flows(Cbr(rate="6Mbit/s", thinned=False))
         point = pf.equilibrium(flows, queue, "40Mbit/s")
         assert point.queue_delay == (0.015, 0.0)
         assert point.share == pytest.approx((34 / 40, 6 / 40))

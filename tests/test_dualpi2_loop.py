@@ -171,7 +171,9 @@ class TestLoopBesideClassic:
                 for index in range(rng.integers(2, 5))
             ]
             if rng.random() < 0.3:
-                flows.append(pf.Flows(Cbr(rate=packets * PACKET * rng.uniform(0.01, 0.3))))
+                flows.append(
+                    pf.Flows(Cbr(rate=packets * PACKET * rng.uniform(0.01, 0.3), thinned=False))
+                )
             alpha = 10 ** rng.uniform(-2.5, 0.3)
             queue = DualPi2(
                 alpha=alpha,

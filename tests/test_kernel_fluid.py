@@ -35,6 +35,7 @@ from pi2_fluid.model.senders.cubic import Cubic
 from pi2_fluid.model.senders.dctcp import Dctcp
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.model.senders.scalable import Scalable
+from pi2_fluid.model.senders.timeoutreno import TimeoutReno
 
 FIXED = Accuracy(0.02, 0.0)
 ADAPTIVE = Accuracy(10.0, 1e-6)
@@ -65,7 +66,10 @@ CONTINUOUS: dict[str, Scenario] = {
     "limit cycle": scenario(Pi(), avoiding(Reno(), 5, "100ms"), duration=6.0),
     "capped": scenario(Pi2(variant="hpe"), avoiding(Reno(), 90, "50ms")),
     "overload": scenario(
-        Pi2(), RENO, Flows(Cbr(rate="12Mbit/s"), start=1.0, stop=2.0), link=Link("10Mbit/s", 150)
+        Pi2(),
+        RENO,
+        Flows(Cbr(rate="12Mbit/s", thinned=False), start=1.0, stop=2.0),
+        link=Link("10Mbit/s", 150),
     ),
     "thinned": scenario(Pi2(), RENO, Flows(Cbr(rate="4Mbit/s", thinned=True), start=1.0, stop=2.0)),
     "windows held at 0": scenario(
@@ -76,6 +80,7 @@ CONTINUOUS: dict[str, Scenario] = {
     "red": scenario(Red(min=5, max=25), RENO),
     "adaptive red": scenario(Red(min=5, max=25, adaptive=True), avoiding(CReno(), 10, "50ms")),
     "pie": scenario(Pie(), RENO),
+    "timeouts": scenario(Pi2(), avoiding(TimeoutReno(), 100, "20ms"), RENO),
     "coupled": scenario(CoupledPi2(), RENO, avoiding(Scalable(), 5, "20ms")),
     "taildrop": scenario(
         TailDrop(),
@@ -87,6 +92,7 @@ CONTINUOUS: dict[str, Scenario] = {
 SAMPLED: dict[str, Scenario] = {
     "one class": scenario(Pi2(), RENO),
     "pie": scenario(Pie(table="none"), avoiding(Reno(), 6, "80ms")),
+    "timeouts": scenario(Pie(), Flows(TimeoutReno(), 100, "20ms"), Flows(Cbr(rate="2Mbit/s"))),
     "pie's heuristics": scenario(
         Pie(burst="150ms", boost250=True, decay=True),
         avoiding(Reno(), 40, "80ms"),
@@ -325,9 +331,12 @@ def test_what_a_law_lacks_is_refused_by_the_kernel_too():
     with pytest.raises(ValueError, match="dualpi2 has no continuous form"):
         _core.FluidRun(*dual)
     *head, classes, changes, begin = native.pack(find("continuous", "taildrop"), "sampled", FIXED)
-    thinned = [(name, 3, *rest) for name, _, *rest in classes]
-    with pytest.raises(ValueError, match="3 is no signal of taildrop"):
+    thinned = [(name, signal, True, *rest) for name, signal, _, *rest in classes]
+    with pytest.raises(ValueError, match="reno cannot be thinned by taildrop"):
         _core.FluidRun(*head, thinned, changes, begin)
+    unknown = [(name, 3, *rest) for name, _, *rest in classes]
+    with pytest.raises(ValueError, match="3 is no kind of signal"):
+        _core.FluidRun(*head, unknown, changes, begin)
     numbers = native.aqm_parameters(Pie())
     numbers[5] = 6.0
     with pytest.raises(ValueError, match="pie cannot have these parameters"):

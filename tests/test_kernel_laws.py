@@ -25,6 +25,7 @@ from pi2_fluid.model.senders.cubic import Cubic
 from pi2_fluid.model.senders.dctcp import Dctcp
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.model.senders.scalable import Scalable
+from pi2_fluid.model.senders.timeoutreno import TimeoutReno
 
 SENDER_LAWS: list[Sender] = [
     Reno(),
@@ -37,6 +38,8 @@ SENDER_LAWS: list[Sender] = [
     Cubic(),
     Cubic(variant="linux3.18", c=1.0, decrease=0.5),
     Cbr(rate="3Mbit/s").on_link("1500B"),
+    TimeoutReno(),
+    TimeoutReno(decrease=0.3, min_rto="1s"),
 ]
 AQM_LAWS: list[Aqm] = [
     Pi(alpha=0.3, beta=4.0, target="5ms", update_interval="10ms"),

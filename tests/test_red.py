@@ -378,7 +378,10 @@ class TestLoop:
 
     def test_unresponsive_traffic_beside(self):
         """Half of the link is taken: the other half's flows see the whole queue move."""
-        flows = [pf.Flows(pf.Reno(), 30, "190ms"), pf.Flows(Cbr(rate=self.CAPACITY / 2))]
+        flows = [
+            pf.Flows(pf.Reno(), 30, "190ms"),
+            pf.Flows(Cbr(rate=self.CAPACITY / 2, thinned=False)),
+        ]
         loop = pf.Loop(flows, PUBLISHED, capacity=self.CAPACITY)
         point = loop.operating_point
         assert point.share == pytest.approx((0.5, 0.5))

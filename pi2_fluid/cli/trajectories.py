@@ -188,6 +188,7 @@ def _print_json(wanted: Wanted, dataset: xarray.Dataset, summary: xarray.Dataset
             "after": summary.attrs["after"],
             "summary": {name: plain(variable) for name, variable in summary.items()},
             "not_modelled": dataset.attrs["not_modelled"].split(", "),
+            "beyond_the_laws": dataset.attrs["beyond_the_laws"],
             **wanted.names(),
         }
     )
@@ -208,6 +209,8 @@ def _print_text(
     typer.echo()
     console.print(_class_table(dataset, summary))
     typer.echo(f"\nnot modelled in a fluid: {dataset.attrs['not_modelled']}")
+    if dataset.attrs["beyond_the_laws"]:
+        typer.echo(f"beyond the laws: {dataset.attrs['beyond_the_laws']}")
     for path in files:
         typer.echo(f"written: {path}")
 
@@ -253,8 +256,9 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid simulate pi2_fig11a_pie --engine packet --seeds 20 --after 20s\n\n"
             "pi2-fluid scenarios pi2_fig12_pi2 | pi2-fluid simulate - --json\n\n"
             "JSON: scenario, duration, controller, linear, engine, after, summary (an object, SI"
-            " units; per class or queue an object of its own), not_modelled, output, plot. Of"
-            " packets: seeds, bin, interrupted instead of controller, linear; summary is the mean"
+            " units; per class or queue an object of its own), not_modelled, beyond_the_laws,"
+            " output, plot. Of packets: seeds, bin, interrupted instead of controller, linear and"
+            " beyond_the_laws; summary is the mean"
             " over the seeds, smallest and largest their range."
         ),
     ),

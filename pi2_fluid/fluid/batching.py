@@ -20,6 +20,7 @@ from pi2_fluid.fluid.lanes.compiled import obstacle, run_compiled
 from pi2_fluid.fluid.lanes.engine import run_lanes
 from pi2_fluid.fluid.lanes.timetable import Timetable, tabulate, take_runs
 from pi2_fluid.fluid.request import CONTROLLERS, require_round_trips
+from pi2_fluid.fluid.validity import check_runs
 from pi2_fluid.fluid.variation import Variation, vary
 from pi2_fluid.model.scenario import Scenario, require_scenario
 from pi2_fluid.units import validate_choice, validate_quantity
@@ -102,6 +103,9 @@ def batch(
         If the numbers of some runs leave the range of floats; their statistics are not finite then.
         If flows begin in slow start one after the other over more than a round trip: here they are
         copies of one another, which `simulate` knows better.
+        If mean windows are smaller than their law describes (2 segments), or the mean of p is 0.9
+        and more of Classic senders, 1 of scalable ones; ``attrs["beyond_the_laws"]`` names the
+        class and the runs.
 
     Notes
     -----
@@ -147,7 +151,9 @@ def batch(
         "after": float(after),
         **({"interrupted": 1} if interrupted else {}),
     }
-    return batch_dataset(scenario, varied, take_runs(table, done), found, done, times, attrs)
+    result = batch_dataset(scenario, varied, take_runs(table, done), found, done, times, attrs)
+    window, p = result["window_mean"].to_numpy(), result["p_mean"].to_numpy()
+    return result.assign_attrs(beyond_the_laws=check_runs(scenario, window, p, done))
 
 
 # Checks

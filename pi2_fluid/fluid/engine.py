@@ -17,6 +17,7 @@ from pi2_fluid.fluid.plant import Plant
 from pi2_fluid.fluid.request import CONTROLLERS, describe, require_round_trips
 from pi2_fluid.fluid.schedule import Schedule
 from pi2_fluid.fluid.trace import Trace, trace_rows
+from pi2_fluid.fluid.validity import check_trajectory
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.record import require_untraced
 from pi2_fluid.model.scenario import Scenario, require_scenario
@@ -80,7 +81,14 @@ def simulate(
         Dims ``time``, ``flows`` and, for a dual queue, ``band``: ``queue_delay`` (s), ``queue``
         (packets), ``controller``, ``p``, ``p_prime``, ``window`` (segments), ``throughput`` and
         ``capacity`` (bit/s). Rows hold what is true just after all that happens at their time.
-        ``attrs["not_modelled"]`` lists what of the scenario has no meaning in a fluid.
+        ``attrs["not_modelled"]`` lists what of the scenario has no meaning in a fluid,
+        ``attrs["beyond_the_laws"]`` which windows fell below what their law describes (2 segments),
+        or whom p = 1 could not slow down, from when on and for how long.
+
+    Warns
+    -----
+    AssumptionWarning
+        If either of these lasts for a tenth of the time in which the class sends, or to its end.
 
     Raises
     ------
@@ -128,6 +136,7 @@ def simulate(
         "engine": f"fluid ({used})",
         "controller": controller,
         "linear": int(linear),
+        "beyond_the_laws": "" if linear else check_trajectory(scenario, trace),
         **describe(scenario),
     }
     return trajectory_dataset(trace, scenario, attrs)

@@ -18,6 +18,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.errors import SolverError
+from pi2_fluid.fluid.blame import (
+    LAW_ERRORS,
+    OUR_ERRORS,
+    blame_failure,
+    blame_kink,
+    require_probability,
+)
 from pi2_fluid.fluid.events import Event, Trial, apply_event, crossed_events, locate_event
 from pi2_fluid.fluid.history import History, Reader, Segment, Stretch
 from pi2_fluid.fluid.plant import Mode, Plant, View
@@ -32,6 +39,9 @@ _MENDED: Final = 1e-3  # of a step, over which the slope of an event's function 
 _MOST_MENDINGS: Final = 6
 _NEGLIGIBLE: Final = 0.1  # of the tolerance: jumps below it are stepped over
 _SLOWEST: Final = 1e-3  # s of queue, added to its length to make its error relative
+# So many steps that lead no further than this part of a round-trip time are steps that vanish.
+_CROWD: Final = 1000
+_PACE: Final = 0.01
 
 
 class Accuracy(NamedTuple):
@@ -77,6 +87,7 @@ class _Run:
     def __init__(self, plant: Plant, schedule: Schedule, accuracy: Accuracy) -> None:
         self.plant, self.schedule, self.accuracy = plant, schedule, accuracy
         self.t, self.taken, self.stalled = 0.0, 0, 0
+        self.pace = (0, 0.0)  # how many steps were taken when it was last looked at, and when
         self.proposal = accuracy.step
         self.y, before = plant.initial()
         self.history = History(self.y, before)
@@ -110,6 +121,7 @@ class _Run:
         if trial.t > self.t:
             self.history.append(self._segment(trial))
         if not math.isfinite(sum(trial.y)):
+            self._require_numbers()
             raise SolverError(
                 f"the trajectory is no longer finite at t = {trial.t:g} s: give a shorter step, or"
                 " a scenario of less extreme numbers."
@@ -118,6 +130,7 @@ class _Run:
         self.t, self.y, self.view = trial.t, trial.y, trial.view
         self.taken += 1
         self.stalled = 0 if self.t > before else self.stalled + 1
+        self._require_progress()
         if self.taken > self.accuracy.most_steps or self.stalled > _MOST_TRIALS:
             raise SolverError(
                 f"the trajectory took {self.taken} steps to t = {self.t:g} s and came no further:"
@@ -127,6 +140,33 @@ class _Run:
             self.f, self.view = self._slope(self.t, self.y, self._stretches())
         else:
             self.f = slopes
+        if self.plant.floors:  # a tangent may leave them
+            require_probability(self.plant, self.t, self.y, self.view)
+
+    def _require_numbers(self) -> None:
+        """Name the law that returns no number in the present state, if it is a law."""
+        slopes, view = self._slope(self.t, self.y, self._stretches())
+        if not math.isfinite(sum(slopes) + sum(view.signals)):
+            raise self._blame(self.t, self.y, self._stretches(), None)
+
+    def _require_progress(self) -> None:
+        """Give up where steps are so short that the end is out of reach."""
+        taken, since = self.pace
+        if self.taken - taken < _CROWD and self.stalled <= _MOST_TRIALS:
+            return
+        hears = zip(self.view.rtt, self.mode.active, self.plant.listens, strict=True)
+        shortest = min((rtt for rtt, *heeds in hears if all(heeds)), default=0.0)
+        if self.t - since < _PACE * shortest and self.accuracy.tolerance > 0.0:
+            raise blame_kink(self.plant, self.history.segments[-1], self.view)
+        self.pace = (self.taken, self.t)
+
+    def _blame(
+        self, t: float, y: list[float], stretches: list[Stretch], error: Exception | None
+    ) -> SolverError:
+        def past(view: View) -> list[Any]:
+            return self._past(t, view, stretches)
+
+        return blame_failure(self.plant, t, y, self.mode, past, error)
 
     def _first_trial(self, stretches: list[Stretch]) -> tuple[Trial, float, int | None]:
         """Take a step as long as allowed, or to where the image of some group is expected.
@@ -183,9 +223,14 @@ class _Run:
     def _slope(
         self, t: float, y: list[float], stretches: list[Stretch]
     ) -> tuple[list[float], View]:
-        view = self.plant.observe(t, y, self.mode)
-        past = self._past(t, view, stretches)
-        return self.plant.derivative(y, self.mode, view, past), view
+        try:
+            view = self.plant.observe(t, y, self.mode)
+            past = self._past(t, view, stretches)
+            return self.plant.derivative(y, self.mode, view, past), view
+        except OUR_ERRORS:
+            raise
+        except LAW_ERRORS as error:
+            raise self._blame(t, y, stretches, error) from error
 
     def _past(self, t: float, view: View, stretches: list[Stretch]) -> list[Any]:
         """Return what each class hears now: its state, signal and round-trip time of then."""
@@ -326,10 +371,21 @@ class _Run:
             self._mark_images(passed, slopes)
         if event is not None:
             self.y, self.mode = apply_event(self.plant, event, self.t, self.y, self.mode)
-            self._mark_all()
+            self._mark_event(event)
             if self.plant.bands == 2 and event.kind in {"empty", "fill"}:
                 self._seek()  # the other band's share has jumped, and with it all delays
         return self._happen(event) or bool(images) or event is not None
+
+    def _mark_event(self, event: Event) -> None:
+        """Note an event: of one class's window for its group alone, when steps adapt.
+
+        Others feel it no more than a weak kink.
+        """
+        if self.accuracy.tolerance > 0.0 and event.kind in {"signalled", "floor", "lift"}:
+            reader = self.readers[self.plant.group[event.place]]
+            reader.mark(self.t, len(self.history), 0, self.accuracy.close)
+        else:
+            self._mark_all()
 
     def _mark_all(self) -> None:
         for reader in self.readers:

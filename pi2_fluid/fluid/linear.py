@@ -179,11 +179,12 @@ class LinearPlant(Plant):
             rates = (0.0,) * len(self.senders)
             seen = Seen(tau, y[0], 0.0, mode.capacity)
             return View((tau,), self.base_rtt, rates, (0.0,), (0.0,), seen, Signal(0.0, 0.0))
+        u = _dot(stage.controller, _minus(state, stage.state))
+        dropped = stage.encode[0] * u
         found = [
-            0.0 if mine is None else self.count(t, mode, i) * self._sends(i, mine, y, tau)
+            0.0 if mine is None else self.count(t, mode, i) * self._sends(i, mine, y, tau, dropped)
             for i, mine in enumerate(stage.classes)
         ]
-        u = _dot(stage.controller, _minus(state, stage.state))
         signals = Signal(*(p + k * u for p, k in zip(stage.signals, stage.encode, strict=True)))
         rtt = tuple(
             base if mine is None else mine.rtt
@@ -194,10 +195,17 @@ class LinearPlant(Plant):
         C = mode.capacity
         return View((tau,), rtt, tuple(found), (total - C,), (C,), seen, signals)
 
-    def _sends(self, i: int, mine: _Tangent, y: Sequence[float], tau: float) -> float:
+    def _sends(
+        self, i: int, mine: _Tangent, y: Sequence[float], tau: float, dropped: float
+    ) -> float:
+        """Return what a flow brings to the queue; `dropped` is by how much p is above rest."""
         by_x, by_rtt = mine.sending
         away = _minus(y[self.windows[i]], mine.x)
-        return mine.sends + _dot(by_x, away) + by_rtt * (self.base_rtt[i] + tau - mine.rtt)
+        more = _dot(by_x, away) + by_rtt * (self.base_rtt[i] + tau - mine.rtt)
+        if not self.thinned[i]:
+            return mine.sends + more
+        kept = 1.0 - mine.p
+        return mine.sends + kept * more - mine.sends / kept * dropped
 
     def heard(self, t: float, y: Sequence[float], mode: Mode, i: int) -> tuple[Any, float, float]:
         """Return state, signal probability and (varying) round-trip time at an earlier instant."""

@@ -22,7 +22,6 @@ from pi2_fluid.model.sender import Sender
 __all__ = ["aqm_parameters", "obstacle", "pack", "run_native", "sender_parameters"]
 
 _SIGNALS: Final = {"classic": 0, "scalable": 1, None: 2}
-_THINNED: Final = 3
 #: Gain tables of PIE, in the order of their numbers in the kernel.
 _TABLES: Final = ("none", "rfc8033", "rfc8034", "hpsr13", "ietf_early", "sqrt2p")
 _STEPS: Final = 100_000  # between two looks at the keyboard: some 20 ms
@@ -144,7 +143,8 @@ def _pack_class(
     stop = math.inf if flow.stop is None else float(flow.stop)
     return (
         sender.kernel,
-        _THINNED if sender.thinned and aqm.thins else _SIGNALS[sender.signal],
+        _SIGNALS[sender.signal],
+        bool(sender.thinned and aqm.thins),
         bool(flow.slow_start and sender.signal is not None),
         [
             float(flow.count),
@@ -191,6 +191,8 @@ def sender_parameters(sender: Sender) -> list[float]:
             numbers = [law.gain]
         case "cubic":
             numbers = [law.increase, law.c, law.decrease]
+        case "timeoutreno":
+            numbers = [law.decrease, law.min_rto]
         case _:
             numbers = [law.sending_rate(0.0, 1.0)]
     return [float(number) for number in numbers]

@@ -7,11 +7,11 @@
 #include "fluid_run.h"
 
 /* The longest that anything waits behind the bottleneck, and travels: how far back readers may look. */
-static double find_lookback(const pi2_fluid *run, const pi2_fluid_problem *problem)
+static void find_lookback(pi2_fluid *run, const pi2_fluid_problem *problem)
 {
     static const int both[2] = {1, 1};
     static const double none[2] = {0.0, 0.0};
-    double least = problem->capacity, rtt = 0.0, served[2] = {1.0, 1.0};
+    double least = problem->capacity, rtt = 0.0, steady = 0.0, served[2] = {1.0, 1.0};
     for (int i = 0; i < problem->change_count; i++)
         if (problem->changes[i].capacity < least)
             least = problem->changes[i].capacity;
@@ -20,7 +20,15 @@ static double find_lookback(const pi2_fluid *run, const pi2_fluid_problem *probl
             rtt = run->groups[g].base_rtt;
     if (run->bands == 2)
         run->aqm->serve(run->law, both, none, 1.0, served);
-    return 1.1 * (rtt + problem->buffer / (least * (served[0] < served[1] ? served[0] : served[1])));
+    for (int i = 0; i < run->class_count; i++) {
+        const fluid_class *c = run->classes + i;
+        if (!c->listens)
+            steady += c->most * c->law->sending_rate(c->parameters, problem->classes[i].x, 1.0);
+    }
+    run->flooded = steady > least;
+    run->longest_path = rtt;
+    run->least_capacity = least * (served[0] < served[1] ? served[0] : served[1]);
+    run->lookback = 1.1 * (rtt + problem->buffer / run->least_capacity);
 }
 
 static int encoder_of(const pi2_aqm_law *law)
@@ -118,7 +126,7 @@ pi2_fluid *pi2_fluid_create(const pi2_fluid_problem *problem)
         pi2_fluid_destroy(run);
         return NULL;
     }
-    run->lookback = find_lookback(run, problem);
+    find_lookback(run, problem);
     set_state(run, problem);
     start(run, problem);
     return run;

@@ -20,14 +20,17 @@ extern "C" {
 
 /* The past is kept as far back as a delay can reach, up to this much memory. */
 #define PI2_FLUID_MOST_BYTES ((size_t)1 << 30)
+/* From here on it is kept only as far back as a delay can soon reach, whatever the buffer could hold. */
+#define PI2_FLUID_LONG_PAST ((size_t)1 << 24)
 
-/* Which signals a class obeys. Deaf: none; thinned: none either, but the queue drops what it signals as Classic. */
-enum { PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE, PI2_FLUID_DEAF, PI2_FLUID_THINNED };
+/* Which signals a class obeys; deaf: none. */
+enum { PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE, PI2_FLUID_DEAF };
 
 typedef struct {
     const pi2_sender_law *law;
     double parameters[PI2_SENDER_PARAMETERS];
     int signal;                   /* one of the above */
+    int thinned;                  /* not scalable; the queue drops what it signals before it enters */
     int slow_start;               /* begins in slow start */
     double count;                 /* flows */
     double base_rtt;              /* s */

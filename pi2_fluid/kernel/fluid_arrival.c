@@ -199,6 +199,16 @@ int fluid_happen(pi2_fluid *run, int event, int signalled)
     return stale;
 }
 
+/* Notes an event: of one class's window for its group alone, when steps adapt, as others feel it no more than a weak
+ * kink. */
+static void mark_event(pi2_fluid *run, const fluid_event *event)
+{
+    if (run->tolerance > 0.0 && (event->kind == SIGNALLED || event->kind == FLOOR || event->kind == LIFT))
+        fluid_mark(run, run->classes[event->index].group, 0);
+    else
+        fluid_mark_all(run);
+}
+
 /* Does all that happens now, after a step whose slopes at the end are run->now->f. */
 void fluid_arrive(pi2_fluid *run, const fluid_event *event, int images)
 {
@@ -207,7 +217,7 @@ void fluid_arrive(pi2_fluid *run, const fluid_event *event, int images)
         fluid_look_ahead(run);
     if (event) {
         fluid_apply_event(run, event);
-        fluid_mark_all(run);
+        mark_event(run, event);
     }
     if (fluid_happen(run, event != NULL, event && event->kind == SIGNALLED)) {
         fluid_stretches(run);

@@ -28,6 +28,7 @@ typedef struct {
     int group;    /* classes of one group have the same base RTT in every run */
     int scalable; /* which signal it obeys */
     int slow_start;
+    int thinned;  /* constant bit rate of which the queue drops what it signals as Classic */
 } pi2_lanes_class;
 
 /* `numbers` and `nodes` are rows of one number for each run, in this order:

@@ -64,7 +64,7 @@ static void load(block *b, const pi2_lanes_problem *p, size_t begin, size_t dept
     b->past = work;
     b->mask = (int32_t)depth - 1;
     b->stride = b->row.fields * V;
-    b->ramps = 0;
+    b->ramps = b->thins = 0;
     for (int l = 0; l < V; l++) {
         /* what is added to complete a block is its last run again */
         const size_t r = begin + (size_t)l < p->runs ? begin + (size_t)l : p->runs - 1;
@@ -83,7 +83,7 @@ static void load(block *b, const pi2_lanes_problem *p, size_t begin, size_t dept
         b->k[l] = number_row(p, PI2_LANES_K)[r];
         b->buffer[l] = number_row(p, PI2_LANES_BUFFER)[r];
         b->capacity[l] = capacity_row(p, 0)[r];
-        b->queue[l] = b->u[l] = b->before[l] = 0.0;
+        b->queue[l] = b->u[l] = b->before[l] = b->turned[l] = 0.0;
         for (int j = 0; j < PI2_LANES_STATISTICS; j++)
             b->sum[j][l] = 0.0;
         b->sum[PI2_LANES_DELAY_MIN][l] = b->sum[PI2_LANES_CONTROLLER_MIN][l] = INFINITY;
@@ -94,6 +94,7 @@ static void load(block *b, const pi2_lanes_problem *p, size_t begin, size_t dept
         b->g[j].listens = 0;
     for (int i = 0; i < p->classes; i++) {
         load_class(b, i);
+        b->thins |= p->class_[i].thinned;
         b->g[p->class_[i].group].listens |= p->class_[i].law != PI2_LANES_CBR;
     }
     memset(work, 0, pi2_lanes_past(p, depth) * sizeof *work);
@@ -186,10 +187,12 @@ PI2_INLINE void arrive(block *b, int32_t k, int32_t *next_tick)
         count_flows(b, k);
     LANES b->delay[l] = b->queue[l] * b->per_capacity[l];
     delay_all(b, b->queue, NOW);
-    arrive_all(b, NOW, b->arrivals);
-    LANES b->growth[l] = b->arrivals[l] - b->capacity[l];
     if (k == *next_tick)
         *next_tick = tick(b, k);
+    if (b->thins)
+        thin_out(b);
+    arrive_all(b, NOW, b->arrivals);
+    LANES b->growth[l] = b->arrivals[l] - b->capacity[l];
     LANES b->u0[l] = b->u[l];
     memcpy(row_of(b, k, b->row.queue), b->queue, sizeof b->queue);
     if (b->row.per_capacity >= 0)
@@ -215,9 +218,12 @@ PI2_INLINE void count_class(block *b, int i, const lane per, const lane delay1, 
     lane *restrict own = b->each[i];
     lane x0, x1, signal;
     if (c->law == PI2_LANES_CBR) {
-        LANES own[PI2_LANES_SENT][l] += f->counts[l] * (per[l] * ((was[l] + is[l]) * f->gain[l]));
-        LANES x0[l] = (was[l] > 0.0 ? f->gain[l] : 0.0) * g->rtt[NOW][l];
-        LANES x1[l] = (is[l] > 0.0 ? f->gain[l] : 0.0) * (g->base[l] + delay1[l]);
+        lane rate0, rate1;
+        LANES rate0[l] = steady(b, i, NOW, l);
+        LANES rate1[l] = steady(b, i, END, l);
+        LANES own[PI2_LANES_SENT][l] += f->counts[l] * (per[l] * (was[l] * rate0[l] + is[l] * rate1[l]));
+        LANES x0[l] = (was[l] > 0.0 ? rate0[l] : 0.0) * g->rtt[NOW][l];
+        LANES x1[l] = (is[l] > 0.0 ? rate1[l] : 0.0) * (g->base[l] + delay1[l]);
         LANES signal[l] = 0.0;
     } else {
         const int s = signal_of(b, c);
@@ -277,7 +283,7 @@ static void sample(const block *b, int32_t k, int *place, size_t own, pi2_lanes_
             at += PI2_LANES_TRACES * n;
             for (int i = 0; i < p->classes; i++, at += n) {
                 const int none = p->class_[i].law == PI2_LANES_CBR;
-                const double rate = b->f[i].number[NOW][l] > 0.0 ? b->f[i].gain[l] : 0.0;
+                const double rate = b->f[i].number[NOW][l] > 0.0 ? steady(b, i, NOW, l) : 0.0;
                 at[0] = none ? rate * b->g[p->class_[i].group].rtt[NOW][l] : b->f[i].x[l];
                 at[classes * n] = none ? 0.0 : b->signal[signal_of(b, &p->class_[i])][l];
             }
@@ -326,6 +332,7 @@ PI2_INLINE void advance(block *b, int32_t k)
     memcpy(end, b->signal, sizeof end);
     if (p->continuous) {
         flow_controller(b, queue1, growth1);
+        LANES b->turned[l] = b->u[l] - b->u0[l];
         for (int s = 0; s < 2; s++)
             if (b->row.end[s] >= 0) {
                 encode(b, b->u, s, end[s]);

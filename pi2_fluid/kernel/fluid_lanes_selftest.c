@@ -41,7 +41,7 @@ static pi2_lanes_problem draw(int continuous, int encoder, int tuning)
                            .numbers = numbers[0], .nodes = nodes[0]};
     static const double low[] = {0.004, 0.05, 0.5, 0.01, 0.016, 1, 2, 30}, high[] = {0.008, 0.5, 5, 0.03, 0.04, 1, 2, 300};
     for (int i = 0; i < CLASSES; i++)
-        p.class_[i] = (pi2_lanes_class){below(3), i, below(2), below(2)};
+        p.class_[i] = (pi2_lanes_class){below(3), i, below(2), below(2), below(2)};
     for (int r = 0; r < RUNS; r++) {
         int row = 0;
         for (int j = 0; j < 8; j++)

@@ -50,10 +50,11 @@ typedef struct {
     pi2_lanes_row row;
     double *past;
     int32_t mask, stride;
-    int ramps;
+    int ramps, thins; /* some flows start one after the other; some are thinned */
     size_t run[V];
     lane h, per_h, ticks, per_tick, alpha, beta, target, per_interval, limit, k, buffer, capacity, per_capacity, running, counted;
     lane queue, delay, before, u, u0, arrivals, growth, signal[2];
+    lane turned, kept[3]; /* by how much u moved in the last step; what is left of thinned traffic */
     index_lane next_tick;
     lane sum[PI2_LANES_STATISTICS];
     lane each[PI2_LANES_CLASSES][PI2_LANES_CLASS_STATISTICS];

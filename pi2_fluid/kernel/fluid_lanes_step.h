@@ -8,6 +8,23 @@
 
 /* ---- the queue ahead ----------------------------------------------------------------------------- */
 
+/* What is left of thinned traffic in a step, if u goes on as it did. */
+PI2_INLINE void thin_out(block *b)
+{
+    for (int j = NOW; j <= END; j++) {
+        lane u, signal;
+        LANES u[l] = b->u[l] + 0.5 * j * b->turned[l];
+        encode(b, u, 0, signal);
+        LANES b->kept[j][l] = 1.0 - signal[l];
+    }
+}
+
+/* What one flow of a class of constant bit rate brings to the queue (packets/s). */
+PI2_INLINE double steady(const block *b, int i, int instant, int l)
+{
+    return b->p->class_[i].thinned ? b->f[i].gain[l] * b->kept[instant][l] : b->f[i].gain[l];
+}
+
 /* What all classes send (packets/s) at one of the instants of a step. */
 PI2_INLINE void arrive_all(block *b, const int what, lane total)
 {
@@ -22,7 +39,7 @@ PI2_INLINE void arrive_all(block *b, const int what, lane total)
         const double *number = f->number[instant];
         double *sum = load[p->class_[i].group];
         if (p->class_[i].law == PI2_LANES_CBR)
-            LANES total[l] += number[l] * f->gain[l];
+            LANES total[l] += number[l] * steady(b, i, instant, l);
         else if (what == NOW)
             LANES sum[l] += number[l] * f->x[l];
         else if (what == MIDDLE)

@@ -99,12 +99,19 @@ static void copy_classes(pi2_fluid *run, const pi2_fluid_problem *problem)
         memcpy(c->parameters, from->parameters, sizeof c->parameters);
         c->kind = kind_of(from->law);
         c->signal = from->signal;
-        c->listens = from->signal == PI2_FLUID_CLASSIC || from->signal == PI2_FLUID_SCALABLE;
-        run->thins |= from->signal == PI2_FLUID_THINNED;
+        c->thinned = from->thinned;
+        c->listens = from->signal != PI2_FLUID_DEAF;
+        run->thins |= from->thinned;
         c->band = run->bands == 2 && from->signal == PI2_FLUID_SCALABLE;
         c->states = from->law->states;
         c->start = from->start;
         c->start_jitter = from->start_jitter;
+        c->most = from->count;
+        for (int j = 0; j < problem->change_count; j++) {
+            const double count = problem->counts[j * run->class_count + i];
+            if (count > c->most) /* not if it is NaN */
+                c->most = count;
+        }
         c->group = find_group(run, from->base_rtt, c->band);
     }
 }

@@ -10,7 +10,7 @@ static int knows(const pi2_fluid *run, int i)
     const fluid_class *c = run->classes + i;
     return !share->active
            || (!share->ramping && !share->slow && !run->floored[i]
-               && (c->signal == PI2_FLUID_DEAF || (c->listens && c->kind != OTHER_LAW)));
+               && !c->thinned && (c->signal == PI2_FLUID_DEAF || c->kind != OTHER_LAW));
 }
 
 int lean_fits(const pi2_fluid *run)

@@ -48,6 +48,11 @@ static int double_ring(void **ring, size_t bytes, size_t slots, size_t first, si
     return 1;
 }
 
+int past_is_long(const fluid_past *past)
+{
+    return past->slots * 4 * (size_t)past->components * sizeof(double) >= PI2_FLUID_LONG_PAST;
+}
+
 int past_make_room(fluid_past *past, double needed)
 {
     const size_t kept = past->length - past->oldest;

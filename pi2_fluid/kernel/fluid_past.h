@@ -33,7 +33,7 @@ typedef struct {
     double *start;         /* s */
     double *cubics;        /* [slot][4][component]: coefficients of the powers of the time since `start` */
     uint32_t *mode;        /* number of the mode */
-    int forgot;            /* 1: for want of memory, more than was safe */
+    int forgot;            /* 1: to spare memory, more than what no delay can reach */
     /* modes are numbered likewise */
     char *modes;
     size_t mode_bytes, mode_count, mode_oldest, mode_slots;
@@ -65,6 +65,8 @@ int past_create(fluid_past *past, int components, int classes);
 void past_destroy(fluid_past *past);
 /* Makes room for one more segment; those that end before `needed` may be forgotten. It may move all of them. */
 int past_make_room(fluid_past *past, double needed);
+/* Whether it is so long that what is needed for certain should be told from what might be. */
+int past_is_long(const fluid_past *past);
 void past_append(fluid_past *past, double start, double end, const double *y0, const double *f0, const double *y1,
                  const double *f1);
 /* The latest mode, as a copy if segments refer to it already; NULL when there is no memory. */

@@ -34,7 +34,7 @@ static void find_rates(const pi2_fluid *run, double t, const double *y, const fl
                              * (c->kind != OTHER_LAW ? y[c->x] / rtt
                                                      : c->law->sending_rate(c->parameters, y + c->x, rtt));
         }
-        if (c->signal == PI2_FLUID_THINNED)
+        if (c->thinned)
             view->rates[i] *= kept;
     }
 }

@@ -39,11 +39,12 @@ typedef struct {
     const pi2_sender_law *law;
     double parameters[PI2_SENDER_PARAMETERS];
     int kind;                       /* RENO, SCALABLE, OTHER_LAW: which have their slopes inline */
-    int signal, listens;            /* as in fluid.h; whether it hears any */
+    int signal, thinned, listens;   /* as in fluid.h; whether it hears any */
     int band, group;
     int x, states;                  /* where its state lies */
     int expected;                   /* where its expected signals lie during slow start, -1: never in it */
     double start, start_jitter;     /* s */
+    double most;                    /* flows, at the most */
 } fluid_class;
 
 /* Classes with one delay read the same past. */
@@ -135,7 +136,11 @@ struct pi2_fluid {
     int hearing_count;
     const pi2_aqm_law *aqm;
     double law[PI2_AQM_PARAMETERS];
-    double buffer, lookback;
+    double buffer;
+    /* How far back readers may look (s): at most `lookback`; the longest path and the least capacity of a queue
+     * (packets/s) of the whole schedule say how far it can be soon. */
+    double lookback, longest_path, least_capacity;
+    int flooded;       /* traffic without windows may exceed that capacity */
     int continuous, switching;
     int thins; /* whether some traffic is thinned, so that arrivals depend on the controller */
     double step, tolerance, per_tolerance, close; /* per_tolerance: 1/(6 tolerance), 0 if that is 0 */
@@ -179,8 +184,10 @@ struct pi2_fluid {
 /* The probability with which packets of a class are signalled. */
 static inline double fluid_signal_of(const pi2_fluid *run, int i, pi2_signal signals)
 {
-    const int kind = run->classes[i].signal;
-    return kind == PI2_FLUID_DEAF ? 0.0 : kind == PI2_FLUID_SCALABLE ? signals.scalable : signals.classic;
+    const fluid_class *c = run->classes + i;
+    return c->thinned || c->signal == PI2_FLUID_CLASSIC ? signals.classic
+           : c->signal == PI2_FLUID_SCALABLE            ? signals.scalable
+                                                        : 0.0;
 }
 
 /* Whether a jump of a slope of y, acting for a time, is more than the tolerance lets pass. */

@@ -90,17 +90,18 @@ static void make_aqm(pi2_fluid_problem *p, double packets)
 
 static void make_class(pi2_fluid_class *c, double duration, double packets, int thins)
 {
-    static const char *const names[] = {"reno", "reno", "scalable", "dctcp", "cubic", "cbr"};
+    static const char *const names[] = {"reno", "reno", "scalable", "dctcp", "cubic", "cbr", "timeoutreno"};
     static const double parameters[][PI2_SENDER_PARAMETERS] = {
-        {0.5}, {0.3}, {0.5}, {0.0625}, {8.0 / 15, 0.4, 0.3}, {0}};
+        {0.5}, {0.3}, {0.5}, {0.0625}, {8.0 / 15, 0.4, 0.3}, {0}, {0.5, 0.2}};
     static const int signals[] = {PI2_FLUID_CLASSIC, PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE, PI2_FLUID_SCALABLE,
-                                  PI2_FLUID_CLASSIC, PI2_FLUID_DEAF};
+                                  PI2_FLUID_CLASSIC, PI2_FLUID_DEAF, PI2_FLUID_CLASSIC};
     static const double base_rtts[] = {0.01, 0.03, 0.03, 0.1};
-    const int kind = pick(6);
+    const int kind = pick(7);
     memset(c, 0, sizeof *c);
     c->law = pi2_find_sender(names[kind]);
     memcpy(c->parameters, parameters[kind], sizeof c->parameters);
-    c->signal = kind == 5 && thins && chance(0.5) ? PI2_FLUID_THINNED : signals[kind];
+    c->signal = signals[kind];
+    c->thinned = thins && (kind == 6 || (kind == 5 && chance(0.5)));
     c->base_rtt = base_rtts[pick(4)];
     c->count = packets * c->base_rtt * uniform(0.02, 0.3);
     c->slow_start = kind != 5 && chance(0.5);

@@ -27,7 +27,7 @@ static void observe_plain(pi2_fluid *run, fluid_point *at)
         else
             view->rates[i] = fluid_count(run, at->t, mode, i)
                              * c->law->sending_rate(c->parameters, at->y + c->x, view->rtt[c->group]);
-        if (c->signal == PI2_FLUID_THINNED)
+        if (c->thinned)
             view->rates[i] *= kept;
         arrivals += view->rates[i];
     }

@@ -230,10 +230,38 @@ static void follow(pi2_fluid *run)
     }
 }
 
+/* Whether what leaves a queue now may have entered it in the oldest segment. */
+static int leaves_the_oldest(const pi2_fluid *run)
+{
+    const double *y = run->trial->y, *next = past_cubics(&run->past, run->past.oldest + 1);
+    for (int k = 0; run->arrived >= 0 && k < run->bands; k++)
+        if (next[run->arrived + k] > y[run->arrived + k] - y[k])
+            return 1;
+    return 0;
+}
+
+/* The earliest instant that may still be read. Of a long past: unless windows more than double first, for all packets
+ * in flight are no more than these, whoever joins. In slow start they may. */
+static double earliest_needed(const pi2_fluid *run)
+{
+    const double *y = run->trial->y, queue = run->bands == 2 ? y[0] + y[1] : y[0];
+    double windows = 0.0, reach;
+    if (!past_is_long(&run->past) || run->flooded || run->slow)
+        return run->trial->t - run->lookback;
+    if (leaves_the_oldest(run))
+        return BEGINNING;
+    for (int i = 0; i < run->class_count; i++)
+        if (run->classes[i].listens)
+            windows += run->classes[i].most * y[run->classes[i].x];
+    reach = 2.0 * (run->longest_path + (windows > queue ? windows : queue) / run->least_capacity);
+    return run->trial->t - (reach < run->lookback ? reach : run->lookback);
+}
+
 static void make_room(pi2_fluid *run)
 {
-    const double *before = run->past.cubics;
-    if (!past_make_room(&run->past, run->trial->t - run->lookback))
+    const double *before = run->past.cubics, needed = earliest_needed(run);
+    run->past.forgot |= needed > run->trial->t - run->lookback;
+    if (!past_make_room(&run->past, needed))
         run->status = PI2_FLUID_NO_MEMORY;
     else if (run->past.cubics != before)
         fluid_stretches(run);

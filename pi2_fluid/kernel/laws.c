@@ -8,7 +8,7 @@
 const pi2_sender_law *pi2_find_sender(const char *name)
 {
     static const pi2_sender_law *const laws[] = {&pi2_sender_reno, &pi2_sender_scalable, &pi2_sender_dctcp,
-                                                 &pi2_sender_cubic, &pi2_sender_cbr};
+                                                 &pi2_sender_cubic, &pi2_sender_cbr, &pi2_sender_timeoutreno};
     for (size_t i = 0; i < sizeof laws / sizeof *laws; i++)
         if (!strcmp(laws[i]->name, name))
             return laws[i];

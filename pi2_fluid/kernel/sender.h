@@ -32,7 +32,8 @@ typedef struct {
     void (*switch_values)(const void *law, const double *x, double signal, double rtt, double *values);
 } pi2_sender_law;
 
-extern const pi2_sender_law pi2_sender_reno, pi2_sender_scalable, pi2_sender_dctcp, pi2_sender_cubic, pi2_sender_cbr;
+extern const pi2_sender_law pi2_sender_reno, pi2_sender_scalable, pi2_sender_dctcp, pi2_sender_cubic, pi2_sender_cbr,
+    pi2_sender_timeoutreno;
 
 /* The law of that name, NULL if there is none. */
 const pi2_sender_law *pi2_find_sender(const char *name);

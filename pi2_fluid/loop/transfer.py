@@ -35,6 +35,7 @@ from pi2_fluid.model.operating_point import (
 from pi2_fluid.model.record import require_untraced
 from pi2_fluid.model.rest import has_ticks
 from pi2_fluid.model.sender import Sender
+from pi2_fluid.model.senders.cbr import Cbr
 from pi2_fluid.units import validate_choice, validate_number, validate_quantity
 
 if TYPE_CHECKING:
@@ -142,10 +143,14 @@ class Loop:
             point = equilibrium(self.flows, aqm, capacity, packet_size)
             size = validate_quantity(packet_size, "size", "packet_size")
             self.senders = tuple(flow.sender.on_link(size) for flow in self.flows)
-            if any(sender.thinned for sender in self.senders):
+        for sender in self.senders:
+            if sender.thinned:
+                kind = type(sender).__name__
+                other = "Cbr(thinned=False)" if isinstance(sender, Cbr) else "Reno"
                 raise UnsupportedError(
-                    "Cbr thinned = True lets p act on the queue at once, beside the loop through"
-                    " the senders, which no loop here describes: give thinned=False or simulate it."
+                    f"{kind} thinned = True lets p act on the queue at once, beside the loop"
+                    f" through the senders, which no loop here describes: use {other}, or simulate"
+                    " it."
                 )
         if mode != "continuous" and not has_ticks(aqm, point.controller):
             raise UnsupportedError(

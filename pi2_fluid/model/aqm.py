@@ -52,6 +52,9 @@ class Aqm(Record, ABC):
     3. `controller` picks the controlled variable out of the state; `encode` turns it into what
        Classic and Scalable packets see. That split is the idea of the PI2 paper (its Figure 1).
     4. `at_rest` and `decode` are solved numerically unless you give the closed forms.
+    5. What `encode` returns are probabilities. If `drift`, `flow` or `signals` has a kink or a
+       jump, say in `switches` where: a quantity that changes sign there, such as
+       ``(seen.queue_delay - 0.02,)``.
 
     Every tick comes after `update_interval` seconds; between ticks the state is held, unless
     `drift` says how it moves. A law without ticks (`update_interval` None) has a `drift` alone.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,7 @@ from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.rest import has_ticks
 from pi2_fluid.model.sender import Sender
 
-__all__ = ["check_assumptions"]
-
-# Below about two segments a window law is no description of a TCP any more (timeouts rule).
-_SMALLEST_WINDOW: Final = 2.0
+__all__ = ["check_assumptions", "warn_of"]
 
 
 def check_assumptions(
@@ -32,9 +29,10 @@ def check_assumptions(
 ) -> tuple[str, ...]:
     """Return the names of the assumptions that do not hold, and warn of each.
 
-    "window": W < 2 segments. "update_interval": T exceeds a round-trip time. "clamped": the
-    controller's value is one at which the queue clips what the flows see. "protection": the L4S
-    traffic beside Classic traffic would take more of the link than a dual queue leaves it.
+    "window": W is below 2 segments, or the least that the law describes. "update_interval": T
+    exceeds a round-trip time. "clamped": the controller's value is one at which the queue clips
+    what the flows see. "protection": the L4S traffic beside Classic traffic would take more of the
+    link than a dual queue leaves it.
 
     Parameters
     ----------
@@ -50,9 +48,15 @@ def check_assumptions(
     """
     found = {}
     heard = [index for index, sender in enumerate(senders) if sender.signal is not None]
-    windows, rtts = [windows[index] for index in heard], [rtts[index] for index in heard]
-    smallest = min(float(np.min(window)) for window in windows)
-    if smallest < _SMALLEST_WINDOW * (1 - 1e-9):  # rounding is no reason to warn
+    small = [
+        float(np.min(windows[index]))
+        for index in heard
+        # rounding is no reason to warn
+        if np.any(np.asarray(windows[index]) < senders[index].smallest_window * (1 - 1e-9))
+    ]
+    rtts = [rtts[index] for index in heard]
+    if small:
+        smallest = min(small)
         found["window"] = (
             f"the window is {smallest:.3g} segments, below the 2 under which timeouts rule and the"
             " window laws do not hold: lower the load."
@@ -83,8 +87,13 @@ def check_assumptions(
             " add Classic flows or lower c_protection."
         )
     for text in found.values():
-        warnings.warn(text, AssumptionWarning, stacklevel=_stacklevel())
+        warn_of(text)
     return tuple(found)
+
+
+def warn_of(text: str) -> None:
+    """Warn of an assumption, in the name of the first caller outside this package."""
+    warnings.warn(text, AssumptionWarning, stacklevel=_stacklevel())
 
 
 def _stacklevel() -> int:

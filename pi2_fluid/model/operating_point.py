@@ -303,7 +303,8 @@ def _solve_controller(
     def excess(log_u: Any, packets: Any, *_: Any) -> Any:
         rates = _respond(flows, rest_of(np.exp(log_u)))[-1]
         total = sum(flow.count * rate for flow, rate in zip(flows, rates, strict=True))
-        return np.log(total) - np.log(packets)
+        with np.errstate(divide="ignore"):  # of thinned traffic nothing is left at p = 1
+            return np.log(total) - np.log(packets)
 
     if shape:
         return _solve_each(excess, shape, packets)

@@ -27,6 +27,7 @@ SENDERS: Final = {
     "dctcp": f"{_LAWS}.senders.dctcp:Dctcp",
     "cubic": f"{_LAWS}.senders.cubic:Cubic",
     "cbr": f"{_LAWS}.senders.cbr:Cbr",
+    "timeoutreno": f"{_LAWS}.senders.timeoutreno:TimeoutReno",
 }
 #: Kind of queue -> "module:class".
 AQMS: Final = {

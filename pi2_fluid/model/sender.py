@@ -41,6 +41,8 @@ class Sender(Record, ABC):
        and JAX alike. Do not clip inside.
     3. With more than one state, name them in `states` (the window first); `rate` then takes and
        returns tuples in that order, and `initial` must return one.
+    4. If `rate` has a kink or a jump, say in `switches` where: a quantity that changes sign there,
+       such as ``(x - 10,)`` for ``if w > 10``. Solvers end their steps on it.
 
     The operating point and the linearisation are derived from `rate`; nothing else is needed.
 
@@ -56,6 +58,12 @@ class Sender(Record, ABC):
     ...         return 1 / rtt - 0.5 * w_delayed / rtt_delayed * p_delayed
     >>> round(pf.equilibrium_of(HalfPerMark(), pf.Pi(), rtt=0.1, p=0.1).window, 6)
     20.0
+    >>> class Cautious(HalfPerMark):  # removes more above 10 segments
+    ...     def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+    ...         more = 0.1 * (w - 10) if w > 10 else 0.0
+    ...         return 1 / rtt - (0.5 + more) * w_delayed / rtt_delayed * p_delayed
+    ...     def switches(self, x, signal, rtt):
+    ...         return (x - 10,)
     """
 
     #: Which kind of congestion signal the sender obeys: "classic", "scalable" or None.
@@ -66,6 +74,8 @@ class Sender(Record, ABC):
     kernel: ClassVar[str | None] = None
     #: Fields that only a packet simulation can act on.
     packets_only: ClassVar[tuple[str, ...]] = ()
+    #: Segments below which the law is no description of a TCP any more: timeouts rule.
+    smallest_window: ClassVar[float] = 2.0
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -94,7 +104,10 @@ class Sender(Record, ABC):
 
     @property
     def thinned(self) -> bool:
-        """Whether what is signalled of this traffic is dropped before it enters the queue."""
+        """Whether what is signalled of this traffic is dropped before it enters the queue.
+
+        Drops are the signal of Classic traffic: a sender that is thinned must not be "scalable".
+        """
         return False
 
     def sending_rate(self, x: Any, rtt: Number) -> Number:

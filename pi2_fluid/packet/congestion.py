@@ -19,7 +19,7 @@ def congestion_of(sender: Sender) -> tuple[str, list[float]]:
     Parameters
     ----------
     sender : Sender
-        Reno, CReno, Scalable, Dctcp or Cubic.
+        Reno, TimeoutReno, CReno, Scalable, Dctcp or Cubic.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def congestion_of(sender: Sender) -> tuple[str, list[float]]:
     law: Any = sender
     # A subclass is another law, even where it inherits the name.
     match vars(type(law)).get("kernel"):
-        case "reno":
+        case "reno" | "timeoutreno":
             return "reno", [float(law.decrease)]
         case "scalable":
             return "scalable", [float(law.per_mark)]
@@ -56,7 +56,7 @@ def congestion_of(sender: Sender) -> tuple[str, list[float]]:
             return "cubic", [old, float(law.c), float(law.decrease), float(law.hystart), 1.0]
     raise UnsupportedError(
         f"{type(law).__name__} is a window law without a congestion control for packets: use Reno,"
-        " CReno, Cubic, Dctcp or Scalable, or simulate it as a fluid."
+        " CReno, Cubic, Dctcp or Scalable, or fluid.simulate, which takes any law."
     )
 
 

@@ -71,8 +71,9 @@ def simulate(
         ``p_aqm``, the probability with which the queue's law signals packets of the class, before
         any threshold of its own band (NaN under CoDel, which has none).
 
-        Of blocks of bins, at most a hundred: ``delay_histogram`` (packets that left, by their delay
-        in the queue) and ``flow_segments`` (segments that left, of each single flow).
+        Of blocks of bins, at most a hundred, and fewer with more than 54 classes:
+        ``delay_histogram`` (packets that left, by their delay in the queue) and ``flow_segments``
+        (segments that left, of each single flow).
 
         Of the run: ``count`` (packets by ``cause``), ``rate`` (bit/s), ``retransmissions`` and
         ``timeouts`` per class, ``delay_quantile`` (s) by ``quantile``. With `trace` also variables

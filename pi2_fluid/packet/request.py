@@ -45,12 +45,13 @@ _MOST_SEED: Final = 2**63 - 1
 _MOST_SEEDS: Final = 1_000_000
 _MOST_TRACE: Final = 20_000_000  # events of all seeds together
 _MOST_BYTES: Final = 4 * 10**9
-# What is kept of each seed: bytes of a row of each kind, and blocks at most.
+# What is kept of each seed: bytes of a row of each kind, blocks at most, and bytes of histograms.
 _BIN_BYTES: Final = 8 * 4
 _BAND_BYTES: Final = 8 * 2
 _CLASS_BYTES: Final = 8 * 8
 _HISTOGRAM_BYTES: Final = 4 * 64 * 24
 _BLOCKS: Final = 100
+_HISTOGRAMS: Final = 4 * 2**23
 
 
 class Sizes(NamedTuple):
@@ -260,7 +261,8 @@ def require_room(sizes: Sizes, seeds: int) -> None:
     QuantityError
         Saying what makes them large.
     """
-    blocks = min(_BLOCKS, sizes.bins)
+    room = _HISTOGRAMS // (sizes.classes * _HISTOGRAM_BYTES)
+    blocks = min(_BLOCKS, sizes.bins, max(1, room))
     row = _BIN_BYTES + sizes.bands * _BAND_BYTES + sizes.classes * _CLASS_BYTES
     histograms = blocks * (sizes.classes * _HISTOGRAM_BYTES + 4 * sizes.flows)
     total = seeds * (sizes.bins * row + histograms)

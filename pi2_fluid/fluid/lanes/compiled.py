@@ -52,8 +52,6 @@ def obstacle(table: Timetable) -> str:
             return type(law).__name__
     if getattr(table.aqm, "burst", None) is not None:
         return f"{type(table.aqm).__name__} with a burst allowance"
-    if any(sender.thinned for sender in table.senders):
-        return "Cbr(thinned=True)"
     if len(table.senders) > _MOST_CLASSES:
         return f"a scenario of more than {_MOST_CLASSES} classes"
     return ""
@@ -76,7 +74,13 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
     rows = len(_TRACES) + 2 * m
     traces = np.empty((samples * rows, n))
     classes = [
-        (_LAWS[type(sender)], group, int(sender.signal == "scalable"), int(slow))
+        (
+            _LAWS[type(sender)],
+            group,
+            int(sender.signal == "scalable"),
+            int(slow),
+            int(sender.thinned),
+        )
         for sender, group, slow in zip(table.senders, table.group, table.slow_start, strict=True)
     ]
     tuning, edges = _tuning(table.aqm)

@@ -113,6 +113,14 @@ static void plan(pi2_run *run)
         run->planned = run->start_due;
 }
 
+/* Bins that are counted together, so that there are no more blocks than memory allows. */
+static int64_t bins_of_a_block(int64_t bins, int classes)
+{
+    const int64_t room = PI2_MOST_BUCKETS / ((int64_t)classes * PI2_DELAY_BUCKETS);
+    const int64_t blocks = room < 1 ? 1 : room < PI2_MOST_BLOCKS ? room : PI2_MOST_BLOCKS;
+    return (bins + blocks - 1) / blocks;
+}
+
 pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused)
 {
     pi2_run *run = calloc(1, sizeof *run);
@@ -122,7 +130,7 @@ pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused)
     run->scenario = *scenario;
     run->qdisc = scenario->qdisc;
     run->bins = (scenario->duration + scenario->bin - 1) / scenario->bin;
-    run->per_block = (run->bins + PI2_MOST_BLOCKS - 1) / PI2_MOST_BLOCKS;
+    run->per_block = bins_of_a_block(run->bins, scenario->class_count);
     run->blocks = (int)((run->bins + run->per_block - 1) / run->per_block);
     run->bin_end = scenario->bin < scenario->duration ? scenario->bin : scenario->duration;
     run->link_due = PI2_NEVER;

@@ -89,6 +89,8 @@ enum {
 /* Delays are counted in whole microseconds below 2^PI2_DELAY_BITS, from there on in 2^PI2_DELAY_BITS buckets for
  * each factor of 2: a relative width of 1.6 %. The run is divided into blocks that are counted apart. */
 enum { PI2_DELAY_BITS = 6, PI2_DELAY_BUCKETS = (1 << PI2_DELAY_BITS) * 24, PI2_MOST_BLOCKS = 100 };
+/* There are fewer blocks where the histograms of all classes would take more buckets than this, 32 MiB. */
+enum { PI2_MOST_BUCKETS = 1 << 23 };
 
 /* What a trace records. */
 enum { PI2_TRACE_ENQUEUE, PI2_TRACE_DEQUEUE, PI2_TRACE_DROP, PI2_TRACE_MARK };
@@ -134,7 +136,7 @@ enum { PI2_RUN_MORE, PI2_RUN_DONE, PI2_RUN_NO_MEMORY };
  *   all parameters are numbers, gains at most 10^6 Hz, times 10^-9 to 10^6 s where they cannot be 0.
  * All else may be: bins longer than the run, no flows, flows that come after its end, several changes at one instant.
  * How long a run takes is the caller's concern, and so is memory: some 600 bytes for each flow and 4 for each of its
- * blocks, 6 KB for each class and block. */
+ * blocks, 6 KB for each class and block, of which there are fewer the more classes. */
 pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused);
 void pi2_run_free(pi2_run *run);
 /* Handles up to `events` events. */

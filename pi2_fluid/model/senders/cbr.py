@@ -26,14 +26,15 @@ class Cbr(Sender):
         Rate of one flow (bit/s), headers included; read it back as `bitrate`.
     packet_size : float or str, optional
         Bytes per segment. None, as a rule: operating points and engines fill in the link's.
-    thinned : bool, default False
+    thinned : bool, default True
         Whether what the queue signals of it is dropped on arrival, so that only 1 - p of it enters
-        the queue. False is the fluid literature's: it enters in full, and an overload lasts.
+        the queue, as of any traffic that cannot be marked. False is the fluid literature's, and
+        that of a loop: it enters in full, and an overload lasts.
 
     Examples
     --------
     >>> Cbr(rate="6Mbit/s")
-    Cbr(rate=6000000.0, packet_size=None, thinned=False)
+    Cbr(rate=6000000.0, packet_size=None, thinned=True)
     >>> Cbr(rate="6Mbit/s").on_link("1500B").sending_rate(10.0, rtt=0.1)
     500.0
     """
@@ -44,14 +45,14 @@ class Cbr(Sender):
     # the constructor calls it; the constructor takes both names, so that `replace` works with both.
     bitrate: Number = dataclasses.field(metadata={**quantity(None, "rate").metadata, "key": "rate"})
     packet_size: Number | None = quantity(None, "size", optional=True)
-    thinned: bool = choice(False, (True, False))
+    thinned: bool = choice(True, (True, False))
 
     def __init__(
         self,
         *,
         rate: Any = None,
         packet_size: Any = None,
-        thinned: bool = False,
+        thinned: bool = True,
         bitrate: Any = None,
     ) -> None:
         # `rate` goes first: replace(cbr, rate=...) hands over the old bitrate as well.
