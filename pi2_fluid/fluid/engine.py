@@ -88,7 +88,8 @@ def simulate(
     Warns
     -----
     AssumptionWarning
-        If either of these lasts for a tenth of the time in which the class sends, or to its end.
+        If either of these makes up more than a second, and a tenth of the time in which the class
+        sends or its end.
 
     Raises
     ------

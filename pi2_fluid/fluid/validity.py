@@ -16,7 +16,9 @@ from pi2_fluid.model.scenario import Scenario
 __all__ = ["check_runs", "check_trajectory"]
 
 _ROUNDING: Final = 1e-9
-# Part of the time that a class sends: below it, it is a dip, such as after slow start.
+# Below this time (s), and this part of that in which a class sends, it is a dip, such as after slow
+# start.
+_SHORT: Final = 1.0
 _LASTING: Final = 0.1
 # A mean p at which no Classic window rests at two segments, however long it takes to fall there.
 _CLASSIC: Final = 0.9
@@ -38,7 +40,7 @@ class _Stretch(NamedTuple):
 
     @property
     def lasts(self) -> bool:
-        return self.at_end or self.lasted > _LASTING * self.of
+        return self.lasted > _SHORT and (self.at_end or self.lasted > _LASTING * self.of)
 
     def note(self) -> str:
         least = f" ({self.least:.3g} segments at the least)" if self.what == _SMALL else ""
@@ -67,8 +69,8 @@ def check_trajectory(scenario: Scenario, trace: Trace) -> str:
     """Return where a trajectory is beyond its laws, "" if nowhere; warn of what lasts.
 
     Small windows are those below the least that a law describes, 2 segments as a rule, once they
-    have fallen so low. It lasts if it makes up more than a tenth of the time in which the class
-    sends, or holds at its end.
+    have fallen so low. It lasts if it makes up more than a second, and a tenth of the time in which
+    the class sends or its end.
 
     Parameters
     ----------
