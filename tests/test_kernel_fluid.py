@@ -317,7 +317,7 @@ def test_bad_arguments_are_refused():
         (0, [1.0], r"link takes 4 numbers, not 1"),
         (3, "codel", r"'codel' is not a queue law"),
         (4, [], r"coupled takes 6 numbers, not 0"),
-        (5, [("reno", 4, *packed[5][0][2:])], r"4 is no signal of coupled"),
+        (5, [("reno", 4, *packed[5][0][2:])], r"4 is no kind of signal"),
         (5, [], r"classes is empty"),
         (6, [(1.0, 1.0, [1.0])], r"a change takes 2 numbers, not 1"),
         (7, ([], [0.0, 0.0]), r"the queues takes 1 numbers, not 0"),
