@@ -39,11 +39,6 @@ def error(name, table, **how):
     )
 
 
-# Traffic that enters in full holds p at 1 for ten of the forty seconds.
-OVERLOAD = pytest.mark.filterwarnings("ignore:p = 1 for 'reno' for 9.7:pi2_fluid.AssumptionWarning")
-
-
-@OVERLOAD
 @pytest.mark.parametrize("name", REFERENCES)
 def test_default_accuracy(name, table):
     """1e-6 packets of queues of 20 to 380; a limit cycle keeps phase errors, hence 1e-5."""
@@ -54,7 +49,6 @@ def test_default_accuracy(name, table):
     assert w < most
 
 
-@OVERLOAD
 @pytest.mark.parametrize("name", REFERENCES)
 def test_fixed_step(name, table):
     """1 ms, all events aligned."""

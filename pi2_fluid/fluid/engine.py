@@ -88,7 +88,7 @@ def simulate(
     Warns
     -----
     AssumptionWarning
-        If either of these makes up more than a second, and a tenth of the time in which the class
+        If either of these makes up more than a second, and half of the time in which the class
         sends or its end.
 
     Raises

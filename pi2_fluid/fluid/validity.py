@@ -19,7 +19,7 @@ _ROUNDING: Final = 1e-9
 # Below this time (s), and this part of that in which a class sends, it is a dip, such as after slow
 # start.
 _SHORT: Final = 1.0
-_LASTING: Final = 0.1
+_LASTING: Final = 0.5
 # A mean p at which no Classic window rests at two segments, however long it takes to fall there.
 _CLASSIC: Final = 0.9
 _SMALL: Final = "small windows"
@@ -69,7 +69,7 @@ def check_trajectory(scenario: Scenario, trace: Trace) -> str:
     """Return where a trajectory is beyond its laws, "" if nowhere; warn of what lasts.
 
     Small windows are those below the least that a law describes, 2 segments as a rule, once they
-    have fallen so low. It lasts if it makes up more than a second, and a tenth of the time in which
+    have fallen so low. It lasts if it makes up more than a second, and half of the time in which
     the class sends or its end.
 
     Parameters
