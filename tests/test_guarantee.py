@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib.util
 import itertools
 import json
 import warnings
@@ -591,6 +592,18 @@ def test_no_random_point_has_less_than_was_proved(asked, rng):
             gm, pm = independent_margins(rtt[part], p_prime[part], sender, gains, points=30)
             assert gm.min() >= promised[0]
             assert pm.min() >= promised[1]
+
+
+def test_random_regions_survive_an_attack():
+    """A part of what tools/attack_guarantees.py does for hundreds."""
+    path = Path(__file__).parents[1] / "tools/attack_guarantees.py"
+    spec = importlib.util.spec_from_file_location("attack_guarantees", path)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    found = [tool.attack(seed, 10) for seed in range(1000, 1016)]
+    assert sum(one.violations for one in found) == 0
+    assert sum(one.outcome == "proved" for one in found) > 9
+    assert sum(one.loops for one in found) > 250
 
 
 # --- mixtures -------------------------------------------------------------------------------

@@ -31,7 +31,9 @@ __all__ = ["Certificate", "certify", "frequency_ends", "has_steps", "least_size"
 
 _FAR: Final = 4.0  # |L| that is out of reach of everything forbidden
 _BLOCK: Final = 2048  # boxes whose temporaries stay in the cache
-_MOST_BOXES: Final = 150_000  # of one sender in one cell of PIE's table
+#: Of one sender in one cell of PIE's table: boxes, and terms enclosed, some microseconds each.
+_MOST_BOXES: Final = 500_000
+_MOST_TERMS: Final = 2_000_000
 _MOST_ALIASES: Final = 60  # each costs: T above some 36 times the smallest RTT is left to grids
 _RATIO: Final = 2.0  # of the ends of the boxes to begin with
 _SURE: Final = 1e-6  # dB, deg, 1: the sums over all aliases are right to nine digits
@@ -121,13 +123,14 @@ def _certify_cell(cell: _Cell, region: Region, asked: Asked) -> Certificate:
     if aliases > _MOST_ALIASES or cell.mu[1] >= 1.0:
         return Certificate("undecided", 0)
     undecided = _first_boxes(frequency_ends(family, rtts, cell.mu, asked), rtts, cell.mu)
-    count, rounds = 0, 0
+    count, work, rounds = 0, 0, 0
     while len(undecided):
         count += len(undecided)
         rounds += 1
-        if count > _MOST_BOXES:
+        if count > _MOST_BOXES or work > _MOST_TERMS:
             return Certificate("undecided", count)
-        left, discs = _forbidden(family, undecided, aliases, asked)
+        left, discs, terms = _forbidden(family, undecided, aliases, asked)
+        work += terms
         undecided = undecided.take(left)
         if rounds % _TRIED == 0 and len(undecided):
             away = _distance(discs.centre, asked)
@@ -141,13 +144,13 @@ def _certify_cell(cell: _Cell, region: Region, asked: Asked) -> Certificate:
     return Certificate("proved", count)
 
 
-def _forbidden(family: Family, boxes: Boxes, aliases: int, asked: Asked) -> tuple[Any, Discs]:
-    """Return which boxes are not excluded, and the discs of those."""
+def _forbidden(family: Family, boxes: Boxes, aliases: int, asked: Asked) -> tuple[Any, Discs, int]:
+    """Return which boxes are not excluded, the discs of those, and how many terms were enclosed."""
     # Low frequencies first: there |L| is large, and varies too much for discs of large boxes.
     low, high = boxes.centre - boxes.half, boxes.centre + boxes.half
     far = least_size(family, high[0], (low[1], high[1]), (np.maximum(low[2], 0.0), high[2]))
     left = np.flatnonzero(~(far > _FAR))
-    discs = Discs(*(np.empty(0) for _ in range(3)))
+    discs, terms = Discs(*(np.empty(0) for _ in range(3))), 0
     # Where the RTT is long the aliases are small: a bound of all of them does for most boxes.
     for count in sorted({0, aliases}):
         parts = [
@@ -156,13 +159,14 @@ def _forbidden(family: Family, boxes: Boxes, aliases: int, asked: Asked) -> tupl
         ]
         if not parts:
             break
+        terms += len(left) * (2 * count + 1)
         centre, radius, widest = (
             np.concatenate([getattr(part, name) for part in parts])
             for name in ("centre", "radius", "widest")
         )
         inside = ~(_distance(centre, asked) > radius)
         left, discs = left[inside], Discs(centre[inside], radius[inside], widest[inside])
-    return left, discs
+    return left, discs, terms
 
 
 def _distance(centre: Any, asked: Asked) -> Any:
