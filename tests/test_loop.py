@@ -288,7 +288,7 @@ def test_searching_many_loops_reports_progress():
     loops = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=np.array([0.1, 0.2]), mode="sampled")
     loops.margins(progress=lambda done, total: calls.append((done, total)))
     assert calls == [(1, 2), (2, 2)]
-    assert "2 loops" in loops.margins()._repr_html_()
+    assert "2 loops" in str(loops.margins())
 
 
 def test_arrays_that_do_not_enter_the_closed_form_still_shape_the_result():
