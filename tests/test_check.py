@@ -281,7 +281,7 @@ def test_the_remedy_of_pie_is_the_best_of_all_that_tc_can_ask_for():
     ("text", "how", "said"),
     [
         (PIE, {"rtt": "400ms"}, "pie cannot have 6 dB and 30 deg up to rtt = 0.4 s"),
-        (LINUX, {"rtt": "2s"}, "less than the step of 1/256 Hz of dualpi2"),
+        (LINUX, {"rtt": "10s"}, "less than the step of 1/256 Hz of dualpi2"),
         (
             show(install(pf.DualPi2(k=8), "dualpi2")),
             {"senders": (pf.Reno(), pf.Scalable())},
