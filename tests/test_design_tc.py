@@ -361,7 +361,7 @@ def test_tune_ends_with_the_line(capsys, words, ends):
     [
         (["--aqm", "pi", "--max-window", "100"], "no queue with the law of Pi"),
         (["--aqm", "pie", "--update-interval", "30ms"], "--update-interval 44ms, or --aqm dualpi2"),
-        (["--aqm", "coupled", "--k", "1.5"], "k = 1.5 is no whole number"),
+        (["--aqm", "coupled", "--k", "1.5"], "--k 1.5 is no whole number"),
     ],
 )
 def test_what_has_no_line_says_so_in_one_sentence(capsys, words, why):
