@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -681,3 +682,27 @@ def test_command_refuses_in_one_sentence(capsys, words, reason):
     assert reason in out.err
     assert out.err.startswith("error: ")
     assert out.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--aqm pi",
+        "--sender scalable",
+        "--sender cubic --load 0,1",
+        "--objective gain --update-interval 16ms",
+        "--min-rtt 1us --update-interval 16ms",
+        "--target 200ms",
+        "--max-base-rtt 80ms",
+        "--k 3",
+        "--hz 77777 --aqm pie",
+        "--load 0.5,0.1",
+        "--max-window 0.2",
+        "--phase-margin 95",
+    ],
+)
+def test_the_shell_is_answered_in_its_own_words(capsys, words):
+    """Neither a keyword of Python nor a call of it, but options."""
+    assert run(["tune", "--max-rtt", "100ms", *words.split()]) == 2
+    said = capsys.readouterr().err
+    assert not re.search(r"[a-z]_[a-z]|\w\(|=\"|None|True", said), said

@@ -319,9 +319,7 @@ def _scale(aqm: PiFamily, u: Any) -> Any:
 def _unsupported(sender: Sender, aqm: PiFamily) -> UnsupportedError:
     name, queue = type(sender).__name__, type(aqm).__name__
     instead = _INSTEAD.get(type(sender), "use Reno, CReno, Cubic or Scalable")
+    instead += ", or try gains with Loop(...).margins()"
     if type(sender) is Scalable:
-        instead = 'use aqm="coupled" or "dualpi2"'
-    return UnsupportedError(
-        f"{name} under {queue} has no closed form to design with: {instead}, or try gains with"
-        " Loop(...).margins()."
-    )
+        instead = 'use aqm="coupled" or aqm="dualpi2"'
+    return UnsupportedError(f"{name} under {queue} has no closed form to design with: {instead}.")

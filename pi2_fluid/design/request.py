@@ -199,10 +199,11 @@ def make_region(spans: Spans, senders: Any, aqm: PiFamily, load: Any, max_window
         region = within_reach(region, aqm)
     for sender, (begin, _) in zip(chosen, region.load, strict=True):
         if not np.isfinite(plant_gain(sender, aqm, np.array([begin]), spans.max_rtt)[0]).all():
+            other = "" if type(aqm) is Pi2 else ', or use aqm="pi2"'
             raise DomainError(
                 f"load from 0 leaves no gains: under {type(aqm).__name__} the loop gain of"
                 f" {type(sender).__name__} grows without bound as p' -> 0: give max_window or"
-                ' load=(0.01, 1.0), or use aqm="pi2".'
+                f" load=(0.01, 1.0){other}."
             )
     return region
 
