@@ -136,7 +136,7 @@ def test_to_control(loop):
     with pytest.raises(pf.DomainError):
         loop.to_control("pade", order=20)
     with pytest.raises(pf.QuantityError):
-        loop.to_control("ss")
+        loop.to_control("tf")
 
 
 def test_drawing_takes_axes_and_returns_artists(loop):

@@ -34,11 +34,11 @@ def pade_transfer_function(loop: LinearLoop, mode: str, order: int) -> Any:
 
     if mode == "sampled":
         raise UnsupportedError(
-            'a sampled loop is not rational in s: use kind="frd", or mode="delayed".'
+            'a sampled loop is not rational in s: use kind="ss" or "frd", or mode="delayed".'
         )
     if any(cls.size > 1 for cls in loop.classes):
         raise UnsupportedError(
-            'senders with several states have no Pade form here: use kind="frd".'
+            'senders with several states have no polynomials here: use kind="ss" or "frd".'
         )
     if not 1 <= order <= 12:
         raise DomainError(f"order = {order} is outside [1, 12]: give e.g. 5.")

@@ -9,16 +9,16 @@ from scipy.linalg import eigvals
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import fading_end
+from pi2_fluid.loop.delay_system import controller_matrices, delay_system
 from pi2_fluid.loop.modes import highest_frequency, longest_delay
 from pi2_fluid.loop.response import (
     characteristic,
     characteristic_degree,
-    continuous_image,
     held_polynomials,
     open_characteristic,
 )
 from pi2_fluid.loop.sampled import sampled_response
-from pi2_fluid.loop.state_space import LinearController, LinearLoop
+from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
 
 __all__ = ["count_unstable", "rightmost_roots"]
@@ -193,7 +193,7 @@ def _distinct(roots: Any) -> Any:
 
 
 def _generator_eigenvalues(loop: LinearLoop, half: bool, nodes: int) -> Any:
-    present, delayed = _delay_system(loop, half)
+    present, delayed = _closed_system(loop, half)
     size = present.shape[0]
     longest = max(delay for delay, _ in delayed)
     k = np.arange(nodes + 1)
@@ -206,51 +206,25 @@ def _generator_eigenvalues(loop: LinearLoop, half: bool, nodes: int) -> Any:
     return eigvals(generator, check_finite=False)
 
 
-def _delay_system(loop: LinearLoop, half: bool) -> tuple[Any, list[tuple[float, Any]]]:
+def _closed_system(loop: LinearLoop, half: bool) -> tuple[Any, list[tuple[float, Any]]]:
     """Matrices of z = (senders, queue delay, controller): z' = M0 z + sum of M_i z(t - delay_i)."""
-    A, B, C, D = _controller_realization(loop.controller)
-    sizes = [cls.size for cls in loop.classes]
-    queue = sum(sizes)
-    total = queue + 1 + A.shape[0]
+    plant = delay_system(loop)
+    A, B, C, D = controller_matrices(loop.controller)
+    size = plant.present.shape[0]
+    total = size + A.shape[0]
     present = np.zeros((total, total))
-    delayed = []
+    present[:size, :size] = plant.present
+    present[size:, size - 1] = B
+    present[size:, size:] = A
     extra = float(loop.controller.interval) / 2 if half else 0.0
-    start = 0
-    for cls in loop.classes:
-        own = slice(start, start + cls.size)
-        now, signal = np.zeros((total, total)), np.zeros((total, total))
-        present[own, own] = cls.a0
-        present[own, queue] = cls.e0
-        now[own, own] = cls.a1
-        now[own, queue] = cls.e1
-        signal[own, queue] = np.atleast_1d(cls.b) * D
-        signal[own, queue + 1 :] = np.outer(np.atleast_1d(cls.b), C)
-        present[queue, own] += cls.weight * cls.c
-        present[queue, queue] += cls.weight * cls.r
-        if cls.lead is not None:  # weight * lead * c x', with x' from the class's own rows
-            row = float(cls.weight * cls.lead) * np.atleast_1d(cls.c)
-            for matrix in (present, now, signal):
-                matrix[queue] += row @ matrix[own]
-        delayed += [(float(cls.rtt), now), (float(cls.rtt) + extra, signal)]
-        start += cls.size
-    present[queue + 1 :, queue] = B
-    present[queue + 1 :, queue + 1 :] = A
+    delayed = []
+    for part in plant.delayed:
+        now, signal = np.zeros_like(present), np.zeros_like(present)
+        now[:size, :size] = part.matrix
+        signal[:size, size - 1] = part.drive * D
+        signal[:size, size:] = np.outer(part.drive, C)
+        delayed += [(part.delay, now), (part.delay + extra, signal)]
     return present, delayed
-
-
-def _controller_realization(controller: LinearController) -> tuple[Any, Any, Any, float]:
-    """State space of the controller in continuous time: xc' = A xc + B d, u = C xc + D d."""
-    top, bottom, unit = continuous_image(controller)
-    if len(bottom) == 1:  # a gain, for which tf2ss would make up a state
-        return np.zeros((0, 0)), np.zeros(0), np.zeros(0), float(top[0] / bottom[0])
-    from scipy.signal import tf2ss  # 0.4 s to import, and only roots need it
-
-    falling = (
-        [float(value * unit**power) for power, value in enumerate(side)][::-1]
-        for side in (top, bottom)
-    )
-    A, B, C, D = tf2ss(*falling)
-    return A, B.ravel(), C.ravel(), float(D.ravel()[0])
 
 
 def _differentiation(x: Any) -> Any:

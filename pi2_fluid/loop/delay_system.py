@@ -1,0 +1,71 @@
+"""A linearised loop written out as a system with delays: matrices of senders, queue, controller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pi2_fluid.loop.response import continuous_image
+from pi2_fluid.loop.state_space import LinearController, LinearLoop
+
+__all__ = ["DelaySystem", "Delayed", "controller_matrices", "delay_system"]
+
+
+@dataclass(frozen=True)
+class Delayed:
+    """What acts on the plant one round trip late: matrix z(t - delay) + drive u(t - delay)."""
+
+    delay: float
+    """Seconds."""
+    matrix: Any
+    drive: Any
+
+
+@dataclass(frozen=True)
+class DelaySystem:
+    """The plant z' = present z + what is `delayed`, class by class, with z = (senders, delay)."""
+
+    present: Any
+    delayed: tuple[Delayed, ...]
+
+
+def delay_system(loop: LinearLoop) -> DelaySystem:
+    """Return senders and queue of a scalar loop; the queue delay is the last of its states."""
+    queue = sum(cls.size for cls in loop.classes)
+    present = np.zeros((queue + 1, queue + 1))
+    delayed = []
+    start = 0
+    for cls in loop.classes:
+        own = slice(start, start + cls.size)
+        matrix, drive = np.zeros_like(present), np.zeros(queue + 1)
+        present[own, own] = cls.a0
+        present[own, queue] = cls.e0
+        matrix[own, own] = cls.a1
+        matrix[own, queue] = cls.e1
+        drive[own] = cls.b
+        present[queue, own] += cls.weight * cls.c
+        present[queue, queue] += cls.weight * cls.r
+        if cls.lead is not None:  # weight * lead * c x', with x' from the class's own rows
+            row = float(cls.weight * cls.lead) * np.atleast_1d(cls.c)
+            for part in (present, matrix, drive):
+                part[queue] += row @ part[own]
+        delayed.append(Delayed(float(cls.rtt), matrix, drive))
+        start += cls.size
+    return DelaySystem(present, tuple(delayed))
+
+
+def controller_matrices(controller: LinearController) -> tuple[Any, Any, Any, float]:
+    """State space of the controller in continuous time: xc' = A xc + B d, u = C xc + D d."""
+    top, bottom, unit = continuous_image(controller)
+    if len(bottom) == 1:  # a gain, for which tf2ss would make up a state
+        return np.zeros((0, 0)), np.zeros(0), np.zeros(0), float(top[0] / bottom[0])
+    from scipy.signal import tf2ss  # 0.4 s to import, and only this needs it
+
+    falling = (
+        [float(value * unit**power) for power, value in enumerate(side)][::-1]
+        for side in (top, bottom)
+    )
+    A, B, C, D = tf2ss(*falling)
+    return A, B.ravel(), C.ravel(), float(D.ravel()[0])
