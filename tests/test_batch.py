@@ -120,6 +120,8 @@ ENGINES = {
 }
 
 
+# Loads no network has, which the fluid says: these tests are about something else.
+impossible = pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
 copies = pytest.mark.filterwarnings("ignore:in a batch the flows of:pi2_fluid.AssumptionWarning")
 
 
@@ -321,6 +323,7 @@ def test_thinned_traffic():
     assert furthest(scenario, runs, "continuous") < 0.01
 
 
+@impossible
 def test_a_delay_beyond_the_first_guess():
     """Seconds of queue: the runs that need a longer past are run again with one."""
     scenario = scene(link=pf.Link("1Mbit/s", buffer=100_000), changes=[], duration=20)
@@ -360,6 +363,7 @@ def test_statistics_are_those_of_the_traces():
     np.testing.assert_allclose(runs.p_mean.sel(flows="web"), p.mean(axis=1), rtol=1e-12)
 
 
+@impossible
 def test_throughput_and_utilization():
     scenario = scene(changes=[pf.Change(3, capacity="6Mbit/s")])
     runs = batch(scenario, {"flows.0.count": [1.0, 30.0]}, after=2.4, engine="c")

@@ -123,7 +123,8 @@ class TestKinds:
         assert kind_of(Mine()) is None
 
     @pytest.mark.parametrize(
-        ("word", "meant"), [("Reno", "'reno' or 'creno'"), ("cbic", "'cubic'"), ("dtcp", "'dctcp'")]
+        ("word", "meant"),
+        [("Reno", "'reno' or 'creno' or 'timeoutreno'"), ("cbic", "'cubic'"), ("dtcp", "'dctcp'")],
     )
     def test_unknown(self, word, meant):
         with pytest.raises(pf.QuantityError) as caught:
