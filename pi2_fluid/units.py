@@ -25,8 +25,10 @@ from pi2_fluid.errors import DomainError, QuantityError, show_value
 __all__ = [
     "broadcast_shape",
     "format_quantity",
+    "has_labels",
     "is_traced",
     "parse_quantity",
+    "plain_row",
     "validate_choice",
     "validate_number",
     "validate_quantity",
@@ -219,7 +221,8 @@ def validate_quantity(
     Raises
     ------
     QuantityError
-        If it is no real number: bool, complex, bytes, NaN, infinite, single precision, bad text.
+        If it is no real number: bool, complex, bytes, NaN, infinite, single precision, bad text;
+        or an array whose dimensions have names, which would be lost.
     DomainError
         If it lies outside the range, or is traced by JAX in single precision.
     """
@@ -230,6 +233,12 @@ def validate_quantity(
                 " bits, e.g. by `with jax.enable_x64(True):` around the call."
             )
         return value
+    if has_labels(value):
+        raise QuantityError(
+            f"{name} has dimensions with names ({', '.join(map(str, value.dims))}), which are kept"
+            " of rtt, p, p_prime, capacity and packet_size of a Loop or an operating point alone:"
+            f" give {name} without names, by .to_numpy()."
+        )
     given = value
     value = _as_numbers(value, dimension, name)
     array = _as_float_array(value, dimension, name)
@@ -390,6 +399,17 @@ def is_traced(value: Any) -> bool:
     """Return whether JAX is tracing this value, so that nothing can be said about it."""
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(value, jax.core.Tracer)
+
+
+def has_labels(value: Any) -> bool:
+    """Return whether this is an array of xarray's, whose dimensions have names."""
+    xarray = sys.modules.get("xarray")
+    return xarray is not None and isinstance(value, xarray.DataArray) and value.ndim > 0
+
+
+def plain_row(value: Any) -> Any:
+    """Return a labelled array without its labels, for what reads one row in its order."""
+    return value.to_numpy() if has_labels(value) else value
 
 
 def _range_text(low: float, high: float, closed: bool) -> str:

@@ -175,6 +175,53 @@ def test_labels_that_contradict_are_refused():
         pf.Loop(pf.Reno(), pf.Pi2(alpha=[0.1, 0.2]), rtt=RTT, p_prime=0.1)
 
 
+def test_operating_points_keep_labels():
+    point = pf.equilibrium_of(pf.Dctcp(), pf.Pi(), rtt=RTT, p=LOAD)
+    plain = pf.equilibrium_of(pf.Dctcp(), pf.Pi(), rtt=RTT.to_numpy()[:, None], p=LOAD.to_numpy())
+    assert point.rtt.dims == ("rtt",)
+    assert point.p.dims == point.controller.dims == point.states[0][0].dims == ("load",)
+    assert point.rate.dims == ("rtt", "load")
+    np.testing.assert_array_equal(point.rate, plain.rate)
+    assert point.rate.sel(rtt="far", load=2).item() == plain.rate[1, 1]
+    assert "[0.05 .. 0.1] s" in point._repr_html_()
+    # Coordinates that depend on a dimension go with it.
+    slow = RTT.assign_coords(km=("rtt", [1e3, 2e3]))
+    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=slow, p_prime=LOAD)
+    assert set(loop.operating_point.rtt.coords) == {"rtt", "km"}
+    assert set(loop.operating_point.p.coords) == {"load"}
+    assert set(loop.operating_point.queue.coords) == {"rtt", "km", "load"}
+    assert loop.margins().gain_margin_db.dims == ("rtt", "load")
+
+    link = xarray.DataArray([1e7, 2e7], dims="link", coords={"link": ["slow", "fast"]})
+    size = xarray.DataArray(["500B", "1500B"], dims="size")
+    flows = [pf.Flows(pf.Reno(), 3, "80ms"), pf.Flows(pf.Reno(), 7, "20ms")]
+    point = pf.equilibrium(flows, pf.Pi2(), link, size)
+    plain = pf.equilibrium(flows, pf.Pi2(), [[1e7], [2e7]], [500, 1500])
+    for mine, theirs in zip(point.window, plain.window, strict=True):
+        assert mine.dims == ("link", "size")
+        np.testing.assert_array_equal(mine, theirs)
+    loop = pf.Loop(flows, pf.Pi2(), capacity=link, packet_size=size)
+    assert loop.operating_point.controller.dims == ("link", "size")
+    np.testing.assert_array_equal(loop.operating_point.controller, plain.controller)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: pf.Pi2(alpha=RTT),
+        lambda: pf.Flows(pf.Reno(), LOAD, "20ms"),
+        lambda: pf.Flows(pf.Reno(), 5, RTT),
+        lambda: pf.Reno(decrease=LOAD),
+        lambda: pf.loop.rtt_limit(0.3, 3.0, RTT),
+    ],
+)
+def test_names_that_cannot_be_kept_are_refused(build):
+    with pytest.raises(pf.QuantityError, match=r"dimensions with names \((rtt|load)\)") as refused:
+        build()
+    assert "\n" not in str(refused.value)
+    assert pf.Pi2(alpha=xarray.DataArray(0.25)).alpha == 0.25
+
+
 # --- JAX ------------------------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from pi2_fluid.model.record import require_scalars
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.result import Column, make_dataset
-from pi2_fluid.units import validate_choice, validate_number, validate_quantity
+from pi2_fluid.units import plain_row, validate_choice, validate_number, validate_quantity
 
 if TYPE_CHECKING:
     import xarray
@@ -160,7 +160,7 @@ def _check_laws(aqm: Any, sender: Any) -> None:
 def _axis(values: Any, dimension: str, name: str, ends: tuple[float, float]) -> Any:
     if values is None:
         return np.geomspace(*ends, _POINTS)
-    axis = np.atleast_1d(validate_quantity(values, dimension, name))
+    axis = np.atleast_1d(validate_quantity(plain_row(values), dimension, name))
     if axis.ndim != 1 or np.any(np.diff(axis) <= 0.0):
         raise QuantityError(f"{name} is no rising sequence: give numbers in one row, in order.")
     return axis

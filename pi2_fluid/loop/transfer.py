@@ -16,7 +16,6 @@ from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distan
 from pi2_fluid.loop.disk import DiskMargin, disk_margin
 from pi2_fluid.loop.equations import ClosedForm, closed_form
 from pi2_fluid.loop.explanation import Explanation, explain_form
-from pi2_fluid.loop.labels import align_labels, relabel
 from pi2_fluid.loop.linearization import RTT_TERMS, linearize, loop_shape
 from pi2_fluid.loop.margins import Margins, closed_form_margins, margins_from_crossings
 from pi2_fluid.loop.modes import MODES, respond
@@ -27,6 +26,7 @@ from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.transient import find_bandwidth, step_response
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.flows import Flows
+from pi2_fluid.model.labels import align_labels, relabel
 from pi2_fluid.model.operating_point import (
     OperatingPoint,
     as_flows,
@@ -79,10 +79,10 @@ class Loop:
 
     Notes
     -----
-    Numbers may be arrays; they broadcast, and so do all results, to `shape`. `rtt`, `p`, `p_prime`
-    and `capacity` may be xarray's DataArrays: these broadcast by the names of their dimensions, and
-    margins, counts and `sweep` come back with them and their coordinates; the laws' own numbers
-    are single ones then.
+    Numbers may be arrays; they broadcast, and so do all results, to `shape`. `rtt`, `p`, `p_prime`,
+    `capacity` and `packet_size` may be xarray's DataArrays: these broadcast by the names of their
+    dimensions, and margins, counts, `sweep` and the operating point come back with them and their
+    coordinates; the laws' own numbers are single ones then.
 
     Raises
     ------
@@ -118,9 +118,10 @@ class Loop:
         if not isinstance(flows, Sender):
             flows = as_flows(flows)
         given = {"rtt": rtt, "p": p, "p_prime": p_prime, "capacity": capacity}
+        given["packet_size"] = packet_size
         laws = (aqm, *(flows if isinstance(flows, tuple) else (flows,)))
         given, self.labels = align_labels(given, laws)
-        rtt, p, p_prime, capacity = given.values()
+        rtt, p, p_prime, capacity, packet_size = given.values()
         if isinstance(flows, Sender):
             if capacity is not None:
                 raise ScenarioError(
@@ -161,7 +162,8 @@ class Loop:
         self.aqm = aqm
         self.mode = mode
         self.rtt_terms = rtt_terms
-        self.operating_point: OperatingPoint = point
+        self._point = point  # plain, which arrays broadcast by
+        self.operating_point: OperatingPoint = point.labelled(self.labels)
 
     def __repr__(self) -> str:
         who = ", ".join(repr(flow) for flow in self.flows) or repr(self.senders[0])
@@ -181,14 +183,14 @@ class Loop:
     @cached_property
     def linear(self) -> LinearLoop:
         """The state matrices, by automatic differentiation of the laws."""
-        return linearize(self.senders, self.aqm, self.operating_point, self.rtt_terms)
+        return linearize(self.senders, self.aqm, self._point, self.rtt_terms)
 
     @cached_property
     def form(self) -> ClosedForm | None:
         """The constants of equations (31)-(37), None for pairs and mixtures without them."""
         if self.flows and len(self.flows) > 1:
             return None
-        point = self.operating_point
+        point = self._point
         if self.flows:
             point = _single(point)
         return closed_form(self.senders[0], self.aqm, point)
@@ -196,7 +198,7 @@ class Loop:
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Shape of the array of loops; () for one."""
-        return loop_shape(self.senders, self.aqm, self.operating_point)
+        return loop_shape(self.senders, self.aqm, self._point)
 
     def __call__(self, s: Any) -> Any:
         """Return L(s); the closed loop's characteristic equation is 1 + L(s) = 0.
@@ -469,7 +471,7 @@ class Loop:
                 "this loop has no closed form to explain (a mixture, or a law of your own): look at"
                 " its state matrices, loop.linear."
             )
-        window = self.operating_point.window
+        window = self._point.window
         return explain_form(self.form, window[0] if self.flows else window)
 
     def sweep(self) -> xarray.Dataset:
@@ -493,7 +495,7 @@ class Loop:
 
     def _inputs(self) -> dict[str, Any]:
         """Every number that the loop was built from, by name."""
-        point = self.operating_point
+        point = self._point
         if self.flows:
             inputs = {"capacity": point.capacity}
             for index, flow in enumerate(self.flows):

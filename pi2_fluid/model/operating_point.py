@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from pi2_fluid.html import html_table
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.assumptions import check_assumptions
 from pi2_fluid.model.flows import Flows
+from pi2_fluid.model.labels import align_labels, relabel
 from pi2_fluid.model.record import named_arrays
 from pi2_fluid.model.rest import Rest, l4s_is_alone, own_delay, rest_at
 from pi2_fluid.model.sender import Sender
@@ -79,6 +80,14 @@ class OperatingPoint:
     capacity: Any
     states: tuple[Any, ...]
 
+    def labelled(self, labels: Any) -> OperatingPoint:
+        """Return the same with xarray's names and coordinates; itself if `labels` is None."""
+        if labels is None:
+            return self
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        del named["broken"]
+        return replace(self, **{name: relabel(labels, value) for name, value in named.items()})
+
     def rows(self) -> list[tuple[str, Any, str]]:
         """Return each quantity as its name, its value and its unit."""
         return [
@@ -119,15 +128,17 @@ def equilibrium_of(
     Raises
     ------
     QuantityError, DomainError
-        If both or neither of p and p_prime are given, or one is outside (0, 1].
+        If both or neither of p and p_prime are given, or one is outside (0, 1]; if labels of
+        arrays contradict each other.
     UnsupportedError
         If the sender ignores signals, so that there is no loop, or the queue never rests (a dual
         queue that marks L4S traffic alone by a step).
 
     Notes
     -----
-    A queue that counts packets (RED) rests at a delay that depends on the capacity: here it serves
-    this one flow, on a link of its own.
+    Arrays with labels (xarray's DataArrays) broadcast by the names of their dimensions, and results
+    keep them. A queue that counts packets (RED) rests at a delay that depends on the capacity: here
+    it serves this one flow, on a link of its own.
 
     Examples
     --------
@@ -144,11 +155,13 @@ def equilibrium_of(
             " combine it with responsive flows instead."
         )
     if (p is None) == (p_prime is None):
-        given = "neither" if p is None else "both"
+        said = "neither" if p is None else "both"
         raise DomainError(
-            f"p = {show_value(p)} and p_prime = {show_value(p_prime)}, {given} of them given: the"
+            f"p = {show_value(p)} and p_prime = {show_value(p_prime)}, {said} of them given: the"
             " load is exactly one, in (0, 1]."
         )
+    given, labels = align_labels({"rtt": rtt, "p": p, "p_prime": p_prime}, (sender, aqm))
+    rtt, p, p_prime = given.values()
     rtt = validate_quantity(rtt, "time", "rtt")
     load = "p" if p_prime is None else "p_prime"
     if p is None:
@@ -177,7 +190,7 @@ def equilibrium_of(
         share=1.0,
         capacity=_plain(rate),
         states=(_plain(state),),
-    )
+    ).labelled(labels)
 
 
 def equilibrium(
@@ -206,8 +219,9 @@ def equilibrium(
     Notes
     -----
     Solved for the one controller value at which the rates sum to the capacity; every class sees it
-    through its own encoder and round-trip time. In a dual queue beside Classic traffic, the L4S
-    queue is empty and the Classic one rests at the target.
+    through its own encoder and round-trip time. Arrays with labels (xarray's DataArrays) broadcast
+    by the names of their dimensions, and results keep them. In a dual queue beside Classic traffic,
+    the L4S queue is empty and the Classic one rests at the target.
 
     Examples
     --------
@@ -218,6 +232,8 @@ def equilibrium(
     """
     flows = as_flows(flows)
     _require(aqm, Aqm, "aqm", "Pi2()")
+    given, labels = align_labels({"capacity": capacity, "packet_size": packet_size}, (aqm, *flows))
+    capacity, packet_size = given.values()
     capacity = validate_quantity(capacity, "rate", "capacity")
     packet_size = validate_quantity(packet_size, "size", "packet_size")
     flows = tuple(replace(f, sender=f.sender.on_link(packet_size)) for f in flows)
@@ -256,7 +272,7 @@ def equilibrium(
         share=_plain(tuple(shares)),
         capacity=packets,
         states=_plain(states),
-    )
+    ).labelled(labels)
 
 
 def as_flows(flows: Any) -> tuple[Flows, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.packet.schedule import NS
-from pi2_fluid.units import validate_quantity
+from pi2_fluid.units import plain_row, validate_quantity
 
 __all__ = [
     "FULL",
@@ -43,7 +43,7 @@ def read_numbers(
 ) -> Any:
     """Return floats in [0, high]: a one-dimensional array or, of a given count, one for all."""
     array = np.asarray(
-        validate_quantity(value, dimension, name, low=0.0, high=high, closed=True), dtype=float
+        validate_quantity(plain_row(value), dimension, name, high=high, closed=True), dtype=float
     )
     if count is not None:
         return spread(array, count, name)

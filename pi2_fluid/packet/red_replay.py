@@ -16,7 +16,7 @@ from pi2_fluid.packet.limits import require_kind
 from pi2_fluid.packet.red_parameters import red_parameters
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
-from pi2_fluid.units import validate_quantity
+from pi2_fluid.units import plain_row, validate_quantity
 
 __all__ = ["replay_red", "replay_red_adaptation"]
 
@@ -130,7 +130,9 @@ def replay_red_adaptation(*, law: Red, avg_bytes: Any, link: Link = _LINK) -> xr
         raise DomainError(
             "Red adaptive = False leaves max_p as it is: give a law with adaptive = True."
         )
-    average = np.atleast_1d(validate_quantity(avg_bytes, "number", "avg_bytes", closed=True))
+    average = np.atleast_1d(
+        validate_quantity(plain_row(avg_bytes), "number", "avg_bytes", closed=True)
+    )
     if average.ndim > 1 or not np.all(average < MOST_BYTES):
         raise DomainError(
             f"avg_bytes = {show_value(avg_bytes)} is outside a row of [0, 1e9) bytes: give one"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.model.record import named_arrays
+from pi2_fluid.units import has_labels
 
 if TYPE_CHECKING:
     import xarray
@@ -41,14 +41,11 @@ def align_labels(
         If two have different coordinates along one dimension, or arrays without labels are among
         them.
     """
-    xarray = sys.modules.get("xarray")
-    given = {} if xarray is None else {
-        name: value for name, value in named.items()
-        if isinstance(value, xarray.DataArray) and value.ndim
-    }  # fmt: skip
+    given = {name: value for name, value in named.items() if has_labels(value)}
     if not given:
         return dict(named), None
-    assert xarray is not None
+    import xarray
+
     bare = [name for name, value in named.items() if name not in given and _is_array(value)]
     for law in laws:
         bare += named_arrays(law)
@@ -80,8 +77,25 @@ def align_labels(
 
 
 def relabel(labels: Any, values: Any) -> Any:
-    """Return values of the labels' shape with them; as they are if `labels` is None or no array."""
-    return labels.copy(data=np.asarray(values)) if hasattr(labels, "coords") else values
+    """Return values with the names and coordinates of the dimensions along which they vary.
+
+    Parameters
+    ----------
+    labels : xarray.DataArray or anything else
+        As from `align_labels`; if it is no labelled array, values come back as they are.
+    values : float, numpy.ndarray, or tuple of them
+        Arrays have as many axes as the labels, of their lengths or 1.
+    """
+    if isinstance(values, tuple):
+        return tuple(relabel(labels, value) for value in values)
+    if not has_labels(labels) or np.ndim(values) == 0:
+        return values
+    values = np.asarray(values)
+    sizes = zip(labels.dims, labels.shape, values.shape, strict=True)
+    gone = {dim for dim, size, own in sizes if own != size}
+    strange = [name for name, one in labels.coords.items() if gone & set(one.dims)]
+    kept = labels.drop_vars(strange).isel(dict.fromkeys(gone, 0))
+    return kept.copy(data=values.reshape(kept.shape))
 
 
 def _is_array(value: Any) -> bool:
