@@ -283,6 +283,36 @@ def test_contradictions_are_refused():
         one.step([0.0, np.nan])
 
 
+@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+@pytest.mark.parametrize("part", [0.9, 1.1])
+@pytest.mark.parametrize(
+    ("sender", "aqm"), [(pf.Reno(), pf.Pi()), (pf.Scalable(), pf.Pie(table="sqrt2p"))]
+)
+@pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
+def test_a_limit_that_does_not_exist_is_where_light_loads_go(sender, aqm, part, mode):
+    """Reno's gain grows without bound under PI, Scalable's vanishes under PIE's ideal scaling."""
+    rtt = part * pf.loop.rtt_limit(aqm.alpha, aqm.beta, aqm.update_interval, mode)
+    limit = pf.loop.low_load(sender, aqm, rtt, mode)
+    light, lighter = (
+        pf.Loop(sender, aqm, rtt=rtt, p_prime=p, mode=mode).margins() for p in (1e-5, 1e-7)
+    )
+    # each decade of p' takes at least 10 dB, so that both lie beyond any number
+    assert abs(lighter.gain_margin_db - light.gain_margin_db) > 19.9
+    assert limit.gain_margin_db == np.copysign(
+        np.inf, lighter.gain_margin_db - light.gain_margin_db
+    )
+    assert limit.phase_crossover == pytest.approx(lighter.phase_crossover, rel=1e-4, abs=0.01)
+    if isinstance(sender, pf.Scalable):
+        assert abs(lighter.phase_margin_deg) < 0.04
+        assert limit.phase_margin_deg == limit.gain_crossover == 0.0
+        # what is missing to the limit falls as the square of the frequency
+        missing = [found.delay_margin - limit.delay_margin for found in (light, lighter)]
+        square = (lighter.gain_crossover / light.gain_crossover) ** 2
+        assert missing[1] / missing[0] == pytest.approx(square, rel=0.01)
+    else:
+        assert limit.gain_crossover == np.inf
+
+
 def test_searching_many_loops_reports_progress():
     calls = []
     loops = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=np.array([0.1, 0.2]), mode="sampled")
