@@ -26,6 +26,7 @@ from pi2_fluid.design.guarantees.enclosure import (
     alias_count,
     controller_bounds,
     enclose,
+    reach,
     tail,
     terms,
 )
@@ -195,6 +196,35 @@ def test_slopes_within_a_box_stay_below_their_bounds(mode, scalable, falling, ex
                 assert np.all((true <= bound * (1.0 + 1e-7))[found.good])
                 if not axes:
                     np.testing.assert_allclose(bound, true, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("scalable", "falling", "exact"), FAMILIES)
+def test_what_is_left_out_stays_below_its_bound(scalable, falling, exact, rng):
+    """All aliases that are not enclosed one by one, at the corners of wide boxes."""
+    n, interval = 60, 0.016
+    boxes = random_boxes(rng, n, interval, 0.5, falling=falling)
+    rtt = boxes.centre[1]
+    half = np.stack([boxes.half[0], 0.5 * rtt * rng.uniform(0.0, 1.0, n), boxes.half[2]])
+    family = Family(scalable, 0.5, falling, 0.16, 3.2, interval, "sampled", exact)
+    for aliases in (0, 3):
+        k = np.concatenate([np.arange(-300, -aliases), np.arange(aliases + 1, 301)])[:, None]
+        rest = terms(family, Boxes(boxes.centre, half), aliases).rest
+        for shift in itertools.product((-1.0, 1.0), repeat=3):
+            at = boxes.centre + np.array(shift)[:, None] * half
+            assert np.all(np.sum(np.abs(term_of(family, k, *at)), axis=0) <= rest)
+        # and it is no larger than need be, were the box a point
+        narrow = Boxes(boxes.centre, np.zeros_like(half))
+        size = np.sum(np.abs(term_of(family, k, *narrow.centre)), axis=0)
+        assert np.median(size / terms(family, narrow, aliases).rest) > 0.1
+
+
+def test_reach_of_a_box(rng):
+    """How far v = wR comes within a box: as far as its furthest corner."""
+    w, rtt = rng.uniform(-50.0, 50.0, 500), rng.uniform(0.01, 1.0, 500)
+    dw, dr = rng.uniform(0.0, 5.0, 500), rtt * rng.uniform(0.0, 1.0, 500)
+    corners = [(w + x * dw) * (rtt + y * dr) for x in (-1.0, 1.0) for y in (-1.0, 1.0)]
+    furthest = np.max([np.abs(v - w * rtt) for v in corners], axis=0)
+    np.testing.assert_allclose(reach(w, dw, rtt, dr), furthest, rtol=1e-9)
 
 
 @pytest.mark.parametrize("exact", [False, True])

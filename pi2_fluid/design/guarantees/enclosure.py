@@ -35,6 +35,7 @@ __all__ = [
     "alias_count",
     "controller_bounds",
     "enclose",
+    "reach",
     "tail",
     "terms",
 ]
@@ -157,7 +158,7 @@ def terms(family: Family, boxes: Boxes, aliases: int) -> Terms:
     k = np.arange(-aliases, aliases + 1)[:, None]
     w_k = w + k * turn
     v = w_k * rtt
-    dv = rtt * dw + np.abs(w_k) * dr + dw * dr
+    dv = reach(w_k, dw, rtt, dr)
     g = PlantBounds(family, v, dv, mu, dmu)
 
     to_w = np.abs(slope + rtt * g.by_v) + bend * dw + dr * np.abs(g.by_v)
@@ -174,10 +175,12 @@ def terms(family: Family, boxes: Boxes, aliases: int) -> Terms:
     m = family.m / mu if family.falling else family.m
     rest = np.zeros_like(w)
     if family.mode == "sampled":
-        with np.errstate(divide="ignore"):
+        # R^2 times the tail falls with R.
+        with np.errstate(divide="ignore", invalid="ignore"):
             m_high = family.m / np.maximum(mu - dmu, 0.0) if family.falling else family.m
-        beyond = tail(turn * np.maximum(rtt - dr, 0.0), mu + dmu, g.echo, aliases)
-        rest = m_high * (rtt + dr) ** 2 * most * beyond
+            least_rtt = np.maximum(rtt - dr, 0.0)
+            beyond = tail(turn * least_rtt, mu + dmu, g.echo, aliases)
+            rest = m_high * least_rtt**2 * most * beyond
     return Terms(m * rtt**2 * f * g.value, to_w, to_r, to_mu, (least > 0.0) & g.good, rest)
 
 
@@ -206,6 +209,11 @@ def enclose(family: Family, boxes: Boxes, aliases: int) -> Discs:
         np.where(good, radius, np.inf),
         np.where(good, axis, np.argmax(share, axis=0)),
     )
+
+
+def reach(w: Any, dw: Any, rtt: Any, dr: Any) -> Any:
+    """Return how far wR comes within a box from its value at the centre."""
+    return rtt * dw + np.abs(w) * dr + dw * dr
 
 
 def tail(c: Any, mu: Any, h: float, aliases: int) -> Any:
