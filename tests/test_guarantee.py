@@ -218,6 +218,34 @@ def test_what_is_left_out_stays_below_its_bound(scalable, falling, exact, rng):
         assert np.median(size / terms(family, narrow, aliases).rest) > 0.1
 
 
+@pytest.mark.parametrize(("scalable", "falling", "exact"), FAMILIES)
+def test_wide_boxes_hold_their_bounds_or_none(scalable, falling, exact, rng):
+    """Boxes of any size, windows down to one segment: |jv + mu h|, and the slopes where good."""
+    n, interval = 4000, 0.3
+    w = np.exp(rng.uniform(np.log(0.05), np.log(np.pi / interval), n))
+    rtt, mu = np.exp(rng.uniform(np.log(0.003), np.log(3.0), n)), rng.uniform(0.01, 1.1, n)
+    axes = rng.integers(0, 2, (3, n)) * 10.0 ** rng.uniform(-2.0, 0.5, (3, n))
+    boxes = Boxes(np.stack([w, rtt, mu]), np.minimum(axes, [[3.0], [0.99], [0.99]]) * [w, rtt, mu])
+    family = Family(scalable, 0.5, falling, 0.02, 0.4, interval, "sampled", exact)
+    found, discs = terms(family, boxes, 0), enclose(family, boxes, 0)
+    dv = reach(w, boxes.half[0], rtt, boxes.half[1])
+    plant = PlantBounds(family, w * rtt, dv, mu, boxes.half[2])
+    assert 0.3 < plant.good.mean() < 0.9
+    assert np.all(np.isinf(discs.radius[~(found.good[0] & plant.good)]))
+    assert not np.any(plant.good & (w * rtt <= dv))
+    for shift in itertools.product((-1.0, 1.0), repeat=3):
+        v, high = w * rtt + shift[0] * dv, mu + shift[2] * boxes.half[2]
+        size = np.abs(1j * v + high * echo_of(scalable, exact, v))
+        assert np.all((plant.least <= size * (1.0 + 1e-12))[plant.good])
+        at = [np.maximum(x, 1e-9) for x in boxes.centre + np.array(shift)[:, None] * boxes.half]
+        steps = 1e-4 * at[0], 1e-4 * at[1], 1e-4 * at[2]
+        term = functools.partial(term_of, family, 0)
+        held = found.good[0] & np.isfinite(discs.radius)
+        for which, bound in enumerate((found.to_w, found.to_r, found.to_mu)):
+            true = np.abs(slope_of(term, which, steps[which], *at) / term(*at))
+            assert np.all((true <= bound[0] * (1.0 + 1e-6))[held])
+
+
 def test_reach_of_a_box(rng):
     """How far v = wR comes within a box: as far as its furthest corner."""
     w, rtt = rng.uniform(-50.0, 50.0, 500), rng.uniform(0.01, 1.0, 500)
@@ -281,18 +309,20 @@ def test_elementary_bounds_of_the_echo(scalable, exact):
 
 
 def test_tail_of_the_aliases_is_an_upper_bound(rng):
-    for _ in range(60):
-        c, mu = 10.0 ** rng.uniform(-0.5, 2.0), rng.uniform(0.0, 0.7)
-        x = rng.uniform(0.0, 0.5)  # w T/(2 pi)
-        k = np.arange(1, 10_000)
+    """At random, and where 1/window near 1 leaves |jv + mu h| smallest, halfway between aliases."""
+    cases = [
+        (10.0 ** rng.uniform(-0.5, 2.0), rng.uniform(0.0, 0.7), rng.uniform(0.0, 0.5))
+        for _ in range(40)
+    ]
+    cases += [(c, mu, 0.5) for c in np.geomspace(0.2, 6.0, 60) for mu in (0.7, 0.99)]
+    k = np.arange(1, 5_000)
+    for c, mu, x in cases:  # x: wT/(2 pi)
         v = c * np.concatenate([k + x, -(k - x)])
         for scalable, exact in itertools.product((False, True), repeat=2):
-            h = ECHO[scalable, exact][0]
-            echo = echo_of(scalable, exact, v)
-            size = 1.0 / np.abs(v * (1.0 + 1j * v) * (1j * v + mu * echo))
+            size = np.abs(plant_of(scalable, exact, v, mu))
             for aliases in (0, 3, 7):
                 rest = size[np.concatenate([k, k]) > aliases].sum()
-                assert rest <= tail(c, mu, h, aliases)
+                assert rest <= tail(c, mu, ECHO[scalable, exact][0], aliases)
 
 
 def test_fast_response_is_the_sampled_loop(rng):

@@ -161,10 +161,11 @@ def terms(family: Family, boxes: Boxes, aliases: int) -> Terms:
     dv = reach(w_k, dw, rtt, dr)
     g = PlantBounds(family, v, dv, mu, dmu)
 
-    to_w = np.abs(slope + rtt * g.by_v) + bend * dw + dr * np.abs(g.by_v)
-    to_w = to_w + (rtt + dr) * (g.by_vv * dv + g.by_vm * dmu)
-    to_r = np.abs(2.0 / rtt + w_k * g.by_v) + dw * np.abs(g.by_v)
+    # Where a bound has no value, infinity times a side of 0 is none either.
     with np.errstate(divide="ignore", invalid="ignore"):
+        to_w = np.abs(slope + rtt * g.by_v) + bend * dw + dr * np.abs(g.by_v)
+        to_w = to_w + (rtt + dr) * (g.by_vv * dv + g.by_vm * dmu)
+        to_r = np.abs(2.0 / rtt + w_k * g.by_v) + dw * np.abs(g.by_v)
         # Of ln R^2 the slope changes against that of 1/v in G, whose bound is more than both.
         to_r = to_r + (np.abs(w_k) + dw) * (g.by_vv * dv + g.by_vm * dmu)
         own = -1.0 / mu if family.falling else np.zeros_like(mu)
@@ -193,15 +194,14 @@ def enclose(family: Family, boxes: Boxes, aliases: int) -> Discs:
     dw, dr, dmu = boxes.half
     found = terms(family, boxes, aliases)
     with np.errstate(invalid="ignore"):
-        rho = found.to_w * dw + found.to_r * dr + found.to_mu * dmu
+        parts = np.stack([found.to_w * dw, found.to_r * dr, found.to_mu * dmu])
+        rho = np.sum(parts, axis=0)
     bounded = rho < _LARGEST
     rho = np.where(bounded, rho, _LARGEST)
     size = np.abs(found.value)
     radius = np.sum(size * np.expm1(rho), axis=0) + _ROUNDING * np.sum(size, axis=0) + found.rest
     good = found.good.all(axis=0) & bounded.all(axis=0)
-    # The axis that adds most to the term k = 0.
-    sides = zip((found.to_w, found.to_r, found.to_mu), (dw, dr, dmu), strict=True)
-    axis = np.argmax(np.stack([slope[aliases] * half for slope, half in sides]), axis=0)
+    axis = np.argmax(parts[:, aliases], axis=0)  # which adds most to the term k = 0
     # Where a bound has no value yet, the box is cut across its relatively largest side.
     share = np.stack([dw / w, dr / rtt, dmu / np.maximum(mu + dmu, 1e-300) / 4.0])
     return Discs(
