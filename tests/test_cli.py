@@ -326,7 +326,7 @@ def test_simulate_as_json(small, capsys) -> None:
     answer = strict_json(out)
     assert list(answer) == [
         "scenario", "duration", "controller", "linear", "engine", "after", "summary",
-        "not_modelled", "output", "plot",
+        "not_modelled", "beyond_the_laws", "output", "plot",
     ]  # fmt: skip
     summary = pf.summarize(same_run(), "2s")
     assert list(answer["summary"]) == list(summary.data_vars)

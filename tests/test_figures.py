@@ -317,7 +317,7 @@ def test_the_numbers_in_the_sampled_figure_are_those_of_low_load(plotted, monkey
         for mode in ("continuous", "sampled")
     )
     said = texts_of(pi2_fig07._draw_sampled(*plotted.values()))
-    assert f"{before:.1f} dB of margin on paper, {after:.1f} dB in the loop" in said
+    assert f"{before:.1f} dB of margin on paper, {after:.1f} dB in the sampled model" in said
     assert f"reno pi2: {before:.1f} → {after:.1f} dB" in said
 
     assert "the smallest over all loads" in said

@@ -21,7 +21,8 @@ _VERDICT_CODE: Final = {
     "undecided": codes.UNDECIDED,
 }
 # Without those that have no loop at a given load, or need more than a controller's parameters.
-_SENDERS: Final = tuple(kind for kind in SENDERS if kind != "cbr")
+# What answers to p through its window alone; the others act on the queue at once (see `Loop`).
+_SENDERS: Final = tuple(kind for kind in SENDERS if kind not in ("cbr", "timeoutreno"))
 _AQMS: Final = tuple(kind for kind in AQMS if kind not in {"red", "codel", "taildrop"})
 
 

@@ -38,6 +38,8 @@ def for_shell(text: str, options: Mapping[str, str]) -> str:
         rf"\b({names})( ?= ?)(?:(\"[^\"]*\"|'[^']*'|\([^)]*\))|([^\s,;:]*[^\s,;:.]))", option, text
     )
     words = "|".join(name for name in sorted(options, key=len, reverse=True) if "_" in name)
+    if not words:
+        return text
     return re.sub(rf"(?<![\w-])({words})\b", lambda found: options[found[1]], text)
 
 
