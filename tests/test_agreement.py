@@ -92,6 +92,38 @@ def test_a_limit_cycle_has_its_frequency_in_both_and_no_damping_in_the_fluid() -
     assert "repeats itself exactly" in why(table, "damping")
 
 
+def ratio_of_swings(flows: int, capacity: float, path: str, excess: float) -> float:
+    """How much less the delay moves with 16 times the flows on 16 times the link.
+
+    Of chance it is 4, of a loop that swings by itself 1; gains are `excess` dB beyond the limit.
+    """
+    alone = pf.Flows(pf.Reno(), flows, path, ecn=True)
+    aqm = pf.Pi2(ecn=True)
+    loop = pf.Loop(alone, aqm, capacity=capacity, mode="sampled", rtt_terms="exact")
+    factor = 10 ** ((float(loop.margins().gain_margin_db) + excess) / 20)
+    aqm = dataclasses.replace(aqm, alpha=aqm.alpha * factor, beta=aqm.beta * factor)
+    swings = []
+    for times in (1, 16):
+        many = pf.Flows(pf.Reno(), flows * times, path, ecn=True)
+        scenario = pf.Scenario(50.0, pf.Link(capacity * times), aqm, many)
+        delay = pf.packet.simulate(scenario, seeds=1).queue_delay
+        swings.append(float(delay.sel(time=slice(20, None)).std()))
+    return swings[0] / swings[1]
+
+
+@pytest.mark.parametrize(
+    ("flows", "capacity", "path", "settles", "swings"),
+    [(50, 50e6, "30ms", -6.0, -2.0), (100, 200e6, "80ms", -3.0, 0.0)],
+    ids=["4 segments", "17 segments"],
+)
+def test_where_packets_begin_to_swing(
+    flows: int, capacity: float, path: str, settles: float, swings: float
+) -> None:
+    """With small windows before the limit of the sampled model, and never far beyond it."""
+    assert ratio_of_swings(flows, capacity, path, settles) > 3.0
+    assert ratio_of_swings(flows, capacity, path, swings) < 1.3
+
+
 # --- the table --------------------------------------------------------------------------------
 
 

@@ -132,8 +132,8 @@ def test_the_comment():
 def test_where_the_comment_holds():
     """The three round-trip times of the sentence below, to the last digit."""
     numbers = re.search(
-        r"leave 10 dB up to ([\d.]+) ms in the loop, 6 dB up to ([\d.]+) ms, and nothing above"
-        r" ([\d.]+) ms",
+        r"leave 10 dB up to a round-trip time of ([\d.]+) ms, 6 dB up to ([\d.]+) ms, and nothing"
+        r" above ([\d.]+) ms",
         PAGE.replace("\n", " "),
     ).groups()
     for level, text in zip((10.0, 6.0, 0.0), numbers, strict=True):

@@ -255,7 +255,7 @@ def _print(design: Design, who: Iterable[str]) -> None:
 
 
 #: What margins are not.
-_PACKETS: Final = "Packets: some 3 dB more at large windows, less at small ones."
+_PACKETS: Final = "Packets keep some 3 dB less where windows are of four segments."
 
 
 def _place(design: Design) -> str:

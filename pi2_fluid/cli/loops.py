@@ -31,7 +31,7 @@ def margins(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Round-trip time in the loop, queue included, with its unit: 100ms. Required.",
+            help="Round-trip time, queue included, with its unit: 100ms. Required.",
             rich_help_panel="Load",
         ),
     ] = None,

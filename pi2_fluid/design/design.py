@@ -41,7 +41,7 @@ _HZ: Final = 1000
 
 
 class WorstCase(NamedTuple):
-    """The loop of a region with the smallest gain margin: RTT in the loop (s), load, sender."""
+    """The loop of a region with the smallest gain margin: RTT (s), queue included, load, sender."""
 
     rtt: float
     p_prime: float
@@ -80,10 +80,10 @@ class Design:
         The queue itself, with these gains.
     max_rtt, max_base_rtt, min_rtt : float
         The region (s): largest RTT in the loop, the same without the target (the path), and the
-        smallest RTT in the loop.
+        smallest RTT, queue included.
     senders : tuple of Sender
     load : tuple of (float, float)
-        Of each sender the range of its p'; from 0, the limit of a vanishing load.
+        Of each sender the range of its p'; from 0, the limit of a very light load.
     mode : {"continuous", "delayed", "sampled"}
         The model of the update interval that the margins are of.
     objective : {"recovery", "bandwidth", "gain"}
@@ -96,8 +96,8 @@ class Design:
     worst : WorstCase
         Where the gain margin is smallest; its ``p_prime`` is 0 for the limit.
     rtt_limit : float
-        Largest RTT in the loop (s) up to which the design is stable at every load; inf beyond 20
-        times `max_rtt`.
+        Largest RTT (s), queue included, up to which the design is stable at every load; inf beyond
+        20 times `max_rtt`.
     bandwidth : float
         Of the closed loop of the first sender (rad/s), at `max_rtt` and p' = 0.1 (or the nearest
         load in the region).

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -22,9 +22,12 @@ from pi2_fluid.qdisc import install, kernel
 from pi2_fluid.qdisc.options import FACTORS, LARGEST_PIE
 from pi2_fluid.qdisc.parsing import require_hz
 
-__all__ = ["Gains", "Steps", "first_that_keeps", "steps_of"]
+__all__ = ["Gains", "Steps", "first_that_keeps", "largest_in_steps", "steps_of"]
+
+T = TypeVar("T")
 
 _STEPS: Final = FACTORS["sixteenths"]  # of PIE's gains in 1 Hz
+_BETAS: Final = np.arange(1, LARGEST_PIE + 1)  # those that tc takes, in steps
 _DOWN: Final = 1e-4  # of the ceiling of alpha, an interpolation
 _LOST: Final = 0.25  # of alpha: rounding off more makes it another design
 _KEPT: Final = 0.9  # of the largest alpha, where the bandwidth is maximised
@@ -81,23 +84,43 @@ class Steps:
 
     def gains(self, ceiling: Ceiling, objective: str, law: PiFamily) -> Gains:
         """Return PIE's best gains in whole steps, at most a quarter short of what is allowed."""
-        betas = np.arange(1, LARGEST_PIE + 1)
-        allowed: Any = ceiling(betas / _STEPS) * _STEPS * (1.0 - _DOWN)
-        alphas = np.clip(np.floor(allowed), 0, LARGEST_PIE)
         if objective == "gain":
             # Multiples of the gains that the law has, both of them whole.
-            exact = betas * float(law.alpha) / max(float(law.beta), 1e-300)
-            near = np.abs(exact - np.round(exact)) < 1e-9
-            fits = np.flatnonzero(near & (np.round(exact) >= 1) & (np.round(exact) <= alphas))
+            exact = _BETAS * float(law.alpha) / max(float(law.beta), 1e-300)
+            whole = np.round(exact)
+            near = np.abs(exact - whole) < 1e-9
+            fits = np.flatnonzero(near & (whole >= 1) & (whole <= _whole_alphas(ceiling)))
             if not fits.size:
                 return None
-            return float(np.round(exact[fits[-1]])) / _STEPS, float(betas[fits[-1]]) / _STEPS
-        best = int(np.argmax(allowed))
-        if alphas[best] < min((1.0 - _LOST) * allowed[best], LARGEST_PIE) or alphas[best] < 1:
-            return None
-        if objective == "bandwidth":
-            best = int(np.flatnonzero(alphas >= math.ceil(_KEPT * alphas[best]))[-1])
-        return float(alphas[best]) / _STEPS, float(betas[best]) / _STEPS
+            return float(whole[fits[-1]]) / _STEPS, float(_BETAS[fits[-1]]) / _STEPS
+        most = largest_in_steps(ceiling, 1.0 - _LOST)
+        if most is None or objective != "bandwidth":
+            return most
+        alphas = _whole_alphas(ceiling)
+        best = int(np.flatnonzero(alphas >= math.ceil(_KEPT * most[0] * _STEPS))[-1])
+        return float(alphas[best]) / _STEPS, float(_BETAS[best]) / _STEPS
+
+
+def largest_in_steps(ceiling: Ceiling, kept: float = 0.0) -> Gains:
+    """Return PIE's largest alpha in whole steps, and the beta that allows most.
+
+    None if that is less than a step, or than the part `kept` of what the margins allow.
+    """
+    allowed = _allowed(ceiling)
+    best = int(np.argmax(allowed))
+    alpha = min(math.floor(allowed[best]), LARGEST_PIE)
+    if alpha < max(1.0, min(kept * allowed[best], LARGEST_PIE)):
+        return None
+    return alpha / _STEPS, float(_BETAS[best]) / _STEPS
+
+
+def _allowed(ceiling: Ceiling) -> Any:
+    """Return the largest alpha with each beta, both in steps of PIE."""
+    return ceiling(_BETAS / _STEPS) * _STEPS * (1.0 - _DOWN)
+
+
+def _whole_alphas(ceiling: Ceiling) -> Any:
+    return np.clip(np.floor(_allowed(ceiling)), 0, LARGEST_PIE)
 
 
 def steps_of(law: PiFamily, kind: str | None, hz: int | None) -> Steps | None:
@@ -121,12 +144,12 @@ def steps_of(law: PiFamily, kind: str | None, hz: int | None) -> Steps | None:
 
 
 def first_that_keeps(
-    intervals: list[float], gains_at: Callable[[float], Gains], least: Callable[[float], bool]
-) -> tuple[float, tuple[float, float]] | None:
+    intervals: Sequence[T], gains_at: Callable[[T], Gains], least: Callable[[T], bool]
+) -> tuple[T, tuple[float, float]] | None:
     """Return the first of some rising intervals that has gains, and these; None if there is none.
 
-    Below the first interval with at least one step of alpha none has, as alpha grows with T; above,
-    a few may lose too much.
+    The intervals are seconds, or jiffies. Below the first with at least one step of alpha, which
+    `least` tells, none has gains, as alpha grows with T; above, a few may lose too much.
     """
     begin = bisect_left(intervals, True, key=least)
     for interval in intervals[begin:]:

@@ -78,8 +78,8 @@ def tune(
     Parameters
     ----------
     max_rtt, max_base_rtt : float or str
-        The largest round-trip time, exactly one of them (s): in the loop, the target delay of the
-        queue included, as in the papers; or of the path, without it.
+        The largest round-trip time, exactly one of them (s): with the target delay of the queue, as
+        in the papers; or of the path, without it.
     min_rtt : float or str, optional
         The smallest, of the same kind (s). By default a twentieth of the largest, or the target if
         that is less: no loop through a queue at its target is shorter.
@@ -103,7 +103,7 @@ def tune(
         The margins to be left everywhere: dB, degrees, and the smallest |1 + L|, the inverse of
         the peak of the sensitivity (0: not asked for).
     load : (float, float), optional
-        Range of each sender's p'; 0 is the limit of a vanishing load. By default (0, 1); for
+        Range of each sender's p'; 0 is the limit of a very light load. By default (0, 1); for
         "pie" from p = 1e-6, where its table ends, for Cubic too, whose gain grows as p falls.
     max_window : float, optional
         The largest window of a flow (segments), which bounds the load from below: the optimum

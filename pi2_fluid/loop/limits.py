@@ -86,7 +86,7 @@ def _existence(alpha: Any, beta: Any, interval: Any, mode: str) -> Any:
 
 
 def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Margins:
-    """Return the margins in the limit of a vanishing load, p' -> 0.
+    """Return the margins in the limit of a very light load (few flows), p' -> 0.
 
     A regular point, computed without taking any limit numerically. For "continuous" and "delayed"
     the gain margin follows from the one zero v of atan v - atan(rv) + kv in closed form,

@@ -146,7 +146,7 @@ def _draw_sampled(continuous: list[dict[str, Any]], sampled: list[dict[str, Any]
         f" {after:.1f} dB in the sampled model",
         f"R = {1e3 * RTT:g} ms, T = {1e3 * UPDATE_INTERVAL:g} ms, {_gains()}",
         "Numbers on the lines: gain margin as p′ → 0, the smallest over all loads. Both models are"
-        " of mean windows; packets keep some 3 dB more.\n" + _NOTE,
+        " of mean windows.\n" + _NOTE,
     )
     return figure
 

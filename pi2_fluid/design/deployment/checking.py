@@ -49,8 +49,8 @@ _MODELS: Final = {
     "continuous": "the continuous model, which knows no update interval",
 }
 _OF_A_MODEL: Final = (
-    "Verdicts and margins are those of {}. Packet by packet a kernel keeps about 3 dB more where"
-    " windows are large, and less where they are small."
+    "Verdicts and margins are those of {}. Packets keep less where windows are small: some 3 dB"
+    " less with four segments per flow."
 )
 _OLD_GAINS: Final = (
     "Up to Linux 5.0 integers cut PIE's gains by up to 7 % more below p = 10 %, which is not in the"
@@ -101,15 +101,15 @@ class Verdict:
     qdisc : Qdisc
         What is judged, as installed; of several `cases` the one with the least margin.
     verdict : {"stable", "unstable", "undecided"}
-        For round-trip times in the loop from `min_rtt` to `rtt` and all loads, each sender on its
-        own; "undecided" also where the `cases` differ, or the buffer is too small for a verdict.
+        For round-trip times, queue included, from `min_rtt` to `rtt` and all loads, each sender on
+        its own; "undecided" also where the `cases` differ, or the buffer is too small to judge.
     reason : str
         Why it is undecided, in a sentence; "" where it is not, or by a margin of 0 alone.
     rtt, min_rtt : float
-        In the loop (s), the queue's target included.
+        Round-trip times (s), the queue's target included.
     stable_up_to : float
-        Largest round-trip time in the loop (s) that is stable at every load; inf beyond 20 times
-        `rtt`, 0 if `min_rtt` is unstable.
+        Largest round-trip time (s), queue included, that is stable at every load; inf beyond 20
+        times `rtt`, 0 if `min_rtt` is unstable.
     margins : Margins
         The smallest there.
     worst : WorstCase
@@ -176,7 +176,7 @@ class Verdict:
 
     def __str__(self) -> str:
         return (
-            f"{self.qdisc.kind} {self.qdisc.handle} up to {1e3 * self.rtt:.4g} ms in the loop:"
+            f"{self.qdisc.kind} {self.qdisc.handle} up to {1e3 * self.rtt:.4g} ms round trip:"
             f" {self.verdict} in the {self.margins.mode} model, at least"
             f" {self.margins.gain_margin_db:.2f} dB and"
             f" {self.margins.phase_margin_deg:.2f} deg"
@@ -226,7 +226,7 @@ def check(
     text : str
         The output of ``tc qdisc show``, see `qdisc.parse`; with ``-s`` it says more.
     rtt : float or str, optional
-        The largest round-trip time in the loop, the target delay of the queue included (s). By
+        The largest round-trip time, the target delay of the queue included (s). By
         default 100 ms.
     max_base_rtt : float or str, optional
         Instead of it the largest round-trip time of a path, to which each queue adds its target.
@@ -277,7 +277,7 @@ def check(
     >>> asked = pf.qdisc.install(pf.presets.pi2_paper(), "dualpi2")
     >>> found = pf.check(pf.qdisc.show(asked), rtt="100ms")
     >>> print(found[0])
-    dualpi2 0: up to 100 ms in the loop: stable in the sampled model, at least 0.23 dB and 0.55 deg
+    dualpi2 0: up to 100 ms round trip: stable in the sampled model, at least 0.23 dB and 0.55 deg
     >>> found.verdict, f"{1e3 * found[0].stable_up_to:.1f} ms"
     ('stable', '101.2 ms')
     """

@@ -8,23 +8,22 @@ ask for.
 from __future__ import annotations
 
 import shlex
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
-
-import numpy as np
+from typing import Final
 
 from pi2_fluid.design.gains import Asked, make_ceiling
 from pi2_fluid.design.plants import Plants, join
 from pi2_fluid.design.region import Region, Worst, worst_margins
+from pi2_fluid.design.stepping import Gains, first_that_keeps, largest_in_steps
 from pi2_fluid.design.tuning import tune
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
 from pi2_fluid.loop.margins import Margins
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.qdisc import Qdisc, install, kernel, to_tc
-from pi2_fluid.qdisc.options import FACTORS, LARGEST_PIE
+from pi2_fluid.qdisc.options import FACTORS
 
 __all__ = ["ENOUGH", "Remedy", "find_remedy", "is_enough", "on_device"]
 
@@ -35,8 +34,6 @@ _FORGIVEN: Final = (0.01, 0.05)
 # Of the largest RTT: a T within is kept. Longer costs response, of shorter the alpha is so small
 # that its rounding does; RFC 9332 has T up to a third.
 _KEPT: Final = (1 / 12, 1 / 3)
-_STEPS: Final = FACTORS["sixteenths"]  # of PIE's gains in 1 Hz
-_DOWN: Final = 1e-4  # of alpha's ceiling, an interpolation
 _ROUNDS: Final = 8
 _PARTS: Final = FACTORS["hertz"]  # of 1 Hz, the steps of DualPI2's gains
 _COUPLED: Final = 2  # the k that `tune` designs for
@@ -187,32 +184,25 @@ def _fewest_jiffies(
     DomainError
         If no T up to `rtt` allows the smallest alpha of tc.
     """
+
+    def best(count: int) -> Gains:
+        ceiling, _, _ = make_ceiling(plants, ENOUGH, _period(qdisc, count), mode)
+        return None if ceiling is None else largest_in_steps(ceiling)
+
     own = kernel.jiffies(round(1e6 * qdisc.asked["tupdate"]), qdisc.hz)
     low, high = (part * rtt for part in _KEPT)
-    if low <= _period(qdisc, own) <= high and (gains := _best(qdisc, plants, own, mode))[0]:
+    if low <= _period(qdisc, own) <= high and (gains := best(own)) is not None:
         return own, gains
     longest = bisect_right(range(1, int(rtt * qdisc.hz) + 1), rtt, key=partial(_period, qdisc))
-    allowing = range(1, longest + 1)
-    least = bisect_left(allowing, True, key=lambda n: _best(qdisc, plants, n, mode)[0] > 0.0)
-    if least == longest:
+    counts = range(1, longest + 1)
+    found = first_that_keeps(counts, best, lambda count: best(count) is not None)
+    if found is None:
         raise DomainError(
             f"{qdisc.kind} cannot have {_words()} up to rtt = {rtt:g} s, as its gains are whole"
             " sixteenths of 1 Hz up to 2 Hz and its T is whole jiffies: use dualpi2, whose gains"
             " are finer."
         )
-    return allowing[least], _best(qdisc, plants, allowing[least], mode)
-
-
-def _best(qdisc: Qdisc, plants: Plants, count: int, mode: str) -> tuple[float, float]:
-    """Return the largest alpha in whole steps and the beta that allows most; zeros if none is."""
-    ceiling, _, _ = make_ceiling(plants, ENOUGH, _period(qdisc, count), mode)
-    if ceiling is None:
-        return 0.0, 0.0
-    betas = np.arange(1, LARGEST_PIE + 1) / _STEPS
-    allowed: Any = ceiling(betas)
-    best = int(np.argmax(allowed))
-    alpha = min(int(np.floor(allowed[best] * _STEPS * (1.0 - _DOWN))), LARGEST_PIE)
-    return (alpha / _STEPS, float(betas[best])) if alpha >= 1 else (0.0, 0.0)
+    return found
 
 
 def _period(qdisc: Qdisc, count: int) -> float:

@@ -1,4 +1,4 @@
-"""What a design survives besides other round-trip times and loads: a wrong T, and updates off beat.
+"""What a design survives besides other RTTs and loads: a wrong T, and updates early or late.
 
 A queue whose updates come at another interval T' than the one its alpha was chosen for has another
 integral gain, alpha/T'. An update that comes early or late by up to delta, in any pattern, leaves a
