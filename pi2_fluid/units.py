@@ -345,7 +345,8 @@ def _as_numbers(value: Any, dimension: str, name: str) -> Any:
     if kind and kind in "OTU":
         value = np.asarray(value, dtype=object).tolist()
     if isinstance(value, (list, tuple)):
-        return [_as_numbers(item, dimension, name) for item in value]
+        items = [_as_numbers(item, dimension, name) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items  # as given, for messages
     return value
 
 
