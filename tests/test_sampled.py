@@ -43,6 +43,16 @@ def test_alias_sum_against_the_sum_as_it_is_defined():
     np.testing.assert_allclose(loop(1j * w), direct, rtol=2e-8)
 
 
+def test_the_fastest_class_says_how_many_aliases_are_summed():
+    """A hundred round trips of one class in an update, and half of one of the other's."""
+    flows = [pf.Flows(pf.Reno(), 5, "1ms"), pf.Flows(pf.Reno(), 50, "200ms")]
+    aqm = pf.Pi2(target="0.2ms", update_interval="100ms")
+    linear = pf.Loop(flows, aqm, capacity="400Mbit/s", mode="sampled").linear
+    s = 1j * np.array([0.05, 0.3, 0.9]) * np.pi / 0.1
+    many = sampled_response(linear, s, aliases=20_000)
+    np.testing.assert_allclose(sampled_response(linear, s), many, rtol=1e-9)
+
+
 def growth_per_period(loop, gain):
     """Spectral radius of the loop over one update, on a grid of T/16: no transform anywhere."""
     linear = loop.linear
