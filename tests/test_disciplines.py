@@ -98,7 +98,8 @@ class TestQueue:
             else:
                 taken += queue.dequeue(now) is not None
             while tick is not None and tick <= now:
-                tick = queue.tick(tick)
+                before, tick = tick, queue.tick(tick)
+                assert tick > before
         lost = sum(queue.counts[kind] for kind in (DROP_AQM, DROP_FULL, DROP_OVERLOAD))
         assert lost > 0
         assert queue.counts[SENT] == taken + lost + queue.packets

@@ -59,7 +59,7 @@ PRELOADED = (
     "scipy.interpolate",
     "xarray",
 )
-LONGEST = 240  # s of processor time, for all tests of one mutant
+LONGEST = 180  # s of processor time, for all tests of one mutant
 ENVIRONMENT = os.environ | {
     "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # cmake and ninja
     "OMP_NUM_THREADS": "1",
