@@ -402,13 +402,14 @@ def main() -> None:
     args = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     with LOG.open("a", encoding="utf-8") as log:
-        try:
-            fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SystemExit("another one is at work on the same copy: wait for it.") from None
-        if not args.table and Path(sys.prefix) != WORK / "venv":
-            prepare()
-            os.execve(PYTHON, [str(PYTHON), *sys.argv], ENVIRONMENT)
+        if not args.table:
+            try:
+                fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise SystemExit("another one is at work on the same copy: wait for it.") from None
+            if Path(sys.prefix) != WORK / "venv":
+                prepare()
+                os.execve(PYTHON, [str(PYTHON), *sys.argv], ENVIRONMENT)
         try:
             print_table(run(args, log))
         except KeyboardInterrupt:
