@@ -119,7 +119,7 @@ def ratio_of_swings(flows: int, capacity: float, path: str, excess: float) -> fl
 def test_where_packets_begin_to_swing(
     flows: int, capacity: float, path: str, settles: float, swings: float
 ) -> None:
-    """With small windows before the limit of the sampled model, and never far beyond it."""
+    """By chance below the sampled limit; by itself a little under it where windows are small."""
     assert ratio_of_swings(flows, capacity, path, settles) > 3.0
     assert ratio_of_swings(flows, capacity, path, swings) < 1.3
 
