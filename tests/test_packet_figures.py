@@ -32,6 +32,10 @@ MODULES = {
     "pi2_fig14": pi2_fig14,
 }
 TEXT = ("line", "scenario", "panel", "classic")
+# The fluid of Figure 13 under PIE, which is drawn beside the packets.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the windows of 'reno3' are below 2 segments for 40:pi2_fluid.AssumptionWarning"
+)
 
 
 @pytest.fixture(scope="module")
