@@ -205,6 +205,29 @@ def test_slow_start_ends_at_the_first_signal_or_a_full_buffer():
     assert 133 < at_full < 230
 
 
+@pytest.mark.parametrize("engine", ["python", "c"])
+@pytest.mark.parametrize("sender", [pf.Reno(), pf.Cubic(), pf.TimeoutReno()], ids=str)
+def test_nobody_starts_slowly_into_a_full_buffer(engine, sender):
+    """Who starts while it overflows leaves slow start at once: no event would ever end it.
+
+    The controller hardly moves, so that nothing but the full buffer could.
+    """
+    scenario = pf.Scenario(
+        "8s",
+        pf.Link("10Mbit/s", buffer=50),
+        pf.Pi2(alpha=1e-6, beta=0.0),
+        [
+            pf.Flows(pf.Cbr(rate="12Mbit/s", thinned=False), name="cbr"),
+            pf.Flows(sender, 2, "50ms", start=3, name="late"),
+        ],
+    )
+    result = pf.fluid.simulate(scenario, engine=engine)
+    assert float(result.queue.sel(time=slice(1, None)).min()) == 50
+    window = result.window.sel(flows="late")
+    # 1/R for 5 s at R = 50 ms + 60 ms is 45 segments; doubling every R would make 10 of them 1e14
+    assert 20 < float(window[-1]) < 10 + 5 / 0.11 + 1
+
+
 def test_traffic_without_window_that_ramps_up():
     """With start_jitter its count grows linearly: half of it after half of the time."""
     scenario = pf.Scenario(

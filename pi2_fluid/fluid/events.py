@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -179,7 +179,7 @@ def apply_event(
         longest = max(range(plant.bands), key=y.__getitem__)
         y[longest] += plant.buffer - sum(y[: plant.bands])
         mode = mode._replace(bound=tuple(FULL if b == FREE else b for b in mode.bound))
-        y, mode = _end_slow_start(plant, range(len(mode.slow)), y, mode)
+        y, mode = plant.end_slow_start(range(len(mode.slow)), y, mode)
     elif event.kind == "drain":
         mode = mode._replace(bound=tuple(FREE if b == FULL else b for b in mode.bound))
     elif event.kind == "clip":
@@ -195,20 +195,9 @@ def apply_event(
     elif event.kind == "switch":
         mode = mode._replace(signs=_put(mode.signs, k, -mode.signs[k]))
     else:
-        y, mode = _end_slow_start(plant, [k], y, mode)
+        y, mode = plant.end_slow_start([k], y, mode)
     if event.kind in {"empty", "full"} and plant.continuous:
         mode = mode._replace(held=plant.clips(y, mode, plant.observe(t, y, mode)))
-    return y, mode
-
-
-def _end_slow_start(
-    plant: Plant, classes: Iterable[int], y: list[float], mode: Mode
-) -> tuple[list[float], Mode]:
-    for i in classes:
-        if mode.slow[i] and mode.active[i]:
-            x = plant.senders[i].leave_slow_start(plant.x(y, i))
-            y[plant.windows[i]] = [float(v) for v in (x if isinstance(x, tuple) else (x,))]
-            mode = mode._replace(slow=_put(mode.slow, i, False))
     return y, mode
 
 

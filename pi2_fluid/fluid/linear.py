@@ -270,9 +270,9 @@ class LinearPlant(Plant):
         y[self.state] = [a + b * jump for a, b in zip(y[self.state], stage.trend, strict=True)]
         return y
 
-    def settle(self, t: float, y: list[float], mode: Mode) -> Mode:
-        """Return the mode itself: nothing is bounded."""
-        return mode._replace(bound=(_OPEN,), held=(0.0,) * len(mode.held))
+    def settle(self, t: float, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
+        """Return state and mode as they are: nothing is bounded."""
+        return y, mode._replace(bound=(_OPEN,), held=(0.0,) * len(mode.held))
 
     def clipped(self, state: Sequence[float]) -> Sequence[float]:
         """Return the state as it is."""

@@ -14,7 +14,7 @@ it changes at events only, so that between two events everything is smooth.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.fluid.beginning import Beginning
@@ -160,7 +160,7 @@ class Plant:
         active = tuple(flow.start == 0.0 for flow in self.flows)
         slow = tuple(s and not a for s, a in zip(mode.slow, active, strict=True))
         mode = mode._replace(started=active, active=active, slow=slow, signalling=True)
-        return y, self.settle(0.0, y, mode)
+        return self.settle(0.0, y, mode)
 
     # The state of one instant
 
@@ -365,8 +365,12 @@ class Plant:
 
     # Which bounds hold
 
-    def settle(self, t: float, y: list[float], mode: Mode) -> Mode:
-        """Return the mode in which every bound that stops the motion is held, and no other."""
+    def settle(self, t: float, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
+        """Return the mode in which every bound that stops the motion is held, and no other.
+
+        Nobody is in slow start while the buffer is full: a flow that starts then leaves it at
+        once, which may change its state.
+        """
         for _ in range(2):  # whether one band is served decides about the other
             view = self.observe(t, y, mode)
             full = sum(y[: self.bands]) >= self.buffer
@@ -379,8 +383,23 @@ class Plant:
                 else:
                     bound.append(FREE)
             mode = mode._replace(bound=tuple(bound))
+        if FULL in mode.bound:
+            y, mode = self.end_slow_start(range(len(mode.slow)), y, mode)
         mode = mode._replace(held=self.clips(y, mode, self.observe(t, y, mode)))
-        return mode._replace(signs=self.signs(t, y, mode))
+        return y, mode._replace(signs=self.signs(t, y, mode))
+
+    def end_slow_start(
+        self, classes: Iterable[int], y: list[float], mode: Mode
+    ) -> tuple[list[float], Mode]:
+        """Return state and mode after slow start, of those of the classes that send in it."""
+        y = list(y)
+        for i in classes:
+            if mode.slow[i] and mode.active[i]:
+                x = self.senders[i].leave_slow_start(self.x(y, i))
+                y[self.windows[i]] = [float(v) for v in (x if isinstance(x, tuple) else (x,))]
+                slow = (*mode.slow[:i], False, *mode.slow[i + 1 :])
+                mode = mode._replace(slow=slow)
+        return y, mode
 
     def clipped(self, state: Sequence[float]) -> Sequence[float]:
         """Return the controller's state within its clips."""

@@ -43,7 +43,8 @@ void fluid_clips(pi2_fluid *run)
     }
 }
 
-/* Holds every bound that stops the motion, and no other. */
+/* Holds every bound that stops the motion, and no other. Nobody is in slow start while the buffer is full: a flow that
+ * starts then leaves it at once. */
 void fluid_settle(pi2_fluid *run)
 {
     const double *y = run->now->y;
@@ -59,6 +60,9 @@ void fluid_settle(pi2_fluid *run)
         for (int k = 0; k < run->bands; k++)
             fluid_set_bound(run, k, bound[k]);
     }
+    if (run->mode->bound[0] == FULL || (run->bands == 2 && run->mode->bound[1] == FULL))
+        for (int i = 0; i < run->class_count; i++)
+            fluid_end_slow_start(run, i);
     fluid_clips(run);
     if (run->switching) {
         fluid_observe(run, run->now->t, y, run->mode, view);

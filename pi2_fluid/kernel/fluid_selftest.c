@@ -197,8 +197,7 @@ static int sound(const pi2_fluid_problem *p, const result *r)
     }
     return within("queue", bands * rows, r->queue, 0.0, p->buffer) && within("p", classes * rows, r->p, 0.0, 1.0)
            && within("queue_delay", bands * rows, r->queue_delay, 0.0, 1e6)
-           // Slow start without signals has no bound but the length of the run.
-           && within("window", classes * rows, r->window, 0.0, INFINITY)
+           && within("window", classes * rows, r->window, 0.0, 1e12)
            && within("controller", rows, r->controller, 0.0, 1.0)
            && within("leaving", classes * rows, r->leaving, 0.0, INFINITY);
 }
