@@ -7,13 +7,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import jax
 import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, show_value
 from pi2_fluid.model.contradictions import check_changes, check_times
 from pi2_fluid.model.counts import Counts
-from pi2_fluid.model.record import Record
+from pi2_fluid.model.record import Record, map_leaves
 from pi2_fluid.model.registry import suggest
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.units import validate_quantity
@@ -228,12 +227,14 @@ def _remake(record: Any, name: str, numbers: Any) -> Any:
 
 
 def _check_schedules(varied: Any, runs: int) -> None:
-    leaves, structure = jax.tree.flatten(varied)
     for run in range(runs):
-        own = [leaf[run] if np.ndim(leaf) else leaf for leaf in leaves]
-        single = jax.tree.unflatten(structure, own)
+        single = _single(varied, run)
         try:
             check_times(single)
             check_changes(single)
         except (ScenarioError, QuantityError, DomainError) as error:
             raise type(error)(f"In run {run}, {error}") from None
+
+
+def _single(varied: Any, run: int) -> Any:
+    return map_leaves(lambda leaf, _: leaf[run] if np.ndim(leaf) else leaf, varied)

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
-from scipy.optimize import elementwise, root
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
 from pi2_fluid.model.record import Record, align, quantity
@@ -164,6 +163,8 @@ class Aqm(Record, ABC):
         return tuple(state[()] for state in states), delays[()]
 
     def _rest_one(self, start: list[float], u: float, capacity: float) -> Any:
+        from scipy.optimize import root
+
         dt = self.update_interval
 
         def residual(unknown: Any) -> Any:
@@ -195,6 +196,7 @@ class Aqm(Record, ABC):
         DomainError
             If no value in (0, 1] gives that probability.
         """
+        from scipy.optimize import elementwise  # 0.3 s to import, and closed forms need none
 
         def excess(u: Any, p: Any, *arrays: Any) -> Any:
             return getattr(rebuild(arrays).encode(u), signal) - p

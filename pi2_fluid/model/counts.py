@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import jax
 import numpy as np
 
 from pi2_fluid.errors import ScenarioError, show_value
+from pi2_fluid.model.pytrees import register_pytree
 from pi2_fluid.ops import Number
 from pi2_fluid.units import validate_quantity
 
@@ -17,7 +17,6 @@ __all__ = ["Counts"]
 _EXAMPLE: Final = 'give e.g. {"reno": 15}'
 
 
-@jax.tree_util.register_pytree_with_keys_class
 class Counts(Mapping[str, Number]):
     """An immutable mapping from the name of a class to its number of flows, sorted by name.
 
@@ -87,7 +86,9 @@ class Counts(Mapping[str, Number]):
 
     def tree_flatten_with_keys(self) -> tuple[Any, tuple[str, ...]]:
         """Return the numbers with their keys, and the names."""
-        return [(jax.tree_util.DictKey(key), self[key]) for key in self], tuple(self)
+        from jax.tree_util import DictKey
+
+        return [(DictKey(key), self[key]) for key in self], tuple(self)
 
     @classmethod
     def tree_unflatten(cls, names: tuple[str, ...], numbers: Any) -> Counts:
@@ -95,3 +96,6 @@ class Counts(Mapping[str, Number]):
         made = object.__new__(cls)
         made._counts = dict(zip(names, numbers, strict=True))
         return made
+
+
+register_pytree(Counts, Counts.tree_flatten_with_keys, Counts.tree_unflatten)

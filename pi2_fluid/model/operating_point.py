@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import elementwise
 
 from pi2_fluid.errors import (
     DomainError,
@@ -330,6 +329,8 @@ def _solve_controller(
             f"the flows offer {float(np.exp(at_full)):.3g} times the capacity even at p = 1: raise"
             " the capacity or lower the counts."
         )
+    from scipy.optimize import elementwise  # 0.3 s to import, and one flow alone needs none
+
     found = elementwise.find_root(
         excess, (np.log(_SMALLEST_CONTROLLER), 0.0), args=(np.asarray(packets, float),)
     )

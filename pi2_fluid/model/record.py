@@ -12,16 +12,20 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from pi2_fluid.errors import QuantityError, UnsupportedError
+from pi2_fluid.model.counts import Counts
+from pi2_fluid.model.pytrees import register_pytree
+from pi2_fluid.ops import namespace
 from pi2_fluid.units import broadcast_shape, is_traced, validate_choice, validate_quantity
 
 __all__ = [
     "Record",
     "align",
     "choice",
+    "leaves",
+    "map_leaves",
     "named_arrays",
     "quantity",
     "require_scalars",
@@ -55,7 +59,7 @@ class Record:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        jax.tree_util.register_pytree_with_keys(cls, _flatten_with_keys, _unflatten_as(cls))
+        register_pytree(cls, _flatten_with_keys, _unflatten_as(cls))
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -83,6 +87,35 @@ class Record:
     def __hash__(self) -> int:
         values = (getattr(self, field.name) for field in dataclasses.fields(self))
         return hash((type(self), *(_hashable(value) for value in values)))
+
+
+def map_leaves(function: Callable[[Any, str], Any], tree: Any, place: str = "") -> Any:
+    """Return a record with ``function(leaf, place)`` for each number in it, its place as in code.
+
+    Also of counts, tuples and lists, as deep as they go: what `jax.tree.map` does, without JAX.
+    Nothing is validated.
+    """
+    if isinstance(tree, Record):
+        made: Record = object.__new__(type(tree))
+        for field in dataclasses.fields(tree):
+            value = getattr(tree, field.name)
+            if not _is_static(field, value):
+                value = map_leaves(function, value, f"{place}.{field.name}")
+            object.__setattr__(made, field.name, value)
+        return made
+    if isinstance(tree, Counts):
+        numbers = [map_leaves(function, tree[key], f"{place}[{key!r}]") for key in tree]
+        return Counts.tree_unflatten(tuple(tree), numbers)
+    if type(tree) in {tuple, list}:
+        return type(tree)(map_leaves(function, v, f"{place}[{i}]") for i, v in enumerate(tree))
+    return None if tree is None else function(tree, place)
+
+
+def leaves(tree: Any) -> list[Any]:
+    """Return the numbers of a record, as `jax.tree.leaves` does, without JAX."""
+    found: list[Any] = []
+    map_leaves(lambda leaf, _: found.append(leaf), tree)
+    return found
 
 
 def named_arrays(record: Any) -> dict[str, Any]:
@@ -122,7 +155,7 @@ def require_untraced(what: str, instead: str, *values: Any) -> None:
     UnsupportedError
         With what to use `instead`.
     """
-    if any(is_traced(leaf) for leaf in jax.tree.leaves(values)):
+    if any(is_traced(leaf) for leaf in leaves(values)):
         raise UnsupportedError(
             f"JAX traces a number here, and {what} needs its value: use {instead} for derivatives."
         )
@@ -138,16 +171,12 @@ def align(record: Record, **named: Any) -> tuple[list[Any], Callable[[Sequence[A
     rebuild : callable
         From as many values as there are array fields to the same record around those.
     """
-    leaves, structure = jax.tree.flatten(record)
-    places = [index for index, leaf in enumerate(leaves) if _rank(leaf) > 0]
     shape = broadcast_shape(named | named_arrays(record))
-    values = (*named.values(), *(leaves[index] for index in places))
+    values = (*named.values(), *(leaf for leaf in leaves(record) if _rank(leaf) > 0))
 
     def rebuild(values: Sequence[Any]) -> Any:
-        full = list(leaves)
-        for index, value in zip(places, values, strict=True):
-            full[index] = value
-        return jax.tree.unflatten(structure, full)
+        given = iter(values)
+        return map_leaves(lambda leaf, _: next(given) if _rank(leaf) > 0 else leaf, record)
 
     return [np.broadcast_to(np.asarray(value, float), shape) for value in values], rebuild
 
@@ -163,7 +192,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _hashable(value: Any) -> Any:
-    if isinstance(value, (np.ndarray, jax.Array)):
+    if isinstance(value, np.ndarray) or namespace(value) is not np:
         # Adding 0 turns -0.0 into 0.0: they are equal, so must hash alike.
         array = np.asarray(value) + 0.0
         return (array.shape, array.tobytes()) if array.ndim else float(array)
@@ -178,6 +207,8 @@ def _is_static(field: dataclasses.Field[Any], value: Any) -> bool:
 
 
 def _flatten_with_keys(record: Record) -> tuple[Any, Any]:
+    from jax.tree_util import GetAttrKey
+
     children, static = [], []
     # Read the fields now, not at registration: the dataclass decorator runs after
     # `__init_subclass__`.
@@ -186,7 +217,7 @@ def _flatten_with_keys(record: Record) -> tuple[Any, Any]:
         if _is_static(field, value):
             static.append((field.name, value))
         else:
-            children.append((jax.tree_util.GetAttrKey(field.name), value))
+            children.append((GetAttrKey(field.name), value))
     names = tuple(key.name for key, _ in children)
     return children, (names, tuple(static))
 

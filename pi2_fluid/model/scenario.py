@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 
 from pi2_fluid.errors import ScenarioError, show_value
@@ -17,7 +16,7 @@ from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.contradictions import check_changes, check_labels, check_times
 from pi2_fluid.model.counts import Counts
 from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.record import Record, choice, quantity
+from pi2_fluid.model.record import Record, choice, leaves, map_leaves, quantity
 from pi2_fluid.ops import Number
 from pi2_fluid.saving import save_text
 from pi2_fluid.units import is_traced
@@ -177,16 +176,9 @@ class Scenario(Record):
             raise ScenarioError("Scenario flows = () is empty: give at least one Flows.")
         object.__setattr__(self, "changes", _as_tuple(self.changes, Change, "changes"))
         check_labels(self)
-        leaves, _ = jax.tree_util.tree_flatten_with_path(self)
-        for path, leaf in leaves:
-            if np.ndim(leaf):
-                place = jax.tree_util.keystr(path).removeprefix(".")
-                raise ScenarioError(
-                    f"Scenario {place} has the shape {np.shape(leaf)}, but a scenario is one run:"
-                    " give one number."
-                )
+        map_leaves(_require_number, self)
         # Nothing can be said about numbers that JAX is tracing.
-        if not any(is_traced(leaf) for _, leaf in leaves):
+        if not any(is_traced(leaf) for leaf in leaves(self)):
             changes = tuple(sorted(self.changes, key=lambda change: change.at))
             object.__setattr__(self, "changes", changes)
             check_times(self)
@@ -305,6 +297,14 @@ def require_scenario(scenario: Any) -> None:
         raise ScenarioError(
             f"scenario = {show_value(scenario)} is no Scenario: build one, or load one with"
             " Scenario.load(path)."
+        )
+
+
+def _require_number(leaf: Any, place: str) -> None:
+    if np.ndim(leaf):
+        raise ScenarioError(
+            f"Scenario {place.removeprefix('.')} has the shape {np.shape(leaf)}, but a scenario is"
+            " one run: give one number."
         )
 
 

@@ -17,8 +17,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import jax
-
 from pi2_fluid.errors import (
     DomainError,
     QuantityError,
@@ -27,7 +25,7 @@ from pi2_fluid.errors import (
     show_value,
 )
 from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.record import Record
+from pi2_fluid.model.record import Record, map_leaves
 from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, kind_of, sender_class, suggest
 from pi2_fluid.model.scenario import Change, Link, Scenario
 from pi2_fluid.units import format_quantity, validate_quantity
@@ -223,7 +221,7 @@ def format_scenario(scenario: Scenario) -> str:
 def _plain(scenario: Scenario) -> Scenario:
     """Return the scenario with floats in the place of what `jax.jit` or `tree.map` returned."""
     try:
-        plain: Scenario = jax.tree.map(float, scenario)
+        plain: Scenario = map_leaves(lambda number, _: float(number), scenario)
     except TypeError:
         raise UnsupportedError(
             "the scenario holds arrays, or numbers that JAX is tracing, and TOML text describes one"

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from scipy.optimize import elementwise
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
 from pi2_fluid.model.record import Record, align
@@ -150,6 +149,7 @@ class Sender(Record, ABC):
         DomainError
             If no probability in (0, 1] does.
         """
+        from scipy.optimize import elementwise  # 0.3 s to import, and closed forms need none
 
         def excess(log_p: Any, rtt: Any, target: Any, *arrays: Any) -> Any:
             law, p = rebuild(arrays), np.exp(log_p)
@@ -177,6 +177,8 @@ class Sender(Record, ABC):
         (rtt, p, *arrays), rebuild = align(self, rtt=rtt, p=p)
         if len(self.states) > 1:
             return self._settle_many(rtt, p, arrays, rebuild)
+
+        from scipy.optimize import elementwise
 
         def drift(log_window: Any, rtt: Any, p: Any, *arrays: Any) -> Any:
             window = np.exp(log_window)
