@@ -235,9 +235,8 @@ def validate_quantity(
         return value
     if has_labels(value):
         raise QuantityError(
-            f"{name} has dimensions with names ({', '.join(map(str, value.dims))}), which are kept"
-            " of rtt, p, p_prime, capacity and packet_size of a Loop or an operating point alone:"
-            f" give {name} without names, by .to_numpy()."
+            f"{name} has dimensions with names ({', '.join(map(str, value.dims))}), which only"
+            f" loops and operating points keep: give {name} without names, by .to_numpy()."
         )
     given = value
     value = _as_numbers(value, dimension, name)
@@ -409,7 +408,7 @@ def has_labels(value: Any) -> bool:
 
 
 def plain_row(value: Any) -> Any:
-    """Return a labelled array without its labels, for what reads one row in its order."""
+    """Return a labelled array without its labels, for what reads its numbers in their order."""
     return value.to_numpy() if has_labels(value) else value
 
 

@@ -171,6 +171,12 @@ def test_labels_that_contradict_are_refused():
         pf.Loop(pf.Reno(), pf.Pi2(), rtt=RTT, p_prime=other)
     with pytest.raises(pf.QuantityError, match="array without"):
         pf.Loop(pf.Reno(), pf.Pi2(), rtt=RTT, p_prime=[0.1, 0.2])
+    flows = pf.Flows(pf.Reno(), LOAD * 100, "80ms")
+    with pytest.raises(pf.QuantityError, match=r"Flows count has dim.* capacity is an array"):
+        pf.Loop(flows, pf.Pi2(), capacity=[1e7, 2e7])
+    law = pf.Reno(decrease=LOAD.assign_coords(load=[3, 2, 1]))
+    with pytest.raises(pf.QuantityError, match="Reno decrease and Flows count differ in"):
+        pf.equilibrium(pf.Flows(law, LOAD * 100, "80ms"), pf.Pi2(), 1e7)
     with pytest.raises(pf.QuantityError, match="Pi2 alpha is an array without"):
         pf.Loop(pf.Reno(), pf.Pi2(alpha=[0.1, 0.2]), rtt=RTT, p_prime=0.1)
 
@@ -205,21 +211,137 @@ def test_operating_points_keep_labels():
     np.testing.assert_array_equal(loop.operating_point.controller, plain.controller)
 
 
+GAIN = xarray.DataArray([0.1, 0.3], dims="gain", coords={"gain": ["low", "high"]})
+
+
+@pytest.mark.parametrize("mode", ["continuous", "sampled"])
+def test_numbers_of_laws_broadcast_by_name(mode):
+    """Against loops one by one."""
+    law = pf.Pi2(alpha=GAIN, beta=10 * RTT.assign_coords(rtt=["near", "far"]) + 2.0)
+    found = pf.Loop(pf.Reno(), law, rtt=RTT, p_prime=0.1, mode=mode)
+    gm = found.margins().gain_margin_db
+    assert set(gm.dims) == {"rtt", "gain"}
+    for rtt in ("near", "far"):
+        for gain in ("low", "high"):
+            alone = pf.Pi2(alpha=GAIN.sel(gain=gain).item(), beta=law.beta.sel(rtt=rtt).item())
+            one = pf.Loop(
+                pf.Reno(), alone, rtt=RTT.sel(rtt=rtt).item(), p_prime=0.1, mode=mode
+            ).margins()
+            assert gm.sel(rtt=rtt, gain=gain).item() == pytest.approx(one.gain_margin_db, rel=1e-9)
+    table = found.sweep()
+    assert table.alpha.dims == ("gain",)
+    assert table.gain.values.tolist() == ["low", "high"]
+    # The operating point does not depend on the gains.
+    assert found.operating_point.rtt.dims == ("rtt",)
+
+
+def test_numbers_of_flows_broadcast_by_name():
+    link = xarray.DataArray(["25Mbit/s", "100Mbit/s"], dims="link")
+    flows = [
+        pf.Flows(pf.Reno(), LOAD * 100, "80ms"),
+        pf.Flows(pf.Reno(decrease=GAIN), 5, RTT),
+    ]
+    point = pf.equilibrium(flows, pf.Pi2(), link)
+    assert set(point.controller.dims) == {"link", "load", "gain", "rtt"}
+    loop = pf.Loop(flows, pf.Pi2(), capacity=link)
+    at = {"load": 2, "rtt": "far", "gain": "low"}
+    alone = [pf.Flows(pf.Reno(), 10, "80ms"), pf.Flows(pf.Reno(decrease=0.1), 5, "100ms")]
+    expected = pf.equilibrium(alone, pf.Pi2(), "100Mbit/s")
+    assert point.controller.sel(at).isel(link=1).item() == pytest.approx(
+        expected.controller, rel=1e-12
+    )
+    bandwidth = pf.Loop(alone, pf.Pi2(), capacity="100Mbit/s").bandwidth()
+    assert loop.bandwidth().sel(at).isel(link=1).item() == pytest.approx(bandwidth, rel=1e-9)
+
+
+def test_laws_with_names_are_compared_with_them():
+    assert pf.Pi2(alpha=GAIN) == pf.Pi2(alpha=GAIN.copy())
+    assert hash(pf.Pi2(alpha=GAIN)) == hash(pf.Pi2(alpha=GAIN.copy()))
+    assert pf.Pi2(alpha=GAIN) != pf.Pi2(alpha=GAIN.to_numpy())
+    assert pf.Pi2(alpha=GAIN) != pf.Pi2(alpha=GAIN.rename(gain="other"))
+    assert pf.Pi2(alpha=xarray.DataArray(0.25)).alpha == 0.25
+    with pytest.raises(pf.DomainError, match="Pi2 alpha = -1"):
+        pf.Pi2(alpha=GAIN - 1.1)
+    with pytest.raises(ValueError, match="read-only"):
+        pf.Pi2(alpha=GAIN).alpha[0] = 1.0
+
+
+W = xarray.DataArray([0.5, 5.0, 20.0], dims="w", coords={"w": [0.5, 5.0, 20.0]})
+
+
+@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+def test_what_is_asked_keeps_its_names(mode):
+    """Of one loop, and of an array of loops with names, element by element."""
+    one = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.5, mode=mode)
+    several = pf.Loop(pf.Reno(), pf.Pi2(), rtt=RTT, p_prime=LOAD, mode=mode)
+    asked = {"__call__": 1j * W, "sensitivity": W, "step": W / 10}
+    for name, argument in asked.items():
+        # Steps are inverted up to the longest time asked about, with an error of 1e-8.
+        atol = 1e-8 if name == "step" else 0.0
+        alone = getattr(one, name)(argument)
+        assert alone.dims == ("w",)
+        assert alone.w.values.tolist() == [0.5, 5.0, 20.0]
+        np.testing.assert_array_equal(alone, getattr(one, name)(argument.to_numpy()))
+        found = getattr(several, name)(argument)
+        assert found.dims == ("rtt", "load", "w")
+        np.testing.assert_allclose(found.sel(rtt="far", load=3), alone, rtol=1e-12, atol=atol)
+        # A dimension that both have is one: each loop is asked its own.
+        mine = xarray.DataArray(argument.to_numpy(), dims="load", coords={"load": [1, 2, 3]})
+        own = getattr(several, name)(mine)
+        assert own.dims == ("rtt", "load")
+        for k in range(3):
+            np.testing.assert_allclose(own[:, k], found[:, k, k], rtol=1e-12, atol=atol)
+        scalar = getattr(several, name)(argument.to_numpy()[1])
+        assert scalar.dims == ("rtt", "load")
+        np.testing.assert_allclose(scalar, found.isel(w=1), rtol=1e-12, atol=atol)
+        with pytest.raises(pf.QuantityError, match=r"give . as an xarray\.DataArray"):
+            getattr(several, name)(argument.to_numpy())
+        with pytest.raises(pf.QuantityError, match="differ in the coordinates"):
+            getattr(several, name)(mine.assign_coords(load=[1, 2, 4]))
+        bare = pf.Loop(pf.Reno(), pf.Pi2(), rtt=[0.05, 0.1], p_prime=0.5, mode=mode)
+        with pytest.raises(pf.QuantityError, match=r"array of shape \(2,\) without"):
+            getattr(bare, name)(argument)
+    if mode != "sampled":
+        assert several.roots(2).dims == ("rtt", "load", "root")
+
+
+def test_limits_keep_names():
+    limit = pf.loop.rtt_limit(GAIN, 3.0, 0.03 * LOAD, "sampled")
+    assert limit.dims == ("gain", "load")
+    assert limit.sel(gain="high", load=2).item() == pf.loop.rtt_limit(0.3, 3.0, 0.003, "sampled")
+    for mode in ("continuous", "sampled"):
+        worst = pf.loop.low_load(pf.Reno(), pf.Pi2(alpha=GAIN), RTT, mode)
+        plain = pf.loop.low_load(pf.Reno(), pf.Pi2(alpha=0.1), 0.1, mode)
+        for name in ("gain_margin_db", "modulus_margin", "verdict_code"):
+            value = getattr(worst, name)
+            assert value.dims == ("rtt", "gain")
+            assert value.sel(rtt="far", gain="low").item() == pytest.approx(getattr(plain, name))
+    rows = pf.loop.margins_of(10.0, 2**0.5, "reno", GAIN, 3.125, 0.032, RTT)
+    one = pf.loop.margins_of(10.0, 2**0.5, "reno", 0.1, 3.125, 0.032, 0.1)
+    for row, value in zip(rows, one, strict=True):
+        assert row.dims == ("gain", "rtt")
+        assert row.sel(gain="low", rtt="far").item() == value
+
+
 @pytest.mark.parametrize(
-    "build",
+    ("build", "words"),
     [
-        lambda: pf.Pi2(alpha=RTT),
-        lambda: pf.Flows(pf.Reno(), LOAD, "20ms"),
-        lambda: pf.Flows(pf.Reno(), 5, RTT),
-        lambda: pf.Reno(decrease=LOAD),
-        lambda: pf.loop.rtt_limit(0.3, 3.0, RTT),
+        (
+            lambda: pf.fluid.batch(pf.named_scenario("pi2_fig12_pi2"), {"aqm.alpha": LOAD}),
+            r"\(load\), which only loops .* by \.to_numpy\(\)",
+        ),
+        (lambda: pf.tune(RTT), r"\(rtt\), which only loops .* by \.to_numpy\(\)"),
+        (lambda: pf.margin_map(pf.Pi2(alpha=GAIN)), "Pi2 alpha is an array.* give one number"),
+        (
+            lambda: pf.Scenario("1s", pf.Link(LOAD), pf.Pi2(), [pf.Flows(pf.Reno(), 5, "50ms")]),
+            "link.capacity has the shape .* give one number",
+        ),
     ],
 )
-def test_names_that_cannot_be_kept_are_refused(build):
-    with pytest.raises(pf.QuantityError, match=r"dimensions with names \((rtt|load)\)") as refused:
+def test_names_that_cannot_be_kept_are_refused(build, words):
+    with pytest.raises((pf.QuantityError, pf.ScenarioError), match=words) as refused:
         build()
     assert "\n" not in str(refused.value)
-    assert pf.Pi2(alpha=xarray.DataArray(0.25)).alpha == 0.25
 
 
 # --- JAX ------------------------------------------------------------------------------------

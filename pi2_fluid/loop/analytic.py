@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
+from pi2_fluid.model.labels import align_labels, relabel
 from pi2_fluid.ops import namespace
 from pi2_fluid.units import broadcast_shape, is_traced, validate_choice, validate_quantity
 
@@ -88,7 +89,8 @@ def margins_of(
         "update_interval": (update_interval, "time"),
         "rtt": (rtt, "time"),
     }
-    values = {name: _checked(value, name, kind) for name, (value, kind) in given.items()}
+    bare, _, labels = align_labels({name: value for name, (value, _) in given.items()}, ())
+    values = {name: _checked(bare[name], name, kind) for name, (_, kind) in given.items()}
     broadcast_shape(values)
     kappa, pole, alpha, beta, interval, rtt = values.values()
     m = kappa * pole * rtt
@@ -102,7 +104,7 @@ def margins_of(
             " unique: use Loop(...).margins(), which searches them all."
         )
     if namespace(*values.values()) is np:
-        gm, pm, w_gc, w_pc = solve_margins(plant, m, mu, a, c, rtt)
+        gm, pm, w_gc, w_pc = relabel(labels, tuple(solve_margins(plant, m, mu, a, c, rtt)))
         return gm, pm, w_gc, w_pc
     return _solve_jax(plant, m, mu, a, c, rtt)
 

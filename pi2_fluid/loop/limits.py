@@ -30,6 +30,7 @@ from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.labels import align_labels, relabel
 from pi2_fluid.model.record import named_arrays
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.creno import CReno
@@ -73,11 +74,14 @@ def rtt_limit(alpha: Any, beta: Any, update_interval: Any, mode: str = "continuo
     (0.168, 0.16)
     """
     validate_choice(mode, MODES, "mode")
+    given = {"alpha": alpha, "beta": beta, "update_interval": update_interval}
+    given, _, labels = align_labels(given, ())
+    alpha, beta, update_interval = given.values()
     alpha = validate_quantity(alpha, "frequency", "alpha")
     beta = validate_quantity(beta, "frequency", "beta", closed=True)
     interval = validate_quantity(update_interval, "time", "update_interval")
     broadcast_shape({"alpha": alpha, "beta": beta, "update_interval": interval})
-    return _existence(alpha, beta, interval, mode)
+    return relabel(labels, _existence(alpha, beta, interval, mode))
 
 
 def _existence(alpha: Any, beta: Any, interval: Any, mode: str) -> Any:
@@ -118,7 +122,8 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
     1.994 dB, 4.63 deg
     """
     validate_choice(mode, MODES, "mode")
-    rtt = validate_quantity(rtt, "time", "rtt")
+    given, (sender, aqm), labels = align_labels({"rtt": rtt}, (sender, aqm))
+    rtt = validate_quantity(given["rtt"], "time", "rtt")
     broadcast_shape({"rtt": rtt, **named_arrays(aqm), **named_arrays(sender)})
     m, scale = _limit_gain(sender, aqm)
     assert isinstance(aqm, PiFamily)
@@ -131,9 +136,8 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
     if no_limit:
         instead = _vanishing if not m.any() else _unbounded
         rows = instead(rows, parameters, mode)
-    gm, pm, w_gc, w_pc, delay = (row[()] for row in rows)
-    code = np.where(np.abs(gm) < 1e-9, 0, np.sign(gm)).astype(int)[()]
-
+    code = np.where(np.abs(rows[0]) < 1e-9, 0, np.sign(rows[0])).astype(int)[()]
+    gm, pm, w_gc, w_pc, delay = (relabel(labels, row[()]) for row in rows)
     return Margins(
         gain_margin_db=gm,
         phase_margin_deg=pm,
@@ -141,19 +145,19 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
         phase_crossover=w_pc,
         delay_margin=delay,
         mode=mode,
-        _modulus=known(np.zeros(rtt.shape)[()])
+        _modulus=known(relabel(labels, np.zeros(rtt.shape)[()]))
         if no_limit
-        else partial(_modulus, parameters, mode),
-        _verdict=known(code),
+        else partial(_modulus, parameters, mode, labels),
+        _verdict=known(relabel(labels, code)),
     )
 
 
-def _modulus(parameters: list[Any], mode: str) -> Any:
+def _modulus(parameters: list[Any], mode: str, labels: Any) -> Any:
     out = np.empty(parameters[0].shape)
     for index in np.ndindex(out.shape):
         loop = _limit_loop(*(float(value[index]) for value in parameters))
         out[index] = smallest_distance(loop, mode, find_crossings(loop, mode))
-    return out[()]
+    return relabel(labels, out[()])
 
 
 def _rows(parameters: list[Any], mode: str) -> Any:

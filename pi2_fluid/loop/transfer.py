@@ -26,7 +26,7 @@ from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.transient import find_bandwidth, step_response
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.labels import align_labels, relabel
+from pi2_fluid.model.labels import align_labels, line_up, relabel
 from pi2_fluid.model.operating_point import (
     OperatingPoint,
     as_flows,
@@ -37,7 +37,7 @@ from pi2_fluid.model.record import require_untraced
 from pi2_fluid.model.rest import has_ticks
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.cbr import Cbr
-from pi2_fluid.units import validate_choice, validate_number, validate_quantity
+from pi2_fluid.units import has_labels, validate_choice, validate_number, validate_quantity
 
 if TYPE_CHECKING:
     import xarray
@@ -79,10 +79,10 @@ class Loop:
 
     Notes
     -----
-    Numbers may be arrays; they broadcast, and so do all results, to `shape`. `rtt`, `p`, `p_prime`,
-    `capacity` and `packet_size` may be xarray's DataArrays: these broadcast by the names of their
-    dimensions, and margins, counts, `sweep` and the operating point come back with them and their
-    coordinates; the laws' own numbers are single ones then.
+    Numbers may be arrays; they broadcast, and so do all results, to `shape`. All of them, those of
+    laws and flows too, may be xarray's DataArrays: these broadcast by the names of their
+    dimensions, and everything that is asked of the loop comes back with them and their coordinates
+    (`aqm`, `senders` and `flows` hold the numbers alone).
 
     Raises
     ------
@@ -120,7 +120,8 @@ class Loop:
         given = {"rtt": rtt, "p": p, "p_prime": p_prime, "capacity": capacity}
         given["packet_size"] = packet_size
         laws = (aqm, *(flows if isinstance(flows, tuple) else (flows,)))
-        given, self.labels = align_labels(given, laws)
+        given, (aqm, *several), self.labels = align_labels(given, laws)
+        flows = tuple(several) if isinstance(flows, tuple) else several[0]
         rtt, p, p_prime, capacity, packet_size = given.values()
         if isinstance(flows, Sender):
             if capacity is not None:
@@ -206,15 +207,22 @@ class Loop:
         Parameters
         ----------
         s : complex or array
-            rad/s, not 0; broadcasts against `shape`. In mode "sampled" this is L_d at z = e^{sT},
-            whose frequencies are 0 < w <= pi/T.
+            rad/s, not 0; broadcasts against `shape`, an xarray.DataArray by name. In mode
+            "sampled" this is L_d at z = e^{sT}, whose frequencies are 0 < w <= pi/T.
         """
+        s, labels = line_up("s", s, self.labels, self.shape)
         s = np.asarray(s, dtype=complex)
         if not np.isfinite(s).all() or np.any(s == 0):
             raise DomainError(
                 "s must be finite and not 0, where the controller has its pole: give s != 0."
             )
-        return respond(self.linear, s, self.mode)[()]
+        if labels is None:
+            return respond(self.linear, s, self.mode)[()]
+        # Loops broadcast from the last axis; in the answer their dimensions come first.
+        own = tuple(range(len(self.shape)))
+        last = tuple(axis - len(own) for axis in own)
+        values = respond(self.linear, np.moveaxis(s, own, last), self.mode)
+        return relabel(labels, np.moveaxis(values, last, own))
 
     # Margins
 
@@ -280,7 +288,8 @@ class Loop:
         Returns
         -------
         complex or array
-            Of `shape` for n = 1, else with a last axis of n. Rightmost first.
+            Of `shape` for n = 1, else with a last axis of n ("root", of labelled ones). Rightmost
+            first.
 
         Raises
         ------
@@ -296,13 +305,16 @@ class Loop:
         out = np.empty((*self.shape, n), dtype=complex)
         for index in np.ndindex(self.shape):
             out[index] = rightmost_roots(self.linear.element(index), self.mode, n)
-        return relabel(self.labels, out[..., 0][()]) if n == 1 else out
+        if n == 1:
+            return relabel(self.labels, out[..., 0][()])
+        several = None if self.labels is None else self.labels.expand_dims({"root": n}, axis=-1)
+        return relabel(several, out)
 
     # Closed-loop responses
 
     def sensitivity(self, w: Any) -> Any:
         """Return S = 1/(1 + L) at real frequencies `w` (rad/s), which broadcast against `shape`."""
-        return 1.0 / (1.0 + self(1j * np.asarray(w, dtype=float)))
+        return 1.0 / (1.0 + self(1j * (w if has_labels(w) else np.asarray(w, dtype=float))))
 
     def bandwidth(self) -> Any:
         """Return the frequency (rad/s) at which |L/(1 + L)| first falls 3 dB below its value at 0.
@@ -320,15 +332,21 @@ class Loop:
         """Return the unit step response of L/(1 + L) at times `t` (s), of shape (*shape, *t.shape).
 
         It is what the queue delay does, per second of step, when what the loop follows steps. In
-        mode "sampled" the value at the last update before `t`.
+        mode "sampled" the value at the last update before `t`. An xarray.DataArray broadcasts by
+        name.
         """
+        t, labels = line_up("t", t, self.labels, self.shape)
         t = np.asarray(t, dtype=float)
         if not np.isfinite(t).all():
             raise QuantityError("t holds NaN or infinite times: give finite seconds.")
-        out = np.empty((*self.shape, *t.shape))
+        if labels is None:
+            t = np.broadcast_to(t, (*self.shape, *t.shape))
+        else:
+            t = np.broadcast_to(t, labels.shape)
+        out = np.empty(t.shape)
         for index in np.ndindex(self.shape):
-            out[index] = step_response(self.linear.element(index), self.mode, t)
-        return out[()]
+            out[index] = step_response(self.linear.element(index), self.mode, np.asarray(t[index]))
+        return relabel(labels, out[()])
 
     # Views for other tools
 

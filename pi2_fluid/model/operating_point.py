@@ -148,6 +148,8 @@ def equilibrium_of(
     """
     _require(sender, Sender, "sender", "Reno()")
     _require(aqm, Aqm, "aqm", "Pi2()")
+    given = {"rtt": rtt, "p": p, "p_prime": p_prime}
+    given, (sender, aqm), labels = align_labels(given, (sender, aqm))
     if sender.signal is None:
         raise UnsupportedError(
             f"{type(sender).__name__} ignores congestion signals, so there is no loop to analyse:"
@@ -159,7 +161,6 @@ def equilibrium_of(
             f"p = {show_value(p)} and p_prime = {show_value(p_prime)}, {said} of them given: the"
             " load is exactly one, in (0, 1]."
         )
-    given, labels = align_labels({"rtt": rtt, "p": p, "p_prime": p_prime}, (sender, aqm))
     rtt, p, p_prime = given.values()
     rtt = validate_quantity(rtt, "time", "rtt")
     load = "p" if p_prime is None else "p_prime"
@@ -231,8 +232,9 @@ def equilibrium(
     """
     flows = as_flows(flows)
     _require(aqm, Aqm, "aqm", "Pi2()")
-    given, labels = align_labels({"capacity": capacity, "packet_size": packet_size}, (aqm, *flows))
-    capacity, packet_size = given.values()
+    given = {"capacity": capacity, "packet_size": packet_size}
+    given, (aqm, *several), labels = align_labels(given, (aqm, *flows))
+    flows, (capacity, packet_size) = tuple(several), given.values()
     capacity = validate_quantity(capacity, "rate", "capacity")
     packet_size = validate_quantity(packet_size, "size", "packet_size")
     flows = tuple(replace(f, sender=f.sender.on_link(packet_size)) for f in flows)

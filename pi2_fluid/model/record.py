@@ -18,7 +18,14 @@ from pi2_fluid.errors import QuantityError, UnsupportedError
 from pi2_fluid.model.counts import Counts
 from pi2_fluid.model.pytrees import register_pytree
 from pi2_fluid.ops import namespace
-from pi2_fluid.units import broadcast_shape, is_traced, validate_choice, validate_quantity
+from pi2_fluid.units import (
+    broadcast_shape,
+    has_labels,
+    is_traced,
+    plain_row,
+    validate_choice,
+    validate_quantity,
+)
 
 __all__ = [
     "Record",
@@ -68,13 +75,18 @@ class Record:
             if "quantity" in field.metadata:
                 if value is None and field.metadata["optional"]:
                     continue
-                value = validate_quantity(value, name=name, **field.metadata["quantity"])
-                if isinstance(value, np.ndarray):
-                    value.flags.writeable = False  # a copy, frozen as the record is
-                object.__setattr__(self, field.name, value)
+                bare = plain_row(value)
+                number = validate_quantity(bare, name=name, **field.metadata["quantity"])
+                if isinstance(number, np.ndarray):
+                    number.flags.writeable = False  # a copy, frozen as the record is
+                if has_labels(value):
+                    number = value.copy(data=number)
+                object.__setattr__(self, field.name, number)
             elif "choice" in field.metadata:
                 validate_choice(value, field.metadata["choice"], name)
-        broadcast_shape(named_arrays(self))
+        arrays = named_arrays(self)
+        if not any(has_labels(value) for value in arrays.values()):  # those broadcast by name
+            broadcast_shape(arrays)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -186,12 +198,16 @@ def _rank(value: Any) -> int:
 
 
 def _same(a: Any, b: Any) -> bool:
+    if has_labels(a) or has_labels(b):
+        return has_labels(a) and has_labels(b) and bool(a.equals(b))
     if _rank(a) or _rank(b):
         return np.array_equal(a, b)
     return bool(a == b)
 
 
 def _hashable(value: Any) -> Any:
+    if has_labels(value):
+        return (value.dims, _hashable(value.to_numpy()))
     if isinstance(value, np.ndarray) or namespace(value) is not np:
         # Adding 0 turns -0.0 into 0.0: they are equal, so must hash alike.
         array = np.asarray(value) + 0.0
