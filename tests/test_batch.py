@@ -323,6 +323,26 @@ def test_thinned_traffic():
     assert furthest(scenario, runs, "continuous") < 0.01
 
 
+@pytest.mark.parametrize("engine", ["jax", "c"])
+def test_window_of_thinned_traffic_is_what_it_sends(engine):
+    """In a round-trip time, as in `equilibrium` and `simulate`, whatever the queue drops of it."""
+    flows = [pf.Flows(pf.Reno(), 5, "80ms", slow_start=False)]
+    flows.append(pf.Flows(pf.Cbr(rate="6Mbit/s"), base_rtt="40ms", start=2, stop=4))
+    scenario = scene(flows=flows, changes=[])
+    runs = batch(scenario, {}, engine=engine, after=2, sample=0.04)
+    sent = 500.0 * (0.04 + runs.queue_delay)
+    sending = (runs.time > 2.01) & (runs.time < 3.99)
+    window = runs.window.isel(flows=1)
+    np.testing.assert_allclose(window[0, sending], sent[0, sending], rtol=1e-9)
+    assert not window[0, (runs.time < 1.99) | (runs.time > 4.01)].any()
+    mean = float(sent[0, (runs.time > 1.99) & (runs.time < 4.01)].mean())
+    assert float(runs.window_mean[0, 1]) == pytest.approx(mean, rel=0.01)
+    one = pf.fluid.simulate(scenario, sample=0.04)
+    np.testing.assert_allclose(
+        one.window[sending.to_numpy(), 1], 500.0 * (0.04 + one.queue_delay[sending]), rtol=1e-9
+    )
+
+
 @impossible
 def test_a_delay_beyond_the_first_guess():
     """Seconds of queue: the runs that need a longer past are run again with one."""

@@ -78,10 +78,11 @@ def test_a_mixture_rings_as_its_root_says():
         ([pf.Dctcp()], pf.Pi(alpha=0.1, beta=4.0)),
         ([pf.Cubic()], pf.Pi2()),
         ([pf.Reno(), pf.Cbr(rate="2Mbit/s", thinned=False)], pf.Pi2()),
+        ([pf.Reno(), pf.Cbr(rate="2Mbit/s")], pf.Pi2()),
         ([pf.Reno(), pf.Scalable()], pf.DualPi2()),
         ([pf.Reno()], pf.Red(min=20, max=200, max_p=0.2)),
     ],
-    ids=["pi2", "pie", "scalable", "coupled", "dctcp", "cubic", "cbr", "dualpi2", "red"],
+    ids=["pi2", "pie", "scalable", "coupled", "dctcp", "cubic", "cbr", "thinned", "dualpi2", "red"],
 )
 def test_it_settles_where_the_equilibrium_is(senders, aqm, controller):
     """To 1e-9 after a start 2 % away; the solver is good for 1e-10 a step."""

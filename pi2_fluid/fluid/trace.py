@@ -39,11 +39,13 @@ def trace_rows(plant: Plant, rows: Sequence[Row]) -> Trace:
     classes = range(len(plant.senders))
 
     def window(row: Row, i: int) -> float:
-        # A sender without window has what it sends in one round-trip time in flight.
+        # Of a sender without window, what it sends in one round-trip time, dropped or not.
         if plant.listens[i]:
             return row.y[plant.windows[i].start]
-        count = plant.count(row.t, row.mode, i)
-        return row.view.rates[i] / count * row.view.rtt[i] if count > 0.0 else 0.0
+        if plant.count(row.t, row.mode, i) <= 0.0:
+            return 0.0
+        rtt = row.view.rtt[i]
+        return float(plant.senders[i].sending_rate(plant.x(row.y, i), rtt)) * rtt
 
     return Trace(
         time=np.array([row.t for row in rows]),

@@ -222,8 +222,8 @@ PI2_INLINE void count_class(block *b, int i, const lane per, const lane delay1, 
         LANES rate0[l] = steady(b, i, NOW, l);
         LANES rate1[l] = steady(b, i, END, l);
         LANES own[PI2_LANES_SENT][l] += f->counts[l] * (per[l] * (was[l] * rate0[l] + is[l] * rate1[l]));
-        LANES x0[l] = (was[l] > 0.0 ? rate0[l] : 0.0) * g->rtt[NOW][l];
-        LANES x1[l] = (is[l] > 0.0 ? rate1[l] : 0.0) * (g->base[l] + delay1[l]);
+        LANES x0[l] = (was[l] > 0.0 ? f->gain[l] : 0.0) * g->rtt[NOW][l];
+        LANES x1[l] = (is[l] > 0.0 ? f->gain[l] : 0.0) * (g->base[l] + delay1[l]);
         LANES signal[l] = 0.0;
     } else {
         const int s = signal_of(b, c);
@@ -283,7 +283,7 @@ static void sample(const block *b, int32_t k, int *place, size_t own, pi2_lanes_
             at += PI2_LANES_TRACES * n;
             for (int i = 0; i < p->classes; i++, at += n) {
                 const int none = p->class_[i].law == PI2_LANES_CBR;
-                const double rate = b->f[i].number[NOW][l] > 0.0 ? steady(b, i, NOW, l) : 0.0;
+                const double rate = b->f[i].number[NOW][l] > 0.0 ? b->f[i].gain[l] : 0.0;
                 at[0] = none ? rate * b->g[p->class_[i].group].rtt[NOW][l] : b->f[i].x[l];
                 at[classes * n] = none ? 0.0 : b->signal[signal_of(b, &p->class_[i])][l];
             }

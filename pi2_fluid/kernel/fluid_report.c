@@ -89,16 +89,15 @@ static void find_leaving(pi2_fluid *run, const double *y, const fluid_view *view
     }
 }
 
-/* A sender without window has what it sends in one round-trip time in flight. */
+/* Of a sender without window, what it sends in one round-trip time, dropped or not. */
 static double window(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, const fluid_view *view,
                      int i)
 {
     const fluid_class *c = run->classes + i;
-    double count;
+    const double rtt = view->rtt[c->group];
     if (c->listens)
         return y[c->x];
-    count = fluid_count(run, t, mode, i);
-    return count > 0.0 ? view->rates[i] / count * view->rtt[c->group] : 0.0;
+    return fluid_count(run, t, mode, i) > 0.0 ? c->law->sending_rate(c->parameters, y + c->x, rtt) * rtt : 0.0;
 }
 
 /* The state at time t of the last step. */

@@ -53,11 +53,12 @@ class OperatingPoint:
     p_prime : float or tuple
         Its linear form: sqrt(p) for a classic sender, p for a scalable one.
     window : float or tuple
-        Segments.
+        Segments; of a sender without window, what it sends in one round-trip time.
     rtt : float or tuple
         Round-trip time in the loop, queue included (s).
     rate : float or tuple
-        Segments per second of one flow.
+        Segments per second of one flow that enter the queue: of thinned traffic what is not
+        dropped.
     share : float or tuple
         Part of the capacity that the class uses.
     capacity : float

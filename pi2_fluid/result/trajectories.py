@@ -50,7 +50,14 @@ def trajectory_dataset(
         "capacity": bits * trace.capacity,
     }
     bands = [int(flow.sender.signal == "scalable") for flow in scenario.flows]
-    coords = {"time": Column(("time",), trace.time, "s", "time"), **class_coords(scenario, bands)}
+    thinned = [int(scenario.aqm.thins and flow.sender.thinned) for flow in scenario.flows]
+    coords = {
+        "time": Column(("time",), trace.time, "s", "time"),
+        **class_coords(scenario, bands),
+        "thinned": Column(
+            ("flows",), np.array(thinned), "1", "1 if what is signalled does not enter the queue"
+        ),
+    }
     return make_dataset(shared_variables(scenario, ("time",), values), coords, attrs)
 
 
@@ -77,8 +84,8 @@ def summarize_trajectory(
     mean = float((departing * flat).sum() / total)
     variance = float((departing * (flat - mean) ** 2).sum() / total)
     throughput = weight @ classes / weight.sum()
-    signalled = weight @ (classes * part.p.to_numpy()) / weight.sum()
-    carried = max(float(throughput.sum()), np.finfo(float).tiny)
+    arrived, signalled = _arrivals(part, weight, classes)
+    offered = max(float(arrived.sum()), np.finfo(float).tiny)
     marks = part.ecn.to_numpy() == 1
     capacity = float(weight @ part.capacity.to_numpy() / weight.sum())
     numbers = {
@@ -89,8 +96,8 @@ def summarize_trajectory(
             for level, value in zip(QUANTILES, _quantiles(flat, departing, QUANTILES), strict=True)
         },
         "utilization": (float(throughput.sum()) / capacity, "1", "part of the capacity used"),
-        "drop_fraction": (float(signalled[~marks].sum()) / carried, "1", "part dropped"),
-        "mark_fraction": (float(signalled[marks].sum()) / carried, "1", "part marked"),
+        "drop_fraction": (float(signalled[~marks].sum()) / offered, "1", "part dropped"),
+        "mark_fraction": (float(signalled[marks].sum()) / offered, "1", "part marked"),
         "jain": (
             _jain(throughput, part.flow_count.to_numpy()),
             "1",
@@ -109,6 +116,26 @@ def summarize_trajectory(
     coords = label_coords(part, ("flows", "band"))
     attrs = {"engine": dataset.attrs.get("engine", ""), "after": begin, "until": end}
     return make_dataset(variables, coords, attrs)
+
+
+def _arrivals(part: xr.Dataset, weight: Any, leaving: Any) -> tuple[Any, Any]:
+    """Return what arrives of each class and what of that is signalled (bit/s), in the mean.
+
+    The fluid carries what it signals, but for thinned traffic, of which only 1 - p enters: there
+    the mean of p over the time in which it sends is the part lost, exactly if it sends at a
+    constant rate. (Of a class of which nothing gets through all the time, nothing is counted.)
+    """
+    p, whole = part.p.to_numpy(), weight.sum()
+    mean = weight @ leaving / whole
+    signalled = weight @ (leaving * p) / whole
+    if "thinned" not in part.coords or not part.thinned.any():
+        return mean, signalled
+    sending = weight[:, None] * (part.window.to_numpy() > 0.0)
+    lost = (sending * p).sum(axis=0) / np.maximum(sending.sum(axis=0), np.finfo(float).tiny)
+    kept = np.maximum(1.0 - lost, np.finfo(float).eps)
+    thinned = part.thinned.to_numpy() == 1
+    arrived = np.where(thinned, mean / kept, mean)
+    return arrived, np.where(thinned, arrived * lost, signalled)
 
 
 def _bands_of(dataset: xr.Dataset) -> Any:

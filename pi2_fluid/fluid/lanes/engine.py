@@ -204,10 +204,7 @@ def _sample(
     laws: Laws, stage: Stage, k: Any, row: Any, state: State, node: Node, tally: _Tally
 ) -> _Tally:
     number, group = laws.number(stage, k, 0.0), laws.shape.group
-    windows = [
-        laws.window(i, state.x[i], node.rates[i], number[i], node.rtt[group[i]][0])
-        for i in laws.classes
-    ]
+    windows = [laws.window(i, state.x[i], number[i], node.rtt[group[i]][0]) for i in laws.classes]
     values = {
         "sample_queue": state.queue,
         "sample_delay": node.delay,
@@ -267,8 +264,8 @@ def _count_classes(
     first, last = laws.number(stage, k, 0.0), laws.number(stage, k, 1.0)
     for i in laws.classes:
         on, group = counted & stage.active[i], laws.shape.group[i]
-        was = laws.window(i, before.x[i], node.rates[i], first[i], node.rtt[group][0])
-        now = laws.window(i, after.x[i], outcome.rates[i], last[i], outcome.rtt[group])
+        was = laws.window(i, before.x[i], first[i], node.rtt[group][0])
+        now = laws.window(i, after.x[i], last[i], outcome.rtt[group])
         signal = laws.heard_by(i, node.signal) + laws.heard_by(i, outcome.signal)
         sent = per * (node.rates[i] + outcome.rates[i])
         for name, value in (("sent", sent), ("window", was + now), ("signal", signal)):

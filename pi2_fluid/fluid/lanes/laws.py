@@ -245,11 +245,12 @@ class Laws:
             rates.append(self.full(number[i] * rate))
         return tuple(rates)
 
-    def window(self, i: int, x: Values, rate: Array, number: Array, rtt: Array) -> Array:
+    def window(self, i: int, x: Values, number: Array, rtt: Array) -> Array:
         """Return the window; of a sender without one, what it sends in a round-trip time."""
         if self.listens[i]:
             return x[0]
-        return jnp.where(number > 0.0, rate / jnp.where(number > 0.0, number, 1.0) * rtt, 0.0)
+        rate = self.full(self.given.senders[i].sending_rate(self._as_law(i, x), rtt))
+        return jnp.where(number > 0.0, rate * rtt, 0.0)
 
     # The queue
 
