@@ -11,17 +11,25 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from pi2_fluid import duals
+
 __all__ = ["Number", "cbrt", "exp", "log", "maximum", "minimum", "namespace", "sqrt", "where"]
 
-#: A float, a NumPy array or a JAX array: laws do not care which.
+#: A float, a NumPy array, a JAX array or a dual number: laws do not care which.
 Number: TypeAlias = Any
 
 
 def namespace(*values: Number) -> Any:
-    """`jax.numpy` if any value is a JAX array, else `numpy`; never imports JAX by itself."""
+    """`jax.numpy` if any value is a JAX array, else `numpy`; never imports JAX by itself.
+
+    Of dual numbers, with which laws are differentiated, it is `pi2_fluid.duals`.
+    """
     jax = sys.modules.get("jax")
-    if jax is not None and any(isinstance(value, jax.Array) for value in values):
-        return jax.numpy
+    for value in values:
+        if isinstance(value, duals.Dual):
+            return duals
+        if jax is not None and isinstance(value, jax.Array):
+            return jax.numpy
     return np
 
 
@@ -29,8 +37,9 @@ def where(condition: Number, if_true: Number, if_false: Number) -> Number:
     """Elementwise choice. Both branches are evaluated: keep both finite."""
     if isinstance(condition, (bool, np.bool_)):
         return if_true if condition else if_false
-    chosen = namespace(condition, if_true, if_false).where(condition, if_true, if_false)
-    return chosen[()]  # a NumPy scalar, not a 0-d array
+    library = namespace(condition, if_true, if_false)
+    chosen = library.where(condition, if_true, if_false)
+    return chosen[()] if library is np else chosen  # a NumPy scalar, not a 0-d array
 
 
 def minimum(a: Number, b: Number) -> Number:

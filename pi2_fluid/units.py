@@ -370,7 +370,8 @@ def _as_float_array(value: Any, dimension: str, name: str) -> np.ndarray[Any, np
         )
     if array.size == 0:
         raise QuantityError(f"{given} is an empty array: give {wanted}.")
-    if np.ma.is_masked(value):
+    masked = sys.modules.get("numpy.ma")  # slow to import, and loaded if anything is masked
+    if masked is not None and masked.is_masked(value):
         raise QuantityError(f"{given} has masked elements: fill them, or give {wanted}.")
     with np.errstate(over="ignore"):  # long doubles beyond float64 become infinite, seen below
         result = array.astype(np.float64)

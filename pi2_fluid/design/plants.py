@@ -292,9 +292,9 @@ def _slope(sender: Sender, aqm: PiFamily, p_prime: Any) -> Any:
 
 
 def _own_slope(sender: Sender, aqm: PiFamily, p: Any) -> Any:
-    """Return d(p)/d(controller's variable) of a law that is not of this package, by JAX."""
+    """Return d(p)/d(controller's variable) of a law that is not of this package."""
     from pi2_fluid.loop.controllers import encode_slopes  # not needed otherwise
-    from pi2_fluid.loop.derivatives import compiled, numeric
+    from pi2_fluid.model.derivatives import numeric
 
     own, of_family = type(aqm), PiFamily
     if (own.update, own.flow, own.controller) != (
@@ -308,7 +308,7 @@ def _own_slope(sender: Sender, aqm: PiFamily, p: Any) -> Any:
         )
     u = np.broadcast_to(np.asarray(aqm.decode(p, str(sender.signal)), float), np.shape(p)).copy()
     what = f"{own.__name__}.encode"
-    slopes = compiled(encode_slopes, what, aqm, u)
+    slopes = encode_slopes(aqm, u)
     return numeric(slopes[0 if sender.signal == "classic" else 1], u.shape, what) * _scale(aqm, u)
 
 

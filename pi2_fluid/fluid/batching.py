@@ -17,7 +17,6 @@ from pi2_fluid.errors import (
 )
 from pi2_fluid.fluid.batch_results import batch_dataset
 from pi2_fluid.fluid.lanes.compiled import obstacle, run_compiled
-from pi2_fluid.fluid.lanes.engine import run_lanes
 from pi2_fluid.fluid.lanes.timetable import Timetable, tabulate, take_runs
 from pi2_fluid.fluid.request import CONTROLLERS, require_round_trips
 from pi2_fluid.fluid.validity import check_runs
@@ -141,7 +140,7 @@ def batch(
     table = tabulate(
         varied, continuous=controller == "continuous", step=step, after=after, sample=times
     )
-    run = run_lanes if engine == "jax" else _with_c(table)
+    run = _with_jax() if engine == "jax" else _with_c(table)
     found, done, interrupted = _run_all(table, run, chunk, progress)
     _warn(found, done)
     attrs: dict[str, str | float] = {
@@ -298,6 +297,18 @@ def _run_deep_enough(
 
 def _power_of_two(nodes: Any) -> int:
     return 1 << int(np.ceil(np.max(nodes) + _SPARE) - 1).bit_length()
+
+
+def _with_jax() -> Callable[[Timetable, int, int], dict[str, Any]]:
+    try:
+        from pi2_fluid.fluid.lanes.engine import run_lanes
+    except ModuleNotFoundError as error:
+        if error.name != "jax":
+            raise
+        raise UnsupportedError(
+            'engine = "jax" needs JAX, which is not installed: pip install jax, or use engine="c".'
+        ) from error
+    return run_lanes
 
 
 def _with_c(table: Timetable) -> Callable[[Timetable, int, int], dict[str, Any]]:

@@ -8,17 +8,17 @@ for an overlay on what really happens.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
-import jax
 import numpy as np
-from jax import numpy as jnp
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.fluid.beginning import Beginning
 from pi2_fluid.fluid.plant import Mode, Plant, View
 from pi2_fluid.model.aqm import Seen, Signal
+from pi2_fluid.model.derivatives import differentiate
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.operating_point import OperatingPoint, equilibrium
 from pi2_fluid.model.scenario import Scenario
@@ -98,23 +98,23 @@ class LinearPlant(Plant):
         point = equilibrium(flows, self.aqm, 8.0 * size * mode.capacity, size)
         state, delay = self.aqm.at_rest(point.controller, mode.capacity)
         state = tuple(float(value) for value in state)
-        with jax.enable_x64(True):
-            classes: list[_Tangent | None] = [None] * len(self.senders)
-            for place, i in enumerate(acting):
-                classes[i] = self._tangent(i, place, point)
-            return _Stage(
-                point,
-                state,
-                tuple(classes),
-                self._controller_slopes(state, float(delay), mode),
-                self._trend(state, float(delay), mode),
-                _gradient(lambda *s: self.aqm.controller(s), state).tolist(),
-                self.aqm.encode(point.controller),
-                tuple(
-                    float(_gradient(lambda u, k=k: self.aqm.encode(u)[k], (point.controller,))[0])
-                    for k in (0, 1)
-                ),
-            )
+        classes: list[_Tangent | None] = [None] * len(self.senders)
+        for place, i in enumerate(acting):
+            classes[i] = self._tangent(i, place, point)
+        picked = differentiate(self.aqm, "controller", lambda *s: self.aqm.controller(s), state)
+        (encode,) = differentiate(
+            self.aqm, "encode", lambda u: tuple(self.aqm.encode(u)), (point.controller,)
+        )
+        return _Stage(
+            point,
+            state,
+            tuple(classes),
+            self._controller_slopes(state, float(delay), mode),
+            self._trend(state, float(delay), mode),
+            _numbers(picked).tolist(),
+            self.aqm.encode(point.controller),
+            tuple(_numbers(encode).tolist()),
+        )
 
     def _tangent(self, i: int, place: int, point: OperatingPoint) -> _Tangent:
         sender, x = self.senders[i], point.states[place]
@@ -124,14 +124,15 @@ class LinearPlant(Plant):
         def rate(*args: Any) -> Any:
             now, then, rest = args[:n], args[n : 2 * n], args[2 * n :]
             if n == 1:
-                return jnp.stack([sender.rate(now[0], then[0], *rest)])
-            return jnp.stack([jnp.asarray(v, float) for v in sender.rate(now, then, *rest)])
+                return (sender.rate(now[0], then[0], *rest),)
+            return tuple(sender.rate(now, then, *rest))
 
         def sending(*args: Any) -> Any:
             return sender.sending_rate(args[0] if n == 1 else args[:n], args[n])
 
-        slopes = _jacobian(rate, (*values, *values, p, rtt, rtt))
-        out = _gradient(sending, (*values, rtt))
+        args = (*values, *values, p, rtt, rtt)
+        slopes = _numbers(differentiate(sender, "rate", rate, args)).T
+        out = _numbers(differentiate(sender, "sending_rate", sending, (*values, rtt)))
         return _Tangent(
             values,
             p,
@@ -146,19 +147,19 @@ class LinearPlant(Plant):
         )
 
     def _controller_slopes(self, state: tuple[float, ...], delay: float, mode: Mode) -> Any:
-        n, C = len(state), mode.capacity
+        n, C, aqm = len(state), mode.capacity, self.aqm
+        move: Callable[..., tuple[Any, ...]]
+        if self.continuous:
+            name, move = "flow", partial(aqm.flow, d_queue_delay=0.0)
+        elif aqm.update_interval is None:
+            name, move = "drift", aqm.drift
+        else:
+            name, move = "update", partial(aqm.update, dt=aqm.update_interval)
 
-        def move(*args: Any) -> Any:
-            seen = Seen(args[n], args[n] * C, C, C)
-            if self.continuous:
-                new = self.aqm.flow(args[:n], seen, 0.0)
-            elif self.aqm.update_interval is None:
-                new = self.aqm.drift(args[:n], seen)
-            else:
-                new = self.aqm.update(args[:n], seen, self.aqm.update_interval)
-            return jnp.stack([jnp.asarray(v, float) for v in new])
+        def moved(*args: Any) -> Any:
+            return tuple(move(args[:n], Seen(args[n], args[n] * C, C, C)))
 
-        slopes = _jacobian(move, (*state, delay))
+        slopes = _numbers(differentiate(aqm, name, moved, (*state, delay))).T
         return slopes[:, :n].tolist(), slopes[:, n].tolist()
 
     def _trend(self, state: tuple[float, ...], delay: float, mode: Mode) -> Any:
@@ -301,10 +302,5 @@ def _minus(a: Sequence[float], b: Sequence[float]) -> list[float]:
     return [x - y for x, y in zip(a, b, strict=True)]
 
 
-def _jacobian(function: Any, args: tuple[Any, ...]) -> Any:
-    slopes = jax.jacfwd(lambda values: function(*values))(jnp.array(args, dtype=float))
-    return np.asarray(slopes, dtype=float)
-
-
-def _gradient(function: Any, args: tuple[Any, ...]) -> Any:
-    return _jacobian(lambda *values: jnp.asarray(function(*values), float), args)
+def _numbers(slopes: Any) -> Any:
+    return np.array(slopes, dtype=float)

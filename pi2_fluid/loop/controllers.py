@@ -7,10 +7,10 @@ from typing import Any, Final
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.loop.derivatives import as_arrays, compiled, jvp, numeric
 from pi2_fluid.loop.state_space import LinearController
 from pi2_fluid.model.aqm import Aqm, Seen
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.model.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.rest import has_ticks
 
@@ -44,7 +44,7 @@ def linearize_aqm(
     if isinstance(aqm, DualPi2) and not has_ticks(aqm, point.controller):
         return _linearize_native(aqm, point, shape)
     what = f"{type(aqm).__name__}.encode"
-    classic, scalable = compiled(encode_slopes, what, aqm, as_arrays([point.controller], shape)[0])
+    classic, scalable = encode_slopes(aqm, as_arrays([point.controller], shape)[0])
     slopes = {
         "classic": numeric(classic, shape, what),
         "scalable": numeric(scalable, shape, what),
@@ -57,7 +57,7 @@ def linearize_aqm(
     function, name = (update_slopes, "update") if ticks else (drift_slopes, "drift")
     what = f"{type(aqm).__name__}.{name}"
     delay = tuple(values[size:-1]) if aqm.bands == 2 else values[size]
-    moved, picked = compiled(function, what, aqm, tuple(values[:size]), delay, values[-1])
+    moved, picked = function(aqm, tuple(values[:size]), delay, values[-1])
     columns = np.array([[numeric(entry, shape, what) for entry in column] for column in moved])
     # Of a dual queue's two delays one drives the controller.
     driven, arriving = columns[size:-1].sum(axis=0), columns[-1] * values[-1]
@@ -81,7 +81,9 @@ def linearize_aqm(
 
 def encode_slopes(aqm: Aqm, u: Any) -> tuple[Any, Any]:
     """Differentiate what Classic and Scalable packets see over the controller's variable."""
-    classic, scalable = jvp(lambda value: tuple(aqm.encode(value)), (u,), 0)
+    ((classic, scalable),) = differentiate(
+        aqm, "encode", lambda value: tuple(aqm.encode(value)), (u,)
+    )
     return classic, scalable
 
 
@@ -102,18 +104,18 @@ def update_slopes(
     def update(state: tuple[Any, ...], seen: Seen) -> tuple[Any, ...]:
         return aqm.update(state, seen, aqm.update_interval)
 
-    return _state_slopes(aqm, update, state, queue_delay, packets)
+    return _state_slopes(aqm, "update", update, state, queue_delay, packets)
 
 
 def drift_slopes(
     aqm: Aqm, state: tuple[Any, ...], queue_delay: Any, packets: Any
 ) -> tuple[Any, Any]:
     """Differentiate a queue's motion between updates at rest, as `update_slopes`."""
-    return _state_slopes(aqm, aqm.drift, state, queue_delay, packets)
+    return _state_slopes(aqm, "drift", aqm.drift, state, queue_delay, packets)
 
 
 def _state_slopes(
-    aqm: Aqm, function: Any, state: tuple[Any, ...], queue_delay: Any, packets: Any
+    aqm: Aqm, name: str, function: Any, state: tuple[Any, ...], queue_delay: Any, packets: Any
 ) -> tuple[Any, Any]:
     size = len(state)
     pair = queue_delay if isinstance(queue_delay, tuple) else (queue_delay,)
@@ -124,10 +126,8 @@ def _state_slopes(
         seen = Seen(delay, sum(delays) * packets, args[-1], packets)
         return tuple(function(tuple(args[:size]), seen))
 
-    args = (*state, *pair, packets)
-    slopes = tuple(jvp(moved, args, which) for which in range(len(args)))
-    picked = tuple(jvp(lambda *s: aqm.controller(s), state, which) for which in range(size))
-    return slopes, picked
+    slopes = differentiate(aqm, name, moved, (*state, *pair, packets))
+    return slopes, differentiate(aqm, "controller", lambda *s: aqm.controller(s), state)
 
 
 def _linearize_native(
@@ -137,7 +137,7 @@ def _linearize_native(
     what = "DualPi2.signals"
     classic, l4s = as_arrays(point.queue_delay, shape)
     zero = np.zeros(shape)
-    slope = numeric(compiled(_native_slope, what, aqm, zero, classic, l4s), shape, what)
+    slope = numeric(_native_slope(aqm, zero, classic, l4s), shape, what)
     slopes = {"classic": zero, "scalable": np.ones(shape)}
     return slopes, LinearController((slope,), (np.ones(shape),), None)
 
@@ -146,7 +146,7 @@ def _native_slope(aqm: DualPi2, u: Any, classic: Any, l4s: Any) -> Any:
     def scalable(delay: Any) -> Any:
         return aqm.signals((u, classic), Seen((classic, delay), 0.0, 0.0, 0.0)).scalable
 
-    return jvp(scalable, (l4s,), 0)
+    return differentiate(aqm, "signals", scalable, (l4s,))[0]
 
 
 def _check_rest(aqm: Aqm, state: tuple[Any, ...], point: OperatingPoint) -> None:

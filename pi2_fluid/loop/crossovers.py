@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from scipy.optimize import elementwise, minimize_scalar
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.modes import NEARLY_ALL, highest_frequency, longest_delay, respond
@@ -135,6 +134,8 @@ def smallest_on_curve(
 
     The function is to move by less than 0.5 where L moves by less than 0.4 of itself.
     """
+    from scipy.optimize import minimize_scalar  # 0.3 s to import, and closed forms need none
+
     sizes = function(crossings.values)
     x = np.log(crossings.w)
     padded = np.concatenate([[np.inf], sizes, [np.inf]])
@@ -274,6 +275,8 @@ def _roots(
         low, high, where = x[cell], x[cell + 1], level[cell]
         real = at(low, where) * at(high, where) < 0.0
         if real.any():
+            from scipy.optimize import elementwise
+
             bracket, args = (low[real], high[real]), (where[real],)
             roots += list(elementwise.find_root(at, bracket, args=args, tolerances=_TOLERANCES).x)
     return sorted(float(np.exp(root)) for root in roots)
@@ -286,6 +289,8 @@ def _touching(
 
     Of a curve that is `mirrored` at its end the last point has a neighbour on its right, too.
     """
+    from scipy.optimize import minimize_scalar
+
     if mirrored:
         x, f = np.append(x, x[-1]), np.append(f, f[-2])
     inner, same = np.abs(f[1:-1]), (f[1:-1] * f[:-2] > 0) & (f[1:-1] * f[2:] > 0)

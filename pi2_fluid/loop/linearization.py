@@ -18,14 +18,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import jax
 import numpy as np
 
 from pi2_fluid.loop.controllers import linearize_aqm
-from pi2_fluid.loop.derivatives import as_arrays, compiled, jvp, numeric
 from pi2_fluid.loop.link import Coupling, couple
 from pi2_fluid.loop.state_space import LinearClass, LinearLoop
 from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.record import named_arrays
 from pi2_fluid.model.sender import Sender
@@ -57,23 +56,22 @@ def linearize(
     Raises
     ------
     UnsupportedError
-        If the law reacts to the arrival rate, or is not differentiable by JAX.
+        If the law reacts to the arrival rate, or cannot be differentiated.
     """
     shape = loop_shape(senders, aqm, point)
-    with jax.enable_x64(True):
-        slopes, controller = linearize_aqm(aqm, point, shape)
-        couplings = couple(senders, aqm, point, shape)
-        classes = [
-            _linearize_sender(sender, state, p, rtt, slopes, coupling, rtt_terms, shape)
-            for sender, state, p, rtt, coupling in zip(
-                senders,
-                point.states,
-                _per_class(point.p),
-                _per_class(point.rtt),
-                couplings,
-                strict=True,
-            )
-        ]
+    slopes, controller = linearize_aqm(aqm, point, shape)
+    couplings = couple(senders, aqm, point, shape)
+    classes = [
+        _linearize_sender(sender, state, p, rtt, slopes, coupling, rtt_terms, shape)
+        for sender, state, p, rtt, coupling in zip(
+            senders,
+            point.states,
+            _per_class(point.p),
+            _per_class(point.rtt),
+            couplings,
+            strict=True,
+        )
+    ]
     moving = tuple(cls for cls in classes if np.any(cls.c) or np.any(cls.r))
     return LinearLoop(moving, controller, shape)
 
@@ -120,9 +118,8 @@ def rate_slopes(sender: Sender, x: tuple[Any, ...], p: Any, rtt: Any) -> tuple[A
     def sending(*args: Any) -> Any:
         return sender.sending_rate(args[0] if size == 1 else args[:-1], args[-1])
 
-    args = (*x, *x, p, rtt, rtt)
-    slopes = tuple(jvp(rate, args, which) for which in range(len(args)))
-    return slopes, tuple(jvp(sending, (*x, rtt), which) for which in range(size + 1))
+    slopes = differentiate(sender, "rate", rate, (*x, *x, p, rtt, rtt))
+    return slopes, differentiate(sender, "sending_rate", sending, (*x, rtt))
 
 
 def _linearize_sender(
@@ -140,7 +137,7 @@ def _linearize_sender(
     *x, p, rtt = as_arrays([*values, p, rtt], shape)
 
     what = f"{type(sender).__name__}.rate"
-    rate, sending = compiled(rate_slopes, what, sender, tuple(x), p, rtt)
+    rate, sending = rate_slopes(sender, tuple(x), p, rtt)
     columns = [[numeric(entry, shape, what) for entry in column] for column in rate]
     out = [numeric(entry, shape, what) for entry in sending]
     feels = 1.0 if coupling.feels else 0.0

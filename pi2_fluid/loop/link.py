@@ -19,9 +19,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.loop.derivatives import as_arrays, compiled, jvp, numeric
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.model.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.sender import Sender
 
@@ -75,7 +75,7 @@ def couple(
             " add Classic flows."
         )
     what = "DualPi2.serve"
-    found = compiled(link_slopes, what, aqm, queue_delay * served, to_c, to_l, packets)
+    found = link_slopes(aqm, queue_delay * served, to_c, to_l, packets)
     by_queue, by_service, service = (numeric(value, shape, what) for value in found)
     lead = -by_service / by_queue
     return [
@@ -99,4 +99,5 @@ def link_slopes(aqm: DualPi2, queue: Any, to_c: Any, to_l: Any, packets: Any) ->
         return aqm.delays((waiting, 0.0 * waiting), (served, packets))[0]
 
     rest = (queue, service(to_l))
-    return jvp(delay, rest, 0), jvp(delay, rest, 1), jvp(service, (to_l,), 0)
+    by_queue, by_service = differentiate(aqm, "delays", delay, rest)
+    return by_queue, by_service, differentiate(aqm, "serve", service, (to_l,))[0]

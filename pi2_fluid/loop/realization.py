@@ -16,7 +16,6 @@ import math
 from typing import Any, Final
 
 import numpy as np
-from scipy.linalg import block_diag, expm
 
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.loop.delay_system import controller_matrices, delay_system
@@ -88,6 +87,8 @@ def _delay(delay: float, order: int, count: int) -> _Matrices:
 
 
 def _series(first: _Matrices, then: _Matrices) -> _Matrices:
+    from scipy.linalg import block_diag
+
     A1, B1, C1, D1 = first
     A2, B2, C2, D2 = then
     A = block_diag(A1, A2)
@@ -133,6 +134,8 @@ def _sampled(loop: LinearLoop, order: int) -> _Matrices:
     u[k] = sum of n_j d[k-j] - sum of a_j u[k-j], and the plant feels u[k-m+1] and u[k-m] for the
     part of the interval that each arrives in.
     """
+    from scipy.linalg import expm  # 0.2 s to import
+
     T = float(loop.controller.interval)
     A, B, delays = _plant(loop, order, held=True)
     size, queue = A.shape[0], delay_system(loop).present.shape[0] - 1
@@ -171,6 +174,8 @@ def _sampled(loop: LinearLoop, order: int) -> _Matrices:
 
 def _integral(A: Any, b: Any, t: float) -> Any:
     """Return what a constant input leaves after a time: the integral of e^{As} b from 0 to t."""
+    from scipy.linalg import expm
+
     size = A.shape[0]
     both = np.zeros((size + 1, size + 1))
     both[:size, :size], both[:size, size] = A * t, b * t

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from scipy.linalg import eigvals
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import fading_end
@@ -193,6 +192,8 @@ def _distinct(roots: Any) -> Any:
 
 
 def _generator_eigenvalues(loop: LinearLoop, half: bool, nodes: int) -> Any:
+    from scipy.linalg import eigvals  # 0.2 s to import, and closed forms need none
+
     present, delayed = _closed_system(loop, half)
     size = present.shape[0]
     longest = max(delay for delay, _ in delayed)

@@ -6,7 +6,6 @@ import math
 from typing import Any, Final
 
 import numpy as np
-from scipy.optimize import brentq
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import Crossings
@@ -125,6 +124,8 @@ def find_bandwidth(loop: LinearLoop, mode: str, crossings: Crossings) -> float:
     first = int(below[0])
     if first == 0:
         return float(crossings.w[0])
+    from scipy.optimize import brentq  # 0.3 s to import
+
     left, right = np.log(crossings.w[first - 1]), np.log(crossings.w[first])
     return float(np.exp(brentq(drop, left, right, xtol=1e-14)))
 

@@ -22,7 +22,7 @@ def register_pytree(
 ) -> None:
     """Register a class as `jax.tree_util.register_pytree_with_keys` does, now or with JAX."""
     _waiting.append((cls, flatten, unflatten))
-    if "jax" in sys.modules:
+    if sys.modules.get("jax") is not None:
         _register_waiting()
 
 

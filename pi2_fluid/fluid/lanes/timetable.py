@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-import jax
 import numpy as np
 
 from pi2_fluid.errors import DomainError
 from pi2_fluid.fluid.variation import Variation
 from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.record import map_leaves
 from pi2_fluid.model.sender import Sender
 
 __all__ = ["NEVER", "Timetable", "tabulate", "take_runs"]
@@ -189,7 +189,7 @@ def _schedule(scenario: Any, rows: Any, nodes: Any) -> tuple[Any, Any, Any]:
 def take_runs(table: Timetable, runs: Any) -> Timetable:
     """Return the table of some of the runs, whose indices may repeat."""
 
-    def take(leaf: Any) -> Any:
+    def take(leaf: Any, _: str = "") -> Any:
         return leaf[..., runs] if np.ndim(leaf) else leaf
 
     arrays = {
@@ -197,5 +197,5 @@ def take_runs(table: Timetable, runs: Any) -> Timetable:
         for field, value in table._asdict().items()
         if field not in {"aqm", "senders", "group", "slow_start", "continuous"}
     }
-    aqm, senders = jax.tree.map(take, (table.aqm, table.senders))
+    aqm, senders = map_leaves(take, (table.aqm, table.senders))
     return table._replace(aqm=aqm, senders=senders, **arrays)
