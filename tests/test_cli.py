@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import math
@@ -464,7 +465,8 @@ def test_a_scenario_comes_from_a_file_a_pipe_or_by_name(small, tmp_path, monkeyp
         ("FILE --step 1ms --tolerance 1e-6", "give one"),
         ("FILE --sample 5", "no unit"),
         ("FILE --tolerance loose", "not one number"),
-        ("FILE --tolerance 1e-3 --after 9s", "give a longer stretch"),
+        ("FILE --tolerance 1e-3 --after 3.999s", "give a longer stretch"),
+        ("FILE --after 5", "no unit"),
     ],
 )
 def test_what_simulate_cannot_do_is_one_sentence_and_code_2(small, capsys, words, reason) -> None:
@@ -474,6 +476,48 @@ def test_what_simulate_cannot_do_is_one_sentence_and_code_2(small, capsys, words
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert reason in err
+
+
+@pytest.mark.parametrize("engine", ["fluid", "packet"])
+@pytest.mark.parametrize("after", ["4s", "1h"])
+def test_an_end_before_the_beginning_is_refused_before_the_run(
+    small, monkeypatch, capsys, engine, after
+) -> None:
+    def simulate(*_: Any, **__: Any) -> None:
+        raise AssertionError("it ran")
+
+    monkeypatch.setattr(f"pi2_fluid.{engine}.engine.simulate", simulate)
+    assert run(["simulate", small, "--engine", engine, "--after", after]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "leaves nothing of a scenario of 4 s: give an earlier time." in err
+
+
+@pytest.mark.parametrize("engine", ["fluid", "packet"])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_summary_survives_a_full_disk(
+    small, tmp_path, monkeypatch, capsys, engine, as_json
+) -> None:
+    """The picture is there, too: one file that cannot be written does not take the other along."""
+
+    def full(_: Any, path: Any) -> None:
+        raise pf.WriteError(errno.ENOSPC, f"{path} is not written: no space left on device.")
+
+    monkeypatch.setattr("pi2_fluid.plot.save_picture", full)
+    words = ["simulate", small, "--engine", engine, *(COARSE if engine == "fluid" else ())]
+    words += ["-o", str(tmp_path / "a.csv"), "--plot", str(tmp_path / "a.png")]
+    assert run([*words, *(["--json"] if as_json else [])]) == 4
+    out, err = capsys.readouterr()
+    assert err.count("a.png is not written: no space left on device") == 1
+    if as_json:
+        found = json.loads(out)
+        assert found["summary"]["delay_mean"] > 0.0
+        assert found["output"] == str(tmp_path / "a.csv")
+        assert found["plot"] is None
+    else:
+        assert "queue delay" in out
+        assert f"written: {tmp_path / 'a.csv'}" in out
+        assert "a.png" not in out
 
 
 def test_files_that_cannot_be_written_are_refused_before_the_run(small, monkeypatch) -> None:

@@ -194,7 +194,7 @@ def test_packets_are_drawn(small, tmp_path, capsys, seeds) -> None:
         ("--engine packet --bin 5", "no unit"),
         ("--engine packet --threads 0", "--threads '0' is no number of threads: give 1"),
         ("--engine packet --threads two", "--threads"),
-        ("--engine packet --after 6s", "give a longer stretch"),
+        ("--engine packet --after 4.99s", "give a longer stretch"),
         ("--engine packet --plot x.jpg", "--plot x.jpg has no known ending"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -11,7 +13,7 @@ from pi2_fluid.cli import codes
 from pi2_fluid.cli.files import PICTURES, check_path, write_netcdf, write_table
 from pi2_fluid.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
 from pi2_fluid.cli.packets import read_seeds, read_whole
-from pi2_fluid.cli.runs import file_names
+from pi2_fluid.cli.runs import file_names, write_and_report
 from pi2_fluid.cli.scenarios import ScenarioArgument, load_scenario
 
 if TYPE_CHECKING:
@@ -100,17 +102,24 @@ def compare(
             progress=progress,
         )
     table = tabulate(both)
-    files = [path for path in (output, plot) if path is not None]
-    if output is not None:
-        _write(table, output)
-    if plot is not None:
+
+    def draw(path: Path) -> None:
         from pi2_fluid.cli.comparing import draw_both
 
-        draw_both(both, table, title, plot)
-    if as_json:
-        _print_json(both, table, output, plot)
-    else:
-        _print_text(title, both, table, files)
+        draw_both(both, table, title, path)
+
+    def report(files: Sequence[Path]) -> None:
+        if as_json:
+            _print_json(both, table, file_names(output, plot, files))
+        else:
+            _print_text(title, both, table, files)
+
+    writers: dict[Path, Callable[[Path], None]] = {}
+    if output is not None:
+        writers[output] = partial(_write, table)
+    if plot is not None:
+        writers[plot] = draw
+    write_and_report(writers, report)
     if both.packets.attrs["interrupted"]:
         raise typer.Exit(codes.INTERRUPTED)
 
@@ -122,7 +131,7 @@ def _write(table: xarray.Dataset, path: Path) -> None:
         write_table(table, path)
 
 
-def _print_json(both: Any, table: xarray.Dataset, output: Path | None, plot: Path | None) -> None:
+def _print_json(both: Any, table: xarray.Dataset, files: dict[str, str | None]) -> None:
     names = [str(name) for name in table["name"].to_numpy()]
 
     def column(key: str) -> dict[str, float]:
@@ -152,12 +161,12 @@ def _print_json(both: Any, table: xarray.Dataset, output: Path | None, plot: Pat
                 for row in rows
             ],
             "not_modelled": table.attrs["not_modelled"].split(", "),
-            **file_names(output, plot),
+            **files,
         }
     )
 
 
-def _print_text(title: str, both: Any, table: xarray.Dataset, files: list[Path]) -> None:
+def _print_text(title: str, both: Any, table: xarray.Dataset, files: Sequence[Path]) -> None:
     n = both.packets.sizes["seed"]
     seeds = "1 seed" if n == 1 else f"median of {n} seeds and their range"
     unfinished = ", interrupted" if both.packets.attrs["interrupted"] else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,11 +38,14 @@ def simulate_packets(wanted: Wanted, options: Mapping[str, Any]) -> None:
     with Progress("simulating") as progress:
         dataset = simulate(wanted.scenario, **given, progress=progress)
     summary = summarize(dataset, wanted.after)
-    files = wanted.write(dataset, summary)
-    if wanted.as_json:
-        _print_json(wanted, dataset, summary)
-    else:
-        _print_text(wanted.title, dataset, summary, files)
+
+    def report(files: Sequence[Path]) -> None:
+        if wanted.as_json:
+            _print_json(wanted, dataset, summary, files)
+        else:
+            _print_text(wanted.title, dataset, summary, files)
+
+    wanted.write(dataset, summary, report)
     if dataset.attrs["interrupted"]:
         raise typer.Exit(codes.INTERRUPTED)
 
@@ -73,7 +76,9 @@ def read_whole(text: str, option: str, of: str, low: int = 1) -> int:
     return number
 
 
-def _print_json(wanted: Wanted, dataset: xarray.Dataset, summary: xarray.Dataset) -> None:
+def _print_json(
+    wanted: Wanted, dataset: xarray.Dataset, summary: xarray.Dataset, files: Sequence[Path]
+) -> None:
     missing = dataset.attrs["not_modelled"]
     print_json(
         {
@@ -88,7 +93,7 @@ def _print_json(wanted: Wanted, dataset: xarray.Dataset, summary: xarray.Dataset
             "smallest": _each(summary.min("seed")),
             "largest": _each(summary.max("seed")),
             "not_modelled": missing.split(", ") if missing else [],
-            **wanted.names(),
+            **wanted.names(files),
         }
     )
 
@@ -98,7 +103,7 @@ def _each(summary: xarray.Dataset) -> dict[str, Any]:
 
 
 def _print_text(
-    title: str, dataset: xarray.Dataset, summary: xarray.Dataset, files: list[Path]
+    title: str, dataset: xarray.Dataset, summary: xarray.Dataset, files: Sequence[Path]
 ) -> None:
     begin, end, n = summary.attrs["after"], summary.attrs["until"], dataset.sizes["seed"]
     seeds = "1 seed" if n == 1 else f"means of {n} seeds and their range"

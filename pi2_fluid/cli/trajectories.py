@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -142,6 +142,7 @@ def simulate(
     options = _options_of(engine, {"fluid": for_fluid, "packet": for_packets})
     described, title = load_scenario(scenario)
     wanted = Wanted(described, title, after, plot, output, as_json)
+    wanted.check_after()
     if engine == "packet":
         simulate_packets(wanted, options)
     else:
@@ -170,14 +171,19 @@ def _simulate_fluid(wanted: Wanted, options: Mapping[str, Any]) -> None:
     with Progress("simulating") as progress:
         dataset = simulate_fluid(wanted.scenario, **options, progress=progress)
     summary = summarize(dataset, wanted.after)
-    files = wanted.write(dataset, summary)
-    if wanted.as_json:
-        _print_json(wanted, dataset, summary)
-    else:
-        _print_text(wanted.title, dataset, summary, files)
+
+    def report(files: Sequence[Path]) -> None:
+        if wanted.as_json:
+            _print_json(wanted, dataset, summary, files)
+        else:
+            _print_text(wanted.title, dataset, summary, files)
+
+    wanted.write(dataset, summary, report)
 
 
-def _print_json(wanted: Wanted, dataset: xarray.Dataset, summary: xarray.Dataset) -> None:
+def _print_json(
+    wanted: Wanted, dataset: xarray.Dataset, summary: xarray.Dataset, files: Sequence[Path]
+) -> None:
     print_json(
         {
             "scenario": wanted.scenario.name,
@@ -189,13 +195,13 @@ def _print_json(wanted: Wanted, dataset: xarray.Dataset, summary: xarray.Dataset
             "summary": {name: plain(variable) for name, variable in summary.items()},
             "not_modelled": dataset.attrs["not_modelled"].split(", "),
             "beyond_the_laws": dataset.attrs["beyond_the_laws"],
-            **wanted.names(),
+            **wanted.names(files),
         }
     )
 
 
 def _print_text(
-    title: str, dataset: xarray.Dataset, summary: xarray.Dataset, files: list[Path]
+    title: str, dataset: xarray.Dataset, summary: xarray.Dataset, files: Sequence[Path]
 ) -> None:
     begin, end = summary.attrs["after"], summary.attrs["until"]
     linear = ", linearised" if dataset.attrs["linear"] else ""
