@@ -103,36 +103,37 @@ class FluidRun:
     Parameters
     ----------
     link
-        Duration (s), capacity (packets/s), buffer (packets), update interval (s, inf: none).
+        duration (s), capacity (packets/s), buffer (packets), update_interval (s, inf: none).
     continuous
         Whether the controller moves by its flow instead of its updates.
     accuracy
-        Step (s), tolerance (0: all steps of that length), most steps.
+        step (s), tolerance (0: all steps of that length), most_steps.
     aqm, parameters
-        A queue law of the kernel, and its struct.
+        A queue law of the kernel, and what configures it.
     classes
-        Of each class: window law, signal (0 Classic, 1 Scalable, 2 none, 3 thinned), whether it
-        starts slowly, (count, base_rtt, start, stop, start_jitter), the law's struct, its state.
+        Of each class: law, a window law, with its parameters and its state; signal ("classic",
+        "scalable" or None); thinned, slow_start (bool); count; base_rtt, start, stop, start_jitter
+        (s).
     changes
-        Of each change: when (s), capacity (packets/s) and counts of all classes, NaN: as before.
+        Of each change: at (s), capacity (packets/s) and counts of all classes, NaN: as before.
     beginning
         Queues (packets) and state of the controller before time 0; None: empty and unsignalled.
 
     Raises
     ------
     ValueError
-        A name is unknown, or there are too many or too few numbers.
+        A name is unknown or missing.
     """
 
     def __init__(
         self,
-        link: list[float],
+        link: dict[str, float],
         continuous: bool,
-        accuracy: list[float],
+        accuracy: dict[str, float],
         aqm: str,
-        parameters: list[float],
-        classes: list[tuple[str, int, bool, list[float], list[float], list[float]]],
-        changes: list[tuple[float, float, list[float]]],
+        parameters: dict[str, float],
+        classes: list[dict[str, Any]],
+        changes: list[dict[str, Any]],
         beginning: tuple[list[float], list[float]] | None,
     ) -> None: ...
     def advance(
@@ -166,7 +167,7 @@ class FluidRun:
 class SenderLaw:
     """A window law of the kernel, for tests: kernel/sender.h."""
 
-    def __init__(self, name: str, parameters: list[float]) -> None: ...
+    def __init__(self, name: str, parameters: dict[str, float]) -> None: ...
     def initial(self, window: float) -> list[float]: ...
     def rate(
         self,
@@ -187,7 +188,7 @@ class AqmLaw:
     (packets/s).
     """
 
-    def __init__(self, name: str, parameters: list[float]) -> None: ...
+    def __init__(self, name: str, parameters: dict[str, float]) -> None: ...
     def initial(self) -> list[float]: ...
     def update(self, state: list[float], seen: list[float], dt: float) -> list[float]: ...
     def flow(self, state: list[float], seen: list[float], d_queue_delay: float) -> list[float]: ...
@@ -207,18 +208,18 @@ class PacketRun:
     Parameters
     ----------
     link
-        Duration (ns), capacity (bit/s), kind (0 wire, 1 htb), where the delay lies (0 return,
-        1 forward, 2 split), ack_jitter (ns), buffer (packets), packet size (bytes).
+        duration (ns), capacity (bit/s), kind ("wire" or "htb"), delay_on ("return", "forward" or
+        "split"), ack_jitter (ns), buffer (packets), packet_size (bytes).
     qdisc, parameters
         A queue discipline of the kernel, and what configures it.
     classes
-        Of each class: congestion control (None: constant bit rate) and its parameters, interval
-        between packets (ns, of a constant bit rate), count, base_rtt, start, stop (None: the end)
-        and start_jitter (ns), initial window (segments), whether it begins in slow start, whether
-        its receivers delay acknowledgements, ECN field (0 Not-ECT, 1 ECT(1), 2 ECT(0)).
+        Of each class: congestion, its control (None: constant bit rate), and the parameters of
+        that; interval between packets (ns, of a constant bit rate); count; base_rtt, start, stop
+        (None: the end) and start_jitter (ns); initial_window (segments); slow_start, delayed_ack
+        (bool); ecn, the field (0 Not-ECT, 1 ECT(1), 2 ECT(0)).
     changes
-        Of each change, in the order of time: when (ns), capacity (bit/s, 0: as it is), and flows of
-        every class (-1: as they are).
+        Of each change, in the order of time: at (ns), capacity (bit/s, 0: as it is), and counts,
+        the flows of every class (-1: as they are).
     seed
         In [0, 2^64).
     bin
@@ -229,31 +230,16 @@ class PacketRun:
     Raises
     ------
     ValueError
-        A name is unknown, there are too many or too few numbers, or one is out of range.
+        A name is unknown or missing, or a number is out of range.
     """
 
     def __init__(
         self,
-        link: tuple[int, float, int, int, int, int, int],
+        link: dict[str, Any],
         qdisc: str,
-        parameters: list[float],
-        classes: list[
-            tuple[
-                str | None,
-                list[float],
-                float,
-                int,
-                int,
-                int,
-                int | None,
-                int,
-                int,
-                bool,
-                bool,
-                int,
-            ]
-        ],
-        changes: list[tuple[int, float, list[int]]],
+        parameters: dict[str, float],
+        classes: list[dict[str, Any]],
+        changes: list[dict[str, Any]],
         seed: int,
         bin: int,
         trace: int,
@@ -298,7 +284,7 @@ def packet_jiffy_timer(now: int, ms: int) -> int:
 
 def replay_update(
     name: str,
-    parameters: list[float],
+    parameters: dict[str, float],
     delay: npt.NDArray[np.int64],
     backlog: npt.NDArray[np.int64],
     controller: npt.NDArray[np.float64],
@@ -313,7 +299,7 @@ def replay_update(
     Parameters
     ----------
     name, parameters
-        One of "pi", "pi2", "coupled", "pie", as pi2_fluid.packet.disciplines gives them.
+        One of "pi", "pi2", "coupled", "pie", as pi2_fluid.packet.laws gives them.
     controller, classic, state, burst
         The variable, what Classic packets see, the kernel's integer, and what is left of PIE's
         burst allowance (s).
@@ -342,7 +328,7 @@ def replay_hpe(
     """
 
 def replay_pie_drop(
-    parameters: list[float],
+    parameters: dict[str, float],
     mtu: int,
     p: npt.NDArray[np.float64],
     rnd: npt.NDArray[np.uint64],
@@ -360,7 +346,7 @@ def replay_pie_drop(
     """
 
 def replay_coupled_drop(
-    parameters: list[float],
+    parameters: dict[str, float],
     u: npt.NDArray[np.float64],
     ecn: npt.NDArray[np.int64],
     first: npt.NDArray[np.uint64],
@@ -372,7 +358,7 @@ def replay_coupled_drop(
     """Let the coupled queue judge packets at p' = `u` with 64-bit numbers; fills the last three."""
 
 def replay_leave(
-    parameters: list[float],
+    parameters: dict[str, float],
     now: npt.NDArray[np.int64],
     bytes: npt.NDArray[np.int64],
     backlog: npt.NDArray[np.int64],
@@ -392,7 +378,7 @@ class QueueDiscipline:
     """
 
     def __init__(
-        self, name: str, parameters: list[float], limit: int = 1000, mtu: int = 1500
+        self, name: str, parameters: dict[str, float], limit: int = 1000, mtu: int = 1500
     ) -> None: ...
     def enqueue(
         self, now: int, bytes: int = 1500, ecn: int = 0, draws: list[int] = ...
@@ -421,7 +407,7 @@ class QueueDiscipline:
 
 def replay_queue(
     name: str,
-    parameters: list[float],
+    parameters: dict[str, float],
     mtu: int,
     limit: int,
     held: int | None,
@@ -434,7 +420,7 @@ def replay_queue(
     Parameters
     ----------
     parameters
-        As kernel/packet/qdisc_*.c enumerates them.
+        By the names in kernel/packet/qdisc_*.c.
     mtu, limit
         Bytes of a full packet, packets that fit.
     held
@@ -460,12 +446,12 @@ def replay_queue(
     """
 
 def replay_dualpi2_updates(
-    parameters: list[float], delay: npt.NDArray[np.int64], base: npt.NDArray[np.int64]
+    parameters: dict[str, float], delay: npt.NDArray[np.int64], base: npt.NDArray[np.int64]
 ) -> None:
     """p' of DualPI2, in 1/(2^32 - 1), after updates that see these delays (ns)."""
 
 def replay_red(
-    parameters: list[float],
+    parameters: dict[str, float],
     mtu: int,
     capacity: float,
     backlog: npt.NDArray[np.int64],
@@ -481,7 +467,7 @@ def replay_red(
     """
 
 def replay_red_adaptation(
-    parameters: list[float],
+    parameters: dict[str, float],
     mtu: int,
     capacity: float,
     average: npt.NDArray[np.float64],
@@ -493,7 +479,7 @@ def codel_law(interval: int, results: npt.NDArray[np.int64]) -> None:
     """Rows of 1/sqrt(n) in 1/2^16 and interval/sqrt(n), n = 1, 2 ..., in CoDel's integers."""
 
 def replay_cubic(
-    parameters: list[float],
+    parameters: dict[str, float],
     window: int,
     rtt: int,
     at: npt.NDArray[np.int64],
@@ -504,7 +490,7 @@ def replay_cubic(
     Parameters
     ----------
     parameters
-        As `pi2_fluid.packet.congestion.congestion_of` gives them; the last one may be 0.
+        As `pi2_fluid.packet.laws.congestion_of` gives them; "friendly" may be 0.
     window, rtt
         Window before the signal (segments), round-trip time (ns).
     at
@@ -514,7 +500,7 @@ def replay_cubic(
     """
 
 def replay_dctcp(
-    parameters: list[float],
+    parameters: dict[str, float],
     alpha: float,
     delivered: npt.NDArray[np.int64],
     ce: npt.NDArray[np.int64],
@@ -526,7 +512,7 @@ def replay_dctcp(
     Parameters
     ----------
     parameters
-        As `pi2_fluid.packet.congestion.congestion_of` gives them.
+        As `pi2_fluid.packet.laws.congestion_of` gives them.
     alpha
         The first alpha, in 1/1024.
     delivered, ce
@@ -539,7 +525,7 @@ def replay_dctcp(
 
 def mean_window(
     name: str,
-    parameters: list[float],
+    parameters: dict[str, float],
     *,
     p: float,
     periodic: bool,
@@ -560,7 +546,7 @@ class CongestionControl:
     """One flow's window, moved by hand, for tests."""
 
     def __init__(
-        self, name: str, parameters: list[float], window: int, ssthresh: int = 0x7FFFFFFF
+        self, name: str, parameters: dict[str, float], window: int, ssthresh: int = 0x7FFFFFFF
     ) -> None: ...
     def acknowledge(
         self, acked: int, marked: int, rtt: int, now: int, grows: bool = True

@@ -26,9 +26,9 @@ namespace {
 
 using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 
-void copy_parameters(const pi2_aqm_law *law, const Numbers &from, double *to)
+void read_aqm(const pi2_aqm_law *law, const Parameters &from, double (&to)[PI2_AQM_PARAMETERS])
 {
-    copy(from, to, law->parameters, law->name);
+    read_parameters(law, from, to);
     require_sound(!law->sound || law->sound(to), law->name);
 }
 
@@ -36,10 +36,10 @@ void copy_parameters(const pi2_aqm_law *law, const Numbers &from, double *to)
 
 class SenderLaw {
   public:
-    SenderLaw(const std::string &name, const Numbers &parameters)
+    SenderLaw(const std::string &name, const Parameters &parameters)
         : law(named(pi2_find_sender(name.c_str()), name, "window law"))
     {
-        copy(parameters, data, law->parameters, name);
+        read_parameters(law, parameters, data);
     }
 
     Numbers initial(double window) const
@@ -86,10 +86,10 @@ class SenderLaw {
 
 class AqmLaw {
   public:
-    AqmLaw(const std::string &name, const Numbers &parameters)
+    AqmLaw(const std::string &name, const Parameters &parameters)
         : law(named(pi2_find_aqm(name.c_str()), name, "queue law"))
     {
-        copy_parameters(law, parameters, data);
+        read_aqm(law, parameters, data);
         states = law->initial(data, start);
     }
 
@@ -201,68 +201,76 @@ class AqmLaw {
 
 // Trajectories
 
-// name, signal, thinned, slow_start, (count, base_rtt, start, stop, start_jitter), parameters, state
-pi2_fluid_class class_of(nb::handle item, const pi2_aqm_law *aqm)
+int signal_of(const Entries &entries)
 {
-    const auto t = nb::cast<nb::tuple>(item);
+    static_assert(PI2_FLUID_CLASSIC == 0 && PI2_FLUID_SCALABLE == 1 && PI2_FLUID_DEAF == 2, "names are in this order");
+    return entries.is_none("signal") ? PI2_FLUID_DEAF : entries.one_of("signal", {"classic", "scalable"});
+}
+
+pi2_fluid_class class_of(nb::handle item, const std::string &what, const pi2_aqm_law *aqm)
+{
+    const Entries e(item, what,
+                    {"law", "parameters", "state", "signal", "thinned", "slow_start", "count", "base_rtt", "start",
+                     "stop", "start_jitter"});
     pi2_fluid_class c = {};
-    const auto name = nb::cast<std::string>(t[0]);
-    double times[5];
+    const auto name = e.as<std::string>("law");
     c.law = named(pi2_find_sender(name.c_str()), name, "window law");
-    c.signal = nb::cast<int>(t[1]);
-    if (c.signal < PI2_FLUID_CLASSIC || c.signal > PI2_FLUID_DEAF)
-        refuse(std::to_string(c.signal) + " is no kind of signal.");
-    c.thinned = nb::cast<bool>(t[2]);
+    c.signal = signal_of(e);
+    c.thinned = e.as<bool>("thinned");
     if (c.thinned && (!aqm->encode || c.signal == PI2_FLUID_SCALABLE))
         refuse(name + " cannot be thinned by " + aqm->name + ".");
-    c.slow_start = nb::cast<bool>(t[3]);
-    copy(nb::cast<Numbers>(t[4]), times, 5, "a class");
-    copy(nb::cast<Numbers>(t[5]), c.parameters, c.law->parameters, name);
-    copy(nb::cast<Numbers>(t[6]), c.x, c.law->states, name + "'s state");
-    c.count = times[0];
-    c.base_rtt = times[1];
-    c.start = times[2];
-    c.stop = times[3];
-    c.start_jitter = times[4];
+    c.slow_start = e.as<bool>("slow_start");
+    read_parameters(c.law, e.as<Parameters>("parameters"), c.parameters);
+    copy(e.as<Numbers>("state"), c.x, c.law->states, name + "'s state");
+    c.count = e.as<double>("count");
+    c.base_rtt = e.as<double>("base_rtt");
+    c.start = e.as<double>("start");
+    c.stop = e.as<double>("stop");
+    c.start_jitter = e.as<double>("start_jitter");
     return c;
+}
+
+// Of each change: when (s), capacity (packets/s), flows of each class; NaN: as they are.
+std::vector<pi2_fluid_change> changes_of(const nb::list &items, std::size_t classes, Numbers &counts)
+{
+    std::vector<pi2_fluid_change> changes;
+    for (nb::handle item : items) {
+        const Entries e(item, "change " + std::to_string(changes.size()), {"at", "capacity", "counts"});
+        changes.push_back({e.as<double>("at"), e.as<double>("capacity")});
+        counts.resize(counts.size() + classes);
+        copy(e.as<Numbers>("counts"), counts.data() + counts.size() - classes, static_cast<int>(classes), e.what);
+    }
+    return changes;
 }
 
 class FluidRun {
   public:
-    FluidRun(const Numbers &link, bool continuous, const Numbers &accuracy, const std::string &aqm,
-             const Numbers &parameters, const nb::list &classes, const nb::list &changes,
+    FluidRun(nb::handle link, bool continuous, nb::handle accuracy, const std::string &aqm,
+             const Parameters &parameters, const nb::list &classes, const nb::list &changes,
              const std::optional<std::pair<Numbers, Numbers>> &beginning)
     {
         pi2_fluid_problem p = {};
-        double numbers[4], limits[3];
-        copy(link, numbers, 4, "link");
-        copy(accuracy, limits, 3, "accuracy");
-        p.duration = numbers[0];
-        p.capacity = numbers[1];
-        p.buffer = numbers[2];
-        p.update_interval = numbers[3];
+        const Entries of_link(link, "link", {"duration", "capacity", "buffer", "update_interval"});
+        const Entries limits(accuracy, "accuracy", {"step", "tolerance", "most_steps"});
+        p.duration = of_link.as<double>("duration");
+        p.capacity = of_link.as<double>("capacity");
+        p.buffer = of_link.as<double>("buffer");
+        p.update_interval = of_link.as<double>("update_interval");
         p.continuous = continuous;
-        p.step = limits[0];
-        p.tolerance = limits[1];
-        p.most_steps = static_cast<long long>(std::min(limits[2], 9e18));
+        p.step = limits.as<double>("step");
+        p.tolerance = limits.as<double>("tolerance");
+        p.most_steps = static_cast<long long>(std::min(limits.as<double>("most_steps"), 9e18));
         p.aqm = named(pi2_find_aqm(aqm.c_str()), aqm, "queue law");
-        copy_parameters(p.aqm, parameters, p.parameters);
+        read_aqm(p.aqm, parameters, p.parameters);
         if (continuous && std::isfinite(p.update_interval) && !p.aqm->flow)
             refuse(aqm + " has no continuous form.");
         std::vector<pi2_fluid_class> all;
         for (nb::handle item : classes)
-            all.push_back(class_of(item, p.aqm));
+            all.push_back(class_of(item, "class " + std::to_string(all.size()), p.aqm));
         if (all.empty())
             refuse("classes is empty.");
-        std::vector<pi2_fluid_change> schedule;
         Numbers counts;
-        for (nb::handle item : changes) {
-            const auto t = nb::cast<nb::tuple>(item);
-            schedule.push_back({nb::cast<double>(t[0]), nb::cast<double>(t[1])});
-            counts.resize(counts.size() + all.size());
-            copy(nb::cast<Numbers>(t[2]), counts.data() + counts.size() - all.size(), static_cast<int>(all.size()),
-                 "a change");
-        }
+        const std::vector<pi2_fluid_change> schedule = changes_of(changes, all.size(), counts);
         p.class_count = static_cast<int>(all.size());
         p.classes = all.data();
         p.change_count = static_cast<int>(schedule.size());
@@ -328,7 +336,7 @@ class FluidRun {
 void register_fluid(nb::module_ &module)
 {
     nb::class_<FluidRun>(module, "FluidRun", "One trajectory of the fluid model in the making.")
-        .def(nb::init<const Numbers &, bool, const Numbers &, const std::string &, const Numbers &, const nb::list &,
+        .def(nb::init<nb::handle, bool, nb::handle, const std::string &, const Parameters &, const nb::list &,
                       const nb::list &, const std::optional<std::pair<Numbers, Numbers>> &>(),
              nb::arg("link"), nb::arg("continuous"), nb::arg("accuracy"), nb::arg("aqm"), nb::arg("parameters"),
              nb::arg("classes"), nb::arg("changes"), nb::arg("beginning").none())
@@ -339,14 +347,14 @@ void register_fluid(nb::module_ &module)
         .def_prop_ro("time", &FluidRun::time, "How far it is (s).")
         .def_prop_ro("steps", &FluidRun::steps, "Steps taken.");
     nb::class_<SenderLaw>(module, "SenderLaw", "A window law of the kernel, for tests.")
-        .def(nb::init<const std::string &, const Numbers &>(), nb::arg("name"), nb::arg("parameters"))
+        .def(nb::init<const std::string &, const Parameters &>(), nb::arg("name"), nb::arg("parameters"))
         .def("initial", &SenderLaw::initial)
         .def("rate", &SenderLaw::rate)
         .def("sending_rate", &SenderLaw::sending_rate)
         .def("leave_slow_start", &SenderLaw::leave_slow_start)
         .def("switches", &SenderLaw::switches);
     nb::class_<AqmLaw>(module, "AqmLaw", "A queue law of the kernel, for tests.")
-        .def(nb::init<const std::string &, const Numbers &>(), nb::arg("name"), nb::arg("parameters"))
+        .def(nb::init<const std::string &, const Parameters &>(), nb::arg("name"), nb::arg("parameters"))
         .def("initial", &AqmLaw::initial)
         .def("update", &AqmLaw::update)
         .def("flow", &AqmLaw::flow)

@@ -53,23 +53,6 @@ std::int64_t whole(nb::handle object, std::int64_t low, std::int64_t high, const
     return value;
 }
 
-nb::tuple tuple_of(nb::handle object, std::size_t size, const std::string &what)
-{
-    const auto items = as<nb::tuple>(object, what);
-    if (items.size() != size)
-        refuse(what + " has " + std::to_string(items.size()) + " entries instead of " + std::to_string(size) + ".");
-    return items;
-}
-
-// As many numbers as the law takes, none of them NaN.
-void copy_parameters(const Numbers &from, double *to, int count, const std::string &what)
-{
-    copy(from, to, count, what);
-    for (double x : from)
-        if (std::isnan(x))
-            refuse(what + " has a parameter that is not a number.");
-}
-
 double capacity_of(nb::handle object, int packet_size, const std::string &what)
 {
     const auto capacity = as<double>(object, what);
@@ -79,30 +62,30 @@ double capacity_of(nb::handle object, int packet_size, const std::string &what)
     return capacity;
 }
 
-// name of congestion control, parameters, interval, count, base_rtt, start, stop, start_jitter, initial_window,
-// slow_start, delayed_ack, ecn
 pi2_packet_class class_of(nb::handle item, const std::string &what)
 {
-    const nb::tuple t = tuple_of(item, 12, what);
+    const Entries e(item, what,
+                    {"congestion", "parameters", "interval", "count", "base_rtt", "start", "stop", "start_jitter",
+                     "initial_window", "slow_start", "delayed_ack", "ecn"});
     pi2_packet_class c = {};
-    if (t[0].is_none()) {
-        c.interval = as<double>(t[2], what + " interval");
+    if (e.is_none("congestion")) {
+        c.interval = e.as<double>("interval");
         if (!(c.interval >= 1.0 && c.interval <= LONGEST_SLOT))
             refuse(what + " interval is outside [1, 2^53] ns.");
     } else {
-        const auto name = as<std::string>(t[0], what + " congestion control");
+        const auto name = e.as<std::string>("congestion");
         c.congestion = named(pi2_find_congestion(name.c_str()), name, "congestion control");
-        copy_parameters(as<Numbers>(t[1], what + " parameters"), c.parameters, c.congestion->parameters, name);
+        read_parameters(c.congestion, e.as<Parameters>("parameters"), c.parameters);
     }
-    c.count = static_cast<std::uint32_t>(whole(t[3], 0, MOST_FLOWS, what + " count"));
-    c.base_rtt = whole(t[4], 0, LONGEST, what + " base_rtt");
-    c.start = whole(t[5], 0, LONGEST, what + " start");
-    c.stop = t[6].is_none() ? PI2_NEVER : whole(t[6], c.start, LONGEST, what + " stop");
-    c.start_jitter = whole(t[7], 0, LONGEST, what + " start_jitter");
-    c.initial_window = static_cast<std::uint32_t>(whole(t[8], 1, MOST_WINDOW, what + " initial_window"));
-    c.slow_start = as<bool>(t[9], what + " slow_start");
-    c.delayed_ack = as<bool>(t[10], what + " delayed_ack");
-    c.ecn = static_cast<int>(whole(t[11], PI2_NOT_ECT, PI2_ECT0, what + " ecn"));
+    c.count = static_cast<std::uint32_t>(e.whole("count", 0, MOST_FLOWS));
+    c.base_rtt = e.whole("base_rtt", 0, LONGEST);
+    c.start = e.whole("start", 0, LONGEST);
+    c.stop = e.is_none("stop") ? PI2_NEVER : e.whole("stop", c.start, LONGEST);
+    c.start_jitter = e.whole("start_jitter", 0, LONGEST);
+    c.initial_window = static_cast<std::uint32_t>(e.whole("initial_window", 1, MOST_WINDOW));
+    c.slow_start = e.as<bool>("slow_start");
+    c.delayed_ack = e.as<bool>("delayed_ack");
+    c.ecn = static_cast<int>(e.whole("ecn", PI2_NOT_ECT, PI2_ECT0));
     return c;
 }
 
@@ -173,7 +156,7 @@ nb::dict trace_of(const pi2_packet_outcome &o)
 
 class PacketRun {
   public:
-    PacketRun(const nb::tuple &link, const std::string &qdisc, const Numbers &parameters, const nb::list &classes,
+    PacketRun(nb::handle link, const std::string &qdisc, const Parameters &parameters, const nb::list &classes,
               const nb::list &changes, nb::handle seed, nb::handle bin, nb::handle trace)
     {
         pi2_packet_scenario s = {};
@@ -182,7 +165,7 @@ class PacketRun {
         s.bin = whole(bin, 1, s.duration, "bin");
         s.trace = whole(trace, 0, MOST_TRACE, "trace");
         s.qdisc = named(pi2_find_qdisc(qdisc.c_str()), qdisc, "queue discipline");
-        copy_parameters(parameters, s.qdisc_parameters, s.qdisc->parameters, qdisc);
+        read_parameters(s.qdisc, parameters, s.qdisc_parameters);
         const std::vector<pi2_packet_class> all = read_classes(classes);
         const auto members = static_cast<std::int64_t>(all.size());
         const std::int64_t bins = (s.duration - 1) / s.bin + 1;
@@ -252,16 +235,17 @@ class PacketRun {
     }
 
   private:
-    static void read_link(const nb::tuple &link, pi2_packet_scenario &s)
+    static void read_link(nb::handle link, pi2_packet_scenario &s)
     {
-        const nb::tuple t = tuple_of(link, 7, "link");
-        s.duration = whole(t[0], 1, LONGEST, "duration");
-        s.kind = static_cast<int>(whole(t[2], PI2_LINK_WIRE, PI2_LINK_HTB, "kind"));
-        s.delay_on = static_cast<int>(whole(t[3], PI2_DELAY_RETURN, PI2_DELAY_SPLIT, "delay_on"));
-        s.ack_jitter = whole(t[4], 0, MOST_JITTER, "ack_jitter");
-        s.buffer = whole(t[5], 1, MOST_PACKETS, "buffer");
-        s.packet_size = static_cast<int>(whole(t[6], 64, 65535, "packet_size"));
-        s.capacity = capacity_of(t[1], s.packet_size, "capacity");
+        const Entries e(link, "link",
+                        {"duration", "capacity", "kind", "delay_on", "ack_jitter", "buffer", "packet_size"});
+        s.duration = e.whole("duration", 1, LONGEST);
+        s.kind = e.one_of("kind", {"wire", "htb"});
+        s.delay_on = e.one_of("delay_on", {"return", "forward", "split"});
+        s.ack_jitter = e.whole("ack_jitter", 0, MOST_JITTER);
+        s.buffer = e.whole("buffer", 1, MOST_PACKETS);
+        s.packet_size = static_cast<int>(e.whole("packet_size", 64, 65535));
+        s.capacity = capacity_of(e["capacity"], s.packet_size, "link capacity");
     }
 
     static std::vector<pi2_packet_class> read_classes(const nb::list &classes)
@@ -282,13 +266,13 @@ class PacketRun {
         std::int64_t before = 0;
         for (nb::handle item : changes) {
             const std::string what = "change " + std::to_string(schedule.size());
-            const nb::tuple t = tuple_of(item, 3, what);
+            const Entries e(item, what, {"at", "capacity", "counts"});
             pi2_packet_change change = {};
-            change.at = before = whole(t[0], before, s.duration, what + " at");
-            if (as<double>(t[1], what + " capacity") != 0.0)
-                change.capacity = capacity_of(t[1], s.packet_size, what + " capacity");
+            change.at = before = e.whole("at", before, s.duration);
+            if (e.as<double>("capacity") != 0.0)
+                change.capacity = capacity_of(e["capacity"], s.packet_size, what + " capacity");
             schedule.push_back(change);
-            const auto flows = as<std::vector<std::int64_t>>(t[2], what + " counts");
+            const auto flows = e.as<std::vector<std::int64_t>>("counts");
             if (flows.size() != static_cast<std::size_t>(members))
                 refuse(what + " has " + std::to_string(flows.size()) + " counts instead of "
                        + std::to_string(members) + ".");
@@ -377,7 +361,7 @@ std::int64_t jiffy_timer(std::int64_t now, std::int64_t ms)
 void register_packet(nb::module_ &module)
 {
     nb::class_<PacketRun>(module, "PacketRun", "One run of the packet simulator in the making.")
-        .def(nb::init<const nb::tuple &, const std::string &, const Numbers &, const nb::list &, const nb::list &,
+        .def(nb::init<nb::handle, const std::string &, const Parameters &, const nb::list &, const nb::list &,
                       nb::handle, nb::handle, nb::handle>(),
              nb::arg("link"), nb::arg("qdisc"), nb::arg("parameters"), nb::arg("classes"), nb::arg("changes"),
              nb::arg("seed"), nb::arg("bin"), nb::arg("trace"))

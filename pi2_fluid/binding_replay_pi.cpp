@@ -41,15 +41,16 @@ template <typename First, typename... Arrays> std::size_t length(const First &fi
 // A discipline on a queue of its own.
 class Discipline {
   public:
-    Discipline(const std::string &name, const Numbers &parameters, std::int64_t limit, std::int64_t mtu)
+    Discipline(const std::string &name, const Parameters &parameters, std::int64_t limit, std::int64_t mtu)
         : discipline(named(pi2_find_qdisc(name.c_str()), name, "queue discipline"))
     {
-        require_count(parameters, discipline->parameters, name);
+        double numbers[PI2_QDISC_PARAMETERS];
+        read_parameters(discipline, parameters, numbers);
         block = std::make_unique<std::max_align_t[]>(discipline->size / sizeof(std::max_align_t) + 1);
         queue.limit = limit;
         queue.mtu = mtu;
         queue.counts = counts;
-        require_sound(discipline->setup(block.get(), parameters.data(), &queue), name);
+        require_sound(discipline->setup(block.get(), numbers, &queue), name);
         for (pi2_band &band : queue.band)
             if (!pi2_band_grow(&band))
                 throw std::bad_alloc();
@@ -170,7 +171,7 @@ void update_controller(Discipline &discipline, std::int64_t delay, std::int64_t 
     state = pi2_controller_raw(c);
 }
 
-void replay_update(const std::string &name, const Numbers &parameters, const Line<const std::int64_t> &delay,
+void replay_update(const std::string &name, const Parameters &parameters, const Line<const std::int64_t> &delay,
                    const Line<const std::int64_t> &backlog, const Line<double> &controller, const Line<double> &classic,
                    const Line<std::uint64_t> &state, const Line<double> &burst)
 {
@@ -220,7 +221,7 @@ pi2_draws one_by_one(const std::uint64_t *given)
     return draws;
 }
 
-void replay_pie_drop(const Numbers &parameters, std::int64_t mtu, const Line<const double> &p,
+void replay_pie_drop(const Parameters &parameters, std::int64_t mtu, const Line<const double> &p,
                      const Line<const std::uint64_t> &rnd, const Line<const std::int64_t> &delay,
                      const Line<const std::int64_t> &burst, const Line<const std::int64_t> &backlog,
                      const Line<const double> &before, const Line<std::uint64_t> &used,
@@ -245,7 +246,7 @@ void replay_pie_drop(const Numbers &parameters, std::int64_t mtu, const Line<con
     }
 }
 
-void replay_coupled_drop(const Numbers &parameters, const Line<const double> &u, const Line<const std::int64_t> &ecn,
+void replay_coupled_drop(const Parameters &parameters, const Line<const double> &u, const Line<const std::int64_t> &ecn,
                          const Line<const std::uint64_t> &first, const Line<const std::uint64_t> &second,
                          const Line<std::uint64_t> &used, const Line<std::uint64_t> &drop,
                          const Line<std::uint64_t> &mark)
@@ -267,7 +268,7 @@ void replay_coupled_drop(const Numbers &parameters, const Line<const double> &u,
 
 // Departures
 
-void replay_leave(const Numbers &parameters, const Line<const std::int64_t> &now, const Line<const std::int64_t> &bytes,
+void replay_leave(const Parameters &parameters, const Line<const std::int64_t> &now, const Line<const std::int64_t> &bytes,
                   const Line<const std::int64_t> &backlog, const Line<const std::int64_t> &waited,
                   const Line<std::int64_t> &count, const Line<std::int64_t> &delay,
                   const Line<std::uint64_t> &rate, const Line<std::int64_t> &burst)
@@ -310,7 +311,7 @@ void register_replay_pi(nb::module_ &module)
                nb::arg("count").noconvert(), nb::arg("delay").noconvert(), nb::arg("rate").noconvert(),
                nb::arg("burst").noconvert(), "What PIE measures as packets leave.");
     nb::class_<Discipline>(module, "QueueDiscipline", "A queue discipline driven packet by packet, for tests.")
-        .def(nb::init<const std::string &, const Numbers &, std::int64_t, std::int64_t>(), nb::arg("name"),
+        .def(nb::init<const std::string &, const Parameters &, std::int64_t, std::int64_t>(), nb::arg("name"),
              nb::arg("parameters"), nb::arg("limit") = 1000, nb::arg("mtu") = 1500)
         .def("enqueue", &Discipline::enqueue, nb::arg("now"), nb::arg("bytes") = 1500, nb::arg("ecn") = 0,
              nb::arg("draws") = std::vector<std::uint64_t>())

@@ -41,7 +41,7 @@ struct Bench {
     std::size_t event = 0;
     pi2_queue queue = {};
 
-    Bench(const pi2_qdisc *table, const Numbers &parameters, std::size_t packets, std::int64_t mtu,
+    Bench(const pi2_qdisc *table, const Parameters &parameters, std::size_t packets, std::int64_t mtu,
           std::int64_t limit, double capacity)
         : table(table), block(table->size / sizeof(std::max_align_t) + 1)
     {
@@ -59,8 +59,9 @@ struct Bench {
         queue.counts = counts.data();
         queue.dropped = &note;
         queue.context = this;
-        require_count(parameters, table->parameters, table->name);
-        require_sound(table->setup(state(), parameters.data(), &queue), table->name);
+        double numbers[PI2_QDISC_PARAMETERS];
+        read_parameters(table, parameters, numbers);
+        require_sound(table->setup(state(), numbers, &queue), table->name);
     }
 
     void *state() { return block.data(); }
@@ -155,7 +156,7 @@ void require_events(const Rows<const std::int64_t> &events, bool ticks)
 }
 
 std::vector<std::tuple<std::size_t, std::uint32_t, int>>
-replay_queue(const std::string &name, const Numbers &parameters, std::int64_t mtu, std::int64_t limit,
+replay_queue(const std::string &name, const Parameters &parameters, std::int64_t mtu, std::int64_t limit,
              const std::optional<std::uint32_t> &held, const Rows<const std::int64_t> &events,
              const Line<const std::uint64_t> &given, const Rows<std::int64_t> &results)
 {
@@ -183,7 +184,7 @@ replay_queue(const std::string &name, const Numbers &parameters, std::int64_t mt
 }
 
 // p' after each update, the only packet having waited so long (ns).
-void replay_dualpi2_updates(const Numbers &parameters, const Line<const std::int64_t> &delay,
+void replay_dualpi2_updates(const Parameters &parameters, const Line<const std::int64_t> &delay,
                             const Line<std::int64_t> &base)
 {
     Bench bench(&pi2_qdisc_dualpi2, parameters, 2, 1500, 1, 1e9);
@@ -210,7 +211,7 @@ void write_red(Bench &bench, double *out)
 enum { RED_OUTPUTS = 5 };
 
 // One packet per row: the backlog (bytes) it finds, how long the link has been idle (ns), the number it may draw.
-void replay_red(const Numbers &parameters, std::int64_t mtu, double capacity,
+void replay_red(const Parameters &parameters, std::int64_t mtu, double capacity,
                 const Line<const std::int64_t> &backlog, const Line<const std::int64_t> &idle,
                 const Line<const std::uint64_t> &given, std::size_t adapt_every, const Rows<double> &results)
 {
@@ -235,7 +236,7 @@ void replay_red(const Numbers &parameters, std::int64_t mtu, double capacity,
 }
 
 // max_p after each adaptation at these averages (bytes).
-void replay_red_adaptation(const Numbers &parameters, std::int64_t mtu, double capacity,
+void replay_red_adaptation(const Parameters &parameters, std::int64_t mtu, double capacity,
                            const Line<const double> &average, const Line<double> &max_p)
 {
     Bench bench(&pi2_qdisc_red, parameters, 2, mtu, 1, capacity);

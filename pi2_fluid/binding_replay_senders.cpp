@@ -23,10 +23,10 @@ struct Configured {
     const pi2_congestion *congestion;
     double parameters[PI2_CC_PARAMETERS] = {};
 
-    Configured(const std::string &name, const Numbers &numbers)
+    Configured(const std::string &name, const Parameters &numbers)
         : congestion(named(pi2_find_congestion(name.c_str()), name, "congestion control"))
     {
-        copy(numbers, parameters, congestion->parameters, name);
+        read_parameters(congestion, numbers, parameters);
     }
 };
 
@@ -37,7 +37,7 @@ template <typename T> T *rows(const Line<T> &array, std::size_t count, std::size
     return array.data();
 }
 
-void replay_cubic(const Numbers &parameters, std::uint32_t window, std::int64_t rtt,
+void replay_cubic(const Parameters &parameters, std::uint32_t window, std::int64_t rtt,
                   const Line<const std::int64_t> &at, const Line<std::int64_t> &results)
 {
     const Configured cubic("cubic", parameters);
@@ -46,10 +46,10 @@ void replay_cubic(const Numbers &parameters, std::uint32_t window, std::int64_t 
     require(window >= PI2_LEAST_WINDOW && window <= most_window, "window must lie in [2, 2^30] segments.");
     require(rtt >= 1000000 && rtt <= 3600000000000, "rtt must lie in [1e6, 3.6e12] ns.");
     nb::gil_scoped_release release;
-    pi2_replay_cubic(cubic.parameters, window, rtt, n, at.data(), {to, to + n, to + 2 * n, to + 3 * n, to + 4 * n});
+    pi2_replay_cubic(reinterpret_cast<const pi2_cubic_parameters *>(cubic.parameters), window, rtt, n, at.data(), {to, to + n, to + 2 * n, to + 3 * n, to + 4 * n});
 }
 
-void replay_dctcp(const Numbers &parameters, double alpha, const Line<const std::int64_t> &delivered,
+void replay_dctcp(const Parameters &parameters, double alpha, const Line<const std::int64_t> &delivered,
                   const Line<const std::int64_t> &ce, const Line<double> &alphas,
                   const Line<std::int64_t> &thresholds)
 {
@@ -60,10 +60,10 @@ void replay_dctcp(const Numbers &parameters, double alpha, const Line<const std:
     require(ce.shape(0) == n, "ce must be as long as delivered.");
     require(alpha >= 0.0 && alpha <= 1024.0, "alpha must lie in [0, 1024].");
     nb::gil_scoped_release release;
-    pi2_replay_dctcp(dctcp.parameters, alpha, n, delivered.data(), ce.data(), {a, a + n, s, s + n, s + 2 * n});
+    pi2_replay_dctcp(reinterpret_cast<const pi2_dctcp_parameters *>(dctcp.parameters), alpha, n, delivered.data(), ce.data(), {a, a + n, s, s + n, s + 2 * n});
 }
 
-double mean_window(const std::string &name, const Numbers &parameters, double p, bool periodic, std::int64_t rtt,
+double mean_window(const std::string &name, const Parameters &parameters, double p, bool periodic, std::int64_t rtt,
                    std::uint32_t per_ack, std::uint32_t window, bool grows_in_cwr, std::uint64_t packets,
                    std::uint64_t warm_up, std::uint64_t seed)
 {
@@ -81,7 +81,7 @@ double mean_window(const std::string &name, const Numbers &parameters, double p,
 // One flow's window, moved by hand.
 class CongestionControl {
   public:
-    CongestionControl(const std::string &name, const Numbers &parameters, std::uint32_t window, std::uint32_t ssthresh)
+    CongestionControl(const std::string &name, const Parameters &parameters, std::uint32_t window, std::uint32_t ssthresh)
         : sender(name, parameters)
     {
         require(window >= 1 && window <= most_window, "window must lie in [1, 2^30] segments.");
@@ -153,7 +153,7 @@ void register_replay_senders(nb::module_ &module)
                nb::arg("packets"), nb::arg("warm_up"), nb::arg("seed") = 1,
                "Mean window (segments) under signals at a fixed probability per packet, without a network.");
     nb::class_<CongestionControl>(module, "CongestionControl", "One flow's window, moved by hand, for tests.")
-        .def(nb::init<const std::string &, const Numbers &, std::uint32_t, std::uint32_t>(), nb::arg("name"),
+        .def(nb::init<const std::string &, const Parameters &, std::uint32_t, std::uint32_t>(), nb::arg("name"),
              nb::arg("parameters"), nb::arg("window"), nb::arg("ssthresh") = PI2_NO_THRESHOLD)
         .def("acknowledge", &CongestionControl::acknowledge, nb::arg("acked"), nb::arg("marked"), nb::arg("rtt"),
              nb::arg("now"), nb::arg("grows") = true)

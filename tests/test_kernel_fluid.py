@@ -7,6 +7,7 @@ steps follow from error estimates, which agree as well as the states do.
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -271,9 +272,8 @@ def test_errors_are_sentences(monkeypatch: Any):
     with pytest.raises(SolverError, match=r"took 101 steps to t = [\d.]+ s and came no further"):
         compiled(case, "sampled", Accuracy(0.01, 0.0, 100))
     packed = native.pack(case, "sampled", FIXED)
-    monkeypatch.setattr(
-        native, "pack", lambda *_: (packed[0], *packed[1:4], [np.nan] * 5, *packed[5:])
-    )
+    unknown = [one | {"state": [np.nan]} for one in packed[5]]
+    monkeypatch.setattr(native, "pack", lambda *_: (*packed[:5], unknown, *packed[6:]))
     with pytest.raises(SolverError, match=r"no longer finite at t = .* give a shorter step"):
         compiled(case, "sampled", FIXED)
 
@@ -314,12 +314,15 @@ def test_bad_arguments_are_refused():
     with pytest.raises(TypeError):
         run.advance(np.zeros(3), 0, 10, *[row.astype(np.float32) for row in rows])
     for place, value, message in [
-        (0, [1.0], r"link takes 4 numbers, not 1"),
+        (0, {"duration": 1.0}, r"link lacks 'capacity', 'buffer', 'update_interval'\."),
+        (2, packed[2] | {"order": 4.0}, r"accuracy knows no 'order'\."),
         (3, "codel", r"'codel' is not a queue law"),
-        (4, [], r"coupled takes 6 numbers, not 0"),
-        (5, [("reno", 4, *packed[5][0][2:])], r"4 is no kind of signal"),
+        (4, packed[4] | {"k": math.nan}, r"coupled k is not a number\."),
+        (4, {"k": 2.0}, r"coupled lacks 'alpha', 'beta', 'target', 'update_interval', 'limit'\."),
+        (5, [packed[5][0] | {"signal": "loud"}], r"class 0 signal = 'loud' is unknown\."),
+        (5, [packed[5][0] | {"rtt": 1.0}], r"class 0 knows no 'rtt'\."),
         (5, [], r"classes is empty"),
-        (6, [(1.0, 1.0, [1.0])], r"a change takes 2 numbers, not 1"),
+        (6, [{"at": 1.0, "capacity": 1.0, "counts": [1.0]}], r"change 0 takes 2 numbers, not 1"),
         (7, ([], [0.0, 0.0]), r"the queues takes 1 numbers, not 0"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -331,13 +334,8 @@ def test_what_a_law_lacks_is_refused_by_the_kernel_too():
     with pytest.raises(ValueError, match="dualpi2 has no continuous form"):
         _core.FluidRun(*dual)
     *head, classes, changes, begin = native.pack(find("continuous", "taildrop"), "sampled", FIXED)
-    thinned = [(name, signal, True, *rest) for name, signal, _, *rest in classes]
+    thinned = [one | {"thinned": True} for one in classes]
     with pytest.raises(ValueError, match="reno cannot be thinned by taildrop"):
         _core.FluidRun(*head, thinned, changes, begin)
-    unknown = [(name, 3, *rest) for name, _, *rest in classes]
-    with pytest.raises(ValueError, match="3 is no kind of signal"):
-        _core.FluidRun(*head, unknown, changes, begin)
-    numbers = native.aqm_parameters(Pie())
-    numbers[5] = 6.0
     with pytest.raises(ValueError, match="pie cannot have these parameters"):
-        _core.AqmLaw("pie", numbers)
+        _core.AqmLaw("pie", Pie().fluid_parameters() | {"table": 6.0})

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from pi2_fluid import _core
-from pi2_fluid.fluid.native import aqm_parameters, sender_parameters
 from pi2_fluid.model.aqm import Aqm, Seen
 from pi2_fluid.model.aqms.coupled import CoupledPi2
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
@@ -81,7 +80,7 @@ def test_every_kind_has_a_law_here():
 
 @pytest.mark.parametrize("law", SENDER_LAWS, ids=repr)
 def test_senders(law: Sender):
-    c = _core.SenderLaw(str(law.kernel), sender_parameters(law))
+    c = _core.SenderLaw(str(law.kernel), law.fluid_parameters())
     rng = np.random.default_rng(1)
     many = len(law.states) > 1
 
@@ -130,7 +129,7 @@ def random_seen(rng: np.random.Generator, law: Aqm) -> tuple[Seen, list[float]]:
 
 @pytest.mark.parametrize("law", AQM_LAWS, ids=repr)
 def test_aqms(law: Aqm):
-    c = _core.AqmLaw(str(law.kernel), aqm_parameters(law))
+    c = _core.AqmLaw(str(law.kernel), law.fluid_parameters())
     rng = np.random.default_rng(2)
     same(c.initial(), law.initial())
     for _ in range(TRIALS):
@@ -154,7 +153,7 @@ def test_aqms(law: Aqm):
 
 @pytest.mark.parametrize("law", [law for law in AQM_LAWS if law.bands == 2], ids=repr)
 def test_sharing_of_a_dual_queue(law: Any):
-    c = _core.AqmLaw(law.kernel, aqm_parameters(law))
+    c = _core.AqmLaw(law.kernel, law.fluid_parameters())
     rng = np.random.default_rng(3)
     for _ in range(TRIALS):
         waits = (bool(rng.integers(2)), bool(rng.integers(2)))
@@ -164,16 +163,16 @@ def test_sharing_of_a_dual_queue(law: Any):
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match=r"'vegas' is not a window law of the kernel"):
-        _core.SenderLaw("vegas", [])
+        _core.SenderLaw("vegas", {})
     with pytest.raises(ValueError, match=r"'codel' is not a queue law of the kernel"):
-        _core.AqmLaw("codel", [])
-    with pytest.raises(ValueError, match=r"reno takes 1 numbers, not 2"):
-        _core.SenderLaw("reno", [0.5, 0.5])
+        _core.AqmLaw("codel", {})
+    with pytest.raises(ValueError, match=r"reno knows no 'increase'\."):
+        _core.SenderLaw("reno", {"decrease": 0.5, "increase": 0.5})
     with pytest.raises(ValueError, match=r"pi2 takes 2 numbers, not 1"):
-        _core.AqmLaw("pi2", aqm_parameters(Pi2())).saturate([0.0])
+        _core.AqmLaw("pi2", Pi2().fluid_parameters()).saturate([0.0])
     with pytest.raises(ValueError, match=r"dualpi2 has no continuous form"):
-        _core.AqmLaw("dualpi2", aqm_parameters(DualPi2())).flow([0.0, 0.0], [0.0] * 6, 0.0)
+        _core.AqmLaw("dualpi2", DualPi2().fluid_parameters()).flow([0.0, 0.0], [0.0] * 6, 0.0)
     with pytest.raises(ValueError, match=r"taildrop has no controller"):
-        _core.AqmLaw("taildrop", []).encode(0.5)
+        _core.AqmLaw("taildrop", {}).encode(0.5)
     with pytest.raises(ValueError, match=r"pi2 has one queue"):
-        _core.AqmLaw("pi2", aqm_parameters(Pi2())).serve((True, True), (1.0, 1.0), 1.0)
+        _core.AqmLaw("pi2", Pi2().fluid_parameters()).serve((True, True), (1.0, 1.0), 1.0)

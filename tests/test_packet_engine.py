@@ -278,15 +278,31 @@ def test_pack_speaks_of_every_field() -> None:
         ],
     )
     link, name, parameters, classes, changes, seed, length, trace = native.pack(
-        described, 4, 10**8, 7, ("lottery", [0.1, 1.0])
+        described, 4, 10**8, 7, ("lottery", {"p": 0.1, "mark": 1.0})
     )
-    assert link == (10**10, 8e6, 1, 2, 3000, 50, 1000)
-    assert (name, parameters) == ("lottery", [0.1, 1.0])
-    assert classes[0][2:] == (
-        0.0, 2, 5 * 10**7, 10**9, 4 * 10**9, 5 * 10**8, 10, False, False, native.NOT_ECT,
-    )  # fmt: skip
-    assert classes[1] == (None, [], 4e6, 3, 0, 0, None, 0, 10, True, True, native.NOT_ECT)
-    assert changes == [(2 * 10**9, 5e6, [-1, 1]), (7 * 10**9, 4e6, [-1, -1])]
+    assert link == {
+        "duration": 10**10,
+        "capacity": 8e6,
+        "kind": "htb",
+        "delay_on": "split",
+        "ack_jitter": 3000,
+        "buffer": 50,
+        "packet_size": 1000,
+    }
+    assert (name, parameters) == ("lottery", {"p": 0.1, "mark": 1.0})
+    own = {"base_rtt": 5 * 10**7, "start": 10**9, "stop": 4 * 10**9, "start_jitter": 5 * 10**8}
+    assert classes[0] == own | {
+        "congestion": "reno",
+        "parameters": {"decrease": 0.5},
+        "interval": 0.0,
+        "count": 2,
+        "initial_window": 10,
+        "slow_start": False,
+        "delayed_ack": False,
+        "ecn": native.NOT_ECT,
+    }
+    assert classes[1] == CLASS | {"interval": 4e6, "count": 3}
+    assert changes == [change(2 * 10**9, 5e6, -1, 1), change(7 * 10**9, 4e6, -1, -1)]
     assert (seed, length, trace) == (4, 10**8, 7)
 
 
@@ -367,20 +383,48 @@ def test_a_change_at_the_end_of_a_bin_leaves_its_capacity_as_it_is():
 # --- the kernel's own door ------------------------------------------------------------------
 
 ARGUMENTS = (
-    (10**9, 1e7, 0, 0, 1000, 100, 1500),
+    {
+        "duration": 10**9,
+        "capacity": 1e7,
+        "kind": "wire",
+        "delay_on": "return",
+        "ack_jitter": 1000,
+        "buffer": 100,
+        "packet_size": 1500,
+    },
     "lottery",
-    [0.01, 0.0],
-    [(None, [], 1e6, 1, 0, 0, None, 0, 10, True, True, 0)],
-    [(5 * 10**8, 0.0, [2])],
+    {"p": 0.01, "mark": 0.0},
+    [
+        {
+            "congestion": None,
+            "parameters": {},
+            "interval": 1e6,
+            "count": 1,
+            "base_rtt": 0,
+            "start": 0,
+            "stop": None,
+            "start_jitter": 0,
+            "initial_window": 10,
+            "slow_start": True,
+            "delayed_ack": True,
+            "ecn": 0,
+        }
+    ],
+    [{"at": 5 * 10**8, "capacity": 0.0, "counts": [2]}],
     1,
     10**8,
     10,
 )
-CLASS = ARGUMENTS[3][0]
+LINK_OF_RUN: Any = ARGUMENTS[0]
+CLASS: Any = ARGUMENTS[3][0]  # type: ignore[index]
 
 
 def changed(items: Any, place: int, value: Any) -> Any:
     return (*items[:place], value, *items[place + 1 :])
+
+
+def change(at: int, capacity: float, *counts: int) -> dict[str, Any]:
+    return {"at": at, "capacity": capacity, "counts": list(counts)}
 
 
 def test_the_kernel_takes_good_numbers() -> None:
@@ -403,33 +447,40 @@ def test_the_kernel_takes_good_numbers() -> None:
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
-        *((0, changed(ARGUMENTS[0], k, x), said) for k, x, said in [
-            (0, 0, "duration"), (0, 2**51 + 1, "duration"), (0, 2**70, "duration"),
-            (0, 1.5, "duration"), (1, 0.0, "capacity"), (1, float("nan"), "capacity"),
-            (1, float("inf"), "capacity"), (1, -1.0, "capacity"), (1, 1e-12, "capacity"),
-            (2, 2, "kind"), (3, -1, "delay_on"), (4, -1, "ack_jitter"), (4, 2**40, "ack_jitter"),
-            (5, 0, "buffer"), (5, 10**10, "buffer"), (6, 63, "packet_size"),
-            (6, 65536, "packet_size"),
+        *((0, LINK_OF_RUN | {k: x}, f"link {k}") for k, x in [
+            ("duration", 0), ("duration", 2**51 + 1), ("duration", 2**70), ("duration", 1.5),
+            ("capacity", 0.0), ("capacity", float("nan")), ("capacity", float("inf")),
+            ("capacity", -1.0), ("capacity", 1e-12), ("kind", "token"), ("delay_on", "forwards"),
+            ("ack_jitter", -1), ("ack_jitter", 2**40), ("buffer", 0), ("buffer", 10**10),
+            ("packet_size", 63), ("packet_size", 65536),
         ]),
-        (0, (1, 2), "link has 2 entries"),
+        (0, (1, 2), "link is no dict"),
+        (0, {k: x for k, x in LINK_OF_RUN.items() if k != "kind"}, "link lacks 'kind'"),
         (1, "none", "'none' is not a queue discipline"),
-        (2, [0.1], "lottery takes 2 numbers, not 1"),
-        (2, [float("nan"), 0.0], "not a number"),
-        (2, [2.0, 0.0], "lottery cannot have these parameters"),
+        (2, {"p": 0.1}, "lottery lacks 'mark'"),
+        (2, {"p": 0.1, "mark": 0.0, "k": 2.0}, "lottery knows no 'k'"),
+        (2, {"p": 0.1, "marks": 0.0}, "lottery knows no 'marks', and lacks 'mark'"),
+        (2, {"p": float("nan"), "mark": 0.0}, "lottery p is not a number"),
+        (2, {"p": 2.0, "mark": 0.0}, "lottery cannot have these parameters"),
         (3, [], "0 classes"),
-        *((3, [changed(CLASS, k, x)], said) for k, x, said in [
-            (0, "none", "'none' is not a congestion control"), (0, "reno", "reno takes"),
-            (2, 0.5, "interval"), (2, float("nan"), "interval"), (3, -1, "count"),
-            (3, 10**7, "count"), (4, -1, "base_rtt"), (5, 2**60, "start"), (6, -1, "stop"),
-            (7, -1, "start_jitter"), (8, 0, "initial_window"), (11, 3, "ecn"),
+        *((3, [CLASS | {k: x}], said) for k, x, said in [
+            ("congestion", "none", "'none' is not a congestion control"),
+            ("congestion", "reno", "reno lacks 'decrease'"),
+            *((k, x, f"class 0 {k}") for k, x in [
+                ("interval", 0.5), ("interval", float("nan")), ("count", -1), ("count", 10**7),
+                ("base_rtt", -1), ("start", 2**60), ("stop", -1), ("start_jitter", -1),
+                ("initial_window", 0), ("ecn", 3), ("slow_start", "no"),
+            ]),
         ]),
-        (3, [CLASS[:-1]], "has 11 entries"),
-        (4, [(10**10, 0.0, [1])], "change 0 at"),
-        (4, [(5, 0.0, [1]), (4, 0.0, [1])], "change 1 at"),
-        (4, [(5, -1.0, [1])], "change 0 capacity"),
-        (4, [(5, 0.0, [1, 1])], "2 counts instead of 1"),
-        (4, [(5, 0.0, [-2])], "count = -2"),
-        (4, [(5, 0.0, [0]), (6, 0.0, [10**6])], "1000001 flows"),
+        (3, [{k: x for k, x in CLASS.items() if k != "ecn"}], "class 0 lacks 'ecn'"),
+        (3, [CLASS, CLASS | {"rtt": 5}], "class 1 knows no 'rtt'"),
+        (4, [change(10**10, 0.0, 1)], "change 0 at"),
+        (4, [change(5, 0.0, 1), change(4, 0.0, 1)], "change 1 at"),
+        (4, [change(5, -1.0, 1)], "change 0 capacity"),
+        (4, [change(5, 0.0, 1, 1)], "2 counts instead of 1"),
+        (4, [change(5, 0.0, -2)], "count = -2"),
+        (4, [change(5, 0.0, 0), change(6, 0.0, 10**6)], "1000001 flows"),
+        (4, [{"at": 5, "capacity": 0.0}], "change 0 lacks 'counts'"),
         (5, -1, "seed"),
         (5, 2**64, "seed"),
         (6, 0, "bin"),

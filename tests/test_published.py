@@ -12,6 +12,7 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid import _core
+from pi2_fluid.packet.laws import congestion_of
 
 MS = 10**6  # ns
 #: Name here -> (value, where it is published).
@@ -139,7 +140,7 @@ def test_hystart_ends_slow_start_when_the_delay_has_grown(base, allowed) -> None
 
 def leaves_slow_start(base: float, more: float) -> bool:
     """Whether Cubic stops doubling in rounds whose RTTs (ms) are that much above the base."""
-    cubic = _core.CongestionControl("cubic", [0.0, 0.4, 0.3, 1.0, 1.0], 32)
+    cubic = _core.CongestionControl(*congestion_of(pf.Cubic()), 32)
     now = 1000.0
     for rtt in (base, base + more):
         for _ in range(400):  # several rounds

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.packet.dualpi2_parameters import dualpi2_parameters
 from pi2_fluid.qdisc import Found, install, install_max_rtt, parse, show, show_json, to_tc
 
 patient = settings(deadline=None, max_examples=200)
@@ -690,9 +689,8 @@ def test_every_gain_of_dualpi2_arrives_in_the_packets(running):
         wrong = []
         for parts, law in laws.items():
             found = np.empty(len(delays), np.int64)
-            numbers = dualpi2_parameters(
-                dataclasses.replace(law, arithmetic="fixed"), pf.Link("10Mbit/s")
-            )
+            fixed = dataclasses.replace(law, arithmetic="fixed")
+            numbers = fixed.packet_parameters(pf.Link("10Mbit/s"))
             _core.replay_dualpi2_updates(numbers, np.array(delays, np.int64), found)
             if found.tolist() != dualpi2_step(parts, 2000 - parts, delays, 15_000_000):
                 wrong.append(parts)

@@ -20,7 +20,7 @@ from pi2_fluid.model.senders.cubic import Cubic
 from pi2_fluid.model.senders.dctcp import Dctcp
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.model.senders.scalable import Scalable
-from pi2_fluid.packet.congestion import congestion_of
+from pi2_fluid.packet.laws import congestion_of
 from pi2_fluid.packet.sender_replay import replay_cubic
 
 DATA = Path(__file__).parent / "data"
@@ -217,7 +217,7 @@ def test_windows_stay_within_bounds(sender, window, steps):
 @patient
 @given(st.integers(2, 10_000), st.integers(1, 10_000))
 def test_slow_start_ends_at_the_threshold(window, acked):
-    flow = _core.CongestionControl("reno", [0.5], window=window, ssthresh=window + 100)
+    flow = _core.CongestionControl("reno", {"decrease": 0.5}, window=window, ssthresh=window + 100)
     flow.acknowledge(acked, 0, MS, 0)
     if acked <= 100:
         assert flow.cwnd == window + acked
@@ -228,7 +228,7 @@ def test_slow_start_ends_at_the_threshold(window, acked):
 
 @pytest.mark.parametrize("per_ack", [1, 2, 3])
 def test_reno_grows_a_segment_per_window(per_ack):
-    flow = _core.CongestionControl("reno", [0.5], window=30, ssthresh=2)
+    flow = _core.CongestionControl("reno", {"decrease": 0.5}, window=30, ssthresh=2)
     for _ in range(30 // per_ack):
         assert flow.cwnd == 30
         flow.acknowledge(per_ack, 0, MS, 0)
@@ -279,14 +279,16 @@ def test_a_timeout_forgets_the_last_maximum():
 
 
 def test_congestion_of_every_sender():
-    assert congestion_of(Reno()) == ("reno", [0.5])
-    assert congestion_of(CReno()) == ("reno", [0.3])
-    assert congestion_of(Scalable()) == ("scalable", [0.5])
-    assert congestion_of(Dctcp()) == ("dctcp", [0.0625, 1.0])
-    assert congestion_of(Dctcp(variant="rfc8257", gain=0.1)) == ("dctcp", [0.1, 0.0])
-    assert congestion_of(Cubic()) == ("cubic", [0.0, 0.4, 0.3, 1.0, 1.0])
+    assert congestion_of(Reno()) == ("reno", {"decrease": 0.5})
+    assert congestion_of(CReno()) == ("reno", {"decrease": 0.3})
+    assert congestion_of(Scalable()) == ("scalable", {"per_mark": 0.5})
+    assert congestion_of(Dctcp()) == ("dctcp", {"gain": 0.0625, "fixed": 1.0})
+    rfc = Dctcp(variant="rfc8257", gain=0.1)
+    assert congestion_of(rfc) == ("dctcp", {"gain": 0.1, "fixed": 0.0})
+    linux = {"old": 0.0, "c": 0.4, "decrease": 0.3, "hystart": 1.0, "friendly": 1.0}
+    assert congestion_of(Cubic()) == ("cubic", linux)
     old = Cubic(variant="linux3.18", hystart=False)
-    assert congestion_of(old) == ("cubic", [1.0, 0.4, 0.3, 0.0, 1.0])
+    assert congestion_of(old) == ("cubic", linux | {"old": 1.0, "hystart": 0.0})
 
 
 class Mine(Reno):
@@ -332,13 +334,13 @@ def test_the_kernel_refuses_what_it_cannot_run():
     cubic = congestion_of(Cubic())[1]
     at, results = np.zeros(2, dtype=np.int64), np.zeros(10, dtype=np.int64)
     with pytest.raises(ValueError, match=r"'vegas' is not a congestion control"):
-        _core.CongestionControl("vegas", [], window=10)
-    with pytest.raises(ValueError, match=r"reno takes 1 numbers, not 2"):
-        _core.CongestionControl("reno", [0.5, 0.5], window=10)
+        _core.CongestionControl("vegas", {}, window=10)
+    with pytest.raises(ValueError, match=r"reno lacks 'decrease'\."):
+        _core.CongestionControl("reno", {}, window=10)
     with pytest.raises(ValueError, match=r"window must lie in"):
-        _core.CongestionControl("reno", [0.5], window=0)
+        _core.CongestionControl("reno", {"decrease": 0.5}, window=0)
     with pytest.raises(ValueError, match=r"acked, marked or rtt out of range"):
-        _core.CongestionControl("reno", [0.5], window=10).acknowledge(1, 2, MS, 0)
+        _core.CongestionControl("reno", {"decrease": 0.5}, window=10).acknowledge(1, 2, MS, 0)
     with pytest.raises(ValueError, match=r"room for 10 numbers"):
         _core.replay_cubic(cubic, 20, 10 * MS, at, results[:9])
     with pytest.raises(ValueError, match=r"window must lie in"):
@@ -357,4 +359,4 @@ def test_the_kernel_refuses_what_it_cannot_run():
     }
     for key, value in {"p": 0.0, "rtt": 0, "per_ack": 0, "window": 1, "warm_up": 100}.items():
         with pytest.raises(ValueError, match=rf"{key} "):
-            _core.mean_window("reno", [0.5], **(good | {key: value}))
+            _core.mean_window("reno", {"decrease": 0.5}, **(good | {key: value}))

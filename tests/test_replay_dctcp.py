@@ -17,7 +17,7 @@ from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.model.senders.dctcp import Dctcp
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.model.senders.scalable import Scalable
-from pi2_fluid.packet.congestion import congestion_of
+from pi2_fluid.packet.laws import congestion_of
 from pi2_fluid.packet.sender_replay import replay_dctcp
 
 DATA = Path(__file__).parent / "data"
@@ -189,7 +189,7 @@ def test_the_first_reduction_of_dctcp_halves():
 
 
 def test_scalable_carries_parts_and_ends_slow_start():
-    flow = _core.CongestionControl("scalable", [0.4], window=50)
+    flow = _core.CongestionControl("scalable", {"per_mark": 0.4}, window=50)
     windows = []
     for i in range(5):
         flow.acknowledge(1, 1, 10 * MS, i * MS, grows=False)

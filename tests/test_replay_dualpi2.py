@@ -17,7 +17,6 @@ from pi2_fluid.model.aqm import Seen
 from pi2_fluid.model.aqms.codel import CoDel
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.scenario import Link
-from pi2_fluid.packet.dualpi2_parameters import dualpi2_parameters
 from pi2_fluid.packet.dualpi2_replay import replay_dualpi2
 
 DATA = Path(__file__).parent / "data"
@@ -93,7 +92,7 @@ VARIANTS = {
 def updates(law, delays_ns):
     found = np.empty(len(delays_ns), np.int64)
     numbers = np.array(delays_ns, np.int64)
-    _core.replay_dualpi2_updates(dualpi2_parameters(law, LINK), numbers, found)
+    _core.replay_dualpi2_updates(law.packet_parameters(LINK), numbers, found)
     return found
 
 

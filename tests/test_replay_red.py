@@ -14,7 +14,7 @@ from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.model.aqms.red import Red
 from pi2_fluid.model.scenario import Link
-from pi2_fluid.packet.red_parameters import red_parameters
+from pi2_fluid.packet.laws import discipline_of
 from pi2_fluid.packet.red_replay import replay_red, replay_red_adaptation
 
 DATA = Path(__file__).parent / "data"
@@ -170,7 +170,7 @@ def run(law, events, given, link):
     answer = np.zeros((len(events), 13), np.int64)
     draws = np.asarray(given, np.uint64) << np.uint64(32)
     size, limit = int(link.packet_size), int(link.buffer)
-    parameters = red_parameters(law, link)
+    parameters = discipline_of(law, link)[1]
     lost = _core.replay_queue("red", parameters, size, limit, None, events, draws, answer)
     return answer, lost
 
@@ -275,9 +275,9 @@ def test_the_kernel_refuses_what_it_cannot_run():
     nothing, answer = np.zeros((0, 4), np.int64), np.zeros((0, 13), np.int64)
     draws = np.zeros(0, np.uint64)
     with pytest.raises(ValueError, match=r"'vegas' is no queue discipline that can be replayed\."):
-        _core.replay_queue("vegas", [], 1000, 10, None, nothing, draws, answer)
-    with pytest.raises(ValueError, match=r"red takes 11 numbers, not 1\."):
-        _core.replay_queue("red", [5.0], 1000, 10, None, nothing, draws, answer)
-    wrong = [15.0, 5.0, *red_parameters(Red(min=5, max=15), LINK)[2:]]
+        _core.replay_queue("vegas", {}, 1000, 10, None, nothing, draws, answer)
+    with pytest.raises(ValueError, match=r"red lacks 'min', 'max', "):
+        _core.replay_queue("red", {"weight": 5.0}, 1000, 10, None, nothing, draws, answer)
+    wrong = Red(min=5, max=15).packet_parameters(LINK) | {"min": 15.0, "max": 5.0}
     with pytest.raises(ValueError, match=r"red cannot have these parameters\."):
         _core.replay_queue("red", wrong, 1000, 10, None, nothing, draws, answer)

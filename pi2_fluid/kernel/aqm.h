@@ -10,6 +10,8 @@
 extern "C" {
 #endif
 
+#include "parameters.h"
+
 /* Enough for every law of the table in laws.c. */
 enum { PI2_AQM_PARAMETERS = 16, PI2_AQM_STATES = 3, PI2_AQM_SWITCHES = 12 };
 
@@ -29,7 +31,8 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    int parameters; /* doubles in the struct that `law` points to */
+    int parameters;           /* doubles in the struct that `law` points to */
+    const char *const *names; /* of its fields */
     int bands;
     unsigned still;        /* bit j: state j moves in updates only, and only they read it */
     unsigned queue_signals; /* 1 if signals depend on what is seen, not on the state alone */
@@ -58,8 +61,8 @@ typedef struct {
                   double served[2]);
 } pi2_aqm_law;
 
-extern const pi2_aqm_law pi2_aqm_pi, pi2_aqm_pie, pi2_aqm_pi2, pi2_aqm_coupled, pi2_aqm_dualpi2, pi2_aqm_red,
-    pi2_aqm_taildrop;
+#define PI2_AQM(name) extern const pi2_aqm_law pi2_aqm_##name;
+#include "laws.def"
 
 /* The law of that name, NULL if there is none. */
 const pi2_aqm_law *pi2_find_aqm(const char *name);

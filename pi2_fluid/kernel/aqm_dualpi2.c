@@ -2,15 +2,9 @@
  * RFC 9332, section 2 and Appendix A. */
 #include <math.h>
 
-#include "aqm_pi_family.h"
+#include "aqm_dualpi2.h"
 
-typedef struct {
-    pi2_coupled coupled;
-    double step;             /* s: delay of L above which all its packets are marked */
-    double ramp;             /* s: width of a linear ramp centred on step, 0: none */
-    double c_protection;     /* fraction of the link that C gets at least while it has packets */
-    double classic_drives;   /* 1: the delay of C drives the controller (RFC 9332); 0: the larger of both (Linux) */
-} dualpi2;
+typedef pi2_dualpi2 dualpi2;
 
 enum { C, L };
 
@@ -72,7 +66,7 @@ static void serve(const void *law, const int backlogged[2], const double arrival
 
 const pi2_aqm_law pi2_aqm_dualpi2 = {
     .name = "dualpi2",
-    .parameters = sizeof(dualpi2) / sizeof(double),
+    PI2_CONFIGURED_BY(PI2_DUALPI2_FIELDS),
     .bands = 2,
     .still = 1u << PI2_DELAY_BEFORE,
     .queue_signals = 1,

@@ -36,7 +36,7 @@ static pi2_signal signals(const void *law, const double *state, const pi2_seen *
 
 const pi2_aqm_law pi2_aqm_pi = {
     .name = "pi",
-    .parameters = sizeof(pi2_pi_family) / sizeof(double),
+    PI2_CONFIGURED_BY(PI2_PI_FIELDS),
     .bands = 1,
     .still = 1u << PI2_DELAY_BEFORE,
     .initial = pi2_pi_initial,

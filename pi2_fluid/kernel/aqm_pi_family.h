@@ -6,16 +6,23 @@
 
 #include "aqm.h"
 
+#define PI2_PI_FIELDS(F) \
+    F(alpha)           /* Hz: change of u per second of delay error, at each update */ \
+    F(beta)            /* Hz: change of u per second of delay change, at each update */ \
+    F(target)          /* s */ \
+    F(update_interval) /* s */ \
+    F(limit)           /* the largest u */
+
 typedef struct {
-    double alpha, beta;     /* Hz: change of u per second of delay error, of delay change, at each update */
-    double target;          /* s */
-    double update_interval; /* s */
-    double limit;           /* the largest u */
+    PI2_PI_FIELDS(PI2_FIELD)
 } pi2_pi_family;
+
+#define PI2_COUPLED_OWN(F) F(k) /* coupling factor */
+#define PI2_COUPLED_FIELDS(F) PI2_PI_FIELDS(F) PI2_COUPLED_OWN(F)
 
 typedef struct {
     pi2_pi_family pi;
-    double k; /* coupling factor */
+    PI2_COUPLED_OWN(PI2_FIELD)
 } pi2_coupled;
 
 enum { PI2_U, PI2_DELAY_BEFORE };

@@ -2,19 +2,9 @@
  * PIE paper (HPSR'13), section IV; RFC 8033, sections 4.2 and 5; PI2 paper (CoNEXT'16), Figure 5. */
 #include <math.h>
 
-#include "aqm_pi_family.h"
+#include "aqm_pie.h"
 
-/* Values of `table`, in the order of pi2_fluid/fluid/native.py. */
-enum { NONE, RFC8033, RFC8034, HPSR13, IETF_EARLY, SQRT2P };
-
-typedef struct {
-    pi2_pi_family pi;
-    double table; /* one of the above */
-    double cap;   /* 1: from u = 10 % on no update adds more than 2 % */
-    double boost; /* 1: a delay above 250 ms adds 2 % at each update */
-    double decay; /* factor on u at each update of an idle queue, 1: none */
-    double burst; /* s during which nothing is signalled, given anew when calm; < 0: never */
-} pie;
+typedef pi2_pie pie;
 
 enum { LEFT = PI2_DELAY_BEFORE + 1 }; /* state: what is left of the burst allowance, s */
 
@@ -26,8 +16,8 @@ static const row ROWS[] = {{1e-6, 1.0 / 2048}, {1e-5, 1.0 / 512}, {1e-4, 1.0 / 1
                            {1e-2, 1.0 / 8},    {1e-1, 1.0 / 2},   {1.0, 2.0},        {10.0, 8.0}};
 static const struct {
     int first, end;
-} TABLES[] = {[NONE] = {0, 0}, [RFC8033] = {0, 6}, [RFC8034] = {0, 8}, [HPSR13] = {4, 6}, [IETF_EARLY] = {3, 6},
-              [SQRT2P] = {0, 0}};
+} TABLES[] = {[PI2_TABLE_NONE] = {0, 0},   [PI2_TABLE_RFC8033] = {0, 6},    [PI2_TABLE_RFC8034] = {0, 8},
+              [PI2_TABLE_HPSR13] = {4, 6}, [PI2_TABLE_IETF_EARLY] = {3, 6}, [PI2_TABLE_SQRT2P] = {0, 0}};
 
 static const double STEP = 0.02, CAPPED_ABOVE = 0.1, LONG_DELAY = 0.25;
 static const double ON_EDGE = 1.0 - 1e-9; /* u this close to an edge counts as on it, hence not below it */
@@ -35,7 +25,7 @@ static const double ON_EDGE = 1.0 - 1e-9; /* u this close to an edge counts as o
 static double tune(const pie *p, double u)
 {
     const int table = (int)p->table;
-    if (table == SQRT2P)
+    if (table == PI2_TABLE_SQRT2P)
         return sqrt(2.0 * u);
     for (int i = TABLES[table].first; i < TABLES[table].end; i++)
         if (u < ROWS[i].edge * ON_EDGE)
@@ -46,7 +36,7 @@ static double tune(const pie *p, double u)
 static int sound(const void *law)
 {
     const double table = ((const pie *)law)->table;
-    return table >= NONE && table <= SQRT2P;
+    return table >= PI2_TABLE_NONE && table <= PI2_TABLE_SQRT2P;
 }
 
 static int initial(const void *law, double *state)
@@ -126,7 +116,7 @@ static int switch_values(const void *law, const double *state, const pi2_seen *s
 
 const pi2_aqm_law pi2_aqm_pie = {
     .name = "pie",
-    .parameters = sizeof(pie) / sizeof(double),
+    PI2_CONFIGURED_BY(PI2_PIE_FIELDS),
     .bands = 1,
     .still = 1u << PI2_DELAY_BEFORE,
     .sound = sound,

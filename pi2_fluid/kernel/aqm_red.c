@@ -2,16 +2,9 @@
  * profile. Floyd and Jacobson (1993); Floyd, Gummadi, Shenker, "Adaptive RED" (2001). */
 #include <math.h>
 
-#include "aqm.h"
+#include "aqm_red.h"
 
-typedef struct {
-    double min, max;        /* packets */
-    double max_p;           /* probability at max */
-    double weight;          /* of one packet in the average */
-    double gentle;          /* 1: rises to 1 between max and twice max; 0: jumps there */
-    double adaptive;        /* 1: max_p is adapted */
-    double update_interval; /* s between two adaptations */
-} red;
+typedef pi2_red red;
 
 enum { AVERAGE, MAX_P };
 
@@ -108,7 +101,7 @@ static int switch_values(const void *law, const double *state, const pi2_seen *s
 
 const pi2_aqm_law pi2_aqm_red = {
     .name = "red",
-    .parameters = sizeof(red) / sizeof(double),
+    PI2_CONFIGURED_BY(PI2_RED_FIELDS),
     .bands = 1,
     .initial = initial,
     .update = update,

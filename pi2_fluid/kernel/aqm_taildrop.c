@@ -25,6 +25,7 @@ static pi2_signal signals(const void *law, const double *state, const pi2_seen *
 
 const pi2_aqm_law pi2_aqm_taildrop = {
     .name = "taildrop",
+    PI2_CONFIGURED_BY(PI2_NO_FIELDS),
     .bands = 1,
     .still = 1u,
     .queue_signals = 1,

@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aqm_dualpi2.h"
+#include "aqm_pie.h"
+#include "aqm_red.h"
 #include "fluid.h"
+#include "selftest_put.h"
 
 enum { CLASSES = 4, CHANGES = 3, ROWS = 250, RUNS = 2500 };
 
@@ -54,10 +58,10 @@ static int pick(int n)
     return (int)uniform(0, n) % n;
 }
 
-static void set(double *to, int n, const double *from)
+static void set(pi2_fluid_problem *p, const void *parameters, size_t size)
 {
-    memset(to, 0, PI2_AQM_PARAMETERS * sizeof *to);
-    memcpy(to, from, (size_t)n * sizeof *to);
+    memset(p->parameters, 0, sizeof p->parameters);
+    memcpy(p->parameters, parameters, size);
 }
 
 static void make_aqm(pi2_fluid_problem *p, double packets)
@@ -70,19 +74,22 @@ static void make_aqm(pi2_fluid_problem *p, double packets)
     p->update_interval = T;
     p->continuous = chance(0.5);
     if (p->aqm == &pi2_aqm_red) {
-        const double n[] = {least, 3 * least, 0.1, spread(1e-3, 1e-2), chance(0.8), adaptive, 0.5};
-        set(p->parameters, 7, n);
+        const pi2_red n = {.min = least, .max = 3 * least, .max_p = 0.1, .weight = spread(1e-3, 1e-2),
+                           .gentle = chance(0.8), .adaptive = adaptive, .update_interval = 0.5};
+        set(p, &n, sizeof n);
         p->update_interval = adaptive != 0.0 ? 0.5 : INFINITY;
     } else if (p->aqm == &pi2_aqm_taildrop)
         p->update_interval = INFINITY;
     else if (p->aqm == &pi2_aqm_pie) {
-        const double n[] = {alpha / 2, beta / 2, 0.02, T, 1.0, pick(6), chance(0.5), chance(0.5),
-                            chance(0.5) ? 0.98 : 1.0, chance(0.5) ? 0.15 : -1.0};
-        set(p->parameters, 10, n);
-    } else {
-        const double n[] = {alpha, beta, 0.02, T, p->aqm == &pi2_aqm_pi2 ? limit : 1.0, 2.0, 0.002, ramp, 0.1,
-                            chance(0.5)};
-        set(p->parameters, 10, n);
+        const pi2_pie n = {.pi = {alpha / 2, beta / 2, .target = 0.02, .update_interval = T, .limit = 1.0},
+                           .table = pick(6), .cap = chance(0.5), .boost = chance(0.5),
+                           .decay = chance(0.5) ? 0.98 : 1.0, .burst = chance(0.5) ? 0.15 : -1.0};
+        set(p, &n, sizeof n);
+    } else { /* the others have the first of these */
+        const pi2_dualpi2 n = {
+            .coupled = {.pi = {alpha, beta, 0.02, T, p->aqm == &pi2_aqm_pi2 ? limit : 1.0}, .k = 2.0},
+            .step = 0.002, .ramp = ramp, .c_protection = 0.1, .classic_drives = chance(0.5)};
+        set(p, &n, sizeof n);
     }
     p->continuous &= p->aqm->bands == 1;
     p->aqm->initial(p->parameters, p->state);
@@ -91,15 +98,24 @@ static void make_aqm(pi2_fluid_problem *p, double packets)
 static void make_class(pi2_fluid_class *c, double duration, double packets, int thins)
 {
     static const char *const names[] = {"reno", "reno", "scalable", "dctcp", "cubic", "cbr", "timeoutreno"};
-    static const double parameters[][PI2_SENDER_PARAMETERS] = {
-        {0.5}, {0.3}, {0.5}, {0.0625}, {8.0 / 15, 0.4, 0.3}, {0}, {0.5, 0.2}};
+    static const struct {
+        const char *name;
+        double value;
+    } parameters[][3] = {{{"decrease", 0.5}},
+                         {{"decrease", 0.3}},
+                         {{"per_mark", 0.5}},
+                         {{"gain", 0.0625}},
+                         {{"increase", 8.0 / 15}, {"c", 0.4}, {"decrease", 0.3}},
+                         {{0}},
+                         {{"decrease", 0.5}, {"min_rto", 0.2}}};
     static const int signals[] = {PI2_FLUID_CLASSIC, PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE, PI2_FLUID_SCALABLE,
                                   PI2_FLUID_CLASSIC, PI2_FLUID_DEAF, PI2_FLUID_CLASSIC};
     static const double base_rtts[] = {0.01, 0.03, 0.03, 0.1};
     const int kind = pick(7);
     memset(c, 0, sizeof *c);
     c->law = pi2_find_sender(names[kind]);
-    memcpy(c->parameters, parameters[kind], sizeof c->parameters);
+    for (int i = 0; i < 3 && parameters[kind][i].name; i++)
+        pi2_put(c->parameters, c->law->names, parameters[kind][i].name, parameters[kind][i].value);
     c->signal = signals[kind];
     c->thinned = thins && (kind == 6 || (kind == 5 && chance(0.5)));
     c->base_rtt = base_rtts[pick(4)];
@@ -109,7 +125,7 @@ static void make_class(pi2_fluid_class *c, double duration, double packets, int 
     c->stop = chance(0.7) ? INFINITY : c->start + uniform(0.1, duration / 2);
     c->start_jitter = chance(0.8) ? 0.0 : uniform(0.01, 0.5);
     if (kind == 5)
-        c->parameters[0] = packets / c->count * uniform(0.05, 0.9);
+        pi2_put(c->parameters, c->law->names, "rate", packets / c->count * uniform(0.05, 0.9));
     c->law->initial(c->parameters, uniform(1, 10), c->x);
 }
 
@@ -236,18 +252,19 @@ static int closed_form(void)
     static scenario s;
     static result r;
     pi2_fluid_problem *p = &s.problem;
-    const double pi2[] = {0.3125, 3.125, 0.02, 0.032, 1.0}, fills = (0.1 * 2500 / 3 / 5 - 1) * 0.1;
+    const pi2_pi_family pi2 = {.alpha = 0.3125, .beta = 3.125, .target = 0.02, .update_interval = 0.032, .limit = 1.0};
+    const double fills = (0.1 * 2500 / 3 / 5 - 1) * 0.1;
     memset(&s, 0, sizeof s);
     p->duration = 2.0;
     p->capacity = 2500.0 / 3;
     p->buffer = 1e9;
     p->aqm = &pi2_aqm_pi2;
-    set(p->parameters, 5, pi2);
+    set(p, &pi2, sizeof pi2);
     p->update_interval = 0.032;
     p->class_count = 1;
     p->classes = s.classes;
     s.classes[0].law = &pi2_sender_reno;
-    s.classes[0].parameters[0] = 0.5;
+    pi2_put(s.classes[0].parameters, s.classes[0].law->names, "decrease", 0.5);
     s.classes[0].count = 5;
     s.classes[0].base_rtt = 0.1;
     s.classes[0].stop = INFINITY;

@@ -7,8 +7,10 @@
 
 const pi2_sender_law *pi2_find_sender(const char *name)
 {
-    static const pi2_sender_law *const laws[] = {&pi2_sender_reno, &pi2_sender_scalable, &pi2_sender_dctcp,
-                                                 &pi2_sender_cubic, &pi2_sender_cbr, &pi2_sender_timeoutreno};
+    static const pi2_sender_law *const laws[] = {
+#define PI2_SENDER(name) &pi2_sender_##name,
+#include "laws.def"
+    };
     for (size_t i = 0; i < sizeof laws / sizeof *laws; i++)
         if (!strcmp(laws[i]->name, name))
             return laws[i];
@@ -17,8 +19,10 @@ const pi2_sender_law *pi2_find_sender(const char *name)
 
 const pi2_aqm_law *pi2_find_aqm(const char *name)
 {
-    static const pi2_aqm_law *const laws[] = {&pi2_aqm_pi, &pi2_aqm_pie, &pi2_aqm_pi2, &pi2_aqm_coupled,
-                                              &pi2_aqm_dualpi2, &pi2_aqm_red, &pi2_aqm_taildrop};
+    static const pi2_aqm_law *const laws[] = {
+#define PI2_AQM(name) &pi2_aqm_##name,
+#include "laws.def"
+    };
     for (size_t i = 0; i < sizeof laws / sizeof *laws; i++)
         if (!strcmp(laws[i]->name, name))
             return laws[i];

@@ -10,12 +10,15 @@
 extern "C" {
 #endif
 
+#include "parameters.h"
+
 /* Enough for every law of the table in laws.c. */
 enum { PI2_SENDER_PARAMETERS = 4, PI2_SENDER_STATES = 4, PI2_SENDER_SWITCHES = 1 };
 
 typedef struct {
     const char *name;
-    int parameters; /* doubles in the struct that `law` points to */
+    int parameters;           /* doubles in the struct that `law` points to */
+    const char *const *names; /* of its fields */
     int states;
     int switches;
 
@@ -32,8 +35,8 @@ typedef struct {
     void (*switch_values)(const void *law, const double *x, double signal, double rtt, double *values);
 } pi2_sender_law;
 
-extern const pi2_sender_law pi2_sender_reno, pi2_sender_scalable, pi2_sender_dctcp, pi2_sender_cubic, pi2_sender_cbr,
-    pi2_sender_timeoutreno;
+#define PI2_SENDER(name) extern const pi2_sender_law pi2_sender_##name;
+#include "laws.def"
 
 /* The law of that name, NULL if there is none. */
 const pi2_sender_law *pi2_find_sender(const char *name);

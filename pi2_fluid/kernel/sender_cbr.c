@@ -1,8 +1,10 @@
 /* Constant bit rate: sends the same whatever the queue signals; its window is without effect. */
 #include "sender.h"
 
+#define FIELDS(F) F(rate) /* packets/s of one flow */
+
 typedef struct {
-    double rate; /* packets/s of one flow */
+    FIELDS(PI2_FIELD)
 } cbr;
 
 static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
@@ -25,7 +27,7 @@ static double sending_rate(const void *law, const double *x, double rtt)
 
 const pi2_sender_law pi2_sender_cbr = {
     .name = "cbr",
-    .parameters = sizeof(cbr) / sizeof(double),
+    PI2_CONFIGURED_BY(FIELDS),
     .states = 1,
     .initial = pi2_window_initial,
     .rate = rate,

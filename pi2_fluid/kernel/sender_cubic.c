@@ -4,10 +4,13 @@
 
 #include "sender.h"
 
+#define FIELDS(F) \
+    F(increase) /* segments per round trip by which the Reno-friendly estimate grows */ \
+    F(c)        /* segments/s^3 */ \
+    F(decrease) /* fraction of the window removed per signal */
+
 typedef struct {
-    double increase; /* segments per round trip by which the Reno-friendly estimate grows */
-    double c;        /* segments/s^3 */
-    double decrease; /* fraction of the window removed per signal */
+    FIELDS(PI2_FIELD)
 } cubic;
 
 enum { WINDOW, W_MAX, EPOCH, VARIANCE };
@@ -60,7 +63,7 @@ static void switch_values(const void *law, const double *x, double signal, doubl
 
 const pi2_sender_law pi2_sender_cubic = {
     .name = "cubic",
-    .parameters = sizeof(cubic) / sizeof(double),
+    PI2_CONFIGURED_BY(FIELDS),
     .states = 4,
     .switches = 1,
     .initial = initial,

@@ -2,8 +2,10 @@
  * PI2 paper (CoNEXT'16), equations (9) to (11); RFC 8257, section 3.3. */
 #include "sender.h"
 
+#define FIELDS(F) F(gain) /* weight of the last round trip in alpha */
+
 typedef struct {
-    double gain; /* weight of the last round trip in alpha */
+    FIELDS(PI2_FIELD)
 } dctcp;
 
 enum { WINDOW, ALPHA };
@@ -35,7 +37,7 @@ static void switch_values(const void *law, const double *x, double signal, doubl
 
 const pi2_sender_law pi2_sender_dctcp = {
     .name = "dctcp",
-    .parameters = sizeof(dctcp) / sizeof(double),
+    PI2_CONFIGURED_BY(FIELDS),
     .states = 2,
     .switches = 1,
     .initial = initial,

@@ -9,7 +9,7 @@ static void rate(const void *law, const double *x, double window_delayed, double
 
 const pi2_sender_law pi2_sender_reno = {
     .name = "reno",
-    .parameters = sizeof(pi2_reno) / sizeof(double),
+    PI2_CONFIGURED_BY(PI2_RENO_FIELDS),
     .states = 1,
     .initial = pi2_window_initial,
     .rate = rate,

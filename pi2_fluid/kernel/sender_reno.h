@@ -3,8 +3,12 @@
 #ifndef PI2_SENDER_RENO_H
 #define PI2_SENDER_RENO_H
 
+#include "parameters.h"
+
+#define PI2_RENO_FIELDS(F) F(decrease) /* fraction of the window removed per signal */
+
 typedef struct {
-    double decrease; /* fraction of the window removed per signal */
+    PI2_RENO_FIELDS(PI2_FIELD)
 } pi2_reno;
 
 /* Segments per second; signals: W(t-R)/R(t-R) p(t-R), those that one flow hears of per second. */

@@ -10,7 +10,7 @@ static void rate(const void *law, const double *x, double window_delayed, double
 
 const pi2_sender_law pi2_sender_scalable = {
     .name = "scalable",
-    .parameters = sizeof(pi2_scalable) / sizeof(double),
+    PI2_CONFIGURED_BY(PI2_SCALABLE_FIELDS),
     .states = 1,
     .initial = pi2_window_initial,
     .rate = rate,

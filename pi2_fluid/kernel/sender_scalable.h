@@ -3,8 +3,12 @@
 #ifndef PI2_SENDER_SCALABLE_H
 #define PI2_SENDER_SCALABLE_H
 
+#include "parameters.h"
+
+#define PI2_SCALABLE_FIELDS(F) F(per_mark) /* segments removed per mark */
+
 typedef struct {
-    double per_mark; /* segments removed per mark */
+    PI2_SCALABLE_FIELDS(PI2_FIELD)
 } pi2_scalable;
 
 /* Segments per second; signals: W(t-R)/R(t-R) p(t-R), those that one flow hears of per second. */

@@ -3,9 +3,12 @@
 #include "sender.h"
 #include "sender_reno.h"
 
+#define OWN(F) F(min_rto) /* s that the timer waits beyond a round trip */
+#define FIELDS(F) PI2_RENO_FIELDS(F) OWN(F)
+
 typedef struct {
     pi2_reno reno;
-    double min_rto; /* s that the timer waits beyond a round trip */
+    OWN(PI2_FIELD)
 } timeoutreno;
 
 enum { WINDOW, SENDING };
@@ -41,7 +44,7 @@ static double sending_rate(const void *law, const double *x, double rtt)
 
 const pi2_sender_law pi2_sender_timeoutreno = {
     .name = "timeoutreno",
-    .parameters = sizeof(timeoutreno) / sizeof(double),
+    PI2_CONFIGURED_BY(FIELDS),
     .states = 2,
     .initial = initial,
     .rate = rate,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
-from pi2_fluid.model.record import Record, align, quantity
+from pi2_fluid.model.record import Record, align, numbers_of, quantity
 from pi2_fluid.ops import Number
+
+if TYPE_CHECKING:
+    from pi2_fluid.model.scenario import Link
 
 __all__ = ["Aqm", "Seen", "Signal"]
 
@@ -61,8 +64,10 @@ class Aqm(Record, ABC):
 
     #: Number of queues: 1, or 2 for a dual queue (Classic and L4S).
     bands: ClassVar[int] = 1
-    #: Name of the law in the compiled kernel, None if it has none.
+    #: Name of the law in the compiled fluid, None if it has none there.
     kernel: ClassVar[str | None] = None
+    #: Name of the queue discipline that runs it packet by packet, None if there is none.
+    discipline: ClassVar[str | None] = None
     #: Fields that only a packet simulation can act on.
     packets_only: ClassVar[tuple[str, ...]] = ()
     #: Whether thinned traffic loses what is signalled of it before it enters the queue. What a full
@@ -85,6 +90,30 @@ class Aqm(Record, ABC):
     def encode(self, u: Number) -> Signal:
         """Return the signal probabilities for the value `u` of the controller's variable."""
         raise NotImplementedError
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return what configures the law in the compiled fluid, by the names it has there.
+
+        Fields have their own names there; what is for packets alone is left out.
+        """
+        return numbers_of(self, without=self.packets_only)
+
+    def packet_parameters(self, link: Link) -> dict[str, Any]:
+        """Return what configures the queue discipline, by the names it has there.
+
+        Parameters
+        ----------
+        link : Link
+            Whose packets it queues.
+
+        Raises
+        ------
+        DomainError
+            If a number is beyond what packets, or the kernel's integers, can count.
+        UnsupportedError
+            If no kernel computes so in integers.
+        """
+        return numbers_of(self)
 
     def saturate(self, state: tuple[Number, ...]) -> tuple[Number, ...]:
         """Return the state as clipped by the queue after an update (unchanged by default)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,11 @@ __all__ = [
     "Record",
     "align",
     "choice",
+    "declares",
     "leaves",
     "map_leaves",
     "named_arrays",
+    "numbers_of",
     "quantity",
     "require_scalars",
     "require_untraced",
@@ -141,6 +143,31 @@ def named_arrays(record: Any) -> dict[str, Any]:
         if _rank(value) > 0:
             found[f"{type(record).__name__} {field.name}"] = value
     return found
+
+
+def numbers_of(record: Record, without: Collection[str] = ()) -> dict[str, Any]:
+    """Return the numbers and flags among the fields of a record by their names, None left out.
+
+    Examples
+    --------
+    >>> from pi2_fluid.model.senders.timeoutreno import TimeoutReno
+    >>> numbers_of(TimeoutReno(), without=("min_rto",))
+    {'decrease': 0.5}
+    """
+    values = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in without and value is not None and not isinstance(value, str)
+    }
+
+
+def declares(law: Any, name: str) -> Any:
+    """Return what the class of a law itself says of `name`, None if it only inherits it.
+
+    A subclass is another law: what its parent is to an engine, it is not.
+    """
+    return vars(type(law)).get(name)
 
 
 def require_scalars(*laws: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
-from pi2_fluid.model.record import Record, align
+from pi2_fluid.model.record import Record, align, numbers_of
 from pi2_fluid.ops import Number
 
 __all__ = ["Sender"]
@@ -69,8 +69,10 @@ class Sender(Record, ABC):
     signal: ClassVar[str | None] = None
     #: Names of the state variables; the first is the window in segments.
     states: ClassVar[tuple[str, ...]] = ("window",)
-    #: Name of the law in the compiled kernel, None if it has none.
+    #: Name of the law in the compiled fluid, None if it has none there.
     kernel: ClassVar[str | None] = None
+    #: Name of the congestion control that runs it packet by packet, None if there is none.
+    congestion: ClassVar[str | None] = None
     #: Fields that only a packet simulation can act on.
     packets_only: ClassVar[tuple[str, ...]] = ()
     #: Segments below which the law is no description of a TCP any more: timeouts rule.
@@ -100,6 +102,17 @@ class Sender(Record, ABC):
             Round-trip time now and one round trip ago, in seconds.
         """
         raise NotImplementedError
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return what configures the law in the compiled fluid, by the names it has there.
+
+        Fields have their own names there; what is for packets alone is left out.
+        """
+        return numbers_of(self, without=self.packets_only)
+
+    def packet_parameters(self) -> dict[str, Any]:
+        """Return what configures the congestion control, by the names it has there."""
+        return numbers_of(self)
 
     @property
     def thinned(self) -> bool:

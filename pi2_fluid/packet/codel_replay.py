@@ -12,10 +12,9 @@ from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.model.aqms.codel import CoDel
 from pi2_fluid.model.scenario import Link
-from pi2_fluid.packet.codel_parameters import codel_parameters
 from pi2_fluid.packet.columns import read_row
 from pi2_fluid.packet.event_log import ETHERNET, EventLog, event_columns, run_events
-from pi2_fluid.packet.limits import require_kind
+from pi2_fluid.packet.laws import discipline_of, require_kind
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column, make_dataset
 from pi2_fluid.units import validate_number
@@ -66,8 +65,7 @@ def replay_codel(
     """
     law = CoDel(arithmetic="fixed") if law is None else law
     require_kind(law, CoDel, link)
-    discipline = "codel", codel_parameters(law, link)
-    found = run_events(discipline, link, EventLog(t_us, op, bytes, ecn))
+    found = run_events(discipline_of(law, link), link, EventLog(t_us, op, bytes, ecn))
     own = {
         "sojourn_us": (found["own3"] // 1000, "us", "time in the queue of the last packet taken"),
         "count": (found["own0"], "1", "signals since the dropping state began"),

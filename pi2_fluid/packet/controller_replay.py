@@ -5,7 +5,6 @@ In the kernels' integers every value comes out as the kernel's own code computes
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, Final
 
 import numpy as np
@@ -14,13 +13,11 @@ import xarray as xr
 from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.scenario import Link
 from pi2_fluid.packet.columns import read_backlogs, read_delays
-from pi2_fluid.packet.disciplines import discipline_of
 from pi2_fluid.packet.known_variants import law_of
-from pi2_fluid.packet.pi_parameters import controller_parameters
+from pi2_fluid.packet.laws import discipline_of
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
 
@@ -103,12 +100,8 @@ def replay(variant: str | Aqm, *, queue_delay: Any, backlog: Any = None) -> xr.D
 def _replay_update(law: Any, delay: Any, backlog: Any) -> tuple[Any, ...]:
     n = len(delay)
     found = np.empty(n), np.empty(n), np.zeros(n, np.uint64), np.empty(n)
-    if type(law) is Pie:
-        # The delay is told, so that no rate need be known before the allowance is given anew.
-        law = dataclasses.replace(law, rate_estimator=False)
-    name, parameters = discipline_of(law, _LINK)
-    if type(law) is DualPi2:
-        name, parameters = "coupled", controller_parameters(law)
+    discipline_of(law, _LINK)  # refuses other laws, and those that are many
+    name, parameters = law.update_parameters(_LINK)
     _core.replay_update(name, parameters, delay, np.ceil(backlog).astype(np.int64), *found)
     return found
 

@@ -12,7 +12,9 @@ from pi2_fluid import _core
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.aqms.coupled import CoupledPi2
+from pi2_fluid.model.aqms.pi_packets import controller_parameters
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.aqms.pie_packets import pie_parameters
 from pi2_fluid.packet.columns import (
     as_draws,
     read_backlogs,
@@ -22,8 +24,6 @@ from pi2_fluid.packet.columns import (
     spread,
 )
 from pi2_fluid.packet.known_variants import law_of, variants
-from pi2_fluid.packet.pi_parameters import controller_parameters
-from pi2_fluid.packet.pie_parameters import pie_parameters
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
 

@@ -12,9 +12,9 @@ from pi2_fluid import _core
 from pi2_fluid.errors import QuantityError, UnsupportedError
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.aqms.pie_packets import pie_parameters
 from pi2_fluid.packet.columns import LONGEST_DELAY, read_numbers, read_words, spread
 from pi2_fluid.packet.known_variants import law_of, variants
-from pi2_fluid.packet.pie_parameters import pie_parameters
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
 

@@ -10,9 +10,8 @@ import xarray as xr
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.scenario import Link
 from pi2_fluid.packet.columns import FULL
-from pi2_fluid.packet.dualpi2_parameters import dualpi2_parameters
 from pi2_fluid.packet.event_log import ETHERNET, EventLog, event_columns, run_events
-from pi2_fluid.packet.limits import require_kind
+from pi2_fluid.packet.laws import discipline_of, require_kind
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
 from pi2_fluid.units import validate_number
@@ -80,8 +79,7 @@ def replay_dualpi2(
     held = None
     if p_base is not None:
         held = int(validate_number(p_base, "number", "p_base", high=1.0, closed=True) * FULL)
-    discipline = "dualpi2", dualpi2_parameters(law, link)
-    found = run_events(discipline, link, EventLog(t_us, op, bytes, ecn), rolls, held)
+    found = run_events(discipline_of(law, link), link, EventLog(t_us, op, bytes, ecn), rolls, held)
     names = ("id", "bytes", "ecn", "n_rolls", "ce_set_here", "qlen_C", "qlen_L", "result")
     variables = event_columns(found, *names)
     variables["credit"] = Column(("ev",), found["own0"], "B percent", "credit of the Classic queue")

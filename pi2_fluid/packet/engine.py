@@ -113,7 +113,7 @@ def simulate(
 
 def simulate_discipline(
     scenario: Scenario,
-    discipline: tuple[str, list[float]],
+    discipline: tuple[str, dict[str, float]],
     *,
     seeds: int | Sequence[int] = 10,
     bin: float | str = "100ms",
@@ -126,9 +126,9 @@ def simulate_discipline(
     ----------
     scenario : Scenario
         Its queue must have one band, and is not asked otherwise.
-    discipline : tuple of str and list of float
-        Its name and parameters: ``("lottery", [p, 0.0])`` loses each packet with the probability p,
-        ``("lottery", [p, 1.0])`` marks it.
+    discipline : tuple of str and dict of str to float
+        Its name and parameters: ``("lottery", {"p": p, "mark": 0.0})`` loses each packet with the
+        probability p, with 1.0 it marks it.
     seeds, bin, threads, progress
         As `simulate`.
     """
@@ -137,7 +137,7 @@ def simulate_discipline(
 
 def _simulate(
     scenario: Scenario,
-    discipline: tuple[str, list[float]] | None,
+    discipline: tuple[str, dict[str, float]] | None,
     seeds: int | Sequence[int],
     bin: float | str,
     threads: int | None,

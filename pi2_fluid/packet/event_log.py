@@ -51,7 +51,7 @@ class EventLog(NamedTuple):
 
 
 def run_events(
-    discipline: tuple[str, list[float]],
+    discipline: tuple[str, dict[str, float]],
     link: Link,
     log: EventLog,
     rolls: Any = (),
@@ -61,7 +61,7 @@ def run_events(
 
     Parameters
     ----------
-    discipline : tuple of str and list of float
+    discipline : tuple of str and dict of str to float
         As `discipline_of` gives it: "dualpi2" or "codel".
     link : Link
         Its packet_size and its buffer.

@@ -12,7 +12,7 @@ from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.packet.limits import require_single
+from pi2_fluid.model.packet_limits import require_single
 
 __all__ = ["law_of", "variants"]
 

@@ -9,8 +9,7 @@ from pi2_fluid import _core
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.scenario import Change, Scenario
-from pi2_fluid.packet.congestion import congestion_of
-from pi2_fluid.packet.disciplines import discipline_of
+from pi2_fluid.packet.laws import congestion_of, discipline_of
 from pi2_fluid.packet.request import interval_of
 from pi2_fluid.packet.schedule import NS, to_ns
 
@@ -18,8 +17,6 @@ __all__ = ["ECT0", "ECT1", "NOT_ECT", "ecn_field", "pack", "run_packets"]
 
 #: The ECN field of packets, as the kernel numbers it.
 NOT_ECT, ECT1, ECT0 = 0, 1, 2
-_KINDS: Final = ("wire", "htb")
-_DELAYS: Final = ("return", "forward", "split")
 _AS_IT_IS: Final = -1
 _EVENTS: Final = 200_000  # between two looks at the keyboard: some 20 ms
 
@@ -61,7 +58,7 @@ def pack(
     seed: int,
     bin: int,
     trace: int = 0,
-    discipline: tuple[str, list[float]] | None = None,
+    discipline: tuple[str, dict[str, float]] | None = None,
 ) -> tuple[Any, ...]:
     """Return the arguments of `_core.PacketRun` that describe a run.
 
@@ -75,21 +72,21 @@ def pack(
         ns.
     trace : int
         Events recorded at most.
-    discipline : tuple of str and list of float, optional
+    discipline : tuple of str and dict of str to float, optional
         A queue discipline of the kernel and its parameters, instead of the scenario's queue.
     """
     link = scenario.link
     name, parameters = discipline_of(scenario.aqm, link) if discipline is None else discipline
     return (
-        (
-            to_ns(scenario.duration),
-            float(link.capacity),
-            _KINDS.index(link.kind),
-            _DELAYS.index(link.delay_on),
-            to_ns(link.ack_jitter),
-            int(link.buffer),
-            int(link.packet_size),
-        ),
+        {
+            "duration": to_ns(scenario.duration),
+            "capacity": float(link.capacity),
+            "kind": link.kind,
+            "delay_on": link.delay_on,
+            "ack_jitter": to_ns(link.ack_jitter),
+            "buffer": int(link.buffer),
+            "packet_size": int(link.packet_size),
+        },
         name,
         parameters,
         [_pack_class(flow, scenario) for flow in scenario.flows],
@@ -110,34 +107,36 @@ def ecn_field(flow: Flows) -> int:
     return ECT0 if flow.ecn else NOT_ECT
 
 
-def _pack_class(flow: Flows, scenario: Scenario) -> tuple[Any, ...]:
+def _pack_class(flow: Flows, scenario: Scenario) -> dict[str, Any]:
     sender: Any = flow.sender
-    control: tuple[str | None, list[float]] = (None, [])
+    name: str | None = None
+    parameters: dict[str, float] = {}
     interval = 0.0
     if kind_of(sender) == "cbr":
         interval = interval_of(sender.bitrate, scenario.link.packet_size)
     else:
-        control = congestion_of(sender)
+        name, parameters = congestion_of(sender)
     ends = flow.stop is not None and flow.stop < scenario.duration
-    return (
-        *control,
-        interval,
-        int(flow.count),
-        to_ns(flow.base_rtt),
-        to_ns(flow.start),
-        to_ns(flow.stop) if ends else None,
-        to_ns(flow.start_jitter),
-        int(flow.initial_window),
-        flow.slow_start,
-        flow.delayed_ack,
-        ecn_field(flow),
-    )
+    return {
+        "congestion": name,
+        "parameters": parameters,
+        "interval": interval,
+        "count": int(flow.count),
+        "base_rtt": to_ns(flow.base_rtt),
+        "start": to_ns(flow.start),
+        "stop": to_ns(flow.stop) if ends else None,
+        "start_jitter": to_ns(flow.start_jitter),
+        "initial_window": int(flow.initial_window),
+        "slow_start": flow.slow_start,
+        "delayed_ack": flow.delayed_ack,
+        "ecn": ecn_field(flow),
+    }
 
 
-def _pack_change(change: Change, scenario: Scenario) -> tuple[int, float, list[int]]:
+def _pack_change(change: Change, scenario: Scenario) -> dict[str, Any]:
     counts = change.counts or {}
-    return (
-        to_ns(change.at),
-        0.0 if change.capacity is None else float(change.capacity),
-        [int(counts.get(name, _AS_IT_IS)) for name in scenario.class_names],
-    )
+    return {
+        "at": to_ns(change.at),
+        "capacity": 0.0 if change.capacity is None else float(change.capacity),
+        "counts": [int(counts.get(name, _AS_IT_IS)) for name in scenario.class_names],
+    }

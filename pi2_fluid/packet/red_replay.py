@@ -12,8 +12,7 @@ from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.model.aqms.red import Red
 from pi2_fluid.model.scenario import Link
 from pi2_fluid.packet.columns import LATEST, MOST_BYTES, read_rolls, read_row
-from pi2_fluid.packet.limits import require_kind
-from pi2_fluid.packet.red_parameters import red_parameters
+from pi2_fluid.packet.laws import discipline_of, require_kind
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
 from pi2_fluid.units import plain_row, validate_quantity
@@ -144,5 +143,5 @@ def replay_red_adaptation(*, law: Red, avg_bytes: Any, link: Link = _LINK) -> xr
     return replay_dataset(variables, law)
 
 
-def _red(law: Red, link: Link) -> tuple[list[float], int, float]:
-    return red_parameters(law, link), round(link.packet_size), float(link.capacity)
+def _red(law: Red, link: Link) -> tuple[dict[str, float], int, float]:
+    return discipline_of(law, link)[1], round(link.packet_size), float(link.capacity)

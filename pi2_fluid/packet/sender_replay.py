@@ -12,7 +12,7 @@ from pi2_fluid.errors import DomainError, QuantityError
 from pi2_fluid.model.senders.cubic import Cubic
 from pi2_fluid.model.senders.dctcp import Dctcp
 from pi2_fluid.packet.columns import as_array, read_columns
-from pi2_fluid.packet.congestion import congestion_of
+from pi2_fluid.packet.laws import congestion_of
 from pi2_fluid.packet.schedule import NS
 from pi2_fluid.result import Column, make_dataset
 
@@ -81,7 +81,7 @@ def replay_cubic(*, tcp_friendliness: Any = 1, rtt_ms: Any, W: Any, t_s: Any) ->
     same = (np.diff(friendly) == 0) & (np.diff(rtt) == 0) & (np.diff(window) == 0)
     for part in _runs(same & (np.diff(time) >= 0.0), len(time)):
         results = np.empty(5 * len(at[part]), dtype=np.int64)
-        parameters[-1] = float(friendly[part][0])
+        parameters["friendly"] = float(friendly[part][0])
         rtt_ns = round(float(rtt[part][0]) * 1e6)
         _core.replay_cubic(parameters, int(window[part][0]), rtt_ns, at[part], results)
         rows[:, part] = results.reshape(5, -1)

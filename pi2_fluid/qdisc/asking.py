@@ -11,6 +11,7 @@ from pi2_fluid.model.aqms.coupled import CoupledPi2
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.kernel_gains import parts_behind
 from pi2_fluid.model.record import require_scalars
 from pi2_fluid.qdisc import kernel
 from pi2_fluid.qdisc.generations import NEWEST, Generation
@@ -159,7 +160,7 @@ def _dualpi2(aqm: Any) -> dict[str, int]:
 
 def _parts(gain: float) -> int:
     """Return the 1/256 Hz to ask for: of a gain that a kernel runs with, those that make it."""
-    behind = kernel.parts_behind(gain)
+    behind = parts_behind(gain)
     return _cut(gain) if behind is None else behind
 
 

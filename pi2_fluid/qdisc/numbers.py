@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.model.kernel_gains import scale_gain, unscale_gain
 from pi2_fluid.qdisc import kernel
 from pi2_fluid.qdisc.options import FACTORS, Number
 from pi2_fluid.units import parse_quantity
@@ -168,7 +169,7 @@ def _parts(read: float, name: str) -> int:
             " output of `tc qdisc show` as printed."
         )
     for parts in (shown + 1, shown):
-        if kernel.unscale_gain(kernel.scale_gain(parts)) == shown:
+        if unscale_gain(scale_gain(parts)) == shown:
             return parts
     raise QuantityError(
         f"{name} = {read / 256:.9g} is nothing that the kernel can show: give the output of"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pi2_fluid.qdisc.kernel import PARTS_PER_HERTZ
+from pi2_fluid.model.kernel_gains import PARTS_PER_HERTZ
 
 __all__ = ["FACTORS", "KINDS", "LARGEST_PIE", "OPTIONS", "Number", "Switch", "defaults", "in_si"]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.kernel_gains import gain_in_hertz, scale_gain, unscale_gain
 from pi2_fluid.qdisc import kernel
 from pi2_fluid.qdisc.generations import NEWEST, Generation
 from pi2_fluid.qdisc.options import in_si
@@ -109,8 +110,8 @@ def law_of(
     """
     if kind == "dualpi2":
         return DualPi2(
-            alpha=kernel.gain_in_hertz(kernel.scale_gain(units["alpha"])),
-            beta=kernel.gain_in_hertz(kernel.scale_gain(units["beta"])),
+            alpha=gain_in_hertz(scale_gain(units["alpha"])),
+            beta=gain_in_hertz(scale_gain(units["beta"])),
             target=units["target"] / 1e6,
             update_interval=units["tupdate"] / 1e6,
             k=float(units["coupling_factor"]),
@@ -136,9 +137,7 @@ def law_of(
 def _shown_units(kind: str, units: dict[str, int], hz: int) -> dict[str, int]:
     """Return what the kernel tells tc of options it was given, both in tc's units."""
     if kind == "dualpi2":
-        told = {
-            name: kernel.unscale_gain(kernel.scale_gain(units[name])) for name in ("alpha", "beta")
-        }
+        told = {name: unscale_gain(scale_gain(units[name])) for name in ("alpha", "beta")}
     else:
         told = {
             "target": kernel.ticks_to_us(kernel.ticks(units["target"])),

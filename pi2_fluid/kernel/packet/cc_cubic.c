@@ -62,20 +62,21 @@ static void forget(pi2_cubic *s)
     s->ack_ratio = 2 << RATIO_BITS;
 }
 
-static void begin(const double *parameters, void *state, const pi2_window *window)
+static void begin(const void *parameters, void *state, const pi2_window *window)
 {
+    const pi2_cubic_parameters *p = parameters;
     pi2_cubic *s = state;
     (void)window;
-    s->c = in_1024ths(parameters[PI2_CUBIC_C], 1.0, 1 << 30);
-    s->kept = 1024 - in_1024ths(parameters[PI2_CUBIC_DECREASE], 1.0, 1024.0);
+    s->c = in_1024ths(p->c, 1.0, 1 << 30);
+    s->kept = 1024 - in_1024ths(p->decrease, 1.0, 1024.0);
     s->cube_factor = (UINT64_C(1) << 40) / s->c;
     /* 3 (1 - b)/(1 + b) segments per window, b being what is kept */
-    s->friendly = parameters[PI2_CUBIC_FRIENDLY] ? 8 * (1024 + s->kept) / 3 / (1024 - s->kept) : 0;
+    s->friendly = p->friendly != 0.0 ? 8 * (1024 + s->kept) / 3 / (1024 - s->kept) : 0;
     s->longest = cube_root((UINT64_C(1) << 62) / s->c);
     forget(s);
 }
 
-static void timeout(const double *parameters, void *state)
+static void timeout(const void *parameters, void *state)
 {
     (void)parameters;
     forget(state);
@@ -151,10 +152,11 @@ static void update(pi2_cubic *s, uint32_t cwnd, uint32_t acked, int64_t time, in
         s->cnt = old ? 1 : 2;
 }
 
-static void grow(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now)
+static void grow(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now)
 {
+    const pi2_cubic_parameters *p = parameters;
     pi2_cubic *s = state;
-    const int old = parameters[PI2_CUBIC_OLD] != 0.0;
+    const int old = p->old != 0.0;
     if (old) { /* in whole 16ths: from 2, single segments bring it down to 31/16 only */
         const uint32_t ratio = s->ack_ratio - (s->ack_ratio >> RATIO_BITS) + acked, most = MOST_RATIO << RATIO_BITS;
         s->ack_ratio = (uint16_t)(ratio < most ? ratio : most);
@@ -170,7 +172,7 @@ static void grow(const double *parameters, void *state, pi2_window *window, uint
     pi2_additive_increase(window, s->cnt, acked);
 }
 
-static uint32_t ssthresh(const double *parameters, void *state, const pi2_window *window, int64_t now, int because)
+static uint32_t ssthresh(const void *parameters, void *state, const pi2_window *window, int64_t now, int because)
 {
     pi2_cubic *s = state;
     const uint64_t cwnd = window->cwnd;
@@ -227,8 +229,9 @@ static void hystart(pi2_cubic *s, pi2_window *window, uint32_t rtt, uint32_t us,
         window->ssthresh = window->cwnd;
 }
 
-static void sample(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t rtt, int64_t now)
+static void sample(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t rtt, int64_t now)
 {
+    const pi2_cubic_parameters *p = parameters;
     pi2_cubic *s = state;
     uint32_t us;
     (void)acked;
@@ -239,12 +242,12 @@ static void sample(const double *parameters, void *state, pi2_window *window, ui
     us += !us;
     if (!s->min_rtt || s->min_rtt > us)
         s->min_rtt = us;
-    if (!s->found && window->cwnd < window->ssthresh && parameters[PI2_CUBIC_HYSTART])
-        hystart(s, window, us, (uint32_t)(now / 1000), parameters[PI2_CUBIC_OLD] != 0.0);
+    if (!s->found && window->cwnd < window->ssthresh && p->hystart != 0.0)
+        hystart(s, window, us, (uint32_t)(now / 1000), p->old != 0.0);
 }
 
 const pi2_congestion pi2_cc_cubic = {.name = "cubic",
-                                     .parameters = PI2_CUBIC_PARAMETERS,
+                                     PI2_CONFIGURED_BY(PI2_CUBIC_FIELDS),
                                      .begin = begin,
                                      .grow = grow,
                                      .ssthresh = ssthresh,

@@ -4,14 +4,18 @@
 
 #include <stdint.h>
 
-enum {
-    PI2_CUBIC_OLD,      /* 1: counts acknowledgements, as before Linux 4.0; 0: counts segments */
-    PI2_CUBIC_C,        /* coefficient of the cubic, segments/s^3 */
-    PI2_CUBIC_DECREASE, /* fraction of the window removed per signal, (0, 1] */
-    PI2_CUBIC_HYSTART,  /* 1: slow start ends early on growing delay */
-    PI2_CUBIC_FRIENDLY, /* 1: never slower than the estimate of a Reno flow */
-    PI2_CUBIC_PARAMETERS
-};
+#include "../parameters.h"
+
+#define PI2_CUBIC_FIELDS(F) \
+    F(old)      /* 1: counts acknowledgements, as before Linux 4.0; 0: counts segments */ \
+    F(c)        /* coefficient of the cubic, segments/s^3 */ \
+    F(decrease) /* fraction of the window removed per signal, (0, 1] */ \
+    F(hystart)  /* 1: slow start ends early on growing delay */ \
+    F(friendly) /* 1: never slower than the estimate of a Reno flow */
+
+typedef struct {
+    PI2_CUBIC_FIELDS(PI2_FIELD)
+} pi2_cubic_parameters;
 
 typedef struct {
     /* What the parameters say; a timeout leaves it alone. */

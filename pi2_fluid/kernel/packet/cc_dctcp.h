@@ -4,11 +4,15 @@
 
 #include <stdint.h>
 
-enum {
-    PI2_DCTCP_GAIN,  /* weight of the last window in alpha, (0, 1]; a power of two not below 1/1024 with integers */
-    PI2_DCTCP_FIXED, /* 1: the integers of Linux; 0: the real numbers of RFC 8257 */
-    PI2_DCTCP_PARAMETERS
-};
+#include "../parameters.h"
+
+#define PI2_DCTCP_FIELDS(F) \
+    F(gain)  /* weight of the last window in alpha, (0, 1]; a power of two not below 1/1024 with integers */ \
+    F(fixed) /* 1: the integers of Linux; 0: the real numbers of RFC 8257 */
+
+typedef struct {
+    PI2_DCTCP_FIELDS(PI2_FIELD)
+} pi2_dctcp_parameters;
 
 enum { PI2_DCTCP_ONE = 1024 }; /* alpha = 1 in integers */
 

@@ -6,7 +6,11 @@
 
 #include <string.h>
 
-enum { DECREASE, PARAMETERS }; /* fraction of the window removed per signal, in (0, 1] */
+#define FIELDS(F) F(decrease) /* fraction of the window removed per signal, in (0, 1] */
+
+typedef struct {
+    FIELDS(PI2_FIELD)
+} reno_parameters;
 
 uint32_t pi2_slow_start(pi2_window *window, uint32_t acked)
 {
@@ -31,12 +35,12 @@ void pi2_additive_increase(pi2_window *window, uint32_t per, uint32_t acked)
     }
 }
 
-static void begin(const double *parameters, void *state, const pi2_window *window)
+static void begin(const void *parameters, void *state, const pi2_window *window)
 {
     (void)parameters, (void)state, (void)window;
 }
 
-static void grow(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now)
+static void grow(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now)
 {
     (void)parameters, (void)state, (void)now;
     if (window->cwnd < window->ssthresh) {
@@ -47,9 +51,9 @@ static void grow(const double *parameters, void *state, pi2_window *window, uint
     pi2_additive_increase(window, window->cwnd, acked);
 }
 
-static uint32_t ssthresh(const double *parameters, void *state, const pi2_window *window, int64_t now, int because)
+static uint32_t ssthresh(const void *parameters, void *state, const pi2_window *window, int64_t now, int because)
 {
-    const double decrease = parameters[DECREASE];
+    const double decrease = ((const reno_parameters *)parameters)->decrease;
     (void)state, (void)now, (void)because;
     if (decrease == 0.5)
         return pi2_at_least_two(window->cwnd >> 1);
@@ -58,11 +62,14 @@ static uint32_t ssthresh(const double *parameters, void *state, const pi2_window
 }
 
 const pi2_congestion pi2_cc_reno = {
-    .name = "reno", .parameters = PARAMETERS, .begin = begin, .grow = grow, .ssthresh = ssthresh};
+    .name = "reno", PI2_CONFIGURED_BY(FIELDS), .begin = begin, .grow = grow, .ssthresh = ssthresh};
 
 const pi2_congestion *pi2_find_congestion(const char *name)
 {
-    static const pi2_congestion *const all[] = {&pi2_cc_reno, &pi2_cc_cubic, &pi2_cc_dctcp, &pi2_cc_scalable};
+    static const pi2_congestion *const all[] = {
+#define PI2_CC(name) &pi2_cc_##name,
+#include "../laws.def"
+    };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i]->name, name))
             return all[i];

@@ -1,12 +1,10 @@
 #include "cc_replay.h"
 
-#include "cc_cubic.h"
-#include "cc_dctcp.h"
 #include "random.h"
 
 enum { SEGMENTS_PER_ACK = 2, US = 1000 };
 
-void pi2_replay_cubic(const double *parameters, uint32_t window, int64_t rtt, size_t rows, const int64_t *at,
+void pi2_replay_cubic(const pi2_cubic_parameters *parameters, uint32_t window, int64_t rtt, size_t rows, const int64_t *at,
                       pi2_cubic_rows result)
 {
     pi2_cubic s = {0};
@@ -32,16 +30,16 @@ void pi2_replay_cubic(const double *parameters, uint32_t window, int64_t rtt, si
 }
 
 /* The threshold of a flow in this state whose window is `cwnd`. */
-static int64_t threshold(const double *parameters, pi2_dctcp *state, uint32_t cwnd)
+static int64_t threshold(const void *parameters, pi2_dctcp *state, uint32_t cwnd)
 {
     const pi2_window w = {.cwnd = cwnd, .ssthresh = cwnd};
     return pi2_cc_dctcp.ssthresh(parameters, state, &w, 0, PI2_BECAUSE_ECN);
 }
 
-void pi2_replay_dctcp(const double *parameters, double alpha, size_t rows, const int64_t *delivered, const int64_t *ce,
+void pi2_replay_dctcp(const pi2_dctcp_parameters *parameters, double alpha, size_t rows, const int64_t *delivered, const int64_t *ce,
                       pi2_dctcp_rows result)
 {
-    const double unit = parameters[PI2_DCTCP_FIXED] ? 1.0 : 1.0 / PI2_DCTCP_ONE;
+    const double unit = parameters->fixed != 0.0 ? 1.0 : 1.0 / PI2_DCTCP_ONE;
     pi2_dctcp s = {0};
     pi2_window w = {.cwnd = PI2_LEAST_WINDOW, .ssthresh = PI2_LEAST_WINDOW};
     pi2_cc_dctcp.begin(parameters, &s, &w);
@@ -66,7 +64,7 @@ static uint32_t signals(const pi2_feedback *f, uint64_t key, uint64_t first, uin
     return count;
 }
 
-double pi2_mean_window(const pi2_congestion *congestion, const double *parameters, const pi2_feedback *f)
+double pi2_mean_window(const pi2_congestion *congestion, const void *parameters, const pi2_feedback *f)
 {
     double state[PI2_CC_STATE_BYTES / sizeof(double)] = {0}, time = 0.0, counted = 0.0;
     pi2_window w = {.cwnd = f->window, .ssthresh = f->window, .min_rtt = f->rtt, .srtt = f->rtt};

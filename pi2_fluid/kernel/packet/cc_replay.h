@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cc_cubic.h"
+#include "cc_dctcp.h"
 #include "congestion.h"
 
 #ifdef __cplusplus
@@ -19,7 +21,7 @@ typedef struct {
 
 /* A window of `window` segments meets a signal; then one acknowledgement for 2 segments after the other, evenly over
  * round-trip times of `rtt` ns. What there is at each of the times `at` (ns, rising). */
-void pi2_replay_cubic(const double *parameters, uint32_t window, int64_t rtt, size_t rows, const int64_t *at,
+void pi2_replay_cubic(const pi2_cubic_parameters *parameters, uint32_t window, int64_t rtt, size_t rows, const int64_t *at,
                       pi2_cubic_rows result);
 
 /* DCTCP, `rows` windows: alpha before and after each (units of 1/1024), and then the threshold after marks for windows
@@ -30,7 +32,7 @@ typedef struct {
 } pi2_dctcp_rows;
 
 /* `alpha`: the first one, in 1/1024. Of each window, segments delivered and how many of them were marked. */
-void pi2_replay_dctcp(const double *parameters, double alpha, size_t rows, const int64_t *delivered, const int64_t *ce,
+void pi2_replay_dctcp(const pi2_dctcp_parameters *parameters, double alpha, size_t rows, const int64_t *delivered, const int64_t *ce,
                       pi2_dctcp_rows result);
 
 /* Signals at a fixed probability per packet. */
@@ -48,7 +50,7 @@ typedef struct {
 
 /* Mean over time of the window (segments): each acknowledgement acts at once, at most one reduction for a window of
  * packets; no slow start, no timeouts. */
-double pi2_mean_window(const pi2_congestion *congestion, const double *parameters, const pi2_feedback *feedback);
+double pi2_mean_window(const pi2_congestion *congestion, const void *parameters, const pi2_feedback *feedback);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,11 @@
  */
 #include "congestion.h"
 
-enum { PER_MARK, PARAMETERS }; /* segments removed per marked segment, > 0 */
+#define FIELDS(F) F(per_mark) /* segments removed per marked segment, > 0 */
+
+typedef struct {
+    FIELDS(PI2_FIELD)
+} scalable_parameters;
 
 typedef struct {
     double owed; /* segments to be removed that do not make a whole one yet, [0, 1) */
@@ -12,13 +16,13 @@ typedef struct {
 
 _Static_assert(sizeof(scalable) <= PI2_CC_STATE_BYTES, "the state must fit into its block");
 
-static void begin(const double *parameters, void *state, const pi2_window *window)
+static void begin(const void *parameters, void *state, const pi2_window *window)
 {
     (void)parameters, (void)window;
     ((scalable *)state)->owed = 0.0;
 }
 
-static void grow(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now)
+static void grow(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now)
 {
     (void)parameters, (void)state, (void)now;
     if (window->cwnd < window->ssthresh) {
@@ -29,19 +33,19 @@ static void grow(const double *parameters, void *state, pi2_window *window, uint
     pi2_additive_increase(window, window->cwnd, acked);
 }
 
-static uint32_t ssthresh(const double *parameters, void *state, const pi2_window *window, int64_t now, int because)
+static uint32_t ssthresh(const void *parameters, void *state, const pi2_window *window, int64_t now, int because)
 {
     (void)parameters, (void)state, (void)now, (void)because;
     return pi2_at_least_two(window->cwnd >> 1);
 }
 
-static void marks(const double *parameters, void *state, pi2_window *window, uint32_t delivered, uint32_t marked)
+static void marks(const void *parameters, void *state, pi2_window *window, uint32_t delivered, uint32_t marked)
 {
     scalable *s = state;
     (void)delivered;
     if (!marked)
         return;
-    s->owed += parameters[PER_MARK] * marked;
+    s->owed += ((const scalable_parameters *)parameters)->per_mark * marked;
     if (window->cwnd <= PI2_LEAST_WINDOW || s->owed >= window->cwnd - PI2_LEAST_WINDOW) {
         /* At the floor nothing is owed: marks that could not act must not delay the recovery. */
         if (window->cwnd > PI2_LEAST_WINDOW)
@@ -57,7 +61,7 @@ static void marks(const double *parameters, void *state, pi2_window *window, uin
 }
 
 const pi2_congestion pi2_cc_scalable = {.name = "scalable",
-                                        .parameters = PARAMETERS,
+                                        PI2_CONFIGURED_BY(FIELDS),
                                         .flags = PI2_CC_EXACT_CE | PI2_CC_NO_REDUCTION,
                                         .begin = begin,
                                         .grow = grow,

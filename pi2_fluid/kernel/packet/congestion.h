@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../parameters.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -37,25 +39,27 @@ enum {
 
 typedef struct {
     const char *name;
-    int parameters; /* doubles that configure it */
+    int parameters;           /* doubles that configure it, a struct whose fields are listed in its file */
+    const char *const *names; /* of them */
     unsigned flags;
 
     /* A flow begins (the window is set already). `state` has PI2_CC_STATE_BYTES, all 0, aligned for a double. */
-    void (*begin)(const double *parameters, void *state, const pi2_window *window);
+    void (*begin)(const void *parameters, void *state, const pi2_window *window);
     /* `acked` segments arrived while the window may grow: slow start and congestion avoidance. */
-    void (*grow)(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now);
+    void (*grow)(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now);
     /* The threshold after a reduction, PI2_BECAUSE_*; called once per reduction, before the window changes. The sender
      * then sets cwnd, and counter to 0. */
-    uint32_t (*ssthresh)(const double *parameters, void *state, const pi2_window *window, int64_t now, int because);
+    uint32_t (*ssthresh)(const void *parameters, void *state, const pi2_window *window, int64_t now, int because);
     /* An acknowledgement of `acked` segments gave a round-trip sample (ns). NULL: not used. */
-    void (*sample)(const double *parameters, void *state, pi2_window *window, uint32_t acked, int64_t rtt, int64_t now);
+    void (*sample)(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t rtt, int64_t now);
     /* Every acknowledgement: segments delivered by it, and how many of them were marked. NULL: not used. */
-    void (*marks)(const double *parameters, void *state, pi2_window *window, uint32_t delivered, uint32_t marked);
+    void (*marks)(const void *parameters, void *state, pi2_window *window, uint32_t delivered, uint32_t marked);
     /* A timeout: what is known of the path is void. NULL: nothing is kept. */
-    void (*timeout)(const double *parameters, void *state);
+    void (*timeout)(const void *parameters, void *state);
 } pi2_congestion;
 
-extern const pi2_congestion pi2_cc_reno, pi2_cc_cubic, pi2_cc_dctcp, pi2_cc_scalable;
+#define PI2_CC(name) extern const pi2_congestion pi2_cc_##name;
+#include "../laws.def"
 
 /* Segments: no window is reduced below this (RFC 5681, equation 4), a timeout apart. */
 enum { PI2_LEAST_WINDOW = 2 };

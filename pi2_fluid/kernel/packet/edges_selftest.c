@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pi_controller.h"
 #include "run.h"
 #include "selftest_checks.h"
 
@@ -15,6 +16,11 @@ static void change(pi2_test_scenario *s, int64_t at, double capacity, int64_t fi
     s->changes[i] = (pi2_packet_change){at, capacity};
     s->counts[2 * i] = first;
     s->counts[2 * i + 1] = second;
+}
+
+static void put(pi2_test_scenario *s, const char *name, double value)
+{
+    pi2_put(s->problem.qdisc_parameters, s->problem.qdisc->names, name, value);
 }
 
 static void instant(pi2_test_scenario *s)
@@ -29,7 +35,8 @@ static void one_bin(pi2_test_scenario *s)
 
 static void hurried(pi2_test_scenario *s) /* an update every ns, on a link of 1 Tbit/s */
 {
-    s->problem.qdisc_parameters[3] = s->problem.qdisc_parameters[6] = 1e-9;
+    put(s, "update_interval", 1e-9);
+    put(s, "first_update", 1e-9);
     s->problem.capacity = 1e12;
     s->problem.duration = 20000;
     s->classes[1].interval = 1.0;
@@ -37,8 +44,8 @@ static void hurried(pi2_test_scenario *s) /* an update every ns, on a link of 1 
 
 static void leisurely(pi2_test_scenario *s)
 {
-    s->problem.qdisc_parameters[3] = 10.0;
-    s->problem.qdisc_parameters[6] = 5.0;
+    put(s, "update_interval", 10.0);
+    put(s, "first_update", 5.0);
 }
 
 static void nobody(pi2_test_scenario *s)
@@ -98,7 +105,10 @@ static void crowd(pi2_test_scenario *s)
 static int at_edge(twist how, int kind, int delay_on)
 {
     static pi2_test_scenario s;
-    static const double parameters[] = {0.3, 3.0, 0.02, 0.016, 1.0, 2.0, 0.016, 0, 0, 0, 0, 1.0, 0, 0};
+    static const pi2_pi_parameters parameters = {
+        .law = {.pi = {.alpha = 0.3, .beta = 3.0, .target = 0.02, .update_interval = 0.016, .limit = 1.0}, .k = 2.0},
+        .first_update = 0.016,
+        .decay = 1.0};
     pi2_packet_outcome o;
     int refused, good = 1;
     pi2_run *run;
@@ -107,9 +117,10 @@ static int at_edge(twist how, int kind, int delay_on)
                                       .delay_on = delay_on, .ack_jitter = 1000, .buffer = 50, .packet_size = 1500,
                                       .qdisc = &pi2_qdisc_pi2, .class_count = 2, .classes = s.classes,
                                       .changes = s.changes, .counts = s.counts, .trace = 100000};
-    memcpy(s.problem.qdisc_parameters, parameters, sizeof parameters);
-    s.classes[0] = (pi2_packet_class){.congestion = &pi2_cc_reno, .parameters = {0.5}, .count = 3,
-                                      .base_rtt = 20000000, .stop = PI2_NEVER, .initial_window = 10, .slow_start = 1};
+    memcpy(s.problem.qdisc_parameters, &parameters, sizeof parameters);
+    s.classes[0] = (pi2_packet_class){.congestion = &pi2_cc_reno, .count = 3, .base_rtt = 20000000,
+                                      .stop = PI2_NEVER, .initial_window = 10, .slow_start = 1};
+    pi2_put(s.classes[0].parameters, pi2_cc_reno.names, "decrease", 0.5);
     s.classes[1] = (pi2_packet_class){.interval = 5e7, .count = 1, .stop = PI2_NEVER};
     s.largest = 1.0;
     how(&s);

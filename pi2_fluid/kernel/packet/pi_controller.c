@@ -26,27 +26,28 @@ static uint32_t sixteenths(double gain)
 
 static void set_integers(pi2_controller *c)
 {
-    const double *p = c->parameters;
-    const double k = p[PI2_PI_K];
-    const int64_t target = pi2_ns(p[PI2_PI_TARGET]);
-    const int quirks = p[PI2_PI_QUIRKS] != 0.0;
+    const pi2_pi_parameters *p = &c->parameters;
+    const pi2_pi_family *pi = &p->law.pi;
+    const double k = p->law.k;
+    const int64_t target = pi2_ns(pi->target);
+    const int quirks = p->quirks != 0.0;
     c->k = (uint32_t)k;
-    c->ns_params.alpha = pi2_pi_ns_gain(p[PI2_PI_ALPHA]);
-    c->ns_params.beta = pi2_pi_ns_gain(p[PI2_PI_BETA]);
+    c->ns_params.alpha = pi2_pi_ns_gain(pi->alpha);
+    c->ns_params.beta = pi2_pi_ns_gain(pi->beta);
     c->ns_params.target = target;
-    c->ns_params.limit = (uint32_t)(p[PI2_PI_LIMIT] * UINT32_MAX);
+    c->ns_params.limit = (uint32_t)(pi->limit * UINT32_MAX);
     c->ns_params.quirks = quirks;
-    c->params_2016.alpha = pi2_2016_gain(sixteenths(k * p[PI2_PI_ALPHA]));
-    c->params_2016.beta = pi2_2016_gain(sixteenths(k * p[PI2_PI_BETA]));
+    c->params_2016.alpha = pi2_2016_gain(sixteenths(k * pi->alpha));
+    c->params_2016.beta = pi2_2016_gain(sixteenths(k * pi->beta));
     c->params_2016.target = target >> PI2_TICK_SHIFT;
-    c->params_2016.decay = p[PI2_PI_DECAY] < 1.0;
+    c->params_2016.decay = p->decay < 1.0;
     c->params_2016.quirks = quirks;
     c->rate_params.quirks = quirks;
 }
 
 static void set_thresholds(pi2_controller *c)
 {
-    const double k = c->parameters[PI2_PI_K];
+    const double k = c->parameters.law.k;
     if (c->arithmetic == PI2_2016) {
         c->linear = strictly_below(c->vars_2016.p / c->k);
         c->scalable = strictly_below(c->vars_2016.p);
@@ -60,26 +61,24 @@ static void set_thresholds(pi2_controller *c)
     }
 }
 
-int pi2_controller_setup(pi2_controller *c, const double *parameters, const pi2_queue *queue, const pi2_aqm_law *law)
+int pi2_controller_setup(pi2_controller *c, const void *parameters, const pi2_queue *queue, const pi2_aqm_law *law)
 {
-    *c = (pi2_controller){0};
-    for (int i = 0; i < PI2_PI_PARAMETERS; i++)
-        c->parameters[i] = parameters[i];
-    c->law = law;
-    c->arithmetic = (int)parameters[PI2_PI_ARITHMETIC];
+    const pi2_pi_parameters *p = parameters;
+    *c = (pi2_controller){.parameters = *p, .law = law};
+    c->arithmetic = (int)p->arithmetic;
     c->shift = c->arithmetic == PI2_2016 ? PI2_TICK_SHIFT : 0;
-    c->delay_from = (int)parameters[PI2_PI_DELAY];
-    c->ecn = parameters[PI2_PI_ECN] != 0.0;
-    c->at_dequeue = parameters[PI2_PI_AT_DEQUEUE] != 0.0;
+    c->delay_from = (int)p->delay_from;
+    c->ecn = p->ecn != 0.0;
+    c->at_dequeue = p->at_dequeue != 0.0;
     c->floor = 2 * queue->mtu;
-    c->interval = pi2_ns(parameters[PI2_PI_UPDATE_INTERVAL]);
-    c->first = pi2_ns(parameters[PI2_PI_FIRST_UPDATE]);
+    c->interval = pi2_ns(p->law.pi.update_interval);
+    c->first = pi2_ns(p->first_update);
     c->rate_params.threshold = 10000; /* bytes, as in Linux 3.14 to 5.0, on which sch_pi2 is built */
     c->rate_params.weight = 1.0 / 8.0;
     c->rate_params.integers = c->arithmetic == PI2_2016;
     pi2_rate_reset(&c->rate);
     set_integers(c);
-    law->initial(c->parameters, c->state);
+    law->initial(&c->parameters.law, c->state);
     set_thresholds(c);
     if (c->arithmetic < PI2_REAL || c->arithmetic > PI2_2016 || c->delay_from < PI2_HEAD || c->delay_from > PI2_LENGTH)
         return 0;
@@ -96,9 +95,9 @@ static void update_real(pi2_controller *c, int64_t delay, int backlog)
     const pi2_seen seen = {.queue_delay = {(double)delay * 1e-9}};
     const int idle = delay == 0 && c->state[1] == 0.0 && !backlog;
     double after[PI2_AQM_STATES];
-    c->law->update(c->parameters, c->state, &seen, c->parameters[PI2_PI_UPDATE_INTERVAL], after);
-    c->law->saturate(c->parameters, after);
-    c->state[0] = idle ? after[0] * c->parameters[PI2_PI_DECAY] : after[0];
+    c->law->update(&c->parameters.law, c->state, &seen, c->parameters.law.pi.update_interval, after);
+    c->law->saturate(&c->parameters.law, after);
+    c->state[0] = idle ? after[0] * c->parameters.decay : after[0];
     c->state[1] = after[1];
 }
 
@@ -130,7 +129,7 @@ int64_t pi2_controller_tick(void *qdisc, pi2_queue *queue, int64_t now)
     if (c->delay_from == PI2_RATE)
         update(c, pi2_rate_delay(&c->rate_params, &c->rate, backlog), backlog != 0);
     else if (c->delay_from == PI2_LENGTH)
-        pi2_controller_sample(c, pi2_ns((double)pi2_queue_packets(queue) * c->parameters[PI2_PI_PER_PACKET]),
+        pi2_controller_sample(c, pi2_ns((double)pi2_queue_packets(queue) * c->parameters.per_packet),
                               backlog != 0);
     else
         pi2_controller_sample(c, pi2_band_age(&queue->band[PI2_C], now), backlog != 0);
@@ -161,7 +160,7 @@ void pi2_controller_probe(const void *qdisc, const pi2_queue *queue, pi2_probe *
 {
     const pi2_controller *c = qdisc;
     const double u = pi2_controller_u(c);
-    const pi2_signal signal = c->law->encode(c->parameters, u);
+    const pi2_signal signal = c->law->encode(&c->parameters.law, u);
     (void)queue;
     probe->controller = u;
     probe->classic = signal.classic;

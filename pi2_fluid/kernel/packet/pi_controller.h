@@ -4,7 +4,7 @@
 #ifndef PI2_PACKET_PI_CONTROLLER_H
 #define PI2_PACKET_PI_CONTROLLER_H
 
-#include "../aqm.h"
+#include "../aqm_pi_family.h"
 #include "dualpi2_update.h"
 #include "pi2_update.h"
 #include "qdisc.h"
@@ -14,24 +14,23 @@
 extern "C" {
 #endif
 
-/* The parameters of the three. As far as K they are those of aqm_coupled.c, whose first five are those of aqm_pi.c. */
-enum {
-    PI2_PI_ALPHA,           /* Hz, gains on p' */
-    PI2_PI_BETA,
-    PI2_PI_TARGET,          /* s */
-    PI2_PI_UPDATE_INTERVAL, /* s */
-    PI2_PI_LIMIT,           /* the largest p' */
-    PI2_PI_K,               /* coupling factor; integers of 2016: gains act on k p', and k is whole */
-    PI2_PI_FIRST_UPDATE,    /* s, when the timer first expires */
-    PI2_PI_ARITHMETIC,      /* PI2_REAL, PI2_DUALPI2, PI2_2016 */
-    PI2_PI_QUIRKS,          /* 1: overflows as in the kernel */
-    PI2_PI_DELAY,           /* PI2_HEAD, PI2_RATE, PI2_LENGTH */
-    PI2_PI_PER_PACKET,      /* s that a queued packet counts for, with PI2_LENGTH */
-    PI2_PI_DECAY,           /* factor on p' at each update of an idle queue, 1: none (integers of 2016: 0.98) */
-    PI2_PI_ECN,             /* 1: Classic packets that can be marked are marked, not dropped */
-    PI2_PI_AT_DEQUEUE,      /* 1: packets are judged as they leave, not as they arrive */
-    PI2_PI_PARAMETERS
-};
+/* The parameters of the three: those of the coupled law, of which the others use less (integers of 2016: the gains act
+ * on k p', and k is whole), and what packets need beside them. */
+#define PI2_PI_QDISC_OWN(F) \
+    F(first_update) /* s, when the timer first expires */ \
+    F(arithmetic)   /* PI2_REAL, PI2_DUALPI2, PI2_2016 */ \
+    F(quirks)       /* 1: overflows as in the kernel */ \
+    F(delay_from)   /* PI2_HEAD, PI2_RATE, PI2_LENGTH */ \
+    F(per_packet)   /* s that a queued packet counts for, with PI2_LENGTH */ \
+    F(decay)        /* factor on p' at each update of an idle queue, 1: none (integers of 2016: 0.98) */ \
+    F(ecn)          /* 1: Classic packets that can be marked are marked, not dropped */ \
+    F(at_dequeue)   /* 1: packets are judged as they leave, not as they arrive */
+#define PI2_PI_QDISC_FIELDS(F) PI2_COUPLED_FIELDS(F) PI2_PI_QDISC_OWN(F)
+
+typedef struct {
+    pi2_coupled law;
+    PI2_PI_QDISC_OWN(PI2_FIELD)
+} pi2_pi_parameters;
 
 enum { PI2_REAL, PI2_DUALPI2, PI2_2016 }; /* real numbers, integers of sch_dualpi2, those of sch_pi2 of 2016 */
 enum { PI2_HEAD, PI2_RATE, PI2_LENGTH };  /* delay: age of the head, backlog over departure rate, from the length */
@@ -46,7 +45,7 @@ typedef struct {
     /* the rest of the parameters */
     int arithmetic, shift; /* a time of t ns is t >> shift ticks */
     uint32_t k;            /* integers of 2016 */
-    double parameters[PI2_PI_PARAMETERS];
+    pi2_pi_parameters parameters;
     const pi2_aqm_law *law;
     pi2_pi_ns_params ns_params;
     pi2_2016_params params_2016;
@@ -60,7 +59,7 @@ typedef struct {
 } pi2_controller;
 
 /* The entries of a discipline's table; 0 if the parameters are not what they can be. */
-int pi2_controller_setup(pi2_controller *c, const double *parameters, const pi2_queue *queue, const pi2_aqm_law *law);
+int pi2_controller_setup(pi2_controller *c, const void *parameters, const pi2_queue *queue, const pi2_aqm_law *law);
 int64_t pi2_controller_first_tick(const void *qdisc);
 int64_t pi2_controller_tick(void *qdisc, pi2_queue *queue, int64_t now);
 void pi2_controller_probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe);

@@ -1,11 +1,7 @@
 /* PIE's update of its drop probability; see pie_update.h. */
 #include "pie_update.h"
 
-#include "../aqm.h"
 #include "rate_estimator.h"
-
-/* Places in `law`: the struct of aqm_pie.c as an array. */
-enum { ALPHA, BETA, TARGET, UPDATE_INTERVAL, LIMIT, TABLE, CAP, BOOST, DECAY, BURST };
 
 static const uint64_t FULL_56 = (UINT64_C(1) << 56) - 1, FULL_32 = UINT32_MAX;
 static const int64_t LONG_DELAY = 250000000 >> PI2_TICK_SHIFT; /* ticks of 64 ns */
@@ -15,35 +11,35 @@ static const int64_t LONGEST = INT64_C(1) << 28;
 /* Steps of the tables of aqm_pie.c that can be taken by shifts, -1: none. */
 static int rows_of(double table)
 {
-    static const int ROWS[] = {0, 6, -1, 2, 3, -1}; /* none, rfc8033, rfc8034, hpsr13, ietf_early, sqrt2p */
-    return table >= 0.0 && table <= 5.0 ? ROWS[(int)table] : -1;
+    static const int ROWS[] = {[PI2_TABLE_NONE] = 0,   [PI2_TABLE_RFC8033] = 6,    [PI2_TABLE_RFC8034] = -1,
+                               [PI2_TABLE_HPSR13] = 2, [PI2_TABLE_IETF_EARLY] = 3, [PI2_TABLE_SQRT2P] = -1};
+    return table >= PI2_TABLE_NONE && table <= PI2_TABLE_SQRT2P ? ROWS[(int)table] : -1;
 }
 
-int pi2_pie_setup(pi2_pie_params *params, const double *law, int arithmetic, int quirks)
+int pi2_pie_setup(pi2_pie_params *params, const pi2_pie *law, int arithmetic, int quirks)
 {
     const uint64_t full = arithmetic == PI2_PIE_32_BITS ? FULL_32 : FULL_56;
-    for (int i = 0; i < PI2_PIE_LAW; i++)
-        params->law[i] = law[i];
+    params->law = *law;
     params->arithmetic = arithmetic;
     params->full = full;
-    params->decay = law[DECAY] < 1.0;
+    params->decay = law->decay < 1.0;
     params->shift = arithmetic == PI2_PIE_REAL ? 0 : PI2_TICK_SHIFT;
-    params->target = (int64_t)(law[TARGET] * 1e9 + 0.5) >> params->shift;
+    params->target = (int64_t)(law->pi.target * 1e9 + 0.5) >> params->shift;
     params->quirks = quirks;
     if (arithmetic == PI2_PIE_REAL)
-        return pi2_aqm_pie.sound(params->law);
-    params->rows = rows_of(law[TABLE]);
-    params->alpha = (uint64_t)(law[ALPHA] * 16.0 + 0.5) * (full / PI2_TICKS_PER_SECOND);
-    params->beta = (uint64_t)(law[BETA] * 16.0 + 0.5) * (full / PI2_TICKS_PER_SECOND);
-    params->cap = law[CAP] != 0.0;
-    params->boost = law[BOOST] != 0.0;
+        return pi2_aqm_pie.sound(&params->law);
+    params->rows = rows_of(law->table);
+    params->alpha = (uint64_t)(law->pi.alpha * 16.0 + 0.5) * (full / PI2_TICKS_PER_SECOND);
+    params->beta = (uint64_t)(law->pi.beta * 16.0 + 0.5) * (full / PI2_TICKS_PER_SECOND);
+    params->cap = law->cap != 0.0;
+    params->boost = law->boost != 0.0;
     return params->rows >= 0;
 }
 
 void pi2_pie_start(const pi2_pie_params *params, pi2_pie_vars *vars)
 {
     *vars = (pi2_pie_vars){0};
-    pi2_aqm_pie.initial(params->law, vars->state);
+    pi2_aqm_pie.initial(&params->law, vars->state);
 }
 
 /* How far the gains are shifted down: by 1 below 10 %, and by 2 more at each further decade. */
@@ -115,13 +111,12 @@ static void update_integers(const pi2_pie_params *params, pi2_pie_vars *vars, in
 static void update_real(const pi2_pie_params *params, pi2_pie_vars *vars, int64_t delay, int idle)
 {
     const pi2_seen seen = {.queue_delay = {(double)delay * 1e-9}};
-    double law[PI2_PIE_LAW], after[PI2_AQM_STATES] = {0.0};
-    for (int i = 0; i < PI2_PIE_LAW; i++)
-        law[i] = params->law[i];
+    double after[PI2_AQM_STATES] = {0.0};
+    pi2_pie law = params->law;
     if (!idle)
-        law[DECAY] = 1.0; /* the law would let p decay whenever both delays are 0 */
-    pi2_aqm_pie.update(law, vars->state, &seen, law[UPDATE_INTERVAL], after);
-    pi2_aqm_pie.saturate(law, after);
+        law.decay = 1.0; /* the law would let p decay whenever both delays are 0 */
+    pi2_aqm_pie.update(&law, vars->state, &seen, law.pi.update_interval, after);
+    pi2_aqm_pie.saturate(&law, after);
     for (int i = 0; i < 3; i++)
         vars->state[i] = after[i];
     vars->p = after[0] < 1.0 ? (uint64_t)(after[0] * (double)params->full) : params->full;

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "../aqm_pie.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -16,8 +18,6 @@ enum {
     PI2_PIE_56_BITS, /* Linux since 5.1: p in 1/(2^56 - 1), kept in 64 bits */
     PI2_PIE_32_BITS  /* Linux 3.14 to 5.0: p in 1/(2^32 - 1), kept in 32 bits */
 };
-
-enum { PI2_PIE_LAW = 10 }; /* doubles that aqm_pie.c is configured by */
 
 typedef struct {
     int arithmetic;       /* one of the above */
@@ -30,7 +30,7 @@ typedef struct {
     int decay;            /* whether p decays while the queue is idle */
     int strict_idle;      /* 1: a queue with a backlog is not idle, even at a delay of 0 (Linux) */
     int64_t target;       /* ticks */
-    double law[PI2_PIE_LAW]; /* real numbers: what aqm_pie.c is configured by */
+    pi2_pie law;          /* real numbers: what aqm_pie.c is configured by */
 } pi2_pie_params;
 
 typedef struct {
@@ -39,8 +39,8 @@ typedef struct {
     double state[3];  /* real numbers: u, delay before (s), what is left of the burst allowance (s) */
 } pi2_pie_vars;
 
-/* The parameters, in the order of `law`, for one arithmetic; 0 if they are not what they can be. */
-int pi2_pie_setup(pi2_pie_params *params, const double *law, int arithmetic, int quirks);
+/* The parameters for one arithmetic; 0 if they are not what they can be. */
+int pi2_pie_setup(pi2_pie_params *params, const pi2_pie *law, int arithmetic, int quirks);
 
 void pi2_pie_start(const pi2_pie_params *params, pi2_pie_vars *vars);
 

@@ -1,8 +1,8 @@
 /* Queue disciplines: what a queue does with each packet, one algorithm per file (qdisc_*.c). Pure C11.
  *
- * A discipline is a table of functions. It is configured by an array of doubles, its parameters, in the order that
- * the enumeration beside it gives; whatever it computes from them and its variables live in one
- * block of `size` bytes that the caller provides. Time is in ns. No function allocates.
+ * A discipline is a table of functions. It is configured by a struct of doubles, its parameters, whose fields are
+ * listed at the top of its file; whatever it computes from them and its variables live in one block of `size` bytes
+ * that the caller provides. Time is in ns. No function allocates.
  */
 #ifndef PI2_PACKET_QDISC_H
 #define PI2_PACKET_QDISC_H
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../parameters.h"
 #include "queue.h"
 #include "random.h"
 
@@ -27,11 +28,12 @@ typedef struct {
 typedef struct {
     const char *name;
     size_t size;
-    int parameters; /* how many doubles it is configured by */
+    int parameters;           /* how many doubles it is configured by */
+    const char *const *names; /* of them */
     int bands;
 
     /* Sets the block up for an empty queue at time 0; 0 if the parameters are not what they can be. */
-    int (*setup)(void *qdisc, const double *parameters, const pi2_queue *queue);
+    int (*setup)(void *qdisc, const void *parameters, const pi2_queue *queue);
     /* A packet arrives: it is pushed into the queue (marked perhaps) or dropped. PI2_SENT was counted already. */
     void (*enqueue)(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws);
     /* The link takes a packet: fills `packet` and returns 1, or returns 0 if there is none left after drops. */
@@ -43,8 +45,8 @@ typedef struct {
     void (*probe)(const void *qdisc, const pi2_queue *queue, pi2_probe *probe);
 } pi2_qdisc;
 
-extern const pi2_qdisc pi2_qdisc_pi, pi2_qdisc_pi2, pi2_qdisc_coupled, pi2_qdisc_pie, pi2_qdisc_dualpi2, pi2_qdisc_red,
-    pi2_qdisc_codel, pi2_qdisc_taildrop, pi2_qdisc_lottery;
+#define PI2_QDISC(name) extern const pi2_qdisc pi2_qdisc_##name;
+#include "../laws.def"
 
 /* The discipline of that name, NULL if there is none (in qdiscs.c). */
 const pi2_qdisc *pi2_find_qdisc(const char *name);

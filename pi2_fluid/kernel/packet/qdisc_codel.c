@@ -15,13 +15,15 @@
 #include "qdisc_codel.h"
 
 /* The parameters. */
-enum {
-    TARGET,   /* s */
-    INTERVAL, /* s */
-    ECN,      /* 1: marks packets that are ECN-capable instead of dropping them */
-    FIXED,    /* 1: the kernel's integers */
-    PARAMETERS
-};
+#define FIELDS(F) \
+    F(target)   /* s */ \
+    F(interval) /* s */ \
+    F(ecn)      /* 1: marks packets that are ECN-capable instead of dropping them */ \
+    F(fixed)    /* 1: the kernel's integers */
+
+typedef struct {
+    FIELDS(PI2_FIELD)
+} given;
 
 enum { UNIT_BITS = 10, EXACTLY_ONE = UINT16_MAX, RESTARTS = 16 };
 
@@ -185,24 +187,25 @@ void pi2_codel_look(const void *qdisc, pi2_codel_view *view)
     view->waited = c->vars.waited << c->params.shift;
 }
 
-static int setup(void *qdisc, const double *x, const pi2_queue *queue)
+static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
 {
     codel *c = qdisc;
-    if (!(x[TARGET] >= 1e-9 && x[TARGET] < 1e4 && x[INTERVAL] >= 1e-5 && x[INTERVAL] < 1e4))
+    const given *x = parameters;
+    if (!(x->target >= 1e-9 && x->target < 1e4 && x->interval >= 1e-5 && x->interval < 1e4))
         return 0;
     memset(c, 0, sizeof *c);
-    c->params.shift = x[FIXED] != 0.0 ? UNIT_BITS : 0;
-    c->params.target = pi2_ns(x[TARGET]) >> c->params.shift;
-    c->params.interval = pi2_ns(x[INTERVAL]) >> c->params.shift;
+    c->params.shift = x->fixed != 0.0 ? UNIT_BITS : 0;
+    c->params.target = pi2_ns(x->target) >> c->params.shift;
+    c->params.interval = pi2_ns(x->interval) >> c->params.shift;
     c->params.floor = queue->mtu;
-    c->params.ecn = x[ECN] != 0.0;
+    c->params.ecn = x->ecn != 0.0;
     return 1;
 }
 
 const pi2_qdisc pi2_qdisc_codel = {
     .name = "codel",
     .size = sizeof(codel),
-    .parameters = PARAMETERS,
+    PI2_CONFIGURED_BY(FIELDS),
     .bands = 1,
     .setup = setup,
     .enqueue = enqueue,

@@ -15,7 +15,7 @@ int pi2_coupled_judge(const pi2_controller *c, int ecn, pi2_draws *draws)
     return judged(c, ecn, draws);
 }
 
-static int setup(void *qdisc, const double *parameters, const pi2_queue *queue)
+static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
 {
     return pi2_controller_setup(qdisc, parameters, queue, &pi2_aqm_coupled);
 }
@@ -33,7 +33,7 @@ static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t no
 const pi2_qdisc pi2_qdisc_coupled = {
     .name = "coupled",
     .size = sizeof(pi2_controller),
-    .parameters = PI2_PI_PARAMETERS,
+    PI2_CONFIGURED_BY(PI2_PI_QDISC_FIELDS),
     .bands = 1,
     .setup = setup,
     .enqueue = enqueue,

@@ -12,39 +12,33 @@
 #include <math.h>
 #include <string.h>
 
-#include "../aqm.h"
+#include "../aqm_dualpi2.h"
 #include "dualpi2_update.h"
 #include "qdisc.h"
 #include "qdisc_dualpi2.h"
 
-/* The parameters. The first LAW of them are those of the real-valued law, in its order (../aqm_dualpi2.c). */
-enum {
-    ALPHA,           /* Hz, of p' */
-    BETA,            /* Hz, of p' */
-    TARGET,          /* s */
-    UPDATE_INTERVAL, /* s */
-    LIMIT,           /* the largest p' */
-    K,               /* coupling factor; whole in the kernel */
-    STEP,            /* s: L packets that waited longer are marked; with a ramp, its centre */
-    RAMP,            /* s: width of the ramp; 0: a step */
-    C_PROTECTION,    /* share of the link left to C, rounded to whole percent */
-    CLASSIC_DRIVES,  /* 1: the delay of C drives the controller (RFC 9332); 0: the larger of both (Linux) */
-    DROP_OVERLOAD,   /* 1: k p' may exceed 1, and L packets are dropped then; 0: p' stays at or below 1/k */
-    AT_ENQUEUE,      /* 1: packets are judged on arrival; 0: on departure */
-    MIN_STEP,        /* packets of L that must wait at an arrival for the step to mark it */
-    FIXED,           /* 1: p' moves by the kernel's integers */
-    QUIRKS,          /* 1: a change of p' by 1 or more wraps around, as in the kernel; fixed only */
-    FIRST_UPDATE,    /* s: when the first update comes */
-    PARAMETERS,
-    LAW = DROP_OVERLOAD
-};
+/* The parameters: those of the real-valued law (k is whole in the kernel, c_protection is rounded to whole percent), and
+ * what packets need beside them. */
+#define OWN(F) \
+    F(drop_overload)    /* 1: k p' may exceed 1, and L packets are dropped then; 0: p' stays at or below 1/k */ \
+    F(at_enqueue)       /* 1: packets are judged on arrival; 0: on departure */ \
+    F(min_step_packets) /* packets of L that must wait at an arrival for the step to mark it */ \
+    F(fixed)            /* 1: p' moves by the kernel's integers */ \
+    F(quirks)           /* 1: a change of p' by 1 or more wraps around, as in the kernel; fixed only */ \
+    F(first_update)     /* s: when the first update comes */
+#define FIELDS(F) PI2_DUALPI2_FIELDS(F) OWN(F)
+
+typedef struct {
+    pi2_dualpi2 law;
+    OWN(PI2_FIELD)
+} given;
 
 enum { PASS = -1 };
 
 #define FULL UINT32_MAX /* p' = 1 */
 
 typedef struct {
-    double law[LAW];
+    pi2_dualpi2 law;
     double k;
     pi2_pi_ns_params controller;  /* of the integers */
     int64_t step;                 /* ns */
@@ -100,8 +94,9 @@ static void real_update(dualpi2 *d, const int64_t delay[2])
 {
     const pi2_seen seen = {.queue_delay = {1e-9 * (double)delay[PI2_C], 1e-9 * (double)delay[PI2_L]}};
     double after[PI2_AQM_STATES] = {0};
-    pi2_aqm_dualpi2.update(d->params.law, d->vars.state, &seen, d->params.law[UPDATE_INTERVAL], after);
-    pi2_aqm_dualpi2.saturate(d->params.law, after);
+    const pi2_dualpi2 *law = &d->params.law;
+    pi2_aqm_dualpi2.update(law, d->vars.state, &seen, law->coupled.pi.update_interval, after);
+    pi2_aqm_dualpi2.saturate(law, after);
     memcpy(d->vars.state, after, sizeof after);
     d->vars.controller.p = (uint32_t)(after[0] * (double)FULL + 0.5);
 }
@@ -258,62 +253,68 @@ static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
 
 /* Setting up */
 
-static int sound(const double *x)
+static int sound(const given *x)
 {
-    const int gains = x[ALPHA] >= 0.0 && x[BETA] >= 0.0 && x[ALPHA] < 1e6 && x[BETA] < 1e6;
-    const int times = x[TARGET] > 0.0 && x[TARGET] < 1e3 && x[UPDATE_INTERVAL] >= 1e-9 && x[UPDATE_INTERVAL] < 1e6
-                      && x[STEP] > 0.0 && x[STEP] < 1e6 && x[RAMP] >= 0.0 && x[RAMP] <= 2.0 * x[STEP]
-                      && x[FIRST_UPDATE] > 0.0 && x[FIRST_UPDATE] < 1e6;
-    const int k = x[K] > 0.0 && x[K] < 1e6 && (x[FIXED] == 0.0 || (x[K] == floor(x[K]) && x[K] <= 255.0));
-    return gains && times && k && x[LIMIT] > 0.0 && x[LIMIT] <= 1.0 && x[C_PROTECTION] > 0.0
-           && x[C_PROTECTION] < 1.0 && x[MIN_STEP] >= 0.0 && x[MIN_STEP] < 4e9;
+    const pi2_dualpi2 *law = &x->law;
+    const pi2_pi_family *pi = &law->coupled.pi;
+    const double k = law->coupled.k;
+    const int gains = pi->alpha >= 0.0 && pi->beta >= 0.0 && pi->alpha < 1e6 && pi->beta < 1e6;
+    const int times = pi->target > 0.0 && pi->target < 1e3 && pi->update_interval >= 1e-9 && pi->update_interval < 1e6
+                      && law->step > 0.0 && law->step < 1e6 && law->ramp >= 0.0 && law->ramp <= 2.0 * law->step
+                      && x->first_update > 0.0 && x->first_update < 1e6;
+    const int coupling = k > 0.0 && k < 1e6 && (x->fixed == 0.0 || (k == floor(k) && k <= 255.0));
+    return gains && times && coupling && pi->limit > 0.0 && pi->limit <= 1.0 && law->c_protection > 0.0
+           && law->c_protection < 1.0 && x->min_step_packets >= 0.0 && x->min_step_packets < 4e9;
 }
 
-static void set_times(dualpi2_parameters *p, const double *x)
+static void set_times(dualpi2_parameters *p, const given *x)
 {
-    p->controller.target = pi2_ns(x[TARGET]);
-    p->interval = pi2_ns(x[UPDATE_INTERVAL]);
-    p->first = pi2_ns(x[FIRST_UPDATE]);
-    p->step = pi2_ns(x[STEP]);
-    p->ramp = x[RAMP] > 0.0;
-    p->ramp_from = pi2_ns(x[STEP] - 0.5 * x[RAMP]);
-    p->ramp_to = pi2_ns(x[STEP] + 0.5 * x[RAMP]);
+    const pi2_dualpi2 *law = &x->law;
+    p->controller.target = pi2_ns(law->coupled.pi.target);
+    p->interval = pi2_ns(law->coupled.pi.update_interval);
+    p->first = pi2_ns(x->first_update);
+    p->step = pi2_ns(law->step);
+    p->ramp = law->ramp > 0.0;
+    p->ramp_from = pi2_ns(law->step - 0.5 * law->ramp);
+    p->ramp_to = pi2_ns(law->step + 0.5 * law->ramp);
     p->ramp_slope = p->ramp ? (double)FULL / (double)(p->ramp_to - p->ramp_from) : 0.0;
 }
 
-static int setup(void *qdisc, const double *x, const pi2_queue *queue)
+static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
 {
     dualpi2 *d = qdisc;
     dualpi2_parameters *p = &d->params;
+    const given *x = parameters;
+    const pi2_coupled *coupled = &x->law.coupled;
     if (!sound(x))
         return 0;
     memset(d, 0, sizeof *d);
-    memcpy(p->law, x, sizeof p->law);
+    p->law = x->law;
     set_times(p, x);
-    p->k = x[K];
-    p->controller.alpha = pi2_pi_ns_gain(x[ALPHA]);
-    p->controller.beta = pi2_pi_ns_gain(x[BETA]);
-    p->controller.limit = (uint32_t)(x[DROP_OVERLOAD] != 0.0 || x[K] < 1.0 ? (double)FULL : (double)FULL / x[K]);
-    p->weight[PI2_C] = (int64_t)(100.0 * x[C_PROTECTION] + 0.5);
+    p->k = coupled->k;
+    p->controller.alpha = pi2_pi_ns_gain(coupled->pi.alpha);
+    p->controller.beta = pi2_pi_ns_gain(coupled->pi.beta);
+    p->controller.limit = (uint32_t)(x->drop_overload != 0.0 || p->k < 1.0 ? (double)FULL : (double)FULL / p->k);
+    p->weight[PI2_C] = (int64_t)(100.0 * x->law.c_protection + 0.5);
     p->weight[PI2_C] = p->weight[PI2_C] < 1 ? 1 : p->weight[PI2_C] > 99 ? 99 : p->weight[PI2_C];
     p->weight[PI2_L] = 100 - p->weight[PI2_C];
     p->fresh_credit = queue->mtu * (p->weight[PI2_C] - p->weight[PI2_L]);
     p->floor = 2 * queue->mtu;
-    p->min_step = (int64_t)x[MIN_STEP];
-    p->fixed = x[FIXED] != 0.0;
-    p->controller.quirks = x[QUIRKS] != 0.0;
-    p->classic_drives = x[CLASSIC_DRIVES] != 0.0;
-    p->drop_overload = x[DROP_OVERLOAD] != 0.0;
-    p->at_enqueue = x[AT_ENQUEUE] != 0.0;
+    p->min_step = (int64_t)x->min_step_packets;
+    p->fixed = x->fixed != 0.0;
+    p->controller.quirks = x->quirks != 0.0;
+    p->classic_drives = x->law.classic_drives != 0.0;
+    p->drop_overload = x->drop_overload != 0.0;
+    p->at_enqueue = x->at_enqueue != 0.0;
     d->vars.credit = p->fresh_credit;
-    pi2_aqm_dualpi2.initial(p->law, d->vars.state);
+    pi2_aqm_dualpi2.initial(&p->law, d->vars.state);
     return 1;
 }
 
 const pi2_qdisc pi2_qdisc_dualpi2 = {
     .name = "dualpi2",
     .size = sizeof(dualpi2),
-    .parameters = PARAMETERS,
+    PI2_CONFIGURED_BY(FIELDS),
     .bands = 2,
     .setup = setup,
     .enqueue = enqueue,

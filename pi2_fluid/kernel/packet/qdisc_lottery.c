@@ -2,11 +2,13 @@
  * known one, for measuring how senders respond. */
 #include "qdisc.h"
 
-enum {
-    P,    /* probability of a signal */
-    MARK, /* 1: packets that can be marked are marked, others pass; 0: all are dropped */
-    PARAMETERS
-};
+#define FIELDS(F) \
+    F(p)    /* probability of a signal */ \
+    F(mark) /* 1: packets that can be marked are marked, others pass; 0: all are dropped */
+
+typedef struct {
+    FIELDS(PI2_FIELD)
+} lottery_parameters;
 
 typedef struct {
     uint64_t threshold; /* a draw below this is a signal */
@@ -14,16 +16,17 @@ typedef struct {
     int mark;
 } lottery;
 
-static int setup(void *qdisc, const double *parameters, const pi2_queue *queue)
+static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
 {
     lottery *q = qdisc;
-    const double p = parameters[P];
+    const lottery_parameters *x = parameters;
+    const double p = x->p;
     (void)queue;
     if (!(p >= 0.0 && p <= 1.0))
         return 0;
     q->p = p;
     q->threshold = p < 1.0 ? (uint64_t)(p * 18446744073709551616.0) : UINT64_MAX; /* 2^64 */
-    q->mark = parameters[MARK] != 0.0;
+    q->mark = x->mark != 0.0;
     return 1;
 }
 
@@ -70,7 +73,7 @@ static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
 const pi2_qdisc pi2_qdisc_lottery = {
     .name = "lottery",
     .size = sizeof(lottery),
-    .parameters = PARAMETERS,
+    PI2_CONFIGURED_BY(FIELDS),
     .bands = 1,
     .setup = setup,
     .enqueue = enqueue,

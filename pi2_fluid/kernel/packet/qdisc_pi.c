@@ -7,7 +7,7 @@ static inline int judged(const pi2_controller *c, int ecn, pi2_draws *draws)
     return pi2_draw(draws, 0) < c->linear ? pi2_classic_verdict(c, ecn) : PI2_PASS;
 }
 
-static int setup(void *qdisc, const double *parameters, const pi2_queue *queue)
+static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
 {
     return pi2_controller_setup(qdisc, parameters, queue, &pi2_aqm_pi);
 }
@@ -25,7 +25,7 @@ static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t no
 const pi2_qdisc pi2_qdisc_pi = {
     .name = "pi",
     .size = sizeof(pi2_controller),
-    .parameters = PI2_PI_PARAMETERS,
+    PI2_CONFIGURED_BY(PI2_PI_QDISC_FIELDS),
     .bands = 1,
     .setup = setup,
     .enqueue = enqueue,

@@ -2,7 +2,7 @@
  * PI2 paper (CoNEXT'16), section 4; Linux 6.18, sch_dualpi2, with Classic traffic alone. */
 #include "pi_controller.h"
 
-static int setup(void *qdisc, const double *parameters, const pi2_queue *queue)
+static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
 {
     return pi2_controller_setup(qdisc, parameters, queue, &pi2_aqm_pi2);
 }
@@ -20,7 +20,7 @@ static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t no
 const pi2_qdisc pi2_qdisc_pi2 = {
     .name = "pi2",
     .size = sizeof(pi2_controller),
-    .parameters = PI2_PI_PARAMETERS,
+    PI2_CONFIGURED_BY(PI2_PI_QDISC_FIELDS),
     .bands = 1,
     .setup = setup,
     .enqueue = enqueue,

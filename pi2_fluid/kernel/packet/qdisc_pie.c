@@ -7,27 +7,28 @@
 #include "qdisc.h"
 #include "rate_estimator.h"
 
-/* The parameters. The first PI2_PIE_LAW are those of aqm_pie.c: alpha, beta (Hz), target, update interval (s),
- * largest p, table, cap, boost, factor of the decay, burst allowance (s; -1 here unless BURST_BY_UPDATE). */
-enum {
-    TARGET = 2,
-    UPDATE_INTERVAL = 3,
-    FIRST_UPDATE = PI2_PIE_LAW, /* s, when the timer first expires */
-    ARITHMETIC,       /* PI2_PIE_REAL, PI2_PIE_56_BITS, PI2_PIE_32_BITS */
-    QUIRKS,           /* 1: overflows as in the kernel */
-    BURST,            /* s during which nothing is signalled, given anew when calm; 0: none */
-    BURST_BY_UPDATE,  /* 1: the law lets it run out at each update (RFC 8033); 0: time between departures does */
-    STRICT_IDLE,      /* 1: no decay while packets wait (Linux) */
-    HALF_TARGET,      /* below half the target and 20 % nothing is signalled: 0 no, 1 latest delay, 2 last update's */
-    DERANDOMIZE,      /* 1: no signal until p has summed up to 0.85, one at 8.5 at the latest */
-    ESTIMATOR,        /* 1: delay from the departure rate; 0: what the last packet has waited */
-    RATE_THRESHOLD,   /* bytes of a cycle of the estimator */
-    RATE_WEIGHT,      /* of its newest rate, in real numbers */
-    ECN,              /* 1: marks packets that can be marked, while p is at most MARK_LIMIT */
-    MARK_LIMIT,
-    AT_DEQUEUE,       /* 1: packets are judged as they leave, not as they arrive */
-    PARAMETERS
-};
+/* The parameters: those of the law (its burst is -1 unless burst_by_update), and what packets need beside them. */
+#define OWN(F) \
+    F(first_update)    /* s, when the timer first expires */ \
+    F(arithmetic)      /* PI2_PIE_REAL, PI2_PIE_56_BITS, PI2_PIE_32_BITS */ \
+    F(quirks)          /* 1: overflows as in the kernel */ \
+    F(allowance)       /* s during which nothing is signalled, given anew when calm; 0: none */ \
+    F(burst_by_update) /* 1: the law lets it run out at each update (RFC 8033); 0: time between departures does */ \
+    F(strict_idle)     /* 1: no decay while packets wait (Linux) */ \
+    F(half_target)     /* below half the target and 20 % nothing is signalled: 0 no, 1 latest delay, 2 last update's */ \
+    F(derandomize)     /* 1: no signal until p has summed up to 0.85, one at 8.5 at the latest */ \
+    F(rate_estimator)  /* 1: delay from the departure rate; 0: what the last packet has waited */ \
+    F(rate_threshold)  /* bytes of a cycle of the estimator */ \
+    F(rate_weight)     /* of its newest rate, in real numbers */ \
+    F(ecn)             /* 1: marks packets that can be marked, while p is at most mark_limit */ \
+    F(mark_limit) \
+    F(at_dequeue)      /* 1: packets are judged as they leave, not as they arrive */
+#define FIELDS(F) PI2_PIE_FIELDS(F) OWN(F)
+
+typedef struct {
+    pi2_pie law;
+    OWN(PI2_FIELD)
+} given;
 
 typedef struct {
     /* what a packet meets first */
@@ -55,48 +56,48 @@ static int64_t ticks(const pie *q, int64_t ns)
     return ns >> q->params.shift;
 }
 
-static void set_thresholds(pie *q, const double *parameters)
+static void set_thresholds(pie *q, const given *x)
 {
     const uint64_t full = q->params.full, full_56 = full << q->widen;
     q->twenty = (full / 5) << q->widen;
-    q->mark_limit = parameters[MARK_LIMIT] < 1.0 ? (uint64_t)((double)full * parameters[MARK_LIMIT]) << q->widen
-                                                 : UINT64_MAX;
+    q->mark_limit = x->mark_limit < 1.0 ? (uint64_t)((double)full * x->mark_limit) << q->widen : UINT64_MAX;
     q->least = full_56 / 100 * 85;
     q->most = full_56 / 2 * 17;
 }
 
-static void set_estimator(pie *q, const double *parameters)
+static void set_estimator(pie *q, const given *x)
 {
-    q->estimator = parameters[ESTIMATOR] != 0.0;
-    q->rate_params.threshold = (int64_t)parameters[RATE_THRESHOLD];
-    q->rate_params.weight = parameters[RATE_WEIGHT];
+    q->estimator = x->rate_estimator != 0.0;
+    q->rate_params.threshold = (int64_t)x->rate_threshold;
+    q->rate_params.weight = x->rate_weight;
     q->rate_params.integers = q->params.arithmetic != PI2_PIE_REAL;
     q->rate_params.quirks = q->params.quirks;
     pi2_rate_reset(&q->rate);
 }
 
-static int setup(void *qdisc, const double *parameters, const pi2_queue *queue)
+static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
 {
     pie *q = qdisc;
+    const given *x = parameters;
     *q = (pie){0};
-    if (!pi2_pie_setup(&q->params, parameters, (int)parameters[ARITHMETIC], parameters[QUIRKS] != 0.0))
+    if (!pi2_pie_setup(&q->params, &x->law, (int)x->arithmetic, x->quirks != 0.0))
         return 0;
-    q->params.strict_idle = parameters[STRICT_IDLE] != 0.0;
+    q->params.strict_idle = x->strict_idle != 0.0;
     pi2_pie_start(&q->params, &q->vars);
     q->widen = q->params.arithmetic == PI2_PIE_32_BITS ? 24 : 0;
-    set_thresholds(q, parameters);
-    set_estimator(q, parameters);
+    set_thresholds(q, x);
+    set_estimator(q, x);
     q->floor = 2 * queue->mtu;
-    q->half_target = parameters[HALF_TARGET] != 0.0 ? q->params.target / 2 : 0;
-    q->previous = parameters[HALF_TARGET] == 2.0;
-    q->derandomize = parameters[DERANDOMIZE] != 0.0;
-    q->burst_by_update = parameters[BURST_BY_UPDATE] != 0.0;
-    q->burst = q->allowance = ticks(q, pi2_ns(parameters[BURST]));
+    q->half_target = x->half_target != 0.0 ? q->params.target / 2 : 0;
+    q->previous = x->half_target == 2.0;
+    q->derandomize = x->derandomize != 0.0;
+    q->burst_by_update = x->burst_by_update != 0.0;
+    q->burst = q->allowance = ticks(q, pi2_ns(x->allowance));
     q->left = -1;
-    q->ecn = parameters[ECN] != 0.0;
-    q->at_dequeue = parameters[AT_DEQUEUE] != 0.0;
-    q->interval = pi2_ns(parameters[UPDATE_INTERVAL]);
-    q->first = pi2_ns(parameters[FIRST_UPDATE]);
+    q->ecn = x->ecn != 0.0;
+    q->at_dequeue = x->at_dequeue != 0.0;
+    q->interval = pi2_ns(x->law.pi.update_interval);
+    q->first = pi2_ns(x->first_update);
     return q->interval > 0;
 }
 
@@ -230,7 +231,7 @@ static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
 const pi2_qdisc pi2_qdisc_pie = {
     .name = "pie",
     .size = sizeof(pie),
-    .parameters = PARAMETERS,
+    PI2_CONFIGURED_BY(FIELDS),
     .bands = 1,
     .setup = setup,
     .enqueue = enqueue,

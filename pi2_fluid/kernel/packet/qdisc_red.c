@@ -12,26 +12,23 @@
 #include <math.h>
 #include <string.h>
 
-#include "../aqm.h"
+#include "../aqm_red.h"
 #include "qdisc.h"
 #include "qdisc_red.h"
 
-/* The parameters. The first LAW of them are those of the real-valued law, in its order (../aqm_red.c). */
-enum {
-    MIN,             /* packets of the queue's mtu */
-    MAX,             /* the same */
-    MAX_P,           /* probability at max */
-    WEIGHT,          /* of one packet in the average; 2^-n in integers */
-    GENTLE,          /* 1: the profile rises on to twice max; real only */
-    ADAPTIVE,        /* 1: max_p is adapted */
-    UPDATE_INTERVAL, /* s between two adaptations */
-    ECN,             /* 1: packets signalled by chance are marked if they can be */
-    FIXED,           /* 1: the kernel's integers */
-    IDLE_DECAY,      /* 1: the average decays while the link is idle */
-    SPACING,         /* packets from one signal to the next, with p of the profile; see below */
-    PARAMETERS,
-    LAW = ECN
-};
+/* The parameters: those of the real-valued law, in packets of the queue's mtu (integers: weight is 2^-n, gentle 0), and
+ * what packets need beside them. */
+#define OWN(F) \
+    F(ecn)        /* 1: packets signalled by chance are marked if they can be */ \
+    F(fixed)      /* 1: the kernel's integers */ \
+    F(idle_decay) /* 1: the average decays while the link is idle */ \
+    F(spacing)    /* packets from one signal to the next, with p of the profile; see below */
+#define FIELDS(F) PI2_RED_FIELDS(F) OWN(F)
+
+typedef struct {
+    pi2_red law;
+    OWN(PI2_FIELD)
+} given;
 
 enum {
     UNIFORM, /* uniform on 0 .. 1/p (Linux; ns without "wait") */
@@ -47,7 +44,7 @@ enum { CELLS = 256, LARGEST_SHIFT = 31, CELL_BITS = 32 };
 #define ONE_PERCENT UINT32_C(42949673) /* of 2^32, rounded */
 
 typedef struct {
-    double law[LAW];
+    pi2_red law;
     double per_byte;           /* packets */
     double log_keep;           /* log(1 - weight) */
     double packet_time;        /* ns to send a full packet */
@@ -112,7 +109,7 @@ static void average(red *r, int64_t backlog, int64_t now)
     else if (r->params.fixed)
         v->average += backlog - (v->average >> r->params.shift);
     else
-        v->state[AVERAGE] += r->params.law[WEIGHT] * ((double)backlog * r->params.per_byte - v->state[AVERAGE]);
+        v->state[AVERAGE] += r->params.law.weight * ((double)backlog * r->params.per_byte - v->state[AVERAGE]);
 }
 
 /* The judgement of one packet */
@@ -144,7 +141,7 @@ static double uniform(pi2_draws *draws)
 static int judge_real(red *r, pi2_draws *draws)
 {
     red_variables *v = &r->vars;
-    const double p = pi2_aqm_red.controller(r->params.law, v->state);
+    const double p = pi2_aqm_red.controller(&r->params.law, v->state);
     if (p == 0.0 || p >= 1.0) {
         v->count = -1;
         return p == 0.0 ? PI2_RED_PASS : PI2_RED_FORCED;
@@ -226,7 +223,7 @@ static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
     if (r->params.fixed) {
         adapt_fixed(r);
     } else {
-        pi2_aqm_red.update(r->params.law, r->vars.state, &nothing, r->params.law[UPDATE_INTERVAL], after);
+        pi2_aqm_red.update(&r->params.law, r->vars.state, &nothing, r->params.law.update_interval, after);
         memcpy(r->vars.state, after, sizeof after);
     }
     return now + r->params.interval;
@@ -250,7 +247,7 @@ void pi2_red_look(const void *qdisc, pi2_red_view *view)
         state[HIGHEST_P] = ldexp((double)r->vars.max_p, -32);
     }
     view->average = p->fixed ? (double)r->vars.average * scale : state[AVERAGE] * scale;
-    view->p = pi2_aqm_red.controller(p->law, state);
+    view->p = pi2_aqm_red.controller(&p->law, state);
     view->max_p = state[HIGHEST_P];
     view->count = r->vars.count;
 }
@@ -288,15 +285,16 @@ static int shift_of(double weight)
     return 0;
 }
 
-static int sound(const double *x, double mtu)
+static int sound(const given *x, double mtu)
 {
-    const int profile = x[MIN] > 0.0 && x[MAX] > x[MIN] && x[MAX] * mtu < 1e9 && x[MAX_P] > 0.0 && x[MAX_P] <= 1.0
-                        && x[WEIGHT] > 0.0 && x[WEIGHT] < 1.0;
-    const int fixed = x[FIXED] == 0.0
-                      || (shift_of(x[WEIGHT]) && x[GENTLE] == 0.0 && x[SPACING] == UNIFORM
-                          && x[MAX] * mtu - x[MIN] * mtu >= 1.0);
-    const int spacing = x[SPACING] == UNIFORM || x[SPACING] == WAIT || x[SPACING] == ALONE;
-    return profile && fixed && spacing && (x[ADAPTIVE] == 0.0 || x[UPDATE_INTERVAL] >= 1e-9);
+    const pi2_red *p = &x->law;
+    const int profile = p->min > 0.0 && p->max > p->min && p->max * mtu < 1e9 && p->max_p > 0.0 && p->max_p <= 1.0
+                        && p->weight > 0.0 && p->weight < 1.0;
+    const int fixed = x->fixed == 0.0
+                      || (shift_of(p->weight) && p->gentle == 0.0 && x->spacing == UNIFORM
+                          && p->max * mtu - p->min * mtu >= 1.0);
+    const int spacing = x->spacing == UNIFORM || x->spacing == WAIT || x->spacing == ALONE;
+    return profile && fixed && spacing && (p->adaptive == 0.0 || p->update_interval >= 1e-9);
 }
 
 /* The table as user space fills it: a shift for every 1/-log(1 - weight) packets that could have been sent, although
@@ -313,42 +311,43 @@ static void set_decay(red_parameters *p)
     }
 }
 
-static void set_fixed(red *r, const double *x, double mtu)
+static void set_fixed(red *r, const pi2_red *x, double mtu)
 {
     red_parameters *p = &r->params;
-    const int64_t low = (int64_t)(x[MIN] * mtu + 0.5), high = (int64_t)(x[MAX] * mtu + 0.5);
-    p->shift = shift_of(x[WEIGHT]);
+    const int64_t low = (int64_t)(x->min * mtu + 0.5), high = (int64_t)(x->max * mtu + 0.5);
+    p->shift = shift_of(x->weight);
     p->span = (uint32_t)(high - low);
     p->low = low << p->shift;
     p->high = high << p->shift;
     p->band[0] = low + 2 * (p->span / 5);
     p->band[1] = low + 3 * (p->span / 5);
-    set_max_p(r, x[MAX_P] < 1.0 ? (uint32_t)(x[MAX_P] * 0x1p32) : UINT32_MAX);
+    set_max_p(r, x->max_p < 1.0 ? (uint32_t)(x->max_p * 0x1p32) : UINT32_MAX);
 }
 
-static int setup(void *qdisc, const double *x, const pi2_queue *queue)
+static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
 {
     red *r = qdisc;
+    const given *x = parameters;
     red_parameters *p = &r->params;
     const double mtu = (double)queue->mtu;
     if (!sound(x, mtu) || !(mtu >= 1.0 && queue->capacity > 0.0))
         return 0;
     memset(r, 0, sizeof *r);
-    memcpy(p->law, x, sizeof p->law);
+    p->law = x->law;
     p->per_byte = 1.0 / mtu;
-    p->log_keep = log1p(-x[WEIGHT]);
+    p->log_keep = log1p(-p->law.weight);
     p->packet_time = 8e9 * mtu / queue->capacity;
-    p->offset = x[SPACING] == WAIT ? 1.0 : 0.0;
-    p->alone = x[SPACING] == ALONE;
-    p->interval = x[ADAPTIVE] != 0.0 && x[UPDATE_INTERVAL] < 1e9 ? pi2_ns(x[UPDATE_INTERVAL]) : PI2_NEVER;
-    p->ecn = x[ECN] != 0.0;
-    p->fixed = x[FIXED] != 0.0;
-    p->idle_decay = x[IDLE_DECAY] != 0.0;
+    p->offset = x->spacing == WAIT ? 1.0 : 0.0;
+    p->alone = x->spacing == ALONE;
+    p->interval = p->law.adaptive != 0.0 && p->law.update_interval < 1e9 ? pi2_ns(p->law.update_interval) : PI2_NEVER;
+    p->ecn = x->ecn != 0.0;
+    p->fixed = x->fixed != 0.0;
+    p->idle_decay = x->idle_decay != 0.0;
     if (p->fixed) {
-        set_fixed(r, x, mtu);
+        set_fixed(r, &p->law, mtu);
         set_decay(p);
     }
-    pi2_aqm_red.initial(p->law, r->vars.state);
+    pi2_aqm_red.initial(&p->law, r->vars.state);
     r->vars.count = -1;
     r->vars.idle_since = PI2_NEVER;
     return 1;
@@ -357,7 +356,7 @@ static int setup(void *qdisc, const double *x, const pi2_queue *queue)
 const pi2_qdisc pi2_qdisc_red = {
     .name = "red",
     .size = sizeof(red),
-    .parameters = PARAMETERS,
+    PI2_CONFIGURED_BY(FIELDS),
     .bands = 1,
     .setup = setup,
     .enqueue = enqueue,

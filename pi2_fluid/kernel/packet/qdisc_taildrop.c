@@ -1,7 +1,7 @@
 /* Tail drop: packets are lost when the queue is full, and only then. No parameters. */
 #include "qdisc.h"
 
-static int setup(void *qdisc, const double *parameters, const pi2_queue *queue)
+static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
 {
     (void)qdisc;
     (void)parameters;
@@ -44,7 +44,7 @@ static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
 const pi2_qdisc pi2_qdisc_taildrop = {
     .name = "taildrop",
     .size = 1, /* it keeps nothing, but there is a block */
-    .parameters = 0,
+    PI2_CONFIGURED_BY(PI2_NO_FIELDS),
     .bands = 1,
     .setup = setup,
     .enqueue = enqueue,

@@ -4,15 +4,8 @@
 #include "qdisc.h"
 
 static const pi2_qdisc *const QDISCS[] = {
-    &pi2_qdisc_pi,
-    &pi2_qdisc_pi2,
-    &pi2_qdisc_coupled,
-    &pi2_qdisc_pie,
-    &pi2_qdisc_dualpi2,
-    &pi2_qdisc_red,
-    &pi2_qdisc_codel,
-    &pi2_qdisc_taildrop,
-    &pi2_qdisc_lottery,
+#define PI2_QDISC(name) &pi2_qdisc_##name,
+#include "../laws.def"
 };
 
 const pi2_qdisc *pi2_find_qdisc(const char *name)

@@ -75,12 +75,16 @@ static void make_link(pi2_choices *c, pi2_test_scenario *t)
     s->seed |= pi2_choose_bits(c);
 }
 
+static void put(pi2_packet_class *class_, const char *name, double value)
+{
+    pi2_put(class_->parameters, class_->congestion->names, name, value);
+}
+
 static void make_sender(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_class *class_)
 {
     static const char *const names[] = {"reno", "cubic", "dctcp", "scalable", "reno"};
     static const double halves[] = {0.5, 0.3, 1.0};
     const int which = pi2_pick(c, 6), fixed = pi2_pick(c, 2);
-    double *p = class_->parameters;
     if (which == 5) { /* up to three times what the link carries, all its flows together */
         class_->interval = fmax(1.0, t->slot * (1 + class_->count) * pi2_spread(c, 0.3, 30));
         class_->interval = fmin(class_->interval, LONGEST_SLOT);
@@ -88,18 +92,18 @@ static void make_sender(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_c
     }
     class_->congestion = pi2_find_congestion(names[which]);
     if (which == 1) {
-        p[0] = pi2_pick(c, 2);
-        p[1] = pi2_chance(c, 0.5) ? 0.4 : pi2_spread(c, 1e-3, 1e3);
-        p[2] = pi2_chance(c, 0.5) ? 0.3 : pi2_uniform(c, 0.01, 1.0);
-        p[3] = pi2_pick(c, 2);
-        p[4] = pi2_chance(c, 0.8);
+        put(class_, "old", pi2_pick(c, 2));
+        put(class_, "c", pi2_chance(c, 0.5) ? 0.4 : pi2_spread(c, 1e-3, 1e3));
+        put(class_, "decrease", pi2_chance(c, 0.5) ? 0.3 : pi2_uniform(c, 0.01, 1.0));
+        put(class_, "hystart", pi2_pick(c, 2));
+        put(class_, "friendly", pi2_chance(c, 0.8));
     } else if (which == 2) {
-        p[0] = fixed ? ldexp(1.0, -pi2_pick(c, 11)) : pi2_uniform(c, 1e-3, 1.0);
-        p[1] = fixed;
+        put(class_, "gain", fixed ? ldexp(1.0, -pi2_pick(c, 11)) : pi2_uniform(c, 1e-3, 1.0));
+        put(class_, "fixed", fixed);
     } else if (which == 3) {
-        p[0] = pi2_chance(c, 0.5) ? 0.5 : pi2_spread(c, 0.01, 100);
+        put(class_, "per_mark", pi2_chance(c, 0.5) ? 0.5 : pi2_spread(c, 0.01, 100));
     } else {
-        p[0] = pi2_chance(c, 0.7) ? halves[pi2_pick(c, 3)] : pi2_uniform(c, 0.01, 1.0);
+        put(class_, "decrease", pi2_chance(c, 0.7) ? halves[pi2_pick(c, 3)] : pi2_uniform(c, 0.01, 1.0));
     }
 }
 
@@ -168,7 +172,7 @@ void pi2_print_scenario(const pi2_test_scenario *t)
     const pi2_packet_scenario *s = &t->problem;
     printf("%s:", s->qdisc->name);
     for (int i = 0; i < s->qdisc->parameters; i++)
-        printf(" %.9g", s->qdisc_parameters[i]);
+        printf(" %s %.9g", s->qdisc->names[i], s->qdisc_parameters[i]);
     printf("\n%s, delay on %d, %.9g bit/s, %d bytes (%.9g ns), buffer %lld, jitter %lld ns, %lld ns in bins of %lld\n",
            s->kind ? "htb" : "wire", s->delay_on, s->capacity, s->packet_size, t->slot, (long long)s->buffer,
            (long long)s->ack_jitter, (long long)s->duration, (long long)s->bin);
@@ -176,7 +180,7 @@ void pi2_print_scenario(const pi2_test_scenario *t)
         const pi2_packet_class *k = s->classes + i;
         printf("%u of %s", k->count, k->congestion ? k->congestion->name : "cbr");
         for (int j = 0; k->congestion && j < k->congestion->parameters; j++)
-            printf(" %.9g", k->parameters[j]);
+            printf(" %s %.9g", k->congestion->names[j], k->parameters[j]);
         printf(", interval %.9g, rtt %lld, from %lld to %lld, jitter %lld ns, window %u, slow start %d, delayed %d, "
                "ecn %d\n", k->interval, (long long)k->base_rtt, (long long)k->start, (long long)k->stop,
                (long long)k->start_jitter, k->initial_window, k->slow_start, k->delayed_ack, k->ecn);

@@ -3,6 +3,7 @@
 #ifndef PI2_PACKET_SELFTEST_SCENARIO_H
 #define PI2_PACKET_SELFTEST_SCENARIO_H
 
+#include "../selftest_put.h"
 #include "simulator.h"
 
 enum { PI2_TEST_CLASSES = 7, PI2_TEST_CHANGES = 4 };

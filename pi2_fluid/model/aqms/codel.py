@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.packet_limits import require_single, require_time, require_whole_packets
 from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.ops import Number
 
+if TYPE_CHECKING:
+    from pi2_fluid.model.scenario import Link
+
 __all__ = ["CoDel"]
+
+_SHORTEST: Final = 1e-5  # s
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,6 +45,7 @@ class CoDel(Aqm):
     Source: RFC 8289; Linux, codel_impl.h.
     """
 
+    discipline: ClassVar = "codel"
     packets_only: ClassVar = ("ecn", "arithmetic")
 
     target: Number = quantity("5ms", "time")
@@ -46,6 +53,28 @@ class CoDel(Aqm):
     ecn: bool = choice(False, (True, False))
     arithmetic: str = choice("real", ("real", "fixed"))
     update_interval: None = dataclasses.field(default=None, init=False, repr=False)
+
+    def packet_parameters(self, link: Link) -> dict[str, Any]:
+        """Return what configures the queue discipline, with the names of qdisc_codel.c.
+
+        Raises
+        ------
+        DomainError
+            If packet_size is no whole number of bytes, the interval shorter than 10 us, or target
+            or interval 1000 s or longer.
+        UnsupportedError
+            If a field holds an array.
+        """
+        require_single(self)
+        require_whole_packets(link)
+        if self.interval < _SHORTEST:
+            raise DomainError(
+                f"CoDel interval = {show_value(self.interval)} is shorter than 10 us, of which too"
+                " few of the clock's units make one: give an interval of 10us or more."
+            )
+        require_time("CoDel target", self.target)
+        require_time("CoDel interval", self.interval)
+        return super().packet_parameters(link) | {"fixed": self.arithmetic == "fixed"}
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse: a packet-level law."""

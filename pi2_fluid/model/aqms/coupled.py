@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from pi2_fluid.model.aqm import Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.aqms.pi_packets import controller_numbers
 from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.ops import Number, minimum, sqrt, where
 
@@ -37,6 +38,10 @@ class CoupledFamily(PiFamily):
     alpha: Number = quantity(0.3125, "frequency", closed=True)
     beta: Number = quantity(3.125, "frequency", closed=True)
     k: Number = quantity(2.0, "number")
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return the controller's numbers and k."""
+        return controller_numbers(self) | {"k": self.k}
 
     def encode(self, u: Number) -> Signal:
         """Return (u^2, min(k u, 1))."""
@@ -74,6 +79,7 @@ class CoupledPi2(CoupledFamily):
     """
 
     kernel: ClassVar = "coupled"
+    discipline: ClassVar = "coupled"
     packets_only: ClassVar = (*CoupledFamily.packets_only, "ecn", "drop_at")
 
     variant: str = choice("plain", ("plain", "pi2-2016", "hpe"))

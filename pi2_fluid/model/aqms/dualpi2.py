@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Seen, Signal
 from pi2_fluid.model.aqms.coupled import CoupledFamily, CoupledPi2
+from pi2_fluid.model.aqms.pi_packets import controller_parameters, dualpi2_gains, first_update_of
+from pi2_fluid.model.packet_limits import (
+    require_below,
+    require_single,
+    require_time,
+    require_whole,
+    require_whole_packets,
+)
 from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.ops import Number, maximum, minimum, namespace, where
+
+if TYPE_CHECKING:
+    from pi2_fluid.model.scenario import Link
 
 __all__ = ["DualPi2"]
 
 # The ramp's inverse and back may exceed 1 by a rounding error; that is not its upper corner.
 _ROUNDING: Final = 1e-12
+_LARGEST: Final = 1e6  # Hz, and of k: what packets compute with
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,6 +95,7 @@ class DualPi2(CoupledFamily):
     """
 
     kernel: ClassVar = "dualpi2"
+    discipline: ClassVar = "dualpi2"
     bands: ClassVar[int] = 2
     packets_only: ClassVar = (*CoupledFamily.packets_only, "drop_at", "min_step_packets")
 
@@ -144,6 +157,74 @@ class DualPi2(CoupledFamily):
     def limit(self) -> Number:
         """The largest p': 1, or 1/k without `drop_overload`."""
         return 1.0 if self.drop_overload else minimum(1.0, 1.0 / self.k)
+
+    # What configures it in the kernel
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return the coupled law's numbers, and those of L and of its share."""
+        return super().fluid_parameters() | {
+            "step": self.step,
+            "ramp": self.ramp or 0.0,
+            "c_protection": self.c_protection,
+            "classic_drives": self.variant == "rfc9332",
+        }
+
+    def packet_parameters(self, link: Link) -> dict[str, Any]:
+        """Return what configures the queue discipline, with the names of qdisc_dualpi2.c.
+
+        Raises
+        ------
+        DomainError
+            If packet_size is no whole number of bytes, c_protection none of percent,
+            min_step_packets none of packets, an interval too long, or, with
+            ``arithmetic="fixed"``, k none of 1, 2 ... 255 or a gain that the kernel's integers miss
+            by more than 1 %.
+        UnsupportedError
+            If a field holds an array.
+        """
+        fixed = self.arithmetic == "fixed"
+        self._require_countable(link)
+        return (
+            self.fluid_parameters()
+            | (dualpi2_gains(self) if fixed else {})
+            | {
+                "drop_overload": self.drop_overload,
+                "at_enqueue": self.drop_at == "enqueue",
+                "min_step_packets": self.min_step_packets,
+                "fixed": fixed,
+                "quirks": self.quirks,
+                "first_update": first_update_of(self, late=False),
+            }
+        )
+
+    def update_parameters(self, link: Link) -> tuple[str, dict[str, Any]]:
+        """Return the coupled controller's, which updates likewise at the delay that drives it."""
+        self._require_countable(link)
+        return "coupled", controller_parameters(self)
+
+    def _require_countable(self, link: Link) -> None:
+        require_single(self)
+        require_whole_packets(link)
+        require_whole(
+            100.0 * self.c_protection,
+            f"DualPi2 c_protection = {show_value(self.c_protection)} is no whole number of percent,"
+            " which the queue discipline counts in: give one of 0.01, 0.02 ... 0.99.",
+        )
+        require_whole(
+            self.min_step_packets,
+            f"DualPi2 min_step_packets = {show_value(self.min_step_packets)} is no whole number of"
+            " packets: give one, such as 2.",
+        )
+        if self.arithmetic == "fixed" and self.k not in range(1, 256):
+            raise DomainError(
+                f"DualPi2 k = {show_value(self.k)} is none of 1, 2 ... 255, which Linux can couple"
+                ' by: give one of them, or arithmetic = "real".'
+            )
+        for name in ("target", "step", "update_interval"):
+            require_time(f"DualPi2 {name}", getattr(self, name))
+        require_time("DualPi2 first_update", first_update_of(self, late=False))
+        for name in ("alpha", "beta", "k"):
+            require_below(f"DualPi2 {name}", getattr(self, name), _LARGEST)
 
     # The signals
 

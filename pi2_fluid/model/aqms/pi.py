@@ -42,6 +42,7 @@ class Pi(PiFamily):
     """
 
     kernel: ClassVar = "pi"
+    discipline: ClassVar = "pi"
     packets_only: ClassVar = (*PiFamily.packets_only, "ecn", "drop_at", "per_packet")
 
     ecn: bool = choice(False, (True, False))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from pi2_fluid.errors import DomainError
 from pi2_fluid.model.aqm import Aqm, Seen
+from pi2_fluid.model.aqms.pi_packets import controller_numbers, controller_parameters
 from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.ops import Number, maximum, minimum
+
+if TYPE_CHECKING:
+    from pi2_fluid.model.scenario import Link
 
 __all__ = ["PiFamily"]
 
@@ -98,6 +102,18 @@ class PiFamily(Aqm):
     def limit(self) -> Number:
         """The largest value of the controller's variable."""
         return 1.0
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return the controller's numbers, and the largest value of its variable."""
+        return controller_numbers(self)
+
+    def packet_parameters(self, link: Link) -> dict[str, Any]:
+        """Return the numbers of the disciplines "pi", "pi2" and "coupled", see `pi_packets`."""
+        return controller_parameters(self)
+
+    def update_parameters(self, link: Link) -> tuple[str, dict[str, Any]]:
+        """Return the discipline whose controller updates as this law's, and its numbers."""
+        return str(self.discipline), self.packet_parameters(link)
 
     def at_rest(self, u: Number, capacity: Number) -> tuple[tuple[Number, ...], Number]:
         """Return the state at rest, (u, target), and the queue delay: the target, at any load."""

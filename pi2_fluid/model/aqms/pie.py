@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pi2_fluid.model.aqm import Seen, Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.aqms.pi_packets import controller_numbers
+from pi2_fluid.model.aqms.pie_packets import heuristic_numbers, pie_parameters
 from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.ops import Number, sqrt, where
+
+if TYPE_CHECKING:
+    from pi2_fluid.model.scenario import Link
 
 __all__ = ["STEP", "TABLES", "Pie", "just_below"]
 
@@ -107,6 +112,7 @@ class Pie(PiFamily):
     """
 
     kernel: ClassVar = "pie"
+    discipline: ClassVar = "pie"
     packets_only: ClassVar = (
         *PiFamily.packets_only,
         "half_target",
@@ -244,6 +250,19 @@ class Pie(PiFamily):
         if self.decay is False:
             return 1.0
         return _DECAY.get(self.variant, 0.98 if self.decay else 1.0)
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return the controller's numbers, and what the heuristics are."""
+        burst = -1.0 if self.burst is None else self.burst
+        return controller_numbers(self) | heuristic_numbers(self) | {"burst": burst}
+
+    def packet_parameters(self, link: Link) -> dict[str, Any]:
+        """Return the numbers of the discipline "pie", see `pie_packets`."""
+        return pie_parameters(self)
+
+    def update_parameters(self, link: Link) -> tuple[str, dict[str, Any]]:
+        """Return the discipline "pie" without its estimate of the rate, since the delay is told."""
+        return "pie", pie_parameters(replace(self, rate_estimator=False))
 
     def encode(self, u: Number) -> Signal:
         """Return (u, u)."""

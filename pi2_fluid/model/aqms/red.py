@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
 from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.model.aqm import Aqm, Seen, Signal
+from pi2_fluid.model.packet_limits import require_single, require_time, require_whole_packets
 from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.ops import Number, maximum, minimum, namespace, where
+
+if TYPE_CHECKING:
+    from pi2_fluid.model.scenario import Link
 
 __all__ = ["Red"]
 
@@ -24,6 +28,11 @@ _SHRINK: Final = 0.9
 _SMALLEST: Final = 0.01
 _LARGEST: Final = 0.5
 _INTERVAL: Final = 0.5
+
+#: Distances between the signals, in the order of their numbers in the kernel.
+_SPACINGS: Final = ("uniform", "wait", "none")
+_SMALLEST_WEIGHT: Final = 2.0**-31
+_MOST_BYTES: Final = 1e9
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,6 +93,7 @@ class Red(Aqm):
     """
 
     kernel: ClassVar = "red"
+    discipline: ClassVar = "red"
     packets_only: ClassVar = ("ecn", "arithmetic", "idle_decay", "spacing")
 
     min: Number = quantity(None, "packets")
@@ -96,7 +106,7 @@ class Red(Aqm):
     ecn: bool = choice(False, (True, False))
     arithmetic: str = choice("real", ("real", "fixed"))
     idle_decay: bool = choice(False, (True, False))
-    spacing: str = choice("uniform", ("uniform", "wait", "none"))
+    spacing: str = choice("uniform", _SPACINGS)
 
     def __post_init__(self) -> None:
         if self.adaptive is True and self.update_interval is None:
@@ -121,6 +131,42 @@ class Red(Aqm):
     def initial(self) -> tuple[Number, ...]:
         """Return (average, max_p) of an idle queue: an average of 0."""
         return (0.0, self.max_p)
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return the profile and its adaptation; an infinite `update_interval`: none."""
+        interval = math.inf if self.update_interval is None else self.update_interval
+        return super().fluid_parameters() | {"update_interval": interval}
+
+    def packet_parameters(self, link: Link) -> dict[str, Any]:
+        """Return what configures the queue discipline, with the names of qdisc_red.c.
+
+        Raises
+        ------
+        DomainError
+            If packet_size is no whole number of bytes, the thresholds are beyond 1e9 bytes, or
+            Linux's integers, which ``arithmetic="fixed"`` asks for, do not know gentle, the spacing
+            or the weight, or the thresholds fall together.
+        UnsupportedError
+            If a field holds an array.
+        """
+        require_single(self)
+        require_whole_packets(link)
+        high = float(self.max * link.packet_size)
+        if not high < _MOST_BYTES:
+            raise DomainError(
+                f"Red max = {show_value(self.max)} packets of {link.packet_size:g} bytes is beyond"
+                f" the {_MOST_BYTES:g} bytes that its average is kept for: give a smaller max."
+            )
+        if self.arithmetic == "fixed":
+            _require_integers(self, link)
+        if self.update_interval is not None:
+            require_time("Red update_interval", self.update_interval)
+        return self.fluid_parameters() | {
+            "ecn": self.ecn,
+            "fixed": self.arithmetic == "fixed",
+            "idle_decay": self.idle_decay,
+            "spacing": _SPACINGS.index(self.spacing),
+        }
 
     def profile(self, average: Number, max_p: Number) -> Number:
         """Return the probability p_b at an average queue (packets)."""
@@ -221,3 +267,27 @@ class Red(Aqm):
 def _any(test: Any, *values: Any) -> bool:
     """Whether the test is true anywhere; not asked of values that JAX is tracing."""
     return namespace(*values) is np and bool(np.any(test(*(np.asarray(v, float) for v in values))))
+
+
+def _require_integers(law: Red, link: Link) -> None:
+    """Refuse what Linux's integers cannot express."""
+    if law.gentle:
+        raise DomainError(
+            'Red gentle = True is unknown to Linux, whose integers arithmetic = "fixed" asks for:'
+            " give gentle = False."
+        )
+    if law.spacing != "uniform":
+        raise DomainError(
+            f"Red spacing = {law.spacing!r} is unknown to Linux, whose integers"
+            ' arithmetic = "fixed" asks for: give spacing = "uniform".'
+        )
+    if math.frexp(law.weight)[0] != 0.5 or law.weight < _SMALLEST_WEIGHT:
+        raise DomainError(
+            f"Red weight = {show_value(law.weight)} is none of 1/2, 1/4, 1/8 ... 2**-31, which"
+            ' arithmetic = "fixed" averages by: give one of them, such as 2**-9.'
+        )
+    if (law.max - law.min) * link.packet_size < 1.0:
+        raise DomainError(
+            f"Red max = {show_value(law.max)} is less than a byte above min ="
+            f' {show_value(law.min)}, and arithmetic = "fixed" counts in bytes: give a larger max.'
+        )

@@ -21,6 +21,7 @@ class TailDrop(Aqm):
     """
 
     kernel: ClassVar = "taildrop"
+    discipline: ClassVar = "taildrop"
     thins: ClassVar = False
 
     update_interval: None = dataclasses.field(default=None, init=False, repr=False)

@@ -85,6 +85,10 @@ class Cbr(Sender):
             )
         return self
 
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return the rate in segments per second."""
+        return {"rate": self.sending_rate(0.0, 1.0)}
+
     def rate(
         self, x: Number, x_delayed: Number, signal_delayed: Number, rtt: Number, rtt_delayed: Number
     ) -> Number:

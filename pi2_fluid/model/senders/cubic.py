@@ -76,6 +76,7 @@ class Cubic(Sender):
     """
 
     kernel: ClassVar = "cubic"
+    congestion: ClassVar = "cubic"
     signal: ClassVar = "classic"
     packets_only: ClassVar = ("hystart",)
     states: ClassVar = ("window", "w_max", "epoch", "variance")
@@ -88,6 +89,14 @@ class Cubic(Sender):
     def increase(self) -> float:
         """Segments per round trip by which the Reno-friendly estimate grows."""
         return _INCREASE[self.variant]
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return increase, c and decrease."""
+        return super().fluid_parameters() | {"increase": self.increase}
+
+    def packet_parameters(self) -> dict[str, Any]:
+        """Return the fields, whether it is that before Linux 4.0, and that it is Reno-friendly."""
+        return super().packet_parameters() | {"old": self.variant == "linux3.18", "friendly": True}
 
     @property
     def _mean(self) -> Number:

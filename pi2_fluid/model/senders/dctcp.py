@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
+from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.model.record import choice, quantity
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.ops import Number, where
 
 __all__ = ["Dctcp"]
+
+_MOST_GAIN_BITS: Final = 10
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,6 +56,7 @@ class Dctcp(Sender):
     """
 
     kernel: ClassVar = "dctcp"
+    congestion: ClassVar = "dctcp"
     signal: ClassVar = "scalable"
     packets_only: ClassVar = ("variant",)
     states: ClassVar = ("window", "alpha")
@@ -69,6 +74,23 @@ class Dctcp(Sender):
             (1.0 - 0.5 * alpha * window * reductions) / rtt,
             self.gain * (signal_delayed - alpha) / rtt,
         )
+
+    def packet_parameters(self) -> dict[str, Any]:
+        """Return the gain, and whether it acts in Linux's integers, which have it as a shift.
+
+        Raises
+        ------
+        UnsupportedError
+            For a gain that is no power of two where those integers are asked for.
+        """
+        gain, linux = float(self.gain), self.variant == "linux"
+        bits = -math.log2(gain)
+        if linux and (bits != round(bits) or bits > _MOST_GAIN_BITS):
+            raise UnsupportedError(
+                f"Dctcp gain = {gain:g} is none that Linux has, 1, 1/2, 1/4 ... 1/1024, in packets:"
+                ' give one of these, or variant="rfc8257".'
+            )
+        return {"gain": gain, "fixed": linux}
 
     def initial(self, window: Number) -> tuple[Number, Number]:
         """Return (window, 1): alpha starts at 1 in Linux and in RFC 8257."""

@@ -29,6 +29,7 @@ class Reno(Sender):
     """
 
     kernel: ClassVar = "reno"
+    congestion: ClassVar = "reno"
     signal: ClassVar = "classic"
     decrease: Number = quantity(0.5, "number", high=1.0)
 

@@ -32,6 +32,7 @@ class Scalable(Sender):
     """
 
     kernel: ClassVar = "scalable"
+    congestion: ClassVar = "scalable"
     signal: ClassVar = "scalable"
     per_mark: Number = quantity(0.5, "number")
 

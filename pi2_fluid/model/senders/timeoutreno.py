@@ -53,6 +53,7 @@ class TimeoutReno(Sender):
     """
 
     kernel: ClassVar = "timeoutreno"
+    congestion: ClassVar = "reno"
     signal: ClassVar = "classic"
     states: ClassVar = ("window", "sending")
     smallest_window: ClassVar = 0.0
@@ -75,6 +76,10 @@ class TimeoutReno(Sender):
             1.0 / rtt - self.decrease * window * losses,
             (1.0 - sending) * back - sending * losses * signal_delayed,
         )
+
+    def packet_parameters(self) -> dict[str, Any]:
+        """Return the decrease: in packets, timeouts come of themselves."""
+        return {"decrease": self.decrease}
 
     def sending_rate(self, x: Any, rtt: Number) -> Number:
         """Return a W/R, the mean of all flows."""

@@ -28,7 +28,7 @@ def run(cell: Cell, seeds: int | Sequence[int], threads: int | None) -> Any:
         runs = pf.packet.simulate(cell.scenario, seeds=seeds, bin=cell.bin, threads=threads)
         return uninterrupted(runs)
     marked = any(flow.ecn for flow in cell.scenario.flows)
-    lottery = ("lottery", [cell.signal, float(marked)])
+    lottery = ("lottery", {"p": cell.signal, "mark": float(marked)})
     runs = simulate_discipline(cell.scenario, lottery, seeds=seeds, bin=cell.bin, threads=threads)
     return uninterrupted(runs)
 

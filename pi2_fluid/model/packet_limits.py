@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
-from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.scenario import Link
+from pi2_fluid.errors import DomainError, UnsupportedError, show_value
+
+if TYPE_CHECKING:
+    from pi2_fluid.model.aqm import Aqm
+    from pi2_fluid.model.scenario import Link
 
 __all__ = [
     "require_below",
-    "require_kind",
     "require_single",
     "require_time",
     "require_whole",
@@ -20,18 +21,6 @@ __all__ = [
 _SHORTEST, _LONGEST = 1e-9, 1e3  # s
 _LARGEST_PACKET: Final = 65535  # bytes: sizes have 16 bits
 _ROUNDING: Final = 1e-9
-
-
-def require_kind(law: Any, kind: type[Aqm], link: Any) -> None:
-    """Refuse a law of another kind, and a link that is none."""
-    if not isinstance(law, kind):
-        raise QuantityError(
-            f"law = {show_value(law)} is no {kind.__name__}, which is what is replayed: give one."
-        )
-    if not isinstance(link, Link):
-        raise QuantityError(
-            f"link = {show_value(link)} is no Link, whose packet_size counts here: give one."
-        )
 
 
 def require_single(law: Aqm) -> None:

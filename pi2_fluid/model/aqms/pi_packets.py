@@ -1,20 +1,22 @@
-"""PI, PI2 and the coupled queue as numbers for their queue disciplines, and what PIE shares.
+"""PI, PI2 and the coupled queue as numbers for the kernel, and what the rest of the family shares.
 
-The list follows the enumeration at the top of kernel/packet/pi_controller.h. What only integers
-must refuse is refused here.
+The names are those of kernel/packet/pi_controller.h. What only integers must refuse is refused
+here.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.packet.limits import require_single, require_time
-from pi2_fluid.qdisc import kernel
-from pi2_fluid.qdisc.kernel import PARTS_PER_HERTZ
+from pi2_fluid.model.kernel_gains import PARTS_PER_HERTZ, gain_in_hertz, parts_behind, scale_gain
+from pi2_fluid.model.packet_limits import require_single, require_time
+
+if TYPE_CHECKING:
+    from pi2_fluid.model.aqms.pi_family import PiFamily
 
 __all__ = [
+    "controller_numbers",
     "controller_parameters",
     "dualpi2_gains",
     "first_update_of",
@@ -30,8 +32,14 @@ _IDLE_DECAY: Final = 0.98
 _ROUNDING: Final = 0.01
 
 
-def controller_parameters(law: Any) -> list[float]:
-    """Return the parameters of the queue disciplines "pi", "pi2" and "coupled".
+def controller_numbers(law: PiFamily) -> dict[str, Any]:
+    """Return what every law of the family is configured by."""
+    names = ("alpha", "beta", "target", "update_interval", "limit")
+    return {name: getattr(law, name) for name in names}
+
+
+def controller_parameters(law: Any) -> dict[str, Any]:
+    """Return what configures the queue disciplines "pi", "pi2" and "coupled".
 
     Parameters
     ----------
@@ -40,10 +48,10 @@ def controller_parameters(law: Any) -> list[float]:
 
     Returns
     -------
-    list of float
-        alpha, beta (Hz), target, update_interval (s), largest p', k, first_update (s), arithmetic
-        (0 real, 1 integers of sch_dualpi2, 2 of sch_pi2), quirks, delay (0 head, 1 rate, 2 length),
-        per_packet (s), factor of the idle decay, ecn, whether packets are judged on departure.
+    dict of str to float
+        As kernel/packet/pi_controller.h says: the law's own numbers; k; arithmetic, 0 real, 1
+        integers of sch_dualpi2, 2 of sch_pi2; delay_from, 0 head, 1 rate, 2 length; decay, the
+        factor on an idle queue.
 
     Raises
     ------
@@ -75,12 +83,17 @@ def controller_parameters(law: Any) -> list[float]:
             )
     length = getattr(law, "per_packet", None)
     delay = _LENGTH if length is not None else _RATE if of_2016 else _HEAD
-    gains = dualpi2_gains(law) if arithmetic == _DUALPI2 else [law.alpha, law.beta]
-    numbers = [*gains, law.target, law.update_interval, law.limit, k]
-    numbers += [first_update_of(law, late=of_2016), arithmetic, law.quirks, delay, length or 0.0]
-    numbers += [_IDLE_DECAY if of_2016 else 1.0]
-    numbers += [getattr(law, "ecn", False), law.drop_at == "dequeue"]
-    return [float(number) for number in numbers]
+    numbers = controller_numbers(law) | {"k": k, "arithmetic": arithmetic, "quirks": law.quirks}
+    if arithmetic == _DUALPI2:
+        numbers |= dualpi2_gains(law)
+    return numbers | {
+        "first_update": first_update_of(law, late=of_2016),
+        "delay_from": delay,
+        "per_packet": length or 0.0,
+        "decay": _IDLE_DECAY if of_2016 else 1.0,
+        "ecn": getattr(law, "ecn", False),
+        "at_dequeue": law.drop_at == "dequeue",
+    }
 
 
 # What all of the family need
@@ -110,7 +123,7 @@ def require_computable(law: Any) -> None:
             )
 
 
-def dualpi2_gains(law: PiFamily) -> list[float]:
+def dualpi2_gains(law: PiFamily) -> dict[str, float]:
     """Return alpha and beta (Hz) as the integers of sch_dualpi2 keep them.
 
     A gain of a law that `qdisc` has read or installed is one of those already, and stays. Others
@@ -121,14 +134,14 @@ def dualpi2_gains(law: PiFamily) -> list[float]:
     DomainError
         As `require_integer_gains`.
     """
-    kept = []
+    kept = {}
     for field in ("alpha", "beta"):
         value: Any = getattr(law, field)
-        parts = kernel.parts_behind(value)
+        parts = parts_behind(value)
         if parts is None:
             _require_near(law, field, PARTS_PER_HERTZ)
             parts = round(value * PARTS_PER_HERTZ)
-        kept.append(kernel.gain_in_hertz(kernel.scale_gain(parts)))
+        kept[field] = gain_in_hertz(scale_gain(parts))
     return kept
 
 

@@ -1,22 +1,25 @@
-"""PIE as numbers for its queue discipline, in the order of kernel/packet/qdisc_pie.c.
+"""PIE as numbers for the kernel, with the names of kernel/aqm_pie.h and kernel/packet/qdisc_pie.c.
 
 What a variant leaves open, such as its burst allowance, is settled here.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.packet.limits import require_single
-from pi2_fluid.packet.pi_parameters import (
+from pi2_fluid.model.aqms.pi_packets import (
+    controller_numbers,
     first_update_of,
     require_computable,
     require_integer_gains,
 )
+from pi2_fluid.model.packet_limits import require_single
 
-__all__ = ["pie_parameters"]
+if TYPE_CHECKING:
+    from pi2_fluid.model.aqms.pie import Pie
+
+__all__ = ["heuristic_numbers", "pie_parameters"]
 
 #: Gain tables of PIE, in the order of their numbers in the kernel; those that shifts can express.
 _TABLES: Final = ("none", "rfc8033", "rfc8034", "hpsr13", "ietf_early", "sqrt2p")
@@ -34,18 +37,25 @@ _MARK_LIMIT: Final = 0.1
 _LARGEST_TC: Final = 2.0  # Hz: tc pie takes alpha and beta up to 32 sixteenths
 
 
-def pie_parameters(law: Pie) -> list[float]:
-    """Return the parameters of the queue discipline "pie".
+def heuristic_numbers(law: Pie) -> dict[str, Any]:
+    """Return the table of gains by its number, and the heuristics that are in force."""
+    return {
+        "table": _TABLES.index(law.gain_table),
+        "cap": law.caps,
+        "boost": law.boosts,
+        "decay": law.idle_decay,
+    }
+
+
+def pie_parameters(law: Pie) -> dict[str, Any]:
+    """Return what configures the queue discipline "pie".
 
     Returns
     -------
-    list of float
-        alpha, beta (Hz), target, update_interval (s), largest p, table, cap, boost, factor of the
-        decay, burst (s) if it runs out at updates, otherwise -1; first_update (s), arithmetic (0
-        real, 1 of 56 bits, 2 of 32 bits), quirks, burst (s), whether it runs out at updates,
-        whether a backlog stops the decay, half_target (0 no, 1 latest delay, 2 last update's),
-        derandomize, rate_estimator, bytes of its cycle, weight of its newest rate, ecn, largest p
-        with marks, whether packets are judged on departure.
+    dict of str to float
+        As kernel/packet/qdisc_pie.c says: the law's numbers, whose burst is -1 unless it runs out
+        at updates; arithmetic, 0 real, 1 of 56 bits, 2 of 32 bits; half_target, 0 no, 1 latest
+        delay, 2 last update's.
 
     Raises
     ------
@@ -64,14 +74,27 @@ def pie_parameters(law: Pie) -> list[float]:
     burst = _BURST[variant] if law.burst is None else law.burst
     half = variant != "hpsr13" if law.half_target is None else law.half_target
     spread = variant == "linux6.18" if law.derandomize is None else law.derandomize
-    numbers = [law.alpha, law.beta, law.target, law.update_interval, law.limit]
-    numbers += [_TABLES.index(law.gain_table), law.caps, law.boosts, law.idle_decay]
-    numbers += [-1.0 if linux else burst, first_update_of(law, late=linux)]
-    numbers += [_ARITHMETIC[variant] if law.arithmetic == "fixed" else 0, law.quirks]
-    numbers += [burst, not linux, linux, (1 if linux else 2) if half else 0, spread]
-    numbers += [law.rate_estimator, _CYCLE[variant], _WEIGHT.get(variant, 1 / 8)]
-    numbers += [law.ecn, _MARK_LIMIT, law.drop_at == "dequeue"]
-    return [float(number) for number in numbers]
+    return (
+        controller_numbers(law)
+        | heuristic_numbers(law)
+        | {
+            "burst": -1.0 if linux else burst,
+            "allowance": burst,
+            "burst_by_update": not linux,
+            "strict_idle": linux,
+            "first_update": first_update_of(law, late=linux),
+            "arithmetic": _ARITHMETIC[variant] if law.arithmetic == "fixed" else 0,
+            "quirks": law.quirks,
+            "half_target": (1 if linux else 2) if half else 0,
+            "derandomize": spread,
+            "rate_estimator": law.rate_estimator,
+            "rate_threshold": _CYCLE[variant],
+            "rate_weight": _WEIGHT.get(variant, 1 / 8),
+            "ecn": law.ecn,
+            "mark_limit": _MARK_LIMIT,
+            "at_dequeue": law.drop_at == "dequeue",
+        }
+    )
 
 
 def _require_kernel(law: Pie) -> None:
