@@ -38,7 +38,7 @@ figures: $(VENV)/.installed-core
 	$(BIN)/pi2-fluid figures all --out figures
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 4 tests pi2_fluid
+	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 4 --dist loadgroup tests pi2_fluid
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

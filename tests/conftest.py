@@ -15,6 +15,31 @@ import pytest
 
 DATA = Path(__file__).parent / "data"
 
+# What the tests of one of these files need first (figures, designs, compiled lanes) costs more than
+# they do: with --dist loadgroup one process runs them all, so that it is made once.
+SHARING = {
+    "test_agreement",
+    "test_batch",
+    "test_choosing",
+    "test_claims",
+    "test_coexistence",
+    "test_design_tc",
+    "test_dualpi2_loop",
+    "test_figures",
+    "test_fluid_figures",
+    "test_fluid_gradient",
+    "test_maps",
+    "test_packet_figures",
+    "test_tune",
+    "test_verification",
+}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.stem in SHARING:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
 
 def read_table(name):
     """Columns of a CSV in tests/data, numbers as float arrays."""
