@@ -95,7 +95,7 @@ def main() -> None:
         there.append(peer())
     cost, each = statistics.median(here), statistics.median(there)
     print(f"a design, {found.guarantee}: {cost:.2f} s (from {min(here):.2f})")
-    print(f"  loops evaluated {loops:,}, boxes enclosed {boxes:,}")
+    print(f"  loops evaluated {loops:,}, pieces of the region examined {boxes:,}")
     print(
         f"  python-control, the loops alone: {loops * each:.0f} s, {loops * each / cost:.0f} times"
     )

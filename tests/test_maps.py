@@ -22,6 +22,8 @@ PAIRS = [
     (pf.presets.rfc8033(), pf.Reno()),
     (pf.presets.rfc8033(), pf.Scalable()),
     (pf.CoupledPi2(), pf.Scalable()),
+    (pf.presets.linux_dualpi2(), pf.Cubic()),
+    (pf.presets.rfc8033(), pf.Cubic()),
 ]
 
 
@@ -181,7 +183,12 @@ def test_schema_and_files(linux, tmp_path):
         ({"mode": "exact"}, pf.QuantityError, "mode"),
         ({"aqm": pf.CoDel()}, pf.UnsupportedError, "no alpha, beta"),
         ({"aqm": pf.Pi2(alpha=np.array([0.1, 0.2]))}, pf.QuantityError, "is an array"),
-        ({"sender": pf.Cubic()}, pf.UnsupportedError, "no closed form"),
+        ({"sender": pf.Dctcp()}, pf.UnsupportedError, "use Scalable for what it would be"),
+        (
+            {"sender": pf.Cubic(), "rates": "10kbit/s", "rtts": "10ms"},
+            pf.DomainError,
+            "segments, below 2.3, where",
+        ),
         ({"sender": pf.Scalable()}, pf.UnsupportedError, "coupled"),
         ({"sender": "reno"}, pf.QuantityError, "is no sender"),
     ],
@@ -253,7 +260,7 @@ def test_two_maps_share_one_bar(linux):
     bar = draw_margin_maps(axes, {"Linux": arrays(linux), "RFC 8033": arrays(other)}, longest=0.1)
     assert [ax.get_title(loc="left") for ax in axes] == ["Linux", "RFC 8033"]
     assert list(bar.get_ticks()) == [0.0, 3.0, 6.0, 10.0]
-    assert axes[0].get_xlabel() == "round-trip time in the loop [ms]"
+    assert axes[0].get_xlabel() == "round-trip time, queue included [ms]"
     assert axes[0].get_ylabel() == "rate per flow [Mbit/s]"
     dashed = [line for ax in axes for line in ax.get_lines() if line.get_xdata()[0] == 100.0]
     assert len(dashed) == 2

@@ -113,7 +113,7 @@ def test_critical_gain_against_the_time_domain(sender, p, terms):
 
 
 def test_discovery_the_advertised_gains_leave_a_tenth_of_a_decibel():
-    """x2.5 leaves 2.0 dB in the paper's model and 0.1 dB in the loop that a kernel runs."""
+    """x2.5 leaves 2.0 dB in the paper's model and 0.1 dB in the sampled model."""
     paper = pf.loop.low_load(pf.Reno(), pf.presets.pi2_paper(), 0.1)
     kernel = pf.loop.low_load(pf.Reno(), pf.presets.pi2_paper(), 0.1, "sampled")
     assert paper.gain_margin_db == pytest.approx(1.99395, abs=1e-4)

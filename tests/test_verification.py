@@ -67,7 +67,7 @@ def sampled():
 
 def test_corners_are_the_ends_of_the_region_or_what_flows_can_be():
     corners = corners_of(region_of(), DESIGN)
-    # 5 ms in the loop are less than the target: a twentieth of the longest path, 84 ms, is added.
+    # An RTT of 5 ms is less than the target: a twentieth of the longest path, 84 ms, is added.
     assert [corner.rtt for corner in corners] == pytest.approx([0.0202, 0.0202, 0.1, 0.1])
     assert [corner.window for corner in corners] == [200.0, 5.0, 200.0, 5.0]
     for corner in corners:

@@ -79,7 +79,7 @@ class Design:
     aqm : PiFamily
         The queue itself, with these gains.
     max_rtt, max_base_rtt, min_rtt : float
-        The region (s): largest RTT in the loop, the same without the target (the path), and the
+        The region (s): largest RTT with the queue, the same without the target (the path), and the
         smallest RTT, queue included.
     senders : tuple of Sender
     load : tuple of (float, float)

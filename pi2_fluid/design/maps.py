@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.design.plants import Plants, plant_gain
+from pi2_fluid.design.plants import make_plants, plant_gain
 from pi2_fluid.design.region import scan
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.loop.modes import MODES
@@ -52,9 +52,9 @@ def margin_map(
     aqm : Pi, Pie, Pi2, CoupledPi2 or DualPi2
         With its gains. Of the dual queue it is the controller's loop through one class of senders,
         as if it had one queue.
-    sender : Reno, CReno or Scalable
+    sender : Reno, CReno, Cubic or Scalable
     rtts : array or str, optional
-        Round-trip times in the loop, the target of the queue included (s); by default 121 from 1 ms
+        Round-trip times, the target of the queue included (s); by default 121 from 1 ms
         to 1 s, even in the logarithm.
     rates : array or str, optional
         Rates of one flow (bit/s); by default 121 from 10 kbit/s to 10 Gbit/s.
@@ -69,7 +69,8 @@ def margin_map(
         ``gain_margin`` (dB) and ``phase_margin`` (degree, not wrapped) over ``rtt`` and ``rate``,
         with ``window`` (segments) and ``p_prime`` of the same shape. ``inside`` is False where the
         rate asks for a window that no p' up to 1 gives: 1.41 segments of Reno, 1.83 of CReno, 2 of
-        Scalable. Nothing rests there; both margins are NaN there, and nowhere else. Below some
+        Scalable, and of Cubic what `Cubic.settle` gives at p = 1. Nothing rests there; both margins
+        are NaN there, and nowhere else. Below some
         four segments timeouts rule, and no fluid describes the flow well.
 
     Raises
@@ -100,14 +101,15 @@ def margin_map(
     rate = _axis(rates, "rate", "rates", _RATES)
     size = validate_number(packet_size, "size", "packet_size")
     window = np.outer(rtt, rate) / (_BITS * size)
-    slope = float(plant_gain(sender, aqm, np.array([1.0]))[1][0])  # mu = 1/W at p' = 1
-    p_prime = 1.0 / (window * slope)
+    smallest = 1.0 / plant_gain(sender, aqm, np.ones_like(rtt), rtt)[1]  # mu = 1/W at p' = 1
+    p = sender.equilibrium(rtt[:, None], window / rtt[:, None])
+    p_prime = np.sqrt(p) if sender.signal == "classic" else p
     inside = p_prime <= 1.0 + _ROUNDING
     if not inside.any():
         raise DomainError(
             f"rates up to {float(rate[-1]):.3g} bit/s give windows up to {float(window.max()):.3g}"
-            f" segments, below {1.0 / slope:.3g}, where p' would exceed 1: give higher rates or"
-            " longer rtts."
+            f" segments, below {float(smallest.min()):.3g}, where p' would exceed 1: give higher"
+            " rates or longer rtts."
         )
     gain, phase = _margins(aqm, sender, rtt, np.minimum(p_prime, 1.0), inside, mode)
     table = {
@@ -120,7 +122,7 @@ def margin_map(
     return make_dataset(
         {name: Column(("rtt", "rate"), *column) for name, column in table.items()},
         {
-            "rtt": Column(("rtt",), rtt, "s", "round-trip time in the loop"),
+            "rtt": Column(("rtt",), rtt, "s", "round-trip time, queue included"),
             "rate": Column(("rate",), rate, "bit/s", "rate of one flow"),
         },
         _provenance(aqm, sender, size, mode),
@@ -137,11 +139,7 @@ def _margins(
         load = p_prime[index, where]
         if not load.size:
             continue
-        m, mu = plant_gain(sender, aqm, load)
-        same = np.full(load.shape, rtt[index])
-        scalable = np.full(load.shape, sender.signal == "scalable")
-        plants = Plants(same, load, np.zeros(load.shape, int), m, mu, scalable)
-        found = scan(plants, *gains, mode)
+        found = scan(make_plants([sender], aqm, rtt[index], [load]), *gains, mode)
         gain[index, where], phase[index, where] = found.gain_margin_db, found.phase_margin_deg
     return gain, phase
 

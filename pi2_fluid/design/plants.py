@@ -66,7 +66,6 @@ _AT_ONCE: Final = 4096  # complex numbers: what is computed from them stays in t
 
 #: What comes closest to senders without a closed form.
 _INSTEAD: Final[dict[type[Sender], str]] = {
-    Cubic: "use CReno, its mode at short RTTs, which has less margin there",
     Dctcp: "use Scalable for what it would be without its average over 16 round trips, which costs"
     " it tens of dB",
 }
@@ -79,7 +78,7 @@ class Plants:
     Attributes
     ----------
     rtt : array
-        Round-trip time in the loop (s).
+        Round-trip time, queue included (s).
     p_prime : array
         Load of the sender; 0 is the limit of a vanishing one.
     sender : array of int
@@ -231,7 +230,7 @@ def make_plants(senders: Sequence[Sender], aqm: PiFamily, rtt: Any, load: Sequen
     aqm : PiFamily
         How the controller's variable is encoded, and scaled; its alpha and beta do not enter.
     rtt : array
-        Round-trip times in the loop (s).
+        Round-trip times, queue included (s).
     load : sequence of array
         Of each sender, values of its p'; 0 is the limit of a vanishing load.
     """

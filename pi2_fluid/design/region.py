@@ -53,7 +53,7 @@ _HIGHEST_LIMIT: Final = 20.0  # times the largest RTT, where the search for the 
 
 @dataclass(frozen=True)
 class Region:
-    """Senders, round-trip times in the loop (s), and of each sender the range of p'."""
+    """Senders, round-trip times with the queue (s), and of each sender the range of p'."""
 
     senders: tuple[Sender, ...]
     min_rtt: float
@@ -342,7 +342,7 @@ def exact_margins(plant: Plants, alpha: float, beta: float, interval: float, mod
 
 
 def stable_up_to(region: Region, aqm: PiFamily, mode: str) -> float:
-    """Return the largest round-trip time in the loop (s) up to which every load is stable.
+    """Return the largest round-trip time with the queue (s) up to which every load is stable.
 
     Of every sender, the range of loads of the region. The search begins at the smallest RTT of the
     region, takes stability to be lost once, and ends at 20 times the largest RTT; inf beyond. 0 if

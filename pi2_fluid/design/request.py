@@ -53,7 +53,7 @@ _TC: Final = {"pie": "pie", "pi2": "dualpi2", "coupled": "dualpi2", "dualpi2": "
 
 @dataclass(frozen=True)
 class Spans:
-    """Largest and smallest RTT in the loop, and the target (s)."""
+    """Largest and smallest RTT with the queue, and the target (s)."""
 
     max_rtt: float
     min_rtt: float
@@ -109,7 +109,7 @@ def read_queue(aqm: Any, k: Any) -> Queue:
 
 
 def read_spans(max_rtt: Any, max_base_rtt: Any, min_rtt: Any, target: Any, queue: Queue) -> Spans:
-    """Return the times in the loop, the target included."""
+    """Return the round-trip times, the target included."""
     if max_rtt is None and max_base_rtt is None:
         raise DomainError(
             "the largest round-trip time is missing: give max_rtt, with the queue's delay, or"

@@ -106,7 +106,7 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
     sender : Reno, CReno or Scalable
     aqm : Pi, Pie, Pi2, CoupledPi2, or DualPi2 (for Reno and CReno)
     rtt : float, array or str
-        Round-trip time in the loop (s).
+        Round-trip time, queue included (s).
     mode : {"continuous", "delayed", "sampled"}
 
     Raises

@@ -30,7 +30,7 @@ class LinearClass:
     weight : shape (...)
         Flows per unit of capacity: their count / (packets per second).
     rtt : shape (...)
-        Round-trip time in the loop (s).
+        Round-trip time, queue included (s).
     size : int
         n.
     lead : shape (...), or None

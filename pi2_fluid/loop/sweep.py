@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["sweep_dataset"]
 
 _UNITS: Final = {
-    "rtt": ("s", "round-trip time in the loop"),
+    "rtt": ("s", "round-trip time, queue included"),
     "base_rtt": ("s", "round-trip time of the path"),
     "p": ("1", "signal probability"),
     "p_prime": ("1", "linear form of the signal probability"),

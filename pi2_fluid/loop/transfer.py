@@ -63,7 +63,7 @@ class Loop:
     aqm : Aqm
         The queue.
     rtt : float, array or str
-        Round-trip time in the loop, queue included (s). Only with a Sender.
+        Round-trip time, queue included (s). Only with a Sender.
     p, p_prime : float or array
         The load, exactly one of them, in (0, 1]. Only with a Sender.
     capacity : float, array or str

@@ -55,7 +55,7 @@ class OperatingPoint:
     window : float or tuple
         Segments; of a sender without window, what it sends in one round-trip time.
     rtt : float or tuple
-        Round-trip time in the loop, queue included (s).
+        Round-trip time, queue included (s).
     rate : float or tuple
         Segments per second of one flow that enter the queue: of thinned traffic what is not
         dropped.
@@ -120,7 +120,7 @@ def equilibrium_of(
     aqm : Aqm
         The queue.
     rtt : float, array or str
-        Round-trip time in the loop, queue included (s).
+        Round-trip time, queue included (s).
     p, p_prime : float or array
         The load: exactly one of the signal probability of this class and its linear form,
         in (0, 1].

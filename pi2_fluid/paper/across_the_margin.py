@@ -20,7 +20,7 @@ from pi2_fluid.plot import (
 
 __all__ = ["SERIES", "curves", "draw", "extremes", "follow", "onset"]
 
-# 10 Reno flows on 30 Mbit/s with 100 ms in the loop: p' is 5.7 %, W 25 segments.
+# 10 Reno flows on 30 Mbit/s with round trips of 100 ms, queue included: p' is 5.7 %, W 25 segments.
 FLOWS: Final = pf.Flows(pf.Reno(), 10, "80ms", slow_start=False)
 CAPACITY: Final = 30e6
 RTT: Final = 0.100

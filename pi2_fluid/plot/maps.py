@@ -36,7 +36,7 @@ def draw_margin_map(
     ----------
     ax : matplotlib Axes
     rtts : array (n,)
-        Round-trip times in the loop (s).
+        Round-trip times, queue included (s).
     rates : array (m,)
         Rates per flow (bit/s).
     margins : array (n, m)
@@ -118,7 +118,7 @@ def _label_axes(ax: Axes) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     plain = FuncFormatter(lambda value, _: f"{value:,.15g}")
-    ax.set(xlabel="round-trip time in the loop [ms]", ylabel="rate per flow [Mbit/s]")
+    ax.set(xlabel="round-trip time, queue included [ms]", ylabel="rate per flow [Mbit/s]")
     ax.xaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0), numticks=30))
     ax.yaxis.set_major_locator(LogLocator(base=10, numticks=20))
     for axis in (ax.xaxis, ax.yaxis):

@@ -26,7 +26,7 @@ _ROOM: Final = 1.04  # on the update interval advised: near T = R, 1 % of alpha 
 
 
 class Wanted(NamedTuple):
-    """A queue to be installed: its law, the largest RTT in the loop (s), and its objective."""
+    """A queue to be installed: its law, the largest RTT with the queue (s), and its objective."""
 
     law: PiFamily
     max_rtt: float

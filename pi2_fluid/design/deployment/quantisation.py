@@ -33,7 +33,7 @@ def margin_lost_db(qdisc: Qdisc, sender: Sender, rtt: Any, p_prime: Any) -> Any:
     sender : Sender
         Who sends.
     rtt : float, array or str
-        Round-trip time in the loop, queue included (s).
+        Round-trip time, queue included (s).
     p_prime : float or array
         The load, in (0, 1].
 

@@ -85,7 +85,7 @@ def explorer_curves(
         queue.
     sender : Sender
     rtt : float
-        Round-trip time in the loop (s).
+        Round-trip time, queue included (s).
     p_prime : float
         The load, in (0, 1].
     w : array, optional
@@ -162,7 +162,7 @@ def explore(
 
     Bode plot, Nyquist curve and step response of the exact sampled loop, and a line with margins
     and verdict. In grey is the loop with which the sliders began. The capacity is fixed, so that
-    more flows are a higher load, and a longer RTT is a lower one. RTTs are those in the loop, the
+    more flows are a higher load, and a longer RTT is a lower one. RTTs are with the queue, the
     target of the queue included.
 
     Parameters
@@ -172,7 +172,7 @@ def explore(
     sender : Sender, optional
         By default `Reno`.
     rtt : float or str
-        Round-trip time in the loop, the target of the queue included (s).
+        Round-trip time, the target of the queue included (s).
     flows : float
         How many share the link.
     capacity : float or str

@@ -84,7 +84,7 @@ class Corner:
     queue : PiFamily
         As these flows meet it.
     rtt : float
-        Round-trip time in the loop (s), the target included.
+        Round-trip time (s), the target included.
     window : float
         Segments of each flow.
     p_prime : float
@@ -199,7 +199,7 @@ def _rtts(region: Region, queue: PiFamily) -> list[float]:
     target = float(queue.target)
     if region.max_rtt <= target:
         raise DomainError(
-            f"target = {target:g} s leaves no path within the largest RTT in the loop,"
+            f"target = {target:g} s leaves no path within the largest RTT,"
             f" {region.max_rtt:g} s: give a smaller target."
         )
     shortest = max(region.min_rtt, target + SHORTEST_PATH * (region.max_rtt - target))

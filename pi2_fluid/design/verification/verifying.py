@@ -34,7 +34,7 @@ __all__ = ["rows_of", "table_of", "verify", "verify_in_fluid", "verify_in_packet
 _COORDS: Final = {
     "case": ("1", "corner and step"),
     "sender": ("1", "who sends"),
-    "rtt": ("s", "round-trip time in the loop"),
+    "rtt": ("s", "round-trip time, queue included"),
     "window": ("segments", "window of a flow"),
     "p_prime": ("1", "load of the sender"),
     "step": ("1", "what changes"),
@@ -55,7 +55,7 @@ def verify(
     Parameters
     ----------
     region : Region
-        Senders, round-trip times in the loop and loads.
+        Senders, round-trip times with the queue and loads.
     queue : PiFamily
         With the gains to be verified.
     engine : {"fluid", "packets"}
@@ -122,7 +122,7 @@ def verify_in_fluid(
     -------
     xarray.Dataset
         By ``case``, a corner and a step from rest to rest: ten per cent more flows, and back; ten
-        per cent less capacity, and back. With the coordinates ``sender``, ``rtt`` (s, in the loop),
+        per cent less capacity, and back. With the coordinates ``sender``, ``rtt`` (s, with queue),
         ``window`` (segments), ``p_prime`` and ``step``:
 
         ``peak``, ``trough``: the largest excursions above and below the target (s).

@@ -105,7 +105,7 @@ def _setup() -> Claim:
         text="PI2's gains are 2.5 times PIE's; RTTs of 76, 2, 2 and a target of 20 ms make 100.",
         computed=f"{factors[0]:.2f} and {factors[1]:.2f} times; {total} ms.",
         verdict=decide(all(matches(f, "2.5") for f in factors) and matches(total, "100")),
-        why="Arithmetic; the sum is the RTT in the loop, target included.",
+        why="Arithmetic; the sum is the RTT with the target of the queue included.",
     )
 
 
