@@ -592,7 +592,11 @@ def test_no_scenario():
         ({"flows": [pf.Flows(pf.Cubic(), 1, 0.1)]}, "c", "Cubic is not in"),
         ({"aqm": pf.Red(min=5, max=15)}, "c", "Red is not in"),
         ({"aqm": pf.Pie(burst="100ms")}, "c", "Pie with a burst allowance is not in"),
-        ({"flows": [pf.Flows(pf.TimeoutReno(), 1, 0.1)]}, "c", "TimeoutReno is not in"),
+        (
+            {"flows": [pf.Flows(pf.TimeoutReno(), 1, 0.1)]},
+            "c",
+            '^TimeoutReno is not in the compiled engine: use engine="jax".$',
+        ),
         ({"aqm": pf.DualPi2()}, "jax", "DualPi2 has 2 queues"),
         ({"aqm": pf.CoDel()}, "jax", "CoDel decides packet by packet"),
         ({"flows": [pf.Flows(Branching(), 1, 0.1)]}, "jax", "Branching.* cannot be compiled"),

@@ -366,6 +366,16 @@ def test_scan_agrees_where_crossovers_are_not_proved_unique(sender, mode):
 # --- the design -----------------------------------------------------------------------------
 
 
+def test_a_law_of_ones_own_is_not_made_again_from_text(design):
+    """The rest of the text is the design's; what cannot be made is named, with what to do."""
+    own = dataclasses.replace(design, aqm=Cubed(alpha=0.05, beta=1.0, update_interval="16ms"))
+    text = json.loads(json.dumps(own.to_dict()))
+    assert text["aqm"]["kind"] is None
+    with pytest.raises(pf.UnsupportedError, match=r"^Cubed is a law of one's own.*by pickle"):
+        pf.Design.from_dict(text)
+    assert text | {"aqm": None} == json.loads(json.dumps(design.to_dict())) | {"aqm": None}
+
+
 def test_default_design(design):
     a, b = optimum(0.16, "GM6PM30")
     assert design.update_interval == design.target == 0.016

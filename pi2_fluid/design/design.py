@@ -193,7 +193,8 @@ class Design:
     def to_dict(self) -> dict[str, Any]:
         """Return numbers (SI), text, lists and mappings only, as JSON takes them.
 
-        Infinities are floats; senders and the queue are their kind and their fields.
+        Infinities are floats; senders and the queue are their kind and their fields. Of a law of
+        one's own the kind is None and ``law`` its name: `from_dict` cannot make it again.
         """
         plain = {name: getattr(self, name) for name in (*_NUMBERS, *_WORDS)}
         return {
@@ -216,7 +217,13 @@ class Design:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Design:
-        """Return the design that `to_dict` described; text "inf" is read as infinity."""
+        """Return the design that `to_dict` described; text "inf" is read as infinity.
+
+        Raises
+        ------
+        UnsupportedError
+            If a law in it is not of this package.
+        """
         margins = {name: float(data["margins"][name]) for name in _MARGINS}
         modulus, code = margins.pop("modulus_margin"), int(margins.pop("verdict_code"))
         worst, installed, verified = data["worst"], data["installed"], data["verification"]
@@ -365,12 +372,19 @@ def _installed_from(data: Mapping[str, Any]) -> Installed:
 
 def _law_to_dict(law: Any) -> dict[str, Any]:
     values = {field.name: getattr(law, field.name) for field in fields(law)}
-    return {"kind": kind_of(law)} | {
+    kind = kind_of(law)
+    named = {"kind": kind} if kind is not None else {"kind": None, "law": type(law).__name__}
+    return named | {
         name: float(x) if isinstance(x, np.floating) else x for name, x in values.items()
     }
 
 
 def _law_from_dict(data: Mapping[str, Any], find: Any) -> Any:
+    if data["kind"] is None:
+        raise UnsupportedError(
+            f"{data['law']} is a law of one's own, and from_dict makes the laws of this package"
+            " alone: keep the Design itself, e.g. by pickle, or tune again."
+        )
     given = {name: value for name, value in data.items() if name != "kind"}
     return find(data["kind"])(**{name: _number(value) for name, value in given.items()})
 
