@@ -186,7 +186,7 @@ def _distinct(roots: Any) -> Any:
     roots = roots[np.argsort(-roots.real, kind="stable")]
     kept: list[complex] = []
     for root in roots:
-        if all(abs(root - other) > 1e-7 * (abs(root) + 1e-300) for other in kept):
+        if all(abs(root - other) > 1e-7 * abs(root) for other in kept):
             kept.append(complex(root))
     return np.array(kept, dtype=complex)
 
