@@ -88,7 +88,9 @@ def test_the_pictures_are_pictures(drawn, stem) -> None:
     assert height >= 900
     assert len(png) > 50_000
     assert (folder / f"{stem}.pdf").read_bytes().startswith(b"%PDF")
-    assert "</svg>" in (folder / f"{stem}.svg").read_text(encoding="utf-8")
+    drawing = (folder / f"{stem}.svg").read_text(encoding="utf-8")
+    assert "</svg>" in drawing
+    assert f"PI2 paper, Figure {int(stem[7:9])}" in drawing
 
 
 @pytest.mark.parametrize(("stem", "header"), HEADERS.items())

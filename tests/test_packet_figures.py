@@ -302,6 +302,7 @@ def test_figure_15_is_drawn_from_any_rows(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(pi2_fig15, "_point", point)
     files = pi2_fig15.draw(tmp_path)
     assert [path.suffix for path in files] == [".png", ".svg", ".pdf", ".csv"]
+    assert "PI2 paper, Figure 15" in files[1].read_text(encoding="utf-8")
     with files[-1].open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 160

@@ -96,6 +96,7 @@ def draw(out: Path) -> list[Path]:
             f"Reno, R = {1e3 * RTT:g} ms, α = {ALPHA:g} Hz × tune, β = {BETA:g} Hz × tune,"
             f" T = {1e3 * UPDATE_INTERVAL:g} ms, continuous model",
             _note(rows),
+            source="PI2 paper, Figure 4",
         )
         return [
             *save_figure(figure, out / "pi2_fig04"),

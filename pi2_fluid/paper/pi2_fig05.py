@@ -65,6 +65,7 @@ def draw(out: Path) -> list[Path]:
             f"The table of RFC 8033 lies between {ratio.min():.2f} and {ratio.max():.2f}"
             " times √(2p) in this range. The lowest step of the drafts is at\n"
             "p = 0.1 %, that of the PIE paper at 1 %; above these all tables agree.",
+            source="PI2 paper, Figure 5",
         )
         return [
             *save_figure(figure, out / "pi2_fig05"),

@@ -110,6 +110,7 @@ def _draw_printed(rows: list[dict[str, Any]]) -> Any:
         "Squaring its output flattens the gain margin of PI2 over load",
         f"R = {1e3 * RTT:g} ms, T = {1e3 * UPDATE_INTERVAL:g} ms, continuous model\n{_gains()}",
         _NOTE,
+        source="PI2 paper, Figure 7",
     )
     return figure
 
@@ -147,6 +148,7 @@ def _draw_sampled(continuous: list[dict[str, Any]], sampled: list[dict[str, Any]
         f"R = {1e3 * RTT:g} ms, T = {1e3 * UPDATE_INTERVAL:g} ms, {_gains()}",
         "Numbers on the lines: gain margin as p′ → 0, the smallest over all loads. Both models are"
         " of mean windows.\n" + _NOTE,
+        source="PI2 paper, Figure 7",
     )
     return figure
 

@@ -152,6 +152,7 @@ def draw(out: Path) -> list[Path]:
             f" DCTCP's rate at every capacity and RTT; under PIE {found['pie'].min():.2f} to"
             f" {found['pie'].max():.2f}",
             note=_note(rows),
+            source="PI2 paper, Figure 15",
         )
         files = save_figure(figure, out / "pi2_fig15")
     return [*files, write_numbers(out / "pi2_fig15.csv", rows)]

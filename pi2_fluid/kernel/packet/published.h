@@ -22,7 +22,7 @@
     X(HYSTART_SAMPLES, 8)          /* HYSTART_MIN_SAMPLES */                                                          \
     X(HYSTART_GAP_US, 2000)        /* hystart_ack_delta_us */                                                         \
     X(HYSTART_PARTS, 8)            /* HYSTART_DELAY_THRESH: an eighth of the smallest RTT, */                         \
-    X(HYSTART_PARTS_OLD, 16)       /* before Linux 4.0 a sixteenth, */                                                \
+    X(HYSTART_PARTS_OLD, 16)       /* in Linux 3.18 a sixteenth, */                                                   \
     X(HYSTART_LEAST_US, 4000)      /* but at least HYSTART_DELAY_MIN */                                               \
     X(HYSTART_MOST_US, 16000)      /* and at most HYSTART_DELAY_MAX */                                                \
     X(HTB_SLOTS, 1)                /* that an idle link stores: the burst of one packet that it is given */
