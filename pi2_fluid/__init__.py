@@ -57,6 +57,11 @@ _EXPORTS = {
     "scenario_names": "pi2_fluid.model.catalogue",
     "named_scenario": "pi2_fluid.model.catalogue",
     "summarize": "pi2_fluid.result",
+    # engines
+    "Engine": "pi2_fluid.result.engine",
+    "Fluid": "pi2_fluid.fluid.engine",
+    "Packets": "pi2_fluid.packet.engine",
+    "simulate": "pi2_fluid.engines.simulating",
     # operating point
     "OperatingPoint": "pi2_fluid.model.operating_point",
     "equilibrium": "pi2_fluid.model.operating_point",

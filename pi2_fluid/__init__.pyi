@@ -12,6 +12,7 @@ from pi2_fluid.design.maps import margin_map as margin_map
 from pi2_fluid.design.sharing.coexistence import coexistence as coexistence
 from pi2_fluid.design.sharing.largest_share import largest_l4s_share as largest_l4s_share
 from pi2_fluid.design.tuning import tune as tune
+from pi2_fluid.engines.simulating import simulate as simulate
 from pi2_fluid.errors import AssumptionWarning as AssumptionWarning
 from pi2_fluid.errors import DomainError as DomainError
 from pi2_fluid.errors import QuantityError as QuantityError
@@ -19,6 +20,7 @@ from pi2_fluid.errors import ScenarioError as ScenarioError
 from pi2_fluid.errors import SolverError as SolverError
 from pi2_fluid.errors import UnsupportedError as UnsupportedError
 from pi2_fluid.errors import WriteError as WriteError
+from pi2_fluid.fluid.engine import Fluid as Fluid
 from pi2_fluid.loop.margins import Margins as Margins
 from pi2_fluid.loop.transfer import Loop as Loop
 from pi2_fluid.model import presets as presets
@@ -51,9 +53,11 @@ from pi2_fluid.model.senders.dctcp import Dctcp as Dctcp
 from pi2_fluid.model.senders.reno import Reno as Reno
 from pi2_fluid.model.senders.scalable import Scalable as Scalable
 from pi2_fluid.model.senders.timeoutreno import TimeoutReno as TimeoutReno
+from pi2_fluid.packet.engine import Packets as Packets
 from pi2_fluid.paper.claims import claims as claims
 from pi2_fluid.paper.figures import figures as figures
 from pi2_fluid.paper.validation import validate as validate
 from pi2_fluid.result import summarize as summarize
+from pi2_fluid.result.engine import Engine as Engine
 
 __version__: str

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.design.comparison.agreement import run_both, tabulate
+from pi2_fluid.design.comparison.agreement import run_all, tabulate
 from pi2_fluid.design.comparison.causes import UNKNOWN, Facts, FlowFacts, name_causes
 from pi2_fluid.design.comparison.curves import delay_distribution, stretch_means
 from pi2_fluid.design.comparison.oscillation import CALM, read_oscillation
@@ -24,20 +24,28 @@ def many(rtt: str = "80ms", aqm: Any = None, **options: Any) -> pf.Scenario:
 
 @pytest.fixture(scope="module")
 def crowd() -> Any:
-    return pf.compare(many(), 4)
+    return compare(many(), 4)
 
 
 @pytest.fixture(scope="module")
 def light() -> Any:
-    return pf.compare(pf.named_scenario("pi2_fig11a_pi2"), 4)
+    return compare(pf.named_scenario("pi2_fig11a_pi2"), 4)
 
 
-def value(table: Any, name: str, column: str = "packet") -> float:
-    return float(table[column].sel(name=name))
+def compare(scenario: Any, seeds: Any, **options: Any) -> Any:
+    return pf.compare(scenario, pf.Fluid(), pf.Packets(seeds=seeds), **options)
+
+
+def value(table: Any, name: str, engine: str = "packet", column: str = "value") -> float:
+    return float(table[column].sel(name=name, engine=engine))
 
 
 def why(table: Any, name: str) -> str:
-    return str(table["why"].sel(name=name).item())
+    return str(table["why"].sel(name=name, engine="packet").item())
+
+
+def apart(table: Any, name: str) -> bool:
+    return bool(table["disagreement"].sel(name=name, engine="packet"))
 
 
 # --- known answers --------------------------------------------------------------------------
@@ -47,7 +55,7 @@ def test_many_flows_are_at_the_target_in_both(crowd) -> None:
     for name in ("delay_mean", "queue_delay_mean", "delay_p50"):
         assert value(crowd, name, "fluid") == pytest.approx(0.020, rel=1e-3)
         assert value(crowd, name) == pytest.approx(0.020, rel=0.03)
-        assert not bool(crowd["disagreement"].sel(name=name))
+        assert not apart(crowd, name)
     assert value(crowd, "utilization") == pytest.approx(1.0, abs=0.002)
     assert value(crowd, "throughput.reno") == pytest.approx(120e6, rel=0.002)
 
@@ -61,12 +69,12 @@ def test_the_constant_of_reno_is_that_of_each_engine(crowd) -> None:
     # 1.22 of a regular sawtooth, 1.31 of independent losses.
     assert 1.2 < packet < 1.3
     for name in ("drop_fraction", "controller"):
-        assert bool(crowd["disagreement"].sel(name=name))
+        assert apart(crowd, name)
         assert f"is {packet:.2f} in packets, 1.41 by its law" in why(crowd, name)
 
 
 def test_frequency_and_damping_are_those_of_the_rightmost_root() -> None:
-    crowd = pf.compare(many(), 16)  # one run's frequency scatters by 5 %
+    crowd = compare(many(), 16)  # one run's frequency scatters by 5 %
     flows = pf.Flows(pf.Reno(), 60, "80ms")
     loop = pf.Loop(flows, pf.Pi2(), capacity="120Mbit/s", mode="delayed", rtt_terms="exact")
     root = complex(loop.roots())
@@ -76,14 +84,14 @@ def test_frequency_and_damping_are_those_of_the_rightmost_root() -> None:
 
 
 def test_near_the_margin_both_ring_at_the_same_frequency() -> None:
-    table = pf.compare(many("100ms"), 4)
+    table = compare(many("100ms"), 4)
     for key in ("fluid", "packet"):
         assert value(table, "frequency", key) == pytest.approx(4.85, rel=0.05)
         assert value(table, "damping", key) < 0.09
 
 
 def test_a_limit_cycle_has_its_frequency_in_both_and_no_damping_in_the_fluid() -> None:
-    table = pf.compare(many("80ms", pf.Pi2(alpha=0.7, beta=7.0)), 4)
+    table = compare(many("80ms", pf.Pi2(alpha=0.7, beta=7.0)), 4)
     frequency = value(table, "frequency", "fluid")
     assert value(table, "damping", "fluid") < 0.01
     assert value(table, "damping") < 0.1
@@ -128,10 +136,9 @@ def test_where_packets_begin_to_swing(
 
 
 def test_schema(crowd) -> None:
-    assert crowd.sizes == {"name": 17}
-    assert list(crowd) == [
-        "fluid", "packet", "packet_low", "packet_high", "relative", "disagreement", "why",
-    ]  # fmt: skip
+    assert crowd.sizes == {"engine": 2, "name": 17}
+    assert list(crowd) == ["value", "low", "high", "relative", "disagreement", "why"]
+    assert crowd["options"].values.tolist() == ["Fluid()", "Packets(seeds=4)"]
     for variable in crowd.variables.values():
         assert variable.attrs["units"]
         assert variable.attrs["long_name"]
@@ -139,26 +146,28 @@ def test_schema(crowd) -> None:
     assert units["delay_p99"] == "s"
     assert units["frequency"] == "rad/s"
     assert units["throughput.reno"] == "bit/s"
-    assert (crowd["packet_low"] <= crowd["packet"]).all()
-    assert (crowd["packet"] <= crowd["packet_high"]).all()
+    assert (crowd["low"] <= crowd["value"]).all()
+    assert (crowd["value"] <= crowd["high"]).all()
     assert crowd.attrs["after"] == 16.0  # a fifth of 80 s
-    assert crowd.attrs["seed"] == "1, 2, 3, 4"
-    assert "link.kind" in crowd.attrs["not_modelled"]
+    assert crowd["seeds"].values.tolist() == ["", "1, 2, 3, 4"]
+    assert "link.kind" in crowd["not_modelled"].sel(engine="fluid").item()
+    assert not crowd["not_modelled"].sel(engine="packet").item()
 
 
 def test_disagreement_and_why_go_together(light) -> None:
-    outside = (light["fluid"] < 0.9 * light["packet_low"]) | (
-        light["fluid"] > 1.1 * light["packet_high"]
-    )
-    assert (light["disagreement"] == outside).all()
-    assert [bool(text) for text in light["why"].values] == outside.values.tolist()
-    assert UNKNOWN not in light["why"].values
+    fluid, packet = (light.sel(engine=name) for name in ("fluid", "packet"))
+    outside = (fluid["value"] < 0.9 * packet["low"]) | (fluid["value"] > 1.1 * packet["high"])
+    assert (packet["disagreement"] == outside).all()
+    assert [bool(text) for text in packet["why"].values] == outside.values.tolist()
+    assert not fluid["disagreement"].any()
+    assert not "".join(fluid["why"].values)
+    assert UNKNOWN not in packet["why"].values
 
 
 def test_relative_is_never_nan(light) -> None:
-    assert value(light, "mark_fraction", "relative") == 0.0
+    assert value(light, "mark_fraction", column="relative") == 0.0
     expected = value(light, "delay_mean") / value(light, "delay_mean", "fluid") - 1.0
-    assert value(light, "delay_mean", "relative") == pytest.approx(expected)
+    assert value(light, "delay_mean", column="relative") == pytest.approx(expected)
     assert not np.isnan(light["relative"]).any()
 
 
@@ -172,15 +181,15 @@ def test_the_table_survives_netcdf(crowd, tmp_path) -> None:
 
 def test_seeds_and_threads_are_those_of_packets() -> None:
     scenario = dataclasses.replace(many(), duration=10.0)
-    table = pf.compare(scenario, [7, 3], after="4s", threads=1)
-    assert table.attrs["seed"] == "7, 3"
+    table = pf.compare(scenario, pf.Fluid(), pf.Packets(seeds=[7, 3], threads=1), after="4s")
+    assert table["seeds"].sel(engine="packet").item() == "7, 3"
     runs = pf.summarize(pf.packet.simulate(scenario, seeds=[7, 3], bin="10ms"), "4s")
     assert value(table, "delay_mean") == pytest.approx(float(runs.delay_mean.median()), rel=1e-12)
 
 
 def test_a_dual_queue_has_two_delays() -> None:
     flows = [pf.Flows(pf.Reno(), 5, "20ms"), pf.Flows(pf.Dctcp(), 5, "20ms")]
-    table = pf.compare(pf.Scenario("20s", pf.Link("40Mbit/s"), pf.DualPi2(), flows), 2)
+    table = compare(pf.Scenario("20s", pf.Link("40Mbit/s"), pf.DualPi2(), flows), 2)
     assert value(table, "queue_delay_mean.L") < value(table, "queue_delay_mean.C")
     assert {"window.reno", "window.dctcp"} <= set(table["name"].values)
 
@@ -196,7 +205,7 @@ def test_few_flows_show_their_sawteeth_and_clip_the_controller(light) -> None:
 
 
 def test_timeouts_and_the_cap_are_named_at_50_flows() -> None:
-    table = pf.compare(pf.named_scenario("pi2_fig11b_pi2"), 3)
+    table = compare(pf.named_scenario("pi2_fig11b_pi2"), 3)
     assert value(table, "drop_fraction", "fluid") == pytest.approx(0.25, rel=1e-6)
     assert value(table, "drop_fraction") == pytest.approx(0.155, rel=0.04)
     assert "ruled by timeouts" in why(table, "drop_fraction")
@@ -204,14 +213,14 @@ def test_timeouts_and_the_cap_are_named_at_50_flows() -> None:
 
 
 def test_overload_is_named() -> None:
-    table = pf.compare(pf.named_scenario("pi2_fig11c_pie"), 3)
+    table = compare(pf.named_scenario("pi2_fig11c_pie"), 3)
     assert "offers 1.2 times the capacity" in why(table, "throughput.reno")
     assert "window.cbr" not in table["name"].values
 
 
 def test_spaced_drops_of_pie_are_named() -> None:
     flows = pf.Flows(pf.Reno(), 20, "60ms")
-    table = pf.compare(pf.Scenario("60s", pf.Link("40Mbit/s"), pf.Pie(target="20ms"), flows), 3)
+    table = compare(pf.Scenario("60s", pf.Link("40Mbit/s"), pf.Pie(target="20ms"), flows), 3)
     spare = value(table, "controller") / value(table, "drop_fraction")
     # 1.85 by the spacing alone.
     assert 1.8 < spare < 2.0
@@ -220,7 +229,7 @@ def test_spaced_drops_of_pie_are_named() -> None:
 
 def test_integers_of_dctcp_are_named() -> None:
     linux, rfc = (
-        pf.compare(
+        compare(
             pf.Scenario(
                 "60s",
                 pf.Link("120Mbit/s"),
@@ -235,7 +244,7 @@ def test_integers_of_dctcp_are_named() -> None:
         for variant in ("linux", "rfc8257")
     )
     assert "Linux's integers" in why(linux, "window.dctcp")
-    assert "Linux's integers" not in "".join(rfc["why"].values)
+    assert "Linux's integers" not in "".join(rfc["why"].values.ravel())
 
 
 def test_what_has_no_known_cause_says_so() -> None:
@@ -293,15 +302,15 @@ def test_the_last_stage_follows_the_schedule() -> None:
 
 
 def test_a_queue_at_its_limit_is_not_pushed() -> None:
-    assert answer_to_push(pf.named_scenario("pi2_fig11b_pi2"), "sampled", 0.01, 10.0) is None
+    assert answer_to_push(pf.named_scenario("pi2_fig11b_pi2"), pf.Fluid(), 0.01, 10.0) is None
 
 
 # --- curves -----------------------------------------------------------------------------------
 
 
 def test_means_and_distributions_of_both() -> None:
-    both = run_both(dataclasses.replace(many(), duration=10.0), 2)
-    for run, runs in ((both.fluid, ()), (both.packets, (2,))):
+    both = run_all(dataclasses.replace(many(), duration=10.0), pf.Fluid(), pf.Packets(seeds=2))
+    for run, runs in zip([one.result for one in both.runs], ((), (2,)), strict=True):
         time, delay = stretch_means(run, "queue_delay", 1.0)
         assert time == pytest.approx(np.arange(10) + 0.5, abs=0.02)
         assert delay.shape == (*runs, 10)
@@ -317,33 +326,74 @@ def test_means_and_distributions_of_both() -> None:
 
 def test_what_has_no_fluid_or_no_packets_is_refused_in_one_sentence() -> None:
     with pytest.raises(pf.UnsupportedError, match="CoDel decides packet by packet"):
-        pf.compare(many(aqm=pf.CoDel()), 1)
+        compare(many(aqm=pf.CoDel()), 1)
 
     class Own(pf.Reno):
         pass
 
     flows = pf.Flows(Own(), 5, "50ms")
     with pytest.raises(pf.UnsupportedError, match="law of one's own"):
-        pf.compare(pf.Scenario("9s", pf.Link("9Mbit/s"), pf.Pi2(), flows), 1)
+        compare(pf.Scenario("9s", pf.Link("9Mbit/s"), pf.Pi2(), flows), 1)
 
 
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({"seeds": 0}, pf.QuantityError),
-        ({"seeds": [1, 1]}, pf.QuantityError),
-        ({"after": "-1s"}, pf.DomainError),
-        ({"after": "90s"}, pf.DomainError),
-        ({"controller": "both"}, pf.QuantityError),
-        ({"threads": 0}, pf.QuantityError),
-    ],
-)
-def test_bad_arguments(options, error) -> None:
+@pytest.mark.parametrize("after", ["-1s", "90s"])
+def test_statistics_begin_within_the_run(after) -> None:
+    with pytest.raises(pf.DomainError, match="after"):
+        compare(dataclasses.replace(many(), duration=3.0), 1, after=after)
+
+
+def test_what_is_no_engine_or_twice_the_same_is_refused() -> None:
     scenario = dataclasses.replace(many(), duration=3.0)
-    with pytest.raises(error):
-        pf.compare(scenario, **options)
+    with pytest.raises(pf.QuantityError, match=r"engine = 4 is no engine: give one .* Fluid\(\)"):
+        pf.compare(scenario, 4)  # type: ignore[arg-type]
+    with pytest.raises(pf.QuantityError, match=r"Fluid\(linear=True\) is given twice"):
+        pf.compare(scenario, pf.Fluid(linear=True), pf.Packets(), pf.Fluid(linear=True))
 
 
-def test_no_scenario_is_refused() -> None:
+def test_a_scenario_may_be_a_name() -> None:
     with pytest.raises(pf.ScenarioError):
-        pf.compare("pi2_fig06_pi2")  # type: ignore[arg-type]
+        pf.compare(4)  # type: ignore[arg-type]
+    with pytest.raises(pf.QuantityError, match="pi2_fig11a_pi is no file, and scenario ="):
+        pf.compare("pi2_fig11a_pi")
+
+
+# --- any number of engines --------------------------------------------------------------------
+
+
+def test_engines_of_one_name_are_told_apart_and_compared_with_the_first() -> None:
+    engines = pf.Packets(seeds=2), pf.Fluid(), pf.Fluid(linear=True), pf.Packets(seeds=[1, 2])
+    scenario = dataclasses.replace(many(), duration=10.0)
+    table = pf.compare(scenario, *engines)
+    names = ["packet(seeds=2)", "fluid", "fluid(linear=True)", "packet(seeds=(1, 2))"]
+    assert table["engine"].values.tolist() == names
+    same = table.sel(engine=names[-1])
+    assert (same["value"] == table["value"][0]).all()
+    assert not same["disagreement"].any()
+    pair = pf.compare(scenario, pf.Fluid(), pf.Packets(seeds=2))
+    np.testing.assert_array_equal(table["value"][:2], pair["value"][::-1])
+    some = table["value"][0].values > 0.0
+    ratio = (table["value"][1] / table["value"][0]).values[some]
+    np.testing.assert_allclose(table["relative"][1].values[some], ratio - 1.0)
+
+
+def test_causes_are_those_of_fluid_and_packets_whichever_comes_first(light) -> None:
+    engines = pf.Packets(seeds=4), pf.Fluid()
+    turned = pf.compare("pi2_fig11a_pi2", *engines)
+    mine, theirs = turned.sel(engine="fluid"), light.sel(engine="packet")
+    both = (mine["disagreement"] & theirs["disagreement"]).values
+    assert both.sum() > 5
+    assert (mine["why"].values == theirs["why"].values)[both].all()
+
+
+def test_two_fluids_differ_without_a_cause() -> None:
+    table = pf.compare("pi2_fig11a_pi2", pf.Fluid(), pf.Fluid(linear=True))
+    assert "between the fluid and packets only" in str(table["why"].sel(name="delay_sd")[1].item())
+
+
+def test_nothing_runs_if_one_engine_cannot(monkeypatch) -> None:
+    def run(*_: Any) -> None:
+        raise AssertionError("it ran")
+
+    monkeypatch.setattr(pf.Packets, "run", run)
+    with pytest.raises(pf.UnsupportedError, match="two queues"):
+        pf.compare(many(aqm=pf.DualPi2()), pf.Packets(), pf.Fluid(linear=True))

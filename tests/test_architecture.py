@@ -26,6 +26,7 @@ FLOORS: list[set[str]] = [
     {"model"},
     {"qdisc", "result", "plot"},
     {"loop", "fluid", "packet"},
+    {"engines"},
     {"design"},
     {""},
     {"paper"},

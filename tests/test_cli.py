@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 import pi2_fluid as pf
-import pi2_fluid.fluid.engine
 import pi2_fluid.loop.transfer
 import pi2_fluid.paper.claims
 import pi2_fluid.paper.figures
@@ -326,8 +325,8 @@ def test_simulate_as_json(small, capsys) -> None:
     assert err == ""
     answer = strict_json(out)
     assert list(answer) == [
-        "scenario", "duration", "controller", "linear", "engine", "after", "summary",
-        "not_modelled", "beyond_the_laws", "output", "plot",
+        "scenario", "duration", "engine", "interrupted", "after", "update", "linear", "compiled",
+        "summary", "beyond_the_laws", "not_modelled", "output", "plot",
     ]  # fmt: skip
     summary = pf.summarize(same_run(), "2s")
     assert list(answer["summary"]) == list(summary.data_vars)
@@ -337,7 +336,7 @@ def test_simulate_as_json(small, capsys) -> None:
         "l4s, new": float(summary.throughput[1]),
     }
     assert (answer["scenario"], answer["duration"], answer["after"]) == ("small", 4.0, 2.0)
-    assert (answer["controller"], answer["linear"]) == ("sampled", False)
+    assert (answer["update"], answer["linear"]) == ("sampled", False)
     assert "link.kind" in answer["not_modelled"]
     assert answer["output"] is answer["plot"] is None
 
@@ -347,7 +346,7 @@ def test_simulate_as_text(small, capsys) -> None:
     out, err = capsys.readouterr()
     summary = pf.summarize(same_run(), "2s")
     assert err == ""
-    assert out.startswith("small\nas a fluid, sampled controller, 2 s to 4 s\n")
+    assert out.startswith("small\nas a fluid, sampled update, 2 s to 4 s\n")
     mean, p99 = (f"{1e3 * float(summary[name]):.4g}" for name in ("delay_mean", "delay_p99"))
     assert re.search(rf"queue delay +mean +{mean} +ms", out)
     assert re.search(rf"P99 +{p99} +ms", out)
@@ -359,21 +358,19 @@ def test_simulate_as_text(small, capsys) -> None:
 
 def test_every_option_of_simulate_reaches_the_library(small, monkeypatch, capsys) -> None:
     asked = []
-    real = pi2_fluid.fluid.engine.simulate
+    real = pf.Fluid.run
 
-    def simulate(scenario: Any, **options: Any) -> Any:
-        asked.append(options)
-        return real(scenario)
+    def run_it(engine: pf.Fluid, scenario: Any, progress: Any) -> Any:
+        assert callable(progress)
+        asked.append(engine)
+        return real(pf.Fluid(), scenario)
 
-    monkeypatch.setattr(pi2_fluid.fluid.engine, "simulate", simulate)
-    words = "--controller continuous --linear --step 2ms --tolerance 1e-4 --sample 50ms"
-    assert run(["simulate", small, *words.split()]) == 0
-    options = asked[0]
-    assert callable(options.pop("progress"))
-    assert options == {
-        "controller": "continuous", "linear": True, "step": "2ms", "tolerance": "1e-4",
-        "sample": "50ms",
-    }  # fmt: skip
+    monkeypatch.setattr(pf.Fluid, "run", run_it)
+    words = "--update continuous --linear --sample 50ms"
+    assert run(["simulate", small, *words.split(), "--step", "2ms"]) == 0
+    assert run(["simulate", small, *words.split(), "--tolerance", "1e-4"]) == 0
+    rest: dict[str, Any] = {"update": "continuous", "linear": True, "sample": 0.05}
+    assert asked == [pf.Fluid(step=0.002, **rest), pf.Fluid(tolerance=1e-4, **rest)]
 
 
 def test_netcdf_holds_what_simulate_returns(small, tmp_path, capsys) -> None:
@@ -461,7 +458,7 @@ def test_a_scenario_comes_from_a_file_a_pipe_or_by_name(small, tmp_path, monkeyp
         ("FILE -o x.txt", "--output x.txt has no known ending: end it in .nc, .csv"),
         ("FILE --plot x.jpg", "--plot x.jpg has no known ending: end it in .png, .svg, .pdf"),
         ("FILE -o no/where/x.nc", "cannot use no/where: No such file or directory"),
-        ("FILE --controller slow", "'sampled', 'continuous'"),
+        ("FILE --update slow", "'sampled', 'continuous'"),
         ("FILE --step 1ms --tolerance 1e-6", "give one"),
         ("FILE --sample 5", "no unit"),
         ("FILE --tolerance loose", "not one number"),
@@ -483,10 +480,10 @@ def test_what_simulate_cannot_do_is_one_sentence_and_code_2(small, capsys, words
 def test_an_end_before_the_beginning_is_refused_before_the_run(
     small, monkeypatch, capsys, engine, after
 ) -> None:
-    def simulate(*_: Any, **__: Any) -> None:
+    def run_it(*_: Any, **__: Any) -> None:
         raise AssertionError("it ran")
 
-    monkeypatch.setattr(f"pi2_fluid.{engine}.engine.simulate", simulate)
+    monkeypatch.setattr({"fluid": pf.Fluid, "packet": pf.Packets}[engine], "run", run_it)
     assert run(["simulate", small, "--engine", engine, "--after", after]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -521,10 +518,10 @@ def test_a_summary_survives_a_full_disk(
 
 
 def test_files_that_cannot_be_written_are_refused_before_the_run(small, monkeypatch) -> None:
-    def simulate(*_: Any, **__: Any) -> None:
+    def run_it(*_: Any, **__: Any) -> None:
         raise AssertionError("it ran")
 
-    monkeypatch.setattr(pi2_fluid.fluid.engine, "simulate", simulate)
+    monkeypatch.setattr(pf.Fluid, "run", run_it)
     assert run(["simulate", small, "-o", "no/where/x.nc"]) == 2
     assert run(["simulate", small, "--plot", "x.bmp"]) == 2
 
@@ -555,10 +552,10 @@ def test_progress_is_shown_after_two_seconds(monkeypatch, stream, said) -> None:
 
 
 def test_an_interrupted_run_is_code_130_and_leaves_no_file(small, tmp_path, monkeypatch, capsys):
-    def simulate(*_: Any, **__: Any) -> None:
+    def run_it(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pi2_fluid.fluid.engine, "simulate", simulate)
+    monkeypatch.setattr(pf.Fluid, "run", run_it)
     assert run(["simulate", small, "-o", str(tmp_path / "x.nc")]) == 130
     assert capsys.readouterr() == ("", "error: interrupted.\n")
     assert not (tmp_path / "x.nc").exists()

@@ -35,14 +35,18 @@ def small(tmp_path) -> str:
 def test_json_holds_what_compare_returns(small, capsys) -> None:
     assert run(["compare", small, "--seeds", "3,5", "--after", "4s", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    table = pf.compare(pf.Scenario.from_toml(SCENARIO), [3, 5], after="4s")
-    for key in ("fluid", "packet", "packet_low", "packet_high"):
-        assert list(found[key]) == table["name"].values.tolist()
-        assert list(found[key].values()) == pytest.approx(table[key].values.tolist())
-    apart = table.isel(name=table["disagreement"].values)
+    scenario = pf.Scenario.from_toml(SCENARIO)
+    table = pf.compare(scenario, pf.Fluid(), pf.Packets(seeds=[3, 5]), after="4s")
+    assert list(found["engines"]) == ["fluid", "packet"]
+    for label, engine in found["engines"].items():
+        for key in ("value", "low", "high"):
+            assert list(engine[key]) == table["name"].values.tolist()
+            expected = table[key].sel(engine=label).values.tolist()
+            assert list(engine[key].values()) == pytest.approx(expected)
+    apart = table.sel(engine="packet").isel(name=table["disagreement"][1].values)
     assert [record["name"] for record in found["disagreement"]] == apart["name"].values.tolist()
-    assert set(found["disagreement"][0]) == {"name", "fluid", "packet", "relative", "why"}
-    assert found["seeds"] == [3, 5]
+    assert set(found["disagreement"][0]) == {"engine", "name", "value", "relative", "why"}
+    assert [engine["seeds"] for engine in found["engines"].values()] == [[], [3, 5]]
     assert found["after"] == 4.0
     assert found["scenario"] == "small"
     assert found["interrupted"] is False
@@ -55,7 +59,7 @@ def test_text_names_what_differs_and_why(small, capsys) -> None:
     assert "median of 2 seeds and their range, 2.4 s to 12 s" in shown
     for word in ("delay_mean", "frequency", "rad/s", "Mbit/s", "ratio"):
         assert word in shown
-    assert "outside the range of the seeds by more than 10 %" in shown
+    assert "outside the range of the seeds of packet by more than 10 %" in shown
     assert "sawteeth under random signals" in shown
     table = shown.split("\n\n* The fluid")[0]
     assert max(map(len, table.splitlines()[3:])) <= 80
@@ -96,10 +100,24 @@ def test_tables_are_written(small, tmp_path, capsys) -> None:
     found = json.loads(capsys.readouterr().out.split("\n}\n")[-2] + "\n}")
     with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["name"]: float(row["packet"]) for row in rows} == pytest.approx(found["packet"])
+    values = found["engines"]["packet"]["value"]
+    mine = {row["name"]: float(row["value"]) for row in rows if row["engine"] == "packet"}
+    assert mine == pytest.approx(values)
     assert rows[0]["unit"] == "s"
     with xr.open_dataset(tmp_path / "t.nc", engine="h5netcdf") as table:
-        assert float(table["fluid"].sel(name="delay_mean")) == found["fluid"]["delay_mean"]
+        assert float(table["value"].sel(name="delay_mean", engine="packet")) == values["delay_mean"]
+
+
+def test_more_than_two_engines_have_lines_of_their_own(small, tmp_path, capsys) -> None:
+    path = tmp_path / "x.png"
+    engines = ["--engine", "fluid", "--engine", "fluid:linear", "--engine", "packet:seeds=3+5"]
+    assert run(["compare", small, *engines, "--plot", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "fluid(linear=True), sampled update, and packet, median of 2 seeds, 2.4 s" in shown
+    assert "The range of fluid(linear=True) is outside that of fluid by more than 10 %" in shown
+    assert "The fluid is outside the range of the seeds of packet by more than 10 %" in shown
+    assert max(map(len, shown.split("\n\n*")[0].splitlines()[3:])) <= 80
+    assert path.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_name_and_standard_input(small, monkeypatch, capsys) -> None:
@@ -118,7 +136,14 @@ def test_a_name_and_standard_input(small, monkeypatch, capsys) -> None:
         ("compare FILE --seeds 0", "no number of runs"),
         ("compare FILE --threads x", "no number of threads"),
         ("compare FILE --after 1", "after"),
-        ("compare FILE --controller both", "both"),
+        ("compare FILE --update both", "update = 'both'"),
+        (
+            "compare FILE --engine fluid --seeds 3",
+            "--seeds has no meaning for --engine fluid",
+        ),
+        ("compare FILE --engine fluid:speed=3", "has no option speed: give any of update,"),
+        ("compare FILE --engine fluid --engine fluid", "Fluid() is given twice"),
+        ("compare FILE --engine packet:seeds=x", "are no seeds"),
         ("compare FILE --plot x.bmp", "no known ending"),
         ("compare FILE -o x.png", "no known ending"),
         ("compare FILE -o no/where/x.nc", "no/where"),
@@ -135,10 +160,8 @@ def test_what_cannot_be_compared_is_one_sentence_and_code_2(small, capsys, words
 
 
 def test_an_interrupt_leaves_with_130(small, monkeypatch, capsys) -> None:
-    import pi2_fluid.packet.engine
-
-    def simulate(*_: Any, **__: Any) -> None:
+    def run_it(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pi2_fluid.packet.engine, "simulate", simulate)
+    monkeypatch.setattr(pf.Packets, "run", run_it)
     assert run(["compare", small]) == 130

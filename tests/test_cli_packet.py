@@ -14,7 +14,6 @@ import pytest
 import xarray as xr
 
 import pi2_fluid as pf
-import pi2_fluid.packet.engine
 from pi2_fluid.cli import run
 
 DATA = Path(__file__).parent / "data"
@@ -70,7 +69,7 @@ def test_packets_as_json(small, capsys) -> None:
     assert err == ""
     answer = strict_json(out)
     assert list(answer) == [
-        "scenario", "duration", "engine", "seeds", "bin", "interrupted", "after", "summary",
+        "scenario", "duration", "engine", "interrupted", "after", "seeds", "bin", "summary",
         "smallest", "largest", "not_modelled", "output", "plot",
     ]  # fmt: skip
     runs = pf.packet.simulate(pf.Scenario.load(small), seeds=[5, 2])
@@ -123,18 +122,19 @@ def test_one_seed_has_no_range(one, capsys) -> None:
 
 def test_every_option_reaches_the_library(one, monkeypatch, capsys) -> None:
     asked = []
-    real = pi2_fluid.packet.engine.simulate
+    real = pf.Packets.run
 
-    def simulate(scenario: Any, **options: Any) -> Any:
-        asked.append(options)
-        return real(scenario, seeds=1)
+    def run_it(engine: pf.Packets, scenario: Any, progress: Any) -> Any:
+        assert callable(progress)
+        asked.append(engine)
+        return real(pf.Packets(seeds=1), scenario)
 
-    monkeypatch.setattr(pi2_fluid.packet.engine, "simulate", simulate)
+    monkeypatch.setattr(pf.Packets, "run", run_it)
     assert run(packets(one, *["--seeds", "4", "--bin", "50ms", "--threads", "2"])) == 0
     assert run(packets(one, "--seeds", "4,5")) == 0
     assert run(packets(one)) == 0
-    assert all(callable(options.pop("progress")) for options in asked)
-    assert asked == [{"seeds": 4, "bin": "50ms", "threads": 2}, {"seeds": [4, 5]}, {}]
+    given = pf.Packets(seeds=4, bin=0.05, threads=2)
+    assert asked == [given, pf.Packets(seeds=(4, 5)), pf.Packets()]
 
 
 def test_netcdf_holds_what_simulate_returns(small, tmp_path, capsys) -> None:
@@ -179,7 +179,7 @@ def test_packets_are_drawn(small, tmp_path, capsys, seeds) -> None:
     [
         ("--engine packets", "--engine = 'packets' is unknown: give one of 'fluid', 'packet'"),
         ("--engine packet --linear", "--linear has no meaning for --engine packet"),
-        ("--engine packet --controller sampled", "use --engine fluid"),
+        ("--engine packet --update sampled", "use --engine fluid"),
         ("--engine packet --tolerance 1e-3", "--tolerance has no meaning"),
         ("--engine packet --step 1ms", "--step has no meaning"),
         ("--engine packet --sample 1ms", "--sample has no meaning"),
@@ -208,12 +208,12 @@ def test_what_cannot_be_is_one_sentence_and_code_2(one, capsys, words, reason) -
 
 
 def test_an_interrupt_prints_what_is_finished(one, tmp_path, monkeypatch, capsys) -> None:
-    real = pi2_fluid.packet.engine.simulate
+    real = pf.Packets.run
 
-    def simulate(scenario: Any, **options: Any) -> Any:
-        return real(scenario, seeds=2).assign_attrs(interrupted=1)
+    def run_it(_: Any, scenario: Any, __: Any) -> Any:
+        return real(pf.Packets(seeds=2), scenario).assign_attrs(interrupted=1)
 
-    monkeypatch.setattr(pi2_fluid.packet.engine, "simulate", simulate)
+    monkeypatch.setattr(pf.Packets, "run", run_it)
     path = tmp_path / "runs.nc"
     assert run(packets(one, "-o", str(path))) == 130
     out, err = capsys.readouterr()
@@ -225,10 +225,10 @@ def test_an_interrupt_prints_what_is_finished(one, tmp_path, monkeypatch, capsys
 
 
 def test_an_interrupt_before_anything_is_finished(one, monkeypatch, capsys) -> None:
-    def simulate(*_: Any, **__: Any) -> None:
+    def run_it(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pi2_fluid.packet.engine, "simulate", simulate)
+    monkeypatch.setattr(pf.Packets, "run", run_it)
     assert run(packets(one)) == 130
     assert capsys.readouterr() == ("", "error: interrupted.\n")
 
@@ -261,7 +261,7 @@ def answers(monkeypatch) -> list[Any]:
         units = {"units": "1", "long_name": "x"}
         return xr.Dataset({name: ("step", x, units) for name, x in columns.items()})
 
-    monkeypatch.setattr(pi2_fluid.packet, "replay", replay, raising=False)
+    monkeypatch.setattr(pf.packet, "replay", replay, raising=False)
     return asked
 
 

@@ -166,7 +166,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     },
     **{
         f"bin = {bin}": (lambda bin=bin: pf.packet.simulate(scenario(), bin=bin), "bin")
-        for bin in (math.inf, -1, None, True, np.array([0.1]), "3 packets")
+        for bin in (math.inf, -1, True, np.array([0.1]), "3 packets")
     },
     **{
         f"trace = {trace}": (
@@ -183,7 +183,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a law of one's own, compared": (lambda: pf.compare(scenario(aqm=MyPi2())), "MyPi2"),
     "half a flow, compared": (lambda: pf.compare(scenario(flows=flows(count=0.5))), "count = 0.5"),
     "a comparison of 1 ns": (lambda: pf.compare(scenario(duration="1ns")), "duration = 1e-09 s"),
-    "no comparison": (lambda: pf.compare(scenario(), seeds=0), "seeds = 0"),
+    "no comparison": (lambda: pf.compare(scenario(), pf.Packets(seeds=0)), "seeds = 0"),
     **{
         f"validate {seeds!r}": (lambda seeds=seeds: pf.validate(None, seeds=seeds), "no number of")
         for seeds in (0, 2.5, math.nan, "3", None, True, 10**9)

@@ -1,27 +1,41 @@
-"""Two engines: `pi2-fluid compare` runs a scenario as a fluid and in packets."""
+"""Several engines: `pi2-fluid compare` runs a scenario in each, as a fluid and in packets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from pi2_fluid.cli import codes
+from pi2_fluid.cli.engines import make_engines
 from pi2_fluid.cli.files import PICTURES, check_path, write_netcdf, write_table
+from pi2_fluid.cli.options import (
+    AfterOption,
+    LinearFlag,
+    OutputOption,
+    PlotOption,
+    SeedsOption,
+    StepOption,
+    ThreadsOption,
+    ToleranceOption,
+    UpdateOption,
+)
 from pi2_fluid.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
-from pi2_fluid.cli.packets import read_seeds, read_whole
 from pi2_fluid.cli.runs import file_names, write_and_report
 from pi2_fluid.cli.scenarios import ScenarioArgument, load_scenario
 
 if TYPE_CHECKING:
     import xarray
 
+    from pi2_fluid.design.comparison.agreement import Comparison
+
 __all__ = ["COMMANDS", "compare"]
 
-_TABLES: Final = (".nc", ".csv")
+_WRITERS: Final = {".nc": write_netcdf, ".csv": write_table}
+_USUAL: Final = ("fluid", "packet")
+_TWO: Final = 2  # engines whose ranges fit on a line: those of more are in the file
 # What people read: factor and unit, by the unit of the table.
 _SHOWN: Final = {"s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s"), "1": (1.0, "")}
 # Whose a number of a class is: of all its flows together, or of each.
@@ -31,183 +45,193 @@ _SHARES: Final = ("utilization", "drop_fraction", "mark_fraction")
 
 def compare(
     scenario: ScenarioArgument,
-    seeds: Annotated[
-        str,
-        typer.Option(
-            metavar="NUMBER | LIST",
-            help="How many runs of packets, or their seeds: 5,17,23, or 7, for one.",
-            rich_help_panel="Model",
-        ),
-    ] = "10",
-    controller: Annotated[
-        str,
+    engine: Annotated[
+        list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Of the fluid: sampled, as in a kernel; or continuous, as in the papers.",
-            rich_help_panel="Model",
-        ),
-    ] = "sampled",
-    threads: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Runs side by side. Default: as many as there are cores.",
-            rich_help_panel="Model",
+            help="fluid or packet, with options of its own as in fluid:linear or"
+            " packet:seeds=3; once for each engine. The first is what the others are compared"
+            " with. Default: fluid and packet.",
+            show_default=False,
         ),
     ] = None,
-    after: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Leave what comes before out. Default: 20s, when slow start is over, or a fifth of"
-            " the run if that is less.",
-            rich_help_panel="Results",
-        ),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Draw both, with what differs and why: .png, .svg or .pdf.",
-            rich_help_panel="Results",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write the table: .nc (netCDF4) or .csv (one row per number, SI units).",
-            rich_help_panel="Results",
-        ),
-    ] = None,
+    update: UpdateOption = None,
+    linear: LinearFlag = False,
+    tolerance: ToleranceOption = None,
+    step: StepOption = None,
+    seeds: SeedsOption = None,
+    threads: ThreadsOption = None,
+    after: AfterOption = None,
+    plot: PlotOption = None,
+    output: OutputOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Run a scenario as a fluid and in packets, and say where the two differ, and why."""
+    """Run a scenario as a fluid and in packets, and say where the two differ, and why.
+
+    The numbers begin when slow start is over: after 20 s, or a fifth of the run if that is less.
+    """
     if plot is not None:
         check_path(plot, PICTURES, "--plot")
     if output is not None:
-        check_path(output, _TABLES, "--output")
+        check_path(output, tuple(_WRITERS), "--output")
+    options = {"update": update, "linear": linear or None, "tolerance": tolerance, "step": step}
+    engines = make_engines(engine or _USUAL, options | {"seeds": seeds, "threads": threads})
     described, title = load_scenario(scenario)
-    from pi2_fluid.design.comparison.agreement import run_both, tabulate
+    from pi2_fluid.design.comparison.agreement import run_all, tabulate
 
     with Progress("simulating") as progress:
-        both = run_both(
-            described,
-            read_seeds(seeds),
-            after=after,
-            controller=controller,
-            threads=None if threads is None else read_whole(threads, "--threads", "threads"),
-            progress=progress,
-        )
-    table = tabulate(both)
+        comparison = run_all(described, *engines, after=after, progress=progress)
+    table = tabulate(comparison)
 
     def draw(path: Path) -> None:
-        from pi2_fluid.cli.comparing import draw_both
+        from pi2_fluid.cli.comparing import draw_comparison
 
-        draw_both(both, table, title, path)
+        draw_comparison(comparison, table, title, path)
 
     def report(files: Sequence[Path]) -> None:
         if as_json:
-            _print_json(both, table, file_names(output, plot, files))
+            _print_json(comparison, table, file_names(output, plot, files))
         else:
-            _print_text(title, both, table, files)
+            _print_text(title, comparison, table, files)
 
-    writers: dict[Path, Callable[[Path], None]] = {}
-    if output is not None:
-        writers[output] = partial(_write, table)
-    if plot is not None:
-        writers[plot] = draw
-    write_and_report(writers, report)
-    if both.packets.attrs["interrupted"]:
+    def write(path: Path) -> None:
+        _WRITERS[path.suffix.lower()](table, path)
+
+    write_and_report([(output, write), (plot, draw)], report)
+    if comparison.interrupted:
         raise typer.Exit(codes.INTERRUPTED)
 
 
-def _write(table: xarray.Dataset, path: Path) -> None:
-    if path.suffix.lower() == ".nc":
-        write_netcdf(table, path)
-    else:
-        write_table(table, path)
-
-
-def _print_json(both: Any, table: xarray.Dataset, files: dict[str, str | None]) -> None:
+def _print_json(
+    comparison: Comparison, table: xarray.Dataset, files: dict[str, str | None]
+) -> None:
     names = [str(name) for name in table["name"].to_numpy()]
+    labels = [run.label for run in comparison.runs]
 
-    def column(key: str) -> dict[str, float]:
-        return dict(zip(names, table[key].to_numpy().tolist(), strict=True))
+    def engine(label: str) -> dict[str, Any]:
+        mine = table.sel(engine=label)
+        columns = {
+            key: dict(zip(names, mine[key].to_numpy().tolist(), strict=True))
+            for key in ("value", "low", "high")
+        }
+        words = {key: str(mine[key].item()) for key in ("options", "seeds", "not_modelled")}
+        seeds = [int(seed) for seed in words["seeds"].split(", ") if seed]
+        missing = words["not_modelled"].split(", ") if words["not_modelled"] else []
+        return {"options": words["options"], "seeds": seeds, "not_modelled": missing, **columns}
 
-    rows = [table.sel(name=name) for name in names if bool(table["disagreement"].sel(name=name))]
+    rows = [
+        table.sel(engine=label, name=name)
+        for label in labels
+        for name in names
+        if bool(table["disagreement"].sel(engine=label, name=name))
+    ]
     print_json(
         {
-            "scenario": both.scenario.name,
-            "duration": float(both.scenario.duration),
-            "seeds": both.packets["seed"].to_numpy().tolist(),
-            "controller": both.controller,
-            "after": both.after,
-            "interrupted": bool(both.packets.attrs["interrupted"]),
-            "fluid": column("fluid"),
-            "packet": column("packet"),
-            "packet_low": column("packet_low"),
-            "packet_high": column("packet_high"),
+            "scenario": comparison.scenario.name,
+            "duration": float(comparison.scenario.duration),
+            "after": comparison.after,
+            "interrupted": comparison.interrupted,
+            "engines": {label: engine(label) for label in labels},
             "disagreement": [
                 {
+                    "engine": str(row["engine"].item()),
                     "name": str(row["name"].item()),
-                    "fluid": float(row["fluid"]),
-                    "packet": float(row["packet"]),
+                    "value": float(row["value"]),
                     "relative": float(row["relative"]),
                     "why": str(row["why"].item()),
                 }
                 for row in rows
             ],
-            "not_modelled": table.attrs["not_modelled"].split(", "),
             **files,
         }
     )
 
 
-def _print_text(title: str, both: Any, table: xarray.Dataset, files: Sequence[Path]) -> None:
-    n = both.packets.sizes["seed"]
-    seeds = "1 seed" if n == 1 else f"median of {n} seeds and their range"
-    unfinished = ", interrupted" if both.packets.attrs["interrupted"] else ""
+def _print_text(
+    title: str, comparison: Comparison, table: xarray.Dataset, files: Sequence[Path]
+) -> None:
     begin, end = table.attrs["after"], table.attrs["until"]
+    unfinished = ", interrupted" if comparison.interrupted else ""
+    ways = [_way(run, two=len(comparison.runs) <= _TWO) for run in comparison.runs]
+    said = f"{', '.join(ways[:-1])}, and {ways[-1]}" if len(ways) > 1 else ways[0]
     # What is no table is echoed, so that it is not broken into lines where nobody looks at them.
-    typer.echo(
-        f"{title}\nas a fluid, {both.controller} controller, and packet by packet, {seeds}"
-        f"{unfinished}, {begin:.4g} s to {end:.4g} s\n"
-    )
-    grid = make_grid("left", "right", "right", "left", "left", "right", "left")
-    grid.add_row("", "fluid", "packets", "", "", "ratio", "")
-    why: dict[str, list[str]] = {}
-    for name in table["name"].to_numpy():
-        row = table.sel(name=name)
-        apart = bool(row["disagreement"])
-        grid.add_row(str(name), *_cells(row), "*" if apart else "")
-        if apart:
-            why.setdefault(str(row["why"].item()), []).append(str(name))
-    make_console().print(grid)
-    if why:
-        typer.echo("\n* The fluid is outside the range of the seeds by more than 10 %:")
-    for sentence, names in why.items():
-        typer.echo(f"\n{', '.join(names)}:\n  {sentence}.")
+    typer.echo(f"{title}\n{said}{unfinished}, {begin:.4g} s to {end:.4g} s\n")
+    make_console().print(_grid(comparison, table))
+    first, *others = comparison.runs
+    for run in others:
+        why: dict[str, list[str]] = {}
+        for name in table["name"].to_numpy():
+            row = table.sel(engine=run.label, name=name)
+            if row["disagreement"]:
+                why.setdefault(str(row["why"].item()), []).append(str(name))
+        if why:
+            typer.echo(f"\n* {_beside(first, run)} by more than 10 %:")
+        for sentence, names in why.items():
+            typer.echo(f"\n{', '.join(names)}:\n  {sentence}.")
     if files:
         typer.echo()
     for path in files:
         typer.echo(f"written: {path}")
 
 
-def _cells(row: Any) -> list[str]:
+def _way(run: Any, *, two: bool) -> str:
+    """Say how an engine ran the scenario."""
+    if "seed" not in run.result.dims:
+        update = run.result.attrs.get("update")
+        return f"{run.label}" + (f", {update} update" if update else "")
+    n = run.result.sizes["seed"]
+    seeds = "1 seed" if n == 1 else f"median of {n} seeds" + " and their range" * two
+    return f"{run.label}, {seeds}"
+
+
+def _beside(first: Any, run: Any) -> str:
+    if "seed" in run.result.dims and "seed" not in first.result.dims:
+        return f"The {first.label} is outside the range of the seeds of {run.label}"
+    return f"The range of {run.label} is outside that of {first.label}"
+
+
+def _grid(comparison: Comparison, table: xarray.Dataset) -> Any:
+    """Return the table: of each engine the value, of two the range of seeds, too; and ratios."""
+    labels = [run.label for run in comparison.runs]
+    two = len(labels) <= _TWO
+    ranged = [two and run.result.sizes.get("seed", 1) > 1 for run in comparison.runs]
+    sides: list[Any] = ["left"]
+    head = [""]
+    for label, has_range in zip(labels, ranged, strict=True):
+        sides += ["right", "left"] if has_range else ["right"]
+        head += [label, ""] if has_range else [label]
+    sides += ["left", *["right", "left"] * (len(labels) - 1)]
+    head += [""]
+    head += ["ratio" if two else f"/ {labels[0]}", ""] * (len(labels) - 1)
+    grid = make_grid(*sides)
+    grid.add_row(*head)
+    for name in table["name"].to_numpy():
+        row = table.sel(name=name)
+        factor, unit = _scale(row)
+        cells = [str(name)]
+        for k, has_range in enumerate(ranged):
+            value, low, high = (
+                f"{factor * float(row[key][k]):.4g}" for key in ("value", "low", "high")
+            )
+            cells.append(value)
+            if has_range:
+                cells.append("" if low == high else f"({low} to {high})")
+        cells.append(unit)
+        for k in range(1, len(labels)):
+            relative = float(row["relative"][k])
+            cells.append(f"{1.0 + relative:.3g}" if abs(relative) < 1e3 else "")
+            cells.append("*" if row["disagreement"][k] else "")
+        grid.add_row(*cells)
+    return grid
+
+
+def _scale(row: Any) -> tuple[float, str]:
+    """Return by what to multiply a number, and the unit that it has then."""
+    name = str(row["name"].item())
     factor, unit = _SHOWN.get(str(row["unit"].item()), (1.0, str(row["unit"].item())))
-    if str(row["name"].item()) in _SHARES:
+    if name in _SHARES:
         factor, unit = 100.0, "%"
-    unit = _OF.get(str(row["name"].item()).partition(".")[0], unit)
-    fluid, packet, low, high = (
-        f"{factor * float(row[key]):.4g}"
-        for key in ("fluid", "packet", "packet_low", "packet_high")
-    )
-    relative = float(row["relative"])
-    ratio = f"{1.0 + relative:.3g}" if abs(relative) < 1e3 else ""
-    return [fluid, packet, "" if low == high else f"({low} to {high})", unit, ratio]
+    return factor, _OF.get(name.partition(".")[0], unit)
 
 
 COMMANDS: tuple[tuple[Any, str], ...] = (
@@ -217,11 +241,12 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "Examples:\n\n"
             "pi2-fluid compare pi2_fig11a_pi2\n\n"
             "pi2-fluid compare mine.toml --seeds 20 --plot mine.png\n\n"
+            "pi2-fluid compare mine.toml --engine fluid --engine fluid:linear --engine packet\n\n"
             "pi2-fluid scenarios pi2_fig11b_pie | pi2-fluid compare - --json\n\n"
-            "JSON: scenario, duration, seeds, controller, after, interrupted, fluid, packet (the"
-            " median of the seeds), packet_low, packet_high (objects, by name, SI units),"
-            " disagreement (a list of {name, fluid, packet, relative, why}: the fluid is outside"
-            " the seeds' range by more than 10 %), not_modelled, output, plot."
+            "JSON: scenario, duration, after, interrupted, engines (an object by name: options,"
+            " seeds, not_modelled, and value, the median of the seeds, low and high, objects by"
+            " name, SI units), disagreement (a list of {engine, name, value, relative, why}: the"
+            " ranges of this engine and of the first are more than 10 % apart), output, plot."
         ),
     ),
 )

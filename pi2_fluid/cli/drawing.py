@@ -28,9 +28,11 @@ def draw_result(dataset: xarray.Dataset, title: str, target: Any, path: Path) ->
     from matplotlib.figure import Figure
 
     from pi2_fluid.plot import draw_trajectory, page_style, save_picture
+    from pi2_fluid.result.schema import schema_of
 
     # The time that packets spent in their queue: what a dual queue serves of each is not constant.
-    delay = _by_label(dataset, "sojourn" if "sojourn" in dataset else "queue_delay", "band")
+    schema = schema_of(dataset)
+    delay = _by_label(dataset, schema.waited, "band")
     with page_style():
         figure = Figure(figsize=(8.0, 6.4))
         draw_trajectory(
@@ -39,7 +41,7 @@ def draw_result(dataset: xarray.Dataset, title: str, target: Any, path: Path) ->
             {f"queue {band}" if band else "": values for band, values in delay.items()},
             _by_label(dataset, "throughput", "flows"),
             dataset.capacity.to_numpy(),
-            _probabilities(dataset),
+            _probabilities(dataset, schema.signal),
             target,
         )
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
@@ -57,13 +59,13 @@ def _by_label(dataset: xarray.Dataset, name: str, dim: str) -> dict[str, Any]:
     }
 
 
-def _probabilities(dataset: xarray.Dataset) -> dict[str, Any]:
+def _probabilities(dataset: xarray.Dataset, signal: str) -> dict[str, Any]:
     """Return the controller's variable, and each signal probability that differs, by who sees it.
 
     Of packets the law's own probability: what happened to the few of a bin is too noisy.
     """
     u = dataset.controller.to_numpy()
-    values = _by_label(dataset, "p_aqm" if "p_aqm" in dataset else "p", "flows")
+    values = _by_label(dataset, signal, "flows")
     who: dict[bytes, list[str]] = {}
     for name, seen in values.items():
         if seen.any() and (seen != u).any():

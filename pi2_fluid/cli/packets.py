@@ -1,110 +1,41 @@
-"""Packets: what `pi2-fluid simulate --engine packet` runs and prints."""
+"""Runs of several seeds: what `pi2-fluid simulate` prints of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pi2_fluid.cli import codes
-from pi2_fluid.cli.output import Progress, make_console, make_grid, print_json
-from pi2_fluid.cli.runs import Wanted, plain
-from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.cli.output import make_console, make_grid
+from pi2_fluid.cli.runs import plain
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["read_seeds", "read_whole", "simulate_packets"]
+__all__ = ["print_runs", "runs_as_json"]
 
 
-def simulate_packets(wanted: Wanted, options: Mapping[str, Any]) -> None:
-    """Simulate packet by packet, print the summary of all seeds, and write the files.
-
-    Raises
-    ------
-    typer.Exit
-        If it was interrupted: what is finished is printed and written nevertheless.
-    """
-    from pi2_fluid.packet.engine import simulate
-    from pi2_fluid.result import summarize
-
-    given = dict(options)
-    if "seeds" in given:
-        given["seeds"] = read_seeds(given["seeds"])
-    if "threads" in given:
-        given["threads"] = read_whole(given["threads"], "--threads", "threads")
-    with Progress("simulating") as progress:
-        dataset = simulate(wanted.scenario, **given, progress=progress)
-    summary = summarize(dataset, wanted.after)
-
-    def report(files: Sequence[Path]) -> None:
-        if wanted.as_json:
-            _print_json(wanted, dataset, summary, files)
-        else:
-            _print_text(wanted.title, dataset, summary, files)
-
-    wanted.write(dataset, summary, report)
-    if dataset.attrs["interrupted"]:
-        raise typer.Exit(codes.INTERRUPTED)
-
-
-def read_seeds(text: str) -> int | list[int]:
-    """Return how many seeds, or which ones if there is a comma."""
-    try:
-        if "," not in text:
-            return int(text)
-        return [int(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        raise QuantityError(
-            f"--seeds {show_value(text)} are no seeds: give how many, e.g. 10, or a list, e.g."
-            " 5,17,23."
-        ) from None
-
-
-def read_whole(text: str, option: str, of: str, low: int = 1) -> int:
-    """Return a whole number, which is `low` at least."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = low - 1
-    if number < low:
-        raise QuantityError(
-            f"{option} {show_value(text)} is no number of {of}: give {low} or more."
-        )
-    return number
-
-
-def _print_json(
-    wanted: Wanted, dataset: xarray.Dataset, summary: xarray.Dataset, files: Sequence[Path]
-) -> None:
-    missing = dataset.attrs["not_modelled"]
-    print_json(
-        {
-            "scenario": wanted.scenario.name,
-            "duration": float(wanted.scenario.duration),
-            "engine": dataset.attrs["engine"],
-            "seeds": dataset.seed.to_numpy().tolist(),
-            "bin": float(dataset["bin"].max()),
-            "interrupted": bool(dataset.attrs["interrupted"]),
-            "after": summary.attrs["after"],
-            "summary": _each(summary.mean("seed")),
-            "smallest": _each(summary.min("seed")),
-            "largest": _each(summary.max("seed")),
-            "not_modelled": missing.split(", ") if missing else [],
-            **wanted.names(files),
-        }
-    )
+def runs_as_json(dataset: xarray.Dataset, summary: xarray.Dataset) -> dict[str, Any]:
+    """Return what JSON says of runs beside what it says of every result."""
+    return {
+        "seeds": dataset.seed.to_numpy().tolist(),
+        "bin": float(dataset["bin"].max()),
+        "summary": _each(summary.mean("seed")),
+        "smallest": _each(summary.min("seed")),
+        "largest": _each(summary.max("seed")),
+    }
 
 
 def _each(summary: xarray.Dataset) -> dict[str, Any]:
     return {str(name): plain(variable) for name, variable in summary.items()}
 
 
-def _print_text(
+def print_runs(
     title: str, dataset: xarray.Dataset, summary: xarray.Dataset, files: Sequence[Path]
 ) -> None:
+    """Print the summary of all seeds."""
     begin, end, n = summary.attrs["after"], summary.attrs["until"], dataset.sizes["seed"]
     seeds = "1 seed" if n == 1 else f"means of {n} seeds and their range"
     unfinished = ", interrupted" if dataset.attrs["interrupted"] else ""

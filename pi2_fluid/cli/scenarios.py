@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pi2_fluid.cli.output import JsonFlag, print_json
-from pi2_fluid.errors import QuantityError
 
 if TYPE_CHECKING:
     from pi2_fluid.model.scenario import Scenario
@@ -57,25 +56,15 @@ def load_scenario(given: str) -> tuple[Scenario, str]:
 
     Raises
     ------
-    QuantityError
-        If there is neither a file nor a scenario of that name.
     OSError, QuantityError, DomainError, ScenarioError
-        As `Scenario.load`.
+        As `find_scenario`.
     """
-    from pi2_fluid.model.catalogue import describe_scenario, named_scenario, scenario_names
-    from pi2_fluid.model.scenario import Scenario
+    from pi2_fluid.model.catalogue import describe_scenario, find_scenario, scenario_names
 
-    if given == "-" or Path(given).exists():
-        scenario = Scenario.load(given)
-        return scenario, scenario.name or ("standard input" if given == "-" else given)
-    if given in scenario_names():
-        return named_scenario(given), describe_scenario(given)
-    if "/" in given or "." in given:
-        Scenario.load(given)  # says that there is no such file
-    try:
-        return named_scenario(given), given
-    except QuantityError as error:
-        raise QuantityError(f"{given} is no file, and {error}") from None
+    scenario = find_scenario(given)
+    if given in scenario_names() and not Path(given).exists():
+        return scenario, describe_scenario(given)
+    return scenario, scenario.name or ("standard input" if given == "-" else given)
 
 
 COMMANDS: tuple[tuple[Any, str], ...] = (

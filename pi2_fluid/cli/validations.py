@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final
 import typer
 
 from pi2_fluid.cli import codes
+from pi2_fluid.cli.options import read_whole
 from pi2_fluid.cli.output import JsonFlag, Line, print_json
-from pi2_fluid.cli.packets import read_whole
 
 __all__ = ["COMMANDS", "validate"]
 

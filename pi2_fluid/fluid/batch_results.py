@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pi2_fluid.fluid.lanes.timetable import Timetable
-from pi2_fluid.fluid.request import describe
+from pi2_fluid.fluid.request import not_modelled
 from pi2_fluid.fluid.variation import Variation
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.result import Column, make_dataset
+from pi2_fluid.result.schema import scenario_text
 
 if TYPE_CHECKING:
     import xarray
@@ -56,7 +57,11 @@ def batch_dataset(
     if times is not None:
         coords["time"] = Column(("time",), times, "s", "time")
         variables |= _traces(found)
-    return make_dataset(variables, coords, {**attrs, **describe(scenario)})
+    known = {
+        "not_modelled": ", ".join(not_modelled(scenario)),
+        "scenario": scenario_text(scenario),
+    }
+    return make_dataset(variables, coords, {**attrs, **known})
 
 
 def _statistics(

@@ -1,9 +1,10 @@
-"""`simulate`: from a scenario to its trajectory, as a Dataset."""
+"""The fluid as an engine: from a scenario to its trajectory, as a Dataset."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -14,25 +15,184 @@ from pi2_fluid.fluid.cohorts import Cohorts, split_starts
 from pi2_fluid.fluid.integration import Accuracy, integrate
 from pi2_fluid.fluid.linear import LinearPlant
 from pi2_fluid.fluid.plant import Plant
-from pi2_fluid.fluid.request import CONTROLLERS, describe, require_round_trips
+from pi2_fluid.fluid.request import CONTROLLERS, not_modelled, require_round_trips
 from pi2_fluid.fluid.schedule import Schedule
 from pi2_fluid.fluid.trace import Trace, trace_rows
 from pi2_fluid.fluid.validity import check_trajectory
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.record import require_untraced
 from pi2_fluid.model.scenario import Scenario, require_scenario
-from pi2_fluid.result import trajectory_dataset
-from pi2_fluid.units import validate_choice, validate_quantity
+from pi2_fluid.result.engine import Engine
+from pi2_fluid.result.schema import TRAJECTORY, provenance
+from pi2_fluid.result.trajectories import trajectory_dataset
+from pi2_fluid.units import validate_choice, validate_number
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["ENGINES", "simulate"]
+__all__ = ["ENGINES", "Fluid", "simulate"]
 
 ENGINES: Final = ("auto", "c", "python")
 _TOLERANCE: Final = 1e-10
 _SAMPLE: Final = 0.01  # s, of a queue that never ticks
 _MOST_SAMPLES: Final = 10_000_000
+
+
+class _Task(NamedTuple):
+    """A scenario, made ready."""
+
+    cohorts: Cohorts
+    plant: Plant | LinearPlant
+    compiled: bool
+    times: Any
+    accuracy: Accuracy
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
+class Fluid(Engine):
+    """The fluid: delay-differential equations of mean windows and queues, solved in time.
+
+    Parameters
+    ----------
+    update : {"sampled", "continuous"}
+        Whether the queue updates every `update_interval` and holds its signal in between, as
+        kernels do, or moves by its continuous image, equation (29) of the PI2 paper.
+    linear : bool
+        Simulate the laws linearised around the operating point of each stage of the schedule,
+        without bounds: what the loop's margins speak of.
+    tolerance : float, optional
+        Relative error allowed in each step, default 1e-10.
+    step : float or str, optional
+        Fixed longest step (s), instead of steps that adapt to a tolerance. Order 4.
+    sample : float or str, optional
+        Time between two rows (s). Default: the update interval, or 10 ms if there is none.
+    initial : OperatingPoint or mapping, optional
+        State before time 0, as in `fluid.simulate`.
+    engine : {"auto", "c", "python"}
+        "c" for the laws of this package, "python" for any law; "auto" takes the faster.
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If an option is not as it should be.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> result = pf.simulate("pi2_fig11a_pi2", pf.Fluid(tolerance=1e-8))
+    >>> result.attrs["engine"], f"{float(result.queue_delay[-1]):.3f} s"
+    ('fluid', '0.020 s')
+    """
+
+    update: str = "sampled"
+    linear: bool = False
+    tolerance: float | str | None = None
+    step: float | str | None = None
+    sample: float | str | None = None
+    initial: OperatingPoint | Mapping[str, Any] | None = None
+    engine: str = "auto"
+
+    name: ClassVar[str] = "fluid"
+
+    def __post_init__(self) -> None:
+        validate_choice(self.update, CONTROLLERS, "update")
+        validate_choice(self.linear, (False, True), "linear")
+        validate_choice(self.engine, ENGINES, "engine")
+        if self.step is not None and self.tolerance is not None:
+            raise QuantityError(
+                f"step = {show_value(self.step)} and tolerance = {self.tolerance!r} are both given:"
+                " the step is fixed, or it adapts to a tolerance; give one."
+            )
+        for name in ("step", "sample"):
+            if getattr(self, name) is not None:
+                value = validate_number(getattr(self, name), "time", name)
+                object.__setattr__(self, name, value)
+        if self.tolerance is not None:
+            value = validate_number(
+                self.tolerance, "number", "tolerance", low=1e-13, high=1e-2, closed=True
+            )
+            object.__setattr__(self, "tolerance", value)
+
+    def require(self, scenario: Scenario) -> None:
+        """Refuse what has no fluid form, or none that is compiled if that was asked for."""
+        self._prepare(scenario)
+
+    def with_rows(self, step: float) -> Self:
+        """Return this engine with rows every `step` (s), unless its `sample` is set."""
+        return self if self.sample is not None else dataclasses.replace(self, sample=step)
+
+    def run(
+        self, scenario: Scenario, progress: Callable[[float, float], None] | None = None
+    ) -> xarray.Dataset:
+        """Return the trajectory, as `fluid.simulate` describes it."""
+        task = self._prepare(scenario)
+        cohorts, update = task.cohorts, self.update
+        if task.compiled:
+            trace = native.run_native(
+                cohorts.scenario, update, task.accuracy, task.times, cohorts.beginning, progress
+            )
+        else:
+            trace = _run_python(task, update, progress)
+        trace = cohorts.merge(trace)
+        attrs: dict[str, str | float] = {
+            **provenance(scenario, self.name, TRAJECTORY, not_modelled(scenario)),
+            "compiled": int(task.compiled),
+            "update": update,
+            "linear": int(self.linear),
+            "beyond_the_laws": "" if self.linear else check_trajectory(scenario, trace),
+        }
+        return trajectory_dataset(trace, scenario, attrs)
+
+    def _prepare(self, scenario: Scenario) -> _Task:
+        require_scenario(scenario)
+        require_untraced("simulate", "pf.fluid.gradient", scenario)
+        require_round_trips(scenario)
+        times, accuracy = self._times(scenario), self._accuracy(scenario)
+        beginning = None if self.initial is None else begin(scenario, self.initial)
+        whole = Cohorts(scenario, tuple(range(len(scenario.flows))), beginning)
+        # Linear laws have neither windows that start nor slow start: their counts grow as they are.
+        cohorts = whole if self.linear else split_starts(scenario, beginning)
+        # A law says here whether it has a fluid form at all.
+        kind = LinearPlant if self.linear else Plant
+        plant = kind(cohorts.scenario, self.update, cohorts.beginning)
+        reason = "linear=True" if self.linear else native.obstacle(cohorts.scenario, self.update)
+        if self.engine == "c" and reason:
+            raise UnsupportedError(
+                f'{reason} is not in the compiled engine: use engine="python" or "auto".'
+            )
+        return _Task(cohorts, plant, self.engine != "python" and not reason, times, accuracy)
+
+    def _times(self, scenario: Scenario) -> Any:
+        duration, sample = float(scenario.duration), self.sample
+        if sample is None:
+            sample = min(float(scenario.aqm.update_interval or _SAMPLE), duration)
+        step = validate_number(sample, "time", "sample", high=duration)
+        count = int(np.floor(duration / step * (1.0 + 1e-12)))
+        if count > _MOST_SAMPLES:
+            raise QuantityError(
+                f"sample = {step:g} s asks for {count} rows, more than {_MOST_SAMPLES}: give a"
+                " longer sample."
+            )
+        return np.arange(count + 1) * step
+
+    def _accuracy(self, scenario: Scenario) -> Accuracy:
+        if self.step is not None:
+            return Accuracy(float(self.step), 0.0)
+        tolerance = _TOLERANCE if self.tolerance is None else self.tolerance
+        return Accuracy(float(scenario.duration), float(tolerance))
+
+
+def _run_python(task: _Task, update: str, progress: Callable[[float, float], None] | None) -> Trace:
+    scenario = task.cohorts.scenario
+    schedule = Schedule(scenario, ticks=update == "sampled")
+    rows, duration, reported = [], float(scenario.duration), -1
+    for row in integrate(task.plant, schedule, task.accuracy, task.times.tolist()):
+        rows.append(row)
+        part = int(100 * row.t / duration)
+        if progress is not None and part > reported:
+            progress(row.t, duration)
+            reported = part
+    return trace_rows(task.plant, rows)
 
 
 def simulate(
@@ -120,82 +280,13 @@ def simulate(
     >>> print(f"{float(result.queue_delay[-1]):.4f} s")
     0.0200 s
     """
-    require_scenario(scenario)
-    require_untraced("simulate", "pf.fluid.gradient", scenario)
-    require_round_trips(scenario)
-    validate_choice(controller, CONTROLLERS, "controller")
-    validate_choice(engine, ENGINES, "engine")
-    times = _samples(scenario, sample)
-    accuracy = _accuracy(scenario, step, tolerance)
-    beginning = None if initial is None else begin(scenario, initial)
-    whole = Cohorts(scenario, tuple(range(len(scenario.flows))), beginning)
-    # Linear laws have neither windows that start nor slow start: their counts grow as they are.
-    cohorts = whole if linear else split_starts(scenario, beginning)
-    trace, used = _trace(cohorts, controller, linear, engine, accuracy, times, progress)
-    trace = cohorts.merge(trace)
-    attrs: dict[str, str | float] = {
-        "engine": f"fluid ({used})",
-        "controller": controller,
-        "linear": int(linear),
-        "beyond_the_laws": "" if linear else check_trajectory(scenario, trace),
-        **describe(scenario),
-    }
-    return trajectory_dataset(trace, scenario, attrs)
-
-
-def _trace(
-    cohorts: Cohorts,
-    controller: str,
-    linear: bool,
-    engine: str,
-    accuracy: Accuracy,
-    times: Any,
-    progress: Callable[[float, float], None] | None,
-) -> tuple[Trace, str]:
-    scenario, beginning = cohorts.scenario, cohorts.beginning
-    # A law says here whether it has a fluid form at all.
-    plant = (LinearPlant if linear else Plant)(scenario, controller, beginning)
-    reason = "linear=True" if linear else native.obstacle(scenario, controller)
-    if engine == "c" and reason:
-        raise UnsupportedError(
-            f'{reason} is not in the compiled engine: use engine="python" or "auto".'
-        )
-    if engine == "c" or (engine == "auto" and not reason):
-        trace = native.run_native(scenario, controller, accuracy, times, beginning, progress)
-        return trace, "c"
-    schedule = Schedule(scenario, ticks=controller == "sampled")
-    rows, duration, reported = [], float(scenario.duration), -1
-    for row in integrate(plant, schedule, accuracy, times.tolist()):
-        rows.append(row)
-        part = int(100 * row.t / duration)
-        if progress is not None and part > reported:
-            progress(row.t, duration)
-            reported = part
-    return trace_rows(plant, rows), "python"
-
-
-def _samples(scenario: Scenario, sample: float | str | None) -> Any:
-    if sample is None:
-        interval = scenario.aqm.update_interval or _SAMPLE
-        sample = min(float(interval), float(scenario.duration))
-    step = validate_quantity(sample, "time", "sample", high=float(scenario.duration))
-    count = int(np.floor(scenario.duration / step * (1.0 + 1e-12)))
-    if count > _MOST_SAMPLES:
-        raise QuantityError(
-            f"sample = {step:g} s asks for {count} rows, more than {_MOST_SAMPLES}: give a longer"
-            " sample."
-        )
-    return np.arange(count + 1) * step
-
-
-def _accuracy(scenario: Scenario, step: float | str | None, tolerance: float | None) -> Accuracy:
-    if step is not None:
-        if tolerance is not None:
-            raise QuantityError(
-                f"step = {show_value(step)} and tolerance = {tolerance!r} are both given: the step"
-                " is fixed, or it adapts to a tolerance; give one."
-            )
-        return Accuracy(float(validate_quantity(step, "time", "step")), 0.0)
-    tolerance = _TOLERANCE if tolerance is None else tolerance
-    value = validate_quantity(tolerance, "number", "tolerance", low=1e-13, high=1e-2, closed=True)
-    return Accuracy(float(scenario.duration), float(value))
+    fluid = Fluid(
+        update=controller,
+        linear=linear,
+        sample=sample,
+        engine=engine,
+        initial=initial,
+        step=step,
+        tolerance=tolerance,
+    )
+    return fluid.run(scenario, progress)

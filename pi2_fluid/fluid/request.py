@@ -1,4 +1,4 @@
-"""What a trajectory is asked of: checked before it is computed, and recorded with the result."""
+"""What a trajectory is asked of: checked before it is computed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, UnsupportedError
+from pi2_fluid.errors import DomainError
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.sender import Sender
 
-__all__ = ["CONTROLLERS", "describe", "require_round_trips"]
+__all__ = ["CONTROLLERS", "not_modelled", "require_round_trips"]
 
 CONTROLLERS: Final = ("sampled", "continuous")
 # Of a link and of flows: what only packets can feel.
@@ -34,16 +34,8 @@ def require_round_trips(scenario: Any) -> None:
             )
 
 
-def describe(scenario: Scenario) -> dict[str, str]:
-    """Return the attributes that say which scenario it was, and what of it a fluid cannot feel."""
-    try:
-        text = scenario.to_toml()
-    except UnsupportedError:  # laws of one's own have no name in a file
-        text = repr(scenario)
-    return {"not_modelled": ", ".join(_not_modelled(scenario)), "scenario": text}
-
-
-def _not_modelled(scenario: Scenario) -> list[str]:
+def not_modelled(scenario: Scenario) -> list[str]:
+    """Return what of a scenario a fluid cannot feel."""
     laws: list[tuple[str, Aqm | Sender]] = [("aqm", scenario.aqm)]
     laws += [("flows.sender", flow.sender) for flow in scenario.flows]
     found = [f"{place}.{name}" for place, law in laws for name in law.packets_only]

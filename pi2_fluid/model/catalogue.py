@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.model.registry import suggest
@@ -17,7 +18,13 @@ from pi2_fluid.model.registry import suggest
 if TYPE_CHECKING:
     from pi2_fluid.model.scenario import Scenario
 
-__all__ = ["describe_scenario", "named_scenario", "named_text", "scenario_names"]
+__all__ = [
+    "describe_scenario",
+    "find_scenario",
+    "named_scenario",
+    "named_text",
+    "scenario_names",
+]
 
 
 @cache
@@ -77,3 +84,44 @@ def describe_scenario(name: str) -> str:
     "PI2 paper (CoNEXT'16), Figure 11a, PIE: 5 Reno flows"
     """
     return named_text(name).partition("\n")[0].removeprefix("# ")
+
+
+def find_scenario(given: Any) -> Scenario:
+    """Return a scenario that is given as such, as a TOML file, or by name.
+
+    Parameters
+    ----------
+    given : Scenario, str or Path
+        A text is a file, "-" standard input, or, where no such file exists, one of
+        `scenario_names`.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none of these.
+    QuantityError
+        If there is neither a file nor a scenario of that name.
+    OSError, QuantityError, DomainError, ScenarioError
+        As `Scenario.load`.
+
+    Examples
+    --------
+    >>> find_scenario("pi2_fig11a_pie").duration
+    100.0
+    """
+    from pi2_fluid.model.scenario import Scenario, require_scenario
+
+    if isinstance(given, Path):
+        return Scenario.load(given)
+    if not isinstance(given, str):
+        require_scenario(given)
+        found: Scenario = given
+        return found
+    if given == "-" or Path(given).exists():
+        return Scenario.load(given)
+    if given not in scenario_names() and ("/" in given or "." in given):
+        Scenario.load(given)  # says that there is no such file
+    try:
+        return named_scenario(given)
+    except QuantityError as error:
+        raise QuantityError(f"{given} is no file, and {error}") from None

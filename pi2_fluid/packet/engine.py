@@ -1,11 +1,12 @@
-"""`simulate`: from a scenario to what its packets do, for many seeds, as a Dataset."""
+"""Packets as an engine: from a scenario to what its packets do, for many seeds, as a Dataset."""
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 from pi2_fluid.model.scenario import Scenario, require_scenario
 from pi2_fluid.packet import native
@@ -20,13 +21,126 @@ from pi2_fluid.packet.request import (
     trace_length,
 )
 from pi2_fluid.packet.schedule import flow_counts, to_ns
+from pi2_fluid.result.engine import Engine
+from pi2_fluid.units import validate_number
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["simulate", "simulate_discipline"]
+__all__ = ["Packets", "simulate", "simulate_discipline"]
 
+_BIN: Final = 0.1  # s
 _PATIENCE: Final = 0.1  # s between two reports of progress
+
+
+class _Task(NamedTuple):
+    """What a scenario asks of each seed."""
+
+    seeds: list[int]
+    workers: int
+    bin: int
+    """Nanoseconds."""
+    arguments: Callable[[int], tuple[Any, ...]]
+    """Of the kernel, for a seed."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
+class Packets(Engine):
+    """Packet by packet: a discrete-event simulation in compiled code, once for each seed.
+
+    Parameters
+    ----------
+    seeds : int or sequence of int
+        How many runs (their seeds are 1, 2, ...), or the seeds themselves, in [0, 2^63).
+    bin : float or str, optional
+        Time over which a row of the result is summed (s), default 100 ms; the last one may be
+        shorter.
+    threads : int, optional
+        Runs side by side. Default: as many as there are cores. The numbers do not depend on it.
+    trace : int, optional
+        How many events of each seed to record one by one.
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If an option is not as it should be.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> runs = pf.simulate("pi2_fig11a_pi2", pf.Packets(seeds=[5, 17]))
+    >>> runs.attrs["engine"], runs.seed.values.tolist()
+    ('packet', [5, 17])
+    """
+
+    seeds: int | Sequence[int] = 10
+    bin: float | str | None = None
+    threads: int | None = None
+    trace: int | None = None
+
+    name: ClassVar[str] = "packet"
+
+    def __post_init__(self) -> None:
+        numbers = seed_list(self.seeds)
+        if not isinstance(self.seeds, int):
+            object.__setattr__(self, "seeds", tuple(numbers))
+        if self.bin is not None:
+            object.__setattr__(self, "bin", validate_number(self.bin, "time", "bin"))
+        thread_count(self.threads, len(numbers))
+        trace_length(self.trace, len(numbers))
+
+    def require(self, scenario: Scenario) -> None:
+        """Refuse laws that no packets follow, and what does not fit into whole packets."""
+        self._prepare(scenario, None)
+
+    def with_rows(self, step: float) -> Self:
+        """Return this engine with bins of `step` (s), unless its `bin` is set."""
+        return self if self.bin is not None else dataclasses.replace(self, bin=step)
+
+    def run(
+        self, scenario: Scenario, progress: Callable[[float, float], None] | None = None
+    ) -> xarray.Dataset:
+        """Return one run for each seed, as `packet.simulate` describes them."""
+        return self._run(scenario, None, progress)
+
+    def run_discipline(
+        self,
+        scenario: Scenario,
+        discipline: tuple[str, dict[str, float]],
+        progress: Callable[[float, float], None] | None = None,
+    ) -> xarray.Dataset:
+        """Return what `simulate_discipline` describes."""
+        return self._run(scenario, discipline, progress)
+
+    def _run(
+        self,
+        scenario: Scenario,
+        discipline: tuple[str, dict[str, float]] | None,
+        progress: Callable[[float, float], None] | None,
+    ) -> xarray.Dataset:
+        task = self._prepare(scenario, discipline)
+        duration = float(scenario.duration)
+        found, interrupted = _run_all(task.arguments, task.seeds, task.workers, duration, progress)
+        return packet_dataset(scenario, found, task.bin, interrupted)
+
+    def _prepare(
+        self, scenario: Scenario, discipline: tuple[str, dict[str, float]] | None
+    ) -> _Task:
+        require_scenario(scenario)
+        require_packets(scenario)
+        numbers = seed_list(self.seeds)
+        length = bin_length(_BIN if self.bin is None else self.bin, scenario)
+        events = trace_length(self.trace, len(numbers))
+        flows = flow_counts(scenario)
+        bins = -(-to_ns(scenario.duration) // length)
+        sizes = Sizes(bins, scenario.aqm.bands, len(flows), sum(flows))
+        require_room(sizes, len(numbers))
+
+        def arguments(seed: int) -> tuple[Any, ...]:
+            return native.pack(scenario, seed, length, events, discipline)
+
+        arguments(numbers[0])  # a law says here whether packets follow it
+        return _Task(numbers, thread_count(self.threads, len(numbers)), length, arguments)
 
 
 def simulate(
@@ -108,7 +222,7 @@ def simulate(
     >>> runs.throughput.dims, runs.seed.values.tolist()
     (('seed', 'time', 'flows'), [1, 2])
     """
-    return _simulate(scenario, None, seeds, bin, threads, progress, trace)
+    return Packets(seeds=seeds, bin=bin, threads=threads, trace=trace).run(scenario, progress)
 
 
 def simulate_discipline(
@@ -132,34 +246,8 @@ def simulate_discipline(
     seeds, bin, threads, progress
         As `simulate`.
     """
-    return _simulate(scenario, discipline, seeds, bin, threads, progress, None)
-
-
-def _simulate(
-    scenario: Scenario,
-    discipline: tuple[str, dict[str, float]] | None,
-    seeds: int | Sequence[int],
-    bin: float | str,
-    threads: int | None,
-    progress: Callable[[float, float], None] | None,
-    trace: int | None,
-) -> xarray.Dataset:
-    require_scenario(scenario)
-    require_packets(scenario)
-    numbers = seed_list(seeds)
-    workers = thread_count(threads, len(numbers))
-    length = bin_length(bin, scenario)
-    events = trace_length(trace, len(numbers))
-    flows = flow_counts(scenario)
-    bins = -(-to_ns(scenario.duration) // length)
-    sizes = Sizes(bins, scenario.aqm.bands, len(flows), sum(flows))
-    require_room(sizes, len(numbers))
-
-    def arguments(seed: int) -> tuple[Any, ...]:
-        return native.pack(scenario, seed, length, events, discipline)
-
-    found, interrupted = _run_all(arguments, numbers, workers, float(scenario.duration), progress)
-    return packet_dataset(scenario, found, length, interrupted)
+    engine = Packets(seeds=seeds, bin=bin, threads=threads)
+    return engine.run_discipline(scenario, discipline, progress)
 
 
 def _run_all(

@@ -21,6 +21,7 @@ from pi2_fluid.result.dataset import (
     shared_variables,
 )
 from pi2_fluid.result.delays import delay_quantiles, mean_of
+from pi2_fluid.result.schema import RUNS, provenance
 
 if TYPE_CHECKING:
     import xarray
@@ -101,11 +102,8 @@ def packet_dataset(
         "cause": Column(("cause",), np.array(CAUSES), "1", "what became of the packet"),
     }
     attrs: dict[str, str | float] = {
-        "engine": "packet",
-        "scenario": scenario.to_toml(),
+        **provenance(scenario, "packet", RUNS, _not_modelled(scenario), interrupted=interrupted),
         "seed": ", ".join(map(str, outcomes)),
-        "not_modelled": ", ".join(_not_modelled(scenario)),
-        "interrupted": int(interrupted),
     }
     return make_dataset(variables, coords, attrs)
 

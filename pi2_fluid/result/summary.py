@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import xarray as xr
 
 from pi2_fluid.result.packets import summarize_packets
+from pi2_fluid.result.schema import RUNS, TRAJECTORY, schema_of
 from pi2_fluid.result.trajectories import summarize_trajectory
 
 __all__ = ["summarize"]
+
+_OF: Final = {TRAJECTORY: summarize_trajectory, RUNS: summarize_packets}
 
 
 def summarize(
@@ -44,8 +49,7 @@ def summarize(
     Raises
     ------
     QuantityError
-        If fewer than two samples lie in the stretch, or no whole bin.
+        If it is no result of an engine, or fewer than two samples lie in the stretch, or no whole
+        bin.
     """
-    if "delay_histogram" in dataset:
-        return summarize_packets(dataset, after, until)
-    return summarize_trajectory(dataset, after, until)
+    return _OF[schema_of(dataset)](dataset, after, until)

@@ -1,35 +1,40 @@
-"""`compare`: one scenario as a fluid and in packets, and where the two agree."""
+"""`compare`: one scenario in several engines, and where they agree."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.design.comparison.causes import Facts, gather_facts, name_causes
+from pi2_fluid.design.comparison.causes import UNLISTED, Facts, gather_facts, name_causes
 from pi2_fluid.design.comparison.oscillation import Oscillation, read_oscillation
 from pi2_fluid.design.comparison.stages import answer_to_push, last_stage, loop_rtts
-from pi2_fluid.errors import DomainError
-from pi2_fluid.fluid import engine as fluid_engine
+from pi2_fluid.engines import require_engine
+from pi2_fluid.errors import DomainError, QuantityError
+from pi2_fluid.fluid.engine import Fluid
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.scenario import Scenario, require_scenario
-from pi2_fluid.packet import engine as packet_engine
-from pi2_fluid.packet.request import require_packets, seed_list
+from pi2_fluid.model.catalogue import find_scenario
+from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.packet.engine import Packets
 from pi2_fluid.result import summarize
 from pi2_fluid.result.dataset import Column, make_dataset
+from pi2_fluid.result.engine import Engine
+from pi2_fluid.result.schema import row_length, schema_of
 from pi2_fluid.units import validate_quantity
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Both", "compare", "run_both", "tabulate"]
+__all__ = ["Comparison", "Run", "compare", "run_all", "tabulate"]
 
 _LONGEST_START: Final = 20.0  # s
 _START: Final = 0.2  # of the run, or of a stage
-_SLACK: Final = 0.1  # by how much the fluid may lie outside the range of the seeds
-_TOLERANCE: Final = 1e-6  # of the trajectory: far below what packets tell
+_SLACK: Final = 0.1  # by how much the ranges of two engines may lie apart
+_TOLERANCE: Final = 1e-6  # of a trajectory, if none is given: far below what packets tell
 _MOST_SAMPLES: Final = 50_000  # of one seed
 _PER_RTT: Final = 8.0  # samples
 _SHORTEST, _LONGEST = 1e-3, 0.1  # s between samples
@@ -42,58 +47,65 @@ _SUMMARY: Final = (
 )
 
 
-class Both(NamedTuple):
-    """One scenario, run twice."""
+class Run(NamedTuple):
+    """What one engine made of the scenario."""
+
+    label: str
+    """What this engine is called beside the others."""
+    engine: Engine
+    result: xarray.Dataset
+
+
+class Comparison(NamedTuple):
+    """One scenario, run by several engines, with rows of the same length unless they say more."""
 
     scenario: Scenario
-    fluid: xarray.Dataset
-    """The trajectory."""
-    packets: xarray.Dataset
-    """The runs of the seeds, with bins as long as the fluid's samples."""
+    runs: tuple[Run, ...]
+    """The first is what the others are compared with."""
     after: float
     """Where statistics begin (s)."""
-    controller: str
-    """How the fluid's controller moves."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether some engine has not run to its end."""
+        return any(bool(run.result.attrs["interrupted"]) for run in self.runs)
 
 
-class _Row(NamedTuple):
+class _Number(NamedTuple):
     units: str
-    fluid: float
-    packets: Any
-    """Of each seed."""
+    seeds: Any
+    """Its value in each seed; one of an engine without."""
 
 
 def compare(
-    scenario: Scenario,
-    seeds: int | Sequence[int] = 10,
-    *,
+    scenario: Scenario | str | Path,
+    *engines: Engine,
     after: float | str | None = None,
-    controller: str = "sampled",
     progress: Callable[[float, float], None] | None = None,
-    threads: int | None = None,
 ) -> xarray.Dataset:
-    """Run a scenario as a fluid and in packets, and return one table of both.
+    """Run a scenario in several engines, and return one table of them.
 
     Parameters
     ----------
-    scenario : Scenario
-        Link, queue, flows and schedule; numbers of flows are whole.
-    seeds : int or sequence of int
-        As for `packet.simulate`.
+    scenario : Scenario, str or Path
+        A scenario, the name of one that comes with the package, or a TOML file.
+    *engines : Engine
+        The first is what the others are compared with. Default: `Fluid` and `Packets`. Where they
+        leave it open, all have rows of the same length, a few in every round trip, and a fluid a
+        tolerance of 1e-6.
     after : float or str, optional
         Where the statistics begin (s). Default: when slow start is over, taken to be after 20 s,
         or after a fifth of the run if that is less.
-    controller : {"sampled", "continuous"}
-        Of the fluid, as for `fluid.simulate`.
     progress : callable, optional
-        Called as ``progress(done, total)``, in seconds of packets simulated.
-    threads : int, optional
-        As for `packet.simulate`.
+        Called as ``progress(done, total)``, in seconds simulated, by one engine after the other.
 
     Returns
     -------
     xarray.Dataset
-        Dim ``name``, with the coordinate ``unit``. The names are those of `summarize`:
+        Dims ``engine`` and ``name``. An engine is called by its name; of two with the same name
+        those with options are called like ``fluid(linear=True)``. The coordinate ``unit`` belongs
+        to a name; ``options`` (the engine as Python writes it), ``seeds`` and ``not_modelled`` to
+        an engine. The names are those of `summarize`:
         ``delay_mean``, ``delay_sd``, ``delay_p05`` to ``delay_p99``, ``queue_delay_mean`` (of a
         dual queue ``queue_delay_mean.C`` and ``.L``, in packets the mean over time of what they
         spend in it), ``utilization``, ``drop_fraction``,
@@ -101,24 +113,26 @@ def compare(
         ``damping`` (ratio) of the dominant oscillation; and per class ``throughput.reno``,
         ``window.reno`` and so on (a window only if the class obeys signals).
 
-        ``fluid``; ``packet``, the median over the seeds, and ``packet_low`` and ``packet_high``,
-        their range; ``relative``, packet / fluid - 1, which is 0 if both are 0 and infinite if
-        only the fluid is; ``disagreement``, whether the fluid lies below the range by more than
-        10 % of its lower end or above it by more than 10 % of its upper; and ``why``: causes that
-        hold in this scenario and bear on that number, empty if the two agree.
+        ``value``, the median over the seeds, and ``low`` and ``high``, their range, which is the
+        value itself where there are no seeds. Compared with the first engine: ``relative``,
+        value / first - 1, which is 0 if both are 0 and infinite if only the first is;
+        ``disagreement``, whether the two ranges lie apart by more than 10 % of this one's nearer
+        end; and ``why``: causes that hold in this scenario and bear on that number, empty if the
+        two agree.
 
     Raises
     ------
     ScenarioError, QuantityError, DomainError
         If the scenario or an argument is not as it should be.
     UnsupportedError
-        If a law has no fluid form (CoDel), or no packets follow it (a law of one's own).
+        If an engine cannot run it, before any has begun: a law that has no fluid form (CoDel), or
+        that no packets follow (a law of one's own).
     SolverError
         If the trajectory needs too many steps.
 
     Notes
     -----
-    Both oscillations are read off the autocorrelation of the (Classic) queue's delay: its first
+    Oscillations are read off the autocorrelation of the (Classic) queue's delay: its first
     maximum after it has been negative is one period away, and its height, what is left of a swing
     after one period, gives the damping ratio: 0 in a limit cycle. Where that is too low to be told
     from noise, the first minimum serves, half a period away; where that is, too, nothing
@@ -134,67 +148,78 @@ def compare(
     --------
     >>> import pi2_fluid as pf
     >>> flows = pf.Flows(pf.Reno(), 20, "80ms")
-    >>> table = pf.compare(pf.Scenario("60s", pf.Link("40Mbit/s"), pf.Pi2(), flows), seeds=4)
+    >>> scenario = pf.Scenario("60s", pf.Link("40Mbit/s"), pf.Pi2(), flows)
+    >>> table = pf.compare(scenario, pf.Fluid(), pf.Packets(seeds=4))
     >>> mean = table.sel(name="delay_mean")
-    >>> round(1e3 * float(mean.fluid)), round(1e3 * float(mean.packet)), bool(mean.disagreement)
-    (20, 20, False)
+    >>> [round(1e3 * float(value)) for value in mean.value], mean.disagreement.values.tolist()
+    ([20, 20], [False, False])
     """
-    return tabulate(
-        run_both(
-            scenario,
-            seeds,
-            after=after,
-            controller=controller,
-            progress=progress,
-            threads=threads,
-        )
-    )
+    return tabulate(run_all(scenario, *engines, after=after, progress=progress))
 
 
-def run_both(
-    scenario: Scenario,
-    seeds: int | Sequence[int] = 10,
-    *,
+def run_all(
+    scenario: Scenario | str | Path,
+    *engines: Engine,
     after: float | str | None = None,
-    controller: str = "sampled",
     progress: Callable[[float, float], None] | None = None,
-    threads: int | None = None,
-) -> Both:
-    """Run a scenario in both engines, as `compare` describes it, and return both results."""
-    require_scenario(scenario)
-    require_packets(scenario)
-    seed_list(seeds)  # refused before the fluid has run
-    if float(scenario.duration) < _SHORTEST_RUN:
+) -> Comparison:
+    """Run a scenario in all engines, as `compare` describes it, and return their results."""
+    described = find_scenario(scenario)
+    chosen = engines or (Fluid(), Packets())
+    labels = _labels(chosen)
+    for engine in chosen:
+        engine.require(described)  # refused before any has run
+    if float(described.duration) < _SHORTEST_RUN:
         raise DomainError(
-            f"Scenario duration = {float(scenario.duration):g} s is too short to compare anything"
+            f"Scenario duration = {float(described.duration):g} s is too short to compare anything"
             f" in: give {_SHORTEST_RUN:g} s or more."
         )
-    begin = _begin(scenario, after)
-    step = _step(scenario)
-    fluid = fluid_engine.simulate(
-        scenario, controller=controller, sample=step, tolerance=_TOLERANCE
-    )
-    packets = packet_engine.simulate(
-        scenario, seeds=seeds, bin=step, threads=threads, progress=progress
-    )
-    return Both(scenario, fluid, packets, begin, controller)
+    begin, step = _begin(described, after), _step(described)
+    runs = [
+        Run(label, engine, _coarse(engine.with_rows(step)).run(described, progress))
+        for label, engine in zip(labels, chosen, strict=True)
+    ]
+    return Comparison(described, tuple(runs), begin)
 
 
-def tabulate(both: Both) -> xarray.Dataset:
-    """Return the table of two results, as `compare` describes it."""
-    of_fluid = summarize(both.fluid, both.after)
-    of_packets = summarize(both.packets, both.after)
-    rows = _rows(both, of_fluid, of_packets)
-    stretch = slice(both.after, None)
-    facts = gather_facts(
-        both.scenario,
-        both.fluid.sel(time=stretch),
-        both.packets.sel(time=stretch),
-        of_packets.median("seed"),
-        both.after,
-        rows["damping"].fluid,
-    )
-    return _table(both, rows, facts, of_packets.attrs["until"])
+def tabulate(comparison: Comparison) -> xarray.Dataset:
+    """Return the table of several results, as `compare` describes it."""
+    after, stretch = comparison.after, slice(comparison.after, None)
+    summaries = [summarize(run.result, after) for run in comparison.runs]
+    numbers = [
+        _numbers(comparison, run, summary)
+        for run, summary in zip(comparison.runs, summaries, strict=True)
+    ]
+    facts = [
+        _facts(comparison, [(run, summaries[k], numbers[k]) for k, run in pair], stretch)
+        for pair in ([(0, comparison.runs[0]), one] for one in enumerate(comparison.runs))
+    ]
+    return _table(comparison, numbers, facts, max(s.attrs["until"] for s in summaries))
+
+
+def _labels(engines: tuple[Engine, ...]) -> list[str]:
+    """Return what engines are called beside each other, refusing two of the same."""
+    for engine in engines:
+        require_engine(engine)
+    names = [engine.name for engine in engines]
+    labels = []
+    for engine in engines:
+        options = repr(engine).removeprefix(type(engine).__name__).removesuffix("()")
+        label = engine.name + options * (names.count(engine.name) > 1)
+        if label in labels:
+            raise QuantityError(
+                f"engine = {engine!r} is given twice, whose results would be the same: give each"
+                " once."
+            )
+        labels.append(label)
+    return labels
+
+
+def _coarse(engine: Engine) -> Engine:
+    """Return a fluid with a tolerance that is enough here, if it leaves that open."""
+    if isinstance(engine, Fluid) and engine.step is None and engine.tolerance is None:
+        return dataclasses.replace(engine, tolerance=_TOLERANCE)
+    return engine
 
 
 def _begin(scenario: Scenario, after: float | str | None) -> float:
@@ -214,75 +239,59 @@ def _step(scenario: Scenario) -> float:
     return min(float(f"{step:.12g}"), float(scenario.duration) / 2)
 
 
-# The rows
+# The numbers of one run
 
 
-def _rows(both: Both, of_fluid: Any, of_packets: Any) -> dict[str, _Row]:
-    rows: dict[str, _Row] = {}
+def _numbers(comparison: Comparison, run: Run, summary: Any) -> dict[str, _Number]:
+    scenario, result, late = comparison.scenario, run.result, slice(comparison.after, None)
+    schema = schema_of(result)
+    found: dict[str, _Number] = {}
     for name in _SUMMARY:
-        rows |= _of_labels(name, of_fluid[name], of_packets[name], "band")
-    if "band" in of_packets.dims:
+        found |= _of_labels(name, summary[name], "band")
+    if "band" in summary.dims and schema.binned:
         # Packets count the backlog at the rate of the link; what serves a queue of two is less.
-        spent = both.packets["sojourn"].sel(time=slice(both.after, None)).mean("time")
-        mine = of_packets["queue_delay_mean"].copy(data=spent.transpose("seed", "band"))
-        rows |= _of_labels("queue_delay_mean", of_fluid["queue_delay_mean"], mine, "band")
-    if rows["delay_sd"].fluid < _TOLERANCE * rows["delay_mean"].fluid:
+        spent = result[schema.waited].sel(time=late).mean("time")
+        mine = summary["queue_delay_mean"].copy(data=spent.transpose("seed", "band"))
+        found |= _of_labels("queue_delay_mean", mine, "band")
+    spread = found["delay_sd"]
+    if not schema.binned and spread.seeds[0] < _TOLERANCE * found["delay_mean"].seeds[0]:
         # Of a fluid at rest, what is left is the solver's.
-        rows["delay_sd"] = rows["delay_sd"]._replace(fluid=0.0)
-    if isinstance(both.scenario.aqm, PiFamily):
-        mine = [
-            run["controller"].sel(time=slice(both.after, None)).mean("time")
-            for run in (both.fluid, both.packets)
-        ]
-        rows["controller"] = _Row("1", float(mine[0]), mine[1].to_numpy())
-    rows |= _swing_rows(both)
+        found["delay_sd"] = spread._replace(seeds=np.zeros(1))
+    if isinstance(scenario.aqm, PiFamily):
+        u = result["controller"].sel(time=late).mean("time")
+        found["controller"] = _Number("1", np.atleast_1d(u.to_numpy()))
+    swings = _swings(comparison, run)
+    found["frequency"] = _Number("rad/s", np.array([one.frequency for one in swings]))
+    found["damping"] = _Number("1", np.array([one.damping for one in swings]))
     for short, name in (("throughput", "throughput"), ("window", "window_mean")):
-        labelled = _of_labels(short, of_fluid[name], of_packets[name], "flows")
-        for flow, label in zip(both.scenario.flows, labelled, strict=True):
+        labelled = _of_labels(short, summary[name], "flows")
+        for flow, label in zip(scenario.flows, labelled, strict=True):
             if short == "throughput" or flow.sender.signal is not None:
-                rows[label] = labelled[label]
-    return rows
+                found[label] = labelled[label]
+    return found
 
 
-def _of_labels(name: str, fluid: Any, packets: Any, dim: str) -> dict[str, _Row]:
-    units = str(packets.attrs["units"])
-    if dim not in packets.dims:
-        return {name: _Row(units, float(fluid), packets.to_numpy())}
+def _of_labels(name: str, values: Any, dim: str) -> dict[str, _Number]:
+    units = str(values.attrs["units"])
+    if dim not in values.dims:
+        return {name: _Number(units, np.atleast_1d(values.to_numpy()))}
     return {
-        f"{name}.{label}": _Row(
-            units, float(fluid.sel({dim: label})), packets.sel({dim: label}).to_numpy()
-        )
-        for label in packets[dim].to_numpy()
+        f"{name}.{label}": _Number(units, np.atleast_1d(values.sel({dim: label}).to_numpy()))
+        for label in values[dim].to_numpy()
     }
 
 
-def _swing_rows(both: Both) -> dict[str, _Row]:
-    fluid, packets = _swings(both)
-    return {
-        "frequency": _Row("rad/s", fluid.frequency, np.array([one.frequency for one in packets])),
-        "damping": _Row("1", fluid.damping, np.array([one.damping for one in packets])),
-    }
-
-
-def _swings(both: Both) -> tuple[Oscillation, list[Oscillation]]:
-    """Return the oscillation of the fluid, and that of each seed, in the last stage."""
-    step = float(both.packets["bin"].max())
-    begin = last_stage(both.scenario).begin
-    begin = max(both.after, begin + _START * (float(both.scenario.duration) - begin))
-    fluid, packets = (
-        _classic(run["queue_delay"].sel(time=slice(begin, None)))
-        for run in (both.fluid, both.packets)
-    )
-    length = step * packets.shape[-1]
-    longest = length / _PERIODS
-    seen = fluid
-    if not _cycles(fluid):
-        answer = answer_to_push(both.scenario, both.controller, step, length)
-        seen = fluid if answer is None else answer
-    return (
-        read_oscillation(seen, step, longest),
-        [read_oscillation(seed, step, longest) for seed in packets],
-    )
+def _swings(comparison: Comparison, run: Run) -> list[Oscillation]:
+    """Return the oscillation in the last stage, of each seed if there are several."""
+    scenario, step = comparison.scenario, row_length(run.result)
+    begin = last_stage(scenario).begin
+    begin = max(comparison.after, begin + _START * (float(scenario.duration) - begin))
+    delays = np.atleast_2d(_classic(run.result["queue_delay"].sel(time=slice(begin, None))))
+    length = step * delays.shape[-1]
+    if isinstance(run.engine, Fluid) and not _cycles(delays[0]):
+        answer = answer_to_push(scenario, run.engine, step, length)
+        delays = delays if answer is None else answer[None]
+    return [read_oscillation(delay, step, length / _PERIODS) for delay in delays]
 
 
 def _classic(delay: Any) -> Any:
@@ -299,44 +308,85 @@ def _cycles(delay: Any) -> bool:
 # The table
 
 
-def _table(both: Both, rows: dict[str, _Row], facts: Facts, until: float) -> xarray.Dataset:
-    fluid = np.array([row.fluid for row in rows.values()])
-    seeds = np.stack([np.asarray(row.packets, dtype=float) for row in rows.values()])
-    middle, low, high = np.median(seeds, axis=1), seeds.min(axis=1), seeds.max(axis=1)
-    apart = (fluid < (1.0 - _SLACK) * low) | (fluid > (1.0 + _SLACK) * high)
-    why = [name_causes(facts, name) if off else "" for name, off in zip(rows, apart, strict=True)]
-    dims, own = ("name",), "unit"
+def _facts(comparison: Comparison, pair: list[Any], stretch: slice) -> Facts | None:
+    """Return what the causes are checked against; None unless the two are fluid and packets."""
+    by_name = {run.engine.name: (run, summary, numbers) for run, summary, numbers in pair}
+    if set(by_name) != {Fluid.name, Packets.name}:
+        return None
+    fluid, _, of_fluid = by_name[Fluid.name]
+    packets, of_packets, _ = by_name[Packets.name]
+    return gather_facts(
+        comparison.scenario,
+        fluid.result.sel(time=stretch),
+        packets.result.sel(time=stretch),
+        of_packets.median("seed"),
+        comparison.after,
+        float(of_fluid["damping"].seeds[0]),
+    )
+
+
+def _table(
+    comparison: Comparison,
+    numbers: list[dict[str, _Number]],
+    facts: list[Facts | None],
+    until: float,
+) -> xarray.Dataset:
+    runs, names = comparison.runs, list(numbers[0])
+    value, low, high = (
+        np.array([[float(of(one.seeds)) for one in mine.values()] for mine in numbers])
+        for of in (np.median, np.min, np.max)
+    )
+    apart = (high[0] < (1.0 - _SLACK) * low) | (low[0] > (1.0 + _SLACK) * high)
+    why = [
+        [_why(fact, name) if off else "" for name, off in zip(names, each, strict=True)]
+        for fact, each in zip(facts, apart, strict=True)
+    ]
+    dims, own = ("engine", "name"), "unit"
     variables = {
-        "fluid": Column(dims, fluid, own, "the fluid's value"),
-        "packet": Column(dims, middle, own, "median over the seeds of packets"),
-        "packet_low": Column(dims, low, own, "smallest of the seeds"),
-        "packet_high": Column(dims, high, own, "largest of the seeds"),
-        "relative": Column(dims, _relative(middle, fluid), "1", "packet / fluid - 1"),
+        "value": Column(dims, value, own, "value, of several seeds the median"),
+        "low": Column(dims, low, own, "smallest of the seeds"),
+        "high": Column(dims, high, own, "largest of the seeds"),
+        "relative": Column(dims, _relative(value), "1", "value / that of the first engine - 1"),
         "disagreement": Column(
-            dims, apart, "1", "whether the fluid lies outside the seeds' range by more than 10 %"
+            dims, apart, "1", "whether the range is more than 10 % from that of the first engine"
         ),
         "why": Column(dims, np.array(why, dtype=object), "1", "causes of the disagreement"),
     }
-    coords = {
-        "name": Column(dims, np.array(list(rows), dtype=object), "1", "what is compared"),
-        "unit": Column(
-            dims, np.array([row.units for row in rows.values()], dtype=object), "1", "its unit"
-        ),
+    coords = _coords(runs) | {
+        "name": _words("name", names, "what is compared"),
+        "unit": _words("name", [one.units for one in numbers[0].values()], "its unit"),
     }
     attrs: dict[str, str | float] = {
-        "engine": "fluid and packet",
-        "scenario": both.packets.attrs["scenario"],
-        "seed": both.packets.attrs["seed"],
-        "controller": both.controller,
-        "after": both.after,
+        "engine": ", ".join(run.label for run in runs),
+        "scenario": runs[0].result.attrs["scenario"],
+        "after": comparison.after,
         "until": float(until),
-        "not_modelled": both.fluid.attrs["not_modelled"],
-        "interrupted": both.packets.attrs["interrupted"],
+        "interrupted": int(comparison.interrupted),
     }
     return make_dataset(variables, coords, attrs)
 
 
-def _relative(packets: Any, fluid: Any) -> Any:
+def _coords(runs: tuple[Run, ...]) -> dict[str, Column]:
+    said = [run.result.attrs for run in runs]
+    return {
+        "engine": _words("engine", [run.label for run in runs], "what was run"),
+        "options": _words("engine", [repr(run.engine) for run in runs], "the engine"),
+        "seeds": _words("engine", [str(one.get("seed", "")) for one in said], "seeds of its runs"),
+        "not_modelled": _words(
+            "engine", [str(one["not_modelled"]) for one in said], "what it cannot feel"
+        ),
+    }
+
+
+def _words(dim: str, values: list[str], text: str) -> Column:
+    return Column((dim,), np.array(values, dtype=object), "1", text)
+
+
+def _why(facts: Facts | None, name: str) -> str:
+    return UNLISTED if facts is None else name_causes(facts, name)
+
+
+def _relative(values: Any) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = packets / fluid - 1.0
-    return np.where(packets == fluid, 0.0, ratio)
+        ratio = values / values[0] - 1.0
+    return np.where(values == values[0], 0.0, ratio)

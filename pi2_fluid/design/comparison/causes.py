@@ -20,10 +20,12 @@ from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.senders.cbr import Cbr
 from pi2_fluid.model.senders.dctcp import Dctcp
 
-__all__ = ["UNKNOWN", "Facts", "FlowFacts", "gather_facts", "name_causes"]
+__all__ = ["UNKNOWN", "UNLISTED", "Facts", "FlowFacts", "gather_facts", "name_causes"]
 
 #: What is said where no cause of the list holds.
 UNKNOWN: Final = "none of the known causes holds here: look closer"
+#: What is said of two engines that are not a fluid and packets.
+UNLISTED: Final = "causes are known between the fluid and packets only"
 
 _MOST: Final = 2  # causes named for one number
 _CLAMPED: Final = 0.02  # of the time

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pi2_fluid.result.schema import schema_of
+
 if TYPE_CHECKING:
     import xarray
 
@@ -25,7 +27,7 @@ def stretch_means(run: xarray.Dataset, name: str, width: float) -> tuple[Any, An
         As many whole samples as come next to it are taken together.
     """
     values, time = run[name].transpose(..., "time").to_numpy(), run["time"].to_numpy()
-    if "bin" not in run.coords:  # samples at instants: the mean over a stretch is between them
+    if not schema_of(run).binned:  # samples at instants: the mean over a stretch is between them
         values, time = 0.5 * (values[..., 1:] + values[..., :-1]), time[1:]
     step = float(np.median(np.diff(time)))
     each = max(1, round(width / step))
@@ -49,7 +51,7 @@ def delay_distribution(
     band : int, optional
         Which queue of a dual queue.
     """
-    if "delay_histogram" not in run:
+    if not schema_of(run).binned:
         late = run["queue_delay"].sel(time=slice(after, None))
         delay = (late if band is None else late.isel(band=band)).to_numpy()
         rates = run["throughput"].sel(time=slice(after, None)).isel(flows=_classes(run, band))

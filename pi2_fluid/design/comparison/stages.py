@@ -7,7 +7,7 @@ import warnings
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.errors import AssumptionWarning, DomainError, SolverError, UnsupportedError
-from pi2_fluid.fluid.engine import simulate
+from pi2_fluid.fluid.engine import Fluid
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.operating_point import equilibrium
 from pi2_fluid.model.scenario import Scenario
@@ -68,7 +68,7 @@ def loop_rtts(scenario: Scenario) -> list[float]:
     return rtts or [max(target, 0.1)]
 
 
-def answer_to_push(scenario: Scenario, controller: str, step: float, length: float) -> Any:
+def answer_to_push(scenario: Scenario, fluid: Fluid, step: float, length: float) -> Any:
     """Return the Classic queue's delay (s, every `step`) after a small push at the last rest.
 
     It is followed for `length` (s). None if the last stage has no state of rest that the queue is
@@ -90,12 +90,10 @@ def answer_to_push(scenario: Scenario, controller: str, step: float, length: flo
             flows=stage.flows,
             changes=(),
         )
-        run = simulate(
-            pushed,
-            controller=controller,
-            initial=dataclasses.replace(rest, queue=_PUSH * float(rest.queue)),
-            sample=step,
-            tolerance=_TOLERANCE,
-        )
+        begun = dataclasses.replace(rest, queue=_PUSH * float(rest.queue))
+        engine = dataclasses.replace(fluid, initial=begun, sample=step)
+        if fluid.step is None:
+            engine = dataclasses.replace(engine, tolerance=_TOLERANCE)
+        run = engine.run(pushed)
     delay = run["queue_delay"]
     return (delay.isel(band=0) if "band" in delay.dims else delay).to_numpy()

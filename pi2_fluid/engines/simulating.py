@@ -1,0 +1,79 @@
+"""`simulate`: a scenario, run by an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.fluid.engine import Fluid
+from pi2_fluid.model.catalogue import find_scenario
+from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.packet.engine import Packets
+from pi2_fluid.result.engine import Engine
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["ENGINES", "require_engine", "simulate"]
+
+#: The engines of this package, by name.
+ENGINES: Final[dict[str, type[Engine]]] = {engine.name: engine for engine in (Fluid, Packets)}
+
+
+def simulate(
+    scenario: Scenario | str | Path,
+    engine: Engine | None = None,
+    progress: Callable[[float, float], None] | None = None,
+) -> xarray.Dataset:
+    """Run a scenario, and return what it does over time.
+
+    Parameters
+    ----------
+    scenario : Scenario, str or Path
+        A scenario, the name of one that comes with the package, or a TOML file.
+    engine : Engine, optional
+        How: `Fluid`, the default, or `Packets`, with its options.
+    progress : callable, optional
+        Called as ``progress(done, total)``, in seconds simulated.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``time``, whichever the engine: ``queue_delay`` (s), ``queue`` (packets),
+        ``controller``, ``p``, ``p_prime``, ``window`` (segments) and ``throughput`` (bit/s) per
+        class of flows, ``capacity`` (bit/s). ``attrs["engine"]`` is the engine's name,
+        ``attrs["schema"]`` the kind of result: a "trajectory", sampled at instants, as
+        `fluid.simulate` describes it, or "runs" of several seeds, counted in bins, as
+        `packet.simulate` does. `summarize` understands both.
+
+    Raises
+    ------
+    ScenarioError, QuantityError, DomainError
+        If the scenario or an argument is not as it should be.
+    UnsupportedError
+        If the engine cannot run this scenario; ``engine.obstacle(scenario)`` tells beforehand.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> for engine in (pf.Fluid(), pf.Packets(seeds=2)):
+    ...     result = pf.simulate("pi2_fig11a_pi2", engine)
+    ...     delay = float(pf.summarize(result, after="20s").delay_mean.mean())
+    ...     print(f"{result.attrs['engine']}: {1e3 * delay:.0f} ms")
+    fluid: 20 ms
+    packet: 18 ms
+    """
+    chosen = Fluid() if engine is None else engine
+    require_engine(chosen)
+    return chosen.run(find_scenario(scenario), progress)
+
+
+def require_engine(engine: Any) -> None:
+    """Raise QuantityError unless this is an engine."""
+    if not isinstance(engine, Engine):
+        raise QuantityError(
+            f"engine = {show_value(engine)} is no engine: give one with its options, e.g. Fluid()"
+            " or Packets(seeds=10)."
+        )
