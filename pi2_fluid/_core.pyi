@@ -52,13 +52,13 @@ def simd_levels() -> tuple[str, ...]:
     """Every instruction set that the kernels can use on this machine, fastest first."""
 
 def fluid_lanes(
-    classes: list[tuple[int, int, int, int, int]],
+    classes: list[tuple[str, int, bool, bool, bool]],
     groups: int,
     events: int,
     samples: int,
     continuous: bool,
-    encoder: int,
-    tuning: int,
+    encoder: str,
+    tuning: str,
     table: list[tuple[float, float]],
     heuristics: tuple[float, float, float],
     numbers: npt.NDArray[np.float64],
@@ -76,12 +76,14 @@ def fluid_lanes(
     Parameters
     ----------
     classes
-        Of each class: law, group, whether it obeys the scalable signal, whether it starts slowly.
+        Of each class: law ("reno", "scalable", "cbr"), group, whether it obeys the scalable signal,
+        whether it starts slowly, whether it is thinned.
     groups, events, samples
         How many there are.
     continuous, encoder, tuning, table, heuristics
-        The queue: how its controller moves, what packets see of it, the factor on its gains with
-        its falling edges, and PIE's cap, boost and idle decay.
+        The queue: how its controller moves, what packets see of it ("linear", "square", "coupled"),
+        the factor on its gains ("plain", "table", "root") with its falling edges, and PIE's cap,
+        boost and idle decay.
     numbers, nodes
         Contiguous rows of one number for each run.
     depth

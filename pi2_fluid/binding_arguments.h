@@ -94,6 +94,15 @@ void read_parameters(const Law *law, const Parameters &given, double (&to)[Room]
     }
 }
 
+// The number of a word: its place among those that there are.
+inline int place_of(const std::string &word, const std::vector<std::string> &words, const std::string &what)
+{
+    const auto found = std::find(words.begin(), words.end(), word);
+    if (found == words.end())
+        refuse(what + " = '" + word + "' is unknown.");
+    return static_cast<int>(found - words.begin());
+}
+
 // A dict whose entries are read one by one, all of those that there are.
 class Entries {
   public:
@@ -124,14 +133,9 @@ class Entries {
         return value;
     }
 
-    // The number of a word: its place among those that there are.
     int one_of(const char *name, const std::vector<std::string> &words) const
     {
-        const auto word = as<std::string>(name);
-        const auto found = std::find(words.begin(), words.end(), word);
-        if (found == words.end())
-            refuse(what + " " + name + " = '" + word + "' is unknown.");
-        return static_cast<int>(found - words.begin());
+        return place_of(as<std::string>(name), words, what + " " + name);
     }
 
     const std::string what;

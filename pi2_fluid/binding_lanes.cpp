@@ -1,6 +1,7 @@
 // Part of pi2_fluid._core: many trajectories of the fluid, side by side.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -41,8 +43,11 @@ void require_nodes(const pi2_lanes_problem &p)
     }
 }
 
-void fluid_lanes(const std::vector<std::array<int, 5>> &classes, int groups, int events, int samples, bool continuous,
-                 int encoder, int tuning, const std::vector<std::pair<double, double>> &table,
+// law, group, whether it obeys the scalable signal, slow_start, thinned
+using Class = std::tuple<std::string, int, bool, bool, bool>;
+
+void fluid_lanes(const std::vector<Class> &classes, int groups, int events, int samples, bool continuous,
+                 const std::string &encoder, const std::string &tuning, const std::vector<std::pair<double, double>> &table,
                  const std::array<double, 3> &heuristics,
                  const Rows<const double> &numbers, const Rows<const std::int32_t> &nodes, std::size_t depth,
                  const Rows<double> &statistics, const Rows<double> &traces, const std::optional<std::string> &simd)
@@ -61,15 +66,13 @@ void fluid_lanes(const std::vector<std::array<int, 5>> &classes, int groups, int
     p.samples = samples;
     for (int i = 0; i < p.classes; i++) {
         const auto &[law, group, scalable, slow_start, thinned] = classes[static_cast<std::size_t>(i)];
-        require(law >= PI2_LANES_RENO && law <= PI2_LANES_CBR, "law is unknown.");
         require(group >= 0 && group < groups, "group is out of range.");
-        p.class_[i] = {law, group, scalable, slow_start && law != PI2_LANES_CBR, thinned && law == PI2_LANES_CBR};
+        const int kind = place_of(law, {"reno", "scalable", "cbr"}, "law"), constant = kind == PI2_LANES_CBR;
+        p.class_[i] = {kind, group, scalable, slow_start && !constant, thinned && constant};
     }
     p.continuous = continuous;
-    require(encoder >= PI2_LANES_LINEAR && encoder <= PI2_LANES_COUPLED, "encoder is unknown.");
-    require(tuning >= PI2_LANES_PLAIN && tuning <= PI2_LANES_ROOT, "tuning is unknown.");
-    p.encoder = encoder;
-    p.tuning = tuning;
+    p.encoder = place_of(encoder, {"linear", "square", "coupled"}, "encoder");
+    p.tuning = place_of(tuning, {"plain", "table", "root"}, "tuning");
     p.edges = static_cast<int>(table.size());
     for (std::size_t j = 0; j < table.size(); j++) {
         p.edge[j] = table[j].first;

@@ -20,10 +20,8 @@ _VERDICT_CODE: Final = {
     "unstable": codes.UNSTABLE,
     "undecided": codes.UNDECIDED,
 }
-# Without those that have no loop at a given load, or need more than a controller's parameters.
-# What answers to p through its window alone; the others act on the queue at once (see `Loop`).
-_SENDERS: Final = tuple(kind for kind in SENDERS if kind not in ("cbr", "timeoutreno"))
-_AQMS: Final = tuple(kind for kind in AQMS if kind not in {"red", "codel", "taildrop"})
+_SENDERS: Final = tuple(kind for kind, entry in SENDERS.items() if entry.loop)
+_AQMS: Final = tuple(kind for kind, entry in AQMS.items() if entry.loop)
 
 
 def margins(

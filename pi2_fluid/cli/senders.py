@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.errors import QuantityError
-from pi2_fluid.model.registry import sender_class
+from pi2_fluid.model.registry import SENDERS, sender_class
 
 if TYPE_CHECKING:
     from pi2_fluid.model.sender import Sender
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["NAMES", "read_senders"]
 
 #: Those that designs know.
-NAMES: Final = ("reno", "creno", "cubic", "scalable")
+NAMES: Final = tuple(kind for kind, entry in SENDERS.items() if entry.design)
 
 
 def read_senders(text: str) -> dict[str, Sender]:

@@ -18,7 +18,7 @@ from pi2_fluid.model.aqms.coupled import CoupledFamily, CoupledPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.record import require_scalars
-from pi2_fluid.model.registry import aqm_class, kind_of
+from pi2_fluid.model.registry import AQMS, aqm_class, kind_of, laws_of_tc
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.units import validate_choice, validate_number
 
@@ -37,7 +37,14 @@ __all__ = [
 ]
 
 #: Queues that can be designed.
-KINDS: Final = ("pi", "pie", "fq_pie", "pi2", "coupled", "dualpi2")
+KINDS: Final = tuple(
+    dict.fromkeys(
+        name
+        for kind, entry in AQMS.items()
+        if entry.design
+        for name in (kind, *(other for other in entry.tc if other not in AQMS))
+    )
+)
 OBJECTIVES: Final = ("recovery", "bandwidth", "gain")
 #: What can verify a design.
 ENGINES: Final = ("fluid", "packets")
@@ -47,8 +54,6 @@ LONGEST_INTERVAL: Final = 100.0
 _SMALLEST: Final = 20.0  # part of the largest RTT at which the grid begins
 _TARGET: Final = 0.020  # s, at most
 _LINUX_TARGET: Final = 0.015  # s, of the queues that Linux has
-#: What tc calls the queue of a kind; it has no plain PI.
-_TC: Final = {"pie": "pie", "pi2": "dualpi2", "coupled": "dualpi2", "dualpi2": "dualpi2"}
 
 
 @dataclass(frozen=True)
@@ -92,8 +97,9 @@ def read_queue(aqm: Any, k: Any) -> Queue:
         )
     if not own:
         validate_choice(aqm, KINDS, "aqm")
-    cls: Any = None if own else aqm_class("pie" if aqm == "fq_pie" else aqm)
-    law: PiFamily = aqm if own else cls()
+    law: Any = aqm
+    if not own:
+        law = (aqm_class(aqm) if aqm in AQMS else laws_of_tc(aqm)[0])()
     require_scalars(law)
     if k is not None:
         factor = validate_number(k, "number", "k")
@@ -104,7 +110,9 @@ def read_queue(aqm: Any, k: Any) -> Queue:
                 ' use aqm="coupled" or aqm="dualpi2".'
             )
         law = replace(law, k=factor)
-    tc = aqm if aqm == "fq_pie" else _TC.get(str(kind_of(law)))
+    kind = kind_of(law)
+    names = AQMS[kind].tc if kind else ()
+    tc = aqm if not own and aqm in names else next(iter(names), None)
     return Queue(law, own, tc)
 
 

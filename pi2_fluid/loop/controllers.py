@@ -9,7 +9,6 @@ import numpy as np
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.loop.state_space import LinearController
 from pi2_fluid.model.aqm import Aqm, Seen
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.rest import has_ticks
@@ -41,7 +40,7 @@ def linearize_aqm(
     UnsupportedError
         If it does not react to the queue, or reacts to the arrival rate, or rests on a jump.
     """
-    if isinstance(aqm, DualPi2) and not has_ticks(aqm, point.controller):
+    if aqm.rests_apart and not has_ticks(aqm, point.controller):
         return _linearize_native(aqm, point, shape)
     what = f"{type(aqm).__name__}.encode"
     classic, scalable = encode_slopes(aqm, as_arrays([point.controller], shape)[0])
@@ -131,10 +130,10 @@ def _state_slopes(
 
 
 def _linearize_native(
-    aqm: DualPi2, point: OperatingPoint, shape: tuple[int, ...]
+    aqm: Aqm, point: OperatingPoint, shape: tuple[int, ...]
 ) -> tuple[dict[str, Any], LinearController]:
     """L4S traffic alone, marked by the L queue itself: a gain, without state."""
-    what = "DualPi2.signals"
+    what = f"{type(aqm).__name__}.signals"
     classic, l4s = as_arrays(point.queue_delay, shape)
     zero = np.zeros(shape)
     slope = numeric(_native_slope(aqm, zero, classic, l4s), shape, what)
@@ -142,7 +141,7 @@ def _linearize_native(
     return slopes, LinearController((slope,), (np.ones(shape),), None)
 
 
-def _native_slope(aqm: DualPi2, u: Any, classic: Any, l4s: Any) -> Any:
+def _native_slope(aqm: Aqm, u: Any, classic: Any, l4s: Any) -> Any:
     def scalable(delay: Any) -> Any:
         return aqm.signals((u, classic), Seen((classic, delay), 0.0, 0.0, 0.0)).scalable
 
@@ -150,10 +149,10 @@ def _native_slope(aqm: DualPi2, u: Any, classic: Any, l4s: Any) -> Any:
 
 
 def _check_rest(aqm: Aqm, state: tuple[Any, ...], point: OperatingPoint) -> None:
-    if isinstance(aqm, DualPi2) and np.any(np.asarray(point.controller) <= 0.0):
+    if aqm.rests_apart and np.any(np.asarray(point.controller) <= 0.0):
         raise UnsupportedError(
-            "in some elements of the arrays the controller of DualPi2 rules, in others its L4S"
-            " queue marks by itself, which are loops of two kinds: split the arrays."
+            f"in some elements of the arrays the controller of {type(aqm).__name__} rules, in"
+            " others its L4S queue marks by itself, which are loops of two kinds: split the arrays."
         )
     u = np.asarray(point.controller)
     if np.any(np.abs(np.asarray(aqm.controller(state)) - u) > _APART * (1e-3 + np.abs(u))):

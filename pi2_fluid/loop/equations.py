@@ -20,13 +20,9 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.aqms.coupled import CoupledPi2
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
-from pi2_fluid.model.aqms.pi import Pi
-from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.operating_point import OperatingPoint
+from pi2_fluid.model.record import declares
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.creno import CReno
 from pi2_fluid.model.senders.reno import Reno
@@ -94,13 +90,14 @@ def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm |
     p, rtt, u = point.p, point.rtt, point.controller
     plant: Plant
     tune: Any = 1.0
-    if type(aqm) is Pie:
+    encoder = declares(aqm, "encoder")
+    if encoder == "linear":
         tune = aqm.tune(u)
-    if type(sender) in _RENO and type(aqm) in (Pi, Pie):
+    if type(sender) in _RENO and encoder == "linear":
         plant, kappa = "reno", 1.0 / (2.0 * p)  # kappa_R, below (34)
-    elif type(sender) in _RENO and type(aqm) in (Pi2, CoupledPi2, DualPi2):
+    elif type(sender) in _RENO and encoder in ("square", "coupled"):
         plant, kappa = "reno", 1.0 / u  # kappa_S = 1/p0', below (34)
-    elif type(sender) is Scalable and type(aqm) in (Pi, Pie, CoupledPi2):
+    elif type(sender) is Scalable and encoder in ("linear", "coupled") and aqm.bands == 1:
         plant, kappa = "scal", 1.0 / u  # p = k u is linear in u, so the elasticity is 1/u
     else:
         return None

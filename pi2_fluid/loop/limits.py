@@ -24,14 +24,11 @@ from pi2_fluid.loop.margins import Margins, known, margins_from_crossings
 from pi2_fluid.loop.modes import MODES
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.aqms.coupled import CoupledPi2
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
-from pi2_fluid.model.aqms.pi import Pi
-from pi2_fluid.model.aqms.pi2 import Pi2
+from pi2_fluid.model.aqms.coupled import CoupledFamily
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.labels import align_labels, relabel
-from pi2_fluid.model.record import named_arrays
+from pi2_fluid.model.record import declares, named_arrays
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.creno import CReno
 from pi2_fluid.model.senders.reno import Reno
@@ -194,15 +191,16 @@ def _vanishing(rows: Any, parameters: list[Any], mode: str) -> Any:
 
 def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
     """Return m as p' -> 0, which may be 0 or inf, and PIE's factor on alpha and beta there."""
+    encoder = declares(aqm, "encoder")
     square = isinstance(aqm, Pie) and aqm.table == "sqrt2p"
     if isinstance(sender, Reno) and type(sender) in (Reno, CReno):
         m = 2.0 * np.sqrt(sender.decrease)
-        if type(aqm) in (Pi2, CoupledPi2, DualPi2):
+        if encoder in ("square", "coupled"):
             return m, 1.0
-        if type(aqm) in (Pi, Pie):
+        if encoder == "linear":
             return (m / np.sqrt(2.0) if square else np.inf), 1.0  # times sqrt(2) p' / (2 p')
-    if type(sender) is Scalable and type(aqm) in (Pi, Pie, CoupledPi2):
-        k = aqm.k if isinstance(aqm, CoupledPi2) else 1.0
+    if type(sender) is Scalable and encoder in ("linear", "coupled") and aqm.bands == 1:
+        k = aqm.k if isinstance(aqm, CoupledFamily) else 1.0
         m = sender.per_mark * (0.0 if square else k)
         scale = aqm.tune(np.float64(0.0)) if isinstance(aqm, Pie) and not square else 1.0
         return m, scale

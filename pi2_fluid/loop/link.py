@@ -20,7 +20,6 @@ import numpy as np
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.sender import Sender
@@ -54,7 +53,7 @@ def couple(
     shares, rates = (x if isinstance(x, tuple) else (x,) for x in (point.share, point.rate))
     # count / capacity, which is share / rate
     per_link = [share / rate for share, rate in zip(shares, rates, strict=True)]
-    if not isinstance(aqm, DualPi2):
+    if not aqm.rests_apart:
         return [Coupling(weight, None, True) for weight in per_link]
     scalable = [sender.signal == "scalable" for sender in senders]
     to_l = sum((s for s, l4s in zip(shares, scalable, strict=True) if l4s), np.zeros(()))
@@ -74,7 +73,7 @@ def couple(
             " fill and each is a loop of its own, which is not built here: lower c_protection, or"
             " add Classic flows."
         )
-    what = "DualPi2.serve"
+    what = f"{type(aqm).__name__}.serve"
     found = link_slopes(aqm, queue_delay * served, to_c, to_l, packets)
     by_queue, by_service, service = (numeric(value, shape, what) for value in found)
     lead = -by_service / by_queue
@@ -86,7 +85,7 @@ def couple(
     ]
 
 
-def link_slopes(aqm: DualPi2, queue: Any, to_c: Any, to_l: Any, packets: Any) -> tuple[Any, ...]:
+def link_slopes(aqm: Aqm, queue: Any, to_c: Any, to_l: Any, packets: Any) -> tuple[Any, ...]:
     """Differentiate the Classic delay over queue and service, and the service over L4S arrivals.
 
     A pure function, as `rate_slopes`: Classic packets wait, L4S packets are served as they come.

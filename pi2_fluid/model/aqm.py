@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -68,6 +69,12 @@ class Aqm(Record, ABC):
     kernel: ClassVar[str | None] = None
     #: Name of the queue discipline that runs it packet by packet, None if there is none.
     discipline: ClassVar[str | None] = None
+    #: What packets see of the controller's variable u: "linear", u; "square", u^2; "coupled", u^2
+    #: (Classic) and min(k u, 1) (Scalable). None: something else. Closed forms and batches ask.
+    encoder: ClassVar[str | None] = None
+    #: Whether operating points and loops can be built of its two queues: of bands, `serve`,
+    #: `delays`, `at_rest_alone`, and a `target` that is that of the Classic one.
+    rests_apart: ClassVar[bool] = False
     #: Fields that only a packet simulation can act on.
     packets_only: ClassVar[tuple[str, ...]] = ()
     #: Whether thinned traffic loses what is signalled of it before it enters the queue. What a full
@@ -190,6 +197,55 @@ class Aqm(Record, ABC):
             solution = law._rest_one(start, float(u[index]), float(capacity[index]))
             states[(slice(None), *index)], delays[index] = solution[:-1], solution[-1]
         return tuple(state[()] for state in states), delays[()]
+
+    # Of two queues
+
+    def in_one_queue(self) -> Aqm:
+        """Return the controller with one queue for all packets: itself, if it has one."""
+        return self
+
+    @property
+    def kept_for_classic(self) -> Number:
+        """The fraction of the link that Classic packets get at least while they wait."""
+        return 0.0
+
+    def serve(
+        self, backlogged: Sequence[Any], arrivals: Sequence[Number], capacity: Number
+    ) -> tuple[Number, Number]:
+        """Return the rates at which two queues, C and L, are served (packets/s).
+
+        Parameters
+        ----------
+        backlogged : pair of bool
+            Whether C and L have packets waiting. One that has none needs what arrives.
+        arrivals : pair of float
+            Packets per second arriving at C and L.
+        capacity : float
+            Packets per second of the link.
+        """
+        raise self._has_one_queue()
+
+    def delays(self, queues: Sequence[Number], served: Sequence[Number]) -> tuple[Number, Number]:
+        """Return the queue delays (s) of C and L.
+
+        Parameters
+        ----------
+        queues : pair of float
+            Packets waiting in C and L.
+        served : pair of float
+            As `serve` returns them.
+        """
+        raise self._has_one_queue()
+
+    def at_rest_alone(self, p: Number) -> tuple[Number, Number]:
+        """Return the controller's variable and L's delay at which L4S alone sees `p`."""
+        raise self._has_one_queue()
+
+    def _has_one_queue(self) -> UnsupportedError:
+        return UnsupportedError(
+            f"{type(self).__name__} says nothing of two queues: give a law that does, such as"
+            " DualPi2()."
+        )
 
     def _rest_one(self, start: list[float], u: float, capacity: float) -> Any:
         from scipy.optimize import root

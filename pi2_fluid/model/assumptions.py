@@ -11,7 +11,6 @@ import numpy as np
 from pi2_fluid.errors import AssumptionWarning
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.aqms.coupled import CoupledFamily
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.rest import has_ticks
 from pi2_fluid.model.sender import Sender
@@ -79,7 +78,7 @@ def check_assumptions(
             f"the controller rests at {float(np.max(u)):.3g}, above the value at which the queue"
             " clips its signal, so the loop is open there: lower the load."
         )
-    kept = np.asarray(aqm.c_protection if isinstance(aqm, DualPi2) else 0.0)
+    kept = np.asarray(aqm.kept_for_classic)
     if np.any(np.asarray(l4s_share) > (1.0 - kept) * (1 + 1e-9)):
         found["protection"] = (
             f"L4S traffic would take {100 * float(np.max(l4s_share)):.3g} % of the link, more than"

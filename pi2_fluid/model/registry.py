@@ -1,6 +1,7 @@
-"""The laws that text can name: kinds of senders and queues, and the classes behind them.
+"""The laws that text can name: kinds of senders and queues, the classes behind them, their powers.
 
-A class is imported when its kind is asked for, so that listing the kinds costs nothing.
+A class is imported when its kind is asked for, so that listing the kinds, and which of them can do
+what, costs nothing.
 """
 
 from __future__ import annotations
@@ -8,39 +9,63 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pi2_fluid.errors import QuantityError, show_value
 
 if TYPE_CHECKING:
     from pi2_fluid.model.aqm import Aqm
+    from pi2_fluid.model.aqms.pi_family import PiFamily
     from pi2_fluid.model.sender import Sender
 
-__all__ = ["AQMS", "SENDERS", "aqm_class", "kind_of", "sender_class", "suggest"]
+__all__ = [
+    "AQMS",
+    "SENDERS",
+    "Entry",
+    "aqm_class",
+    "kind_of",
+    "laws_of_tc",
+    "sender_class",
+    "suggest",
+]
+
+
+class Entry(NamedTuple):
+    """Where the law of a kind is, and what it can do without being told more than a kind."""
+
+    place: str
+    """Its class, as "module:class"."""
+    loop: bool = False
+    """Whether it has a loop at a load that is given."""
+    design: bool = False
+    """Whether gains can be designed for it: of senders, against it."""
+    tc: tuple[str, ...] = ()
+    """What tc calls the queues that run it, the one to ask for first."""
+
 
 _LAWS: Final = "pi2_fluid.model"
-#: Kind of sender -> "module:class".
+#: Kind of sender -> its law.
 SENDERS: Final = {
-    "reno": f"{_LAWS}.senders.reno:Reno",
-    "creno": f"{_LAWS}.senders.creno:CReno",
-    "scalable": f"{_LAWS}.senders.scalable:Scalable",
-    "dctcp": f"{_LAWS}.senders.dctcp:Dctcp",
-    "cubic": f"{_LAWS}.senders.cubic:Cubic",
-    "cbr": f"{_LAWS}.senders.cbr:Cbr",
-    "timeoutreno": f"{_LAWS}.senders.timeoutreno:TimeoutReno",
+    "reno": Entry(f"{_LAWS}.senders.reno:Reno", loop=True, design=True),
+    "creno": Entry(f"{_LAWS}.senders.creno:CReno", loop=True, design=True),
+    "scalable": Entry(f"{_LAWS}.senders.scalable:Scalable", loop=True, design=True),
+    "dctcp": Entry(f"{_LAWS}.senders.dctcp:Dctcp", loop=True),
+    "cubic": Entry(f"{_LAWS}.senders.cubic:Cubic", loop=True, design=True),
+    "cbr": Entry(f"{_LAWS}.senders.cbr:Cbr"),
+    "timeoutreno": Entry(f"{_LAWS}.senders.timeoutreno:TimeoutReno"),
 }
-#: Kind of queue -> "module:class".
+#: Kind of queue -> its law.
 AQMS: Final = {
-    "pi": f"{_LAWS}.aqms.pi:Pi",
-    "pie": f"{_LAWS}.aqms.pie:Pie",
-    "pi2": f"{_LAWS}.aqms.pi2:Pi2",
-    "coupled": f"{_LAWS}.aqms.coupled:CoupledPi2",
-    "dualpi2": f"{_LAWS}.aqms.dualpi2:DualPi2",
-    "red": f"{_LAWS}.aqms.red:Red",
-    "codel": f"{_LAWS}.aqms.codel:CoDel",
-    "taildrop": f"{_LAWS}.aqms.taildrop:TailDrop",
+    "pi": Entry(f"{_LAWS}.aqms.pi:Pi", loop=True, design=True),
+    "pie": Entry(f"{_LAWS}.aqms.pie:Pie", loop=True, design=True, tc=("pie", "fq_pie")),
+    "pi2": Entry(f"{_LAWS}.aqms.pi2:Pi2", loop=True, design=True, tc=("dualpi2",)),
+    "coupled": Entry(f"{_LAWS}.aqms.coupled:CoupledPi2", loop=True, design=True, tc=("dualpi2",)),
+    "dualpi2": Entry(f"{_LAWS}.aqms.dualpi2:DualPi2", loop=True, design=True, tc=("dualpi2",)),
+    "red": Entry(f"{_LAWS}.aqms.red:Red"),
+    "codel": Entry(f"{_LAWS}.aqms.codel:CoDel"),
+    "taildrop": Entry(f"{_LAWS}.aqms.taildrop:TailDrop"),
 }
-_KIND_OF: Final = {place: kind for kind, place in (SENDERS | AQMS).items()}
+_KIND_OF: Final = {entry.place: kind for kind, entry in (SENDERS | AQMS).items()}
 
 
 def sender_class(kind: Any, name: str = "sender") -> type[Sender]:
@@ -85,6 +110,17 @@ def kind_of(law: Sender | Aqm) -> str | None:
     return _KIND_OF.get(f"{type(law).__module__}:{type(law).__qualname__}")
 
 
+def laws_of_tc(name: str) -> tuple[type[PiFamily], ...]:
+    """Return the classes of queues that tc's queue of that name runs.
+
+    Examples
+    --------
+    >>> [law.__name__ for law in laws_of_tc("dualpi2")]
+    ['Pi2', 'CoupledPi2', 'DualPi2']
+    """
+    return tuple(_load(kind, AQMS, "kind") for kind, entry in AQMS.items() if name in entry.tc)
+
+
 def suggest(word: Any, known: Collection[str], most: int = 16) -> str:
     """Return which of the known names to give instead of an unknown word, for messages.
 
@@ -107,9 +143,9 @@ def suggest(word: Any, known: Collection[str], most: int = 16) -> str:
     )
 
 
-def _load(kind: Any, kinds: dict[str, str], name: str) -> Any:
+def _load(kind: Any, kinds: dict[str, Entry], name: str) -> Any:
     # A list, which TOML may hold here, cannot be looked up.
     if not isinstance(kind, str) or kind not in kinds:
         raise QuantityError(f"{name} = {show_value(kind)} is unknown: give {suggest(kind, kinds)}.")
-    module, _, cls = kinds[kind].partition(":")
+    module, _, cls = kinds[kind].place.partition(":")
     return getattr(import_module(module), cls)

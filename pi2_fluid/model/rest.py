@@ -8,7 +8,6 @@ import numpy as np
 
 from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm, Signal
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.sender import Sender
 
@@ -36,12 +35,12 @@ def rest_at(aqm: Aqm, u: Any, packets: Any, *, alone: bool) -> Rest:
     UnsupportedError
         If it is a dual queue of one's own.
     """
-    if aqm.bands == 2 and not isinstance(aqm, DualPi2):
+    if aqm.bands == 2 and not aqm.rests_apart:
         raise UnsupportedError(
             f"{type(aqm).__name__} has two queues, for which operating points and loops are built"
             " of DualPi2 only: simulate it instead."
         )
-    if alone and isinstance(aqm, DualPi2):
+    if alone:
         controller, delay = aqm.at_rest_alone(u)
         return Rest(controller, Signal(0.0 * u, u), (0.0 * u, delay))
     return Rest(u, aqm.encode(u), aqm.at_rest(u, packets)[1])
@@ -78,7 +77,7 @@ def l4s_is_alone(flows: tuple[Flows, ...], aqm: Aqm, packets: Any) -> bool:
     UnsupportedError
         If the elements of an array of loops differ in this.
     """
-    if not isinstance(aqm, DualPi2):
+    if not aqm.rests_apart:
         return False
     for flow in flows:
         if flow.sender.signal == "scalable" and np.any(np.asarray(flow.base_rtt) == 0.0):
@@ -92,10 +91,10 @@ def l4s_is_alone(flows: tuple[Flows, ...], aqm: Aqm, packets: Any) -> bool:
     unresponsive: Any = 0.0
     for flow in flows:
         if flow.sender.signal is None:
-            rtt = flow.base_rtt + aqm.target
+            rtt = flow.base_rtt + aqm.target  # type: ignore[attr-defined]
             x = flow.sender.settle(rtt, 0.0)
             unresponsive = unresponsive + flow.count * flow.sender.sending_rate(x, rtt)
-    fits = np.asarray(unresponsive <= aqm.c_protection * packets)
+    fits = np.asarray(unresponsive <= aqm.kept_for_classic * packets)
     if fits.any() and not fits.all():
         raise UnsupportedError(
             "some elements of the arrays have more unresponsive Classic traffic than c_protection"

@@ -26,7 +26,7 @@ from pi2_fluid.errors import (
 )
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.record import Record, map_leaves
-from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, kind_of, sender_class, suggest
+from pi2_fluid.model.registry import AQMS, SENDERS, Entry, aqm_class, kind_of, sender_class, suggest
 from pi2_fluid.model.scenario import Change, Link, Scenario
 from pi2_fluid.units import format_quantity, validate_quantity
 
@@ -168,7 +168,7 @@ def _tables(data: dict[str, Any], name: str) -> list[tuple[int, dict[str, Any]]]
     return list(enumerate(tables, 1))
 
 
-def _kind(keys: dict[str, Any], key: str, place: str, kinds: Mapping[str, str]) -> Any:
+def _kind(keys: dict[str, Any], key: str, place: str, kinds: Mapping[str, Entry]) -> Any:
     if key not in keys:
         raise ScenarioError(f"{place} {key} is missing: give {suggest('', kinds)}.")
     return keys.pop(key)

@@ -7,12 +7,11 @@ from typing import Any, Final
 
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.aqms.coupled import CoupledPi2
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
-from pi2_fluid.model.aqms.pi2 import Pi2
+from pi2_fluid.model.aqms.coupled import CoupledFamily
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.kernel_gains import parts_behind
 from pi2_fluid.model.record import require_scalars
+from pi2_fluid.model.registry import laws_of_tc
 from pi2_fluid.qdisc import kernel
 from pi2_fluid.qdisc.generations import NEWEST, Generation
 from pi2_fluid.qdisc.options import FACTORS, KINDS, LARGEST_PIE, Number, defaults
@@ -37,7 +36,7 @@ def request(
     """
     validate_choice(kind, KINDS, "kind")
     require_mtu(mtu)
-    laws = (DualPi2, Pi2, CoupledPi2) if kind == "dualpi2" else (Pie,)
+    laws = laws_of_tc(kind)
     if not isinstance(aqm, laws):
         names = ", ".join(law.__name__ for law in laws)
         raise UnsupportedError(
@@ -146,11 +145,11 @@ def _dualpi2(aqm: Any) -> dict[str, int]:
                 f" kernel takes 1/256 to 2^31/256: give {name} in [0.00390625, 8388607] Hz."
             )
         units[name] = parts
-    if not isinstance(aqm, DualPi2):
+    if aqm.bands == 1:
         units["drop_on_overload"] = int(aqm.variant == "plain")  # the others keep p' below 1/k
-    if not isinstance(aqm, Pi2):
+    if isinstance(aqm, CoupledFamily):
         units["coupling_factor"] = _whole(aqm.k, "k", 255)
-    if isinstance(aqm, DualPi2):
+    if aqm.bands == 2:
         units["drop_on_overload"] = int(aqm.drop_overload)
         units["step_thresh"] = microseconds(aqm.step, "step")
         units["min_qlen_step"] = _whole(aqm.min_step_packets, "min_step_packets", 2**32 - 1, low=0)

@@ -10,9 +10,6 @@ import numpy as np
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.aqms.coupled import CoupledPi2
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
-from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.qdisc import Qdisc
 
@@ -73,7 +70,4 @@ def _asked(qdisc: Qdisc) -> dict[str, float]:
 
 def _law(qdisc: Qdisc, **changes: Any) -> Aqm:
     """Return the controller of a queue with one band, with `changes`."""
-    law: Pie | CoupledPi2 = (
-        qdisc.aqm.in_one_queue() if isinstance(qdisc.aqm, DualPi2) else qdisc.aqm
-    )
-    return replace(law, **changes)
+    return replace(qdisc.aqm.in_one_queue(), **changes)

@@ -25,7 +25,6 @@ from pi2_fluid.errors import (
 from pi2_fluid.loop.margins import Margins
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.transient import sampled_step
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.record import require_scalars
@@ -146,7 +145,7 @@ def _one_queue(aqm: Any) -> PiFamily:
             " CoupledPi2 or DualPi2."
         )
     require_scalars(aqm)
-    return aqm.in_one_queue() if isinstance(aqm, DualPi2) else aqm
+    return aqm.in_one_queue()
 
 
 def explore(

@@ -9,7 +9,6 @@ from pi2_fluid.design.guarantees.certificate import Certificate, certify
 from pi2_fluid.design.guarantees.mixtures import any_mixture_is_stable, mixed_load
 from pi2_fluid.design.plants import is_classic
 from pi2_fluid.design.region import Region, Worst, worst_margins
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.sender import Sender
@@ -118,13 +117,13 @@ def _words(
         f" {_terms(region)} the papers' simplification of a constant round-trip time."
     )
     # Where Scalable flows have a queue of their own, their shares do not sum to one with the rest.
-    apart = isinstance(aqm, DualPi2) and not all(is_classic(one) for one in region.senders)
+    apart = aqm.bands == 2 and not all(is_classic(one) for one in region.senders)
     if not apart and proved and any_mixture_is_stable(region, aqm):
         senders = "round-trip times and senders" if len(names) > 1 else "round-trip times"
         text += f" Any mix of these {senders} is stable{_up_to(region, aqm)} ({_MIXED})."
     else:
         text += " Not covered: mixtures of flows."
-    if isinstance(aqm, DualPi2):
+    if aqm.bands == 2:
         text += " Not covered: L4S beside Classic traffic in two queues, see largest_l4s_share."
     return text
 

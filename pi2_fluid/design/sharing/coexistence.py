@@ -250,7 +250,7 @@ def _at_rest(
     point: OperatingPoint, spread: dict[str, Any], aqm: Any, shape: tuple[int, ...]
 ) -> dict[str, tuple[Any, str, str]]:
     share = np.broadcast_to(point.share[1], shape)
-    room = 1.0 - aqm.c_protection if isinstance(aqm, DualPi2) else 1.0
+    room = 1.0 - aqm.kept_for_classic
     saturated = np.broadcast_to(spread["k"] * spread["load"] > 1.0 + _ROUNDING, shape)
     return {
         "rate_ratio": (

@@ -101,7 +101,7 @@ def largest_l4s_share(
     validate_choice(mode, MODES, "mode")
     validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
     queue = linux_dualpi2() if aqm is None else aqm
-    if not isinstance(queue, DualPi2):
+    if getattr(queue, "bands", 1) == 1:
         raise ScenarioError(
             f"aqm = {show_value(aqm)} has no L4S queue of its own: give e.g. DualPi2()."
         )
@@ -134,8 +134,7 @@ def _largest(
         loop = _loop(pair, base_rtts, p_prime, share, mode, rtt_terms)
         return np.clip(loop.margins().gain_margin_db, -_WIDEST, _WIDEST)
 
-    assert isinstance(pair.aqm, DualPi2)
-    room = 1.0 - float(pair.aqm.c_protection)
+    room = 1.0 - float(pair.aqm.kept_for_classic)
     # Up to the scheduler's share, not at it: there another regime begins.
     shares = np.linspace(_LEAST, room * (1.0 - _EDGE), _STEPS + 1)
     unstable = np.flatnonzero(~(margin(shares) > 0.0))

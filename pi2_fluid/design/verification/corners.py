@@ -18,7 +18,6 @@ from pi2_fluid.design.plants import load_of, plant_gain
 from pi2_fluid.design.region import Region
 from pi2_fluid.errors import DomainError
 from pi2_fluid.model.aqms.coupled import CoupledFamily
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.registry import kind_of
@@ -189,7 +188,7 @@ def corners_of(region: Region, queue: PiFamily) -> list[Corner]:
 def _queue_of(sender: Sender, queue: PiFamily) -> PiFamily:
     if sender.signal == "classic":
         return queue
-    if isinstance(queue, DualPi2):
+    if queue.bands == 2:
         return queue.in_one_queue()
     # The law of Scalable flows is of marks; those of one queue for all have to be switched on.
     return queue if isinstance(queue, CoupledFamily) else replace(queue, ecn=True)  # type: ignore[call-arg]

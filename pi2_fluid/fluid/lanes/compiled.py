@@ -9,21 +9,14 @@ import numpy as np
 
 from pi2_fluid import _core
 from pi2_fluid.fluid.lanes.timetable import Timetable
-from pi2_fluid.model.aqms.coupled import CoupledPi2
-from pi2_fluid.model.aqms.pi import Pi
-from pi2_fluid.model.aqms.pi2 import Pi2
-from pi2_fluid.model.aqms.pie import STEP, TABLES, Pie, just_below
-from pi2_fluid.model.senders.cbr import Cbr
-from pi2_fluid.model.senders.creno import CReno
-from pi2_fluid.model.senders.reno import Reno
-from pi2_fluid.model.senders.scalable import Scalable
+from pi2_fluid.model.aqms.pie import STEP, TABLES, just_below
+from pi2_fluid.model.record import declares
 
 __all__ = ["obstacle", "run_compiled"]
 
-# The numbers of fluid_lanes.h.
-_LAWS: Final[dict[type, int]] = {Reno: 0, CReno: 0, Scalable: 1, Cbr: 2}
-_ENCODERS: Final[dict[type, int]] = {Pi: 0, Pie: 0, Pi2: 1, CoupledPi2: 2}
-_PLAIN, _TABLE, _ROOT = 0, 1, 2
+# What it knows of the laws by their names in the compiled fluid, and of encoders.
+_LAWS: Final = ("reno", "scalable", "cbr")
+_ENCODERS: Final = ("linear", "square", "coupled")
 _MOST_CLASSES: Final = 32
 _STATISTICS: Final = (
     "delay",
@@ -47,9 +40,11 @@ def obstacle(table: Timetable) -> str:
 
     A subclass is another law, even where it only has another name.
     """
-    for law, known in ((table.aqm, _ENCODERS), *((sender, _LAWS) for sender in table.senders)):
-        if type(law) not in known:
-            return type(law).__name__
+    if declares(table.aqm, "encoder") not in _ENCODERS or table.aqm.bands > 1:
+        return type(table.aqm).__name__
+    for sender in table.senders:
+        if declares(sender, "kernel") not in _LAWS:
+            return type(sender).__name__
     if getattr(table.aqm, "burst", None) is not None:
         return f"{type(table.aqm).__name__} with a burst allowance"
     if len(table.senders) > _MOST_CLASSES:
@@ -75,11 +70,11 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
     traces = np.empty((samples * rows, n))
     classes = [
         (
-            _LAWS[type(sender)],
+            str(sender.kernel),
             group,
-            int(sender.signal == "scalable"),
-            int(slow),
-            int(sender.thinned),
+            sender.signal == "scalable",
+            bool(slow),
+            bool(sender.thinned),
         )
         for sender, group, slow in zip(table.senders, table.group, table.slow_start, strict=True)
     ]
@@ -90,10 +85,10 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
         len(table.event),
         samples,
         table.continuous,
-        _ENCODERS[type(table.aqm)],
+        str(table.aqm.encoder),
         tuning,
         edges,
-        _heuristics(table.aqm),
+        _heuristics(table.aqm.fluid_parameters()),
         _numbers(table),
         _nodes(table),
         depth,
@@ -113,37 +108,28 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
     return found
 
 
-def _tuning(aqm: Any) -> tuple[int, list[tuple[float, float]]]:
+def _tuning(aqm: Any) -> tuple[str, list[tuple[float, float]]]:
     """Return the kind of factor on the gains, and its table: (edge, factor below), falling."""
-    if not isinstance(aqm, Pie):
-        return _PLAIN, []
-    if aqm.gain_table == "sqrt2p":
-        return _ROOT, []
-    table = reversed(TABLES[aqm.gain_table])
-    return _TABLE, [(just_below(edge), factor) for edge, factor in table]
+    name = getattr(aqm, "gain_table", None)
+    if name is None:
+        return "plain", []
+    if name == "sqrt2p":
+        return "root", []
+    return "table", [(just_below(edge), factor) for edge, factor in reversed(TABLES[name])]
 
 
-def _heuristics(aqm: Any) -> tuple[float, float, float]:
+def _heuristics(numbers: dict[str, Any]) -> tuple[float, float, float]:
     """Return PIE's cap on what an update adds, its boost at long delays, and its idle decay."""
-    if not isinstance(aqm, Pie):
-        return math.inf, 0.0, 1.0
-    return (STEP if aqm.caps else math.inf, STEP if aqm.boosts else 0.0, aqm.idle_decay)
-
-
-def _gain(sender: Any) -> Any:
-    if isinstance(sender, Reno):
-        return sender.decrease
-    if isinstance(sender, Scalable):
-        return sender.per_mark
-    return sender.sending_rate(0.0, 0.0)
+    cap, boost = (STEP if numbers.get(name) else 0.0 for name in ("cap", "boost"))
+    return cap or math.inf, boost, numbers.get("decay", 1.0)
 
 
 def _numbers(table: Timetable) -> Any:
-    aqm: Any = table.aqm
-    n = table.h.size
-    head = [table.h, aqm.alpha, aqm.beta, aqm.target, aqm.update_interval, aqm.limit]
-    head += [getattr(aqm, "k", 1.0), table.buffer]
-    gains = [_gain(sender) for sender in table.senders]
+    n, aqm = table.h.size, table.aqm.fluid_parameters()
+    names = ("alpha", "beta", "target", "update_interval", "limit")
+    head = [table.h, *(aqm[name] for name in names), aqm.get("k", 1.0), table.buffer]
+    # Each of these laws has one number.
+    gains = [gain for sender in table.senders for gain in sender.fluid_parameters().values()]
     rows = [
         np.broadcast_to(np.asarray(row, float), (n,)) for row in [*head, *table.base_rtt, *gains]
     ]

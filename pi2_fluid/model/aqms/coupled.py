@@ -80,6 +80,7 @@ class CoupledPi2(CoupledFamily):
 
     kernel: ClassVar = "coupled"
     discipline: ClassVar = "coupled"
+    encoder: ClassVar = "coupled"
     packets_only: ClassVar = (*CoupledFamily.packets_only, "ecn", "drop_at")
 
     variant: str = choice("plain", ("plain", "pi2-2016", "hpe"))

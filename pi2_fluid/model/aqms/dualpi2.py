@@ -96,7 +96,9 @@ class DualPi2(CoupledFamily):
 
     kernel: ClassVar = "dualpi2"
     discipline: ClassVar = "dualpi2"
+    encoder: ClassVar = "coupled"
     bands: ClassVar[int] = 2
+    rests_apart: ClassVar = True
     packets_only: ClassVar = (*CoupledFamily.packets_only, "drop_at", "min_step_packets")
 
     alpha: Number = quantity(0.16, "frequency", closed=True)
@@ -152,6 +154,11 @@ class DualPi2(CoupledFamily):
         """Return the controller with one queue, where L4S packets wait behind Classic ones."""
         names = ("alpha", "beta", "target", "update_interval", "k")
         return CoupledPi2(**{name: getattr(self, name) for name in names})
+
+    @property
+    def kept_for_classic(self) -> Number:
+        """The fraction of the link that C gets at least while it has packets."""
+        return self.c_protection
 
     @property
     def limit(self) -> Number:
@@ -285,8 +292,7 @@ class DualPi2(CoupledFamily):
         to_l = minimum(need_l, maximum(capacity - protected, capacity - need_c))
         return to_c, to_l
 
-    @staticmethod
-    def delays(queues: Sequence[Number], served: Sequence[Number]) -> tuple[Number, Number]:
+    def delays(self, queues: Sequence[Number], served: Sequence[Number]) -> tuple[Number, Number]:
         """Return the queue delays (s) of C and L: backlog over service rate, 0 if empty.
 
         Parameters

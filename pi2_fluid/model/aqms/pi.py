@@ -43,6 +43,7 @@ class Pi(PiFamily):
 
     kernel: ClassVar = "pi"
     discipline: ClassVar = "pi"
+    encoder: ClassVar = "linear"
     packets_only: ClassVar = (*PiFamily.packets_only, "ecn", "drop_at", "per_packet")
 
     ecn: bool = choice(False, (True, False))

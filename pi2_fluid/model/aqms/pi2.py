@@ -40,6 +40,7 @@ class Pi2(PiFamily):
 
     kernel: ClassVar = "pi2"
     discipline: ClassVar = "pi2"
+    encoder: ClassVar = "square"
     packets_only: ClassVar = (*PiFamily.packets_only, "ecn", "drop_at")
 
     alpha: Number = quantity(0.3125, "frequency", closed=True)

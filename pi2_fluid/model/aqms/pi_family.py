@@ -115,6 +115,10 @@ class PiFamily(Aqm):
         """Return the discipline whose controller updates as this law's, and its numbers."""
         return str(self.discipline), self.packet_parameters(link)
 
+    def in_one_queue(self) -> PiFamily:
+        """Return the controller with one queue for all packets: itself, if it has one."""
+        return self
+
     def at_rest(self, u: Number, capacity: Number) -> tuple[tuple[Number, ...], Number]:
         """Return the state at rest, (u, target), and the queue delay: the target, at any load."""
         return (u, self.target), self.target

@@ -113,6 +113,7 @@ class Pie(PiFamily):
 
     kernel: ClassVar = "pie"
     discipline: ClassVar = "pie"
+    encoder: ClassVar = "linear"
     packets_only: ClassVar = (
         *PiFamily.packets_only,
         "half_target",
