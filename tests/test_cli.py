@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -626,7 +627,7 @@ def two_claims(monkeypatch) -> list[str | None]:
             for verdict in ("reproduced", "not_reproduced")
         ]
 
-    monkeypatch.setattr(pi2_fluid.paper.claims, "claims", claims)
+    monkeypatch.setattr(pi2_fluid.paper.claims, "each_claim", claims)
     return asked
 
 
@@ -647,6 +648,30 @@ def test_claims_as_text(two_claims, capsys) -> None:
     assert "Up [x]. (A, 1)" in out
     assert out.rstrip().endswith("1 reproduced, 1 not reproduced")
     assert err == "computing the claims ...\n"
+
+
+@pytest.mark.parametrize("finished", [0, 2])
+def test_claims_that_are_computed_survive_an_interruption(monkeypatch, capsys, finished) -> None:
+    def each(paper: str | None = None) -> Iterator[Claim]:
+        for number in range(finished):
+            yield Claim(
+                id=f"a-{number}", source="A", text="x", computed="1", verdict="depends", why="So."
+            )
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pi2_fluid.paper.claims, "each_claim", each)
+    assert run(["claims", "--json"]) == 130
+    out, err = capsys.readouterr()
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    if finished:
+        answer = strict_json(out)
+        assert [record["id"] for record in answer["claims"]] == ["a-0", "a-1"]
+        assert answer["interrupted"] is True
+        assert run(["claims"]) == 130
+        assert "2 depends" in capsys.readouterr().out
+    else:
+        assert out == ""
 
 
 # --- help -----------------------------------------------------------------------------------

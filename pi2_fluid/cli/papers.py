@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pi2_fluid.cli import codes
 from pi2_fluid.cli.output import JsonFlag, make_console, print_json, tell
 
 __all__ = ["COMMANDS", "claims", "figures"]
@@ -50,14 +51,25 @@ def claims(
     as_json: JsonFlag = False,
 ) -> None:
     """Compute what the papers claim, and say which claims hold."""
-    from pi2_fluid.paper.claims import claims as compute_claims
+    from pi2_fluid.paper.claims import each_claim
 
     tell("computing the claims")
-    records = [asdict(claim) for claim in compute_claims(paper)]
+    records, interrupted = [], False
+    try:
+        for claim in each_claim(paper):
+            records.append(asdict(claim))
+    except KeyboardInterrupt:
+        if not records:
+            raise
+        interrupted = True
     if as_json:
-        print_json({"claims": records})
+        print_json({"claims": records, "interrupted": interrupted})
     else:
         _print_claims(records)
+    if interrupted:
+        if not as_json:
+            typer.echo("interrupted: the other claims are not computed")
+        raise typer.Exit(codes.INTERRUPTED)
 
 
 def _print_claims(records: Sequence[Mapping[str, Any]]) -> None:
@@ -103,7 +115,8 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid claims --paper pi2\n\n"
             "pi2-fluid claims --json\n\n"
             "JSON: claims, a list of {id, source, text, computed, verdict, why}; verdict is"
-            " reproduced, not_reproduced or depends."
+            " reproduced, not_reproduced or depends; and interrupted, by Ctrl-C, with which it is"
+            " those that were computed."
         ),
     ),
 )

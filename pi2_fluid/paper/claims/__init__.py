@@ -7,13 +7,14 @@ arguments that compute one `Claim`.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Final
 
 from pi2_fluid.errors import AssumptionWarning, QuantityError
 from pi2_fluid.paper.claims.claim import Claim, Verdict
 
-__all__ = ["PAPERS", "Claim", "Verdict", "claims"]
+__all__ = ["PAPERS", "Claim", "Verdict", "claims", "each_claim"]
 
 #: The papers' short names, and the modules with their claims.
 PAPERS: Final = {
@@ -44,15 +45,18 @@ def claims(paper: str | None = None) -> list[Claim]:
     thesis-34 depends
     thesis-35 reproduced
     """
+    return list(each_claim(paper))
+
+
+def each_claim(paper: str | None = None) -> Iterator[Claim]:
+    """Yield what `claims` returns, one by one as they are computed."""
     if paper is not None and paper not in PAPERS:
         raise QuantityError(f"paper = {paper!r} is unknown: give one of {', '.join(PAPERS)}.")
-    modules = [name for key in PAPERS if paper in (None, key) for name in PAPERS[key]]
-    with warnings.catch_warnings():
-        # The papers' own figures and settings go where windows are below two segments or T exceeds
-        # the round trip, and the claims are about them.
-        warnings.simplefilter("ignore", AssumptionWarning)
-        return [
-            compute()
-            for name in modules
-            for compute in import_module(f"pi2_fluid.paper.claims.{name}").CLAIMS
-        ]
+    for name in (name for key in PAPERS if paper in (None, key) for name in PAPERS[key]):
+        for compute in import_module(f"pi2_fluid.paper.claims.{name}").CLAIMS:
+            with warnings.catch_warnings():
+                # The papers' own figures and settings go where windows are below two segments or T
+                # exceeds the round trip, and the claims are about them.
+                warnings.simplefilter("ignore", AssumptionWarning)
+                claim = compute()
+            yield claim
