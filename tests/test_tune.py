@@ -675,6 +675,23 @@ def test_command_verifies(capsys, monkeypatch, engine, words):
     assert len(verified["cases"]) == 16
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_design_survives_an_interrupted_verification(capsys, monkeypatch, as_json):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pi2_fluid.design.verification.verifying.verify", interrupt)
+    command = ["tune", "--max-rtt", "100ms", "--verify", "fluid"]
+    assert run([*command, "--json"] if as_json else command) == 130
+    out, err = capsys.readouterr()
+    assert err.endswith("error: interrupted.\n")
+    if as_json:
+        assert json.loads(out)["design"]["verification"] is None
+    else:
+        assert "tc qdisc" in out
+        assert out.endswith("interrupted: not verified\n")
+
+
 def test_command_prints_json(capsys):
     assert run(["tune", "--max-base-rtt", "80ms", "--json"]) == 0
     payload = json.loads(capsys.readouterr().out)

@@ -152,6 +152,7 @@ def tune(
         check_path(plot, PICTURES, "--plot")
     who = read_senders(sender)
 
+    from pi2_fluid.design.tuning import VerificationInterrupted
     from pi2_fluid.design.tuning import tune as find
 
     arguments: dict[str, Any] = {
@@ -162,22 +163,26 @@ def tune(
         "load": None if load is None else _read_pair(load),
         "k": k,
     }
+    interrupted = False
     with Progress("verifying", "cases") as progress, in_words_of_shell(_OPTIONS):
-        design = find(
-            max_rtt,
-            hz=_read_hz(hz),
-            max_base_rtt=max_base_rtt,
-            min_rtt=min_rtt,
-            senders=list(who.values()),
-            aqm=aqm,
-            update_interval=update_interval,
-            target=target,
-            mode=mode,
-            objective=objective,
-            verify=verify,
-            progress=progress,
-            **arguments,
-        )
+        try:
+            design = find(
+                max_rtt,
+                hz=_read_hz(hz),
+                max_base_rtt=max_base_rtt,
+                min_rtt=min_rtt,
+                senders=list(who.values()),
+                aqm=aqm,
+                update_interval=update_interval,
+                target=target,
+                mode=mode,
+                objective=objective,
+                verify=verify,
+                progress=progress,
+                **arguments,
+            )
+        except VerificationInterrupted as interruption:
+            design, interrupted = interruption.design, True
     if plot is not None:
         _draw(design, plot)
     if as_json:
@@ -187,6 +192,10 @@ def tune(
         print_json({"design": data, **tc, "alternatives": alternatives})
     else:
         _print(design, who)
+    if interrupted:
+        if not as_json:
+            typer.echo("interrupted: not verified")
+        raise typer.Exit(codes.INTERRUPTED)
     if why := _why_not(design):
         typer.echo(f"no line for tc: {why}", err=True)
         raise typer.Exit(codes.NO_LINE)

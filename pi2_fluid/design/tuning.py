@@ -44,7 +44,7 @@ from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.units import validate_choice
 
-__all__ = ["tune"]
+__all__ = ["VerificationInterrupted", "tune"]
 
 _DIGITS: Final = 5  # of alpha and beta: alpha is rounded down, in favour of the margins
 _KEPT: Final = 0.9  # of the largest integral gain, where the bandwidth is maximised
@@ -403,7 +403,25 @@ def _verified(
         verify,  # the engines are not needed otherwise
     )
 
-    return replace(design, verification=verify(region, design.aqm, engine, progress=progress))
+    try:
+        table = verify(region, design.aqm, engine, progress=progress)
+    except KeyboardInterrupt:
+        raise VerificationInterrupted(design) from None
+    return replace(design, verification=table)
+
+
+class VerificationInterrupted(KeyboardInterrupt):
+    """Ctrl-C while a design is verified: the design itself is there.
+
+    Attributes
+    ----------
+    design : Design
+        Without a verification.
+    """
+
+    def __init__(self, design: Design) -> None:
+        super().__init__()
+        self.design = design
 
 
 def _install(design: Design, region: Region, proof: Guarantee) -> Installed | None:
