@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "binding_arguments.h"
+#include "binding_arrays.h"
 #include "binding_packet.h"
 extern "C" { // around the headers that it includes, too
 #include "kernel/packet/jiffies.h"
@@ -89,20 +90,6 @@ pi2_packet_class class_of(nb::handle item, const std::string &what)
     return c;
 }
 
-// Results: copies, every `stride`-th value, in the shape given.
-template <typename T, typename From>
-nb::object array_of(const From *first, std::size_t stride, std::initializer_list<std::size_t> shape)
-{
-    std::size_t size = 1;
-    for (std::size_t n : shape)
-        size *= n;
-    T *values = new T[size ? size : 1];
-    nb::capsule owner(values, [](void *p) noexcept { delete[] static_cast<T *>(p); });
-    for (std::size_t i = 0; i < size; i++)
-        values[i] = first[i * stride];
-    return nb::cast(nb::ndarray<nb::numpy, T>(values, shape.size(), shape.begin(), owner));
-}
-
 struct Name {
     const char *name;
     int column;
@@ -133,24 +120,15 @@ nb::dict trace_of(const pi2_packet_outcome &o)
 {
     const std::size_t n = static_cast<std::size_t>(o.traced);
     nb::dict columns;
-    // Member by member: rows are what a simulator writes, columns are what a table has.
-    const auto add = [&](const char *name, auto member, auto zero) {
-        using T = decltype(zero);
-        T *values = new T[n ? n : 1];
-        nb::capsule owner(values, [](void *p) noexcept { delete[] static_cast<T *>(p); });
-        for (std::size_t i = 0; i < n; i++)
-            values[i] = o.trace[i].*member;
-        columns[name] = nb::cast(nb::ndarray<nb::numpy, T>(values, {n}, owner));
-    };
-    add("time", &pi2_trace_row::time, std::int64_t{});
-    add("waited", &pi2_trace_row::waited, std::int64_t{});
-    add("flow", &pi2_trace_row::flow, std::uint32_t{});
-    add("segment", &pi2_trace_row::segment, std::uint32_t{});
-    add("bytes", &pi2_trace_row::bytes, std::uint16_t{});
-    add("what", &pi2_trace_row::what, std::uint8_t{});
-    add("band", &pi2_trace_row::band, std::uint8_t{});
-    add("ecn", &pi2_trace_row::ecn, std::uint8_t{});
-    add("cause", &pi2_trace_row::cause, std::uint8_t{});
+    columns["time"] = column_of<std::int64_t>(o.trace, n, &pi2_trace_row::time);
+    columns["waited"] = column_of<std::int64_t>(o.trace, n, &pi2_trace_row::waited);
+    columns["flow"] = column_of<std::uint32_t>(o.trace, n, &pi2_trace_row::flow);
+    columns["segment"] = column_of<std::uint32_t>(o.trace, n, &pi2_trace_row::segment);
+    columns["bytes"] = column_of<std::uint16_t>(o.trace, n, &pi2_trace_row::bytes);
+    columns["what"] = column_of<std::uint8_t>(o.trace, n, &pi2_trace_row::what);
+    columns["band"] = column_of<std::uint8_t>(o.trace, n, &pi2_trace_row::band);
+    columns["ecn"] = column_of<std::uint8_t>(o.trace, n, &pi2_trace_row::ecn);
+    columns["cause"] = column_of<std::uint8_t>(o.trace, n, &pi2_trace_row::cause);
     return columns;
 }
 

@@ -29,6 +29,7 @@ using namespace binding;
 namespace {
 
 constexpr std::int64_t MTU = 1514; // bytes, Ethernet's header included
+constexpr double CAPACITY = 1e9;   // bit/s
 
 // The arrays of one call are as long as its first.
 template <typename First, typename... Arrays> std::size_t length(const First &first, const Arrays &...arrays)
@@ -49,6 +50,7 @@ class Discipline {
         block = std::make_unique<std::max_align_t[]>(discipline->size / sizeof(std::max_align_t) + 1);
         queue.limit = limit;
         queue.mtu = mtu;
+        queue.capacity = CAPACITY;
         queue.counts = counts;
         require_sound(discipline->setup(block.get(), numbers, &queue), name);
         for (pi2_band &band : queue.band)
