@@ -17,11 +17,12 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard pi2_fluid/binding*) \
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help figures test lint bench notebooks browser docs sanitize fuzz mutants clean
+.PHONY: help figures test test-without-jax lint bench notebooks browser docs sanitize fuzz mutants clean
 
 help:
 	@echo "make figures    the figures of the papers, with their numbers, into figures/"
 	@echo "make test       tests, docstring examples and notebooks"
+	@echo "make test-without-jax   the tests that need no JAX, as where it is not installed"
 	@echo "make lint       format, style and types"
 	@echo "make bench      what margins, trajectories, packets and designs cost, here and elsewhere"
 	@echo "make notebooks  run the notebooks, and store what they print and draw"
@@ -40,12 +41,16 @@ figures: $(VENV)/.installed-core
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 4 --dist loadgroup tests pi2_fluid
 
+test-without-jax: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 4 --without-jax tests pi2_fluid
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
 bench: $(VENV)/.installed-bench
+	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/margins.py
 	$(BIN)/python bench/fluid.py
 	$(BIN)/python bench/batch.py

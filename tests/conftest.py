@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import sys
 from pathlib import Path
 
 # Small matrices on every core at once: threads of the linear algebra would only wait.
@@ -53,6 +54,34 @@ def read_table(name):
         except ValueError:
             columns[key] = np.array(values)
     return columns
+
+
+class NoJax:
+    """A finder that finds JAX nowhere, for `--without-jax`."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "jax":
+            raise ModuleNotFoundError("No module named 'jax'", name=name)
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--without-jax",
+        action="store_true",
+        help="run as where JAX is not installed, and skip the tests that ask for it",
+    )
+
+
+def pytest_configure(config):
+    if config.getoption("--without-jax"):
+        sys.meta_path.insert(0, NoJax())
+        config.option.doctest_ignore_import_errors = True  # modules that are written with JAX
+
+
+@pytest.fixture(scope="session")
+def jax():
+    """JAX, for the tests that use it, or anything that does: they are skipped where it is not."""
+    return pytest.importorskip("jax")
 
 
 @pytest.fixture(scope="session")

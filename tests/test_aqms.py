@@ -6,7 +6,6 @@ import dataclasses
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -95,7 +94,7 @@ class TestController:
         assert u.tolist() == [0.0, 0.2, 0.5]
 
     @family
-    def test_flow_is_the_tustin_image_of_update(self, queue):
+    def test_flow_is_the_tustin_image_of_update(self, queue, jax):
         """z = (1 + sT/2)/(1 - sT/2) turns the one transfer function into the other."""
         interval, u = queue.update_interval, 0.03
         rest = np.array([u, queue.target])
@@ -127,7 +126,7 @@ class TestController:
             Leaky().flow((0.0,), seen(0.1), 0.0)
 
     @family
-    def test_runs_on_jax_as_on_floats(self, queue):
+    def test_runs_on_jax_as_on_floats(self, queue, jax):
         rng = np.random.default_rng(2)
         u, before, delay = rng.uniform([0, 0, 0], [1, 0.1, 0.1], size=(50, 3)).T
         with jax.enable_x64(True):
@@ -154,7 +153,7 @@ class TestEncoder:
         assert signal.classic.tolist() == pytest.approx([0.16, 0.25, 0.36, 1.0])
 
     @pytest.mark.parametrize("k", [0.5, 1.7, 2.0, 3.0])
-    def test_derivative_at_the_clip_is_k(self, k):
+    def test_derivative_at_the_clip_is_k(self, k, jax):
         """At k p' = 1 the loop is still closed: minimum() would halve the derivative there."""
         with jax.enable_x64(True):
             slope = jax.grad(lambda u: pf.CoupledPi2(k=k).encode(u).scalable)(1.0 / k)
@@ -237,7 +236,7 @@ class TestPieTable:
     @pytest.mark.parametrize(
         ("table", "first"), [("rfc8033", 0), ("ietf_early", 3), ("hpsr13", 4), ("none", 6)]
     )
-    def test_between_the_edges(self, table, first):
+    def test_between_the_edges(self, table, first, jax):
         """Each table is the tail of the longest one: below its first edge the factor stays."""
         middles = np.array([3e-7, 3e-6, 3e-5, 3e-4, 3e-3, 3e-2, 3e-1])
         expected = [self.FACTORS[max(i, first)] for i in range(7)]

@@ -11,7 +11,6 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 import pytest
 import xarray as xr
@@ -23,6 +22,8 @@ from pi2_fluid.fluid.lanes.compiled import run_compiled
 from pi2_fluid.fluid.lanes.timetable import tabulate
 from pi2_fluid.fluid.variation import vary
 from pi2_fluid.model.record import quantity
+
+pytestmark = pytest.mark.usefixtures("jax")  # the engine of a batch unless another is asked for
 
 DATA = Path(__file__).parent / "data"
 # name: [controller, time between rows]
@@ -481,7 +482,7 @@ def test_runs_that_are_not_finite_are_pointed_out(monkeypatch):
         batch(scene(), {"aqm.alpha": np.linspace(0.1, 0.5, 9)}, engine="c")
 
 
-def test_double_precision_leaves_the_configuration_alone():
+def test_double_precision_leaves_the_configuration_alone(jax):
     assert not jax.config.read("jax_enable_x64")
     runs = batch(scene(), {"aqm.alpha": [0.1, 0.3, 0.5]})
     assert runs.queue_delay_mean.dtype == np.float64

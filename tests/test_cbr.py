@@ -7,7 +7,6 @@ import dataclasses
 import inspect
 import pickle
 
-import jax
 import numpy as np
 import pytest
 
@@ -93,7 +92,7 @@ class TestRecord:
     SENDERS = (Cbr(rate="6Mbit/s"), Cbr(rate=6e6, packet_size=500))
 
     @pytest.mark.parametrize("sender", SENDERS, ids=["free", "bound"])
-    def test_round_trips(self, sender):
+    def test_round_trips(self, sender, jax):
         assert eval(repr(sender), {"Cbr": Cbr}) == sender
         assert dataclasses.replace(sender) == sender
         assert copy.deepcopy(sender) == sender
@@ -126,7 +125,7 @@ class TestRecord:
         with pytest.raises(dataclasses.FrozenInstanceError):
             Cbr(rate=1e6).bitrate = 2e6  # type: ignore[misc]
 
-    def test_arrays_and_jax(self):
+    def test_arrays_and_jax(self, jax):
         sender = Cbr(rate=[3e6, 6e6], packet_size=1500)
         assert sender.sending_rate(1.0, 0.1).tolist() == [250.0, 500.0]
         assert sender.settle(0.1, 0.5).tolist() == [25.0, 50.0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -274,7 +273,7 @@ class TestMotion:
 
 class TestOneLawEverywhere:
     @pytest.mark.parametrize("law", [Cubic(), Cubic(variant="linux3.18", c=1.0)], ids=repr)
-    def test_floats_numpy_and_jax_agree(self, law, rng):
+    def test_floats_numpy_and_jax_agree(self, law, rng, jax):
         low = [1, 1, 0, 0, 1, 0, 0.01, 0.01]
         high = [500, 500, 20, 400, 500, 1e-2, 0.3, 0.3]
         args = rng.uniform(low, high, size=(40, 8)).T
@@ -292,7 +291,7 @@ class TestOneLawEverywhere:
         assert np.all(np.abs(traced - plain) <= 4e-15 * scale)
 
     @pytest.mark.parametrize("p", [0.1, 1e-3, 1e-4, 1e-6])  # two in each region
-    def test_slopes_are_those_of_differences(self, p):
+    def test_slopes_are_those_of_differences(self, p, jax):
         law, rtt = Cubic(), 0.1
         x = law.settle(rtt, p)
         at = np.array([*x, *x, p, rtt, rtt])
@@ -368,7 +367,7 @@ class TestLoop:
         assert abs(sides[0].gain_margin_db - sides[1].gain_margin_db) < 1.0
         assert abs(sides[0].phase_margin_deg - sides[1].phase_margin_deg) < 5.0
 
-    def test_no_mode_is_left_at_rest(self):
+    def test_no_mode_is_left_at_rest(self, jax):
         """The law's own modes all decay within a few epochs, in both regions."""
         for p in (1e-2, 1e-6):
             law, rtt = Cubic(), 0.1

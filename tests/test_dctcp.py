@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -123,7 +122,7 @@ class TestMotion:
 
 class TestOneLawEverywhere:
     @pytest.mark.parametrize("law", [Dctcp(), Dctcp(gain=0.4, variant="rfc8257")], ids=repr)
-    def test_floats_numpy_and_jax_agree(self, law, rng):
+    def test_floats_numpy_and_jax_agree(self, law, rng, jax):
         low, high = [1, 0, 1, 0, 0, 0.01, 0.01], [50, 1, 50, 1, 1, 0.3, 0.3]
         args = rng.uniform(low, high, size=(40, 7)).T
 
@@ -138,7 +137,7 @@ class TestOneLawEverywhere:
         assert np.all(np.abs(traced - plain) <= 1e-15 * scale)
 
     @pytest.mark.parametrize("p", [0.003, 0.1, 1.0])
-    def test_slopes_are_those_of_differences(self, p):
+    def test_slopes_are_those_of_differences(self, p, jax):
         law, rtt = Dctcp(), 0.07
         x = law.settle(rtt, p)
         at = np.array([*x, *x, p, rtt, rtt])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-import jax
 import numpy as np
 import pytest
 
@@ -50,7 +49,7 @@ class TestLaw:
         delays = np.array([0.0, 0.00199, 0.002, np.nextafter(0.002, 1), 0.1])
         np.testing.assert_array_equal(queue.native(delays), [0, 0, 0, 1, 1])
 
-    def test_or_a_ramp_around_it(self):
+    def test_or_a_ramp_around_it(self, jax):
         queue = DualPi2(ramp="400us")
         assert queue.ramp_ends == pytest.approx((0.0008, 0.0012))
         delays = np.array([0.0, 0.0008, 0.0009, 0.001, 0.0012, 0.002])
@@ -121,7 +120,7 @@ class TestLaw:
         with pytest.raises(pf.DomainError, match=words):
             DualPi2(**fields)
 
-    def test_choices_and_record(self):
+    def test_choices_and_record(self, jax):
         for fields in ({"variant": "linux4.14"}, {"drop_at": "head"}, {"drop_overload": 1}):
             with pytest.raises(pf.QuantityError, match="is unknown"):
                 DualPi2(**fields)

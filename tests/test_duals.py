@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 import pytest
 import sympy
@@ -87,7 +86,7 @@ def test_a_dual_number_is_compared_by_its_value_and_stays_no_array():
     assert bool(two)
     assert not Dual(0.0, np.ones(1))
     assert (np.array([1.0, 3.0]) < two).tolist() == [True, False]
-    for refused in (np.asarray, np.exp, float, lambda d: d + "1", lambda d: jax.numpy.ones(1) * d):
+    for refused in (np.asarray, np.exp, float, lambda d: d + "1", lambda d: "1" * d):
         with pytest.raises(TypeError):
             refused(two)
 
@@ -95,7 +94,7 @@ def test_a_dual_number_is_compared_by_its_value_and_stays_no_array():
 # --- the laws, against JAX ------------------------------------------------------------------
 
 
-def agree(law, method, function, points):
+def agree(jax, law, method, function, points):
     """At each point, dual numbers and JAX differ by the rounding of terms that cancel at most."""
     with jax.enable_x64(True):
         columns = jax.jit(jax.jacfwd(lambda x: jax.numpy.stack([1.0 * v for v in function(*x)])))
@@ -113,7 +112,7 @@ SENDER_LAWS = [
 
 
 @pytest.mark.parametrize("law", SENDER_LAWS, ids=lambda law: type(law).__name__)
-def test_senders_have_the_slopes_that_jax_finds(law, rng):
+def test_senders_have_the_slopes_that_jax_finds(law, rng, jax):
     size = len(law.states)
 
     def moved(*args):
@@ -129,7 +128,7 @@ def test_senders_have_the_slopes_that_jax_finds(law, rng):
         rest = np.array(law.settle(rtt, p)).ravel()
         around = (rest * rng.uniform(0.3, 3.0, size) for _ in range(2))
         points.append([*np.concatenate([*around]), p, rtt, rtt_before])
-    agree(law, "rate", moved, np.array(points))
+    agree(jax, law, "rate", moved, np.array(points))
 
 
 QUEUE_LAWS = [
@@ -146,7 +145,7 @@ def test_no_queue_is_left_out():
 
 
 @pytest.mark.parametrize("law", QUEUE_LAWS, ids=repr)
-def test_queues_have_the_slopes_that_jax_finds(law, rng):
+def test_queues_have_the_slopes_that_jax_finds(law, rng, jax):
     start = law.initial()
     n, bands = len(start), law.bands
 
@@ -169,7 +168,7 @@ def test_queues_have_the_slopes_that_jax_finds(law, rng):
             rng.uniform(-0.5, 0.5, 30),
         ]
     )
-    agree(law, "update", moved, points)
+    agree(jax, law, "update", moved, points)
 
 
 # --- laws of one's own ----------------------------------------------------------------------
@@ -199,9 +198,9 @@ class Branches(Own):
 
 
 @law
-class UsesJax(Own):
+class Bends(Own):
     def grown(self, w):
-        return jax.numpy.tanh(w)
+        return ops.namespace(w).tanh(w)
 
 
 def slope(sender, w=5.0):
@@ -220,7 +219,9 @@ def test_arrays_in_a_law_broadcast():
     np.testing.assert_allclose(slope(Own(bend=bend)), -0.5 * bend, rtol=1e-15)
 
 
-def test_a_law_that_uses_jax_is_differentiated_by_jax_in_double_precision():
-    found = slope(UsesJax(), 1.0)
+def test_a_law_with_other_functions_is_differentiated_by_jax_in_double_precision(jax):
+    found = slope(Bends(), 1.0)
     assert float(found) == pytest.approx((1 - np.tanh(1.0) ** 2) / 0.1 - 0.05, rel=1e-13)
     assert jax.numpy.ones(1).dtype == np.float32
+    with pytest.raises(TypeError):
+        jax.numpy.ones(1) * Dual(2.0, np.ones(1))

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import control
-import jax
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -347,7 +346,7 @@ def test_names_that_cannot_be_kept_are_refused(build, words):
 # --- JAX ------------------------------------------------------------------------------------
 
 
-def test_derivatives_are_refused_with_the_way_there():
+def test_derivatives_are_refused_with_the_way_there(jax):
     def margin(alpha: Any) -> Any:
         return pf.Loop(pf.Reno(), pf.Pi2(alpha=alpha), rtt=0.1, p_prime=0.1).margins()
 

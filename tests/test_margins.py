@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import control
-import jax
 import numpy as np
 import pytest
 
@@ -221,7 +220,7 @@ def margins_at(plant, x, p_prime):
 
 
 @pytest.mark.parametrize("plant", ["reno", "scal"])
-def test_gradients(plant):
+def test_gradients(plant, jax):
     """With respect to alpha, beta, T, R: forward, reverse, jitted, batched; against differences."""
 
     def margins(x, p_prime):
@@ -251,7 +250,7 @@ def test_gradients(plant):
     assert once == pytest.approx(gradient[1, 0, 0], rel=1e-12)
 
 
-def test_single_precision_is_refused():
+def test_single_precision_is_refused(jax):
     x = [10.0, 14.0, "reno", 0.3, 3.0, 0.03, 0.1]
     with pytest.raises(pf.QuantityError, match="float64"):
         pf.loop.margins_of(np.float32(10.0), *x[1:])

@@ -8,7 +8,6 @@ import operator
 import pickle
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 import pytest
 
@@ -116,12 +115,12 @@ class TestArrays:
 
 class TestPytree:
     @pytest.mark.parametrize("record", RECORDS, ids=NAMES)
-    def test_round_trip(self, record):
+    def test_round_trip(self, record, jax):
         leaves, structure = jax.tree.flatten(record)
         assert jax.tree.unflatten(structure, leaves) == record
         assert all(isinstance(leaf, float) for leaf in leaves)
 
-    def test_keys_are_the_fields(self):
+    def test_keys_are_the_fields(self, jax):
         paths, _ = jax.tree_util.tree_flatten_with_path(pf.Flows(pf.Reno(), 10, 0.08))
         named = {jax.tree_util.keystr(path): leaf for path, leaf in paths}
         assert named == {
@@ -133,32 +132,32 @@ class TestPytree:
             ".initial_window": 10.0,
         }
 
-    def test_text_is_static(self):
+    def test_text_is_static(self, jax):
         structures = {jax.tree.structure(pf.Pi2(variant=v)) for v in ("plain", "hpe")}
         assert len(structures) == 2
         assert len({jax.tree.structure(pf.Pi2(alpha=alpha)) for alpha in (0.1, 0.2)}) == 1
 
-    def test_map(self):
+    def test_map(self, jax):
         doubled = jax.tree.map(lambda x: 2 * x, pf.CoupledPi2())
         assert isinstance(doubled, pf.CoupledPi2)
         assert (doubled.alpha, doubled.k) == (0.625, 4.0)
 
-    def test_map_of_two(self):
+    def test_map_of_two(self, jax):
         total = jax.tree.map(operator.add, pf.Reno(decrease=0.1), pf.Reno(decrease=0.2))
         assert total == pf.Reno(decrease=0.1 + 0.2)
 
-    def test_truth_values_in_place_of_numbers_stay_leaves(self):
+    def test_truth_values_in_place_of_numbers_stay_leaves(self, jax):
         same = jax.tree.map(operator.eq, pf.Pi(alpha=0.1), pf.Pi(alpha=0.2))
         assert not jax.tree.all(same)
         assert len(jax.tree.leaves(same)) == 4
 
-    def test_unflatten_checks_nothing(self):
+    def test_unflatten_checks_nothing(self, jax):
         structure = jax.tree.structure(pf.Reno())
         placeholder = jax.tree.unflatten(structure, [object()])
         assert isinstance(placeholder, pf.Reno)
         assert jax.tree.unflatten(structure, [-1.0]).decrease == -1.0
 
-    def test_jit(self):
+    def test_jit(self, jax):
         @jax.jit
         def settle(sender, p):
             return sender.settle(0.1, p)
@@ -167,7 +166,7 @@ class TestPytree:
             assert float(settle(pf.Reno(), 0.02)) == pytest.approx(10.0, rel=1e-15)
             assert float(settle(pf.Scalable(), 0.02)) == pytest.approx(100.0, rel=1e-15)
 
-    def test_jit_returns_records(self):
+    def test_jit_returns_records(self, jax):
         with jax.enable_x64(True):
             faster = jax.jit(lambda queue: jax.tree.map(lambda x: 2 * x, queue))(pf.Pi2())
             assert isinstance(faster, pf.Pi2)
@@ -176,13 +175,13 @@ class TestPytree:
                 pf.Pi2(alpha=0.625, beta=6.25, target=0.04, update_interval=0.064)
             )
 
-    def test_vmap_over_a_record(self):
+    def test_vmap_over_a_record(self, jax):
         decreases = np.array([0.3, 0.5, 0.7])
         with jax.enable_x64(True):
             windows = jax.vmap(lambda s: s.settle(0.1, 0.02))(pf.Reno(decrease=decreases))
         np.testing.assert_allclose(windows, 1 / np.sqrt(0.02 * decreases), rtol=1e-15)
 
-    def test_vmap_with_a_record_of_axes(self):
+    def test_vmap_with_a_record_of_axes(self, jax):
         def controller(queue, delay):
             return queue.update((0.1, 0.02), pf.Seen(delay, 0, 0, 0), 0.032)[0]
 
@@ -194,13 +193,13 @@ class TestPytree:
         expected = [controller(pf.Pi2(alpha=alpha), 0.03) for alpha in alphas]
         np.testing.assert_allclose(values, expected, rtol=1e-15)
 
-    def test_vmap_returns_records_of_arrays(self):
+    def test_vmap_returns_records_of_arrays(self, jax):
         with jax.enable_x64(True):
             made = jax.vmap(lambda d: pf.Reno(decrease=d))(np.array([0.3, 0.5]))
         assert made == pf.Reno(decrease=[0.3, 0.5])
         assert hash(made) == hash(pf.Reno(decrease=[0.3, 0.5]))
 
-    def test_grad_through_a_field(self):
+    def test_grad_through_a_field(self, jax):
         # W = (b p)^(-1/2), so dW/db = -W / (2 b)
         with jax.enable_x64(True):
             slope = jax.grad(lambda b: pf.Reno(decrease=b).settle(0.1, 0.02))(0.5)
@@ -209,7 +208,7 @@ class TestPytree:
         assert isinstance(record, pf.Reno)
         assert float(record.decrease) == pytest.approx(-10.0, rel=1e-14)
 
-    def test_single_precision_is_refused_when_made_under_jit(self):
+    def test_single_precision_is_refused_when_made_under_jit(self, jax):
         with pytest.raises(pf.DomainError, match="Reno decrease is float32"):
             jax.jit(lambda b: pf.Reno(decrease=b).settle(0.1, 0.02))(0.5)
 
@@ -222,19 +221,19 @@ class TestOwnRecords:
         with pytest.raises(pf.QuantityError, match="Thing colour = 'green' is unknown"):
             Thing(colour="green")
 
-    def test_is_a_pytree(self):
+    def test_is_a_pytree(self, jax):
         thing = Thing(size=[1.0, 2.0], label="mine")
         leaves, structure = jax.tree.flatten(thing)
         assert [np.shape(leaf) for leaf in leaves] == [(2,), ()]
         assert jax.tree.unflatten(structure, leaves) == thing
 
-    def test_missing_number_is_no_leaf(self):
+    def test_missing_number_is_no_leaf(self, jax):
         assert jax.tree.leaves(Thing()) == [1.0, 2.0]
         assert jax.tree.leaves(Thing(delay=3.0)) == [1.0, 3.0, 2.0]
         assert jax.tree.map(lambda x: x + 1, Thing()).delay is None
         assert Thing() != Thing(delay=3.0)
 
-    def test_a_subclass_of_a_law_is_one(self):
+    def test_a_subclass_of_a_law_is_one(self, jax):
         @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
         class Gentle(pf.Reno):
             increase: Any = quantity(1.0, "number")

@@ -6,7 +6,6 @@ import dataclasses
 import math
 
 import control
-import jax
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -194,7 +193,7 @@ class TestBadInput:
         with pytest.raises(pf.QuantityError, match="Red gentle = 'yes' is unknown"):
             Red(min=5, max=15, gentle="yes")
 
-    def test_record(self):
+    def test_record(self, jax):
         queue = Red(min="5 packets", max=15, adaptive=True)
         assert dataclasses.replace(queue, max_p=0.2) == Red(min=5, max=15, adaptive=True, max_p=0.2)
         plain = Red(min=5, max=15)

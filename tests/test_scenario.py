@@ -9,7 +9,6 @@ import pickle
 import re
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 import pytest
 
@@ -292,12 +291,12 @@ class TestClassNames:
 
 
 class TestPytree:
-    def test_round_trip(self):
+    def test_round_trip(self, jax):
         leaves, structure = jax.tree.flatten(scenario())
         assert all(isinstance(leaf, float) for leaf in leaves)
         assert jax.tree.unflatten(structure, leaves) == scenario()
 
-    def test_keys_lead_to_every_number(self):
+    def test_keys_lead_to_every_number(self, jax):
         paths, _ = jax.tree_util.tree_flatten_with_path(scenario())
         named = {jax.tree_util.keystr(path): leaf for path, leaf in paths}
         assert named[".duration"] == 250.0
@@ -307,7 +306,7 @@ class TestPytree:
         assert named[".flows[0].sender.decrease"] == 0.5
         assert named[".changes[0].counts['reno']"] == 15.0
 
-    def test_map_checks_nothing(self):
+    def test_map_checks_nothing(self, jax):
         less = jax.tree.map(lambda leaf: -leaf, scenario())
         assert less.changes[0].counts == {"reno": -15.0}
         placeholders = jax.tree.map(lambda _: object(), scenario())
@@ -315,12 +314,12 @@ class TestPytree:
         same = jax.tree.map(operator.eq, scenario(), scenario())
         assert jax.tree.all(same)
 
-    def test_names_are_static(self):
+    def test_names_are_static(self, jax):
         structures = {jax.tree.structure(scenario(name=name)) for name in ("a", "b")}
         assert len(structures) == 2
         assert len({jax.tree.structure(scenario(duration=t)) for t in (300, 400)}) == 1
 
-    def test_jit_returns_scenarios(self):
+    def test_jit_returns_scenarios(self, jax):
         with jax.enable_x64(True):
             longer = jax.jit(lambda given: dataclasses.replace(given, duration=2 * given.duration))(
                 scenario()
@@ -330,7 +329,7 @@ class TestPytree:
         assert hash(longer) == hash(scenario(duration="500s"))
         assert longer.to_toml() == scenario(duration="500s").to_toml()
 
-    def test_made_under_jit(self):
+    def test_made_under_jit(self, jax):
         """Times that JAX traces cannot be compared, so they are not checked and not sorted."""
 
         @jax.jit
@@ -341,7 +340,7 @@ class TestPytree:
         with jax.enable_x64(True):
             assert float(load(900.0)) == 9000.0
 
-    def test_vmap_over_some_of_its_numbers(self):
+    def test_vmap_over_some_of_its_numbers(self, jax):
         base = scenario()
         capacities = np.array([1e6, 1e7])
         with jax.enable_x64(True):
@@ -353,7 +352,7 @@ class TestPytree:
             )(many)
         np.testing.assert_allclose(per_flow, capacities / 150.0, rtol=1e-15)
 
-    def test_grad(self):
+    def test_grad(self, jax):
         with jax.enable_x64(True):
             slopes: Any = jax.grad(lambda s: s.aqm.alpha * s.changes[0].counts["reno"])(scenario())
         assert float(slopes.changes[0].counts["reno"]) == 0.3125

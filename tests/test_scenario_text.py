@@ -8,7 +8,6 @@ import re
 import sys
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -466,7 +465,7 @@ class TestWriting:
             '[[change]]\nat = "50s"\ncapacity = "20Mbit/s"\ncounts = { reno = 15 }\n'
         )
 
-    def test_every_digit_survives(self):
+    def test_every_digit_survives(self, jax):
         third = 1 / 3
         odd = dataclasses.replace(
             SCENARIO,
@@ -522,7 +521,7 @@ class TestWriting:
             with pytest.raises(pf.UnsupportedError, match=f"^{name} is a law of your own.*: .*use"):
                 made.to_toml()
 
-    def test_arrays_put_in_by_force(self):
+    def test_arrays_put_in_by_force(self, jax):
         many = jax.tree.map(lambda leaf: np.array([leaf, leaf]), SCENARIO)
         with pytest.raises(pf.UnsupportedError, match=r"holds arrays.*: give one number"):
             many.to_toml()
@@ -673,7 +672,7 @@ class TestRoundTrip:
 
     @settings(deadline=None)
     @given(scenarios())
-    def test_any_scenario(self, made):
+    def test_any_scenario(self, jax, made):
         again = Scenario.from_toml(made.to_toml())
         assert again == made
         assert hash(again) == hash(made)

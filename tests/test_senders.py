@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -259,7 +258,7 @@ class TestOwnLaws:
 
 class TestOneLawEverywhere:
     @pytest.mark.parametrize("law", [*laws(0.3), HalfPerMark()], ids=lambda law: type(law).__name__)
-    def test_floats_numpy_and_jax_agree(self, law):
+    def test_floats_numpy_and_jax_agree(self, law, jax):
         rng = np.random.default_rng(1)
         args = rng.uniform([1, 1, 0, 0.01, 0.01], [50, 50, 1, 0.3, 0.3], size=(20, 5)).T
         plain = [law.rate(*map(float, column)) for column in args.T]
@@ -275,7 +274,7 @@ class TestOneLawEverywhere:
         ("name", "reference"),
         [("exp", math.exp), ("log", math.log), ("sqrt", math.sqrt), ("cbrt", math.cbrt)],
     )
-    def test_functions_of_one(self, name, reference):
+    def test_functions_of_one(self, name, reference, jax):
         function = getattr(ops, name)
         x = np.array([0.1, 1.0, 2.5])
         expected = [reference(v) for v in x]
@@ -284,7 +283,7 @@ class TestOneLawEverywhere:
         with jax.enable_x64(True):
             np.testing.assert_allclose(jax.jit(function)(x), expected, rtol=4e-15)
 
-    def test_functions_of_several(self):
+    def test_functions_of_several(self, jax):
         a, b = np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.0, 1.0])
         for name, expected in (("minimum", [1, 2, 1]), ("maximum", [2, 2, 3])):
             function = getattr(ops, name)
@@ -302,6 +301,6 @@ class TestOneLawEverywhere:
             assert isinstance(value, float)
         assert ops.cbrt(-8.0) == pytest.approx(-2.0)
 
-    def test_jax_is_chosen_by_the_values(self):
+    def test_jax_is_chosen_by_the_values(self, jax):
         assert ops.namespace(1.0, np.ones(2)) is np
         assert ops.namespace(1.0, jax.numpy.ones(2)) is jax.numpy

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import jax
 import numpy as np
 import pytest
 
@@ -37,7 +36,7 @@ class TestTailDrop:
         assert queue.signals(state, seen(1200.0, 200.0)) == pytest.approx((1 / 6, 1 / 6))
         assert queue.signals(state, seen(1200.0, 1200.0)) == (1.0, 1.0)
 
-    def test_nothing_arrives_nothing_is_lost(self):
+    def test_nothing_arrives_nothing_is_lost(self, jax):
         assert TailDrop().signals((0.0,), seen(0.0, 0.0)) == (0.0, 0.0)
         rates, lost = np.array([0.0, 1000.0, 2000.0]), np.array([0.0, 0.0, 500.0])
         assert TailDrop().signals((0.0,), seen(rates, lost)).classic.tolist() == [0, 0, 0.25]
@@ -111,7 +110,7 @@ class TestCoDel:
 
 
 @pytest.mark.parametrize("queue", [TailDrop(), CoDel(), CoDel(target="1ms")], ids=repr)
-def test_is_a_record(queue):
+def test_is_a_record(queue, jax):
     assert queue.update_interval is None
     assert "update_interval" not in repr(queue)
     assert dataclasses.replace(queue) == queue

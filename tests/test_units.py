@@ -7,7 +7,6 @@ import re
 from fractions import Fraction
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -288,7 +287,7 @@ class TestValidate:
         with pytest.raises(pf.QuantityError, match=r"^rtt = nan is not finite"):
             validate_quantity([1.0, math.nan], "time", "rtt")
 
-    def test_traced_values_pass_in_double_precision_only(self):
+    def test_traced_values_pass_in_double_precision_only(self, jax):
         def double(x: Any) -> Any:
             return 2.0 * validate_quantity(x, "time", "rtt")
 

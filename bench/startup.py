@@ -1,0 +1,70 @@
+"""What the first answer costs: CPU time of a fresh Python, beside that of `import numpy`.
+
+    python bench/startup.py [repetitions]
+
+CPU seconds (user and system) of processes that take turns, one core each; the median counts.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+from typing import Final
+
+SCENARIO: Final = "pi2_fig12_pi2"
+SIMULATE: Final = f"pf.fluid.simulate(pf.named_scenario({SCENARIO!r}))"
+MARGINS: Final = "pf.Loop(pf.Reno(), pf.Pi2(), rtt=.1, p_prime=.1"
+SHELL: Final = "import sys; from pi2_fluid.cli import main; sys.argv = {}; main()"
+PYTHON: Final = {
+    "import numpy": "import numpy",
+    "import scipy.optimize": "import scipy.optimize",
+    "pf.Reno()": "import pi2_fluid as pf; pf.Reno()",
+    "pf.Loop(...).margins(), closed form": f"import pi2_fluid as pf; {MARGINS}).margins()",
+    "the same, sampled": f"import pi2_fluid as pf; {MARGINS}, mode='sampled').margins()",
+    "pf.fluid.simulate": f"import pi2_fluid as pf; {SIMULATE}",
+}
+COMMANDS: Final = (
+    ("--help",),
+    ("margins", "--rtt", "100ms", "--p-prime", "0.1"),
+    ("simulate", SCENARIO),
+    ("tune", "--max-rtt", "100ms"),
+)
+
+
+def cpu_of(code: str) -> float:
+    """Return the CPU seconds of a fresh Python that runs `code` in silence."""
+    pid = os.fork()
+    if pid == 0:
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        os.execv(sys.executable, [sys.executable, "-c", code])
+    _, status, used = os.wait4(pid, 0)
+    if status:
+        raise SystemExit(f"failed: {code}")
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    """Print the table."""
+    repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 9
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    jobs = dict(PYTHON)
+    for words in COMMANDS:
+        jobs[f"pi2-fluid {' '.join(words)}"] = SHELL.format(["pi2-fluid", *words])
+    times: dict[str, list[float]] = {name: [] for name in jobs}
+    for turn in range(repetitions + 1):
+        for name, code in jobs.items():
+            used = cpu_of(code)
+            if turn:  # the first one writes the byte code
+                times[name].append(used)
+    numpy = statistics.median(times["import numpy"])
+    print(f"{'':44}{'CPU s':>8}{'of numpy':>10}{'scatter':>9}")
+    for name, found in times.items():
+        middle = statistics.median(found)
+        scatter = (max(found) - min(found)) / middle
+        print(f"{name:44}{middle:8.3f}{middle / numpy:10.1f}{scatter:9.0%}")
+
+
+if __name__ == "__main__":
+    main()
