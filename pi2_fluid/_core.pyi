@@ -267,6 +267,22 @@ class PacketRun:
 def packet_delay_edges() -> npt.NDArray[np.float64]:
     """Edges between the buckets of delays (s), one more than there are buckets."""
 
+def packet_limits() -> dict[str, int]:
+    """What the packet simulator lets in, by the names in kernel/packet/limits.h."""
+
+def packet_class_steps(
+    start: int, stop: int | None, count: int, changes: list[tuple[int, int]]
+) -> tuple[int, list[tuple[int, int]]]:
+    """The flows that a class has in all, and when (ns) it is told how many are to be there.
+
+    Parameters
+    ----------
+    start, stop, count
+        When it begins and ends (ns, None: with the run), and with how many flows.
+    changes
+        When it is told another number, and which (-1: as it is), in the order of time.
+    """
+
 def packet_published() -> dict[str, int]:
     """The numbers of the packet simulator that others have published, by name."""
 

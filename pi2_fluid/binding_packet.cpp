@@ -2,6 +2,8 @@
 // the kernel need not: it would divide by it, shift by it or allocate as much.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -11,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -29,13 +32,6 @@ namespace nb = nanobind;
 using namespace binding;
 
 namespace {
-
-constexpr std::int64_t LONGEST = PI2_LONGEST;
-constexpr double LONGEST_SLOT = 9007199254740992.0;     // ns: 2^53, beyond which doubles skip integers
-constexpr std::int64_t MOST_JITTER = INT64_C(1) << 31;  // ns of an acknowledgement: 32 bits are drawn
-constexpr std::int64_t MOST_FLOWS = 1000000, MOST_PACKETS = 1000000000, MOST_WINDOW = 1000000;
-constexpr std::int64_t MOST_CLASSES = 65535;            // a packet has 16 bits for its class
-constexpr std::int64_t MOST_ROWS = INT64_C(1) << 31, MOST_TRACE = 100000000;
 
 template <typename T> T as(nb::handle object, const std::string &what)
 {
@@ -58,7 +54,7 @@ double capacity_of(nb::handle object, int packet_size, const std::string &what)
 {
     const auto capacity = as<double>(object, what);
     const double slot = 8e9 * packet_size / capacity;
-    if (!(capacity > 0.0 && slot >= 1.0 && slot <= LONGEST_SLOT))
+    if (!(capacity > 0.0 && slot >= 1.0 && slot <= static_cast<double>(PI2_LONGEST_SLOT)))
         refuse(what + " lets a packet take less than 1 ns or more than 2^53 ns.");
     return capacity;
 }
@@ -71,19 +67,19 @@ pi2_packet_class class_of(nb::handle item, const std::string &what)
     pi2_packet_class c = {};
     if (e.is_none("congestion")) {
         c.interval = e.as<double>("interval");
-        if (!(c.interval >= 1.0 && c.interval <= LONGEST_SLOT))
+        if (!(c.interval >= 1.0 && c.interval <= static_cast<double>(PI2_LONGEST_SLOT)))
             refuse(what + " interval is outside [1, 2^53] ns.");
     } else {
         const auto name = e.as<std::string>("congestion");
         c.congestion = named(pi2_find_congestion(name.c_str()), name, "congestion control");
         read_parameters(c.congestion, e.as<Parameters>("parameters"), c.parameters);
     }
-    c.count = static_cast<std::uint32_t>(e.whole("count", 0, MOST_FLOWS));
-    c.base_rtt = e.whole("base_rtt", 0, LONGEST);
-    c.start = e.whole("start", 0, LONGEST);
-    c.stop = e.is_none("stop") ? PI2_NEVER : e.whole("stop", c.start, LONGEST);
-    c.start_jitter = e.whole("start_jitter", 0, LONGEST);
-    c.initial_window = static_cast<std::uint32_t>(e.whole("initial_window", 1, MOST_WINDOW));
+    c.count = static_cast<std::uint32_t>(e.whole("count", 0, PI2_MOST_FLOWS));
+    c.base_rtt = e.whole("base_rtt", 0, PI2_LONGEST);
+    c.start = e.whole("start", 0, PI2_LONGEST);
+    c.stop = e.is_none("stop") ? PI2_NEVER : e.whole("stop", c.start, PI2_LONGEST);
+    c.start_jitter = e.whole("start_jitter", 0, PI2_LONGEST);
+    c.initial_window = static_cast<std::uint32_t>(e.whole("initial_window", 1, PI2_MOST_WINDOW));
     c.slow_start = e.as<bool>("slow_start");
     c.delayed_ack = e.as<bool>("delayed_ack");
     c.ecn = static_cast<int>(e.whole("ecn", PI2_NOT_ECT, PI2_ECT0));
@@ -141,22 +137,22 @@ class PacketRun {
         read_link(link, s);
         s.seed = as<std::uint64_t>(seed, "seed");
         s.bin = whole(bin, 1, s.duration, "bin");
-        s.trace = whole(trace, 0, MOST_TRACE, "trace");
+        s.trace = whole(trace, 0, PI2_MOST_TRACE, "trace");
         s.qdisc = named(pi2_find_qdisc(qdisc.c_str()), qdisc, "queue discipline");
         read_parameters(s.qdisc, parameters, s.qdisc_parameters);
         const std::vector<pi2_packet_class> all = read_classes(classes);
         const auto members = static_cast<std::int64_t>(all.size());
         const std::int64_t bins = (s.duration - 1) / s.bin + 1;
-        if (bins > MOST_ROWS / (members + s.qdisc->bands + 1))
+        if (bins > PI2_MOST_ROWS / (members + s.qdisc->bands + 1))
             refuse("bin leaves " + std::to_string(bins) + " rows, which are too many.");
         std::vector<std::int64_t> counts;
         const std::vector<pi2_packet_change> schedule = read_changes(changes, s, members, counts);
-        require_few(all, schedule, counts);
         s.class_count = static_cast<int>(members);
         s.classes = all.data();
         s.change_count = static_cast<int>(schedule.size());
         s.changes = schedule.data();
         s.counts = counts.data();
+        require_few(s);
         int refused = 0;
         run.reset(pi2_run_new(&s, &refused));
         require_sound(!refused, qdisc);
@@ -217,12 +213,12 @@ class PacketRun {
     {
         const Entries e(link, "link",
                         {"duration", "capacity", "kind", "delay_on", "ack_jitter", "buffer", "packet_size"});
-        s.duration = e.whole("duration", 1, LONGEST);
+        s.duration = e.whole("duration", 1, PI2_LONGEST);
         s.kind = e.one_of("kind", {"wire", "htb"});
         s.delay_on = e.one_of("delay_on", {"return", "forward", "split"});
-        s.ack_jitter = e.whole("ack_jitter", 0, MOST_JITTER);
-        s.buffer = e.whole("buffer", 1, MOST_PACKETS);
-        s.packet_size = static_cast<int>(e.whole("packet_size", 64, 65535));
+        s.ack_jitter = e.whole("ack_jitter", 0, PI2_MOST_JITTER);
+        s.buffer = e.whole("buffer", 1, PI2_MOST_BUFFER);
+        s.packet_size = static_cast<int>(e.whole("packet_size", PI2_LEAST_PACKET, PI2_MOST_PACKET));
         s.capacity = capacity_of(e["capacity"], s.packet_size, "link capacity");
     }
 
@@ -231,8 +227,8 @@ class PacketRun {
         std::vector<pi2_packet_class> all;
         for (nb::handle item : classes)
             all.push_back(class_of(item, "class " + std::to_string(all.size())));
-        if (all.empty() || all.size() > static_cast<std::size_t>(MOST_CLASSES))
-            refuse(std::to_string(all.size()) + " classes are outside [1, " + std::to_string(MOST_CLASSES) + "].");
+        if (all.empty() || all.size() > static_cast<std::size_t>(PI2_MOST_CLASSES))
+            refuse(std::to_string(all.size()) + " classes are outside [1, " + std::to_string(PI2_MOST_CLASSES) + "].");
         return all;
     }
 
@@ -255,36 +251,23 @@ class PacketRun {
                 refuse(what + " has " + std::to_string(flows.size()) + " counts instead of "
                        + std::to_string(members) + ".");
             for (std::int64_t n : flows)
-                if (n < -1 || n > MOST_FLOWS)
-                    refuse(what + " count = " + std::to_string(n) + " is outside [-1, " + std::to_string(MOST_FLOWS)
+                if (n < -1 || n > PI2_MOST_FLOWS)
+                    refuse(what + " count = " + std::to_string(n) + " is outside [-1, " + std::to_string(PI2_MOST_FLOWS)
                            + "].");
             counts.insert(counts.end(), flows.begin(), flows.end());
         }
         return schedule;
     }
 
-    // Whoever is called after others have gone is a new flow.
-    static void require_few(const std::vector<pi2_packet_class> &all, const std::vector<pi2_packet_change> &schedule,
-                            const std::vector<std::int64_t> &counts)
+    static void require_few(const pi2_packet_scenario &s)
     {
-        std::int64_t flows = 0;
-        for (std::size_t k = 0; k < all.size(); k++) {
-            std::int64_t there = all[k].count;
-            std::size_t i = 0;
-            for (; i < schedule.size() && schedule[i].at <= all[k].start; i++)
-                if (counts[i * all.size() + k] >= 0)
-                    there = counts[i * all.size() + k];
-            flows += there;
-            for (; i < schedule.size() && schedule[i].at < all[k].stop; i++) {
-                const std::int64_t wanted = counts[i * all.size() + k];
-                if (wanted < 0)
-                    continue;
-                flows += std::max<std::int64_t>(0, wanted - there);
-                there = wanted;
-            }
-        }
-        if (flows > MOST_FLOWS)
-            refuse(std::to_string(flows) + " flows are more than " + std::to_string(MOST_FLOWS) + ".");
+        std::vector<pi2_class_step> steps(static_cast<std::size_t>(s.change_count) + 2);
+        std::uint64_t flows = 0;
+        int count;
+        for (int i = 0; i < s.class_count; i++)
+            flows += pi2_class_steps(&s, i, steps.data(), &count);
+        if (flows > PI2_MOST_FLOWS)
+            refuse(std::to_string(flows) + " flows are more than " + std::to_string(PI2_MOST_FLOWS) + ".");
     }
 
     void require_idle() const
@@ -309,6 +292,44 @@ nb::object delay_edges()
     return array_of<double>(edges, 1, {std::size_t{PI2_DELAY_BUCKETS + 1}});
 }
 
+nb::dict limits()
+{
+    nb::dict numbers;
+#define PI2_LIMIT(name, value) numbers[#name] = PI2_##name;
+    PI2_LIMITS(PI2_LIMIT)
+#undef PI2_LIMIT
+    return numbers;
+}
+
+// What a class of packets is told: how many flows at its start, more or fewer at the changes, none at its stop.
+nb::tuple class_steps(std::int64_t start, const std::optional<std::int64_t> &stop, std::uint32_t count,
+                      const std::vector<std::pair<std::int64_t, std::int64_t>> &changes)
+{
+    pi2_packet_class only = {};
+    std::vector<pi2_packet_change> schedule;
+    std::vector<std::int64_t> counts;
+    pi2_packet_scenario s = {};
+    std::vector<pi2_class_step> steps(changes.size() + 2);
+    int told;
+    only.start = start;
+    only.stop = stop.value_or(PI2_NEVER);
+    only.count = count;
+    for (const auto &[at, wanted] : changes) {
+        schedule.push_back({at, 0.0});
+        counts.push_back(wanted);
+    }
+    s.class_count = 1;
+    s.classes = &only;
+    s.change_count = static_cast<int>(changes.size());
+    s.changes = schedule.data();
+    s.counts = counts.data();
+    const std::uint64_t flows = pi2_class_steps(&s, 0, steps.data(), &told);
+    nb::list list;
+    for (int i = 0; i < told; i++)
+        list.append(nb::make_tuple(steps[static_cast<std::size_t>(i)].at, steps[static_cast<std::size_t>(i)].count));
+    return nb::make_tuple(flows, list);
+}
+
 nb::dict published()
 {
     nb::dict numbers;
@@ -329,7 +350,7 @@ std::int64_t prr(std::int64_t ssthresh, std::int64_t prior_window, std::int64_t 
 
 std::int64_t jiffy_timer(std::int64_t now, std::int64_t ms)
 {
-    if (now < 0 || now > LONGEST || ms < 0 || ms > LONGEST / 1000000)
+    if (now < 0 || now > PI2_LONGEST || ms < 0 || ms > PI2_LONGEST / 1000000)
         refuse("now = " + std::to_string(now) + " or ms = " + std::to_string(ms) + " is no time of a run.");
     return pi2_jiffy_timer(now, ms);
 }
@@ -348,6 +369,10 @@ void register_packet(nb::module_ &module)
         .def("outcome", &PacketRun::outcome, "Copies of all that was counted so far.")
         .def_prop_ro("time", &PacketRun::time, "How far it is (ns).");
     module.def("packet_delay_edges", &delay_edges, "The edges between buckets of delays (s), one more than buckets.");
+    module.def("packet_limits", &limits, "What the simulator lets in, by name.");
+    module.def("packet_class_steps", &class_steps, nb::arg("start"), nb::arg("stop").none(), nb::arg("count"),
+               nb::arg("changes"),
+               "The flows that a class has in all, and when (ns) it is told how many are to be there.");
     module.def("packet_published", &published, "The numbers of the simulator that others have published, by name.");
     module.def("packet_prr", &prr, nb::arg("ssthresh"), nb::arg("prior_window"), nb::arg("in_flight"),
                nb::arg("delivered"), nb::arg("delivered_in_all"), nb::arg("sent"), nb::arg("safe"),

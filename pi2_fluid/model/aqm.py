@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
@@ -208,6 +209,11 @@ class Aqm(Record, ABC):
     def kept_for_classic(self) -> Number:
         """The fraction of the link that Classic packets get at least while they wait."""
         return 0.0
+
+    @property
+    def marking_step(self) -> Number:
+        """The queue delay (s) above which L4S packets are all marked, at once; inf: none."""
+        return math.inf
 
     def serve(
         self, backlogged: Sequence[Any], arrivals: Sequence[Number], capacity: Number

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.registry import kind_of
@@ -32,15 +33,17 @@ __all__ = [
     "trace_length",
 ]
 
-_LONGEST: Final = 2**51  # ns, of every time: the kernel's
-_LONGEST_SLOT: Final = 2.0**53  # ns of one packet
-_MOST_JITTER: Final = 2**31  # ns
-_MOST_FLOWS: Final = 1_000_000
-_MOST_WINDOW: Final = 1_000_000
+# The kernel's, times in ns.
+_LIMITS: Final = _core.packet_limits()
+_LONGEST: Final = _LIMITS["LONGEST"]
+_LONGEST_SLOT: Final = float(_LIMITS["LONGEST_SLOT"])
+_MOST_JITTER: Final = _LIMITS["MOST_JITTER"]
+_MOST_FLOWS: Final = _LIMITS["MOST_FLOWS"]
+_MOST_WINDOW: Final = _LIMITS["MOST_WINDOW"]
+_MOST_BUFFER: Final = _LIMITS["MOST_BUFFER"]
+_PACKET: Final = (_LIMITS["LEAST_PACKET"], _LIMITS["MOST_PACKET"])  # bytes
 _MOST_AT_ONCE: Final = 50_000_000  # packets of first windows: some 2.5 GB
 _MOST_UPDATES: Final = 1_000_000_000  # of the controller: half a minute
-_MOST_BUFFER: Final = 1_000_000_000
-_PACKET: Final = (64, 65535)  # bytes
 _MOST_SEED: Final = 2**63 - 1
 _MOST_SEEDS: Final = 1_000_000
 _MOST_TRACE: Final = 20_000_000  # events of all seeds together

@@ -6,10 +6,12 @@ last go first, and one that has gone does not come back: whoever is called later
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from pi2_fluid import _core
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.scenario import Scenario
 
@@ -34,14 +36,7 @@ def to_ns(seconds: Any) -> int:
 
 def flow_counts(scenario: Scenario) -> list[int]:
     """Return how many flows each class has in the whole run, one after the other."""
-    totals = []
-    for flow, name in zip(scenario.flows, scenario.class_names, strict=True):
-        total = count = 0
-        for _, wanted in _steps(scenario, flow, name):
-            total += max(0, wanted - count)
-            count = wanted
-        totals.append(total)
-    return totals
+    return [_steps(scenario, *named)[0] for named in _named(scenario)]
 
 
 def flow_lives(scenario: Scenario) -> Lives:
@@ -50,9 +45,9 @@ def flow_lives(scenario: Scenario) -> Lives:
     owner = np.repeat(np.arange(len(totals)), totals)
     start, stop = np.zeros(owner.size, dtype=np.int64), np.full(owner.size, end, dtype=np.int64)
     used = 0
-    for flow, name in zip(scenario.flows, scenario.class_names, strict=True):
+    for named in _named(scenario):
         present: list[int] = []
-        for at, wanted in _steps(scenario, flow, name):
+        for at, wanted in _steps(scenario, *named)[1]:
             gone, present = present[wanted:], present[:wanted]
             called = range(used, used + wanted - len(present))
             stop[gone] = at
@@ -77,18 +72,17 @@ def mean_capacity(scenario: Scenario, ends: Any) -> Any:
     return np.where(last > first, mean, rate[first - 1])
 
 
-def _steps(scenario: Scenario, flow: Flows, name: str) -> list[tuple[int, int]]:
-    """Return when (ns) the class is told how many flows are to be there."""
-    begin = to_ns(flow.start)
-    stop = None if flow.stop is None or flow.stop >= scenario.duration else to_ns(flow.stop)
-    steps = [(begin, int(flow.count))]
-    for change in scenario.changes:
-        at = to_ns(change.at)
-        if name not in (change.counts or {}) or (stop is not None and at >= stop):
-            continue
-        wanted = int((change.counts or {})[name])
-        if at <= begin:  # told before it begins
-            steps[0] = (begin, wanted)
-        else:
-            steps.append((at, wanted))
-    return steps if stop is None else [*steps, (stop, 0)]
+def _named(scenario: Scenario) -> Iterable[tuple[Flows, str]]:
+    return zip(scenario.flows, scenario.class_names, strict=True)
+
+
+def _steps(scenario: Scenario, flow: Flows, name: str) -> tuple[int, list[tuple[int, int]]]:
+    """Return a class's flows in all, and when (ns) it is told how many are to be there."""
+    ends = flow.stop is not None and flow.stop < scenario.duration
+    counted = [
+        (to_ns(change.at), int((change.counts or {})[name]))
+        for change in scenario.changes
+        if name in (change.counts or {})
+    ]
+    stop = to_ns(flow.stop) if ends else None
+    return _core.packet_class_steps(to_ns(flow.start), stop, int(flow.count), counted)

@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.errors import DomainError, UnsupportedError
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.scenario import Scenario
@@ -106,7 +105,6 @@ def gather_facts(
         if flow.sender.signal is not None
     )
     aqm = scenario.aqm
-    stepped = isinstance(aqm, DualPi2) and not aqm.ramp
     offered = sum(
         float(flow.count) * float(flow.sender.bitrate)
         for flow in scenario.flows
@@ -117,7 +115,7 @@ def gather_facts(
         flows=flows,
         backlog=float((queue.sum("band") if "band" in queue.dims else queue).mean()),
         slot=packet / slowest,
-        step=float(aqm.step) if stepped and isinstance(aqm, DualPi2) else math.inf,
+        step=float(aqm.marking_step),
         unresponsive=offered / slowest,
         clamped=(_clamped(aqm, fluid), _clamped(aqm, packets)),
         spread=(_swing(fluid), _swing(packets)),

@@ -14,29 +14,30 @@ static void add_step(pi2_run *run, int64_t at, int class_, uint32_t count, doubl
     run->steps[order] = (pi2_step){at, order, class_, count, capacity};
 }
 
-/* What the class is told before it begins counts from its beginning on. Returns the flows that it calls in all. */
-static uint64_t class_steps(pi2_run *run, const pi2_packet_scenario *s, int i)
+/* What the class is told before it begins counts from its beginning on. */
+uint64_t pi2_class_steps(const pi2_packet_scenario *s, int i, pi2_class_step *to, int *steps)
 {
     const pi2_packet_class *spec = s->classes + i;
     uint32_t count = spec->count;
     uint64_t most;
-    int j = 0;
+    int j = 0, n = 0;
     for (; j < s->change_count && s->changes[j].at <= spec->start; j++)
         if (s->counts[j * s->class_count + i] >= 0)
             count = (uint32_t)s->counts[j * s->class_count + i];
-    add_step(run, spec->start, i, count, 0.0);
+    to[n++] = (pi2_class_step){spec->start, count};
     most = count;
     for (; j < s->change_count; j++) {
         const int64_t new = s->counts[j * s->class_count + i];
         if (new < 0 || s->changes[j].at >= spec->stop)
             continue;
-        add_step(run, s->changes[j].at, i, (uint32_t)new, 0.0);
+        to[n++] = (pi2_class_step){s->changes[j].at, (uint32_t)new};
         if (new > count)
             most += (uint64_t)new - count;
         count = (uint32_t)new;
     }
     if (spec->stop != PI2_NEVER)
-        add_step(run, spec->stop, i, 0, 0.0);
+        to[n++] = (pi2_class_step){spec->stop, 0};
+    *steps = n;
     return most;
 }
 
@@ -52,22 +53,27 @@ static int compare_steps(const void *x, const void *y)
 int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *s)
 {
     const size_t most_steps = (size_t)s->class_count * ((size_t)s->change_count + 2) + (size_t)s->change_count;
+    pi2_class_step *told = malloc(((size_t)s->change_count + 2) * sizeof *told);
     uint64_t flows = 0;
     run->steps = malloc(most_steps * sizeof *run->steps);
-    if (!run->steps)
-        return 0;
+    if (!run->steps || !told)
+        goto full;
     for (int i = 0; i < s->class_count; i++) {
         pi2_class *class_ = run->classes + i;
-        const uint64_t most = class_steps(run, s, i);
+        int steps;
+        const uint64_t most = pi2_class_steps(s, i, told, &steps);
+        for (int j = 0; j < steps; j++)
+            add_step(run, told[j].at, i, told[j].count, 0.0);
         class_->first = (uint32_t)flows;
         class_->most = (uint32_t)most;
         flows += most;
         if (flows >= UINT32_MAX / PI2_TIMERS_EACH)
-            return 0;
+            goto full;
         class_->present = malloc((most + 1) * sizeof *class_->present);
         if (!class_->present)
-            return 0;
+            goto full;
     }
+    free(told);
     for (int j = 0; j < s->change_count; j++)
         if (s->changes[j].capacity > 0.0)
             add_step(run, s->changes[j].at, -1, 0, s->changes[j].capacity);
@@ -77,6 +83,9 @@ int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *s)
     run->step_due = run->step_count ? run->steps[0].at : PI2_NEVER;
     run->start_due = PI2_NEVER;
     return run->starts != NULL;
+full:
+    free(told);
+    return 0;
 }
 
 void pi2_schedule_free(pi2_run *run)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* ns, the ranges of the door */
-static const double LONGEST = 0x1p51, LONGEST_SLOT = 0x1p53;
+static const double LONGEST = (double)(INT64_C(1) << 51), LONGEST_SLOT = (double)(INT64_C(1) << 53);
 
 /* Choices */
 

@@ -12,15 +12,12 @@
 #define PI2_PACKET_SIMULATOR_H
 
 #include "congestion.h"
+#include "limits.h"
 #include "qdisc.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ns: no run is longer, nor any time in it but that of a packet, and between two of constant bit rate. Timers count
- * ms in 32 bits. */
-#define PI2_LONGEST (INT64_C(1) << 51)
 
 enum { PI2_LINK_WIRE, PI2_LINK_HTB };                         /* `kind` */
 enum { PI2_DELAY_RETURN, PI2_DELAY_FORWARD, PI2_DELAY_SPLIT }; /* `delay_on` */
@@ -123,6 +120,16 @@ typedef struct {
 typedef struct pi2_run pi2_run;
 
 enum { PI2_RUN_MORE, PI2_RUN_DONE, PI2_RUN_NO_MEMORY };
+
+/* When a class is told how many flows are to be there (ns). */
+typedef struct {
+    int64_t at;
+    uint32_t count;
+} pi2_class_step;
+
+/* The steps of class `i`, in the order of time: at most change_count + 2 of them, whose number goes to `*steps`. Returns
+ * the flows that it has in the whole run, one after the other: whoever is called after others have gone is a new one. */
+uint64_t pi2_class_steps(const pi2_packet_scenario *scenario, int i, pi2_class_step *to, int *steps);
 
 /* NULL if there is no memory, or the discipline refuses its parameters (then `*refused` is 1).
  *

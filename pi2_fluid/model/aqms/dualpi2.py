@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -159,6 +160,11 @@ class DualPi2(CoupledFamily):
     def kept_for_classic(self) -> Number:
         """The fraction of the link that C gets at least while it has packets."""
         return self.c_protection
+
+    @property
+    def marking_step(self) -> Number:
+        """`step`, unless a ramp leads there."""
+        return math.inf if self.ramp else self.step
 
     @property
     def limit(self) -> Number:

@@ -1,0 +1,24 @@
+/* What the door of the packet simulator lets in, once for C and Python. */
+#ifndef PI2_PACKET_LIMITS_H
+#define PI2_PACKET_LIMITS_H
+
+#include <stdint.h>
+
+#define PI2_LIMITS(X)                                                                                                 \
+    X(LONGEST, INT64_C(1) << 51)      /* ns, of every time but the next; timers count ms in 32 bits */                \
+    X(LONGEST_SLOT, INT64_C(1) << 53) /* ns of a packet, and between two of constant bit rate: doubles count them */  \
+    X(MOST_JITTER, INT64_C(1) << 31)  /* ns of an acknowledgement: 32 bits are drawn */                               \
+    X(MOST_FLOWS, 1000000)            /* in a whole run, all classes together */                                      \
+    X(MOST_CLASSES, 65535)            /* a packet has 16 bits for its class */                                        \
+    X(MOST_WINDOW, 1000000)           /* segments, the first window */                                                \
+    X(MOST_BUFFER, 1000000000)        /* packets */                                                                   \
+    X(LEAST_PACKET, 64)               /* bytes */                                                                     \
+    X(MOST_PACKET, 65535)                                                                                             \
+    X(MOST_ROWS, INT64_C(1) << 31)    /* of statistics */                                                             \
+    X(MOST_TRACE, 100000000)          /* events of one run */
+
+#define PI2_LIMIT(name, value) static const int64_t PI2_##name = value;
+PI2_LIMITS(PI2_LIMIT)
+#undef PI2_LIMIT
+
+#endif
