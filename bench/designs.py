@@ -68,7 +68,7 @@ def counted(run: Callable[[], Any]) -> tuple[int, int]:
 
 def peer() -> float:
     """Return the CPU seconds of one loop's margins in python-control, from its frequency data."""
-    loop = pf.Loop(pf.Reno(), pf.CoupledPi2(), rtt="100ms", p_prime=0.1, mode="sampled")
+    loop = pf.Loop(pf.Reno(), pf.CoupledPi2(), rtt="100ms", p_prime=0.1, update="sampled")
     w = np.geomspace(0.1, np.pi / 0.032, 200)
     begun = time.process_time()
     for _ in range(PEER_LOOPS):

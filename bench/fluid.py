@@ -83,9 +83,7 @@ def public(scenario: pf.Scenario, controller: str, tolerance: float) -> Callable
     """Return `fluid.simulate`, validation and Dataset included."""
 
     def run() -> Array:
-        result = pf.fluid.simulate(
-            scenario, controller=controller, tolerance=tolerance, sample=SAMPLE
-        )
+        result = pf.fluid.simulate(scenario, update=controller, tolerance=tolerance, sample=SAMPLE)
         return np.asarray(result.queue)
 
     return run
@@ -96,7 +94,7 @@ def python(scenario: pf.Scenario, controller: str, tolerance: float) -> Callable
 
     def run() -> Array:
         result = pf.fluid.simulate(
-            scenario, controller=controller, tolerance=tolerance, sample=SAMPLE, engine="python"
+            scenario, update=controller, tolerance=tolerance, sample=SAMPLE, engine="python"
         )
         return np.asarray(result.queue)
 
@@ -277,7 +275,7 @@ def references() -> dict[tuple[str, str], Array]:
     """Return the queue by fixed steps of 0.25 ms."""
     return {
         (name, controller): np.asarray(
-            pf.fluid.simulate(scenario, controller=controller, sample=SAMPLE, step=0.25e-3).queue
+            pf.fluid.simulate(scenario, update=controller, sample=SAMPLE, step=0.25e-3).queue
         )
         for name, scenario in (("one", ONE), ("three", THREE))
         for controller in ("continuous", "sampled")

@@ -243,7 +243,7 @@ def contestants(n: int) -> list[Contestant]:
         Contestant("pi2_fluid, Loop(...).margins()", public, n),
         Contestant("same, exact RTT", partial(searched, rtt_terms="exact"), 40, comparable=False),
         Contestant(
-            "same, exactly sampled", partial(searched, mode="sampled"), 40, comparable=False
+            "same, exactly sampled", partial(searched, update="sampled"), 40, comparable=False
         ),
         Contestant("same, rightmost root", rooted, 40, comparable=False),
         Contestant("same, unstable modes counted", counted, 40, comparable=False),

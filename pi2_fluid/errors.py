@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Final, TypeVar
 
 __all__ = [
     "AssumptionWarning",
@@ -12,10 +14,12 @@ __all__ = [
     "SolverError",
     "UnsupportedError",
     "WriteError",
+    "renamed",
     "show_value",
 ]
 
 _LONGEST: Final = 64
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def show_value(value: Any) -> str:
@@ -64,3 +68,35 @@ class WriteError(OSError):
 
 class AssumptionWarning(UserWarning):
     """The numbers are returned, but an assumption behind the model does not hold."""
+
+
+def renamed(**names: str) -> Callable[[_F], _F]:
+    """Let a function refuse arguments by the names that they once had, with the new ones.
+
+    Raises
+    ------
+    QuantityError
+        When the function is called with one of them.
+
+    Examples
+    --------
+    >>> @renamed(mode="update")
+    ... def margins(update="continuous"):
+    ...     return update
+    >>> margins(mode="sampled")
+    Traceback (most recent call last):
+    pi2_fluid.errors.QuantityError: mode = 'sampled' is now called update: give update='sampled'.
+    """
+
+    def wrap(function: _F) -> _F:
+        @wraps(function)
+        def call(*args: Any, **given: Any) -> Any:
+            for old, new in names.items():
+                if old in given:
+                    value = show_value(given[old])
+                    raise QuantityError(f"{old} = {value} is now called {new}: give {new}={value}.")
+            return function(*args, **given)
+
+        return call  # type: ignore[return-value]
+
+    return wrap

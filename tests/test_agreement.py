@@ -76,7 +76,7 @@ def test_the_constant_of_reno_is_that_of_each_engine(crowd) -> None:
 def test_frequency_and_damping_are_those_of_the_rightmost_root() -> None:
     crowd = compare(many(), 16)  # one run's frequency scatters by 5 %
     flows = pf.Flows(pf.Reno(), 60, "80ms")
-    loop = pf.Loop(flows, pf.Pi2(), capacity="120Mbit/s", mode="delayed", rtt_terms="exact")
+    loop = pf.Loop(flows, pf.Pi2(), capacity="120Mbit/s", update="delayed", rtt_terms="exact")
     root = complex(loop.roots())
     assert value(crowd, "frequency", "fluid") == pytest.approx(root.imag, rel=0.1)
     assert value(crowd, "damping", "fluid") == pytest.approx(-root.real / abs(root), rel=0.2)
@@ -107,7 +107,7 @@ def ratio_of_swings(flows: int, capacity: float, path: str, excess: float) -> fl
     """
     alone = pf.Flows(pf.Reno(), flows, path, ecn=True)
     aqm = pf.Pi2(ecn=True)
-    loop = pf.Loop(alone, aqm, capacity=capacity, mode="sampled", rtt_terms="exact")
+    loop = pf.Loop(alone, aqm, capacity=capacity, update="sampled", rtt_terms="exact")
     factor = 10 ** ((float(loop.margins().gain_margin_db) + excess) / 20)
     aqm = dataclasses.replace(aqm, alpha=aqm.alpha * factor, beta=aqm.beta * factor)
     swings = []

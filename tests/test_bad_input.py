@@ -429,11 +429,11 @@ CHOICES: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "Pi2.variant": ("Pi2 variant", lambda value: pf.Pi2(variant=value), "hpe"),
     "Link.kind": ("Link kind", lambda value: link(kind=value), "htb"),
     "Link.delay_on": ("Link delay_on", lambda value: link(delay_on=value), "split"),
-    "Loop.mode": ("mode", lambda value: loop(p=0.02, mode=value), "delayed"),
+    "Loop.update": ("update", lambda value: loop(p=0.02, update=value), "delayed"),
     "Loop.rtt_terms": ("rtt_terms", lambda value: loop(p=0.02, rtt_terms=value), "exact"),
-    "rtt_limit.mode": ("mode", lambda value: rtt_limit(mode=value), "sampled"),
-    "low_load.mode": (
-        "mode",
+    "rtt_limit.update": ("update", lambda value: rtt_limit(update=value), "sampled"),
+    "low_load.update": (
+        "update",
         lambda value: pf.loop.low_load(pf.Reno(), pf.Pi2(), "100ms", value),
         "delayed",
     ),
@@ -616,17 +616,17 @@ class TestNothingNaN:
             else:
                 assert finite(tuple(vars(point).values()))
 
-    @pytest.mark.parametrize("mode", ["continuous", "delayed"])
+    @pytest.mark.parametrize("update", ["continuous", "delayed"])
     @pytest.mark.parametrize(("sender", "queue"), CLOSED_FORMS)
-    def test_margins(self, sender, queue, mode):
+    def test_margins(self, sender, queue, update):
         """Infinite where there is no crossing, but a number everywhere."""
         ends = np.array(self.ENDS)
         alpha, interval, rtt = ends[:, None, None, None], ends[:, None, None], ends[:, None]
         for beta in (0.0, *self.ENDS):
             aqm = queue(alpha=alpha, beta=beta, update_interval=interval)
             p_prime = np.minimum(ends, 0.3)
-            margins = pf.Loop(sender(), aqm, rtt=rtt, p_prime=p_prime, mode=mode).margins()
-            limit = pf.loop.low_load(sender(), aqm, rtt, mode)
+            margins = pf.Loop(sender(), aqm, rtt=rtt, p_prime=p_prime, update=update).margins()
+            limit = pf.loop.low_load(sender(), aqm, rtt, update)
             for found in (margins, limit):
                 for value in (*found, found.gain_margin_db, found.delay_margin):
                     assert not np.isnan(value).any()

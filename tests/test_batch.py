@@ -34,7 +34,7 @@ def error(name, table, step, engine):
     """Largest error of the queue delay over all rows, in parts of the target."""
     controller, sample = REFERENCES[name]
     scenario = pf.Scenario.load(DATA / f"fluid_{name}.toml")
-    runs = batch(scenario, {}, controller=controller, sample=sample, step=step, engine=engine)
+    runs = batch(scenario, {}, update=controller, sample=sample, step=step, engine=engine)
     truth = table(f"fluid_{name}.csv")
     rows = min(runs.sizes["time"], len(truth["t"]))
     assert rows >= len(truth["t"]) - 1
@@ -131,7 +131,7 @@ copies = pytest.mark.filterwarnings("ignore:in a batch the flows of:pi2_fluid.As
 def test_engines_agree(name):
     changes, controller, over = ENGINES[name]
     # with rows, runs of different steps would be compiled one by one
-    options = {"controller": controller, "after": 1} | (
+    options = {"update": controller, "after": 1} | (
         {} if "aqm.update_interval" in over else {"sample": 0.25}
     )
     compiled, traced = (
@@ -244,10 +244,10 @@ def test_copies_in_slow_start_are_owned_up_to():
 # --- against `simulate` -----------------------------------------------------------------------
 
 
-def furthest(scenario, runs, controller="sampled"):
+def furthest(scenario, runs, update="sampled"):
     """Largest difference of the queue delay from that of `simulate`, in parts of its largest."""
     sample = float(runs.time[1])
-    truth = pf.fluid.simulate(scenario, controller=controller, sample=sample).queue_delay.to_numpy()
+    truth = pf.fluid.simulate(scenario, update=update, sample=sample).queue_delay.to_numpy()
     found = runs.queue_delay.to_numpy()[0]
     rows = min(len(found), len(truth))
     return np.abs(found[:rows] - truth[:rows]).max() / truth.max()
@@ -308,11 +308,11 @@ SIMULATED = {
 def test_simulate(name):
     changes, controller, engine, most = SIMULATED[name]
     scenario = scene(**changes)
-    runs = batch(scenario, {}, controller=controller, engine=engine, sample=0.04)
+    runs = batch(scenario, {}, update=controller, engine=engine, sample=0.04)
     assert furthest(scenario, runs, controller) < most
     if engine == "c" or name == "own laws":
         # the bound is not a matter of luck: it falls with the step
-        finer = batch(scenario, {}, controller=controller, engine=engine, sample=0.04, step="2ms")
+        finer = batch(scenario, {}, update=controller, engine=engine, sample=0.04, step="2ms")
         assert furthest(scenario, finer, controller) < most / 8
 
 
@@ -320,7 +320,7 @@ def test_thinned_traffic():
     flows = [pf.Flows(pf.Reno(), 5, "80ms", slow_start=False)]
     flows.append(pf.Flows(pf.Cbr(rate="12Mbit/s", thinned=True), start=2, stop=4))
     scenario = scene(flows=flows, changes=[])
-    runs = batch(scenario, {}, controller="continuous", sample=0.04)
+    runs = batch(scenario, {}, update="continuous", sample=0.04)
     assert furthest(scenario, runs, "continuous") < 0.01
 
 
@@ -562,7 +562,7 @@ def test_bad_variations(over, kind, message):
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"controller": "digital"}, pf.QuantityError, "controller = 'digital' is unknown"),
+        ({"update": "digital"}, pf.QuantityError, "update = 'digital' is unknown"),
         ({"engine": "fortran"}, pf.QuantityError, "engine = 'fortran' is unknown"),
         ({"step": 0}, pf.DomainError, "step = 0"),
         ({"after": "6s"}, pf.QuantityError, "after = 6 s leaves nothing"),
@@ -611,7 +611,7 @@ def test_laws_that_an_engine_does_not_run(changes, engine, message):
 
 def test_a_law_without_a_continuous_form():
     with pytest.raises(pf.UnsupportedError, match="Integral has no continuous form"):
-        batch(scene(aqm=Integral(), flows=ALONE, changes=[]), {}, controller="continuous")
+        batch(scene(aqm=Integral(), flows=ALONE, changes=[]), {}, update="continuous")
 
 
 def test_a_full_buffer_has_nothing_to_thin():

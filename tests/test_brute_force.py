@@ -75,7 +75,7 @@ class Case:
         sender, aqm = LAWS[self.law]
         gains = {"alpha": self.alpha, "beta": self.beta, "update_interval": self.T}
         return pf.Loop(
-            sender, aqm(**gains), rtt=self.R, p_prime=self.p_prime, mode="sampled",
+            sender, aqm(**gains), rtt=self.R, p_prime=self.p_prime, update="sampled",
             rtt_terms=self.terms,
         )  # fmt: skip
 

@@ -195,27 +195,27 @@ class TestBesideOthers:
             pf.Flows(Cbr(rate="3Mbit/s", thinned=False), 2),
         ]
 
-    @pytest.mark.parametrize("mode", ["continuous", "delayed"])
-    def test_loop_beside_it(self, mixture, mode):
+    @pytest.mark.parametrize("update", ["continuous", "delayed"])
+    def test_loop_beside_it(self, mixture, update):
         """Reno on half of the link: with x = dW/W and d the queue delay, d' = x/2 - d/(2 R).
 
         Alone on a link of that half it would be d' = x - d/R: the plant has half the gain, and half
         of the damping by R.
         """
-        loop = pf.Loop(mixture, pf.Pi2(), capacity="12Mbit/s", mode=mode)
-        alone = pf.Loop(mixture[0], pf.Pi2(), capacity="6Mbit/s", mode=mode)
+        loop = pf.Loop(mixture, pf.Pi2(), capacity="12Mbit/s", update=update)
+        alone = pf.Loop(mixture[0], pf.Pi2(), capacity="6Mbit/s", update=update)
         s, rtt = 1j * np.geomspace(0.1, 50.0, 9), 0.1
         expected = 0.5 * alone(s) * (s + 1 / rtt) / (s + 0.5 / rtt)
         np.testing.assert_allclose(loop(s), expected, rtol=1e-12)
 
-    @pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-    def test_loop_has_margins(self, mixture, mode):
-        loop = pf.Loop(mixture, pf.Pi2(), capacity="12Mbit/s", mode=mode)
+    @pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+    def test_loop_has_margins(self, mixture, update):
+        loop = pf.Loop(mixture, pf.Pi2(), capacity="12Mbit/s", update=update)
         margins = loop.margins()
         assert margins.verdict == "stable"
         assert 0.0 < margins.gain_margin_db < 40.0
         assert 0.0 < margins.phase_margin_deg < 90.0
-        if mode != "sampled":
+        if update != "sampled":
             assert loop.roots(1).real < 0.0
 
     def test_loop_counts_in_the_packets_of_its_link(self, mixture):

@@ -118,7 +118,7 @@ def test_default_of_rfc8033_as_linux_runs_it():
     p = np.unique(np.concatenate([edges, edges[1:] * (1 - 1e-8), np.geomspace(1e-6, 0.5, 60)]))
 
     def worst(rtt):
-        loop = pf.Loop(pf.Reno(), law, rtt=rtt, p=p, mode="sampled")
+        loop = pf.Loop(pf.Reno(), law, rtt=rtt, p=p, update="sampled")
         return float(np.min(loop.margins().gain_margin_db))
 
     assert found.verdict == "stable"
@@ -156,7 +156,7 @@ def test_each_sender_counts():
 
 def test_modes():
     """The paper's continuous loop does not see what the interval costs: 1.994 dB, not 0.103."""
-    found = only(PAPER, mode="continuous")
+    found = only(PAPER, update="continuous")
     assert found.margins.gain_margin_db + found.margin_lost_db == pytest.approx(1.994, abs=1e-3)
 
 
@@ -309,7 +309,7 @@ def test_where_no_gains_help_it_says_what_does(text, how, said):
         ({"rtt": np.array([0.1, 0.2])}, pf.QuantityError, "is an array: give one number"),
         ({"senders": ()}, pf.QuantityError, "are no senders"),
         ({"senders": (pf.Dctcp(),)}, pf.UnsupportedError, "no closed form"),
-        ({"mode": "exact"}, pf.QuantityError, "mode"),
+        ({"update": "exact"}, pf.QuantityError, "update"),
         ({"hz": 0}, pf.QuantityError, "hz = 0"),
     ],
     ids=str,

@@ -147,7 +147,7 @@ def test_a_kernel_that_is_given_decides(quick, version, variant, interval):
     assert found.qdisc.aqm.variant == variant
     assert found.qdisc.aqm.update_interval == pytest.approx(interval)
     law = pf.Pie(variant=variant, update_interval=interval)
-    loop = pf.Loop(pf.Reno(), law, rtt="60ms", p=1e-5, mode="sampled")
+    loop = pf.Loop(pf.Reno(), law, rtt="60ms", p=1e-5, update="sampled")
     assert (found.verdict == "unstable") == (loop.margins().gain_margin_db < 0.0)
 
 

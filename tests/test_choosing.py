@@ -118,12 +118,12 @@ def test_the_comment():
     for cell, load in zip(COMMENT[0][2:], loads[1:], strict=True):
         check(cell, np.sqrt(2) / load)
     for row in COMMENT[1:]:
-        mode, terms = row[0].split(", ")
-        check(row[1], pf.loop.low_load(pf.Reno(), linux(), 0.1, mode).gain_margin_db)
+        update, terms = row[0].split(", ")
+        check(row[1], pf.loop.low_load(pf.Reno(), linux(), 0.1, update).gain_margin_db)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pf.AssumptionWarning)
             loop = pf.Loop(
-                pf.Reno(), linux(), rtt=0.1, p_prime=loads[1:], mode=mode, rtt_terms=terms
+                pf.Reno(), linux(), rtt=0.1, p_prime=loads[1:], update=update, rtt_terms=terms
             )
         for cell, value in zip(row[2:], loop.margins().gain_margin_db, strict=True):
             check(cell, value)

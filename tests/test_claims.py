@@ -508,7 +508,7 @@ def test_the_largest_factor_sampled(found: dict[str, Claim]) -> None:
     )
     assert_shows(claim, "as p goes to 0; the factor could be #.", factor)
     for load in (1e-3, 1e-2, 0.1, 0.4, 1.0):
-        assert is_stable(scaled(times(PIE, factor), p_prime=load, mode="sampled")(1.0))
+        assert is_stable(scaled(times(PIE, factor), p_prime=load, update="sampled")(1.0))
 
 
 def test_the_flat_and_the_diagonal_margin(found: dict[str, Claim]) -> None:
@@ -563,12 +563,12 @@ def test_the_rtt_beyond_which_no_gain_helps(found: dict[str, Claim], interval: f
         " (# ms sampled)",
     )
     assert_gain_margin(scaled(PI2, interval=interval, p_prime=1e-3), margin)
-    for limit, mode in ((continuous, "continuous"), (sampled, "sampled")):
+    for limit, update in ((continuous, "continuous"), (sampled, "sampled")):
         for shift, leads in ((-1.0, True), (1.0, False)):
             # As load and gain vanish the crossover sinks to low frequency: whether -L leads there
             # says whether any gain is stable.
             rtt = 1e-3 * (limit[0] + shift)
-            loop = scaled(PI2, interval=interval, rtt=rtt, p_prime=1e-9, mode=mode)(1.0)
+            loop = scaled(PI2, interval=interval, rtt=rtt, p_prime=1e-9, update=update)(1.0)
             assert bool(np.angle(-loop(0.05j)) > 0.0) is leads
 
 
@@ -613,14 +613,14 @@ def flows_loop(
     count: int,
     base: str,
     capacity: str,
-    mode: str,
+    update: str,
     terms: str,
 ) -> Callable[[float], pf.Loop]:
     flows = pf.Flows(pf.Reno(), count=count, base_rtt=base)
 
     def make(factor: float) -> pf.Loop:
         aqm = queue(alpha=gains[0] * factor, beta=gains[1] * factor, update_interval=T)
-        return pf.Loop(flows, aqm, capacity=capacity, mode=mode, rtt_terms=terms)
+        return pf.Loop(flows, aqm, capacity=capacity, update=update, rtt_terms=terms)
 
     return make
 
@@ -633,16 +633,16 @@ def test_the_untuned_controller_with_few_flows(found: dict[str, Claim]) -> None:
     numbers = shown(
         claim, "margin # dB continuous, # dB sampled, # dB sampled with the RTT varying; 30"
     )
-    for (mode, terms), number in zip(MODELS, numbers, strict=True):
-        make = flows_loop(PIE, pf.Pi, 10, "10ms", "100Mbit/s", mode, terms)
+    for (update, terms), number in zip(MODELS, numbers, strict=True):
+        make = flows_loop(PIE, pf.Pi, 10, "10ms", "100Mbit/s", update, terms)
         assert_gain_margin(make, number)
         assert is_stable(make(1.0))
     # C = 100 Mb/s / 12 kbit; W = 0.03 C / N
     more = [bode_reno_p(2.0 / (250.0 / n) ** 2, PIE, rtt=0.03)[0] for n in (30, 50)]
     assert_shows(claim, "30 flows # dB; 50 flows # dB", *more)
     edge = shown(claim, "edge: # dB continuous, # dB sampled.")
-    for mode, number in zip(("continuous", "sampled"), edge, strict=True):
-        assert_gain_margin(scaled(PIE, pf.Pi, rtt=0.03, p=1e-3, mode=mode), number)
+    for update, number in zip(("continuous", "sampled"), edge, strict=True):
+        assert_gain_margin(scaled(PIE, pf.Pi, rtt=0.03, p=1e-3, update=update), number)
 
 
 @pytest.mark.parametrize("count", [5, 10, 50])
@@ -653,8 +653,8 @@ def test_the_experiments_with_pi2(found: dict[str, Claim], count: int) -> None:
         if count != 5
         else "5 flows: # dB continuous, # dB sampled, # dB sampled with the RTT varying; 10",
     )
-    for (mode, terms), number in zip(MODELS, numbers, strict=True):
-        make = flows_loop(PI2, pf.Pi2, count, "100ms", "10Mbit/s", mode, terms)
+    for (update, terms), number in zip(MODELS, numbers, strict=True):
+        make = flows_loop(PI2, pf.Pi2, count, "100ms", "10Mbit/s", update, terms)
         assert_gain_margin(make, number)
     # W = 0.12 s C / N with C = 10 Mb/s / 12 kbit
     by_bode = bode_margin("reno_p2", 100.0 / count, PI2, rtt=0.12)
@@ -930,13 +930,13 @@ def test_the_thesis_at_100_ms(found: dict[str, Claim]) -> None:
     )
     ((edge, unit),) = shown(claim, "unstable below p' = #;")
     for load, stable in ((edge - unit, False), (edge + unit, True)):
-        assert is_stable(scaled(PI2, interval=PIE_T, p_prime=load, mode="sampled")(1.0)) is stable
+        assert is_stable(scaled(PI2, interval=PIE_T, p_prime=load, update="sampled")(1.0)) is stable
     # W = 0.1 s * 1250 packets/s / N
     for count in (5, 50):
         numbers = shown(claim, f"its {count} flows: # dB, sampled # dB")
         load = math.sqrt(2.0) / (125.0 / count)
-        for mode, number in zip(("continuous", "sampled"), numbers, strict=True):
-            assert_gain_margin(scaled(PI2, interval=PIE_T, p_prime=load, mode=mode), number)
+        for update, number in zip(("continuous", "sampled"), numbers, strict=True):
+            assert_gain_margin(scaled(PI2, interval=PIE_T, p_prime=load, update=update), number)
 
 
 def test_the_setup_of_the_thesis(found: dict[str, Claim]) -> None:

@@ -86,7 +86,7 @@ def test_margins_as_json(capsys) -> None:
         "rtt": 0.1,
         "p": pytest.approx(0.01),
         "p_prime": 0.1,
-        "mode": "continuous",
+        "update": "continuous",
         "rtt_terms": "frozen",
     }
 
@@ -94,12 +94,12 @@ def test_margins_as_json(capsys) -> None:
 def test_every_option_reaches_the_library(capsys) -> None:
     words = (
         "margins --sender creno --aqm coupled --alpha 0.2 --beta 2.5Hz --update-interval 16ms"
-        " --target 15ms --k 1.5 --rtt 0.05s --p 0.04 --mode sampled --rtt-terms exact --json"
+        " --target 15ms --k 1.5 --rtt 0.05s --p 0.04 --update sampled --rtt-terms exact --json"
     )
     code = run(words.split())
     answer = strict_json(capsys.readouterr().out)
     queue = pf.CoupledPi2(alpha=0.2, beta=2.5, update_interval=0.016, target=0.015, k=1.5)
-    loop = pf.Loop(pf.CReno(), queue, rtt=0.05, p=0.04, mode="sampled", rtt_terms="exact")
+    loop = pf.Loop(pf.CReno(), queue, rtt=0.05, p=0.04, update="sampled", rtt_terms="exact")
     assert answer["gain_margin_db"] == loop.margins().gain_margin_db
     assert code == {"stable": 0, "unstable": 1}[loop.margins().verdict]
     for name in ("alpha", "beta", "update_interval", "target", "k"):
@@ -153,7 +153,7 @@ def test_infinities_are_words_in_json(capsys, monkeypatch) -> None:
             gain_crossover=1.0,
             phase_crossover=math.inf,
             delay_margin=-0.1,
-            mode="continuous",
+            update="continuous",
             _modulus=lambda: 0.5,
             _verdict=lambda: 1,
         )
@@ -202,7 +202,7 @@ BAD = [
     ("--rtt 100ms --p 0.1 --aqm foo", "one of pi, pie, pi2, coupled, dualpi2."),
     ("--rtt 100ms --p 0.1 --sender dctcp --aqm dualpi2", "give a ramp"),
     ("--rtt 100ms --p 0.1 --aqm pie --table foo", "'rfc8033', 'rfc8034', 'hpsr13', 'ietf_early'"),
-    ("--rtt 100ms --p 0.1 --mode foo", "'continuous', 'delayed', 'sampled'"),
+    ("--rtt 100ms --p 0.1 --update foo", "'continuous', 'delayed', 'sampled'"),
     ("--rtt 100ms --p 0.1 --rtt-terms foo", "'frozen', 'exact'"),
     ("--rtt 100ms --p 0.1 --k 2", "--k does not apply to --aqm pi2"),
     ("--rtt 100ms --p 0.1 --table none", "--table does not apply to --aqm pi2"),

@@ -25,8 +25,8 @@ def answers(name):
 
 SOJOURN, DUAL = answers("coexistence_answers.json"), answers("dualpi2_answers.json")
 ASSUMED = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
-PLAIN = {"mode": "continuous", "rtt_terms": "frozen"}
-EXACT = {"mode": "continuous", "rtt_terms": "exact"}
+PLAIN = {"update": "continuous", "rtt_terms": "frozen"}
+EXACT = {"update": "continuous", "rtt_terms": "exact"}
 
 
 # --- independent: the laws and the dual queue's loop by hand --------------------------------
@@ -149,7 +149,7 @@ def test_known_mixtures(known, name, terms):
     paths = sorted({reno["base_rtt"], scalable["base_rtt"]})
     one = pf.coexistence(
         pf.Reno(decrease=reno["b"]), rtts=paths, load=p, aqm=queue,
-        counts=(reno["N"], scalable["N"]), mode="continuous", rtt_terms=terms,
+        counts=(reno["N"], scalable["N"]), update="continuous", rtt_terms=terms,
     ).sel(rtt_classic=reno["base_rtt"], rtt_scalable=scalable["base_rtt"])  # fmt: skip
     # p' is known to 12 digits, and so is all that follows from it
     assert one.capacity.item() == pytest.approx(x["C"], rel=1e-11)
@@ -188,7 +188,7 @@ def test_every_cell_is_the_loop_of_its_own_numbers():
         flows = [pf.Flows(pf.CReno(), 2, r_c), pf.Flows(pf.Scalable(), 3, r_s)]
         alone = pf.Loop(
             flows, pf.CoupledPi2(target="10ms", k=k), capacity=12000 * one.capacity.item(),
-            mode="sampled", rtt_terms="exact",
+            update="sampled", rtt_terms="exact",
         ).margins()  # fmt: skip
         assert one.gain_margin_db.item() == pytest.approx(alone.gain_margin_db, abs=1e-8)
         assert one.phase_margin_deg.item() == pytest.approx(alone.phase_margin_deg, abs=1e-7)
@@ -277,7 +277,7 @@ def test_largest_share_against_the_loop_written_out(rng, classic, w_c, terms):
         )  # fmt: skip
         found = pf.largest_l4s_share(
             queue, base_rtt=R_c, base_rtt_scalable=R_l, p_prime=p, classic=classic,
-            mode="continuous", rtt_terms=terms,
+            update="continuous", rtt_terms=terms,
         )  # fmt: skip
         expected = critical_share(
             queue, p, R_c + queue.target, R_l, w_c=w_c, exact=terms == "exact"
@@ -296,7 +296,7 @@ def test_verdicts_on_both_sides_of_the_largest_share():
             pf.Flows(pf.Reno(), (1 - part) * 1e4 * 0.1 * 0.02 / 2**0.5, "85ms"),
             pf.Flows(pf.Scalable(), part * 1e4 * 0.085 * 0.02, "85ms"),
         ]
-        loop = pf.Loop(flows, queue, capacity=1.2e8, mode="sampled", rtt_terms="exact")
+        loop = pf.Loop(flows, queue, capacity=1.2e8, update="sampled", rtt_terms="exact")
         assert loop.operating_point.controller == pytest.approx(0.02, rel=1e-12)
         assert loop.nyquist_count() == (0 if stable else 2)
 
@@ -459,7 +459,7 @@ def test_senders_with_several_states():
         (pf.DomainError, "k = -1.0 is outside", {"k": [-1.0, 2.0]}),
         (pf.QuantityError, r"counts = \(1, 2, 3\) is no pair", {"counts": (1, 2, 3)}),
         (pf.DomainError, "counts = 0.0 is outside", {"counts": (0, 1)}),
-        (pf.QuantityError, "mode = 'z' is unknown", {"mode": "z"}),
+        (pf.QuantityError, "update = 'z' is unknown", {"update": "z"}),
         (pf.QuantityError, "rtt_terms = 'z' is unknown", {"rtt_terms": "z"}),
     ],
 )  # fmt: skip
@@ -481,7 +481,7 @@ def test_bad_input(error, match, arguments):
         (pf.QuantityError, "base_rtt_scalable = '3' has no unit", {"base_rtt_scalable": "3"}),
         (pf.QuantityError, "do not broadcast together",
          {"base_rtt": np.array([0.1, 0.2]), "p_prime": np.array([0.1, 0.2, 0.3])}),
-        (pf.QuantityError, "mode = 'z' is unknown", {"mode": "z"}),
+        (pf.QuantityError, "update = 'z' is unknown", {"update": "z"}),
     ],
 )  # fmt: skip
 def test_bad_input_of_the_largest_share(error, match, arguments):
@@ -538,7 +538,7 @@ def test_packets_of_dctcp_do_not_cycle_where_the_fluid_does():
             pf.Dctcp(variant="rfc8257"), count, "85ms", start_jitter="2s", slow_start=False
         )
         capacity = 12000.0 * count * 20 / 0.1
-        loop = pf.Loop(flows, aqm, capacity=capacity, mode="sampled")
+        loop = pf.Loop(flows, aqm, capacity=capacity, update="sampled")
         assert loop.margins().gain_margin_db == pytest.approx(-7.1, abs=0.05)
         scenario = pf.Scenario("120s", pf.Link(capacity), aqm, flows)
         runs = (
@@ -566,7 +566,7 @@ def test_stability_lost_just_below_what_the_scheduler_leaves(path, load):
             pf.Flows(pf.Scalable(), 1e4 * mine / omega_l, path),
         ]
         loop = pf.Loop(
-            flows, pf.presets.linux_dualpi2(), capacity=1.2e8, mode="sampled", rtt_terms="exact"
+            flows, pf.presets.linux_dualpi2(), capacity=1.2e8, update="sampled", rtt_terms="exact"
         )
         assert loop.nyquist_count() == count
 
@@ -582,7 +582,7 @@ def margin_at(share, path, scalable, aqm):
         )
         if part > 0.0
     ]
-    return float(pf.Loop(flows, aqm, capacity=1.2e8, mode="sampled", rtt_terms="exact").margins()
+    return float(pf.Loop(flows, aqm, capacity=1.2e8, update="sampled", rtt_terms="exact").margins()
                  .gain_margin_db)  # fmt: skip
 
 

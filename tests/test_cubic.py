@@ -312,10 +312,10 @@ class TestOneLawEverywhere:
 
 class TestLoop:
     @pytest.mark.parametrize("p", [0.03, 1e-3, 1e-4, 1e-5, 1e-6])
-    @pytest.mark.parametrize("mode", ["continuous", "sampled"])
-    def test_has_margins_in_both_regions(self, p, mode):
+    @pytest.mark.parametrize("update", ["continuous", "sampled"])
+    def test_has_margins_in_both_regions(self, p, update):
         queue = pf.Pi2(alpha=0.1, beta=1.0)
-        margins = pf.Loop(Cubic(), queue, rtt="50ms", p=p, mode=mode).margins()
+        margins = pf.Loop(Cubic(), queue, rtt="50ms", p=p, update=update).margins()
         assert np.isfinite([margins.gain_margin_db, margins.phase_margin_deg]).all()
         assert margins.gain_margin_db > 0.0
         assert margins.phase_margin_deg > 0.0

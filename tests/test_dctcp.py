@@ -202,9 +202,9 @@ class TestOneLawEverywhere:
     def test_alpha_costs_phase(self):
         """A loop that is stable with `Scalable`, which reacts at once, need not be with DCTCP."""
         queue = pf.CoupledPi2(alpha=0.16, beta=3.2, target="15ms", update_interval="16ms")
-        for mode in ("continuous", "sampled"):
+        for update in ("continuous", "sampled"):
             direct, smoothed = (
-                pf.Loop(sender, queue, rtt="30ms", p=0.05, mode=mode).margins()
+                pf.Loop(sender, queue, rtt="30ms", p=0.05, update=update).margins()
                 for sender in (pf.Scalable(), Dctcp())
             )
             assert direct.verdict == "stable"

@@ -81,7 +81,7 @@ class TestLaw:
         assert DualPi2().saturate((-0.3, 0.01)) == (0.0, 0.01)
 
     def test_no_continuous_form(self):
-        with pytest.raises(pf.UnsupportedError, match=r'two queues.*use controller="sampled"'):
+        with pytest.raises(pf.UnsupportedError, match=r'two queues.*use update="sampled"'):
             DualPi2().flow((0.1, 0.0), seen(), 0.0)
 
     @pytest.mark.parametrize("ramp", [None, 0.0004])
@@ -255,9 +255,9 @@ class TestAtRest:
         point = pf.equilibrium_of(pf.Scalable(), queue, rtt="50ms", p=0.3)
         assert point.queue_delay == (0.0, 0.015)
         assert point.controller == 0.15
-        loop = pf.Loop(pf.Scalable(), queue, rtt="50ms", p=0.3, mode="sampled", rtt_terms="exact")
+        loop = pf.Loop(pf.Scalable(), queue, rtt="50ms", p=0.3, update="sampled", rtt_terms="exact")
         single = pf.CoupledPi2(alpha=0.16, beta=3.2, target=0.015, update_interval=0.016)
-        one = pf.Loop(pf.Scalable(), single, rtt="50ms", p=0.3, mode="sampled", rtt_terms="exact")
+        one = pf.Loop(pf.Scalable(), single, rtt="50ms", p=0.3, update="sampled", rtt_terms="exact")
         s = 1j * np.geomspace(0.1, 190, 9)
         np.testing.assert_allclose(loop(s), one(s), rtol=1e-12)
         # below the target the ramp holds, and RFC 9332 never asks for the delay of L

@@ -142,23 +142,25 @@ class TestLoopBesideClassic:
             ("A4", 88, (-11.1, -12.1), (5.5, 4.7)),
         ],
     )
-    @pytest.mark.parametrize(("column", "mode"), [(0, "continuous"), (1, "sampled")])
-    def test_one_queue_is_kinder(self, answers, name, share, dual_db, single_db, column, mode):
+    @pytest.mark.parametrize(("column", "update"), [(0, "continuous"), (1, "sampled")])
+    def test_one_queue_is_kinder(self, answers, name, share, dual_db, single_db, column, update):
         """The table in docs/theory.md: the same flows behind two queues, and in one."""
         answer = answers[f"dualpi2_coupled_{name}"]
         x = answer["inputs"]
-        dual = beside(answer, rtt_terms="exact", mode=mode)
+        dual = beside(answer, rtt_terms="exact", update=update)
         queue = pf.CoupledPi2(
             alpha=x["alpha"], beta=x["beta"], target=x["tau0"], update_interval=x["T"]
         )
-        single = pf.Loop(dual.flows, queue, capacity=x["C"] * PACKET, rtt_terms="exact", mode=mode)
+        single = pf.Loop(
+            dual.flows, queue, capacity=x["C"] * PACKET, rtt_terms="exact", update=update
+        )
         assert 100 * dual.operating_point.share[1] == pytest.approx(share, abs=0.5)
         assert dual.margins().gain_margin_db == pytest.approx(dual_db[column], abs=0.05)
         assert single.margins().gain_margin_db == pytest.approx(single_db[column], abs=0.05)
 
     @ASSUMED
-    @pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-    def test_signs_of_margins_roots_and_counts_agree(self, rng, mode):
+    @pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+    def test_signs_of_margins_roots_and_counts_agree(self, rng, update):
         found = {True: 0, False: 0}
         while sum(found.values()) < 30:
             packets, base = 10 ** rng.uniform(2.5, 4.5), 10 ** rng.uniform(-2.3, -0.7)
@@ -185,7 +187,9 @@ class TestLoopBesideClassic:
             )
             terms = str(rng.choice(["frozen", "exact"]))
             try:
-                loop = pf.Loop(flows, queue, capacity=packets * PACKET, mode=mode, rtt_terms=terms)
+                loop = pf.Loop(
+                    flows, queue, capacity=packets * PACKET, update=update, rtt_terms=terms
+                )
             except pf.DomainError:
                 continue  # more load than any p can hold back
             margins, stable = loop.margins(), loop.nyquist_count() == 0
@@ -193,7 +197,7 @@ class TestLoopBesideClassic:
             if np.isfinite(margins.gain_crossover):  # a sampled |L| may stay above 1 up to pi/T
                 assert (margins.phase_margin_deg > 0) == stable
             assert margins.verdict == ("stable" if stable else "unstable")
-            if mode != "sampled":
+            if update != "sampled":
                 assert (loop.roots().real < 0) == stable
             found[stable] += 1
         assert min(found.values()) > 3
@@ -203,14 +207,14 @@ class TestTheLeadInEveryTool:
     """What L4S traffic adds falls only like 1/s: aliases, kinks, roots and bounds must know."""
 
     @staticmethod
-    def loop(base=0.05, mode="sampled", terms="exact"):
+    def loop(base=0.05, update="sampled", terms="exact"):
         flows = [
             pf.Flows(pf.Reno(), 4, base),
             pf.Flows(pf.CReno(), 2, 2.3 * base),
             pf.Flows(pf.Scalable(), 10, base),
             pf.Flows(pf.Scalable(), 3, 1.7 * base),
         ]
-        return pf.Loop(flows, DualPi2(), capacity="100Mbit/s", mode=mode, rtt_terms=terms)
+        return pf.Loop(flows, DualPi2(), capacity="100Mbit/s", update=update, rtt_terms=terms)
 
     @ASSUMED
     @pytest.mark.parametrize("base", [0.005, 0.0159, 0.05, 0.3])
@@ -258,36 +262,36 @@ class TestTheLeadInEveryTool:
             left.append(np.max(np.abs(plant_response(loop.linear, s) - series)))
         assert math.log10(left[0] / left[1]) == pytest.approx(4.0, abs=0.2)
 
-    @pytest.mark.parametrize("mode", ["continuous", "sampled"])
-    def test_bound_of_the_gain(self, mode):
-        loop = self.loop(mode=mode)
+    @pytest.mark.parametrize("update", ["continuous", "sampled"])
+    def test_bound_of_the_gain(self, update):
+        loop = self.loop(update=update)
         v = np.geomspace(20.0, 196.0, 300)
         gain = np.abs(loop(1j * v))
-        bounds = [gain_bound(loop.linear, mode, start) for start in v[:290:10]]
+        bounds = [gain_bound(loop.linear, update, start) for start in v[:290:10]]
         assert np.isfinite(bounds[-1])
         for start, bound in zip(range(0, 290, 10), bounds, strict=True):
             assert gain[start:].max() <= bound
 
-    @pytest.mark.parametrize("mode", ["continuous", "delayed"])
-    def test_roots_are_roots(self, mode):
-        loop = self.loop(mode=mode)
+    @pytest.mark.parametrize("update", ["continuous", "delayed"])
+    def test_roots_are_roots(self, update):
+        loop = self.loop(update=update)
         roots = loop.roots(10)
         np.testing.assert_allclose(loop(roots), -1.0, atol=1e-6)
 
     def test_pade_and_python_control(self):
-        loop = self.loop(mode="continuous")
+        loop = self.loop(update="continuous")
         w = np.geomspace(0.1, 30, 40)
         pade = loop.to_control("pade", order=7)
         np.testing.assert_allclose(pade(1j * w), loop(1j * w), rtol=1e-6)
 
-    @pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-    def test_step_response_against_stepping_in_time(self, answers, mode):
+    @pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+    def test_step_response_against_stepping_in_time(self, answers, update):
         """What the queue delay does after a step of what the loop follows, kinks included."""
-        loop = beside(answers["dualpi2_coupled_A2"], mode=mode)
+        loop = beside(answers["dualpi2_coupled_A2"], update=update)
         times = np.array([0.04, 0.0505, 0.058, 0.07, 0.1, 0.115, 0.15, 0.3, 0.7])
-        if mode == "sampled":
+        if update == "sampled":
             times = 0.016 * np.array([3, 4, 5, 7, 12, 40]) + 1e-6
-        reached = stepped(answers["dualpi2_coupled_A2"], mode, times)
+        reached = stepped(answers["dualpi2_coupled_A2"], update, times)
         np.testing.assert_allclose(loop.step(times), reached, atol=2e-3 * np.abs(reached).max())
         assert np.abs(reached).max() > 1.0
 
@@ -295,7 +299,7 @@ class TestTheLeadInEveryTool:
     def test_critical_gain_against_the_time_domain(self, answers, name, sign):
         """The gain at which one update after the other neither grows nor decays."""
         answer = answers[f"dualpi2_coupled_{name}"]
-        margin = beside(answer, mode="sampled").margins().gain_margin
+        margin = beside(answer, update="sampled").margins().gain_margin
         assert np.sign(math.log(margin)) == sign
         found = brentq(
             lambda g: growth_per_period(answer, g) - 1, 0.9 * margin, 1.1 * margin, xtol=1e-7
@@ -359,18 +363,18 @@ class Deviations:
         return self.back @ (self.now @ x + self.h / 2 * drive)
 
 
-def stepped(answer, mode, times):
+def stepped(answer, update, times):
     """The delay's deviation while the target's is 1, u by its definition."""
     h = 0.1e-3
     system = Deviations(answer, h)
     (alpha, beta), T = system.gains, system.T
     n, past = round(max(times) / h) + 2, max(system.steps) + round(T / h)
     x, u, d = np.zeros((n + past, 3)), np.zeros(n + past), np.zeros(n + past)
-    extra = round(T / 2 / h) if mode == "delayed" else 0
+    extra = round(T / 2 / h) if update == "delayed" else 0
     integral, before, held = 0.0, 0.0, 0.0
     for i in range(past, n + past - 1):
         error = d[i] - 1.0
-        if mode == "sampled":
+        if update == "sampled":
             if (i - past) % round(T / h) == 0:
                 held, before = held + alpha * error + beta * (error - before), error
             u[i] = held
@@ -382,7 +386,7 @@ def stepped(answer, mode, times):
         signals = [
             (
                 u[j - extra],
-                u[j - extra] if mode == "sampled" or j - extra < past else u[j + 1 - extra],
+                u[j - extra] if update == "sampled" or j - extra < past else u[j + 1 - extra],
             )
             for j in (c, m)
         ]
@@ -390,7 +394,7 @@ def stepped(answer, mode, times):
             x[i], (x[c, 0], x[c + 1, 0]), (x[m, 1], x[m + 1, 1]), signals[0], signals[1]
         )
         d[i + 1] = system.delay @ x[i + 1]
-    if mode == "sampled":  # the value at the last update
+    if update == "sampled":  # the value at the last update
         return np.array([d[past + round(T / h) * int(t / T)] for t in times])
     return np.interp(times, h * np.arange(-past, n), d)
 
@@ -507,10 +511,10 @@ class TestLoopOfL4sAlone:
         with pytest.raises(pf.DomainError, match="leaves nothing for the path: raise rtt"):
             pf.Loop(pf.Scalable(), DualPi2(ramp="400us"), rtt="0.8ms", p=0.1)
 
-    @pytest.mark.parametrize("mode", ["delayed", "sampled"])
-    def test_no_update_interval(self, mode):
+    @pytest.mark.parametrize("update", ["delayed", "sampled"])
+    def test_no_update_interval(self, update):
         with pytest.raises(pf.UnsupportedError, match="DualPi2 acts here on every packet"):
-            pf.Loop(pf.Scalable(), DualPi2(ramp="400us"), rtt="10ms", p=0.1, mode=mode)
+            pf.Loop(pf.Scalable(), DualPi2(ramp="400us"), rtt="10ms", p=0.1, update=update)
 
     def test_step_keeps_an_error(self):
         queue = DualPi2(step=0.02, ramp=0.04, variant="rfc9332")

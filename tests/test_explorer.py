@@ -38,7 +38,7 @@ def loop_of(aqm, sender, rtt, p_prime):
         aqm = pf.CoupledPi2(
             alpha=aqm.alpha, beta=aqm.beta, update_interval=aqm.update_interval, k=aqm.k
         )
-    return pf.Loop(sender, aqm, rtt=rtt, p_prime=p_prime, mode="sampled")
+    return pf.Loop(sender, aqm, rtt=rtt, p_prime=p_prime, update="sampled")
 
 
 # --- the curves -----------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def test_it_begins_as_asked(panel):
     ]  # fmt: skip
     flows = pf.Flows(pf.Reno(), 20, 0.080)
     aqm = pf.Pi2(alpha=0.05, beta=2.5, update_interval="16ms", target="20ms")
-    loop = pf.Loop(flows, aqm, capacity="100Mbit/s", mode="sampled")
+    loop = pf.Loop(flows, aqm, capacity="100Mbit/s", update="sampled")
     margins = loop.margins()
     assert f"<b>{margins.gain_margin_db:.2f} dB</b>" in line.value
     assert f"<b>{margins.phase_margin_deg:.1f}°</b>" in line.value
@@ -205,7 +205,9 @@ def test_every_slider_moves_the_picture_and_the_line(panel, name, value):
         update_interval=values["update_interval"] / 1e3,
     )
     window = 1e8 / 12000 * values["rtt"] / 1e3 / values["flows"]
-    loop = pf.Loop(pf.Reno(), aqm, rtt=values["rtt"] / 1e3, p_prime=2**0.5 / window, mode="sampled")
+    loop = pf.Loop(
+        pf.Reno(), aqm, rtt=values["rtt"] / 1e3, p_prime=2**0.5 / window, update="sampled"
+    )
     assert f"<b>{loop.margins().gain_margin_db:.2f} dB</b>" in line.value
     assert f"window of {window:.1f} segments" in line.value
 
@@ -242,7 +244,7 @@ def test_scalable_senders_under_the_dual_queue():
     _, line, _ = parts(panel)
     window = 5e7 / 12000 * 0.020 / 4
     aqm = pf.CoupledPi2(alpha=41 / 256, beta=819 / 256, update_interval=0.016, k=2.0)
-    loop = pf.Loop(pf.Scalable(), aqm, rtt=0.020, p=2 / window, mode="sampled")
+    loop = pf.Loop(pf.Scalable(), aqm, rtt=0.020, p=2 / window, update="sampled")
     assert f"<b>{loop.margins().gain_margin_db:.2f} dB</b>" in line.value
 
 

@@ -40,8 +40,8 @@ MARGINS = [
 HEADERS = {
     "pi2_fig04": ["line", "p", "tune", "alpha_hz", "beta_hz", *MARGINS],
     "pi2_fig05": ["line", "p", "tune", "tune_over_sqrt2p"],
-    "pi2_fig07": ["line", "mode", "p_prime", "p", "alpha_hz", "beta_hz", *MARGINS],
-    "pi2_fig07_sampled": ["line", "mode", "p_prime", "p", "alpha_hz", "beta_hz", *MARGINS],
+    "pi2_fig07": ["line", "update", "p_prime", "p", "alpha_hz", "beta_hz", *MARGINS],
+    "pi2_fig07_sampled": ["line", "update", "p_prime", "p", "alpha_hz", "beta_hz", *MARGINS],
 }
 
 
@@ -97,7 +97,7 @@ def test_the_pictures_are_pictures(drawn, stem) -> None:
 def test_the_numbers_have_a_header_with_units_and_no_gaps(drawn, stem, header) -> None:
     rows = read(drawn[0] / f"{stem}.csv")
     assert list(rows[0]) == header
-    for name in set(header) - {"line", "mode"}:
+    for name in set(header) - {"line", "update"}:
         assert np.isfinite(column(rows, name)).all()
 
 
@@ -193,13 +193,13 @@ def test_figure_7_agrees_with_the_independent_table(drawn, line) -> None:
 
 
 @pytest.mark.parametrize("line", ["reno pie", "reno pi2", "scal pi"])
-@pytest.mark.parametrize("mode", ["continuous", "sampled"])
-def test_the_sampled_figure_agrees_with_the_independent_table(drawn, line, mode) -> None:
-    suffix = "cont" if mode == "continuous" else "sampled"
+@pytest.mark.parametrize("update", ["continuous", "sampled"])
+def test_the_sampled_figure_agrees_with_the_independent_table(drawn, line, update) -> None:
+    suffix = "cont" if update == "continuous" else "sampled"
     rows = [
         row
         for row in read(drawn[0] / "pi2_fig07_sampled.csv")
-        if (row["line"], row["mode"]) == (line, mode)
+        if (row["line"], row["update"]) == (line, update)
     ]
     at = column(rows, "p_prime")
     truth = [row for row in read(DATA / "margins_fig7_variants.csv") if row["line"] == line]
@@ -304,7 +304,7 @@ def test_numbers_broadcast_within_a_curve(tmp_path) -> None:
 
 @pytest.fixture(scope="module")
 def plotted() -> dict[str, list[dict[str, Any]]]:
-    return {mode: pi2_fig07.curves(mode) for mode in ("continuous", "sampled")}
+    return {update: pi2_fig07.curves(update) for update in ("continuous", "sampled")}
 
 
 def texts_of(figure: Any) -> str:
@@ -315,8 +315,8 @@ def texts_of(figure: Any) -> str:
 
 def test_the_numbers_in_the_sampled_figure_are_those_of_low_load(plotted, monkeypatch) -> None:
     before, after = (
-        pf.loop.low_load(pf.Reno(), pf.presets.pi2_paper(), "100ms", mode).gain_margin_db
-        for mode in ("continuous", "sampled")
+        pf.loop.low_load(pf.Reno(), pf.presets.pi2_paper(), "100ms", update).gain_margin_db
+        for update in ("continuous", "sampled")
     )
     said = texts_of(pi2_fig07._draw_sampled(*plotted.values()))
     assert f"{before:.1f} dB of margin on paper, {after:.1f} dB in the sampled model" in said
@@ -324,8 +324,8 @@ def test_the_numbers_in_the_sampled_figure_are_those_of_low_load(plotted, monkey
 
     assert "the smallest over all loads" in said
     for index, (sender, aqm) in enumerate(list(pi2_fig07.LINES.values())[1:], start=1):
-        for mode, rows in plotted.items():
-            limit = pf.loop.low_load(sender, aqm, pi2_fig07.RTT, mode).gain_margin_db
+        for update, rows in plotted.items():
+            limit = pf.loop.low_load(sender, aqm, pi2_fig07.RTT, update).gain_margin_db
             assert limit < rows[index]["gain_margin_db"].min() < limit + 0.1
 
     # And they are computed, not typed: another limit gives another text.

@@ -220,7 +220,7 @@ def test_margins_in_the_panels_are_those_of_the_loop() -> None:
         [10, 30, 50, 30, 10],
     )
     flows = pf.Flows(pf.Reno(), 30, "100ms")
-    loop = pf.Loop(flows, scenario.aqm, capacity="10Mbit/s", mode="sampled", rtt_terms="exact")
+    loop = pf.Loop(flows, scenario.aqm, capacity="10Mbit/s", update="sampled", rtt_terms="exact")
     expected = f"{loop.margins().gain_margin_db:+.1f} dB"
     assert experiments.margin_of(stages[1], scenario.aqm) == expected
     assert experiments.margin_of(stages[2], scenario.aqm) == "at its limit"  # p' = 0.71 > 0.5
@@ -276,7 +276,7 @@ def test_the_scaled_gains_have_the_margin_they_are_named_after() -> None:
                 across_the_margin.FLOWS,
                 aqm,
                 capacity=across_the_margin.CAPACITY,
-                mode=controller,
+                update=controller,
                 rtt_terms="exact",
             )
             assert loop.margins().gain_margin_db == pytest.approx(margin, abs=1e-9)

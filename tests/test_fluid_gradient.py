@@ -35,7 +35,7 @@ def test_against_another_solver(base_rtt, controller, known, within):
         start_up(base_rtt),
         mean_square,
         "aqm.alpha",
-        controller=controller,
+        update=controller,
         sample="8ms",
         tolerance=1e-10,
     )

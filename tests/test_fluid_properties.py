@@ -66,7 +66,7 @@ def scenarios(draw):
 def test_bounds_hold_and_packets_are_conserved(scenario, controller):
     if isinstance(scenario.aqm, pf.DualPi2):
         controller = "sampled"
-    result = pf.fluid.simulate(scenario, controller=controller, tolerance=1e-6, sample=0.01)
+    result = pf.fluid.simulate(scenario, update=controller, tolerance=1e-6, sample=0.01)
     for name, values in result.data_vars.items():
         assert np.isfinite(values).all(), name
     queue = result.queue.to_numpy().reshape(len(result.time), -1)
@@ -355,7 +355,7 @@ def test_nobody_sends():
 @pytest.mark.parametrize(
     ("how", "error", "part"),
     [
-        ({"controller": "analog"}, pf.QuantityError, "update = 'analog'"),
+        ({"update": "analog"}, pf.QuantityError, "update = 'analog'"),
         ({"engine": "fortran"}, pf.QuantityError, "engine = 'fortran'"),
         ({"sample": "0s"}, pf.DomainError, "sample"),
         ({"sample": "9s"}, pf.DomainError, "sample"),
@@ -381,7 +381,7 @@ def test_laws_without_a_fluid_say_so():
         pf.fluid.simulate(pf.Scenario(2.0, pf.Link("10Mbit/s"), pf.CoDel(), flows))
     dual = pf.Scenario(2.0, pf.Link("10Mbit/s"), pf.DualPi2(), flows)
     with pytest.raises(pf.UnsupportedError, match="sampled"):
-        pf.fluid.simulate(dual, controller="continuous")
+        pf.fluid.simulate(dual, update="continuous")
     with pytest.raises(pf.UnsupportedError, match="two queues"):
         pf.fluid.simulate(dual, linear=True)
     with pytest.raises(pf.ScenarioError, match="no Scenario"):

@@ -24,7 +24,7 @@ def error(name, table, **how):
     """Largest errors of queue (packets), controller and windows over all rows."""
     controller, sample = REFERENCES[name]
     scenario = pf.Scenario.load(DATA / f"fluid_{name}.toml")
-    result = pf.fluid.simulate(scenario, controller=controller, sample=sample, **how)
+    result = pf.fluid.simulate(scenario, update=controller, sample=sample, **how)
     truth = table(f"fluid_{name}.csv")
     # the rows past the end of the run that a table may have are not compared
     rows = min(len(result.time), len(truth["t"]))

@@ -63,7 +63,7 @@ def by_steps(t):
 
 def echo(step):
     scenario = pf.Scenario("3.5s", pf.Link("100Gbit/s"), pf.Pi2(), flows(Echo(), 1, 1.0, 11.0))
-    result = pf.fluid.simulate(scenario, step=step, sample=0.25, controller="continuous")
+    result = pf.fluid.simulate(scenario, step=step, sample=0.25, update="continuous")
     return result.window.to_numpy()[:, 0] - 10.0
 
 
@@ -168,7 +168,7 @@ def method_of_steps():
 
 @pytest.fixture(scope="module")
 def stepped():
-    result = pf.fluid.simulate(STEPPED, controller="continuous", sample=0.01, initial=rest())
+    result = pf.fluid.simulate(STEPPED, update="continuous", sample=0.01, initial=rest())
     return np.stack([result.window[:, 0], result.queue, result.controller], axis=1)
 
 
@@ -254,7 +254,7 @@ TWO = pf.Scenario(
 
 
 def queue(scenario, controller, step):
-    result = pf.fluid.simulate(scenario, controller=controller, step=step, sample=0.032)
+    result = pf.fluid.simulate(scenario, update=controller, step=step, sample=0.032)
     return result.queue.to_numpy()
 
 
@@ -263,18 +263,18 @@ def test_how_fast_a_dual_queue_moves_the_instant_that_is_heard():
     link = pf.Link("10Mbit/s")
     classes = [flows(pf.Reno(), 5, 0.04, 20.0), flows(pf.Scalable(), 2, 0.02, 3.0)]
     plant = Plant(pf.Scenario(link=link, aqm=pf.DualPi2(), flows=classes, duration=1.0), "sampled")
-    y, mode = plant.initial()
-    mode = mode._replace(active=(True, True), started=(True, True), bound=(FREE, EMPTY))
+    y, update = plant.initial()
+    update = update._replace(active=(True, True), started=(True, True), bound=(FREE, EMPTY))
     y[0], f = 12.0, [0.0] * plant.size
     f[0], f[plant.windows[1].start] = 80.0, 25.0
-    view = plant.observe(0.0, y, mode)
+    view = plant.observe(0.0, y, update)
     capacity, taken = 10e6 / (8.0 * link.packet_size), 2 * 3.0 / 0.02
     tau = 12.0 / (capacity - taken)
     assert view.rtt == pytest.approx((0.04 + tau, 0.02))
     moves = (80.0 + tau * 2 * 25.0 / 0.02) / (capacity - taken)
     # the slope is taken over a millionth of R, during which it changes by a few parts of that
-    assert plant.speed(0, 0.0, y, f, view, mode) == pytest.approx(1.0 - moves, rel=1e-6)
-    assert plant.speed(1, 0.0, y, f, view, mode) == 1.0
+    assert plant.speed(0, 0.0, y, f, view, update) == pytest.approx(1.0 - moves, rel=1e-6)
+    assert plant.speed(1, 0.0, y, f, view, update) == 1.0
 
 
 @pytest.mark.parametrize("scenario", [ONE, TWO], ids=["one class", "two classes"])

@@ -46,7 +46,7 @@ def test_small_deviations_ring_as_the_rightmost_root_says(case):
     """Growth and frequency are those of the root with exact round-trip time terms, to 1e-5."""
     sender, count, aqm = CASES[case]
     flows = pf.Flows(sender, count, "80ms")
-    time, away = near_rest(flows, aqm, LINK, 4.0, controller="continuous", sample=0.02)
+    time, away = near_rest(flows, aqm, LINK, 4.0, update="continuous", sample=0.02)
     seen = mode_of(away[(time > 1.0) & (time < 3.0)][::4], 0.08)
     root = pf.Loop(flows, aqm, capacity=LINK.capacity, rtt_terms="exact").roots()
     assert abs(seen - root) < 1e-5 * abs(root)
@@ -59,7 +59,7 @@ def test_a_mixture_rings_as_its_root_says():
     flows = [pf.Flows(pf.Reno(), 10, "80ms"), pf.Flows(pf.Scalable(), 10, "80ms")]
     aqm = pf.CoupledPi2()
     link = pf.Link(2500 * 12000.0)
-    time, away = near_rest(flows, aqm, link, 5.0, controller="continuous", sample=0.02)
+    time, away = near_rest(flows, aqm, link, 5.0, update="continuous", sample=0.02)
     root = -1.35618 + 4.81734j  # known, and what Loop says
     loop = pf.Loop(flows, aqm, capacity=link.capacity, rtt_terms="exact")
     assert abs(loop(root) + 1) < 1e-3
@@ -96,9 +96,7 @@ def test_it_settles_where_the_equilibrium_is(senders, aqm, controller):
         "queue": point.queue,
         "controller": point.controller,
     }
-    last = pf.fluid.simulate(scenario, controller=controller, initial=start, sample=1.0).isel(
-        time=-1
-    )
+    last = pf.fluid.simulate(scenario, update=controller, initial=start, sample=1.0).isel(time=-1)
     np.testing.assert_allclose(last.queue_delay, point.queue_delay, rtol=1e-9)
     assert float(last.controller) == pytest.approx(point.controller, rel=1e-9)
     np.testing.assert_allclose(last.window, point.window, rtol=1e-9)
@@ -110,7 +108,7 @@ def test_it_stays_where_the_equilibrium_is():
     scenario = pf.Scenario("5s", LINK, pf.Pi2(), pf.Flows(pf.Reno(), 20, "80ms"))
     point = pf.equilibrium(scenario.flows, scenario.aqm, LINK.capacity)
     for controller in ("sampled", "continuous"):
-        result = pf.fluid.simulate(scenario, controller=controller, initial=point)
+        result = pf.fluid.simulate(scenario, update=controller, initial=point)
         np.testing.assert_allclose(result.queue, point.queue, rtol=1e-12)
 
 
@@ -136,7 +134,7 @@ def test_the_sampled_fluid_loses_stability_where_the_sampled_loop_does(p_prime, 
     assert expected is None or boundary == pytest.approx(expected, abs=0.1e-3)
     rtts = np.array([boundary - 3e-5, boundary + 3e-5])
     loop = pf.Loop(
-        pf.Reno(), pf.Pi2(), rtt=rtts, p_prime=p_prime, mode="sampled", rtt_terms="exact"
+        pf.Reno(), pf.Pi2(), rtt=rtts, p_prime=p_prime, update="sampled", rtt_terms="exact"
     )
     margins = loop.margins().gain_margin_db
     assert margins[0] > 0 > margins[1]
@@ -160,7 +158,7 @@ def test_the_linear_response_is_the_limit_of_small_deviations(sender, aqm, contr
     flows, link = pf.Flows(sender, 10, "40ms"), pf.Link("20Mbit/s")
 
     def difference(nudge):
-        how = {"controller": controller, "tolerance": 1e-9, "sample": 0.02}
+        how = {"update": controller, "tolerance": 1e-9, "sample": 0.02}
         bent, straight = (
             near_rest(flows, aqm, link, 1.5, nudge, linear=linear, **how)[1]
             for linear in (False, True)
@@ -177,7 +175,7 @@ def test_the_linear_response_has_no_bounds(controller):
     """Far from rest it leaves every bound, and twice as far is twice as far."""
     flows, aqm = pf.Flows(pf.Reno(), 20, "80ms"), pf.Pi2()
     once, twice = (
-        near_rest(flows, aqm, LINK, 2.0, nudge, controller=controller, linear=True, sample=0.02)[1]
+        near_rest(flows, aqm, LINK, 2.0, nudge, update=controller, linear=True, sample=0.02)[1]
         for nudge in (1.0, 2.0)
     )
     rest = 0.02 * 1250
@@ -218,7 +216,7 @@ def test_the_dual_queue_is_stable_where_its_sampled_loop_is(share):
     }
     result = pf.fluid.simulate(scenario, initial=start)
     away = np.abs(result.queue.sel(band="C").to_numpy() - point.queue)
-    loop = pf.Loop(flows, aqm, capacity=capacity, mode="sampled", rtt_terms="exact")
+    loop = pf.Loop(flows, aqm, capacity=capacity, update="sampled", rtt_terms="exact")
     stable = loop.nyquist_count() == 0
     assert stable == (share == 0.55)
     # a thousandfold within six seconds, one way or the other

@@ -41,7 +41,7 @@ from pi2_fluid.design.guarantees.mixtures import (
 from pi2_fluid.design.guarantees.tolerances import interval_range, jitter_margin
 from pi2_fluid.design.plants import Plants
 from pi2_fluid.design.region import Region, responder, worst_margins
-from pi2_fluid.loop.modes import respond
+from pi2_fluid.loop.updates import respond
 
 DATA = Path(__file__).parent / "data" / "tune_answers.json"
 ANSWERS = {row["name"]: row for row in json.loads(DATA.read_text())["answers"]}
@@ -102,9 +102,9 @@ def plant_of(scalable, exact, v, mu):
 def term_of(family, k, w, rtt, mu):
     """P_k from its definition."""
     F = (family.alpha + family.beta * (1.0 - np.exp(-1j * w * family.interval))) / family.interval
-    if family.mode != "sampled":
+    if family.update != "sampled":
         F = family.alpha / family.interval + 1j * (family.beta + family.alpha / 2.0) * w
-    if family.mode == "delayed":
+    if family.update == "delayed":
         F = F * np.exp(-0.5j * w * family.interval)
     v = (w + 2.0 * np.pi * k / family.interval) * rtt
     m = family.m / mu if family.falling else family.m
@@ -121,12 +121,12 @@ def slope_of(function, which, step, *at):
 
 
 @pytest.mark.parametrize(("scalable", "falling", "exact"), FAMILIES)
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-def test_discs_contain_every_loop_of_their_box(mode, scalable, falling, exact, rng):
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_discs_contain_every_loop_of_their_box(update, scalable, falling, exact, rng):
     n, interval = 800, 0.016
     boxes = random_boxes(rng, n, interval, 0.5 if scalable else 0.7, falling=falling)
-    family = Family(scalable, 0.5, falling, 0.16, 3.2, interval, mode, exact)
-    for aliases in {0, alias_count(interval, 0.005, mode)}:
+    family = Family(scalable, 0.5, falling, 0.16, 3.2, interval, update, exact)
+    for aliases in {0, alias_count(interval, 0.005, update)}:
         discs = enclose(family, boxes, aliases)
         assert np.isfinite(discs.radius).mean() > 0.93
         furthest = np.zeros(n)
@@ -137,44 +137,44 @@ def test_discs_contain_every_loop_of_their_box(mode, scalable, falling, exact, r
             m = 0.5 / mu if falling else np.full(n, 0.5)
             plants = Plants(rtt, mu, np.zeros(n, int), m, mu, np.full(n, scalable), exact=exact)
             loops = plants.linear(0.16, 3.2, interval)
-            value = respond(loops, 1j * w[:, None], mode)[:, 0]
+            value = respond(loops, 1j * w[:, None], update)[:, 0]
             furthest = np.maximum(furthest, np.abs(value - discs.centre) / discs.radius)
         assert furthest.max() <= 1.0
-        if aliases or mode != "sampled":  # and they are no larger than need be
+        if aliases or update != "sampled":  # and they are no larger than need be
             assert np.median(furthest) > 0.55
 
 
 @pytest.mark.parametrize(("scalable", "falling", "exact"), FAMILIES)
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-def test_a_point_is_enclosed_with_its_rounding(mode, scalable, falling, exact, rng):
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_a_point_is_enclosed_with_its_rounding(update, scalable, falling, exact, rng):
     """A box of no size: what is left of the radius is rounding, and the aliases left out."""
     n, interval = 500, 0.016
     boxes = random_boxes(rng, n, interval, 0.5, falling=falling)
     boxes = Boxes(boxes.centre, np.zeros_like(boxes.half))
-    family = Family(scalable, 0.5, falling, 0.16, 3.2, interval, mode, exact)
+    family = Family(scalable, 0.5, falling, 0.16, 3.2, interval, update, exact)
     w, rtt, mu = boxes.centre
     m = 0.5 / mu if falling else np.full(n, 0.5)
     plants = Plants(rtt, mu, np.zeros(n, int), m, mu, np.full(n, scalable), exact=exact)
-    value = respond(plants.linear(0.16, 3.2, interval), 1j * w[:, None], mode)[:, 0]
-    for aliases in (0, 3) if mode == "sampled" else (0,):
+    value = respond(plants.linear(0.16, 3.2, interval), 1j * w[:, None], update)[:, 0]
+    for aliases in (0, 3) if update == "sampled" else (0,):
         discs = enclose(family, boxes, aliases)
         assert np.all(np.abs(value - discs.centre) <= discs.radius)
-        if mode != "sampled":
+        if update != "sampled":
             assert np.all(discs.radius < 1e-8 * np.abs(value))
 
 
 @pytest.mark.parametrize(("scalable", "falling", "exact"), FAMILIES)
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-def test_slopes_within_a_box_stay_below_their_bounds(mode, scalable, falling, exact, rng):
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_slopes_within_a_box_stay_below_their_bounds(update, scalable, falling, exact, rng):
     """Of every term, over every axis, as each of the others is moved alone, and all together.
 
     Boxes that are long in one direction leave each part of a bound to stand alone: whichever is
     left out, the slope at one of the two ends exceeds the rest.
     """
     n, interval, aliases = 300, 0.3, 4
-    aliases = aliases if mode == "sampled" else 0
+    aliases = aliases if update == "sampled" else 0
     k = np.arange(-aliases, aliases + 1)[:, None]
-    family = Family(scalable, 0.5, falling, 0.02, 0.4, interval, mode, exact)
+    family = Family(scalable, 0.5, falling, 0.02, 0.4, interval, update, exact)
     for axes in ((), (0,), (1,), (2,), (0, 1, 2)):
         w = np.exp(rng.uniform(np.log(0.05), np.log(0.95 * np.pi / interval), n))
         rtt = np.exp(rng.uniform(np.log(0.003), np.log(3.0), n))
@@ -276,12 +276,12 @@ def test_second_slopes_of_the_plant_stay_below_their_bounds(scalable, exact, rng
         assert np.all(true <= bound * (1.0 + 1e-7))
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-def test_the_controller_stays_within_its_bounds(mode, rng):
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_the_controller_stays_within_its_bounds(update, rng):
     """|F|, and how F'/F changes, at the ends of intervals of all sizes."""
     n = 4000
     for alpha, beta in ((0.16, 3.2), (3.0, 0.1), (1.0, 1.0)):
-        family = Family(False, 0.5, False, alpha, beta, 0.3, mode)
+        family = Family(False, 0.5, False, alpha, beta, 0.3, update)
         w = np.exp(rng.uniform(np.log(0.01), np.log(np.pi / 0.3), n))
         dw = w * 10.0 ** rng.uniform(-4.0, -0.3, n)
         _, slope, bend, least, most = controller_bounds(family, w, dw)
@@ -337,8 +337,8 @@ def test_fast_response_is_the_sampled_loop(rng):
         np.testing.assert_allclose(fast[near], exact[near], rtol=1e-4)
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-def test_nothing_forbidden_lies_beyond_the_ends(mode, rng):
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_nothing_forbidden_lies_beyond_the_ends(update, rng):
     """|L| > 4 at and below the low end, and is too small above the high one, in any region."""
     for _ in range(60):
         longest, scalable = 10.0 ** rng.uniform(-4.0, 0.0), bool(rng.integers(2))
@@ -350,7 +350,7 @@ def test_nothing_forbidden_lies_beyond_the_ends(mode, rng):
         alpha = 10.0 ** rng.uniform(-3.0, 0.0) * T / longest**2
         beta = 10.0 ** rng.uniform(-2.0, 0.0) / longest
         gain, exact = 10.0 ** rng.uniform(-2.0, 0.5), bool(rng.integers(2))
-        family = Family(scalable, gain, falling, alpha, beta, T, mode, exact)
+        family = Family(scalable, gain, falling, alpha, beta, T, update, exact)
         asked = Asked(rng.uniform(0.0, 20.0), rng.uniform(0.0, 80.0), rng.uniform(0.0, 0.8))
         low, high = frequency_ends(family, rtts, mus, asked)
         rtt, mu = (x.ravel() for x in np.meshgrid(np.geomspace(*rtts, 7), np.linspace(*mus, 7)))
@@ -359,19 +359,19 @@ def test_nothing_forbidden_lies_beyond_the_ends(mode, rng):
             rtt, mu, np.zeros(rtt.size, int), m, mu, np.full(rtt.size, scalable), exact=exact
         )
         loops = plants.linear(alpha, beta, T)
-        below = np.abs(respond(loops, 1j * low * np.geomspace(1e-4, 1.0, 30), mode))
+        below = np.abs(respond(loops, 1j * low * np.geomspace(1e-4, 1.0, 30), update))
         assert below.min() > 4.0
         assert np.all(below >= least_size(family, low, rtts, mus) * (1.0 - 1e-9))
-        if mode != "sampled":
-            above = np.abs(respond(loops, 1j * high * np.geomspace(1.0, 1e4, 30), mode))
+        if update != "sampled":
+            above = np.abs(respond(loops, 1j * high * np.geomspace(1.0, 1e4, 30), update))
             assert above.max() < min(10.0 ** (-asked.gain_db / 20.0), 1.0, 1.0 - asked.modulus)
 
 
 # --- proofs ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-def test_no_unstable_region_is_proved(mode, rng):
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_no_unstable_region_is_proved(update, rng):
     """Regions of all sizes with a loop that the grid knows to be unstable, or short of a margin."""
     tried = 0
     while tried < 40:
@@ -384,7 +384,7 @@ def test_no_unstable_region_is_proved(mode, rng):
         low = rng.uniform(0.0, 0.5) * rng.integers(2)
         senders = (ALL[rng.integers(3)],)
         region = region_of(senders, longest * rng.uniform(0.3, 0.99), longest, (low, 1.0))
-        worst = worst_margins(region, aqm, mode).margins
+        worst = worst_margins(region, aqm, update).margins
         gain, phase = float(worst.gain_margin_db), float(worst.phase_margin_deg)
         asked = Asked(0.0, 0.0)
         if gain > -0.3:  # stable: ask for a little more than there is
@@ -392,11 +392,11 @@ def test_no_unstable_region_is_proved(mode, rng):
         if not (np.isfinite(gain) and asked.gain_db < 60.0 and 0.0 <= asked.phase_deg < 80.0):
             continue
         tried += 1
-        assert certify(region, aqm, asked, mode).outcome != "proved"
+        assert certify(region, aqm, asked, update).outcome != "proved"
 
 
 @pytest.mark.parametrize(
-    ("aqm", "mode", "asked"),
+    ("aqm", "update", "asked"),
     [
         (PAPER, "continuous", Asked(1.95, 4.5)),
         (PAPER, "continuous", Asked(0.0, 0.0, 0.0688)),
@@ -407,8 +407,8 @@ def test_no_unstable_region_is_proved(mode, rng):
         (LINUX, "sampled", Asked(0.0, 0.0, 0.0245)),
     ],
 )
-def test_known_margins_are_proved(aqm, mode, asked):
-    found = certify(region_of(), aqm, asked, mode)
+def test_known_margins_are_proved(aqm, update, asked):
+    found = certify(region_of(), aqm, asked, update)
     assert found.outcome == "proved"
     assert 1_000 < found.boxes < 20_000  # with R held constant, and without
 
@@ -442,7 +442,7 @@ def test_optima_are_proved_less_a_thousandth(theta, name, asked):
 
 
 @pytest.mark.parametrize(
-    ("aqm", "mode", "asked"),
+    ("aqm", "update", "asked"),
     [
         (LINUX, "sampled", Asked(0.0, 0.0, 0.0280)),  # true: 0.02727
         (PAPER, "delayed", Asked(0.0, 0.0, 0.0027)),  # missed by a grid of a million points
@@ -451,14 +451,14 @@ def test_optima_are_proved_less_a_thousandth(theta, name, asked):
         (pf.Pi2(update_interval="30ms"), "sampled", Asked(0.0, 0.0)),  # unstable near 100 ms
     ],
 )
-def test_what_does_not_hold_is_refuted_by_an_example(aqm, mode, asked):
-    found = certify(region_of(), aqm, asked, mode)
+def test_what_does_not_hold_is_refuted_by_an_example(aqm, update, asked):
+    found = certify(region_of(), aqm, asked, update)
     assert found.outcome == "refuted"
     rtt, p_prime = float(found.counterexample.rtt[0]), float(found.counterexample.p_prime[0])
     assert 0.02 <= rtt <= R
     assert 0.0 < p_prime <= 1.0
     law = pf.Pi2(alpha=aqm.alpha, beta=aqm.beta, update_interval=aqm.update_interval)
-    margins = pf.Loop(pf.Reno(), law, rtt=rtt, p_prime=p_prime, mode=mode).margins()
+    margins = pf.Loop(pf.Reno(), law, rtt=rtt, p_prime=p_prime, update=update).margins()
     assert (
         margins.gain_margin_db < asked.gain_db
         or margins.phase_margin_deg < asked.phase_deg
@@ -557,7 +557,7 @@ def test_small_windows_keep_the_phase_margin_that_was_promised(sender, asked):
         warnings.simplefilter("ignore", pf.AssumptionWarning)  # windows below two segments
         found = {
             terms_: pf.Loop(
-                sender, design.aqm, rtt=rtt, p_prime=p_prime, mode="sampled", rtt_terms=terms_
+                sender, design.aqm, rtt=rtt, p_prime=p_prime, update="sampled", rtt_terms=terms_
             ).margins()
             for terms_ in ("frozen", "exact")
         }
@@ -620,7 +620,7 @@ def test_independent_margins_are_right():
         gains = 0.3125, 3.125, 0.032
         gm, pm = independent_margins(rtt, p_prime, sender, gains)
         law = pf.CoupledPi2()
-        loop = pf.Loop(sender, law, rtt=rtt, p_prime=p_prime, mode="sampled").margins()
+        loop = pf.Loop(sender, law, rtt=rtt, p_prime=p_prime, update="sampled").margins()
         np.testing.assert_allclose(gm, loop.gain_margin_db, atol=2e-3)
         np.testing.assert_allclose(pm, loop.phase_margin_deg, atol=2e-3)
 
@@ -774,7 +774,7 @@ def test_random_mixtures_of_a_proved_region_are_stable(rng):
         window = 10.0 ** rng.uniform(0.9, 2.0)  # segments, about
         capacity = 12_000.0 * window * np.sum(counts / (base + 0.015))
         terms_ = ("frozen", "exact")[trial % 2]
-        loop = pf.Loop(flows, law, capacity=capacity, mode="delayed", rtt_terms=terms_)
+        loop = pf.Loop(flows, law, capacity=capacity, update="delayed", rtt_terms=terms_)
         assert loop.nyquist_count() == 0
 
 
@@ -800,7 +800,7 @@ def test_wrong_timing(aqm, shortest, jitter):
     assert jitter_margin(region, aqm, "sampled") == pytest.approx(jitter, rel=0.015)
     for interval, code in ((0.999 * low, -1), (1.001 * low, 1)):
         law = pf.Pi2(alpha=aqm.alpha, beta=aqm.beta, update_interval=interval)
-        loop = pf.Loop(pf.Reno(), law, rtt=R, p_prime=1e-7, mode="sampled")
+        loop = pf.Loop(pf.Reno(), law, rtt=R, p_prime=1e-7, update="sampled")
         assert loop.margins().verdict_code == code
 
 

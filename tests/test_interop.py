@@ -22,7 +22,7 @@ mpl.use("Agg")
 
 @pytest.fixture(scope="module", params=["continuous", "delayed", "sampled"])
 def loop(request: Any) -> pf.Loop:
-    return pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1, mode=request.param)
+    return pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1, update=request.param)
 
 
 # --- python-control -------------------------------------------------------------------------
@@ -33,7 +33,7 @@ def test_what_control_does_with_frequency_responses(loop):
     gm, pm, wcg, wcp = control.margin(data)
     # A spline between the frequencies.
     np.testing.assert_allclose([gm, pm, wcg, wcp], list(loop.margins()), rtol=1e-4)
-    assert (data.dt == 0.032) if loop.mode == "sampled" else (data.dt == 0)
+    assert (data.dt == 0.032) if loop.update == "sampled" else (data.dt == 0)
     w = data.omega
     closed = control.feedback(data, 1)
     np.testing.assert_allclose(closed.frdata[0, 0], loop(1j * w) * loop.sensitivity(w), rtol=1e-9)
@@ -45,8 +45,8 @@ def test_what_control_does_with_frequency_responses(loop):
 def test_count_of_encirclements(factor):
     """Around an integrator, which a transfer function and a state space show and data do not."""
     law = pf.Pi2(alpha=0.3125 * factor, beta=3.125 * factor)
-    for mode, kinds in (("continuous", ("pade", "ss")), ("sampled", ("ss",))):
-        loop = pf.Loop(pf.Reno(), law, rtt="100ms", p_prime=0.1, mode=mode)
+    for update, kinds in (("continuous", ("pade", "ss")), ("sampled", ("ss",))):
+        loop = pf.Loop(pf.Reno(), law, rtt="100ms", p_prime=0.1, update=update)
         count = loop.nyquist_count()
         assert count == (0 if factor == 1.0 else 2)
         for kind in kinds:
@@ -63,15 +63,15 @@ def test_what_control_counts_of_frequency_responses():
         with pytest.warns(UserWarning, match="non-integer"):
             found = control.nyquist_response(loop.to_control())
         assert found.count == loop.nyquist_count() - 1
-    sampled = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1, mode="sampled")
+    sampled = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1, update="sampled")
     with pytest.raises(ValueError, match="imaginary"):
         control.nyquist_response(sampled.to_control())
 
 
 @pytest.mark.parametrize("skew", [-0.7, 0.0, 0.5, 1.0])
-@pytest.mark.parametrize("mode", ["continuous", "delayed"])
-def test_disk_margin_is_that_of_control(mode, skew):
-    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1, mode=mode)
+@pytest.mark.parametrize("update", ["continuous", "delayed"])
+def test_disk_margin_is_that_of_control(update, skew):
+    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1, update=update)
     mine = loop.disk_margin(skew)
     w = mine.w * np.linspace(0.99, 1.01, 201)
     size, gain, phase = control.disk_margins(loop.to_control("pade", order=8), w, skew=skew)
@@ -86,7 +86,7 @@ def test_disk_margin_by_brute_force(loop):
     assert margin.alpha == pytest.approx(loop.margins().modulus_margin, rel=1e-9)
     balanced = loop.disk_margin()
     # Inside the disk the loop stays stable, at its rim it is about to lose that.
-    end = 98.0 if loop.mode == "sampled" else 1e4
+    end = 98.0 if loop.update == "sampled" else 1e4
     w = np.geomspace(1e-2, end, 20001)
     delta = balanced.alpha * np.exp(1j * np.linspace(0, 2 * np.pi, 25)[:, None])
     factor = (1 + delta / 2) / (1 - delta / 2)
@@ -113,11 +113,11 @@ RTT = xarray.DataArray([0.05, 0.1], dims="rtt", coords={"rtt": ["near", "far"]})
 LOAD = xarray.DataArray([0.01, 0.1, 0.5], dims="load", coords={"load": [1, 2, 3]})
 
 
-@pytest.mark.parametrize("mode", ["continuous", "sampled"])
-def test_dimensions_broadcast_by_name(mode):
-    found = pf.Loop(pf.Reno(), pf.Pi2(), rtt=RTT, p_prime=LOAD, mode=mode)
+@pytest.mark.parametrize("update", ["continuous", "sampled"])
+def test_dimensions_broadcast_by_name(update):
+    found = pf.Loop(pf.Reno(), pf.Pi2(), rtt=RTT, p_prime=LOAD, update=update)
     plain = pf.Loop(
-        pf.Reno(), pf.Pi2(), rtt=RTT.to_numpy()[:, None], p_prime=LOAD.to_numpy(), mode=mode
+        pf.Reno(), pf.Pi2(), rtt=RTT.to_numpy()[:, None], p_prime=LOAD.to_numpy(), update=update
     )
     margins, expected = found.margins(), plain.margins()
     names = ("gain_margin_db", "phase_margin_deg", "gain_crossover", "phase_crossover")
@@ -126,7 +126,7 @@ def test_dimensions_broadcast_by_name(mode):
         assert value.dims == ("rtt", "load")
         np.testing.assert_array_equal(value.to_numpy(), getattr(expected, name))
     assert margins.gain_margin_db.sel(rtt="far", load=2).item() == pytest.approx(
-        pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, mode=mode).margins().gain_margin_db
+        pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, update=update).margins().gain_margin_db
     )
     assert margins.verdict.sel(rtt="far", load=2).item() == "stable"
     np.testing.assert_array_equal(found.nyquist_count(), plain.nyquist_count())
@@ -213,18 +213,18 @@ def test_operating_points_keep_labels():
 GAIN = xarray.DataArray([0.1, 0.3], dims="gain", coords={"gain": ["low", "high"]})
 
 
-@pytest.mark.parametrize("mode", ["continuous", "sampled"])
-def test_numbers_of_laws_broadcast_by_name(mode):
+@pytest.mark.parametrize("update", ["continuous", "sampled"])
+def test_numbers_of_laws_broadcast_by_name(update):
     """Against loops one by one."""
     law = pf.Pi2(alpha=GAIN, beta=10 * RTT.assign_coords(rtt=["near", "far"]) + 2.0)
-    found = pf.Loop(pf.Reno(), law, rtt=RTT, p_prime=0.1, mode=mode)
+    found = pf.Loop(pf.Reno(), law, rtt=RTT, p_prime=0.1, update=update)
     gm = found.margins().gain_margin_db
     assert set(gm.dims) == {"rtt", "gain"}
     for rtt in ("near", "far"):
         for gain in ("low", "high"):
             alone = pf.Pi2(alpha=GAIN.sel(gain=gain).item(), beta=law.beta.sel(rtt=rtt).item())
             one = pf.Loop(
-                pf.Reno(), alone, rtt=RTT.sel(rtt=rtt).item(), p_prime=0.1, mode=mode
+                pf.Reno(), alone, rtt=RTT.sel(rtt=rtt).item(), p_prime=0.1, update=update
             ).margins()
             assert gm.sel(rtt=rtt, gain=gain).item() == pytest.approx(one.gain_margin_db, rel=1e-9)
     table = found.sweep()
@@ -268,11 +268,11 @@ def test_laws_with_names_are_compared_with_them():
 W = xarray.DataArray([0.5, 5.0, 20.0], dims="w", coords={"w": [0.5, 5.0, 20.0]})
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-def test_what_is_asked_keeps_its_names(mode):
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_what_is_asked_keeps_its_names(update):
     """Of one loop, and of an array of loops with names, element by element."""
-    one = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.5, mode=mode)
-    several = pf.Loop(pf.Reno(), pf.Pi2(), rtt=RTT, p_prime=LOAD, mode=mode)
+    one = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.5, update=update)
+    several = pf.Loop(pf.Reno(), pf.Pi2(), rtt=RTT, p_prime=LOAD, update=update)
     asked = {"__call__": 1j * W, "sensitivity": W, "step": W / 10}
     for name, argument in asked.items():
         # Steps are inverted up to the longest time asked about, with an error of 1e-8.
@@ -297,10 +297,10 @@ def test_what_is_asked_keeps_its_names(mode):
             getattr(several, name)(argument.to_numpy())
         with pytest.raises(pf.QuantityError, match="differ in the coordinates"):
             getattr(several, name)(mine.assign_coords(load=[1, 2, 4]))
-        bare = pf.Loop(pf.Reno(), pf.Pi2(), rtt=[0.05, 0.1], p_prime=0.5, mode=mode)
+        bare = pf.Loop(pf.Reno(), pf.Pi2(), rtt=[0.05, 0.1], p_prime=0.5, update=update)
         with pytest.raises(pf.QuantityError, match=r"array of shape \(2,\) without"):
             getattr(bare, name)(argument)
-    if mode != "sampled":
+    if update != "sampled":
         assert several.roots(2).dims == ("rtt", "load", "root")
 
 
@@ -308,9 +308,9 @@ def test_limits_keep_names():
     limit = pf.loop.rtt_limit(GAIN, 3.0, 0.03 * LOAD, "sampled")
     assert limit.dims == ("gain", "load")
     assert limit.sel(gain="high", load=2).item() == pf.loop.rtt_limit(0.3, 3.0, 0.003, "sampled")
-    for mode in ("continuous", "sampled"):
-        worst = pf.loop.low_load(pf.Reno(), pf.Pi2(alpha=GAIN), RTT, mode)
-        plain = pf.loop.low_load(pf.Reno(), pf.Pi2(alpha=0.1), 0.1, mode)
+    for update in ("continuous", "sampled"):
+        worst = pf.loop.low_load(pf.Reno(), pf.Pi2(alpha=GAIN), RTT, update)
+        plain = pf.loop.low_load(pf.Reno(), pf.Pi2(alpha=0.1), 0.1, update)
         for name in ("gain_margin_db", "modulus_margin", "verdict_code"):
             value = getattr(worst, name)
             assert value.dims == ("rtt", "gain")
@@ -424,8 +424,8 @@ def test_tables_for_notebooks(loop):
         assert text.startswith("<table>")
         assert f"<b>{title}</b>" in text
         assert text.count("<tr>") == text.count("</tr>") > 3
-    assert loop.mode in shown["Loop"]
-    assert loop.mode in shown["Margins"]
+    assert loop.update in shown["Loop"]
+    assert loop.update in shown["Margins"]
     assert f"{loop.margins().gain_margin_db:.5g} dB" in shown["Margins"]
     assert "14.142 segments" in shown["Operating point"]
     assert "Pi2(" in shown["Scenario pi2_fig12_pi2"]

@@ -296,7 +296,7 @@ def test_a_law_of_ones_own_is_not_taken_for_its_base():
 
 def test_what_no_law_can_do_is_an_obstacle():
     dual = find("sampled", "dual queue")
-    assert native.obstacle(dual, "continuous") == 'DualPi2 with controller="continuous"'
+    assert native.obstacle(dual, "continuous") == 'DualPi2 with update="continuous"'
 
 
 def test_bad_arguments_are_refused():

@@ -21,7 +21,7 @@ def loop():
     return pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
 
 
-def simulate(loop, mode, times):
+def simulate(loop, update, times):
     """Step response by stepping the delay equation: Heun, h = R/2000, the update every T."""
     (cls,) = loop.linear.classes
     T, R = float(loop.linear.controller.interval), float(cls.rtt)
@@ -38,7 +38,7 @@ def simulate(loop, mode, times):
     for n in range(delay, count + delay):
         # the error is d minus a unit step: L/(1+L) from the step to d
         error = d[n] - 1.0
-        if mode == "sampled":
+        if update == "sampled":
             if (n - delay) in ticks:
                 held += aqm.alpha * error + aqm.beta * (error - before)
                 before = error
@@ -56,23 +56,23 @@ def simulate(loop, mode, times):
     return d[index]
 
 
-@pytest.mark.parametrize("mode", ["continuous", "sampled"])
+@pytest.mark.parametrize("update", ["continuous", "sampled"])
 @pytest.mark.parametrize(("gain", "stable"), [(1.0, True), (2.5, False)])
-def test_step_response_against_stepping_in_time(mode, gain, stable):
+def test_step_response_against_stepping_in_time(update, gain, stable):
     aqm = pf.Pi2(alpha=0.3125 * gain, beta=3.125 * gain)
-    one = pf.Loop(pf.Reno(), aqm, rtt=0.1, p_prime=0.1, mode=mode)
+    one = pf.Loop(pf.Reno(), aqm, rtt=0.1, p_prime=0.1, update=update)
     assert (one.nyquist_count() == 0) == stable
     times = 0.032 * np.array([1, 4, 5, 6, 10, 20, 40])
     response = one.step(times)
     # Heun with h = R/2000; the rectangle rule of the integral and the rounding of ticks to the grid
     # (20 micro-seconds in 32 ms) leave errors of a few 1e-4
-    expected = simulate(one, mode, times)
+    expected = simulate(one, update, times)
     np.testing.assert_allclose(response, expected, atol=3e-3 * max(1.0, np.abs(expected).max()))
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-def test_step_response_waits_and_settles(mode):
-    one = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.3, mode=mode)
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_step_response_waits_and_settles(update):
+    one = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.3, update=update)
     early = one.step(np.array([-1.0, 0.0, 0.05, 0.0999]))
     np.testing.assert_allclose(early, 0.0, atol=1e-7)
     assert one.step(np.array(8.0)) == pytest.approx(1.0, abs=1e-6)
@@ -120,7 +120,7 @@ def test_to_control(loop):
     assert isinstance(pade, control.TransferFunction)
     low = w[w < 15]
     np.testing.assert_allclose(pade(1j * low), loop(1j * low), rtol=1e-6)
-    half = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, mode="delayed")
+    half = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, update="delayed")
     np.testing.assert_allclose(half.to_control("pade")(1j * low), half(1j * low), rtol=1e-6)
     mixed = pf.Loop(
         [pf.Flows(pf.Reno(), 5, "20ms"), pf.Flows(pf.Scalable(), 5, "80ms")],
@@ -132,7 +132,7 @@ def test_to_control(loop):
         mixed.to_control("pade", order=6)(1j * low), mixed(1j * low), rtol=1e-6
     )
     with pytest.raises(pf.UnsupportedError):
-        pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, mode="sampled").to_control("pade")
+        pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, update="sampled").to_control("pade")
     with pytest.raises(pf.DomainError):
         loop.to_control("pade", order=20)
     with pytest.raises(pf.QuantityError):
@@ -268,8 +268,8 @@ def test_contradictions_are_refused():
         pf.Loop(pf.Flows(pf.Reno(), 1, "80ms"), pf.Pi2(), capacity=1e7, p=0.1)
     with pytest.raises(pf.ScenarioError, match="rtt"):
         pf.Loop(pf.Reno(), pf.Pi2(), p=0.1)
-    with pytest.raises(pf.QuantityError, match="mode"):
-        pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p=0.1, mode="discrete")
+    with pytest.raises(pf.QuantityError, match="update"):
+        pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p=0.1, update="discrete")
     with pytest.raises(pf.QuantityError, match="rtt_terms"):
         pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p=0.1, rtt_terms="both")
     one = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p=0.1)
@@ -283,18 +283,18 @@ def test_contradictions_are_refused():
         one.step([0.0, np.nan])
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
 @pytest.mark.parametrize("part", [0.9, 1.1])
 @pytest.mark.parametrize(
     ("sender", "aqm"), [(pf.Reno(), pf.Pi()), (pf.Scalable(), pf.Pie(table="sqrt2p"))]
 )
 @pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
-def test_a_limit_that_does_not_exist_is_where_light_loads_go(sender, aqm, part, mode):
+def test_a_limit_that_does_not_exist_is_where_light_loads_go(sender, aqm, part, update):
     """Reno's gain grows without bound under PI, Scalable's vanishes under PIE's ideal scaling."""
-    rtt = part * pf.loop.rtt_limit(aqm.alpha, aqm.beta, aqm.update_interval, mode)
-    limit = pf.loop.low_load(sender, aqm, rtt, mode)
+    rtt = part * pf.loop.rtt_limit(aqm.alpha, aqm.beta, aqm.update_interval, update)
+    limit = pf.loop.low_load(sender, aqm, rtt, update)
     light, lighter = (
-        pf.Loop(sender, aqm, rtt=rtt, p_prime=p, mode=mode).margins() for p in (1e-5, 1e-7)
+        pf.Loop(sender, aqm, rtt=rtt, p_prime=p, update=update).margins() for p in (1e-5, 1e-7)
     )
     # each decade of p' takes at least 10 dB, so that both lie beyond any number
     assert abs(lighter.gain_margin_db - light.gain_margin_db) > 19.9
@@ -315,7 +315,7 @@ def test_a_limit_that_does_not_exist_is_where_light_loads_go(sender, aqm, part, 
 
 def test_searching_many_loops_reports_progress():
     calls = []
-    loops = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=np.array([0.1, 0.2]), mode="sampled")
+    loops = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=np.array([0.1, 0.2]), update="sampled")
     loops.margins(progress=lambda done, total: calls.append((done, total)))
     assert calls == [(1, 2), (2, 2)]
     assert "2 loops" in str(loops.margins())
@@ -324,8 +324,8 @@ def test_searching_many_loops_reports_progress():
 def test_arrays_that_do_not_enter_the_closed_form_still_shape_the_result():
     """The target moves the base RTT, not the loop at a given RTT: three equal margins."""
     targets = pf.Pi2(target=np.array([0.005, 0.01, 0.02]))
-    for mode in ("continuous", "sampled"):
-        loops = pf.Loop(pf.Reno(), targets, rtt=0.1, p_prime=0.1, mode=mode)
+    for update in ("continuous", "sampled"):
+        loops = pf.Loop(pf.Reno(), targets, rtt=0.1, p_prime=0.1, update=update)
         gain_margins = loops.margins().gain_margin_db
         assert gain_margins.shape == loops.shape == (3,)
         assert np.ptp(gain_margins) < 1e-12

@@ -46,15 +46,15 @@ def linux():
 
 
 @pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")  # few segments, T above R
-@pytest.mark.parametrize("mode", ["sampled", "delayed", "continuous"])
+@pytest.mark.parametrize("update", ["sampled", "delayed", "continuous"])
 @pytest.mark.parametrize(("aqm", "sender"), PAIRS)
-def test_margins_are_those_of_the_loops_one_by_one(aqm, sender, mode, rng):
+def test_margins_are_those_of_the_loops_one_by_one(aqm, sender, update, rng):
     """By automatic differentiation and a search for all crossovers, on the other side.
 
     The map sums few aliases: 3e-5 dB where T is 16 times R, 3e-6 at T = 10 R and below.
     """
     rtts, rates = 10.0 ** rng.uniform(-3, 0, 3), 10.0 ** rng.uniform(5, 10, 3)
-    found = pf.margin_map(aqm, sender, rtts=np.sort(rtts), rates=np.sort(rates), mode=mode)
+    found = pf.margin_map(aqm, sender, rtts=np.sort(rtts), rates=np.sort(rates), update=update)
     inside = found.inside.to_numpy()
     assert inside.any()
     points = found.stack(point=("rtt", "rate")).isel(point=inside.ravel())
@@ -63,7 +63,7 @@ def test_margins_are_those_of_the_loops_one_by_one(aqm, sender, mode, rng):
         one_queue(aqm),
         rtt=points.rtt.to_numpy(),
         p_prime=points.p_prime.to_numpy(),
-        mode=mode,
+        update=update,
     )
     margins = loop.margins()
     np.testing.assert_allclose(points.gain_margin, margins.gain_margin_db, atol=3e-5)
@@ -81,7 +81,7 @@ def test_round_trips_of_a_fraction_of_the_interval():
     inside = found.inside.to_numpy()
     points = found.stack(point=("rtt", "rate")).isel(point=inside.ravel())
     rtt, load = points.rtt.to_numpy(), points.p_prime.to_numpy()
-    margins = pf.Loop(pf.Reno(), pf.Pi2(), rtt=rtt, p_prime=load, mode="sampled").margins()
+    margins = pf.Loop(pf.Reno(), pf.Pi2(), rtt=rtt, p_prime=load, update="sampled").margins()
     near = np.asarray(margins.phase_crossover) * 0.032 / np.pi
     assert np.sum((near > 0.8) & (near < 0.9999)) > 5
     np.testing.assert_allclose(points.gain_margin, margins.gain_margin_db, atol=5e-6)
@@ -93,7 +93,7 @@ def test_a_rate_is_that_of_the_flows_of_a_link():
     """Ten flows on 100 Mbit/s: the same loop, solved for its operating point."""
     aqm = pf.Pi2(target="20ms")
     flows = pf.Flows(pf.Reno(), 10, "80ms")
-    loop = pf.Loop(flows, aqm, capacity="100Mbit/s", mode="sampled")
+    loop = pf.Loop(flows, aqm, capacity="100Mbit/s", update="sampled")
     found = pf.margin_map(aqm, rtts="100ms", rates="10Mbit/s")
     assert float(found.gain_margin[0, 0]) == pytest.approx(loop.margins().gain_margin_db, abs=1e-5)
     assert float(found.window[0, 0]) == pytest.approx(loop.operating_point.window[0], rel=1e-9)
@@ -180,7 +180,7 @@ def test_schema_and_files(linux, tmp_path):
         ({"rtts": "0s"}, pf.DomainError, "rtts"),
         ({"rates": "10kbit/s", "rtts": "10ms"}, pf.DomainError, "give higher rates"),
         ({"packet_size": [1500.0, 500.0]}, pf.QuantityError, "500.0] is an array: give one number"),
-        ({"mode": "exact"}, pf.QuantityError, "mode"),
+        ({"update": "exact"}, pf.QuantityError, "update"),
         ({"aqm": pf.CoDel()}, pf.UnsupportedError, "no alpha, beta"),
         ({"aqm": pf.Pi2(alpha=np.array([0.1, 0.2]))}, pf.QuantityError, "is an array"),
         ({"sender": pf.Dctcp()}, pf.UnsupportedError, "use Scalable for what it would be"),

@@ -72,16 +72,17 @@ def test_figure_4_from_its_own_parameters(table, line):
 
 @pytest.mark.parametrize("line", list(FIG7))
 @pytest.mark.parametrize("terms", ["frozen", "exact"])
-@pytest.mark.parametrize("mode", ["continuous", "sampled"])
-def test_variants_of_figure_7(table, line, terms, mode):
+@pytest.mark.parametrize("update", ["continuous", "sampled"])
+def test_variants_of_figure_7(table, line, terms, update):
     columns = table("margins_fig7_variants.csv")
     chosen = columns["line"] == line
     sender, aqm = FIG7[line]
     p_prime = columns["p_prime"][chosen]
-    margins = pf.Loop(sender, aqm, rtt=0.1, p_prime=p_prime, mode=mode, rtt_terms=terms).margins()
-    suffix = (
-        f"{'frozen' if terms == 'frozen' else 'exactR'}_{'cont' if mode == 'continuous' else mode}"
-    )
+    margins = pf.Loop(
+        sender, aqm, rtt=0.1, p_prime=p_prime, update=update, rtt_terms=terms
+    ).margins()
+    short = "cont" if update == "continuous" else update
+    suffix = f"{'frozen' if terms == 'frozen' else 'exactR'}_{short}"
     # asked: 1e-4 dB; the table is printed with 8 or 9 digits
     np.testing.assert_allclose(
         margins.gain_margin_db, columns[f"gm_db_{suffix}"][chosen], atol=2e-8
@@ -104,12 +105,12 @@ def random_loops(rng, size, **kwargs):
     }
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed"])
+@pytest.mark.parametrize("update", ["continuous", "delayed"])
 @pytest.mark.parametrize(
     ("sender", "law"), [(pf.Reno(), pf.Pi2), (pf.CReno(), pf.Pi), (pf.Scalable(), pf.Pi)]
 )
-def test_fast_path_and_safe_path_agree(rng, sender, law, mode):
-    gains, load = random_loops(rng, 60, mode=mode)
+def test_fast_path_and_safe_path_agree(rng, sender, law, update):
+    gains, load = random_loops(rng, 60, update=update)
     loop = pf.Loop(sender, law(**gains), **load)
     fast = loop.margins()
     safe = np.array([loop._margins_at((i,)) for i in range(60)]).T
@@ -195,11 +196,11 @@ def test_python_control_agrees_on_stable_loops(rng):
         assert one.margins().modulus_margin == pytest.approx(frd[2], rel=1e-6)
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed"])
-def test_hopf_point(rng, mode):
+@pytest.mark.parametrize("update", ["continuous", "delayed"])
+def test_hopf_point(rng, update):
     """At GM times the gain the rightmost root is j w_pc."""
     for sender, law in ((pf.Reno(), pf.Pi2), (pf.Scalable(), pf.Pi)):
-        gains, load = random_loops(rng, 15, mode=mode)
+        gains, load = random_loops(rng, 15, update=update)
         margins = pf.Loop(sender, law(**gains), **load).margins()
         critical = {
             **gains,
@@ -270,7 +271,7 @@ def test_no_crossing_is_infinite_never_nan():
         pf.Pi2(alpha=6.0, beta=160.0, update_interval=0.11),
         rtt=0.005,
         p=0.14,
-        mode="sampled",
+        update="sampled",
     )
     margins = loop.margins()
     assert margins.phase_margin_deg == np.inf

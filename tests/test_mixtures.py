@@ -14,7 +14,7 @@ from pi2_fluid.loop import equations
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
 
 
-def mixture(answer, terms="frozen", mode="continuous"):
+def mixture(answer, terms="frozen", update="continuous"):
     x = answer["inputs"]
     flows = []
     for row in x["classes"]:
@@ -23,7 +23,7 @@ def mixture(answer, terms="frozen", mode="continuous"):
     aqm = pf.CoupledPi2(
         alpha=x["alpha"], beta=x["beta"], update_interval=x["T"], target=x["tau0"], k=2.0
     )
-    return pf.Loop(flows, aqm, capacity=12000 * x["C"], rtt_terms=terms, mode=mode)
+    return pf.Loop(flows, aqm, capacity=12000 * x["C"], rtt_terms=terms, update=update)
 
 
 @pytest.mark.parametrize("name", ["mixture_A", "mixture_B", "mixture_C"])
@@ -73,8 +73,8 @@ def test_formula_for_mixtures(rng):
         np.testing.assert_allclose(loop(s), expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-def test_verdicts_of_random_mixtures(rng, mode):
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_verdicts_of_random_mixtures(rng, update):
     """Two to four classes, RTTs over two and a half decades: margins, count and roots agree."""
     seen = {True: 0, False: 0}
     while sum(seen.values()) < 40:
@@ -96,14 +96,14 @@ def test_verdicts_of_random_mixtures(rng, mode):
         capacity = 10 ** rng.uniform(6.5, 9)
         terms = str(rng.choice(["frozen", "exact"]))
         try:
-            loop = pf.Loop(flows, aqm, capacity=capacity, mode=mode, rtt_terms=terms)
+            loop = pf.Loop(flows, aqm, capacity=capacity, update=update, rtt_terms=terms)
         except pf.DomainError:
             continue  # more load than any p can hold back
         margins = loop.margins()
         stable = loop.nyquist_count() == 0
         assert (margins.gain_margin_db > 0 and margins.phase_margin_deg > 0) == stable
         assert margins.verdict == ("stable" if stable else "unstable")
-        if mode != "sampled":
+        if update != "sampled":
             assert (loop.roots().real < 0) == stable
         seen[stable] += 1
     assert min(seen.values()) > 3
@@ -145,8 +145,8 @@ def test_arrays_of_mixtures():
 
 def test_sampled_mixture_loses_margin(known):
     continuous = mixture(known["mixture_B"]).margins()
-    sampled = mixture(known["mixture_B"], mode="sampled").margins()
-    delayed = mixture(known["mixture_B"], mode="delayed").margins()
+    sampled = mixture(known["mixture_B"], update="sampled").margins()
+    delayed = mixture(known["mixture_B"], update="delayed").margins()
     assert sampled.gain_margin_db < continuous.gain_margin_db - 0.5
     assert sampled.gain_margin_db == pytest.approx(delayed.gain_margin_db, abs=0.15)
     assert sampled.verdict == "stable"
@@ -224,7 +224,7 @@ def test_a_law_that_cannot_be_differentiated_is_refused():
 
 
 def test_a_law_with_two_states(rng):
-    """Against its transfer function written by hand, in every mode."""
+    """Against its transfer function written by hand, for every update."""
     R, p, g = 0.1, 0.1, 1 / 16
     loop = pf.Loop(Smoothed(), pf.Pi(), rtt=R, p=p)
     assert loop.operating_point.window == pytest.approx(2 / p, rel=1e-9)
@@ -239,7 +239,7 @@ def test_a_law_with_two_states(rng):
     margins = loop.margins()
     assert margins.verdict == ("stable" if margins.gain_margin_db > 0 else "unstable")
     assert np.sign(-loop.roots().real) == np.sign(margins.gain_margin_db)
-    sampled = pf.Loop(Smoothed(), pf.Pi(), rtt=R, p=p, mode="sampled").margins()
+    sampled = pf.Loop(Smoothed(), pf.Pi(), rtt=R, p=p, update="sampled").margins()
     assert abs(sampled.gain_margin_db - margins.gain_margin_db) < 3.0
     with pytest.raises(pf.UnsupportedError, match="several states"):
         loop.to_control("pade")
@@ -275,10 +275,10 @@ def test_a_queue_of_ones_own():
     assert loop.margins().phase_crossover == pytest.approx(v / 0.02, rel=1e-9)
 
 
-@pytest.mark.parametrize("mode", ["continuous", "sampled"])
+@pytest.mark.parametrize("update", ["continuous", "sampled"])
 @pytest.mark.parametrize("scalable", [pf.Scalable(), pf.Dctcp()], ids=["scalable", "dctcp"])
 @pytest.mark.parametrize("gain", [0.1, 1.0])
-def test_a_loop_does_not_depend_on_how_many_classes_it_is_told_in(gain, scalable, mode):
+def test_a_loop_does_not_depend_on_how_many_classes_it_is_told_in(gain, scalable, update):
     """Up to 80 classes: factors that turn together, and powers that would overflow."""
     law = pf.CoupledPi2(alpha=1.6 * gain, beta=32.0 * gain, update_interval="16ms", target="15ms")
     counts = []
@@ -288,7 +288,7 @@ def test_a_loop_does_not_depend_on_how_many_classes_it_is_told_in(gain, scalable
             for sender in (pf.Reno(), scalable)
             for part in range(parts)
         ]
-        loop = pf.Loop(flows, law, capacity="1.2Gbit/s", mode=mode)
+        loop = pf.Loop(flows, law, capacity="1.2Gbit/s", update=update)
         counts.append(loop.nyquist_count())
     assert counts == [counts[0]] * 3
     assert (counts[0] > 0) == (gain == 1.0)

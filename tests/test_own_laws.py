@@ -84,7 +84,7 @@ def test_a_declared_kink_is_an_event():
 
     def windows(sender, step):
         described = dataclasses.replace(scenario(sender), duration=3.0)
-        result = pf.fluid.simulate(described, step=step, controller="continuous")
+        result = pf.fluid.simulate(described, step=step, update="continuous")
         return result.window.to_numpy()
 
     true = windows(DeclaredKink(), "1ms")

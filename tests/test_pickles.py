@@ -36,8 +36,8 @@ STAYS = {"explore"}
 def everything() -> dict[str, list[Any]]:
     """By public name what it stands for: of classes instances, of functions what they return."""
     one = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
-    several = pf.Loop(pf.Reno(), pf.Pi2(), rtt=[0.05, 0.1], p_prime=0.1, mode="sampled")
-    mixture = pf.Loop(FLOWS, pf.CoupledPi2(), capacity="20Mbit/s", mode="sampled")
+    several = pf.Loop(pf.Reno(), pf.Pi2(), rtt=[0.05, 0.1], p_prime=0.1, update="sampled")
+    mixture = pf.Loop(FLOWS, pf.CoupledPi2(), capacity="20Mbit/s", update="sampled")
     asked = one.margins()
     assert asked.verdict == "stable"
     assert asked.modulus_margin > 0.0

@@ -81,22 +81,22 @@ def test_l4s_queues():
 
 
 @pytest.mark.parametrize("preset", [pf.presets.linux_dualpi2, pf.presets.rfc9332])
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-def test_classic_traffic_alone_meets_the_coupled_controller(preset, mode):
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_classic_traffic_alone_meets_the_coupled_controller(preset, update):
     """With the L4S queue empty a dual queue is PI2, to the last digit."""
     queue = preset()
     names = ("alpha", "beta", "target", "update_interval")
     single = pf.Pi2(**{name: getattr(queue, name) for name in names})
     flows = pf.Flows(pf.Reno(), 10, "60ms")
     for make in (
-        lambda aqm: pf.Loop(pf.Reno(), aqm, rtt=0.1, p_prime=0.05, mode=mode),
-        lambda aqm: pf.Loop(flows, aqm, capacity="40Mbit/s", mode=mode),
+        lambda aqm: pf.Loop(pf.Reno(), aqm, rtt=0.1, p_prime=0.05, update=update),
+        lambda aqm: pf.Loop(flows, aqm, capacity="40Mbit/s", update=update),
     ):
         dual, one = make(queue).margins(), make(single).margins()
         assert tuple(dual) == pytest.approx(tuple(one), rel=1e-12)
         assert dual.verdict == one.verdict
-    assert tuple(pf.loop.low_load(pf.Reno(), queue, 0.1, mode)) == pytest.approx(
-        tuple(pf.loop.low_load(pf.Reno(), single, 0.1, mode)), rel=1e-15
+    assert tuple(pf.loop.low_load(pf.Reno(), queue, 0.1, update)) == pytest.approx(
+        tuple(pf.loop.low_load(pf.Reno(), single, 0.1, update)), rel=1e-15
     )
 
 

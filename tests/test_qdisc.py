@@ -605,7 +605,7 @@ def test_a_mangled_number_is_an_error_that_names_it_or_what_it_says(word, text):
 def test_margin_lost():
     queue = install(pf.DualPi2(**PAPER), "dualpi2")
     loops = [
-        pf.Loop(pf.Reno(), law, rtt="100ms", p_prime=0.1, mode="sampled").margins().gain_margin_db
+        pf.Loop(pf.Reno(), law, rtt="100ms", p_prime=0.1, update="sampled").margins().gain_margin_db
         for law in (pf.DualPi2(**PAPER), queue.aqm)
     ]
     lost = pf.margin_lost_db(queue, pf.Reno(), "100ms", 0.1)

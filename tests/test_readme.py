@@ -54,8 +54,8 @@ def test_every_make_target_exists():
 
 def test_the_discovery_is_as_told():
     continuous, sampled = (
-        pf.loop.low_load(pf.Reno(), pf.presets.pi2_paper(), 0.1, mode).gain_margin_db
-        for mode in ("continuous", "sampled")
+        pf.loop.low_load(pf.Reno(), pf.presets.pi2_paper(), 0.1, update).gain_margin_db
+        for update in ("continuous", "sampled")
     )
     assert f"{continuous:.1f} dB in the paper's\nmodel" in README
     assert f"**{sampled:.1f} dB** in the sampled model" in README

@@ -313,12 +313,12 @@ class TestLoop:
         assert margins.phase_margin_deg == pytest.approx(90.1, abs=0.05)
         assert margins.verdict == "stable"
 
-    @pytest.mark.parametrize("mode", ["delayed", "sampled"])
+    @pytest.mark.parametrize("update", ["delayed", "sampled"])
     @pytest.mark.parametrize("adaptive", [False, True])
-    def test_there_is_no_update_interval_to_see(self, mode, adaptive):
+    def test_there_is_no_update_interval_to_see(self, update, adaptive):
         queue = dataclasses.replace(PUBLISHED, adaptive=adaptive)
-        with pytest.raises(pf.UnsupportedError, match=r'no meaning: use mode="continuous"'):
-            pf.Loop(self.FLOWS, queue, capacity=self.CAPACITY, mode=mode)
+        with pytest.raises(pf.UnsupportedError, match=r'no meaning: use update="continuous"'):
+            pf.Loop(self.FLOWS, queue, capacity=self.CAPACITY, update=update)
 
     def test_phase_starts_at_zero(self):
         """No integrator: the delay keeps an error, here of 1/(1 + L(0)) = 9 %."""

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarn
 @pytest.mark.parametrize("sender", [pf.Reno(), pf.Scalable()])
 def test_alias_sum_has_converged(ratio, terms, sender):
     rtt = 0.032 / ratio
-    loop = pf.Loop(sender, pf.CoupledPi2(), rtt=rtt, p=0.05, mode="sampled", rtt_terms=terms)
+    loop = pf.Loop(sender, pf.CoupledPi2(), rtt=rtt, p=0.05, update="sampled", rtt_terms=terms)
     w = np.geomspace(1e-5, np.pi / 0.032, 15)
     many = sampled_response(loop.linear, 1j * w, aliases=3000)
     # what is left falls like (aliases)^-5: with the default 32, 2e-8 at pi/T and far less below
@@ -39,7 +39,7 @@ def test_alias_sum_against_the_sum_as_it_is_defined():
     held = (1 - np.exp(-s * T)) / s
     y = np.exp(-1j * w * T)
     direct = (alpha + beta * (1 - y)) / (1 - y) * np.sum(plant * held, axis=0) / T
-    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=R, p_prime=p, mode="sampled")
+    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=R, p_prime=p, update="sampled")
     np.testing.assert_allclose(loop(1j * w), direct, rtol=2e-8)
 
 
@@ -47,7 +47,7 @@ def test_the_fastest_class_says_how_many_aliases_are_summed():
     """A hundred round trips of one class in an update, and half of one of the other's."""
     flows = [pf.Flows(pf.Reno(), 5, "1ms"), pf.Flows(pf.Reno(), 50, "200ms")]
     aqm = pf.Pi2(target="0.2ms", update_interval="100ms")
-    linear = pf.Loop(flows, aqm, capacity="400Mbit/s", mode="sampled").linear
+    linear = pf.Loop(flows, aqm, capacity="400Mbit/s", update="sampled").linear
     s = 1j * np.array([0.05, 0.3, 0.9]) * np.pi / 0.1
     many = sampled_response(linear, s, aliases=20_000)
     np.testing.assert_allclose(sampled_response(linear, s), many, rtol=1e-9)
@@ -103,7 +103,7 @@ def growth_per_period(loop, gain):
 def test_critical_gain_against_the_time_domain(sender, p, terms):
     """The gain at which a direct simulation of one period neither grows nor decays."""
     aqm = pf.Pi2() if sender.signal == "classic" else pf.Pi(alpha=0.3125, beta=3.125)
-    loop = pf.Loop(sender, aqm, rtt=0.1, p=p, mode="sampled", rtt_terms=terms)
+    loop = pf.Loop(sender, aqm, rtt=0.1, p=p, update="sampled", rtt_terms=terms)
     expected = loop.margins().gain_margin
     found = brentq(
         lambda g: growth_per_period(loop, g) - 1, 0.8 * expected, 1.2 * expected, xtol=1e-6
@@ -132,40 +132,40 @@ def test_discovery_the_advertised_gains_leave_a_tenth_of_a_decibel():
 )
 def test_low_load_limits(known, name, sender, aqm):
     expected = known[name]["expected"]
-    mode = "continuous" if name.endswith("cont") else "sampled"
-    margins = pf.loop.low_load(sender, aqm, 0.1, mode)
+    update = "continuous" if name.endswith("cont") else "sampled"
+    margins = pf.loop.low_load(sender, aqm, 0.1, update)
     assert margins.gain_margin_db == pytest.approx(expected["gm_db"], abs=1e-6)
     assert margins.phase_margin_deg == pytest.approx(expected["pm_deg"], abs=1e-6)
     assert margins.modulus_margin == pytest.approx(expected["modulus_margin"], rel=1e-6)
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
 @pytest.mark.parametrize("sender", [pf.Reno(), pf.CReno(), pf.Scalable()])
-def test_low_load_is_the_limit_of_a_small_load(sender, mode):
+def test_low_load_is_the_limit_of_a_small_load(sender, update):
     aqm = pf.CoupledPi2(alpha=0.15, beta=3.0, update_interval=0.016)
-    limit = pf.loop.low_load(sender, aqm, 0.1, mode)
+    limit = pf.loop.low_load(sender, aqm, 0.1, update)
     p_prime = 1e-7
-    near = pf.Loop(sender, aqm, rtt=0.1, p_prime=p_prime, mode=mode).margins()
+    near = pf.Loop(sender, aqm, rtt=0.1, p_prime=p_prime, update=update).margins()
     assert near.gain_margin_db == pytest.approx(limit.gain_margin_db, abs=2e-5)
     assert near.phase_margin_deg == pytest.approx(limit.phase_margin_deg, abs=2e-5)
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-def test_existence_condition(mode):
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_existence_condition(update):
     """Just below rtt_limit a small enough gain is stable at low load; just above, none is."""
-    limit = pf.loop.rtt_limit(0.3125, 3.125, 0.032, mode)
-    assert limit == pytest.approx({"continuous": 0.168}.get(mode, 0.160))
+    limit = pf.loop.rtt_limit(0.3125, 3.125, 0.032, update)
+    assert limit == pytest.approx({"continuous": 0.168}.get(update, 0.160))
     for factor, stable in ((0.97, True), (1.03, False)):
         # shrink both gains by the same factor: the ratio, and so the limit, stays
         aqm = pf.Pi2(alpha=0.3125e-4, beta=3.125e-4)
-        margins = pf.loop.low_load(pf.Reno(), aqm, factor * limit, mode)
+        margins = pf.loop.low_load(pf.Reno(), aqm, factor * limit, update)
         assert (margins.gain_margin_db > 0) == stable
         assert (margins.phase_margin_deg > 0) == stable
     assert margins.gain_margin_db == -np.inf
     assert margins.phase_crossover == 0.0
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
 @pytest.mark.parametrize("rtt", [0.1, 0.2])
 @pytest.mark.parametrize(
     ("sender", "aqm"),
@@ -177,10 +177,10 @@ def test_existence_condition(mode):
         (pf.Scalable(), pf.Pie(update_interval=0.032)),
     ],
 )
-def test_low_load_where_the_gain_has_no_limit(sender, aqm, rtt, mode):
+def test_low_load_where_the_gain_has_no_limit(sender, aqm, rtt, update):
     """Unbounded and vanishing gains: what the loop itself tends to, at p = 1e-16."""
-    limit = pf.loop.low_load(sender, aqm, rtt, mode)
-    near = pf.Loop(sender, aqm, rtt=rtt, p=1e-16, mode=mode).margins()
+    limit = pf.loop.low_load(sender, aqm, rtt, update)
+    near = pf.Loop(sender, aqm, rtt=rtt, p=1e-16, update=update).margins()
     assert limit.verdict == near.verdict
 
     def tends(value, end, atol, far):
@@ -224,14 +224,14 @@ def test_delayed_model_is_close_where_it_claims_to_be():
     loads = np.array([0.001, 0.01, 0.1, 0.6])
     for rtt in (0.064, 0.1, 0.2):
         args = {"rtt": rtt, "p_prime": loads}
-        half = pf.Loop(pf.Reno(), pf.Pi2(), mode="delayed", **args).margins().gain_margin_db
-        exact = pf.Loop(pf.Reno(), pf.Pi2(), mode="sampled", **args).margins().gain_margin_db
+        half = pf.Loop(pf.Reno(), pf.Pi2(), update="delayed", **args).margins().gain_margin_db
+        exact = pf.Loop(pf.Reno(), pf.Pi2(), update="sampled", **args).margins().gain_margin_db
         assert np.all(half <= exact + 1e-9)
         assert np.all(exact - half < 0.121)
 
 
-@pytest.mark.parametrize("mode", ["continuous", "sampled"])
-def test_bound_of_the_gain_holds(rng, mode):
+@pytest.mark.parametrize("update", ["continuous", "sampled"])
+def test_bound_of_the_gain_holds(rng, update):
     """|L| never exceeds the bound that ends the search for crossovers."""
     for _ in range(40):
         rtt = 10 ** rng.uniform(-2, 0)
@@ -242,12 +242,12 @@ def test_bound_of_the_gain_holds(rng, mode):
         ]
         aqm = pf.CoupledPi2(alpha=0.3, beta=3.0, update_interval=interval, target=0.005)
         terms = str(rng.choice(["frozen", "exact"]))
-        loop = pf.Loop(flows, aqm, capacity="200Mbit/s", mode=mode, rtt_terms=terms)
+        loop = pf.Loop(flows, aqm, capacity="200Mbit/s", update=update, rtt_terms=terms)
         end = np.pi / interval
         v = np.geomspace(1.0 / rtt, end, 300)
         gain = np.abs(loop(1j * v))
         for start in (0, 100, 200):
-            bound = gain_bound(loop.linear, mode, v[start])
+            bound = gain_bound(loop.linear, update, v[start])
             assert gain[start:].max() <= bound
     assert np.isfinite(bound)
 
@@ -255,7 +255,7 @@ def test_bound_of_the_gain_holds(rng, mode):
 def test_ending_the_search_early_loses_nothing(monkeypatch):
     """A long round trip and a short interval: the range up to pi/T is cut where |L_d| is small."""
     aqm = pf.Pi2(alpha=0.003, beta=1.5, update_interval=0.001)
-    loop = pf.Loop(pf.Reno(), aqm, rtt=1.0, p=0.01, mode="sampled")
+    loop = pf.Loop(pf.Reno(), aqm, rtt=1.0, p=0.01, update="sampled")
     short = loop._crossings_at(())
     assert short.w[-1] < 0.5 * np.pi / 0.001
     count = loop.nyquist_count()
@@ -274,11 +274,11 @@ def test_counts_of_unstable_sampled_loops_whose_range_is_cut():
     for factor, unstable in ((0.9, 0), (1.1, 2)):
         base = pf.Loop(
             pf.Reno(), pf.Pi2(alpha=0.003, beta=1.5, update_interval=0.001), rtt=1.0, p=0.01,
-            mode="sampled",
+            update="sampled",
         )  # fmt: skip
         gain = factor * base.margins().gain_margin
         aqm = pf.Pi2(alpha=0.003 * gain, beta=1.5 * gain, update_interval=0.001)
-        loop = pf.Loop(pf.Reno(), aqm, rtt=1.0, p=0.01, mode="sampled")
+        loop = pf.Loop(pf.Reno(), aqm, rtt=1.0, p=0.01, update="sampled")
         assert loop.nyquist_count() == unstable
 
 
@@ -316,7 +316,7 @@ def recursion(loop, interval, count):
 )
 def test_step_response_is_that_of_a_recursion(alpha, interval, rtt, p_prime, stable):
     aqm = pf.Pi2(alpha=alpha, beta=20 * alpha, update_interval=interval)
-    loop = pf.Loop(pf.Reno(), aqm, rtt=rtt, p_prime=p_prime, mode="sampled")
+    loop = pf.Loop(pf.Reno(), aqm, rtt=rtt, p_prime=p_prime, update="sampled")
     assert (loop.margins().verdict == "stable") is stable
     found = sampled_step(loop.linear, 600, farthest=20.0)
     assert (found.size == 601) is stable
@@ -327,7 +327,7 @@ def test_step_response_is_that_of_a_recursion(alpha, interval, rtt, p_prime, sta
 
 def test_it_ends_before_what_it_is_told_not_to_follow():
     law = pf.Pi2(alpha=1.0, beta=10.0)
-    loop = pf.Loop(pf.Reno(), law, rtt=0.3, p_prime=0.01, mode="sampled")
+    loop = pf.Loop(pf.Reno(), law, rtt=0.3, p_prime=0.01, update="sampled")
     short, long = (sampled_step(loop.linear, 400, farthest=end) for end in (5.0, 50.0))
     assert short.size < long.size
     assert np.abs(short).max() <= 5.0 < np.abs(long).max() <= 50.0
@@ -336,7 +336,7 @@ def test_it_ends_before_what_it_is_told_not_to_follow():
 
 def test_step_of_an_unstable_loop_does_not_depend_on_how_far_it_is_asked_for():
     law = pf.Pi2(alpha=0.3, beta=6.0, update_interval="16ms")
-    loop = pf.Loop(pf.Reno(), law, rtt=0.1, p_prime=1e-3, mode="sampled")
+    loop = pf.Loop(pf.Reno(), law, rtt=0.1, p_prime=1e-3, update="sampled")
     assert loop.margins().verdict == "unstable"
     t = 0.016 * np.arange(300)
     early, late = loop.step(t), loop.step(np.append(t, 48.0))[:-1]

@@ -20,7 +20,7 @@ CASES = [
 PER_CASE = 350  # 6 x 350 = 2100 loops
 
 
-def random_loop(rng, sender, law, terms, mode, size):
+def random_loop(rng, sender, law, terms, update, size):
     """Gains over four decades, but no wilder than a dozen or so unstable modes."""
     rtt = 10 ** rng.uniform(-2.5, 0, size)
     interval = rtt * 10 ** rng.uniform(-2, 0.3, size)
@@ -31,7 +31,7 @@ def random_loop(rng, sender, law, terms, mode, size):
     alpha = scale * 0.1 * interval / rtt**2 * 10 ** rng.uniform(-1.5, 1.5, size)
     beta = scale * 0.35 / rtt * 10 ** rng.uniform(-1.5, 1.5, size)
     aqm = law(alpha=alpha, beta=beta, update_interval=interval)
-    return pf.Loop(sender, aqm, rtt=rtt, p=p, mode=mode, rtt_terms=terms)
+    return pf.Loop(sender, aqm, rtt=rtt, p=p, update=update, rtt_terms=terms)
 
 
 @pytest.mark.parametrize(("sender", "law", "terms"), CASES)
@@ -104,13 +104,13 @@ def test_count_on_the_boundary_is_undecided():
         assert pf.Loop(pf.Reno(), near, rtt=0.1, p_prime=0.1).nyquist_count() == unstable
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-def test_a_millionth_of_a_decibel_decides(mode):
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_a_millionth_of_a_decibel_decides(update):
     """Gain margins are exact under a common factor of both gains, so the side is known."""
 
     def loop(factor):
         aqm = pf.Pi2(alpha=0.3125 * factor, beta=3.125 * factor)
-        return pf.Loop(pf.Reno(), aqm, rtt=0.1, p_prime=0.1, mode=mode)
+        return pf.Loop(pf.Reno(), aqm, rtt=0.1, p_prime=0.1, update=update)
 
     critical = loop(1.0).margins().gain_margin
     for db, verdict in ((1e-6, "stable"), (-1e-6, "unstable")):
@@ -126,7 +126,7 @@ def test_roots_listed_from_the_right_and_satisfy_the_equation():
     assert np.all(np.diff(roots.real) <= 1e-9)
     np.testing.assert_allclose(loop(roots), -1.0, atol=1e-8)
     with pytest.raises(pf.UnsupportedError):
-        pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, mode="sampled").roots()
+        pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, update="sampled").roots()
 
 
 def simulate(flows, aqm, packets, duration, step, frozen):

@@ -15,7 +15,7 @@ import pi2_fluid as pf
 W = np.geomspace(0.1, 60.0, 20)
 
 
-def random_loop(rng: Any, mode: str, *, law: Any) -> pf.Loop:
+def random_loop(rng: Any, update: str, *, law: Any) -> pf.Loop:
     alpha = 10 ** rng.uniform(-2, 0.5)
     T = 10 ** rng.uniform(-2.2, -1)
     with warnings.catch_warnings():
@@ -25,7 +25,7 @@ def random_loop(rng: Any, mode: str, *, law: Any) -> pf.Loop:
             pf.CoupledPi2(alpha=alpha, beta=10 * alpha, update_interval=T),
             rtt=10 ** rng.uniform(-2.3, -0.7),
             p_prime=10 ** rng.uniform(-2, -0.2),
-            mode=mode,
+            update=update,
             rtt_terms=str(rng.choice(["frozen", "exact"])),
         )
 
@@ -43,27 +43,27 @@ def growing(system: Any) -> int:
     return int(np.sum(np.abs(found) > 1.0 if system.dt else found.real > 0.0))
 
 
-def mixture(mode: str) -> pf.Loop:
+def mixture(update: str) -> pf.Loop:
     """Three round-trip times, and laws with one, two and three states."""
     flows = [
         pf.Flows(pf.Reno(), 5, "20ms"),
         pf.Flows(pf.Dctcp(), 5, "80ms"),
         pf.Flows(pf.Cubic(), 5, "50ms"),
     ]
-    return pf.Loop(flows, pf.CoupledPi2(), capacity="50Mbit/s", mode=mode, rtt_terms="exact")
+    return pf.Loop(flows, pf.CoupledPi2(), capacity="50Mbit/s", update=update, rtt_terms="exact")
 
 
-def dual(mode: str) -> pf.Loop:
+def dual(update: str) -> pf.Loop:
     """L4S flows beside Classic ones, which take the link from the queue at once."""
     flows = [pf.Flows(pf.Reno(), 5, "20ms"), pf.Flows(pf.Dctcp(), 2, "30ms")]
-    return pf.Loop(flows, pf.DualPi2(), capacity="50Mbit/s", mode=mode, rtt_terms="exact")
+    return pf.Loop(flows, pf.DualPi2(), capacity="50Mbit/s", update=update, rtt_terms="exact")
 
 
 @pytest.mark.parametrize("build", [mixture, dual])
-@pytest.mark.parametrize("mode", ["continuous", "delayed"])
-def test_it_is_the_loop(build, mode):
+@pytest.mark.parametrize("update", ["continuous", "delayed"])
+def test_it_is_the_loop(build, update):
     """At order 20 the Pade approximation is off by less than 1e-15 up to 60 rad/s."""
-    loop = build(mode)
+    loop = build(update)
     assert difference(loop, W, order=20) < 1e-12
     assert loop.to_control("ss").name == "_".join(
         type(part).__name__ for part in (*loop.senders, loop.aqm)
@@ -73,7 +73,7 @@ def test_it_is_the_loop(build, mode):
 def test_it_is_the_transfer_function_of_the_same_order():
     """The same approximation twice: as polynomials of python-control, and as matrices."""
     for order in (1, 2, 5, 8):
-        loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, mode="delayed")
+        loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, update="delayed")
         s = 1j * W
         found = loop.to_control("ss", order=order)(s)
         np.testing.assert_allclose(found, loop.to_control("pade", order=order)(s), rtol=1e-10)
@@ -110,7 +110,7 @@ def test_a_law_without_an_answer_to_itself_is_exact(rounds):
     law = pf.Pi(alpha=0.05, beta=0.5, update_interval=T)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pf.AssumptionWarning)
-        loop = pf.Loop(Present(), law, rtt=rounds * T, p=0.05, mode="sampled")
+        loop = pf.Loop(Present(), law, rtt=rounds * T, p=0.05, update="sampled")
     system = loop.to_control("ss", order=1)
     assert difference(loop, np.geomspace(0.1, 150.0, 30), order=1) < 1e-8
     assert system.nstates == 2 + 1 + int(rounds) + 1  # the delay before, and the updates in a round
@@ -122,7 +122,7 @@ def test_a_law_without_an_answer_to_itself_is_exact(rounds):
 
 
 @pytest.mark.parametrize(
-    ("mode", "order", "db", "degrees"),
+    ("update", "order", "db", "degrees"),
     [
         # Polynomials: at these orders their rounding is what is left.
         ("continuous", 8, 1e-9, 1e-9),
@@ -133,11 +133,11 @@ def test_a_law_without_an_answer_to_itself_is_exact(rounds):
         ("sampled", 40, 2e-8, 4e-8),
     ],
 )
-def test_margins_of_control(mode, order, db, degrees):
-    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, mode=mode)
+def test_margins_of_control(update, order, db, degrees):
+    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, update=update)
     margins = loop.margins()
     system = loop.to_control("ss", order=order)
-    if mode == "sampled":  # of which python-control does not trust its polynomials either
+    if update == "sampled":  # of which python-control does not trust its polynomials either
         system = control.frd(system, np.geomspace(1.0, 98.0, 2000))
     gm, pm, wcg, wcp = control.margin(system)
     assert 20 * np.log10(gm) == pytest.approx(margins.gain_margin_db, abs=db)
@@ -146,13 +146,13 @@ def test_margins_of_control(mode, order, db, degrees):
     assert wcp == pytest.approx(margins.gain_crossover, rel=1e-6)
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
-def test_its_growing_modes_are_those_counted(mode):
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_its_growing_modes_are_those_counted(update):
     """Eigenvalues of a matrix on one side, turns of a curve on the other."""
     rng = np.random.default_rng(7)
     counts = []
     for law in (pf.Reno(), pf.CReno(), pf.Scalable(), pf.Cubic(), pf.Dctcp()) * 3:
-        loop = random_loop(rng, mode, law=law)
+        loop = random_loop(rng, update, law=law)
         count = loop.nyquist_count()
         assert growing(loop.to_control("ss", order=10)) == count
         counts.append(count)
@@ -160,7 +160,7 @@ def test_its_growing_modes_are_those_counted(mode):
 
 
 def test_its_step_response():
-    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, mode="sampled")
+    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, update="sampled")
     found = control.step_response(control.feedback(loop.to_control("ss", order=10), 1), T=3.2)
     # The value at an update, looked at just after it.
     np.testing.assert_allclose(found.outputs, loop.step(found.time + 1e-9), atol=3e-6)
@@ -173,6 +173,6 @@ def test_what_is_refused():
             loop.to_control("ss", order=order)
     often = pf.Pi2(update_interval="50us")
     with pytest.raises(pf.UnsupportedError, match="takes 2000 updates"):
-        pf.Loop(pf.Reno(), often, rtt=0.1, p_prime=0.1, mode="sampled").to_control("ss")
+        pf.Loop(pf.Reno(), often, rtt=0.1, p_prime=0.1, update="sampled").to_control("ss")
     with pytest.raises(pf.UnsupportedError, match="one loop"):
         pf.Loop(pf.Reno(), pf.Pi2(), rtt=[0.1, 0.2], p_prime=0.1).to_control("ss")

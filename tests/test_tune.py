@@ -44,10 +44,10 @@ def plant(sender=None, p_prime=0.0, rtt=R, aqm=None):
     return make_plants((sender,), aqm, rtt, [np.array([p_prime])])
 
 
-def optimum(theta, spec, mode="sampled", **where):
+def optimum(theta, spec, update="sampled", **where):
     """Dimensionless (a, b) of the largest integral gain."""
     T = theta * R
-    ceiling, highest, _ = make_ceiling(plant(**where), SPECS[spec], T, mode)
+    ceiling, highest, _ = make_ceiling(plant(**where), SPECS[spec], T, update)
     alpha, beta = largest_alpha(ceiling, highest)
     return alpha * R**2 / T, beta * R
 
@@ -105,8 +105,8 @@ def test_phase_limited_optimum_is_the_closed_form(theta):
     best = int(np.argmax(size * v * np.cos(delta)))
     a = (size * v * np.cos(delta))[best]
     b = (size * np.sin(delta))[best] - a * theta / 2.0
-    mode = "delayed" if theta else "continuous"
-    found = optimum(theta or 1e-7, "GM6PM30", mode)
+    update = "delayed" if theta else "continuous"
+    found = optimum(theta or 1e-7, "GM6PM30", update)
     assert found == (pytest.approx(a, rel=1e-7), pytest.approx(b, rel=1e-4))
 
 
@@ -137,9 +137,9 @@ def test_what_a_longer_interval_costs(theta, kept):
     assert optimum(theta, "GM6PM30")[0] / whole == pytest.approx(kept, abs=6e-3)
 
 
-@pytest.mark.parametrize(("mode", "factor"), [("continuous", 3.145), ("sampled", 2.530)])
-def test_largest_factor_on_the_gains_of_pie(mode, factor):
-    ceiling, highest, _ = make_ceiling(plant(), Asked(0.0, 0.0), 0.032, mode)
+@pytest.mark.parametrize(("update", "factor"), [("continuous", 3.145), ("sampled", 2.530)])
+def test_largest_factor_on_the_gains_of_pie(update, factor):
+    ceiling, highest, _ = make_ceiling(plant(), Asked(0.0, 0.0), 0.032, update)
     assert largest_factor(ceiling, highest, 0.125, 1.25) == pytest.approx(factor, abs=5e-4)
 
 
@@ -193,7 +193,7 @@ def test_deployed_gains_lie_on_the_front(theta, gain_db, phase, scalable, same, 
 
 
 @pytest.mark.parametrize(
-    ("name", "aqm", "mode"),
+    ("name", "aqm", "update"),
     [
         ("region_worst_paper_pi2_cont", pf.presets.pi2_paper(), "continuous"),
         ("region_worst_paper_pi2_sampled", pf.presets.pi2_paper(), "sampled"),
@@ -220,11 +220,11 @@ def test_deployed_gains_lie_on_the_front(theta, gain_db, phase, scalable, same, 
         ),
     ],
 )
-def test_worst_margins_of_a_region(name, aqm, mode, known):
+def test_worst_margins_of_a_region(name, aqm, update, known):
     answer = known.get(name) or ANSWERS[name]
     senders = (pf.Scalable(),) if answer["inputs"]["plant"] == "scal" else RENO
     region = region_of(senders, answer["inputs"]["R_min"], answer["inputs"]["R_max"])
-    found = worst_margins(region, aqm, mode)
+    found = worst_margins(region, aqm, update)
     margins, expected, tol = found.margins, answer["expected"], answer["tolerance"]
     assert margins.gain_margin_db == pytest.approx(expected["gm_db"], abs=tol["gm_db"])
     assert margins.phase_margin_deg == pytest.approx(expected["pm_deg"], abs=tol["pm_deg"])
@@ -251,19 +251,19 @@ def test_worst_load_of_pie_is_one_per_cent():
     assert found.margins.gain_margin_db == pytest.approx(4.704, abs=5e-4)
 
 
-@pytest.mark.parametrize(("mode", "limit"), [("continuous", 0.1100), ("sampled", 0.1005)])
-def test_largest_rtt_of_the_papers_gains(mode, limit):
-    found = stable_up_to(region_of(), pf.presets.pi2_paper(), mode)
+@pytest.mark.parametrize(("update", "limit"), [("continuous", 0.1100), ("sampled", 0.1005)])
+def test_largest_rtt_of_the_papers_gains(update, limit):
+    found = stable_up_to(region_of(), pf.presets.pi2_paper(), update)
     assert found == pytest.approx(limit, abs=5e-5)
     # necessary, not sufficient
-    assert found < pf.loop.rtt_limit(0.3125, 3.125, "32ms", mode)
+    assert found < pf.loop.rtt_limit(0.3125, 3.125, "32ms", update)
 
 
 def test_what_is_unstable_already_has_no_limit():
     assert stable_up_to(region_of(low=0.2, high=0.3), pf.presets.pi2_paper(), "sampled") == 0.0
 
 
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
 @pytest.mark.parametrize(
     ("sender", "aqm"),
     [
@@ -277,22 +277,22 @@ def test_what_is_unstable_already_has_no_limit():
         (pf.Cubic(), pf.Pie(alpha=0.02, beta=0.5)),
     ],
 )
-def test_scan_agrees_with_the_loop(sender, aqm, mode):
+def test_scan_agrees_with_the_loop(sender, aqm, update):
     """By automatic differentiation and a search for all crossovers, on the other side."""
     loads = np.array([0.02, 0.3, 0.6])
     plants = make_plants((sender,), aqm, np.array([0.04, 0.1]), [loads])
     gains = aqm.alpha, aqm.beta, aqm.update_interval
-    found = scan(plants, *gains, mode)
-    loop = pf.Loop(sender, aqm, rtt=plants.rtt, p_prime=plants.p_prime, mode=mode)
+    found = scan(plants, *gains, update)
+    loop = pf.Loop(sender, aqm, rtt=plants.rtt, p_prime=plants.p_prime, update=update)
     expected = loop.margins()
     np.testing.assert_allclose(found.gain_margin_db, expected.gain_margin_db, atol=1e-3)
     np.testing.assert_allclose(found.phase_margin_deg, expected.phase_margin_deg, atol=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
-@pytest.mark.parametrize("mode", ["continuous", "sampled"])
+@pytest.mark.parametrize("update", ["continuous", "sampled"])
 @pytest.mark.parametrize(("alpha", "beta"), [(0.02, 0.5), (0.1, 2.0)])
-def test_cubic_agrees_with_the_loop_of_its_four_states(mode, alpha, beta, rng):
+def test_cubic_agrees_with_the_loop_of_its_four_states(update, alpha, beta, rng):
     """At random points on both sides of where its cubic rules, stable and unstable ones.
 
     The loop of `Loop` is of the four states, by automatic differentiation, searched for all of its
@@ -305,15 +305,15 @@ def test_cubic_agrees_with_the_loop_of_its_four_states(mode, alpha, beta, rng):
     ]
     plants = functools.reduce(join, each)
     assert 2 < np.sum(plants.kappa > 0.0) < n - 2
-    expected = pf.Loop(pf.Cubic(), aqm, rtt=rtt, p_prime=load, mode=mode).margins()
-    found = scan(plants, alpha, beta, 0.016, mode)
+    expected = pf.Loop(pf.Cubic(), aqm, rtt=rtt, p_prime=load, update=update).margins()
+    found = scan(plants, alpha, beta, 0.016, update)
     # the crossovers of a scan are those of 40 frequencies and six steps
     np.testing.assert_allclose(found.gain_margin_db, expected.gain_margin_db, atol=1e-4)
     np.testing.assert_allclose(found.phase_margin_deg, expected.phase_margin_deg, atol=1e-6)
     for plant, gain, phase in zip(
         each[:3], expected.gain_margin_db, expected.phase_margin_deg, strict=False
     ):
-        margins = exact_margins(plant, alpha, beta, 0.016, mode)
+        margins = exact_margins(plant, alpha, beta, 0.016, update)
         assert margins.gain_margin_db == pytest.approx(gain, rel=1e-9)
         assert margins.phase_margin_deg == pytest.approx(phase, rel=1e-9)
 
@@ -352,14 +352,14 @@ def test_scan_of_a_law_of_ones_own_agrees_with_the_loop(sender):
 
 
 @pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
-@pytest.mark.parametrize("mode", ["continuous", "delayed", "sampled"])
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
 @pytest.mark.parametrize("sender", [pf.Scalable(per_mark=1.0), pf.CReno(decrease=0.9)], ids=str)
-def test_scan_agrees_where_crossovers_are_not_proved_unique(sender, mode):
+def test_scan_agrees_where_crossovers_are_not_proved_unique(sender, update):
     aqm = pf.CoupledPi2(alpha=0.2, beta=3.0)
     load = np.linspace(0.75, 1.0, 6)
     plants = make_plants((sender,), aqm, 0.08, [load])
-    found = scan(plants, 0.2, 3.0, 0.032, mode)
-    loop = pf.Loop(sender, aqm, rtt=0.08, p_prime=load, mode=mode).margins()
+    found = scan(plants, 0.2, 3.0, 0.032, update)
+    loop = pf.Loop(sender, aqm, rtt=0.08, p_prime=load, update=update).margins()
     np.testing.assert_allclose(found.gain_margin_db, loop.gain_margin_db, atol=1e-3)
     np.testing.assert_allclose(found.phase_margin_deg, loop.phase_margin_deg, atol=1e-3)
 
@@ -432,7 +432,7 @@ def test_alternatives_sit_at_the_end_without_margin(design):
         {"max_rtt": "100ms", "objective": "bandwidth"},
         {"max_rtt": "10ms", "gain_margin_db": 20.0},
         {"max_rtt": "100ms", "aqm": "pi", "load": (0.01, 1.0), "update_interval": "32ms"},
-        {"max_rtt": "40ms", "min_rtt": "30ms", "mode": "continuous"},
+        {"max_rtt": "40ms", "min_rtt": "30ms", "update": "continuous"},
     ],
     ids=str,
 )
@@ -463,7 +463,9 @@ def test_bandwidth_objective_gives_a_tenth_of_alpha_for_all_the_beta_there_is(de
     def least(beta):
         queue = dataclasses.replace(found.aqm, beta=beta)
         load = np.geomspace(1e-5, 0.7, 30)
-        left = pf.Loop(pf.Reno(), queue, rtt=found.max_rtt, p_prime=load, mode="sampled").margins()
+        left = pf.Loop(
+            pf.Reno(), queue, rtt=found.max_rtt, p_prime=load, update="sampled"
+        ).margins()
         return min(left.gain_margin_db.min() - 6.0, left.phase_margin_deg.min() - 30.0)
 
     assert least(found.beta) >= 0.0
@@ -501,7 +503,7 @@ def test_delay_error_of_a_step(change):
         "70s", pf.Link(5000 * 12000.0), pf.Pi2(**gains), flows, [pf.Change("20s", **change)]
     )
     point = pf.equilibrium(scenario.flows, scenario.aqm, 5000 * 12000.0)
-    run_ = pf.fluid.simulate(scenario, controller="continuous", initial=point, sample=0.004)
+    run_ = pf.fluid.simulate(scenario, update="continuous", initial=point, sample=0.004)
     error = np.trapezoid(run_.queue_delay.to_numpy() - 0.02, run_.time.to_numpy())
     rate = change.get("capacity", 6e7) / 12000.0
     count = change.get("counts", {"reno": 10})["reno"]
@@ -522,7 +524,7 @@ def test_delay_error_of_more_flows_under_the_gains_of_linux():
         scenario = pf.Scenario(
             "120s", pf.Link(6e7), aqm, flows, [pf.Change("20s", counts={"reno": after})]
         )
-        run_ = pf.fluid.simulate(scenario, controller="continuous", initial=point, sample=0.002)
+        run_ = pf.fluid.simulate(scenario, update="continuous", initial=point, sample=0.002)
         errors.append(np.trapezoid(run_.queue_delay.to_numpy() - 0.02, run_.time.to_numpy()))
         assert (run_.controller.min() == 0.0) == (after == 12.0)
     # the jump itself is integrated to 1e-4
@@ -565,7 +567,7 @@ def test_infeasible_requests_say_what_binds(asked, words):
     [
         ({"aqm": "red"}, pf.QuantityError),
         ({"objective": "speed"}, pf.QuantityError),
-        ({"mode": "exact"}, pf.QuantityError),
+        ({"update": "exact"}, pf.QuantityError),
         ({"senders": ()}, pf.QuantityError),
         ({"senders": ("reno",)}, pf.QuantityError),
         ({"load": 0.5}, pf.QuantityError),
@@ -585,7 +587,7 @@ def test_what_cannot_be_read(asked, error):
 
 def test_trade_off_falls_and_passes_through_the_design(design):
     region = region_of(low=design.min_rtt)
-    phase, strength = trade_off(region, design.aqm, design.mode)
+    phase, strength = trade_off(region, design.aqm, design.update)
     assert np.all(np.diff(strength) < 0.0)
     at = float(np.interp(30.0, phase, strength))
     assert at == pytest.approx(design.alpha / design.update_interval, rel=1e-4)

@@ -42,19 +42,19 @@ def corner_at(rtt, window, sender=None, queue=DESIGN):
     return corner
 
 
-def loop_after(corner, step, mode):
+def loop_after(corner, step, update):
     return pf.Loop(
         corner.flows(step.after),
         corner.queue,
         capacity=corner.capacity(step.after),
-        mode=mode,
+        update=update,
         rtt_terms="exact",
     )
 
 
 @pytest.fixture(scope="module")
 def fluid():
-    return verify_in_fluid(region_of(), DESIGN, controller="continuous")
+    return verify_in_fluid(region_of(), DESIGN, update="continuous")
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +142,9 @@ def test_delay_error_through_the_table_of_pie():
 def test_decay_is_that_of_the_rightmost_root(controller, fluid, sampled):
     table = fluid if controller == "continuous" else sampled
     # A half-sample delay is what holding amounts to, to 2e-3 of the root at T = R/6.
-    mode = "continuous" if controller == "continuous" else "delayed"
+    update = "continuous" if controller == "continuous" else "delayed"
     cases = [(corner, step) for corner in corners_of(region_of(), DESIGN) for step in STEPS]
-    roots = np.array([complex(loop_after(*case, mode).roots()) for case in cases])
+    roots = np.array([complex(loop_after(*case, update).roots()) for case in cases])
     assert np.all(roots.real < 0.0)
     # What is left of other modes, and of the square terms, at 1e-5 of the excursion.
     np.testing.assert_allclose(table["decay_rate"], -roots.real, rtol=5e-3)
@@ -245,7 +245,7 @@ def test_spread_is_the_energy_of_the_answer_to_a_pulse(sender, queue, window):
     high, sample = 1e-4, 1e-3
     run = pf.fluid.simulate(
         dataclasses.replace(corner.scenario(20.0, [(0.0, STEPS[0].before)])),
-        controller="continuous",
+        update="continuous",
         initial=dataclasses.replace(rest, controller=(1.0 + high) * rest.controller),
         sample=sample,
     )
@@ -394,5 +394,5 @@ def test_what_cannot_be_verified_is_said_in_one_sentence(asked, error, words):
 def test_bad_seeds_and_controllers():
     with pytest.raises(pf.QuantityError, match="seeds"):
         verify(region_of(), DESIGN, "packets", seeds=0)
-    with pytest.raises(pf.QuantityError, match="controller"):
-        verify_in_fluid(region_of(), DESIGN, controller="discrete")
+    with pytest.raises(pf.QuantityError, match="update"):
+        verify_in_fluid(region_of(), DESIGN, update="discrete")

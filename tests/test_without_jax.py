@@ -48,8 +48,8 @@ def test_loops_engines_and_checks_run_without_jax() -> None:
 classic = [pf.Reno(), pf.CReno(), pf.Cubic(), pf.Dctcp(), pf.Scalable()]
 for aqm in (pf.Pi(), pf.Pie(), pf.Pi2(), pf.CoupledPi2(), pf.Red(min=5, max=50)):
     for sender in classic:
-        for mode in ("continuous", "sampled") if aqm.update_interval else ("continuous",):
-            assert pf.Loop(sender, aqm, rtt=0.1, p=0.01, mode=mode).margins()
+        for update in ("continuous", "sampled") if aqm.update_interval else ("continuous",):
+            assert pf.Loop(sender, aqm, rtt=0.1, p=0.01, update=update).margins()
 mixed = pf.Loop([pf.Flows(pf.Cubic(), 5, "50ms"), pf.Flows(pf.Dctcp(), 5, "20ms")],
                 pf.DualPi2(), capacity="40Mbit/s")
 assert abs(mixed.margins().phase_margin_deg) < 180.0

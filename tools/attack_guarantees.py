@@ -24,7 +24,7 @@ from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.guarantees.certificate import certify
 from pi2_fluid.design.region import Region, Worst, worst_margins
 
-MODES = ("continuous", "delayed", "sampled", "sampled", "sampled")
+UPDATES = ("continuous", "delayed", "sampled", "sampled", "sampled")
 FREQUENCIES = 250
 ALIASES = 12  # and as many times T/R
 SLACK = (1e-3, 1e-2)
@@ -42,7 +42,7 @@ class Attack(NamedTuple):
 
 
 def random_case(rng: Any) -> tuple[Region, Any, str]:
-    """Return a region, a queue and a mode."""
+    """Return a region, a queue and an update."""
     longest = 10.0 ** rng.uniform(-3.5, 0.0)
     shortest = longest / 10.0 ** (rng.choice([0.5, 1.5, 3.0]) * rng.uniform())
     T = min(shortest * 10.0 ** rng.uniform(-1.0, np.log10(35.0)), 1.5 * longest)
@@ -68,11 +68,11 @@ def random_case(rng: Any) -> tuple[Region, Any, str]:
         gains = {name: scale * value for name, value in gains.items()}
     law = {"pi2": pf.Pi2, "coupled": pf.CoupledPi2, "pie": pf.Pie, "pi": pf.Pi}[str(kind)]
     queue = law(**gains, **extra, update_interval=T)
-    return Region((sender,), shortest, longest, ((low, high),)), queue, str(rng.choice(MODES))
+    return Region((sender,), shortest, longest, ((low, high),)), queue, str(rng.choice(UPDATES))
 
 
 def response(
-    region: Region, queue: Any, mode: str, rtt: Any, p_prime: Any, exact: Any, w: Any
+    region: Region, queue: Any, update: str, rtt: Any, p_prime: Any, exact: Any, w: Any
 ) -> Any:
     """Return L of one loop for each entry of `rtt`, from its definition; w may have a last axis."""
     sender, T = region.senders[0], float(queue.update_interval)
@@ -92,9 +92,11 @@ def response(
         return late / (1j * v * (1.0 + 1j * v) * (1j * v + mu * h))
 
     alpha, beta = float(queue.alpha), float(queue.beta)
-    if mode != "sampled":
+    if update != "sampled":
         F = alpha / T + 1j * (beta + alpha / 2.0) * w
-        return m * rtt**2 * F * plant(w * rtt) * (np.exp(-0.5j * w * T) if mode == "delayed" else 1)
+        return (
+            m * rtt**2 * F * plant(w * rtt) * (np.exp(-0.5j * w * T) if update == "delayed" else 1)
+        )
     count = ALIASES + int(np.ceil(ALIASES * T / region.min_rtt))
     total = sum(plant((w + 2.0 * np.pi * k / T) * rtt) for k in range(-count, count + 1))
     return m * rtt**2 * (alpha + beta * (1.0 - np.exp(-1j * w * T))) / T * total
@@ -123,12 +125,12 @@ def loops_of(region: Region, worst: Worst, count: int, rng: Any) -> tuple[Any, A
 
 
 def shortfalls(
-    region: Region, queue: Any, mode: str, rtt: Any, p_prime: Any, exact: Any, claim: Asked
+    region: Region, queue: Any, update: str, rtt: Any, p_prime: Any, exact: Any, claim: Asked
 ) -> int:
     """Return how many loops touch what the claim forbids, or are unstable."""
-    top = np.pi / float(queue.update_interval) if mode == "sampled" else 300.0 / region.min_rtt
+    top = np.pi / float(queue.update_interval) if update == "sampled" else 300.0 / region.min_rtt
     w = np.geomspace(np.full(rtt.shape, 1e-4 / region.max_rtt), top, FREQUENCIES, axis=-1)
-    L = response(region, queue, mode, rtt, p_prime, exact, w)
+    L = response(region, queue, update, rtt, p_prime, exact, w)
     bad = np.zeros(rtt.size, bool)
     # The turns of 1 + L: it begins below the real axis and ends near 1, having gone round nowhere.
     turned = np.unwrap(np.angle(1.0 + L), axis=1)
@@ -142,7 +144,7 @@ def shortfalls(
         for _ in range(20):
             middle = np.sqrt(a * b)
             value = response(
-                region, queue, mode, rtt[row], p_prime[row], exact[row], middle[:, None]
+                region, queue, update, rtt[row], p_prime[row], exact[row], middle[:, None]
             )[:, 0]
             left = np.sign(f(value)) == sign
             a, b = np.where(left, middle, a), np.where(left, b, middle)
@@ -160,11 +162,11 @@ def shortfalls(
 def attack(seed: int, loops: int) -> Attack:
     """Return what a random region came to."""
     rng = np.random.default_rng(seed)
-    region, queue, mode = random_case(rng)
-    worst = worst_margins(region, queue, mode)
+    region, queue, update = random_case(rng)
+    worst = worst_margins(region, queue, update)
     found = worst.margins
     what = (
-        f"{type(queue).__name__} {region.senders[0]!r} {mode} R {region.min_rtt:.3g} to"
+        f"{type(queue).__name__} {region.senders[0]!r} {update} R {region.min_rtt:.3g} to"
         f" {region.max_rtt:.3g} T {float(queue.update_interval):.3g} p' {region.load[0]}"
     )
     if found.verdict_code <= 0 or not float(found.gain_margin_db) > 0.0:
@@ -176,7 +178,7 @@ def attack(seed: int, loops: int) -> Attack:
             (1.0 - slack) * float(np.clip(found.phase_margin_deg, 0.0, 90.0)),
             (1.0 - slack) * min(float(found.modulus_margin), 1.0),
         )
-        outcome = certify(region, queue, claim, mode).outcome
+        outcome = certify(region, queue, claim, update).outcome
         if outcome != "undecided":
             break
     seconds = time.process_time() - begun
@@ -185,7 +187,7 @@ def attack(seed: int, loops: int) -> Attack:
     rtt, p_prime = loops_of(region, worst, loops, rng)
     both = np.concatenate([rtt, rtt]), np.concatenate([p_prime, p_prime])
     exact = np.arange(2 * rtt.size) >= rtt.size
-    bad = shortfalls(region, queue, mode, *both, exact, claim)
+    bad = shortfalls(region, queue, update, *both, exact, claim)
     return Attack(outcome, 2 * rtt.size, bad, seconds, what)
 
 

@@ -117,7 +117,7 @@ def _name(one: Verdict) -> str:
 
 def _verdict(one: Verdict, who: str) -> str:
     span = f"at round-trip times of {1e3 * one.min_rtt:.3g} to {_ms(one.rtt)} with the queue"
-    model = f"in the {one.margins.mode} model"
+    model = f"in the {one.margins.update} model"
     if one.verdict == "stable":
         return f"STABLE {model}, {span}, for any number of {who} flows"
     if one.verdict == "unstable":

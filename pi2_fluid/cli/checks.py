@@ -136,7 +136,7 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
         "installed": _law(queue.aqm),
         "rounding": queue.rounding,
         "verdict": one.verdict,
-        "model": one.margins.mode,
+        "model": one.margins.update,
         "reason": one.reason,
         "guarantee": one.guarantee,
         "rtt": one.rtt,

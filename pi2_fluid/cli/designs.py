@@ -28,7 +28,7 @@ _OPTIONS: Final = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         *("max_rtt", "max_base_rtt", "min_rtt", "max_window", "load", "aqm", "k", "hz", "target"),
-        *("update_interval", "modulus_margin", "objective", "mode", "verify"),
+        *("update_interval", "modulus_margin", "objective", "update", "verify"),
     )
 } | {
     "gain_margin_db": "--gain-margin",
@@ -124,7 +124,7 @@ def tune(
             "Margins",
         ),
     ] = "recovery",
-    mode: Annotated[
+    update: Annotated[
         str,
         _option(
             "NAME",
@@ -175,7 +175,7 @@ def tune(
                 aqm=aqm,
                 update_interval=update_interval,
                 target=target,
-                mode=mode,
+                update=update,
                 objective=objective,
                 verify=verify,
                 progress=progress,
@@ -239,8 +239,8 @@ def _print(design: Design, who: Iterable[str]) -> None:
     grid = make_grid("left", "left")
     grid.add_row(
         "margins left",
-        f"{margins.gain_margin_db:.2f} dB, {margins.phase_margin_deg:.1f} deg of the {design.mode}"
-        f" model ({design.guarantee}); at 0 it swings",
+        f"{margins.gain_margin_db:.2f} dB, {margins.phase_margin_deg:.1f} deg of the"
+        f" {design.update} model ({design.guarantee}); at 0 it swings",
     )
     grid.add_row("least at", _place(design))
     limit = f"{_limit(design.rtt_limit)} ms round trip"

@@ -114,7 +114,7 @@ def margins(
             rich_help_panel="Queue",
         ),
     ] = None,
-    mode: Annotated[
+    update: Annotated[
         str,
         typer.Option(
             metavar="NAME",
@@ -153,7 +153,7 @@ def margins(
 
     from pi2_fluid.loop.transfer import Loop
 
-    loop = Loop(who, queue, rtt=rtt, p=p, p_prime=p_prime, mode=mode, rtt_terms=rtt_terms)
+    loop = Loop(who, queue, rtt=rtt, p=p, p_prime=p_prime, update=update, rtt_terms=rtt_terms)
     point, result = loop.operating_point, loop.margins()
     inputs = {
         "sender": sender,
@@ -162,7 +162,7 @@ def margins(
         "rtt": point.rtt,
         "p": point.p,
         "p_prime": point.p_prime,
-        "mode": mode,
+        "update": update,
         "rtt_terms": rtt_terms,
     }
     names = (
@@ -213,7 +213,7 @@ def _print_margins(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> None
     console.print(f"{inputs['sender']} under {inputs['aqm']}: {', '.join(queue)}")
     console.print(
         f"rtt {1e3 * inputs['rtt']:.6g} ms, p {inputs['p']:.6g}, p' {inputs['p_prime']:.6g};"
-        f" {inputs['mode']}, rtt terms {inputs['rtt_terms']}\n"
+        f" {inputs['update']}, rtt terms {inputs['rtt_terms']}\n"
     )
     table = make_grid("left", "right", "left")
     at_phase, at_gain = (
@@ -226,7 +226,7 @@ def _print_margins(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> None
         ("modulus margin", values["modulus_margin"], "     smallest |1 + L|"),
     ):
         table.add_row(name, f"{value:.4g}", unit)
-    table.add_row("verdict", values["verdict"], f"in the {inputs['mode']} model")
+    table.add_row("verdict", values["verdict"], f"in the {inputs['update']} model")
     console.print(table)
 
 
@@ -236,7 +236,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
         (
             "Examples:\n\n"
             "pi2-fluid margins --rtt 100ms --p-prime 0.1\n\n"
-            "pi2-fluid margins --rtt 100ms --p-prime 0.001 --mode sampled\n\n"
+            "pi2-fluid margins --rtt 100ms --p-prime 0.001 --update sampled\n\n"
             "pi2-fluid margins --aqm pie --update-interval 32ms --rtt 100ms --p 0.01 --json\n\n"
             "JSON: inputs (an object, SI units), gain_margin_db, phase_margin_deg, gain_crossover"
             " and phase_crossover (rad/s), delay_margin (s), modulus_margin, verdict. What is"

@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -35,6 +35,9 @@ from pi2_fluid.errors import (
 )
 
 __all__ = ["app", "main", "run"]
+
+#: Options by the names that they once had.
+_RENAMED: Final = {"--mode": "--update", "--controller": "--update"}
 
 app = typer.Typer(
     name="pi2-fluid",
@@ -83,6 +86,11 @@ def _report(error: Exception) -> int:
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "pi2-fluid"
+        option = getattr(error, "option_name", None)
+        if option in _RENAMED:
+            return _fail(
+                f"{option} is now called {_RENAMED[option]}: see {command} -h.", codes.BAD_INPUT
+            )
         return _fail(f"{error.format_message().rstrip('.')}: see {command} -h.", codes.BAD_INPUT)
     if isinstance(error, ImportError) and not (error.name or "pi2_fluid").startswith("pi2_fluid"):
         return _fail(f"the package {error.name} is missing: install it with pip.", codes.FAILED)

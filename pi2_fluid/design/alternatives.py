@@ -68,7 +68,7 @@ _COLUMNS: Final = {
 }
 
 
-def compare_designs(region: Region, aqm: PiFamily, mode: str, found: Worst) -> xarray.Dataset:
+def compare_designs(region: Region, aqm: PiFamily, update: str, found: Worst) -> xarray.Dataset:
     """Return margins and integral gain of a design and of the alternatives, by ``design``.
 
     The alternatives are the PI2 paper's gains, the rule of RFC 9332 and tc's ``max_rtt`` for this
@@ -81,7 +81,7 @@ def compare_designs(region: Region, aqm: PiFamily, mode: str, found: Worst) -> x
     region : Region
     aqm : PiFamily
         The design.
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
     found : Worst
         Its margins.
     """
@@ -103,12 +103,12 @@ def compare_designs(region: Region, aqm: PiFamily, mode: str, found: Worst) -> x
         if float(queue.update_interval) > _LONGEST * longest:
             continue
         own, where = _for_senders(queue, region.senders), within_reach(region, queue)
-        worst = found if name == "tuned" else worst_margins(where, own, mode)
-        rows.append({"design": name, **_row(where, own, mode, worst)})
+        worst = found if name == "tuned" else worst_margins(where, own, update)
+        rows.append({"design": name, **_row(where, own, update, worst)})
     return dataset_of(rows)
 
 
-def _row(region: Region, aqm: PiFamily, mode: str, worst: Worst) -> dict[str, float]:
+def _row(region: Region, aqm: PiFamily, update: str, worst: Worst) -> dict[str, float]:
     strength = integral_gain(aqm, region.senders[0], typical_load(region))
     return {
         "alpha": float(aqm.alpha),
@@ -121,7 +121,7 @@ def _row(region: Region, aqm: PiFamily, mode: str, worst: Worst) -> dict[str, fl
         "verdict_code": int(worst.margins.verdict_code),
         "worst_rtt": worst.rtt,
         "worst_p_prime": worst.p_prime,
-        "rtt_limit": stable_up_to(region, aqm, mode),
+        "rtt_limit": stable_up_to(region, aqm, update),
         "integral_gain": strength,
         "delay_error": _STEP * typical_load(region) / strength,
         "load_from": region.load[0][0],

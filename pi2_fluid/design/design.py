@@ -36,7 +36,7 @@ _NUMBERS: Final = (
     *("rtt_limit", "bandwidth", "settling_time", "jitter_margin"),
 )
 _ABOUT: Final = ("engine", "controller", "seed")  # a verification
-_WORDS: Final = ("mode", "objective", "guarantee", "guarantee_text", "tc", "hz")
+_WORDS: Final = ("update", "objective", "guarantee", "guarantee_text", "tc", "hz")
 _HZ: Final = 1000
 
 
@@ -84,7 +84,7 @@ class Design:
     senders : tuple of Sender
     load : tuple of (float, float)
         Of each sender the range of its p'; from 0, the limit of a very light load.
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
         The model of the update interval that the margins are of.
     objective : {"recovery", "bandwidth", "gain"}
     tc : str or None
@@ -133,7 +133,7 @@ class Design:
     min_rtt: float
     senders: tuple[Sender, ...]
     load: tuple[tuple[float, float], ...]
-    mode: str
+    update: str
     objective: str
     tc: str | None
     hz: int | None
@@ -172,7 +172,7 @@ class Design:
                 ("region", self.span, ""),
                 ("gain margin", margins.gain_margin_db, "dB at least"),
                 ("phase margin", margins.phase_margin_deg, "degrees at least"),
-                ("model", self.mode, ""),
+                ("model", self.update, ""),
                 ("rests on", self.guarantee_text, ""),
             ],
         )
@@ -237,7 +237,7 @@ class Design:
             interval_range=(float(data["interval_range"][0]), float(data["interval_range"][1])),
             installed=None if installed is None else _installed_from(installed),
             margins=Margins(
-                **margins, mode=data["mode"], _modulus=known(modulus), _verdict=known(code)
+                **margins, update=data["update"], _modulus=known(modulus), _verdict=known(code)
             ),
             worst=WorstCase(
                 float(worst["rtt"]),
@@ -345,7 +345,7 @@ class Design:
             for row in self.rows()
         }
         region = Region(self.senders, self.min_rtt, self.max_rtt, self.load)
-        curve = trade_off(region, self.aqm, self.mode)
+        curve = trade_off(region, self.aqm, self.update)
         return draw_trade_off(new_axes() if ax is None else ax, *curve, points)
 
 

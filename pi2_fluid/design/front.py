@@ -17,7 +17,7 @@ __all__ = ["trade_off"]
 _PHASES: Final = np.array([0.5, 1, 2, 4, 7, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60])
 
 
-def trade_off(region: Region, aqm: PiFamily, mode: str) -> tuple[Any, Any]:
+def trade_off(region: Region, aqm: PiFamily, update: str) -> tuple[Any, Any]:
     """Return phase margins (deg) and the largest integral gain (1/s^2) that each leaves.
 
     Over the largest RTT of the region at the ends of its load, at the queue's update interval, by
@@ -27,7 +27,7 @@ def trade_off(region: Region, aqm: PiFamily, mode: str) -> tuple[Any, Any]:
     found = []
     for phase in _PHASES:
         ceiling, highest, _ = make_ceiling(
-            plants, Asked(0.0, float(phase)), float(aqm.update_interval), mode
+            plants, Asked(0.0, float(phase)), float(aqm.update_interval), update
         )
         found.append(0.0 if ceiling is None else largest_alpha(ceiling, highest)[0])
     alphas = np.array(found)

@@ -26,7 +26,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq, minimize_scalar
 
 from pi2_fluid.design.plants import Plants
-from pi2_fluid.loop.modes import NEARLY_ALL
+from pi2_fluid.loop.updates import NEARLY_ALL
 
 __all__ = ["Asked", "Ceiling", "largest_alpha", "largest_beta", "largest_factor", "make_ceiling"]
 
@@ -51,7 +51,7 @@ Ceiling = Callable[[Any], Any]
 
 
 def make_ceiling(
-    plants: Plants, asked: Asked, interval: float, mode: str
+    plants: Plants, asked: Asked, interval: float, update: str
 ) -> tuple[Ceiling | None, float, int]:
     """Return what all of some loops allow.
 
@@ -66,7 +66,7 @@ def make_ceiling(
     """
     ceilings, highest = [], np.inf
     for index in range(len(plants)):
-        found = _ceilings_of(plants.take(index), asked, interval, mode)
+        found = _ceilings_of(plants.take(index), asked, interval, update)
         for one in found:
             if one is None:
                 return None, 0.0, index
@@ -126,14 +126,14 @@ def largest_factor(ceiling: Ceiling, highest: float, alpha: float, beta: float) 
     return float(brentq(at, factors[last], factors[last + 1], xtol=1e-14))
 
 
-def _ceilings_of(plant: Plants, asked: Asked, interval: float, mode: str) -> list[Any]:
+def _ceilings_of(plant: Plants, asked: Asked, interval: float, update: str) -> list[Any]:
     """The ceilings of one loop, each with its largest beta; None where nothing is allowed."""
     dips = bool(plant.kappa[0] > 0.0)
     top = (_FIRST_TURN if dips else _HIGHEST) / float(plant.rtt[0])
-    if mode == "sampled":
+    if update == "sampled":
         top = min(top, NEARLY_ALL * np.pi / interval)
     w = np.geomspace(_LOWEST / float(plant.rtt[0]), top, _POINTS)
-    A, B = (side[0] for side in plant.basis(w, interval, mode))
+    A, B = (side[0] for side in plant.basis(w, interval, update))
     by_phase = complex(np.exp(1j * (np.radians(asked.phase_deg) - np.pi)))
     by_gain = complex(-(10.0 ** (-asked.gain_db / 20.0)))
     found = [_curve(A, B, by_phase, dips), _curve(A, B, by_gain, dips)]

@@ -14,8 +14,8 @@ import numpy as np
 
 from pi2_fluid.design.plants import make_plants, plant_gain
 from pi2_fluid.design.region import scan
-from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
-from pi2_fluid.loop.modes import MODES
+from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, renamed, show_value
+from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.record import require_scalars
 from pi2_fluid.model.sender import Sender
@@ -36,6 +36,7 @@ _BITS: Final = 8.0
 _ROUNDING: Final = 1e-12
 
 
+@renamed(mode="update")
 def margin_map(
     aqm: PiFamily,
     sender: Sender = Reno(),  # noqa: B008  frozen
@@ -43,7 +44,7 @@ def margin_map(
     rtts: Any = None,
     rates: Any = None,
     packet_size: Any = "1500B",
-    mode: str = "sampled",
+    update: str = "sampled",
 ) -> xarray.Dataset:
     """Return the margins of a queue's gains over round-trip time and rate per flow.
 
@@ -60,7 +61,7 @@ def margin_map(
         Rates of one flow (bit/s); by default 121 from 10 kbit/s to 10 Gbit/s.
     packet_size : float or str
         Size of a packet as the queue counts it (B).
-    mode : {"sampled", "delayed", "continuous"}
+    update : {"sampled", "delayed", "continuous"}
         How the update interval is seen, as in `Loop`.
 
     Returns
@@ -95,7 +96,7 @@ def margin_map(
     >>> print(f"{linux.gain_margin.item():.2f} dB at {linux.window.item():.2f} segments")
     5.16 dB at 8.33 segments
     """
-    validate_choice(mode, MODES, "mode")
+    validate_choice(update, UPDATES, "update")
     _check_laws(aqm, sender)
     rtt = _axis(rtts, "time", "rtts", _RTTS)
     rate = _axis(rates, "rate", "rates", _RATES)
@@ -111,7 +112,7 @@ def margin_map(
             f" segments, below {float(smallest.min()):.3g}, where p' would exceed 1: give higher"
             " rates or longer rtts."
         )
-    gain, phase = _margins(aqm, sender, rtt, np.minimum(p_prime, 1.0), inside, mode)
+    gain, phase = _margins(aqm, sender, rtt, np.minimum(p_prime, 1.0), inside, update)
     table = {
         "gain_margin": (gain, "dB", "gain margin, NaN where not inside"),
         "phase_margin": (phase, "degree", "phase margin, not wrapped, NaN where not inside"),
@@ -125,12 +126,12 @@ def margin_map(
             "rtt": Column(("rtt",), rtt, "s", "round-trip time, queue included"),
             "rate": Column(("rate",), rate, "bit/s", "rate of one flow"),
         },
-        _provenance(aqm, sender, size, mode),
+        _provenance(aqm, sender, size, update),
     )
 
 
 def _margins(
-    aqm: PiFamily, sender: Sender, rtt: Any, p_prime: Any, inside: Any, mode: str
+    aqm: PiFamily, sender: Sender, rtt: Any, p_prime: Any, inside: Any, update: str
 ) -> tuple[Any, Any]:
     """Both margins, one round-trip time after the other: each needs its own number of aliases."""
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
@@ -139,7 +140,7 @@ def _margins(
         load = p_prime[index, where]
         if not load.size:
             continue
-        found = scan(make_plants([sender], aqm, rtt[index], [load]), *gains, mode)
+        found = scan(make_plants([sender], aqm, rtt[index], [load]), *gains, update)
         gain[index, where], phase[index, where] = found.gain_margin_db, found.phase_margin_deg
     return gain, phase
 
@@ -164,11 +165,11 @@ def _axis(values: Any, dimension: str, name: str, ends: tuple[float, float]) -> 
     return axis
 
 
-def _provenance(aqm: PiFamily, sender: Sender, packet_size: float, mode: str) -> dict[str, Any]:
+def _provenance(aqm: PiFamily, sender: Sender, packet_size: float, update: str) -> dict[str, Any]:
     names = ("alpha", "beta", "update_interval", "target")
     return {
         "engine": "loop",
-        "mode": mode,
+        "update": update,
         "rtt_terms": "frozen",
         "aqm": type(aqm).__name__,
         **{name: float(getattr(aqm, name)) for name in names},

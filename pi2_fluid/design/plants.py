@@ -35,9 +35,9 @@ from typing import Any, Final
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.loop.modes import respond
 from pi2_fluid.loop.sampled import held_sums
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
+from pi2_fluid.loop.updates import respond
 from pi2_fluid.model.aqms.coupled import CoupledFamily
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -165,13 +165,13 @@ class Plants:
             weight=zero + 1.0, rtt=rtt, size=3,
         )  # fmt: skip
 
-    def basis(self, w: Any, interval: float, mode: str) -> tuple[Any, Any]:
+    def basis(self, w: Any, interval: float, update: str) -> tuple[Any, Any]:
         """Return (A, B) with L = alpha A + beta B, of shape (n, points)."""
         s = 1j * np.atleast_2d(np.asarray(w, float))
-        if mode == "sampled":
+        if update == "sampled":
             first = self.sampled(1.0, 0.0, interval, s.imag)
             return first, -np.expm1(-s * interval) * first
-        first = respond(self.linear(1.0, 0.0, interval), s, mode)
+        first = respond(self.linear(1.0, 0.0, interval), s, update)
         return first, s / (1.0 / interval + s / 2.0) * first
 
     def sampled(self, alpha: float, beta: float, interval: float, w: Any) -> Any:

@@ -21,8 +21,8 @@ from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.limits import rtt_limit
 from pi2_fluid.loop.margins import Margins, known, margins_from_crossings
-from pi2_fluid.loop.modes import NEARLY_ALL, respond
 from pi2_fluid.loop.roots import count_unstable
+from pi2_fluid.loop.updates import NEARLY_ALL, respond
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import TABLES, Pie, just_below
 from pi2_fluid.model.sender import Sender
@@ -139,11 +139,11 @@ class Scan:
     modulus_margin: Any
 
 
-def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) -> Scan:
+def scan(plants: Plants, alpha: float, beta: float, interval: float, update: str) -> Scan:
     """Return the margins of many loops, each evaluated near the crossovers of its cheap twin."""
-    k = 1.0 if mode == "continuous" else 1.0 + interval / (2.0 * plants.rtt)
+    k = 1.0 if update == "continuous" else 1.0 + interval / (2.0 * plants.rtt)
     gm, pm, w_gc, w_pc = _twin(plants, alpha, beta, interval, k)
-    end = np.pi / interval if mode == "sampled" else np.inf
+    end = np.pi / interval if update == "sampled" else np.inf
     top = NEARLY_ALL * end
     low = np.minimum(np.minimum(w_gc, np.where(w_pc > 0.0, w_pc, np.inf)), top / 4.0) / 3.0
     # The twin is of another load there, or of Reno.
@@ -153,20 +153,20 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
     slow = np.where(plants.kappa > 0.0, plants.kappa / (_STRANGE * plants.rtt), np.inf)
     low = np.minimum(low, slow)
     high = np.full(len(plants), top)
-    if mode != "sampled":
+    if update != "sampled":
         high = 4.0 * np.maximum(np.minimum(w_gc, 1e3 / plants.rtt), w_pc)
     steps = np.linspace(0.0, 1.0, _POINTS)
     x = np.log(low)[:, None] + np.log(high / low)[:, None] * steps
-    at = responder(plants, alpha, beta, interval, mode)
+    at = responder(plants, alpha, beta, interval, update)
     values = at(x)
-    if mode == "sampled":
+    if update == "sampled":
         twin = np.array([pm, w_gc, k * plants.rtt])
         gm, pm = _crossings(x, values, at, twin, plants.kappa > 0.0, end)
         # Above the limit of existence the phase of the limit of no load starts below -180 degrees.
-        never = (plants.mu == 0.0) & (plants.rtt >= rtt_limit(alpha, beta, interval, mode))
+        never = (plants.mu == 0.0) & (plants.rtt >= rtt_limit(alpha, beta, interval, update))
         gm = np.where(never, -np.inf, gm)
     elif (beyond := np.flatnonzero(other)).size:
-        few = responder(plants.take(beyond), alpha, beta, interval, mode)
+        few = responder(plants.take(beyond), alpha, beta, interval, update)
         dips = plants.kappa[beyond] > 0.0
         twin = np.array([pm, w_gc, k * plants.rtt])[:, beyond]
         gm[beyond], pm[beyond] = _crossings(x[beyond], values[beyond], few, twin, dips, end)
@@ -174,13 +174,13 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, mode: str) 
 
 
 def responder(
-    plants: Plants, alpha: float, beta: float, interval: float, mode: str
+    plants: Plants, alpha: float, beta: float, interval: float, update: str
 ) -> Callable[[Any], Any]:
     """Return L as a function of ln w, which has the shape (n, points) or (points,)."""
-    if mode == "sampled":
+    if update == "sampled":
         return lambda x: plants.sampled(alpha, beta, interval, np.exp(x))
     loop = plants.linear(alpha, beta, interval)
-    return lambda x: respond(loop, 1j * np.exp(x), mode)
+    return lambda x: respond(loop, 1j * np.exp(x), update)
 
 
 def _twin(plants: Plants, alpha: float, beta: float, interval: float, k: Any) -> Any:
@@ -279,22 +279,22 @@ class Worst:
     plants: Plants
 
 
-def worst_margins(region: Region, aqm: PiFamily, mode: str, also: Plants | None = None) -> Worst:
+def worst_margins(region: Region, aqm: PiFamily, update: str, also: Plants | None = None) -> Worst:
     """Return the worst margins of a queue's gains in a region, and of loops that are known bad."""
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
     plants = region.plants(aqm)
     count = len(plants)
-    found = scan(plants, *gains, mode)
+    found = scan(plants, *gains, update)
     names = ("gain_margin_db", "phase_margin_deg", "modulus_margin")
     picked = []
     for index in dict.fromkeys(int(np.argmin(getattr(found, name))) for name in names):
         near = region.around(aqm, plants.take(index))
-        finer = scan(near, *gains, mode)
+        finer = scan(near, *gains, update)
         count += len(near)
         picked += [near.take(i) for i in {int(np.argmin(getattr(finer, name))) for name in names}]
     if also is not None:
         picked += [also.take(i) for i in range(len(also))]
-    each = [exact_margins(plant, *gains, mode) for plant in picked]
+    each = [exact_margins(plant, *gains, update) for plant in picked]
     by_gain = min(each, key=lambda one: float(one.gain_margin_db))
     by_phase = min(each, key=lambda one: float(one.phase_margin_deg))
     modulus = min(float(one.modulus_margin) for one in each)
@@ -305,7 +305,7 @@ def worst_margins(region: Region, aqm: PiFamily, mode: str, also: Plants | None 
         gain_crossover=by_phase.gain_crossover,
         phase_crossover=by_gain.phase_crossover,
         delay_margin=min(float(one.delay_margin) for one in each),
-        mode=mode,
+        update=update,
         _modulus=known(modulus),
         _verdict=known(code),
     )
@@ -315,33 +315,35 @@ def worst_margins(region: Region, aqm: PiFamily, mode: str, also: Plants | None 
     return Worst(margins, *at, sender, count, functools.reduce(join, picked))
 
 
-def exact_margins(plant: Plants, alpha: float, beta: float, interval: float, mode: str) -> Margins:
+def exact_margins(
+    plant: Plants, alpha: float, beta: float, interval: float, update: str
+) -> Margins:
     """Return the margins of one loop, searched for all of its crossovers."""
     loop = plant.linear(alpha, beta, interval).element((0, 0))
-    crossings = find_crossings(loop, mode)
-    count = count_unstable(loop, mode) if plant.mu[0] > 0.0 else None
+    crossings = find_crossings(loop, update)
+    count = count_unstable(loop, update) if plant.mu[0] > 0.0 else None
 
     def is_stable() -> bool:
         return count == 0
 
     gm, pm, w_gc, w_pc, delay = margins_from_crossings(crossings, is_stable)
-    if plant.mu[0] == 0.0 and plant.rtt[0] >= rtt_limit(alpha, beta, interval, mode):
+    if plant.mu[0] == 0.0 and plant.rtt[0] >= rtt_limit(alpha, beta, interval, update):
         gm, w_pc = -math.inf, 0.0
     code = int(np.sign(gm)) if count is None else {0: 1, -1: 0}.get(count, -1)
-    modulus = smallest_distance(loop, mode, crossings)
+    modulus = smallest_distance(loop, update, crossings)
     return Margins(
         gain_margin_db=gm,
         phase_margin_deg=pm,
         gain_crossover=w_gc,
         phase_crossover=w_pc,
         delay_margin=delay,
-        mode=mode,
+        update=update,
         _modulus=known(modulus),
         _verdict=known(code),
     )
 
 
-def stable_up_to(region: Region, aqm: PiFamily, mode: str) -> float:
+def stable_up_to(region: Region, aqm: PiFamily, update: str) -> float:
     """Return the largest round-trip time with the queue (s) up to which every load is stable.
 
     Of every sender, the range of loads of the region. The search begins at the smallest RTT of the
@@ -353,7 +355,7 @@ def stable_up_to(region: Region, aqm: PiFamily, mode: str) -> float:
 
     def smallest(rtt: Any) -> Any:
         plants = make_plants(region.senders, aqm, rtt, loads)
-        found = scan(plants, *gains, mode).gain_margin_db
+        found = scan(plants, *gains, update).gain_margin_db
         return np.array([np.min(found[plants.rtt == one]) for one in np.atleast_1d(rtt)])
 
     low, high = region.min_rtt, _HIGHEST_LIMIT * region.max_rtt

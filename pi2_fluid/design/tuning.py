@@ -34,11 +34,11 @@ from pi2_fluid.design.request import (
     read_spans,
 )
 from pi2_fluid.design.stepping import Gains, Steps, first_that_keeps, steps_of
-from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
+from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, renamed
 from pi2_fluid.loop.crossovers import find_crossings
-from pi2_fluid.loop.modes import MODES
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.transient import find_bandwidth
+from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.reno import Reno
@@ -52,6 +52,7 @@ _ROUNDS: Final = 8
 _SETTLED: Final = 0.02
 
 
+@renamed(mode="update")
 def tune(
     max_rtt: Any = None,
     *,
@@ -67,7 +68,7 @@ def tune(
     modulus_margin: float = 0.0,
     load: tuple[float, float] | None = None,
     max_window: float | None = None,
-    mode: str = "sampled",
+    update: str = "sampled",
     objective: str = "recovery",
     hz: int | None = 1000,
     verify: str | None = None,
@@ -108,7 +109,7 @@ def tune(
     max_window : float, optional
         The largest window of a flow (segments), which bounds the load from below: the optimum
         rises with it.
-    mode : {"sampled", "delayed", "continuous"}
+    update : {"sampled", "delayed", "continuous"}
         How the update interval is seen, as in `Loop`.
     objective : {"recovery", "bandwidth", "gain"}
         "recovery": the smallest integral of the delay error after a step of load, capacity or RTT,
@@ -155,7 +156,7 @@ def tune(
     >>> design.span
     'paths up to 84 ms + 16 ms target = 100 ms round trip'
     """
-    validate_choice(mode, MODES, "mode")
+    validate_choice(update, UPDATES, "update")
     validate_choice(objective, OBJECTIVES, "objective")
     if verify is not None:
         validate_choice(verify, ENGINES, "verify")
@@ -166,11 +167,11 @@ def tune(
     region = make_region(spans, senders, template, load, max_window)
     steps = steps_of(template, queue.tc, hz)
     fixed = update_interval is not None or queue.own
-    task = _Task(region, template, asked, mode, objective, steps, fixed)
+    task = _Task(region, template, asked, update, objective, steps, fixed)
     plants = region.corners(template)
     for _ in range(_ROUNDS):
         law, worst, plants = _solve(task, plants)
-        proof = guarantee(region, law, worst, mode)
+        proof = guarantee(region, law, worst, update)
         if _shortfall(proof.worst, asked) <= 0.0:
             design = _describe(task, law, proof, spans, queue.tc, hz)
             design = replace(design, installed=_install(design, region, proof))
@@ -189,7 +190,7 @@ class _Task:
     region: Region
     template: PiFamily
     asked: Asked
-    mode: str
+    update: str
     objective: str
     steps: Steps | None
     fixed: bool
@@ -212,7 +213,7 @@ def _solve(task: _Task, plants: Plants) -> tuple[PiFamily, Worst, Plants]:
     for _ in range(_ROUNDS):
         queue, whole = _choose(task, plants)
         for _ in range(3):
-            worst = worst_margins(task.region, queue, task.mode)
+            worst = worst_margins(task.region, queue, task.update)
             short = _shortfall(worst, task.asked)
             if short <= 0.0:
                 return queue, worst, plants
@@ -256,7 +257,7 @@ def _with(task: _Task, interval: float, gains: tuple[float, float]) -> PiFamily:
 def _whole(task: _Task, plants: Plants, interval: float) -> Gains:
     """Return gains in whole steps of PIE at an update interval."""
     assert task.steps is not None
-    ceiling, _, _ = make_ceiling(plants, task.asked, interval, task.mode)
+    ceiling, _, _ = make_ceiling(plants, task.asked, interval, task.update)
     return None if ceiling is None else task.steps.gains(ceiling, task.objective, task.template)
 
 
@@ -269,7 +270,7 @@ def _kept(task: _Task, plants: Plants, interval: float) -> Gains:
 
 def _most(task: _Task, plants: Plants, interval: float, beta: float) -> float:
     """Return the largest alpha (Hz) at an update interval, with a beta of at most `beta` (Hz)."""
-    ceiling, highest, _ = make_ceiling(plants, task.asked, interval, task.mode)
+    ceiling, highest, _ = make_ceiling(plants, task.asked, interval, task.update)
     return 0.0 if ceiling is None else largest_alpha(ceiling, min(highest, beta))[0]
 
 
@@ -282,8 +283,8 @@ def _unsettled() -> SolverError:
 
 def _best(task: _Task, plants: Plants, interval: float) -> tuple[float, float]:
     """Return the best gains at an update interval, in five digits."""
-    asked, mode, objective = task.asked, task.mode, task.objective
-    ceiling, highest, binding = make_ceiling(plants, asked, interval, mode)
+    asked, update, objective = task.asked, task.update, task.objective
+    ceiling, highest, binding = make_ceiling(plants, asked, interval, update)
     if ceiling is None:
         raise _infeasible(task, plants.take(binding), interval)
     alpha, beta = largest_alpha(ceiling, highest)
@@ -335,7 +336,7 @@ def _infeasible(task: _Task, plants: Plants, interval: float) -> DomainError:
     }
     binding = _words(asked)
     for words, one in alone.items():
-        ceiling, highest, _ = make_ceiling(plants, one, interval, task.mode)
+        ceiling, highest, _ = make_ceiling(plants, one, interval, task.update)
         if ceiling is None or largest_alpha(ceiling, highest)[0] <= 0.0:
             binding = words
             break
@@ -357,13 +358,13 @@ def _words(asked: Asked) -> str:
 def _describe(
     task: _Task, queue: PiFamily, proof: Guarantee, spans: Spans, tc: str | None, hz: int | None
 ) -> Design:
-    region, mode, objective = task.region, task.mode, task.objective
+    region, update, objective = task.region, task.update, task.objective
     gains = float(queue.alpha), float(queue.beta), float(queue.update_interval)
     typical = make_plants(region.senders[:1], queue, region.max_rtt, [typical_load(region)])
     loop = typical.linear(*gains).element((0, 0))
     slowest = -float(rightmost_roots(loop, "delayed", 1)[0].real)
     worst = proof.worst
-    table = compare_designs(region, queue, mode, worst)
+    table = compare_designs(region, queue, update, worst)
     return Design(
         alpha=gains[0],
         beta=gains[1],
@@ -376,17 +377,17 @@ def _describe(
         min_rtt=region.min_rtt,
         senders=region.senders,
         load=region.load,
-        mode=mode,
+        update=update,
         objective=objective,
         tc=tc,
         hz=hz,
         margins=worst.margins,
         worst=WorstCase(worst.rtt, worst.p_prime, worst.sender),
         rtt_limit=float(table["rtt_limit"].sel(design="tuned")),
-        bandwidth=find_bandwidth(loop, mode, find_crossings(loop, mode)),
+        bandwidth=find_bandwidth(loop, update, find_crossings(loop, update)),
         settling_time=-math.log(_SETTLED) / slowest if slowest > 0.0 else math.inf,
-        interval_range=interval_range(region, queue, mode),
-        jitter_margin=jitter_margin(region, queue, mode),
+        interval_range=interval_range(region, queue, update),
+        jitter_margin=jitter_margin(region, queue, update),
         guarantee=proof.kind,
         guarantee_text=proof.text,
         alternatives=table,
@@ -436,5 +437,5 @@ def _install(design: Design, region: Region, proof: Guarantee) -> Installed | No
     asked = design.alpha, design.beta, design.update_interval
     if not np.allclose(gains, asked, rtol=1e-8, atol=0.0):  # of whole steps nothing is lost
         queue = replace(design.aqm, alpha=gains[0], beta=gains[1], update_interval=gains[2])
-        proof = guarantee(region, queue, worst_margins(region, queue, design.mode), design.mode)
+        proof = guarantee(region, queue, worst_margins(region, queue, design.update), design.update)
     return Installed(design.tc, *gains, proof.margins.gain_db, proof.margins.phase_deg, proof.kind)

@@ -13,12 +13,13 @@ from pi2_fluid.errors import (
     QuantityError,
     ScenarioError,
     UnsupportedError,
+    renamed,
     show_value,
 )
 from pi2_fluid.fluid.batch_results import batch_dataset
 from pi2_fluid.fluid.lanes.compiled import obstacle, run_compiled
 from pi2_fluid.fluid.lanes.timetable import Timetable, tabulate, take_runs
-from pi2_fluid.fluid.request import CONTROLLERS, require_round_trips
+from pi2_fluid.fluid.request import UPDATES, require_round_trips
 from pi2_fluid.fluid.validity import check_runs
 from pi2_fluid.fluid.variation import Variation, vary
 from pi2_fluid.model.scenario import Scenario, require_scenario
@@ -35,11 +36,12 @@ _SPARE: Final = 4  # nodes
 _MOST_PAST: Final = 2**26  # nodes of all runs together: some GB
 
 
+@renamed(controller="update")
 def batch(
     scenario: Scenario,
     over: Mapping[str, Any],
     *,
-    controller: str = "sampled",
+    update: str = "sampled",
     engine: str = "jax",
     step: float | str = "8ms",
     after: float | str = "0s",
@@ -58,7 +60,7 @@ def batch(
         ``"flows.0.count"`` (or by name, ``"flows.reno.count"``), ``"flows.0.sender.decrease"``,
         ``"aqm.update_interval"``, ``"changes.0.at"``, each with one value for every run, or with
         one for all.
-    controller : {"sampled", "continuous"}
+    update : {"sampled", "continuous"}
         As in `simulate`.
     engine : {"jax", "c"}
         "jax" runs any law, "c" Reno, CReno, Scalable and Cbr under Pi, Pie, Pi2 and CoupledPi2,
@@ -129,7 +131,7 @@ def batch(
     >>> [f"{1e3 * float(sd):.1f} ms" for sd in runs.queue_delay_sd]
     ['7.1 ms', '0.4 ms']
     """
-    _check(scenario, controller, engine)
+    _check(scenario, update, engine)
     step = _time(step, "step")
     after = validate_quantity(after, "time", "after", closed=True)
     chunk = _as_count(chunk)
@@ -138,14 +140,14 @@ def batch(
     _warn_of_copies(varied.scenario)
     times = None if sample is None else _samples(varied, _time(sample, "sample"))
     table = tabulate(
-        varied, continuous=controller == "continuous", step=step, after=after, sample=times
+        varied, continuous=update == "continuous", step=step, after=after, sample=times
     )
     run = _with_jax() if engine == "jax" else _with_c(table)
     found, done, interrupted = _run_all(table, run, chunk, progress)
     _warn(found, done)
     attrs: dict[str, str | float] = {
         "engine": f"fluid.batch ({engine})",
-        "controller": controller,
+        "update": update,
         "longest_step": step,
         "after": float(after),
         **({"interrupted": 1} if interrupted else {}),
@@ -158,9 +160,9 @@ def batch(
 # Checks
 
 
-def _check(scenario: Any, controller: str, engine: str) -> None:
+def _check(scenario: Any, update: str, engine: str) -> None:
     require_scenario(scenario)
-    validate_choice(controller, CONTROLLERS, "controller")
+    validate_choice(update, UPDATES, "update")
     validate_choice(engine, ("jax", "c"), "engine")
     scenario.aqm.initial()  # a law without a fluid form says so here
     if scenario.aqm.bands != 1:

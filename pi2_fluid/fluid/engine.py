@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
 
-from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
+from pi2_fluid.errors import QuantityError, UnsupportedError, renamed, show_value
 from pi2_fluid.fluid import native
 from pi2_fluid.fluid.beginning import begin
 from pi2_fluid.fluid.cohorts import Cohorts, split_starts
 from pi2_fluid.fluid.integration import Accuracy, integrate
 from pi2_fluid.fluid.linear import LinearPlant
 from pi2_fluid.fluid.plant import Plant
-from pi2_fluid.fluid.request import CONTROLLERS, not_modelled, require_round_trips
+from pi2_fluid.fluid.request import UPDATES, not_modelled, require_round_trips
 from pi2_fluid.fluid.schedule import Schedule
 from pi2_fluid.fluid.trace import Trace, trace_rows
 from pi2_fluid.fluid.validity import check_trajectory
@@ -95,7 +95,7 @@ class Fluid(Engine):
     name: ClassVar[str] = "fluid"
 
     def __post_init__(self) -> None:
-        validate_choice(self.update, CONTROLLERS, "update")
+        validate_choice(self.update, UPDATES, "update")
         validate_choice(self.linear, (False, True), "linear")
         validate_choice(self.engine, ENGINES, "engine")
         if self.step is not None and self.tolerance is not None:
@@ -195,10 +195,11 @@ def _run_python(task: _Task, update: str, progress: Callable[[float, float], Non
     return trace_rows(task.plant, rows)
 
 
+@renamed(controller="update")
 def simulate(
     scenario: Scenario,
     *,
-    controller: str = "sampled",
+    update: str = "sampled",
     linear: bool = False,
     sample: float | str | None = None,
     engine: str = "auto",
@@ -213,7 +214,7 @@ def simulate(
     ----------
     scenario : Scenario
         Link, queue, flows and schedule, all of them numbers (for arrays there is `batch`).
-    controller : {"sampled", "continuous"}
+    update : {"sampled", "continuous"}
         Whether the queue updates every `update_interval` and holds its signal in between, as
         kernels do, or moves by its continuous image, equation (29) of the PI2 paper.
     linear : bool
@@ -281,7 +282,7 @@ def simulate(
     0.0200 s
     """
     fluid = Fluid(
-        update=controller,
+        update=update,
         linear=linear,
         sample=sample,
         engine=engine,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, ScenarioError, SolverError, show_value
+from pi2_fluid.errors import DomainError, ScenarioError, SolverError, renamed, show_value
 from pi2_fluid.fluid.engine import simulate
-from pi2_fluid.fluid.request import CONTROLLERS
+from pi2_fluid.fluid.request import UPDATES
 from pi2_fluid.model.paths import read_path, replace_path
 from pi2_fluid.model.scenario import Scenario, require_scenario
 from pi2_fluid.units import validate_choice
@@ -31,12 +31,13 @@ _AGREEMENT: Final = 1e-2  # of the two differences, relative to the larger of th
 _ROUNDING: Final = 1e-9  # of the objective, per relative nudge: what differences cannot resolve
 
 
+@renamed(controller="update")
 def gradient(
     scenario: Scenario,
     objective: Callable[[xarray.Dataset], Any],
     wrt: str | Iterable[str],
     *,
-    controller: str = "sampled",
+    update: str = "sampled",
     **how: Any,
 ) -> dict[str, float]:
     """Return the derivative of a number that a trajectory yields over numbers of its scenario.
@@ -49,7 +50,7 @@ def gradient(
         From a trajectory, as `simulate` returns it, to one number, smooth in the trajectory.
     wrt : str or iterable of str
         Paths of the numbers to vary: ``"aqm.alpha"``, ``"link.capacity"``, ``"flows.0.count"``.
-    controller : {"sampled", "continuous"}
+    update : {"sampled", "continuous"}
         As in `simulate`.
     **how
         Other arguments of `simulate`. The trajectories are all sampled at the same times.
@@ -83,7 +84,7 @@ def gradient(
     1.0
     """
     require_scenario(scenario)
-    validate_choice(controller, CONTROLLERS, "controller")
+    validate_choice(update, UPDATES, "update")
     if not callable(objective):
         raise ScenarioError(
             f"objective = {show_value(objective)} cannot be called: give a function of a"
@@ -96,7 +97,7 @@ def gradient(
 
     def value(path: str, number: float) -> float:
         changed = replace_path(scenario, path, number)
-        result = np.asarray(objective(simulate(changed, controller=controller, **how)), float)
+        result = np.asarray(objective(simulate(changed, update=update, **how)), float)
         if result.shape or not np.isfinite(result):
             raise ScenarioError(
                 f"objective returned {show_value(result)}: it must return one finite number."

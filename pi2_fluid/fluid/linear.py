@@ -64,10 +64,8 @@ class LinearPlant(Plant):
 
     floors = False
 
-    def __init__(
-        self, scenario: Scenario, controller: str, beginning: Beginning | None = None
-    ) -> None:
-        super().__init__(scenario, controller, beginning)
+    def __init__(self, scenario: Scenario, update: str, beginning: Beginning | None = None) -> None:
+        super().__init__(scenario, update, beginning)
         if self.bands == 2:
             raise UnsupportedError(
                 f"{type(self.aqm).__name__} has two queues, which linear=True does not describe:"

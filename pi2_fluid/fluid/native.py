@@ -40,19 +40,19 @@ _FAILURES: Final = {
 }
 
 
-def obstacle(scenario: Scenario, controller: str) -> str:
+def obstacle(scenario: Scenario, update: str) -> str:
     """Return what of a scenario the compiled engine does not know, "" if it knows everything."""
     for law in (scenario.aqm, *(flow.sender for flow in scenario.flows)):
         if declares(law, "kernel") is None:
             return type(law).__name__
-    if scenario.aqm.bands == 2 and controller == "continuous":
-        return f'{type(scenario.aqm).__name__} with controller="continuous"'
+    if scenario.aqm.bands == 2 and update == "continuous":
+        return f'{type(scenario.aqm).__name__} with update="continuous"'
     return ""
 
 
 def run_native(
     scenario: Scenario,
-    controller: str,
+    update: str,
     accuracy: Accuracy,
     samples: Sequence[float],
     beginning: Beginning | None = None,
@@ -62,7 +62,7 @@ def run_native(
 
     Parameters
     ----------
-    scenario, controller, accuracy, samples, beginning
+    scenario, update, accuracy, samples, beginning
         As for `integrate` and `Plant`; `obstacle` must be "" of the first two.
     progress : callable, optional
         Called as ``progress(done, duration)``, in seconds of the trajectory.
@@ -86,7 +86,7 @@ def run_native(
         leaving=np.empty((n, classes)),
         capacity=np.empty(n),
     )
-    run = _core.FluidRun(*pack(scenario, controller, accuracy, beginning))
+    run = _core.FluidRun(*pack(scenario, update, accuracy, beginning))
     place, status, duration = 0, "more", float(scenario.duration)
     while status == "more":
         place, status = run.advance(time, place, _STEPS, *trace[1:])
@@ -101,7 +101,7 @@ def run_native(
 
 def pack(
     scenario: Scenario,
-    controller: str,
+    update: str,
     accuracy: Accuracy,
     beginning: Beginning | None = None,
 ) -> tuple[Any, ...]:
@@ -119,7 +119,7 @@ def pack(
     size = scenario.link.packet_size
     return (
         link,
-        controller == "continuous",
+        update == "continuous",
         limits,
         aqm.kernel,
         _floats(aqm.fluid_parameters()),

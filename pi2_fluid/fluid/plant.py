@@ -82,9 +82,7 @@ class Plant:
     #: Whether windows stay at or above 0.
     floors = True
 
-    def __init__(
-        self, scenario: Scenario, controller: str, beginning: Beginning | None = None
-    ) -> None:
+    def __init__(self, scenario: Scenario, update: str, beginning: Beginning | None = None) -> None:
         self.scenario, self.beginning = scenario, beginning
         self.aqm: Aqm = scenario.aqm
         self.bands = self.aqm.bands
@@ -106,7 +104,7 @@ class Plant:
         own = type(self.aqm)
         if self.aqm.update_interval is None:
             self._slope = self._drift
-        elif controller == "continuous":
+        elif update == "continuous":
             self._slope = self._flow
         else:
             self._slope = self._drift if own.drift is not Aqm.drift else self._hold

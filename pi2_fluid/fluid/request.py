@@ -11,9 +11,9 @@ from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.sender import Sender
 
-__all__ = ["CONTROLLERS", "not_modelled", "require_round_trips"]
+__all__ = ["UPDATES", "not_modelled", "require_round_trips"]
 
-CONTROLLERS: Final = ("sampled", "continuous")
+UPDATES: Final = ("sampled", "continuous")
 # Of a link and of flows: what only packets can feel.
 _PACKETS_ONLY: Final = (
     "link.kind",

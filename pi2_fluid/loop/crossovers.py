@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.errors import SolverError
-from pi2_fluid.loop.modes import NEARLY_ALL, highest_frequency, longest_delay, respond
 from pi2_fluid.loop.response import controller_polynomials, held_polynomials, integrators
 from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
+from pi2_fluid.loop.updates import NEARLY_ALL, highest_frequency, longest_delay, respond
 
 __all__ = [
     "Crossings",
@@ -56,14 +56,14 @@ class Crossings:
     values: Any
 
 
-def find_crossings(loop: LinearLoop, mode: str) -> Crossings:
+def find_crossings(loop: LinearLoop, update: str) -> Crossings:
     """Find every crossover of a scalar loop that matters for its margins.
 
     Parameters
     ----------
     loop : LinearLoop
         Of shape ().
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
 
     Notes
     -----
@@ -78,21 +78,21 @@ def find_crossings(loop: LinearLoop, mode: str) -> Crossings:
     """
 
     def response(w: Any) -> Any:
-        return respond(loop, 1j * w, mode)
+        return respond(loop, 1j * w, update)
 
-    end, turning = highest_frequency(loop, mode), 1.0 / longest_delay(loop, mode)
+    end, turning = highest_frequency(loop, update), 1.0 / longest_delay(loop, update)
     top = NEARLY_ALL * end
     asymptote = -np.pi / 2 * integrators(loop)
     low = _low_end(response, min(turning, top / 8), asymptote)
     spacing = min(0.4 * turning, top / 8)
     high = top
     if top / spacing > _SMALL_GRID:  # else the whole range costs less than finding a shorter one
-        high = min(top, max(fading_end(loop, mode, 1.0), 8 * low))
+        high = min(top, max(fading_end(loop, update, 1.0), 8 * low))
     while True:
         grid = base_grid(low, high, spacing)
         crossings = _search(response, grid, asymptote, end, reached=high == top)
         best = max((crossing.gain for crossing in crossings.phase), default=0.0)
-        if high == top or best > gain_bound(loop, mode, high):
+        if high == top or best > gain_bound(loop, update, high):
             return crossings
         high = min(top, 2 * high + _TURN * turning)
 
@@ -121,14 +121,14 @@ def _search(
     return Crossings(tuple(gains), tuple(phases), w, values)
 
 
-def smallest_distance(loop: LinearLoop, mode: str, crossings: Crossings) -> float:
+def smallest_distance(loop: LinearLoop, update: str, crossings: Crossings) -> float:
     """Return the modulus margin, min over w of |1 + L|: the inverse of the peak sensitivity."""
-    found, _ = smallest_on_curve(loop, mode, crossings, lambda value: abs(1.0 + value))
+    found, _ = smallest_on_curve(loop, update, crossings, lambda value: abs(1.0 + value))
     return min(found, 1.0)
 
 
 def smallest_on_curve(
-    loop: LinearLoop, mode: str, crossings: Crossings, function: Callable[[Any], Any]
+    loop: LinearLoop, update: str, crossings: Crossings, function: Callable[[Any], Any]
 ) -> tuple[float, float]:
     """Return the smallest of a positive function of L on the followed curve, and its frequency.
 
@@ -144,7 +144,7 @@ def smallest_on_curve(
     lowest &= sizes < np.min(sizes) + 0.5
 
     def at(log_w: float) -> float:
-        return float(function(respond(loop, 1j * np.exp(log_w), mode)))
+        return float(function(respond(loop, 1j * np.exp(log_w), update)))
 
     first = int(np.argmin(sizes))
     best, where = float(sizes[first]), float(crossings.w[first])
@@ -171,20 +171,20 @@ def _low_end(response: Callable[[Any], Any], start: float, asymptote: float) -> 
     )
 
 
-def fading_end(loop: LinearLoop, mode: str, level: float) -> float:
+def fading_end(loop: LinearLoop, update: str, level: float) -> float:
     """Return a frequency above which |L| < level for certain; pi/T if there is none below."""
-    top = highest_frequency(loop, mode)
+    top = highest_frequency(loop, update)
     w = 1.0 / min(float(cls.rtt) for cls in loop.classes)
     for _ in range(200):
         if w >= top:
             return top
-        if gain_bound(loop, mode, w) < level:
+        if gain_bound(loop, update, w) < level:
             return w
         w *= 1.5
     raise SolverError("the loop's gain does not fall with frequency: check the laws.")
 
 
-def gain_bound(loop: LinearLoop, mode: str, w: float) -> float:
+def gain_bound(loop: LinearLoop, update: str, w: float) -> float:
     """Return an upper bound of |L(jv)| over all v >= w (infinite while w is too low for it).
 
     For a sampled loop, over w <= v <= pi/T: a bound of |G(jx)| that falls at least like x^-2 makes
@@ -194,12 +194,12 @@ def gain_bound(loop: LinearLoop, mode: str, w: float) -> float:
     plant = _plant_bound(loop, w)
     if not np.isfinite(plant):
         return np.inf
-    if mode != "sampled":
+    if update != "sampled":
         numerator, denominator = controller_polynomials(
             loop.controller, 1j * np.geomspace(w, 1e6 * w, 200)
         )
         return 1.05 * float(np.max(np.abs(numerator / denominator))) * plant
-    s = 1j * np.linspace(w, highest_frequency(loop, mode), 200)
+    s = 1j * np.linspace(w, highest_frequency(loop, update), 200)
     T = float(loop.controller.interval)
     numerator, denominator = held_polynomials(loop.controller, s)
     held = 1.05 * float(np.max(np.abs(numerator / denominator * np.expm1(-s * T)))) / T

@@ -24,16 +24,16 @@ class DiskMargin(NamedTuple):
     """The frequency (rad/s) of the disk that the curve touches."""
 
 
-def disk_margin(loop: LinearLoop, mode: str, crossings: Crossings, skew: float) -> DiskMargin:
+def disk_margin(loop: LinearLoop, update: str, crossings: Crossings, skew: float) -> DiskMargin:
     """Return the disk margin of a stable scalar loop; see `Loop.disk_margin`."""
     half = (skew - 1.0) / 2.0
 
     def size(value: Any) -> Any:
         return abs((1.0 + value) / (1.0 + half * (1.0 + value)))
 
-    alpha, w = smallest_on_curve(loop, mode, crossings, size)
+    alpha, w = smallest_on_curve(loop, update, crossings, size)
     ends = [(alpha, w)]
-    if mode != "sampled" and skew > -1.0:
+    if update != "sampled" and skew > -1.0:
         ends.append((2.0 / (1.0 + skew), math.inf))  # L has faded
     alpha, w = min(ends)
     below, above = 1.0 + alpha * half, 1.0 - alpha * (1.0 + skew) / 2.0

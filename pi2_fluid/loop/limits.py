@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.errors import UnsupportedError, renamed
 from pi2_fluid.loop.analytic import solve_margins
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.margins import Margins, known, margins_from_crossings
-from pi2_fluid.loop.modes import MODES
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
+from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.aqms.coupled import CoupledFamily
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -38,7 +38,8 @@ from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
 __all__ = ["low_load", "rtt_limit"]
 
 
-def rtt_limit(alpha: Any, beta: Any, update_interval: Any, mode: str = "continuous") -> Any:
+@renamed(mode="update")
+def rtt_limit(alpha: Any, beta: Any, update_interval: Any, update: str = "continuous") -> Any:
     """Return the round-trip time above which the loop is unstable at low load, whatever the gain.
 
     As p' -> 0 the loop's phase is -180 + atan(w/z_A) - atan(wR) - wR degrees: two integrators, with
@@ -58,7 +59,7 @@ def rtt_limit(alpha: Any, beta: Any, update_interval: Any, mode: str = "continuo
         Gains in Hz.
     update_interval : float, array or str
         T in seconds.
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
 
     Returns
     -------
@@ -70,7 +71,7 @@ def rtt_limit(alpha: Any, beta: Any, update_interval: Any, mode: str = "continuo
     >>> rtt_limit(0.3125, 3.125, "32ms"), rtt_limit(0.3125, 3.125, "32ms", "sampled")
     (0.168, 0.16)
     """
-    validate_choice(mode, MODES, "mode")
+    validate_choice(update, UPDATES, "update")
     given = {"alpha": alpha, "beta": beta, "update_interval": update_interval}
     given, _, labels = align_labels(given, ())
     alpha, beta, update_interval = given.values()
@@ -78,15 +79,16 @@ def rtt_limit(alpha: Any, beta: Any, update_interval: Any, mode: str = "continuo
     beta = validate_quantity(beta, "frequency", "beta", closed=True)
     interval = validate_quantity(update_interval, "time", "update_interval")
     broadcast_shape({"alpha": alpha, "beta": beta, "update_interval": interval})
-    return relabel(labels, _existence(alpha, beta, interval, mode))
+    return relabel(labels, _existence(alpha, beta, interval, update))
 
 
-def _existence(alpha: Any, beta: Any, interval: Any, mode: str) -> Any:
-    half = 0.5 if mode == "continuous" else 0.0
+def _existence(alpha: Any, beta: Any, interval: Any, update: str) -> Any:
+    half = 0.5 if update == "continuous" else 0.0
     return interval * (beta / alpha + half) / 2
 
 
-def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Margins:
+@renamed(mode="update")
+def low_load(sender: Sender, aqm: Aqm, rtt: Any, update: str = "continuous") -> Margins:
     """Return the margins in the limit of a very light load (few flows), p' -> 0.
 
     A regular point, computed without taking any limit numerically. For "continuous" and "delayed"
@@ -104,7 +106,7 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
     aqm : Pi, Pie, Pi2, CoupledPi2, or DualPi2 (for Reno and CReno)
     rtt : float, array or str
         Round-trip time, queue included (s).
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
 
     Raises
     ------
@@ -118,7 +120,7 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
     >>> print(f"{worst.gain_margin_db:.3f} dB, {worst.phase_margin_deg:.2f} deg")
     1.994 dB, 4.63 deg
     """
-    validate_choice(mode, MODES, "mode")
+    validate_choice(update, UPDATES, "update")
     given, (sender, aqm), labels = align_labels({"rtt": rtt}, (sender, aqm))
     rtt = validate_quantity(given["rtt"], "time", "rtt")
     broadcast_shape({"rtt": rtt, **named_arrays(aqm), **named_arrays(sender)})
@@ -129,10 +131,10 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
     no_limit = np.isinf(m).all() or not m.any()
     # The phase, and with it the phase crossover, is the same for every gain: take 1 for no limit.
     parameters = [np.ones_like(m) if no_limit else m, alpha, beta, interval, rtt]
-    rows = _rows(parameters, mode)
+    rows = _rows(parameters, update)
     if no_limit:
         instead = _vanishing if not m.any() else _unbounded
-        rows = instead(rows, parameters, mode)
+        rows = instead(rows, parameters, update)
     code = np.where(np.abs(rows[0]) < 1e-9, 0, np.sign(rows[0])).astype(int)[()]
     gm, pm, w_gc, w_pc, delay = (relabel(labels, row[()]) for row in rows)
     return Margins(
@@ -141,50 +143,50 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, mode: str = "continuous") -> Ma
         gain_crossover=w_gc,
         phase_crossover=w_pc,
         delay_margin=delay,
-        mode=mode,
+        update=update,
         _modulus=known(relabel(labels, np.zeros(rtt.shape)[()]))
         if no_limit
-        else partial(_modulus, parameters, mode, labels),
+        else partial(_modulus, parameters, update, labels),
         _verdict=known(relabel(labels, code)),
     )
 
 
-def _modulus(parameters: list[Any], mode: str, labels: Any) -> Any:
+def _modulus(parameters: list[Any], update: str, labels: Any) -> Any:
     out = np.empty(parameters[0].shape)
     for index in np.ndindex(out.shape):
         loop = _limit_loop(*(float(value[index]) for value in parameters))
-        out[index] = smallest_distance(loop, mode, find_crossings(loop, mode))
+        out[index] = smallest_distance(loop, update, find_crossings(loop, update))
     return relabel(labels, out[()])
 
 
-def _rows(parameters: list[Any], mode: str) -> Any:
+def _rows(parameters: list[Any], update: str) -> Any:
     """(gain_margin_db, phase_margin_deg, w_gc, w_pc, delay_margin), each of the arrays' shape."""
     m, alpha, beta, interval, rtt = parameters
-    if mode == "sampled":
+    if update == "sampled":
         rows = np.empty((5, *rtt.shape))
         for index in np.ndindex(rtt.shape):
             rows[(slice(None), *index)] = _sampled(*(float(value[index]) for value in parameters))
         return rows
-    k = 1.0 + (interval / (2 * rtt) if mode == "delayed" else 0.0)
+    k = 1.0 + (interval / (2 * rtt) if update == "delayed" else 0.0)
     a, c = alpha * rtt**2 / interval, (beta + alpha / 2) * rtt
     gm, pm, w_gc, w_pc = solve_margins("reno", m, 0.0, a, c, rtt, k)
     return np.array([gm, pm, w_gc, w_pc, np.radians(pm) / w_gc])
 
 
-def _unbounded(rows: Any, parameters: list[Any], mode: str) -> Any:
+def _unbounded(rows: Any, parameters: list[Any], update: str) -> Any:
     """An infinite gain is crossed at infinite frequency, or in a sampled loop nowhere."""
     *_, interval, rtt = parameters
     infinite = np.full(rtt.shape, np.inf)
-    if mode == "sampled":
+    if update == "sampled":
         return np.array([-infinite, infinite, infinite, rows[3], infinite])
-    late = -rtt - (interval / 2 if mode == "delayed" else 0.0)
+    late = -rtt - (interval / 2 if update == "delayed" else 0.0)
     return np.array([-infinite, -infinite, infinite, rows[3], late])
 
 
-def _vanishing(rows: Any, parameters: list[Any], mode: str) -> Any:
+def _vanishing(rows: Any, parameters: list[Any], update: str) -> Any:
     """Phase margin and gain crossover vanish together, in the ratio of the phase's slope at 0."""
     _, alpha, beta, interval, rtt = parameters
-    delay = 2.0 * (_existence(alpha, beta, interval, mode) - rtt)
+    delay = 2.0 * (_existence(alpha, beta, interval, update) - rtt)
     zero = np.zeros(rtt.shape)
     return np.array([np.where(rows[3] > 0.0, np.inf, -np.inf), zero, zero, rows[3], delay])
 

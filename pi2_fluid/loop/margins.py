@@ -44,7 +44,7 @@ class Margins:
         over frequency at any gain crossover.
     gain_margin : float or array
         The gain margin as a ratio.
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
         The model of the update interval in which they were found.
     modulus_margin : float or array
         min over w of |1 + L|, the inverse of the peak of the sensitivity; computed when asked for.
@@ -62,7 +62,7 @@ class Margins:
     gain_crossover: Any
     phase_crossover: Any
     delay_margin: Any
-    mode: str
+    update: str
     _modulus: Callable[[], Any] = field(repr=False, compare=False)
     _verdict: Callable[[], Any] = field(repr=False, compare=False)
 
@@ -106,7 +106,7 @@ class Margins:
             ("phase margin", self.phase_margin_deg, "degrees"),
             ("gain crossover", self.gain_crossover, "rad/s"),
             ("delay margin", self.delay_margin, "s"),
-            ("model", self.mode, ""),
+            ("model", self.update, ""),
         ]
         if np.ndim(self.gain_margin_db) == 0:  # of an array both may take long
             rows += [("modulus margin", self.modulus_margin, ""), ("verdict", self.verdict, "")]
@@ -115,13 +115,13 @@ class Margins:
     def __str__(self) -> str:
         if np.ndim(self.gain_margin_db):
             shape = np.shape(self.gain_margin_db)
-            return f"Margins of {np.prod(shape)} loops in the {self.mode} model, shape {shape}"
+            return f"Margins of {np.prod(shape)} loops in the {self.update} model, shape {shape}"
         return (
             f"gain margin   {self.gain_margin_db:10.4g} dB  at {self.phase_crossover:.4g} rad/s\n"
             f"phase margin  {self.phase_margin_deg:10.4g} deg at {self.gain_crossover:.4g} rad/s\n"
             f"delay margin  {1e3 * self.delay_margin:10.4g} ms\n"
             f"modulus margin{self.modulus_margin:10.4g}\n"
-            f"verdict       {self.verdict:>10}     in the {self.mode} model"
+            f"verdict       {self.verdict:>10}     in the {self.update} model"
         )
 
 

@@ -14,14 +14,14 @@ from pi2_fluid.loop.state_space import LinearLoop
 __all__ = ["pade_transfer_function"]
 
 
-def pade_transfer_function(loop: LinearLoop, mode: str, order: int) -> Any:
+def pade_transfer_function(loop: LinearLoop, update: str, order: int) -> Any:
     """Return a `control.TransferFunction` close to the loop at low and medium frequency.
 
     Parameters
     ----------
     loop : LinearLoop
         A scalar loop.
-    mode : {"continuous", "delayed"}
+    update : {"continuous", "delayed"}
     order : int
         Of each Pade approximation, 1 to 12 (python-control's fails above about 15).
 
@@ -32,9 +32,9 @@ def pade_transfer_function(loop: LinearLoop, mode: str, order: int) -> Any:
     """
     import control
 
-    if mode == "sampled":
+    if update == "sampled":
         raise UnsupportedError(
-            'a sampled loop is not rational in s: use kind="ss" or "frd", or mode="delayed".'
+            'a sampled loop is not rational in s: use kind="ss" or "frd", or update="delayed".'
         )
     if any(cls.size > 1 for cls in loop.classes):
         raise UnsupportedError(
@@ -62,7 +62,7 @@ def pade_transfer_function(loop: LinearLoop, mode: str, order: int) -> Any:
     numerator = Polynomial([float(value) for value in top_c])(x) * drive
     denominator = Polynomial([float(value) for value in bottom_c])(x)
     denominator = denominator * ((s - constant) * common - feedback)
-    if mode == "delayed":
+    if update == "delayed":
         half = float(loop.controller.interval) / (2 * unit)
         top, bottom = (_rising(x) for x in control.pade(half, order))
         numerator, denominator = numerator * top, denominator * bottom

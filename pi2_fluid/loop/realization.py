@@ -30,14 +30,14 @@ _INDEPENDENT: Final = 1e-12  # of the largest singular value: below lies roundin
 _Matrices = tuple[Any, Any, Any, Any]
 
 
-def realize(loop: LinearLoop, mode: str, order: int) -> _Matrices:
+def realize(loop: LinearLoop, update: str, order: int) -> _Matrices:
     """Return (A, B, C, D) of L, D = 0: of dx/dt, or from update to update of a sampled loop.
 
     Parameters
     ----------
     loop : LinearLoop
         A scalar loop.
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
     order : int
         Of each Pade approximation, 1 to 40.
 
@@ -50,7 +50,7 @@ def realize(loop: LinearLoop, mode: str, order: int) -> _Matrices:
     """
     if not 1 <= order <= _HIGHEST_ORDER:
         raise DomainError(f"order = {order} is outside [1, {_HIGHEST_ORDER}]: give e.g. 5.")
-    if mode == "sampled":
+    if update == "sampled":
         return _sampled(loop, order)
     A, B, _ = _plant(loop, order, held=False)
     B = B.sum(axis=1, keepdims=True)
@@ -59,7 +59,7 @@ def realize(loop: LinearLoop, mode: str, order: int) -> _Matrices:
     plant: _Matrices = (A, B, C, np.zeros((1, 1)))
     a, b, c, d = controller_matrices(loop.controller)
     own: _Matrices = (a, b[:, None], c[None, :], np.array([[d]]))
-    if mode == "delayed":
+    if update == "delayed":
         own = _series(own, _delay(float(loop.controller.interval) / 2, order, 1))
     return _series(own, plant)
 
@@ -146,7 +146,7 @@ def _sampled(loop: LinearLoop, order: int) -> _Matrices:
     if max(late) > _MOST_UPDATES:
         raise UnsupportedError(
             f"a round trip of this loop takes {max(late)} updates, and each is a state (at most"
-            f' {_MOST_UPDATES} here): use kind="frd", or mode="delayed".'
+            f' {_MOST_UPDATES} here): use kind="frd", or update="delayed".'
         )
     past_d = size + np.arange(len(top) - 1)
     past_u = size + past_d.size + np.arange(max(len(bottom) - 1, max(late) + 1))

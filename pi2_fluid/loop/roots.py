@@ -9,7 +9,6 @@ import numpy as np
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import fading_end
 from pi2_fluid.loop.delay_system import controller_matrices, delay_system
-from pi2_fluid.loop.modes import highest_frequency, longest_delay
 from pi2_fluid.loop.response import (
     characteristic,
     characteristic_degree,
@@ -19,6 +18,7 @@ from pi2_fluid.loop.response import (
 from pi2_fluid.loop.sampled import sampled_response
 from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
+from pi2_fluid.loop.updates import highest_frequency, longest_delay
 
 __all__ = ["count_unstable", "rightmost_roots"]
 
@@ -28,7 +28,7 @@ _MOST_STATES: Final = 40  # times 192 nodes: a matrix whose eigenvalues take min
 _FACTORS: Final = 8.0  # that may turn by 0.1 rad each, from one frequency of the grid to the next
 
 
-def count_unstable(loop: LinearLoop, mode: str) -> int:
+def count_unstable(loop: LinearLoop, update: str) -> int:
     """Return the number of closed-loop modes that grow, or -1 if the loop is on the boundary.
 
     Continuous and delayed loops: the characteristic function f(s) = s^n + ..., free of poles, has
@@ -41,12 +41,12 @@ def count_unstable(loop: LinearLoop, mode: str) -> int:
     ----------
     loop : LinearLoop
         A scalar loop.
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
     """
-    slowest = longest_delay(loop, mode)
+    slowest = longest_delay(loop, update)
     closed_degree, open_degree = characteristic_degree(loop)
-    if mode != "sampled":
-        half = mode == "delayed"
+    if update != "sampled":
+        half = update == "delayed"
         return _count(
             loop,
             lambda w: characteristic(loop, 1j * w, half_sample=half, scale=1.0 / slowest),
@@ -65,10 +65,10 @@ def count_unstable(loop: LinearLoop, mode: str) -> int:
     def curve(w: Any) -> Any:
         return denominator(w) * (1.0 + sampled_response(loop, 1j * w))
 
-    nyquist = highest_frequency(loop, mode)
+    nyquist = highest_frequency(loop, update)
     low = 1e-6 * min(_slow_rate(loop), nyquist)
     # Where |L_d| < 1/2 for certain, only the denominator turns: what it still turns is added.
-    high = fading_end(loop, mode, 0.5)
+    high = fading_end(loop, update, 0.5)
     grid = base_grid(low, high, min(0.4 / slowest, nyquist / 8))
     turns = _turns(curve, grid, denominator, nyquist)
     return _UNDECIDED if turns is None else open_loop + turns
@@ -122,7 +122,7 @@ def _turns(curve: Any, grid: Any, rest: Any = None, end: float = 0.0) -> int | N
     return round(count) if abs(count - round(count)) < 1e-6 else None
 
 
-def rightmost_roots(loop: LinearLoop, mode: str, n: int) -> Any:
+def rightmost_roots(loop: LinearLoop, update: str, n: int) -> Any:
     """Return the `n` rightmost roots of 1 + L(s) = 0 (rad/s), each complex pair once.
 
     Eigenvalues of the delay system's generator on Chebyshev nodes, polished by Newton's method on
@@ -135,14 +135,14 @@ def rightmost_roots(loop: LinearLoop, mode: str, n: int) -> Any:
     SolverError
         If it does not, with up to 192 nodes, or there are more than 40 states.
     """
-    half = mode == "delayed"
+    half = update == "delayed"
     states = characteristic_degree(loop)[0]
     if states > _MOST_STATES:
         raise SolverError(
             f"the loop has {states} states, too many (above {_MOST_STATES}) for its roots to be"
             " computed: merge classes, or use nyquist_count() and margins(), which take any number."
         )
-    unstable = count_unstable(loop, mode)
+    unstable = count_unstable(loop, update)
     before = np.array([])
     for nodes in _NODES:
         guesses = _generator_eigenvalues(loop, half, nodes)

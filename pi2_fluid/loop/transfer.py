@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, UnsupportedError
+from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, UnsupportedError, renamed
 from pi2_fluid.html import html_table
 from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
 from pi2_fluid.loop.disk import DiskMargin, disk_margin
@@ -18,12 +18,12 @@ from pi2_fluid.loop.equations import ClosedForm, closed_form
 from pi2_fluid.loop.explanation import Explanation, explain_form
 from pi2_fluid.loop.linearization import RTT_TERMS, linearize, loop_shape
 from pi2_fluid.loop.margins import Margins, closed_form_margins, margins_from_crossings
-from pi2_fluid.loop.modes import MODES, respond
 from pi2_fluid.loop.pade import pade_transfer_function
 from pi2_fluid.loop.realization import realize
 from pi2_fluid.loop.roots import count_unstable, rightmost_roots
 from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.transient import find_bandwidth, step_response
+from pi2_fluid.loop.updates import UPDATES, respond
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.labels import align_labels, line_up, relabel
@@ -70,7 +70,7 @@ class Loop:
         Link capacity (bit/s). Only with Flows.
     packet_size : float or str, default "1500B"
         Only with Flows.
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
         How the update interval T is seen: not at all, equation (29); as a delay of T/2, the mean
         age of the held signal; or exactly, as a sampled-data loop. Laws that act on every packet
         (RED; the L4S queue of DualPI2 alone, on its ramp) have no T: "continuous" only.
@@ -98,6 +98,7 @@ class Loop:
     1.719 20.03 deg, 7.313 4.988 rad/s
     """
 
+    @renamed(mode="update")
     def __init__(
         self,
         flows: Sender | Flows | Sequence[Flows],
@@ -108,10 +109,10 @@ class Loop:
         p_prime: Any = None,
         capacity: Any = None,
         packet_size: Any = "1500B",
-        mode: str = "continuous",
+        update: str = "continuous",
         rtt_terms: str = "frozen",
     ) -> None:
-        validate_choice(mode, MODES, "mode")
+        validate_choice(update, UPDATES, "update")
         validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
         numbers = (rtt, p, p_prime, capacity, packet_size)
         require_untraced("Loop", "pf.loop.margins_of", flows, aqm, numbers)
@@ -155,27 +156,27 @@ class Loop:
                     f" through the senders, which no loop here describes: use {other}, or simulate"
                     " it."
                 )
-        if mode != "continuous" and not has_ticks(aqm, point.controller):
+        if update != "continuous" and not has_ticks(aqm, point.controller):
             raise UnsupportedError(
                 f"{type(aqm).__name__} acts here on every packet and holds no signal for an update"
-                f' interval, so mode = {mode!r} has no meaning: use mode="continuous".'
+                f' interval, so update = {update!r} has no meaning: use update="continuous".'
             )
         self.aqm = aqm
-        self.mode = mode
+        self.update = update
         self.rtt_terms = rtt_terms
         self._point = point  # plain, which arrays broadcast by
         self.operating_point: OperatingPoint = point.labelled(self.labels)
 
     def __repr__(self) -> str:
         who = ", ".join(repr(flow) for flow in self.flows) or repr(self.senders[0])
-        return f"Loop({who}, {self.aqm!r}, mode={self.mode!r}, rtt_terms={self.rtt_terms!r})"
+        return f"Loop({who}, {self.aqm!r}, update={self.update!r}, rtt_terms={self.rtt_terms!r})"
 
     def _repr_html_(self) -> str:
         who = ", ".join(repr(flow) for flow in self.flows) or repr(self.senders[0])
         rows = [
             ("senders", who, ""),
             ("queue", repr(self.aqm), ""),
-            ("model", f"{self.mode}, round-trip time {self.rtt_terms}", ""),
+            ("model", f"{self.update}, round-trip time {self.rtt_terms}", ""),
             *((("array", str(self.shape), ""),) if self.shape else ()),
             *(row for row in self.operating_point.rows() if row[0] in _SHOWN),
         ]
@@ -207,7 +208,7 @@ class Loop:
         Parameters
         ----------
         s : complex or array
-            rad/s, not 0; broadcasts against `shape`, an xarray.DataArray by name. In mode
+            rad/s, not 0; broadcasts against `shape`, an xarray.DataArray by name. In update
             "sampled" this is L_d at z = e^{sT}, whose frequencies are 0 < w <= pi/T.
         """
         s, labels = line_up("s", s, self.labels, self.shape)
@@ -217,11 +218,11 @@ class Loop:
                 "s must be finite and not 0, where the controller has its pole: give s != 0."
             )
         if labels is None:
-            return respond(self.linear, s, self.mode)[()]
+            return respond(self.linear, s, self.update)[()]
         # Loops broadcast from the last axis; in the answer their dimensions come first.
         own = tuple(range(len(self.shape)))
         last = tuple(axis - len(own) for axis in own)
-        values = respond(self.linear, np.moveaxis(s, own, last), self.mode)
+        values = respond(self.linear, np.moveaxis(s, own, last), self.update)
         return relabel(labels, np.moveaxis(values, last, own))
 
     # Margins
@@ -239,9 +240,9 @@ class Loop:
         """
         rows = np.empty((5, *self.shape))
         fast: Any = np.zeros(self.shape, dtype=bool)
-        if self.form is not None and self.rtt_terms == "frozen" and self.mode != "sampled":
+        if self.form is not None and self.rtt_terms == "frozen" and self.update != "sampled":
             k = 1.0
-            if self.mode == "delayed":
+            if self.update == "delayed":
                 k = 1.0 + self.form.update_interval / (2.0 * self.form.rtt)
             found, valid = closed_form_margins(self.form, k)
             rows[:4] = [np.broadcast_to(row, self.shape) for row in found]
@@ -262,7 +263,7 @@ class Loop:
             gain_crossover=w_gc,
             phase_crossover=w_pc,
             delay_margin=delay,
-            mode=self.mode,
+            update=self.update,
             _modulus=self._modulus,
             _verdict=partial(self._verdict, gm, fast),
         )
@@ -279,7 +280,9 @@ class Loop:
 
     def nyquist_count(self) -> Any:
         """Return the number of unstable closed-loop modes (-1 on the boundary), of `shape`."""
-        count = self._each(lambda index: count_unstable(self.linear.element(index), self.mode), int)
+        count = self._each(
+            lambda index: count_unstable(self.linear.element(index), self.update), int
+        )
         return relabel(self.labels, count)
 
     def roots(self, n: int = 1) -> Any:
@@ -294,17 +297,17 @@ class Loop:
         Raises
         ------
         UnsupportedError
-            In mode "sampled", whose modes are not roots in s.
+            With update="sampled", whose modes are not roots in s.
         """
-        if self.mode == "sampled":
+        if self.update == "sampled":
             raise UnsupportedError(
-                'roots() are those of a continuous loop: use mode="delayed", or nyquist_count().'
+                'roots() are those of a continuous loop: use update="delayed", or nyquist_count().'
             )
         if n < 1:
             raise DomainError(f"n = {n} roots were asked for: give n >= 1.")
         out = np.empty((*self.shape, n), dtype=complex)
         for index in np.ndindex(self.shape):
-            out[index] = rightmost_roots(self.linear.element(index), self.mode, n)
+            out[index] = rightmost_roots(self.linear.element(index), self.update, n)
         if n == 1:
             return relabel(self.labels, out[..., 0][()])
         several = None if self.labels is None else self.labels.expand_dims({"root": n}, axis=-1)
@@ -319,11 +322,11 @@ class Loop:
     def bandwidth(self) -> Any:
         """Return the frequency (rad/s) at which |L/(1 + L)| first falls 3 dB below its value at 0.
 
-        inf if it never does below pi/T, in mode "sampled".
+        inf if it never does below pi/T, with update="sampled".
         """
         found = self._each(
             lambda index: find_bandwidth(
-                self.linear.element(index), self.mode, self._crossings_at(index)
+                self.linear.element(index), self.update, self._crossings_at(index)
             )
         )
         return relabel(self.labels, found)
@@ -332,7 +335,7 @@ class Loop:
         """Return the unit step response of L/(1 + L) at times `t` (s), of shape (*shape, *t.shape).
 
         It is what the queue delay does, per second of step, when what the loop follows steps. In
-        mode "sampled" the value at the last update before `t`. An xarray.DataArray broadcasts by
+        update "sampled" the value at the last update before `t`. An xarray.DataArray broadcasts by
         name.
         """
         t, labels = line_up("t", t, self.labels, self.shape)
@@ -345,7 +348,9 @@ class Loop:
             t = np.broadcast_to(t, labels.shape)
         out = np.empty(t.shape)
         for index in np.ndindex(self.shape):
-            out[index] = step_response(self.linear.element(index), self.mode, np.asarray(t[index]))
+            out[index] = step_response(
+                self.linear.element(index), self.update, np.asarray(t[index])
+            )
         return relabel(labels, out[()])
 
     # Views for other tools
@@ -414,7 +419,7 @@ class Loop:
                 "this loop is not stable, and a disk margin is of a stable loop: lower the gains."
             )
         skew = validate_number(skew, "number", "skew", low=-math.inf, closed=True)
-        return disk_margin(self.linear, self.mode, self._crossings, skew)
+        return disk_margin(self.linear, self.update, self._crossings, skew)
 
     def to_control(self, kind: str = "frd", w: Any = None, order: int = 5) -> Any:
         """Return this loop for python-control, named after senders and queue.
@@ -453,7 +458,7 @@ class Loop:
         Examples
         --------
         >>> import control, numpy as np, pi2_fluid as pf
-        >>> loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1, mode="sampled")
+        >>> loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1, update="sampled")
         >>> system = loop.to_control("ss")
         >>> gm, pm, *_ = control.margin(control.frd(system, np.geomspace(1, 98, 500)))
         >>> print(f"{system.nstates} states, every {system.dt} s: {gm:.4f}, {pm:.3f} deg")
@@ -465,14 +470,14 @@ class Loop:
         validate_choice(kind, ("frd", "pade", "ss"), "kind")
         senders = "_".join(type(sender).__name__ for sender in self.senders)
         name = f"{senders}_{type(self.aqm).__name__}"
-        dt = float(self.linear.controller.interval) if self.mode == "sampled" else 0
+        dt = float(self.linear.controller.interval) if self.update == "sampled" else 0
         if kind == "frd":
             w = self._crossings.w if w is None else np.asarray(w, dtype=float)
             return control.FRD(self(1j * w), w, smooth=True, name=name, dt=dt)
         if kind == "ss":
-            matrices = realize(self.linear, self.mode, order)
+            matrices = realize(self.linear, self.update, order)
             return control.StateSpace(*matrices, dt, name=name, remove_useless_states=False)
-        found = pade_transfer_function(self.linear, self.mode, order)
+        found = pade_transfer_function(self.linear, self.update, order)
         found.name = name
         return found
 
@@ -502,7 +507,7 @@ class Loop:
 
         attrs = {
             "engine": "loop",
-            "mode": self.mode,
+            "update": self.update,
             "rtt_terms": self.rtt_terms,
             "senders": ", ".join(type(sender).__name__ for sender in self.senders),
             "aqm": type(self.aqm).__name__,
@@ -538,7 +543,7 @@ class Loop:
         return kind(out) if not self.shape else out
 
     def _crossings_at(self, index: tuple[int, ...]) -> Crossings:
-        return find_crossings(self.linear.element(index), self.mode)
+        return find_crossings(self.linear.element(index), self.update)
 
     @cached_property
     def _crossings(self) -> Crossings:
@@ -547,7 +552,7 @@ class Loop:
 
     def _margins_at(self, index: tuple[int, ...]) -> tuple[float, ...]:
         def is_stable() -> bool:
-            return count_unstable(self.linear.element(index), self.mode) == 0
+            return count_unstable(self.linear.element(index), self.update) == 0
 
         crossings = self._crossings_at(index) if index else self._crossings
         return margins_from_crossings(crossings, is_stable)
@@ -557,7 +562,7 @@ class Loop:
 
     def _modulus_at(self, index: tuple[int, ...]) -> float:
         crossings = self._crossings_at(index) if index else self._crossings
-        return smallest_distance(self.linear.element(index), self.mode, crossings)
+        return smallest_distance(self.linear.element(index), self.update, crossings)
 
     def _verdict(self, gain_margin_db: Any, fast: Any) -> Any:
         # On the fast path there is one gain and one phase crossover, and no open-loop pole on the
@@ -569,7 +574,7 @@ class Loop:
         return relabel(self.labels, code) if self.shape else int(code)
 
     def _verdict_at(self, index: tuple[int, ...]) -> int:
-        count = count_unstable(self.linear.element(index), self.mode)
+        count = count_unstable(self.linear.element(index), self.update)
         if count < 0 or self._modulus_at(index) < _BOUNDARY:
             return 0
         return 1 if count == 0 else -1

@@ -10,11 +10,11 @@ import numpy as np
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.expansion import Echo, Series, collect, multiply, recentre
-from pi2_fluid.loop.modes import respond
 from pi2_fluid.loop.response import continuous_image, held_polynomials, integrators
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.sampled import sampled_response
 from pi2_fluid.loop.state_space import LinearController, LinearLoop
+from pi2_fluid.loop.updates import respond
 
 __all__ = ["find_bandwidth", "sampled_step", "step_response"]
 
@@ -32,14 +32,14 @@ _STILL: Final = 1e-8  # of a frequency that is low already
 _HALF_POWER: Final = 10.0 ** (-3.0 / 20.0)  # 3 dB, as python-control's bandwidth
 
 
-def step_response(loop: LinearLoop, mode: str, t: Any) -> Any:
+def step_response(loop: LinearLoop, update: str, t: Any) -> Any:
     """Return the response of L/(1 + L) to a unit step at time 0.
 
     Parameters
     ----------
     loop : LinearLoop
         A scalar loop.
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
     t : array
         Times in seconds; 0 is returned for t <= 0.
 
@@ -50,7 +50,7 @@ def step_response(loop: LinearLoop, mode: str, t: Any) -> Any:
     """
     if t.size == 0 or float(np.max(t)) <= 0.0:
         return np.zeros(t.shape)
-    if mode == "sampled":
+    if update == "sampled":
         interval = float(loop.controller.interval)
         index = np.floor(np.maximum(t, 0.0) / interval * (1.0 + 1e-12)).astype(int)
         samples = sampled_step(loop, int(np.max(index)))
@@ -61,7 +61,7 @@ def step_response(loop: LinearLoop, mode: str, t: Any) -> Any:
             )
         return np.where(t >= 0.0, samples[index], 0.0)
     horizon = 2.0 * float(np.max(t))
-    growth = max(0.0, float(rightmost_roots(loop, mode, 1)[0].real))
+    growth = max(0.0, float(rightmost_roots(loop, update, 1)[0].real))
     shift = growth + _DECADES * np.log(10.0) / (2 * horizon)
     shortest = min(float(cls.rtt) for cls in loop.classes)
     terms = int(np.ceil(_REACH / shortest * horizon / np.pi))
@@ -71,10 +71,10 @@ def step_response(loop: LinearLoop, mode: str, t: Any) -> Any:
             f" {shortest:.3g} s and growth rate {growth:.3g}/s: ask for shorter times."
         )
     s = shift + 1j * np.pi * np.arange(terms) / horizon
-    value = respond(loop, s, mode)
+    value = respond(loop, s, update)
     # The first kinks, one delay or two after the step, in closed form: they decay as 1/s^3 only.
     smooth = 1.0 / shortest
-    kinks = [recentre(echo, smooth, _KINK) for echo in _kinks(loop, mode)]
+    kinks = [recentre(echo, smooth, _KINK) for echo in _kinks(loop, update)]
     transform = value / (1.0 + value) / s
     for delay, orders in kinks:
         for order, gain in orders.items():
@@ -96,7 +96,7 @@ def step_response(loop: LinearLoop, mode: str, t: Any) -> Any:
     return np.where(t > 0.0, out, 0.0)
 
 
-def find_bandwidth(loop: LinearLoop, mode: str, crossings: Crossings) -> float:
+def find_bandwidth(loop: LinearLoop, update: str, crossings: Crossings) -> float:
     """Return the frequency (rad/s) at which |L/(1 + L)| first falls 3 dB below its value at 0.
 
     That value is 1 with an integrator in the loop. inf if it never does.
@@ -105,17 +105,17 @@ def find_bandwidth(loop: LinearLoop, mode: str, crossings: Crossings) -> float:
     ----------
     loop : LinearLoop
         A scalar loop.
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
     crossings : Crossings
         The followed curve on which the frequency is bracketed.
     """
     level = _HALF_POWER
     if integrators(loop) == 0:
-        still = respond(loop, _STILL * 1j * crossings.w[0], mode)
+        still = respond(loop, _STILL * 1j * crossings.w[0], update)
         level *= float(abs(still / (1.0 + still)))
 
     def drop(log_w: float) -> float:
-        value = respond(loop, 1j * np.exp(log_w), mode)
+        value = respond(loop, 1j * np.exp(log_w), update)
         return float(abs(value / (1.0 + value)) - level)
 
     below = np.flatnonzero(np.abs(crossings.values / (1.0 + crossings.values)) < level)
@@ -130,12 +130,12 @@ def find_bandwidth(loop: LinearLoop, mode: str, crossings: Crossings) -> float:
     return float(np.exp(brentq(drop, left, right, xtol=1e-14)))
 
 
-def _kinks(loop: LinearLoop, mode: str) -> list[Echo]:
+def _kinks(loop: LinearLoop, update: str) -> list[Echo]:
     """The terms of L/(1 + L)/s at large s up to 1/s^3: those of L/s and of -L^2/s."""
     control: Series = {(k, ()): value for k, value in enumerate(_at_infinity(loop.controller))}
     open_loop = multiply(control, loop.expansion, _KINK - 1)
     twice = {key: -value for key, value in multiply(open_loop, open_loop, _KINK - 1).items()}
-    late = float(loop.controller.interval) / 2 if mode == "delayed" else 0.0
+    late = float(loop.controller.interval) / 2 if update == "delayed" else 0.0
     return collect(open_loop, loop, late, up=1) + collect(twice, loop, 2 * late, up=1)
 
 

@@ -161,7 +161,7 @@ class Aqm(Record, ABC):
         if self.update_interval is None:
             return self.drift(state, seen)
         raise UnsupportedError(
-            f'{type(self).__name__} has no continuous form: use controller="sampled".'
+            f'{type(self).__name__} has no continuous form: use update="sampled".'
         )
 
     def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:

@@ -65,7 +65,7 @@ def check_assumptions(
         found["update_interval"] = (
             f"update_interval = {float(np.max(interval)):.3g} s exceeds the round-trip"
             f" time {min(float(np.min(rtt)) for rtt in rtts):.3g} s, so only the exact"
-            ' mode="sampled" describes the loop: shorten T.'
+            ' update="sampled" describes the loop: shorten T.'
         )
     limit = aqm.limit if isinstance(aqm, PiFamily) else 1.0
     clamped = np.any(u > np.asarray(limit) * (1 + 1e-9))

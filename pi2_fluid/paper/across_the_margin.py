@@ -46,23 +46,21 @@ _STYLE: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def scale_gains(margin_db: float, controller: str) -> pf.Pi2:
+def scale_gains(margin_db: float, update: str) -> pf.Pi2:
     """Return PI2 with both gains scaled so that its loop has this gain margin."""
     aqm = pf.Pi2()
-    loop = pf.Loop(FLOWS, aqm, capacity=CAPACITY, mode=controller, rtt_terms="exact")
+    loop = pf.Loop(FLOWS, aqm, capacity=CAPACITY, update=update, rtt_terms="exact")
     factor = 10 ** ((float(loop.margins().gain_margin_db) - margin_db) / 20)
     return pf.Pi2(alpha=aqm.alpha * factor, beta=aqm.beta * factor)
 
 
-def follow(
-    margin_db: float, controller: str, displaced: float, duration: float, sample: str
-) -> Any:
+def follow(margin_db: float, update: str, displaced: float, duration: float, sample: str) -> Any:
     """Return the trajectory from rest, with `displaced` seconds of queue delay added at once."""
-    aqm = scale_gains(margin_db, controller)
+    aqm = scale_gains(margin_db, update)
     point = pf.equilibrium(FLOWS, aqm, CAPACITY)
     return pf.fluid.simulate(
         pf.Scenario(duration, pf.Link(CAPACITY), aqm, FLOWS),
-        controller=controller,
+        update=update,
         sample=sample,
         tolerance=_TOLERANCE,
         initial={
@@ -91,7 +89,7 @@ def curves() -> list[dict[str, Any]]:
     return rows
 
 
-def extremes(controller: str) -> dict[str, Any]:
+def extremes(update: str) -> dict[str, Any]:
     """Return between which delays each loop moves in the end, as columns.
 
     Runs near the onset are long, since there an oscillation grows or decays slowly.
@@ -99,13 +97,13 @@ def extremes(controller: str) -> dict[str, Any]:
     found = []
     for margin in _SETTLED:
         displaced = 0.005 * min(1.0, abs(margin) ** 0.5)
-        run = follow(margin, controller, displaced, max(80.0, 16.0 / abs(margin)), "4ms")
+        run = follow(margin, update, displaced, max(80.0, 16.0 / abs(margin)), "4ms")
         end = run.sel(time=slice(float(run.time[-1]) - _WATCHED, None))
         values = (end.queue_delay.min(), end.queue_delay.max(), end.controller.min())
         found.append([float(value) for value in values])
     low, high, smallest = np.array(found).T
     return {
-        "line": controller,
+        "line": update,
         "gain_margin_db": np.array(_SETTLED),
         "lowest_delay_s": low,
         "highest_delay_s": high,
@@ -127,7 +125,7 @@ def onset(row: dict[str, Any]) -> float:
 
 def draw(out: Path) -> list[Path]:
     """Draw the figure into the folder `out` and return the files written."""
-    series, settled = curves(), [extremes(controller) for controller in _STYLE]
+    series, settled = curves(), [extremes(update) for update in _STYLE]
     with page_style():
         return [
             *save_figure(_draw(series, settled), out / "across_the_margin"),

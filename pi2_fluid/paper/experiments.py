@@ -117,7 +117,7 @@ def margin_of(stage: Stage, aqm: Any) -> str:
         warnings.simplefilter("ignore", pf.AssumptionWarning)
         try:
             loop = pf.Loop(
-                stage.flows, aqm, capacity=stage.capacity, mode="sampled", rtt_terms="exact"
+                stage.flows, aqm, capacity=stage.capacity, update="sampled", rtt_terms="exact"
             )
         except (pf.DomainError, pf.UnsupportedError):
             return ""

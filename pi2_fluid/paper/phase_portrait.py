@@ -45,7 +45,7 @@ def curves() -> list[dict[str, Any]]:
         for line, (window, queue) in _STARTS.items():
             run = pf.fluid.simulate(
                 scenario,
-                controller="continuous",
+                update="continuous",
                 sample="10ms",
                 tolerance=_TOLERANCE,
                 initial={

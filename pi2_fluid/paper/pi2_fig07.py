@@ -46,8 +46,8 @@ _NOTE: Final = (
 _PER_DECADE: Final = 20  # a sampled margin costs about 10 ms
 
 
-def curves(mode: str) -> list[dict[str, Any]]:
-    """Return the plotted numbers in this mode of `Loop`, one mapping of columns per line.
+def curves(update: str) -> list[dict[str, Any]]:
+    """Return the plotted numbers by this `update` of `Loop`, one mapping of columns per line.
 
     Reno's window falls below two segments for p' > 0.71, where the model ends; the paper plots this
     range and so do we, so that the library's warning about it is not repeated here.
@@ -58,13 +58,13 @@ def curves(mode: str) -> list[dict[str, Any]]:
         p_prime = sample_decades(-3, 0, _PER_DECADE, edges)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pf.AssumptionWarning)
-            loop = pf.Loop(sender, aqm, rtt=RTT, p_prime=p_prime, mode=mode)
+            loop = pf.Loop(sender, aqm, rtt=RTT, p_prime=p_prime, update=update)
         margins = loop.margins()
         tune = aqm.tune(loop.operating_point.controller)
         rows.append(
             {
                 "line": name,
-                "mode": mode,
+                "update": update,
                 "p_prime": p_prime,
                 "p": loop.operating_point.p,
                 "alpha_hz": aqm.alpha * tune,
@@ -156,8 +156,8 @@ def _draw_sampled(continuous: list[dict[str, Any]], sampled: list[dict[str, Any]
 def _low_load(name: str) -> tuple[float, float]:
     """Return the gain margin (dB) of a line as p' -> 0, continuous and sampled."""
     continuous, sampled = (
-        float(pf.loop.low_load(*LINES[name], RTT, mode).gain_margin_db)
-        for mode in ("continuous", "sampled")
+        float(pf.loop.low_load(*LINES[name], RTT, update).gain_margin_db)
+        for update in ("continuous", "sampled")
     )
     return continuous, sampled
 

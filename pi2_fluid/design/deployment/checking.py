@@ -17,9 +17,9 @@ from pi2_fluid.design.guarantees.guarantee import guarantee
 from pi2_fluid.design.plants import make_plants
 from pi2_fluid.design.region import Region, Worst, exact_margins, stable_up_to, worst_margins
 from pi2_fluid.design.request import LONGEST_INTERVAL, Spans, make_region
-from pi2_fluid.errors import DomainError, QuantityError, show_value
+from pi2_fluid.errors import DomainError, QuantityError, renamed, show_value
 from pi2_fluid.loop.margins import Margins
-from pi2_fluid.loop.modes import MODES
+from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.qdisc import Qdisc
@@ -85,16 +85,16 @@ class _Cure:
     qdisc: Qdisc
     region: Region
     margins: Margins
-    mode: str
+    update: str
 
     @cached_property
     def remedy(self) -> Remedy:
-        return find_remedy(self.qdisc, self.region, self.margins, self.mode)
+        return find_remedy(self.qdisc, self.region, self.margins, self.update)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Whether a queue is stable up to a round-trip time, at every load, in the model of `mode`.
+    """Whether a queue is stable up to a round-trip time, at every load, in the model of `update`.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class Verdict:
     @property
     def notes(self) -> tuple[str, ...]:
         """The sentences of `note`."""
-        model = _OF_A_MODEL.format(_MODELS[self.margins.mode])
+        model = _OF_A_MODEL.format(_MODELS[self.margins.update])
         cubic = caveat([self.worst.sender])
         return tuple(filter(None, (model, _NOTES[self.qdisc.kind], *self._notes, cubic)))
 
@@ -177,7 +177,7 @@ class Verdict:
     def __str__(self) -> str:
         return (
             f"{self.qdisc.kind} {self.qdisc.handle} up to {1e3 * self.rtt:.4g} ms round trip:"
-            f" {self.verdict} in the {self.margins.mode} model, at least"
+            f" {self.verdict} in the {self.margins.update} model, at least"
             f" {self.margins.gain_margin_db:.2f} dB and"
             f" {self.margins.phase_margin_deg:.2f} deg"
         )
@@ -207,6 +207,7 @@ class Checked(list[Verdict]):
         return min(found, key=_WORST_FIRST.index, default="undecided")
 
 
+@renamed(mode="update")
 def check(
     text: str,
     *,
@@ -217,7 +218,7 @@ def check(
     rate: Any = None,
     hz: int | None = None,
     kernel: str | None = None,
-    mode: str = "sampled",
+    update: str = "sampled",
 ) -> Checked:
     """Say of each queue that tc shows whether it is stable, as the kernel runs it.
 
@@ -246,7 +247,7 @@ def check(
         Its version, as ``uname -r`` prints it. Without it, PIE is that of Linux 5.1 and newer,
         unless its statistics are those of an older one: then it is judged for each that they can
         be of.
-    mode : {"sampled", "delayed", "continuous"}
+    update : {"sampled", "delayed", "continuous"}
         How the update interval is seen, as in `Loop`; a kernel's is sampled.
 
     Returns
@@ -264,8 +265,8 @@ def check(
 
     Notes
     -----
-    The verdict is of the model of `mode`, not of packets. PIE is judged from p = 1e-6 on, where its
-    table ends. Of DualPI2 it is the controller in one queue; L4S beside Classic traffic, in two
+    The verdict is of the model of `update`, not of packets. PIE is judged from p = 1e-6 on, where
+    its table ends. Of DualPI2 it is the controller in one queue; L4S beside Classic traffic, in two
     queues, is not covered. In fq_pie it is one flow alone in its queue. The margins are the smaller
     of two models: with R held constant in the window law, as in the papers, and without. RED is
     judged at the longest path for numbers of flows from 1 on, with twice the probability of its
@@ -285,7 +286,7 @@ def check(
         raise QuantityError(
             f"text = {show_value(text)} is no text: give the output of `tc qdisc show`."
         )
-    question = _read_question(rtt, max_base_rtt, min_rtt, senders, rate, mode)
+    question = _read_question(rtt, max_base_rtt, min_rtt, senders, rate, update)
     if hz is not None:
         require_hz(hz)
     generation = None if kernel is None else generation_of(kernel)
@@ -335,13 +336,13 @@ class _Question(NamedTuple):
     shortest: float | None
     senders: Any
     rate: float | None
-    mode: str
+    update: str
 
 
 def _read_question(
-    rtt: Any, max_base_rtt: Any, min_rtt: Any, senders: Any, rate: Any, mode: str
+    rtt: Any, max_base_rtt: Any, min_rtt: Any, senders: Any, rate: Any, update: str
 ) -> _Question:
-    validate_choice(mode, MODES, "mode")
+    validate_choice(update, UPDATES, "update")
     if rtt is not None and max_base_rtt is not None:
         raise DomainError(
             f"rtt = {show_value(rtt)} and max_base_rtt = {show_value(max_base_rtt)} are both given:"
@@ -356,7 +357,7 @@ def _read_question(
         None if min_rtt is None else validate_number(min_rtt, "time", "min_rtt"),
         senders,
         None if rate is None else validate_number(rate, "rate", "rate"),
-        mode,
+        update,
     )
 
 
@@ -428,14 +429,14 @@ def _unsaid(cases: Sequence[Case]) -> str:
 
 def _judge(qdisc: Qdisc, question: _Question, *, prove: bool) -> Verdict:
     """Return the verdict of a queue as installed."""
-    law, mode = qdisc.aqm, question.mode
+    law, update = qdisc.aqm, question.update
     spans = _spans(qdisc, question)
     region = make_region(spans, question.senders, law, None, None)
-    found = worst_margins(region, law, mode)
-    limit = stable_up_to(region, law, mode)
+    found = worst_margins(region, law, update)
+    limit = stable_up_to(region, law, update)
     kind = "checked"
     if prove:
-        proof = guarantee(region, law, found, mode)
+        proof = guarantee(region, law, found, update)
         found, kind = proof.worst, proof.kind
     # The grid of the limit is coarser in the load, but finds what lies between.
     verdict = "unstable" if limit < spans.max_rtt else str(found.margins.verdict)
@@ -448,9 +449,9 @@ def _judge(qdisc: Qdisc, question: _Question, *, prove: bool) -> Verdict:
         margins=found.margins,
         worst=WorstCase(found.rtt, found.p_prime, found.sender),
         guarantee=kind,
-        margin_lost_db=_lost(qdisc, found, mode),
+        margin_lost_db=_lost(qdisc, found, update),
         rate_held=rate_held(qdisc),
-        _cure=_Cure(qdisc, region, found.margins, mode),
+        _cure=_Cure(qdisc, region, found.margins, update),
     )
 
 
@@ -481,10 +482,10 @@ def _spans(qdisc: Qdisc, question: _Question) -> Spans:
     return Spans(rtt, shortest, target)
 
 
-def _lost(qdisc: Qdisc, found: Worst, mode: str) -> float:
+def _lost(qdisc: Qdisc, found: Worst, update: str) -> float:
     """Return the gain margin asked for less that installed, at the worst place (dB)."""
     alpha, beta, interval = (float(qdisc.asked[word]) for word in ("alpha", "beta", "tupdate"))
     plant = make_plants((found.sender,), qdisc.aqm, found.rtt, [found.p_prime])
-    asked = float(exact_margins(plant, alpha, beta, interval, mode).gain_margin_db)
+    asked = float(exact_margins(plant, alpha, beta, interval, update).gain_margin_db)
     installed = float(found.margins.gain_margin_db)
     return 0.0 if asked == installed else asked - installed

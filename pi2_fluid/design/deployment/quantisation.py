@@ -53,7 +53,7 @@ def margin_lost_db(qdisc: Qdisc, sender: Sender, rtt: Any, p_prime: Any) -> Any:
         )
     asked, installed = (
         np.asarray(
-            Loop(sender, law, rtt=rtt, p_prime=p_prime, mode="sampled").margins().gain_margin_db
+            Loop(sender, law, rtt=rtt, p_prime=p_prime, update="sampled").margins().gain_margin_db
         )
         for law in (_law(qdisc, **_asked(qdisc)), _law(qdisc))
     )

@@ -72,7 +72,7 @@ def is_enough(margins: Margins) -> bool:
     )
 
 
-def find_remedy(qdisc: Qdisc, region: Region, margins: Margins, mode: str) -> Remedy:
+def find_remedy(qdisc: Qdisc, region: Region, margins: Margins, update: str) -> Remedy:
     """Return what one would change of a queue so that it has the margins of `ENOUGH`.
 
     Parameters
@@ -82,13 +82,13 @@ def find_remedy(qdisc: Qdisc, region: Region, margins: Margins, mode: str) -> Re
         The round-trip times, senders and loads that it is for.
     margins : Margins
         Those it has there.
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
     """
     if is_enough(margins):
         return Remedy(text=f"nothing: {_words()} are left everywhere.")
     try:
         search = _whole_steps if isinstance(qdisc.aqm, Pie) else _tuned
-        law, asked, worst = search(qdisc, region, mode)
+        law, asked, worst = search(qdisc, region, update)
     except (DomainError, SolverError, UnsupportedError) as error:
         return Remedy(text=str(error))
     if not is_enough(worst.margins):
@@ -120,7 +120,7 @@ def on_device(remedy: Remedy, qdisc: Qdisc) -> Remedy:
     return replace(remedy, tc=f"tc qdisc {verb} dev {dev} {place} {qdisc.kind} {' '.join(words)}")
 
 
-def _tuned(qdisc: Qdisc, region: Region, mode: str) -> tuple[PiFamily, PiFamily, Worst]:
+def _tuned(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamily, Worst]:
     """Return the law as installed, as asked for, and its worst margins: by `tune`, for DualPI2."""
     asked = float(qdisc.asked["tupdate"])
     low, high = (part * region.max_rtt for part in _KEPT)
@@ -131,7 +131,7 @@ def _tuned(qdisc: Qdisc, region: Region, mode: str) -> tuple[PiFamily, PiFamily,
         aqm="dualpi2",
         update_interval=asked if low <= asked <= high else None,
         target=float(qdisc.asked["target"]),
-        mode=mode,
+        update=update,
     )
     if design.alpha < 1 / _PARTS:
         raise DomainError(
@@ -146,10 +146,10 @@ def _tuned(qdisc: Qdisc, region: Region, mode: str) -> tuple[PiFamily, PiFamily,
         update_interval=design.update_interval,
     )
     running = install(law, qdisc.kind, hz=qdisc.hz).aqm
-    return running, law, worst_margins(region, running, mode)
+    return running, law, worst_margins(region, running, update)
 
 
-def _whole_steps(qdisc: Qdisc, region: Region, mode: str) -> tuple[PiFamily, PiFamily, Worst]:
+def _whole_steps(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamily, Worst]:
     """The same for PIE: gains in whole steps, and T in jiffies, with the largest alpha/T.
 
     One loop after another is added that turns out worse, as `tune` does.
@@ -157,7 +157,7 @@ def _whole_steps(qdisc: Qdisc, region: Region, mode: str) -> tuple[PiFamily, PiF
     version = "{}.{}".format(*qdisc.kernel.since)
     plants = region.corners(qdisc.aqm)
     for _ in range(_ROUNDS):
-        count, gains = _fewest_jiffies(qdisc, plants, region.max_rtt, mode)
+        count, gains = _fewest_jiffies(qdisc, plants, region.max_rtt, update)
         asked = Pie(
             alpha=gains[0],
             beta=gains[1],
@@ -167,7 +167,7 @@ def _whole_steps(qdisc: Qdisc, region: Region, mode: str) -> tuple[PiFamily, PiF
         )
         running = install(asked, qdisc.kind, hz=qdisc.hz, kernel=version).aqm
         running = replace(running, update_interval=_period(qdisc, count))
-        worst = worst_margins(region, running, mode)
+        worst = worst_margins(region, running, update)
         if is_enough(worst.margins):
             break
         plants = join(plants, worst.plants)
@@ -175,7 +175,7 @@ def _whole_steps(qdisc: Qdisc, region: Region, mode: str) -> tuple[PiFamily, PiF
 
 
 def _fewest_jiffies(
-    qdisc: Qdisc, plants: Plants, rtt: float, mode: str
+    qdisc: Qdisc, plants: Plants, rtt: float, update: str
 ) -> tuple[int, tuple[float, float]]:
     """Return for how many jiffies to ask, and the gains: the largest alpha/T is at the least T.
 
@@ -186,7 +186,7 @@ def _fewest_jiffies(
     """
 
     def best(count: int) -> Gains:
-        ceiling, _, _ = make_ceiling(plants, ENOUGH, _period(qdisc, count), mode)
+        ceiling, _, _ = make_ceiling(plants, ENOUGH, _period(qdisc, count), update)
         return None if ceiling is None else largest_in_steps(ceiling)
 
     own = kernel.jiffies(round(1e6 * qdisc.asked["tupdate"]), qdisc.hz)

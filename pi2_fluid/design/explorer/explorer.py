@@ -107,7 +107,7 @@ def explorer_curves(
     3.46 dB, 14.1 segments
     """
     rtt = validate_number(rtt, "time", "rtt")
-    loop = Loop(_one_sender(sender), _one_queue(aqm), rtt=rtt, p_prime=p_prime, mode="sampled")
+    loop = Loop(_one_sender(sender), _one_queue(aqm), rtt=rtt, p_prime=p_prime, update="sampled")
     interval = float(aqm.update_interval)
     if w is None:
         zero = float(aqm.alpha / (interval * (aqm.beta + aqm.alpha / 2.0)))

@@ -68,7 +68,7 @@ class _Cell:
     mu: tuple[float, float]
 
 
-def certify(region: Region, aqm: PiFamily, asked: Asked, mode: str) -> Certificate:
+def certify(region: Region, aqm: PiFamily, asked: Asked, update: str) -> Certificate:
     """Prove or refute that every loop of a region has the margins asked for.
 
     Parameters
@@ -79,12 +79,12 @@ def certify(region: Region, aqm: PiFamily, asked: Asked, mode: str) -> Certifica
         The queue, with its gains.
     asked : Asked
         The margins: to be a little below what is there, as the cost grows near it.
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
     """
     if not (has_steps(aqm) and all(has_theorems(sender, aqm) for sender in region.senders)):
         return Certificate("undecided", 0)
     boxes = 0
-    for cell in _cells(region, aqm, mode):
+    for cell in _cells(region, aqm, update):
         found = _certify_cell(cell, region, asked)
         boxes += found.boxes
         if found.outcome != "proved":
@@ -97,7 +97,7 @@ def has_steps(aqm: PiFamily) -> bool:
     return not isinstance(aqm, Pie) or aqm.gain_table in TABLES
 
 
-def _cells(region: Region, aqm: PiFamily, mode: str) -> Iterator[_Cell]:
+def _cells(region: Region, aqm: PiFamily, update: str) -> Iterator[_Cell]:
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
     for number, (sender, (low, high)) in enumerate(zip(region.senders, region.load, strict=True)):
         ends = np.unique([low, *table_edges(aqm, sender.signal, low, high), high])
@@ -109,7 +109,7 @@ def _cells(region: Region, aqm: PiFamily, mode: str) -> Iterator[_Cell]:
             falling = type(aqm) in (Pi, Pie) and not scalable
             m = float(middle.m[0]) * (float(middle.mu[0]) if falling else 1.0)
             for exact in (False, True):
-                family = Family(scalable, m, falling, *gains, mode, exact)
+                family = Family(scalable, m, falling, *gains, update, exact)
                 yield _Cell(family, number, slope, (slope * begin, slope * end))
 
 
@@ -117,9 +117,9 @@ def _certify_cell(cell: _Cell, region: Region, asked: Asked) -> Certificate:
     family, rtts = cell.family, (region.min_rtt, region.max_rtt)
     somewhere = _plant(cell, region.max_rtt, sum(cell.mu) / 2.0)
     loop = somewhere.linear(family.alpha, family.beta, family.interval).element((0, 0))
-    if count_unstable(loop, family.mode) != 0:
+    if count_unstable(loop, family.update) != 0:
         return Certificate("refuted", 0, somewhere)
-    aliases = alias_count(family.interval, region.min_rtt, family.mode)
+    aliases = alias_count(family.interval, region.min_rtt, family.update)
     if aliases > _MOST_ALIASES or cell.mu[1] >= 1.0:
         return Certificate("undecided", 0)
     undecided = _first_boxes(frequency_ends(family, rtts, cell.mu, asked), rtts, cell.mu)
@@ -204,7 +204,7 @@ def frequency_ends(
     low = 1.0 / high_rtt
     while least_size(family, low, rtts, mus) < _FAR:
         low /= 1.5
-    if family.mode == "sampled":
+    if family.update == "sampled":
         return low, np.pi / family.interval
 
     def largest(w: float) -> float:
@@ -221,7 +221,7 @@ def least_size(family: Family, w: Any, rtts: tuple[Any, Any], mus: tuple[Any, An
     """Return a lower bound of |L| at w and below, over ranges of R and mu; see `frequency_ends`."""
     m_low = family.m / mus[1] if family.falling else family.m
     aliases = 0.0
-    if family.mode == "sampled":
+    if family.update == "sampled":
         with np.errstate(divide="ignore"):
             m_high = family.m / mus[0] if family.falling else family.m
             most = (family.alpha + 2.0 * family.beta) / family.interval  # of |F|
@@ -262,13 +262,13 @@ def _middle(cell: _Cell, boxes: Boxes, index: int) -> Plants:
 
 
 def _seems_short(plant: Plants, family: Family, asked: Asked) -> bool:
-    found = scan(plant, family.alpha, family.beta, family.interval, family.mode)
+    found = scan(plant, family.alpha, family.beta, family.interval, family.update)
     return bool(found.gain_margin_db < asked.gain_db or found.phase_margin_deg < asked.phase_deg)
 
 
 def _is_short(plant: Plants, family: Family, asked: Asked) -> bool:
     """Whether a loop certainly has less than was asked for: with all of its aliases."""
-    found = exact_margins(plant, family.alpha, family.beta, family.interval, family.mode)
+    found = exact_margins(plant, family.alpha, family.beta, family.interval, family.update)
     return bool(
         found.gain_margin_db < asked.gain_db - _SURE
         or found.phase_margin_deg < asked.phase_deg - _SURE

@@ -68,7 +68,7 @@ class Family:
         Whether the gain falls like 1/mu: a controller of p itself under Reno.
     alpha, beta, interval : float
         Gains (Hz) and update interval (s).
-    mode : {"continuous", "delayed", "sampled"}
+    update : {"continuous", "delayed", "sampled"}
     exact : bool
         Whether the window law sees R vary.
     """
@@ -79,7 +79,7 @@ class Family:
     alpha: float
     beta: float
     interval: float
-    mode: str
+    update: str
     exact: bool = False
 
 
@@ -119,9 +119,9 @@ class Discs:
     widest: Any
 
 
-def alias_count(interval: float, min_rtt: float, mode: str) -> int:
+def alias_count(interval: float, min_rtt: float, update: str) -> int:
     """Return how many aliases on each side to enclose one by one."""
-    if mode != "sampled":
+    if update != "sampled":
         return 0
     return int(np.ceil(_REACH * interval / (2.0 * np.pi * min_rtt))) + _FEWEST
 
@@ -175,7 +175,7 @@ def terms(family: Family, boxes: Boxes, aliases: int) -> Terms:
 
     m = family.m / mu if family.falling else family.m
     rest = np.zeros_like(w)
-    if family.mode == "sampled":
+    if family.update == "sampled":
         # R^2 times the tail falls with R.
         with np.errstate(divide="ignore", invalid="ignore"):
             m_high = family.m / np.maximum(mu - dmu, 0.0) if family.falling else family.m
@@ -233,7 +233,7 @@ def tail(c: Any, mu: Any, h: float, aliases: int) -> Any:
 def controller_bounds(family: Family, w: Any, dw: Any) -> tuple[Any, Any, Any, Any, Any]:
     """Return F at the centre, F'/F, a bound of its change per w, and the least and largest |F|."""
     alpha, beta, interval = family.alpha, family.beta, family.interval
-    if family.mode == "sampled":
+    if family.update == "sampled":
         late = np.exp(-1j * w * interval)
         f = (alpha + beta * (1.0 - late)) / interval
         first, steep, curved = 1j * beta * late, beta, beta * interval
@@ -242,7 +242,7 @@ def controller_bounds(family: Family, w: Any, dw: Any) -> tuple[Any, Any, Any, A
         gain = beta + alpha / 2.0
         f = alpha / interval + 1j * gain * w
         first, steep, curved = 1j * gain, gain, 0.0
-        extra = -0.5j * interval if family.mode == "delayed" else 0.0
+        extra = -0.5j * interval if family.update == "delayed" else 0.0
     least = np.abs(f) - steep * dw
     with np.errstate(divide="ignore", invalid="ignore"):
         bend = np.where(least > 0.0, curved / least + (steep / least) ** 2, np.inf)

@@ -52,7 +52,7 @@ class Guarantee(NamedTuple):
     boxes: int
 
 
-def guarantee(region: Region, aqm: PiFamily, worst: Worst, mode: str) -> Guarantee:
+def guarantee(region: Region, aqm: PiFamily, worst: Worst, update: str) -> Guarantee:
     """Prove the worst margins found in a region, less a thousandth, or say what was checked.
 
     Where the proof finds a loop that has less, that is the new worst. Of unstable gains nothing is
@@ -61,22 +61,22 @@ def guarantee(region: Region, aqm: PiFamily, worst: Worst, mode: str) -> Guarant
     for _ in range(_ROUNDS):
         if worst.margins.verdict_code <= 0:
             break
-        found, claimed = _prove(region, aqm, worst, mode)
+        found, claimed = _prove(region, aqm, worst, update)
         if found.outcome == "proved":
-            words = _words(region, aqm, worst, mode, claimed, proved=True)
+            words = _words(region, aqm, worst, update, claimed, proved=True)
             return Guarantee("proved", words, claimed, worst, found.boxes)
         if found.outcome == "undecided":
             break
-        worst = worst_margins(region, aqm, mode, also=found.counterexample)
+        worst = worst_margins(region, aqm, update, also=found.counterexample)
     margins = _claim(worst, 0.0)
-    words = _words(region, aqm, worst, mode, margins, proved=False)
+    words = _words(region, aqm, worst, update, margins, proved=False)
     return Guarantee("checked", words, margins, worst, 0)
 
 
-def _prove(region: Region, aqm: PiFamily, worst: Worst, mode: str) -> tuple[Certificate, Asked]:
+def _prove(region: Region, aqm: PiFamily, worst: Worst, update: str) -> tuple[Certificate, Asked]:
     for slack in _SLACK:
         claimed = _claim(worst, slack)
-        found = certify(region, aqm, claimed, mode)
+        found = certify(region, aqm, claimed, update)
         if found.outcome != "undecided":
             break
     return found, claimed
@@ -98,7 +98,7 @@ def _claim(worst: Worst, slack: float) -> Asked:
 
 
 def _words(
-    region: Region, aqm: PiFamily, worst: Worst, mode: str, margins: Asked, *, proved: bool
+    region: Region, aqm: PiFamily, worst: Worst, update: str, margins: Asked, *, proved: bool
 ) -> str:
     names = [str(kind_of(sender)) for sender in region.senders]
     who = f"each of {' and '.join(names)} alone" if len(names) > 1 else names[0]
@@ -112,7 +112,7 @@ def _words(
         else f"checked {span} at {worst.count} loops, refined around the worst, not proved"
     )
     text = (
-        f"{how}: in the {_MODELS[mode]} {who} keeps at least {_down(margins.gain_db, 2)} dB,"
+        f"{how}: in the {_MODELS[update]} {who} keeps at least {_down(margins.gain_db, 2)} dB,"
         f" {_down(margins.phase_deg, 1)} deg and |1+L| of {_down(margins.modulus, 3)},"
         f" {_terms(region)} the papers' simplification of a constant round-trip time."
     )

@@ -31,38 +31,38 @@ _CLOSER: Final = 7
 _LOWEST: Final = 0.01  # of wR: there |L| is large and w small
 
 
-def interval_range(region: Region, aqm: PiFamily, mode: str) -> tuple[float, float]:
+def interval_range(region: Region, aqm: PiFamily, update: str) -> tuple[float, float]:
     """Return the shortest and longest T' (s) at which every loop of a region is stable.
 
     With alpha and beta as they are, from T on in both directions: 0 where all are stable down to
     T/10, inf where all are up to 10 T. Of a design that is unstable at its own T both are T.
     """
     interval = float(aqm.update_interval)
-    if _margin(region.plants(aqm), aqm, interval, mode) <= 0.0:
+    if _margin(region.plants(aqm), aqm, interval, update) <= 0.0:
         return interval, interval
     found = []
     for end in (interval / _SPAN, interval * _SPAN):
         plants = region.corners(aqm)
-        last = _last(plants, aqm, end, mode)
+        last = _last(plants, aqm, end, update)
         # The corners are the worst of the region, as far as is known; the whole grid is asked.
         inside = end if last is None else last + _INSIDE * (interval - last)
-        if _margin(region.plants(aqm), aqm, inside, mode) <= 0.0:
-            last = _last(region.plants(aqm), aqm, end, mode)
+        if _margin(region.plants(aqm), aqm, inside, update) <= 0.0:
+            last = _last(region.plants(aqm), aqm, end, update)
         found.append(last)
     return (0.0 if found[0] is None else found[0]), (math.inf if found[1] is None else found[1])
 
 
-def _margin(plants: Plants, aqm: PiFamily, interval: float, mode: str) -> float:
-    found = scan(plants, float(aqm.alpha), float(aqm.beta), interval, mode)
+def _margin(plants: Plants, aqm: PiFamily, interval: float, update: str) -> float:
+    found = scan(plants, float(aqm.alpha), float(aqm.beta), interval, update)
     return float(np.clip(np.min(found.gain_margin_db), -1.0, 1.0))
 
 
-def _last(plants: Plants, aqm: PiFamily, end: float, mode: str) -> float | None:
+def _last(plants: Plants, aqm: PiFamily, end: float, update: str) -> float | None:
     """The interval nearest to the queue's own, towards `end`, at which a loop turns unstable."""
     good = float(aqm.update_interval)
 
     def margin(interval: float) -> float:
-        return _margin(plants, aqm, interval, mode)
+        return _margin(plants, aqm, interval, update)
 
     for other in np.geomspace(good, end, _STEPS)[1:]:
         if margin(float(other)) <= 0.0:
@@ -71,19 +71,19 @@ def _last(plants: Plants, aqm: PiFamily, end: float, mode: str) -> float | None:
     return None
 
 
-def jitter_margin(region: Region, aqm: PiFamily, mode: str) -> float:
+def jitter_margin(region: Region, aqm: PiFamily, update: str) -> float:
     """Return by how much (s) updates may come early or late, in any pattern, in a whole region.
 
     The smallest |1 + L|/(w |L|) over the loops of the region's grid; 0 if one is unstable.
     """
     plants = region.plants(aqm)
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
-    if np.min(scan(plants, *gains, mode).gain_margin_db) <= 0.0:
+    if np.min(scan(plants, *gains, update).gain_margin_db) <= 0.0:
         return 0.0
-    top = np.pi / gains[2] if mode == "sampled" else 100.0 / region.min_rtt
+    top = np.pi / gains[2] if update == "sampled" else 100.0 / region.min_rtt
     x = np.linspace(math.log(_LOWEST / region.max_rtt), math.log(top), _POINTS)
 
-    at = responder(plants, *gains, mode)
+    at = responder(plants, *gains, update)
 
     def room(where: Any) -> Any:
         values = at(where)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid.design.sharing.pairs import PACKET, Pair, flow_rates, read_pair, require_load
-from pi2_fluid.errors import AssumptionWarning, QuantityError, show_value
+from pi2_fluid.errors import AssumptionWarning, QuantityError, renamed, show_value
 from pi2_fluid.loop.linearization import RTT_TERMS
-from pi2_fluid.loop.modes import MODES
 from pi2_fluid.loop.transfer import Loop
+from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.model.aqms.coupled import CoupledPi2
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.flows import Flows
@@ -46,6 +46,7 @@ _MARGINS: Final = {
 }
 
 
+@renamed(mode="update")
 def coexistence(
     classic: Sender | None = None,
     scalable: Sender | None = None,
@@ -55,7 +56,7 @@ def coexistence(
     load: Any,
     aqm: CoupledPi2 | DualPi2 | None = None,
     counts: tuple[float, float] = (1.0, 1.0),
-    mode: str = "sampled",
+    update: str = "sampled",
     rtt_terms: str = "exact",
     progress: Callable[[int, int], None] | None = None,
 ) -> xarray.Dataset:
@@ -78,7 +79,7 @@ def coexistence(
     counts : (float, float)
         Numbers of Classic and Scalable flows; for all that is returned but `capacity`, only their
         ratio matters.
-    mode, rtt_terms : str
+    update, rtt_terms : str
         As in `Loop`, of the margins. The defaults are what a queue runs.
     progress : callable, optional
         Called as ``progress(done, total)`` after each loop.
@@ -133,7 +134,7 @@ def coexistence(
     >>> round(one.rate_ratio.item(), 3), round(one.gain_margin_db.item(), 1)
     (1.0, 8.6)
     """
-    validate_choice(mode, MODES, "mode")
+    validate_choice(update, UPDATES, "update")
     validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
     pair = read_pair(
         Reno() if classic is None else classic,
@@ -154,7 +155,7 @@ def coexistence(
     point = equilibrium(flows, pair.aqm, 8.0 * PACKET * capacity, PACKET)
     table = _at_rest(point, spread, pair.aqm, shape)
     resting = ~table["protected"][0]
-    table |= _margins(pair, numbers, spread, capacity, resting, mode, rtt_terms, progress)
+    table |= _margins(pair, numbers, spread, capacity, resting, update, rtt_terms, progress)
     attrs: dict[str, str | float] = {
         "engine": "loop",
         "classic": repr(pair.classic),
@@ -162,7 +163,7 @@ def coexistence(
         "aqm": type(pair.aqm).__name__,
         "count_classic": numbers[0],
         "count_scalable": numbers[1],
-        "mode": mode,
+        "update": update,
         "rtt_terms": rtt_terms,
     }
     return _dataset(table, grid, shape, attrs)
@@ -278,7 +279,7 @@ def _margins(
     spread: dict[str, Any],
     capacity: Any,
     resting: Any,
-    mode: str,
+    update: str,
     rtt_terms: str,
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, tuple[Any, str, str]]:
@@ -294,7 +295,7 @@ def _margins(
                 replace(pair.aqm, k=own["k"]),
                 capacity=8.0 * PACKET * capacity[resting],
                 packet_size=PACKET,
-                mode=mode,
+                update=update,
                 rtt_terms=rtt_terms,
             )
         margins = loop.margins(progress=progress)

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 from pi2_fluid.design.sharing.pairs import PACKET, Pair, flow_rates, read_pair, require_load
-from pi2_fluid.errors import AssumptionWarning, ScenarioError, show_value
+from pi2_fluid.errors import AssumptionWarning, ScenarioError, renamed, show_value
 from pi2_fluid.loop.linearization import RTT_TERMS
-from pi2_fluid.loop.modes import MODES
 from pi2_fluid.loop.transfer import Loop
+from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.presets import linux_dualpi2
@@ -31,6 +31,7 @@ _DIGITS: Final = 1e-9  # of the share
 _WIDEST: Final = 200.0  # dB, in place of an infinite margin
 
 
+@renamed(mode="update")
 def largest_l4s_share(
     aqm: DualPi2 | None = None,
     *,
@@ -39,7 +40,7 @@ def largest_l4s_share(
     classic: Sender | None = None,
     scalable: Sender | None = None,
     base_rtt_scalable: Any = None,
-    mode: str = "sampled",
+    update: str = "sampled",
     rtt_terms: str = "exact",
 ) -> Any:
     """Return the largest share of a dual queue's link with which its coupled loop is stable.
@@ -60,7 +61,7 @@ def largest_l4s_share(
         The window laws. By default Reno() and Scalable().
     base_rtt_scalable : float, array or str, optional
         The Scalable flows' path, if it is another (s).
-    mode, rtt_terms : str
+    update, rtt_terms : str
         As in `Loop`. The defaults are what a queue runs.
 
     Returns
@@ -98,7 +99,7 @@ def largest_l4s_share(
     >>> print(f"{pf.largest_l4s_share(slower, base_rtt='85ms', p_prime=0.02):.3f}")
     0.828
     """
-    validate_choice(mode, MODES, "mode")
+    validate_choice(update, UPDATES, "update")
     validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
     queue = linux_dualpi2() if aqm is None else aqm
     if getattr(queue, "bands", 1) == 1:
@@ -121,17 +122,17 @@ def largest_l4s_share(
     rows = [np.broadcast_to(value, shape) for value in (paths, mine, load)]
     for index in np.ndindex(shape):
         r_c, r_l, u = (float(row[index]) for row in rows)
-        shares[index] = _largest(pair, (r_c, r_l), u, mode, rtt_terms)
+        shares[index] = _largest(pair, (r_c, r_l), u, update, rtt_terms)
     return shares if shape else float(shares)
 
 
 def _largest(
-    pair: Pair, base_rtts: tuple[float, float], p_prime: float, mode: str, rtt_terms: str
+    pair: Pair, base_rtts: tuple[float, float], p_prime: float, update: str, rtt_terms: str
 ) -> float:
     """Return where the gain margin first falls to 0, between the steps of the share."""
 
     def margin(share: Any) -> Any:
-        loop = _loop(pair, base_rtts, p_prime, share, mode, rtt_terms)
+        loop = _loop(pair, base_rtts, p_prime, share, update, rtt_terms)
         return np.clip(loop.margins().gain_margin_db, -_WIDEST, _WIDEST)
 
     room = 1.0 - float(pair.aqm.kept_for_classic)
@@ -151,7 +152,7 @@ def _loop(
     base_rtts: tuple[float, float],
     p_prime: float,
     share: Any,
-    mode: str,
+    update: str,
     rtt_terms: str,
 ) -> Loop:
     """The loop in which Scalable flows take `share` of the link, and all of it is used at p'."""
@@ -168,6 +169,6 @@ def _loop(
             pair.aqm,
             capacity=8.0 * PACKET * _PACKETS,
             packet_size=PACKET,
-            mode=mode,
+            update=update,
             rtt_terms=rtt_terms,
         )

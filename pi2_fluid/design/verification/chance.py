@@ -72,7 +72,7 @@ def delay_spread(
         return math.inf
     more = at_law / u * float(aqm.tune(u)) / float(aqm.tune(at_law))
     scaled = replace(aqm, alpha=more * float(aqm.alpha), beta=more * float(aqm.beta))
-    loop = Loop(flows, scaled, capacity=capacity, mode="delayed", rtt_terms="exact")
+    loop = Loop(flows, scaled, capacity=capacity, update="delayed", rtt_terms="exact")
     if loop.nyquist_count() != 0:
         return math.inf
     scale = 1.0 / float(loop.operating_point.rtt[0])

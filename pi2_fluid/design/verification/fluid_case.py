@@ -65,14 +65,14 @@ class FluidCase(NamedTuple):
         return Transient(self.peak, self.trough, self.settling)
 
 
-def fluid_case(corner: Corner, step: Step, controller: str = "sampled") -> FluidCase:
+def fluid_case(corner: Corner, step: Step, update: str = "sampled") -> FluidCase:
     """Return what one step does at one corner.
 
     Parameters
     ----------
     corner : Corner
     step : Step
-    controller : {"sampled", "continuous"}
+    update : {"sampled", "continuous"}
         As in `fluid.simulate`.
     """
     queue, interval = corner.queue, float(corner.queue.update_interval or 0.0)
@@ -89,7 +89,7 @@ def fluid_case(corner: Corner, step: Step, controller: str = "sampled") -> Fluid
     at = _REST * interval
     run = fluid_engine.simulate(
         corner.scenario(at + horizon, [(0.0, step.before), (at, step.after)]),
-        controller=controller,
+        update=update,
         initial=rest,
         sample=sample,
     )
@@ -121,7 +121,7 @@ def _horizon(corner: Corner, step: Step) -> float:
         corner.flows(step.after),
         corner.queue,
         capacity=corner.capacity(step.after),
-        mode="delayed",
+        update="delayed",
         rtt_terms="exact",
     )
     try:

@@ -19,7 +19,7 @@ from pi2_fluid.design.verification.fluid_case import fluid_case
 from pi2_fluid.design.verification.packet_case import COLUMNS as PACKETS
 from pi2_fluid.design.verification.packet_case import PacketCase, run_corner
 from pi2_fluid.errors import QuantityError, show_value
-from pi2_fluid.fluid.request import CONTROLLERS
+from pi2_fluid.fluid.request import UPDATES
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.registry import kind_of
 from pi2_fluid.packet.request import seed_list
@@ -98,7 +98,7 @@ def verify_in_fluid(
     region: Region,
     queue: PiFamily,
     *,
-    controller: str = "sampled",
+    update: str = "sampled",
     progress: Callable[[float, float], None] | None = None,
 ) -> xarray.Dataset:
     """Return what steps of load and capacity do to the queue delay of the fluid.
@@ -113,7 +113,7 @@ def verify_in_fluid(
     queue : PiFamily
         With the gains to be verified. Scalable flows under DualPI2 meet a coupled queue with the
         same gains: what the L4S queue does by itself is not part of a design.
-    controller : {"sampled", "continuous"}
+    update : {"sampled", "continuous"}
         As in `fluid.simulate`.
     progress : callable, optional
         Called as ``progress(done, total)``, in cases.
@@ -150,14 +150,14 @@ def verify_in_fluid(
     second order in T.
     """
     _require(region, queue)
-    validate_choice(controller, CONTROLLERS, "controller")
+    validate_choice(update, UPDATES, "update")
     cases = [(corner, step) for corner in corners_of(region, queue) for step in STEPS]
     found = []
     for done, (corner, step) in enumerate(cases, 1):
-        found.append(fluid_case(corner, step, controller))
+        found.append(fluid_case(corner, step, update))
         if progress is not None:
             progress(done, len(cases))
-    return table_of(_rows(cases, found), {"engine": "fluid", "controller": controller})
+    return table_of(_rows(cases, found), {"engine": "fluid", "update": update})
 
 
 # Packets

@@ -148,7 +148,7 @@ class DualPi2(CoupledFamily):
         """Refuse: with two queues the delay jumps whenever one of them runs empty."""
         raise UnsupportedError(
             "DualPi2 has two queues, whose delays jump as one runs empty, so that its controller"
-            ' has no continuous form: use controller="sampled".'
+            ' has no continuous form: use update="sampled".'
         )
 
     def in_one_queue(self) -> CoupledPi2:

@@ -43,13 +43,13 @@ def _larger_gains() -> Claim:
     aqm = pf.Pi2(alpha=PIE[0] * FACTOR, beta=PIE[1] * FACTOR, update_interval=INTERVAL)
     lines, holds = [], []
     # Sampled margins take long, so they are followed on fewer loads.
-    for mode, loads in (("continuous", decades(-6)), ("sampled", decades(-3, 4))):
-        limit = pf.loop.low_load(CLASSIC, aqm, RTT, mode)
-        found = pf.Loop(CLASSIC, aqm, rtt=RTT, p_prime=loads, mode=mode).margins()
+    for update, loads in (("continuous", decades(-6)), ("sampled", decades(-3, 4))):
+        limit = pf.loop.low_load(CLASSIC, aqm, RTT, update)
+        found = pf.Loop(CLASSIC, aqm, rtt=RTT, p_prime=loads, update=update).margins()
         least = min(limit.gain_margin_db, found.gain_margin_db.min())
         phase = min(limit.phase_margin_deg, found.phase_margin_deg.min())
         lines.append(
-            f"{mode}: at least {least:.3f} dB and {phase:.1f} deg, reached"
+            f"{update}: at least {least:.3f} dB and {phase:.1f} deg, reached"
             f" {'as p goes to 0' if least == limit.gain_margin_db else 'at finite load'}; the"
             f" factor could be {FACTOR * 10.0 ** (least / 20.0):.3f}"
         )
@@ -154,8 +154,8 @@ def _only_maximum_rtt() -> Claim:
     lines, holds = [], []
     for interval in (INTERVAL, SHORT_INTERVAL):
         continuous, sampled = (
-            1e3 * pf.loop.rtt_limit(*TUNED_PI2, interval, mode)
-            for mode in ("continuous", "sampled")
+            1e3 * pf.loop.rtt_limit(*TUNED_PI2, interval, update)
+            for update in ("continuous", "sampled")
         )
         aqm = _pi2(interval=interval)
         light = gain_margin(CLASSIC, aqm, p_prime=1e-3)

@@ -13,7 +13,7 @@ from pi2_fluid.paper.claims.scene import CLASSIC, INTERVAL, RTT, TUNED_PI2, fixe
 
 __all__ = ["CLAIMS"]
 
-#: Name, mode and RTT terms of the models an experiment's operating point is put to.
+#: Name, update and RTT terms of the models an experiment's operating point is put to.
 _MODELS: Final = (
     ("continuous", "continuous", "frozen"),
     ("sampled", "sampled", "frozen"),
@@ -81,8 +81,8 @@ def _window_constants() -> Claim:
 def _at_flows(aqm: pf.Aqm, count: int, base_rtt: str, capacity: str) -> dict[str, float]:
     flows = pf.Flows(CLASSIC, count=count, base_rtt=base_rtt)
     found = {}
-    for name, mode, terms in _MODELS:
-        loop = pf.Loop(flows, aqm, capacity=capacity, mode=mode, rtt_terms=terms)
+    for name, update, terms in _MODELS:
+        loop = pf.Loop(flows, aqm, capacity=capacity, update=update, rtt_terms=terms)
         found[name] = float(loop.margins().gain_margin_db)
     return found
 
@@ -95,8 +95,8 @@ def _untuned_pi_oscillates() -> Claim:
     aqm = fixed_pi()
     rows = {count: _at_flows(aqm, count, "10ms", "100Mbit/s") for count in (10, 30, 50)}
     edge = [
-        float(gain_margin(CLASSIC, aqm, p=1e-3, rtt=0.03, mode=mode))
-        for mode in ("continuous", "sampled")
+        float(gain_margin(CLASSIC, aqm, p=1e-3, rtt=0.03, update=update))
+        for update in ("continuous", "sampled")
     ]
     more = "; ".join(f"{count} flows {rows[count]['continuous']:.1f} dB" for count in (30, 50))
     return Claim(

@@ -48,11 +48,11 @@ def gain_margin(
     p: Any = None,
     p_prime: Any = None,
     rtt: float = RTT,
-    mode: str = "continuous",
+    update: str = "continuous",
     rtt_terms: str = "frozen",
 ) -> Any:
     """Return the gain margin in dB; the load is given as for `pf.Loop`."""
-    loop = pf.Loop(sender, aqm, rtt=rtt, p=p, p_prime=p_prime, mode=mode, rtt_terms=rtt_terms)
+    loop = pf.Loop(sender, aqm, rtt=rtt, p=p, p_prime=p_prime, update=update, rtt_terms=rtt_terms)
     return loop.margins().gain_margin_db
 
 

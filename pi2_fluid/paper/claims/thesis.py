@@ -29,13 +29,13 @@ def _pi2(interval: float) -> pf.Pi2:
     return pf.Pi2(alpha=TUNED_PI2[0], beta=TUNED_PI2[1], update_interval=interval)
 
 
-def _low_load(interval: float, rtt: float, mode: str) -> float:
-    return float(pf.loop.low_load(CLASSIC, _pi2(interval), rtt, mode).gain_margin_db)
+def _low_load(interval: float, rtt: float, update: str) -> float:
+    return float(pf.loop.low_load(CLASSIC, _pi2(interval), rtt, update).gain_margin_db)
 
 
-def _longest_rtt(interval: float, mode: str) -> float:
+def _longest_rtt(interval: float, update: str) -> float:
     """Return the RTT (s) up to which every load is stable: where the limit p' -> 0 is."""
-    return float(brentq(lambda rtt: _low_load(interval, rtt, mode), 0.05, 0.14, xtol=1e-9))
+    return float(brentq(lambda rtt: _low_load(interval, rtt, update), 0.05, 0.14, xtol=1e-9))
 
 
 def _lightest_stable_load() -> float:
@@ -43,7 +43,7 @@ def _lightest_stable_load() -> float:
     aqm = _pi2(THESIS_INTERVAL)
 
     def margin(p_prime: float) -> float:
-        return float(gain_margin(CLASSIC, aqm, p_prime=p_prime, mode="sampled"))
+        return float(gain_margin(CLASSIC, aqm, p_prime=p_prime, update="sampled"))
 
     return load_where(margin, 1e-3, 0.3)
 
@@ -54,11 +54,11 @@ def _scenario(count: int) -> list[float]:
     flows = pf.Flows(CLASSIC, count=count, base_rtt=RTT - aqm.target)
     return [
         float(
-            pf.Loop(flows, aqm, capacity="10Mbit/s", packet_size="1000B", mode=mode)
+            pf.Loop(flows, aqm, capacity="10Mbit/s", packet_size="1000B", update=update)
             .margins()
             .gain_margin_db
         )
-        for mode in _MODES
+        for update in _MODES
     ]
 
 
@@ -66,13 +66,13 @@ def _only_up_to_100_ms() -> Claim:
     lines: list[str] = []
     holds: list[bool] = []
     for interval in (INTERVAL, THESIS_INTERVAL):
-        limits = [1e3 * _longest_rtt(interval, mode) for mode in _MODES]
+        limits = [1e3 * _longest_rtt(interval, update) for update in _MODES]
         lines.append(
             f"T = {1e3 * interval:.0f} ms: stable at every load up to {limits[0]:.1f} ms"
             f" (continuous), {limits[1]:.1f} ms (sampled)"
         )
         holds.extend(limit >= 1e3 * RTT for limit in limits)
-    margins = [_low_load(THESIS_INTERVAL, RTT, mode) for mode in _MODES]
+    margins = [_low_load(THESIS_INTERVAL, RTT, update) for update in _MODES]
     lines.append(
         f"the latter at {1e3 * RTT:.0f} ms, p' going to 0: {margins[0]:.2f} dB, sampled"
         f" {margins[1]:.2f} dB"
