@@ -1,13 +1,11 @@
 // Part of pi2_fluid._core: many trajectories of the fluid, side by side.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/array.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -48,7 +46,7 @@ using Class = std::tuple<std::string, int, bool, bool, bool>;
 
 void fluid_lanes(const std::vector<Class> &classes, int groups, int events, int samples, bool continuous,
                  const std::string &encoder, const std::string &tuning, const std::vector<std::pair<double, double>> &table,
-                 const std::array<double, 3> &heuristics,
+                 const std::tuple<double, double, double> &heuristics,
                  const Rows<const double> &numbers, const Rows<const std::int32_t> &nodes, std::size_t depth,
                  const Rows<double> &statistics, const Rows<double> &traces, const std::optional<std::string> &simd)
 {
@@ -78,9 +76,7 @@ void fluid_lanes(const std::vector<Class> &classes, int groups, int events, int 
         p.edge[j] = table[j].first;
         p.factor[j] = table[j].second;
     }
-    p.cap = heuristics[0];
-    p.boost = heuristics[1];
-    p.decay = heuristics[2];
+    std::tie(p.cap, p.boost, p.decay) = heuristics;
     p.numbers = numbers.data();
     p.nodes = nodes.data();
     const std::size_t m = classes.size(), rows = PI2_LANES_TRACES + 2 * m;
