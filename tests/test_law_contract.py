@@ -7,8 +7,10 @@ equations do is for tests of its own.
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,8 @@ from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, kind_of, sender_c
 from pi2_fluid.packet.laws import congestion_of, discipline_of
 from pi2_fluid.qdisc.options import KINDS as TC_KINDS
 
+ROOT = Path(__file__).resolve().parents[1]
+TOOL = "tools/write_parameters.py"
 LINK = pf.Link("10Mbit/s")
 ERRORS = (pf.DomainError, pf.QuantityError, pf.ScenarioError, pf.UnsupportedError)
 #: Of laws that nobody can make without a number, such numbers.
@@ -66,6 +70,7 @@ def test_it_is_written_and_read(place: str, kind: str) -> None:
     made = pf.Scenario(9, LINK, aqm, pf.Flows(sender, 3, "100ms"))
     again = pf.Scenario.from_toml(made.to_toml())
     assert again == made
+    assert f'{"kind" if place == "aqm" else "sender"} = "{kind}"' in made.to_toml()
     assert kind_of(again.aqm if place == "aqm" else again.flows[0].sender) == kind
     assert type(law) is getattr(pf, type(law).__name__), "the face does not show it"
 
@@ -78,6 +83,16 @@ def test_its_parameters_are_documented(place: str, kind: str) -> None:
         key = field.metadata.get("key", field.name)
         assert any(re.search(rf"^    (.*, )?{key}\b.*$", doc, re.MULTILINE) for doc in known), key
     assert set(law.packets_only) <= {field.name for field in dataclasses.fields(law)}
+
+
+def test_the_reference_has_the_table_of_parameters() -> None:
+    spec = importlib.util.spec_from_file_location("write_parameters", ROOT / TOOL)
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    text = tool.PAGE.read_text(encoding="utf-8")
+    assert tool.page(text) == text, f"run python {TOOL}"
 
 
 @every_law

@@ -1,0 +1,76 @@
+"""Bring the parameters in docs/reference.md up to date: python tools/write_parameters.py."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, sender_class
+from pi2_fluid.saving import save_text
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
+BEGIN = "<!-- parameters: begin -->"
+END = "<!-- parameters: end -->"
+
+
+def rows(kind: str, cls: Any) -> Iterator[str]:
+    """Yield a row for each parameter of a law: what its field declares."""
+    for field in dataclasses.fields(cls):
+        if not field.init:
+            continue
+        rule: dict[str, Any] = field.metadata.get("quantity", {})
+        if rule:
+            low, high = "[" if rule["closed"] else "(", "]" if rule["high"] < float("inf") else ")"
+            allowed = f"{low}{rule['low']:g}, {rule['high']:g}{high} {UNITS[rule['dimension']]}"
+        else:
+            allowed = ", ".join(word(value) for value in field.metadata["choice"])
+        key = field.metadata.get("key", field.name)
+        where = "packets" if field.name in cls.packets_only else "all"
+        yield f"| {kind} | `{key}` | {allowed.strip()} | {default(field)} | {where} |"
+
+
+UNITS = {
+    "time": "s",
+    "frequency": "Hz",
+    "number": "",
+    "packets": "packets",
+    "rate": "bit/s",
+    "size": "B",
+}
+
+
+def default(field: dataclasses.Field[Any]) -> str:
+    """Return a default as text has it, "needed" where there is none, "-" for None."""
+    if field.default is dataclasses.MISSING or (
+        field.default is None and not field.metadata.get("optional", "choice" in field.metadata)
+    ):
+        return "needed"
+    return word(field.default)
+
+
+def word(value: Any) -> str:
+    """Return a value as TOML has it."""
+    if value is None:
+        return "-"
+    return str(value).lower() if isinstance(value, bool) else f"{value}"
+
+
+def table() -> str:
+    """Return the table in Markdown."""
+    lines = ["| kind | parameter | allowed | default | heeded by |", "|---|---|---|---|---|"]
+    for kinds, find in ((SENDERS, sender_class), (AQMS, aqm_class)):
+        for kind in kinds:
+            lines += rows(kind, find(kind))
+    return "\n".join(lines)
+
+
+def page(text: str) -> str:
+    """Return the page with the table of today between the marks."""
+    head, _, rest = text.partition(BEGIN)
+    return f"{head}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
+
+
+if __name__ == "__main__":
+    save_text(PAGE, page(PAGE.read_text(encoding="utf-8")))
