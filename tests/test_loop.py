@@ -71,6 +71,20 @@ def test_step_response_against_stepping_in_time(update, gain, stable):
 
 
 @pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_nothing_has_happened_before_the_step(update):
+    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, update=update)
+    np.testing.assert_array_equal(loop.step([-1.0, 0.0]), [0.0, 0.0])
+    assert loop.step([]).size == 0
+
+
+def test_a_loop_that_grows_beyond_all_numbers_is_not_followed():
+    loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.3, p_prime=0.001, update="sampled")
+    assert loop.margins().verdict == "unstable"
+    with pytest.raises(pf.SolverError, match="grown beyond all numbers: ask for shorter"):
+        loop.step([10_000.0])
+
+
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
 def test_step_response_waits_and_settles(update):
     one = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.3, update=update)
     early = one.step(np.array([-1.0, 0.0, 0.05, 0.0999]))

@@ -197,7 +197,7 @@ def sampled_step(
     damped = np.fft.irfft(transform)[: updates + 1]
     with np.errstate(over="ignore"):
         response = damped * np.exp(radius * np.arange(updates + 1))
-    lost = np.flatnonzero(~(np.abs(response) <= farthest))
+    lost = np.flatnonzero(~(np.isfinite(response) & (np.abs(response) <= farthest)))
     return response[: lost[0]] if lost.size else response
 
 
