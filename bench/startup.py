@@ -21,7 +21,7 @@ PYTHON: Final = {
     "import scipy.optimize": "import scipy.optimize",
     "pf.Reno()": "import pi2_fluid as pf; pf.Reno()",
     "pf.Loop(...).margins(), closed form": f"import pi2_fluid as pf; {MARGINS}).margins()",
-    "the same, sampled": f"import pi2_fluid as pf; {MARGINS}, mode='sampled').margins()",
+    "the same, sampled": f"import pi2_fluid as pf; {MARGINS}, update='sampled').margins()",
     "pf.fluid.simulate": f"import pi2_fluid as pf; {SIMULATE}",
 }
 COMMANDS: Final = (
