@@ -117,7 +117,7 @@ class TestController:
             continuous = np.linalg.solve(s * np.eye(2) - A, b + s * e)[0]
             assert continuous == pytest.approx(sampled, rel=1e-12)
             # and both are equation (29), with the gains scaled as at this u
-            tune = float(queue.tune(np.float64(u)))
+            tune = float(queue.gain_factor(np.float64(u)))
             alpha, beta = tune * queue.alpha, tune * queue.beta
             assert continuous == pytest.approx(alpha / (s * interval) + alpha / 2 + beta, rel=1e-12)
 
@@ -241,10 +241,10 @@ class TestPieTable:
         middles = np.array([3e-7, 3e-6, 3e-5, 3e-4, 3e-3, 3e-2, 3e-1])
         expected = [self.FACTORS[max(i, first)] for i in range(7)]
         queue = pf.Pie(table=table)
-        np.testing.assert_array_equal(queue.tune(middles) * np.ones(7), expected)
-        assert [float(queue.tune(float(p))) for p in middles] == expected
+        np.testing.assert_array_equal(queue.gain_factor(middles) * np.ones(7), expected)
+        assert [float(queue.gain_factor(float(p))) for p in middles] == expected
         with jax.enable_x64(True):
-            traced = jax.jit(jax.vmap(lambda p: queue.tune(p) * 1.0))(middles)
+            traced = jax.jit(jax.vmap(lambda p: queue.gain_factor(p) * 1.0))(middles)
         np.testing.assert_array_equal(traced, expected)
 
     @pytest.mark.parametrize("edge", EDGES)
@@ -252,9 +252,9 @@ class TestPieTable:
         index = self.EDGES.index(edge)
         below, above = self.FACTORS[index : index + 2]
         queue = pf.Pie(table="rfc8033")
-        assert queue.tune(edge) == above
-        assert queue.tune(edge * (1 + 1e-6)) == above
-        assert queue.tune(edge * (1 - 1e-6)) == below
+        assert queue.gain_factor(edge) == above
+        assert queue.gain_factor(edge * (1 + 1e-6)) == above
+        assert queue.gain_factor(edge * (1 - 1e-6)) == below
 
     @pytest.mark.parametrize(
         "decades",
@@ -269,7 +269,7 @@ class TestPieTable:
         ids=["power", "logspace", "geomspace", "part-of-logspace", "exp", "inverse"],
     )
     def test_computed_decades_count_as_on_the_edge(self, decades):
-        np.testing.assert_array_equal(pf.Pie().tune(decades), self.FACTORS[1:])
+        np.testing.assert_array_equal(pf.Pie().gain_factor(decades), self.FACTORS[1:])
 
     def test_some_computed_decades_are_below_the_edge(self):
         """What the snapping is for: without it a grid point would be 12 dB off."""
@@ -286,20 +286,25 @@ class TestPieTable:
     )
     def test_default_of_each_variant(self, variant, table):
         p = np.geomspace(1e-7, 1, 40)
-        np.testing.assert_array_equal(pf.Pie(variant=variant).tune(p), pf.Pie(table=table).tune(p))
+        np.testing.assert_array_equal(
+            pf.Pie(variant=variant).gain_factor(p), pf.Pie(table=table).gain_factor(p)
+        )
         # a table that is given wins
         np.testing.assert_array_equal(
-            pf.Pie(variant=variant, table="ietf_early").tune(p), pf.Pie(table="ietf_early").tune(p)
+            pf.Pie(variant=variant, table="ietf_early").gain_factor(p),
+            pf.Pie(table="ietf_early").gain_factor(p),
         )
 
     def test_ideal_scaling(self):
         p = np.geomspace(1e-9, 1, 10)
-        np.testing.assert_allclose(pf.Pie(table="sqrt2p").tune(p), np.sqrt(2 * p), rtol=1e-15)
+        np.testing.assert_allclose(
+            pf.Pie(table="sqrt2p").gain_factor(p), np.sqrt(2 * p), rtol=1e-15
+        )
 
     def test_steps_follow_the_ideal_scaling(self):
         """PI2 paper, Figure 5: "broadly" the square root, within -7 and +11 dB, 25 % above it."""
         p = np.geomspace(1e-6, 1, 60_001)
-        tune = pf.Pie(table="rfc8033").tune(p)
+        tune = pf.Pie(table="rfc8033").gain_factor(p)
         ratio = tune / np.sqrt(2 * p)
         assert ratio.max() == pytest.approx(0.5 / np.sqrt(0.02))  # on the edge at 1 %
         assert ratio.min() == pytest.approx(1 / 512 / np.sqrt(2e-5), rel=1e-3)  # below 1e-5

@@ -113,7 +113,11 @@ class TestPi2Paper:
         gains = (0.125, 1.25) if isinstance(aqm, (pf.Pi, pf.Pie)) else (0.3125, 3.125)
         assert (aqm.alpha, aqm.beta) == gains
         if isinstance(aqm, pf.Pie):
-            assert [aqm.tune(p) for p in (1e-5, 0.05, 0.5)] == [1 / 8, 1 / 2, 1]  # three steps
+            assert [aqm.gain_factor(p) for p in (1e-5, 0.05, 0.5)] == [
+                1 / 8,
+                1 / 2,
+                1,
+            ]  # three steps
             assert aqm.burst == 0.1
         if isinstance(aqm, pf.Pi2):
             of_2016 = pf.Pi2.from_tc2016(10, 100, target=target)

@@ -199,7 +199,7 @@ def test_pictures_are_small():
         assert (Path(__file__).parents[1] / "docs/images" / name).stat().st_size < 150_000
 
 
-@pytest.mark.parametrize("engine", ["fluid", "packets"])
+@pytest.mark.parametrize("engine", ["fluid", "packet"])
 def test_what_margin_buys(engine):
     """The second half of the step table is of five seeds, so it is the same for everyone."""
     laws = (tuned("100ms", aqm="dualpi2").aqm, pf.presets.linux_dualpi2())

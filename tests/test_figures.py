@@ -229,7 +229,7 @@ def test_the_crossovers_lie_on_the_papers_equations(drawn, stem, line) -> None:
         "scal pi": (1 / p, p / (2 * rtt)),
     }.get(line, (1 / (2 * p), np.sqrt(2 * p) / rtt))
     form = ClosedForm(
-        "scal" if line == "scal pi" else "reno",
+        "scalable" if line == "scal pi" else "reno",
         kappa,
         pole,
         column(rows, "alpha_hz"),

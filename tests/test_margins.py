@@ -121,7 +121,7 @@ def test_fast_path_and_safe_path_agree(rng, sender, law, update):
     np.testing.assert_allclose(fast.phase_crossover, safe[3], rtol=1e-12)
 
 
-@pytest.mark.parametrize("plant", ["reno", "scal"])
+@pytest.mark.parametrize("plant", ["reno", "scalable"])
 def test_compiled_path_is_the_numpy_path(rng, plant):
     from pi2_fluid import _core
 
@@ -134,7 +134,7 @@ def test_compiled_path_is_the_numpy_path(rng, plant):
     )
     m = 10 ** rng.uniform(-1, 3, n)
     rows = np.empty((4, n))
-    _core.margins(plant == "scal", m, mu, a, a * r, rtt, *rows)
+    _core.margins(plant == "scalable", m, mu, a, a * r, rtt, *rows)
     twin = solve_margins(plant, m, mu, a, a * r, rtt)
     np.testing.assert_allclose(rows[0], twin[0], atol=1e-9)
     np.testing.assert_allclose(rows[1], twin[1], rtol=1e-10, atol=1e-9)
@@ -220,7 +220,7 @@ def margins_at(plant, x, p_prime):
     return pf.loop.margins_of(1 / p_prime, pole, plant, alpha, beta, interval, rtt)
 
 
-@pytest.mark.parametrize("plant", ["reno", "scal"])
+@pytest.mark.parametrize("plant", ["reno", "scalable"])
 def test_gradients(plant, jax):
     """With respect to alpha, beta, T, R: forward, reverse, jitted, batched; against differences."""
 

@@ -234,7 +234,7 @@ def test_a_law_with_two_states(rng):
     marks = g / R * e / (s + g / R)
     window = -0.5 * W / R * marks / (s + 0.5 * p / R * e)
     queue = 1 / (W / R) * (1 / R) / (s + 1 / R)  # seconds of delay per segment of window
-    form = equations.ClosedForm("scal", 1, 1, 0.125, 1.25, 0.032, R)
+    form = equations.ClosedForm("scalable", 1, 1, 0.125, 1.25, 0.032, R)
     np.testing.assert_allclose(loop(s), -window * queue * equations.pi_response(s, form), rtol=1e-9)
     margins = loop.margins()
     assert margins.verdict == ("stable" if margins.gain_margin_db > 0 else "unstable")

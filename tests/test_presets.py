@@ -52,12 +52,14 @@ def test_all_are_listed():
 def test_tables_and_coupling():
     p = np.geomspace(1e-7, 1, 30)
     for preset in (pf.presets.rfc8033, pf.presets.linux_pie):
-        np.testing.assert_array_equal(preset().tune(p), pf.Pie(table="rfc8033").tune(p))
+        np.testing.assert_array_equal(
+            preset().gain_factor(p), pf.Pie(table="rfc8033").gain_factor(p)
+        )
     # cable modems: the same steps below 10 %, then twice the gains, and eight times at 1
     docsis = pf.presets.docsis_pie()
     low = p[p < 0.1]
-    np.testing.assert_array_equal(docsis.tune(low), pf.Pie(table="rfc8033").tune(low))
-    assert [float(docsis.tune(x)) for x in (0.1, 0.5, 0.999, 1.0)] == [2.0, 2.0, 2.0, 8.0]
+    np.testing.assert_array_equal(docsis.gain_factor(low), pf.Pie(table="rfc8033").gain_factor(low))
+    assert [float(docsis.gain_factor(x)) for x in (0.1, 0.5, 0.999, 1.0)] == [2.0, 2.0, 2.0, 8.0]
     assert pf.presets.linux_dualpi2().k == pf.presets.rfc9332().k == 2.0
     assert pf.presets.pi2_paper().variant == "plain"
 

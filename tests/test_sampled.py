@@ -211,7 +211,7 @@ def test_boundary_in_closed_form(known):
         if not name.startswith("boundary"):
             continue
         x, expected = answer["inputs"], answer["expected"]
-        plant = "reno" if x["plant"] == "reno_p2" else "scal"
+        plant = "reno" if x["plant"] == "reno_p2" else "scalable"
         m = np.sqrt(2) if plant == "reno" else 0.5
         k = 1 + x["theta_delay"] / 2
         gm, _, _, w_pc = solve_margins(plant, m, expected["mu"], x["a"], x["c"], 1.0, k)

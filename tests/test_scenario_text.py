@@ -61,7 +61,7 @@ stop = "200s"
 sender = "cbr"
 rate = "6Mbit/s"
 count = 2
-[[change]]
+[[changes]]
 at = "50s"
 capacity = "20Mbit/s"
 counts = { reno = 15 }
@@ -204,8 +204,8 @@ BAD: dict[str, tuple[str, str, type, str]] = {
         S,
         "[[flows]] 3: bitrate is unknown for sender = 'cbr': give 'rate'",
     ),
-    "key-of-a-change": ("at = ", "when = ", S, "[[change]] 1: when is unknown: give "),
-    "table-close": ("[[change]]", "[[changes]]", S, "changes is unknown: give 'change'."),
+    "key-of-a-change": ("at = ", "when = ", S, "[[changes]] 1: when is unknown: give "),
+    "table-close": ("[[changes]]", "[[chances]]", S, "chances is unknown: give 'changes'."),
     "table-far": ("[link]", "[wire]", S, "wire is unknown: give one of 'duration', "),
     "no-duration": ('duration = "250s"', "", S, "duration is missing: give "),
     "no-kind": ('kind = "pi2"', "", S, "[aqm] kind is missing: give one of 'pi', "),
@@ -218,20 +218,20 @@ BAD: dict[str, tuple[str, str, type, str]] = {
     ),
     "no-rtt": ('count = 10\nbase_rtt = "100ms"', "", S, "[[flows]] 1: base_rtt is missing: give "),
     "no-rate": ('rate = "6Mbit/s"', "", Q, "[[flows]] 3: rate is missing: give a rate"),
-    "no-time": ('at = "50s"', "", Q, "[[change]] 1: at is missing: give a time"),
+    "no-time": ('at = "50s"', "", Q, "[[changes]] 1: at is missing: give a time"),
     "no-change": (
         'capacity = "20Mbit/s"\ncounts = { reno = 15 }',
         "",
         S,
-        "[[change]] 1: at = 50.0 changes nothing: give ",
+        "[[changes]] 1: at = 50.0 changes nothing: give ",
     ),
     "link-twice": ("[link]", "[[link]]", S, "is no table: use [link] once"),
     "link-is-text": ("[link]", 'link = "wire"\n[link2]', S, "link2 is unknown: give 'link'."),
     "one-change": (
-        "[[change]]",
-        "[change]",
+        "[[changes]]",
+        "[changes]",
         S,
-        "is no list of tables: use [[change]], in double brackets",
+        "is no list of tables: use [[changes]], in double brackets",
     ),
     "flows-of-numbers": (
         'duration = "250s"',
@@ -340,19 +340,19 @@ BAD: dict[str, tuple[str, str, type, str]] = {
         "{ reno = 15 }",
         "15",
         S,
-        '[[change]] 1: counts = 15 is no mapping: give e.g. {"reno": 15}.',
+        '[[changes]] 1: counts = 15 is no mapping: give e.g. {"reno": 15}.',
     ),
     "count-of-nobody": (
         "{ reno",
         "{ rneo",
         S,
-        "[[change]] at 50s counts 'rneo', which is no class of flows: give 'reno'",
+        "[[changes]] at 50s counts 'rneo', which is no class of flows: give 'reno'",
     ),
     "count-negative": (
         "reno = 15",
         "reno = -1",
         D,
-        "[[change]] 1: counts['reno'] = -1 is outside [0, inf): give a number",
+        "[[changes]] 1: counts['reno'] = -1 is outside [0, inf): give a number",
     ),
     # what contradicts
     "late-start": (
@@ -377,7 +377,7 @@ BAD: dict[str, tuple[str, str, type, str]] = {
         'at = "50s"',
         'at = "250s"',
         S,
-        "[[change]] at 250s is not before the end, duration = 250s: lower at",
+        "[[changes]] at 250s is not before the end, duration = 250s: lower at",
     ),
     # no TOML
     "capital": (
@@ -462,7 +462,7 @@ class TestWriting:
             '[[flows]]\nsender = "reno"\ncount = 20\nbase_rtt = "0.1s"\nstart = "50s"\n'
             'stop = "200s"\n\n'
             '[[flows]]\nsender = "cbr"\nrate = "6Mbit/s"\ncount = 2\n\n'
-            '[[change]]\nat = "50s"\ncapacity = "20Mbit/s"\ncounts = { reno = 15 }\n'
+            '[[changes]]\nat = "50s"\ncapacity = "20Mbit/s"\ncounts = { reno = 15 }\n'
         )
 
     def test_every_digit_survives(self, jax):
@@ -674,3 +674,12 @@ class TestRoundTrip:
         assert str(jax.tree.structure(again)) == str(jax.tree.structure(made))
         assert jax.tree.leaves(again) == jax.tree.leaves(made)
         assert again.to_toml() == made.to_toml()
+
+
+def test_changes_were_once_called_change() -> None:
+    text = SCENARIO.to_toml()
+    assert "[[changes]]" in text
+    old = text.replace("[[changes]]", "[[change]]")
+    assert pf.Scenario.from_toml(old) == SCENARIO
+    with pytest.raises(pf.ScenarioError, match=r"^change is unknown: give"):
+        pf.Scenario.from_toml(text + '[[change]]\nat = "3s"\ncapacity = "20Mbit/s"\n')

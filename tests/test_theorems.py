@@ -37,7 +37,7 @@ def sine_over(v):
     return mpmath.sin(v) / v if v > 0 else mpmath.mpf(1)
 
 
-@pytest.mark.parametrize("plant", ["reno", "scal"])
+@pytest.mark.parametrize("plant", ["reno", "scalable"])
 def test_gain_falls_strictly_for_every_load(plant):
     """Branch and bound over (v, mu) in [0, 3.5] x [0, mu_max]: every box is proved positive."""
     mu_max = MU_LIMIT[plant]
@@ -58,7 +58,7 @@ def test_gain_falls_strictly_for_every_load(plant):
     assert proved > 10
 
 
-@pytest.mark.parametrize("plant", ["reno", "scal"])
+@pytest.mark.parametrize("plant", ["reno", "scalable"])
 def test_gain_falls_strictly_beyond(plant):
     """For v >= 3.5 with |sin|, |cos| <= 1: an elementary bound, increasing in v."""
     mu, v = MU_LIMIT[plant], np.linspace(3.5, 100, 10000)
@@ -76,7 +76,7 @@ def test_the_statement_fails_beyond_its_range():
     assert np.any(np.diff((1 + v**2) * square) < 0)
 
 
-@pytest.mark.parametrize("plant", ["reno", "scal"])
+@pytest.mark.parametrize("plant", ["reno", "scalable"])
 def test_phase_crosses_once(plant):
     """mu(v), the load whose phase crossover is at v, passes every load in the range just once.
 
@@ -104,7 +104,7 @@ def test_phase_crosses_once(plant):
     ("plant", "a", "c", "k", "v", "mu", "gain"),
     [
         ("reno", 0.1, 0.33, 1.0, 0.9, 0.188895301753, 2.21850228046),
-        ("scal", 0.2, 0.66, 1.0, 0.8, 0.244337226139, 2.34981800171),
+        ("scalable", 0.2, 0.66, 1.0, 0.8, 0.244337226139, 2.34981800171),
         ("reno", 0.05, 0.25, 1.15, 1.0, 0.304189720635, 3.44878789698),
     ],
 )

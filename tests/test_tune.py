@@ -336,7 +336,7 @@ class Cubed(pf.PiFamily):
     def decode(self, p, signal):
         return p ** (1 / 3)
 
-    def tune(self, u):
+    def gain_factor(self, u):
         return 0.5 + u
 
 
@@ -593,7 +593,7 @@ def test_trade_off_falls_and_passes_through_the_design(design):
     assert at == pytest.approx(design.alpha / design.update_interval, rel=1e-4)
 
 
-@pytest.mark.parametrize("engine", ["fluid", "packets"])
+@pytest.mark.parametrize("engine", ["fluid", "packet"])
 def test_a_design_is_verified_on_request(engine):
     calls = []
     found = pf.tune(
@@ -654,7 +654,7 @@ def test_command_prints_one_screen(capsys, tmp_path):
 
 @pytest.mark.parametrize(
     ("engine", "words"),
-    [("fluid", ("in the fluid", "p' meets a bound")), ("packets", ("packet by packet", "99 %"))],
+    [("fluid", ("in the fluid", "p' meets a bound")), ("packet", ("packet by packet", "99 %"))],
 )
 def test_command_verifies(capsys, monkeypatch, engine, words):
     designs, find = [], tuning.tune

@@ -334,7 +334,7 @@ def test_a_surplus_goes_on_while_the_delay_hides_it():
 
 def test_same_seeds_same_numbers():
     region = region_of(low=0.1, load=(0.2, 0.2))
-    one = verify(region, DESIGN, "packets", seeds=[7])
+    one = verify(region, DESIGN, "packet", seeds=[7])
     other = verify_in_packets(region, DESIGN, seeds=[7], threads=1)
     assert one.drop_attrs().identical(other.drop_attrs())
     assert one.attrs["seed"] == "7"
@@ -354,7 +354,7 @@ def test_an_interruption_is_none_of_the_results(monkeypatch):
 
 def test_schema_and_progress():
     region = region_of(BOTH, low=0.1, load=(0.2, 0.2))
-    for engine, options in (("fluid", {}), ("packets", {"seeds": 1})):
+    for engine, options in (("fluid", {}), ("packet", {"seeds": 1})):
         seen = []
         table = verify(
             region, COUPLED, engine, **options, progress=lambda *both, seen=seen: seen.append(both)
@@ -379,7 +379,7 @@ def test_schema_and_progress():
         (("100ms", DESIGN, "fluid"), pf.QuantityError, "is no Region"),
         ((region_of(), pf.CoDel(), "fluid"), pf.QuantityError, "no queue with a PI controller"),
         ((region_of(load=(0.5, 1.0)), DESIGN, "fluid"), pf.DomainError, "2.83 segments at most"),
-        ((region_of(high=0.015), DESIGN, "packets"), pf.DomainError, "leaves no path"),
+        ((region_of(high=0.015), DESIGN, "packet"), pf.DomainError, "leaves no path"),
         ((region_of((pf.Dctcp(),)), DESIGN, "fluid"), pf.UnsupportedError, "no closed form"),
         ((region_of((pf.Scalable(),)), DESIGN, "fluid"), pf.UnsupportedError, "coupled"),
     ],
@@ -393,6 +393,6 @@ def test_what_cannot_be_verified_is_said_in_one_sentence(asked, error, words):
 
 def test_bad_seeds_and_controllers():
     with pytest.raises(pf.QuantityError, match="seeds"):
-        verify(region_of(), DESIGN, "packets", seeds=0)
+        verify(region_of(), DESIGN, "packet", seeds=0)
     with pytest.raises(pf.QuantityError, match="update"):
         verify_in_fluid(region_of(), DESIGN, update="discrete")

@@ -83,7 +83,7 @@ def response(
         m = m * (1.0 if classic else queue.k)
     elif not isinstance(queue, pf.Pi2):
         p = p_prime**2 if classic else p_prime
-        m = m * queue.tune(p) / (2.0 * p_prime if classic else 1.0)
+        m = m * queue.gain_factor(p) / (2.0 * p_prime if classic else 1.0)
     rtt, m, mu, exact = (np.asarray(x)[:, None] for x in (rtt, m, mu, exact))
 
     def plant(v: Any) -> Any:

@@ -136,7 +136,7 @@ def tune(
         str | None,
         _option(
             "NAME",
-            "Also try steps of load and capacity at the corners of the region: fluid, or packets"
+            "Also try steps of load and capacity at the corners of the region: fluid, or packet"
             " (some ten seconds for each sender).",
             "Output",
         ),
@@ -323,7 +323,7 @@ def _print_alternatives(console: Any, design: Design) -> None:
 
 def _print_verification(console: Any, table: Any) -> None:
     """Print the worst of the steps at each corner."""
-    packets = table.attrs["engine"] == "packets"
+    packets = table.attrs["engine"] == "packet"
     console.print(
         f"\nSteps of load and capacity by 10 %, {'packet by packet' if packets else 'in the fluid'}"
         " (W: segments of a flow):"

@@ -347,7 +347,7 @@ def _own_slope(sender: Sender, aqm: PiFamily, p: Any) -> Any:
 
 
 def _scale(aqm: PiFamily, u: Any) -> Any:
-    return np.asarray(aqm.tune(u), float) * np.ones_like(u)
+    return np.asarray(aqm.gain_factor(u), float) * np.ones_like(u)
 
 
 def _unsupported(sender: Sender, aqm: PiFamily) -> UnsupportedError:

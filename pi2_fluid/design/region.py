@@ -188,8 +188,8 @@ def _twin(plants: Plants, alpha: float, beta: float, interval: float, k: Any) ->
     a, c = alpha * plants.rtt**2 / interval, (beta + alpha / 2.0) * plants.rtt
     rows = np.empty((4, len(plants)))
     k = np.broadcast_to(k, plants.rtt.shape)
-    for plant in ("reno", "scal"):
-        mask = plants.scalable == (plant == "scal")
+    for plant in ("reno", "scalable"):
+        mask = plants.scalable == (plant == "scalable")
         mu = np.minimum(plants.mu[mask], MU_LIMIT[plant])  # beyond, only where to look
         args = (plants.m[mask], mu, a[mask], c[mask], plants.rtt[mask], k[mask])
         if mask.any():
@@ -198,7 +198,7 @@ def _twin(plants: Plants, alpha: float, beta: float, interval: float, k: Any) ->
 
 
 def _mu_limit(plants: Plants) -> Any:
-    return np.where(plants.scalable, MU_LIMIT["scal"], MU_LIMIT["reno"])
+    return np.where(plants.scalable, MU_LIMIT["scalable"], MU_LIMIT["reno"])
 
 
 def _crossings(x: Any, values: Any, at: Any, twin: Any, dips: Any, end: float) -> tuple[Any, Any]:

@@ -47,7 +47,7 @@ KINDS: Final = tuple(
 )
 OBJECTIVES: Final = ("recovery", "bandwidth", "gain")
 #: What can verify a design.
-ENGINES: Final = ("fluid", "packets")
+ENGINES: Final = ("fluid", "packet")
 _PART: Final = 6.0  # of the largest RTT that the defaults of T and target are
 #: The longest T, in parts of the smallest RTT: each costs an alias.
 LONGEST_INTERVAL: Final = 100.0

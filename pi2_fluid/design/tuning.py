@@ -119,7 +119,7 @@ def tune(
         The kernel's ticks per second (CONFIG_HZ), which PIE's timer counts: 100, 250, 300 or 1000.
         The gains of PIE are whole sixteenths of 1 Hz then, as tc takes them. None: of no kernel,
         with gains and T as they come.
-    verify : {"fluid", "packets"}, optional
+    verify : {"fluid", "packet"}, optional
         Also try steps of load and capacity at the corners of the region, in the nonlinear fluid or
         packet by packet (seconds).
     progress : callable, optional

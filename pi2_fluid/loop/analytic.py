@@ -30,8 +30,8 @@ from pi2_fluid.units import broadcast_shape, is_traced, validate_choice, validat
 __all__ = ["MU_LIMIT", "margins_of", "solve_margins"]
 
 #: Largest mu = 1/W0 for which the uniqueness of both crossovers is proved.
-MU_LIMIT: Final = {"reno": 0.7072, "scal": 0.5}
-_PLANTS: Final = ("reno", "reno_p", "reno_p2", "scal")
+MU_LIMIT: Final = {"reno": 0.7072, "scalable": 0.5}
+_PLANTS: Final = ("reno", "reno_p", "reno_p2", "scalable")
 _ITERATIONS: Final = 60  # NumPy stops as soon as nothing moves, after about 6
 _LONGEST_STEP: Final = 2.0  # in ln v, while no bracket is known
 _BLOCK: Final = 8192  # points whose temporaries stay in the second-level cache
@@ -53,7 +53,7 @@ def margins_of(
         Elasticity -d ln W / dx: 1/(2p) for Reno under PI or PIE, 1/p' under PI2, 1/p for Scalable.
     pole : float or array
         s_R = sqrt(2) p'/R or s_S = p'/(2R), in rad/s.
-    plant : {"reno", "scal"}
+    plant : {"reno", "scalable"}
         Which denominator: (32), (33) or (34). "reno_p" and "reno_p2" are taken as "reno".
     alpha, beta : float or array
         Gains on x in Hz (PIE's table factor included).
@@ -80,7 +80,7 @@ def margins_of(
     4.704341 dB, 20.02926 deg
     """
     validate_choice(plant, _PLANTS, "plant")
-    plant = "scal" if plant == "scal" else "reno"
+    plant = "scalable" if plant == "scalable" else "reno"
     given = {
         "kappa": (kappa, "number"),
         "pole": (pole, "frequency"),
@@ -182,7 +182,7 @@ def _phase_problem(xp: Any, plant: str, mu: Any, r: Any, k: Any) -> tuple[Any, .
     root = xp.sqrt(b * b + 4 * k * r * h0mu)
     u = xp.where(b > 0, 2 * h0mu / xp.where(b > 0, b + root, 1.0), (root - b) / (2 * k * r))
     top = xp.pi / k
-    if plant == "scal":
+    if plant == "scalable":
         top = xp.minimum(top, xp.pi / 2)
     top = xp.where(r < 1, xp.pi / (2 * k), top)
     return function, xp.minimum(xp.sqrt(u), 0.95 * top), xp.zeros_like(h0mu * k), top + 0 * h0mu

@@ -38,7 +38,7 @@ __all__ = [
     "window_response",
 ]
 
-Plant = Literal["reno", "scal"]
+Plant = Literal["reno", "scalable"]
 _RENO: Final = (Reno, CReno)
 
 
@@ -48,7 +48,7 @@ class ClosedForm:
 
     Attributes
     ----------
-    plant : {"reno", "scal"}
+    plant : {"reno", "scalable"}
         Which denominator: s/pole + (1 + e)/2, equations (32), (33), or s/pole + e, equation (34).
     kappa : float or array
         -d ln W / dx: 1/(2p) (Reno, x = p), 1/p' (Reno, x = p'), 1/p (Scalable, x = p).
@@ -92,13 +92,13 @@ def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm |
     tune: Any = 1.0
     encoder = declares(aqm, "encoder")
     if encoder == "linear":
-        tune = aqm.tune(u)
+        tune = aqm.gain_factor(u)
     if type(sender) in _RENO and encoder == "linear":
         plant, kappa = "reno", 1.0 / (2.0 * p)  # kappa_R, below (34)
     elif type(sender) in _RENO and encoder in ("square", "coupled"):
         plant, kappa = "reno", 1.0 / u  # kappa_S = 1/p0', below (34)
     elif type(sender) is Scalable and encoder in ("linear", "coupled") and aqm.bands == 1:
-        plant, kappa = "scal", 1.0 / u  # p = k u is linear in u, so the elasticity is 1/u
+        plant, kappa = "scalable", 1.0 / u  # p = k u is linear in u, so the elasticity is 1/u
     else:
         return None
     if plant == "reno":

@@ -204,7 +204,7 @@ def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
     if type(sender) is Scalable and encoder in ("linear", "coupled") and aqm.bands == 1:
         k = aqm.k if isinstance(aqm, CoupledFamily) else 1.0
         m = sender.per_mark * (0.0 if square else k)
-        scale = aqm.tune(np.float64(0.0)) if isinstance(aqm, Pie) and not square else 1.0
+        scale = aqm.gain_factor(np.float64(0.0)) if isinstance(aqm, Pie) and not square else 1.0
         return m, scale
     raise UnsupportedError(
         f"{type(sender).__name__} under {type(aqm).__name__} has no closed-form limit: use"

@@ -153,7 +153,7 @@ def closed_form_margins(form: ClosedForm, k: Any) -> tuple[Any, Any]:
     found = np.empty((4, flat[0].size))
     if np.all(flat[-1] == 1.0):
         m_, mu_, a_, c_, rtt_ = flat[:-1]
-        _core.margins(form.plant == "scal", m_, mu_, a_, c_, rtt_, *found)
+        _core.margins(form.plant == "scalable", m_, mu_, a_, c_, rtt_, *found)
     else:
         found[:] = solve_margins(form.plant, *flat)
     rows[:, valid] = found

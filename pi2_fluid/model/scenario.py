@@ -224,7 +224,7 @@ class Scenario(Record):
 
         Quantities are numbers in SI units, or text with a unit. The tables are ``[link]``,
         ``[aqm]`` with its ``kind``, ``[[flows]]`` with the kind of their ``sender``, and
-        ``[[change]]``; the keys are the fields of the classes.
+        ``[[changes]]``; the keys are the fields of the classes.
 
         Raises
         ------

@@ -33,7 +33,7 @@ from pi2_fluid.units import format_quantity, validate_quantity
 __all__ = ["format_scenario", "load_scenario", "parse_scenario"]
 
 _TYPED: Final = (QuantityError, DomainError, ScenarioError, UnsupportedError)
-_TOP: Final = ("duration", "name", "link", "aqm", "flows", "change")
+_TOP: Final = ("duration", "name", "link", "aqm", "flows", "changes")
 # Written as plain numbers: nobody gives alpha as "0.3125Hz".
 _UNITLESS: Final = frozenset({"number", "frequency"})
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -66,6 +66,8 @@ def load_scenario(path: str | Path) -> Scenario:
 def parse_scenario(text: str) -> Scenario:
     """Return the scenario that a TOML text describes; see `Scenario.from_toml`."""
     data = _parse_toml(text)
+    if "changes" not in data and "change" in data:  # as these tables were once called
+        data["changes"] = data.pop("change")
     _check_keys(data, _TOP, "")
     link = _build(Link, "[link]", _table(data, "link", "capacity"))
     keys = _table(data, "aqm", "kind")
@@ -74,7 +76,7 @@ def parse_scenario(text: str) -> Scenario:
         cls = aqm_class(kind)
     aqm = _build(cls, "[aqm]", keys, f" for kind = {kind!r}")
     flows = [_read_flows(index, keys) for index, keys in _tables(data, "flows")]
-    changes = [_build(Change, f"[[change]] {i}:", keys) for i, keys in _tables(data, "change")]
+    changes = [_build(Change, f"[[changes]] {i}:", keys) for i, keys in _tables(data, "changes")]
     if not flows:
         raise ScenarioError("[[flows]] is missing: give at least one such table, with a sender.")
     head: dict[str, Any] = {key: data[key] for key in ("duration", "name") if key in data}
@@ -144,7 +146,7 @@ def _located(place: str, owner: str = "") -> Iterator[None]:
         text = re.sub(r" = None is (no number|missing)", " is missing", text)
         text = text.replace(", or None.", ", or leave it out.")
         text = re.sub(r"^flows (?=\d)", "[[flows]] ", text)
-        text = re.sub(r"^change (?=at)", "[[change]] ", text)
+        text = re.sub(r"^change (?=at)", "[[changes]] ", text)
         raise type(error)(f"{place} {text}".lstrip()) from None
 
 
@@ -214,7 +216,7 @@ def format_scenario(scenario: Scenario) -> str:
         free = flows.sender.signal is None and flows.base_rtt == 0.0
         lines = _lines(flows, {"sender", "base_rtt"} if free else {"sender"})
         blocks.append(["[[flows]]", f"sender = {_text(kind)}", *_lines(flows.sender), *lines])
-    blocks += [["[[change]]", *_lines(change)] for change in scenario.changes]
+    blocks += [["[[changes]]", *_lines(change)] for change in scenario.changes]
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 

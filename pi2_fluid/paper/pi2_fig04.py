@@ -52,7 +52,7 @@ def curves() -> list[dict[str, Any]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pf.AssumptionWarning)
             margins = pf.Loop(pf.Reno(), pie, rtt=RTT, p=p).margins()
-        tune = pie.tune(p) if factor is None else factor
+        tune = pie.gain_factor(p) if factor is None else factor
         rows.append(
             {
                 "line": name,

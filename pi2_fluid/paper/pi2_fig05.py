@@ -35,7 +35,7 @@ def curves() -> list[dict[str, Any]]:
     for table, *_ in _LINES:
         edges = [edge for edge, _ in TABLES.get(table, ())]
         p = sample_decades(-6, 0, 40, edges)
-        tune = pf.Pie(table=table).tune(p)
+        tune = pf.Pie(table=table).gain_factor(p)
         rows.append(
             {"line": table, "p": p, "tune": tune, "tune_over_sqrt2p": tune / np.sqrt(2 * p)}
         )

@@ -60,7 +60,7 @@ def curves(update: str) -> list[dict[str, Any]]:
             warnings.simplefilter("ignore", pf.AssumptionWarning)
             loop = pf.Loop(sender, aqm, rtt=RTT, p_prime=p_prime, update=update)
         margins = loop.margins()
-        tune = aqm.tune(loop.operating_point.controller)
+        tune = aqm.gain_factor(loop.operating_point.controller)
         rows.append(
             {
                 "line": name,

@@ -70,7 +70,7 @@ def delay_spread(
     u = at_law if controller is None else controller
     if u <= 0.0:
         return math.inf
-    more = at_law / u * float(aqm.tune(u)) / float(aqm.tune(at_law))
+    more = at_law / u * float(aqm.gain_factor(u)) / float(aqm.gain_factor(at_law))
     scaled = replace(aqm, alpha=more * float(aqm.alpha), beta=more * float(aqm.beta))
     loop = Loop(flows, scaled, capacity=capacity, update="delayed", rtt_terms="exact")
     if loop.nyquist_count() != 0:
@@ -87,7 +87,7 @@ def delay_spread(
 def _gain(aqm: PiFamily, u: float, w: Any) -> Any:
     """K of equation (29), without the delay of half a sample, which leaves |K| as it is."""
     alpha, beta, interval = (float(x) for x in (aqm.alpha, aqm.beta, aqm.update_interval or 0.0))
-    return float(aqm.tune(u)) * (beta + alpha / 2.0 + alpha / (1j * w * interval))
+    return float(aqm.gain_factor(u)) * (beta + alpha / 2.0 + alpha / (1j * w * interval))
 
 
 def _signal(flows: Flows, aqm: PiFamily, u: float) -> tuple[float, float]:

@@ -135,6 +135,6 @@ def _horizon(corner: Corner, step: Step) -> float:
 def _delay_error(queue: PiFamily, begin: float, end: float) -> float:
     """T/alpha times the integral of du / (factor on the gains at u)."""
     edges = np.linspace(begin, end, _CELLS + 1)
-    factor = np.asarray(queue.tune(0.5 * (edges[1:] + edges[:-1])), dtype=float)
+    factor = np.asarray(queue.gain_factor(0.5 * (edges[1:] + edges[:-1])), dtype=float)
     changed = float(np.mean(1.0 / factor)) * (end - begin)
     return float(queue.update_interval or 0.0) / float(queue.alpha) * changed

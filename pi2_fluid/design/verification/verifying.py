@@ -58,7 +58,7 @@ def verify(
         Senders, round-trip times with the queue and loads.
     queue : PiFamily
         With the gains to be verified.
-    engine : {"fluid", "packets"}
+    engine : {"fluid", "packet"}
         `verify_in_fluid` or `verify_in_packets`.
     seeds : int or sequence of int
         Of packets.
@@ -235,7 +235,7 @@ def verify_in_packets(
         fluid = [fluid_case(corner, step) for step in STEPS]
         found += run_corner(corner, [x.transient for x in fluid], numbers, threads, report)
     cases = [(corner, step) for corner in corners for step in STEPS]
-    attrs = {"engine": "packets", "seed": ", ".join(map(str, numbers))}
+    attrs = {"engine": "packet", "seed": ", ".join(map(str, numbers))}
     return table_of(_rows(cases, found), attrs)
 
 

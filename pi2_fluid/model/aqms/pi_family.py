@@ -21,7 +21,7 @@ __all__ = ["PiFamily"]
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class PiFamily(Aqm):
-    """u += tune(u) * (alpha (delay - target) + beta (delay - delay_before)), every update_interval.
+    """u += gain_factor(u) (alpha (delay - target) + beta (delay - delay_before)), each interval.
 
     The state is (u, delay at the last update). Subclasses say how `u` is encoded, and PIE how the
     gains are scaled.
@@ -74,7 +74,7 @@ class PiFamily(Aqm):
         """Return (u, delay before) of an idle queue: both 0."""
         return (0.0, 0.0)
 
-    def tune(self, u: Number) -> Number:
+    def gain_factor(self, u: Number) -> Number:
         """Return the factor on both gains at controller value `u`."""
         return 1.0
 
@@ -83,7 +83,7 @@ class PiFamily(Aqm):
         u, before = state
         delay = seen.queue_delay
         step = self.alpha * (delay - self.target) + self.beta * (delay - before)
-        return (u + self.tune(u) * step, delay)
+        return (u + self.gain_factor(u) * step, delay)
 
     def flow(
         self, state: tuple[Number, ...], seen: Seen, d_queue_delay: Number
@@ -92,7 +92,7 @@ class PiFamily(Aqm):
         u, _ = state
         integral = self.alpha / self.update_interval * (seen.queue_delay - self.target)
         proportional = (self.beta + self.alpha / 2) * d_queue_delay
-        return (self.tune(u) * (integral + proportional), d_queue_delay)
+        return (self.gain_factor(u) * (integral + proportional), d_queue_delay)
 
     def saturate(self, state: tuple[Number, ...]) -> tuple[Number, ...]:
         """Return the state with `u` kept in [0, limit]."""

@@ -141,12 +141,12 @@ class Pie(PiFamily):
         """Return (u, delay before) of an idle queue, and the burst allowance if there is one."""
         return (0.0, 0.0) if self.burst is None else (0.0, 0.0, self.burst)
 
-    def tune(self, u: Number) -> Number:
+    def gain_factor(self, u: Number) -> Number:
         """Return the factor on alpha and beta at probability `u`.
 
         Examples
         --------
-        >>> [float(Pie().tune(p)) for p in (0.005, 0.01, 0.2)]
+        >>> [float(Pie().gain_factor(p)) for p in (0.005, 0.01, 0.2)]
         [0.125, 0.5, 1.0]
         """
         name = self.gain_table
@@ -162,7 +162,7 @@ class Pie(PiFamily):
         u, before = state[:2]
         delay = seen.queue_delay
         step = self.alpha * (delay - self.target) + self.beta * (delay - before)
-        step = self.tune(u) * step
+        step = self.gain_factor(u) * step
         if self.caps:
             step = where((step > STEP) & (u >= _CAPPED_ABOVE), STEP, step)
         if self.boosts:
@@ -186,7 +186,7 @@ class Pie(PiFamily):
         """
         (u, *rest), T = state, self.update_interval
         delay = seen.queue_delay
-        tune = self.tune(u)
+        tune = self.gain_factor(u)
         integral = tune * self.alpha * (delay - self.target)
         if self.caps:
             integral = where((integral > STEP) & (u >= _CAPPED_ABOVE), STEP, integral)
@@ -214,7 +214,7 @@ class Pie(PiFamily):
             found.append(state[0] - _CAPPED_ABOVE)
         if self.caps:
             error = seen.queue_delay - self.target
-            found.append(self.tune(state[0]) * self.alpha * error - STEP)
+            found.append(self.gain_factor(state[0]) * self.alpha * error - STEP)
         if self.boosts:
             found.append(seen.queue_delay - _LONG_DELAY)
         if len(state) > 2:

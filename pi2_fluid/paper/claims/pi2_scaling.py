@@ -152,14 +152,14 @@ def _low_margin_at_high_load() -> Claim:
 def _table_ratio() -> tuple[Any, Any]:
     """Return ln p and ln(tune / sqrt(2p)) from p = 1e-6 to 1, and both sides of each edge."""
     middles = np.log(10.0) * (np.arange(6000) + 0.5) / 1000.0 - np.log(1e6)
-    tune = pie(EXTENDED_TABLE).tune(np.exp(middles))
+    tune = pie(EXTENDED_TABLE).gain_factor(np.exp(middles))
     return middles, np.log(tune) - 0.5 * np.log(2.0 * np.exp(middles))
 
 
 def _edge_ratios() -> Any:
     edges = 10.0 ** np.arange(-6.0, 1.0)
     loads = np.concatenate([edges, edges[1:] * _JUST_BELOW])
-    return pie(EXTENDED_TABLE).tune(loads) / np.sqrt(2.0 * loads)
+    return pie(EXTENDED_TABLE).gain_factor(loads) / np.sqrt(2.0 * loads)
 
 
 def _square_root() -> Claim:
@@ -208,7 +208,7 @@ def _gain_ratio() -> Claim:
 
 def _pie_factor(aqm: pf.Pie, p: float) -> float:
     """Return K of section 4: how much PIE's step, seen on p' = sqrt(p), is scaled."""
-    return float(aqm.tune(p) / (2.0 * np.sqrt(p)))
+    return float(aqm.gain_factor(p) / (2.0 * np.sqrt(p)))
 
 
 def _decibels() -> Claim:

@@ -176,7 +176,7 @@ def _auto_tuning() -> Claim:
     loads = np.sort(np.concatenate([np.geomspace(0.01, 1.0, 201), [0.1 * (1 - 1e-6)]]))
 
     def margin(reading: Reading, p: Any) -> Any:
-        return phase_margin(reading, p, table.alpha * table.tune(p), LONGEST_RTT)[0]
+        return phase_margin(reading, p, table.alpha * table.gain_factor(p), LONGEST_RTT)[0]
 
     least = float(margin(_DERIVED, loads).min())
     limit = load_where(lambda p: float(margin(_DERIVED, p)), 1e-5, 9e-3)

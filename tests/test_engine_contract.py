@@ -1,0 +1,154 @@
+"""What every engine promises, asked of all of them alike."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pi2_fluid as pf
+from pi2_fluid.engines import ENGINES
+from pi2_fluid.result.schema import row_length, schema_of
+
+FLOWS = (pf.Flows(pf.Reno(), 5, "60ms"), pf.Flows(pf.Scalable(), 3, "30ms", ecn=True))
+SCENARIO = pf.Scenario("4s", pf.Link("10Mbit/s"), pf.CoupledPi2(), FLOWS)
+ALONE = dataclasses.replace(SCENARIO, aqm=pf.Pi2(), flows=FLOWS[0])
+ALL: dict[str, pf.Engine] = {
+    "fluid in C": pf.Fluid(engine="c", tolerance=1e-6),
+    "fluid in Python": pf.Fluid(engine="python", step="20ms"),
+    "continuous fluid": pf.Fluid(update="continuous", tolerance=1e-6),
+    "linear fluid": pf.Fluid(linear=True, step="20ms"),
+    "packets": pf.Packets(seeds=2),
+}
+UNITS = {
+    "queue_delay": "s", "queue": "packets", "controller": "1", "p": "1", "p_prime": "1",
+    "window": "segments", "throughput": "bit/s", "capacity": "bit/s",
+}  # fmt: skip
+BY_CLASS = {"p", "p_prime", "window", "throughput"}
+
+
+@pytest.fixture(params=ALL)
+def engine(request) -> Any:
+    return ALL[request.param]
+
+
+def test_each_engine_of_the_package_is_here() -> None:
+    assert {type(engine) for engine in ALL.values()} == set(ENGINES.values())
+    assert all(ENGINES[engine.name] is type(engine) for engine in ALL.values())
+
+
+def test_schema_units_and_attributes(engine) -> None:
+    result = pf.simulate(SCENARIO, engine)
+    schema = schema_of(result)
+    for name, units in UNITS.items():
+        variable = result[name]
+        assert variable.attrs["units"] == units
+        seeds = {"seed"} if schema.binned and name != "capacity" else set()
+        assert set(variable.dims) == {"time", *seeds, *({"flows"} if name in BY_CLASS else ())}
+        assert np.isfinite(variable).all()
+    for variable in result.variables.values():
+        assert variable.attrs["units"]
+        assert variable.attrs["long_name"]
+    assert {schema.waited, schema.signal} <= set(result.data_vars)
+    assert result.flows.values.tolist() == ["reno", "scalable"]
+    assert result.attrs["engine"] == engine.name
+    assert result.attrs["scenario"] == SCENARIO.to_toml()
+    assert result.attrs["interrupted"] == 0
+    assert {"not_modelled", "package_version", "created"} <= set(result.attrs)
+    assert float(result.time[-1]) == pytest.approx(4.0, abs=row_length(result))
+    summary = pf.summarize(result, after="1s")
+    assert summary.attrs["engine"] == engine.name
+    assert float(summary.utilization.mean()) > 0.0
+
+
+def test_rows_are_as_long_as_asked_for_unless_the_engine_says_so(engine) -> None:
+    assert row_length(engine.with_rows(0.05).run(SCENARIO)) == pytest.approx(0.05, rel=1e-12)
+    own = dataclasses.replace(engine, **{"bin" if engine.name == "packet" else "sample": "20ms"})
+    assert own.with_rows(0.05) == own
+
+
+def test_it_is_deterministic_reports_its_progress_and_outlives_a_pickle(engine) -> None:
+    again = pickle.loads(pickle.dumps(engine))
+    assert again == engine
+    assert hash(again) == hash(engine)
+    assert repr(again) == repr(engine)
+    told: list[tuple[float, float]] = []
+    one, two = engine.run(SCENARIO, lambda *part: told.append(part)), again.run(SCENARIO)
+    one.attrs["created"] = two.attrs["created"] = ""
+    assert one.identical(two)
+    assert told
+    assert told == sorted(told)
+    assert len({total for _, total in told}) == 1
+    assert 0.0 <= told[0][0] <= told[-1][0] <= told[-1][1]
+
+
+def test_it_can_be_interrupted(engine) -> None:
+    def interrupt(*_: float) -> None:
+        raise KeyboardInterrupt
+
+    long = dataclasses.replace(SCENARIO, duration="300s")
+    try:
+        result = engine.run(long, interrupt)
+    except KeyboardInterrupt:
+        return
+    assert result.attrs["interrupted"] == 1
+
+
+def test_what_it_cannot_do_it_says_before_it_starts(engine, monkeypatch) -> None:
+    class Own(pf.Reno):
+        pass
+
+    def start(*_: Any, **__: Any) -> None:
+        raise AssertionError("it ran")
+
+    for place in ("fluid.native.run_native", "fluid.engine._run_python", "packet.engine._run_all"):
+        monkeypatch.setattr(f"pi2_fluid.{place}", start)
+    impossible = {
+        "fluid": dataclasses.replace(ALONE, aqm=pf.CoDel()),
+        "packet": dataclasses.replace(ALONE, flows=pf.Flows(Own(), 5, "60ms")),
+    }[engine.name]
+    reason = engine.obstacle(impossible)
+    assert reason.endswith(".")
+    with pytest.raises(pf.UnsupportedError) as raised:
+        pf.simulate(impossible, engine)
+    assert str(raised.value) == reason
+    assert engine.obstacle(SCENARIO) == ""
+    with pytest.raises(pf.ScenarioError):
+        engine.run("pi2_fig11a_pi2")
+
+
+def test_it_never_changes(engine) -> None:
+    field = dataclasses.fields(engine)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(engine, field, None)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: pf.Fluid(update="delayed"), "update = 'delayed' is unknown"),
+        (lambda: pf.Fluid(linear="yes"), "linear = 'yes' is unknown"),  # type: ignore[arg-type]
+        (lambda: pf.Fluid(tolerance=1.0), "tolerance = 1"),
+        (lambda: pf.Fluid(step="1ms", tolerance=1e-8), "give one"),
+        (lambda: pf.Fluid(sample="0s"), "sample = '0s'"),
+        (lambda: pf.Packets(seeds=0), "seeds = 0"),
+        (lambda: pf.Packets(bin="5"), "bin = '5'"),
+        (lambda: pf.Packets(threads=0), "threads = 0"),
+        (lambda: pf.Packets(trace=-1), "trace = -1"),
+    ],
+)
+def test_options_are_checked_when_it_is_made(make, reason) -> None:
+    with pytest.raises((pf.QuantityError, pf.DomainError), match=reason) as raised:
+        make()
+    assert str(raised.value).count("\n") == 0
+
+
+def test_what_is_no_result_has_no_summary() -> None:
+    result = pf.simulate(ALONE, pf.Fluid(tolerance=1e-6))
+    with pytest.raises(pf.QuantityError, match="no result of an engine"):
+        pf.summarize(result.drop_attrs())
+    with pytest.raises(pf.QuantityError, match="engine = 'fluid' is no engine"):
+        pf.simulate(ALONE, "fluid")  # type: ignore[arg-type]
