@@ -310,7 +310,8 @@ def plotted() -> dict[str, list[dict[str, Any]]]:
 def texts_of(figure: Any) -> str:
     from matplotlib.text import Text
 
-    return "\n".join(text.get_text() for text in figure.findobj(Text))
+    texts = (text.get_text() for text in figure.findobj(Text))
+    return "\n".join(" ".join(text.split()) for text in texts)  # however they are folded
 
 
 def test_the_numbers_in_the_sampled_figure_are_those_of_low_load(plotted, monkeypatch) -> None:
