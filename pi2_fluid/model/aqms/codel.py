@@ -94,4 +94,8 @@ class CoDel(Aqm):
     flow = _refuse
     switches = _refuse
     at_rest = _refuse
+    at_rest_alone = _refuse
     decode = _refuse
+    delays = _refuse
+    fluid_parameters = _refuse
+    serve = _refuse
