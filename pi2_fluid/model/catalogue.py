@@ -107,7 +107,7 @@ def find_scenario(given: Any) -> Scenario:
     Examples
     --------
     >>> find_scenario("pi2_fig11a_pie").duration
-    100.0
+    105.0
     """
     from pi2_fluid.model.scenario import Scenario, require_scenario
 
