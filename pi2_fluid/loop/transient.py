@@ -195,7 +195,7 @@ def sampled_step(
     value = sampled_response(loop, s, aliases)
     transform = value / (1.0 + value) / -np.expm1(-s * interval)
     damped = np.fft.irfft(transform)[: updates + 1]
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # what is lost is cut off below
         response = damped * np.exp(radius * np.arange(updates + 1))
     lost = np.flatnonzero(~(np.isfinite(response) & (np.abs(response) <= farthest)))
     return response[: lost[0]] if lost.size else response
