@@ -195,7 +195,7 @@ class TestPi2Paper:
         # At the target a window of 2 needs p = 1/2; at p = 1/4 it is sqrt(8), and R = N W / C.
         rtt = scenario.flows[0].base_rtt + aqm_of(f"pi2_fig{figure}_pi2").target
         assert pf.Reno().equilibrium(rtt, packets / flows) == pytest.approx(0.5)
-        reached = flows * pf.Reno().settle(rtt, 0.25) / packets - scenario.flows[0].base_rtt
+        reached = flows * pf.Reno().at_rest(rtt, 0.25) / packets - scenario.flows[0].base_rtt
         assert reached == pytest.approx(0.07, abs=0.0005)
 
 

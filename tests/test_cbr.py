@@ -35,7 +35,7 @@ class TestLaw:
     @pytest.mark.parametrize("rtt", [0.0, 1e-4, 2.0])
     def test_window_at_rest_is_what_is_in_flight(self, rtt):
         sender = Cbr(rate=6e6, packet_size=1500)
-        window = sender.settle(rtt, 0.3)
+        window = sender.at_rest(rtt, 0.3)
         assert close(window, 500.0 * rtt)
         assert sender.rate(window, 0.0, 0.3, rtt, rtt) == 0.0
 
@@ -60,7 +60,7 @@ class TestLaw:
             )
 
     def test_without_a_link_there_are_no_segments(self):
-        for call in (lambda c: c.sending_rate(1.0, 0.1), lambda c: c.settle(0.1, 0.1)):
+        for call in (lambda c: c.sending_rate(1.0, 0.1), lambda c: c.at_rest(0.1, 0.1)):
             with pytest.raises(pf.ScenarioError, match=r"^Cbr rate = 6000000\.0 bit/s .* on_link"):
                 call(Cbr(rate="6Mbit/s"))
 
@@ -128,7 +128,7 @@ class TestRecord:
     def test_arrays_and_jax(self, jax):
         sender = Cbr(rate=[3e6, 6e6], packet_size=1500)
         assert sender.sending_rate(1.0, 0.1).tolist() == [250.0, 500.0]
-        assert sender.settle(0.1, 0.5).tolist() == [25.0, 50.0]
+        assert sender.at_rest(0.1, 0.5).tolist() == [25.0, 50.0]
         with jax.enable_x64(True):
             one = jax.jit(lambda c: c.sending_rate(1.0, 0.1))(Cbr(rate=6e6, packet_size=1500))
             slope = jax.grad(lambda r: Cbr(rate=r).on_link(1500).sending_rate(1.0, 0.1))(6e6)

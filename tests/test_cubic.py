@@ -35,7 +35,7 @@ class TestRest:
     @patient
     @given(law=laws, rtt=rtts, p=probabilities)
     def test_is_a_state_of_rest(self, law, rtt, p):
-        x = law.settle(rtt, p)
+        x = law.at_rest(rtt, p)
         drift = law.rate(x, x, p, rtt, rtt)
         losses = law.decrease * x[1] * x[0] / rtt * p  # what growth and decrease both are
         assert abs(drift[0]) < 1e-12 * losses
@@ -48,7 +48,7 @@ class TestRest:
     def test_the_larger_window_is_the_one_at_rest(self, law, rtt, p):
         """In either region the growth that rules is the larger one, as in the law itself."""
         cubic, friendly = regions(law, rtt, p)
-        x = law.settle(rtt, p)
+        x = law.at_rest(rtt, p)
         assert x[0] == pytest.approx(max(cubic, friendly), rel=1e-12)
         assert x[1] == pytest.approx(x[0] / (1 - law.decrease / 2), rel=1e-14)
         assert x[2] == pytest.approx(rtt / (x[0] * p), rel=1e-14)
@@ -59,15 +59,15 @@ class TestRest:
 
     @patient
     @given(law=laws, rtt=rtts, p=probabilities)
-    def test_equilibrium_undoes_settle(self, law, rtt, p):
-        rate = law.sending_rate(law.settle(rtt, p), rtt)
+    def test_equilibrium_undoes_at_rest(self, law, rtt, p):
+        rate = law.sending_rate(law.at_rest(rtt, p), rtt)
         assert law.equilibrium(rtt, rate) == pytest.approx(p, rel=1e-12)
 
     @pytest.mark.parametrize("p", [1e-6, 1e-4, 3e-3, 0.1])
     @pytest.mark.parametrize("rtt", [0.005, 0.1])
-    def test_settle_is_what_the_solver_finds(self, rtt, p):
+    def test_at_rest_is_what_the_solver_finds(self, rtt, p):
         law = Cubic()
-        assert pf.Sender.settle(law, rtt, p) == pytest.approx(law.settle(rtt, p), rel=1e-9)
+        assert pf.Sender.at_rest(law, rtt, p) == pytest.approx(law.at_rest(rtt, p), rel=1e-9)
 
     def test_equilibrium_is_what_the_solver_finds(self):
         law = Cubic()
@@ -77,14 +77,14 @@ class TestRest:
 
     def test_published_constants(self):
         # additive increase by 8/15 and decrease to 0.7: the classical constant
-        assert Cubic().settle(0.01, 1e-4)[0] * 0.01 == pytest.approx(1.229, abs=5e-4)
-        assert Cubic(variant="linux3.18").settle(0.01, 1e-4)[0] * 0.01 == pytest.approx(
+        assert Cubic().at_rest(0.01, 1e-4)[0] * 0.01 == pytest.approx(1.229, abs=5e-4)
+        assert Cubic(variant="linux3.18").at_rest(0.01, 1e-4)[0] * 0.01 == pytest.approx(
             np.sqrt(4 / 15 * 1.7 / 0.6), rel=1e-12
         )
-        assert Cubic().settle(1.0, 1e-6)[0] * 1e-6**0.75 == pytest.approx(1.032, abs=5e-4)
+        assert Cubic().at_rest(1.0, 1e-6)[0] * 1e-6**0.75 == pytest.approx(1.032, abs=5e-4)
         # 2.1 % below what an exactly cubic epoch gives
         exact = (0.4 * (1 - 0.3 / 4) / 0.3) ** 0.25
-        assert Cubic().settle(1.0, 1e-6)[0] * 1e-6**0.75 / exact == pytest.approx(0.979, abs=5e-4)
+        assert Cubic().at_rest(1.0, 1e-6)[0] * 1e-6**0.75 / exact == pytest.approx(0.979, abs=5e-4)
         # the switch: W R^1.5 is 1.229^3 / 1.032^2
         rtt = 0.05
         p = Cubic().equilibrium(rtt, 1.229**3 / 1.032**2 / rtt**2.5)
@@ -101,22 +101,22 @@ class TestRest:
         assert mean == pytest.approx((1 - b / 4) * w_max, rel=1e-9)
         p, rtt = 0.1 / (K * mean), 0.1  # one signal in an epoch of K mean / R packets
         assert mean == pytest.approx((c * (1 - b / 4) / b) ** 0.25 * (rtt / p) ** 0.75, rel=1e-9)
-        assert Cubic().settle(rtt, p)[0] / mean == pytest.approx(0.979, abs=5e-4)
+        assert Cubic().at_rest(rtt, p)[0] / mean == pytest.approx(0.979, abs=5e-4)
 
     def test_arrays(self):
         law = Cubic(c=[0.2, 0.4, 0.8], decrease=[0.3, 0.3, 0.5])
         rtt, p = np.array([[0.01], [0.1]]), np.array([1e-5, 1e-3, 0.1])
-        states = law.settle(rtt, p)
+        states = law.at_rest(rtt, p)
         for i, j in np.ndindex(2, 3):
             one = Cubic(c=[0.2, 0.4, 0.8][j], decrease=[0.3, 0.3, 0.5][j])
-            expected = one.settle(float(rtt[i, 0]), float(p[j]))
+            expected = one.at_rest(float(rtt[i, 0]), float(p[j]))
             assert [float(state[i, j]) for state in states] == pytest.approx(expected, rel=1e-14)
 
     def test_in_a_mixture(self):
         flows = [pf.Flows(Cubic(), 4, "100ms"), pf.Flows(pf.Reno(), 4, "20ms")]
         point = pf.equilibrium(flows, pf.Pi2(), "100Mbit/s")
         assert 4 * sum(point.rate) == pytest.approx(1e8 / 12e3, rel=1e-10)
-        assert point.states[0] == pytest.approx(Cubic().settle(0.12, point.p[0]), rel=1e-9)
+        assert point.states[0] == pytest.approx(Cubic().at_rest(0.12, point.p[0]), rel=1e-9)
 
 
 class TestKernelWindows:
@@ -134,7 +134,7 @@ class TestKernelWindows:
         keep = (rows["law"] == name) & (rows["process"] == "periodic")
         rtt, p, window = (rows[key][keep] for key in ("rtt", "p", "window"))
         cubic, friendly = regions(law, rtt, p)
-        return window / law.settle(rtt, p)[0], window, cubic / friendly
+        return window / law.at_rest(rtt, p)[0], window, cubic / friendly
 
     def test_friendly_region(self, ratios):
         ratio, window, region = ratios
@@ -211,7 +211,7 @@ class TestMotion:
         before, after = np.split(means, [round(change / 0.05)])
         base = before[len(before) // 2 :].mean()
         law = Cubic()
-        x = law.settle(rtt, p)
+        x = law.at_rest(rtt, p)
         mine = follow(law, x, factor * p, rtt, duration) / x[0]
         size = abs(factor**-0.75 - 1.0)
         assert np.sqrt(np.mean((after / base - mine) ** 2)) < 0.09 * size
@@ -293,7 +293,7 @@ class TestOneLawEverywhere:
     @pytest.mark.parametrize("p", [0.1, 1e-3, 1e-4, 1e-6])  # two in each region
     def test_slopes_are_those_of_differences(self, p, jax):
         law, rtt = Cubic(), 0.1
-        x = law.settle(rtt, p)
+        x = law.at_rest(rtt, p)
         at = np.array([*x, *x, p, rtt, rtt])
 
         def rate(v):
@@ -333,7 +333,7 @@ class TestLoop:
         law, g = Cubic(), 0.3 / 0.85
         for p in (1e-2, 1e-6):
             cubic, friendly = regions(law, rtt, p)
-            lam, s = 1 / law.settle(rtt, p)[2], 1j * np.geomspace(0.01, 30.0, 7)
+            lam, s = 1 / law.at_rest(rtt, p)[2], 1j * np.geomspace(0.01, 30.0, 7)
             loop = pf.Loop(law, pf.Pi2(), rtt=rtt, p=p, rtt_terms=rtt_terms)
             delayed = np.exp(-s * rtt)
             heard = g * lam * delayed
@@ -362,7 +362,9 @@ class TestLoop:
         # where both windows are equal: (c h (R/p)^3)^(1/4) = sqrt(a h/p) with h = (1 - b/2)/b
         switch = 0.4 * rtt**3 / ((8 / 15) ** 2 * (1 - 0.3 / 2) / 0.3)
         sides = [pf.Loop(law, queue, rtt=rtt, p=switch * (1 + d)).margins() for d in (1e-9, -1e-9)]
-        excess = [law.switches(law.settle(rtt, switch * (1 + d)), 0, rtt)[0] for d in (1e-9, -1e-9)]
+        excess = [
+            law.switches(law.at_rest(rtt, switch * (1 + d)), 0, rtt)[0] for d in (1e-9, -1e-9)
+        ]
         assert excess[0] < 0.0 < excess[1]
         assert abs(sides[0].gain_margin_db - sides[1].gain_margin_db) < 1.0
         assert abs(sides[0].phase_margin_deg - sides[1].phase_margin_deg) < 5.0
@@ -371,7 +373,7 @@ class TestLoop:
         """The law's own modes all decay within a few epochs, in both regions."""
         for p in (1e-2, 1e-6):
             law, rtt = Cubic(), 0.1
-            x = law.settle(rtt, p)
+            x = law.at_rest(rtt, p)
             with jax.enable_x64(True):
                 slopes, _ = rate_slopes(
                     law, tuple(map(np.float64, x)), np.float64(p), np.float64(rtt)

@@ -23,7 +23,7 @@ class TestRest:
     @given(gain=gains, rtt=rtts, p=probabilities)
     def test_is_a_state_of_rest(self, gain, rtt, p):
         law = Dctcp(gain=gain)
-        x = law.settle(rtt, p)
+        x = law.at_rest(rtt, p)
         assert x == pytest.approx((2 / p, p), rel=1e-15)
         window, alpha = law.rate(x, x, p, rtt, rtt)
         assert abs(window) * rtt < 1e-14  # against the increase, 1/R
@@ -31,28 +31,28 @@ class TestRest:
 
     @pytest.mark.parametrize("p", [1e-5, 0.01, 0.3, 1.0])
     @pytest.mark.parametrize("rtt", [0.001, 0.1])
-    def test_settle_is_what_the_solver_finds(self, rtt, p):
-        found = pf.Sender.settle(Dctcp(), rtt, p)
-        assert found == pytest.approx(Dctcp().settle(rtt, p), rel=1e-9)
+    def test_at_rest_is_what_the_solver_finds(self, rtt, p):
+        found = pf.Sender.at_rest(Dctcp(), rtt, p)
+        assert found == pytest.approx(Dctcp().at_rest(rtt, p), rel=1e-9)
 
     def test_equilibrium_is_what_the_solver_finds(self):
         law = Dctcp()
         for rate in (30.0, 2000.0):
             p = law.equilibrium(0.1, rate)
             assert pf.Sender.equilibrium(law, 0.1, rate) == pytest.approx(p, rel=1e-9)
-            assert law.sending_rate(law.settle(0.1, p), 0.1) == pytest.approx(rate, rel=1e-15)
+            assert law.sending_rate(law.at_rest(0.1, p), 0.1) == pytest.approx(rate, rel=1e-15)
 
     def test_two_marks_each_round_trip(self):
         """Twice as many as the kink needs, whatever the load: `Scalable` with half per mark."""
         for p in (1e-4, 0.02, 0.5):
-            window, _ = Dctcp().settle(0.1, p)
+            window, _ = Dctcp().at_rest(0.1, p)
             assert window * p == pytest.approx(2.0)
-            assert window == pytest.approx(pf.Scalable().settle(0.1, p))
+            assert window == pytest.approx(pf.Scalable().at_rest(0.1, p))
             assert Dctcp().switches((window, p), p, 0.1) == (pytest.approx(1.0),)
 
     def test_arrays(self):
         rtt, p = np.array([[0.01], [0.1]]), np.array([0.001, 0.1, 1.0])
-        window, alpha = Dctcp(gain=[1 / 16, 1 / 8, 1.0]).settle(rtt, p)
+        window, alpha = Dctcp(gain=[1 / 16, 1 / 8, 1.0]).at_rest(rtt, p)
         assert np.broadcast_shapes(window.shape, alpha.shape) == (2, 3)
         np.testing.assert_allclose(np.broadcast_to(window, (2, 3))[1], 2 / p)
         point = pf.equilibrium_of(Dctcp(gain=[1 / 16, 1 / 8]), pf.CoupledPi2(), rtt=0.1, p=0.1)
@@ -71,7 +71,7 @@ class TestRest:
         """To its integers; alpha is counted in 1024ths, and lower by up to 16 of them."""
         rows = table("dctcp_windows.csv")
         for process, p, window, alpha in zip(*rows.values(), strict=True):
-            mine, mean = Dctcp().settle(0.05, p)
+            mine, mean = Dctcp().at_rest(0.05, p)
             if process == "periodic" and p <= 0.2:
                 assert window == pytest.approx(mine, rel=1e-12)
                 assert 0.0 <= mean - alpha <= 16 / 1024
@@ -139,7 +139,7 @@ class TestOneLawEverywhere:
     @pytest.mark.parametrize("p", [0.003, 0.1, 1.0])
     def test_slopes_are_those_of_differences(self, p, jax):
         law, rtt = Dctcp(), 0.07
-        x = law.settle(rtt, p)
+        x = law.at_rest(rtt, p)
         at = np.array([*x, *x, p, rtt, rtt])
 
         def rate(v):

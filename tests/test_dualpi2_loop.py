@@ -318,7 +318,7 @@ class Smoothed(pf.Sender):
     def initial(self, window):
         return (window, 0.1)
 
-    def settle(self, rtt, p):
+    def at_rest(self, rtt, p):
         return (2 / p, p)
 
     def rate(self, x, x_delayed, p_delayed, rtt, rtt_delayed):

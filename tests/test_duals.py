@@ -125,7 +125,7 @@ def test_senders_have_the_slopes_that_jax_finds(law, rng, jax):
     points = []
     for _ in range(30):
         rtt, rtt_before, p = *rng.uniform(0.01, 0.3, 2), 10 ** rng.uniform(-4, 0)
-        rest = np.array(law.settle(rtt, p)).ravel()
+        rest = np.array(law.at_rest(rtt, p)).ravel()
         around = (rest * rng.uniform(0.3, 3.0, size) for _ in range(2))
         points.append([*np.concatenate([*around]), p, rtt, rtt_before])
     agree(jax, law, "rate", moved, np.array(points))
@@ -187,7 +187,7 @@ class Own(pf.Sender):
     def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
         return self.grown(w) / rtt - self.bend * w * w_delayed / rtt_delayed * p_delayed
 
-    def settle(self, rtt, p):
+    def at_rest(self, rtt, p):
         return (self.bend * p) ** -0.5 + 0.0 * rtt
 
 

@@ -201,7 +201,7 @@ def test_a_law_that_branches_on_values_is_differentiated_without_compiling():
                 return 1 / rtt - w_delayed / rtt_delayed * p_delayed
             return 1 / rtt - 0.5 * w_delayed / rtt_delayed * p_delayed
 
-        def settle(self, rtt, p):
+        def at_rest(self, rtt, p):
             return 2.0 / p
 
     mine = pf.Loop(Branching(), pf.Pi(), rtt=0.1, p=0.1)
@@ -216,7 +216,7 @@ def test_a_law_that_cannot_be_differentiated_is_refused():
         def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
             return 1 / rtt - 0.5 * float(w_delayed) / rtt_delayed * p_delayed
 
-        def settle(self, rtt, p):
+        def at_rest(self, rtt, p):
             return 2.0 / p
 
     with pytest.raises(pf.UnsupportedError, match=r"Rounding.rate cannot be differentiated"):

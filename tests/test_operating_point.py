@@ -138,7 +138,7 @@ class TestMixtures:
         flows = [pf.Flows(sender, n, base) for sender, n, base in given_]
         signal = queue.encode(u)
         total = sum(
-            n * sender.settle(0.0, getattr(signal, sender.signal)) / (base + queue.target)
+            n * sender.at_rest(0.0, getattr(signal, sender.signal)) / (base + queue.target)
             for sender, n, base in given_
         )
         point = pf.equilibrium(flows, queue, total * 8 * 500, packet_size=500)
@@ -379,7 +379,7 @@ class TestAssumptions:
     @pytest.mark.parametrize("decrease", np.linspace(0.26, 1, 38).tolist())
     def test_two_segments_are_enough_however_they_round(self, decrease):
         class Solved(pf.Reno):
-            settle = pf.Sender.settle
+            at_rest = pf.Sender.at_rest
 
         p = 1 / (4 * decrease)
         point = pf.equilibrium_of(Solved(decrease=decrease), pf.Pi2(), rtt="100ms", p=p)

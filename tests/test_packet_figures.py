@@ -288,8 +288,8 @@ def test_reno_falls_behind_where_windows_are_large(balance) -> None:
 
 
 def test_what_is_settled() -> None:
-    assert pi2_fig15.settle(np.array([0.7, 0.8, 0.9]), np.array([0.8, 0.9, 0.95]))
-    assert not pi2_fig15.settle(np.array([0.7, 0.8, 0.9]), np.array([0.4, 0.5, 0.6]))
+    assert pi2_fig15.is_settled(np.array([0.7, 0.8, 0.9]), np.array([0.8, 0.9, 0.95]))
+    assert not pi2_fig15.is_settled(np.array([0.7, 0.8, 0.9]), np.array([0.4, 0.5, 0.6]))
 
 
 def test_figure_15_is_drawn_from_any_rows(tmp_path, monkeypatch) -> None:

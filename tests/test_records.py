@@ -159,12 +159,12 @@ class TestPytree:
 
     def test_jit(self, jax):
         @jax.jit
-        def settle(sender, p):
-            return sender.settle(0.1, p)
+        def rest_of(sender, p):
+            return sender.at_rest(0.1, p)
 
         with jax.enable_x64(True):
-            assert float(settle(pf.Reno(), 0.02)) == pytest.approx(10.0, rel=1e-15)
-            assert float(settle(pf.Scalable(), 0.02)) == pytest.approx(100.0, rel=1e-15)
+            assert float(rest_of(pf.Reno(), 0.02)) == pytest.approx(10.0, rel=1e-15)
+            assert float(rest_of(pf.Scalable(), 0.02)) == pytest.approx(100.0, rel=1e-15)
 
     def test_jit_returns_records(self, jax):
         with jax.enable_x64(True):
@@ -178,7 +178,7 @@ class TestPytree:
     def test_vmap_over_a_record(self, jax):
         decreases = np.array([0.3, 0.5, 0.7])
         with jax.enable_x64(True):
-            windows = jax.vmap(lambda s: s.settle(0.1, 0.02))(pf.Reno(decrease=decreases))
+            windows = jax.vmap(lambda s: s.at_rest(0.1, 0.02))(pf.Reno(decrease=decreases))
         np.testing.assert_allclose(windows, 1 / np.sqrt(0.02 * decreases), rtol=1e-15)
 
     def test_vmap_with_a_record_of_axes(self, jax):
@@ -202,15 +202,15 @@ class TestPytree:
     def test_grad_through_a_field(self, jax):
         # W = (b p)^(-1/2), so dW/db = -W / (2 b)
         with jax.enable_x64(True):
-            slope = jax.grad(lambda b: pf.Reno(decrease=b).settle(0.1, 0.02))(0.5)
-            record = jax.grad(lambda sender: sender.settle(0.1, 0.02))(pf.Reno())
+            slope = jax.grad(lambda b: pf.Reno(decrease=b).at_rest(0.1, 0.02))(0.5)
+            record = jax.grad(lambda sender: sender.at_rest(0.1, 0.02))(pf.Reno())
         assert float(slope) == pytest.approx(-10.0, rel=1e-14)
         assert isinstance(record, pf.Reno)
         assert float(record.decrease) == pytest.approx(-10.0, rel=1e-14)
 
     def test_single_precision_is_refused_when_made_under_jit(self, jax):
         with pytest.raises(pf.DomainError, match="Reno decrease is float32"):
-            jax.jit(lambda b: pf.Reno(decrease=b).settle(0.1, 0.02))(0.5)
+            jax.jit(lambda b: pf.Reno(decrease=b).at_rest(0.1, 0.02))(0.5)
 
 
 class TestOwnRecords:

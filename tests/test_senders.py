@@ -70,7 +70,7 @@ class Deaf(pf.Sender):
     def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
         return 0.0 * w
 
-    def settle(self, rtt, p):
+    def at_rest(self, rtt, p):
         return 10.0
 
 
@@ -87,42 +87,42 @@ class TestClosedForms:
     @given(parameter=fractions, rtt=rtts, p=probabilities)
     def test_rate_at_rest_is_zero(self, parameter, rtt, p):
         for law in laws(parameter):
-            window = law.settle(rtt, p)
+            window = law.at_rest(rtt, p)
             assert window > 0
             # against the size of the increase, 1/R
             assert abs(law.rate(window, window, p, rtt, rtt)) * rtt < 1e-14
 
     @patient
     @given(parameter=fractions, rtt=rtts, p=probabilities)
-    def test_settle_is_what_the_solver_finds(self, parameter, rtt, p):
+    def test_at_rest_is_what_the_solver_finds(self, parameter, rtt, p):
         for law in laws(parameter):
-            assert law.settle(rtt, p) == pytest.approx(pf.Sender.settle(law, rtt, p), rel=1e-12)
+            assert law.at_rest(rtt, p) == pytest.approx(pf.Sender.at_rest(law, rtt, p), rel=1e-12)
 
     @patient
     @given(parameter=fractions, rtt=rtts, p=probabilities)
-    def test_equilibrium_undoes_settle(self, parameter, rtt, p):
+    def test_equilibrium_undoes_at_rest(self, parameter, rtt, p):
         for law in laws(parameter):
-            rate = law.sending_rate(law.settle(rtt, p), rtt)
+            rate = law.sending_rate(law.at_rest(rtt, p), rtt)
             assert law.equilibrium(rtt, rate) == pytest.approx(p, rel=1e-14)
 
     @pytest.mark.parametrize("law", laws(0.4), ids=lambda law: type(law).__name__)
     def test_equilibrium_is_what_the_solver_finds(self, law):
         rtt, p = np.array([[0.01], [0.2]]), np.array([1e-6, 0.01, 0.5])
-        rate = law.sending_rate(law.settle(rtt, p), rtt)
+        rate = law.sending_rate(law.at_rest(rtt, p), rtt)
         found = pf.Sender.equilibrium(law, rtt, rate)
         np.testing.assert_allclose(found, law.equilibrium(rtt, rate), rtol=1e-10)
 
     def test_solver_takes_arrays(self):
         law, p = pf.Reno(), np.geomspace(1e-12, 1, 7)
-        found = pf.Sender.settle(law, 0.1, p[:, None] * np.ones(2))
+        found = pf.Sender.at_rest(law, 0.1, p[:, None] * np.ones(2))
         assert found.shape == (7, 2)
-        np.testing.assert_allclose(found[:, 0], law.settle(0.1, p), rtol=1e-12)
+        np.testing.assert_allclose(found[:, 0], law.at_rest(0.1, p), rtol=1e-12)
 
     def test_solver_takes_array_parameters(self):
         law = AnyPerMark(per_mark=[0.25, 0.5, 1.0])
         twin = pf.Scalable(per_mark=[0.25, 0.5, 1.0])
         rtt, p = 0.1, np.array([[0.01], [0.1]])
-        np.testing.assert_allclose(law.settle(rtt, p), twin.settle(rtt, p), rtol=1e-12)
+        np.testing.assert_allclose(law.at_rest(rtt, p), twin.at_rest(rtt, p), rtol=1e-12)
         rate = np.array([[50.0], [100.0]])
         np.testing.assert_allclose(
             law.equilibrium(rtt, rate), twin.equilibrium(rtt, rate), rtol=1e-10
@@ -130,9 +130,9 @@ class TestClosedForms:
 
     def test_published_windows(self):
         # PI2 paper, equations (5), (7), (11) up to the constants of the fluid laws
-        assert pf.Reno().settle(0.1, 0.02) == pytest.approx(10.0)  # sqrt(2/p)
-        assert pf.CReno().settle(0.1, 0.03) == pytest.approx(1 / math.sqrt(0.3 * 0.03))
-        assert pf.Scalable().settle(0.1, 0.02) == pytest.approx(100.0)  # 2/p
+        assert pf.Reno().at_rest(0.1, 0.02) == pytest.approx(10.0)  # sqrt(2/p)
+        assert pf.CReno().at_rest(0.1, 0.03) == pytest.approx(1 / math.sqrt(0.3 * 0.03))
+        assert pf.Scalable().at_rest(0.1, 0.02) == pytest.approx(100.0)  # 2/p
 
     def test_decrease_is_what_is_removed(self):
         # Equation (17) as printed has 0.7, which Cubic keeps: the window would be below Reno's.
@@ -141,7 +141,9 @@ class TestClosedForms:
             10 - 0.7 * 100 / 0.1 * 0.01
         )
         assert (
-            printed.settle(0.1, 0.01) < pf.Reno().settle(0.1, 0.01) < pf.CReno().settle(0.1, 0.01)
+            printed.at_rest(0.1, 0.01)
+            < pf.Reno().at_rest(0.1, 0.01)
+            < pf.CReno().at_rest(0.1, 0.01)
         )
 
     def test_signals(self):
@@ -154,7 +156,7 @@ class TestOwnLaws:
     @given(rtt=rtts, p=probabilities)
     def test_half_per_mark_is_scalable(self, rtt, p):
         mine, theirs = HalfPerMark(), pf.Scalable()
-        assert mine.settle(rtt, p) == pytest.approx(theirs.settle(rtt, p), rel=1e-12)
+        assert mine.at_rest(rtt, p) == pytest.approx(theirs.at_rest(rtt, p), rel=1e-12)
         args = (12.0, 11.0, p, rtt, 1.1 * rtt)
         assert mine.rate(*args) == theirs.rate(*args)
 
@@ -168,8 +170,8 @@ class TestOwnLaws:
         assert mine.window == pytest.approx(theirs.window, rel=1e-12)
 
     @pytest.mark.parametrize("p", [1e-6, 0.02, 0.3, 1.0])
-    def test_two_states_settle(self, p):
-        window, alpha = Averaging().settle(0.1, p)
+    def test_two_states_at_rest(self, p):
+        window, alpha = Averaging().at_rest(0.1, p)
         assert alpha == pytest.approx(p, rel=1e-9)
         assert window == pytest.approx(2 / p**2, rel=1e-9)
         drift = Averaging().rate((window, alpha), (window, alpha), p, 0.1, 0.1)
@@ -178,7 +180,7 @@ class TestOwnLaws:
     def test_a_state_may_rest_at_zero(self):
         class Fading(pf.Reno):
             states: ClassVar = ("window", "boost")
-            settle = pf.Sender.settle
+            at_rest = pf.Sender.at_rest
 
             def initial(self, window):
                 return (window, 1.0)
@@ -188,13 +190,13 @@ class TestOwnLaws:
                 fall = 0.5 * window * x_delayed[0] / rtt_delayed * signal_delayed
                 return ((1 + boost) / rtt - fall, -0.1 * boost / rtt)
 
-        window, boost = Fading().settle(0.1, 0.02)
+        window, boost = Fading().at_rest(0.1, 0.02)
         assert window == pytest.approx(10.0, rel=1e-9)
         assert boost == pytest.approx(0.0, abs=1e-20)
 
-    def test_two_states_settle_on_arrays(self):
+    def test_two_states_at_rest_on_arrays(self):
         p = np.array([[0.02], [0.3]])
-        window, alpha = Averaging(gain=[1 / 16, 1 / 4, 1.0]).settle(0.1, p)
+        window, alpha = Averaging(gain=[1 / 16, 1 / 4, 1.0]).at_rest(0.1, p)
         assert window.shape == alpha.shape == (2, 3)
         np.testing.assert_allclose(alpha, np.broadcast_to(p, (2, 3)), rtol=1e-9)
         np.testing.assert_allclose(window, np.broadcast_to(2 / p**2, (2, 3)), rtol=1e-9)
@@ -219,7 +221,7 @@ class TestOwnLaws:
             initial = pf.Sender.initial
 
         with pytest.raises(pf.UnsupportedError, match="define initial"):
-            Forgetful().settle(0.1, 0.1)
+            Forgetful().at_rest(0.1, 0.1)
 
     def test_never_at_rest(self):
         class Restless(pf.Sender):
@@ -229,7 +231,7 @@ class TestOwnLaws:
                 return 1 / rtt + w * p_delayed
 
         with pytest.raises(pf.SolverError, match="Restless is at rest at no window"):
-            Restless().settle(0.1, 0.1)
+            Restless().at_rest(0.1, 0.1)
 
     def test_unknown_signal_is_refused_when_the_class_is_made(self):
         with pytest.raises(pf.UnsupportedError, match="Loud signal = 'Classic' is no kind"):

@@ -32,7 +32,7 @@ def test_series_of_timeouts_by_enumeration():
     for p in (0.01, 0.2, 0.5, 0.8):
         lengths = itertools.accumulate(2.0 ** min(n, 6) for n in range(2000))
         mean = sum(p**n * (1 - p) * length for n, length in enumerate(lengths))
-        window, sending = sender.settle(rtt, p)
+        window, sending = sender.at_rest(rtt, p)
         odds = mean * (rtt + 0.2) * p**2 * window / rtt
         assert (1 - sending) / sending == pytest.approx(odds, rel=1e-12)
         assert sender.rate((window, sending), (window, sending), p, rtt, rtt) == pytest.approx(

@@ -322,7 +322,7 @@ def test_cubic_turns_where_its_two_windows_meet():
     for sender in (pf.Cubic(), pf.Cubic(variant="linux3.18", decrease=0.5, c=0.2)):
         for rtt in (0.01, 0.1, 0.5):
             p = sender.turning_point(rtt) * np.array([1 - 1e-6, 1 + 1e-6])
-            (beyond,) = sender.switches(sender.settle(rtt, p), p, rtt)
+            (beyond,) = sender.switches(sender.at_rest(rtt, p), p, rtt)
             assert beyond[0] > 0.0 > beyond[1]
 
 

@@ -274,7 +274,7 @@ def _place(design: Design) -> str:
     if worst.p_prime == 0.0:
         return f"{where}, very large windows (few and fast flows) of {kind_of(worst.sender)}"
     p = worst.p_prime ** (2 if worst.sender.signal == "classic" else 1)
-    window: Any = worst.sender.settle(worst.rtt, p)
+    window: Any = worst.sender.at_rest(worst.rtt, p)
     segments = float(window[0] if isinstance(window, tuple) else window)
     return (
         f"{where}, {segments:.3g} segments per {kind_of(worst.sender)} flow (p {p:.3g}, p'"

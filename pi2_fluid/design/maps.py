@@ -70,9 +70,9 @@ def margin_map(
         ``gain_margin`` (dB) and ``phase_margin`` (degree, not wrapped) over ``rtt`` and ``rate``,
         with ``window`` (segments) and ``p_prime`` of the same shape. ``inside`` is False where the
         rate asks for a window that no p' up to 1 gives: 1.41 segments of Reno, 1.83 of CReno, 2 of
-        Scalable, and of Cubic what `Cubic.settle` gives at p = 1. Nothing rests there; both margins
-        are NaN there, and nowhere else. Below some
-        four segments timeouts rule, and no fluid describes the flow well.
+        Scalable, and of Cubic what `Cubic.at_rest` gives at p = 1. Nothing rests there; both
+        margins are NaN there, and nowhere else. Below some four segments timeouts rule, and no
+        fluid describes the flow well.
 
     Raises
     ------

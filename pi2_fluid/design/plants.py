@@ -299,13 +299,13 @@ def has_theorems(sender: Sender, aqm: PiFamily) -> bool:
 
 def _signals(sender: Cubic, p_prime: Any, rtt: Any) -> Any:
     """Return how many signals a flow of Cubic hears in a round trip."""
-    return sender.settle(rtt, p_prime**2)[0] * p_prime**2
+    return sender.at_rest(rtt, p_prime**2)[0] * p_prime**2
 
 
 def _cubic_signals(sender: Cubic, p_prime: Any, rtt: Any) -> Any:
     """Return the same where its cubic rules, and 0 where its estimate of Reno does."""
     p = p_prime**2
-    (beyond,) = sender.switches(sender.settle(rtt, p), p, rtt)
+    (beyond,) = sender.switches(sender.at_rest(rtt, p), p, rtt)
     return np.where(beyond > 0.0, _signals(sender, p_prime, rtt), 0.0)
 
 

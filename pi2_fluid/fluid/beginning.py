@@ -87,7 +87,7 @@ def _states(scenario: Scenario, windows: Any, u: float, delay: float) -> list[An
         if len(sender.states) == 1 or not sender.signal or u == 0.0:
             states.append(sender.initial(value))
         else:  # the other states as they are at rest
-            rest = sender.settle(flow.base_rtt + delay, getattr(signals, sender.signal))
+            rest = sender.at_rest(flow.base_rtt + delay, getattr(signals, sender.signal))
             states.append((value, *rest[1:]))
     return states
 

@@ -95,7 +95,7 @@ class _Run:
         self.reporter = Reporter(plant, self.history)
         self.mode = before._replace(signalling=True)
         self._happen(None)
-        self.y, self.mode = plant.settle(self.t, self.y, self.mode)
+        self.y, self.mode = plant.hold_bounds(self.t, self.y, self.mode)
         self.f, self.view = self._slope(self.t, self.y, self._stretches())
 
     # One step
@@ -435,14 +435,14 @@ class _Run:
             before = self.mode
             for change in changes:
                 self.mode = change.apply(self.mode)
-            self.y, self.mode = self.plant.settle(self.t, self.y, self.mode)
+            self.y, self.mode = self.plant.hold_bounds(self.t, self.y, self.mode)
             self.y = self.plant.jump(self.t, self.y, before, self.mode)
             self._mark_all()
             self._seek()
         if ticks:
             self._mark_tick(self.plant.tick(self.t, self.y, self.mode))
         if changes or ticks or (event is not None and event.kind == "signalled"):
-            self.y, self.mode = self.plant.settle(self.t, self.y, self.mode)
+            self.y, self.mode = self.plant.hold_bounds(self.t, self.y, self.mode)
         return bool(changes or ticks)
 
     def _seek(self) -> None:

@@ -269,7 +269,7 @@ class LinearPlant(Plant):
         y[self.state] = [a + b * jump for a, b in zip(y[self.state], stage.trend, strict=True)]
         return y
 
-    def settle(self, t: float, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
+    def hold_bounds(self, t: float, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
         """Return state and mode as they are: nothing is bounded."""
         return y, mode._replace(bound=(_OPEN,), held=(0.0,) * len(mode.held))
 

@@ -158,7 +158,7 @@ class Plant:
         active = tuple(flow.start == 0.0 for flow in self.flows)
         slow = tuple(s and not a for s, a in zip(mode.slow, active, strict=True))
         mode = mode._replace(started=active, active=active, slow=slow, signalling=True)
-        return self.settle(0.0, y, mode)
+        return self.hold_bounds(0.0, y, mode)
 
     # The state of one instant
 
@@ -363,7 +363,7 @@ class Plant:
 
     # Which bounds hold
 
-    def settle(self, t: float, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
+    def hold_bounds(self, t: float, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
         """Return the mode in which every bound that stops the motion is held, and no other.
 
         Nobody is in slow start while the buffer is full: a flow that starts then leaves it at

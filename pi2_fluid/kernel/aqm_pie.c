@@ -22,7 +22,7 @@ static const struct {
 static const double STEP = 0.02, CAPPED_ABOVE = 0.1, LONG_DELAY = 0.25;
 static const double ON_EDGE = 1.0 - 1e-9; /* u this close to an edge counts as on it, hence not below it */
 
-static double tune(const pie *p, double u)
+static double gain_factor(const pie *p, double u)
 {
     const int table = (int)p->table;
     if (table == PI2_TABLE_SQRT2P)
@@ -51,7 +51,7 @@ static void update(const void *law, const double *state, const pi2_seen *seen, d
 {
     const pie *p = law;
     const double delay = seen->queue_delay[0], u = state[PI2_U], before = state[PI2_DELAY_BEFORE];
-    double step = tune(p, u) * pi2_pi_step(&p->pi, delay, before), now;
+    double step = gain_factor(p, u) * pi2_pi_step(&p->pi, delay, before), now;
     if (p->cap != 0.0 && step > STEP && u >= CAPPED_ABOVE)
         step = STEP;
     if (p->boost != 0.0 && delay > LONG_DELAY)
@@ -71,7 +71,7 @@ static void update(const void *law, const double *state, const pi2_seen *seen, d
 static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope)
 {
     const pie *p = law;
-    const double delay = seen->queue_delay[0], u = state[PI2_U], factor = tune(p, u);
+    const double delay = seen->queue_delay[0], u = state[PI2_U], factor = gain_factor(p, u);
     double integral = factor * p->pi.alpha * (delay - p->pi.target);
     if (p->cap != 0.0 && integral > STEP && u >= CAPPED_ABOVE)
         integral = STEP;
@@ -105,7 +105,7 @@ static int switch_values(const void *law, const double *state, const pi2_seen *s
     if (p->cap != 0.0) {
         if (!capped_edge)
             values[n++] = state[PI2_U] - CAPPED_ABOVE;
-        values[n++] = tune(p, state[PI2_U]) * p->pi.alpha * (seen->queue_delay[0] - p->pi.target) - STEP;
+        values[n++] = gain_factor(p, state[PI2_U]) * p->pi.alpha * (seen->queue_delay[0] - p->pi.target) - STEP;
     }
     if (p->boost != 0.0)
         values[n++] = seen->queue_delay[0] - LONG_DELAY;

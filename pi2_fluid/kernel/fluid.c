@@ -96,7 +96,7 @@ static void set_state(pi2_fluid *run, const pi2_fluid_problem *problem)
 static void start(pi2_fluid *run, const pi2_fluid_problem *problem)
 {
     if (problem->began)
-        fluid_settle(run);
+        fluid_hold_bounds(run);
     for (int g = 0; g < run->group_count; g++)
         if (!reader_mark(&run->groups[g].reader, &run->past, BEGINNING, 0, 0.0))
             run->status = PI2_FLUID_NO_MEMORY;
@@ -108,7 +108,7 @@ static void start(pi2_fluid *run, const pi2_fluid_problem *problem)
     fluid_look_ahead(run);
     fluid_mark_all(run);
     fluid_happen(run, 0, 0);
-    fluid_settle(run);
+    fluid_hold_bounds(run);
     if (run->status)
         return;
     fluid_stretches(run);

@@ -152,7 +152,7 @@ static void update(pi2_fluid *run)
 }
 
 /* Whether, after a tick alone, every bound that holds still does. */
-static int settled(const pi2_fluid *run)
+static int bounds_hold(const pi2_fluid *run)
 {
     const double q = run->now->y[0], net = run->now->view.net[0];
     const int bound = q <= 0.0 && net <= 0.0                                                    ? EMPTY
@@ -169,7 +169,7 @@ static void make_changes(pi2_fluid *run)
     fluid_seen(run, run->now->y, run->mode, &run->now->view, &seen);
     tau = run->now->view.tau[0];
     fluid_take_changes(run);
-    fluid_settle(run);
+    fluid_hold_bounds(run);
     if (run->continuous)
         fluid_jump(run, tau, &seen);
     fluid_mark_all(run);
@@ -192,8 +192,8 @@ int fluid_happen(pi2_fluid *run, int event, int signalled)
             update(run);
         fluid_next_tick(run);
     }
-    if (changes || (ticks && !settled(run)) || (!ticks && signalled)) {
-        fluid_settle(run);
+    if (changes || (ticks && !bounds_hold(run)) || (!ticks && signalled)) {
+        fluid_hold_bounds(run);
         stale = 1;
     }
     return stale;

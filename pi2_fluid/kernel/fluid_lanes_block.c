@@ -165,7 +165,7 @@ static int32_t tick(block *b, int32_t k)
 {
     int32_t next = INT32_MAX;
     lane factor;
-    tune(b, b->u, factor);
+    gain_factor(b, b->u, factor);
     for (int l = 0; l < V; l++) {
         if (b->next_tick[l] == k) {
             const double u = b->u[l], delay = b->delay[l], before = b->before[l];

@@ -95,7 +95,7 @@ PI2_INLINE int signal_of(const block *b, const pi2_lanes_class *c)
 }
 
 /* The factor on alpha and beta. */
-PI2_INLINE void tune(const block *b, const lane u, lane factor)
+PI2_INLINE void gain_factor(const block *b, const lane u, lane factor)
 {
     const pi2_lanes_problem *p = b->p;
     LANES factor[l] = 1.0;

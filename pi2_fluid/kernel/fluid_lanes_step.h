@@ -290,7 +290,7 @@ PI2_INLINE double integral(const block *b, int l, double factor, double u, doubl
 static void flow_controller(block *b, const lane queue1, const lane growth1)
 {
     lane factor0, factor1, delay1, both, mean, ahead;
-    tune(b, b->u, factor0);
+    gain_factor(b, b->u, factor0);
     LANES {
         delay1[l] = queue1[l] / b->capacity[l];
         both[l] = b->beta[l] + b->alpha[l] / 2.0;
@@ -298,7 +298,7 @@ static void flow_controller(block *b, const lane queue1, const lane growth1)
         ahead[l] = b->u[l]
             + b->h[l] * (integral(b, l, factor0[l], b->u[l], b->delay[l]) + factor0[l] * both[l] * mean[l]);
     }
-    tune(b, ahead, factor1);
+    gain_factor(b, ahead, factor1);
     LANES {
         const double h = b->h[l], u = b->u[l], limit = b->limit[l];
         const double i0 = integral(b, l, factor0[l], u, b->delay[l]);
@@ -318,7 +318,7 @@ static void jump(block *b, int l, double capacity)
 {
     const double delay = b->queue[l] / capacity - b->queue[l] / b->capacity[l];
     lane factor;
-    tune(b, b->u, factor);
+    gain_factor(b, b->u, factor);
     b->u[l] = within(b->u[l] + factor[l] * (b->beta[l] + b->alpha[l] / 2.0) * delay, 0.0, b->limit[l]);
 }
 

@@ -45,7 +45,7 @@ void fluid_clips(pi2_fluid *run)
 
 /* Holds every bound that stops the motion, and no other. Nobody is in slow start while the buffer is full: a flow that
  * starts then leaves it at once. */
-void fluid_settle(pi2_fluid *run)
+void fluid_hold_bounds(pi2_fluid *run)
 {
     const double *y = run->now->y;
     const double queued = run->bands == 2 ? y[0] + y[1] : y[0];

@@ -237,7 +237,7 @@ void lean_tick(pi2_fluid *run);
 /* fluid_modes.c */
 fluid_mode *fluid_change_mode(pi2_fluid *run);
 void fluid_set_bound(pi2_fluid *run, int k, int bound);
-void fluid_settle(pi2_fluid *run);
+void fluid_hold_bounds(pi2_fluid *run);
 void fluid_clips(pi2_fluid *run);
 void fluid_jump(pi2_fluid *run, double tau_before, const pi2_seen *seen_before);
 void fluid_end_slow_start(pi2_fluid *run, int i);

@@ -89,10 +89,10 @@ def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm |
         return None
     p, rtt, u = point.p, point.rtt, point.controller
     plant: Plant
-    tune: Any = 1.0
+    factor: Any = 1.0
     encoder = declares(aqm, "encoder")
     if encoder == "linear":
-        tune = aqm.gain_factor(u)
+        factor = aqm.gain_factor(u)
     if type(sender) in _RENO and encoder == "linear":
         plant, kappa = "reno", 1.0 / (2.0 * p)  # kappa_R, below (34)
     elif type(sender) in _RENO and encoder in ("square", "coupled"):
@@ -111,8 +111,8 @@ def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm |
         plant=plant,
         kappa=kappa,
         pole=pole,
-        alpha=aqm.alpha * tune,
-        beta=aqm.beta * tune,
+        alpha=aqm.alpha * factor,
+        beta=aqm.beta * factor,
         update_interval=aqm.update_interval,
         rtt=rtt,
     )

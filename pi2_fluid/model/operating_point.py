@@ -173,7 +173,7 @@ def equilibrium_of(
         p_prime = np.sqrt(p)[()] if sender.signal == "classic" else p
     broadcast_shape({"rtt": rtt, load: p} | named_arrays(sender) | named_arrays(aqm))
     alone = aqm.bands == 2 and sender.signal == "scalable"
-    state = sender.settle(rtt, p)
+    state = sender.at_rest(rtt, p)
     rate = sender.sending_rate(state, rtt)
     rest = rest_at(aqm, p if alone else aqm.decode(p, sender.signal), rate, alone=alone)
     delay, window = own_delay(rest.queue_delay, sender), _window(state)
@@ -308,7 +308,7 @@ def _respond(flows: tuple[Flows, ...], rest: Rest) -> tuple[tuple[Any, ...], ...
         sender = flow.sender
         p = getattr(rest.signal, "classic" if sender.thinned else sender.signal or "", 0.0)
         rtt = flow.base_rtt + own_delay(rest.queue_delay, sender)
-        state = sender.settle(rtt, p)
+        state = sender.at_rest(rtt, p)
         rate = sender.sending_rate(state, rtt)
         # Of thinned traffic only what is not dropped enters the queue.
         rows.append((p, rtt, state, rate * (1.0 - p) if sender.thinned else rate))

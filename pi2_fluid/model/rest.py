@@ -92,7 +92,7 @@ def l4s_is_alone(flows: tuple[Flows, ...], aqm: Aqm, packets: Any) -> bool:
     for flow in flows:
         if flow.sender.signal is None:
             rtt = flow.base_rtt + aqm.target  # type: ignore[attr-defined]
-            x = flow.sender.settle(rtt, 0.0)
+            x = flow.sender.at_rest(rtt, 0.0)
             unresponsive = unresponsive + flow.count * flow.sender.sending_rate(x, rtt)
     fits = np.asarray(unresponsive <= aqm.kept_for_classic * packets)
     if fits.any() and not fits.all():

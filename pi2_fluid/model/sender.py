@@ -166,7 +166,7 @@ class Sender(Record, ABC):
 
         def excess(log_p: Any, rtt: Any, target: Any, *arrays: Any) -> Any:
             law, p = rebuild(arrays), np.exp(log_p)
-            return np.log(law.sending_rate(law.settle(rtt, p), rtt)) - np.log(target)
+            return np.log(law.sending_rate(law.at_rest(rtt, p), rtt)) - np.log(target)
 
         (rtt, rate, *arrays), rebuild = align(self, rtt=rtt, rate=rate)
         found = elementwise.find_root(excess, (np.log(1e-15), 0.0), args=(rtt, rate, *arrays))
@@ -177,7 +177,7 @@ class Sender(Record, ABC):
             )
         return _plain(np.exp(found.x))
 
-    def settle(self, rtt: Number, p: Number) -> Any:
+    def at_rest(self, rtt: Number, p: Number) -> Any:
         """Return the state at which the law is at rest under signal probability `p`.
 
         Solved from ``rate(x, x, p, rtt, rtt) = 0`` unless a law overrides it with its closed form.
@@ -189,7 +189,7 @@ class Sender(Record, ABC):
         """
         (rtt, p, *arrays), rebuild = align(self, rtt=rtt, p=p)
         if len(self.states) > 1:
-            return self._settle_many(rtt, p, arrays, rebuild)
+            return self._at_rest_many(rtt, p, arrays, rebuild)
 
         from scipy.optimize import elementwise
 
@@ -207,7 +207,7 @@ class Sender(Record, ABC):
             )
         return _plain(np.exp(found.x))
 
-    def _settle_many(self, rtt: Any, p: Any, arrays: list[Any], rebuild: Any) -> tuple[Any, ...]:
+    def _at_rest_many(self, rtt: Any, p: Any, arrays: list[Any], rebuild: Any) -> tuple[Any, ...]:
         result = np.empty((len(self.states), *rtt.shape))
         for index in np.ndindex(rtt.shape):
             r, q = float(rtt[index]), float(p[index])
@@ -220,7 +220,7 @@ class Sender(Record, ABC):
             if state is None:
                 raise SolverError(
                     f"{type(self).__name__} is at rest at no state that could be found for"
-                    f" p = {q:g}, rtt = {r:g} s: override settle(rtt, p) with the closed form."
+                    f" p = {q:g}, rtt = {r:g} s: override at_rest(rtt, p) with the closed form."
                 )
             result[(slice(None), *index)] = state
         return tuple(_plain(state) for state in result)

@@ -13,7 +13,7 @@ import pi2_fluid as pf
 from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption, write_numbers
 
-__all__ = ["CAPACITIES", "RTTS", "curves", "draw", "settle"]
+__all__ = ["CAPACITIES", "RTTS", "curves", "draw", "is_settled"]
 
 #: Mbit/s and ms, as in the paper.
 CAPACITIES: Final = (4, 12, 40, 120)
@@ -104,7 +104,7 @@ def _point(sender: Any, series: _Series, capacity: float, rtt: float) -> dict[st
         "ratio_low": float(whole_run.min()),
         "ratio_high": float(whole_run.max()),
         "ratio_fluid": _at_rest(flows, series.aqm, capacity),
-        "settled": float(settle(early, late)),
+        "settled": float(is_settled(early, late)),
     }
 
 
@@ -113,7 +113,7 @@ def _ratios(runs: Any, begin: float, end: float) -> Any:
     return rates[:, 0] / np.maximum(rates[:, 1], 1.0)
 
 
-def settle(early: Any, late: Any) -> bool:
+def is_settled(early: Any, late: Any) -> bool:
     """Whether the medians of two halves of runs are alike: within a factor 1.25."""
     return bool(abs(np.log(np.median(late) / np.median(early))) < np.log(_APART))
 

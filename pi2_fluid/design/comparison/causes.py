@@ -136,7 +136,7 @@ def _flow_facts(scenario: Scenario, index: int, means: Any, delay: float) -> Flo
     if 0.0 < signals <= 1.0:
         own = float(mine["delay_mean_of"]) if "band" in means.dims else delay
         try:
-            state = sender.settle(float(flow.base_rtt) + own, signals)
+            state = sender.at_rest(float(flow.base_rtt) + own, signals)
             law = float(state[0] if isinstance(state, tuple) else state)
         except (DomainError, UnsupportedError):
             law = math.nan

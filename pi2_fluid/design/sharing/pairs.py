@@ -85,6 +85,6 @@ def flow_rates(pair: Pair, base_rtts: tuple[Any, Any], p_prime: Any) -> tuple[An
     for sender, base_rtt in zip((pair.classic, pair.scalable), base_rtts, strict=True):
         law = sender.on_link(PACKET)
         rtt = base_rtt + own_delay(rest.queue_delay, law)
-        state = law.settle(rtt, getattr(rest.signal, str(law.signal)))
+        state = law.at_rest(rtt, getattr(rest.signal, str(law.signal)))
         rates.append(law.sending_rate(state, rtt))
     return rates[0], rates[1]

@@ -209,7 +209,7 @@ def _windows(sender: Sender, rtt: float, low: float, high: float) -> list[float]
     """Both ends of the window, largest first, where the load goes from `low` to `high`."""
 
     def window(load: float) -> float:
-        settled: Any = sender.settle(rtt, load**2 if sender.signal == "classic" else load)
+        settled: Any = sender.at_rest(rtt, load**2 if sender.signal == "classic" else load)
         return float(settled[0] if isinstance(settled, tuple) else settled)
 
     largest = min(LARGEST_WINDOW, window(low) if low > 0.0 else math.inf)

@@ -22,7 +22,7 @@ typedef struct {
 } pi2_pi_ns_vars;
 
 /* The integer that a kernel keeps a gain in, 1/64 of the units of p' per ns: the nearest. What it makes of a gain
- * that it is asked for, which it cuts off, is settled before. */
+ * that it is asked for, which it cuts off, is decided before. */
 uint32_t pi2_pi_ns_gain(double hertz);
 
 /* One update at a delay of `delay` ns. */

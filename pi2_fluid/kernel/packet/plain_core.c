@@ -35,7 +35,7 @@ static void lay(pi2_timers *t, uint32_t place, pi2_timer *timer)
 }
 
 /* Up or down from `place`, to where it belongs. */
-static void settle_timer(pi2_timers *t, uint32_t place, pi2_timer *timer)
+static void sift(pi2_timers *t, uint32_t place, pi2_timer *timer)
 {
     while (place > 0 && timer_first(timer, t->heap[(place - 1) / 2])) {
         lay(t, place, t->heap[(place - 1) / 2]);
@@ -65,7 +65,7 @@ void pi2_timer_stop(pi2_timer *timer)
     timer->deadline = PI2_NEVER;
     timer->place = PI2_NO_TIMER;
     if (place != --t->heap_size)
-        settle_timer(t, place, t->heap[t->heap_size]);
+        sift(t, place, t->heap[t->heap_size]);
     find_due(t);
 }
 
@@ -73,7 +73,7 @@ void pi2_timer_set(pi2_timers *t, pi2_timer *timer, int64_t deadline)
 {
     pi2_timer_stop(timer);
     timer->deadline = deadline;
-    settle_timer(t, t->heap_size++, timer);
+    sift(t, t->heap_size++, timer);
     find_due(t);
 }
 

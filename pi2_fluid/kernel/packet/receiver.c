@@ -38,8 +38,8 @@ static void send_ack(pi2_run *run, pi2_flow *f, uint32_t next, int echo_ce, int6
     ack->flags = echo_ce ? PI2_ACK_ECE : 0;
 }
 
-/* What every acknowledgement settles, whatever made it due. */
-static void settle(pi2_flow *f)
+/* What every acknowledgement ends, whatever made it due. */
+static void acknowledged(pi2_flow *f)
 {
     f->acknowledged = f->expected;
     if (f->ack_waits) {
@@ -57,7 +57,7 @@ static void settle(pi2_flow *f)
 void pi2_acknowledge(pi2_run *run, pi2_flow *f, int64_t now)
 {
     send_ack(run, f, f->expected, f->echo_ce, now);
-    settle(f);
+    acknowledged(f);
 }
 
 static void acknowledge_duplicate(pi2_run *run, pi2_flow *f, uint32_t segment, int64_t now)
@@ -68,7 +68,7 @@ static void acknowledge_duplicate(pi2_run *run, pi2_flow *f, uint32_t segment, i
     ack->next = f->expected;
     ack->duplicate = segment;
     ack->flags = PI2_ACK_DUPLICATE | (f->echo_ce ? PI2_ACK_ECE : 0);
-    settle(f);
+    acknowledged(f);
 }
 
 /* It fired: the delay was too short to catch a second segment. */

@@ -233,7 +233,7 @@ static int dubious(const pi2_flow *f, const pi2_news *news)
 }
 
 /* Retransmissions, new segments, and the timer that follows from what is out now. */
-static void send_on(pi2_run *run, pi2_flow *f, int rexmit, int settle, int64_t now)
+static void send_on(pi2_run *run, pi2_flow *f, int rexmit, int restart, int64_t now)
 {
     const uint32_t outstanding = pi2_outstanding(f), next = f->window.next;
     if (rexmit == PI2_SEND_NEW) {
@@ -246,7 +246,7 @@ static void send_on(pi2_run *run, pi2_flow *f, int rexmit, int settle, int64_t n
     send_new(run, f, now);
     if (f->window.next != next && pi2_arm_probe(run, f, 0, now))
         return;
-    if (settle && !pi2_arm_probe(run, f, 1, now))
+    if (restart && !pi2_arm_probe(run, f, 1, now))
         pi2_arm_rto(run, f, now);
     if (f->window.next != next && (outstanding == 0 || f->timer == PI2_TIMER_PROBE))
         pi2_arm_rto(run, f, now);
@@ -277,7 +277,7 @@ void pi2_on_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
     const pi2_congestion *cc = class_->spec->congestion;
     pi2_news news = {0};
     samples found = {PI2_NEVER, PI2_NEVER, PI2_NEVER, PI2_NEVER, 0};
-    int rexmit = PI2_NOTHING_LOST, settle;
+    int rexmit = PI2_NOTHING_LOST, restart;
     if (ack->flags & PI2_ACK_SYN) {
         establish(run, f, ack, now);
         return;
@@ -305,18 +305,18 @@ void pi2_on_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
         rexmit = pi2_react(run, f, &news, ack->echo, now);
 
     /* the timer starts anew with progress, or if the oldest segment was sent after what arrived */
-    settle = !(news.flags & PI2_WAITS)
+    restart = !(news.flags & PI2_WAITS)
              && (news.flags & PI2_ADVANCED
                  || (found.first_sacked != PI2_NEVER && pi2_outstanding(f)
                      && pi2_sent_at(*pi2_board(f, f->window.una)) > found.first_sacked));
-    if (settle && f->state != PI2_OPEN && f->state != PI2_REDUCED) {
+    if (restart && f->state != PI2_OPEN && f->state != PI2_REDUCED) {
         pi2_arm_rto(run, f, now);
-        settle = 0;
+        restart = 0;
     }
     if (pi2_in_reduction(f))
         pi2_reduce(f, &news);
     else if (news.flags & PI2_ADVANCED)
         cc->grow(class_->spec->parameters, f->state_of_cc, &f->window, news.delivered, now);
-    send_on(run, f, rexmit, settle, now);
+    send_on(run, f, rexmit, restart, now);
     pi2_count_window(run, f, now);
 }

@@ -63,7 +63,7 @@ def just_below(edge: float) -> float:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pie(PiFamily):
-    """PIE: every packet sees p = u, and alpha, beta are multiplied by tune(p).
+    """PIE: every packet sees p = u, and alpha, beta are multiplied by a factor of p.
 
     Parameters
     ----------
@@ -186,15 +186,15 @@ class Pie(PiFamily):
         """
         (u, *rest), T = state, self.update_interval
         delay = seen.queue_delay
-        tune = self.gain_factor(u)
-        integral = tune * self.alpha * (delay - self.target)
+        factor = self.gain_factor(u)
+        integral = factor * self.alpha * (delay - self.target)
         if self.caps:
             integral = where((integral > STEP) & (u >= _CAPPED_ABOVE), STEP, integral)
         if self.boosts:
             integral = integral + where(delay > _LONG_DELAY, STEP, 0.0)
         if self.idle_decay < 1.0:
             integral = integral + where(delay == 0.0, (self.idle_decay - 1.0) * u, 0.0)
-        slope = integral / T + tune * (self.beta + self.alpha / 2) * d_queue_delay
+        slope = integral / T + factor * (self.beta + self.alpha / 2) * d_queue_delay
         if len(rest) == 1:
             return (slope, d_queue_delay)
         return (slope, d_queue_delay, where(rest[1] > 0.0, -1.0, 0.0))

@@ -104,7 +104,7 @@ class Cbr(Sender):
             )
         return self.bitrate / (8.0 * self.packet_size)
 
-    def settle(self, rtt: Number, p: Number) -> Number:
+    def at_rest(self, rtt: Number, p: Number) -> Number:
         """Return the packets in flight, at any `p`: what a window of that rate would be."""
         return self.sending_rate(0.0, rtt) * rtt
 

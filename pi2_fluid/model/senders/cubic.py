@@ -138,7 +138,7 @@ class Cubic(Sender):
         cubic, friendly = self._growth(x, rtt)
         return (cubic - friendly,)
 
-    def settle(self, rtt: Number, p: Number) -> tuple[Number, Number, Number, Number]:
+    def at_rest(self, rtt: Number, p: Number) -> tuple[Number, Number, Number, Number]:
         """Return (W, w_max, s, v) at rest.
 
         The larger of both windows rules: if the friendly estimate's is the larger one, then s < K

@@ -100,7 +100,7 @@ class Dctcp(Sender):
         """Return M - 1: the law has a kink where one mark per round trip is expected."""
         return (x[0] * signal - 1.0,)
 
-    def settle(self, rtt: Number, p: Number) -> tuple[Number, Number]:
+    def at_rest(self, rtt: Number, p: Number) -> tuple[Number, Number]:
         """Return (2/p, p), equation (11): the kink lies at half of that window."""
         return (2.0 / p, p + 0.0 * rtt)
 

@@ -39,7 +39,7 @@ class Reno(Sender):
         """Return dW/dt in segments per second."""
         return 1.0 / rtt - self.decrease * x * x_delayed / rtt_delayed * signal_delayed
 
-    def settle(self, rtt: Number, p: Number) -> Number:
+    def at_rest(self, rtt: Number, p: Number) -> Number:
         """Return the window at rest: decrease W^2 p = 1, equation (19)."""
         return 1.0 / sqrt(self.decrease * p)
 

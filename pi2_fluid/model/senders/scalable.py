@@ -47,7 +47,7 @@ class Scalable(Sender):
         """Return dW/dt in segments per second."""
         return 1.0 / rtt - self.per_mark * x_delayed / rtt_delayed * signal_delayed
 
-    def settle(self, rtt: Number, p: Number) -> Number:
+    def at_rest(self, rtt: Number, p: Number) -> Number:
         """Return the window at rest: per_mark W p = 1, equation (23)."""
         return 1.0 / (self.per_mark * p)
 

@@ -89,7 +89,7 @@ class TimeoutReno(Sender):
         """Return (window, 1): no flow waits."""
         return (window, 1.0)
 
-    def settle(self, rtt: Number, p: Number) -> tuple[Number, Number]:
+    def at_rest(self, rtt: Number, p: Number) -> tuple[Number, Number]:
         """Return (W, a) at rest."""
         window = 1.0 / sqrt(self.decrease * p)
         back = (1.0 - p) / ((rtt + self.min_rto) * _backoff(p))

@@ -56,7 +56,7 @@ def _window_constants() -> Claim:
     # From the constants as printed, as the paper has it. Where (6) and (7) give the same window:
     switch = 1.68**3 / 1.17**2
     k = 2.0 / 1.68
-    fluid = [float(CLASSIC.settle(RTT, 1.0)), float(pf.CReno().settle(RTT, 1.0))]
+    fluid = [float(CLASSIC.at_rest(RTT, 1.0)), float(pf.CReno().at_rest(RTT, 1.0))]
     pairs = [(reno, "1.22"), (creno, "1.68"), (cubic, "1.17"), (switch, "3.5"), (k, "1.19")]
     return Claim(
         id="pi2-15",
