@@ -51,3 +51,10 @@ def test_so_at_the_shell(words, capsys) -> None:
     out, err = capsys.readouterr()
     assert out == ""
     assert err == f"error: {old} is now called --update: see pi2-fluid {words.split()[0]} -h.\n"
+
+
+def test_engines_were_words() -> None:
+    """What verifies a design is an engine with its options, no longer its name."""
+    expected = "verify = 'packet' is no engine: give one with its options"
+    with pytest.raises(pf.QuantityError, match=expected):
+        pf.tune("100ms", verify="packet")  # type: ignore[arg-type]

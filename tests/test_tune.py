@@ -593,14 +593,15 @@ def test_trade_off_falls_and_passes_through_the_design(design):
     assert at == pytest.approx(design.alpha / design.update_interval, rel=1e-4)
 
 
-@pytest.mark.parametrize("engine", ["fluid", "packet"])
+@pytest.mark.parametrize("engine", [pf.Fluid(), pf.Packets(seeds=5)], ids=["fluid", "packet"])
 def test_a_design_is_verified_on_request(engine):
     calls = []
     found = pf.tune(
         "50ms", max_window=50, verify=engine, progress=lambda *parts: calls.append(parts)
     )
     table = found.verification
-    assert table.attrs["engine"] == engine
+    assert table.attrs["engine"] == engine.name
+    assert table.attrs["options"] == repr(engine)
     assert table.sizes["case"] == 16  # two RTTs, two windows, four steps
     assert set(np.unique(table["window"])) == {5.0, 50.0}
     assert bool((table["peak"] < found.target).all())
@@ -609,7 +610,9 @@ def test_a_design_is_verified_on_request(engine):
     for name in table.data_vars:
         np.testing.assert_array_equal(again.verification[name], table[name])
         assert again.verification[name].attrs == table[name].attrs
-    if engine == "fluid":
+    for name in ("engine", "options", "read_as"):
+        assert again.verification.attrs[name] == table.attrs[name]
+    if engine.name == "fluid":
         assert bool(table["decays"].all())
         free = table.isel(case=np.flatnonzero(~table["clamped"].to_numpy()))
         np.testing.assert_allclose(free["delay_error"], free["delay_error_theory"], rtol=6e-3)
@@ -617,9 +620,12 @@ def test_a_design_is_verified_on_request(engine):
         assert bool(table["within"].all())
 
 
-def test_unknown_verifications_are_refused_before_anything_is_computed():
-    with pytest.raises(pf.QuantityError, match="verify = 'ns3' is unknown"):
+def test_unknown_verifications_are_refused_before_anything_is_computed(monkeypatch):
+    monkeypatch.setattr(tuning, "read_asked", lambda *_: pytest.fail("it was computed"))
+    with pytest.raises(pf.QuantityError, match="verify = 'ns3' is no engine"):
         pf.tune("100ms", verify="ns3")
+    with pytest.raises(pf.QuantityError, match=r"^Packets\(bin=0.1\) has rows of its own"):
+        pf.tune("100ms", verify=pf.Packets(bin="100ms"))
 
 
 def test_plot_returns_artists(design):
@@ -654,7 +660,10 @@ def test_command_prints_one_screen(capsys, tmp_path):
 
 @pytest.mark.parametrize(
     ("engine", "words"),
-    [("fluid", ("in the fluid", "p' meets a bound")), ("packet", ("packet by packet", "99 %"))],
+    [
+        ("fluid", ("in the fluid", "p' meets a bound")),
+        ("packet:seeds=5", ("packet by packet", "99 %")),
+    ],
 )
 def test_command_verifies(capsys, monkeypatch, engine, words):
     designs, find = [], tuning.tune
@@ -673,8 +682,24 @@ def test_command_verifies(capsys, monkeypatch, engine, words):
     assert max(len(line) for line in text.splitlines()) <= 80
     assert run([*command, "--json"]) == 0
     verified = json.loads(capsys.readouterr().out)["design"]["verification"]
-    assert verified["engine"] == engine
+    assert verified["engine"] == engine.partition(":")[0]
     assert len(verified["cases"]) == 16
+
+
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [
+        ("ns4", "--verify = 'ns4' is unknown"),
+        ("fluid:seeds=5", "--verify 'fluid:seeds=5' has no option seeds"),
+        ("packet:bin=1ms", "Packets(bin=0.001) has rows of its own length"),
+    ],
+)
+def test_command_refuses_what_cannot_verify(capsys, engine, words):
+    assert run(["tune", "--max-rtt", "100ms", "--verify", engine]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert words in err
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,12 +12,11 @@ import xarray
 
 import pi2_fluid as pf
 from pi2_fluid.design.region import Region
-from pi2_fluid.design.verification import packet_case
 from pi2_fluid.design.verification.chance import delay_spread
 from pi2_fluid.design.verification.corners import COUNT, STEPS, corners_of
 from pi2_fluid.design.verification.fluid_case import fluid_case
 from pi2_fluid.design.verification.transients import read_decay, read_transient
-from pi2_fluid.design.verification.verifying import verify, verify_in_fluid, verify_in_packets
+from pi2_fluid.design.verification.verifying import verify_region
 
 RENO = (pf.Reno(),)
 BOTH = (pf.Reno(), pf.Scalable())
@@ -52,14 +52,46 @@ def loop_after(corner, step, update):
     )
 
 
+@dataclasses.dataclass(frozen=True, repr=False)
+class Own(pf.Engine):
+    """An engine of one's own: packets, of one seed."""
+
+    seed: int = 1
+    bin: float | None = None
+    name: ClassVar[str] = "own"
+
+    @property
+    def like(self):
+        return pf.Packets(seeds=[self.seed], bin=self.bin)
+
+    def require(self, scenario):
+        self.like.require(scenario)
+
+    def run(self, scenario, progress=None):
+        return self.like.run(scenario, progress)
+
+    def with_rows(self, step):
+        return dataclasses.replace(self, bin=step)
+
+
+class Still(Own):
+    """One that draws no lots."""
+
+    name: ClassVar[str] = "still"
+
+    @property
+    def like(self):
+        return pf.Fluid(sample=self.bin, tolerance=1e-6)
+
+
 @pytest.fixture(scope="module")
 def fluid():
-    return verify_in_fluid(region_of(), DESIGN, update="continuous")
+    return verify_region(region_of(), DESIGN, pf.Fluid(update="continuous"))
 
 
 @pytest.fixture(scope="module")
 def sampled():
-    return verify_in_fluid(region_of(), DESIGN)
+    return verify_region(region_of(), DESIGN, pf.Fluid())
 
 
 # --- the corners ----------------------------------------------------------------------------
@@ -91,7 +123,9 @@ def test_scalable_flows_meet_the_same_gains_without_the_l4s_queue():
     assert corners[4:] == corners_of(region_of((pf.Scalable(),)), COUPLED)
     # Classic traffic alone: the other queue is empty, and makes no difference to the fluid.
     step = STEPS[2]
-    alone, beside = (fluid_case(corner_at(0.1, 20.0, queue=q), step) for q in (DESIGN, dual))
+    alone, beside = (
+        fluid_case(corner_at(0.1, 20.0, queue=q), step, pf.Fluid()) for q in (DESIGN, dual)
+    )
     assert beside.transient == pytest.approx(alone.transient, rel=1e-6)
 
 
@@ -128,7 +162,7 @@ def test_delay_error_through_the_table_of_pie():
     """dp over the factor of the table, by hand: p rises from 0.8 % to 1.2 % across an edge."""
     pie = pf.Pie(alpha=0.02, beta=1.0, update_interval="16ms", target="16ms", cap=False)
     window = math.sqrt(2.0 / 0.009)
-    case = fluid_case(corner_at(0.1, window, queue=pie), STEPS[0], "continuous")
+    case = fluid_case(corner_at(0.1, window, queue=pie), STEPS[0], pf.Fluid(update="continuous"))
     assert not case.clamped
     edge, before, after = 0.01, 0.009, 0.009 * 1.1**2
     by_hand = 0.016 / 0.02 * ((edge - before) / (1 / 8) + (after - edge) / (1 / 2))
@@ -154,7 +188,7 @@ def test_decay_is_that_of_the_rightmost_root(controller, fluid, sampled):
 def test_decay_of_a_pair_that_swings():
     """The paper's gains at 100 ms: a frequency, and a logarithmic decrement, of the root."""
     corner = corner_at(0.1, 30.0, queue=pf.presets.pi2_paper())
-    case = fluid_case(corner, STEPS[0], "continuous")
+    case = fluid_case(corner, STEPS[0], pf.Fluid(update="continuous"))
     root = complex(loop_after(corner, STEPS[0], "continuous").roots())
     assert root.imag > 4.0
     assert case.decay_rate == pytest.approx(-root.real, rel=2e-2)
@@ -171,7 +205,7 @@ def test_settling_is_three_time_constants_where_one_mode_is_left(fluid):
 
 def test_thirty_degrees_settle_where_the_published_gains_ring(sampled):
     where = {"case": "reno 100 ms W=200 flows +10 %"}
-    paper = verify_in_fluid(region_of(), pf.presets.pi2_paper()).sel(where)
+    paper = verify_region(region_of(), pf.presets.pi2_paper(), pf.Fluid()).sel(where)
     ours = sampled.sel(where)
     assert bool(paper.decays)
     assert bool(ours.decays)
@@ -186,7 +220,7 @@ def test_what_decays_is_what_is_stable(factor):
     queue = times(factor)
     cases = [(corner, step) for corner in corners_of(region_of(), queue) for step in STEPS]
     stable = np.array([loop_after(*case, "sampled").nyquist_count() == 0 for case in cases])
-    table = verify_in_fluid(region_of(), queue)
+    table = verify_region(region_of(), queue, pf.Fluid())
     np.testing.assert_array_equal(table["decays"], stable)
     assert np.isfinite(table["settling"].to_numpy()[stable]).all()
     assert np.isinf(table["settling"].to_numpy()[~stable]).all()
@@ -196,7 +230,7 @@ def test_what_decays_is_what_is_stable(factor):
 def test_a_short_interval_is_followed_as_long_as_it_takes():
     """T = R/100: the slow mode at W = 5 lasts 80000 updates, and settles all the same."""
     queue = pf.Pi2(alpha=0.0032, beta=2.6, update_interval="1ms", target="16ms")
-    case = fluid_case(corner_at(0.0202, 5.0, queue=queue), STEPS[0])
+    case = fluid_case(corner_at(0.0202, 5.0, queue=queue), STEPS[0], pf.Fluid())
     assert case.horizon > 60.0
     assert 12.0 < case.transient.settling < 20.0
 
@@ -278,7 +312,7 @@ def test_spread_grows_with_the_loop_gain():
 
 @pytest.mark.slow
 def test_packets_stay_within_the_bounds_at_every_corner():
-    table = verify_in_packets(region_of(), DESIGN, seeds=5)
+    table = verify_region(region_of(), DESIGN, pf.Packets(seeds=5))
     assert list(table["why"].to_numpy()) == [""] * 16
     assert table["within"].all()
     assert float(table["utilization"].min()) > 0.995
@@ -297,7 +331,7 @@ def test_packets_stay_within_the_bounds_at_every_corner():
 def test_packets_under_gains_that_are_too_high_are_found_out():
     # Ten times the gains at a vanishing load: p' is at 0 for a third of the time.
     region = region_of(low=0.1, load=(math.sqrt(2) / 200, math.sqrt(2) / 200))
-    table = verify_in_packets(region, times(10.0), seeds=2)
+    table = verify_region(region, times(10.0), pf.Packets(seeds=2))
     assert not table["within"].any()
     assert all("not stable" in str(why) for why in table["why"].to_numpy())
     # Bounds that hold everywhere would say nothing: those of the design itself do not hold here.
@@ -309,7 +343,7 @@ def test_a_mean_beside_the_target_is_outside():
     # At 300 ms and W = 200 a queue of 20 ms is small beside chance, and p' meets 0.
     queue = pf.Pi2(alpha=0.016607, beta=0.83619, update_interval="50ms", target="20ms")
     load = (math.sqrt(2) / 200, math.sqrt(2) / 200)
-    table = verify_in_packets(region_of(low=0.3, high=0.3, load=load), queue, seeds=2)
+    table = verify_region(region_of(low=0.3, high=0.3, load=load), queue, pf.Packets(seeds=2))
     off = table.where(~table["within"].astype(bool), drop=True)
     assert off.sizes["case"] >= 1
     for case in off["case"].to_numpy():
@@ -321,7 +355,7 @@ def test_a_mean_beside_the_target_is_outside():
 def test_a_surplus_goes_on_while_the_delay_hides_it():
     """Marks at large windows leave little chance: the peak shows that the queue sees late."""
     region = region_of((pf.Scalable(),), low=0.1, load=(0.01, 0.01))
-    table = verify_in_packets(region, COUPLED, seeds=2)
+    table = verify_region(region, COUPLED, pf.Packets(seeds=2))
     assert table["within"].all()
     error = 3 * 1.5 * table["sd_theory"] / math.sqrt(2)
     rise = table["peak"] - table["peak_fluid"]
@@ -334,19 +368,19 @@ def test_a_surplus_goes_on_while_the_delay_hides_it():
 
 def test_same_seeds_same_numbers():
     region = region_of(low=0.1, load=(0.2, 0.2))
-    one = verify(region, DESIGN, "packet", seeds=[7])
-    other = verify_in_packets(region, DESIGN, seeds=[7], threads=1)
+    one = verify_region(region, DESIGN, pf.Packets(seeds=[7]))
+    other = verify_region(region, DESIGN, pf.Packets(seeds=[7], threads=1))
     assert one.drop_attrs().identical(other.drop_attrs())
-    assert one.attrs["seed"] == "7"
+    assert one.attrs["options"] == "Packets(seeds=(7,))"
 
 
 def test_an_interruption_is_none_of_the_results(monkeypatch):
     def interrupted(*_, **__):
         return xarray.Dataset(attrs={"interrupted": 1})
 
-    monkeypatch.setattr(packet_case.packet_engine, "simulate", interrupted)
+    monkeypatch.setattr(pf.Packets, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        verify_in_packets(region_of(low=0.1, load=(0.2, 0.2)), DESIGN, seeds=1)
+        verify_region(region_of(low=0.1, load=(0.2, 0.2)), DESIGN, pf.Packets(seeds=1))
 
 
 # --- the table ------------------------------------------------------------------------------
@@ -354,11 +388,11 @@ def test_an_interruption_is_none_of_the_results(monkeypatch):
 
 def test_schema_and_progress():
     region = region_of(BOTH, low=0.1, load=(0.2, 0.2))
-    for engine, options in (("fluid", {}), ("packet", {"seeds": 1})):
+    for engine in (pf.Fluid(), pf.Packets(seeds=1), Own(seed=1)):
         seen = []
-        table = verify(
-            region, COUPLED, engine, **options, progress=lambda *both, seen=seen: seen.append(both)
-        )
+        table = verify_region(region, COUPLED, engine, lambda *both, seen=seen: seen.append(both))
+        assert table.attrs["engine"] == engine.name
+        assert table.attrs["options"] == repr(engine)
         assert table.sizes == {"case": 8}
         assert str(table["case"].to_numpy()[0]) == "reno 100 ms W=7.07 flows +10 %"
         assert set(table["sender"].to_numpy()) == {"reno", "scalable"}
@@ -375,24 +409,57 @@ def test_schema_and_progress():
 @pytest.mark.parametrize(
     ("asked", "error", "words"),
     [
-        ((region_of(), DESIGN, "paper"), pf.QuantityError, "engine = 'paper' is unknown"),
-        (("100ms", DESIGN, "fluid"), pf.QuantityError, "is no Region"),
-        ((region_of(), pf.CoDel(), "fluid"), pf.QuantityError, "no queue with a PI controller"),
-        ((region_of(load=(0.5, 1.0)), DESIGN, "fluid"), pf.DomainError, "2.83 segments at most"),
-        ((region_of(high=0.015), DESIGN, "packet"), pf.DomainError, "leaves no path"),
-        ((region_of((pf.Dctcp(),)), DESIGN, "fluid"), pf.UnsupportedError, "no closed form"),
-        ((region_of((pf.Scalable(),)), DESIGN, "fluid"), pf.UnsupportedError, "coupled"),
+        ((region_of(), DESIGN, "fluid"), pf.QuantityError, "engine = 'fluid' is no engine"),
+        (("100ms", DESIGN, pf.Fluid()), pf.QuantityError, "is no Region"),
+        ((region_of(), pf.CoDel(), pf.Fluid()), pf.QuantityError, "no queue with a PI controller"),
+        (
+            (region_of(load=(0.5, 1.0)), DESIGN, pf.Fluid()),
+            pf.DomainError,
+            "2.83 segments at most",
+        ),
+        ((region_of(high=0.015), DESIGN, pf.Packets()), pf.DomainError, "leaves no path"),
+        ((region_of((pf.Dctcp(),)), DESIGN, pf.Fluid()), pf.UnsupportedError, "no closed form"),
+        ((region_of((pf.Scalable(),)), DESIGN, pf.Fluid()), pf.UnsupportedError, "coupled"),
+        ((region_of(), DESIGN, pf.Fluid(sample="1ms")), pf.QuantityError, "rows of its own"),
+        ((region_of(), DESIGN, pf.Packets(bin="1ms")), pf.QuantityError, "rows of its own"),
+        (
+            (region_of(), DESIGN, pf.Fluid(initial={"queue": 5.0})),
+            pf.QuantityError,
+            "begins at the rest of each corner",
+        ),
+        (
+            (region_of(), dataclasses.replace(DESIGN, variant="hpe"), pf.Packets()),
+            pf.UnsupportedError,
+            "hpe",
+        ),
     ],
     ids=str,
 )
 def test_what_cannot_be_verified_is_said_in_one_sentence(asked, error, words):
     with pytest.raises(error, match=words) as raised:
-        verify(*asked)
+        verify_region(*asked)
     assert str(raised.value).count("\n") == 0
 
 
-def test_bad_seeds_and_controllers():
-    with pytest.raises(pf.QuantityError, match="seeds"):
-        verify(region_of(), DESIGN, "packet", seeds=0)
-    with pytest.raises(pf.QuantityError, match="update"):
-        verify_in_fluid(region_of(), DESIGN, update="discrete")
+def test_a_design_says_where_and_which_queue_unless_another_is_given():
+    design = pf.tune("100ms", min_rtt="100ms", load=(0.1, 0.1))
+    region = Region(design.senders, design.min_rtt, design.max_rtt, design.load)
+    for aqm in (None, pf.presets.pi2_paper()):
+        found = pf.verify(design, aqm=aqm)
+        expected = verify_region(region, design.aqm if aqm is None else aqm, pf.Fluid())
+        assert found.identical(expected.assign_attrs(created=found.attrs["created"]))
+    with pytest.raises(pf.QuantityError, match="design = '100ms' is no Design"):
+        pf.verify("100ms")
+
+
+def test_any_engine_that_returns_runs_is_read_like_packets():
+    """One of one's own, whose runs are those of packets; and a fluid as a single seed of it."""
+    region = region_of(low=0.1, load=(0.2, 0.2))
+    own = verify_region(region, DESIGN, Own(seed=7))
+    packets = verify_region(region, DESIGN, pf.Packets(seeds=[7]))
+    assert own.attrs["engine"] == "own"
+    assert own.drop_attrs().identical(packets.drop_attrs())
+    still = verify_region(region, DESIGN, Still())
+    np.testing.assert_allclose(still["peak"], still["peak_fluid"], atol=3e-4)
+    assert float(still["sd"].max()) < 5e-5
+    assert still["within"].all()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.cli import codes
+from pi2_fluid.cli.engines import make_engines
 from pi2_fluid.cli.files import PICTURES, check_path
 from pi2_fluid.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
 from pi2_fluid.cli.pasting import in_shell, line_of, why_no_line
@@ -135,9 +136,9 @@ def tune(
     verify: Annotated[
         str | None,
         _option(
-            "NAME",
-            "Also try steps of load and capacity at the corners of the region: fluid, or packet"
-            " (some ten seconds for each sender).",
+            "ENGINE",
+            "Also try steps of load and capacity at the corners of the region: fluid, packet (some"
+            " twenty seconds for each sender) or packet:seeds=5.",
             "Output",
         ),
     ] = None,
@@ -151,6 +152,7 @@ def tune(
     if plot is not None:
         check_path(plot, PICTURES, "--plot")
     who = read_senders(sender)
+    verifier = None if verify is None else make_engines([verify], {}, "--verify")[0]
 
     from pi2_fluid.design.tuning import VerificationInterrupted
     from pi2_fluid.design.tuning import tune as find
@@ -177,7 +179,7 @@ def tune(
                 target=target,
                 update=update,
                 objective=objective,
-                verify=verify,
+                verify=verifier,
                 progress=progress,
                 **arguments,
             )
@@ -323,11 +325,11 @@ def _print_alternatives(console: Any, design: Design) -> None:
 
 def _print_verification(console: Any, table: Any) -> None:
     """Print the worst of the steps at each corner."""
-    packets = table.attrs["engine"] == "packet"
-    console.print(
-        f"\nSteps of load and capacity by 10 %, {'packet by packet' if packets else 'in the fluid'}"
-        " (W: segments of a flow):"
+    packets = table.attrs["read_as"] == "runs"
+    place = {"fluid": "in the fluid", "packet": "packet by packet"}.get(
+        table.attrs["engine"], f"in {table.attrs['options']}"
     )
+    console.print(f"\nSteps of load and capacity by 10 %, {place} (W: segments of a flow):")
     grid = make_grid("left", *["right"] * 5, "left")
     if packets:
         grid.add_row("", "peak", "settles", "mean", "sd", "99 %", "")

@@ -25,7 +25,9 @@ _READERS: Final[dict[str, Callable[[str], Any]]] = {
 _UNREAD: Final = ("initial",)
 
 
-def make_engines(names: Sequence[str], shared: Mapping[str, Any]) -> list[Engine]:
+def make_engines(
+    names: Sequence[str], shared: Mapping[str, Any], option: str = "--engine"
+) -> list[Engine]:
     """Return engines as they are called at the shell.
 
     Parameters
@@ -35,6 +37,8 @@ def make_engines(names: Sequence[str], shared: Mapping[str, Any]) -> list[Engine
         that are listed there have + between them.
     shared : mapping
         Options that were given to all engines that have them; None is not given.
+    option : str
+        What they are given with.
 
     Raises
     ------
@@ -48,7 +52,7 @@ def make_engines(names: Sequence[str], shared: Mapping[str, Any]) -> list[Engine
     engines, used = [], set()
     for text in names:
         name, _, own = text.partition(":")
-        validate_choice(name, tuple(ENGINES), "--engine")
+        validate_choice(name, tuple(ENGINES), option)
         kind = ENGINES[name]
         known = _options_of(kind)
         options = {key: value for key, value in given.items() if key in known}
@@ -57,7 +61,7 @@ def make_engines(names: Sequence[str], shared: Mapping[str, Any]) -> list[Engine
             key, _, value = part.partition("=")
             if key not in known:
                 raise QuantityError(
-                    f"--engine {show_value(text)} has no option {key}: give any of"
+                    f"{option} {show_value(text)} has no option {key}: give any of"
                     f" {', '.join(known)}."
                 )
             options[key] = value or "true"

@@ -35,7 +35,7 @@ _NUMBERS: Final = (
     *("alpha", "beta", "update_interval", "target", "k", "max_rtt", "max_base_rtt", "min_rtt"),
     *("rtt_limit", "bandwidth", "settling_time", "jitter_margin"),
 )
-_ABOUT: Final = ("engine", "controller", "seed")  # a verification
+_ABOUT: Final = ("engine", "options", "read_as")  # a verification
 _WORDS: Final = ("update", "objective", "guarantee", "guarantee_text", "tc", "hz")
 _HZ: Final = 1000
 
@@ -350,14 +350,14 @@ class Design:
 
 
 def _verified(table: xarray.Dataset) -> dict[str, Any]:
-    from pi2_fluid.design.verification.verifying import rows_of
+    from pi2_fluid.design.verification.table import rows_of
 
     about = {name: table.attrs[name] for name in _ABOUT if name in table.attrs}
     return {**about, "cases": rows_of(table)}
 
 
 def _verification_from(data: Mapping[str, Any]) -> xarray.Dataset:
-    from pi2_fluid.design.verification.verifying import table_of
+    from pi2_fluid.design.verification.table import table_of
 
     cases = [{name: _number(value) for name, value in row.items()} for row in data["cases"]]
     return table_of(cases, {name: data[name] for name in _ABOUT if name in data})

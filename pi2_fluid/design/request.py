@@ -23,7 +23,6 @@ from pi2_fluid.model.sender import Sender
 from pi2_fluid.units import validate_choice, validate_number
 
 __all__ = [
-    "ENGINES",
     "KINDS",
     "LONGEST_INTERVAL",
     "OBJECTIVES",
@@ -46,8 +45,6 @@ KINDS: Final = tuple(
     )
 )
 OBJECTIVES: Final = ("recovery", "bandwidth", "gain")
-#: What can verify a design.
-ENGINES: Final = ("fluid", "packet")
 _PART: Final = 6.0  # of the largest RTT that the defaults of T and target are
 #: The longest T, in parts of the smallest RTT: each costs an alias.
 LONGEST_INTERVAL: Final = 100.0

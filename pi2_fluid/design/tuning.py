@@ -23,7 +23,6 @@ from pi2_fluid.design.guarantees.tolerances import interval_range, jitter_margin
 from pi2_fluid.design.plants import Plants, join, make_plants
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.design.request import (
-    ENGINES,
     LONGEST_INTERVAL,
     OBJECTIVES,
     Spans,
@@ -42,6 +41,7 @@ from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.reno import Reno
+from pi2_fluid.result.engine import Engine
 from pi2_fluid.units import validate_choice
 
 __all__ = ["VerificationInterrupted", "tune"]
@@ -71,7 +71,7 @@ def tune(
     update: str = "sampled",
     objective: str = "recovery",
     hz: int | None = 1000,
-    verify: str | None = None,
+    verify: Engine | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Design:
     """Return the gains that respond best within margins, at every RTT and load of a region.
@@ -119,9 +119,9 @@ def tune(
         The kernel's ticks per second (CONFIG_HZ), which PIE's timer counts: 100, 250, 300 or 1000.
         The gains of PIE are whole sixteenths of 1 Hz then, as tc takes them. None: of no kernel,
         with gains and T as they come.
-    verify : {"fluid", "packet"}, optional
-        Also try steps of load and capacity at the corners of the region, in the nonlinear fluid or
-        packet by packet (seconds).
+    verify : Engine, optional
+        Also try steps of load and capacity at the corners of the region, as `verify` does: in the
+        nonlinear fluid, ``Fluid()``, or packet by packet, ``Packets(seeds=5)`` (seconds).
     progress : callable, optional
         Called as ``progress(done, total)`` while verifying, in cases.
 
@@ -159,7 +159,9 @@ def tune(
     validate_choice(update, UPDATES, "update")
     validate_choice(objective, OBJECTIVES, "objective")
     if verify is not None:
-        validate_choice(verify, ENGINES, "verify")
+        from pi2_fluid.design.verification.verifying import require_verifier  # as in _verified
+
+        require_verifier(verify, "verify")
     asked = read_asked(gain_margin_db, phase_margin_deg, modulus_margin)
     queue = read_queue(aqm, k)
     spans = read_spans(max_rtt, max_base_rtt, min_rtt, target, queue)
@@ -175,7 +177,7 @@ def tune(
         if _shortfall(proof.worst, asked) <= 0.0:
             design = _describe(task, law, proof, spans, queue.tc, hz)
             design = replace(design, installed=_install(design, region, proof))
-            return design if verify is None else _verified(design, region, verify, progress)
+            return design if verify is None else _verified(design, verify, progress)
         plants = join(plants, proof.worst.plants)  # the proof has found a loop with less
     raise _unsettled()
 
@@ -396,16 +398,13 @@ def _describe(
 
 def _verified(
     design: Design,
-    region: Region,
-    engine: str,
+    engine: Engine,
     progress: Callable[[float, float], None] | None,
 ) -> Design:
-    from pi2_fluid.design.verification.verifying import (
-        verify,  # the engines are not needed otherwise
-    )
+    from pi2_fluid.design.verification.verifying import verify  # engines are not needed otherwise
 
     try:
-        table = verify(region, design.aqm, engine, progress=progress)
+        table = verify(design, engine, progress=progress)
     except KeyboardInterrupt:
         raise VerificationInterrupted(design) from None
     return replace(design, verification=table)

@@ -70,10 +70,10 @@ def simulate(
     return chosen.run(find_scenario(scenario), progress)
 
 
-def require_engine(engine: Any) -> None:
-    """Raise QuantityError unless this is an engine."""
+def require_engine(engine: Any, name: str = "engine") -> None:
+    """Raise QuantityError unless this is an engine; `name` is what the argument is called."""
     if not isinstance(engine, Engine):
         raise QuantityError(
-            f"engine = {show_value(engine)} is no engine: give one with its options, e.g. Fluid()"
+            f"{name} = {show_value(engine)} is no engine: give one with its options, e.g. Fluid()"
             " or Packets(seeds=10)."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from typing import Final, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 from pi2_fluid.design.verification.corners import Corner, Step
 from pi2_fluid.design.verification.transients import Transient, read_decay, read_transient
 from pi2_fluid.errors import AssumptionWarning, SolverError
-from pi2_fluid.fluid import engine as fluid_engine
+from pi2_fluid.fluid.engine import Fluid
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.operating_point import equilibrium
@@ -65,15 +66,15 @@ class FluidCase(NamedTuple):
         return Transient(self.peak, self.trough, self.settling)
 
 
-def fluid_case(corner: Corner, step: Step, update: str = "sampled") -> FluidCase:
+def fluid_case(corner: Corner, step: Step, engine: Fluid) -> FluidCase:
     """Return what one step does at one corner.
 
     Parameters
     ----------
     corner : Corner
     step : Step
-    update : {"sampled", "continuous"}
-        As in `fluid.simulate`.
+    engine : Fluid
+        With its beginning and its rows left open.
     """
     queue, interval = corner.queue, float(corner.queue.update_interval or 0.0)
     with warnings.catch_warnings():
@@ -87,11 +88,8 @@ def fluid_case(corner: Corner, step: Step, update: str = "sampled") -> FluidCase
     sample = interval / (2.0 * half)
     horizon = sample * round(horizon / sample)
     at = _REST * interval
-    run = fluid_engine.simulate(
-        corner.scenario(at + horizon, [(0.0, step.before), (at, step.after)]),
-        update=update,
-        initial=rest,
-        sample=sample,
+    run = dataclasses.replace(engine, initial=rest, sample=sample).run(
+        corner.scenario(at + horizon, [(0.0, step.before), (at, step.after)])
     )
     begin = round(2.0 * half * _REST)
     delay = run["queue_delay"]

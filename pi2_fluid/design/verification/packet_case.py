@@ -1,4 +1,7 @@
-"""Packets at one corner of a region: the steps one after another, and bounds on what they do."""
+"""Packets at one corner of a region: the steps one after another, and bounds on what they do.
+
+Any engine will do that draws lots; one that does not is taken for a single seed.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ from pi2_fluid.design.verification.chance import delay_spread
 from pi2_fluid.design.verification.corners import STEPS, Corner, Step
 from pi2_fluid.design.verification.transients import SETTLED, Transient, read_transient
 from pi2_fluid.errors import AssumptionWarning
-from pi2_fluid.packet import engine as packet_engine
+from pi2_fluid.result.engine import Engine
+from pi2_fluid.result.schema import schema_of
 
 __all__ = ["COLUMNS", "Bounds", "PacketCase", "run_corner"]
 
@@ -130,8 +134,7 @@ class _Plan:
 def run_corner(
     corner: Corner,
     fluid: Sequence[Transient],
-    seeds: Sequence[int],
-    threads: int | None,
+    engine: Engine,
     progress: Callable[[float], None],
 ) -> list[PacketCase]:
     """Return what the steps do to packets at a corner, in order.
@@ -141,9 +144,8 @@ def run_corner(
     corner : Corner
     fluid : sequence of Transient
         Of each step, what it does to the fluid.
-    seeds : sequence of int
-    threads : int, optional
-        As in `packet.simulate`.
+    engine : Engine
+        With the length of its rows left open.
     progress : callable
         Called with the part that is done.
     """
@@ -153,15 +155,13 @@ def run_corner(
     scenario = corner.scenario(instants[-1], list(zip(instants, states, strict=False)))
     # Not the first windows of all flows at once.
     flows = tuple(dataclasses.replace(flow, start_jitter=corner.rtt) for flow in scenario.flows)
-    run = packet_engine.simulate(
+    run = engine.with_rows(plan.bin).run(
         dataclasses.replace(scenario, flows=flows),
-        seeds=seeds,
-        bin=plan.bin,
-        threads=threads,
-        progress=lambda done, total: progress(done / total),
+        lambda done, total: progress(done / total),
     )
     if run.attrs["interrupted"]:  # not all seeds, or none: nothing to judge by
         raise KeyboardInterrupt
+    run = run if "seed" in run.dims else run.expand_dims("seed")
     pieces = [_piece(run, plan, number) for number in range(1, len(states))]
     return [
         _read(corner, step, piece, plan, transient)
@@ -177,7 +177,7 @@ def _piece(run: Any, plan: _Plan, number: int) -> Any:
 
 def _read(corner: Corner, step: Step, piece: Any, plan: _Plan, fluid: Transient) -> PacketCase:
     target = float(corner.queue.target)
-    delay = piece["sojourn"].to_numpy()
+    delay = piece[schema_of(piece).waited].to_numpy()
     rest = slice(plan.settled, None)
     u = piece["controller"].to_numpy()[:, rest]
     with warnings.catch_warnings():
@@ -189,7 +189,7 @@ def _read(corner: Corner, step: Step, piece: Any, plan: _Plan, fluid: Transient)
     smooth = _smooth(delay.mean(axis=0)) - target
     first = read_transient(smooth[: plan.transient], plan.bin)
     clamped = float(np.mean(corner.clamped(u)))
-    served = piece["throughput"].sum("flows").mean("seed") / piece["capacity"]
+    served = (piece["throughput"].sum("flows") / piece["capacity"]).mean("seed")
     found = PacketCase(
         peak=first.peak,
         trough=first.trough,

@@ -1,120 +1,59 @@
 """Does a design hold where its region ends? Steps of load and capacity at the corners, tried.
 
-Margins speak of small deviations around rest. Here the nonlinear fluid, and packets, go from rest
-to rest at the corners of a region, and what the queue delay does on the way is reported.
+Margins speak of small deviations around rest. Here an engine, such as the nonlinear fluid or
+packets, goes from rest to rest at the corners of a region, and what the queue delay does on the way
+is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
+from pi2_fluid.design.design import Design
 from pi2_fluid.design.region import Region
-from pi2_fluid.design.request import ENGINES
-from pi2_fluid.design.verification.corners import STEPS, Corner, Step, corners_of
-from pi2_fluid.design.verification.fluid_case import COLUMNS as FLUID
-from pi2_fluid.design.verification.fluid_case import fluid_case
-from pi2_fluid.design.verification.packet_case import COLUMNS as PACKETS
+from pi2_fluid.design.verification.corners import BASE, STEPS, Corner, corners_of
+from pi2_fluid.design.verification.fluid_case import FluidCase, fluid_case
 from pi2_fluid.design.verification.packet_case import PacketCase, run_corner
+from pi2_fluid.design.verification.table import FLUID, RUNS, table_of
+from pi2_fluid.engines import require_engine
 from pi2_fluid.errors import QuantityError, show_value
-from pi2_fluid.fluid.request import UPDATES
+from pi2_fluid.fluid.engine import Fluid
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.registry import kind_of
-from pi2_fluid.packet.request import seed_list
-from pi2_fluid.result import Column, make_dataset
-from pi2_fluid.units import validate_choice
+from pi2_fluid.result.engine import Engine
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["rows_of", "table_of", "verify", "verify_in_fluid", "verify_in_packets"]
+__all__ = ["require_verifier", "verify", "verify_region"]
 
-_COORDS: Final = {
-    "case": ("1", "corner and step"),
-    "sender": ("1", "who sends"),
-    "rtt": ("s", "round-trip time, queue included"),
-    "window": ("segments", "window of a flow"),
-    "p_prime": ("1", "load of the sender"),
-    "step": ("1", "what changes"),
-}
-_WORDS: Final = {"case", "sender", "step", "why"}
+_LONG: Final = 1.0  # s, of a scenario that is not run
 
 
 def verify(
-    region: Region,
-    queue: PiFamily,
-    engine: str,
+    design: Design,
+    engine: Engine | None = None,
     *,
-    seeds: int | Sequence[int] = 5,
+    aqm: PiFamily | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> xarray.Dataset:
-    """Return what a queue does at the corners of a region, by fluid or by packets.
+    """Return what steps of load and capacity do to a queue at the corners of a design's region.
 
     Parameters
     ----------
-    region : Region
-        Senders, round-trip times with the queue and loads.
-    queue : PiFamily
-        With the gains to be verified.
-    engine : {"fluid", "packet"}
-        `verify_in_fluid` or `verify_in_packets`.
-    seeds : int or sequence of int
-        Of packets.
-    progress : callable, optional
-        Called as ``progress(done, total)``, in cases.
-
-    Raises
-    ------
-    QuantityError
-        If an argument cannot be read.
-    DomainError
-        If the region has no corner that flows could be at.
-
-    Examples
-    --------
-    >>> import pi2_fluid as pf
-    >>> region = Region((pf.Reno(),), 0.1, 0.1, ((0.1, 0.1),))
-    >>> table = verify(region, pf.tune("100ms").aqm, "fluid")
-    >>> for case in table["case"].to_numpy():
-    ...     at = table.sel(case=case)
-    ...     print(f"{case}: {1e3 * float(at.peak):.1f} ms, {float(at.settling):.2f} s")
-    reno 100 ms W=14.1 flows +10 %: 8.0 ms, 1.58 s
-    reno 100 ms W=14.1 flows back: 0.3 ms, 1.58 s
-    reno 100 ms W=14.1 capacity -10 %: 8.9 ms, 1.57 s
-    reno 100 ms W=14.1 capacity back: 0.3 ms, 1.57 s
-    """
-    validate_choice(engine, ENGINES, "engine")
-    if engine == "fluid":
-        return verify_in_fluid(region, queue, progress=progress)
-    return verify_in_packets(region, queue, seeds=seeds, progress=progress)
-
-
-# The fluid
-
-
-def verify_in_fluid(
-    region: Region,
-    queue: PiFamily,
-    *,
-    update: str = "sampled",
-    progress: Callable[[float, float], None] | None = None,
-) -> xarray.Dataset:
-    """Return what steps of load and capacity do to the queue delay of the fluid.
-
-    Parameters
-    ----------
-    region : Region
-        Its corners: of each sender both ends of the round-trip times and of the loads. At either
-        end of the loads flows have 200 and 5 segments, or the region's own if those lie between;
-        the shortest path is at least a twentieth of the longest, since the target alone may fill
-        the shortest loop.
-    queue : PiFamily
-        With the gains to be verified. Scalable flows under DualPI2 meet a coupled queue with the
-        same gains: what the L4S queue does by itself is not part of a design.
-    update : {"sampled", "continuous"}
-        As in `fluid.simulate`.
+    design : Design
+        As `tune` finds it: its senders, round-trip times and loads. Of each sender both ends of the
+        round-trip times and of the loads are tried. At either end of the loads flows have 200 and 5
+        segments, or the region's own if those lie between; the shortest path is at least a
+        twentieth of the longest, since the target alone may fill the shortest loop.
+    engine : Engine, optional
+        In what: `Fluid`, the default, `Packets`, or one of one's own. Where it begins and how long
+        its rows are is chosen here.
+    aqm : PiFamily, optional
+        Another queue to try in the same region, such as ``presets.linux_dualpi2()``. Scalable flows
+        under DualPI2 meet a coupled queue with the same gains: what the L4S queue does by itself is
+        not part of a design. In one queue with others, marks are switched on for them.
     progress : callable, optional
         Called as ``progress(done, total)``, in cases.
 
@@ -123,7 +62,10 @@ def verify_in_fluid(
     xarray.Dataset
         By ``case``, a corner and a step from rest to rest: ten per cent more flows, and back; ten
         per cent less capacity, and back. With the coordinates ``sender``, ``rtt`` (s, with queue),
-        ``window`` (segments), ``p_prime`` and ``step``:
+        ``window`` (segments), ``p_prime`` and ``step``; ``attrs["engine"]`` and
+        ``attrs["options"]`` say in what engine, ``attrs["read_as"]`` in which of two ways.
+
+        "fluid", each step a trajectory of its own:
 
         ``peak``, ``trough``: the largest excursions above and below the target (s).
         ``settling``: until the delay stays within 5 % of the larger of the two (s); inf if it does
@@ -134,62 +76,9 @@ def verify_in_fluid(
         ``delay_error``, ``delay_error_theory``: the integral of the delay less the target after the
         step (s^2), and T dp'/alpha, which it is as long as nothing is clamped.
 
-    Raises
-    ------
-    QuantityError
-        If an argument cannot be read.
-    DomainError
-        If the region has no corner that flows could be at.
-    UnsupportedError
-        If the queue has no continuous form.
-
-    Notes
-    -----
-    Of PIE the second integral is over dp / (factor on the gains at p). With the sampled controller
-    it is a sum over the updates: a step half-way between two of them makes the two sides agree to
-    second order in T.
-    """
-    _require(region, queue)
-    validate_choice(update, UPDATES, "update")
-    cases = [(corner, step) for corner in corners_of(region, queue) for step in STEPS]
-    found = []
-    for done, (corner, step) in enumerate(cases, 1):
-        found.append(fluid_case(corner, step, update))
-        if progress is not None:
-            progress(done, len(cases))
-    return table_of(_rows(cases, found), {"engine": "fluid", "update": update})
-
-
-# Packets
-
-
-def verify_in_packets(
-    region: Region,
-    queue: PiFamily,
-    *,
-    seeds: int | Sequence[int] = 5,
-    threads: int | None = None,
-    progress: Callable[[float, float], None] | None = None,
-) -> xarray.Dataset:
-    """Return what steps of load and capacity do to the queue delay of packets.
-
-    Parameters
-    ----------
-    region, queue
-        As in `verify_in_fluid`. Of Scalable flows in one queue with others, marks are switched on.
-    seeds : int or sequence of int
-        How many runs, or their seeds.
-    threads : int, optional
-        As in `packet.simulate`.
-    progress : callable, optional
-        Called as ``progress(done, total)``, in cases.
-
-    Returns
-    -------
-    xarray.Dataset
-        By ``case``, with the same coordinates as from `verify_in_fluid`. The four steps of a corner
-        follow each other in one run, each long enough to settle; what comes before the first is not
-        looked at.
+        "runs", of packets and of all other engines: the four steps of a corner follow each other in
+        one run of each seed, each long enough to settle; what comes before the first is not looked
+        at.
 
         ``peak``, ``trough``: of the mean of the seeds, smoothed over a round trip (s), until the
         fluid has settled, ten round trips at least.
@@ -206,12 +95,20 @@ def verify_in_packets(
 
     Raises
     ------
-    QuantityError, DomainError
-        As `verify_in_fluid`, and as `packet.simulate`.
+    QuantityError
+        If an argument is not as it should be, or the engine has a beginning or rows of its own.
+    DomainError
+        If the region has no corner that flows could be at.
+    UnsupportedError
+        If the engine cannot run the scenarios of some corner; before any has run.
 
     Notes
     -----
-    The bounds, with a standard deviation s that is half as much again as `sd_theory`:
+    *Fluid.* Of PIE the second integral is over dp / (factor on the gains at p). With the sampled
+    controller it is a sum over the updates: a step half-way between two of them makes the two sides
+    agree to second order in T.
+
+    *Runs.* The bounds, with a standard deviation s that is half as much again as `sd_theory`:
     ``mean_bound`` is 5 % of the target and half a packet's time on the link; ``p99_bound`` is
     target + 2.33 s, of a normal distribution, that half, and the 5 % of its largest excursion
     within which the fluid has settled; ``peak_bound`` is the fluid's peak, what the surplus of the
@@ -219,10 +116,99 @@ def verify_in_packets(
     "Half as much again" and the 5 % of the target are room for what is not linear; the rest is
     theory. The bounds say whether packets do what theory says of these gains, not whether the gains
     are good.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> design = pf.tune("100ms", min_rtt="100ms", load=(0.1, 0.1))
+    >>> table = pf.verify(design, pf.Fluid())
+    >>> for case in table["case"].to_numpy():
+    ...     at = table.sel(case=case)
+    ...     print(f"{case}: {1e3 * float(at.peak):.1f} ms, {float(at.settling):.2f} s")
+    reno 100 ms W=14.1 flows +10 %: 7.9 ms, 1.70 s
+    reno 100 ms W=14.1 flows back: 3.0 ms, 1.76 s
+    reno 100 ms W=14.1 capacity -10 %: 8.8 ms, 1.68 s
+    reno 100 ms W=14.1 capacity back: 3.3 ms, 1.75 s
     """
-    _require(region, queue)
-    numbers = seed_list(seeds)
+    if not isinstance(design, Design):
+        raise QuantityError(
+            f"design = {show_value(design)} is no Design: give one, as tune returns it."
+        )
+    region = Region(design.senders, design.min_rtt, design.max_rtt, design.load)
+    chosen = Fluid() if engine is None else engine
+    return verify_region(region, design.aqm if aqm is None else aqm, chosen, progress)
+
+
+def verify_region(
+    region: Region,
+    queue: PiFamily,
+    engine: Engine,
+    progress: Callable[[float, float], None] | None = None,
+) -> xarray.Dataset:
+    """Return what `verify` does, of a region and a queue."""
+    if not isinstance(region, Region):
+        raise QuantityError(
+            f"region = {show_value(region)} is no Region: give one, with senders, RTTs and loads."
+        )
+    if not isinstance(queue, PiFamily):
+        raise QuantityError(
+            f"aqm = {show_value(queue)} is no queue with a PI controller: give e.g. Pi2()."
+        )
+    require_verifier(engine, "engine")
     corners = corners_of(region, queue)
+    for corner in corners:
+        engine.require(corner.scenario(_LONG, [(0.0, BASE)]))
+    if isinstance(engine, Fluid):
+        found: list[Any] = _in_fluid(corners, engine, progress)
+        read_as = FLUID
+    else:
+        found, read_as = _in_runs(corners, engine, progress), RUNS
+    attrs = {"engine": engine.name, "options": repr(engine), "read_as": read_as}
+    return table_of(_rows(corners, found), attrs)
+
+
+def require_verifier(engine: Any, name: str) -> None:
+    """Refuse what is no engine, or an engine that leaves no choice of rows or of a beginning.
+
+    Parameters
+    ----------
+    engine : object
+        What is to verify.
+    name : str
+        What the argument is called.
+    """
+    require_engine(engine, name)
+    if isinstance(engine, Fluid) and engine.initial is not None:
+        raise QuantityError(
+            f"{engine!r} has an initial state, and a verification begins at the rest of"
+            " each corner: leave initial out."
+        )
+    if engine.with_rows(_LONG) == engine:
+        raise QuantityError(
+            f"{engine!r} has rows of its own length, and a verification chooses it for"
+            " each corner: leave that option out."
+        )
+
+
+def _in_fluid(
+    corners: Sequence[Corner],
+    engine: Fluid,
+    progress: Callable[[float, float], None] | None,
+) -> list[FluidCase]:
+    cases = [(corner, step) for corner in corners for step in STEPS]
+    found = []
+    for done, (corner, step) in enumerate(cases, 1):
+        found.append(fluid_case(corner, step, engine))
+        if progress is not None:
+            progress(done, len(cases))
+    return found
+
+
+def _in_runs(
+    corners: Sequence[Corner],
+    engine: Engine,
+    progress: Callable[[float, float], None] | None,
+) -> list[PacketCase]:
     total = len(corners) * len(STEPS)
     found: list[PacketCase] = []
     for corner in corners:
@@ -232,28 +218,13 @@ def verify_in_packets(
             if progress is not None:
                 progress(done + part * len(STEPS), total)
 
-        fluid = [fluid_case(corner, step) for step in STEPS]
-        found += run_corner(corner, [x.transient for x in fluid], numbers, threads, report)
+        fluid = [fluid_case(corner, step, Fluid()) for step in STEPS]
+        found += run_corner(corner, [x.transient for x in fluid], engine, report)
+    return found
+
+
+def _rows(corners: Sequence[Corner], found: Sequence[Any]) -> list[dict[str, Any]]:
     cases = [(corner, step) for corner in corners for step in STEPS]
-    attrs = {"engine": "packet", "seed": ", ".join(map(str, numbers))}
-    return table_of(_rows(cases, found), attrs)
-
-
-# Both
-
-
-def _require(region: Any, queue: Any) -> None:
-    if not isinstance(region, Region):
-        raise QuantityError(
-            f"region = {show_value(region)} is no Region: give one, with senders, RTTs and loads."
-        )
-    if not isinstance(queue, PiFamily):
-        raise QuantityError(
-            f"queue = {show_value(queue)} is no queue with a PI controller: give e.g. Pi2()."
-        )
-
-
-def _rows(cases: Sequence[tuple[Corner, Step]], found: Sequence[Any]) -> list[dict[str, Any]]:
     return [
         {
             "case": f"{corner.name} {step.name}",
@@ -266,29 +237,3 @@ def _rows(cases: Sequence[tuple[Corner, Step]], found: Sequence[Any]) -> list[di
         }
         for (corner, step), case in zip(cases, found, strict=True)
     ]
-
-
-def rows_of(table: xarray.Dataset) -> list[dict[str, Any]]:
-    """Return the cases of a table, each as a mapping of column to number or text."""
-    names = [str(name) for name in (*table.coords, *table.data_vars)]
-    columns = {name: table[name].to_numpy().tolist() for name in names}
-    return [
-        {name: column[index] for name, column in columns.items()}
-        for index in range(table.sizes["case"])
-    ]
-
-
-def table_of(rows: Sequence[Mapping[str, Any]], attrs: Mapping[str, str]) -> xarray.Dataset:
-    """Return the table of which `rows_of` gave the cases; `attrs` name the engine."""
-
-    def column(name: str, units: str, text: str) -> Column:
-        values = [row[name] for row in rows]
-        words = name in _WORDS
-        return Column(("case",), np.array(values, dtype=object if words else None), units, text)
-
-    columns = FLUID if attrs["engine"] == "fluid" else PACKETS
-    coords, variables = (
-        {name: column(name, units, text) for name, (units, text) in some.items()}
-        for some in (_COORDS, columns)
-    )
-    return make_dataset(variables, coords, dict(attrs))
