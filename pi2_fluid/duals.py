@@ -8,14 +8,21 @@ use. Whatever else meets a dual number raises TypeError or AttributeError.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeGuard, overload
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import BoolArray, FloatArray, Number, Real, Truth
+
 __all__ = ["Dual", "cbrt", "exp", "log", "maximum", "minimum", "slopes", "sqrt", "where"]
 
-_PLAIN: Final = (float, int, np.ndarray, np.generic)
+#: What an operation with a dual number takes on its other side.
+Operand: TypeAlias = "Dual | Real"
 
 
 class Dual:
@@ -28,11 +35,16 @@ class Dual:
     __array_ufunc__ = None  # an array on the left leaves the operation to this class
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, value: Any, slopes: Any) -> None:
+    def __init__(self, value: Real, slopes: FloatArray) -> None:
         self.value, self.slopes = value, slopes
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
+    def __array__(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("a dual number is no array")
+
+    def __float__(self) -> NoReturn:
+        raise TypeError("a dual number is no float")
+
+    __int__ = __float__
 
     def __repr__(self) -> str:
         return f"Dual({self.value}, {self.slopes})"
@@ -44,65 +56,67 @@ class Dual:
         return self
 
     def __abs__(self) -> Dual:
-        return Dual(abs(self.value), np.sign(self.value) * self.slopes)
+        value: Any = abs(self.value)  # mypy knows no abs of a union
+        return Dual(value, self.slopes * np.sign(self.value))
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Operand) -> Dual:
         if isinstance(other, Dual):
             return Dual(self.value + other.value, self.slopes + other.slopes)
-        if isinstance(other, _PLAIN):
+        if _is_plain(other):
             return Dual(self.value + other, self.slopes)
         return NotImplemented
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Operand) -> Dual:
         if isinstance(other, Dual):
             return Dual(self.value - other.value, self.slopes - other.slopes)
-        if isinstance(other, _PLAIN):
+        if _is_plain(other):
             return Dual(self.value - other, self.slopes)
         return NotImplemented
 
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
+    def __rsub__(self, other: Any) -> Dual:
+        flipped: Dual = -self + other
+        return flipped
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Operand) -> Dual:
         if isinstance(other, Dual):
             slopes = self.slopes * other.value + self.value * other.slopes
             return Dual(self.value * other.value, slopes)
-        if isinstance(other, _PLAIN):
+        if _is_plain(other):
             return Dual(self.value * other, self.slopes * other)
         return NotImplemented
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Operand) -> Dual:
         if isinstance(other, Dual):
             value = self.value / other.value
             return Dual(value, (self.slopes - value * other.slopes) / other.value)
-        if isinstance(other, _PLAIN):
+        if _is_plain(other):
             return Dual(self.value / other, self.slopes / other)
         return NotImplemented
 
-    def __rtruediv__(self, other: Any) -> Any:
-        if not isinstance(other, _PLAIN):
+    def __rtruediv__(self, other: Any) -> Dual:
+        if not _is_plain(other):
             return NotImplemented
         value = other / self.value
         return Dual(value, -value / self.value * self.slopes)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: Operand) -> Dual:
         if isinstance(other, Dual):
             value = self.value**other.value
             by_base = other.value * self.value ** (other.value - 1.0)
             by_power = _log_of_base(self.value) * value
             return Dual(value, by_base * self.slopes + by_power * other.slopes)
-        if not isinstance(other, _PLAIN):
+        if not _is_plain(other):
             return NotImplemented
         # A power of 0 is constant at 0 as well.
         rest = np.where(np.equal(other, 0.0), 1.0, np.subtract(other, 1.0))
         return Dual(self.value**other, other * self.value**rest * self.slopes)
 
-    def __rpow__(self, other: Any) -> Any:
-        if not isinstance(other, _PLAIN):
+    def __rpow__(self, other: Any) -> Dual:
+        if not _is_plain(other):
             return NotImplemented
         value = other**self.value
         return Dual(value, _log_of_base(other) * value * self.slopes)
@@ -110,26 +124,26 @@ class Dual:
     def __bool__(self) -> bool:
         return bool(self.value)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: object) -> bool | BoolArray:
         return self.value < _value(other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: object) -> bool | BoolArray:
         return self.value <= _value(other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: object) -> bool | BoolArray:
         return self.value > _value(other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: object) -> bool | BoolArray:
         return self.value >= _value(other)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> bool | BoolArray:  # type: ignore[override]
         return self.value == _value(other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> bool | BoolArray:  # type: ignore[override]
         return self.value != _value(other)
 
 
-def _elementary(function: Any, slope: Callable[[Any, Any], Any]) -> Callable[[Dual], Dual]:
+def _elementary(function: np.ufunc, slope: Callable[[Real, Real], Real]) -> Callable[[Dual], Dual]:
     """Return a function of a dual number, from the slope at x where it has the value y."""
 
     def of(x: Dual) -> Dual:
@@ -145,29 +159,41 @@ sqrt: Final = _elementary(np.sqrt, lambda _, y: 0.5 / y)
 cbrt: Final = _elementary(np.cbrt, lambda _, y: 1.0 / (3.0 * y * y))
 
 
-def where(condition: Any, if_true: Any, if_false: Any) -> Dual:
+def where(condition: Truth, if_true: Operand, if_false: Operand) -> Dual:
     """Elementwise choice."""
     value = np.where(condition, _value(if_true), _value(if_false))[()]
     return Dual(value, np.where(condition, _slopes(if_true), _slopes(if_false)))
 
 
-def minimum(a: Any, b: Any) -> Dual:
+def minimum(a: Operand, b: Operand) -> Dual:
     """Elementwise smaller value; where both are the same, with the mean of their slopes."""
     return _either(np.minimum, np.less, a, b)
 
 
-def maximum(a: Any, b: Any) -> Dual:
+def maximum(a: Operand, b: Operand) -> Dual:
     """Elementwise larger value; where both are the same, with the mean of their slopes."""
     return _either(np.maximum, np.greater, a, b)
 
 
-def _either(choose: Any, first: Any, a: Any, b: Any) -> Dual:
+def _either(choose: np.ufunc, first: np.ufunc, a: Operand, b: Operand) -> Dual:
     x, y, dx, dy = _value(a), _value(b), _slopes(a), _slopes(b)
     slopes = np.where(first(x, y), dx, np.where(first(y, x), dy, 0.5 * (dx + dy)))
     return Dual(choose(x, y), slopes)
 
 
-def slopes(function: Callable[..., Any], args: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+@overload
+def slopes(
+    function: Callable[..., Number], args: Sequence[ArrayLike], shape: tuple[int, ...]
+) -> tuple[FloatArray, ...]: ...
+@overload
+def slopes(
+    function: Callable[..., tuple[Number, ...]], args: Sequence[ArrayLike], shape: tuple[int, ...]
+) -> tuple[tuple[FloatArray, ...], ...]: ...
+def slopes(
+    function: Callable[..., Number | tuple[Number, ...]],
+    args: Sequence[ArrayLike],
+    shape: tuple[int, ...],
+) -> tuple[FloatArray, ...] | tuple[tuple[FloatArray, ...], ...]:
     """Differentiate an elementwise function of numbers, each broadcast to `shape`.
 
     Returns
@@ -191,19 +217,23 @@ def slopes(function: Callable[..., Any], args: tuple[Any, ...], shape: tuple[int
     return tuple(tuple(row[j] for row in rows) for j in range(len(args)))
 
 
-def _value(x: Any) -> Any:
+def _is_plain(x: object) -> TypeGuard[Real]:
+    return isinstance(x, (float, int, np.ndarray, np.generic))
+
+
+def _value(x: object) -> Real:
     if isinstance(x, Dual):
         return x.value
-    if isinstance(x, _PLAIN):
+    if _is_plain(x):
         return x
     raise TypeError(f"{type(x).__name__} meets a dual number")
 
 
-def _slopes(x: Any) -> Any:
+def _slopes(x: object) -> Real:
     _value(x)
     return x.slopes if isinstance(x, Dual) else 0.0
 
 
-def _log_of_base(x: Any) -> Any:
+def _log_of_base(x: Real) -> Real:
     # 0 to any power is constant, but for the power 0.
     return np.log(np.where(np.equal(x, 0.0), 1.0, x))

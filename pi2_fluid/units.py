@@ -16,11 +16,18 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
+
+if TYPE_CHECKING:
+    import jax
+    import xarray
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import BoolArray, FloatArray
 
 __all__ = [
     "broadcast_shape",
@@ -192,7 +199,7 @@ def _reads_as(text: str, dimension: str, value: float) -> bool:
 
 
 def validate_quantity(
-    value: Any,
+    value: object,
     dimension: str,
     name: str,
     *,
@@ -258,7 +265,7 @@ def validate_quantity(
 
 
 def validate_number(
-    value: Any,
+    value: object,
     dimension: str,
     name: str,
     *,
@@ -284,7 +291,7 @@ def validate_number(
     return float(number)
 
 
-def validate_choice(value: Any, options: Sequence[Any], name: str) -> None:
+def validate_choice(value: object, options: Sequence[object], name: str) -> None:
     """Refuse what is none of a few words, whatever type it is of.
 
     Raises
@@ -298,7 +305,7 @@ def validate_choice(value: Any, options: Sequence[Any], name: str) -> None:
         raise QuantityError(f"{name} = {show_value(value)} is unknown: give one of {known}.")
 
 
-def broadcast_shape(values: Mapping[str, Any]) -> tuple[int, ...]:
+def broadcast_shape(values: Mapping[str, ArrayLike]) -> tuple[int, ...]:
     """Return the shape to which named numbers and arrays broadcast together.
 
     Raises
@@ -327,7 +334,7 @@ def broadcast_shape(values: Mapping[str, Any]) -> tuple[int, ...]:
     return shape
 
 
-def _as_numbers(value: Any, dimension: str, name: str) -> Any:
+def _as_numbers(value: object, dimension: str, name: str) -> object:
     """Turn text, spans of time and exact fractions into numbers, one by one in arrays of them."""
     if isinstance(value, str):
         return parse_quantity(value, dimension, name)
@@ -349,7 +356,7 @@ def _as_numbers(value: Any, dimension: str, name: str) -> Any:
     return value
 
 
-def _as_float_array(value: Any, dimension: str, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _as_float_array(value: object, dimension: str, name: str) -> FloatArray:
     wanted = _TABLE[dimension][1]
     given = f"{name} = {show_value(value)}"
     # Objects without a buffer would be boxed by NumPy; name the type instead.
@@ -382,33 +389,33 @@ def _as_float_array(value: Any, dimension: str, name: str) -> np.ndarray[Any, np
     return result
 
 
-def _holds_bool(value: Any) -> bool:
+def _holds_bool(value: object) -> bool:
     """Whether a (nested) list has a truth value in it, which NumPy takes for 0 or 1."""
     if not isinstance(value, (list, tuple)):
         return False
     return any(isinstance(item, (bool, np.bool_)) for item in np.array(value, dtype=object).flat)
 
 
-def _show_element(given: Any, array: np.ndarray[Any, Any], bad: np.ndarray[Any, Any]) -> str:
+def _show_element(given: object, array: FloatArray, bad: BoolArray) -> str:
     """Return what to print of a refused value: as given, or the first refused element of arrays."""
     if array.ndim:
         return repr(float(array[bad].flat[0]))
     return show_value(given if isinstance(given, (str, int)) else float(array))
 
 
-def is_traced(value: Any) -> bool:
+def is_traced(value: object) -> TypeGuard[jax.Array]:
     """Return whether JAX is tracing this value, so that nothing can be said about it."""
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(value, jax.core.Tracer)
 
 
-def has_labels(value: Any) -> bool:
+def has_labels(value: object) -> TypeGuard[xarray.DataArray]:
     """Return whether this is an array of xarray's, whose dimensions have names."""
     xarray = sys.modules.get("xarray")
     return xarray is not None and isinstance(value, xarray.DataArray) and value.ndim > 0
 
 
-def plain_row(value: Any) -> Any:
+def plain_row(value: object) -> object:
     """Return a labelled array without its labels, for what reads its numbers in their order."""
     return value.to_numpy() if has_labels(value) else value
 

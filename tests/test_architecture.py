@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1] / PACKAGE
 # Low to high. Rooms that share a floor never import one another; the ground floor is one room.
 # "" is pi2_fluid itself: its lazy table reaches up to design, so only what lies above may use it.
 FLOORS: list[set[str]] = [
-    {"_core", "duals", "errors", "units", "ops", "html", "saving"},
+    {"_core", "duals", "errors", "units", "ops", "html", "saving", "values"},
     {"model"},
     {"qdisc", "result", "plot"},
     {"loop", "fluid", "packet"},

@@ -105,7 +105,7 @@ def margin_map(
     smallest = 1.0 / plant_gain(sender, aqm, np.ones_like(rtt), rtt)[1]  # mu = 1/W at p' = 1
     p = sender.equilibrium(rtt[:, None], window / rtt[:, None])
     p_prime = np.sqrt(p) if sender.signal == "classic" else p
-    inside = p_prime <= 1.0 + _ROUNDING
+    inside = np.asarray(p_prime) <= 1.0 + _ROUNDING
     if not inside.any():
         raise DomainError(
             f"rates up to {float(rate[-1]):.3g} bit/s give windows up to {float(window.max()):.3g}"

@@ -221,7 +221,9 @@ def _solve(task: _Task, plants: Plants) -> tuple[PiFamily, Worst, Plants]:
                 return queue, worst, plants
             if short > 1e-3 or whole:
                 break
-            queue = replace(queue, alpha=_round_down(queue.alpha * (1.0 - 1e-4)))  # beta's rounding
+            queue = replace(
+                queue, alpha=_round_down(float(queue.alpha) * (1.0 - 1e-4))
+            )  # beta's rounding
         plants = join(plants, worst.plants)
     raise _unsettled()
 

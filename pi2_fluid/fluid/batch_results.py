@@ -17,6 +17,8 @@ from pi2_fluid.result.schema import scenario_text
 if TYPE_CHECKING:
     import xarray
 
+    from pi2_fluid.values import FloatArray
+
 __all__ = ["batch_dataset"]
 
 
@@ -118,7 +120,7 @@ def _statistics(
     return columns
 
 
-def _per(total: Any, count: Any) -> Any:
+def _per(total: FloatArray, count: FloatArray) -> FloatArray:
     return np.where(count > 0.0, total / np.where(count > 0.0, count, 1.0), 0.0)
 
 

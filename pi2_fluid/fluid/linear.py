@@ -94,8 +94,8 @@ class LinearPlant(Plant):
         size = self.scenario.link.packet_size
         flows = [Flows(self.senders[i], mode.counts[i], self.base_rtt[i]) for i in acting]
         point = equilibrium(flows, self.aqm, 8.0 * size * mode.capacity, size)
-        state, delay = self.aqm.at_rest(point.controller, mode.capacity)
-        state = tuple(float(value) for value in state)
+        rest, delay = self.aqm.at_rest(point.controller, mode.capacity)
+        state = tuple(float(value) for value in rest)
         classes: list[_Tangent | None] = [None] * len(self.senders)
         for place, i in enumerate(acting):
             classes[i] = self._tangent(i, place, point)

@@ -116,7 +116,7 @@ def pack(
     }
     limits = dict(zip(("step", "tolerance", "most_steps"), map(float, accuracy[:3]), strict=True))
     states = beginning.senders if beginning else (None,) * len(scenario.flows)
-    size = scenario.link.packet_size
+    size = float(scenario.link.packet_size)
     return (
         link,
         update == "continuous",

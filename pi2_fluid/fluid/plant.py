@@ -135,7 +135,8 @@ class Plant:
             y[where] = [float(v) for v in (x if len(sender.states) > 1 else (x,))]
         none = (False,) * len(self.flows)
         mode = Mode(
-            capacity=float(self.scenario.link.capacity) / (8.0 * self.scenario.link.packet_size),
+            capacity=float(self.scenario.link.capacity)
+            / (8.0 * float(self.scenario.link.packet_size)),
             counts=tuple(float(flow.count) for flow in self.flows),
             started=none,
             active=none,
@@ -227,14 +228,14 @@ class Plant:
     ) -> tuple[float, ...]:
         """Return what each class sends into the queue."""
         rates = tuple(
-            self.count(t, mode, i) * sender.sending_rate(self.x(y, i), rtt[i])
+            self.count(t, mode, i) * float(sender.sending_rate(self.x(y, i), rtt[i]))
             if mode.active[i]
             else 0.0
             for i, sender in enumerate(self.senders)
         )
         if not any(self.thinned):
             return rates
-        kept = 1.0 - self.aqm.encode(self.aqm.controller(tuple(y[self.state]))).classic
+        kept = 1.0 - float(self.aqm.encode(self.aqm.controller(tuple(y[self.state]))).classic)
         return tuple(r * kept if t else r for r, t in zip(rates, self.thinned, strict=True))
 
     def signal(self, signals: Signal, i: int) -> float:
@@ -321,11 +322,11 @@ class Plant:
         return [0.0] * len(mode.held)
 
     def _drift(self, y: Sequence[float], mode: Mode, view: View) -> Sequence[float]:
-        return self.aqm.drift(tuple(y[self.state]), view.seen)
+        return [float(v) for v in self.aqm.drift(tuple(y[self.state]), view.seen)]
 
     def _flow(self, y: Sequence[float], mode: Mode, view: View) -> Sequence[float]:
         growth = self.queue_slopes(view.net, mode)[0] / mode.capacity
-        return self.aqm.flow(tuple(y[self.state]), view.seen, growth)
+        return [float(v) for v in self.aqm.flow(tuple(y[self.state]), view.seen, growth)]
 
     def speed(
         self, i: int, t: float, y: Sequence[float], f: Sequence[float], view: View, mode: Mode
@@ -343,7 +344,9 @@ class Plant:
     def tick(self, t: float, y: list[float], mode: Mode) -> list[float]:
         """Return the state after one update of the controller."""
         seen = self.observe(t, y, mode).seen
-        state = self.aqm.update(tuple(y[self.state]), seen, self.aqm.update_interval)
+        interval = self.aqm.update_interval
+        assert interval is not None, "what has no ticks is not ticked"
+        state = self.aqm.update(tuple(y[self.state]), seen, interval)
         y = list(y)
         y[self.state] = [float(value) for value in self.aqm.saturate(state)]
         return y
@@ -401,7 +404,7 @@ class Plant:
 
     def clipped(self, state: Sequence[float]) -> Sequence[float]:
         """Return the controller's state within its clips."""
-        return self.aqm.saturate(tuple(state))
+        return [float(v) for v in self.aqm.saturate(tuple(state))]
 
     def clips(self, y: Sequence[float], mode: Mode, view: View) -> tuple[float, ...]:
         """Return, for each controller state, the direction in which a clip holds it (else 0)."""

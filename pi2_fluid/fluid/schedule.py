@@ -57,7 +57,7 @@ def _happenings(scenario: Scenario) -> list[Happening]:
     for change in scenario.changes:
         found.append(Happening(float(change.at), _change(scenario, change)))
     for i, flow in enumerate(scenario.flows):
-        found.append(Happening(float(flow.start), _start(i, ramp=flow.start_jitter > 0.0)))
+        found.append(Happening(float(flow.start), _start(i, ramp=bool(flow.start_jitter > 0.0))))
         if flow.start_jitter > 0.0:
             found.append(Happening(float(flow.start + flow.start_jitter), _end_ramp(i)))
         if flow.stop is not None:

@@ -12,6 +12,7 @@ from pi2_fluid.model.aqm import Aqm, Seen
 from pi2_fluid.model.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.rest import has_ticks
+from pi2_fluid.ops import Number
 
 __all__ = ["drift_slopes", "encode_slopes", "linearize_aqm", "update_slopes"]
 
@@ -74,6 +75,7 @@ def linearize_aqm(
             f"{type(aqm).__name__} does not react to the queue, so there is no loop: simulate it."
         )
     if ticks:
+        assert aqm.update_interval is not None
         return slopes, _ticking(F, g, h, as_arrays([aqm.update_interval], shape)[0])
     return slopes, _flowing(F, g, h)
 
@@ -99,9 +101,11 @@ def update_slopes(
     controller : tuple
         d(controller's variable) over the states.
     """
+    interval = aqm.update_interval
+    assert interval is not None, "what has no ticks has a drift alone"
 
-    def update(state: tuple[Any, ...], seen: Seen) -> tuple[Any, ...]:
-        return aqm.update(state, seen, aqm.update_interval)
+    def update(state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
+        return aqm.update(state, seen, interval)
 
     return _state_slopes(aqm, "update", update, state, queue_delay, packets)
 

@@ -27,7 +27,7 @@ from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.creno import CReno
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.model.senders.scalable import Scalable
-from pi2_fluid.ops import Number
+from pi2_fluid.values import Complex, Real
 
 __all__ = [
     "ClosedForm",
@@ -61,20 +61,20 @@ class ClosedForm:
     """
 
     plant: Plant
-    kappa: Any
-    pole: Any
-    alpha: Any
-    beta: Any
-    update_interval: Any
-    rtt: Any
+    kappa: Real
+    pole: Real
+    alpha: Real
+    beta: Real
+    update_interval: Real
+    rtt: Real
 
     @property
-    def kappa_a(self) -> Any:
+    def kappa_a(self) -> Real:
         """kappa_A = alpha R0 / T, below (31)."""
         return self.alpha * self.rtt / self.update_interval
 
     @property
-    def zero(self) -> Any:
+    def zero(self) -> Real:
         """z_A = alpha / (T (beta + alpha/2)) in rad/s, below (31)."""
         return self.alpha / (self.update_interval * (self.beta + self.alpha / 2))
 
@@ -90,6 +90,7 @@ def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm |
     p, rtt, u = point.p, point.rtt, point.controller
     plant: Plant
     factor: Any = 1.0
+    interval: Any = aqm.update_interval
     encoder = declares(aqm, "encoder")
     if encoder == "linear":
         factor = aqm.gain_factor(u)
@@ -113,22 +114,22 @@ def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm |
         pole=pole,
         alpha=aqm.alpha * factor,
         beta=aqm.beta * factor,
-        update_interval=aqm.update_interval,
+        update_interval=interval,
         rtt=rtt,
     )
 
 
-def pi_response(s: Number, form: ClosedForm) -> Number:
+def pi_response(s: Complex, form: ClosedForm) -> Complex:
     """Return C_PI(s) times C: from queue delay to x, equation (29)."""
     return form.beta + form.alpha / 2 + form.alpha / (form.update_interval * s)
 
 
-def aqm_response(s: Number, form: ClosedForm) -> Number:
+def aqm_response(s: Complex, form: ClosedForm) -> Complex:
     """Return A(s) times W0: PI and queue together, from window to x, equation (31)."""
     return form.kappa_a * (s / form.zero + 1) / ((s * form.rtt + 1) * s)
 
 
-def window_response(s: Number, form: ClosedForm, rtt_terms: str = "frozen") -> Number:
+def window_response(s: Complex, form: ClosedForm, rtt_terms: str = "frozen") -> Complex:
     """Return P(s) / W0: from x to window, equations (32), (33), (34).
 
     With ``rtt_terms="exact"`` the denominator keeps what the papers drop when they freeze R(t),
@@ -143,6 +144,6 @@ def window_response(s: Number, form: ClosedForm, rtt_terms: str = "frozen") -> N
     return -form.kappa * e / denominator
 
 
-def loop_response(s: Number, form: ClosedForm, rtt_terms: str = "frozen") -> Number:
+def loop_response(s: Complex, form: ClosedForm, rtt_terms: str = "frozen") -> Complex:
     """Return L(s) = -P(s) A(s), equations (35), (36), (37), for complex `s` in rad/s."""
     return -window_response(s, form, rtt_terms) * aqm_response(s, form)

@@ -196,7 +196,7 @@ def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
     encoder = declares(aqm, "encoder")
     square = isinstance(aqm, Pie) and aqm.table == "sqrt2p"
     if isinstance(sender, Reno) and type(sender) in (Reno, CReno):
-        m = 2.0 * np.sqrt(sender.decrease)
+        m: Any = 2.0 * np.sqrt(sender.decrease)
         if encoder in ("square", "coupled"):
             return m, 1.0
         if encoder == "linear":

@@ -42,6 +42,8 @@ from pi2_fluid.units import has_labels, validate_choice, validate_number, valida
 if TYPE_CHECKING:
     import xarray
 
+    from pi2_fluid.values import Real
+
 __all__ = ["Loop"]
 
 _SHOWN: Final = ("round-trip time", "p", "p'", "window")  # in a notebook
@@ -241,7 +243,7 @@ class Loop:
         rows = np.empty((5, *self.shape))
         fast: Any = np.zeros(self.shape, dtype=bool)
         if self.form is not None and self.rtt_terms == "frozen" and self.update != "sampled":
-            k = 1.0
+            k: Real = 1.0
             if self.update == "delayed":
                 k = 1.0 + self.form.update_interval / (2.0 * self.form.rtt)
             found, valid = closed_form_margins(self.form, k)

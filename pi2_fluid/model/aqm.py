@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
-from pi2_fluid.model.record import Record, align, numbers_of, quantity
+from pi2_fluid.model.record import OptionalParameter, Record, align, numbers_of, quantity
 from pi2_fluid.ops import Number
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ _SCALE: Final = 0.02  # s: a typical queue delay, from which a law's own rest is
 class Seen(NamedTuple):
     """What a queue sees when its controller updates."""
 
-    queue_delay: Number
-    """Queueing delay in seconds; with two bands a tuple (Classic, L4S)."""
+    queue_delay: Any
+    """Queueing delay in seconds, a number; with two bands a tuple of them (Classic, L4S)."""
     queue: Number
     """Backlog in packets."""
     arrival_rate: Number
@@ -82,7 +82,7 @@ class Aqm(Record, ABC):
     #: buffer loses has never entered, thinned or not.
     thins: ClassVar[bool] = True
 
-    update_interval: Number | None = quantity("32ms", "time", optional=True)
+    update_interval: OptionalParameter = quantity("32ms", "time", optional=True)
 
     @abstractmethod
     def initial(self) -> tuple[Number, ...]:
@@ -189,13 +189,13 @@ class Aqm(Record, ABC):
         SolverError
             If no such state was found.
         """
-        (u, capacity, *arrays), rebuild = align(self, u=u, capacity=capacity)
+        (at, served, *arrays), rebuild = align(self, u=u, capacity=capacity)
         start = [float(np.mean(value)) for value in self.initial()]
-        states = np.empty((len(start), *u.shape))
-        delays = np.empty(u.shape)
-        for index in np.ndindex(u.shape):
+        states = np.empty((len(start), *at.shape))
+        delays = np.empty(at.shape)
+        for index in np.ndindex(at.shape):
             law = rebuild([float(array[index]) for array in arrays])
-            solution = law._rest_one(start, float(u[index]), float(capacity[index]))
+            solution = law._rest_one(start, float(at[index]), float(served[index]))
             states[(slice(None), *index)], delays[index] = solution[:-1], solution[-1]
         return tuple(state[()] for state in states), delays[()]
 
@@ -256,7 +256,7 @@ class Aqm(Record, ABC):
     def _rest_one(self, start: list[float], u: float, capacity: float) -> Any:
         from scipy.optimize import root
 
-        dt = self.update_interval
+        dt: Any = self.update_interval  # None for a law without ticks, which rests at no delay
 
         def residual(unknown: Any) -> Any:
             state, delay = tuple(unknown[:-1]), unknown[-1] * _SCALE
@@ -292,11 +292,11 @@ class Aqm(Record, ABC):
         def excess(u: Any, p: Any, *arrays: Any) -> Any:
             return getattr(rebuild(arrays).encode(u), signal) - p
 
-        (p, *arrays), rebuild = align(self, p=p)
-        found = elementwise.find_root(excess, (1e-300, 1.0), args=(p, *arrays))
+        (wanted, *arrays), rebuild = align(self, p=p)
+        found = elementwise.find_root(excess, (1e-300, 1.0), args=(wanted, *arrays))
         if not np.all(found.success):
             raise DomainError(
-                f"{type(self).__name__} encodes p = {float(p[~found.success].flat[0])!r} for"
+                f"{type(self).__name__} encodes p = {float(wanted[~found.success].flat[0])!r} for"
                 f" {signal} packets at no controller value in (0, 1]: lower p."
             )
         return found.x[()]

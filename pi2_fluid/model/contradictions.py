@@ -37,26 +37,27 @@ def check_labels(scenario: Scenario) -> None:
 
 def check_times(scenario: Scenario) -> None:
     """Refuse flows that start too late, stop before they start, or have no window to start with."""
-    end = scenario.duration
+    end = float(scenario.duration)
     for number, (flows, name) in enumerate(
         zip(scenario.flows, scenario.class_names, strict=True), 1
     ):
         place = f"Scenario flows {number} ({show_value(name)})"
-        stop = end if flows.stop is None else flows.stop
-        if flows.start >= end:
+        start, jitter = float(flows.start), float(flows.start_jitter)
+        stop = end if flows.stop is None else float(flows.stop)
+        if start >= end:
             raise ScenarioError(
-                f"{place} start = {_time(flows.start)} is not before the end, duration ="
+                f"{place} start = {_time(start)} is not before the end, duration ="
                 f" {_time(end)}: lower start, or raise duration."
             )
-        if stop <= flows.start:
+        if stop <= start:
             raise ScenarioError(
-                f"{place} stop = {_time(stop)} is not after start = {_time(flows.start)}: raise"
+                f"{place} stop = {_time(stop)} is not after start = {_time(start)}: raise"
                 " stop, or leave it out."
             )
-        last = flows.start + flows.start_jitter
+        last = start + jitter
         if last > min(stop, end):
             raise ScenarioError(
-                f"{place} start_jitter = {_time(flows.start_jitter)} lets the last flow start at"
+                f"{place} start_jitter = {_time(jitter)} lets the last flow start at"
                 f" {_time(last)}, after the class ends at {_time(min(stop, end))}: lower it."
             )
         try:
@@ -104,4 +105,4 @@ def check_changes(scenario: Scenario) -> None:
 
 
 def _time(value: Number) -> str:
-    return format_quantity(value, "time")
+    return format_quantity(float(value), "time")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,11 @@ from pi2_fluid import duals
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.model.record import Record, leaves, named_arrays
 from pi2_fluid.ops import namespace
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import FloatArray, Number
 
 __all__ = ["as_arrays", "differentiate", "numeric"]
 
@@ -58,12 +63,13 @@ def _by_jax(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     import jax
     from jax import numpy as jnp
 
-    def slope(which: int) -> Any:
+    def slope(which: int) -> Number | tuple[Number, ...]:
         tangents = tuple(
             jnp.ones_like(arg) if index == which else jnp.zeros_like(arg)
             for index, arg in enumerate(args)
         )
-        return jax.jvp(function, args, tangents)[1]
+        tangent: Number | tuple[Number, ...] = jax.jvp(function, args, tangents)[1]
+        return tangent
 
     with jax.enable_x64(True):
         return tuple(slope(which) for which in range(len(args)))
@@ -85,12 +91,12 @@ def _by_jax_alone(
         raise UnsupportedError(f"{rule} ({type(final).__name__}).") from final
 
 
-def as_arrays(values: Any, shape: tuple[int, ...]) -> list[Any]:
+def as_arrays(values: Iterable[ArrayLike], shape: tuple[int, ...]) -> list[FloatArray]:
     """Numbers as float64 arrays of one shape."""
     return [np.array(np.broadcast_to(np.asarray(value, float), shape)) for value in values]
 
 
-def numeric(value: Any, shape: tuple[int, ...], what: str) -> Any:
+def numeric(value: ArrayLike, shape: tuple[int, ...], what: str) -> FloatArray:
     """Return a derivative as a finite array of `shape`.
 
     Raises

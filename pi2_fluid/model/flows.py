@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pi2_fluid.errors import QuantityError, ScenarioError, show_value
-from pi2_fluid.model.record import Record, choice, quantity
+from pi2_fluid.model.record import OptionalParameter, Parameter, Record, choice, quantity
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.ops import Number
 
 __all__ = ["Flows"]
 
@@ -45,13 +44,13 @@ class Flows(Record):
     """
 
     sender: Sender
-    count: Number = quantity(1.0, "number")
-    base_rtt: Number = quantity(None, "time", closed=True, optional=True)
+    count: Parameter = quantity(1.0, "number")
+    base_rtt: Parameter = quantity(None, "time", closed=True, optional=True)
     name: str | None = None
-    start: Number = quantity(0.0, "time", closed=True)
-    stop: Number | None = quantity(None, "time", optional=True)
-    start_jitter: Number = quantity(0.0, "time", closed=True)
-    initial_window: Number = quantity(10.0, "number")
+    start: Parameter = quantity(0.0, "time", closed=True)
+    stop: OptionalParameter = quantity(None, "time", optional=True)
+    start_jitter: Parameter = quantity(0.0, "time", closed=True)
+    initial_window: Parameter = quantity(10.0, "number")
     slow_start: bool = choice(True, (True, False))
     delayed_ack: bool = choice(True, (True, False))
     ecn: bool | None = choice(None, (None, True, False))
@@ -62,9 +61,10 @@ class Flows(Record):
             raise ScenarioError(
                 f"Flows sender = {show_value(self.sender)} is no Sender: give e.g. Reno()."
             )
-        if self.base_rtt is None and self.sender.signal is None:
+        missing = vars(self)["base_rtt"] is None  # which it is no longer after this
+        if missing and self.sender.signal is None:
             object.__setattr__(self, "base_rtt", 0.0)
-        if self.base_rtt is None:
+        elif missing:
             raise ScenarioError(
                 'Flows base_rtt = None is missing: give the path\'s round-trip time, e.g. "80ms".'
             )

@@ -13,6 +13,7 @@ from pi2_fluid.units import has_labels
 
 if TYPE_CHECKING:
     import xarray
+    from numpy.typing import ArrayLike
 
 __all__ = ["align_labels", "line_up", "relabel"]
 
@@ -70,7 +71,7 @@ def align_labels(
         )
     labels.name, labels.attrs = None, {}
 
-    def plain(value: Any) -> Any:
+    def plain(value: object) -> object:
         return _spread(value, labels.dims) if has_labels(value) else value
 
     return (
@@ -130,7 +131,7 @@ def line_up(
     return _spread(value, full.dims), full
 
 
-def relabel(labels: Any, values: Any) -> Any:
+def relabel(labels: object, values: Any) -> Any:
     """Return values with the names and coordinates of the dimensions along which they vary.
 
     Parameters
@@ -158,5 +159,5 @@ def _spread(value: Any, dims: Iterable[Any]) -> Any:
     return value.expand_dims(missing).transpose(*dims).to_numpy()
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: ArrayLike) -> bool:
     return not isinstance(value, str) and np.ndim(value) > 0

@@ -60,7 +60,7 @@ def require_whole(value: Any, sentence: str) -> None:
 
 def require_whole_packets(link: Link) -> None:
     """Refuse a link whose packets are no whole number of bytes."""
-    size = link.packet_size
+    size = float(link.packet_size)
     if not 1.0 <= size <= _LARGEST_PACKET or size != round(size):
         raise DomainError(
             f"Link packet_size = {show_value(size)} is none of 1, 2 ... {_LARGEST_PACKET} bytes,"

@@ -10,14 +10,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 
 from pi2_fluid.errors import QuantityError, UnsupportedError
 from pi2_fluid.model.counts import Counts
 from pi2_fluid.model.pytrees import register_pytree
-from pi2_fluid.ops import namespace
+from pi2_fluid.ops import Number, namespace
 from pi2_fluid.units import (
     broadcast_shape,
     has_labels,
@@ -27,7 +27,17 @@ from pi2_fluid.units import (
     validate_quantity,
 )
 
+if TYPE_CHECKING:
+    from jax.tree_util import GetAttrKey
+
+    from pi2_fluid.values import FloatArray
+
+T_co = TypeVar("T_co", covariant=True)
+R = TypeVar("R", bound="Record")
+
 __all__ = [
+    "OptionalParameter",
+    "Parameter",
     "Record",
     "align",
     "choice",
@@ -40,6 +50,25 @@ __all__ = [
     "require_scalars",
     "require_untraced",
 ]
+
+
+class _Field(Protocol[T_co]):
+    """A numeric field, to whoever reads types: given as any quantity, read as what it has become.
+
+    At run time it is a plain attribute, which `Record` converts once. What may be given is Any
+    because mypy reads an inherited field of a frozen dataclass as what it is given.
+    """
+
+    @overload
+    def __get__(self, record: None, owner: type, /) -> Self: ...
+    @overload
+    def __get__(self, record: object, owner: type, /) -> T_co: ...
+    def __set__(self, record: object, value: Any, /) -> None: ...
+
+
+#: The type of a field that `quantity` declares, and of one that may be None.
+Parameter: TypeAlias = "_Field[Number]"
+OptionalParameter: TypeAlias = "_Field[Number | None]"
 
 
 def quantity(
@@ -103,7 +132,7 @@ class Record:
         return hash((type(self), *(_hashable(value) for value in values)))
 
 
-def map_leaves(function: Callable[[Any, str], Any], tree: Any, place: str = "") -> Any:
+def map_leaves(function: Callable[[Any, str], object], tree: Any, place: str = "") -> Any:
     """Return a record with ``function(leaf, place)`` for each number in it, its place as in code.
 
     Also of counts, tuples and lists, as deep as they go: what `jax.tree.map` does, without JAX.
@@ -125,14 +154,14 @@ def map_leaves(function: Callable[[Any, str], Any], tree: Any, place: str = "") 
     return None if tree is None else function(tree, place)
 
 
-def leaves(tree: Any) -> list[Any]:
+def leaves(tree: object) -> list[Any]:
     """Return the numbers of a record, as `jax.tree.leaves` does, without JAX."""
     found: list[Any] = []
     map_leaves(lambda leaf, _: found.append(leaf), tree)
     return found
 
 
-def named_arrays(record: Any) -> dict[str, Any]:
+def named_arrays(record: object) -> dict[str, Any]:
     """Return the array fields of a record and of the records in it, by the names of messages."""
     found: dict[str, Any] = {}
     if not isinstance(record, Record):
@@ -162,7 +191,7 @@ def numbers_of(record: Record, without: Collection[str] = ()) -> dict[str, Any]:
     }
 
 
-def declares(law: Any, name: str) -> Any:
+def declares(law: object, name: str) -> Any:
     """Return what the class of a law itself says of `name`, None if it only inherits it.
 
     A subclass is another law: what its parent is to an engine, it is not.
@@ -170,7 +199,7 @@ def declares(law: Any, name: str) -> Any:
     return vars(type(law)).get(name)
 
 
-def require_scalars(*laws: Any) -> None:
+def require_scalars(*laws: object) -> None:
     """Refuse laws with arrays, where single ones are meant.
 
     Raises
@@ -186,7 +215,7 @@ def require_scalars(*laws: Any) -> None:
             )
 
 
-def require_untraced(what: str, instead: str, *values: Any) -> None:
+def require_untraced(what: str, instead: str, *values: object) -> None:
     """Refuse numbers that JAX traces, where what is done with them needs their values.
 
     Raises
@@ -200,7 +229,7 @@ def require_untraced(what: str, instead: str, *values: Any) -> None:
         )
 
 
-def align(record: Record, **named: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
+def align(record: R, **named: Number) -> tuple[list[FloatArray], Callable[[Sequence[Any]], R]]:
     """Broadcast named numbers and a record's arrays to one shape, for solvers by element.
 
     Returns
@@ -213,14 +242,15 @@ def align(record: Record, **named: Any) -> tuple[list[Any], Callable[[Sequence[A
     shape = broadcast_shape(named | named_arrays(record))
     values = (*named.values(), *(leaf for leaf in leaves(record) if _rank(leaf) > 0))
 
-    def rebuild(values: Sequence[Any]) -> Any:
+    def rebuild(values: Sequence[Any]) -> R:
         given = iter(values)
-        return map_leaves(lambda leaf, _: next(given) if _rank(leaf) > 0 else leaf, record)
+        made: R = map_leaves(lambda leaf, _: next(given) if _rank(leaf) > 0 else leaf, record)
+        return made
 
     return [np.broadcast_to(np.asarray(value, float), shape) for value in values], rebuild
 
 
-def _rank(value: Any) -> int:
+def _rank(value: object) -> int:
     return int(getattr(value, "ndim", 0))
 
 
@@ -242,6 +272,10 @@ def _hashable(value: Any) -> Any:
     return value
 
 
+# The names of the leaves, and the other fields with their values.
+_Static: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, object], ...]]
+
+
 def _is_static(field: dataclasses.Field[Any], value: Any) -> bool:
     # A quantity stays a leaf whatever `tree.map` has put in its place, a truth value included.
     if "quantity" in field.metadata:
@@ -249,7 +283,7 @@ def _is_static(field: dataclasses.Field[Any], value: Any) -> bool:
     return "choice" in field.metadata or isinstance(value, (str, bool))
 
 
-def _flatten_with_keys(record: Record) -> tuple[Any, Any]:
+def _flatten_with_keys(record: Record) -> tuple[list[tuple[GetAttrKey, Any]], _Static]:
     from jax.tree_util import GetAttrKey
 
     children, static = [], []

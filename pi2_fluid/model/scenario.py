@@ -16,7 +16,15 @@ from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.contradictions import check_changes, check_labels, check_times
 from pi2_fluid.model.counts import Counts
 from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.record import Record, choice, leaves, map_leaves, quantity
+from pi2_fluid.model.record import (
+    OptionalParameter,
+    Parameter,
+    Record,
+    choice,
+    leaves,
+    map_leaves,
+    quantity,
+)
 from pi2_fluid.ops import Number
 from pi2_fluid.saving import save_text
 from pi2_fluid.units import is_traced
@@ -50,12 +58,12 @@ class Link(Record):
     10000000.0
     """
 
-    capacity: Number = quantity(None, "rate")
-    buffer: Number = quantity("40000 packets", "packets")
-    packet_size: Number = quantity("1500B", "size")
+    capacity: Parameter = quantity(None, "rate")
+    buffer: Parameter = quantity("40000 packets", "packets")
+    packet_size: Parameter = quantity("1500B", "size")
     kind: str = choice("wire", ("wire", "htb"))
     delay_on: str = choice("return", ("return", "forward", "split"))
-    ack_jitter: Number = quantity("1us", "time", closed=True)
+    ack_jitter: Parameter = quantity("1us", "time", closed=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +93,8 @@ class Change(Record):
     Change(at=50.0, capacity=None, counts={'reno': 15.0})
     """
 
-    at: Number = quantity(None, "time", closed=True)
-    capacity: Number | None = quantity(None, "rate", optional=True)
+    at: Parameter = quantity(None, "time", closed=True)
+    capacity: OptionalParameter = quantity(None, "rate", optional=True)
     counts: Mapping[str, Number] | None = None
 
     def __post_init__(self) -> None:
@@ -179,7 +187,7 @@ class Scenario(Record):
         map_leaves(_require_number, self)
         # Nothing can be said about numbers that JAX is tracing.
         if not any(is_traced(leaf) for leaf in leaves(self)):
-            changes = tuple(sorted(self.changes, key=lambda change: change.at))
+            changes = tuple(sorted(self.changes, key=lambda change: float(change.at)))
             object.__setattr__(self, "changes", changes)
             check_times(self)
             check_changes(self)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
 from pi2_fluid.model.record import Record, align, numbers_of
 from pi2_fluid.ops import Number
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import BoolArray, FloatArray, Real
 
 __all__ = ["Sender"]
 
@@ -124,7 +129,8 @@ class Sender(Record, ABC):
 
     def sending_rate(self, x: Any, rtt: Number) -> Number:
         """Return the sending rate in segments/s at state `x`: window / rtt unless overridden."""
-        return (x[0] if isinstance(x, tuple) else x) / rtt
+        window: Number = x[0] if isinstance(x, tuple) else x
+        return window / rtt
 
     def initial(self, window: Number) -> Any:
         """Return the state of a new flow that starts with `window` segments."""
@@ -164,7 +170,9 @@ class Sender(Record, ABC):
         """
         from scipy.optimize import elementwise  # 0.3 s to import, and closed forms need none
 
-        def excess(log_p: Any, rtt: Any, target: Any, *arrays: Any) -> Any:
+        def excess(
+            log_p: FloatArray, rtt: FloatArray, target: FloatArray, *arrays: FloatArray
+        ) -> FloatArray:
             law, p = rebuild(arrays), np.exp(log_p)
             return np.log(law.sending_rate(law.at_rest(rtt, p), rtt)) - np.log(target)
 
@@ -193,9 +201,12 @@ class Sender(Record, ABC):
 
         from scipy.optimize import elementwise
 
-        def drift(log_window: Any, rtt: Any, p: Any, *arrays: Any) -> Any:
+        def drift(
+            log_window: FloatArray, rtt: FloatArray, p: FloatArray, *arrays: FloatArray
+        ) -> FloatArray:
             window = np.exp(log_window)
-            return rebuild(arrays).rate(window, window, p, rtt, rtt) * rtt
+            slope: FloatArray = rebuild(arrays).rate(window, window, p, rtt, rtt)
+            return slope * rtt
 
         bracket = tuple(np.log(_WINDOW_RANGE))
         found = elementwise.find_root(drift, bracket, args=(rtt, p, *arrays))
@@ -207,13 +218,19 @@ class Sender(Record, ABC):
             )
         return _plain(np.exp(found.x))
 
-    def _at_rest_many(self, rtt: Any, p: Any, arrays: list[Any], rebuild: Any) -> tuple[Any, ...]:
+    def _at_rest_many(
+        self,
+        rtt: FloatArray,
+        p: FloatArray,
+        arrays: list[FloatArray],
+        rebuild: Callable[[Sequence[Real]], Sender],
+    ) -> tuple[Real, ...]:
         result = np.empty((len(self.states), *rtt.shape))
         for index in np.ndindex(rtt.shape):
             r, q = float(rtt[index]), float(p[index])
             law = rebuild([float(array[index]) for array in arrays])
 
-            def drift(x: Any, r: float = r, q: float = q, law: Any = law) -> Any:
+            def drift(x: FloatArray, r: float = r, q: float = q, law: Sender = law) -> FloatArray:
                 return np.stack(law.rate(tuple(x), tuple(x), q, r, r)) * r
 
             state = _relax(drift, np.array(law.initial(2.0 / q), float))
@@ -226,7 +243,7 @@ class Sender(Record, ABC):
         return tuple(_plain(state) for state in result)
 
 
-def _relax(drift: Callable[[Any], Any], x: Any) -> Any | None:
+def _relax(drift: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray | None:
     """Return where x' = drift(x) comes to rest with a positive x[0], None if it does not.
 
     Implicit Euler steps that grow a hundredfold: they begin as the law's own motion, which finds
@@ -251,9 +268,9 @@ def _relax(drift: Callable[[Any], Any], x: Any) -> Any | None:
     return None
 
 
-def _first(values: Any, bad: Any) -> float:
+def _first(values: ArrayLike, bad: BoolArray) -> float:
     return float(np.asarray(values)[np.asarray(bad)].flat[0])
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: FloatArray) -> Real:
     return float(value) if np.ndim(value) == 0 else value

@@ -82,7 +82,7 @@ def run_events(
     answer = np.zeros((len(events), len(_ANSWER)), np.int64)
     limit = math.floor(link.buffer)
     lost = _core.replay_queue(
-        *discipline, round(link.packet_size), limit, held, events, given, answer
+        *discipline, round(float(link.packet_size)), limit, held, events, given, answer
     )
     found: dict[str, Any] = {name: answer[:, j] for j, name in enumerate(_ANSWER)}
     if found["n_rolls"].sum() > len(given):

@@ -144,4 +144,4 @@ def replay_red_adaptation(*, law: Red, avg_bytes: Any, link: Link = _LINK) -> xr
 
 
 def _red(law: Red, link: Link) -> tuple[dict[str, float], int, float]:
-    return discipline_of(law, link)[1], round(link.packet_size), float(link.capacity)
+    return discipline_of(law, link)[1], round(float(link.packet_size)), float(link.capacity)

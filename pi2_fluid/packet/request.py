@@ -102,7 +102,7 @@ def require_packets(scenario: Scenario) -> None:
         if isinstance(flow.sender, Cbr):
             _require_slot(float(flow.sender.bitrate), scenario, f"{place} rate")
     for change in scenario.changes:
-        place = f"Scenario change at {format_quantity(change.at, 'time')}"
+        place = f"Scenario change at {format_quantity(float(change.at), 'time')}"
         for name, count in (change.counts or {}).items():
             _whole(count, f"{place} counts[{name!r}]", 0, _MOST_FLOWS)
         if change.capacity is not None:

@@ -148,7 +148,7 @@ def _dualpi2(aqm: Any) -> dict[str, int]:
     if aqm.bands == 1:
         units["drop_on_overload"] = int(aqm.variant == "plain")  # the others keep p' below 1/k
     if isinstance(aqm, CoupledFamily):
-        units["coupling_factor"] = _whole(aqm.k, "k", 255)
+        units["coupling_factor"] = _whole(float(aqm.k), "k", 255)
     if aqm.bands == 2:
         units["drop_on_overload"] = int(aqm.drop_overload)
         units["step_thresh"] = microseconds(aqm.step, "step")

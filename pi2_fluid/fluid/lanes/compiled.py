@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -11,6 +11,12 @@ from pi2_fluid import _core
 from pi2_fluid.fluid.lanes.timetable import Timetable
 from pi2_fluid.model.aqms.pie import STEP, TABLES, just_below
 from pi2_fluid.model.record import declares
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pi2_fluid.model.aqm import Aqm
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["obstacle", "run_compiled"]
 
@@ -52,7 +58,7 @@ def obstacle(table: Timetable) -> str:
     return ""
 
 
-def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[str, Any]:
+def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[str, FloatArray]:
     """Run all of a table's runs; see `run_lanes` for what is returned.
 
     Parameters
@@ -108,7 +114,7 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
     return found
 
 
-def _tuning(aqm: Any) -> tuple[str, list[tuple[float, float]]]:
+def _tuning(aqm: Aqm) -> tuple[str, list[tuple[float, float]]]:
     """Return the kind of factor on the gains, and its table: (edge, factor below), falling."""
     name = getattr(aqm, "gain_table", None)
     if name is None:
@@ -124,7 +130,7 @@ def _heuristics(numbers: dict[str, Any]) -> tuple[float, float, float]:
     return cap or math.inf, boost, numbers.get("decay", 1.0)
 
 
-def _numbers(table: Timetable) -> Any:
+def _numbers(table: Timetable) -> FloatArray:
     n, aqm = table.h.size, table.aqm.fluid_parameters()
     names = ("alpha", "beta", "target", "update_interval", "limit")
     head = [table.h, *(aqm[name] for name in names), aqm.get("k", 1.0), table.buffer]
@@ -137,7 +143,7 @@ def _numbers(table: Timetable) -> Any:
     return np.ascontiguousarray(np.concatenate([np.array(rows), *tables]))
 
 
-def _nodes(table: Timetable) -> Any:
+def _nodes(table: Timetable) -> NDArray[np.int32]:
     parts = [
         [table.ticks],
         [table.first],

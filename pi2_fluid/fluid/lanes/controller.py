@@ -26,9 +26,10 @@ def motion_of(aqm: Aqm, *, continuous: bool) -> Motion:
 def tick(laws: Laws, k: Array, controller: Values, seen: Seen) -> Values:
     """Return the controller's state after node k: updated in those runs that tick there."""
     aqm = laws.given.aqm
-    if not laws.shape.motion.ticks:
+    interval = aqm.update_interval
+    if not laws.shape.motion.ticks or interval is None:
         return controller
-    updated = aqm.saturate(aqm.update(controller, seen, aqm.update_interval))
+    updated = map(laws.full, aqm.saturate(aqm.update(controller, seen, interval)))
     node = k.astype(jnp.float64)
     phase = node - jnp.floor((node + 0.5) * laws.per_tick) * laws.ticks
     ticks = (phase == 0.0) & (k > 0)
@@ -77,12 +78,14 @@ def _flow(laws: Laws, stage: Stage, state: State, node: Node, then: Array, seen:
     before = Seen(node.delay, state.queue, node.arrivals, stage.capacity, state.lost)
     mean = (seen.queue_delay - node.delay) * laws.per_h
     first = aqm.flow(start, before, mean)
-    ahead = tuple(a + h * b for a, b in zip(start, first, strict=True))
+    ahead = tuple(laws.full(a + h * b) for a, b in zip(start, first, strict=True))
     second = aqm.flow(ahead, seen, mean)
     growth = node.arrivals - stage.capacity
     leaves = aqm.flow(start, before, _held(laws, state.queue, growth) / stage.capacity)
-    comes = aqm.flow(ahead, seen, _held(laws, seen.queue, then) / stage.capacity)
-    turns = [excursion(h * a, h * b) for a, b in zip(leaves, comes, strict=True)]
+    comes = aqm.flow(ahead, seen, _held(laws, laws.full(seen.queue), then) / stage.capacity)
+    turns = [
+        excursion(laws.full(h * a), laws.full(h * b)) for a, b in zip(leaves, comes, strict=True)
+    ]
     bottom = tuple(a + turn[0] for a, turn in zip(start, turns, strict=True))
     top = tuple(a + turn[1] for a, turn in zip(start, turns, strict=True))
     clipped = zip(bottom, aqm.saturate(bottom), top, aqm.saturate(top), strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import jax
 import numpy as np
@@ -11,9 +11,13 @@ from jax import numpy as jnp
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.fluid.lanes.controller import jump, motion_of
-from pi2_fluid.fluid.lanes.laws import Given, Laws, Node, Outcome, Shape, Stage, State
+from pi2_fluid.fluid.lanes.laws import Array, Given, Laws, Node, Outcome, Shape, Stage, State
 from pi2_fluid.fluid.lanes.stepping import advance, arrive, begin
 from pi2_fluid.fluid.lanes.timetable import Timetable, take_runs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 __all__ = ["run_lanes"]
 
@@ -40,7 +44,7 @@ class _Plan(NamedTuple):
     """Which sample is taken at each of `breaks`; the last row is waste."""
 
 
-def run_lanes(table: Timetable, depth: int, rows: int) -> dict[str, Any]:
+def run_lanes(table: Timetable, depth: int, rows: int) -> dict[str, NDArray[Any]]:
     """Run all of a table's runs and return sums, extremes and samples as NumPy arrays.
 
     Parameters
@@ -68,15 +72,16 @@ def run_lanes(table: Timetable, depth: int, rows: int) -> dict[str, Any]:
         depth=depth,
     )
     padded = take_runs(table, np.minimum(np.arange(rows), n - 1))
+    arrays: Any = padded  # of NumPy here, which become those of JAX in the call
     given = Given(
         aqm=padded.aqm,
         senders=padded.senders,
-        h=padded.h,
-        ticks=padded.ticks,
-        buffer=padded.buffer,
-        base_rtt=padded.base_rtt,
-        start=padded.start,
-        ramp=padded.ramp,
+        h=arrays.h,
+        ticks=arrays.ticks,
+        buffer=arrays.buffer,
+        base_rtt=arrays.base_rtt,
+        start=arrays.start,
+        ramp=arrays.ramp,
     )
     with jax.enable_x64(True):
         try:
@@ -126,20 +131,24 @@ def _plan(table: Timetable) -> _Plan:
 class _Tally(NamedTuple):
     """Sums over the steps that count, and samples. Names are those of the results."""
 
-    sums: dict[str, Any]
-    each: dict[str, tuple[Any, ...]]
+    sums: dict[str, Array]
+    each: dict[str, tuple[Array, ...]]
     """Of each class: sums, and the smallest window."""
-    low: dict[str, Any]
-    high: dict[str, Any]
-    deepest: Any
-    samples: dict[str, Any]
+    low: dict[str, Array]
+    high: dict[str, Array]
+    deepest: Array
+    samples: dict[str, Array]
+
+
+#: What a stretch hands to the next: the state, the sums, and the capacity before it.
+_Carry: TypeAlias = tuple[State, _Tally, Array]
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _run(shape: Shape, samples: int, given: Given, plan: _Plan) -> dict[str, Any]:
+def _run(shape: Shape, samples: int, given: Given, plan: _Plan) -> dict[str, Array]:
     laws = Laws(shape, given)
 
-    def stretch(j: Any, carry: Any) -> Any:
+    def stretch(j: Array, carry: _Carry) -> _Carry:
         state, tally, old = carry
         k = plan.breaks[j]
         stage = _stage(laws, plan, k)
@@ -149,7 +158,7 @@ def _run(shape: Shape, samples: int, given: Given, plan: _Plan) -> dict[str, Any
             tally = _sample(laws, stage, k, plan.row[j], state, node, tally)
         counted = (k >= plan.first) & (k < plan.last)
 
-        def step(k: Any, inner: Any) -> Any:
+        def step(k: Array, inner: tuple[State, Node, _Tally]) -> tuple[State, Node, _Tally]:
             before, node, tally = inner
             state, outcome = advance(laws, stage, k, before, node)
             tally = _count(laws, stage, k, counted, before, state, node, outcome, tally)
@@ -170,7 +179,7 @@ def _run(shape: Shape, samples: int, given: Given, plan: _Plan) -> dict[str, Any
     return found
 
 
-def _stage(laws: Laws, plan: _Plan, k: Any) -> Stage:
+def _stage(laws: Laws, plan: _Plan, k: Array) -> Stage:
     """Return who sends and how fast the link is from node k on."""
     n, m = laws.n, len(laws.classes)
     place = jnp.sum(plan.event <= k, axis=0) if len(plan.event) else jnp.zeros(n, jnp.int32)
@@ -201,7 +210,7 @@ def _begin(laws: Laws, samples: int) -> _Tally:
 
 
 def _sample(
-    laws: Laws, stage: Stage, k: Any, row: Any, state: State, node: Node, tally: _Tally
+    laws: Laws, stage: Stage, k: Array, row: Array, state: State, node: Node, tally: _Tally
 ) -> _Tally:
     number, group = laws.number(stage, k, 0.0), laws.shape.group
     windows = [laws.window(i, state.x[i], number[i], node.rtt[group[i]][0]) for i in laws.classes]
@@ -219,8 +228,8 @@ def _sample(
 def _count(
     laws: Laws,
     stage: Stage,
-    k: Any,
-    counted: Any,
+    k: Array,
+    counted: Array,
     before: State,
     after: State,
     node: Node,
@@ -250,14 +259,14 @@ def _count(
 def _count_classes(
     laws: Laws,
     stage: Stage,
-    k: Any,
-    counted: Any,
+    k: Array,
+    counted: Array,
     before: State,
     after: State,
     node: Node,
     outcome: Outcome,
     tally: _Tally,
-) -> dict[str, tuple[Any, ...]]:
+) -> dict[str, tuple[Array, ...]]:
     total = node.arrivals + outcome.arrivals
     per = outcome.served / jnp.where(total > 0.0, total, 1.0)
     each: dict[str, list[Any]] = {name: list(values) for name, values in tally.each.items()}

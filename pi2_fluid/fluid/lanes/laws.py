@@ -5,13 +5,18 @@ All arrays have one element for each run. States of a sender are a tuple here ev
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import jax
 from jax import numpy as jnp
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.model.aqm import Aqm, Signal
 from pi2_fluid.model.sender import Sender
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Number
 
 __all__ = [
     "Array",
@@ -31,7 +36,7 @@ __all__ = [
     "within",
 ]
 
-Array = Any  # of JAX, one element for each run
+Array = jax.Array  # one element for each run
 Values = tuple[Array, ...]
 
 
@@ -148,7 +153,7 @@ class Outcome(NamedTuple):
     rtt: Values
 
 
-def within(x: Array, low: Any, high: Any) -> Array:
+def within(x: Array, low: Array | float, high: Array | float) -> Array:
     """Return x kept in [low, high]."""
     return jnp.minimum(jnp.maximum(x, low), high)
 
@@ -180,7 +185,7 @@ class Laws:
         self.per_tick = 1.0 / jnp.maximum(self.ticks, 1.0)
         self.per_h = 1.0 / given.h
 
-    def full(self, value: Any) -> Array:
+    def full(self, value: Number) -> Array:
         """Return a value as one number for each run."""
         return jnp.broadcast_to(jnp.asarray(value, jnp.float64), (self.n,))
 
@@ -223,7 +228,9 @@ class Laws:
         share = jnp.where(ramp > 0.0, share, 1.0)
         return tuple(count * own for count, own in zip(stage.flows, share, strict=True))
 
-    def rates(self, x: tuple[Values, ...], rtt: Any, number: Values, u: Array) -> Values:
+    def rates(
+        self, x: tuple[Values, ...], rtt: Sequence[Array], number: Values, u: Array
+    ) -> Values:
         """Return what each class sends (packets/s), less what is dropped of thinned traffic.
 
         Parameters

@@ -72,7 +72,7 @@ def arrive(laws: Laws, stage: Stage, k: Array, state: State) -> tuple[Node, Stat
     per_capacity = 1.0 / stage.capacity
     delay, number = queue * per_capacity, laws.number(stage, k, 0.0)
     now = laws.rtt(queue, per_capacity)
-    rates = laws.rates(state.x, now, number, aqm.controller(state.controller))
+    rates = laws.rates(state.x, now, number, laws.full(aqm.controller(state.controller)))
     seen = Seen(delay, queue, sum(rates), stage.capacity, state.lost)
     controller = tick(laws, k, state.controller, seen)
     u = laws.full(aqm.controller(controller))

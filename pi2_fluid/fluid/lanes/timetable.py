@@ -6,7 +6,8 @@ is always a node. Changes, starts and stops are moved to the nearest node, at mo
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,17 @@ from pi2_fluid.fluid.variation import Variation
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.record import map_leaves
 from pi2_fluid.model.sender import Sender
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pi2_fluid.model.scenario import Scenario
+    from pi2_fluid.values import FloatArray
+
+if TYPE_CHECKING:
+    Int32Array = NDArray[np.int32]
+    _Rows = Callable[[Iterable[ArrayLike]], FloatArray]
+    _Nodes = Callable[[ArrayLike], Int32Array]
 
 __all__ = ["NEVER", "Timetable", "tabulate", "take_runs"]
 
@@ -35,38 +47,38 @@ class Timetable(NamedTuple):
     """Of each class: which row of `base_rtt`."""
     slow_start: tuple[bool, ...]
     continuous: bool
-    h: Any
+    h: FloatArray
     """Length of a step (s)."""
-    ticks: Any
+    ticks: Int32Array
     """Steps from one update of the controller to the next; 0 if it never ticks."""
-    first: Any
+    first: Int32Array
     """Statistics begin at this node."""
-    last: Any
+    last: Int32Array
     """Number of steps."""
-    buffer: Any
+    buffer: FloatArray
     """Packets."""
-    base_rtt: Any
+    base_rtt: FloatArray
     """Seconds, one row for each group of classes."""
-    window: Any
+    window: FloatArray
     """Initial windows (segments), shape (m, n)."""
-    start: Any
+    start: Int32Array
     """Node at which the class starts, shape (m, n)."""
-    stop: Any
+    stop: Int32Array
     """Node at which it stops, or `NEVER`, shape (m, n)."""
-    ramp: Any
+    ramp: FloatArray
     """Steps over which its flows start, one after the other, shape (m, n)."""
-    event: Any
+    event: Int32Array
     """Nodes at which counts or capacity change, rising, shape (e, n)."""
-    capacity: Any
+    capacity: FloatArray
     """Packets per second before the first event and after each, shape (e + 1, n)."""
     count: Any
     """Flows, shape (e + 1, m, n)."""
-    sample: Any
+    sample: Int32Array
     """Nodes to report, rising, shape (s, n)."""
 
 
 def tabulate(
-    varied: Variation, *, continuous: bool, step: float, after: Any, sample: Any
+    varied: Variation, *, continuous: bool, step: float, after: ArrayLike, sample: FloatArray | None
 ) -> Timetable:
     """Lay out the runs of a batch in steps of at most `step` and of the shortest path's RTT.
 
@@ -90,18 +102,20 @@ def tabulate(
     """
     scenario, n = varied.scenario, varied.runs
 
-    def rows(values: Any) -> Any:
+    def rows(values: Iterable[ArrayLike]) -> FloatArray:
         return np.array([np.broadcast_to(np.asarray(v, float), (n,)) for v in values])
 
-    def row(value: Any) -> Any:
-        return rows([value])[0]
+    def row(value: ArrayLike) -> FloatArray:
+        one: FloatArray = rows([value])[0]
+        return one
 
     flows, link = scenario.flows, scenario.link
     heard = [row(flow.base_rtt) for flow in flows if flow.sender.signal is not None]
     h, ticks = _steps(row(scenario.duration), scenario.aqm, np.minimum.reduce([row(step), *heard]))
 
-    def nodes(value: Any) -> Any:
-        return np.minimum(np.rint(row(value) / h), NEVER).astype(np.int32)
+    def nodes(value: ArrayLike) -> Int32Array:
+        nearest: Int32Array = np.minimum(np.rint(row(value) / h), NEVER).astype(np.int32)
+        return nearest
 
     last = np.maximum(nodes(scenario.duration), 1)
     base_rtt, group = _group([row(flow.base_rtt) for flow in flows])
@@ -133,7 +147,7 @@ def tabulate(
     )
 
 
-def _steps(duration: Any, aqm: Aqm, longest: Any) -> tuple[Any, Any]:
+def _steps(duration: FloatArray, aqm: Aqm, longest: FloatArray) -> tuple[FloatArray, Int32Array]:
     """Return the length of the steps, and how many fit into an update interval (0: no ticks)."""
     interval = aqm.update_interval
     whole = duration if interval is None else np.broadcast_to(interval, duration.shape)
@@ -149,7 +163,7 @@ def _steps(duration: Any, aqm: Aqm, longest: Any) -> tuple[Any, Any]:
     return h, np.where(interval is None, 0, parts).astype(np.int32)
 
 
-def _group(base_rtt: list[Any]) -> tuple[Any, tuple[int, ...]]:
+def _group(base_rtt: list[FloatArray]) -> tuple[FloatArray, tuple[int, ...]]:
     """Return the different base RTTs, and which one each class has: they read the same past."""
     groups: list[Any] = []
     place = []
@@ -161,7 +175,11 @@ def _group(base_rtt: list[Any]) -> tuple[Any, tuple[int, ...]]:
     return np.array(groups), tuple(place)
 
 
-def _schedule(scenario: Any, rows: Any, nodes: Any) -> tuple[Any, Any, Any]:
+def _schedule(
+    scenario: Scenario,
+    rows: _Rows,
+    nodes: _Nodes,
+) -> tuple[Int32Array, FloatArray, FloatArray]:
     """Return when capacity or counts change, in each run's own order, and to what."""
     names, bits = scenario.class_names, 8.0 * np.asarray(scenario.link.packet_size)
     capacity = [rows([scenario.link.capacity / bits])[0]]
@@ -186,7 +204,7 @@ def _schedule(scenario: Any, rows: Any, nodes: Any) -> tuple[Any, Any, Any]:
     return event, np.array(capacity), np.array(count)
 
 
-def take_runs(table: Timetable, runs: Any) -> Timetable:
+def take_runs(table: Timetable, runs: slice | Sequence[int] | NDArray[np.intp]) -> Timetable:
     """Return the table of some of the runs, whose indices may repeat."""
 
     def take(leaf: Any, _: str = "") -> Any:

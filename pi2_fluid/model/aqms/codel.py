@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.packet_limits import require_single, require_time, require_whole_packets
-from pi2_fluid.model.record import choice, quantity
-from pi2_fluid.ops import Number
+from pi2_fluid.model.record import Parameter, choice, quantity
 
 if TYPE_CHECKING:
     from pi2_fluid.model.scenario import Link
@@ -48,8 +47,8 @@ class CoDel(Aqm):
     discipline: ClassVar = "codel"
     packets_only: ClassVar = ("ecn", "arithmetic")
 
-    target: Number = quantity("5ms", "time")
-    interval: Number = quantity("100ms", "time")
+    target: Parameter = quantity("5ms", "time")
+    interval: Parameter = quantity("100ms", "time")
     ecn: bool = choice(False, (True, False))
     arithmetic: str = choice("real", ("real", "fixed"))
     update_interval: None = dataclasses.field(default=None, init=False, repr=False)

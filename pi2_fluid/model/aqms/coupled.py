@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pi2_fluid.model.aqm import Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pi_packets import controller_numbers
-from pi2_fluid.model.record import choice, quantity
+from pi2_fluid.model.record import Parameter, choice, quantity
 from pi2_fluid.ops import Number, minimum, sqrt, where
 
 __all__ = ["CoupledFamily", "CoupledPi2"]
@@ -35,9 +35,9 @@ class CoupledFamily(PiFamily):
     Source: PI2 paper (CoNEXT'16), section 5 and Figure 9; RFC 9332, section 2.1.
     """
 
-    alpha: Number = quantity(0.3125, "frequency", closed=True)
-    beta: Number = quantity(3.125, "frequency", closed=True)
-    k: Number = quantity(2.0, "number")
+    alpha: Parameter = quantity(0.3125, "frequency", closed=True)
+    beta: Parameter = quantity(3.125, "frequency", closed=True)
+    k: Parameter = quantity(2.0, "number")
 
     def fluid_parameters(self) -> dict[str, Any]:
         """Return the controller's numbers and k."""

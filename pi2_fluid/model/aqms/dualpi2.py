@@ -20,7 +20,7 @@ from pi2_fluid.model.packet_limits import (
     require_whole,
     require_whole_packets,
 )
-from pi2_fluid.model.record import choice, quantity
+from pi2_fluid.model.record import OptionalParameter, Parameter, choice, quantity
 from pi2_fluid.ops import Number, maximum, minimum, namespace, where
 
 if TYPE_CHECKING:
@@ -102,17 +102,17 @@ class DualPi2(CoupledFamily):
     rests_apart: ClassVar = True
     packets_only: ClassVar = (*CoupledFamily.packets_only, "drop_at", "min_step_packets")
 
-    alpha: Number = quantity(0.16, "frequency", closed=True)
-    beta: Number = quantity(3.2, "frequency", closed=True)
-    target: Number = quantity("15ms", "time")
-    update_interval: Number = quantity("16ms", "time")
-    step: Number = quantity("1ms", "time")
-    ramp: Number | None = quantity(None, "time", optional=True)
-    c_protection: Number = quantity(0.1, "number", high=1.0)
+    alpha: Parameter = quantity(0.16, "frequency", closed=True)
+    beta: Parameter = quantity(3.2, "frequency", closed=True)
+    target: Parameter = quantity("15ms", "time")
+    update_interval: Parameter = quantity("16ms", "time")
+    step: Parameter = quantity("1ms", "time")
+    ramp: OptionalParameter = quantity(None, "time", optional=True)
+    c_protection: Parameter = quantity(0.1, "number", high=1.0)
     drop_overload: bool = choice(True, (True, False))
     drop_at: str = choice("dequeue", ("dequeue", "enqueue"))
     variant: str = choice("linux6.18", ("linux6.18", "rfc9332"))
-    min_step_packets: Number = quantity(0.0, "packets", closed=True)
+    min_step_packets: Parameter = quantity(0.0, "packets", closed=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

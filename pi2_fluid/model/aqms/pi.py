@@ -10,7 +10,7 @@ import numpy as np
 from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.model.aqm import Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.record import choice, quantity
+from pi2_fluid.model.record import OptionalParameter, choice, quantity
 from pi2_fluid.ops import Number
 from pi2_fluid.units import broadcast_shape, validate_quantity
 
@@ -48,7 +48,7 @@ class Pi(PiFamily):
 
     ecn: bool = choice(False, (True, False))
     drop_at: str = choice("enqueue", ("enqueue", "dequeue"))
-    per_packet: Number | None = quantity(None, "time", optional=True)
+    per_packet: OptionalParameter = quantity(None, "time", optional=True)
 
     def encode(self, u: Number) -> Signal:
         """Return (u, u)."""

@@ -10,7 +10,7 @@ import numpy as np
 from pi2_fluid.errors import DomainError
 from pi2_fluid.model.aqm import Aqm, Seen
 from pi2_fluid.model.aqms.pi_packets import controller_numbers, controller_parameters
-from pi2_fluid.model.record import choice, quantity
+from pi2_fluid.model.record import OptionalParameter, Parameter, choice, quantity
 from pi2_fluid.ops import Number, maximum, minimum
 
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ class PiFamily(Aqm):
 
     packets_only: ClassVar[tuple[str, ...]] = ("arithmetic", "quirks", "first_update")
 
-    alpha: Number = quantity(0.125, "frequency", closed=True)
-    beta: Number = quantity(1.25, "frequency", closed=True)
-    target: Number = quantity("20ms", "time")
-    update_interval: Number = quantity("32ms", "time")
+    alpha: Parameter = quantity(0.125, "frequency", closed=True)
+    beta: Parameter = quantity(1.25, "frequency", closed=True)
+    target: Parameter = quantity("20ms", "time")
+    update_interval: Parameter = quantity("32ms", "time")
     arithmetic: str = choice("real", ("real", "fixed"))
     quirks: bool = choice(True, (True, False))
-    first_update: Number | None = quantity(None, "time", closed=True, optional=True)
+    first_update: OptionalParameter = quantity(None, "time", closed=True, optional=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

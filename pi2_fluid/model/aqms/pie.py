@@ -9,7 +9,7 @@ from pi2_fluid.model.aqm import Seen, Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pi_packets import controller_numbers
 from pi2_fluid.model.aqms.pie_packets import heuristic_numbers, pie_parameters
-from pi2_fluid.model.record import choice, quantity
+from pi2_fluid.model.record import OptionalParameter, Parameter, choice, quantity
 from pi2_fluid.ops import Number, sqrt, where
 
 if TYPE_CHECKING:
@@ -123,14 +123,14 @@ class Pie(PiFamily):
         "drop_at",
     )
 
-    target: Number = quantity("15ms", "time")
-    update_interval: Number = quantity("15ms", "time")
+    target: Parameter = quantity("15ms", "time")
+    update_interval: Parameter = quantity("15ms", "time")
     table: str | None = choice(None, (None, *TABLES, "sqrt2p"))
     variant: str = choice("linux6.18", tuple(_VARIANT_TABLE))
     cap: bool | None = choice(None, (None, True, False))
     boost250: bool | None = choice(None, (None, True, False))
     decay: bool | None = choice(None, (None, True, False))
-    burst: Number | None = quantity(None, "time", closed=True, optional=True)
+    burst: OptionalParameter = quantity(None, "time", closed=True, optional=True)
     half_target: bool | None = choice(None, (None, True, False))
     derandomize: bool | None = choice(None, (None, True, False))
     rate_estimator: bool = choice(False, (True, False))

@@ -11,7 +11,7 @@ import numpy as np
 from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.model.aqm import Aqm, Seen, Signal
 from pi2_fluid.model.packet_limits import require_single, require_time, require_whole_packets
-from pi2_fluid.model.record import choice, quantity
+from pi2_fluid.model.record import OptionalParameter, Parameter, choice, quantity
 from pi2_fluid.ops import Number, maximum, minimum, namespace, where
 
 if TYPE_CHECKING:
@@ -96,13 +96,13 @@ class Red(Aqm):
     discipline: ClassVar = "red"
     packets_only: ClassVar = ("ecn", "arithmetic", "idle_decay", "spacing")
 
-    min: Number = quantity(None, "packets")
-    max: Number = quantity(None, "packets")
-    max_p: Number = quantity(0.1, "number", high=1.0)
-    weight: Number = quantity(0.002, "number", high=1.0)
+    min: Parameter = quantity(None, "packets")
+    max: Parameter = quantity(None, "packets")
+    max_p: Parameter = quantity(0.1, "number", high=1.0)
+    weight: Parameter = quantity(0.002, "number", high=1.0)
     gentle: bool = choice(True, (True, False))
     adaptive: bool = choice(False, (True, False))
-    update_interval: Number | None = quantity(None, "time", optional=True)
+    update_interval: OptionalParameter = quantity(None, "time", optional=True)
     ecn: bool = choice(False, (True, False))
     arithmetic: str = choice("real", ("real", "fixed"))
     idle_decay: bool = choice(False, (True, False))
@@ -211,6 +211,7 @@ class Red(Aqm):
         if not self.adaptive:
             return (moved, held)
         adapted = self._adapt(state[0], state[1], math.log(_SHRINK))
+        assert self.update_interval is not None, "an adaptive one has it, see __post_init__"
         return (moved, adapted / self.update_interval)
 
     def _adapt(self, average: Number, max_p: Number, shrink: float) -> Number:

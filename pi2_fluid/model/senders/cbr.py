@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
-from pi2_fluid.model.record import choice, quantity
+from pi2_fluid.model.record import OptionalParameter, choice, quantity
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.ops import Number
 from pi2_fluid.units import is_traced, validate_quantity
@@ -44,7 +44,7 @@ class Cbr(Sender):
     # In a contract where `rate` is dx/dt the field cannot have that name. Its key in text is what
     # the constructor calls it; the constructor takes both names, so that `replace` works with both.
     bitrate: Number = dataclasses.field(metadata={**quantity(None, "rate").metadata, "key": "rate"})
-    packet_size: Number | None = quantity(None, "size", optional=True)
+    packet_size: OptionalParameter = quantity(None, "size", optional=True)
     thinned: bool = choice(True, (True, False))
 
     def __init__(

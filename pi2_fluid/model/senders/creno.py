@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pi2_fluid.model.record import quantity
+from pi2_fluid.model.record import Parameter, quantity
 from pi2_fluid.model.senders.reno import Reno
-from pi2_fluid.ops import Number
 
 __all__ = ["CReno"]
 
@@ -31,4 +30,4 @@ class CReno(Reno):
     kernel: ClassVar = "reno"
     congestion: ClassVar = "reno"
 
-    decrease: Number = quantity(0.3, "number", high=1.0)
+    decrease: Parameter = quantity(0.3, "number", high=1.0)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
-from pi2_fluid.model.record import choice, quantity
+from pi2_fluid.model.record import Parameter, choice, quantity
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.ops import Number, cbrt, sqrt, where
 
 __all__ = ["Cubic"]
+
+_State: TypeAlias = tuple[Number, Number, Number, Number]
 
 # Segments per round trip by which the Reno-friendly estimate grows. Linux adds one for every 15/8
 # windows acknowledged (integers for 3 (1 - beta)/(1 + beta) = 0.529); before 4.0 it counted
@@ -81,8 +83,8 @@ class Cubic(Sender):
     packets_only: ClassVar = ("hystart",)
     states: ClassVar = ("window", "w_max", "epoch", "variance")
     variant: str = choice("linux", tuple(_INCREASE))
-    c: Number = quantity(0.4, "number")
-    decrease: Number = quantity(0.3, "number", high=1.0)
+    c: Parameter = quantity(0.4, "number")
+    decrease: Parameter = quantity(0.3, "number", high=1.0)
     hystart: bool = choice(True, (True, False))
 
     @property
@@ -103,14 +105,19 @@ class Cubic(Sender):
         """The mean of a linear epoch, in parts of w_max."""
         return 1.0 - self.decrease / 2.0
 
-    def _growth(self, x: Any, rtt: Number) -> tuple[Number, Number]:
+    def _growth(self, x: _State, rtt: Number) -> tuple[Number, Number]:
         """Segments per second gained: by the cubic, by the Reno-friendly estimate."""
         _, w_max, epoch, variance = x
         late = epoch - cbrt(self.decrease * w_max / self.c)
         return self.c * (3.0 * late * late + variance), self.increase / rtt
 
     def rate(
-        self, x: Any, x_delayed: Any, signal_delayed: Number, rtt: Number, rtt_delayed: Number
+        self,
+        x: _State,
+        x_delayed: _State,
+        signal_delayed: Number,
+        rtt: Number,
+        rtt_delayed: Number,
     ) -> tuple[Number, Number, Number, Number]:
         """Return d(W, w_max, s, v)/dt: segments/s, segments/s, 1, s."""
         window, w_max, epoch, variance = x
@@ -129,11 +136,11 @@ class Cubic(Sender):
         """Return the beginning of an epoch whose mean window is `window`."""
         return (window, window / self._mean, 0.0, 0.0)
 
-    def leave_slow_start(self, x: Any) -> tuple[Number, Number, Number, Number]:
+    def leave_slow_start(self, x: _State) -> tuple[Number, Number, Number, Number]:
         """Return the beginning of the first epoch, at the window reached."""
         return self.initial(x[0])
 
-    def switches(self, x: Any, signal: Number, rtt: Number) -> tuple[Number, ...]:
+    def switches(self, x: _State, signal: Number, rtt: Number) -> tuple[Number, ...]:
         """Return by how much the cubic outgrows the Reno-friendly estimate (segments/s)."""
         cubic, friendly = self._growth(x, rtt)
         return (cubic - friendly,)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.model.record import choice, quantity
+from pi2_fluid.model.record import Parameter, choice, quantity
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.ops import Number, where
 
 __all__ = ["Dctcp"]
+
+_State: TypeAlias = tuple[Number, Number]
 
 _MOST_GAIN_BITS: Final = 10
 
@@ -60,11 +62,16 @@ class Dctcp(Sender):
     signal: ClassVar = "scalable"
     packets_only: ClassVar = ("variant",)
     states: ClassVar = ("window", "alpha")
-    gain: Number = quantity(1 / 16, "number", high=1.0)
+    gain: Parameter = quantity(1 / 16, "number", high=1.0)
     variant: str = choice("linux", ("linux", "rfc8257"))
 
     def rate(
-        self, x: Any, x_delayed: Any, signal_delayed: Number, rtt: Number, rtt_delayed: Number
+        self,
+        x: _State,
+        x_delayed: _State,
+        signal_delayed: Number,
+        rtt: Number,
+        rtt_delayed: Number,
     ) -> tuple[Number, Number]:
         """Return d(W, alpha)/dt per second."""
         window, alpha = x
@@ -96,7 +103,7 @@ class Dctcp(Sender):
         """Return (window, 1): alpha starts at 1 in Linux and in RFC 8257."""
         return (window, 1.0)
 
-    def switches(self, x: Any, signal: Number, rtt: Number) -> tuple[Number, ...]:
+    def switches(self, x: _State, signal: Number, rtt: Number) -> tuple[Number, ...]:
         """Return M - 1: the law has a kink where one mark per round trip is expected."""
         return (x[0] * signal - 1.0,)
 

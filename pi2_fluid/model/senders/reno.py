@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pi2_fluid.model.record import quantity
+from pi2_fluid.model.record import Parameter, quantity
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.ops import Number, sqrt
 
@@ -31,7 +31,7 @@ class Reno(Sender):
     kernel: ClassVar = "reno"
     congestion: ClassVar = "reno"
     signal: ClassVar = "classic"
-    decrease: Number = quantity(0.5, "number", high=1.0)
+    decrease: Parameter = quantity(0.5, "number", high=1.0)
 
     def rate(
         self, x: Number, x_delayed: Number, signal_delayed: Number, rtt: Number, rtt_delayed: Number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pi2_fluid.model.record import quantity
+from pi2_fluid.model.record import Parameter, quantity
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.ops import Number
 
@@ -34,7 +34,7 @@ class Scalable(Sender):
     kernel: ClassVar = "scalable"
     congestion: ClassVar = "scalable"
     signal: ClassVar = "scalable"
-    per_mark: Number = quantity(0.5, "number")
+    per_mark: Parameter = quantity(0.5, "number")
 
     def rate(
         self,

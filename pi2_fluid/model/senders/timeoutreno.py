@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
-from pi2_fluid.model.record import quantity
+from pi2_fluid.model.record import Parameter, quantity
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.ops import Number, sqrt
 
 __all__ = ["TimeoutReno"]
+
+_State: TypeAlias = tuple[Number, Number]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,8 +59,8 @@ class TimeoutReno(Sender):
     signal: ClassVar = "classic"
     states: ClassVar = ("window", "sending")
     smallest_window: ClassVar = 0.0
-    decrease: Number = quantity(0.5, "number", high=1.0)
-    min_rto: Number = quantity("200ms", "time")
+    decrease: Parameter = quantity(0.5, "number", high=1.0)
+    min_rto: Parameter = quantity("200ms", "time")
 
     @property
     def thinned(self) -> bool:
@@ -66,7 +68,12 @@ class TimeoutReno(Sender):
         return True
 
     def rate(
-        self, x: Any, x_delayed: Any, signal_delayed: Number, rtt: Number, rtt_delayed: Number
+        self,
+        x: _State,
+        x_delayed: _State,
+        signal_delayed: Number,
+        rtt: Number,
+        rtt_delayed: Number,
     ) -> tuple[Number, Number]:
         """Return d(W, a)/dt per second."""
         window, sending = x
@@ -81,7 +88,7 @@ class TimeoutReno(Sender):
         """Return the decrease: in packets, timeouts come of themselves."""
         return {"decrease": self.decrease}
 
-    def sending_rate(self, x: Any, rtt: Number) -> Number:
+    def sending_rate(self, x: _State, rtt: Number) -> Number:
         """Return a W/R, the mean of all flows."""
         return x[1] * x[0] / rtt
 
