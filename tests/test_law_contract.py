@@ -20,9 +20,11 @@ import pi2_fluid as pf
 from pi2_fluid import _core, qdisc
 from pi2_fluid.design.plants import plant_gain
 from pi2_fluid.design.request import read_queue
+from pi2_fluid.model.kernel_units import told_to_tc
 from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, kind_of, sender_class
 from pi2_fluid.packet.laws import congestion_of, discipline_of
 from pi2_fluid.qdisc.options import KINDS as TC_KINDS
+from pi2_fluid.qdisc.options import OPTIONS as TC_OPTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOL = "tools/write_parameters.py"
@@ -225,6 +227,23 @@ def test_tc_runs_it_if_it_says_so(kind: str, tc: str) -> None:
     ) as caught:
         qdisc.install(law, tc)
     assert is_one_sentence(caught.value)
+
+
+@every_queue
+def test_what_tc_calls_its_parameters_is_what_tc_knows(kind: str) -> None:
+    law = queue_of(kind)
+    for tc in AQMS[kind].tc:
+        options = {option.word: option for option in TC_OPTIONS[tc]}
+        told = told_to_tc(law)
+        assert set(told) <= set(options)
+        assert {"target", "tupdate", "alpha", "beta"} <= set(told)
+        for name, unit, default in told.values():
+            assert default in unit.numbers
+            # What the kernel runs with asks for what it was asked for.
+            for number in (unit.low, default, min(unit.high, 40 * max(default, 1))):
+                if not (name == "target" and tc != "dualpi2"):  # PIE's clock cuts off
+                    assert unit.ask(unit.act(number)) == number
+                assert unit.tell(number) in (number, number - 1)
 
 
 @every_queue

@@ -28,7 +28,18 @@ def rows(kind: str, cls: Any) -> Iterator[str]:
             allowed = ", ".join(word(value) for value in field.metadata["choice"])
         key = field.metadata.get("key", field.name)
         where = "packets" if field.name in cls.packets_only else "all"
-        yield f"| {kind} | `{key}` | {allowed.strip()} | {default(field)} | {where} |"
+        tc = tc_word(field, rule) if kind in AQMS and AQMS[kind].tc else ""
+        yield f"| {kind} | `{key}` | {allowed.strip()} | {default(field)} | {where} | {tc} |"
+
+
+def tc_word(field: dataclasses.Field[Any], rule: dict[str, Any]) -> str:
+    """Return tc's word for a field, and what it counts in; "" if it has none."""
+    word, unit = field.metadata.get("tc"), field.metadata.get("kernel")
+    if word is None or unit is None:
+        return ""
+    part = f"1/{unit.per_si} {UNITS[rule['dimension']]}" if unit.per_si > 1 else ""
+    part = {"1/1000000 s": "us", "1/100 ": "%"}.get(part, part)
+    return f"`{word}`{', ' if part else ''}{part}"
 
 
 UNITS = {
@@ -59,7 +70,10 @@ def word(value: Any) -> str:
 
 def table() -> str:
     """Return the table in Markdown."""
-    lines = ["| kind | parameter | allowed | default | heeded by |", "|---|---|---|---|---|"]
+    lines = [
+        "| kind | parameter | allowed | default | heeded by | tc |",
+        "|---|---|---|---|---|---|",
+    ]
     for kinds, find in ((SENDERS, sender_class), (AQMS, aqm_class)):
         for kind in kinds:
             lines += rows(kind, find(kind))

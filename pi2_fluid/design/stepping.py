@@ -18,16 +18,16 @@ import numpy as np
 from pi2_fluid.design.gains import Ceiling
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.kernel_units import DUALPI2_GAIN, PIE_GAIN
 from pi2_fluid.qdisc import install, kernel
-from pi2_fluid.qdisc.options import FACTORS, LARGEST_PIE
 from pi2_fluid.qdisc.parsing import require_hz
 
 __all__ = ["Gains", "Steps", "first_that_keeps", "largest_in_steps", "steps_of"]
 
 T = TypeVar("T")
 
-_STEPS: Final = FACTORS["sixteenths"]  # of PIE's gains in 1 Hz
-_BETAS: Final = np.arange(1, LARGEST_PIE + 1)  # those that tc takes, in steps
+_STEPS: Final = PIE_GAIN.per_si  # of PIE's gains in 1 Hz
+_BETAS: Final = np.arange(1, PIE_GAIN.high + 1)  # those that tc takes, in steps
 _DOWN: Final = 1e-4  # of the ceiling of alpha, an interpolation
 _LOST: Final = 0.25  # of alpha: rounding off more makes it another design
 _KEPT: Final = 0.9  # of the largest alpha, where the bandwidth is maximised
@@ -51,12 +51,12 @@ class Steps:
     @property
     def smallest(self) -> float:
         """The step of the gains (Hz)."""
-        return 1.0 / (_STEPS if self.whole else FACTORS["hertz"])
+        return 1.0 / (_STEPS if self.whole else DUALPI2_GAIN.per_si)
 
     @property
     def largest(self) -> float:
         """The largest gain (Hz)."""
-        return LARGEST_PIE / _STEPS if self.whole else math.inf
+        return PIE_GAIN.high / _STEPS if self.whole else math.inf
 
     def intervals(self, shortest: float, longest: float) -> list[float]:
         """Return update intervals (s) that can run, rising, from the first at or above `shortest`.
@@ -108,8 +108,8 @@ def largest_in_steps(ceiling: Ceiling, kept: float = 0.0) -> Gains:
     """
     allowed = _allowed(ceiling)
     best = int(np.argmax(allowed))
-    alpha = min(math.floor(allowed[best]), LARGEST_PIE)
-    if alpha < max(1.0, min(kept * allowed[best], LARGEST_PIE)):
+    alpha = min(math.floor(allowed[best]), PIE_GAIN.high)
+    if alpha < max(1.0, min(kept * allowed[best], PIE_GAIN.high)):
         return None
     return alpha / _STEPS, float(_BETAS[best]) / _STEPS
 
@@ -120,7 +120,7 @@ def _allowed(ceiling: Ceiling) -> Any:
 
 
 def _whole_alphas(ceiling: Ceiling) -> Any:
-    return np.clip(np.floor(_allowed(ceiling)), 0, LARGEST_PIE)
+    return np.clip(np.floor(_allowed(ceiling)), 0, PIE_GAIN.high)
 
 
 def steps_of(law: PiFamily, kind: str | None, hz: int | None) -> Steps | None:

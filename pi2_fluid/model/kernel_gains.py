@@ -6,9 +6,17 @@ Source: Linux 6.18, net/sched/sch_dualpi2.c; iproute2, tc/q_dualpi2.c.
 from __future__ import annotations
 
 import math
+import struct
 from typing import Final
 
-__all__ = ["PARTS_PER_HERTZ", "gain_in_hertz", "parts_behind", "scale_gain", "unscale_gain"]
+__all__ = [
+    "PARTS_PER_HERTZ",
+    "gain_in_hertz",
+    "parts_behind",
+    "scale_gain",
+    "single",
+    "unscale_gain",
+]
 
 #: What the gains are counted in between tc and the kernel.
 PARTS_PER_HERTZ: Final = 256
@@ -27,6 +35,11 @@ def scale_gain(parts: int) -> int:
     (44, 879)
     """
     return (parts * _FULL >> 2) // _NS
+
+
+def single(value: float) -> float:
+    """Return a number in single precision, which tc reads gains in."""
+    return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
 def unscale_gain(gain: int) -> int:

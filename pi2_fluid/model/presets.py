@@ -14,6 +14,7 @@ from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.kernel_gains import PARTS_PER_HERTZ
 from pi2_fluid.units import validate_quantity
 
 __all__ = [
@@ -135,4 +136,4 @@ def tc_max_rtt(max_rtt: Any) -> DualPi2:
 def _cut(gain: Any) -> Any:
     """Cut to a multiple of 1/256 as the netlink attribute does."""
     # 1e-9 forgives the rounding of 0.3/0.3
-    return np.floor(gain * 256 * (1 + 1e-9)) / 256
+    return np.floor(gain * PARTS_PER_HERTZ * (1 + 1e-9)) / PARTS_PER_HERTZ

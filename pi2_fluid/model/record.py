@@ -30,6 +30,7 @@ from pi2_fluid.units import (
 if TYPE_CHECKING:
     from jax.tree_util import GetAttrKey
 
+    from pi2_fluid.model.kernel_units import Unit
     from pi2_fluid.values import FloatArray
 
 T_co = TypeVar("T_co", covariant=True)
@@ -39,9 +40,11 @@ __all__ = [
     "OptionalParameter",
     "Parameter",
     "Record",
+    "again",
     "align",
     "choice",
     "declares",
+    "default_of",
     "leaves",
     "map_leaves",
     "named_arrays",
@@ -79,16 +82,60 @@ def quantity(
     high: float = math.inf,
     closed: bool = False,
     optional: bool = False,
+    tc: str | None = None,
+    kernel: Unit | None = None,
 ) -> Any:
-    """Declare a numeric field: its dimension (see `pi2_fluid.units`) and its allowed range."""
+    """Declare a numeric field: its dimension (see `pi2_fluid.units`) and its allowed range.
+
+    Parameters
+    ----------
+    default
+        As given to the class, text included.
+    dimension, low, high, closed
+        As for `pi2_fluid.units.validate_quantity`.
+    optional
+        Whether it may be None.
+    tc
+        The word that tc has for it, where it knows the law.
+    kernel
+        What a kernel counts it in, and tc if it has a word for it.
+    """
     rule = {"dimension": dimension, "low": low, "high": high, "closed": closed}
-    metadata = {"quantity": rule, "optional": optional}
+    metadata = {"quantity": rule, "optional": optional, "tc": tc, "kernel": kernel}
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def choice(default: Any, options: tuple[Any, ...]) -> Any:
-    """Declare a static field that takes one of a few values."""
-    return dataclasses.field(default=default, metadata={"choice": options})
+def choice(
+    default: Any, options: tuple[Any, ...], *, tc: str | None = None, kernel: Unit | None = None
+) -> Any:
+    """Declare a static field that takes one of a few values; `tc` and `kernel` as in `quantity`."""
+    metadata = {"choice": options, "tc": tc, "kernel": kernel}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def again(base: type[Record], name: str, default: Any = None, *, kernel: Unit | None = None) -> Any:
+    """Declare a field of a base class once more: with another default, or counted otherwise.
+
+    Parameters
+    ----------
+    base, name
+        The class, and its field.
+    default
+        None: as there.
+    kernel
+        None: as there.
+    """
+    field = base.__dataclass_fields__[name]
+    default = field.default if default is None else default
+    changed = {} if kernel is None else {"kernel": kernel}
+    return dataclasses.field(default=default, metadata={**field.metadata, **changed})
+
+
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """Return the default of a field as an attribute holds it."""
+    if "quantity" in field.metadata and field.default not in {None, dataclasses.MISSING}:
+        return validate_quantity(field.default, name=field.name, **field.metadata["quantity"])
+    return field.default
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)

@@ -25,7 +25,7 @@ from pi2_fluid.errors import (
     show_value,
 )
 from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.record import Record, map_leaves
+from pi2_fluid.model.record import Record, default_of, map_leaves
 from pi2_fluid.model.registry import AQMS, SENDERS, Entry, aqm_class, kind_of, sender_class, suggest
 from pi2_fluid.model.scenario import Change, Link, Scenario
 from pi2_fluid.units import format_quantity, validate_quantity
@@ -259,12 +259,7 @@ def _is_default(field: Field[Any], value: Any) -> bool:
     return bool(value == default)
 
 
-@cache
-def _default(field: Field[Any]) -> Any:
-    """Return a field's default as an attribute holds it."""
-    if "quantity" in field.metadata and field.default not in {None, MISSING}:
-        return validate_quantity(field.default, name=field.name, **field.metadata["quantity"])
-    return field.default
+_default = cache(default_of)
 
 
 def _value(value: Any, field: Field[Any]) -> str:

@@ -6,9 +6,11 @@ from typing import Any, Final
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.kernel_gains import single
+from pi2_fluid.model.kernel_units import DUALPI2_GAIN, told_to_tc
 from pi2_fluid.qdisc.asking import as_words, earlier, microseconds, request, require_mtu
 from pi2_fluid.qdisc.generations import NEWEST, generation_of
-from pi2_fluid.qdisc.kernel import single
 from pi2_fluid.qdisc.options import OPTIONS, Number, defaults
 from pi2_fluid.qdisc.parsing import require_hz
 from pi2_fluid.qdisc.record import Qdisc, build
@@ -109,14 +111,14 @@ def install_max_rtt(
         "alpha": interval / longest / longest * 1e6 * single(0.1),
         "beta": single(0.3) / longest * 1e6,
     }
-    if min(asked.values()) * 256 < 1 or asked["beta"] > _LARGEST_GAIN:
+    if min(asked.values()) * DUALPI2_GAIN.per_si < 1 or asked["beta"] > _LARGEST_GAIN:
         raise DomainError(
             f"max_rtt = {show_value(max_rtt)} makes alpha = {asked['alpha']:.3g} and beta ="
             f" {asked['beta']:.3g} Hz, which tc refuses outside [1/256, 2^24): give a max_rtt"
             " around 100ms."
         )
     units = defaults("dualpi2", mtu) | {"target": typical, "tupdate": interval}
-    units |= {name: int(gain * 256) for name, gain in asked.items()}
+    units |= {name: int(gain * DUALPI2_GAIN.per_si) for name, gain in asked.items()}
     return build("dualpi2", units, hz, asked=asked)
 
 
@@ -161,6 +163,6 @@ def to_tc(aqm: Aqm, kind: str, *, dev: str = "DEV", hz: int | None = None) -> st
             word = option.words[value]
             if value != usual[option.word] and word is not None:
                 words.append(word)
-        elif option.word in {"target", "tupdate", "alpha", "beta"} or value != usual[option.word]:
+        elif option.word in told_to_tc(PiFamily) or value != usual[option.word]:
             words += [option.word, as_words(option, value, asked.get(option.word))]
     return " ".join(words)

@@ -1,29 +1,24 @@
-"""The integers of the kernel and of tc: jiffies and the timer wheel, ticks.
+"""The jiffies of the kernel and its timer wheel, and how tc prints times.
 
-Times that pass between tc and the kernel are whole microseconds (us). Gains are in
-`model.kernel_gains`.
+Times that pass between tc and the kernel are whole microseconds (us). What a kernel makes of the
+numbers of a law is in `model.kernel_units`.
 
-Source: Linux 6.18, kernel/time/timer.c, net/sched/sch_pie.c, sch_fq_pie.c; iproute2, lib/utils.c.
+Source: Linux 6.18, kernel/time/timer.c, net/sched/sch_fq_pie.c; iproute2, lib/utils.c.
 """
 
 from __future__ import annotations
 
-import struct
 from typing import Final
 
 __all__ = [
     "FLOWS_PER_ROUND",
     "jiffies",
     "jiffies_to_us",
-    "single",
-    "ticks",
-    "ticks_to_us",
     "time_text",
     "timer_period",
 ]
 
 _US: Final = 1_000_000
-_TICK: Final = 64  # ns, of PIE's clock
 _WHEEL: Final = (63, 8)  # slots ahead that a level of the timer wheel reaches, ratio of the levels
 
 #: How many queues of fq_pie are updated at once; the rest waits for the next jiffy.
@@ -62,21 +57,6 @@ def timer_period(count: int) -> int:
     while count > reach * slot:
         slot *= ratio
     return (count // slot + 1) * slot
-
-
-def ticks(us: int) -> int:
-    """Return a time in PIE's ticks of 64 ns, cut off."""
-    return us * 1000 // _TICK
-
-
-def ticks_to_us(count: int) -> int:
-    """Return ticks as the microseconds that tc is told, cut off."""
-    return count * _TICK // 1000
-
-
-def single(value: float) -> float:
-    """Return a number in single precision, which tc reads gains in."""
-    return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
 def time_text(us: int) -> str:

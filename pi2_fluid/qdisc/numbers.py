@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from typing import Any, Final
 
 from pi2_fluid.errors import QuantityError, show_value
-from pi2_fluid.model.kernel_gains import scale_gain, unscale_gain
+from pi2_fluid.model.kernel_units import Unit
 from pi2_fluid.qdisc import kernel
-from pi2_fluid.qdisc.options import FACTORS, Number
+from pi2_fluid.qdisc.options import Number
 from pi2_fluid.units import parse_quantity
 
 __all__ = ["as_fraction", "as_time", "as_whole", "asked_for", "read_json", "read_text"]
@@ -80,18 +79,18 @@ def read_text(option: Number, text: str, name: str) -> float:
     QuantityError
         Naming it, if it cannot be read.
     """
-    if option.unit == "time":
+    if option.unit.name == "time":
         value = as_time(text, name)
-    elif option.unit == "hertz":
-        value = as_fraction(text, name) * FACTORS["hertz"]
+    elif option.unit.name == "hertz":
+        value = as_fraction(text, name) * option.unit.per_si
     else:
-        value = as_whole(text, name, option.unit)
+        value = as_whole(text, name, option.unit.name)
     return _within(value, text, name)
 
 
 def read_json(option: Number, given: Any, name: str) -> float:
     """Return the value of an option in tc's units from the JSON of tc."""
-    real = option.unit == "hertz"
+    real = option.unit.name == "hertz"
     if isinstance(given, bool) or not isinstance(given, (int, float) if real else int):
         wanted = "a number" if real else "a whole number"
         raise QuantityError(f"{name} = {show_value(given)} cannot be read: tc -j prints {wanted}.")
@@ -99,7 +98,9 @@ def read_json(option: Number, given: Any, name: str) -> float:
         raise QuantityError(
             f"{name} = {show_value(given)} cannot be read: tc -j prints numbers from 0."
         )
-    return _within(given if given > _LARGEST else given * (256 if real else 1), given, name)
+    return _within(
+        given if given > _LARGEST else given * (option.unit.per_si if real else 1), given, name
+    )
 
 
 def _within(value: float, given: Any, name: str) -> float:
@@ -119,21 +120,18 @@ def asked_for(kind: str, option: Number, read: float, hz: int, name: str) -> int
     QuantityError
         If nothing that one can ask for shows so.
     """
-    if option.unit == "hertz":
-        return _parts(read, name)
-    if option.unit != "time":
+    if option.unit.name == "hertz":
+        return _parts(read, option.unit, name)
+    if option.unit.name != "time":
         return int(read)
     low = int(read)  # the kernel cuts off after it was asked
     candidates = [low, low + 1]
-    tell: Callable[[int], int] = int
-    if kind != "dualpi2" and option.word == "target":
-        tell = _target_told
-    elif kind != "dualpi2" and option.word == "tupdate":
+    if option.word == "tupdate" and kind != "dualpi2":
         count = low * hz // 1_000_000
         candidates = [kernel.jiffies_to_us(number, hz) for number in (count, count + 1)]
     for same in (_exactly, _in_three_digits):
         for candidate in candidates:
-            if same(tell(candidate), read):
+            if same(option.unit.tell(candidate), read):
                 return candidate
     if option.word == "tupdate" and kind != "dualpi2":
         raise QuantityError(
@@ -147,10 +145,6 @@ def asked_for(kind: str, option: Number, read: float, hz: int, name: str) -> int
     )
 
 
-def _target_told(us: int) -> int:
-    return kernel.ticks_to_us(kernel.ticks(us))
-
-
 def _exactly(us: int, read: float) -> bool:
     return us == read
 
@@ -159,19 +153,19 @@ def _in_three_digits(us: int, read: float) -> bool:
     return as_time(kernel.time_text(us), "time") == read
 
 
-def _parts(read: float, name: str) -> int:
-    """Return the 1/256 Hz that were asked for where `read` of them are shown."""
-    shown = round(read)
+def _parts(read: float, unit: Unit, name: str) -> int:
+    """Return the parts of 1 Hz that were asked for where `read` of them are shown."""
+    shown, per_hertz = round(read), unit.per_si
     # Six decimals in text, six digits in JSON, of a number in single precision.
-    if abs(read - shown) > max(256 * 0.51e-6, 5.1e-6 * read):
+    if abs(read - shown) > max(per_hertz * 0.51e-6, 5.1e-6 * read):
         raise QuantityError(
-            f"{name} = {read / 256:.9g} is no multiple of 1/256 Hz, as which tc shows it: give the"
-            " output of `tc qdisc show` as printed."
+            f"{name} = {read / per_hertz:.9g} is no multiple of 1/{per_hertz} Hz, as which tc shows"
+            " it: give the output of `tc qdisc show` as printed."
         )
     for parts in (shown + 1, shown):
-        if unscale_gain(scale_gain(parts)) == shown:
+        if unit.tell(parts) == shown:
             return parts
     raise QuantityError(
-        f"{name} = {read / 256:.9g} is nothing that the kernel can show: give the output of"
+        f"{name} = {read / per_hertz:.9g} is nothing that the kernel can show: give the output of"
         " `tc qdisc show` as printed."
     )

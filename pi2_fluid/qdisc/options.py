@@ -1,7 +1,8 @@
 """The options of each kind of queue: their words in tc, their keys in ``tc -j``, their defaults.
 
-Values are whole numbers in the units that tc and the kernel exchange; `FACTORS` has what each is
-in SI. The defaults are the kernel's.
+Values are whole numbers of what tc and the kernel count in, see `pi2_fluid.model.kernel_units`.
+The parameters of a law have their word, their unit and their default from its fields; here is how
+tc prints them, in what order, and what it has beside them. Those defaults are the kernel's.
 
 Source: iproute2 7.3, tc/q_pie.c, q_fq_pie.c, q_dualpi2.c; Linux 6.18, the qdiscs of those names.
 """
@@ -11,17 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pi2_fluid.model.kernel_gains import PARTS_PER_HERTZ
+from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.kernel_units import PACKETS, Unit, told_to_tc
 
-__all__ = ["FACTORS", "KINDS", "LARGEST_PIE", "OPTIONS", "Number", "Switch", "defaults", "in_si"]
-
-#: SI unit per unit, for those that are not whole in SI.
-FACTORS: Final[dict[str, int]] = {
-    "time": 1_000_000,  # microseconds
-    "sixteenths": 16,  # of 1 Hz
-    "hertz": PARTS_PER_HERTZ,
-    "percent": 100,
-}
+__all__ = ["KINDS", "LAWS", "OPTIONS", "Number", "Switch", "defaults", "in_si"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +26,7 @@ class Number:
 
     word: str
     key: str
-    unit: str
+    unit: Unit
     default: int
     everywhere: bool = True
 
@@ -50,63 +46,81 @@ class Switch:
     default: int = 0
 
 
-#: The most sixteenths of 1 Hz that tc takes for a gain of PIE.
-LARGEST_PIE: Final = 32
-
 #: What `tc -j` prints for a key without a value, told apart from nothing at all.
 NULL: Final = "null"
 
-_LAW: Final = (
-    Number(word="target", key="target", unit="time", default=15_000),
-    Number(word="tupdate", key="tupdate", unit="time", default=15_000),
-    Number(word="alpha", key="alpha", unit="sixteenths", default=2),
-    Number(word="beta", key="beta", unit="sixteenths", default=20),
-)
-_FLAGS: Final = tuple(
-    Switch(word=word, key=word, words=(None, word), values=(None, True))
-    for word in ("ecn", "bytemode", "dq_rate_estimator")
+#: The law that the kernel runs in each kind of queue.
+LAWS: Final[dict[str, type[PiFamily]]] = {"pie": Pie, "fq_pie": Pie, "dualpi2": DualPi2}
+
+_COUNT: Final = Unit(name="count")
+_BYTES: Final = Unit(name="bytes")
+_SIZE: Final = Unit(name="size")  # with a binary prefix
+
+
+def _number(law: type[PiFamily], word: str, key: str = "", *, everywhere: bool = True) -> Number:
+    told = told_to_tc(law)[word]
+    return Number(
+        word=word, key=key or word, unit=told.unit, default=told.default, everywhere=everywhere
+    )
+
+
+def _switch(
+    law: type[PiFamily],
+    word: str,
+    key: str = "",
+    words: tuple[str | None, str | None] | None = None,
+    values: tuple[Any, Any] = (None, True),
+) -> Switch:
+    """Return a switch, by default one that tc prints only where it is on."""
+    default = told_to_tc(law)[word].default
+    return Switch(
+        word=word, key=key or word, words=words or (None, word), values=values, default=default
+    )
+
+
+_LAW: Final = tuple(_number(Pie, word) for word in ("target", "tupdate", "alpha", "beta"))
+_FLAGS: Final = (
+    _switch(Pie, "ecn"),
+    Switch(word="bytemode", key="bytemode", words=(None, "bytemode"), values=(None, True)),
+    _switch(Pie, "dq_rate_estimator"),
 )
 
 #: In the order in which tc prints them.
 OPTIONS: Final[dict[str, tuple[Number | Switch, ...]]] = {
-    "pie": (Number(word="limit", key="limit", unit="packets", default=1000), *_LAW, *_FLAGS),
+    "pie": (Number(word="limit", key="limit", unit=PACKETS, default=1000), *_LAW, *_FLAGS),
     "fq_pie": (
-        Number(word="limit", key="limit", unit="packets", default=10240),
-        Number(word="flows", key="flows", unit="count", default=1024),
+        Number(word="limit", key="limit", unit=PACKETS, default=10240),
+        Number(word="flows", key="flows", unit=_COUNT, default=1024),
         *_LAW,
-        Number(word="quantum", key="quantum", unit="size", default=1514),
-        Number(word="memory_limit", key="memory_limit", unit="size", default=32 << 20),
-        Number(word="ecn_prob", key="ecn_prob", unit="count", default=10),
+        Number(word="quantum", key="quantum", unit=_SIZE, default=1514),
+        Number(word="memory_limit", key="memory_limit", unit=_SIZE, default=32 << 20),
+        Number(word="ecn_prob", key="ecn_prob", unit=_COUNT, default=10),
         *_FLAGS,
     ),
     "dualpi2": (
-        Number(word="limit", key="limit", unit="packets", default=10_000),
+        Number(word="limit", key="limit", unit=PACKETS, default=10_000),
         Number(
-            word="memlimit", key="memory-limit", unit="bytes", default=30_280_000, everywhere=False
+            word="memlimit", key="memory-limit", unit=_BYTES, default=30_280_000, everywhere=False
         ),
-        Number(word="target", key="target", unit="time", default=15_000),
-        Number(word="tupdate", key="tupdate", unit="time", default=16_000),
-        Number(word="alpha", key="alpha", unit="hertz", default=41),
-        Number(word="beta", key="beta", unit="hertz", default=819),
-        Number(word="step_thresh", key="step-thresh-us", unit="time", default=1000),
-        Number(
-            word="min_qlen_step", key="min-qlen-step", unit="packets", default=0, everywhere=False
-        ),
-        Number(word="coupling_factor", key="coupling", unit="count", default=2),
-        Switch(
-            word="drop_on_overload",
-            key="drop-overload",
+        *(_number(DualPi2, word) for word in ("target", "tupdate", "alpha", "beta")),
+        _number(DualPi2, "step_thresh", "step-thresh-us"),
+        _number(DualPi2, "min_qlen_step", "min-qlen-step", everywhere=False),
+        _number(DualPi2, "coupling_factor", "coupling"),
+        _switch(
+            DualPi2,
+            "drop_on_overload",
+            "drop-overload",
             words=("overflow", "drop_on_overload"),
             values=("overflow", "drop"),
-            default=1,
         ),
-        Switch(
-            word="drop_enqueue",
-            key="drop-early",
+        _switch(
+            DualPi2,
+            "drop_enqueue",
+            "drop-early",
             words=("drop_dequeue", "drop_enqueue"),
             values=("drop-dequeue", "drop-enqueue"),
         ),
-        Number(word="classic_protection", key="c-protection", unit="percent", default=10),
+        _number(DualPi2, "classic_protection", "c-protection"),
         Switch(
             word="any_ect",
             key="ecn-mask",
@@ -146,6 +160,5 @@ def in_si(kind: str, units: dict[str, int]) -> dict[str, Any]:
         if isinstance(option, Switch):
             values[option.word] = bool(value)
         else:
-            factor = FACTORS.get(option.unit)
-            values[option.word] = value if factor is None else value / factor
+            values[option.word] = option.unit.in_si(value)
     return values

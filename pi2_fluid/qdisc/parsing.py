@@ -8,7 +8,7 @@ from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.qdisc.blocks import Block, blocks_of
 from pi2_fluid.qdisc.generations import NEWEST, Generation, generation_of
 from pi2_fluid.qdisc.numbers import asked_for
-from pi2_fluid.qdisc.options import FACTORS, KINDS, OPTIONS, Switch
+from pi2_fluid.qdisc.options import KINDS, OPTIONS, Switch
 from pi2_fluid.qdisc.record import Qdisc, build
 
 __all__ = ["Found", "installed", "nothing_of_ours", "parse", "require_hz"]
@@ -144,10 +144,9 @@ def installed(block: Block, hz: int, generation: Generation) -> Qdisc:
             continue
         name = f"{option.word} of {block.name}"
         units[option.word] = asked_for(block.kind, option, read, hz, name)
-        if option.unit == "hertz":
+        if option.unit.name == "hertz":
             read = round(read)
-        factor = FACTORS.get(option.unit)
-        shown[option.word] = int(read) if factor is None else read / factor
+        shown[option.word] = option.unit.in_si(read)
     nothing: dict[str, Any] = dict.fromkeys(unknown)
     return build(
         block.kind,

@@ -7,10 +7,10 @@ from typing import Any
 
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.model.kernel_gains import gain_in_hertz, scale_gain, unscale_gain
+from pi2_fluid.model.kernel_units import told_to_tc
 from pi2_fluid.qdisc import kernel
 from pi2_fluid.qdisc.generations import NEWEST, Generation
-from pi2_fluid.qdisc.options import in_si
+from pi2_fluid.qdisc.options import LAWS, OPTIONS, Number, in_si
 
 __all__ = ["Qdisc", "build", "law_of"]
 
@@ -108,39 +108,24 @@ def law_of(
     DomainError
         If it is none: no integral gain, no target, no timer.
     """
-    if kind == "dualpi2":
-        return DualPi2(
-            alpha=gain_in_hertz(scale_gain(units["alpha"])),
-            beta=gain_in_hertz(scale_gain(units["beta"])),
-            target=units["target"] / 1e6,
-            update_interval=units["tupdate"] / 1e6,
-            k=float(units["coupling_factor"]),
-            step=units["step_thresh"] / 1e6,
-            c_protection=units["classic_protection"] / 100,
-            drop_overload=bool(units["drop_on_overload"]),
-            drop_at="enqueue" if units["drop_enqueue"] else "dequeue",
-            min_step_packets=float(units["min_qlen_step"]),
-        )
+    laws = LAWS[kind]
+    runs = {told.name: told.unit.act(units[word]) for word, told in told_to_tc(laws).items()}
+    if laws is DualPi2:
+        return DualPi2(**runs)
     period = generation.period(kernel.jiffies(units["tupdate"], hz)) if units["tupdate"] else 0
     more_rounds = -(-units.get("flows", 1) // kernel.FLOWS_PER_ROUND) - 1
-    return Pie(
-        alpha=units["alpha"] / 16,
-        beta=units["beta"] / 16,
-        target=kernel.ticks(units["target"]) * 64 / 1e9,
-        update_interval=(period + more_rounds) / hz if period else 0.0,
-        ecn=bool(units["ecn"]),
-        rate_estimator=generation.estimates or bool(units["dq_rate_estimator"]),
-        variant=generation.variant,
-    )
+    runs["update_interval"] = (period + more_rounds) / hz if period else 0.0
+    runs["rate_estimator"] |= generation.estimates
+    return Pie(**runs, variant=generation.variant)
 
 
 def _shown_units(kind: str, units: dict[str, int], hz: int) -> dict[str, int]:
     """Return what the kernel tells tc of options it was given, both in tc's units."""
-    if kind == "dualpi2":
-        told = {name: unscale_gain(scale_gain(units[name])) for name in ("alpha", "beta")}
-    else:
-        told = {
-            "target": kernel.ticks_to_us(kernel.ticks(units["target"])),
-            "tupdate": kernel.jiffies_to_us(kernel.jiffies(units["tupdate"], hz), hz),
-        }
+    told = {
+        option.word: option.unit.tell(units[option.word])
+        for option in OPTIONS[kind]
+        if isinstance(option, Number)
+    }
+    if LAWS[kind] is Pie:
+        told["tupdate"] = kernel.jiffies_to_us(kernel.jiffies(units["tupdate"], hz), hz)
     return units | told

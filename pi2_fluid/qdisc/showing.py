@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pi2_fluid.model.kernel_gains import single
 from pi2_fluid.qdisc import kernel
-from pi2_fluid.qdisc.options import FACTORS, NULL, OPTIONS, Number, Switch
+from pi2_fluid.qdisc.options import NULL, OPTIONS, Number, Switch
 from pi2_fluid.qdisc.record import Qdisc
 
 __all__ = ["show", "show_json"]
@@ -61,24 +62,24 @@ def show_json(qdisc: Qdisc) -> dict[str, Any]:
             value = option.values[bool(value)]
             if value is not None:
                 options[option.key] = None if value == NULL else value
-        elif option.unit == "hertz":
-            options[option.key] = float(f"{kernel.single(value):g}")
+        elif option.unit.name == "hertz":
+            options[option.key] = float(f"{single(value):g}")
         else:
             options[option.key] = _whole(option, value)
     return shown | {"options": options}
 
 
 def _whole(option: Number, value: float) -> int:
-    return round(value * FACTORS.get(option.unit, 1))
+    return option.unit.nearest(value)
 
 
 def _number_text(option: Number, value: float) -> str:
     whole = _whole(option, value)
-    match option.unit:
+    match option.unit.name:
         case "time":
             return kernel.time_text(whole)
         case "hertz":
-            return f"{kernel.single(value):.6f}"
+            return f"{single(value):.6f}"
         case "packets":
             return f"{whole}p"
         case "bytes":

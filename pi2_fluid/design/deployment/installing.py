@@ -9,15 +9,16 @@ from typing import Final, NamedTuple
 from pi2_fluid.errors import DomainError
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.kernel_units import DUALPI2_GAIN, PIE_GAIN
 from pi2_fluid.qdisc import Qdisc, install, to_tc
 from pi2_fluid.qdisc.asking import earlier, microseconds
-from pi2_fluid.qdisc.options import FACTORS, KINDS, LARGEST_PIE
+from pi2_fluid.qdisc.options import KINDS
 from pi2_fluid.qdisc.parsing import require_hz
 from pi2_fluid.units import validate_choice
 
 __all__ = ["Wanted", "installed", "line_for"]
 
-_STEPS: Final = FACTORS["sixteenths"]  # of PIE's gains in 1 Hz
+_STEPS: Final = PIE_GAIN.per_si  # of PIE's gains in 1 Hz
 _OFF: Final = 0.25  # of a gain: rounding off more makes it another design
 # The largest alpha/T falls with T like 1/(1 + 0.6 T/R): within 1 % of the optima at T from R/20 to
 # R, which keep 0.97, 0.92, 0.84, 0.77 and 0.62 at T/R = 0.05, 0.15, 0.32, 0.5 and 1.
@@ -64,7 +65,7 @@ def _in_steps(wanted: Wanted, kind: str) -> PiFamily:
     validate_choice(kind, KINDS, "kind")
     law = wanted.law
     if not isinstance(law, Pie) or kind == "dualpi2":
-        if kind == "dualpi2" and float(law.alpha) < 1.0 / FACTORS["hertz"]:
+        if kind == "dualpi2" and float(law.alpha) < 1.0 / DUALPI2_GAIN.per_si:
             raise DomainError(
                 f"alpha = {float(law.alpha):.3g} Hz is less than 1/256 Hz, the smallest that tc"
                 " takes for dualpi2: tune for a shorter max_rtt, or for smaller margins."
@@ -81,16 +82,17 @@ def _in_steps(wanted: Wanted, kind: str) -> PiFamily:
 
 
 def _require_near(wanted: Wanted, name: str, exact: float, steps: int) -> None:
-    if 1 <= steps <= LARGEST_PIE and abs(steps / exact - 1.0) <= _OFF:
+    if 1 <= steps <= PIE_GAIN.high and abs(steps / exact - 1.0) <= _OFF:
         return
     remedy = 'aqm="dualpi2", whose steps are finer'
     if name == "alpha" and (longer := _longer(wanted, exact)) is not None:
         remedy = f'update_interval="{math.ceil(1e3 * longer)}ms", or {remedy}'
-    elif exact > LARGEST_PIE:
+    elif exact > PIE_GAIN.high:
         remedy = f"a longer max_rtt, or {remedy}"
     raise DomainError(
         f"{name} = {exact / _STEPS:.4g} Hz is {exact:.3g} sixteenths of 1 Hz, of which PIE takes"
-        f" a whole number from 1 to {LARGEST_PIE}, here at most a quarter off: tune with {remedy}."
+        f" a whole number from 1 to {PIE_GAIN.high}, here at most a quarter off: tune with"
+        f" {remedy}."
     )
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.kernel_units import told_to_tc
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.qdisc import Qdisc
 
@@ -64,8 +66,7 @@ def margin_lost_db(qdisc: Qdisc, sender: Sender, rtt: Any, p_prime: Any) -> Any:
 
 
 def _asked(qdisc: Qdisc) -> dict[str, float]:
-    names = {"alpha": "alpha", "beta": "beta", "target": "target", "tupdate": "update_interval"}
-    return {field: qdisc.asked[word] for word, field in names.items()}
+    return {told.name: qdisc.asked[word] for word, told in told_to_tc(PiFamily).items()}
 
 
 def _law(qdisc: Qdisc, **changes: Any) -> Aqm:

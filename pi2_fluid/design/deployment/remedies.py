@@ -22,8 +22,8 @@ from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
 from pi2_fluid.loop.margins import Margins
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
+from pi2_fluid.model.kernel_units import DUALPI2_GAIN, told_to_tc
 from pi2_fluid.qdisc import Qdisc, install, kernel, to_tc
-from pi2_fluid.qdisc.options import FACTORS
 
 __all__ = ["ENOUGH", "Remedy", "find_remedy", "is_enough", "on_device"]
 
@@ -35,9 +35,9 @@ _FORGIVEN: Final = (0.01, 0.05)
 # that its rounding does; RFC 9332 has T up to a third.
 _KEPT: Final = (1 / 12, 1 / 3)
 _ROUNDS: Final = 8
-_PARTS: Final = FACTORS["hertz"]  # of 1 Hz, the steps of DualPI2's gains
+_PARTS: Final = DUALPI2_GAIN.per_si  # of 1 Hz, the steps of DualPI2's gains
 _COUPLED: Final = 2  # the k that `tune` designs for
-_WORDS: Final = 8  # target, tupdate, alpha, beta, each with its value
+_WORDS: Final = 2 * len(told_to_tc(PiFamily))  # those of the loop, each with its value
 
 
 @dataclass(frozen=True, kw_only=True)

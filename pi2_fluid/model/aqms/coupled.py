@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from pi2_fluid.model.aqm import Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pi_packets import controller_numbers
-from pi2_fluid.model.record import Parameter, choice, quantity
+from pi2_fluid.model.kernel_units import AT_ENQUEUE, COUPLING
+from pi2_fluid.model.record import Parameter, again, choice, quantity
 from pi2_fluid.ops import Number, minimum, sqrt, where
 
 __all__ = ["CoupledFamily", "CoupledPi2"]
@@ -35,9 +36,9 @@ class CoupledFamily(PiFamily):
     Source: PI2 paper (CoNEXT'16), section 5 and Figure 9; RFC 9332, section 2.1.
     """
 
-    alpha: Parameter = quantity(0.3125, "frequency", closed=True)
-    beta: Parameter = quantity(3.125, "frequency", closed=True)
-    k: Parameter = quantity(2.0, "number")
+    alpha: Parameter = again(PiFamily, "alpha", 0.3125)
+    beta: Parameter = again(PiFamily, "beta", 3.125)
+    k: Parameter = quantity(2.0, "number", tc="coupling_factor", kernel=COUPLING)
 
     def fluid_parameters(self) -> dict[str, Any]:
         """Return the controller's numbers and k."""
@@ -85,7 +86,7 @@ class CoupledPi2(CoupledFamily):
 
     variant: str = choice("plain", ("plain", "pi2-2016", "hpe"))
     ecn: bool = choice(False, (True, False))
-    drop_at: str = choice("enqueue", ("enqueue", "dequeue"))
+    drop_at: str = choice("enqueue", ("enqueue", "dequeue"), tc="drop_enqueue", kernel=AT_ENQUEUE)
 
     @property
     def limit(self) -> Number:

@@ -13,6 +13,14 @@ from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Seen, Signal
 from pi2_fluid.model.aqms.coupled import CoupledFamily, CoupledPi2
 from pi2_fluid.model.aqms.pi_packets import controller_parameters, dualpi2_gains, first_update_of
+from pi2_fluid.model.kernel_units import (
+    AT_ENQUEUE,
+    COUPLING,
+    MICROSECONDS,
+    PACKETS,
+    PERCENT,
+    SWITCH,
+)
 from pi2_fluid.model.packet_limits import (
     require_below,
     require_single,
@@ -20,7 +28,7 @@ from pi2_fluid.model.packet_limits import (
     require_whole,
     require_whole_packets,
 )
-from pi2_fluid.model.record import OptionalParameter, Parameter, choice, quantity
+from pi2_fluid.model.record import OptionalParameter, Parameter, again, choice, quantity
 from pi2_fluid.ops import Number, maximum, minimum, namespace, where
 
 if TYPE_CHECKING:
@@ -102,17 +110,21 @@ class DualPi2(CoupledFamily):
     rests_apart: ClassVar = True
     packets_only: ClassVar = (*CoupledFamily.packets_only, "drop_at", "min_step_packets")
 
-    alpha: Parameter = quantity(0.16, "frequency", closed=True)
-    beta: Parameter = quantity(3.2, "frequency", closed=True)
-    target: Parameter = quantity("15ms", "time")
-    update_interval: Parameter = quantity("16ms", "time")
-    step: Parameter = quantity("1ms", "time")
+    alpha: Parameter = again(CoupledFamily, "alpha", 0.16)
+    beta: Parameter = again(CoupledFamily, "beta", 3.2)
+    target: Parameter = again(CoupledFamily, "target", "15ms")
+    update_interval: Parameter = again(CoupledFamily, "update_interval", "16ms")
+    step: Parameter = quantity("1ms", "time", tc="step_thresh", kernel=MICROSECONDS)
     ramp: OptionalParameter = quantity(None, "time", optional=True)
-    c_protection: Parameter = quantity(0.1, "number", high=1.0)
-    drop_overload: bool = choice(True, (True, False))
-    drop_at: str = choice("dequeue", ("dequeue", "enqueue"))
+    c_protection: Parameter = quantity(
+        0.1, "number", high=1.0, tc="classic_protection", kernel=PERCENT
+    )
+    drop_overload: bool = choice(True, (True, False), tc="drop_on_overload", kernel=SWITCH)
+    drop_at: str = choice("dequeue", ("dequeue", "enqueue"), tc="drop_enqueue", kernel=AT_ENQUEUE)
     variant: str = choice("linux6.18", ("linux6.18", "rfc9332"))
-    min_step_packets: Parameter = quantity(0.0, "packets", closed=True)
+    min_step_packets: Parameter = quantity(
+        0.0, "packets", closed=True, tc="min_qlen_step", kernel=PACKETS
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -219,7 +231,7 @@ class DualPi2(CoupledFamily):
         require_single(self)
         require_whole_packets(link)
         require_whole(
-            100.0 * self.c_protection,
+            PERCENT.per_si * self.c_protection,
             f"DualPi2 c_protection = {show_value(self.c_protection)} is no whole number of percent,"
             " which the queue discipline counts in: give one of 0.01, 0.02 ... 0.99.",
         )
@@ -228,10 +240,10 @@ class DualPi2(CoupledFamily):
             f"DualPi2 min_step_packets = {show_value(self.min_step_packets)} is no whole number of"
             " packets: give one, such as 2.",
         )
-        if self.arithmetic == "fixed" and self.k not in range(1, 256):
+        if self.arithmetic == "fixed" and self.k not in COUPLING.numbers:
             raise DomainError(
-                f"DualPi2 k = {show_value(self.k)} is none of 1, 2 ... 255, which Linux can couple"
-                ' by: give one of them, or arithmetic = "real".'
+                f"DualPi2 k = {show_value(self.k)} is none of 1, 2 ... {COUPLING.high}, which"
+                ' Linux can couple by: give one of them, or arithmetic = "real".'
             )
         for name in ("target", "step", "update_interval"):
             require_time(f"DualPi2 {name}", getattr(self, name))

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from pi2_fluid.model.aqm import Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.record import Parameter, choice, quantity
+from pi2_fluid.model.kernel_units import AT_ENQUEUE
+from pi2_fluid.model.record import Parameter, again, choice
 from pi2_fluid.ops import Number, sqrt
 from pi2_fluid.units import validate_quantity
 
@@ -43,11 +44,11 @@ class Pi2(PiFamily):
     encoder: ClassVar = "square"
     packets_only: ClassVar = (*PiFamily.packets_only, "ecn", "drop_at")
 
-    alpha: Parameter = quantity(0.3125, "frequency", closed=True)
-    beta: Parameter = quantity(3.125, "frequency", closed=True)
+    alpha: Parameter = again(PiFamily, "alpha", 0.3125)
+    beta: Parameter = again(PiFamily, "beta", 3.125)
     variant: str = choice("plain", ("plain", "pi2-2016", "hpe"))
     ecn: bool = choice(False, (True, False))
-    drop_at: str = choice("enqueue", ("enqueue", "dequeue"))
+    drop_at: str = choice("enqueue", ("enqueue", "dequeue"), tc="drop_enqueue", kernel=AT_ENQUEUE)
 
     def encode(self, u: Number) -> Signal:
         """Return (u^2, u^2)."""

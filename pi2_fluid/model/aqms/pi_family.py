@@ -10,6 +10,7 @@ import numpy as np
 from pi2_fluid.errors import DomainError
 from pi2_fluid.model.aqm import Aqm, Seen
 from pi2_fluid.model.aqms.pi_packets import controller_numbers, controller_parameters
+from pi2_fluid.model.kernel_units import DUALPI2_GAIN, MICROSECONDS
 from pi2_fluid.model.record import OptionalParameter, Parameter, choice, quantity
 from pi2_fluid.ops import Number, maximum, minimum
 
@@ -54,10 +55,10 @@ class PiFamily(Aqm):
 
     packets_only: ClassVar[tuple[str, ...]] = ("arithmetic", "quirks", "first_update")
 
-    alpha: Parameter = quantity(0.125, "frequency", closed=True)
-    beta: Parameter = quantity(1.25, "frequency", closed=True)
-    target: Parameter = quantity("20ms", "time")
-    update_interval: Parameter = quantity("32ms", "time")
+    alpha: Parameter = quantity(0.125, "frequency", closed=True, tc="alpha", kernel=DUALPI2_GAIN)
+    beta: Parameter = quantity(1.25, "frequency", closed=True, tc="beta", kernel=DUALPI2_GAIN)
+    target: Parameter = quantity("20ms", "time", tc="target", kernel=MICROSECONDS)
+    update_interval: Parameter = quantity("32ms", "time", tc="tupdate", kernel=MICROSECONDS)
     arithmetic: str = choice("real", ("real", "fixed"))
     quirks: bool = choice(True, (True, False))
     first_update: OptionalParameter = quantity(None, "time", closed=True, optional=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
-from pi2_fluid.model.kernel_gains import PARTS_PER_HERTZ, gain_in_hertz, parts_behind, scale_gain
+from pi2_fluid.model.kernel_gains import parts_behind
+from pi2_fluid.model.kernel_units import unit_of
 from pi2_fluid.model.packet_limits import require_single, require_time
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _HEAD, _RATE, _LENGTH = range(3)
 _LATE_TIMER: Final = 0.5  # s: when Linux's PIE, and the PI2 of 2016, first update
 _IDLE_DECAY: Final = 0.98
 _ROUNDING: Final = 0.01
+_PER_HERTZ_2016: Final = 16  # of a gain on k p', in the tc of 2016
 
 
 def controller_numbers(law: PiFamily) -> dict[str, Any]:
@@ -75,7 +77,7 @@ def controller_parameters(law: Any) -> dict[str, Any]:
     if law.arithmetic == "fixed":
         arithmetic = _2016 if of_2016 else _DUALPI2
         if of_2016:
-            require_integer_gains(law, 16.0 * k)
+            require_integer_gains(law, _PER_HERTZ_2016 * k)
         if of_2016 and (k != round(k) or k < 1.0):
             raise DomainError(
                 f"{type(law).__name__} k = {show_value(law.k)} is none of 1, 2, 3 ..., by which"
@@ -137,18 +139,31 @@ def dualpi2_gains(law: PiFamily) -> dict[str, float]:
     kept = {}
     for field in ("alpha", "beta"):
         value: Any = getattr(law, field)
+        unit = unit_of(law, field)
         parts = parts_behind(value)
         if parts is None:
-            _require_near(law, field, PARTS_PER_HERTZ)
-            parts = round(value * PARTS_PER_HERTZ)
-        kept[field] = gain_in_hertz(scale_gain(parts))
+            _require_near(law, field, unit.per_si)
+            parts = unit.nearest(value)
+        kept[field] = unit.act(parts)
     return kept
 
 
-def require_integer_gains(law: Any, per_hz: float, most: float = _LARGEST_GAIN) -> None:
-    """Refuse gains that the kernel's integers miss by more than 1 %: `per_hz` of them are 1 Hz."""
+def require_integer_gains(law: Any, per_hertz: float | None = None) -> None:
+    """Refuse gains that the kernel's integers miss by more than 1 %, or that tc does not take.
+
+    Parameters
+    ----------
+    law : PiFamily
+    per_hertz : float, optional
+        How many of the integers are 1 Hz, where that is not what the fields declare; tc has no
+        bound then.
+    """
     for field in ("alpha", "beta"):
-        _require_near(law, field, per_hz, most)
+        if per_hertz is None:
+            unit = unit_of(law, field)
+            _require_near(law, field, unit.per_si, unit.act(unit.high))
+        else:
+            _require_near(law, field, per_hertz)
 
 
 def _require_near(law: Any, field: str, per_hz: float, most: float = _LARGEST_GAIN) -> None:

@@ -9,7 +9,8 @@ from pi2_fluid.model.aqm import Seen, Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pi_packets import controller_numbers
 from pi2_fluid.model.aqms.pie_packets import heuristic_numbers, pie_parameters
-from pi2_fluid.model.record import OptionalParameter, Parameter, choice, quantity
+from pi2_fluid.model.kernel_units import PIE_GAIN, PIE_TARGET, SWITCH
+from pi2_fluid.model.record import OptionalParameter, Parameter, again, choice, quantity
 from pi2_fluid.ops import Number, sqrt, where
 
 if TYPE_CHECKING:
@@ -123,8 +124,10 @@ class Pie(PiFamily):
         "drop_at",
     )
 
-    target: Parameter = quantity("15ms", "time")
-    update_interval: Parameter = quantity("15ms", "time")
+    alpha: Parameter = again(PiFamily, "alpha", kernel=PIE_GAIN)
+    beta: Parameter = again(PiFamily, "beta", kernel=PIE_GAIN)
+    target: Parameter = again(PiFamily, "target", "15ms", kernel=PIE_TARGET)
+    update_interval: Parameter = again(PiFamily, "update_interval", "15ms")
     table: str | None = choice(None, (None, *TABLES, "sqrt2p"))
     variant: str = choice("linux6.18", tuple(_VARIANT_TABLE))
     cap: bool | None = choice(None, (None, True, False))
@@ -133,8 +136,8 @@ class Pie(PiFamily):
     burst: OptionalParameter = quantity(None, "time", closed=True, optional=True)
     half_target: bool | None = choice(None, (None, True, False))
     derandomize: bool | None = choice(None, (None, True, False))
-    rate_estimator: bool = choice(False, (True, False))
-    ecn: bool = choice(False, (True, False))
+    rate_estimator: bool = choice(False, (True, False), tc="dq_rate_estimator", kernel=SWITCH)
+    ecn: bool = choice(False, (True, False), tc="ecn", kernel=SWITCH)
     drop_at: str = choice("enqueue", ("enqueue", "dequeue"))
 
     def initial(self) -> tuple[Number, ...]:

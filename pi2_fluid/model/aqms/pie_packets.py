@@ -34,7 +34,6 @@ _CYCLE: Final = {"linux6.18": 16384, "linux4.14": 10000, "rfc8033": 16384, "hpsr
 _WEIGHT: Final = {"rfc8033": 0.5}
 _LINUX: Final = ("linux6.18", "linux4.14")
 _MARK_LIMIT: Final = 0.1
-_LARGEST_TC: Final = 2.0  # Hz: tc pie takes alpha and beta up to 32 sixteenths
 
 
 def heuristic_numbers(law: Pie) -> dict[str, Any]:
@@ -70,7 +69,7 @@ def pie_parameters(law: Pie) -> dict[str, Any]:
     require_computable(law)
     if law.arithmetic == "fixed":
         _require_kernel(law)
-        require_integer_gains(law, 16.0, _LARGEST_TC)
+        require_integer_gains(law)
     burst = _BURST[variant] if law.burst is None else law.burst
     half = variant != "hpsr13" if law.half_target is None else law.half_target
     spread = variant == "linux6.18" if law.derandomize is None else law.derandomize
