@@ -27,6 +27,7 @@ SHARING = {
     "test_design_tc",
     "test_dualpi2_loop",
     "test_figures",
+    "test_fluid_contract",
     "test_fluid_figures",
     "test_fluid_gradient",
     "test_maps",

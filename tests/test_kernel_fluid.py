@@ -1,7 +1,6 @@
-"""The compiled engine against its Python twin: the same steps, so the same numbers to rounding.
+"""The compiled engine by itself: beginnings, samples, order, interruptions and what it refuses.
 
-With a fixed step both take the same decisions, and nothing but rounding errors may differ. Adaptive
-steps follow from error estimates, which agree as well as the states do.
+That its numbers are those of its Python twin is in test_fluid_contract.py.
 """
 
 from __future__ import annotations
@@ -23,20 +22,15 @@ from pi2_fluid.fluid.schedule import Schedule
 from pi2_fluid.fluid.trace import Trace, trace_rows
 from pi2_fluid.model.aqms.coupled import CoupledPi2
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
-from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.model.aqms.red import Red
 from pi2_fluid.model.aqms.taildrop import TailDrop
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.scenario import Change, Link, Scenario
 from pi2_fluid.model.senders.cbr import Cbr
-from pi2_fluid.model.senders.creno import CReno
 from pi2_fluid.model.senders.cubic import Cubic
-from pi2_fluid.model.senders.dctcp import Dctcp
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.model.senders.scalable import Scalable
-from pi2_fluid.model.senders.timeoutreno import TimeoutReno
 
 FIXED = Accuracy(0.02, 0.0)
 ADAPTIVE = Accuracy(10.0, 1e-6)
@@ -56,88 +50,31 @@ def scenario(
 
 
 RENO = avoiding(Reno(), 10, "50ms", name="reno")
-CONTINUOUS: dict[str, Scenario] = {
-    # R' = 2 after the second change: the delayed time runs backwards
-    "counts": scenario(
-        Pi2(),
-        RENO,
-        changes=[Change(1.5, counts={"reno": 3}), Change(2.5, counts={"reno": 30})],
-    ),
-    "capacity": scenario(Pi2(), RENO, changes=[Change(2, "2Mbit/s"), Change(3, "12Mbit/s")]),
-    "limit cycle": scenario(Pi(), avoiding(Reno(), 5, "100ms"), duration=6.0),
-    "capped": scenario(Pi2(variant="hpe"), avoiding(Reno(), 90, "50ms")),
-    "overload": scenario(
-        Pi2(),
-        RENO,
-        Flows(Cbr(rate="12Mbit/s", thinned=False), start=1.0, stop=2.0),
-        link=Link("10Mbit/s", 150),
-    ),
-    "thinned": scenario(Pi2(), RENO, Flows(Cbr(rate="4Mbit/s", thinned=True), start=1.0, stop=2.0)),
-    "windows held at 0": scenario(
-        CoupledPi2(),
-        avoiding(Scalable(), 20, "20ms", initial_window=4.0),
-        changes=Change(1.5, "500kbit/s"),
-    ),
-    "red": scenario(Red(min=5, max=25), RENO),
-    "adaptive red": scenario(Red(min=5, max=25, adaptive=True), avoiding(CReno(), 10, "50ms")),
-    "pie": scenario(Pie(), RENO),
-    "timeouts": scenario(Pi2(), avoiding(TimeoutReno(), 100, "20ms"), RENO),
-    "coupled": scenario(CoupledPi2(), RENO, avoiding(Scalable(), 5, "20ms")),
-    "taildrop": scenario(
-        TailDrop(),
-        Flows(Reno(), 3, "50ms"),
-        Flows(Cbr(rate="2Mbit/s", thinned=True), start=1.0),
-        link=Link("10Mbit/s", 40),
-    ),
-}
-SAMPLED: dict[str, Scenario] = {
-    "one class": scenario(Pi2(), RENO),
-    "pie": scenario(Pie(table="none"), avoiding(Reno(), 6, "80ms")),
-    "timeouts": scenario(Pie(), Flows(TimeoutReno(), 100, "20ms"), Flows(Cbr(rate="2Mbit/s"))),
-    "pie's heuristics": scenario(
-        Pie(burst="150ms", boost250=True, decay=True),
-        avoiding(Reno(), 40, "80ms"),
-        link=Link("4Mbit/s"),
-    ),
-    "coupled": scenario(
-        CoupledPi2(),
-        avoiding(Reno(), 3, "20ms"),
-        avoiding(Scalable(), 2, "20ms", name="scalable"),
-        changes=[Change(1.5, counts={"scalable": 8}), Change(2.5, counts={"scalable": 0})],
-    ),
-    "two round-trip times": scenario(
-        Pi2(), avoiding(Reno(), 4, "20ms"), avoiding(CReno(), 4, "100ms")
-    ),
-    "starts and stops": scenario(
-        Pi2(), RENO, avoiding(Reno(), 20, "50ms", start=1.3, stop=3.1), avoiding(Reno(), 1, "70ms")
-    ),
-    "slow start": scenario(
-        Pi2(), Flows(Reno(), 5, "50ms"), Flows(CReno(), 2, "30ms", start=1.5, start_jitter=0.7)
-    ),
-    "slow start into a full buffer": scenario(
-        Pi2(), Flows(Reno(), 10, "50ms"), link=Link("10Mbit/s", 60)
-    ),
-    "dctcp and cubic": scenario(CoupledPi2(), Flows(Dctcp(), 3, "20ms"), Flows(Cubic(), 3, "40ms")),
-    "adaptive red": scenario(
-        Red(min=5, max=25, adaptive=True), avoiding(Reno(), 5, "50ms"), avoiding(Reno(), 5, "30ms")
-    ),
-    "dual queue": scenario(
-        DualPi2(step="2ms", ramp="2ms"),
-        avoiding(Reno(), 3, "30ms"),
-        avoiding(Scalable(), 2, "30ms"),
-        avoiding(Reno(), 2, "50ms", start=0.6),
-        link=Link("40Mbit/s"),
-        duration=1.2,
-    ),
-    "dual queue without L4S flows": scenario(
-        DualPi2(variant="rfc9332"), Flows(Reno(), 3, "30ms"), link=Link("20Mbit/s")
-    ),
-}
-ALL = [("continuous", name) for name in CONTINUOUS] + [("sampled", name) for name in SAMPLED]
-
-
-def find(controller: str, name: str) -> Scenario:
-    return (CONTINUOUS if controller == "continuous" else SAMPLED)[name]
+COUNTS = scenario(  # R' = 2 after the second change: the delayed time runs backwards
+    Pi2(),
+    RENO,
+    changes=[Change(1.5, counts={"reno": 3}), Change(2.5, counts={"reno": 30})],
+)
+ONE_CLASS = scenario(Pi2(), RENO)
+COUPLED = scenario(
+    CoupledPi2(),
+    avoiding(Reno(), 3, "20ms"),
+    avoiding(Scalable(), 2, "20ms", name="scalable"),
+    changes=[Change(1.5, counts={"scalable": 8}), Change(2.5, counts={"scalable": 0})],
+)
+TAILDROP = scenario(
+    TailDrop(),
+    Flows(Reno(), 3, "50ms"),
+    Flows(Cbr(rate="2Mbit/s", thinned=True), start=1.0),
+    link=Link("10Mbit/s", 40),
+)
+DUAL = scenario(
+    DualPi2(step="2ms", ramp="2ms"),
+    avoiding(Reno(), 3, "30ms"),
+    avoiding(Scalable(), 2, "30ms"),
+    link=Link("40Mbit/s"),
+    duration=1.2,
+)
 
 
 def times(scenario: Scenario) -> Any:
@@ -163,33 +100,6 @@ def assert_same(got: Trace, want: Trace, tolerance: float) -> None:
         scale = np.abs(b).max(axis=0, initial=1e-9)  # of each class and queue
         worst = (np.abs(a - b) / scale).max()
         assert worst <= tolerance, f"{name} differs by {worst:.1e} of its largest value"
-
-
-@pytest.mark.parametrize(("controller", "name"), ALL)
-def test_fixed_steps_agree_with_the_twin(controller: str, name: str):
-    case = find(controller, name)
-    got = compiled(case, controller, FIXED)
-    assert_same(got, python(case, controller, FIXED), 1e-10)
-    assert np.ptp(got.queue) > 0.0
-
-
-@pytest.mark.parametrize(
-    ("controller", "name"),
-    [
-        ("continuous", "counts"),
-        ("continuous", "overload"),
-        ("continuous", "limit cycle"),
-        ("sampled", "coupled"),
-        ("sampled", "two round-trip times"),
-        ("sampled", "starts and stops"),
-        ("sampled", "slow start"),
-        ("sampled", "dual queue"),
-    ],
-)
-def test_adaptive_steps_agree_with_the_twin(controller: str, name: str):
-    case = find(controller, name)
-    got = compiled(case, controller, ADAPTIVE)
-    assert_same(got, python(case, controller, ADAPTIVE), 1e-9)
 
 
 @pytest.mark.parametrize("controller", ["sampled", "continuous"])
@@ -219,7 +129,7 @@ def test_the_past_is_kept_as_far_back_as_delays_reach():
 
 
 def test_samples_may_lie_anywhere():
-    case = find("sampled", "coupled")
+    case = COUPLED
     coarse = compiled(case, "sampled", ADAPTIVE)
     some = [0.0, 0.0, 0.3, 0.3 + 1e-13, 2.5, 3.999]
     fine = native.run_native(case, "sampled", ADAPTIVE, sorted([*coarse.time, *some]))
@@ -229,7 +139,7 @@ def test_samples_may_lie_anywhere():
 
 
 def test_the_order_is_four():
-    case = find("continuous", "counts")
+    case = COUNTS
     reference = compiled(case, "continuous", Accuracy(10.0, 1e-12))
     errors = [
         np.abs(compiled(case, "continuous", Accuracy(step, 0.0)).queue - reference.queue).max()
@@ -239,19 +149,8 @@ def test_the_order_is_four():
     assert orders.min() > 3.8, (errors, orders)
 
 
-def test_same_bytes_every_time_and_however_often_it_is_interrupted(monkeypatch: Any):
-    for controller, name in ALL:
-        case = find(controller, name)
-        once = compiled(case, controller, FIXED)
-        with monkeypatch.context() as patch:
-            patch.setattr(native, "_STEPS", 7)
-            again = compiled(case, controller, FIXED)
-        for a, b in zip(once, again, strict=True):
-            assert a.tobytes() == b.tobytes(), name
-
-
 def test_progress_and_interruption(monkeypatch: Any):
-    case, seen = find("sampled", "one class"), []
+    case, seen = ONE_CLASS, []
     monkeypatch.setattr(native, "_STEPS", 50)
     compiled(case, "sampled", FIXED, progress=lambda done, end: seen.append((done, end)))
     done, end = np.transpose(seen)
@@ -268,7 +167,7 @@ def test_progress_and_interruption(monkeypatch: Any):
 
 
 def test_errors_are_sentences(monkeypatch: Any):
-    case = find("sampled", "one class")
+    case = ONE_CLASS
     with pytest.raises(SolverError, match=r"took 101 steps to t = [\d.]+ s and came no further"):
         compiled(case, "sampled", Accuracy(0.01, 0.0, 100))
     packed = native.pack(case, "sampled", FIXED)
@@ -295,12 +194,12 @@ def test_a_law_of_ones_own_is_not_taken_for_its_base():
 
 
 def test_what_no_law_can_do_is_an_obstacle():
-    dual = find("sampled", "dual queue")
+    dual = DUAL
     assert native.obstacle(dual, "continuous") == 'DualPi2 with update="continuous"'
 
 
 def test_bad_arguments_are_refused():
-    case = find("sampled", "coupled")
+    case = COUPLED
     packed = list(native.pack(case, "sampled", FIXED))
     rows = [np.zeros((3, k)) if k else np.zeros(3) for k in (1, 1, 0, 2, 2, 2, 0)]
     start: Any = _core.FluidRun
@@ -330,10 +229,10 @@ def test_bad_arguments_are_refused():
 
 
 def test_what_a_law_lacks_is_refused_by_the_kernel_too():
-    dual = native.pack(find("sampled", "dual queue"), "continuous", FIXED)
+    dual = native.pack(DUAL, "continuous", FIXED)
     with pytest.raises(ValueError, match="dualpi2 has no continuous form"):
         _core.FluidRun(*dual)
-    *head, classes, changes, begin = native.pack(find("continuous", "taildrop"), "sampled", FIXED)
+    *head, classes, changes, begin = native.pack(TAILDROP, "sampled", FIXED)
     thinned = [one | {"thinned": True} for one in classes]
     with pytest.raises(ValueError, match="reno cannot be thinned by taildrop"):
         _core.FluidRun(*head, thinned, changes, begin)

@@ -209,6 +209,12 @@ PI2_INLINE void arrive(block *b, int32_t k, int32_t *next_tick)
 
 /* ---- statistics ---------------------------------------------------------------------------------- */
 
+/* Whether packets of a class are signalled at all: not those that nothing is dropped of, and that obey nothing. */
+PI2_INLINE int is_signalled(const pi2_lanes_class *c)
+{
+    return c->law != PI2_LANES_CBR || c->thinned;
+}
+
 PI2_INLINE void count_class(block *b, int i, const lane per, const lane delay1, const lane end[2])
 {
     const pi2_lanes_class *c = &b->p->class_[i];
@@ -224,14 +230,13 @@ PI2_INLINE void count_class(block *b, int i, const lane per, const lane delay1, 
         LANES own[PI2_LANES_SENT][l] += f->counts[l] * (per[l] * (was[l] * rate0[l] + is[l] * rate1[l]));
         LANES x0[l] = (was[l] > 0.0 ? f->gain[l] : 0.0) * g->rtt[NOW][l];
         LANES x1[l] = (is[l] > 0.0 ? f->gain[l] : 0.0) * (g->base[l] + delay1[l]);
-        LANES signal[l] = 0.0;
     } else {
-        const int s = signal_of(b, c);
         LANES x0[l] = f->x[l];
         LANES x1[l] = f->x1[l];
-        LANES signal[l] = b->signal[s][l] + end[s][l];
         LANES own[PI2_LANES_SENT][l] += f->counts[l] * (per[l] * (was[l] * x0[l] * g->per_rtt[NOW][l] + is[l] * x1[l] * g->per_rtt[END][l]));
     }
+    const int s = signal_of(b, c);
+    LANES signal[l] = is_signalled(c) ? b->signal[s][l] + end[s][l] : 0.0;
     LANES own[PI2_LANES_WINDOW][l] += f->counts[l] * (x0[l] + x1[l]);
     LANES own[PI2_LANES_SIGNAL][l] += f->counts[l] * signal[l];
     LANES own[PI2_LANES_WINDOW_MIN][l] = f->counts[l] > 0.0 ? lower(own[PI2_LANES_WINDOW_MIN][l], x1[l]) : own[PI2_LANES_WINDOW_MIN][l];
@@ -285,7 +290,7 @@ static void sample(const block *b, int32_t k, int *place, size_t own, pi2_lanes_
                 const int none = p->class_[i].law == PI2_LANES_CBR;
                 const double rate = b->f[i].number[NOW][l] > 0.0 ? b->f[i].gain[l] : 0.0;
                 at[0] = none ? rate * b->g[p->class_[i].group].rtt[NOW][l] : b->f[i].x[l];
-                at[classes * n] = none ? 0.0 : b->signal[signal_of(b, &p->class_[i])][l];
+                at[classes * n] = is_signalled(&p->class_[i]) ? b->signal[signal_of(b, &p->class_[i])][l] : 0.0;
             }
         }
 }

@@ -88,7 +88,7 @@ PI2_INLINE double *row_of(const block *b, int32_t k, int field)
     return b->past + (size_t)(k & b->mask) * (size_t)b->stride + (size_t)field * V;
 }
 
-/* Which of the two signals a class of this kind obeys; they are one unless coupled. */
+/* Which of the two signals a class of this kind is sent; they are one unless coupled. */
 PI2_INLINE int signal_of(const block *b, const pi2_lanes_class *c)
 {
     return b->p->encoder == PI2_LANES_COUPLED && c->scalable;

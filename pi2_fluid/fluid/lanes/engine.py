@@ -219,7 +219,7 @@ def _sample(
         "sample_delay": node.delay,
         "sample_controller": node.u,
         "sample_window": jnp.stack(windows),
-        "sample_p": jnp.stack([laws.heard_by(i, node.signal) for i in laws.classes]),
+        "sample_p": jnp.stack([laws.signal_of(i, node.signal) for i in laws.classes]),
     }
     samples = {name: tally.samples[name].at[row].set(value) for name, value in values.items()}
     return tally._replace(samples=samples)
@@ -275,7 +275,7 @@ def _count_classes(
         on, group = counted & stage.active[i], laws.shape.group[i]
         was = laws.window(i, before.x[i], first[i], node.rtt[group][0])
         now = laws.window(i, after.x[i], last[i], outcome.rtt[group])
-        signal = laws.heard_by(i, node.signal) + laws.heard_by(i, outcome.signal)
+        signal = laws.signal_of(i, node.signal) + laws.signal_of(i, outcome.signal)
         sent = per * (node.rates[i] + outcome.rates[i])
         for name, value in (("sent", sent), ("window", was + now), ("signal", signal)):
             each[name][i] += jnp.where(on, value, 0.0)

@@ -178,9 +178,13 @@ class Laws:
         self.n = given.h.shape[0]
         self.classes = range(len(given.senders))
         self.listens = tuple(sender.signal is not None for sender in given.senders)
-        heard = {sender.signal for sender in given.senders}
-        #: The kinds of signals that anybody obeys.
-        self.kinds = tuple(kind for kind in ("classic", "scalable") if kind in heard)
+        #: What each class is signalled by: what it obeys, or what the queue drops of it; or None.
+        self.signal = tuple(
+            "classic" if thinned else sender.signal
+            for sender, thinned in zip(given.senders, shape.thinned, strict=True)
+        )
+        #: The kinds of signals that there are.
+        self.kinds = tuple(kind for kind in ("classic", "scalable") if kind in self.signal)
         self.ticks = given.ticks.astype(jnp.float64)
         self.per_tick = 1.0 / jnp.maximum(self.ticks, 1.0)
         self.per_h = 1.0 / given.h
@@ -266,10 +270,10 @@ class Laws:
         return tuple(base + queue * per_capacity for base in self.given.base_rtt)
 
     def signals(self, signal: Signal) -> Values:
-        """Return those signals that anybody obeys."""
+        """Return those of the signals that packets are sent."""
         return tuple(self.full(getattr(signal, kind)) for kind in self.kinds)
 
-    def heard_by(self, i: int, signal: Values) -> Array:
-        """Return what class `i` obeys of these, 0 if it obeys none."""
-        kind = self.given.senders[i].signal
+    def signal_of(self, i: int, signal: Values) -> Array:
+        """Return with what probability packets of class `i` are signalled."""
+        kind = self.signal[i]
         return signal[self.kinds.index(kind)] if kind else jnp.zeros(self.n)
