@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["html_table", "show_number"]
 
 
-def html_table(title: str, rows: Iterable[tuple[str, Any, str]]) -> str:
+def html_table(title: str, rows: Iterable[tuple[str, object, str]]) -> str:
     """Return a table with a title; each row is a name, a value (text or numbers), and its unit.
 
     Examples

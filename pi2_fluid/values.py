@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import timedelta
     from decimal import Decimal
     from fractions import Fraction
@@ -22,6 +22,8 @@ __all__ = [
     "BoolArray",
     "Complex",
     "ComplexArray",
+    "ComplexValues",
+    "Curve",
     "Elementwise",
     "FloatArray",
     "IntArray",
@@ -44,8 +46,14 @@ Real: TypeAlias = "float | FloatArray"
 #: One complex number, or an array of them.
 Complex: TypeAlias = "complex | NDArray[np.inexact[Any]]"
 
+#: A response over real frequencies (rad/s).
+Curve: TypeAlias = "Callable[[FloatArray], ComplexArray]"
+
 #: What is asked of loops and operating points: one number, an array, or one with named dimensions.
 Values: TypeAlias = "float | FloatArray | xarray.DataArray"
+
+#: The same of complex numbers.
+ComplexValues: TypeAlias = "complex | ComplexArray | xarray.DataArray"
 
 #: What a caller may give for a number with a unit: SI, text such as "10ms", or arrays of these.
 Quantity: TypeAlias = "ArrayLike | _Exact | Sequence[_Exact]"

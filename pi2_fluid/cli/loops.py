@@ -179,7 +179,7 @@ def margins(
         print_json({"inputs": inputs, **values})
     else:
         _print_margins(inputs, values)
-    raise typer.Exit(_VERDICT_CODE[result.verdict])
+    raise typer.Exit(_VERDICT_CODE[str(result.verdict)])
 
 
 def _require_known(option: str, name: str, known: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,19 @@ from pi2_fluid.model.labels import align_labels, relabel
 from pi2_fluid.ops import namespace
 from pi2_fluid.units import broadcast_shape, is_traced, validate_choice, validate_quantity
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import FloatArray, Number, Quantity
+
 __all__ = ["MU_LIMIT", "margins_of", "solve_margins"]
+
+#: A function that falls through zero: its value and its slope.
+_Falling: TypeAlias = "Callable[[Number], tuple[Number, Number]]"
+#: Such a function, where to start, and the bracket.
+_Problem: TypeAlias = "tuple[_Falling, Number, Number, Number]"
 
 #: Largest mu = 1/W0 for which the uniqueness of both crossovers is proved.
 MU_LIMIT: Final = {"reno": 0.7072, "scalable": 0.5}
@@ -40,8 +52,14 @@ _LAST_STEP: Final = 1e-8
 
 
 def margins_of(
-    kappa: Any, pole: Any, plant: str, alpha: Any, beta: Any, update_interval: Any, rtt: Any
-) -> tuple[Any, Any, Any, Any]:
+    kappa: Quantity,
+    pole: Quantity,
+    plant: str,
+    alpha: Quantity,
+    beta: Quantity,
+    update_interval: Quantity,
+    rtt: Quantity,
+) -> tuple[Number, Number, Number, Number]:
     """Return gain margin (dB), phase margin (deg), gain and phase crossover (rad/s) of (35)-(37).
 
     A pure function: it works under `jax.jit`, `jax.vmap` and `jax.grad` (64-bit must be enabled
@@ -109,7 +127,15 @@ def margins_of(
     return _solve_jax(plant, m, mu, a, c, rtt)
 
 
-def solve_margins(plant: str, m: Any, mu: Any, a: Any, c: Any, rtt: Any, k: Any = 1.0) -> Any:
+def solve_margins(
+    plant: str,
+    m: ArrayLike,
+    mu: ArrayLike,
+    a: ArrayLike,
+    c: ArrayLike,
+    rtt: ArrayLike,
+    k: ArrayLike = 1.0,
+) -> FloatArray:
     """Return the rows gain_margin_db, phase_margin_deg, w_gc, w_pc; NumPy arrays, which broadcast.
 
     At mu = 0 with c/a <= 1 + k there is no phase crossover above zero frequency: the gain margin
@@ -132,11 +158,13 @@ def solve_margins(plant: str, m: Any, mu: Any, a: Any, c: Any, rtt: Any, k: Any 
     return out.reshape((4, *shape))
 
 
-def _gain_problem(xp: Any, plant: str, m: Any, mu: Any, a: Any, c: Any) -> tuple[Any, ...]:
+def _gain_problem(
+    xp: ModuleType, plant: str, m: Number, mu: Number, a: Number, c: Number
+) -> _Problem:
     """ln|L|^2 over x = ln v, its slope, a start on its asymptotes, and the (unknown) bracket."""
     level = mu * (2.0 if plant == "reno" else 1.0)  # |mu h| at low frequency
 
-    def function(x: Any) -> tuple[Any, Any]:
+    def function(x: Number) -> tuple[Number, Number]:
         v = xp.exp(x)
         u = v * v
         sine, cosine = xp.sin(v), xp.cos(v)
@@ -159,10 +187,10 @@ def _gain_problem(xp: Any, plant: str, m: Any, mu: Any, a: Any, c: Any) -> tuple
     return function, xp.log(start), -infinite, infinite
 
 
-def _phase_problem(xp: Any, plant: str, mu: Any, r: Any, k: Any) -> tuple[Any, ...]:
+def _phase_problem(xp: ModuleType, plant: str, mu: Number, r: Number, k: Number) -> _Problem:
     """A smooth function of v that falls through 0 at the phase crossover; slope, start, bracket."""
 
-    def function(v: Any) -> tuple[Any, Any]:
+    def function(v: Number) -> tuple[Number, Number]:
         ru = 1 + r * v * v
         t = (r - 1) * v / ru  # tan of atan(rv) - atan(v)
         dt = (r - 1) * (2 - ru) / (ru * ru)
@@ -188,7 +216,9 @@ def _phase_problem(xp: Any, plant: str, mu: Any, r: Any, k: Any) -> tuple[Any, .
     return function, xp.minimum(xp.sqrt(u), 0.95 * top), xp.zeros_like(h0mu * k), top + 0 * h0mu
 
 
-def _denominator(plant: str, mu: Any, v: Any, u: Any, sine: Any, cosine: Any) -> tuple[Any, Any]:
+def _denominator(
+    plant: str, mu: Number, v: Number, u: Number, sine: Number, cosine: Number
+) -> tuple[Number, Number]:
     """|jv + mu h|^2 and its derivative with respect to v."""
     common = u - 2 * mu * v * sine
     slope = 2 * v - 2 * mu * (sine + v * cosine)
@@ -197,7 +227,9 @@ def _denominator(plant: str, mu: Any, v: Any, u: Any, sine: Any, cosine: Any) ->
     return common + mu * mu, slope
 
 
-def _step(xp: Any, function: Callable[[Any], Any], x: Any, low: Any, high: Any) -> tuple[Any, ...]:
+def _step(
+    xp: ModuleType, function: _Falling, x: Number, low: Number, high: Number
+) -> tuple[Number, Number, Number]:
     """One safeguarded Newton step on a function that falls through zero; keeps the bracket."""
     value, slope = function(x)
     low = xp.where(value > 0, x, low)
@@ -211,7 +243,7 @@ def _step(xp: Any, function: Callable[[Any], Any], x: Any, low: Any, high: Any) 
     return xp.where(value == 0, x, following), low, high
 
 
-def _run_numpy(function: Callable[[Any], Any], x: Any, low: Any, high: Any) -> Any:
+def _run_numpy(function: _Falling, x: Number, low: Number, high: Number) -> Number:
     for _ in range(_ITERATIONS):
         previous = x
         x, low, high = _step(np, function, x, low, high)
@@ -221,8 +253,17 @@ def _run_numpy(function: Callable[[Any], Any], x: Any, low: Any, high: Any) -> A
 
 
 def _finish(
-    xp: Any, plant: str, m: Any, mu: Any, a: Any, c: Any, rtt: Any, k: Any, v_gc: Any, v_pc: Any
-) -> tuple[Any, ...]:
+    xp: ModuleType,
+    plant: str,
+    m: Number,
+    mu: Number,
+    a: Number,
+    c: Number,
+    rtt: Number,
+    k: Number,
+    v_gc: Number,
+    v_pc: Number,
+) -> tuple[Number, Number, Number, Number]:
     r = c / a
     h_real = 1 + xp.cos(v_gc) if plant == "reno" else xp.cos(v_gc)
     lead = xp.arctan2((r - 1) * v_gc, 1 + r * v_gc * v_gc)
@@ -236,7 +277,9 @@ def _finish(
     return db, margin, v_gc / rtt, v_pc / rtt
 
 
-def _solve_jax(plant: str, m: Any, mu: Any, a: Any, c: Any, rtt: Any) -> tuple[Any, Any, Any, Any]:
+def _solve_jax(
+    plant: str, m: Number, mu: Number, a: Number, c: Number, rtt: Number
+) -> tuple[Number, Number, Number, Number]:
     """The same under JAX: iterate without derivatives, then two Newton steps that carry them.
 
     A Newton step from the root has the implicit function's derivative; the second step makes the
@@ -245,14 +288,15 @@ def _solve_jax(plant: str, m: Any, mu: Any, a: Any, c: Any, rtt: Any) -> tuple[A
     import jax
     from jax import numpy as jnp
 
-    m, mu, a, c, rtt = jnp.broadcast_arrays(m, mu, a, c, rtt)
+    given: Any = (m, mu, a, c, rtt)  # arrays of JAX, at least one of them
+    m, mu, a, c, rtt = jnp.broadcast_arrays(*given)
     one = jnp.ones_like(m)
 
-    def solve(problem: Callable[..., tuple[Any, ...]], *parameters: Any) -> Any:
+    def solve(problem: Callable[..., _Problem], *parameters: Number) -> jax.Array:
         fixed = [jax.lax.stop_gradient(value) for value in parameters]
         function, *start = problem(jnp, plant, *fixed)
 
-        def body(_: Any, state: Any) -> Any:
+        def body(_: object, state: tuple[Number, Number, Number]) -> tuple[Number, Number, Number]:
             return _step(jnp, function, *state)
 
         x, _, _ = jax.lax.fori_loop(0, _ITERATIONS, body, tuple(start))
@@ -260,22 +304,25 @@ def _solve_jax(plant: str, m: Any, mu: Any, a: Any, c: Any, rtt: Any) -> tuple[A
         for _ in range(2):
             value, slope = function(x)
             x = x - value / slope
-        return x
+        result: jax.Array = x
+        return result
 
     v_gc = jnp.exp(solve(_gain_problem, m, mu, a, c))
     v_pc = solve(_phase_problem, mu, c / a, one)
     return _finish(jnp, plant, m, mu, a, c, rtt, one, v_gc, v_pc)
 
 
-def _checked(value: Any, name: str, dimension: str) -> Any:
+def _checked(value: Quantity, name: str, dimension: str) -> Number:
     jax = sys.modules.get("jax")
     if isinstance(value, str):
         raise QuantityError(f"{name} = {show_value(value)} is text: give a number in SI units.")
     if jax is None or not isinstance(value, jax.Array):
-        return validate_quantity(value, dimension, name, closed=name == "beta")
+        result: Number = validate_quantity(value, dimension, name, closed=name == "beta")
+        return result
     if value.dtype != np.float64:
         raise DomainError(
             f"{name} = {value!s} is {value.dtype} under JAX, half of the digits: enable 64 bits,"
             " e.g. by `with jax.enable_x64(True):` around the call."
         )
-    return value
+    array: Number = value
+    return array

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -14,7 +15,13 @@ from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.rest import has_ticks
 from pi2_fluid.ops import Number
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
+
 __all__ = ["drift_slopes", "encode_slopes", "linearize_aqm", "update_slopes"]
+
+#: The slopes of each number that moves over what it depends on, and of the controller's variable.
+StateSlopes: TypeAlias = tuple[tuple[tuple[Number, ...], ...], tuple[Number, ...]]
 
 # Where a law rests, its answer to more arrivals is 0 up to rounding, and its controller's variable
 # what it was asked to be up to the accuracy of the solver.
@@ -24,7 +31,7 @@ _APART: Final = 1e-6
 
 def linearize_aqm(
     aqm: Aqm, point: OperatingPoint, shape: tuple[int, ...]
-) -> tuple[dict[str, Any], LinearController]:
+) -> tuple[dict[str, FloatArray], LinearController]:
     """Linearise a queue's controller and encoder where it rests.
 
     Returns
@@ -80,7 +87,7 @@ def linearize_aqm(
     return slopes, _flowing(F, g, h)
 
 
-def encode_slopes(aqm: Aqm, u: Any) -> tuple[Any, Any]:
+def encode_slopes(aqm: Aqm, u: Number) -> tuple[Number, Number]:
     """Differentiate what Classic and Scalable packets see over the controller's variable."""
     ((classic, scalable),) = differentiate(
         aqm, "encode", lambda value: tuple(aqm.encode(value)), (u,)
@@ -89,8 +96,8 @@ def encode_slopes(aqm: Aqm, u: Any) -> tuple[Any, Any]:
 
 
 def update_slopes(
-    aqm: Aqm, state: tuple[Any, ...], queue_delay: Any, packets: Any
-) -> tuple[Any, Any]:
+    aqm: Aqm, state: tuple[Number, ...], queue_delay: Number | tuple[Number, ...], packets: Number
+) -> StateSlopes:
     """Differentiate a queue's update at rest: a pure function, as `rate_slopes`.
 
     Returns
@@ -111,19 +118,24 @@ def update_slopes(
 
 
 def drift_slopes(
-    aqm: Aqm, state: tuple[Any, ...], queue_delay: Any, packets: Any
-) -> tuple[Any, Any]:
+    aqm: Aqm, state: tuple[Number, ...], queue_delay: Number | tuple[Number, ...], packets: Number
+) -> StateSlopes:
     """Differentiate a queue's motion between updates at rest, as `update_slopes`."""
     return _state_slopes(aqm, "drift", aqm.drift, state, queue_delay, packets)
 
 
 def _state_slopes(
-    aqm: Aqm, name: str, function: Any, state: tuple[Any, ...], queue_delay: Any, packets: Any
-) -> tuple[Any, Any]:
+    aqm: Aqm,
+    name: str,
+    function: Callable[[tuple[Number, ...], Seen], tuple[Number, ...]],
+    state: tuple[Number, ...],
+    queue_delay: Number | tuple[Number, ...],
+    packets: Number,
+) -> StateSlopes:
     size = len(state)
     pair = queue_delay if isinstance(queue_delay, tuple) else (queue_delay,)
 
-    def moved(*args: Any) -> tuple[Any, ...]:
+    def moved(*args: Number) -> tuple[Number, ...]:
         delays = args[size:-1]
         delay = delays if len(delays) > 1 else delays[0]
         seen = Seen(delay, sum(delays) * packets, args[-1], packets)
@@ -135,7 +147,7 @@ def _state_slopes(
 
 def _linearize_native(
     aqm: Aqm, point: OperatingPoint, shape: tuple[int, ...]
-) -> tuple[dict[str, Any], LinearController]:
+) -> tuple[dict[str, FloatArray], LinearController]:
     """L4S traffic alone, marked by the L queue itself: a gain, without state."""
     what = f"{type(aqm).__name__}.signals"
     classic, l4s = as_arrays(point.queue_delay, shape)
@@ -145,14 +157,15 @@ def _linearize_native(
     return slopes, LinearController((slope,), (np.ones(shape),), None)
 
 
-def _native_slope(aqm: Aqm, u: Any, classic: Any, l4s: Any) -> Any:
-    def scalable(delay: Any) -> Any:
+def _native_slope(aqm: Aqm, u: Number, classic: Number, l4s: Number) -> Number:
+    def scalable(delay: Number) -> Number:
         return aqm.signals((u, classic), Seen((classic, delay), 0.0, 0.0, 0.0)).scalable
 
-    return differentiate(aqm, "signals", scalable, (l4s,))[0]
+    result: Number = differentiate(aqm, "signals", scalable, (l4s,))[0]
+    return result
 
 
-def _check_rest(aqm: Aqm, state: tuple[Any, ...], point: OperatingPoint) -> None:
+def _check_rest(aqm: Aqm, state: tuple[Number, ...], point: OperatingPoint) -> None:
     if aqm.rests_apart and np.any(np.asarray(point.controller) <= 0.0):
         raise UnsupportedError(
             f"in some elements of the arrays the controller of {type(aqm).__name__} rules, in"
@@ -166,12 +179,12 @@ def _check_rest(aqm: Aqm, state: tuple[Any, ...], point: OperatingPoint) -> None
         )
 
 
-def _ticking(F: Any, g: Any, h: Any, interval: Any) -> LinearController:
+def _ticking(F: FloatArray, g: FloatArray, h: FloatArray, interval: FloatArray) -> LinearController:
     numerator, denominator = _resolvent(F, g, h)
     return LinearController(_trim(numerator), _trim(denominator), interval)
 
 
-def _flowing(F: Any, g: Any, h: Any) -> LinearController:
+def _flowing(F: FloatArray, g: FloatArray, h: FloatArray) -> LinearController:
     """h (sI - F)^-1 g, without the states that nothing moves: they are parameters."""
     others = tuple(range(g.ndim - 1))
     moving = np.any(g, axis=others) | np.any(F, axis=(*others, F.ndim - 1))
@@ -181,7 +194,9 @@ def _flowing(F: Any, g: Any, h: Any) -> LinearController:
     return LinearController(tuple(numerator[::-1]), tuple(denominator[::-1]), None)
 
 
-def _resolvent(F: Any, g: Any, h: Any) -> tuple[list[Any], list[Any]]:
+def _resolvent(
+    F: FloatArray, g: FloatArray, h: FloatArray
+) -> tuple[list[FloatArray], list[FloatArray]]:
     """h (I - F y)^-1 g as polynomials in y, by the Faddeev-LeVerrier recursion."""
     size = F.shape[-1]
     identity = np.eye(size)
@@ -197,7 +212,7 @@ def _resolvent(F: Any, g: Any, h: Any) -> tuple[list[Any], list[Any]]:
     return numerator, denominator
 
 
-def _trim(coefficients: list[Any]) -> tuple[Any, ...]:
+def _trim(coefficients: list[FloatArray]) -> tuple[FloatArray, ...]:
     while len(coefficients) > 1 and not np.any(coefficients[-1]):
         coefficients.pop()
     return tuple(coefficients)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from pi2_fluid.loop.response import controller_polynomials, held_polynomials, in
 from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
 from pi2_fluid.loop.updates import NEARLY_ALL, highest_frequency, longest_delay, respond
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import BoolArray, ComplexArray, Curve, FloatArray
 
 __all__ = [
     "Crossings",
@@ -29,6 +32,8 @@ _LOWEST: Final = 1e-25  # rad/s per rad/s of the loop's slowest scale: where the
 _TURN: Final = 2 * np.pi
 _SMALL_GRID: Final = 1000
 _NEAR: Final = 0.4  # as close as neighbours on the followed curve
+#: Of ln w, and of the level that is crossed there.
+_Level: TypeAlias = "Callable[[FloatArray, FloatArray], FloatArray]"
 _TOLERANCES: Final[Any] = {"xatol": 1e-15, "xrtol": 1e-15}  # of ln w
 
 
@@ -52,8 +57,8 @@ class Crossings:
 
     gain: tuple[GainCrossing, ...]
     phase: tuple[PhaseCrossing, ...]
-    w: Any
-    values: Any
+    w: FloatArray
+    values: ComplexArray
 
 
 def find_crossings(loop: LinearLoop, update: str) -> Crossings:
@@ -77,7 +82,7 @@ def find_crossings(loop: LinearLoop, update: str) -> Crossings:
         If the curve has no low-frequency asymptote or turns too often to be followed.
     """
 
-    def response(w: Any) -> Any:
+    def response(w: FloatArray) -> ComplexArray:
         return respond(loop, 1j * w, update)
 
     end, turning = highest_frequency(loop, update), 1.0 / longest_delay(loop, update)
@@ -98,14 +103,14 @@ def find_crossings(loop: LinearLoop, update: str) -> Crossings:
 
 
 def _search(
-    response: Callable[[Any], Any], grid: Any, asymptote: float, end: float, *, reached: bool
+    response: Curve, grid: FloatArray, asymptote: float, end: float, *, reached: bool
 ) -> Crossings:
     """All crossovers on the grid, and that at the `end` of a sampled loop, pi/T, where L is real.
 
     About pi/T, if it is `reached`, |L| is even and the phase odd, up to full turns.
     """
     w, values = track(response, grid)
-    phase = np.unwrap(np.angle(values))
+    phase: FloatArray = np.unwrap(np.angle(values))
     phase += _TURN * np.round((asymptote - phase[0]) / _TURN)
     log_gain = np.log(np.abs(values))
     gains = [
@@ -123,12 +128,15 @@ def _search(
 
 def smallest_distance(loop: LinearLoop, update: str, crossings: Crossings) -> float:
     """Return the modulus margin, min over w of |1 + L|: the inverse of the peak sensitivity."""
-    found, _ = smallest_on_curve(loop, update, crossings, lambda value: abs(1.0 + value))
+    found, _ = smallest_on_curve(loop, update, crossings, lambda value: np.abs(1.0 + value))
     return min(found, 1.0)
 
 
 def smallest_on_curve(
-    loop: LinearLoop, update: str, crossings: Crossings, function: Callable[[Any], Any]
+    loop: LinearLoop,
+    update: str,
+    crossings: Crossings,
+    function: Callable[[ComplexArray], FloatArray],
 ) -> tuple[float, float]:
     """Return the smallest of a positive function of L on the followed curve, and its frequency.
 
@@ -149,14 +157,14 @@ def smallest_on_curve(
     first = int(np.argmin(sizes))
     best, where = float(sizes[first]), float(crossings.w[first])
     for index in np.flatnonzero(lowest):
-        bounds = (x[max(index - 1, 0)], x[min(index + 1, x.size - 1)])
+        bounds = (x[max(int(index) - 1, 0)], x[min(int(index) + 1, x.size - 1)])
         found = minimize_scalar(at, bounds=bounds, method="bounded", options={"xatol": 1e-12})
         if found.fun < best:
             best, where = float(found.fun), float(np.exp(found.x))
     return best, where
 
 
-def _low_end(response: Callable[[Any], Any], start: float, asymptote: float) -> float:
+def _low_end(response: Curve, start: float, asymptote: float) -> float:
     """A frequency below which L has its asymptotic phase and, with an integrator, a gain > 1."""
     w = start / 100
     while w > start * _LOWEST:
@@ -224,9 +232,9 @@ def _plant_bound(loop: LinearLoop, w: float) -> float:
 
 
 def _gain_roots(
-    response: Callable[[Any], Any], w: Any, log_gain: Any, *, mirrored: bool
+    response: Curve, w: FloatArray, log_gain: FloatArray, *, mirrored: bool
 ) -> list[float]:
-    def at(x: Any, _level: Any) -> Any:
+    def at(x: FloatArray, _level: FloatArray) -> FloatArray:
         return np.log(np.abs(response(np.exp(x))))
 
     near = np.abs(log_gain) < _NEAR
@@ -234,7 +242,7 @@ def _gain_roots(
 
 
 def _phase_roots(
-    response: Callable[[Any], Any], w: Any, phase: Any, end: float, *, mirrored: bool
+    response: Curve, w: FloatArray, phase: FloatArray, end: float, *, mirrored: bool
 ) -> list[float]:
     """Where the phase is an odd multiple of 180 degrees, pi/T apart.
 
@@ -242,12 +250,13 @@ def _phase_roots(
     with it, and what is left is smooth, and passes through zero at every other crossing.
     """
 
-    def odd(w: Any) -> Any:
+    def odd(w: FloatArray) -> FloatArray:
         return np.cos(np.pi / 2 * w / end)
 
-    def at(x: Any, level: Any) -> Any:
+    def at(x: FloatArray, level: FloatArray) -> FloatArray:
         w = np.exp(x)
-        return np.angle(response(w) * np.exp(-1j * level)) / odd(w)
+        result: FloatArray = np.angle(response(w) * np.exp(-1j * level)) / odd(w)
+        return result
 
     # The odd multiple of 180 degrees nearest to each point, and the distance from it.
     level = np.pi + _TURN * np.round((phase - np.pi) / _TURN)
@@ -256,7 +265,7 @@ def _phase_roots(
 
 
 def _roots(
-    at: Callable[..., Any], x: Any, f: Any, level: Any, near: Any, *, mirrored: bool
+    at: _Level, x: FloatArray, f: FloatArray, level: FloatArray, near: BoolArray, *, mirrored: bool
 ) -> list[float]:
     """Roots of f on its followed grid: sign changes, and pairs hidden between two grid points.
 
@@ -283,8 +292,8 @@ def _roots(
 
 
 def _touching(
-    at: Callable[..., Any], x: Any, f: Any, level: Any, near: Any, *, mirrored: bool
-) -> tuple[Any, Any, Any]:
+    at: _Level, x: FloatArray, f: FloatArray, level: FloatArray, near: BoolArray, *, mirrored: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Extrema of f beyond zero between grid points that are all on the same side of it.
 
     Of a curve that is `mirrored` at its end the last point has a neighbour on its right, too.
@@ -312,7 +321,7 @@ def _touching(
     return np.array(found_x), np.array(found_f), np.array(found_level)
 
 
-def _phase_at(response: Callable[[Any], Any], root: float, w: Any, phase: Any) -> float:
+def _phase_at(response: Curve, root: float, w: FloatArray, phase: FloatArray) -> float:
     near = phase[min(int(np.searchsorted(w, root)), w.size - 1)]
     angle = float(np.angle(response(np.array([root]))[0]))
     return angle + _TURN * round((float(near) - angle) / _TURN)

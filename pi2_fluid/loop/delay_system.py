@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pi2_fluid.loop.response import continuous_image
 from pi2_fluid.loop.state_space import LinearController, LinearLoop
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["DelaySystem", "Delayed", "controller_matrices", "delay_system"]
 
@@ -19,15 +22,15 @@ class Delayed:
 
     delay: float
     """Seconds."""
-    matrix: Any
-    drive: Any
+    matrix: FloatArray
+    drive: FloatArray
 
 
 @dataclass(frozen=True)
 class DelaySystem:
     """The plant z' = present z + what is `delayed`, class by class, with z = (senders, delay)."""
 
-    present: Any
+    present: FloatArray
     delayed: tuple[Delayed, ...]
 
 
@@ -56,7 +59,9 @@ def delay_system(loop: LinearLoop) -> DelaySystem:
     return DelaySystem(present, tuple(delayed))
 
 
-def controller_matrices(controller: LinearController) -> tuple[Any, Any, Any, float]:
+def controller_matrices(
+    controller: LinearController,
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """State space of the controller in continuous time: xc' = A xc + B d, u = C xc + D d."""
     top, bottom, unit = continuous_image(controller)
     if len(bottom) == 1:  # a gain, for which tf2ss would make up a state

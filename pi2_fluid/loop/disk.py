@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pi2_fluid.loop.crossovers import Crossings, smallest_on_curve
 from pi2_fluid.loop.state_space import LinearLoop
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, FloatArray
 
 __all__ = ["DiskMargin", "disk_margin"]
 
@@ -28,7 +31,7 @@ def disk_margin(loop: LinearLoop, update: str, crossings: Crossings, skew: float
     """Return the disk margin of a stable scalar loop; see `Loop.disk_margin`."""
     half = (skew - 1.0) / 2.0
 
-    def size(value: Any) -> Any:
+    def size(value: ComplexArray) -> FloatArray:
         return abs((1.0 + value) / (1.0 + half * (1.0 + value)))
 
     alpha, w = smallest_on_curve(loop, update, crossings, size)

@@ -9,15 +9,18 @@ classes are those whose round-trip times add up to the delay.
 from __future__ import annotations
 
 import math
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from pi2_fluid.loop.state_space import LinearClass, LinearLoop
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, Real
+
 __all__ = ["Echo", "Series", "collect", "expand_plant", "multiply", "recentre"]
 
-Series: TypeAlias = dict[tuple[int, tuple[int, ...]], Any]
+Series: TypeAlias = "dict[tuple[int, tuple[int, ...]], Real]"
 
 _HIGHEST: Final = 3
 
@@ -25,9 +28,9 @@ _HIGHEST: Final = 3
 class Echo(NamedTuple):
     """The terms of one delay."""
 
-    delay: Any
+    delay: Real
     """Seconds."""
-    orders: dict[int, Any]
+    orders: dict[int, Real]
     """Coefficients of 1/s^order."""
 
 
@@ -63,7 +66,7 @@ def collect(series: Series, loop: LinearLoop, late: float = 0.0, up: int = 0) ->
     found: dict[tuple[int, ...], dict[int, Any]] = {}
     for (order, key), value in series.items():
         found.setdefault(key, {})[order + up] = value
-    delays = [cls.rtt for cls in loop.classes]
+    delays: list[Real] = [cls.rtt for cls in loop.classes]
     return [
         Echo(sum((delays[index] for index in key), late), orders) for key, orders in found.items()
     ]
@@ -80,7 +83,7 @@ def multiply(a: Series, b: Series, highest: int) -> Series:
     return product
 
 
-def recentre(echo: Echo, rate: Any, highest: int) -> Echo:
+def recentre(echo: Echo, rate: Real, highest: int) -> Echo:
     """Return the same terms in powers of 1/(s + rate), up to an order.
 
     1/s^m = sum over j of C(m - 1 + j, j) rate^j / (s + rate)^{m + j}.
@@ -94,7 +97,7 @@ def recentre(echo: Echo, rate: Any, highest: int) -> Echo:
 
 
 def _respond(
-    cls: LinearClass, index: int, right: dict[tuple[int, ...], Any], highest: int
+    cls: LinearClass, index: int, right: dict[tuple[int, ...], FloatArray], highest: int
 ) -> Series:
     """c (s - A0 - A1 e)^-1 right, order by order: each multiplies by A0 + A1 e once more."""
     series: Series = {}
@@ -111,15 +114,15 @@ def _respond(
     return series
 
 
-def _row(cls: LinearClass, vector: Any) -> Any:
+def _row(cls: LinearClass, vector: FloatArray) -> FloatArray:
     return cls.c * vector if cls.size == 1 else np.einsum("...i,...i->...", cls.c, vector)
 
 
-def _times(cls: LinearClass, matrix: Any, vector: Any) -> Any:
+def _times(cls: LinearClass, matrix: FloatArray, vector: FloatArray) -> FloatArray:
     return matrix * vector if cls.size == 1 else np.einsum("...ij,...j->...i", matrix, vector)
 
 
-def _add(series: Series, other: Series, factor: Any) -> None:
+def _add(series: Series, other: Series, factor: Real) -> None:
     for key, value in other.items():
         term = factor * value
         if np.any(term):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from pi2_fluid.html import show_number
 from pi2_fluid.loop.equations import ClosedForm
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Real
 
 __all__ = ["Explanation", "Term", "explain_form"]
 
@@ -65,7 +68,7 @@ class Explanation:
         )
 
 
-def _in_latex(value: Any) -> str:
+def _in_latex(value: Real) -> str:
     """A number with its power of ten as one, or the ends of an array."""
     if np.ndim(value):
         return rf"{_in_latex(np.min(value))} \ldots {_in_latex(np.max(value))}"
@@ -73,7 +76,7 @@ def _in_latex(value: Any) -> str:
     return rf"{mantissa} \times 10^{{{int(power)}}}" if power else mantissa
 
 
-def explain_form(form: ClosedForm, window: Any) -> Explanation:
+def explain_form(form: ClosedForm, window: Real) -> Explanation:
     """Return the constants of a loop in closed form.
 
     Parameters

@@ -16,7 +16,7 @@ order, because all derivatives vanish at rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
@@ -29,7 +29,12 @@ from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.record import named_arrays
 from pi2_fluid.model.sender import Sender
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, Number, Real
+
 __all__ = ["linearize", "loop_shape", "rate_slopes"]
+
+T = TypeVar("T")
 
 RTT_TERMS: Final = ("frozen", "exact")
 
@@ -84,11 +89,13 @@ def loop_shape(senders: Sequence[Sender], aqm: Aqm, point: OperatingPoint) -> tu
     return np.broadcast_shapes(*(np.shape(value) for value in values))
 
 
-def _per_class(value: Any) -> tuple[Any, ...]:
+def _per_class(value: T | tuple[T, ...]) -> tuple[T, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def rate_slopes(sender: Sender, x: tuple[Any, ...], p: Any, rtt: Any) -> tuple[Any, Any]:
+def rate_slopes(
+    sender: Sender, x: tuple[Number, ...], p: Number, rtt: Number
+) -> tuple[tuple[tuple[Number, ...], ...], tuple[Number, ...]]:
     """Differentiate a window law at rest: a pure function, under jit, vmap and grad as well.
 
     Parameters
@@ -109,13 +116,13 @@ def rate_slopes(sender: Sender, x: tuple[Any, ...], p: Any, rtt: Any) -> tuple[A
     """
     size = len(sender.states)
 
-    def rate(*args: Any) -> tuple[Any, ...]:
+    def rate(*args: Number) -> tuple[Number, ...]:
         now, before, (signal, r, r_before) = args[:size], args[size : 2 * size], args[2 * size :]
         if size == 1:
             return (sender.rate(now[0], before[0], signal, r, r_before),)
         return tuple(sender.rate(now, before, signal, r, r_before))
 
-    def sending(*args: Any) -> Any:
+    def sending(*args: Number) -> Number:
         return sender.sending_rate(args[0] if size == 1 else args[:-1], args[-1])
 
     slopes = differentiate(sender, "rate", rate, (*x, *x, p, rtt, rtt))
@@ -124,10 +131,10 @@ def rate_slopes(sender: Sender, x: tuple[Any, ...], p: Any, rtt: Any) -> tuple[A
 
 def _linearize_sender(
     sender: Sender,
-    state: Any,
-    p: Any,
-    rtt: Any,
-    slopes: dict[str, Any],
+    state: Real | tuple[Real, ...],
+    p: Real,
+    rtt: Real,
+    slopes: dict[str, FloatArray],
     coupling: Coupling,
     rtt_terms: str,
     shape: tuple[int, ...],

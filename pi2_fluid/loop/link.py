@@ -14,7 +14,7 @@ The derivatives are those of the queue's own `serve` and `delays`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from pi2_fluid.model.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.sender import Sender
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, Number, Real
+
 __all__ = ["Coupling", "couple", "link_slopes"]
 
 _APART: Final = 1e-9
@@ -32,9 +35,9 @@ _APART: Final = 1e-9
 class Coupling(NamedTuple):
     """What one class does to the queue delay."""
 
-    weight: Any
+    weight: Real
     """Seconds of delay per second and per (packet per second) of one flow."""
-    lead: Any
+    lead: FloatArray | None
     """As in `LinearClass`: seconds, or None."""
     feels: bool
     """Whether that delay is part of the class's own round-trip time."""
@@ -85,16 +88,18 @@ def couple(
     ]
 
 
-def link_slopes(aqm: Aqm, queue: Any, to_c: Any, to_l: Any, packets: Any) -> tuple[Any, ...]:
+def link_slopes(
+    aqm: Aqm, queue: Number, to_c: Number, to_l: Number, packets: Number
+) -> tuple[Number, Number, Number]:
     """Differentiate the Classic delay over queue and service, and the service over L4S arrivals.
 
     A pure function, as `rate_slopes`: Classic packets wait, L4S packets are served as they come.
     """
 
-    def service(arriving: Any) -> Any:
+    def service(arriving: Number) -> Number:
         return aqm.serve((True, False), (to_c, arriving), packets)[0]
 
-    def delay(waiting: Any, served: Any) -> Any:
+    def delay(waiting: Number, served: Number) -> Number:
         return aqm.delays((waiting, 0.0 * waiting), (served, packets))[0]
 
     rest = (queue, service(to_l))

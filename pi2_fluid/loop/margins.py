@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,15 @@ from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.equations import ClosedForm
 from pi2_fluid.model.labels import relabel
 
+if TYPE_CHECKING:
+    import xarray
+    from numpy.typing import NDArray
+
+    from pi2_fluid.values import BoolArray, FloatArray, Real, Values
+
 __all__ = ["Margins", "closed_form_margins", "known", "margins_from_crossings"]
+
+T = TypeVar("T")
 
 _VERDICTS: Final = {1: "stable", -1: "unstable", 0: "undecided"}
 
@@ -57,42 +65,47 @@ class Margins:
     No crossing gives an infinite margin and frequency; nothing is ever NaN.
     """
 
-    gain_margin_db: Any
-    phase_margin_deg: Any
-    gain_crossover: Any
-    phase_crossover: Any
-    delay_margin: Any
+    gain_margin_db: Values
+    phase_margin_deg: Values
+    gain_crossover: Values
+    phase_crossover: Values
+    delay_margin: Values
     update: str
     _modulus: Callable[[], Any] = field(repr=False, compare=False)
     _verdict: Callable[[], Any] = field(repr=False, compare=False)
 
     @property
-    def gain_margin(self) -> Any:
+    def gain_margin(self) -> Values:
         """The gain margin as a ratio."""
         with np.errstate(over="ignore"):
             ratio = 10.0 ** (np.asarray(self.gain_margin_db) / 20.0)
         return relabel(self.gain_margin_db, _plain(ratio))
 
     @cached_property
-    def modulus_margin(self) -> Any:
+    def modulus_margin(self) -> Values:
         """min over w of |1 + L|."""
-        return self._modulus()
+        result: Values = self._modulus()
+        return result
 
     @cached_property
-    def verdict_code(self) -> Any:
+    def verdict_code(self) -> Values:
         """+1 stable, -1 unstable, 0 undecided."""
-        return self._verdict()
+        result: Values = self._verdict()
+        return result
 
     @property
-    def verdict(self) -> Any:
+    def verdict(self) -> str | NDArray[np.str_] | xarray.DataArray:
         """The verdict in words."""
         code = self.verdict_code
         if np.ndim(code) == 0:
             return _VERDICTS[int(code)]
         words = np.array(["unstable", "undecided", "stable"])
-        return relabel(code, words[np.asarray(code, dtype=int) + 1])
+        result: str | NDArray[np.str_] | xarray.DataArray = relabel(
+            code, words[np.asarray(code, dtype=int) + 1]
+        )
+        return result
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Values]:
         """Yield gm (ratio), pm (deg), wcg (phase crossover), wcp (gain crossover)."""
         yield self.gain_margin
         yield self.phase_margin_deg
@@ -100,7 +113,7 @@ class Margins:
         yield self.gain_crossover
 
     def _repr_html_(self) -> str:
-        rows = [
+        rows: list[tuple[str, object, str]] = [
             ("gain margin", self.gain_margin_db, "dB"),
             ("phase crossover", self.phase_crossover, "rad/s"),
             ("phase margin", self.phase_margin_deg, "degrees"),
@@ -125,7 +138,7 @@ class Margins:
         )
 
 
-def closed_form_margins(form: ClosedForm, k: Any) -> tuple[Any, Any]:
+def closed_form_margins(form: ClosedForm, k: Real) -> tuple[FloatArray, BoolArray]:
     """Return (gain_margin_db, phase_margin_deg, w_gc, w_pc) as rows, and where they are valid.
 
     Parameters
@@ -189,7 +202,7 @@ def margins_from_crossings(
     return gm, pm, w_gc, w_pc, delay
 
 
-def known(value: Any) -> Callable[[], Any]:
+def known(value: T) -> Callable[[], T]:
     """Return what `Margins` asks later for, of a value that is there already.
 
     It crosses to another process, which a lambda does not.
@@ -197,9 +210,9 @@ def known(value: Any) -> Callable[[], Any]:
     return partial(_same, value)
 
 
-def _same(value: Any) -> Any:
+def _same(value: T) -> T:
     return value
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: FloatArray) -> Real:
     return float(value) if np.ndim(value) == 0 else value

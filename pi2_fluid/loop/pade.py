@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -11,10 +11,16 @@ from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.loop.response import continuous_image
 from pi2_fluid.loop.state_space import LinearLoop
 
+if TYPE_CHECKING:
+    import control
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import FloatArray
+
 __all__ = ["pade_transfer_function"]
 
 
-def pade_transfer_function(loop: LinearLoop, update: str, order: int) -> Any:
+def pade_transfer_function(loop: LinearLoop, update: str, order: int) -> control.TransferFunction:
     """Return a `control.TransferFunction` close to the loop at low and medium frequency.
 
     Parameters
@@ -69,12 +75,13 @@ def pade_transfer_function(loop: LinearLoop, update: str, order: int) -> Any:
     return control.TransferFunction(_falling(numerator, unit), _falling(denominator, unit))
 
 
-def _rising(coefficients: Any) -> Polynomial:
+def _rising(coefficients: ArrayLike) -> Polynomial:
     return Polynomial(np.asarray(coefficients, dtype=float)[::-1])
 
 
-def _falling(polynomial: Polynomial, unit: float) -> Any:
+def _falling(polynomial: Polynomial, unit: float) -> FloatArray:
     """Coefficients for `control`, highest power first, in seconds again."""
     coefficients = np.asarray(polynomial.coef, dtype=float)
     coefficients = coefficients * unit ** np.arange(coefficients.size)
-    return coefficients[::-1]
+    result: FloatArray = coefficients[::-1]
+    return result

@@ -13,13 +13,16 @@ does not is exact, to rounding.
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.loop.delay_system import controller_matrices, delay_system
 from pi2_fluid.loop.state_space import LinearLoop
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["allpass", "realize"]
 
@@ -172,7 +175,7 @@ def _sampled(loop: LinearLoop, order: int) -> _Matrices:
     return step[:, :total], step[:, total:], C, np.zeros((1, 1))
 
 
-def _integral(A: Any, b: Any, t: float) -> Any:
+def _integral(A: FloatArray, b: FloatArray, t: float) -> FloatArray:
     """Return what a constant input leaves after a time: the integral of e^{As} b from 0 to t."""
     from scipy.linalg import expm
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.polynomial import Polynomial
 
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, FloatArray, Real
 
 __all__ = [
     "characteristic",
@@ -23,7 +26,7 @@ __all__ = [
 ]
 
 
-def loop_response(loop: LinearLoop, s: Any, *, half_sample: bool = False) -> Any:
+def loop_response(loop: LinearLoop, s: ComplexArray, *, half_sample: bool = False) -> ComplexArray:
     """Return L(s), so that 1 + L = 0 is the characteristic equation.
 
     Parameters
@@ -47,13 +50,15 @@ def integrators(loop: LinearLoop) -> int:
     return round((-angle if angle < np.pi / 2 else 2 * np.pi - angle) / (np.pi / 2))
 
 
-def plant_response(loop: LinearLoop, s: Any) -> Any:
+def plant_response(loop: LinearLoop, s: ComplexArray) -> ComplexArray:
     """Return G(s): from the controller's variable to minus the queue delay."""
     drive, feedback = _plant_parts(loop, s)
     return drive / (s - feedback)
 
 
-def controller_polynomials(controller: LinearController, s: Any) -> tuple[Any, Any]:
+def controller_polynomials(
+    controller: LinearController, s: ComplexArray
+) -> tuple[ComplexArray, ComplexArray]:
     """Return numerator and denominator of the controller in continuous time: polynomials in s.
 
     Of an update, its bilinear (Tustin) image: y = z^-1 becomes (1 - x)/(1 + x), x = sT/2, and both
@@ -63,7 +68,9 @@ def controller_polynomials(controller: LinearController, s: Any) -> tuple[Any, A
     return _evaluate(top, s * unit), _evaluate(bottom, s * unit)
 
 
-def held_polynomials(controller: LinearController, s: Any) -> tuple[Any, Any]:
+def held_polynomials(
+    controller: LinearController, s: ComplexArray
+) -> tuple[ComplexArray, ComplexArray]:
     """Return numerator and denominator of the update D(y) itself, at y = e^{-sT}."""
     step = -np.expm1(-s * controller.interval)  # 1 - y, exact at low frequency
     basis = _held_basis(max(len(controller.numerator), len(controller.denominator)) - 1)
@@ -72,7 +79,9 @@ def held_polynomials(controller: LinearController, s: Any) -> tuple[Any, Any]:
     return _evaluate(top, step), _evaluate(bottom, step)
 
 
-def continuous_image(controller: LinearController) -> tuple[list[Any], list[Any], Any]:
+def continuous_image(
+    controller: LinearController,
+) -> tuple[list[FloatArray], list[FloatArray], Real]:
     """Return the coefficients of both polynomials in rising powers of x = s unit, and the unit (s).
 
     The unit is T/2, or 1 if the law acts on every packet. Sums of the coefficients, so that an
@@ -100,7 +109,9 @@ def _held_basis(degree: int) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple((Polynomial([1.0, -1.0]) ** j).coef) for j in range(degree + 1))
 
 
-def _recombine(coefficients: tuple[Any, ...], basis: tuple[tuple[float, ...], ...]) -> list[Any]:
+def _recombine(
+    coefficients: tuple[FloatArray, ...], basis: tuple[tuple[float, ...], ...]
+) -> list[FloatArray]:
     size = max(len(polynomial) for polynomial in basis)
     out: list[Any] = [0.0] * size
     for value, polynomial in zip(coefficients, basis, strict=False):
@@ -109,16 +120,17 @@ def _recombine(coefficients: tuple[Any, ...], basis: tuple[tuple[float, ...], ..
     return out
 
 
-def _evaluate(coefficients: list[Any], x: Any) -> Any:
+def _evaluate(coefficients: list[FloatArray], x: ComplexArray) -> ComplexArray:
     total: Any = coefficients[-1] + 0.0 * x
     for value in reversed(coefficients[:-1]):
         total = total * x + value
-    return total
+    result: ComplexArray = total
+    return result
 
 
 def characteristic(
-    loop: LinearLoop, s: Any, *, half_sample: bool = False, scale: float | None = None
-) -> Any:
+    loop: LinearLoop, s: ComplexArray, *, half_sample: bool = False, scale: float | None = None
+) -> ComplexArray:
     """Return the characteristic function: entire in s, its zeros are the closed loop's modes.
 
     Normalised so that it behaves as s^n for large s, n = `characteristic_degree`; with a `scale`,
@@ -131,7 +143,7 @@ def characteristic(
     return found if scale is None else found / (s + scale) ** (1 + _order(loop.controller))
 
 
-def open_characteristic(loop: LinearLoop, s: Any, scale: float) -> Any:
+def open_characteristic(loop: LinearLoop, s: ComplexArray, scale: float) -> ComplexArray:
     """Return the same of senders and queue alone, without the controller."""
     return _entire_parts(loop, s, scale)[1] / (s + scale)
 
@@ -146,15 +158,16 @@ def _order(controller: LinearController) -> int:
     return max(len(controller.numerator), len(controller.denominator)) - 1
 
 
-def _leading(controller: LinearController) -> Any:
+def _leading(controller: LinearController) -> FloatArray:
     """The coefficient of the highest power of s in the controller's denominator."""
     _, bottom, unit = continuous_image(controller)
     return bottom[-1] * unit ** (len(bottom) - 1)
 
 
-def _plant_parts(loop: LinearLoop, s: Any) -> tuple[Any, Any]:
+def _plant_parts(loop: LinearLoop, s: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
     """Return (drive, feedback): the queue obeys s d = -drive u + feedback d."""
-    drive, feedback = 0.0, 0.0
+    drive: Any = 0.0
+    feedback: Any = 0.0
     for cls in loop.classes:
         e = np.exp(-s * cls.rtt)
         from_u, from_delay = _respond(cls, s, e)
@@ -164,7 +177,9 @@ def _plant_parts(loop: LinearLoop, s: Any) -> tuple[Any, Any]:
     return drive, feedback
 
 
-def _respond(cls: LinearClass, s: Any, e: Any) -> tuple[Any, Any]:
+def _respond(
+    cls: LinearClass, s: ComplexArray, e: ComplexArray
+) -> tuple[ComplexArray, ComplexArray]:
     """Return c Phi b and c Phi (e0 + e1 e) with Phi = (s - A0 - A1 e)^-1."""
     if cls.size == 1:
         gain = cls.c / (s - cls.a0 - cls.a1 * e)
@@ -176,7 +191,9 @@ def _respond(cls: LinearClass, s: Any, e: Any) -> tuple[Any, Any]:
     return out[..., 0], out[..., 1]
 
 
-def _entire_parts(loop: LinearLoop, s: Any, scale: float | None) -> tuple[Any, Any]:
+def _entire_parts(
+    loop: LinearLoop, s: ComplexArray, scale: float | None
+) -> tuple[ComplexArray, ComplexArray]:
     """Return drive and s - feedback, both times the senders' determinants, without a division.
 
     With a `scale` each determinant, of degree n, is over (s + scale)^n.
@@ -184,7 +201,9 @@ def _entire_parts(loop: LinearLoop, s: Any, scale: float | None) -> tuple[Any, A
     A mode that a class keeps to itself (the controller does not move it, or the rate does not show
     it) is a zero of its determinant that cancels: dividing there would be 0/0.
     """
-    drive, plant, product = 0.0, s + 0.0 * s, 1.0
+    plant = s + 0.0 * s
+    drive: Any = 0.0
+    product: Any = 1.0
     for cls in loop.classes:
         e = np.exp(-s * cls.rtt)
         from_u, from_delay, determinant = _numerators(cls, s, e)
@@ -199,10 +218,13 @@ def _entire_parts(loop: LinearLoop, s: Any, scale: float | None) -> tuple[Any, A
     return drive, plant
 
 
-def _numerators(cls: LinearClass, s: Any, e: Any) -> tuple[Any, Any, Any]:
+def _numerators(
+    cls: LinearClass, s: ComplexArray, e: ComplexArray
+) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
     """Return c adj(M) b, c adj(M) (e0 + e1 e) and det M, with M = s - A0 - A1 e."""
     if cls.size == 1:
-        return cls.c * cls.b, cls.c * (cls.e0 + cls.e1 * e), s - cls.a0 - cls.a1 * e
+        from_u: Any = cls.c * cls.b
+        return from_u, cls.c * (cls.e0 + cls.e1 * e), s - cls.a0 - cls.a1 * e
     n, full, delayed = cls.size, np.asarray(s)[..., None, None], np.asarray(e)[..., None, None]
     matrix = full * np.eye(n) - cls.a0 - cls.a1 * delayed
     bordered = np.zeros((2, *matrix.shape[:-2], n + 1, n + 1), dtype=complex)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from pi2_fluid.loop.sampled import sampled_response
 from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
 from pi2_fluid.loop.updates import highest_frequency, longest_delay
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, Curve, FloatArray
 
 __all__ = ["count_unstable", "rightmost_roots"]
 
@@ -59,10 +62,10 @@ def count_unstable(loop: LinearLoop, update: str) -> int:
     if open_loop == _UNDECIDED:
         return _UNDECIDED
 
-    def denominator(w: Any) -> Any:
+    def denominator(w: FloatArray) -> ComplexArray:
         return held_polynomials(loop.controller, 1j * w)[1]
 
-    def curve(w: Any) -> Any:
+    def curve(w: FloatArray) -> ComplexArray:
         return denominator(w) * (1.0 + sampled_response(loop, 1j * w))
 
     nyquist = highest_frequency(loop, update)
@@ -74,7 +77,7 @@ def count_unstable(loop: LinearLoop, update: str) -> int:
     return _UNDECIDED if turns is None else open_loop + turns
 
 
-def _count(loop: LinearLoop, curve: Any, degree: int, longest: float) -> int:
+def _count(loop: LinearLoop, curve: Curve, degree: int, longest: float) -> int:
     scale = 1.0 / longest
     high = 10.0 * scale
     while np.max(np.abs(curve(np.geomspace(high, 1e4 * high, 60)) - 1.0)) > 0.3:
@@ -99,7 +102,9 @@ def _slow_rate(loop: LinearLoop) -> float:
     return min(rates)
 
 
-def _turns(curve: Any, grid: Any, rest: Any = None, end: float = 0.0) -> int | None:
+def _turns(
+    curve: Curve, grid: FloatArray, rest: Curve | None = None, end: float = 0.0
+) -> int | None:
     """Zeros to the right of a contour from its half: -(phase change)/pi, None if it meets zero.
 
     From the last frequency of the grid on to `end`, the curve turns as `rest` does, and the
@@ -122,7 +127,7 @@ def _turns(curve: Any, grid: Any, rest: Any = None, end: float = 0.0) -> int | N
     return round(count) if abs(count - round(count)) < 1e-6 else None
 
 
-def rightmost_roots(loop: LinearLoop, update: str, n: int) -> Any:
+def rightmost_roots(loop: LinearLoop, update: str, n: int) -> ComplexArray:
     """Return the `n` rightmost roots of 1 + L(s) = 0 (rad/s), each complex pair once.
 
     Eigenvalues of the delay system's generator on Chebyshev nodes, polished by Newton's method on
@@ -163,7 +168,7 @@ def rightmost_roots(loop: LinearLoop, update: str, n: int) -> Any:
     )
 
 
-def _polish(loop: LinearLoop, s: Any, half: bool) -> Any:
+def _polish(loop: LinearLoop, s: ComplexArray, half: bool) -> ComplexArray:
     """Newton's method on all guesses at once; those that do not converge are dropped."""
     scale = 1.0 / max(float(cls.rtt) for cls in loop.classes)
     start = s
@@ -181,7 +186,7 @@ def _polish(loop: LinearLoop, s: Any, half: bool) -> Any:
     return s[good & np.isfinite(s)]
 
 
-def _distinct(roots: Any) -> Any:
+def _distinct(roots: ComplexArray) -> ComplexArray:
     roots = np.where(np.abs(roots.imag) < 1e-9 * np.abs(roots), roots.real + 0j, roots)
     roots = roots[np.argsort(-roots.real, kind="stable")]
     kept: list[complex] = []
@@ -191,7 +196,7 @@ def _distinct(roots: Any) -> Any:
     return np.array(kept, dtype=complex)
 
 
-def _generator_eigenvalues(loop: LinearLoop, half: bool, nodes: int) -> Any:
+def _generator_eigenvalues(loop: LinearLoop, half: bool, nodes: int) -> ComplexArray:
     from scipy.linalg import eigvals  # 0.2 s to import, and closed forms need none
 
     present, delayed = _closed_system(loop, half)
@@ -207,7 +212,9 @@ def _generator_eigenvalues(loop: LinearLoop, half: bool, nodes: int) -> Any:
     return eigvals(generator, check_finite=False)
 
 
-def _closed_system(loop: LinearLoop, half: bool) -> tuple[Any, list[tuple[float, Any]]]:
+def _closed_system(
+    loop: LinearLoop, half: bool
+) -> tuple[FloatArray, list[tuple[float, FloatArray]]]:
     """Matrices of z = (senders, queue delay, controller): z' = M0 z + sum of M_i z(t - delay_i)."""
     plant = delay_system(loop)
     A, B, C, D = controller_matrices(loop.controller)
@@ -228,7 +235,7 @@ def _closed_system(loop: LinearLoop, half: bool) -> tuple[Any, list[tuple[float,
     return present, delayed
 
 
-def _differentiation(x: Any) -> Any:
+def _differentiation(x: FloatArray) -> FloatArray:
     """Chebyshev differentiation matrix on the nodes `x` (barycentric form)."""
     n = x.size - 1
     weight = np.ones(n + 1)
@@ -239,7 +246,7 @@ def _differentiation(x: Any) -> Any:
     return matrix - np.diag(matrix.sum(axis=1))
 
 
-def _interpolation(x: Any, at: float) -> Any:
+def _interpolation(x: FloatArray, at: float) -> FloatArray:
     """Row that interpolates values on the Chebyshev nodes `x` at one point."""
     exact = np.isclose(x, at, rtol=1e-14, atol=0.0)
     if exact.any():
@@ -247,4 +254,5 @@ def _interpolation(x: Any, at: float) -> Any:
     weight = (-1.0) ** np.arange(x.size)
     weight[[0, -1]] /= 2
     row = weight / (at - x)
-    return (row / row.sum())[None, :]
+    result: FloatArray = (row / row.sum())[None, :]
+    return result

@@ -16,13 +16,16 @@ terms begin with m = 3, or with m = 2 if a class has a lead: it moves the delay 
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pi2_fluid.loop.expansion import Echo
 from pi2_fluid.loop.response import held_polynomials, plant_response
 from pi2_fluid.loop.state_space import LinearLoop
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Complex, ComplexArray, FloatArray, Real
 
 __all__ = ["held_sums", "sampled_response"]
 
@@ -34,7 +37,7 @@ _MOST_ALIASES: Final = 4000
 _BLOCK: Final = 2**18  # complex numbers evaluated at once, 4 MiB
 
 
-def sampled_response(loop: LinearLoop, s: Any, aliases: int | None = None) -> Any:
+def sampled_response(loop: LinearLoop, s: Complex, aliases: int | None = None) -> ComplexArray:
     """Return L_d at z = e^{sT}.
 
     Parameters
@@ -47,26 +50,27 @@ def sampled_response(loop: LinearLoop, s: Any, aliases: int | None = None) -> An
         Pairs of aliases summed directly; chosen from the loop's fastest pole if not given. They
         are paired about pi/T, where what is summed is then real as the whole is.
     """
-    s = np.asarray(s, dtype=complex)
-    below = s.imag < 0.0
+    at: ComplexArray = np.asarray(s, dtype=complex)
+    below = at.imag < 0.0
     if below.any():  # at the mirror image of s the mirror image
-        mirrored = sampled_response(loop, np.where(below, np.conj(s), s), aliases)
+        mirrored = sampled_response(loop, np.where(below, np.conj(at), at), aliases)
         return np.where(below, np.conj(mirrored), mirrored)[()]
     T = loop.controller.interval
-    y = np.exp(-s * T)
+    y = np.exp(-at * T)
     count = _alias_count(loop) if aliases is None else aliases
     echoes = loop.echoes
-    total = np.zeros(np.broadcast_shapes(s.shape, loop.shape), dtype=complex)
+    total = np.zeros(np.broadcast_shapes(at.shape, loop.shape), dtype=complex)
     block = max(1, _BLOCK // max(1, total.size))
     for start in range(-count - 1, count + 1, block):
         k = np.arange(start, min(start + block, count + 1))
         k = k.reshape(k.shape + (1,) * total.ndim)
-        s_k = s + 2j * np.pi * k / T
+        s_k = at + 2j * np.pi * k / T
         rest = plant_response(loop, s_k) / s_k - _evaluate(echoes, s_k, 1.0 / T)
         total = total + np.sum(rest, axis=0)
     total = total / T + _sum(echoes, T, y)
-    numerator, denominator = held_polynomials(loop.controller, s)
-    return (numerator / denominator * -np.expm1(-s * T) * total)[()]
+    numerator, denominator = held_polynomials(loop.controller, at)
+    result: ComplexArray = (numerator / denominator * -np.expm1(-at * T) * total)[()]
+    return result
 
 
 def _alias_count(loop: LinearLoop) -> int:
@@ -78,30 +82,35 @@ def _alias_count(loop: LinearLoop) -> int:
     return min(_MOST_ALIASES, max(_ALIASES, math.ceil(_REACH * fastest * T / (2 * np.pi))))
 
 
-def _evaluate(echoes: list[Echo], s: Any, rate: Any) -> Any:
+def _evaluate(echoes: list[Echo], s: ComplexArray, rate: FloatArray) -> ComplexArray:
     inverse = 1.0 / (s + rate)
     total: Any = 0.0
     for delay, orders in echoes:
-        lowest, bracket = min(orders), 0.0
+        lowest = min(orders)
+        bracket: Complex = 0.0
         for order in range(max(orders), lowest - 1, -1):  # Horner's rule
             bracket = bracket * inverse + orders.get(order, 0.0)
         for _ in range(lowest):  # NumPy's ** of complex numbers is ten times as slow
             bracket = bracket * inverse
         total = total + bracket * np.exp(-s * delay)
-    return total
+    result: ComplexArray = total
+    return result
 
 
-def _sum(echoes: list[Echo], T: Any, y: Any) -> Any:
+def _sum(echoes: list[Echo], T: FloatArray, y: ComplexArray) -> ComplexArray:
     """The echoes, sampled: their sum over all aliases, over T."""
     total: Any = 0.0
     for delay, orders in echoes:
         sums = held_sums(delay / T, y)
         for order, value in orders.items():
             total = total + value * T ** (order - 1) / math.factorial(order - 1) * sums[order - 2]
-    return total
+    result: ComplexArray = total
+    return result
 
 
-def held_sums(delay: Any, y: Any, rate: Any = 1.0) -> tuple[Any, Any, Any]:
+def held_sums(
+    delay: Real, y: Complex, rate: Real = 1.0
+) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
     """Return the sums over n >= delay of (n - delay)^m e^{-rate (n - delay)} y^n, m = 1 to 3.
 
     With the delay R/T and y = e^{-sT} they are (m!/T^{m+1}) times the sum over all k of

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from pi2_fluid.loop.expansion import Echo, Series
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["LinearClass", "LinearController", "LinearLoop"]
 
@@ -39,17 +43,17 @@ class LinearClass:
         r are 0.
     """
 
-    a0: Any
-    a1: Any
-    b: Any
-    e0: Any
-    e1: Any
-    c: Any
-    r: Any
-    weight: Any
-    rtt: Any
+    a0: FloatArray
+    a1: FloatArray
+    b: FloatArray
+    e0: FloatArray
+    e1: FloatArray
+    c: FloatArray
+    r: FloatArray
+    weight: FloatArray
+    rtt: FloatArray
     size: int
-    lead: Any = None
+    lead: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,8 @@ class LinearController:
         Time between updates (s), None if the law acts on every packet.
     """
 
-    numerator: tuple[Any, ...]
-    denominator: tuple[Any, ...]
+    numerator: tuple[FloatArray, ...]
+    denominator: tuple[FloatArray, ...]
     interval: Any
 
 
@@ -79,14 +83,14 @@ class LinearLoop:
     shape: tuple[int, ...]
 
     @cached_property
-    def expansion(self) -> Any:
+    def expansion(self) -> Series:
         """The plant at large s, a `pi2_fluid.loop.expansion.Series`."""
         from pi2_fluid.loop.expansion import expand_plant
 
         return expand_plant(self)
 
     @cached_property
-    def echoes(self) -> Any:
+    def echoes(self) -> list[Echo]:
         """The same of G(s)/s, in powers of 1/(s + 1/T), delay by delay: what sampling needs."""
         from pi2_fluid.loop.expansion import collect, recentre
 
@@ -96,10 +100,11 @@ class LinearLoop:
     def element(self, index: tuple[int, ...]) -> LinearLoop:
         """Return the scalar loop at one index of the array."""
 
-        def pick(value: Any, trailing: int = 0) -> Any:
+        def pick(value: FloatArray, trailing: int = 0) -> FloatArray:
             value = np.asarray(value)
             full = np.broadcast_to(value, self.shape + value.shape[value.ndim - trailing :])
-            return full[index]
+            result: FloatArray = full[index]
+            return result
 
         def pick_class(cls: LinearClass) -> LinearClass:
             vector = 0 if cls.size == 1 else 1

@@ -12,6 +12,9 @@ from pi2_fluid.result import Column, make_dataset
 
 if TYPE_CHECKING:
     import xarray
+    from numpy.typing import NDArray
+
+    from pi2_fluid.values import Real
 
 __all__ = ["sweep_dataset"]
 
@@ -40,7 +43,7 @@ _UNITS: Final = {
 
 
 def sweep_dataset(
-    inputs: Mapping[str, Any],
+    inputs: Mapping[str, Real],
     shape: tuple[int, ...],
     margins: Margins,
     attrs: Mapping[str, str | float],
@@ -95,12 +98,12 @@ def sweep_dataset(
     return make_dataset(variables, coords, attrs)
 
 
-def _axes(value: Any) -> tuple[int, ...]:
+def _axes(value: NDArray[Any]) -> tuple[int, ...]:
     """The axes along which an array varies."""
     return tuple(axis for axis, size in enumerate(value.shape) if size > 1)
 
 
-def _name_axes(inputs: Mapping[str, Any], shape: tuple[int, ...]) -> tuple[str, ...]:
+def _name_axes(inputs: Mapping[str, NDArray[Any]], shape: tuple[int, ...]) -> tuple[str, ...]:
     names = []
     for axis in range(len(shape)):
         alone = [name for name, value in inputs.items() if _axes(value) == (axis,)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from pi2_fluid.errors import SolverError
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, Curve, FloatArray
 
 __all__ = ["base_grid", "track"]
 
@@ -17,7 +19,7 @@ _ROUNDS: Final = 60  # halvings: enough to close in on a zero down to the narrow
 _MOST_POINTS: Final = 2_000_000
 
 
-def base_grid(low: float, high: float, spacing: float, finer: float = 1.0) -> Any:
+def base_grid(low: float, high: float, spacing: float, finer: float = 1.0) -> FloatArray:
     """Return frequencies from `low` to `high`, logarithmic but never more than `spacing` apart.
 
     With `finer` times the usual number of points per decade.
@@ -38,7 +40,7 @@ def base_grid(low: float, high: float, spacing: float, finer: float = 1.0) -> An
     return grid
 
 
-def track(function: Callable[[Any], Any], grid: Any) -> tuple[Any, Any]:
+def track(function: Curve, grid: FloatArray) -> tuple[FloatArray, ComplexArray]:
     """Refine `grid` until neighbours differ by less than 0.4 in phase and in ln|f|.
 
     Returns

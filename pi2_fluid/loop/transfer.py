@@ -41,8 +41,19 @@ from pi2_fluid.units import has_labels, validate_choice, validate_number, valida
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
 
-    from pi2_fluid.values import Real
+    from pi2_fluid.values import (
+        BoolArray,
+        Complex,
+        ComplexArray,
+        ComplexValues,
+        Quantity,
+        Real,
+        Values,
+    )
 
 __all__ = ["Loop"]
 
@@ -106,11 +117,11 @@ class Loop:
         flows: Sender | Flows | Sequence[Flows],
         aqm: Aqm,
         *,
-        rtt: Any = None,
-        p: Any = None,
-        p_prime: Any = None,
-        capacity: Any = None,
-        packet_size: Any = "1500B",
+        rtt: Quantity | None = None,
+        p: Quantity | None = None,
+        p_prime: Quantity | None = None,
+        capacity: Quantity | None = None,
+        packet_size: Quantity = "1500B",
         update: str = "continuous",
         rtt_terms: str = "frozen",
     ) -> None:
@@ -120,12 +131,17 @@ class Loop:
         require_untraced("Loop", "pf.loop.margins_of", flows, aqm, numbers)
         if not isinstance(flows, Sender):
             flows = as_flows(flows)
-        given = {"rtt": rtt, "p": p, "p_prime": p_prime, "capacity": capacity}
+        given: dict[str, Quantity | None] = {
+            "rtt": rtt,
+            "p": p,
+            "p_prime": p_prime,
+            "capacity": capacity,
+        }
         given["packet_size"] = packet_size
         laws = (aqm, *(flows if isinstance(flows, tuple) else (flows,)))
         given, (aqm, *several), self.labels = align_labels(given, laws)
         flows = tuple(several) if isinstance(flows, tuple) else several[0]
-        rtt, p, p_prime, capacity, packet_size = given.values()
+        rtt, p, p_prime, capacity, segment = given.values()
         if isinstance(flows, Sender):
             if capacity is not None:
                 raise ScenarioError(
@@ -146,8 +162,8 @@ class Loop:
             if capacity is None:
                 raise ScenarioError('capacity is missing: give the link\'s, e.g. "10Mbit/s".')
             self.flows = flows
-            point = equilibrium(self.flows, aqm, capacity, packet_size)
-            size = validate_quantity(packet_size, "size", "packet_size")
+            point = equilibrium(self.flows, aqm, capacity, segment)
+            size = validate_quantity(segment, "size", "packet_size")
             self.senders = tuple(flow.sender.on_link(size) for flow in self.flows)
         for sender in self.senders:
             if sender.thinned:
@@ -204,7 +220,7 @@ class Loop:
         """Shape of the array of loops; () for one."""
         return loop_shape(self.senders, self.aqm, self._point)
 
-    def __call__(self, s: Any) -> Any:
+    def __call__(self, s: Complex | xarray.DataArray) -> ComplexValues:
         """Return L(s); the closed loop's characteristic equation is 1 + L(s) = 0.
 
         Parameters
@@ -214,17 +230,17 @@ class Loop:
             "sampled" this is L_d at z = e^{sT}, whose frequencies are 0 < w <= pi/T.
         """
         s, labels = line_up("s", s, self.labels, self.shape)
-        s = np.asarray(s, dtype=complex)
-        if not np.isfinite(s).all() or np.any(s == 0):
+        at: ComplexArray = np.asarray(s, dtype=complex)
+        if not np.isfinite(at).all() or np.any(at == 0):
             raise DomainError(
                 "s must be finite and not 0, where the controller has its pole: give s != 0."
             )
         if labels is None:
-            return respond(self.linear, s, self.update)[()]
+            return respond(self.linear, at, self.update)[()]
         # Loops broadcast from the last axis; in the answer their dimensions come first.
         own = tuple(range(len(self.shape)))
         last = tuple(axis - len(own) for axis in own)
-        values = respond(self.linear, np.moveaxis(s, own, last), self.update)
+        values = respond(self.linear, np.moveaxis(at, own, last), self.update)
         return relabel(labels, np.moveaxis(values, last, own))
 
     # Margins
@@ -280,14 +296,14 @@ class Loop:
         crossings = self._crossings
         return [gain.w for gain in crossings.gain], [phase.w for phase in crossings.phase]
 
-    def nyquist_count(self) -> Any:
+    def nyquist_count(self) -> Values:
         """Return the number of unstable closed-loop modes (-1 on the boundary), of `shape`."""
         count = self._each(
             lambda index: count_unstable(self.linear.element(index), self.update), int
         )
         return relabel(self.labels, count)
 
-    def roots(self, n: int = 1) -> Any:
+    def roots(self, n: int = 1) -> ComplexValues:
         """Return the `n` rightmost characteristic roots (rad/s), each conjugate pair once.
 
         Returns
@@ -317,11 +333,11 @@ class Loop:
 
     # Closed-loop responses
 
-    def sensitivity(self, w: Any) -> Any:
+    def sensitivity(self, w: Values) -> ComplexValues:
         """Return S = 1/(1 + L) at real frequencies `w` (rad/s), which broadcast against `shape`."""
         return 1.0 / (1.0 + self(1j * (w if has_labels(w) else np.asarray(w, dtype=float))))
 
-    def bandwidth(self) -> Any:
+    def bandwidth(self) -> Values:
         """Return the frequency (rad/s) at which |L/(1 + L)| first falls 3 dB below its value at 0.
 
         inf if it never does below pi/T, with update="sampled".
@@ -333,7 +349,7 @@ class Loop:
         )
         return relabel(self.labels, found)
 
-    def step(self, t: Any) -> Any:
+    def step(self, t: Values) -> Values:
         """Return the unit step response of L/(1 + L) at times `t` (s), of shape (*shape, *t.shape).
 
         It is what the queue delay does, per second of step, when what the loop follows steps. In
@@ -357,7 +373,7 @@ class Loop:
 
     # Views for other tools
 
-    def bode(self, ax: Any = None) -> list[Any]:
+    def bode(self, ax: Sequence[Axes] | None = None) -> list[Artist]:
         """Draw gain and phase with both margins of one loop; returns the artists.
 
         Parameters
@@ -374,7 +390,7 @@ class Loop:
         axes = new_axes(2) if ax is None else ax
         return draw_bode(axes, crossings.w, crossings.values, phase, (w_gc, pm), (w_pc, gm))
 
-    def nyquist(self, ax: Any = None) -> list[Any]:
+    def nyquist(self, ax: Axes | None = None) -> list[Artist]:
         """Draw L(jw) of one loop around -1; returns the artists.
 
         Parameters
@@ -423,7 +439,7 @@ class Loop:
         skew = validate_number(skew, "number", "skew", low=-math.inf, closed=True)
         return disk_margin(self.linear, self.update, self._crossings, skew)
 
-    def to_control(self, kind: str = "frd", w: Any = None, order: int = 5) -> Any:
+    def to_control(self, kind: str = "frd", w: ArrayLike | None = None, order: int = 5) -> Any:
         """Return this loop for python-control, named after senders and queue.
 
         Parameters
@@ -518,7 +534,7 @@ class Loop:
 
     # Elements of an array of loops
 
-    def _inputs(self) -> dict[str, Any]:
+    def _inputs(self) -> dict[str, Real]:
         """Every number that the loop was built from, by name."""
         point = self._point
         if self.flows:
@@ -538,11 +554,12 @@ class Loop:
                 " of interest with scalar parameters."
             )
 
-    def _each(self, function: Callable[[tuple[int, ...]], Any], kind: type = float) -> Any:
+    def _each(self, function: Callable[[tuple[int, ...]], Any], kind: type = float) -> Real:
         out: Any = np.empty(self.shape, dtype=kind)
         for index in np.ndindex(self.shape):
             out[index] = function(index)
-        return kind(out) if not self.shape else out
+        result: Real = kind(out) if not self.shape else out
+        return result
 
     def _crossings_at(self, index: tuple[int, ...]) -> Crossings:
         return find_crossings(self.linear.element(index), self.update)
@@ -559,14 +576,14 @@ class Loop:
         crossings = self._crossings_at(index) if index else self._crossings
         return margins_from_crossings(crossings, is_stable)
 
-    def _modulus(self) -> Any:
+    def _modulus(self) -> Values:
         return relabel(self.labels, self._each(self._modulus_at))
 
     def _modulus_at(self, index: tuple[int, ...]) -> float:
         crossings = self._crossings_at(index) if index else self._crossings
         return smallest_distance(self.linear.element(index), self.update, crossings)
 
-    def _verdict(self, gain_margin_db: Any, fast: Any) -> Any:
+    def _verdict(self, gain_margin_db: Values, fast: BoolArray) -> Values:
         # On the fast path there is one gain and one phase crossover, and no open-loop pole on the
         # right: the sign decides.
         gain_margin_db = np.asarray(gain_margin_db)
@@ -582,7 +599,7 @@ class Loop:
         return 1 if count == 0 else -1
 
 
-def _single(point: OperatingPoint) -> Any:
+def _single(point: OperatingPoint) -> OperatingPoint:
     """The operating point of the only class, as `equilibrium_of` would give it."""
     names = ("p", "p_prime", "window", "rtt", "rate", "share")
     return replace(point, **{name: getattr(point, name)[0] for name in names})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.sampled import sampled_response
 from pi2_fluid.loop.state_space import LinearController, LinearLoop
 from pi2_fluid.loop.updates import respond
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, FloatArray
 
 __all__ = ["find_bandwidth", "sampled_step", "step_response"]
 
@@ -32,7 +35,7 @@ _STILL: Final = 1e-8  # of a frequency that is low already
 _HALF_POWER: Final = 10.0 ** (-3.0 / 20.0)  # 3 dB, as python-control's bandwidth
 
 
-def step_response(loop: LinearLoop, update: str, t: Any) -> Any:
+def step_response(loop: LinearLoop, update: str, t: FloatArray) -> FloatArray:
     """Return the response of L/(1 + L) to a unit step at time 0.
 
     Parameters
@@ -141,10 +144,11 @@ def _kinks(loop: LinearLoop, update: str) -> list[Echo]:
 
 def _at_infinity(controller: LinearController) -> list[float]:
     """The first coefficients of the controller in powers of 1/s, by long division."""
-    top, bottom, unit = continuous_image(controller)
-    degree = len(bottom) - 1
+    numerator, denominator, unit = continuous_image(controller)
+    degree = len(denominator) - 1
     top, bottom = (
-        [float(value * unit**power) for power, value in enumerate(side)] for side in (top, bottom)
+        [float(value * unit**power) for power, value in enumerate(side)]
+        for side in (numerator, denominator)
     )
     top += [0.0] * (degree + 1 - len(top))
     found: list[float] = []
@@ -158,7 +162,7 @@ def _at_infinity(controller: LinearController) -> list[float]:
 
 def sampled_step(
     loop: LinearLoop, updates: int, *, aliases: int | None = None, farthest: float = math.inf
-) -> Any:
+) -> FloatArray:
     """Return the unit step response of L_d/(1 + L_d) at updates 0, 1, ..., `updates`.
 
     Its z-transform is inverted along a circle outside all modes, whose wrap-around is damped away;
@@ -198,10 +202,13 @@ def sampled_step(
     with np.errstate(over="ignore", invalid="ignore"):  # what is lost is cut off below
         response = damped * np.exp(radius * np.arange(updates + 1))
     lost = np.flatnonzero(~(np.isfinite(response) & (np.abs(response) <= farthest)))
-    return response[: lost[0]] if lost.size else response
+    result: FloatArray = response[: lost[0]] if lost.size else response
+    return result
 
 
-def _radius_of_modes(loop: LinearLoop, angle: Any, aliases: int | None, radius: float) -> float:
+def _radius_of_modes(
+    loop: LinearLoop, angle: ComplexArray, aliases: int | None, radius: float
+) -> float:
     """The log-radius of a circle with all modes inside."""
     interval = float(loop.controller.interval)
     for _ in range(_MOST_CIRCLES):

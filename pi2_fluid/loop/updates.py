@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from pi2_fluid.loop.response import loop_response
 from pi2_fluid.loop.sampled import sampled_response
 from pi2_fluid.loop.state_space import LinearLoop
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray
 
 __all__ = ["NEARLY_ALL", "UPDATES", "highest_frequency", "longest_delay", "respond"]
 
@@ -18,7 +21,7 @@ UPDATES: Final = ("continuous", "delayed", "sampled")
 NEARLY_ALL: Final = 1.0 - 1e-6
 
 
-def respond(loop: LinearLoop, s: Any, update: str) -> Any:
+def respond(loop: LinearLoop, s: ComplexArray, update: str) -> ComplexArray:
     """Return L(s), or L_d at z = e^{sT} with update="sampled"; broadcasts over the loop's shape."""
     if update == "sampled":
         return sampled_response(loop, s)

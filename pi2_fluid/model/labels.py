@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from pi2_fluid.units import has_labels
 if TYPE_CHECKING:
     import xarray
     from numpy.typing import ArrayLike
+
+V = TypeVar("V")
 
 __all__ = ["align_labels", "line_up", "relabel"]
 
@@ -131,6 +133,10 @@ def line_up(
     return _spread(value, full.dims), full
 
 
+@overload
+def relabel(labels: object, values: tuple[V, ...]) -> tuple[V | xarray.DataArray, ...]: ...
+@overload
+def relabel(labels: object, values: V) -> V | xarray.DataArray: ...
 def relabel(labels: object, values: Any) -> Any:
     """Return values with the names and coordinates of the dimensions along which they vary.
 

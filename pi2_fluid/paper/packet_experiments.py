@@ -156,7 +156,7 @@ def draw_cases(
     for ax in axes.flat:
         ax.grid(visible=True)
     axes[0, -1].plot([], [], color="0.4", label=f"packets: median and range of {SEEDS} seeds")
-    draw_fluid(axes[0, -1], [], [], "black", "fluid")
+    draw_fluid(axes[0, -1], np.array([]), np.array([]), "black", "fluid")
     axes[-1, -1].legend(loc="upper right", fontsize=8, ncols=3)
     axes[0, -1].legend(loc="upper right", fontsize=8, ncols=2 if len(cases) == 1 else 1)
     return figure

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.contour import ContourSet
+
+    from pi2_fluid.values import BoolArray, FloatArray
 
 __all__ = ["draw_rate_ratio"]
 
@@ -25,13 +29,13 @@ _MILLI: Final = 1e3
 
 def draw_rate_ratio(
     ax: Axes,
-    rtt_classic: Any,
-    rtt_scalable: Any,
-    ratio: Any,
+    rtt_classic: FloatArray,
+    rtt_scalable: FloatArray,
+    ratio: FloatArray,
     *,
-    outside: Any = None,
+    outside: BoolArray | None = None,
     largest: float | None = None,
-) -> list[Any]:
+) -> list[Artist]:
     """Draw the rate of a Classic flow over that of a Scalable flow, for pairs of paths.
 
     A dotted line shows where both paths are equal.
@@ -91,7 +95,7 @@ def draw_rate_ratio(
     return [*artists, bar]
 
 
-def _stripe(ax: Axes, x: Any, y: Any, outside: Any) -> Any:
+def _stripe(ax: Axes, x: FloatArray, y: FloatArray, outside: BoolArray) -> ContourSet:
     """Cover a region with grey and stripes."""
     covered = ax.contourf(
         x, y, outside.astype(float), levels=[0.5, 1.5], colors=[_OUTSIDE], hatches=[_HATCH]
@@ -100,7 +104,7 @@ def _stripe(ax: Axes, x: Any, y: Any, outside: Any) -> Any:
     return covered
 
 
-def _label(ax: Axes, x: Any, y: Any) -> None:
+def _label(ax: Axes, x: FloatArray, y: FloatArray) -> None:
     for axis, values in ((ax.xaxis, x), (ax.yaxis, y)):
         low, high = values[0] * (1.0 - 1e-9), values[-1] * (1.0 + 1e-9)
         ticks = [tick for tick in _TICKS if low <= tick <= high]

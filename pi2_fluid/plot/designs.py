@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pi2_fluid.plot.page import COLORS
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["draw_trade_off"]
 
@@ -16,8 +22,8 @@ _MARKERS: Final = "osD^vP"
 
 
 def draw_trade_off(
-    ax: Any, phase_deg: Any, strength: Any, points: Mapping[str, tuple[float, float]]
-) -> list[Any]:
+    ax: Axes, phase_deg: FloatArray, strength: FloatArray, points: Mapping[str, tuple[float, float]]
+) -> list[Artist]:
     """Draw the largest integral gain over the phase margin it leaves, and designs as points.
 
     Parameters
@@ -29,13 +35,17 @@ def draw_trade_off(
         Designs; the first is drawn larger. A phase margin below -20 degrees, or none, is drawn at
         that edge.
     """
-    artists = [*ax.plot(phase_deg, strength, color="0.5", label="largest possible")]
+    artists: list[Artist] = [*ax.plot(phase_deg, strength, color="0.5", label="largest possible")]
     low = -20.0
     for index, (name, (phase, gain)) in enumerate(points.items()):
         x = phase if np.isfinite(phase) and phase > low else low
         color = COLORS[index % len(COLORS)]
         marker = _MARKERS[index % len(_MARKERS)]
-        style = {"marker": marker, "markersize": 8 if index == 0 else 5, "color": color}
+        style: dict[str, Any] = {
+            "marker": marker,
+            "markersize": 8 if index == 0 else 5,
+            "color": color,
+        }
         label = name if x == phase else f"{name} (beyond the edge)"
         artists += ax.plot([x], [gain], linestyle="", label=label, clip_on=False, **style)
     ax.axvline(0.0, color="#B22222", linewidth=0.9, zorder=1)

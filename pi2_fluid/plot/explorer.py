@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pi2_fluid.plot.page import COLORS, page_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["LoopCurves", "LoopPicture"]
 
@@ -129,7 +132,7 @@ class LoopPicture:
             label.set_text(text)
 
 
-def _canvas_of(figure: Any) -> Any:
+def _canvas_of(figure: Figure) -> Any:  # whose methods have no types
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     return FigureCanvasAgg(figure)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+
+    from pi2_fluid.values import ComplexArray, FloatArray
 
 __all__ = ["draw_bode", "draw_nyquist", "mark_outside", "mark_unstable", "new_axes", "show_percent"]
 
@@ -21,14 +25,14 @@ def new_axes(rows: int = 1, **figure: Any) -> Any:
 
 
 def draw_bode(
-    axes: Any,
-    w: Any,
-    response: Any,
-    phase_deg: Any,
+    axes: Sequence[Axes],
+    w: FloatArray,
+    response: ComplexArray,
+    phase_deg: FloatArray,
     gain_crossing: tuple[float, float],
     phase_crossing: tuple[float, float],
     label: str | None = None,
-) -> list[Any]:
+) -> list[Artist]:
     """Draw gain and phase over frequency, with both margins.
 
     Parameters
@@ -45,11 +49,12 @@ def draw_bode(
         For the legend.
     """
     top, bottom = axes
-    artists = [
+    lines = [
         *top.semilogx(w, 20 * np.log10(np.abs(response)), label=label),
         *bottom.semilogx(w, phase_deg, label=label),
     ]
-    color = artists[0].get_color()
+    artists: list[Artist] = [*lines]
+    color = lines[0].get_color()
     w_gc, pm = gain_crossing
     w_pc, gm = phase_crossing
     if np.isfinite(w_pc) and np.isfinite(gm):
@@ -73,7 +78,7 @@ def draw_bode(
     return artists
 
 
-def draw_nyquist(ax: Any, response: Any, label: str | None = None) -> list[Any]:
+def draw_nyquist(ax: Axes, response: ComplexArray, label: str | None = None) -> list[Artist]:
     """Draw L(jw) in the complex plane, around the point -1.
 
     Parameters
@@ -84,8 +89,9 @@ def draw_nyquist(ax: Any, response: Any, label: str | None = None) -> list[Any]:
     label : str, optional
         For the legend.
     """
-    artists = [*ax.plot(response.real, response.imag, label=label)]
-    color = artists[0].get_color()
+    lines = ax.plot(response.real, response.imag, label=label)
+    color = lines[0].get_color()
+    artists: list[Artist] = [*lines]
     artists += ax.plot(response.real, -response.imag, color=color, linestyle="--", linewidth=0.8)
     artists += ax.plot([-1.0], [0.0], "+", color="black", markersize=12, label="-1")
     ax.axhline(0.0, color="0.7", linewidth=0.8)

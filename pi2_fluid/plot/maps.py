@@ -11,6 +11,10 @@ from pi2_fluid.errors import DomainError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colorbar import Colorbar
+    from matplotlib.contour import ContourSet
+
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["draw_margin_map", "draw_margin_maps"]
 
@@ -28,8 +32,13 @@ _MILLI: Final = 1e3
 
 
 def draw_margin_map(
-    ax: Axes, rtts: Any, rates: Any, margins: Any, *, longest: float | None = None
-) -> Any:
+    ax: Axes,
+    rtts: FloatArray,
+    rates: FloatArray,
+    margins: FloatArray,
+    *,
+    longest: float | None = None,
+) -> ContourSet:
     """Draw the gain margin as filled contours, with labelled lines at 0, 3, 6 and 10 dB.
 
     Parameters
@@ -85,8 +94,11 @@ def draw_margin_map(
 
 
 def draw_margin_maps(
-    axes: Sequence[Axes], maps: Mapping[str, tuple[Any, Any, Any]], *, longest: float | None = None
-) -> Any:
+    axes: Sequence[Axes],
+    maps: Mapping[str, tuple[FloatArray, FloatArray, FloatArray]],
+    *,
+    longest: float | None = None,
+) -> Colorbar:
     """Draw several maps side by side, with one colour bar for all of them.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,8 +15,13 @@ import numpy as np
 from pi2_fluid.saving import save_bytes, save_text
 
 if TYPE_CHECKING:
+    from typing import SupportsFloat
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
+
+    from pi2_fluid.values import FloatArray
 
 __all__ = [
     "COLORS",
@@ -125,11 +130,11 @@ def write_numbers(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     return path
 
 
-def _text(value: Any) -> str:
+def _text(value: str | SupportsFloat) -> str:
     return str(value) if isinstance(value, str) else f"{float(value):.{_DIGITS}g}"
 
 
-def sample_decades(low: int, high: int, per_decade: int, edges: Any = ()) -> Any:
+def sample_decades(low: int, high: int, per_decade: int, edges: Iterable[float] = ()) -> FloatArray:
     """Return points from 10**low to 10**high, even in the logarithm and exact at each decade.
 
     Every edge strictly inside is there twice, from both sides, so that a step is drawn as one.
@@ -146,8 +151,13 @@ def sample_decades(low: int, high: int, per_decade: int, edges: Any = ()) -> Any
 
 
 def label_curve(
-    ax: Axes, point: tuple[float, float], text: str, color: str, side: str = "right", **style: Any
-) -> Any:
+    ax: Axes,
+    point: tuple[float, float],
+    text: str,
+    color: str,
+    side: str = "right",
+    **style: Any,
+) -> Annotation:
     """Write the name of a curve beside its `point`, on a light ground."""
     from matplotlib import patheffects
 

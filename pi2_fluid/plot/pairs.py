@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["draw_fluid", "draw_runs", "scale_root"]
 
@@ -16,7 +19,9 @@ _FLUID: Final[dict[str, Any]] = {"linestyle": (0, (4, 1.5)), "linewidth": 1.2, "
 _BAND: Final = 0.28  # opacity
 
 
-def draw_runs(ax: Axes, x: Any, runs: Any, color: str, label: str | None = None) -> list[Any]:
+def draw_runs(
+    ax: Axes, x: FloatArray, runs: FloatArray, color: str, label: str | None = None
+) -> list[Artist]:
     """Draw the median of several runs, in the band from the smallest to the largest.
 
     Parameters
@@ -36,7 +41,9 @@ def draw_runs(ax: Axes, x: Any, runs: Any, color: str, label: str | None = None)
     return [band, *line]
 
 
-def draw_fluid(ax: Axes, x: Any, y: Any, color: str, label: str | None = None) -> list[Any]:
+def draw_fluid(
+    ax: Axes, x: FloatArray, y: FloatArray, color: str, label: str | None = None
+) -> list[Artist]:
     """Draw a fluid's curve as dashes with a light edge, so that they show on any band.
 
     Parameters

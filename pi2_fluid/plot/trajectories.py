@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,10 @@ import numpy as np
 from pi2_fluid.plot.page import COLORS
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+
+    from pi2_fluid.values import FloatArray, Real
 
 __all__ = ["draw_trajectory"]
 
@@ -18,14 +21,14 @@ _DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)), "-.")
 
 
 def draw_trajectory(
-    axes: Any,
-    time: Any,
-    queue_delay: Mapping[str, Any],
-    throughput: Mapping[str, Any],
-    capacity: Any,
-    probability: Mapping[str, Any],
+    axes: Sequence[Axes],
+    time: FloatArray,
+    queue_delay: Mapping[str, FloatArray],
+    throughput: Mapping[str, FloatArray],
+    capacity: Real,
+    probability: Mapping[str, FloatArray],
     target: float | None = None,
-) -> list[Any]:
+) -> list[Artist]:
     """Draw queue delay, throughput and signal probability over time, one above the other.
 
     Each array of values is one curve over time, or one for each of several runs: then these are
@@ -73,7 +76,7 @@ def draw_trajectory(
     return artists
 
 
-def _draw_shares(ax: Axes, time: Any, shares: Mapping[str, Any]) -> list[Any]:
+def _draw_shares(ax: Axes, time: FloatArray, shares: Mapping[str, FloatArray]) -> list[Artist]:
     """Draw what each class has of the link: of several runs as lines, for medians do not add up."""
     if any(values.ndim > 1 for values in shares.values()):
         return _draw_lines(ax, time, shares)
@@ -87,7 +90,7 @@ def _draw_shares(ax: Axes, time: Any, shares: Mapping[str, Any]) -> list[Any]:
     return areas
 
 
-def _draw_lines(ax: Axes, time: Any, lines: Mapping[str, Any]) -> list[Any]:
+def _draw_lines(ax: Axes, time: FloatArray, lines: Mapping[str, FloatArray]) -> list[Artist]:
     artists: list[Any] = []
     for index, (label, values) in enumerate(lines.items()):
         color = COLORS[(index + 1) % len(COLORS)]

@@ -119,14 +119,14 @@ def explorer_curves(
         step = sampled_step(loop.linear, updates, aliases=aliases, farthest=_FARTHEST)
         t = interval * np.arange(step.size)
     else:
-        step = loop.step(t)
+        step = np.asarray(loop.step(t))
     response = np.asarray(loop(1j * w))
     phase = np.degrees(np.unwrap(np.angle(response)))
     # At low frequency it lies between -90, one integrator, and a little below -180, two.
     phase += 360.0 * np.round((-135.0 - phase[0]) / 360.0)
     window = float(np.asarray(loop.operating_point.window))
     # Margins.verdict would also search for the smallest distance from -1, at twice the cost.
-    verdict = {0: "stable", -1: "undecided"}.get(loop.nyquist_count(), "unstable")
+    verdict = {0: "stable", -1: "undecided"}.get(int(np.asarray(loop.nyquist_count())), "unstable")
     return Curves(w, response, phase, t, step, loop.margins(), verdict, window)
 
 

@@ -46,8 +46,8 @@ def _larger_gains() -> Claim:
     for update, loads in (("continuous", decades(-6)), ("sampled", decades(-3, 4))):
         limit = pf.loop.low_load(CLASSIC, aqm, RTT, update)
         found = pf.Loop(CLASSIC, aqm, rtt=RTT, p_prime=loads, update=update).margins()
-        least = min(limit.gain_margin_db, found.gain_margin_db.min())
-        phase = min(limit.phase_margin_deg, found.phase_margin_deg.min())
+        least = min(float(limit.gain_margin_db), np.min(found.gain_margin_db))
+        phase = min(float(limit.phase_margin_deg), np.min(found.phase_margin_deg))
         lines.append(
             f"{update}: at least {least:.3f} dB and {phase:.1f} deg, reached"
             f" {'as p goes to 0' if least == limit.gain_margin_db else 'at finite load'}; the"
@@ -128,7 +128,7 @@ def _coupling_factor() -> Claim:
     stated = 2.0
     classic = pf.loop.low_load(CLASSIC, _pi2(), RTT).gain_margin_db
     scalable = pf.loop.low_load(_SCALABLE, _scalable_pi(1.0), RTT).gain_margin_db
-    worst = 10.0 ** ((scalable - classic) / 20.0)
+    worst = float(10.0 ** ((scalable - classic) / 20.0))
     ratios = ", ".join(f"{_same_margin_ratio(x, x):.2f}" for x in (0.1, 0.3, 0.6, 1.0))
     same_signal = load_where(lambda x: _same_margin_ratio(x, x) - stated, 0.01, 1.0)
     # W0 = sqrt(2)/p' for Reno and 2/p' for Scalable

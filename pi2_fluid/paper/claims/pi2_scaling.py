@@ -78,7 +78,7 @@ def _margins_tell_stability() -> Claim:
         loop = random_loops(rng)
         margins = loop.margins()
         growth = float(np.sign(loop.roots().real))
-        signs = np.sign([margins.gain_margin_db, margins.phase_margin_deg])
+        signs = np.sign([float(margins.gain_margin_db), float(margins.phase_margin_deg)])
         agree += bool(np.all(signs == -growth))
         unstable += growth > 0
     return Claim(
@@ -108,7 +108,7 @@ def _table_keeps_margins() -> Claim:
         return load_where(lambda p: float(gain_margin(CLASSIC, pie(table), p=p)), 1e-6, high)
 
     extended = margins(EXTENDED_TABLE)
-    gm, pm = extended.gain_margin_db, extended.phase_margin_deg
+    gm, pm = np.asarray(extended.gain_margin_db), np.asarray(extended.phase_margin_deg)
     limits = unstable_below("hpsr13", 9e-3), unstable_below("ietf_early", 9e-4)
     return Claim(
         id="pi2-03",
