@@ -16,6 +16,7 @@ from pi2_fluid.result.schema import scenario_text
 
 if TYPE_CHECKING:
     import xarray
+    from numpy.typing import NDArray
 
     from pi2_fluid.values import FloatArray
 
@@ -26,9 +27,9 @@ def batch_dataset(
     scenario: Scenario,
     varied: Variation,
     table: Timetable,
-    found: Mapping[str, Any],
-    runs: Any,
-    times: Any,
+    found: Mapping[str, FloatArray],
+    runs: NDArray[np.intp],
+    times: FloatArray | None,
     attrs: Mapping[str, str | float],
 ) -> xarray.Dataset:
     """Return the Dataset of the finished `runs`.
@@ -55,7 +56,9 @@ def batch_dataset(
         "flows": Column(("flows",), np.array(scenario.class_names), "1", "class of flows"),
     }
     for key, axis in varied.axes.items():
-        coords[key] = Column(("run",), axis.values[runs], axis.units, f"{key} of the scenario")
+        coords[key] = Column(
+            ("run",), np.asarray(axis.values)[runs], axis.units, f"{key} of the scenario"
+        )
     if times is not None:
         coords["time"] = Column(("time",), times, "s", "time")
         variables |= _traces(found)
@@ -67,7 +70,7 @@ def batch_dataset(
 
 
 def _statistics(
-    table: Timetable, found: Mapping[str, Any], varied: Variation, runs: Any
+    table: Timetable, found: Mapping[str, FloatArray], varied: Variation, runs: NDArray[np.intp]
 ) -> dict[str, Column]:
     steps = (table.last - table.first).astype(float)
     sends = _overlap(table, table.start, table.stop)
@@ -124,17 +127,21 @@ def _per(total: FloatArray, count: FloatArray) -> FloatArray:
     return np.where(count > 0.0, total / np.where(count > 0.0, count, 1.0), 0.0)
 
 
-def _overlap(table: Timetable, begin: Any, end: Any) -> Any:
+def _overlap(table: Timetable, begin: NDArray[np.int32], end: NDArray[np.int32]) -> FloatArray:
     """Steps that count, of those from node `begin` to node `end`."""
-    return np.maximum(np.minimum(end, table.last) - np.maximum(begin, table.first), 0).astype(float)
+    result: FloatArray = np.maximum(
+        np.minimum(end, table.last) - np.maximum(begin, table.first), 0
+    ).astype(float)
+    return result
 
 
-def _offered(table: Timetable) -> Any:
+def _offered(table: Timetable) -> FloatArray:
     """Sum over the steps that count of the capacity (packets/s)."""
     zero = np.zeros_like(table.last)[None]
     begin = np.concatenate([zero, table.event])
     end = np.concatenate([table.event, table.last[None]])
-    return (table.capacity * _overlap(table, begin, end)).sum(axis=0)
+    result: FloatArray = (table.capacity * _overlap(table, begin, end)).sum(axis=0)
+    return result
 
 
 def _traces(found: Mapping[str, Any]) -> dict[str, Column]:

@@ -27,6 +27,9 @@ from pi2_fluid.units import validate_choice, validate_quantity
 
 if TYPE_CHECKING:
     import xarray
+    from numpy.typing import NDArray
+
+    from pi2_fluid.values import FloatArray, Real
 
 __all__ = ["batch"]
 
@@ -160,7 +163,7 @@ def batch(
 # Checks
 
 
-def _check(scenario: Any, update: str, engine: str) -> None:
+def _check(scenario: Scenario, update: str, engine: str) -> None:
     require_scenario(scenario)
     validate_choice(update, UPDATES, "update")
     validate_choice(engine, ("jax", "c"), "engine")
@@ -198,11 +201,11 @@ def _warn_of_copies(scenario: Any) -> None:
             )
 
 
-def _time(value: Any, name: str) -> float:
+def _time(value: object, name: str) -> float:
     return float(validate_quantity(value, "time", name))
 
 
-def _as_count(chunk: Any) -> int:
+def _as_count(chunk: object) -> int:
     if chunk is None:
         return _CHUNK
     if isinstance(chunk, bool) or not isinstance(chunk, (int, np.integer)) or chunk < 1:
@@ -210,7 +213,7 @@ def _as_count(chunk: Any) -> int:
     return int(chunk)
 
 
-def _samples(varied: Variation, sample: float) -> Any:
+def _samples(varied: Variation, sample: float) -> FloatArray:
     duration = np.unique(varied.scenario.duration)
     if duration.size > 1:
         raise ScenarioError(
@@ -221,7 +224,7 @@ def _samples(varied: Variation, sample: float) -> Any:
         raise QuantityError(
             f"sample = {sample:g} s is longer than duration = {duration[0]:g} s: give less."
         )
-    return np.arange(int(duration[0] / sample * (1.0 + 1e-12)) + 1) * sample
+    return np.arange(int(duration[0] / sample * (1.0 + 1e-12)) + 1, dtype=float) * sample
 
 
 # Running
@@ -297,7 +300,7 @@ def _run_deep_enough(
                 found[name][..., some] = values
 
 
-def _power_of_two(nodes: Any) -> int:
+def _power_of_two(nodes: Real) -> int:
     return 1 << int(np.ceil(np.max(nodes) + _SPARE) - 1).bit_length()
 
 
@@ -320,7 +323,7 @@ def _with_c(table: Timetable) -> Callable[[Timetable, int, int], dict[str, Any]]
     return lambda part, depth, _: run_compiled(part, depth)
 
 
-def _warn(found: Mapping[str, Any], done: Any) -> None:
+def _warn(found: Mapping[str, FloatArray], done: NDArray[np.intp]) -> None:
     broken = ~np.isfinite(found["delay"])
     if broken.any():
         first = int(done[np.argmax(broken)])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pi2_fluid.errors import ScenarioError, show_value
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.units import validate_quantity
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Number
 
 __all__ = ["Beginning", "begin"]
 
@@ -26,7 +29,7 @@ class Beginning(NamedTuple):
     """State of each class."""
 
 
-def begin(scenario: Scenario, initial: Any) -> Beginning:
+def begin(scenario: Scenario, initial: object) -> Beginning:
     """Return the state that `initial` describes: an operating point, or numbers by name.
 
     Raises
@@ -68,7 +71,7 @@ def begin(scenario: Scenario, initial: Any) -> Beginning:
     )
 
 
-def _states(scenario: Scenario, windows: Any, u: float, delay: float) -> list[Any]:
+def _states(scenario: Scenario, windows: object, u: float, delay: float) -> list[Any]:
     flows = scenario.flows
     if windows is None:
         windows = [float(flow.initial_window) for flow in flows]
@@ -92,10 +95,10 @@ def _states(scenario: Scenario, windows: Any, u: float, delay: float) -> list[An
     return states
 
 
-def _number(value: Any, dimension: str, name: str, **limits: float) -> float:
+def _number(value: object, dimension: str, name: str, **limits: float) -> float:
     return float(validate_quantity(value, dimension, name, closed=True, **limits))
 
 
-def _tuple(state: Any) -> tuple[float, ...]:
+def _tuple(state: Number | tuple[Number, ...]) -> tuple[float, ...]:
     values = state if isinstance(state, tuple) else (state,)
     return tuple(float(value) for value in values)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, SolverError
 from pi2_fluid.fluid.history import Segment
 from pi2_fluid.fluid.plant import Mode, Plant, View
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.sender import Sender
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Number
 
 __all__ = ["LAW_ERRORS", "OUR_ERRORS", "blame_failure", "blame_kink", "require_probability"]
 
@@ -124,7 +127,7 @@ def blame_kink(plant: Plant, step: Segment, view: View) -> SolverError:
     )
 
 
-def _state(x: Any) -> str:
+def _state(x: Number | tuple[Number, ...]) -> str:
     values = x if isinstance(x, tuple) else (x,)
     rest = "".join(f", {v:.6g}" for v in values[1:])
     return f"W = {values[0]:.6g}{rest}"
@@ -134,6 +137,6 @@ def _numbers(values: Sequence[float]) -> str:
     return "(" + ", ".join(f"{v:.6g}" for v in values) + ")"
 
 
-def _finite(value: Any) -> bool:
+def _finite(value: Number | tuple[Number, ...]) -> bool:
     values = value if isinstance(value, tuple) else (value,)
     return all(math.isfinite(v) for v in values)

@@ -30,6 +30,8 @@ from pi2_fluid.units import validate_choice, validate_number
 if TYPE_CHECKING:
     import xarray
 
+    from pi2_fluid.values import FloatArray
+
 __all__ = ["ENGINES", "Fluid", "simulate"]
 
 ENGINES: Final = ("auto", "c", "python")
@@ -162,7 +164,7 @@ class Fluid(Engine):
             )
         return _Task(cohorts, plant, self.engine != "python" and not reason, times, accuracy)
 
-    def _times(self, scenario: Scenario) -> Any:
+    def _times(self, scenario: Scenario) -> FloatArray:
         duration, sample = float(scenario.duration), self.sample
         if sample is None:
             sample = min(float(scenario.aqm.update_interval or _SAMPLE), duration)
@@ -173,7 +175,7 @@ class Fluid(Engine):
                 f"sample = {step:g} s asks for {count} rows, more than {_MOST_SAMPLES}: give a"
                 " longer sample."
             )
-        return np.arange(count + 1) * step
+        return np.arange(count + 1, dtype=float) * step
 
     def _accuracy(self, scenario: Scenario) -> Accuracy:
         if self.step is not None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from pi2_fluid.fluid.history import Segment
-from pi2_fluid.fluid.plant import EMPTY, FREE, FULL, Mode, Plant, View
+from pi2_fluid.fluid.plant import EMPTY, FREE, FULL, Heard, Mode, Plant, View
 
 __all__ = ["Event", "Trial", "apply_event", "crossed_events", "locate_event"]
 
+T = TypeVar("T")
+
 #: What every class hears at an instant, given the view of that instant.
-Past: TypeAlias = Callable[[float, View], list[Any]]
+Past: TypeAlias = Callable[[float, View], list[Heard]]
 # Packets that a queue may miss: one that has just left 0 may begin a rounding error below.
 _TINY: Final = 1e-9
 _WITHIN: Final = 1e-13  # of a step: how well an event is located on its cubic
@@ -201,5 +203,5 @@ def apply_event(
     return y, mode
 
 
-def _put(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
+def _put(values: tuple[T, ...], i: int, value: T) -> tuple[T, ...]:
     return (*values[:i], value, *values[i + 1 :])

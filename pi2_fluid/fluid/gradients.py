@@ -23,6 +23,8 @@ from pi2_fluid.units import validate_choice
 if TYPE_CHECKING:
     import xarray
 
+    from pi2_fluid.values import Number
+
 __all__ = ["gradient"]
 
 _NUDGE: Final = 1e-3  # relative, and half of it
@@ -34,7 +36,7 @@ _ROUNDING: Final = 1e-9  # of the objective, per relative nudge: what difference
 @renamed(controller="update")
 def gradient(
     scenario: Scenario,
-    objective: Callable[[xarray.Dataset], Any],
+    objective: Callable[[xarray.Dataset], Number],
     wrt: str | Iterable[str],
     *,
     update: str = "sampled",

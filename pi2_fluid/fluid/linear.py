@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from pi2_fluid.model.derivatives import differentiate
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.operating_point import OperatingPoint, equilibrium
 from pi2_fluid.model.scenario import Scenario
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import FloatArray, Number
 
 __all__ = ["LinearPlant"]
 
@@ -119,13 +124,13 @@ class LinearPlant(Plant):
         values = x if isinstance(x, tuple) else (x,)
         rtt, p, n = point.rtt[place], point.p[place], len(values)
 
-        def rate(*args: Any) -> Any:
+        def rate(*args: Number) -> tuple[Number, ...]:
             now, then, rest = args[:n], args[n : 2 * n], args[2 * n :]
             if n == 1:
                 return (sender.rate(now[0], then[0], *rest),)
             return tuple(sender.rate(now, then, *rest))
 
-        def sending(*args: Any) -> Any:
+        def sending(*args: Number) -> Number:
             return sender.sending_rate(args[0] if n == 1 else args[:n], args[n])
 
         args = (*values, *values, p, rtt, rtt)
@@ -144,7 +149,9 @@ class LinearPlant(Plant):
             (out[:n].tolist(), float(out[n])),
         )
 
-    def _controller_slopes(self, state: tuple[float, ...], delay: float, mode: Mode) -> Any:
+    def _controller_slopes(
+        self, state: tuple[float, ...], delay: float, mode: Mode
+    ) -> tuple[list[list[float]], list[float]]:
         n, C, aqm = len(state), mode.capacity, self.aqm
         move: Callable[..., tuple[Any, ...]]
         if self.continuous:
@@ -154,13 +161,13 @@ class LinearPlant(Plant):
         else:
             name, move = "update", partial(aqm.update, dt=aqm.update_interval)
 
-        def moved(*args: Any) -> Any:
+        def moved(*args: Number) -> tuple[Number, ...]:
             return tuple(move(args[:n], Seen(args[n], args[n] * C, C, C)))
 
         slopes = _numbers(differentiate(aqm, name, moved, (*state, delay))).T
         return slopes[:, :n].tolist(), slopes[:, n].tolist()
 
-    def _trend(self, state: tuple[float, ...], delay: float, mode: Mode) -> Any:
+    def _trend(self, state: tuple[float, ...], delay: float, mode: Mode) -> list[float]:
         if not self.continuous:
             return [0.0] * len(state)
         C = mode.capacity
@@ -300,5 +307,5 @@ def _minus(a: Sequence[float], b: Sequence[float]) -> list[float]:
     return [x - y for x, y in zip(a, b, strict=True)]
 
 
-def _numbers(slopes: Any) -> Any:
+def _numbers(slopes: Sequence[ArrayLike] | Sequence[Sequence[ArrayLike]]) -> FloatArray:
     return np.array(slopes, dtype=float)

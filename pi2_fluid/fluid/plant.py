@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pi2_fluid.fluid.beginning import Beginning
 from pi2_fluid.model.aqm import Aqm, Seen, Signal
@@ -23,6 +23,17 @@ from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.sender import Sender
 
 __all__ = ["EMPTY", "FREE", "FULL", "Mode", "Plant", "View"]
+
+#: The state of a sender: a number, or a tuple of several.
+State: TypeAlias = float | tuple[float, ...]
+#: Of an instant: delays of the bands, round-trip times and rates of the classes, growth of the
+#: bands, and what they serve.
+Shares: TypeAlias = tuple[
+    tuple[float, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...]
+]
+#: What a class hears: its state, its signal, and its round-trip time, one round trip ago.
+Heard: TypeAlias = tuple[State, float, float]
+
 
 EMPTY: Final = -1
 FREE: Final = 0
@@ -163,7 +174,7 @@ class Plant:
 
     # The state of one instant
 
-    def x(self, y: Sequence[float], i: int) -> Any:
+    def x(self, y: Sequence[float], i: int) -> State:
         """Return the state of class `i` as its law wants it: a number, or a tuple of several."""
         where = self.windows[i]
         return tuple(y[where]) if where.stop - where.start > 1 else y[where.start]
@@ -188,7 +199,7 @@ class Plant:
             tau, rtt, rates, net, served, seen, self.aqm.signals(tuple(y[self.state]), seen)
         )
 
-    def _share(self, t: float, y: Sequence[float], mode: Mode) -> Any:
+    def _share(self, t: float, y: Sequence[float], mode: Mode) -> Shares:
         if self.bands == 1:
             tau = (y[0] / mode.capacity,)
             rtt = tuple(base + tau[0] for base in self.base_rtt)
@@ -198,14 +209,14 @@ class Plant:
             return tau, rtt, rates, (arrivals - mode.capacity,), (served,)
         return self._share_two(t, y, mode)
 
-    def _share_two(self, t: float, y: Sequence[float], mode: Mode) -> Any:
+    def _share_two(self, t: float, y: Sequence[float], mode: Mode) -> Shares:
         """Share the link of a dual queue: an idle band's delay is 0, a backlogged one's follows."""
-        law: Any = self.aqm
+        law = self.aqm
         backlogged = [bound != EMPTY for bound in mode.bound]
         idle = self._rates(t, y, mode, self.base_rtt)
         arrivals = [sum(r for r, b in zip(idle, self.band, strict=True) if b == k) for k in (0, 1)]
         served = law.serve(backlogged, arrivals, mode.capacity)
-        tau = tuple(y[k] / served[k] if backlogged[k] else 0.0 for k in (0, 1))
+        tau = tuple(y[k] / float(served[k]) if backlogged[k] else 0.0 for k in (0, 1))
         rtt = tuple(base + tau[b] for base, b in zip(self.base_rtt, self.band, strict=True))
         rates = self._rates(t, y, mode, rtt)
         arrivals = [sum(r for r, b in zip(rates, self.band, strict=True) if b == k) for k in (0, 1)]
@@ -213,11 +224,11 @@ class Plant:
         net = tuple(
             arrivals[k]
             - (
-                served[k]
+                float(served[k])
                 if backlogged[k]
-                else law.serve([backlogged[j] or j == k for j in (0, 1)], arrivals, mode.capacity)[
-                    k
-                ]
+                else float(
+                    law.serve([backlogged[j] or j == k for j in (0, 1)], arrivals, mode.capacity)[k]
+                )
             )
             for k in (0, 1)
         )
@@ -308,7 +319,7 @@ class Plant:
         f[self.state] = [0.0 if held else v for v, held in zip(moves, mode.held, strict=True)]
         return f
 
-    def window_slope(self, i: int, y: Sequence[float], view: View, past: Any) -> float:
+    def window_slope(self, i: int, y: Sequence[float], view: View, past: Heard) -> float:
         """Return dW/dt of class `i` by its law, whatever holds the window."""
         x_then, p_then, rtt_then = past
         slope = self.senders[i].rate(self.x(y, i), x_then, p_then, view.rtt[i], rtt_then)

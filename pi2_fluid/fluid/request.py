@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -24,7 +24,7 @@ _PACKETS_ONLY: Final = (
 )
 
 
-def require_round_trips(scenario: Any) -> None:
+def require_round_trips(scenario: Scenario) -> None:
     """Raise DomainError if a window law has no round-trip time (in any run, if they vary)."""
     for flow in scenario.flows:
         if flow.sender.signal is not None and np.any(np.equal(flow.base_rtt, 0.0)):

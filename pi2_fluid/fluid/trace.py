@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pi2_fluid.fluid.plant import Plant
 from pi2_fluid.fluid.reporting import Row
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["Trace", "trace_rows"]
 
@@ -16,21 +19,21 @@ __all__ = ["Trace", "trace_rows"]
 class Trace(NamedTuple):
     """Samples of a trajectory, in packets and seconds. n samples, m classes, b bands."""
 
-    time: Any
+    time: FloatArray
     """Seconds, shape (n,)."""
-    queue: Any
+    queue: FloatArray
     """Packets, shape (n, b)."""
-    queue_delay: Any
+    queue_delay: FloatArray
     """Seconds, shape (n, b)."""
-    controller: Any
+    controller: FloatArray
     """The controller's variable, shape (n,)."""
-    p: Any
+    p: FloatArray
     """Signal probability per class, shape (n, m)."""
-    window: Any
+    window: FloatArray
     """Segments of one flow, shape (n, m)."""
-    leaving: Any
+    leaving: FloatArray
     """Packets per second of each class that leave the bottleneck, shape (n, m)."""
-    capacity: Any
+    capacity: FloatArray
     """Packets per second, shape (n,)."""
 
 

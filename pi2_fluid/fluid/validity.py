@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from pi2_fluid.fluid.trace import Trace
 from pi2_fluid.model.assumptions import warn_of
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.scenario import Scenario
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pi2_fluid.values import BoolArray, FloatArray
 
 __all__ = ["check_runs", "check_trajectory"]
 
@@ -117,7 +122,7 @@ def _stretches(scenario: Scenario, trace: Trace) -> Iterator[_Stretch]:
             )
 
 
-def _sends(scenario: Scenario, flow: Flows, name: str, time: Any) -> Any:
+def _sends(scenario: Scenario, flow: Flows, name: str, time: FloatArray) -> BoolArray:
     """Return at which times a class sends."""
     stop = np.inf if flow.stop is None else float(flow.stop)
     sends = (time >= float(flow.start)) & (time < stop)
@@ -133,7 +138,9 @@ def _sends(scenario: Scenario, flow: Flows, name: str, time: Any) -> Any:
     return sends
 
 
-def check_runs(scenario: Scenario, window: Any, p: Any, runs: Any) -> str:
+def check_runs(
+    scenario: Scenario, window: FloatArray, p: FloatArray, runs: NDArray[np.intp]
+) -> str:
     """Return in which runs of a batch the means are beyond the laws, "" if in none; warn of it.
 
     Parameters

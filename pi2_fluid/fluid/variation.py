@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from pi2_fluid.model.record import Record, map_leaves
 from pi2_fluid.model.registry import suggest
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.units import validate_quantity
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Real
 
 __all__ = ["Axis", "Variation", "vary"]
 
@@ -34,7 +37,7 @@ _TIMES: Final = frozenset({"duration", "start", "stop", "start_jitter", "initial
 class Axis(NamedTuple):
     """What one key of `over` varies."""
 
-    values: Any
+    values: Real
     """SI, one for each run."""
     units: str
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from pi2_fluid.plot import (
     write_caption,
     write_numbers,
 )
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["SERIES", "curves", "draw", "extremes", "follow", "onset"]
 
@@ -54,7 +59,9 @@ def scale_gains(margin_db: float, update: str) -> pf.Pi2:
     return pf.Pi2(alpha=aqm.alpha * factor, beta=aqm.beta * factor)
 
 
-def follow(margin_db: float, update: str, displaced: float, duration: float, sample: str) -> Any:
+def follow(
+    margin_db: float, update: str, displaced: float, duration: float, sample: str
+) -> xarray.Dataset:
     """Return the trajectory from rest, with `displaced` seconds of queue delay added at once."""
     aqm = scale_gains(margin_db, update)
     point = pf.equilibrium(FLOWS, aqm, CAPACITY)
@@ -134,7 +141,7 @@ def draw(out: Path) -> list[Path]:
         ]
 
 
-def _draw(series: list[dict[str, Any]], settled: list[dict[str, Any]]) -> Any:
+def _draw(series: list[dict[str, Any]], settled: list[dict[str, Any]]) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.4, 6.8))
@@ -165,7 +172,7 @@ def _draw(series: list[dict[str, Any]], settled: list[dict[str, Any]]) -> Any:
     return figure
 
 
-def _draw_series(ax: Any, row: dict[str, Any]) -> None:
+def _draw_series(ax: Axes, row: dict[str, Any]) -> None:
     margin = row["gain_margin_db"]
     ax.axhline(20.0, color="0.7", linewidth=0.7)
     ax.plot(row["time_s"], 1e3 * row["queue_delay_s"], color=_color(margin), linewidth=1.5)
@@ -177,7 +184,7 @@ def _draw_series(ax: Any, row: dict[str, Any]) -> None:
     )  # fmt: skip
 
 
-def _draw_fork(ax: Any, settled: list[dict[str, Any]]) -> None:
+def _draw_fork(ax: Axes, settled: list[dict[str, Any]]) -> None:
     ax.set(ylim=(-6.6, 6.6), xlim=(5, 35), ylabel="gain margin [dB]")
     ax.set_xlabel("queue delay in the end, lowest and highest [ms]")
     ax.grid(visible=True)
@@ -196,14 +203,18 @@ def _draw_fork(ax: Any, settled: list[dict[str, Any]]) -> None:
     for margin in SERIES:
         for key in ("lowest_delay_s", "highest_delay_s"):
             delay = settled[1][key][shown == margin] if margin else [0.020]
-            ring = {"markerfacecolor": "none", "markersize": 9, "markeredgecolor": _color(margin)}
+            ring: dict[str, Any] = {
+                "markerfacecolor": "none",
+                "markersize": 9,
+                "markeredgecolor": _color(margin),
+            }
             ax.plot([1e3 * delay[0]], [margin], marker="o", markeredgewidth=1.6, **ring, zorder=5)
     for row, place in zip(settled, ("left", "right"), strict=True):
         delay = float(np.interp(4.0, -shown, 1e3 * row["highest_delay_s"]))
         label_curve(ax, (delay, -4.0), row["line"], _STYLE[row["line"]]["color"], place)
 
 
-def _draw_onset(ax: Any, settled: list[dict[str, Any]]) -> None:
+def _draw_onset(ax: Axes, settled: list[dict[str, Any]]) -> None:
     ax.set(xlim=(0.1, -1.0), ylim=(0, 4), xlabel="gain margin [dB]", ylabel="swing² [10⁻⁴ s²]")
     ax.grid(visible=True)
     ax.axvspan(0.0, -1.0, color="#B22222", alpha=0.09, linewidth=0, zorder=0)

@@ -12,12 +12,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.plot import COLORS, scale_root
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from pi2_fluid.values import FloatArray
 
 __all__ = [
     "NAMES",
@@ -160,7 +166,7 @@ def window_peak(row: Mapping[str, Any], begin: float, width: float) -> float:
     return float((bin_means(t, delay, width)[1] if width else delay).max())
 
 
-def bin_means(time: Any, values: Any, width: float) -> tuple[Any, Any]:
+def bin_means(time: FloatArray, values: FloatArray, width: float) -> tuple[FloatArray, FloatArray]:
     """Return the middle of each bin of `width` seconds, and the mean over it.
 
     Examples
@@ -180,7 +186,7 @@ def bin_means(time: Any, values: Any, width: float) -> tuple[Any, Any]:
 
 def draw_panels(
     panels: Sequence[Panel], strip: Sequence[Mapping[str, Any]], length: float, highest: float
-) -> Any:
+) -> Figure:
     """Return a figure with queue delay and throughput of each panel, side by side.
 
     Parameters
@@ -222,7 +228,7 @@ def draw_panels(
 
 
 def _draw_strip(
-    ax: Any, rows: Sequence[Mapping[str, Any]], begins: Sequence[float], highest: float
+    ax: Axes, rows: Sequence[Mapping[str, Any]], begins: Sequence[float], highest: float
 ) -> None:
     peak = 0.0
     for row in rows:

@@ -7,7 +7,7 @@ fluid of the same scenario is dashed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -16,6 +16,13 @@ from pi2_fluid.design.comparison.curves import stretch_means
 from pi2_fluid.paper.experiments import NAMES, first_start
 from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.plot import COLORS, draw_fluid, draw_runs, scale_root
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["LINE_COLORS", "SEEDS", "draw_cases", "peaks_text", "run_both", "spread", "value_at"]
 
@@ -56,9 +63,10 @@ def run_both(
     for run in (fluid, packets):
         run["time"] = run["time"] - origin
 
-    def means(run: Any, name: str) -> Any:
+    def means(run: xarray.Dataset, name: str) -> FloatArray:
         time, values = stretch_means(run, name, _MEAN)
-        return values[..., time > 0.0]
+        result: FloatArray = values[..., time > 0.0]
+        return result
 
     arrivals, drops = (means(packets, f"all_{key}") for key in ("arrivals", "drops"))
     time = stretch_means(packets, "queue_delay", _MEAN)[0]
@@ -78,7 +86,7 @@ def run_both(
     return row, peaks
 
 
-def spread(name: str, runs: Any, unit: str = "") -> dict[str, Any]:
+def spread(name: str, runs: FloatArray, unit: str = "") -> dict[str, Any]:
     """Return median, smallest and largest of several runs (the first dim), as columns."""
     return {
         f"{name}{unit}": np.median(runs, axis=0),
@@ -87,7 +95,7 @@ def spread(name: str, runs: Any, unit: str = "") -> dict[str, Any]:
     }
 
 
-def _peaks(fluid: Any, packets: Any, begin: float) -> dict[str, Any]:
+def _peaks(fluid: xarray.Dataset, packets: xarray.Dataset, begin: float) -> dict[str, Any]:
     found = []
     for run in (packets, fluid):
         time, delay = stretch_means(run, "queue_delay", _BIN)
@@ -121,7 +129,7 @@ def draw_cases(
     begins: Sequence[float],
     highest: float,
     most: float = 1.0,
-) -> Any:
+) -> Figure:
     """Return a figure with one column per case: the delay of each queue, and what all of them lose.
 
     Parameters
@@ -162,13 +170,13 @@ def draw_cases(
     return figure
 
 
-def _draw_delay(ax: Any, row: Mapping[str, Any]) -> None:
+def _draw_delay(ax: Axes, row: Mapping[str, Any]) -> None:
     runs = [row[f"queue_delay{which}_s"] for which in ("_low", "", "_high")]
     draw_runs(ax, row["time_s"], 1e3 * np.array(runs), LINE_COLORS[row["line"]])
     draw_fluid(ax, row["time_s"], 1e3 * row["queue_delay_fluid_s"], "black")
 
 
-def _draw_lost(ax: Any, row: Mapping[str, Any]) -> None:
+def _draw_lost(ax: Axes, row: Mapping[str, Any]) -> None:
     runs = [row[f"lost{which}"] for which in ("_low", "", "_high")]
     color = LINE_COLORS[row["line"]]
     draw_runs(ax, row["time_s"], 100.0 * np.array(runs), color, NAMES[row["line"]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from pi2_fluid.plot import (
     write_caption,
     write_numbers,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["curves", "draw"]
 
@@ -78,7 +82,7 @@ def draw(out: Path) -> list[Path]:
         ]
 
 
-def _draw(rows: list[dict[str, Any]]) -> Any:
+def _draw(rows: list[dict[str, Any]]) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.4, 5.4))
@@ -113,7 +117,7 @@ def _draw(rows: list[dict[str, Any]]) -> Any:
     return figure
 
 
-def _draw_plane(ax: Any, aqm: Any, rows: list[dict[str, Any]]) -> None:
+def _draw_plane(ax: Axes, aqm: pf.Aqm, rows: list[dict[str, Any]]) -> None:
     point = pf.equilibrium(FLOWS, aqm, CAPACITY)
     ax.set(xlim=(17, 22.4), ylim=(-0.6, 27), xlabel="window of one flow [segments]")
     ax.grid(visible=True)
@@ -125,11 +129,11 @@ def _draw_plane(ax: Any, aqm: Any, rows: list[dict[str, Any]]) -> None:
     if np.ptp(x) > 0.01 * point.window[0]:
         ax.plot(x, y, color="black", linewidth=2.4, zorder=4)
         label_curve(ax, (x.min(), y[x.argmin()]), "cycle", "black", "left", fontweight="bold")
-    rest = {"color": "black", "markersize": 14, "markeredgewidth": 2.0, "zorder": 5}
+    rest: dict[str, Any] = {"color": "black", "markersize": 14, "markeredgewidth": 2.0, "zorder": 5}
     ax.plot(point.window[0], point.queue, "+", **rest)
 
 
-def _draw_balance(ax: Any, point: pf.OperatingPoint) -> None:
+def _draw_balance(ax: Axes, point: pf.OperatingPoint) -> None:
     """Draw where the queue stands still: all windows together fill path and queue."""
     queue = np.array([0.0, 40.0])
     path = point.capacity * float(FLOWS.base_rtt)
@@ -139,11 +143,11 @@ def _draw_balance(ax: Any, point: pf.OperatingPoint) -> None:
         ("queue grows", (21.6, 13.0), 0),
         ("queue drains", (18.0, 19.0), 0),
     ):
-        style = {"ha": "center", "va": "center", "fontsize": 8.5, "color": "0.4"}
+        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8.5, "color": "0.4"}
         ax.annotate(text, at, rotation=turn, rotation_mode="anchor", **style)
 
 
-def _draw_trajectory(ax: Any, row: dict[str, Any]) -> None:
+def _draw_trajectory(ax: Axes, row: dict[str, Any]) -> None:
     line = row["line"]
     style, color = _STYLE[line], _STYLE[line]["color"]
     shown = row["time_s"] <= _SHOWN
@@ -156,7 +160,7 @@ def _draw_trajectory(ax: Any, row: dict[str, Any]) -> None:
         _draw_arrow(ax, row, when, color)
 
 
-def _draw_arrow(ax: Any, row: dict[str, Any], at: float, color: str) -> None:
+def _draw_arrow(ax: Axes, row: dict[str, Any], at: float, color: str) -> None:
     index = int(np.searchsorted(row["time_s"], at))
     tail, head = (
         (row["window_segments"][k], row["queue_packets"][k]) for k in (index - 1, index + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pi2_fluid as pf
 from pi2_fluid.model.aqms.pie import TABLES
@@ -19,6 +19,9 @@ from pi2_fluid.plot import (
     write_caption,
     write_numbers,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["curves", "draw"]
 
@@ -104,7 +107,7 @@ def draw(out: Path) -> list[Path]:
         ]
 
 
-def _name_lines(ax: Any, rows: list[dict[str, Any]]) -> None:
+def _name_lines(ax: Axes, rows: list[dict[str, Any]]) -> None:
     """Name the fixed gains below zero, where their lines are apart, and the table above."""
     for row, (_, factor, text, color, *_) in zip(rows, _LINES, strict=True):
         level = -12.5 if factor else 20.0

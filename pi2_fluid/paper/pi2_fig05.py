@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from pi2_fluid.plot import (
     write_caption,
     write_numbers,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["curves", "draw"]
 
@@ -73,7 +76,7 @@ def draw(out: Path) -> list[Path]:
         ]
 
 
-def _scale_axes(ax: Any) -> None:
+def _scale_axes(ax: Axes) -> None:
     """Both axes in powers of two, as printed; the probability in percent above."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from pi2_fluid.plot import (
     write_caption,
     write_numbers,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["LINES", "curves", "draw"]
 
@@ -90,7 +94,7 @@ def draw(out: Path) -> list[Path]:
         ]
 
 
-def _draw_printed(rows: list[dict[str, Any]]) -> Any:
+def _draw_printed(rows: list[dict[str, Any]]) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 6.8))
@@ -115,7 +119,7 @@ def _draw_printed(rows: list[dict[str, Any]]) -> Any:
     return figure
 
 
-def _draw_sampled(continuous: list[dict[str, Any]], sampled: list[dict[str, Any]]) -> Any:
+def _draw_sampled(continuous: list[dict[str, Any]], sampled: list[dict[str, Any]]) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, 6.8))
@@ -170,7 +174,7 @@ def _gains() -> str:
     return "(α, β) in Hz: " + ", ".join(parts)
 
 
-def _furnish(top: Any, bottom: Any, rows: list[dict[str, Any]]) -> None:
+def _furnish(top: Axes, bottom: Axes, rows: list[dict[str, Any]]) -> None:
     """Scales, grids, regions and the names of the lines, which both versions share."""
     top.set(ylabel="gain margin [dB]", ylim=(-4, 28), xscale="log", xlim=(1e-3, 1))
     bottom.set(ylabel="phase margin [deg]", ylim=(-20, 110), xlabel="linear signal probability p′")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pi2_fluid as pf
 from pi2_fluid.paper.experiments import STARTS, curve_of, draw_panels, panels_of, window_peak
@@ -15,6 +15,9 @@ from pi2_fluid.plot import (
     write_caption,
     write_numbers,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["MEASURED", "curves", "draw"]
 
@@ -70,7 +73,7 @@ def _in_flight(row: dict[str, Any]) -> str:
     return f"{1e3 * (rtt * before / after - _PATH):.0f}"
 
 
-def _mark_measured(figure: Any) -> None:
+def _mark_measured(figure: Figure) -> None:
     top = figure.axes[3]
     for line, delay in MEASURED.items():
         color = _FALL_COLORS[line]

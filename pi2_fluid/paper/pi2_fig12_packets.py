@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pi2_fluid as pf
 from pi2_fluid.paper.experiments import STARTS
 from pi2_fluid.paper.packet_experiments import LINE_COLORS, draw_cases, run_both
 from pi2_fluid.paper.pi2_fig12 import MEASURED
 from pi2_fluid.plot import page_style, save_figure, write_caption, write_numbers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["curves", "draw", "least_peak"]
 
@@ -80,7 +83,7 @@ def draw(out: Path) -> list[Path]:
     ]
 
 
-def _mark_peak(ax: Any, peak: dict[str, Any], color: str) -> None:
+def _mark_peak(ax: Axes, peak: dict[str, Any], color: str) -> None:
     """Draw median and range of the peaks, which means over 1 s smooth away."""
     low, middle, high = (1e3 * float(peak[f"peak{which}_s"]) for which in ("_low", "", "_high"))
     at = _BEGINS[1] + 1.5  # beside the curve
@@ -90,7 +93,7 @@ def _mark_peak(ax: Any, peak: dict[str, Any], color: str) -> None:
     )  # fmt: skip
 
 
-def _mark_bound(ax: Any, least: float) -> None:
+def _mark_bound(ax: Axes, least: float) -> None:
     """Draw the lowest peak that is to be expected, where it is."""
     fall = _BEGINS[1]
     ax.plot([fall - 2.0, fall + 5.0], [least] * 2, color="black", linestyle=":", linewidth=1.4)

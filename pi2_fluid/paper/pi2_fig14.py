@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from pi2_fluid.plot import (
     write_caption,
     write_numbers,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["curves", "draw", "level", "share_below"]
 
@@ -128,7 +131,7 @@ def draw(out: Path) -> list[Path]:
     return [*files, write_numbers(out / "pi2_fig14.csv", rows)]
 
 
-def _draw_panel(ax: Any, panel: str, rows: Sequence[Mapping[str, Any]]) -> None:
+def _draw_panel(ax: Axes, panel: str, rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         color, name = _COLORS[row["line"]], _NAMES[row["line"]]
         delay = 1e3 * row["queue_delay_s"]

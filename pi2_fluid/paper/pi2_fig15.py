@@ -5,13 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption, write_numbers
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["CAPACITIES", "RTTS", "curves", "draw", "is_settled"]
 
@@ -82,7 +88,7 @@ def _curve(classic: str, line: str, series: _Series, capacity: int) -> dict[str,
     }
 
 
-def _point(sender: Any, series: _Series, capacity: float, rtt: float) -> dict[str, float]:
+def _point(sender: pf.Sender, series: _Series, capacity: float, rtt: float) -> dict[str, float]:
     flows = [
         pf.Flows(sender, 1, rtt, name="classic"),
         pf.Flows(series.scalable, 1, rtt, name="scalable"),
@@ -108,17 +114,18 @@ def _point(sender: Any, series: _Series, capacity: float, rtt: float) -> dict[st
     }
 
 
-def _ratios(runs: Any, begin: float, end: float) -> Any:
+def _ratios(runs: xarray.Dataset, begin: float, end: float) -> FloatArray:
     rates = runs["throughput"].sel(time=slice(begin + 1.0, end)).mean("time").to_numpy()
-    return rates[:, 0] / np.maximum(rates[:, 1], 1.0)
+    result: FloatArray = rates[:, 0] / np.maximum(rates[:, 1], 1.0)
+    return result
 
 
-def is_settled(early: Any, late: Any) -> bool:
+def is_settled(early: FloatArray, late: FloatArray) -> bool:
     """Whether the medians of two halves of runs are alike: within a factor 1.25."""
     return bool(abs(np.log(np.median(late) / np.median(early))) < np.log(_APART))
 
 
-def _at_rest(flows: Sequence[Any], aqm: Any, capacity: float) -> float:
+def _at_rest(flows: Sequence[pf.Flows], aqm: pf.Aqm, capacity: float) -> float:
     """Return the ratio of the rates at the fluid's rest, 0 if it has none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pf.AssumptionWarning)
@@ -178,7 +185,7 @@ def _note(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _draw_balance(ax: Any, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+def _draw_balance(ax: Axes, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
     lines = list(_series().items())
     for k, (line, series) in enumerate(lines):
         for row in [row for row in rows if row["line"] == line]:
@@ -206,7 +213,7 @@ def _draw_balance(ax: Any, name: str, rows: Sequence[Mapping[str, Any]]) -> None
     ax.grid(visible=True, axis="y")
 
 
-def _label_axes(axes: Any) -> None:
+def _label_axes(axes: Sequence[Axes]) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     for ax in axes:

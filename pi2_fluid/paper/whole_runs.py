@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["uninterrupted"]
 
 
-def uninterrupted(runs: Any) -> Any:
+def uninterrupted(runs: xarray.Dataset) -> xarray.Dataset:
     """Return the result of `packet.simulate` as it is, if every seed was finished.
 
     Raises

@@ -6,12 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from pi2_fluid.model.scenario import Scenario
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pi2_fluid.values import FloatArray
 
 __all__ = [
     "BANDS",
@@ -53,7 +58,7 @@ def make_dataset(
         and the time of creation are added.
     """
 
-    def entry(column: Column) -> Any:
+    def entry(column: Column) -> tuple[tuple[str, ...], NDArray[Any], dict[str, str]]:
         values = np.asarray(column.values)
         if values.dtype.kind == "U":
             values = values.astype(object)
@@ -113,7 +118,7 @@ def shared_variables(
     classic = np.array([flow.sender.signal == "classic" for flow in scenario.flows])
     p = values["p"]
 
-    def band(of_queues: Any) -> Any:
+    def band(of_queues: FloatArray) -> FloatArray:
         return of_queues if dual else of_queues[..., 0]
 
     return {

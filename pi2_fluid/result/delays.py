@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pi2_fluid.values import FloatArray, IntArray
 
 __all__ = ["delay_quantiles", "delay_sd", "mean_of"]
 
@@ -13,7 +18,9 @@ __all__ = ["delay_quantiles", "delay_sd", "mean_of"]
 _EXACT: Final = 1.5e-6
 
 
-def delay_quantiles(counts: Any, lower: Any, upper: Any, levels: Any) -> Any:
+def delay_quantiles(
+    counts: IntArray, lower: FloatArray, upper: FloatArray, levels: ArrayLike
+) -> FloatArray:
     """Return quantiles of the delays that were counted, 0 where there are none.
 
     Parameters
@@ -53,7 +60,7 @@ def delay_quantiles(counts: Any, lower: Any, upper: Any, levels: Any) -> Any:
     return found
 
 
-def delay_sd(counts: Any, lower: Any, upper: Any) -> Any:
+def delay_sd(counts: IntArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Return the standard deviation (s) of delays that are spread evenly over their buckets.
 
     As for `delay_quantiles`; the result has the shape of `counts` without its last dim.
@@ -63,9 +70,10 @@ def delay_sd(counts: Any, lower: Any, upper: Any) -> Any:
     total = np.maximum(np.sum(counts, axis=-1, dtype=float), 1.0)
     mean = counts @ middle / total
     square = np.sum(counts * (middle - mean[..., None]) ** 2, axis=-1) / total
-    return np.sqrt(square + counts @ (width**2 / 12.0) / total)
+    result: FloatArray = np.sqrt(square + counts @ (width**2 / 12.0) / total)
+    return result
 
 
-def mean_of(total: Any, count: Any) -> Any:
+def mean_of(total: NDArray[Any], count: NDArray[Any]) -> FloatArray:
     """Return total / count, 0 where nothing was counted."""
     return np.where(count > 0, total / np.where(count > 0, count, 1), 0.0)

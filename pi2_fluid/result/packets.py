@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -18,6 +18,9 @@ from pi2_fluid.result.dataset import (
 from pi2_fluid.result.delays import delay_quantiles, delay_sd, mean_of
 from pi2_fluid.units import validate_quantity
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, IntArray
+
 __all__ = ["summarize_packets"]
 
 # Of the length of a bin: how far its ends may lie outside the stretch, which rounding may move.
@@ -27,8 +30,8 @@ _ROUNDING = 1e-6
 class _Stretch(NamedTuple):
     """The rows that are asked for."""
 
-    bins: Any
-    blocks: Any
+    bins: IntArray
+    blocks: IntArray
     begin: float
     end: float
     blocks_begin: float
@@ -180,7 +183,7 @@ def _classes(part: xr.Dataset) -> dict[str, Column]:
     }
 
 
-def _jain(part: xr.Dataset) -> Any:
+def _jain(part: xr.Dataset) -> FloatArray:
     """Return the index over the flows that there are in the stretch."""
     segments = part["flow_segments"].to_numpy().sum(axis=1, dtype=float)
     begin, end = part["block_start"].to_numpy()[0], part["block"].to_numpy()[-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -33,7 +33,7 @@ RUNS: Final = Schema("runs", binned=True, waited="sojourn", signal="p_aqm")
 _SCHEMAS: Final = {schema.name: schema for schema in (TRAJECTORY, RUNS)}
 
 
-def schema_of(dataset: Any) -> Schema:
+def schema_of(dataset: object) -> Schema:
     """Return which kind of result a Dataset says that it is.
 
     Raises

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import xarray as xr
@@ -21,19 +21,42 @@ from pi2_fluid.result.dataset import (
 )
 from pi2_fluid.units import validate_quantity
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, IntArray
+
 __all__ = ["summarize_trajectory", "trajectory_dataset"]
 
 
+class Samples(Protocol):
+    """What an engine has sampled, in packets and seconds: n samples, m classes, b bands."""
+
+    @property
+    def time(self) -> FloatArray: ...
+    @property
+    def queue(self) -> FloatArray: ...
+    @property
+    def queue_delay(self) -> FloatArray: ...
+    @property
+    def controller(self) -> FloatArray: ...
+    @property
+    def p(self) -> FloatArray: ...
+    @property
+    def window(self) -> FloatArray: ...
+    @property
+    def leaving(self) -> FloatArray: ...
+    @property
+    def capacity(self) -> FloatArray: ...
+
+
 def trajectory_dataset(
-    trace: Any, scenario: Scenario, attrs: Mapping[str, str | float]
+    trace: Samples, scenario: Scenario, attrs: Mapping[str, str | float]
 ) -> xr.Dataset:
     """Build the Dataset of one trajectory from an engine's samples.
 
     Parameters
     ----------
-    trace : Trace
-        Arrays in packets and seconds: time, queue, queue_delay, controller, p, window, leaving,
-        capacity.
+    trace : Samples
+        Of the engine.
     scenario : Scenario
         What was simulated.
     attrs : mapping
@@ -118,7 +141,9 @@ def summarize_trajectory(
     return make_dataset(variables, coords, attrs)
 
 
-def _arrivals(part: xr.Dataset, weight: Any, leaving: Any) -> tuple[Any, Any]:
+def _arrivals(
+    part: xr.Dataset, weight: FloatArray, leaving: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Return what arrives of each class and what of that is signalled (bit/s), in the mean.
 
     The fluid carries what it signals, but for thinned traffic, of which only 1 - p enters: there
@@ -138,14 +163,15 @@ def _arrivals(part: xr.Dataset, weight: Any, leaving: Any) -> tuple[Any, Any]:
     return arrived, np.where(thinned, arrived * lost, signalled)
 
 
-def _bands_of(dataset: xr.Dataset) -> Any:
+def _bands_of(dataset: xr.Dataset) -> IntArray:
     """Return the band of each class, as a number."""
     if "band" not in dataset.dims:
         return np.zeros(dataset.sizes["flows"], dtype=int)
-    return dataset.band_of.to_numpy()
+    result: IntArray = dataset.band_of.to_numpy()
+    return result
 
 
-def _time_weights(time: Any) -> Any:
+def _time_weights(time: FloatArray) -> FloatArray:
     """Return the weights of the trapezoidal rule."""
     steps = np.diff(time)
     weights = np.zeros(len(time))
@@ -154,7 +180,7 @@ def _time_weights(time: Any) -> Any:
     return weights
 
 
-def _quantiles(values: Any, weights: Any, levels: tuple[float, ...]) -> list[float]:
+def _quantiles(values: FloatArray, weights: FloatArray, levels: tuple[float, ...]) -> list[float]:
     order = np.argsort(values)
     below = np.cumsum(weights[order])
     if below[-1] <= 0.0:
@@ -163,6 +189,6 @@ def _quantiles(values: Any, weights: Any, levels: tuple[float, ...]) -> list[flo
     return [float(values[order[min(place, len(order) - 1)]]) for place in places]
 
 
-def _jain(rates: Any, counts: Any) -> float:
+def _jain(rates: FloatArray, counts: FloatArray) -> float:
     square = float((rates**2 / counts).sum())
     return float(rates.sum()) ** 2 / (float(counts.sum()) * square) if square > 0.0 else 1.0

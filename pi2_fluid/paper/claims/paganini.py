@@ -10,13 +10,16 @@ in which the second factor, absent from the earlier law (6), lets a source follo
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import lambertw
 
 from pi2_fluid.paper.claims.claim import Claim, decide, matches
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, FloatArray
 
 __all__ = ["ALPHA", "BETA", "CLAIMS", "FLOWS", "WINDOW"]
 
@@ -153,7 +156,7 @@ def _small_marking() -> Claim:
     )
 
 
-def _loop(w: Any) -> Any:
+def _loop(w: FloatArray) -> ComplexArray:
     """Return the loop of all five groups at equilibrium, at frequencies `w` (rad/s)."""
     z = BETA * BOTTLENECKS / ALPHA
     rate = CAPACITY / FLOWS[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from pi2_fluid.paper.claims.scene import (
     load_where,
     pie,
 )
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["CLAIMS", "EXTENDED_TABLE", "random_loops"]
 
@@ -156,10 +159,10 @@ def _table_ratio() -> tuple[Any, Any]:
     return middles, np.log(tune) - 0.5 * np.log(2.0 * np.exp(middles))
 
 
-def _edge_ratios() -> Any:
+def _edge_ratios() -> FloatArray:
     edges = 10.0 ** np.arange(-6.0, 1.0)
     loads = np.concatenate([edges, edges[1:] * _JUST_BELOW])
-    return pie(EXTENDED_TABLE).gain_factor(loads) / np.sqrt(2.0 * loads)
+    return np.asarray(pie(EXTENDED_TABLE).gain_factor(loads)) / np.sqrt(2.0 * loads)
 
 
 def _square_root() -> Claim:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from itertools import product
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy.optimize import brentq
@@ -25,6 +26,9 @@ from pi2_fluid.paper.claims.pie_reading import (
     phase_margin,
 )
 from pi2_fluid.paper.claims.scene import load_where
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, Real
 
 __all__ = ["CLAIMS", "FULL", "HALF", "LIGHTEST", "LOWEST"]
 
@@ -175,8 +179,10 @@ def _auto_tuning() -> Claim:
     table = pf.Pie(alpha=FULL, beta=RATIO * FULL, update_interval=INTERVAL, table="hpsr13")
     loads = np.sort(np.concatenate([np.geomspace(0.01, 1.0, 201), [0.1 * (1 - 1e-6)]]))
 
-    def margin(reading: Reading, p: Any) -> Any:
-        return phase_margin(reading, p, table.alpha * table.gain_factor(p), LONGEST_RTT)[0]
+    def margin(reading: Reading, p: Real) -> FloatArray:
+        return phase_margin(
+            reading, p, float(table.alpha) * np.asarray(table.gain_factor(p)), LONGEST_RTT
+        )[0]
 
     least = float(margin(_DERIVED, loads).min())
     limit = load_where(lambda p: float(margin(_DERIVED, p)), 1e-5, 9e-3)
@@ -227,7 +233,7 @@ def _lower_gains() -> Claim:
     )
 
 
-def _row(values: Any, digits: int) -> str:
+def _row(values: Iterable[float], digits: int) -> str:
     return ", ".join(f"{value:.{digits}f}" for value in values)
 
 

@@ -11,12 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.paper.claims.scene import load_where
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, Real
 
 __all__ = [
     "INTERVAL",
@@ -65,15 +68,16 @@ class Reading:
         return f"kappa {self.gain}, {denominator}, {('no', 'one', 'two')[self.delays]} delay"
 
 
-def phase_margin(reading: Reading, p: Any, alpha: Any, rtt: Any) -> tuple[Any, Any]:
+def phase_margin(
+    reading: Reading, p: Real, alpha: Real, rtt: Real
+) -> tuple[FloatArray, FloatArray]:
     """Return (phase margin in deg, gain crossover in rad/s); arguments broadcast."""
     p, alpha, rtt = np.broadcast_arrays(p, alpha, rtt)
     kappa = KAPPA[reading.gain] / p
     pole = np.sqrt(2.0 * p) / rtt
     if reading.kept:
-        _, margin, w, _ = pf.loop.margins_of(
-            kappa, pole, "reno", alpha, RATIO * alpha, INTERVAL, rtt
-        )
+        found = pf.loop.margins_of(kappa, pole, "reno", alpha, RATIO * alpha, INTERVAL, rtt)
+        margin, w = np.asarray(found[1]), np.asarray(found[2])
     else:
         zero = 1.0 / (INTERVAL * (RATIO + 0.5))
         w = _crossover(kappa * alpha * rtt / INTERVAL, zero, pole, 1.0 / rtt)
@@ -94,10 +98,11 @@ def _crossover(gain: float, zero: float, first: float, second: float) -> float:
     return float(np.sqrt(roots.real[np.abs(roots.imag) <= 1e-9 * np.abs(roots)].max()))
 
 
-def gain_margin(p: Any, alpha: Any, rtt: Any) -> Any:
+def gain_margin(p: Real, alpha: Real, rtt: Real) -> FloatArray:
     """Return the gain margin in dB of the loop as derived, with (1+e)/2 kept and one delay."""
     kappa, pole = KAPPA["derived"] / p, np.sqrt(2.0 * p) / rtt
-    return pf.loop.margins_of(kappa, pole, "reno", alpha, RATIO * alpha, INTERVAL, rtt)[0]
+    found = pf.loop.margins_of(kappa, pole, "reno", alpha, RATIO * alpha, INTERVAL, rtt)
+    return np.asarray(found[0])
 
 
 class Fit(NamedTuple):
@@ -141,5 +146,5 @@ def nearest(found: Iterable[Fit], margin: float) -> Fit:
     return min(found, key=lambda fit: abs(fit.margin - margin))
 
 
-def _excess(reading: Reading, alpha: float, wanted: float, p: Any) -> Any:
+def _excess(reading: Reading, alpha: float, wanted: float, p: Real) -> FloatArray:
     return phase_margin(reading, p, alpha, LONGEST_RTT)[0] - wanted

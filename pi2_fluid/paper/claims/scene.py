@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy.optimize import brentq
 
 import pi2_fluid as pf
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, Real
 
 __all__ = [
     "CLASSIC",
@@ -45,18 +48,18 @@ def gain_margin(
     sender: pf.Sender,
     aqm: pf.Aqm,
     *,
-    p: Any = None,
-    p_prime: Any = None,
+    p: Real | None = None,
+    p_prime: Real | None = None,
     rtt: float = RTT,
     update: str = "continuous",
     rtt_terms: str = "frozen",
-) -> Any:
+) -> FloatArray:
     """Return the gain margin in dB; the load is given as for `pf.Loop`."""
     loop = pf.Loop(sender, aqm, rtt=rtt, p=p, p_prime=p_prime, update=update, rtt_terms=rtt_terms)
-    return loop.margins().gain_margin_db
+    return np.asarray(loop.margins().gain_margin_db)
 
 
-def decades(lowest: int, per_decade: int = 100) -> Any:
+def decades(lowest: int, per_decade: int = 100) -> FloatArray:
     """Return loads from 10**lowest to 1, evenly spaced on a logarithmic axis."""
     return 10.0 ** np.linspace(lowest, 0, -lowest * per_decade + 1)
 

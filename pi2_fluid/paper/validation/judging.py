@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pi2_fluid.paper.validation.cells import Cell
 from pi2_fluid.paper.validation.measuring import LINK
 from pi2_fluid.paper.validation.tolerances import TOLERANCES, Tolerance
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["POOLED_LIMIT", "Finding", "judge", "pooled"]
 
@@ -91,7 +94,12 @@ def judge(
 
 
 def _finding(
-    cell: Cell, group: str, statistic: str, values: Any, aims: Any, tolerance: Tolerance
+    cell: Cell,
+    group: str,
+    statistic: str,
+    values: FloatArray,
+    aims: FloatArray,
+    tolerance: Tolerance,
 ) -> Finding:
     center = np.median if cell.median else np.mean
     measured, reference = float(center(values)), float(np.mean(aims))
@@ -107,14 +115,15 @@ def _finding(
     )  # fmt: skip
 
 
-def _response(cell: Cell, values: Mapping[str, Any]) -> Any:
+def _response(cell: Cell, values: Mapping[str, Any]) -> FloatArray:
     """Return the constant of a response function: W sqrt(p) of Reno, W p of DCTCP."""
     marked = any(flow.ecn for flow in cell.scenario.flows)
     p = values["mark_fraction" if marked else "drop_fraction"]
-    return values["window"] * (p if "dctcp" in cell.name else np.sqrt(p))
+    result: FloatArray = values["window"] * (p if "dctcp" in cell.name else np.sqrt(p))
+    return result
 
 
-def _z(values: Any, aims: Any, difference: float) -> float | None:
+def _z(values: FloatArray, aims: FloatArray, difference: float) -> float | None:
     """Return the difference over its standard deviation."""
     if len(values) < 2:
         return None

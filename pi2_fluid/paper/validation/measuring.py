@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from pi2_fluid.packet.engine import simulate_discipline
 from pi2_fluid.paper.validation.cells import AFTER, Cell
 from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.result.delays import delay_quantiles
+
+if TYPE_CHECKING:
+    import xarray
+
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["LEVELS", "LINK", "measure", "run"]
 
@@ -22,7 +27,7 @@ LEVELS: Final = (0.25, 0.5, 0.75, 0.95, 0.99)
 _LITTLE: Final = 1e-6
 
 
-def run(cell: Cell, seeds: int | Sequence[int], threads: int | None) -> Any:
+def run(cell: Cell, seeds: int | Sequence[int], threads: int | None) -> xarray.Dataset:
     """Return the Dataset of a cell's runs."""
     if cell.signal is None:
         runs = pf.packet.simulate(cell.scenario, seeds=seeds, bin=cell.bin, threads=threads)
@@ -33,7 +38,9 @@ def run(cell: Cell, seeds: int | Sequence[int], threads: int | None) -> Any:
     return uninterrupted(runs)
 
 
-def measure(runs: Any, after: float = AFTER, *, tapped: bool = True) -> dict[str, dict[str, Any]]:
+def measure(
+    runs: xarray.Dataset, after: float = AFTER, *, tapped: bool = True
+) -> dict[str, dict[str, Any]]:
     """Return by group of flows, and for the link (""), each statistic as an array over the seeds.
 
     Parameters
@@ -69,7 +76,9 @@ def measure(runs: Any, after: float = AFTER, *, tapped: bool = True) -> dict[str
     }
 
 
-def _of_flows(runs: Any, summary: Any, index: int, rates: Any) -> dict[str, Any]:
+def _of_flows(
+    runs: xarray.Dataset, summary: xarray.Dataset, index: int, rates: FloatArray
+) -> dict[str, Any]:
     mine = summary.isel(flows=index)
     blocks = runs.block_start.to_numpy() >= summary.attrs["quantiles_after"] - _LITTLE
     counts = runs.delay_histogram.isel(flows=index).to_numpy()[:, blocks].sum(axis=1, dtype=float)
@@ -88,22 +97,24 @@ def _of_flows(runs: Any, summary: Any, index: int, rates: Any) -> dict[str, Any]
     }
 
 
-def _waiting(runs: Any, at: float) -> Any:
+def _waiting(runs: xarray.Dataset, at: float) -> FloatArray:
     """Return the bits of each class that wait in the queue at the end of a bin, by seed."""
     before = runs.sel(time=slice(None, at + _LITTLE))
     packets = (before.arrivals - before.drops - before.departures).sum("time").to_numpy()
-    return 8.0 * _packet_size(runs) * packets
+    result: FloatArray = 8.0 * _packet_size(runs) * packets
+    return result
 
 
-def _packet_size(runs: Any) -> float:
+def _packet_size(runs: xarray.Dataset) -> float:
     return float(pf.Scenario.from_toml(runs.attrs["scenario"]).link.packet_size)
 
 
-def _backlog_sd(runs: Any, after: float) -> Any:
+def _backlog_sd(runs: xarray.Dataset, after: float) -> FloatArray:
     """Return the standard deviation of the whole backlog over the capacity, by seed (s)."""
     part = runs.sel(time=slice(after + _LITTLE, None))
     slot = 8.0 * _packet_size(runs) / float(part.capacity[-1])
     means, within = part.queue, part.queue_sd**2
     if "band" in part.dims:
         means, within = means.sum("band"), within.sum("band")
-    return slot * np.sqrt((means.var("time") + within.mean("time")).to_numpy())
+    result: FloatArray = slot * np.sqrt((means.var("time") + within.mean("time")).to_numpy())
+    return result

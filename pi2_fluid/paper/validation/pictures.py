@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -12,6 +12,12 @@ from pi2_fluid.paper.validation import references
 from pi2_fluid.paper.validation.cells import CELLS
 from pi2_fluid.paper.validation.judging import Finding, pooled
 from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption, write_numbers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["draw_overview", "draw_steps"]
 
@@ -68,7 +74,7 @@ def _rows(findings: Sequence[Finding]) -> list[tuple[str, tuple[str, ...]]]:
     return rows
 
 
-def _overview(findings: Sequence[Finding], rows: list[tuple[str, tuple[str, ...]]]) -> Any:
+def _overview(findings: Sequence[Finding], rows: list[tuple[str, tuple[str, ...]]]) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.5, 1.6 + 0.185 * len(rows)))
@@ -105,7 +111,7 @@ def _labels(rows: list[tuple[str, tuple[str, ...]]]) -> list[str]:
     return labels
 
 
-def _mark(ax: Any, finding: Finding, place: int, marker: str) -> None:
+def _mark(ax: Axes, finding: Finding, place: int, marker: str) -> None:
     if not finding.tight:
         return
     color = COLORS[1] if finding.loose_ok else COLORS[2]
@@ -176,14 +182,16 @@ def draw_steps(runs: Mapping[str, tuple[Any, Any]], out: Path) -> list[Path]:
     return [*files, write_numbers(out / "validation_steps.csv", numbers)]
 
 
-def _pairs(delay: Any, time: Any) -> tuple[Any, Any]:
+def _pairs(delay: FloatArray, time: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the middles of bins of 0.2 s, as Linux was sampled, and the means in them."""
     whole = delay.shape[1] // 2
     means = delay[:, : 2 * whole].reshape(len(delay), whole, 2).mean(axis=2)
     return time[0 : 2 * whole : 2], means
 
 
-def _draw_step(ax: Any, begin: float, time: Any, delay: Any, when: Any, linux: Any) -> None:
+def _draw_step(
+    ax: Axes, begin: float, time: FloatArray, delay: FloatArray, when: FloatArray, linux: FloatArray
+) -> None:
     mine = (time > begin) & (time < begin + _SHOWN)
     theirs = (when > begin) & (when < begin + _SHOWN)
     ax.plot(time[mine] - begin, 1e3 * delay[:, mine].T, color=COLORS[6], linewidth=0.5, alpha=0.7)
@@ -191,7 +199,7 @@ def _draw_step(ax: Any, begin: float, time: Any, delay: Any, when: Any, linux: A
     ax.axhline(20.0, color="0.5", linewidth=0.7, linestyle=(0, (4, 2)), zorder=0)
 
 
-def _finish(figure: Any, axes: Any, seeds: int) -> None:
+def _finish(figure: Figure, axes: Any, seeds: int) -> None:
     from matplotlib.ticker import FixedLocator, NullLocator
 
     for ax, title in zip(axes[0], _FLOWS, strict=True):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pi2_fluid.paper.validation.cells import Cell
 from pi2_fluid.paper.validation.judging import Finding
 from pi2_fluid.paper.validation.references import Peaks
+
+if TYPE_CHECKING:
+    import xarray
+
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["judge_steps", "peak_of", "settling_of"]
 
@@ -21,12 +26,15 @@ _TIGHT_START: Final = 0.35
 _FACTOR: Final = 2.0
 
 
-def peak_of(delay: Any, time: Any, begin: float, end: float) -> Any:
+def peak_of(delay: FloatArray, time: FloatArray, begin: float, end: float) -> FloatArray:
     """Return the highest delay between two instants, of each run (the first dim)."""
-    return delay[:, (time > begin) & (time <= end)].max(axis=1)
+    result: FloatArray = delay[:, (time > begin) & (time <= end)].max(axis=1)
+    return result
 
 
-def settling_of(delay: Any, time: Any, begin: float, end: float, target: float) -> float:
+def settling_of(
+    delay: FloatArray, time: FloatArray, begin: float, end: float, target: float
+) -> float:
     """Return when (s after `begin`) the mean over 1 s has come to stay near the target for 3 s.
 
     Parameters
@@ -46,7 +54,7 @@ def settling_of(delay: Any, time: Any, begin: float, end: float, target: float) 
     return float(np.argmax(stays)) * step if stays.any() else end - begin
 
 
-def judge_steps(cell: Cell, runs: Any, reference: Sequence[Peaks]) -> list[Finding]:
+def judge_steps(cell: Cell, runs: xarray.Dataset, reference: Sequence[Peaks]) -> list[Finding]:
     """Return the findings about peaks and settling times of a cell with steps."""
     delay, time = runs.queue_delay.to_numpy(), runs.time.to_numpy()
     ends = [*(step.at for step in reference[1:]), float(time[-1])]
