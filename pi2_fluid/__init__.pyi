@@ -54,6 +54,7 @@ from pi2_fluid.model.senders.dctcp import Dctcp as Dctcp
 from pi2_fluid.model.senders.reno import Reno as Reno
 from pi2_fluid.model.senders.scalable import Scalable as Scalable
 from pi2_fluid.model.senders.timeoutreno import TimeoutReno as TimeoutReno
+from pi2_fluid.ns3.engine import Ns3 as Ns3
 from pi2_fluid.packet.engine import Packets as Packets
 from pi2_fluid.paper.claims import claims as claims
 from pi2_fluid.paper.figures import figures as figures

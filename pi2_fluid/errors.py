@@ -55,7 +55,7 @@ class UnsupportedError(TypeError):
 
 
 class SolverError(RuntimeError):
-    """A numerical method that did not reach its tolerance."""
+    """A numerical method that did not reach its tolerance, or a simulator that did not its end."""
 
 
 class WriteError(OSError):

@@ -25,7 +25,7 @@ FLOORS: list[set[str]] = [
     {"_core", "duals", "errors", "units", "ops", "html", "saving", "values"},
     {"model"},
     {"qdisc", "result", "plot"},
-    {"loop", "fluid", "packet"},
+    {"loop", "fluid", "packet", "ns3"},
     {"engines"},
     {"design"},
     {""},

@@ -327,7 +327,7 @@ def test_simulate_as_json(small, capsys) -> None:
     answer = strict_json(out)
     assert list(answer) == [
         "scenario", "duration", "engine", "interrupted", "after", "update", "linear", "compiled",
-        "summary", "beyond_the_laws", "not_modelled", "output", "plot",
+        "beyond_the_laws", "summary", "not_modelled", "output", "plot",
     ]  # fmt: skip
     summary = pf.summarize(same_run(), "2s")
     assert list(answer["summary"]) == list(summary.data_vars)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import pickle
 from typing import Any
 
@@ -22,6 +23,15 @@ ALL: dict[str, pf.Engine] = {
     "continuous fluid": pf.Fluid(update="continuous", tolerance=1e-6),
     "linear fluid": pf.Fluid(linear=True, step="20ms"),
     "packets": pf.Packets(seeds=2),
+    "ns-3": pf.Ns3(seeds=2),
+}
+#: What an engine is asked to run if it does not have the laws of `SCENARIO`.
+OTHERS = {
+    "ns3": dataclasses.replace(
+        SCENARIO,
+        aqm=pf.Pie(ecn=True),
+        flows=(FLOWS[0], pf.Flows(pf.Dctcp(), 3, "30ms", ecn=True, name="scalable")),
+    )
 }
 UNITS = {
     "queue_delay": "s", "queue": "packets", "controller": "1", "p": "1", "p_prime": "1",
@@ -32,7 +42,15 @@ BY_CLASS = {"p", "p_prime", "window", "throughput"}
 
 @pytest.fixture(params=ALL)
 def engine(request) -> Any:
-    return ALL[request.param]
+    chosen = ALL[request.param]
+    if chosen.name == "ns3" and importlib.util.find_spec("ns3") is None:
+        pytest.skip("the wheel of ns-3 is not installed")
+    return chosen
+
+
+@pytest.fixture
+def scenario(engine) -> pf.Scenario:
+    return OTHERS.get(engine.name, SCENARIO)
 
 
 def test_each_engine_of_the_package_is_here() -> None:
@@ -40,8 +58,8 @@ def test_each_engine_of_the_package_is_here() -> None:
     assert all(ENGINES[engine.name] is type(engine) for engine in ALL.values())
 
 
-def test_schema_units_and_attributes(engine) -> None:
-    result = pf.simulate(SCENARIO, engine)
+def test_schema_units_and_attributes(engine, scenario) -> None:
+    result = pf.simulate(scenario, engine)
     schema = schema_of(result)
     for name, units in UNITS.items():
         variable = result[name]
@@ -55,7 +73,7 @@ def test_schema_units_and_attributes(engine) -> None:
     assert {schema.waited, schema.signal} <= set(result.data_vars)
     assert result.flows.values.tolist() == ["reno", "scalable"]
     assert result.attrs["engine"] == engine.name
-    assert result.attrs["scenario"] == SCENARIO.to_toml()
+    assert result.attrs["scenario"] == scenario.to_toml()
     assert result.attrs["interrupted"] == 0
     assert {"not_modelled", "package_version", "created"} <= set(result.attrs)
     assert float(result.time[-1]) == pytest.approx(4.0, abs=row_length(result))
@@ -64,19 +82,20 @@ def test_schema_units_and_attributes(engine) -> None:
     assert float(summary.utilization.mean()) > 0.0
 
 
-def test_rows_are_as_long_as_asked_for_unless_the_engine_says_so(engine) -> None:
-    assert row_length(engine.with_rows(0.05).run(SCENARIO)) == pytest.approx(0.05, rel=1e-12)
-    own = dataclasses.replace(engine, **{"bin" if engine.name == "packet" else "sample": "20ms"})
+def test_rows_are_as_long_as_asked_for_unless_the_engine_says_so(engine, scenario) -> None:
+    result = engine.with_rows(0.05).run(scenario)
+    assert row_length(result) == pytest.approx(0.05, rel=1e-12)
+    own = dataclasses.replace(engine, **{"bin" if schema_of(result).binned else "sample": "20ms"})
     assert own.with_rows(0.05) == own
 
 
-def test_it_is_deterministic_reports_its_progress_and_outlives_a_pickle(engine) -> None:
+def test_it_is_deterministic_reports_its_progress_and_outlives_a_pickle(engine, scenario) -> None:
     again = pickle.loads(pickle.dumps(engine))
     assert again == engine
     assert hash(again) == hash(engine)
     assert repr(again) == repr(engine)
     told: list[tuple[float, float]] = []
-    one, two = engine.run(SCENARIO, lambda *part: told.append(part)), again.run(SCENARIO)
+    one, two = engine.run(scenario, lambda *part: told.append(part)), again.run(scenario)
     one.attrs["created"] = two.attrs["created"] = ""
     assert one.identical(two)
     assert told
@@ -85,11 +104,11 @@ def test_it_is_deterministic_reports_its_progress_and_outlives_a_pickle(engine) 
     assert 0.0 <= told[0][0] <= told[-1][0] <= told[-1][1]
 
 
-def test_it_can_be_interrupted(engine) -> None:
+def test_it_can_be_interrupted(engine, scenario) -> None:
     def interrupt(*_: float) -> None:
         raise KeyboardInterrupt
 
-    long = dataclasses.replace(SCENARIO, duration="300s")
+    long = dataclasses.replace(scenario, duration="300s")
     try:
         result = engine.run(long, interrupt)
     except KeyboardInterrupt:
@@ -97,27 +116,41 @@ def test_it_can_be_interrupted(engine) -> None:
     assert result.attrs["interrupted"] == 1
 
 
-def test_what_it_cannot_do_it_says_before_it_starts(engine, monkeypatch) -> None:
+def test_what_it_cannot_do_it_says_before_it_starts(engine, scenario, monkeypatch) -> None:
     class Own(pf.Reno):
         pass
 
     def start(*_: Any, **__: Any) -> None:
         raise AssertionError("it ran")
 
-    for place in ("fluid.native.run_native", "fluid.engine._run_python", "packet.engine._run_all"):
+    for place in (
+        *("fluid.native.run_native", "fluid.engine._run_python", "packet.engine._run_all"),
+        "ns3.engine.run_seeds",
+    ):
         monkeypatch.setattr(f"pi2_fluid.{place}", start)
     impossible = {
         "fluid": dataclasses.replace(ALONE, aqm=pf.CoDel()),
         "packet": dataclasses.replace(ALONE, flows=pf.Flows(Own(), 5, "60ms")),
+        "ns3": ALONE,
     }[engine.name]
     reason = engine.obstacle(impossible)
     assert reason.endswith(".")
     with pytest.raises(pf.UnsupportedError) as raised:
         pf.simulate(impossible, engine)
     assert str(raised.value) == reason
-    assert engine.obstacle(SCENARIO) == ""
+    assert engine.obstacle(scenario) == ""
     with pytest.raises(pf.ScenarioError):
         engine.run("pi2_fig11a_pi2")
+
+
+def test_it_says_how_it_ran_and_what_only_it_knows(engine, scenario) -> None:
+    result = engine.with_tolerance(1e-5).run(scenario)
+    assert engine.way(result)
+    assert set(engine.remarks(result)) <= set(result.attrs)
+    assert set(result.attrs) - set(engine.remarks(result)) <= {
+        "engine", "schema", "scenario", "not_modelled", "interrupted", "seed", "package_version",
+        "created",
+    }  # fmt: skip
 
 
 def test_it_never_changes(engine) -> None:

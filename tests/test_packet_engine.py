@@ -16,8 +16,8 @@ import xarray as xr
 
 import pi2_fluid as pf
 from pi2_fluid import _core
+from pi2_fluid.model.schedule import flow_counts, flow_lives, mean_capacity
 from pi2_fluid.packet import native, request
-from pi2_fluid.packet.schedule import flow_counts, flow_lives, mean_capacity
 
 LINK = pf.Link("10Mbit/s", buffer="100 packets")
 

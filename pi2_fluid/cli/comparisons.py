@@ -49,7 +49,7 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="fluid or packet, with options of its own as in fluid:linear or"
+            help="fluid, packet or ns3, with options of its own as in fluid:linear or"
             " packet:seeds=3; once for each engine. The first is what the others are compared"
             " with. Default: fluid and packet.",
             show_default=False,
@@ -242,6 +242,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid compare pi2_fig11a_pi2\n\n"
             "pi2-fluid compare mine.toml --seeds 20 --plot mine.png\n\n"
             "pi2-fluid compare mine.toml --engine fluid --engine fluid:linear --engine packet\n\n"
+            "pi2-fluid compare pi2_fig11a_pie --engine packet --engine ns3:seeds=3\n\n"
             "pi2-fluid scenarios pi2_fig11b_pie | pi2-fluid compare - --json\n\n"
             "JSON: scenario, duration, after, interrupted, engines (an object by name: options,"
             " seeds, not_modelled, and value, the median of the seeds, low and high, objects by"

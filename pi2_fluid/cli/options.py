@@ -71,7 +71,8 @@ SeedsOption = Annotated[
     str | None,
     typer.Option(
         metavar="NUMBER | LIST",
-        help="How many runs, or their seeds: 5,17,23, or 7, for one. Default 10; packet only.",
+        help="How many runs, or their seeds: 5,17,23, or 7, for one. Default 10, of ns3 5;"
+        " packet and ns3 only.",
         rich_help_panel="Packets",
     ),
 ]
@@ -79,7 +80,7 @@ BinOption = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="Time over which a row is summed. Default 100ms; packet only.",
+        help="Time over which a row is summed. Default 100ms; packet and ns3 only.",
         rich_help_panel="Packets",
     ),
 ]
@@ -87,7 +88,7 @@ ThreadsOption = Annotated[
     str | None,
     typer.Option(
         metavar="NUMBER",
-        help="Runs side by side. Default: one for each core; packet only.",
+        help="Runs side by side. Default: one for each core; packet and ns3 only.",
         rich_help_panel="Packets",
     ),
 ]

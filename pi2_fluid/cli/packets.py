@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -32,25 +30,17 @@ def _each(summary: xarray.Dataset) -> dict[str, Any]:
     return {str(name): plain(variable) for name, variable in summary.items()}
 
 
-def print_runs(
-    title: str, dataset: xarray.Dataset, summary: xarray.Dataset, files: Sequence[Path]
-) -> None:
-    """Print the summary of all seeds."""
+def print_runs(way: str, dataset: xarray.Dataset, summary: xarray.Dataset) -> None:
+    """Print the summary of all seeds, below how they were made."""
     begin, end, n = summary.attrs["after"], summary.attrs["until"], dataset.sizes["seed"]
     seeds = "1 seed" if n == 1 else f"means of {n} seeds and their range"
     unfinished = ", interrupted" if dataset.attrs["interrupted"] else ""
     # What is no table is echoed, so that it is not broken into lines where nobody looks at them.
-    typer.echo(f"{title}\npacket by packet, {seeds}{unfinished}, {begin:.4g} s to {end:.4g} s\n")
+    typer.echo(f"{way}, {seeds}{unfinished}, {begin:.4g} s to {end:.4g} s\n")
     console = make_console()
     console.print(_delay_table(summary))
     typer.echo()
     console.print(_class_table(summary))
-    if dataset.attrs["not_modelled"]:
-        typer.echo(f"\nnot modelled in packets: {dataset.attrs['not_modelled']}")
-    elif files:
-        typer.echo()
-    for path in files:
-        typer.echo(f"written: {path}")
 
 
 def _delay_table(summary: xarray.Dataset) -> Any:

@@ -32,6 +32,8 @@ from pi2_fluid.cli.scenarios import ScenarioArgument, load_scenario
 if TYPE_CHECKING:
     import xarray
 
+    from pi2_fluid.result.engine import Engine
+
 __all__ = ["COMMANDS", "simulate"]
 
 
@@ -41,7 +43,8 @@ def simulate(
         str,
         typer.Option(
             metavar="NAME",
-            help="fluid: the differential equations; or packet: every packet, for several seeds.",
+            help="fluid: the differential equations; packet: every packet, for several seeds; or"
+            " ns3: the same in ns-3, where that is installed.",
         ),
     ] = "fluid",
     update: UpdateOption = None,
@@ -85,7 +88,9 @@ def simulate(
 
     def report(files: Sequence[Path]) -> None:
         if not as_json:
-            (print_runs if binned else _print_trajectory)(title, dataset, summary, files)
+            show = print_runs if binned else _print_trajectory
+            show(f"{title}\n{chosen.way(dataset)}", dataset, summary)
+            _print_end(chosen, dataset, files)
             return
         missing = dataset.attrs["not_modelled"]
         print_json(
@@ -95,6 +100,7 @@ def simulate(
                 "engine": dataset.attrs["engine"],
                 "interrupted": bool(dataset.attrs["interrupted"]),
                 "after": summary.attrs["after"],
+                **chosen.remarks(dataset),
                 **(runs_as_json if binned else _trajectory_as_json)(dataset, summary),
                 "not_modelled": missing.split(", ") if missing else [],
                 **file_names(output, plot, files),
@@ -110,34 +116,28 @@ def simulate(
 
 
 def _trajectory_as_json(dataset: xarray.Dataset, summary: xarray.Dataset) -> dict[str, Any]:
-    return {
-        "update": dataset.attrs["update"],
-        "linear": bool(dataset.attrs["linear"]),
-        "compiled": bool(dataset.attrs["compiled"]),
-        "summary": {name: plain(variable) for name, variable in summary.items()},
-        "beyond_the_laws": dataset.attrs["beyond_the_laws"],
-    }
+    del dataset
+    return {"summary": {name: plain(variable) for name, variable in summary.items()}}
 
 
-def _print_trajectory(
-    title: str, dataset: xarray.Dataset, summary: xarray.Dataset, files: Sequence[Path]
-) -> None:
-    begin, end = summary.attrs["after"], summary.attrs["until"]
-    linear = ", linearised" if dataset.attrs["linear"] else ""
+def _print_trajectory(way: str, dataset: xarray.Dataset, summary: xarray.Dataset) -> None:
     # What is no table is echoed, so that it is not broken into lines where nobody looks at them.
-    typer.echo(
-        f"{title}\nas a fluid, {dataset.attrs['update']} update{linear},"
-        f" {begin:.4g} s to {end:.4g} s\n"
-    )
+    typer.echo(f"{way}, {summary.attrs['after']:.4g} s to {summary.attrs['until']:.4g} s\n")
     console = make_console()
     console.print(_delay_table(summary))
     typer.echo()
     console.print(_class_table(dataset, summary))
-    typer.echo(f"\nnot modelled in a fluid: {dataset.attrs['not_modelled']}")
-    if dataset.attrs["beyond_the_laws"]:
-        typer.echo(f"beyond the laws: {dataset.attrs['beyond_the_laws']}")
-    for path in files:
-        typer.echo(f"written: {path}")
+
+
+def _print_end(engine: Engine, dataset: xarray.Dataset, files: Sequence[Path]) -> None:
+    """Print what to know of a result of either kind beside its numbers."""
+    missing = dataset.attrs["not_modelled"]
+    beyond = engine.remarks(dataset).get("beyond_the_laws")
+    lines = [f"not modelled in {engine.medium or engine.name}: {missing}"] if missing else []
+    lines += [f"beyond the laws: {beyond}"] if beyond else []
+    lines += [f"written: {path}" for path in files]
+    if lines:
+        typer.echo("\n" + "\n".join(lines))
 
 
 def _delay_table(summary: xarray.Dataset) -> Any:
@@ -179,11 +179,13 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid simulate pi2_fig11a_pie --after 20s\n\n"
             "pi2-fluid simulate mine.toml --plot mine.png -o mine.nc\n\n"
             "pi2-fluid simulate pi2_fig11a_pie --engine packet --seeds 20 --after 20s\n\n"
+            "pi2-fluid simulate pi2_fig11a_pie --engine ns3 --seeds 3 --after 20s\n\n"
             "pi2-fluid scenarios pi2_fig12_pi2 | pi2-fluid simulate - --json\n\n"
             "JSON: scenario, duration, engine, interrupted, after, summary (an object, SI units;"
             " per class or queue an object of its own), not_modelled, output, plot. Of a fluid"
-            " update, linear, compiled, beyond_the_laws, too; of packets seeds, bin, smallest and"
-            " largest, the range of the seeds, while summary is their mean."
+            " update, linear, compiled, beyond_the_laws, too; of packets and ns-3 seeds, bin,"
+            " smallest and largest, the range of the seeds, while summary is their mean; of ns-3"
+            " ns3_version."
         ),
     ),
 )

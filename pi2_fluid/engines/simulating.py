@@ -10,6 +10,7 @@ from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.fluid.engine import Fluid
 from pi2_fluid.model.catalogue import find_scenario
 from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.ns3.engine import Ns3
 from pi2_fluid.packet.engine import Packets
 from pi2_fluid.result.engine import Engine
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ENGINES", "require_engine", "simulate"]
 
 #: The engines of this package, by name.
-ENGINES: Final[dict[str, type[Engine]]] = {engine.name: engine for engine in (Fluid, Packets)}
+ENGINES: Final[dict[str, type[Engine]]] = {engine.name: engine for engine in (Fluid, Packets, Ns3)}
 
 
 def simulate(
@@ -34,7 +35,7 @@ def simulate(
     scenario : Scenario, str or Path
         A scenario, the name of one that comes with the package, or a TOML file.
     engine : Engine, optional
-        How: `Fluid`, the default, or `Packets`, with its options.
+        How: `Fluid`, the default, `Packets`, or `Ns3` where that is installed, with its options.
     progress : callable, optional
         Called as ``progress(done, total)``, in seconds simulated.
 

@@ -95,6 +95,7 @@ class Fluid(Engine):
     engine: str = "auto"
 
     name: ClassVar[str] = "fluid"
+    medium: ClassVar[str] = "a fluid"
 
     def __post_init__(self) -> None:
         validate_choice(self.update, UPDATES, "update")
@@ -122,6 +123,26 @@ class Fluid(Engine):
     def with_rows(self, step: float) -> Self:
         """Return this engine with rows every `step` (s), unless its `sample` is set."""
         return self if self.sample is not None else dataclasses.replace(self, sample=step)
+
+    def with_tolerance(self, tolerance: float) -> Self:
+        """Return this engine with that tolerance, unless it has one or a fixed step."""
+        if self.step is not None or self.tolerance is not None:
+            return self
+        return dataclasses.replace(self, tolerance=tolerance)
+
+    def way(self, result: xarray.Dataset) -> str:
+        """Return how the queue updated, and whether the laws were linearised."""
+        linear = ", linearised" if result.attrs["linear"] else ""
+        return f"as a fluid, {result.attrs['update']} update{linear}"
+
+    def remarks(self, result: xarray.Dataset) -> dict[str, Any]:
+        """Return how it was computed, and where it is beyond its laws."""
+        return {
+            "update": result.attrs["update"],
+            "linear": bool(result.attrs["linear"]),
+            "compiled": bool(result.attrs["compiled"]),
+            "beyond_the_laws": result.attrs["beyond_the_laws"],
+        }
 
     def run(
         self, scenario: Scenario, progress: Callable[[float, float], None] | None = None

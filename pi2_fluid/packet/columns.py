@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
-from pi2_fluid.packet.schedule import NS
+from pi2_fluid.model.schedule import NS
 from pi2_fluid.units import plain_row, validate_quantity
 
 __all__ = [

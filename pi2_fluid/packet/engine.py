@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 from pi2_fluid.model.scenario import Scenario, require_scenario
+from pi2_fluid.model.schedule import flow_counts, to_ns
 from pi2_fluid.packet import native
 from pi2_fluid.packet.reporting import packet_dataset
 from pi2_fluid.packet.request import (
@@ -16,12 +17,10 @@ from pi2_fluid.packet.request import (
     bin_length,
     require_packets,
     require_room,
-    seed_list,
-    thread_count,
     trace_length,
 )
-from pi2_fluid.packet.schedule import flow_counts, to_ns
 from pi2_fluid.result.engine import Engine
+from pi2_fluid.result.seeds import seed_list, thread_count
 from pi2_fluid.units import validate_number
 
 if TYPE_CHECKING:
@@ -79,6 +78,7 @@ class Packets(Engine):
     trace: int | None = None
 
     name: ClassVar[str] = "packet"
+    medium: ClassVar[str] = "packets"
 
     def __post_init__(self) -> None:
         numbers = seed_list(self.seeds)
@@ -92,6 +92,11 @@ class Packets(Engine):
     def require(self, scenario: Scenario) -> None:
         """Refuse laws that no packets follow, and what does not fit into whole packets."""
         self._prepare(scenario, None)
+
+    def way(self, result: xarray.Dataset) -> str:
+        """Return that each packet was simulated."""
+        del result
+        return "packet by packet"
 
     def with_rows(self, step: float) -> Self:
         """Return this engine with bins of `step` (s), unless its `bin` is set."""

@@ -9,9 +9,9 @@ from pi2_fluid import _core
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.scenario import Change, Scenario
+from pi2_fluid.model.schedule import NS, to_ns
 from pi2_fluid.packet.laws import congestion_of, discipline_of
 from pi2_fluid.packet.request import interval_of
-from pi2_fluid.packet.schedule import NS, to_ns
 
 __all__ = ["ECT0", "ECT1", "NOT_ECT", "ecn_field", "pack", "run_packets"]
 

@@ -6,20 +6,17 @@ Flows are whole here, times are whole nanoseconds, and what is counted must fit 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
-
-import numpy as np
 
 from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.model.schedule import NS, flow_counts, to_ns
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.cbr import Cbr
-from pi2_fluid.packet.schedule import NS, flow_counts, to_ns
+from pi2_fluid.result.seeds import is_integer
 from pi2_fluid.units import format_quantity, validate_number
 
 __all__ = [
@@ -28,8 +25,6 @@ __all__ = [
     "interval_of",
     "require_packets",
     "require_room",
-    "seed_list",
-    "thread_count",
     "trace_length",
 ]
 
@@ -44,8 +39,6 @@ _MOST_BUFFER: Final = _LIMITS["MOST_BUFFER"]
 _PACKET: Final = (_LIMITS["LEAST_PACKET"], _LIMITS["MOST_PACKET"])  # bytes
 _MOST_AT_ONCE: Final = 50_000_000  # packets of first windows: some 2.5 GB
 _MOST_UPDATES: Final = 1_000_000_000  # of the controller: half a minute
-_MOST_SEED: Final = 2**63 - 1
-_MOST_SEEDS: Final = 1_000_000
 _MOST_TRACE: Final = 20_000_000  # events of all seeds together
 _MOST_BYTES: Final = 4 * 10**9
 # What is kept of each seed: bytes of a row of each kind, blocks at most, and bytes of histograms.
@@ -168,60 +161,6 @@ def _require_slot(rate: float, scenario: Scenario, name: str) -> None:
 # The arguments
 
 
-def seed_list(seeds: Any) -> list[int]:
-    """Return the seeds: 1 to n for a number, or those of a sequence, in its order.
-
-    Raises
-    ------
-    QuantityError
-        If there is none, one twice, or one that is no integer in [0, 2^63).
-    """
-    if _is_integer(seeds):
-        if not 1 <= seeds <= _MOST_SEEDS:
-            raise QuantityError(
-                f"seeds = {show_value(seeds)} is no number of runs from 1 to {_MOST_SEEDS}: give"
-                " one, or a list of seeds."
-            )
-        return list(range(1, int(seeds) + 1))
-    listed = isinstance(seeds, (Sequence, np.ndarray)) and not isinstance(seeds, (str, bytes))
-    if not listed or (isinstance(seeds, np.ndarray) and seeds.ndim != 1):
-        raise QuantityError(
-            f"seeds = {show_value(seeds)} are no seeds: give how many, or a list of integers."
-        )
-    given = list(seeds)
-    if not given:
-        raise QuantityError(f"seeds = {show_value(seeds)} is empty: give one seed at least.")
-    for seed in given:
-        if not _is_integer(seed) or not 0 <= seed <= _MOST_SEED:
-            raise QuantityError(
-                f"seeds = {show_value(seeds)} holds {show_value(seed)}, which is no integer in"
-                " [0, 2^63): give such seeds."
-            )
-    if len(set(given)) < len(given):
-        raise QuantityError(
-            f"seeds = {show_value(seeds)} holds a seed twice, whose runs would be the same: give"
-            " each once."
-        )
-    return [int(seed) for seed in given]
-
-
-def thread_count(threads: Any, seeds: int) -> int:
-    """Return how many threads work: as many as there are cores, or as given, but one a seed.
-
-    Raises
-    ------
-    QuantityError
-        If it is no integer of 1 or more.
-    """
-    if threads is None:
-        return max(1, min(_cores(), seeds))
-    if not _is_integer(threads) or threads < 1:
-        raise QuantityError(
-            f"threads = {show_value(threads)} is no number of threads: give 1 or more, or None."
-        )
-    return min(int(threads), seeds)
-
-
 def bin_length(length: Any, scenario: Scenario) -> int:
     """Return the length of a bin in ns: at most that of the run.
 
@@ -248,7 +187,7 @@ def trace_length(trace: Any, seeds: int) -> int:
     """
     if trace is None:
         return 0
-    if not _is_integer(trace) or trace < 1 or trace * seeds > _MOST_TRACE:
+    if not is_integer(trace) or trace < 1 or trace * seeds > _MOST_TRACE:
         raise QuantityError(
             f"trace = {show_value(trace)} is no number of events from 1 to"
             f" {_MOST_TRACE // seeds}, for {seeds} seeds: give one, or None."
@@ -275,14 +214,3 @@ def require_room(sizes: Sizes, seeds: int) -> None:
             f" flows make {total / 1e9:.3g} GB of results, more than {_MOST_BYTES / 1e9:g}: give"
             " fewer seeds, or a longer bin."
         )
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _cores() -> int:
-    # Those that this process may use, where the system tells.
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

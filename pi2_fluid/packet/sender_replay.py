@@ -9,11 +9,11 @@ import xarray as xr
 
 from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, QuantityError
+from pi2_fluid.model.schedule import NS
 from pi2_fluid.model.senders.cubic import Cubic
 from pi2_fluid.model.senders.dctcp import Dctcp
 from pi2_fluid.packet.columns import as_array, read_columns
 from pi2_fluid.packet.laws import congestion_of
-from pi2_fluid.packet.schedule import NS
 from pi2_fluid.result import Column, make_dataset
 
 __all__ = ["replay_cubic", "replay_dctcp"]

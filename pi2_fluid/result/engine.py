@@ -35,6 +35,8 @@ class Engine(ABC):
 
     #: What it is called: at the shell, and in the attribute ``engine`` of its results.
     name: ClassVar[str]
+    #: What its results are from, in a sentence: "not modelled in packets". "": its name.
+    medium: ClassVar[str] = ""
 
     @abstractmethod
     def require(self, scenario: Scenario) -> None:
@@ -74,6 +76,21 @@ class Engine(ABC):
         """Return this engine with a row of its result every `step` (s), if nothing else is set."""
         del step
         return self
+
+    def with_tolerance(self, tolerance: float) -> Self:
+        """Return this engine with a relative error of `tolerance`, if it has one left open."""
+        del tolerance
+        return self
+
+    def way(self, result: xarray.Dataset) -> str:
+        """Return how a result of this engine was made, as part of a sentence: "as a fluid"."""
+        del result
+        return f"in {self.medium or self.name}"
+
+    def remarks(self, result: xarray.Dataset) -> dict[str, Any]:
+        """Return what a result's attributes say that only this engine knows, by name."""
+        del result
+        return {}
 
     def __repr__(self) -> str:
         """Return the options that are not as usual."""

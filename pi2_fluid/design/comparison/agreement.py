@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +22,7 @@ from pi2_fluid.packet.engine import Packets
 from pi2_fluid.result import summarize
 from pi2_fluid.result.dataset import Column, make_dataset
 from pi2_fluid.result.engine import Engine
-from pi2_fluid.result.schema import row_length, schema_of
+from pi2_fluid.result.schema import RUNS, TRAJECTORY, row_length, schema_of
 from pi2_fluid.units import validate_quantity
 
 if TYPE_CHECKING:
@@ -176,7 +175,11 @@ def run_all(
         )
     begin, step = _begin(described, after), _step(described)
     runs = [
-        Run(label, engine, _coarse(engine.with_rows(step)).run(described, progress))
+        Run(
+            label,
+            engine,
+            engine.with_rows(step).with_tolerance(_TOLERANCE).run(described, progress),
+        )
         for label, engine in zip(labels, chosen, strict=True)
     ]
     return Comparison(described, tuple(runs), begin)
@@ -213,13 +216,6 @@ def _labels(engines: tuple[Engine, ...]) -> list[str]:
             )
         labels.append(label)
     return labels
-
-
-def _coarse(engine: Engine) -> Engine:
-    """Return a fluid with a tolerance that is enough here, if it leaves that open."""
-    if isinstance(engine, Fluid) and engine.step is None and engine.tolerance is None:
-        return dataclasses.replace(engine, tolerance=_TOLERANCE)
-    return engine
 
 
 def _begin(scenario: Scenario, after: float | str | None) -> float:
@@ -309,12 +305,12 @@ def _cycles(delay: Any) -> bool:
 
 
 def _facts(comparison: Comparison, pair: list[Any], stretch: slice) -> Facts | None:
-    """Return what the causes are checked against; None unless the two are fluid and packets."""
-    by_name = {run.engine.name: (run, summary, numbers) for run, summary, numbers in pair}
-    if set(by_name) != {Fluid.name, Packets.name}:
+    """Return what the causes are checked against; None unless they are a fluid's and packets'."""
+    by_kind = {schema_of(run.result): (run, summary, numbers) for run, summary, numbers in pair}
+    if set(by_kind) != {TRAJECTORY, RUNS}:
         return None
-    fluid, _, of_fluid = by_name[Fluid.name]
-    packets, of_packets, _ = by_name[Packets.name]
+    fluid, _, of_fluid = by_kind[TRAJECTORY]
+    packets, of_packets, _ = by_kind[RUNS]
     return gather_facts(
         comparison.scenario,
         fluid.result.sel(time=stretch),

@@ -23,7 +23,7 @@ __all__ = ["UNKNOWN", "UNLISTED", "Facts", "FlowFacts", "gather_facts", "name_ca
 
 #: What is said where no cause of the list holds.
 UNKNOWN: Final = "none of the known causes holds here: look closer"
-#: What is said of two engines that are not a fluid and packets.
+#: What is said of two fluids, and of two simulators of packets.
 UNLISTED: Final = "causes are known between the fluid and packets only"
 
 _MOST: Final = 2  # causes named for one number

@@ -1,0 +1,633 @@
+/* One bottleneck in ns-3, and what is counted there: compiled by cppyy's interpreter in the child process.
+ *
+ * Each class of flows has a sender and a receiver node, on links that are fast enough to be nowhere; the path's delay
+ * lies on the sender's. The device below the queue discipline holds one packet, the fewest that ns-3 allows, beside
+ * the one that it transmits. Counts have the shape and the units of the package's own packets, see result/runs.py.
+ */
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "ns3/codel-queue-disc.h"
+#include "ns3/data-rate.h"
+#include "ns3/drop-tail-queue.h"
+#include "ns3/error-model.h"
+#include "ns3/inet-socket-address.h"
+#include "ns3/internet-stack-helper.h"
+#include "ns3/ipv4-address-helper.h"
+#include "ns3/ipv4-global-routing-helper.h"
+#include "ns3/ipv4-queue-disc-item.h"
+#include "ns3/node-container.h"
+#include "ns3/pie-queue-disc.h"
+#include "ns3/point-to-point-channel.h"
+#include "ns3/point-to-point-helper.h"
+#include "ns3/point-to-point-net-device.h"
+#include "ns3/pointer.h"
+#include "ns3/queue-disc.h"
+#include "ns3/random-variable-stream.h"
+#include "ns3/red-queue-disc.h"
+#include "ns3/rng-seed-manager.h"
+#include "ns3/simulator.h"
+#include "ns3/string.h"
+#include "ns3/tcp-congestion-ops.h"
+#include "ns3/tcp-l4-protocol.h"
+#include "ns3/tcp-socket-base.h"
+#include "ns3/traffic-control-helper.h"
+#include "ns3/traffic-control-layer.h"
+#include "ns3/udp-socket-factory.h"
+#include "ns3/uinteger.h"
+
+namespace pi2
+{
+
+using namespace ns3;
+
+/* What a law has computed is private in ns-3 and has no trace. An explicit instantiation may name it all the same. */
+template <typename Tag, typename Tag::type Member> struct Opened {
+    friend typename Tag::type open(Tag) { return Member; }
+};
+#define PI2_OPEN(name, type_, class_, member)          \
+    struct name {                                      \
+        typedef type_ class_::*type;                   \
+        friend type open(name);                        \
+    };                                                 \
+    template struct Opened<name, &class_::member>;
+PI2_OPEN(PieProbability, double, PieQueueDisc, m_dropProb)
+PI2_OPEN(PieBurst, Time, PieQueueDisc, m_burstAllowance)
+PI2_OPEN(RedAverage, double, RedQueueDisc, m_qAvg)
+PI2_OPEN(RedMost, double, RedQueueDisc, m_curMaxP)
+PI2_OPEN(RedLow, double, RedQueueDisc, m_minTh)
+PI2_OPEN(RedHigh, double, RedQueueDisc, m_maxTh)
+PI2_OPEN(RedGentle, bool, RedQueueDisc, m_isGentle)
+PI2_OPEN(CoDelDropping, TracedValue<bool>, CoDelQueueDisc, m_dropping)
+PI2_OPEN(CoDelRoot, uint16_t, CoDelQueueDisc, m_recInvSqrt)
+
+enum { ROUTERS = 2, FIRST_PORT = 1024, SINK_PORT = 1000, IP_BYTES = 20, UDP_BYTES = 8, PPP_BYTES = 2, PER_NET = 200 };
+enum { SENT, DELIVERED, DROP_AQM, DROP_FULL, MARK_AQM, QUEUED, IN_FLIGHT, RETRANSMISSIONS, TIMEOUTS, TOTALS };
+enum { ARRIVALS, DEPARTURES, BITS, DROPS, MARKS, SOJOURN, WINDOW, FLOWS, COLUMNS };
+static const double NS = 1e9;
+
+/* An object of ns-3 by its TypeId, and its attributes as text. */
+struct Described {
+    std::string type;
+    std::vector<std::string> names, values;
+    void set(const std::string &name, const std::string &value)
+    {
+        names.push_back(name);
+        values.push_back(value);
+    }
+    ObjectFactory factory() const
+    {
+        ObjectFactory made(type);
+        for (size_t i = 0; i < names.size(); i++)
+            made.Set(names[i], StringValue(values[i]));
+        return made;
+    }
+};
+
+struct Class {
+    Described congestion; /* without a type: constant bit rate */
+    int64_t interval = 0; /* ns between its packets then */
+    int64_t rtt = 0, jitter = 0; /* ns */
+    uint32_t initial_window = 10;
+    bool slow_start = true, delayed_ack = true, ecn = false;
+};
+
+struct Change {
+    int64_t at; /* ns */
+    double capacity; /* bit/s */
+};
+
+struct Life {
+    int owner;
+    int64_t start, stop; /* ns */
+};
+
+struct Request {
+    Described queue;
+    std::vector<std::string> full; /* the reasons of drops for want of room */
+    std::vector<Class> classes;
+    std::vector<Change> changes;
+    std::vector<Life> flows; /* those of a class next to each other */
+    std::vector<int64_t> edges; /* us, of the buckets of delays */
+    double capacity = 0.0; /* bit/s */
+    uint32_t packet_size = 0, segment = 0, window_bytes = 0; /* bytes; the last of socket buffers */
+    int64_t duration = 0, bin = 0; /* ns */
+    int per_block = 1; /* bins */
+    uint64_t seed = 0;
+    void add_class(const Class &one) { classes.push_back(one); }
+    void add_change(int64_t at, double rate) { changes.push_back({at, rate}); }
+    void add_flow(int owner, int64_t start, int64_t stop) { flows.push_back({owner, start, stop}); }
+};
+
+class Run;
+
+struct Flow {
+    Run *run = nullptr;
+    int index = 0, owner = 0;
+    uint16_t port = 0;
+    int64_t stop = 0;
+    bool gone = false;
+    double window = 0.0; /* segments */
+    uint32_t departed = 0;
+    Ptr<Socket> socket;
+
+    void come();
+    void go();
+    void connected(Ptr<Socket>) { fill(socket, 0); }
+    void fill(Ptr<Socket>, uint32_t);
+    void send();
+    void window_moved(uint32_t, uint32_t);
+    void state_moved(TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t);
+    void sent_again(Ptr<const Packet>, const TcpHeader &, const Address &, const Address &, Ptr<const TcpSocketBase>);
+};
+
+struct Counts {
+    double window = 0.0, there = 0.0; /* now: segments, flows */
+    double window_area = 0.0, there_area = 0.0;
+    int64_t since = 0;
+    double row[COLUMNS] = {};
+    double totals[TOTALS] = {};
+};
+
+/* Keeps out what a flow that has gone still sends. */
+class Gate : public ErrorModel
+{
+  public:
+    Run *run = nullptr;
+
+  private:
+    bool DoCorrupt(Ptr<Packet> packet) override;
+    void DoReset() override {}
+};
+
+class Run
+{
+  public:
+    Request request;
+    std::vector<double> bins, bands, classes, totals;
+    std::vector<uint32_t> delays, segments;
+
+    explicit Run(const Request &asked) : request(asked) {}
+    void simulate();
+
+    std::vector<Flow> flows;
+    std::vector<int> first; /* flow of each class */
+    std::vector<Counts> counts;
+    NodeContainer left, right, routers;
+    Ptr<QueueDisc> disc;
+
+    Flow *flow_of(uint32_t address, const uint8_t *ports)
+    {
+        const int owner = int((address >> 16 & 255) * PER_NET + (address >> 8 & 255));
+        const int local = (ports[0] << 8 | ports[1]) - FIRST_PORT;
+        return &flows[size_t(first[size_t(owner)] + local)];
+    }
+    Flow *flow_of_frame(Ptr<const Packet> packet)
+    {
+        uint8_t head[PPP_BYTES + IP_BYTES + 2] = {};
+        const uint8_t *ip = head + PPP_BYTES;
+        packet->CopyData(head, sizeof head);
+        return flow_of(uint32_t(ip[12]) << 24 | uint32_t(ip[13]) << 16 | uint32_t(ip[14]) << 8 | ip[15],
+                       ip + IP_BYTES);
+    }
+    Ptr<TcpSocketBase> make_socket(Ptr<Node> node, const Class &of);
+    void integrate(int owner);
+
+  private:
+    Ptr<PointToPointNetDevice> out; /* the bottleneck */
+    Ptr<UniformRandomVariable> chance;
+    Ptr<Gate> gate;
+    std::vector<Ptr<Socket>> sinks;
+    double backlog = 0.0, area = 0.0, square = 0.0; /* bytes, and over ns */
+    int64_t changed = 0;
+    int bin = 0;
+
+    static int64_t now() { return Simulator::Now().GetNanoSeconds(); }
+    void build();
+    void listen(size_t owner);
+    void accepted(Ptr<Socket> socket, const Address &);
+    void drain(Ptr<Socket> socket);
+    void set_capacity(double rate);
+    Flow *flow_of_item(Ptr<const QueueDiscItem> item);
+    void enqueued(Ptr<const QueueDiscItem> item);
+    void dequeued(Ptr<const QueueDiscItem> item) { count_departure(item, 1); }
+    void dropped_before(Ptr<const QueueDiscItem> item, const char *reason);
+    void dropped_after(Ptr<const QueueDiscItem> item, const char *reason);
+    void marked(Ptr<const QueueDiscItem> item, const char *reason);
+    void left_link(Ptr<const Packet> packet);
+    void count_departure(Ptr<const QueueDiscItem> item, int sign);
+    void count_drop(Flow *flow, const char *reason);
+    void move_backlog(double bytes);
+    void probe(double *row) const;
+    void end_bin();
+    void report();
+};
+
+/* Flows */
+
+void Flow::come()
+{
+    const Class &of = run->request.classes[size_t(owner)];
+    const Ptr<Node> node = run->left.Get(uint32_t(owner));
+    const Ptr<Ipv4> there = run->right.Get(uint32_t(owner))->GetObject<Ipv4>();
+    const InetSocketAddress to(there->GetAddress(1, 0).GetLocal(), SINK_PORT);
+    run->integrate(owner);
+    run->counts[size_t(owner)].there += 1.0;
+    if (of.congestion.type.empty()) {
+        socket = Socket::CreateSocket(node, UdpSocketFactory::GetTypeId());
+        socket->Bind(InetSocketAddress(Ipv4Address::GetAny(), port));
+        socket->Connect(to.ConvertTo());
+        send();
+        return;
+    }
+    const Ptr<TcpSocketBase> tcp = run->make_socket(node, of);
+    tcp->TraceConnectWithoutContext("CongestionWindow", MakeCallback(&Flow::window_moved, this));
+    tcp->TraceConnectWithoutContext("CongState", MakeCallback(&Flow::state_moved, this));
+    tcp->TraceConnectWithoutContext("Retransmission", MakeCallback(&Flow::sent_again, this));
+    socket = tcp;
+    socket->SetConnectCallback(MakeCallback(&Flow::connected, this), MakeNullCallback<void, Ptr<Socket>>());
+    socket->SetSendCallback(MakeCallback(&Flow::fill, this));
+    socket->Bind(InetSocketAddress(Ipv4Address::GetAny(), port));
+    socket->Connect(to.ConvertTo());
+}
+
+void Flow::go()
+{
+    run->integrate(owner);
+    run->counts[size_t(owner)].there -= 1.0;
+    run->counts[size_t(owner)].window -= window;
+    gone = true;
+}
+
+void Flow::fill(Ptr<Socket>, uint32_t)
+{
+    const uint32_t chunk = 16 * run->request.segment;
+    while (!gone && socket->GetTxAvailable() >= chunk)
+        if (socket->Send(Create<Packet>(chunk)) < 0)
+            return;
+}
+
+void Flow::send()
+{
+    if (gone)
+        return;
+    socket->Send(Create<Packet>(run->request.packet_size - IP_BYTES - UDP_BYTES));
+    Simulator::Schedule(NanoSeconds(run->request.classes[size_t(owner)].interval), &Flow::send, this);
+}
+
+void Flow::window_moved(uint32_t, uint32_t bytes)
+{
+    if (gone)
+        return;
+    const double moved = double(bytes) / run->request.segment;
+    run->integrate(owner);
+    run->counts[size_t(owner)].window += moved - window;
+    window = moved;
+}
+
+void Flow::state_moved(TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t to)
+{
+    run->counts[size_t(owner)].totals[TIMEOUTS] += to == TcpSocketState::CA_LOSS && !gone;
+}
+
+void Flow::sent_again(Ptr<const Packet>, const TcpHeader &, const Address &, const Address &, Ptr<const TcpSocketBase>)
+{
+    run->counts[size_t(owner)].totals[RETRANSMISSIONS] += !gone;
+}
+
+bool Gate::DoCorrupt(Ptr<Packet> packet)
+{
+    return run->flow_of_frame(packet)->gone;
+}
+
+/* What is built */
+
+Ptr<TcpSocketBase> Run::make_socket(Ptr<Node> node, const Class &of)
+{
+    const Ptr<TcpL4Protocol> tcp = node->GetObject<TcpL4Protocol>();
+    const Ptr<TcpSocketBase> made = DynamicCast<TcpSocketBase>(tcp->CreateSocket());
+    made->SetCongestionControlAlgorithm(of.congestion.factory().Create<TcpCongestionOps>());
+    const uint32_t window = of.initial_window * request.segment;
+    const std::pair<const char *, uint32_t> numbers[] = {
+        {"SegmentSize", request.segment},      {"SndBufSize", request.window_bytes},
+        {"RcvBufSize", request.window_bytes},  {"InitialCwnd", of.initial_window},
+        {"DelAckCount", of.delayed_ack ? 2u : 1u},
+        {"InitialSlowStartThreshold", of.slow_start ? std::numeric_limits<uint32_t>::max() : window},
+    };
+    for (const auto &[name, value] : numbers)
+        made->SetAttribute(name, UintegerValue(value));
+    /* Linux's; those of ns-3 are 0.2, 1 and 3 s */
+    made->SetAttribute("DelAckTimeout", TimeValue(MilliSeconds(40)));
+    made->SetAttribute("MinRto", TimeValue(NanoSeconds(of.rtt) + MilliSeconds(200)));
+    made->SetAttribute("ConnTimeout", TimeValue(Seconds(1)));
+    made->SetAttribute("DataRetries", UintegerValue(1000000)); /* a flow never gives up */
+    made->SetAttribute("ConnCount", UintegerValue(1000000));
+    if (of.ecn)
+        made->SetUseEcn(TcpSocketState::On);
+    return made;
+}
+
+void Run::listen(size_t owner)
+{
+    const Class &of = request.classes[owner];
+    const Ptr<Node> node = right.Get(uint32_t(owner));
+    Ptr<Socket> sink;
+    if (of.congestion.type.empty())
+        sink = Socket::CreateSocket(node, UdpSocketFactory::GetTypeId());
+    else
+        sink = make_socket(node, of);
+    sink->Bind(InetSocketAddress(Ipv4Address::GetAny(), SINK_PORT));
+    sink->SetRecvCallback(MakeCallback(&Run::drain, this));
+    sink->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address &>(),
+                            MakeCallback(&Run::accepted, this));
+    if (!of.congestion.type.empty())
+        sink->Listen();
+    sinks.push_back(sink);
+}
+
+void Run::accepted(Ptr<Socket> socket, const Address &)
+{
+    socket->SetRecvCallback(MakeCallback(&Run::drain, this));
+    sinks.push_back(socket);
+}
+
+void Run::drain(Ptr<Socket> socket)
+{
+    while (socket->GetRxAvailable() > 0 && socket->Recv())
+        continue;
+}
+
+/* A full packet takes of the link what it would without the two bytes that frames have in front. */
+void Run::set_capacity(double rate)
+{
+    const double framed = rate * (request.packet_size + PPP_BYTES) / request.packet_size;
+    out->SetDataRate(DataRate(uint64_t(std::llround(framed))));
+}
+
+void Run::build()
+{
+    const uint32_t count = uint32_t(request.classes.size());
+    PointToPointHelper helper;
+    const uint64_t fast = uint64_t(std::max(1e11, 1e3 * request.capacity));
+    left.Create(count);
+    right.Create(count);
+    routers.Create(ROUTERS);
+    helper.SetDeviceAttribute("DataRate", DataRateValue(DataRate(fast)));
+    helper.SetDeviceAttribute("Mtu", UintegerValue(request.packet_size));
+    InternetStackHelper stack;
+    stack.InstallAll();
+    helper.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1p"));
+    const NetDeviceContainer middle = helper.Install(routers.Get(0), routers.Get(1));
+    out = DynamicCast<PointToPointNetDevice>(middle.Get(0));
+    set_capacity(request.capacity);
+    helper.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("100000000p"));
+    middle.Get(1)->SetAttribute("TxQueue", PointerValue(CreateObjectWithAttributes<DropTailQueue<Packet>>(
+                                               "MaxSize", StringValue("100000000p"))));
+    Ipv4AddressHelper address;
+    TrafficControlHelper control;
+    disc = request.queue.factory().Create<QueueDisc>();
+    const Ptr<TrafficControlLayer> layer = routers.Get(0)->GetObject<TrafficControlLayer>();
+    layer->SetRootQueueDiscOnDevice(out, disc);
+    address.SetBase("12.0.0.0", "255.255.255.0");
+    address.Assign(middle);
+    control.Uninstall(middle.Get(1));
+    bool leaves = false;
+    for (const Life &life : request.flows)
+        leaves = leaves || life.stop < request.duration;
+    gate = CreateObject<Gate>();
+    gate->run = this;
+    for (uint32_t i = 0; i < count; i++) {
+        char net[32];
+        const int high = int(i / PER_NET), low = int(i % PER_NET);
+        helper.SetChannelAttribute("Delay", TimeValue(NanoSeconds(request.classes[i].rtt / 2)));
+        const NetDeviceContainer in = helper.Install(left.Get(i), routers.Get(0));
+        helper.SetChannelAttribute("Delay", TimeValue(NanoSeconds(0)));
+        const NetDeviceContainer end = helper.Install(right.Get(i), routers.Get(1));
+        std::snprintf(net, sizeof net, "10.%d.%d.0", high, low);
+        address.SetBase(net, "255.255.255.0");
+        address.Assign(in);
+        std::snprintf(net, sizeof net, "11.%d.%d.0", high, low);
+        address.SetBase(net, "255.255.255.0");
+        address.Assign(end);
+        control.Uninstall(in);
+        control.Uninstall(end);
+        if (leaves)
+            DynamicCast<PointToPointNetDevice>(in.Get(1))->SetReceiveErrorModel(gate);
+    }
+    Ipv4GlobalRoutingHelper::PopulateRoutingTables();
+    disc->TraceConnectWithoutContext("Enqueue", MakeCallback(&Run::enqueued, this));
+    disc->TraceConnectWithoutContext("Dequeue", MakeCallback(&Run::dequeued, this));
+    disc->TraceConnectWithoutContext("DropBeforeEnqueue", MakeCallback(&Run::dropped_before, this));
+    disc->TraceConnectWithoutContext("DropAfterDequeue", MakeCallback(&Run::dropped_after, this));
+    disc->TraceConnectWithoutContext("Mark", MakeCallback(&Run::marked, this));
+    out->TraceConnectWithoutContext("PhyTxEnd", MakeCallback(&Run::left_link, this));
+}
+
+void Run::simulate()
+{
+    const size_t count = request.classes.size(), total = request.flows.size();
+    const int all = int((request.duration + request.bin - 1) / request.bin);
+    const int blocks = (all + request.per_block - 1) / request.per_block;
+    RngSeedManager::SetSeed(1);
+    RngSeedManager::SetRun(request.seed);
+    chance = CreateObject<UniformRandomVariable>();
+    chance->SetStream(0);
+    counts.resize(count);
+    delays.resize(size_t(blocks) * count * (request.edges.size() - 1));
+    segments.resize(size_t(blocks) * total);
+    flows.resize(total);
+    first.resize(count, -1);
+    build();
+    for (size_t i = 0; i < count; i++)
+        listen(i);
+    for (size_t i = 0; i < total; i++) {
+        const Life &life = request.flows[i];
+        Flow &flow = flows[i];
+        const int64_t late = int64_t(chance->GetValue(0.0, double(request.classes[size_t(life.owner)].jitter)));
+        if (first[size_t(life.owner)] < 0)
+            first[size_t(life.owner)] = int(i);
+        flow.run = this;
+        flow.index = int(i);
+        flow.owner = life.owner;
+        flow.port = uint16_t(FIRST_PORT + int(i) - first[size_t(life.owner)]);
+        if (life.start + late >= life.stop)
+            continue;
+        Simulator::Schedule(NanoSeconds(life.start + late), &Flow::come, &flow);
+        if (life.stop < request.duration)
+            Simulator::Schedule(NanoSeconds(life.stop), &Flow::go, &flow);
+    }
+    for (const Change &change : request.changes)
+        Simulator::Schedule(NanoSeconds(change.at), &Run::set_capacity, this, change.capacity);
+    for (int i = 1; i < all; i++)
+        Simulator::Schedule(NanoSeconds(i * request.bin), &Run::end_bin, this);
+    report();
+    Simulator::Stop(NanoSeconds(request.duration));
+    Simulator::Run();
+    end_bin();
+    for (Counts &c : counts) {
+        const double lost = c.totals[DROP_AQM] + c.totals[DROP_FULL];
+        c.totals[IN_FLIGHT] = c.totals[SENT] - lost - c.totals[QUEUED] - c.totals[DELIVERED];
+        totals.insert(totals.end(), c.totals, c.totals + TOTALS);
+    }
+}
+
+/* What is counted */
+
+Flow *Run::flow_of_item(Ptr<const QueueDiscItem> item)
+{
+    uint8_t ports[2] = {};
+    item->GetPacket()->CopyData(ports, sizeof ports);
+    return flow_of(DynamicCast<const Ipv4QueueDiscItem>(item)->GetHeader().GetSource().Get(), ports);
+}
+
+void Run::move_backlog(double bytes)
+{
+    const double time = double(now() - changed);
+    area += backlog * time;
+    square += backlog * backlog * time;
+    changed = now();
+    backlog += bytes;
+}
+
+void Run::enqueued(Ptr<const QueueDiscItem> item)
+{
+    Counts &c = counts[size_t(flow_of_item(item)->owner)];
+    move_backlog(item->GetSize());
+    c.row[ARRIVALS] += 1.0;
+    c.totals[SENT] += 1.0;
+    c.totals[QUEUED] += 1.0;
+}
+
+void Run::count_departure(Ptr<const QueueDiscItem> item, int sign)
+{
+    Flow *flow = flow_of_item(item);
+    Counts &c = counts[size_t(flow->owner)];
+    const int64_t waited = now() - item->GetTimeStamp().GetNanoSeconds();
+    const auto above = std::upper_bound(request.edges.begin(), request.edges.end() - 1, waited / 1000);
+    const size_t bucket = size_t(above - request.edges.begin() - 1), block = size_t(bin / request.per_block);
+    if (sign > 0) {
+        move_backlog(-double(item->GetSize()));
+        c.totals[QUEUED] -= 1.0;
+    }
+    c.row[DEPARTURES] += sign;
+    c.row[SOJOURN] += sign * double(waited);
+    delays[(block * counts.size() + size_t(flow->owner)) * (request.edges.size() - 1) + bucket] += uint32_t(sign);
+    flow->departed += uint32_t(sign);
+}
+
+void Run::count_drop(Flow *flow, const char *reason)
+{
+    const bool full = std::find(request.full.begin(), request.full.end(), std::string(reason)) != request.full.end();
+    Counts &c = counts[size_t(flow->owner)];
+    c.row[DROPS] += 1.0;
+    c.totals[full ? DROP_FULL : DROP_AQM] += 1.0;
+}
+
+void Run::dropped_before(Ptr<const QueueDiscItem> item, const char *reason)
+{
+    Flow *flow = flow_of_item(item);
+    counts[size_t(flow->owner)].row[ARRIVALS] += 1.0;
+    counts[size_t(flow->owner)].totals[SENT] += 1.0;
+    count_drop(flow, reason);
+}
+
+/* It has been counted as one that leaves, at this very time. */
+void Run::dropped_after(Ptr<const QueueDiscItem> item, const char *reason)
+{
+    count_departure(item, -1);
+    count_drop(flow_of_item(item), reason);
+}
+
+void Run::marked(Ptr<const QueueDiscItem> item, const char *)
+{
+    Counts &c = counts[size_t(flow_of_item(item)->owner)];
+    c.row[MARKS] += 1.0;
+    c.totals[MARK_AQM] += 1.0;
+}
+
+void Run::left_link(Ptr<const Packet> packet)
+{
+    Counts &c = counts[size_t(flow_of_frame(packet)->owner)];
+    c.row[BITS] += 8.0 * (packet->GetSize() - PPP_BYTES);
+    c.totals[DELIVERED] += 1.0;
+}
+
+void Run::integrate(int owner)
+{
+    Counts &c = counts[size_t(owner)];
+    const double time = double(now() - c.since);
+    c.window_area += c.window * time;
+    c.there_area += c.there * time;
+    c.since = now();
+}
+
+/* The controller's variable, and the probability with which the law signals: as in the package's own packets. */
+void Run::probe(double *row) const
+{
+    row[0] = row[1] = 0.0;
+    if (const auto pie = DynamicCast<PieQueueDisc>(disc)) {
+        row[0] = (*pie).*open(PieProbability());
+        row[1] = ((*pie).*open(PieBurst())).IsStrictlyPositive() ? 0.0 : row[0];
+    } else if (const auto red = DynamicCast<RedQueueDisc>(disc)) {
+        const double average = (*red).*open(RedAverage()), most = (*red).*open(RedMost());
+        const double low = (*red).*open(RedLow()), high = (*red).*open(RedHigh());
+        double p = most * (average - low) / (high - low);
+        if (average >= high)
+            p = (*red).*open(RedGentle()) ? most + (1.0 - most) * (average - high) / high : 1.0;
+        row[0] = row[1] = std::min(1.0, std::max(0.0, p));
+    } else if (const auto codel = DynamicCast<CoDelQueueDisc>(disc)) {
+        const double root = (*codel).*open(CoDelRoot());
+        row[0] = (*codel).*open(CoDelDropping()) && root > 0.0 ? 65536.0 / root : 0.0;
+        row[1] = std::numeric_limits<double>::quiet_NaN();
+    }
+}
+
+void Run::end_bin()
+{
+    const int64_t begin = int64_t(bin) * request.bin;
+    const double time = double(now() - begin);
+    double seen[2];
+    move_backlog(0.0);
+    bands.push_back(area / time);
+    bands.push_back(square / time);
+    area = square = 0.0;
+    probe(seen);
+    bins.insert(bins.end(), {seen[0], seen[1], seen[1]});
+    for (size_t i = 0; i < counts.size(); i++) {
+        Counts &c = counts[i];
+        integrate(int(i));
+        c.row[WINDOW] = c.there_area > 0.0 ? c.window_area / c.there_area : 0.0;
+        c.row[FLOWS] = c.there_area / time;
+        classes.insert(classes.end(), c.row, c.row + COLUMNS);
+        std::fill(c.row, c.row + COLUMNS, 0.0);
+        c.window_area = c.there_area = 0.0;
+    }
+    bin++;
+    if (bin % request.per_block == 0 || begin + request.bin >= request.duration)
+        for (Flow &flow : flows) {
+            segments[size_t((bin - 1) / request.per_block) * flows.size() + size_t(flow.index)] = flow.departed;
+            flow.departed = 0;
+        }
+}
+
+/* A line is shorter than what a pipe takes at once, so that those of several processes do not mix. */
+void Run::report()
+{
+    char line[96];
+    const int size = std::snprintf(line, sizeof line, "{\"seed\": %llu, \"time\": %.9g}\n",
+                                   (unsigned long long)request.seed, double(now()) / NS);
+    if (::write(STDOUT_FILENO, line, size_t(size)) != size)
+        ::_exit(1); /* nobody listens any more */
+    Simulator::Schedule(NanoSeconds(std::max<int64_t>(1, request.duration / 200)), &Run::report, this);
+}
+
+} // namespace pi2
