@@ -1,19 +1,33 @@
-from typing import Any
+# Written by tools/write_stub.py from the binding.
+"""The compiled kernels of pi2_fluid. Internal: signatures may change."""
 
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy
+from numpy.typing import NDArray
 
 def margins(
     scalable: bool,
-    m: npt.NDArray[np.float64],
-    mu: npt.NDArray[np.float64],
-    a: npt.NDArray[np.float64],
-    c: npt.NDArray[np.float64],
-    rtt: npt.NDArray[np.float64],
-    gm_db: npt.NDArray[np.float64],
-    pm_deg: npt.NDArray[np.float64],
-    w_gc: npt.NDArray[np.float64],
-    w_pc: npt.NDArray[np.float64],
+    m: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    mu: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    a: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    c: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    rtt: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    gm_db: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    pm_deg: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    w_gc: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    w_pc: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     simd: str | None = None,
 ) -> None:
     """Gain and phase margins of L(s), written into `gm_db`, `pm_deg`, `w_gc` and `w_pc`.
@@ -43,60 +57,6 @@ def margins(
     ValueError
         Lengths differ, arrays overlap, or a point lies outside the domain: m, a, c, rtt in
         [1e-100, 1e100] and mu zero or at least 1e-100. Results are then incomplete.
-    """
-
-def simd() -> str:
-    """The instruction set that the kernels use on this machine: "avx512", "avx2" or "baseline"."""
-
-def simd_levels() -> tuple[str, ...]:
-    """Every instruction set that the kernels can use on this machine, fastest first."""
-
-def fluid_lanes(
-    classes: list[tuple[str, int, bool, bool, bool]],
-    groups: int,
-    events: int,
-    samples: int,
-    continuous: bool,
-    encoder: str,
-    tuning: str,
-    table: list[tuple[float, float]],
-    heuristics: tuple[float, float, float],
-    numbers: npt.NDArray[np.float64],
-    nodes: npt.NDArray[np.int32],
-    depth: int,
-    statistics: npt.NDArray[np.float64],
-    traces: npt.NDArray[np.float64],
-    simd: str | None = None,
-) -> None:
-    """Many trajectories of the fluid, one for each column of `numbers` and `nodes`.
-
-    Results are written into `statistics` and `traces`; all rows are as in kernel/fluid_lanes.h.
-    Releases the GIL. Every instruction set gives the same bytes.
-
-    Parameters
-    ----------
-    classes
-        Of each class: law ("reno", "scalable", "cbr"), group, whether it obeys the scalable signal,
-        whether it starts slowly, whether it is thinned.
-    groups, events, samples
-        How many there are.
-    continuous, encoder, tuning, table, heuristics
-        The queue: how its controller moves, what packets see of it ("linear", "square", "coupled"),
-        the factor on its gains ("plain", "table", "root") with its falling edges, and PIE's cap,
-        boost and idle decay.
-    numbers, nodes
-        Contiguous rows of one number for each run.
-    depth
-        Nodes of the past to keep, a power of two.
-    statistics, traces
-        Contiguous rows of one number for each run, written to.
-    simd
-        An element of `simd_levels()`; None takes the first.
-
-    Raises
-    ------
-    TypeError, ValueError
-        An argument has another type or shape, or is out of range.
     """
 
 class FluidRun:
@@ -133,23 +93,25 @@ class FluidRun:
         continuous: bool,
         accuracy: dict[str, float],
         aqm: str,
-        parameters: dict[str, float],
+        parameters: Mapping[str, float],
         classes: list[dict[str, Any]],
         changes: list[dict[str, Any]],
-        beginning: tuple[list[float], list[float]] | None,
+        beginning: tuple[Sequence[float], Sequence[float]] | None,
     ) -> None: ...
     def advance(
         self,
-        samples: npt.NDArray[np.float64],
+        samples: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
         place: int,
         most_steps: int,
-        queue: npt.NDArray[np.float64],
-        queue_delay: npt.NDArray[np.float64],
-        controller: npt.NDArray[np.float64],
-        p: npt.NDArray[np.float64],
-        window: npt.NDArray[np.float64],
-        leaving: npt.NDArray[np.float64],
-        capacity: npt.NDArray[np.float64],
+        queue: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        queue_delay: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        controller: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        p: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        window: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        leaving: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        capacity: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
     ) -> tuple[int, str]:
         """Fill the rows of the times `samples` (s, rising) from `place` on; releases the GIL.
 
@@ -169,40 +131,117 @@ class FluidRun:
 class SenderLaw:
     """A window law of the kernel, for tests: kernel/sender.h."""
 
-    def __init__(self, name: str, parameters: dict[str, float]) -> None: ...
+    def __init__(self, name: str, parameters: Mapping[str, float]) -> None: ...
     def initial(self, window: float) -> list[float]: ...
     def rate(
         self,
-        x: list[float],
+        x: Sequence[float],
         window_delayed: float,
         signal_delayed: float,
         rtt: float,
         rtt_delayed: float,
     ) -> list[float]: ...
-    def sending_rate(self, x: list[float], rtt: float) -> float: ...
-    def leave_slow_start(self, x: list[float]) -> list[float]: ...
-    def switches(self, x: list[float], signal: float, rtt: float) -> list[float]: ...
+    def sending_rate(self, x: Sequence[float], rtt: float) -> float: ...
+    def leave_slow_start(self, x: Sequence[float]) -> list[float]: ...
+    def switches(self, x: Sequence[float], signal: float, rtt: float) -> list[float]: ...
 
 class AqmLaw:
     """A queue law of the kernel, for tests: kernel/aqm.h.
 
-    `seen` holds both queue delays (s), queue (packets), arrival rate, capacity and overflow
+    `seen` has queue_delay (s, of both bands), queue (packets), arrival_rate, capacity and overflow
     (packets/s).
     """
 
-    def __init__(self, name: str, parameters: dict[str, float]) -> None: ...
+    def __init__(self, name: str, parameters: Mapping[str, float]) -> None: ...
     def initial(self) -> list[float]: ...
-    def update(self, state: list[float], seen: list[float], dt: float) -> list[float]: ...
-    def flow(self, state: list[float], seen: list[float], d_queue_delay: float) -> list[float]: ...
-    def drift(self, state: list[float], seen: list[float]) -> list[float]: ...
-    def saturate(self, state: list[float]) -> list[float]: ...
-    def controller(self, state: list[float]) -> float: ...
+    def update(
+        self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]], dt: float
+    ) -> list[float]: ...
+    def flow(
+        self,
+        state: Sequence[float],
+        seen: Mapping[str, float | tuple[float, float]],
+        d_queue_delay: float,
+    ) -> list[float]: ...
+    def drift(
+        self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]]
+    ) -> list[float]: ...
+    def saturate(self, state: Sequence[float]) -> list[float]: ...
+    def controller(self, state: Sequence[float]) -> float: ...
     def encode(self, u: float) -> tuple[float, float]: ...
-    def signals(self, state: list[float], seen: list[float]) -> tuple[float, float]: ...
-    def switches(self, state: list[float], seen: list[float]) -> list[float]: ...
+    def signals(
+        self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]]
+    ) -> tuple[float, float]: ...
+    def switches(
+        self, state: Sequence[float], seen: Mapping[str, float | tuple[float, float]]
+    ) -> list[float]: ...
     def serve(
         self, backlogged: tuple[bool, bool], arrivals: tuple[float, float], capacity: float
     ) -> tuple[float, float]: ...
+
+def fluid_lanes_rows() -> dict[str, list[str]]:
+    """Names of the rows that `fluid_lanes` fills: statistics, those of each class, and traces."""
+
+def fluid_lanes(
+    classes: list[dict[str, Any]],
+    groups: int,
+    events: int,
+    samples: int,
+    continuous: bool,
+    encoder: str,
+    tuning: str,
+    table: Sequence[tuple[float, float]],
+    heuristics: dict[str, float],
+    numbers: Mapping[
+        str,
+        Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+    ],
+    nodes: Mapping[
+        str,
+        Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+    ],
+    depth: int,
+    statistics: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")
+    ],
+    traces: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    simd: str | None = None,
+) -> None:
+    """Many trajectories of the fluid, one for each column of the rows in `numbers` and `nodes`.
+
+    Results are written into `statistics` and `traces`; all rows are as in kernel/fluid_lanes.h.
+    Releases the GIL. Every instruction set gives the same bytes.
+
+    Parameters
+    ----------
+    classes
+        Of each class: law ("reno", "scalable", "cbr"), group, signal ("classic", "scalable" or
+        None), slow_start and thinned (bool).
+    groups, events, samples
+        How many there are.
+    continuous, encoder, tuning, table, heuristics
+        The queue: how its controller moves, what packets see of it ("linear", "square", "coupled"),
+        the factor on its gains ("plain", "table", "root") with its falling edges, and PIE's cap,
+        boost and decay.
+    numbers, nodes
+        Contiguous rows of one number for each run, by their names in the header.
+    depth
+        Nodes of the past to keep, a power of two.
+    statistics, traces
+        Contiguous rows of one number for each run, written to.
+    simd
+        An element of `simd_levels()`; None takes the first.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument has another type or shape, or is out of range.
+    """
 
 class PacketRun:
     """One run of the packet simulator in the making (kernel/packet/simulator.h).
@@ -239,7 +278,7 @@ class PacketRun:
         self,
         link: dict[str, Any],
         qdisc: str,
-        parameters: dict[str, float],
+        parameters: Mapping[str, float],
         classes: list[dict[str, Any]],
         changes: list[dict[str, Any]],
         seed: int,
@@ -264,14 +303,14 @@ class PacketRun:
     def time(self) -> int:
         """How far it is (ns)."""
 
-def packet_delay_edges() -> npt.NDArray[np.float64]:
+def packet_delay_edges() -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """Edges between the buckets of delays (s), one more than there are buckets."""
 
 def packet_limits() -> dict[str, int]:
     """What the packet simulator lets in, by the names in kernel/packet/limits.h."""
 
 def packet_class_steps(
-    start: int, stop: int | None, count: int, changes: list[tuple[int, int]]
+    start: int, stop: int | None, count: int, changes: Sequence[tuple[int, int]]
 ) -> tuple[int, list[tuple[int, int]]]:
     """The flows that a class has in all, and when (ns) it is told how many are to be there.
 
@@ -302,13 +341,17 @@ def packet_jiffy_timer(now: int, ms: int) -> int:
 
 def replay_update(
     name: str,
-    parameters: dict[str, float],
-    delay: npt.NDArray[np.int64],
-    backlog: npt.NDArray[np.int64],
-    controller: npt.NDArray[np.float64],
-    classic: npt.NDArray[np.float64],
-    state: npt.NDArray[np.uint64],
-    burst: npt.NDArray[np.float64],
+    parameters: Mapping[str, float],
+    delay: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    backlog: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    controller: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    classic: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    state: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
+    burst: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:
     """Update a controller at each delay (ns) and backlog (bytes); fills the last four arrays.
 
@@ -334,11 +377,13 @@ def replay_hpe(
     coupling: int,
     target: int,
     elapsed: int,
-    delay: npt.NDArray[np.int64],
-    controller: npt.NDArray[np.float64],
-    classic: npt.NDArray[np.float64],
-    state: npt.NDArray[np.uint64],
-    overload: npt.NDArray[np.uint64],
+    delay: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    controller: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    classic: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    state: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
+    overload: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:
     """Update HPE's PI2 at each delay (ns), `elapsed` ns apart; fills the last four arrays.
 
@@ -346,17 +391,29 @@ def replay_hpe(
     """
 
 def replay_pie_drop(
-    parameters: dict[str, float],
+    parameters: Mapping[str, float],
     mtu: int,
-    p: npt.NDArray[np.float64],
-    rnd: npt.NDArray[np.uint64],
-    delay: npt.NDArray[np.int64],
-    burst: npt.NDArray[np.int64],
-    backlog: npt.NDArray[np.int64],
-    before: npt.NDArray[np.float64],
-    used: npt.NDArray[np.uint64],
-    drop: npt.NDArray[np.uint64],
-    sum: npt.NDArray[np.float64],
+    p: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    rnd: Annotated[
+        NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    delay: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    burst: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    backlog: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    before: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    used: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
+    drop: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
+    sum: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:
     """Let PIE judge packets: delays and allowances in ns, backlog in bytes; fills the last three.
 
@@ -364,27 +421,43 @@ def replay_pie_drop(
     """
 
 def replay_coupled_drop(
-    parameters: dict[str, float],
-    u: npt.NDArray[np.float64],
-    ecn: npt.NDArray[np.int64],
-    first: npt.NDArray[np.uint64],
-    second: npt.NDArray[np.uint64],
-    used: npt.NDArray[np.uint64],
-    drop: npt.NDArray[np.uint64],
-    mark: npt.NDArray[np.uint64],
+    parameters: Mapping[str, float],
+    u: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    ecn: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first: Annotated[
+        NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    second: Annotated[
+        NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    used: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
+    drop: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
+    mark: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:
     """Let the coupled queue judge packets at p' = `u` with 64-bit numbers; fills the last three."""
 
 def replay_leave(
-    parameters: dict[str, float],
-    now: npt.NDArray[np.int64],
-    bytes: npt.NDArray[np.int64],
-    backlog: npt.NDArray[np.int64],
-    waited: npt.NDArray[np.int64],
-    count: npt.NDArray[np.int64],
-    delay: npt.NDArray[np.int64],
-    rate: npt.NDArray[np.uint64],
-    burst: npt.NDArray[np.int64],
+    parameters: Mapping[str, float],
+    now: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    bytes: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    backlog: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    waited: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    count: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    delay: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    rate: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
+    burst: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:
     """Let packets leave PIE's queue: times in ns, sizes in bytes; fills the last four arrays."""
 
@@ -396,10 +469,12 @@ class QueueDiscipline:
     """
 
     def __init__(
-        self, name: str, parameters: dict[str, float], limit: int = 1000, mtu: int = 1500
+        self, name: str, parameters: Mapping[str, float], limit: int = 1000, mtu: int = 1500
     ) -> None: ...
-    def enqueue(self, now: int, bytes: int = 1500, ecn: int = 0, draws: list[int] = []) -> None: ...
-    def dequeue(self, now: int, draws: list[int] = []) -> tuple[int, int, int] | None:
+    def enqueue(
+        self, now: int, bytes: int = 1500, ecn: int = 0, draws: Sequence[int] = []
+    ) -> None: ...
+    def dequeue(self, now: int, draws: Sequence[int] = []) -> tuple[int, int, int] | None:
         """Number, ECN field and waiting time (ns) of the packet that the link takes."""
 
     def first_tick(self) -> int | None: ...
@@ -423,13 +498,17 @@ class QueueDiscipline:
 
 def replay_queue(
     name: str,
-    parameters: dict[str, float],
+    parameters: Mapping[str, float],
     mtu: int,
     limit: int,
     held: int | None,
-    events: npt.NDArray[np.int64],
-    given: npt.NDArray[np.uint64],
-    results: npt.NDArray[np.int64],
+    events: Annotated[
+        NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    given: Annotated[
+        NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    results: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
 ) -> list[tuple[int, int, int]]:
     """A queue discipline ("dualpi2", "red", "codel"), event by event; releases the GIL.
 
@@ -462,19 +541,29 @@ def replay_queue(
     """
 
 def replay_dualpi2_updates(
-    parameters: dict[str, float], delay: npt.NDArray[np.int64], base: npt.NDArray[np.int64]
+    parameters: Mapping[str, float],
+    delay: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    base: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:
     """p' of DualPI2, in 1/(2^32 - 1), after updates that see these delays (ns)."""
 
 def replay_red(
-    parameters: dict[str, float],
+    parameters: Mapping[str, float],
     mtu: int,
     capacity: float,
-    backlog: npt.NDArray[np.int64],
-    idle: npt.NDArray[np.int64],
-    given: npt.NDArray[np.uint64],
+    backlog: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    idle: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    given: Annotated[
+        NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
     adapt_every: int,
-    results: npt.NDArray[np.float64],
+    results: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None:
     """RED, one packet after the other: backlog (bytes) and idle time (ns) before it, its draw.
 
@@ -483,23 +572,30 @@ def replay_red(
     """
 
 def replay_red_adaptation(
-    parameters: dict[str, float],
+    parameters: Mapping[str, float],
     mtu: int,
     capacity: float,
-    average: npt.NDArray[np.float64],
-    max_p: npt.NDArray[np.float64],
+    average: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    max_p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:
     """max_p of adaptive RED after adaptations at these averages (bytes)."""
 
-def codel_law(interval: int, results: npt.NDArray[np.int64]) -> None:
+def codel_law(
+    interval: int,
+    results: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None:
     """Rows of 1/sqrt(n) in 1/2^16 and interval/sqrt(n), n = 1, 2 ..., in CoDel's integers."""
 
 def replay_cubic(
-    parameters: dict[str, float],
+    parameters: Mapping[str, float],
     window: int,
     rtt: int,
-    at: npt.NDArray[np.int64],
-    results: npt.NDArray[np.int64],
+    at: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    results: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:
     """CUBIC after one signal at time 0, acknowledged evenly for 2 segments each.
 
@@ -516,12 +612,16 @@ def replay_cubic(
     """
 
 def replay_dctcp(
-    parameters: dict[str, float],
+    parameters: Mapping[str, float],
     alpha: float,
-    delivered: npt.NDArray[np.int64],
-    ce: npt.NDArray[np.int64],
-    alphas: npt.NDArray[np.float64],
-    thresholds: npt.NDArray[np.int64],
+    delivered: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    ce: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    alphas: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    thresholds: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:
     """DCTCP, window by window.
 
@@ -541,7 +641,7 @@ def replay_dctcp(
 
 def mean_window(
     name: str,
-    parameters: dict[str, float],
+    parameters: Mapping[str, float],
     *,
     p: float,
     periodic: bool,
@@ -562,7 +662,7 @@ class CongestionControl:
     """One flow's window, moved by hand, for tests."""
 
     def __init__(
-        self, name: str, parameters: dict[str, float], window: int, ssthresh: int = 0x7FFFFFFF
+        self, name: str, parameters: Mapping[str, float], window: int, ssthresh: int = 2147483647
     ) -> None: ...
     def acknowledge(
         self, acked: int, marked: int, rtt: int, now: int, grows: bool = True
@@ -570,8 +670,19 @@ class CongestionControl:
     def reduce(self, now: int, ecn: bool) -> int: ...
     def timeout(self) -> None: ...
     @property
-    def cwnd(self) -> int: ...
+    def cwnd(self) -> int:
+        """The window (segments)."""
+
     @property
-    def ssthresh(self) -> int: ...
+    def ssthresh(self) -> int:
+        """The threshold of slow start (segments)."""
+
     @property
-    def flags(self) -> int: ...
+    def flags(self) -> int:
+        """1: exact marks; 2: marks do not make it reduce."""
+
+def simd() -> str:
+    """The instruction set that the kernels use on this machine: "avx512", "avx2" or "baseline"."""
+
+def simd_levels() -> tuple[str, ...]:
+    """Every instruction set that the kernels can use on this machine, fastest first."""

@@ -77,8 +77,8 @@ std::string number(double x)
                              " or in [1e-100, " + number(most) + "].").c_str());
 }
 
-void margins(bool scalable, nb::handle m, nb::handle mu, nb::handle a, nb::handle c, nb::handle rtt,
-             nb::handle gm_db, nb::handle pm_deg, nb::handle w_gc, nb::handle w_pc,
+void margins(bool scalable, Told<Input> m, Told<Input> mu, Told<Input> a, Told<Input> c, Told<Input> rtt,
+             Told<Output> gm_db, Told<Output> pm_deg, Told<Output> w_gc, Told<Output> w_pc,
              const std::optional<std::string> &simd)
 {
     static const char *const names[] = {"m", "mu", "a", "c", "rtt", "gm_db", "pm_deg", "w_gc", "w_pc"};
@@ -115,7 +115,7 @@ std::string simd()
     return pi2_simd_name(0);
 }
 
-nb::tuple simd_levels()
+Many<nb::str> simd_levels()
 {
     nb::list names;
     for (int i = 0; const char *name = pi2_simd_name(i); i++)
@@ -131,13 +131,42 @@ NB_MODULE(_core, module)
     module.def("margins", &margins, nb::arg("scalable"), nb::arg("m"), nb::arg("mu"), nb::arg("a"), nb::arg("c"),
                nb::arg("rtt"), nb::arg("gm_db"), nb::arg("pm_deg"), nb::arg("w_gc"), nb::arg("w_pc"),
                nb::arg("simd") = nb::none(),
-               "Gain and phase margins and crossovers of many loops, written into the last four arrays.");
+               R"(Gain and phase margins of L(s), written into `gm_db`, `pm_deg`, `w_gc` and `w_pc`.
+
+L(jv) = m (a + j c v) exp(-jv) / (jv (1 + jv) (jv + mu h)) with v = w rtt and h = 1 + exp(-jv),
+or exp(-jv) if `scalable`. Frozen round-trip time, continuous PI controller. Releases the GIL.
+
+Parameters
+----------
+scalable
+    False: the Reno family, 0 <= mu <= 0.7072. True: scalable senders, 0 <= mu <= 1/2.
+m, mu, a, c
+    Gain factor, reciprocal window, alpha rtt^2/T and (beta + alpha/2) rtt, dimensionless.
+rtt
+    Round-trip time, seconds.
+gm_db, pm_deg
+    Gain margin (-inf where mu = 0 and c <= 2 a) and unwrapped phase margin, dB and degrees.
+w_gc, w_pc
+    Gain and phase crossover, rad/s; w_pc is 0 where gm_db is -inf.
+simd
+    An element of `simd_levels()`; None takes the first.
+
+Raises
+------
+TypeError
+    An argument is not a contiguous one-dimensional float64 array.
+ValueError
+    Lengths differ, arrays overlap, or a point lies outside the domain: m, a, c, rtt in
+    [1e-100, 1e100] and mu zero or at least 1e-100. Results are then incomplete.
+)");
     register_fluid(module);
     register_lanes(module);
     register_packet(module);
     register_replay_pi(module);
     register_replay_queues(module);
     register_replay_senders(module);
-    module.def("simd", &simd, "The instruction set that the kernels use on this machine.");
-    module.def("simd_levels", &simd_levels, "Every instruction set the kernels can use here, fastest first.");
+    module.def("simd", &simd,
+               "The instruction set that the kernels use on this machine: \"avx512\", \"avx2\" or \"baseline\".");
+    module.def("simd_levels", &simd_levels,
+               "Every instruction set that the kernels can use on this machine, fastest first.");
 }

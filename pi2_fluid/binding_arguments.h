@@ -22,6 +22,13 @@
 namespace binding {
 
 using Numbers = std::vector<double>;
+// What Python is told of an argument that is taken as any object and read by hand, with a sentence of its own where
+// that fails; and of a dict or a tuple that is returned.
+template <typename T> using Told = nanobind::typed<nanobind::handle, T>;
+template <typename T> using Dict = nanobind::typed<nanobind::dict, nanobind::str, T>;
+template <typename T> using Many = nanobind::typed<nanobind::tuple, T, nanobind::ellipsis>;
+using Described = Dict<nanobind::any>;
+using AllDescribed = nanobind::typed<nanobind::list, Described>;
 // What configures a law: its numbers by the names of the fields in the kernel's struct.
 using Parameters = std::map<std::string, double>;
 

@@ -4,15 +4,18 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "binding_arguments.h"
@@ -84,6 +87,9 @@ class SenderLaw {
     double data[PI2_SENDER_PARAMETERS] = {};
 };
 
+// What a queue sees, by the names of the struct in kernel/aqm.h.
+using Seen = Told<std::map<std::string, std::variant<double, std::pair<double, double>>>>;
+
 class AqmLaw {
   public:
     AqmLaw(const std::string &name, const Parameters &parameters)
@@ -95,7 +101,7 @@ class AqmLaw {
 
     Numbers initial() const { return Numbers(start, start + states); }
 
-    Numbers update(const Numbers &state, const Numbers &seen, double dt) const
+    Numbers update(const Numbers &state, const Seen &seen, double dt) const
     {
         return moved(state, [&](const double *x, double *after) {
             const pi2_seen s = see(seen);
@@ -103,7 +109,7 @@ class AqmLaw {
         });
     }
 
-    Numbers flow(const Numbers &state, const Numbers &seen, double d_queue_delay) const
+    Numbers flow(const Numbers &state, const Seen &seen, double d_queue_delay) const
     {
         return moved(state, [&](const double *x, double *slope) {
             const pi2_seen s = see(seen);
@@ -113,7 +119,7 @@ class AqmLaw {
         });
     }
 
-    Numbers drift(const Numbers &state, const Numbers &seen) const
+    Numbers drift(const Numbers &state, const Seen &seen) const
     {
         return moved(state, [&](const double *x, double *slope) {
             const pi2_seen s = see(seen);
@@ -143,14 +149,14 @@ class AqmLaw {
         return {signal.classic, signal.scalable};
     }
 
-    std::pair<double, double> signals(const Numbers &state, const Numbers &seen) const
+    std::pair<double, double> signals(const Numbers &state, const Seen &seen) const
     {
         const pi2_seen s = see(seen);
         const pi2_signal signal = law->signals(data, full(state).data(), &s);
         return {signal.classic, signal.scalable};
     }
 
-    Numbers switches(const Numbers &state, const Numbers &seen) const
+    Numbers switches(const Numbers &state, const Seen &seen) const
     {
         Numbers values(PI2_AQM_SWITCHES);
         const pi2_seen s = see(seen);
@@ -171,12 +177,12 @@ class AqmLaw {
     }
 
   private:
-    // queue_delay of both bands, queue, arrival_rate, capacity, overflow
-    static pi2_seen see(const Numbers &n)
+    static pi2_seen see(const Seen &seen)
     {
-        double v[6];
-        copy(n, v, 6, "seen");
-        return {{v[0], v[1]}, v[2], v[3], v[4], v[5]};
+        const Entries e(seen, "seen", {"queue_delay", "queue", "arrival_rate", "capacity", "overflow"});
+        const auto [classic, l4s] = e.as<std::pair<double, double>>("queue_delay");
+        return {{classic, l4s}, e.as<double>("queue"), e.as<double>("arrival_rate"), e.as<double>("capacity"),
+                e.as<double>("overflow")};
     }
 
     Numbers full(const Numbers &state) const
@@ -231,7 +237,7 @@ pi2_fluid_class class_of(nb::handle item, const std::string &what, const pi2_aqm
 }
 
 // Of each change: when (s), capacity (packets/s), flows of each class; NaN: as they are.
-std::vector<pi2_fluid_change> changes_of(const nb::list &items, std::size_t classes, Numbers &counts)
+std::vector<pi2_fluid_change> changes_of(const AllDescribed &items, std::size_t classes, Numbers &counts)
 {
     std::vector<pi2_fluid_change> changes;
     for (nb::handle item : items) {
@@ -245,8 +251,8 @@ std::vector<pi2_fluid_change> changes_of(const nb::list &items, std::size_t clas
 
 class FluidRun {
   public:
-    FluidRun(nb::handle link, bool continuous, nb::handle accuracy, const std::string &aqm,
-             const Parameters &parameters, const nb::list &classes, const nb::list &changes,
+    FluidRun(Told<Dict<double>> link, bool continuous, Told<Dict<double>> accuracy, const std::string &aqm,
+             const Parameters &parameters, const AllDescribed &classes, const AllDescribed &changes,
              const std::optional<std::pair<Numbers, Numbers>> &beginning)
     {
         pi2_fluid_problem p = {};
@@ -289,9 +295,10 @@ class FluidRun {
         members = all.size();
     }
 
-    nb::tuple advance(const Line<const double> &samples, std::size_t place, long long most_steps, const Output &queue,
-                      const Output &queue_delay, const Output &controller, const Output &p, const Output &window,
-                      const Output &leaving, const Output &capacity)
+    std::pair<std::size_t, const char *> advance(const Line<const double> &samples, std::size_t place,
+                                                 long long most_steps, const Output &queue, const Output &queue_delay,
+                                                 const Output &controller, const Output &p, const Output &window,
+                                                 const Output &leaving, const Output &capacity)
     {
         static const char *const names[] = {"done", "more", "stuck", "lost image", "not finite", "too old",
                                             "no memory"};
@@ -308,7 +315,7 @@ class FluidRun {
             status = pi2_fluid_advance(run.get(), samples.data(), n, &place, rows, most_steps);
         }
         busy = false;
-        return nb::make_tuple(place, names[status]);
+        return {place, names[status]};
     }
 
     double time() const { return pi2_fluid_time(run.get()); }
@@ -335,34 +342,72 @@ class FluidRun {
 
 void register_fluid(nb::module_ &module)
 {
-    nb::class_<FluidRun>(module, "FluidRun", "One trajectory of the fluid model in the making.")
-        .def(nb::init<nb::handle, bool, nb::handle, const std::string &, const Parameters &, const nb::list &,
-                      const nb::list &, const std::optional<std::pair<Numbers, Numbers>> &>(),
+    nb::class_<FluidRun>(module, "FluidRun", R"(One trajectory of the fluid model in the making (kernel/fluid.h).
+
+Parameters
+----------
+link
+    duration (s), capacity (packets/s), buffer (packets), update_interval (s, inf: none).
+continuous
+    Whether the controller moves by its flow instead of its updates.
+accuracy
+    step (s), tolerance (0: all steps of that length), most_steps.
+aqm, parameters
+    A queue law of the kernel, and what configures it.
+classes
+    Of each class: law, a window law, with its parameters and its state; signal ("classic",
+    "scalable" or None); thinned, slow_start (bool); count; base_rtt, start, stop, start_jitter
+    (s).
+changes
+    Of each change: at (s), capacity (packets/s) and counts of all classes, NaN: as before.
+beginning
+    Queues (packets) and state of the controller before time 0; None: empty and unsignalled.
+
+Raises
+------
+ValueError
+    A name is unknown or missing.
+)")
+        .def(nb::init<Told<Dict<double>>, bool, Told<Dict<double>>, const std::string &, const Parameters &, const AllDescribed &,
+                      const AllDescribed &, const std::optional<std::pair<Numbers, Numbers>> &>(),
              nb::arg("link"), nb::arg("continuous"), nb::arg("accuracy"), nb::arg("aqm"), nb::arg("parameters"),
              nb::arg("classes"), nb::arg("changes"), nb::arg("beginning").none())
         .def("advance", &FluidRun::advance, nb::arg("samples").noconvert(), nb::arg("place"), nb::arg("most_steps"),
              nb::arg("queue").noconvert(), nb::arg("queue_delay").noconvert(), nb::arg("controller").noconvert(),
              nb::arg("p").noconvert(), nb::arg("window").noconvert(), nb::arg("leaving").noconvert(),
-             nb::arg("capacity").noconvert(), "Fill rows from `place` on; return how far it came, and why it stopped.")
-        .def_prop_ro("time", &FluidRun::time, "How far it is (s).")
-        .def_prop_ro("steps", &FluidRun::steps, "Steps taken.");
-    nb::class_<SenderLaw>(module, "SenderLaw", "A window law of the kernel, for tests.")
+             nb::arg("capacity").noconvert(),
+             R"(Fill the rows of the times `samples` (s, rising) from `place` on; releases the GIL.
+
+Returns the first row that is not filled, and why: "done", "more" (after `most_steps` steps:
+call again), or an error after which the run is over: "stuck", "lost image", "not finite",
+"too old", "no memory".
+)")
+        .def_prop_ro("time", &FluidRun::time,
+             "How far it is (s).")
+        .def_prop_ro("steps", &FluidRun::steps,
+             "Steps taken.");
+    nb::class_<SenderLaw>(module, "SenderLaw", "A window law of the kernel, for tests: kernel/sender.h.")
         .def(nb::init<const std::string &, const Parameters &>(), nb::arg("name"), nb::arg("parameters"))
-        .def("initial", &SenderLaw::initial)
-        .def("rate", &SenderLaw::rate)
-        .def("sending_rate", &SenderLaw::sending_rate)
-        .def("leave_slow_start", &SenderLaw::leave_slow_start)
-        .def("switches", &SenderLaw::switches);
-    nb::class_<AqmLaw>(module, "AqmLaw", "A queue law of the kernel, for tests.")
+        .def("initial", &SenderLaw::initial, nb::arg("window"))
+        .def("rate", &SenderLaw::rate, nb::arg("x"), nb::arg("window_delayed"), nb::arg("signal_delayed"), nb::arg("rtt"),
+             nb::arg("rtt_delayed"))
+        .def("sending_rate", &SenderLaw::sending_rate, nb::arg("x"), nb::arg("rtt"))
+        .def("leave_slow_start", &SenderLaw::leave_slow_start, nb::arg("x"))
+        .def("switches", &SenderLaw::switches, nb::arg("x"), nb::arg("signal"), nb::arg("rtt"));
+    nb::class_<AqmLaw>(module, "AqmLaw", R"(A queue law of the kernel, for tests: kernel/aqm.h.
+
+`seen` has queue_delay (s, of both bands), queue (packets), arrival_rate, capacity and overflow
+(packets/s).
+)")
         .def(nb::init<const std::string &, const Parameters &>(), nb::arg("name"), nb::arg("parameters"))
         .def("initial", &AqmLaw::initial)
-        .def("update", &AqmLaw::update)
-        .def("flow", &AqmLaw::flow)
-        .def("drift", &AqmLaw::drift)
-        .def("saturate", &AqmLaw::saturate)
-        .def("controller", &AqmLaw::controller)
-        .def("encode", &AqmLaw::encode)
-        .def("signals", &AqmLaw::signals)
-        .def("switches", &AqmLaw::switches)
-        .def("serve", &AqmLaw::serve);
+        .def("update", &AqmLaw::update, nb::arg("state"), nb::arg("seen"), nb::arg("dt"))
+        .def("flow", &AqmLaw::flow, nb::arg("state"), nb::arg("seen"), nb::arg("d_queue_delay"))
+        .def("drift", &AqmLaw::drift, nb::arg("state"), nb::arg("seen"))
+        .def("saturate", &AqmLaw::saturate, nb::arg("state"))
+        .def("controller", &AqmLaw::controller, nb::arg("state"))
+        .def("encode", &AqmLaw::encode, nb::arg("u"))
+        .def("signals", &AqmLaw::signals, nb::arg("state"), nb::arg("seen"))
+        .def("switches", &AqmLaw::switches, nb::arg("state"), nb::arg("seen"))
+        .def("serve", &AqmLaw::serve, nb::arg("backlogged"), nb::arg("arrivals"), nb::arg("capacity"));
 }

@@ -130,8 +130,9 @@ nb::dict trace_of(const pi2_packet_outcome &o)
 
 class PacketRun {
   public:
-    PacketRun(nb::handle link, const std::string &qdisc, const Parameters &parameters, const nb::list &classes,
-              const nb::list &changes, nb::handle seed, nb::handle bin, nb::handle trace)
+    PacketRun(Told<Described> link, const std::string &qdisc, const Parameters &parameters, const AllDescribed &classes,
+              const AllDescribed &changes, Told<std::uint64_t> seed, Told<std::int64_t> bin,
+              Told<std::int64_t> trace)
     {
         pi2_packet_scenario s = {};
         read_link(link, s);
@@ -178,7 +179,7 @@ class PacketRun {
 
     std::int64_t time() const { return reached; } // not the run's own, which another thread may be writing
 
-    nb::dict outcome() const
+    Described outcome() const
     {
         pi2_packet_outcome o = {};
         require_idle();
@@ -222,7 +223,7 @@ class PacketRun {
         s.capacity = capacity_of(e["capacity"], s.packet_size, "link capacity");
     }
 
-    static std::vector<pi2_packet_class> read_classes(const nb::list &classes)
+    static std::vector<pi2_packet_class> read_classes(const AllDescribed &classes)
     {
         std::vector<pi2_packet_class> all;
         for (nb::handle item : classes)
@@ -233,7 +234,7 @@ class PacketRun {
     }
 
     // Of each change: when (ns), capacity (bit/s, 0: as it is), flows of each class (-1: as they are).
-    static std::vector<pi2_packet_change> read_changes(const nb::list &changes, const pi2_packet_scenario &s,
+    static std::vector<pi2_packet_change> read_changes(const AllDescribed &changes, const pi2_packet_scenario &s,
                                                        std::int64_t members, std::vector<std::int64_t> &counts)
     {
         std::vector<pi2_packet_change> schedule;
@@ -284,7 +285,7 @@ class PacketRun {
     bool busy = false;
 };
 
-nb::object delay_edges()
+nb::typed<nb::object, nb::ndarray<nb::numpy, double, nb::ndim<1>>> delay_edges()
 {
     double edges[PI2_DELAY_BUCKETS + 1];
     for (int i = 0; i <= PI2_DELAY_BUCKETS; i++)
@@ -292,7 +293,7 @@ nb::object delay_edges()
     return array_of<double>(edges, 1, {std::size_t{PI2_DELAY_BUCKETS + 1}});
 }
 
-nb::dict limits()
+Dict<std::int64_t> limits()
 {
     nb::dict numbers;
 #define PI2_LIMIT(name, value) numbers[#name] = PI2_##name;
@@ -302,8 +303,11 @@ nb::dict limits()
 }
 
 // What a class of packets is told: how many flows at its start, more or fewer at the changes, none at its stop.
-nb::tuple class_steps(std::int64_t start, const std::optional<std::int64_t> &stop, std::uint32_t count,
-                      const std::vector<std::pair<std::int64_t, std::int64_t>> &changes)
+using Steps = std::vector<std::pair<std::int64_t, std::uint32_t>>;
+
+std::pair<std::uint64_t, Steps> class_steps(std::int64_t start, const std::optional<std::int64_t> &stop,
+                                            std::uint32_t count,
+                                            const std::vector<std::pair<std::int64_t, std::int64_t>> &changes)
 {
     pi2_packet_class only = {};
     std::vector<pi2_packet_change> schedule;
@@ -324,13 +328,13 @@ nb::tuple class_steps(std::int64_t start, const std::optional<std::int64_t> &sto
     s.changes = schedule.data();
     s.counts = counts.data();
     const std::uint64_t flows = pi2_class_steps(&s, 0, steps.data(), &told);
-    nb::list list;
+    Steps found;
     for (int i = 0; i < told; i++)
-        list.append(nb::make_tuple(steps[static_cast<std::size_t>(i)].at, steps[static_cast<std::size_t>(i)].count));
-    return nb::make_tuple(flows, list);
+        found.emplace_back(steps[static_cast<std::size_t>(i)].at, steps[static_cast<std::size_t>(i)].count);
+    return {flows, found};
 }
 
-nb::dict published()
+Dict<std::int64_t> published()
 {
     nb::dict numbers;
 #define PI2_NUMBER(name, value) numbers[#name] = value;
@@ -359,21 +363,70 @@ std::int64_t jiffy_timer(std::int64_t now, std::int64_t ms)
 
 void register_packet(nb::module_ &module)
 {
-    nb::class_<PacketRun>(module, "PacketRun", "One run of the packet simulator in the making.")
-        .def(nb::init<nb::handle, const std::string &, const Parameters &, const nb::list &, const nb::list &,
-                      nb::handle, nb::handle, nb::handle>(),
+    nb::class_<PacketRun>(module, "PacketRun", R"(One run of the packet simulator in the making (kernel/packet/simulator.h).
+
+Parameters
+----------
+link
+    duration (ns), capacity (bit/s), kind ("wire" or "htb"), delay_on ("return", "forward" or
+    "split"), ack_jitter (ns), buffer (packets), packet_size (bytes).
+qdisc, parameters
+    A queue discipline of the kernel, and what configures it.
+classes
+    Of each class: congestion, its control (None: constant bit rate), and the parameters of
+    that; interval between packets (ns, of a constant bit rate); count; base_rtt, start, stop
+    (None: the end) and start_jitter (ns); initial_window (segments); slow_start, delayed_ack
+    (bool); ecn, the field (0 Not-ECT, 1 ECT(1), 2 ECT(0)).
+changes
+    Of each change, in the order of time: at (ns), capacity (bit/s, 0: as it is), and counts,
+    the flows of every class (-1: as they are).
+seed
+    In [0, 2^64).
+bin
+    Length of a row of statistics (ns).
+trace
+    Events recorded at most.
+
+Raises
+------
+ValueError
+    A name is unknown or missing, or a number is out of range.
+)")
+        .def(nb::init<Told<Described>, const std::string &, const Parameters &, const AllDescribed &, const AllDescribed &,
+                      Told<std::uint64_t>, Told<std::int64_t>, Told<std::int64_t>>(),
              nb::arg("link"), nb::arg("qdisc"), nb::arg("parameters"), nb::arg("classes"), nb::arg("changes"),
              nb::arg("seed"), nb::arg("bin"), nb::arg("trace"))
         .def("advance", &PacketRun::advance, nb::arg("events"),
-             "Handle up to that many events; say whether there is more to do.")
-        .def("outcome", &PacketRun::outcome, "Copies of all that was counted so far.")
-        .def_prop_ro("time", &PacketRun::time, "How far it is (ns).");
-    module.def("packet_delay_edges", &delay_edges, "The edges between buckets of delays (s), one more than buckets.");
-    module.def("packet_limits", &limits, "What the simulator lets in, by name.");
+             "Handle up to that many events: \"more\", \"done\" or \"no memory\"; releases the GIL.")
+        .def("outcome", &PacketRun::outcome,
+             R"(Copies of all that was counted so far, by the names of the header's columns.
+
+"bins": arrays (bins,) of capacity, controller, classic, scalable. "bands": (bins, bands) of
+bytes and square. "classes": (bins, classes) of arrivals, departures, bits, drops, marks,
+sojourn (ns), window, flows. "totals": (classes,) of the causes, queued, in_flight,
+retransmissions, timeouts. "delays": (blocks, classes, buckets). "segments": (blocks,
+flows). "trace": (events,) of the members of a row. "block": bins in a block. "events" and
+"packets": how many were handled.
+)")
+        .def_prop_ro("time", &PacketRun::time,
+             "How far it is (ns).");
+    module.def("packet_delay_edges", &delay_edges,
+               "Edges between the buckets of delays (s), one more than there are buckets.");
+    module.def("packet_limits", &limits,
+               "What the packet simulator lets in, by the names in kernel/packet/limits.h.");
     module.def("packet_class_steps", &class_steps, nb::arg("start"), nb::arg("stop").none(), nb::arg("count"),
                nb::arg("changes"),
-               "The flows that a class has in all, and when (ns) it is told how many are to be there.");
-    module.def("packet_published", &published, "The numbers of the simulator that others have published, by name.");
+               R"(The flows that a class has in all, and when (ns) it is told how many are to be there.
+
+Parameters
+----------
+start, stop, count
+    When it begins and ends (ns, None: with the run), and with how many flows.
+changes
+    When it is told another number, and which (-1: as it is), in the order of time.
+)");
+    module.def("packet_published", &published,
+               "The numbers of the packet simulator that others have published, by name.");
     module.def("packet_prr", &prr, nb::arg("ssthresh"), nb::arg("prior_window"), nb::arg("in_flight"),
                nb::arg("delivered"), nb::arg("delivered_in_all"), nb::arg("sent"), nb::arg("safe"),
                "How many segments proportional rate reduction lets go, for tests.");

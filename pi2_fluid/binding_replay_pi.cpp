@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "binding_arguments.h"
@@ -85,7 +87,9 @@ class Discipline {
         used = source.used;
     }
 
-    nb::object dequeue(std::int64_t now, const std::vector<std::uint64_t> &draws)
+    using Packet = std::tuple<std::uint32_t, int, std::int64_t>;
+
+    std::optional<Packet> dequeue(std::int64_t now, const std::vector<std::uint64_t> &draws)
     {
         pi2_draws source = numbers(draws, 2);
         pi2_packet packet;
@@ -94,8 +98,8 @@ class Discipline {
         departures = source.index;
         used = source.used;
         if (!some)
-            return nb::none();
-        return nb::make_tuple(packet.segment, static_cast<int>(packet.ecn), now - packet.enqueued);
+            return std::nullopt;
+        return Packet(packet.segment, static_cast<int>(packet.ecn), now - packet.enqueued);
     }
 
     std::optional<std::int64_t> first_tick() const
@@ -111,14 +115,14 @@ class Discipline {
         return discipline->tick(state(), &queue, now);
     }
 
-    nb::tuple probe() const
+    std::tuple<double, double, double> probe() const
     {
         pi2_probe seen;
         discipline->probe(state(), &queue, &seen);
-        return nb::make_tuple(seen.controller, seen.classic, seen.scalable);
+        return {seen.controller, seen.classic, seen.scalable};
     }
 
-    nb::tuple counted() const
+    Many<int> counted() const
     {
         nb::list list;
         for (std::int64_t count : counts)
@@ -295,34 +299,68 @@ void register_replay_pi(nb::module_ &module)
 {
     module.def("replay_update", &replay_update, nb::arg("name"), nb::arg("parameters"), nb::arg("delay").noconvert(),
                nb::arg("backlog").noconvert(), nb::arg("controller").noconvert(), nb::arg("classic").noconvert(),
-               nb::arg("state").noconvert(), nb::arg("burst").noconvert(), "Updates of a controller at given delays.");
+               nb::arg("state").noconvert(), nb::arg("burst").noconvert(),
+               R"(Update a controller at each delay (ns) and backlog (bytes); fills the last four arrays.
+
+Releases the GIL.
+
+Parameters
+----------
+name, parameters
+    One of "pi", "pi2", "coupled", "pie", as pi2_fluid.packet.laws gives them.
+controller, classic, state, burst
+    The variable, what Classic packets see, the kernel's integer, and what is left of PIE's
+    burst allowance (s).
+
+Raises
+------
+ValueError
+    Lengths differ, the name is another, or the parameters are not what they can be.
+)");
     module.def("replay_hpe", &replay_hpe, nb::arg("alpha"), nb::arg("beta"), nb::arg("coupling"), nb::arg("target"),
                nb::arg("elapsed"), nb::arg("delay").noconvert(), nb::arg("controller").noconvert(),
                nb::arg("classic").noconvert(), nb::arg("state").noconvert(), nb::arg("overload").noconvert(),
-               "Updates of HPE's PI2 at given delays.");
+               R"(Update HPE's PI2 at each delay (ns), `elapsed` ns apart; fills the last four arrays.
+
+`alpha`, `beta`, `coupling` are in 1/256 (kernel/packet/pi2_update.h), `target` is in ns.
+)");
     module.def("replay_pie_drop", &replay_pie_drop, nb::arg("parameters"), nb::arg("mtu"), nb::arg("p").noconvert(),
                nb::arg("rnd").noconvert(), nb::arg("delay").noconvert(), nb::arg("burst").noconvert(),
                nb::arg("backlog").noconvert(), nb::arg("before").noconvert(), nb::arg("used").noconvert(),
-               nb::arg("drop").noconvert(), nb::arg("sum").noconvert(), "Decisions of PIE at given random numbers.");
+               nb::arg("drop").noconvert(), nb::arg("sum").noconvert(),
+               R"(Let PIE judge packets: delays and allowances in ns, backlog in bytes; fills the last three.
+
+`before` is the sum of probabilities that a packet meets, NaN: as the last packet left it.
+)");
     module.def("replay_coupled_drop", &replay_coupled_drop, nb::arg("parameters"), nb::arg("u").noconvert(),
                nb::arg("ecn").noconvert(), nb::arg("first").noconvert(), nb::arg("second").noconvert(),
                nb::arg("used").noconvert(), nb::arg("drop").noconvert(), nb::arg("mark").noconvert(),
-               "Decisions of the coupled queue at given random numbers.");
+               "Let the coupled queue judge packets at p' = `u` with 64-bit numbers; fills the last three.");
     module.def("replay_leave", &replay_leave, nb::arg("parameters"), nb::arg("now").noconvert(),
                nb::arg("bytes").noconvert(), nb::arg("backlog").noconvert(), nb::arg("waited").noconvert(),
                nb::arg("count").noconvert(), nb::arg("delay").noconvert(), nb::arg("rate").noconvert(),
-               nb::arg("burst").noconvert(), "What PIE measures as packets leave.");
-    nb::class_<Discipline>(module, "QueueDiscipline", "A queue discipline driven packet by packet, for tests.")
+               nb::arg("burst").noconvert(),
+               "Let packets leave PIE's queue: times in ns, sizes in bytes; fills the last four arrays.");
+    nb::class_<Discipline>(module, "QueueDiscipline", R"(A queue discipline driven packet by packet, for tests: kernel/packet/qdisc.h.
+
+Times are in ns. Random numbers are those given, one by one, or those of a seed. Packets are
+numbered as they arrive.
+)")
         .def(nb::init<const std::string &, const Parameters &, std::int64_t, std::int64_t>(), nb::arg("name"),
              nb::arg("parameters"), nb::arg("limit") = 1000, nb::arg("mtu") = 1500)
         .def("enqueue", &Discipline::enqueue, nb::arg("now"), nb::arg("bytes") = 1500, nb::arg("ecn") = 0,
              nb::arg("draws") = std::vector<std::uint64_t>())
-        .def("dequeue", &Discipline::dequeue, nb::arg("now"), nb::arg("draws") = std::vector<std::uint64_t>())
+        .def("dequeue", &Discipline::dequeue, nb::arg("now"), nb::arg("draws") = std::vector<std::uint64_t>(),
+             "Number, ECN field and waiting time (ns) of the packet that the link takes.")
         .def("first_tick", &Discipline::first_tick)
-        .def("tick", &Discipline::tick, nb::arg("now"))
-        .def("probe", &Discipline::probe)
-        .def_prop_ro("counts", &Discipline::counted)
+        .def("tick", &Discipline::tick, nb::arg("now"),
+             "Let the timer expire; returns when it does next.")
+        .def("probe", &Discipline::probe,
+             "The controller's variable, and what Classic and Scalable packets see.")
+        .def_prop_ro("counts", &Discipline::counted,
+             "As the enumeration in kernel/packet/packet.h.")
         .def_prop_ro("packets", &Discipline::packets)
         .def_prop_ro("bytes", &Discipline::bytes)
-        .def_prop_ro("drawn", &Discipline::drawn);
+        .def_prop_ro("drawn", &Discipline::drawn,
+             "Random numbers that the last call drew.");
 }

@@ -270,15 +270,50 @@ void register_replay_queues(nb::module_ &module)
 {
     module.def("replay_queue", &replay_queue, nb::arg("name"), nb::arg("parameters"), nb::arg("mtu"),
                nb::arg("limit"), nb::arg("held").none(), nb::arg("events").noconvert(), nb::arg("given").noconvert(),
-               nb::arg("results").noconvert(), "A queue discipline, event by event; returns what was lost.");
+               nb::arg("results").noconvert(),
+               R"(A queue discipline ("dualpi2", "red", "codel"), event by event; releases the GIL.
+
+Parameters
+----------
+parameters
+    By the names in kernel/packet/qdisc_*.c.
+mtu, limit
+    Bytes of a full packet, packets that fit.
+held
+    p' of dualpi2 in 1/(2^32 - 1) until the first update; None: 0.
+events
+    Rows of time (ns), operation (0 dequeue, 1 enqueue, 2 update), bytes, ECN field.
+given
+    64-bit draws, consumed in order; further ones are 0.
+results
+    Rows, written to: packet (-1: none), bytes, ECN field, draws consumed, whether marked,
+    packets in C and L, bytes waiting, sojourn (ns), and the discipline's own four: credit and
+    p' of dualpi2; count, count before, dropping and last sojourn (ns) of codel; count of red.
+
+Returns
+-------
+list of (event, packet, cause)
+    What was lost.
+
+Raises
+------
+ValueError
+    An argument is out of range.
+)");
     module.def("replay_dualpi2_updates", &replay_dualpi2_updates, nb::arg("parameters"), nb::arg("delay").noconvert(),
-               nb::arg("base").noconvert(), "p' of DualPI2 after each update.");
+               nb::arg("base").noconvert(),
+               "p' of DualPI2, in 1/(2^32 - 1), after updates that see these delays (ns).");
     module.def("replay_red", &replay_red, nb::arg("parameters"), nb::arg("mtu"), nb::arg("capacity"),
                nb::arg("backlog").noconvert(), nb::arg("idle").noconvert(), nb::arg("given").noconvert(),
-               nb::arg("adapt_every"), nb::arg("results").noconvert(), "RED, packet by packet.");
+               nb::arg("adapt_every"), nb::arg("results").noconvert(),
+               R"(RED, one packet after the other: backlog (bytes) and idle time (ns) before it, its draw.
+
+Written into rows of `results`: average (bytes), p_b, max_p, count, verdict (0 pass, 1 by
+chance, 2 forced).
+)");
     module.def("replay_red_adaptation", &replay_red_adaptation, nb::arg("parameters"), nb::arg("mtu"),
                nb::arg("capacity"), nb::arg("average").noconvert(), nb::arg("max_p").noconvert(),
-               "max_p of adaptive RED after each adaptation.");
+               "max_p of adaptive RED after adaptations at these averages (bytes).");
     module.def("codel_law", &codel_law, nb::arg("interval"), nb::arg("results").noconvert(),
-               "The gaps between CoDel's signals, in the kernel's integers.");
+               "Rows of 1/sqrt(n) in 1/2^16 and interval/sqrt(n), n = 1, 2 ..., in CoDel's integers.");
 }

@@ -143,15 +143,44 @@ void register_replay_senders(nb::module_ &module)
 {
     module.def("replay_cubic", &replay_cubic, nb::arg("parameters"), nb::arg("window"), nb::arg("rtt"),
                nb::arg("at").noconvert(), nb::arg("results").noconvert(),
-               "CUBIC after one signal: cwnd, cnt, friendly_cwnd, k, origin at each time, one row after the other.");
+               R"(CUBIC after one signal at time 0, acknowledged evenly for 2 segments each.
+
+Parameters
+----------
+parameters
+    As `pi2_fluid.packet.laws.congestion_of` gives them; "friendly" may be 0.
+window, rtt
+    Window before the signal (segments), round-trip time (ns).
+at
+    Times, ns, rising; shape (n,).
+results
+    Filled with cwnd, cnt, friendly_cwnd, k and origin, n numbers of each; shape (5 n,).
+)");
     module.def("replay_dctcp", &replay_dctcp, nb::arg("parameters"), nb::arg("alpha"),
                nb::arg("delivered").noconvert(), nb::arg("ce").noconvert(), nb::arg("alphas").noconvert(),
                nb::arg("thresholds").noconvert(),
-               "DCTCP window by window: alpha before, after; thresholds for 10, 100 and 1000 segments.");
+               R"(DCTCP, window by window.
+
+Parameters
+----------
+parameters
+    As `pi2_fluid.packet.laws.congestion_of` gives them.
+alpha
+    The first alpha, in 1/1024.
+delivered, ce
+    Segments of each window, and how many of them were marked; shape (n,).
+alphas
+    Filled with alpha before and after each window, in 1/1024; shape (2 n,).
+thresholds
+    Filled with the windows left by a reduction from 10, 100 and 1000 segments; shape (3 n,).
+)");
     module.def("mean_window", &mean_window, nb::arg("name"), nb::arg("parameters"), nb::kw_only(), nb::arg("p"),
                nb::arg("periodic"), nb::arg("rtt"), nb::arg("per_ack"), nb::arg("window"), nb::arg("grows_in_cwr"),
                nb::arg("packets"), nb::arg("warm_up"), nb::arg("seed") = 1,
-               "Mean window (segments) under signals at a fixed probability per packet, without a network.");
+               R"(Mean window (segments) under signals at a fixed probability per packet, without a network.
+
+A reaction at once, at most one per window of packets; no slow start, no timeouts. For tests.
+)");
     nb::class_<CongestionControl>(module, "CongestionControl", "One flow's window, moved by hand, for tests.")
         .def(nb::init<const std::string &, const Parameters &, std::uint32_t, std::uint32_t>(), nb::arg("name"),
              nb::arg("parameters"), nb::arg("window"), nb::arg("ssthresh") = PI2_NO_THRESHOLD)

@@ -125,15 +125,16 @@ def random_state(rng: np.random.Generator, law: Aqm) -> tuple[float, ...]:
     return (u, delay, *(rng.choice([0.0, rng.uniform(0.0, 0.2)]) for _ in state[2:]))[: len(state)]
 
 
-def random_seen(rng: np.random.Generator, law: Aqm) -> tuple[Seen, list[float]]:
+def random_seen(rng: np.random.Generator, law: Aqm) -> tuple[Seen, dict[str, Any]]:
     delays = [rng.choice([0.0, spread(rng, 1e-5, 0.5)]) for _ in range(2)]
     capacity = spread(rng, 1e2, 1e6)
     arrivals, overflow = rng.choice([0.0, 1.0, 3.0]) * capacity, rng.choice([0.0, 0.5 * capacity])
-    numbers = [sum(delays) * capacity, arrivals, capacity, overflow]
+    queue = sum(delays) * capacity
     if law.bands == 1:
         delays[1] = 0.0
     delay: Any = tuple(delays) if law.bands == 2 else delays[0]
-    return Seen(delay, *numbers), [*delays, *numbers]
+    seen = Seen(delay, queue, arrivals, capacity, overflow)
+    return seen, {**seen._asdict(), "queue_delay": tuple(delays)}
 
 
 @pytest.mark.parametrize("law", AQM_LAWS, ids=repr)
@@ -170,6 +171,9 @@ def test_sharing_of_a_dual_queue(law: Any):
         same(c.serve(waits, arrivals, 1e3), law.serve(waits, arrivals, 1e3))
 
 
+NOTHING_SEEN: dict[str, Any] = {**Seen(0.0, 0.0, 0.0, 0.0)._asdict(), "queue_delay": (0.0, 0.0)}
+
+
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match=r"'vegas' is not a window law of the kernel"):
         _core.SenderLaw("vegas", {})
@@ -180,7 +184,10 @@ def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match=r"pi2 takes 2 numbers, not 1"):
         _core.AqmLaw("pi2", Pi2().fluid_parameters()).saturate([0.0])
     with pytest.raises(ValueError, match=r"dualpi2 has no continuous form"):
-        _core.AqmLaw("dualpi2", DualPi2().fluid_parameters()).flow([0.0, 0.0], [0.0] * 6, 0.0)
+        _core.AqmLaw("dualpi2", DualPi2().fluid_parameters()).flow([0.0, 0.0], NOTHING_SEEN, 0.0)
+    lacking = {name: value for name, value in NOTHING_SEEN.items() if name != "overflow"}
+    with pytest.raises(ValueError, match=r"seen lacks 'overflow'\."):
+        _core.AqmLaw("taildrop", {}).drift([0.0], lacking)
     with pytest.raises(ValueError, match=r"taildrop has no controller"):
         _core.AqmLaw("taildrop", {}).encode(0.5)
     with pytest.raises(ValueError, match=r"pi2 has one queue"):

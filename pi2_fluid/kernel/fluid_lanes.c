@@ -14,17 +14,6 @@ PI2_LANES_BLOCK_FUNCTION(avx2);
 PI2_LANES_BLOCK_FUNCTION(avx512);
 #endif
 
-size_t pi2_lanes_number_rows(const pi2_lanes_problem *p)
-{
-    const size_t stages = (size_t)p->events + 1, classes = (size_t)p->classes;
-    return PI2_LANES_OF_CLASSES + (size_t)p->groups + 3 * classes + stages + stages * classes;
-}
-
-size_t pi2_lanes_node_rows(const pi2_lanes_problem *p)
-{
-    return 3 + 2 * (size_t)p->classes + (size_t)p->events + (size_t)p->samples;
-}
-
 pi2_lanes_row pi2_lanes_layout(const pi2_lanes_problem *p)
 {
     pi2_lanes_row row = {.queue = 0, .per_capacity = -1, .signal = {1, -1}, .end = {-1, -1}, .fields = 2};

@@ -10,31 +10,20 @@
 
 /* ---- the rows of a problem ----------------------------------------------------------------------- */
 
-PI2_INLINE const double *number_row(const pi2_lanes_problem *p, size_t row) { return p->numbers + row * p->runs; }
-PI2_INLINE const int32_t *node_row(const pi2_lanes_problem *p, size_t row) { return p->nodes + row * p->runs; }
-
-/* Numbers of class i: 0 its gain, 1 its window at the start, 2 its ramp. */
-PI2_INLINE const double *class_row(const pi2_lanes_problem *p, int what, int i)
+PI2_INLINE double number_at(const pi2_lanes_problem *p, const double *rows, size_t row, size_t run)
 {
-    return number_row(p, PI2_LANES_OF_CLASSES + (size_t)p->groups + (size_t)what * (size_t)p->classes + (size_t)i);
+    return rows[row * p->runs + run];
 }
 
-PI2_INLINE const double *capacity_row(const pi2_lanes_problem *p, size_t stage)
+PI2_INLINE int32_t node_at(const pi2_lanes_problem *p, const int32_t *rows, int row, size_t run)
 {
-    return class_row(p, 3, 0) + stage * p->runs;
+    return rows[(size_t)row * p->runs + run];
 }
 
-PI2_INLINE const double *count_row(const pi2_lanes_problem *p, size_t stage, int i)
+PI2_INLINE double count_at(const pi2_lanes_problem *p, size_t stage, int i, size_t run)
 {
-    return capacity_row(p, (size_t)p->events + 1) + (stage * (size_t)p->classes + (size_t)i) * p->runs;
+    return number_at(p, p->count, stage * (size_t)p->classes + (size_t)i, run);
 }
-
-enum { TICKS, FIRST, LAST, OF_CLASSES };
-
-PI2_INLINE const int32_t *start_row(const pi2_lanes_problem *p, int i) { return node_row(p, OF_CLASSES + (size_t)i); }
-PI2_INLINE const int32_t *stop_row(const pi2_lanes_problem *p, int i) { return start_row(p, p->classes + i); }
-PI2_INLINE const int32_t *event_row(const pi2_lanes_problem *p, int j) { return stop_row(p, p->classes + j); }
-PI2_INLINE const int32_t *sample_row(const pi2_lanes_problem *p, int j) { return event_row(p, p->events + j); }
 
 /* ---- beginning ----------------------------------------------------------------------------------- */
 
@@ -45,10 +34,10 @@ static void load_class(block *b, int i)
     f->slowly = p->class_[i].slow_start;
     for (int l = 0; l < V; l++) {
         const size_t r = b->run[l];
-        f->start[l] = start_row(p, i)[r];
-        f->gain[l] = class_row(p, 0, i)[r];
-        f->x[l] = f->x1[l] = f->middle[l] = class_row(p, 1, i)[r];
-        f->ramp[l] = class_row(p, 2, i)[r];
+        f->start[l] = node_at(p, p->start, i, r);
+        f->gain[l] = number_at(p, p->gain, (size_t)i, r);
+        f->x[l] = f->x1[l] = f->middle[l] = number_at(p, p->window, (size_t)i, r);
+        f->ramp[l] = number_at(p, p->ramp, (size_t)i, r);
         f->moved[l] = f->expected[l] = 0.0;
         f->slow[l] = p->class_[i].slow_start;
         b->ramps |= f->ramp[l] > 0.0;
@@ -68,27 +57,27 @@ static void load(block *b, const pi2_lanes_problem *p, size_t begin, size_t dept
     for (int l = 0; l < V; l++) {
         /* what is added to complete a block is its last run again */
         const size_t r = begin + (size_t)l < p->runs ? begin + (size_t)l : p->runs - 1;
-        const int32_t ticks = node_row(p, TICKS)[r];
+        const int32_t ticks = p->ticks[r];
         b->run[l] = r;
-        b->h[l] = number_row(p, PI2_LANES_H)[r];
+        b->h[l] = p->h[r];
         b->per_h[l] = 1.0 / b->h[l];
         b->ticks[l] = ticks;
         b->per_tick[l] = 1.0 / (ticks > 0 ? ticks : 1);
         b->next_tick[l] = p->continuous ? INT32_MAX : ticks;
-        b->alpha[l] = number_row(p, PI2_LANES_ALPHA)[r];
-        b->beta[l] = number_row(p, PI2_LANES_BETA)[r];
-        b->target[l] = number_row(p, PI2_LANES_TARGET)[r];
-        b->per_interval[l] = 1.0 / number_row(p, PI2_LANES_INTERVAL)[r];
-        b->limit[l] = number_row(p, PI2_LANES_LIMIT)[r];
-        b->k[l] = number_row(p, PI2_LANES_K)[r];
-        b->buffer[l] = number_row(p, PI2_LANES_BUFFER)[r];
-        b->capacity[l] = capacity_row(p, 0)[r];
+        b->alpha[l] = p->alpha[r];
+        b->beta[l] = p->beta[r];
+        b->target[l] = p->target[r];
+        b->per_interval[l] = 1.0 / p->update_interval[r];
+        b->limit[l] = p->limit[r];
+        b->k[l] = p->k[r];
+        b->buffer[l] = p->buffer[r];
+        b->capacity[l] = p->capacity[r];
         b->queue[l] = b->u[l] = b->before[l] = b->turned[l] = 0.0;
         for (int j = 0; j < PI2_LANES_STATISTICS; j++)
             b->sum[j][l] = 0.0;
         b->sum[PI2_LANES_DELAY_MIN][l] = b->sum[PI2_LANES_CONTROLLER_MIN][l] = INFINITY;
         for (int j = 0; j < p->groups; j++)
-            b->g[j].base[l] = number_row(p, PI2_LANES_OF_CLASSES + (size_t)j)[r];
+            b->g[j].base[l] = number_at(p, p->base_rtt, (size_t)j, r);
     }
     for (int j = 0; j < p->groups; j++)
         b->g[j].listens = 0;
@@ -118,13 +107,13 @@ static int32_t change(block *b, int32_t k)
     int32_t next = INT32_MAX;
     for (int l = 0; l < V; l++) {
         const size_t r = b->run[l];
-        const int32_t first = node_row(p, FIRST)[r], last = node_row(p, LAST)[r];
+        const int32_t first = p->first[r], last = p->last[r];
         size_t stage = 0;
         for (int j = 0; j < p->events; j++) {
-            stage += event_row(p, j)[r] <= k;
-            next = sooner(next, event_row(p, j)[r], k);
+            stage += node_at(p, p->event, j, r) <= k;
+            next = sooner(next, node_at(p, p->event, j, r), k);
         }
-        const double capacity = capacity_row(p, stage)[r];
+        const double capacity = number_at(p, p->capacity, stage, r);
         if (p->continuous && capacity != b->capacity[l])
             jump(b, l, capacity);
         b->capacity[l] = capacity;
@@ -134,10 +123,10 @@ static int32_t change(block *b, int32_t k)
         next = sooner(sooner(next, first, k), last, k);
         for (int i = 0; i < p->classes; i++) {
             flows *f = &b->f[i];
-            const int32_t start = start_row(p, i)[r], stop = stop_row(p, i)[r];
+            const int32_t start = node_at(p, p->start, i, r), stop = node_at(p, p->stop, i, r);
             f->active[l] = k >= start && k < stop;
             f->counts[l] = b->counted[l] * f->active[l];
-            f->count[l] = f->active[l] * count_row(p, stage, i)[r];
+            f->count[l] = f->active[l] * count_at(p, stage, i, r);
             next = sooner(sooner(next, start, k), stop, k);
         }
     }
@@ -280,7 +269,7 @@ static void sample(const block *b, int32_t k, int *place, size_t own, pi2_lanes_
     const pi2_lanes_problem *p = b->p;
     const size_t classes = (size_t)p->classes, rows = PI2_LANES_TRACES + 2 * classes, n = p->runs;
     for (int l = 0; l < V && (size_t)l < own; l++)
-        for (; place[l] < p->samples && sample_row(p, place[l])[b->run[l]] == k; place[l]++) {
+        for (; place[l] < p->samples && node_at(p, p->sample, place[l], b->run[l]) == k; place[l]++) {
             double *at = result.traces + (size_t)place[l] * rows * n + b->run[l];
             at[PI2_LANES_TRACE_QUEUE * n] = b->queue[l];
             at[PI2_LANES_TRACE_DELAY * n] = b->delay[l];
@@ -362,7 +351,7 @@ void PI2_JOIN(pi2_lanes_block_, PI2_SIMD)(const pi2_lanes_problem *p, size_t beg
     int place[V] = {0};
     load(b, p, begin, depth, work);
     for (int l = 0; l < V; l++) {
-        const int32_t last = node_row(p, LAST)[b->run[l]];
+        const int32_t last = p->last[b->run[l]];
         end = last > end ? last : end;
         next_tick = b->next_tick[l] < next_tick ? b->next_tick[l] : next_tick;
     }

@@ -6,12 +6,6 @@
 
 enum { PI2_LANES = 32 }; /* runs of a block; measured: 16 to 64 differ by less than a fifth */
 
-/* Rows of `numbers` that are not of groups, classes or events. */
-enum {
-    PI2_LANES_H, PI2_LANES_ALPHA, PI2_LANES_BETA, PI2_LANES_TARGET, PI2_LANES_INTERVAL, PI2_LANES_LIMIT, PI2_LANES_K,
-    PI2_LANES_BUFFER, PI2_LANES_OF_CLASSES
-};
-
 /* Where the numbers of one node lie in a row of the past; -1: not kept. */
 typedef struct {
     int queue, per_capacity, signal[2], end[2], window[PI2_LANES_CLASSES], fields;

@@ -13,8 +13,6 @@
 #include "margins.h"
 
 enum { RUNS = 37, CLASSES = 3, EVENTS = 2, SAMPLES = 4, DEPTH = 64, STEPS = 400 };
-enum { NUMBERS = 8 + CLASSES + 3 * CLASSES + (EVENTS + 1) * (1 + CLASSES) };
-enum { NODES = 3 + 2 * CLASSES + EVENTS + SAMPLES };
 enum { STATISTICS = PI2_LANES_STATISTICS + CLASSES * PI2_LANES_CLASS_STATISTICS };
 enum { TRACES = SAMPLES * (PI2_LANES_TRACES + 2 * CLASSES) };
 
@@ -28,8 +26,21 @@ static double uniform(double low, double high)
 
 static int below(int n) { return (int)uniform(0, n); }
 
-static double numbers[NUMBERS][RUNS];
-static int32_t nodes[NODES][RUNS];
+/* All rows of a problem, one behind the other as the lists have them. */
+enum { MOST_ROWS = 64 };
+static double numbers[MOST_ROWS][RUNS];
+static int32_t nodes[MOST_ROWS][RUNS];
+
+/* Lets a problem point at rows that follow one another so. */
+static void point(pi2_lanes_problem *p, const double *number, const int32_t *node)
+{
+#define ROWS(name, rows) p->name = number, number += (size_t)(rows) * p->runs;
+    PI2_LANES_NUMBERS(ROWS)
+#undef ROWS
+#define ROWS(name, rows) p->name = node, node += (size_t)(rows) * p->runs;
+    PI2_LANES_NODES(ROWS)
+#undef ROWS
+}
 
 /* A scenario of random laws, whose numbers differ from run to run. */
 static pi2_lanes_problem draw(int continuous, int encoder, int tuning)
@@ -37,8 +48,7 @@ static pi2_lanes_problem draw(int continuous, int encoder, int tuning)
     pi2_lanes_problem p = {.runs = RUNS, .classes = CLASSES, .groups = CLASSES, .events = EVENTS, .samples = SAMPLES,
                            .continuous = continuous, .encoder = encoder, .tuning = tuning, .edges = 2,
                            .edge = {0.1, 0.01}, .factor = {0.5, 0.125}, .cap = below(2) ? 0.02 : INFINITY,
-                           .boost = below(2) ? 0.02 : 0.0, .decay = below(2) ? 0.98 : 1.0,
-                           .numbers = numbers[0], .nodes = nodes[0]};
+                           .boost = below(2) ? 0.02 : 0.0, .decay = below(2) ? 0.98 : 1.0};
     static const double low[] = {0.004, 0.05, 0.5, 0.01, 0.016, 1, 2, 30}, high[] = {0.008, 0.5, 5, 0.03, 0.04, 1, 2, 300};
     for (int i = 0; i < CLASSES; i++)
         p.class_[i] = (pi2_lanes_class){below(3), i, below(2), below(2), below(2)};
@@ -71,6 +81,7 @@ static pi2_lanes_problem draw(int continuous, int encoder, int tuning)
         for (int s = 0; s < SAMPLES; s++)
             nodes[row++][r] = 70 * s + below(70);
     }
+    point(&p, numbers[0], nodes[0]);
     return p;
 }
 
@@ -87,11 +98,11 @@ static void run(int simd, const pi2_lanes_problem *p, results *r)
 }
 
 /* What no run may leave, whatever its past was cut to. */
-static int wrong(const results *r)
+static int wrong(const pi2_lanes_problem *p, const results *r)
 {
     int bad = 0;
     for (int j = 0; j < RUNS; j++) {
-        const double buffer = numbers[7][j];
+        const double buffer = p->buffer[j];
         for (int s = 0; s < SAMPLES; s++) {
             const double queue = r->traces[s * (PI2_LANES_TRACES + 2 * CLASSES) + PI2_LANES_TRACE_QUEUE][j];
             bad |= !(queue >= 0.0 && queue <= buffer);
@@ -106,18 +117,17 @@ static int wrong(const results *r)
 /* The same runs one by one. */
 static int depends(const pi2_lanes_problem *p, const results *all)
 {
-    static double own_numbers[NUMBERS], own_statistics[STATISTICS], own_traces[TRACES];
-    static int32_t own_nodes[NODES];
+    static double own_numbers[MOST_ROWS], own_statistics[STATISTICS], own_traces[TRACES];
+    static int32_t own_nodes[MOST_ROWS];
     int bad = 0;
     for (int j = 0; j < RUNS; j += 9) {
-        for (int i = 0; i < NUMBERS; i++)
+        for (int i = 0; i < MOST_ROWS; i++)
             own_numbers[i] = numbers[i][j];
-        for (int i = 0; i < NODES; i++)
+        for (int i = 0; i < MOST_ROWS; i++)
             own_nodes[i] = nodes[i][j];
         pi2_lanes_problem one = *p;
         one.runs = 1;
-        one.numbers = own_numbers;
-        one.nodes = own_nodes;
+        point(&one, own_numbers, own_nodes);
         double *work = aligned_alloc(64, (pi2_lanes_work(&one, DEPTH) * sizeof(double) + 63) / 64 * 64);
         if (!work)
             exit(2);
@@ -139,7 +149,7 @@ int main(void)
         for (int kind = 0; kind < 18; kind++, count++) {
             const pi2_lanes_problem p = draw(kind % 2, kind / 2 % 3, kind / 6);
             run(0, &p, &first);
-            const int one = wrong(&first) | depends(&p, &first);
+            const int one = wrong(&p, &first) | depends(&p, &first);
             int differ = 0;
             for (int simd = 1; pi2_simd_name(simd); simd++) {
                 run(simd, &p, &other);

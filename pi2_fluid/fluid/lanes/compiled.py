@@ -24,21 +24,6 @@ __all__ = ["obstacle", "run_compiled"]
 _LAWS: Final = ("reno", "scalable", "cbr")
 _ENCODERS: Final = ("linear", "square", "coupled")
 _MOST_CLASSES: Final = 32
-_STATISTICS: Final = (
-    "delay",
-    "delay_square",
-    "delay_min",
-    "delay_max",
-    "controller",
-    "controller_square",
-    "controller_min",
-    "controller_max",
-    "served",
-    "lost",
-    "deepest",
-)
-_CLASS_STATISTICS: Final = ("sent", "window", "signal", "window_min")
-_TRACES: Final = ("sample_queue", "sample_delay", "sample_controller")
 
 
 def obstacle(table: Timetable) -> str:
@@ -71,17 +56,19 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
         An element of `_core.simd_levels()`; None takes the first. The results are the same.
     """
     n, m, samples = table.h.size, len(table.senders), len(table.sample)
-    statistics = np.empty((len(_STATISTICS) + m * len(_CLASS_STATISTICS), n))
-    rows = len(_TRACES) + 2 * m
+    names = _core.fluid_lanes_rows()
+    own, of_class, traced = (names[what] for what in ("statistics", "classes", "traces"))
+    statistics = np.empty((len(own) + m * len(of_class), n))
+    rows = len(traced) + 2 * m
     traces = np.empty((samples * rows, n))
     classes = [
-        (
-            str(sender.kernel),
-            group,
-            sender.signal == "scalable",
-            bool(slow),
-            bool(sender.thinned),
-        )
+        {
+            "law": str(sender.kernel),
+            "group": group,
+            "signal": sender.signal,
+            "slow_start": bool(slow),
+            "thinned": bool(sender.thinned),
+        }
         for sender, group, slow in zip(table.senders, table.group, table.slow_start, strict=True)
     ]
     tuning, edges = _tuning(table.aqm)
@@ -102,15 +89,15 @@ def run_compiled(table: Timetable, depth: int, simd: str | None = None) -> dict[
         traces,
         simd,
     )
-    found = dict(zip(_STATISTICS, statistics, strict=False))
-    each = statistics[len(_STATISTICS) :].reshape(m, len(_CLASS_STATISTICS), n)
-    found |= {name: each[:, j] for j, name in enumerate(_CLASS_STATISTICS)}
+    found = dict(zip(own, statistics, strict=False))
+    each = statistics[len(own) :].reshape(m, len(of_class), n)
+    found |= {name: each[:, j] for j, name in enumerate(of_class)}
     if samples:
-        traced = traces.reshape(samples, rows, n)
-        found |= {name: traced[:, j] for j, name in enumerate(_TRACES)}
-        first = len(_TRACES)
-        found["sample_window"] = traced[:, first : first + m]
-        found["sample_p"] = traced[:, first + m :]
+        shaped = traces.reshape(samples, rows, n)
+        found |= {f"sample_{name}": shaped[:, j] for j, name in enumerate(traced)}
+        first = len(traced)
+        found["sample_window"] = shaped[:, first : first + m]
+        found["sample_p"] = shaped[:, first + m :]
     return found
 
 
@@ -124,33 +111,37 @@ def _tuning(aqm: Aqm) -> tuple[str, list[tuple[float, float]]]:
     return "table", [(just_below(edge), factor) for edge, factor in reversed(TABLES[name])]
 
 
-def _heuristics(numbers: dict[str, Any]) -> tuple[float, float, float]:
+def _heuristics(numbers: dict[str, Any]) -> dict[str, float]:
     """Return PIE's cap on what an update adds, its boost at long delays, and its idle decay."""
     cap, boost = (STEP if numbers.get(name) else 0.0 for name in ("cap", "boost"))
-    return cap or math.inf, boost, numbers.get("decay", 1.0)
+    return {"cap": cap or math.inf, "boost": boost, "decay": numbers.get("decay", 1.0)}
 
 
-def _numbers(table: Timetable) -> FloatArray:
+def _numbers(table: Timetable) -> dict[str, FloatArray]:
     n, aqm = table.h.size, table.aqm.fluid_parameters()
+
+    def rows(*values: Any) -> FloatArray:
+        return np.array([np.broadcast_to(np.asarray(value, float), (n,)) for value in values])
+
     names = ("alpha", "beta", "target", "update_interval", "limit")
-    head = [table.h, *(aqm[name] for name in names), aqm.get("k", 1.0), table.buffer]
     # Each of these laws has one number.
     gains = [gain for sender in table.senders for gain in sender.fluid_parameters().values()]
-    rows = [
-        np.broadcast_to(np.asarray(row, float), (n,)) for row in [*head, *table.base_rtt, *gains]
-    ]
-    tables = [table.window, table.ramp, table.capacity, table.count.reshape(-1, n)]
-    return np.ascontiguousarray(np.concatenate([np.array(rows), *tables]))
+    whole = {"window": table.window, "ramp": table.ramp, "capacity": table.capacity}
+    return {
+        "h": rows(table.h),
+        **{name: rows(aqm[name]) for name in names},
+        "k": rows(aqm.get("k", 1.0)),
+        "buffer": rows(table.buffer),
+        "base_rtt": rows(*table.base_rtt),
+        "gain": rows(*gains),
+        **{name: np.ascontiguousarray(value, float) for name, value in whole.items()},
+        "count": np.ascontiguousarray(table.count.reshape(-1, n), float),
+    }
 
 
-def _nodes(table: Timetable) -> NDArray[np.int32]:
-    parts = [
-        [table.ticks],
-        [table.first],
-        [table.last],
-        table.start,
-        table.stop,
-        table.event,
-        table.sample,
-    ]
-    return np.ascontiguousarray(np.concatenate([np.asarray(part, np.int32) for part in parts]))
+def _nodes(table: Timetable) -> dict[str, NDArray[np.int32]]:
+    names = ("ticks", "first", "last", "start", "stop", "event", "sample")
+    return {
+        name: np.ascontiguousarray(getattr(table, name), np.int32).reshape(-1, table.h.size)
+        for name in names
+    }
