@@ -18,9 +18,10 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid import _core, qdisc
-from pi2_fluid.design.plants import plant_gain
+from pi2_fluid.design.plants import plant_gain, plant_of
 from pi2_fluid.design.request import read_queue
 from pi2_fluid.model.kernel_units import told_to_tc
+from pi2_fluid.model.record import declares
 from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, kind_of, sender_class
 from pi2_fluid.packet.laws import congestion_of, discipline_of
 from pi2_fluid.qdisc.options import KINDS as TC_KINDS
@@ -264,3 +265,81 @@ def test_its_bands_are_what_it_says(kind: str) -> None:
     ):
         with pytest.raises(pf.UnsupportedError, match=type(law).__name__):
             ask()
+
+
+# A subclass is another law
+
+
+@every_sender
+def test_a_sender_that_is_not_its_parent_has_nothing_of_its_closed_forms(kind: str) -> None:
+    """The parent's law at half the signal, written in the child, and held to its own equations."""
+    law: Any = sender_of(kind)
+    parent = type(law)
+
+    def rate(self: Any, x: Any, x_delayed: Any, signal: Any, rtt: Any, rtt_delayed: Any) -> Any:
+        return parent.rate(self, x, x_delayed, 0.5 * signal, rtt, rtt_delayed)
+
+    other: Any = type("Half", (parent,), {"rate": rate})(**NEEDED.get(kind, {}))
+    unchanged: Any = type("Twin", (parent,), {})(**NEEDED.get(kind, {}))
+    grand: Any = type("Grandchild", (type(other),), {})(**NEEDED.get(kind, {}))
+    for one in (other, unchanged, grand):
+        assert plant_of(one) is None
+    assert plant_of(law) == {"creno": "reno", "reno": "reno", "scalable": "scalable",
+                             "cubic": "cubic"}.get(kind)  # fmt: skip
+    if law.signal is None:
+        return  # it rests anywhere
+    p = 0.02
+    for one in (other, grand):
+        state, before = one.at_rest(0.1, 2.0 * p), law.at_rest(0.1, p)
+        np.testing.assert_allclose(state, before, rtol=1e-8)
+        sent = law.sending_rate(before, 0.1)
+        assert one.equilibrium(0.1, sent) == pytest.approx(2.0 * p, rel=1e-8)
+        drift = one.rate(state, state, 2.0 * p, 0.1, 0.1)
+        np.testing.assert_allclose(np.multiply(drift, 0.1), 0.0, atol=1e-8)
+    if not SENDERS[kind].loop:
+        return
+    # its loop is that of half the signal: the parent's at the same window, linearised
+    mine = pf.Loop(other, pf.Pi(), rtt=0.1, p=2.0 * p)
+    twin = pf.Loop(unchanged, pf.Pi(alpha=pf.Pi().alpha / 2, beta=pf.Pi().beta / 2), rtt=0.1, p=p)
+    closed = pf.Loop(law, pf.Pi(alpha=pf.Pi().alpha / 2, beta=pf.Pi().beta / 2), rtt=0.1, p=p)
+    s = 1j * np.geomspace(0.1, 100.0, 7)
+    np.testing.assert_allclose(mine(s), twin(s), rtol=1e-5)
+    np.testing.assert_allclose(twin(s), closed(s), rtol=1e-6)
+    assert (closed.form is None) == (kind in {"dctcp", "cubic"})
+    assert mine.form is None
+    assert twin.form is None
+    for plants in (mine, twin):
+        with pytest.raises(pf.UnsupportedError, match="closed-form limit"):
+            pf.loop.low_load(plants.senders[0], pf.Pi(), 0.1)
+    with pytest.raises(pf.UnsupportedError, match="no closed form to design with"):
+        pf.tune("100ms", senders=(other,))
+
+
+@pytest.mark.parametrize("kind", [kind for kind, entry in AQMS.items() if entry.design])
+def test_a_queue_that_is_not_its_parent_has_nothing_of_its_closed_forms(kind: str) -> None:
+    """What packets see is half of what they see of the parent."""
+    law: Any = queue_of(kind)
+    parent = type(law)
+
+    def encode(self: Any, u: Any) -> pf.Signal:
+        return pf.Signal(*(0.5 * signal for signal in parent.encode(self, u)))
+
+    def update(self: Any, state: Any, seen: Any, dt: Any) -> Any:
+        return parent.update(self, state, seen, dt)
+
+    other: Any = type("Half", (parent,), {"encode": encode})()
+    assert declares(other, "encoder") is None
+    for signal in ("classic", "scalable"):
+        u = law.decode(0.1, signal)
+        assert other.decode(0.05, signal) == pytest.approx(u, rel=1e-9)
+        assert getattr(other.encode(u), signal) == pytest.approx(0.05, rel=1e-12)
+    loop = pf.Loop(pf.Reno(), other, rtt=0.1, p=0.05)
+    assert loop.form is None
+    ticks: Any = type("Ticks", (parent,), {"update": update})()
+    if law.bands == 1:
+        assert ticks.at_rest(0.1, 1000.0)[1] == pytest.approx(law.at_rest(0.1, 1000.0)[1], rel=1e-6)
+    seen = pf.Seen(0.02, 20.0, 1000.0, 1000.0)
+    with pytest.raises(pf.UnsupportedError, match="Ticks has no continuous form"):
+        ticks.flow(ticks.initial(), seen, 0.0)
+    with pytest.raises(pf.UnsupportedError, match="closed-form limit"):
+        pf.loop.low_load(pf.Reno(), other, 0.1)

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pi2_fluid.design.plants import plant_of
 from pi2_fluid.design.region import Region, Worst, stable_up_to, worst_margins
 from pi2_fluid.errors import DomainError
 from pi2_fluid.model import presets
 from pi2_fluid.model.aqms.coupled import CoupledFamily, CoupledPi2
-from pi2_fluid.model.aqms.pi import Pi
-from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.model.registry import kind_of
+from pi2_fluid.model.record import declares
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.cubic import Cubic
-from pi2_fluid.model.senders.scalable import Scalable
 from pi2_fluid.result import Column, make_dataset
 
 if TYPE_CHECKING:
@@ -141,7 +138,7 @@ def dataset_of(rows: list[dict[str, Any]]) -> xarray.Dataset:
 def integral_gain(aqm: PiFamily, sender: Sender, p_prime: float) -> float:
     """Return alpha/T (1/s^2) as it acts on the sender's p', at a load."""
     factor = 1.0
-    if type(aqm) in (Pi, Pie):
+    if declares(aqm, "encoder") == "linear":
         p = p_prime**2 if sender.signal == "classic" else p_prime
         factor = float(aqm.gain_factor(np.float64(p)))
         if sender.signal == "classic":
@@ -163,18 +160,19 @@ def within_reach(region: Region, aqm: PiFamily) -> Region:
     These are all senders under PIE, whose table ends there, and under laws that are not of this
     package; and Cubic, whose gain grows as p falls.
     """
-    everyone = isinstance(aqm, Pie) or kind_of(aqm) is None
+    everyone = isinstance(aqm, Pie) or declares(aqm, "encoder") is None
     ends = []
     for sender in region.senders:
         end = _LEAST**0.5 if sender.signal == "classic" else _LEAST
-        ends.append(end if everyone or isinstance(sender, Cubic) else 0.0)
+        ends.append(end if everyone or plant_of(sender) == "cubic" else 0.0)
     load = tuple((max(low, end), high) for (low, high), end in zip(region.load, ends, strict=True))
     return replace(region, load=load)
 
 
 def _for_senders(aqm: PiFamily, senders: tuple[Sender, ...]) -> PiFamily:
     """Under plain PI2 Scalable senders have no signal of their own: couple the same gains."""
-    if type(aqm) is Pi2 and any(type(sender) is Scalable for sender in senders):
+    scalable = any(plant_of(sender) == "scalable" for sender in senders)
+    if declares(aqm, "encoder") == "square" and scalable:
         return CoupledPi2(
             alpha=aqm.alpha,
             beta=aqm.beta,

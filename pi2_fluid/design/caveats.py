@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from pi2_fluid.design.plants import plant_of
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.cubic import Cubic
 
 __all__ = ["caveat"]
 
@@ -22,7 +22,8 @@ def caveat(senders: Iterable[Sender]) -> str:
 
     Examples
     --------
+    >>> from pi2_fluid.model.senders.cubic import Cubic
     >>> caveat([Cubic()])[:48]
     'Cubic is judged by the averages of its window la'
     """
-    return _CUBIC if any(isinstance(sender, Cubic) for sender in senders) else ""
+    return _CUBIC if any(plant_of(sender) == "cubic" for sender in senders) else ""

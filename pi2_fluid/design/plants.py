@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -38,16 +38,10 @@ from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.loop.sampled import held_sums
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.loop.updates import respond
-from pi2_fluid.model.aqms.coupled import CoupledFamily
-from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.registry import kind_of
+from pi2_fluid.model.record import declares
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.creno import CReno
-from pi2_fluid.model.senders.cubic import Cubic
 from pi2_fluid.model.senders.dctcp import Dctcp
-from pi2_fluid.model.senders.reno import Reno
-from pi2_fluid.model.senders.scalable import Scalable
 
 __all__ = [
     "Plants",
@@ -57,6 +51,7 @@ __all__ = [
     "load_of",
     "make_plants",
     "plant_gain",
+    "plant_of",
     "with_exact",
 ]
 
@@ -238,8 +233,8 @@ def make_plants(senders: Sequence[Sender], aqm: PiFamily, rtt: Any, load: Sequen
     for number, (sender, loads) in enumerate(zip(senders, load, strict=True)):
         r, p = (x.ravel() for x in np.meshgrid(np.atleast_1d(rtt), np.atleast_1d(loads)))
         m, mu = plant_gain(sender, aqm, p, r)
-        scalable = np.full(r.shape, type(sender) is Scalable)
-        kappa = _cubic_signals(sender, p, r) if type(sender) is Cubic else None
+        scalable = np.full(r.shape, plant_of(sender) == "scalable")
+        kappa = _cubic_signals(sender, p, r) if plant_of(sender) == "cubic" else None
         parts.append(Plants(r, p, np.full(r.shape, number), m, mu, scalable, kappa))
     out = parts[0]
     for part in parts[1:]:
@@ -258,14 +253,16 @@ def plant_gain(sender: Sender, aqm: PiFamily, p_prime: Any, rtt: Any = None) -> 
         For pairs without a closed form.
     """
     p_prime = np.asarray(p_prime, float)
-    if type(sender) is Scalable and type(aqm) is not Pi2:
-        per_mark = float(sender.per_mark)
+    law: Any = sender
+    plant, square = plant_of(sender), declares(aqm, "encoder") == "square"
+    if plant == "scalable" and not square:
+        per_mark = float(law.per_mark)
         return per_mark * _slope(sender, aqm, p_prime), per_mark * p_prime
-    if is_classic(sender):
-        root = np.sqrt(float(sender.decrease))  # type: ignore[attr-defined]
+    if plant == "reno":
+        root = np.sqrt(float(law.decrease))
         return 2.0 * root * _slope(sender, aqm, p_prime), root * p_prime
-    if type(sender) is Cubic and rtt is not None:
-        lost = float(sender.decrease) / (1.0 - float(sender.decrease) / 2.0)
+    if plant == "cubic" and rtt is not None:
+        lost = float(law.decrease) / (1.0 - float(law.decrease) / 2.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             mu = lost * _signals(sender, p_prime, rtt)
             return 2.0 * mu / p_prime * _slope(sender, aqm, p_prime), mu
@@ -277,6 +274,8 @@ def load_of(sender: Sender, window: float, rtt: float) -> float:
 
     Examples
     --------
+    >>> from pi2_fluid.model.senders.reno import Reno
+    >>> from pi2_fluid.model.senders.scalable import Scalable
     >>> print(f"{load_of(Reno(), 14.142, 0.1):.4f} {load_of(Scalable(), 20.0, 0.1):.4f}")
     0.1000 0.1000
     """
@@ -284,9 +283,15 @@ def load_of(sender: Sender, window: float, rtt: float) -> float:
     return float(np.sqrt(p)) if sender.signal == "classic" else p
 
 
+def plant_of(sender: Sender) -> str | None:
+    """Return the shape of a sender's plant; None for a law of one's own, whatever its parent."""
+    shape: str | None = declares(sender, "plant")
+    return shape
+
+
 def is_classic(sender: Sender) -> bool:
     """Return whether a sender has the closed form of Reno."""
-    return type(sender) in (Reno, CReno)
+    return plant_of(sender) == "reno"
 
 
 def has_theorems(sender: Sender, aqm: PiFamily) -> bool:
@@ -294,15 +299,15 @@ def has_theorems(sender: Sender, aqm: PiFamily) -> bool:
 
     Cubic, and laws that are not of this package, have none: their margins are checked on a grid.
     """
-    return kind_of(aqm) is not None and type(sender) in (Reno, CReno, Scalable)
+    return declares(aqm, "encoder") is not None and plant_of(sender) in ("reno", "scalable")
 
 
-def _signals(sender: Cubic, p_prime: Any, rtt: Any) -> Any:
+def _signals(sender: Sender, p_prime: Any, rtt: Any) -> Any:
     """Return how many signals a flow of Cubic hears in a round trip."""
     return sender.at_rest(rtt, p_prime**2)[0] * p_prime**2
 
 
-def _cubic_signals(sender: Cubic, p_prime: Any, rtt: Any) -> Any:
+def _cubic_signals(sender: Sender, p_prime: Any, rtt: Any) -> Any:
     """Return the same where its cubic rules, and 0 where its estimate of Reno does."""
     p = p_prime**2
     (beyond,) = sender.switches(sender.at_rest(rtt, p), p, rtt)
@@ -313,14 +318,12 @@ def _slope(sender: Sender, aqm: PiFamily, p_prime: Any) -> Any:
     """Return d(p')/d(controller's variable), as the sender has its p', times PIE's factor."""
     classic = sender.signal == "classic"
     p = p_prime**2 if classic else p_prime
-    if kind_of(aqm) is None:
-        slope = _own_slope(sender, aqm, p)
-    elif isinstance(aqm, CoupledFamily):
-        return (1.0 if classic else float(aqm.k)) * np.ones_like(p_prime)
-    elif type(aqm) is Pi2:
+    encoder, law = declares(aqm, "encoder"), cast(Any, aqm)
+    if encoder == "coupled":
+        return (1.0 if classic else float(law.k)) * np.ones_like(p_prime)
+    if encoder == "square":
         return np.ones_like(p_prime)
-    else:
-        slope = _scale(aqm, p)
+    slope = _scale(aqm, p) if encoder == "linear" else _own_slope(sender, aqm, p)
     with np.errstate(divide="ignore", invalid="ignore"):
         return slope / (2.0 * p_prime) if classic else slope
 
@@ -354,6 +357,6 @@ def _unsupported(sender: Sender, aqm: PiFamily) -> UnsupportedError:
     name, queue = type(sender).__name__, type(aqm).__name__
     instead = _INSTEAD.get(type(sender), "use Reno, CReno, Cubic or Scalable")
     instead += ", or try gains with Loop(...).margins()"
-    if type(sender) is Scalable:
+    if plant_of(sender) == "scalable":
         instead = 'use aqm="coupled" or aqm="dualpi2"'
     return UnsupportedError(f"{name} under {queue} has no closed form to design with: {instead}.")

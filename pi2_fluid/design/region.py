@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.optimize import brentq
 
-from pi2_fluid.design.plants import Plants, join, make_plants, with_exact
+from pi2_fluid.design.plants import Plants, join, make_plants, plant_of, with_exact
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.limits import rtt_limit
@@ -26,7 +26,6 @@ from pi2_fluid.loop.updates import NEARLY_ALL, respond
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import TABLES, Pie, just_below
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.cubic import Cubic
 
 __all__ = [
     "Region",
@@ -76,9 +75,10 @@ class Region:
     def _edges(self, sender: Sender, aqm: PiFamily, low: float, high: float) -> Any:
         """Both sides of where a loop jumps: at the edges of PIE's table, and where Cubic turns."""
         edges = _both_sides(aqm, sender.signal, low, high)
-        if not isinstance(sender, Cubic):
+        if plant_of(sender) != "cubic":
             return edges
-        turns = np.sqrt(sender.turning_point(self.rtts()))
+        law: Any = sender
+        turns = np.sqrt(law.turning_point(self.rtts()))
         turns = np.concatenate([turns * (1.0 - 1e-9), turns * (1.0 + 1e-9)])
         return np.concatenate([edges, turns[(turns > low) & (turns < high)]])
 

@@ -14,10 +14,9 @@ from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.plants import load_of, plant_gain
 from pi2_fluid.design.region import Region
 from pi2_fluid.errors import DomainError, QuantityError, show_value
-from pi2_fluid.model.aqms.coupled import CoupledFamily, CoupledPi2
-from pi2_fluid.model.aqms.pi2 import Pi2
+from pi2_fluid.model.aqms.coupled import CoupledFamily
 from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.record import require_scalars
+from pi2_fluid.model.record import declares, require_scalars
 from pi2_fluid.model.registry import AQMS, aqm_class, kind_of, laws_of_tc
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.units import validate_choice, validate_number
@@ -49,8 +48,6 @@ _PART: Final = 6.0  # of the largest RTT that the defaults of T and target are
 #: The longest T, in parts of the smallest RTT: each costs an alias.
 LONGEST_INTERVAL: Final = 100.0
 _SMALLEST: Final = 20.0  # part of the largest RTT at which the grid begins
-_TARGET: Final = 0.020  # s, at most
-_LINUX_TARGET: Final = 0.015  # s, of the queues that Linux has
 
 
 @dataclass(frozen=True)
@@ -133,8 +130,9 @@ def read_spans(max_rtt: Any, max_base_rtt: Any, min_rtt: Any, target: Any, queue
     elif queue.own:
         aim = float(queue.law.target)
     else:
-        cap = _TARGET if queue.tc is None or type(queue.law) in (Pi2, CoupledPi2) else _LINUX_TARGET
-        aim = min(cap, _two_digits(longest / (_PART if in_loop else _PART - 1.0)))
+        aim = min(
+            float(queue.law.target), _two_digits(longest / (_PART if in_loop else _PART - 1.0))
+        )
     if in_loop and aim >= longest:
         raise DomainError(
             f"target = {aim:g} s is not below max_rtt = {longest:g} s, which includes it: give a"
@@ -204,7 +202,7 @@ def make_region(spans: Spans, senders: Any, aqm: PiFamily, load: Any, max_window
         region = within_reach(region, aqm)
     for sender, (begin, _) in zip(chosen, region.load, strict=True):
         if not np.isfinite(plant_gain(sender, aqm, np.array([begin]), spans.max_rtt)[0]).all():
-            other = "" if type(aqm) is Pi2 else ', or use aqm="pi2"'
+            other = "" if declares(aqm, "encoder") == "square" else ', or use aqm="pi2"'
             raise DomainError(
                 f"load from 0 leaves no gains: under {type(aqm).__name__} the loop gain of"
                 f" {type(sender).__name__} grows without bound as p' -> 0: give max_window or"

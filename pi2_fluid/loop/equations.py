@@ -15,7 +15,7 @@ below hold for every pair of sender and queue that has such a form.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.operating_point import OperatingPoint
 from pi2_fluid.model.record import declares
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.creno import CReno
-from pi2_fluid.model.senders.reno import Reno
-from pi2_fluid.model.senders.scalable import Scalable
 from pi2_fluid.values import Complex, Real
 
 __all__ = [
@@ -39,7 +36,6 @@ __all__ = [
 ]
 
 Plant = Literal["reno", "scalable"]
-_RENO: Final = (Reno, CReno)
 
 
 @dataclass(frozen=True)
@@ -94,20 +90,17 @@ def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm |
     encoder = declares(aqm, "encoder")
     if encoder == "linear":
         factor = aqm.gain_factor(u)
-    if type(sender) in _RENO and encoder == "linear":
-        plant, kappa = "reno", 1.0 / (2.0 * p)  # kappa_R, below (34)
-    elif type(sender) in _RENO and encoder in ("square", "coupled"):
-        plant, kappa = "reno", 1.0 / u  # kappa_S = 1/p0', below (34)
-    elif type(sender) is Scalable and encoder in ("linear", "coupled") and aqm.bands == 1:
-        plant, kappa = "scalable", 1.0 / u  # p = k u is linear in u, so the elasticity is 1/u
+    shape, law = declares(sender, "plant"), cast(Any, sender)
+    if shape == "reno" and encoder in ("linear", "square", "coupled"):
+        plant = "reno"
+        kappa = 1.0 / (2.0 * p) if encoder == "linear" else 1.0 / u  # kappa_R, or kappa_S = 1/p0'
+        pole = 2.0 * np.sqrt(law.decrease * p) / rtt  # s_R = sqrt(2 p0)/R0 for decrease 0.5
+    elif shape == "scalable" and encoder in ("linear", "coupled") and aqm.bands == 1:
+        plant = "scalable"
+        kappa = 1.0 / u  # p = k u is linear in u, so the elasticity is 1/u
+        pole = law.per_mark * p / rtt  # s_S = p0'/(2 R0) for half a segment per mark
     else:
         return None
-    if plant == "reno":
-        assert isinstance(sender, Reno)
-        pole = 2.0 * np.sqrt(sender.decrease * p) / rtt  # s_R = sqrt(2 p0)/R0 for decrease 0.5
-    else:
-        assert isinstance(sender, Scalable)
-        pole = sender.per_mark * p / rtt  # s_S = p0'/(2 R0) for half a segment per mark
     return ClosedForm(
         plant=plant,
         kappa=kappa,

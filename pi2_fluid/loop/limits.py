@@ -13,7 +13,7 @@ Scalable unless p' = 1 is worse), so these limits bound every load.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.labels import align_labels, relabel
 from pi2_fluid.model.record import declares, named_arrays
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.creno import CReno
-from pi2_fluid.model.senders.reno import Reno
-from pi2_fluid.model.senders.scalable import Scalable
 from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
 
 __all__ = ["low_load", "rtt_limit"]
@@ -195,15 +192,16 @@ def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
     """Return m as p' -> 0, which may be 0 or inf, and PIE's factor on alpha and beta there."""
     encoder = declares(aqm, "encoder")
     square = isinstance(aqm, Pie) and aqm.table == "sqrt2p"
-    if isinstance(sender, Reno) and type(sender) in (Reno, CReno):
-        m: Any = 2.0 * np.sqrt(sender.decrease)
+    plant, law = declares(sender, "plant"), cast(Any, sender)
+    if plant == "reno":
+        m: Any = 2.0 * np.sqrt(law.decrease)
         if encoder in ("square", "coupled"):
             return m, 1.0
         if encoder == "linear":
             return (m / np.sqrt(2.0) if square else np.inf), 1.0  # times sqrt(2) p' / (2 p')
-    if type(sender) is Scalable and encoder in ("linear", "coupled") and aqm.bands == 1:
+    if plant == "scalable" and encoder in ("linear", "coupled") and aqm.bands == 1:
         k = aqm.k if isinstance(aqm, CoupledFamily) else 1.0
-        m = sender.per_mark * (0.0 if square else k)
+        m = law.per_mark * (0.0 if square else k)
         scale = aqm.gain_factor(np.float64(0.0)) if isinstance(aqm, Pie) and not square else 1.0
         return m, scale
     raise UnsupportedError(

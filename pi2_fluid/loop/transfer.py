@@ -36,7 +36,6 @@ from pi2_fluid.model.operating_point import (
 from pi2_fluid.model.record import require_untraced
 from pi2_fluid.model.rest import has_ticks
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.cbr import Cbr
 from pi2_fluid.units import has_labels, validate_choice, validate_number, validate_quantity
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ class Loop:
         for sender in self.senders:
             if sender.thinned:
                 kind = type(sender).__name__
-                other = "Cbr(thinned=False)" if isinstance(sender, Cbr) else "Reno"
+                other = "Cbr(thinned=False)" if sender.constant_rate is not None else "Reno"
                 raise UnsupportedError(
                     f"{kind} thinned = True lets p act on the queue at once, beside the loop"
                     f" through the senders, which no loop here describes: use {other}, or simulate"

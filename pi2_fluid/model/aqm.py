@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
-from pi2_fluid.model.record import OptionalParameter, Record, align, numbers_of, quantity
+from pi2_fluid.model.record import (
+    OptionalParameter,
+    Record,
+    align,
+    numbers_of,
+    quantity,
+    solve_again,
+)
 from pi2_fluid.ops import Number
 
 if TYPE_CHECKING:
@@ -44,6 +51,14 @@ class Signal(NamedTuple):
     scalable: Number
 
 
+#: What may have a closed form, and what it follows from.
+_CLOSED_FORMS: Final = {
+    "at_rest": ("update", "controller"),
+    "decode": ("encode",),
+    "flow": ("update", "drift"),
+}
+
+
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Aqm(Record, ABC):
     """An active queue management law: the contract that every queue fulfils.
@@ -55,7 +70,8 @@ class Aqm(Record, ABC):
        time-domain engines call it. Loops differentiate `update`.
     3. `controller` picks the controlled variable out of the state; `encode` turns it into what
        Classic and Scalable packets see. That split is the idea of the PI2 paper (its Figure 1).
-    4. `at_rest` and `decode` are solved numerically unless you give the closed forms.
+    4. `at_rest` and `decode` are solved numerically unless you give the closed forms. A subclass
+       that overrides `update` or `encode` inherits no closed form of its parent's.
     5. What `encode` returns are probabilities. If `drift`, `flow` or `signals` has a kink or a
        jump, say in `switches` where: a quantity that changes sign there, such as
        ``(seen.queue_delay - 0.02,)``.
@@ -83,6 +99,10 @@ class Aqm(Record, ABC):
     thins: ClassVar[bool] = True
 
     update_interval: OptionalParameter = quantity("32ms", "time", optional=True)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        solve_again(cls, Aqm, _CLOSED_FORMS)
 
     @abstractmethod
     def initial(self) -> tuple[Number, ...]:

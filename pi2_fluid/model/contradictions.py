@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.errors import ScenarioError, show_value
 from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.registry import kind_of, suggest
+from pi2_fluid.model.registry import suggest
 from pi2_fluid.ops import Number
 from pi2_fluid.units import format_quantity
 
@@ -64,7 +64,7 @@ def check_times(scenario: Scenario) -> None:
             flows.sender.on_link(scenario.link.packet_size)
         except ScenarioError as error:
             raise ScenarioError(f"{place} {error}") from None
-        if kind_of(flows.sender) == "cbr" and flows.initial_window != _INITIAL_WINDOW:
+        if flows.sender.constant_rate is not None and flows.initial_window != _INITIAL_WINDOW:
             raise ScenarioError(
                 f"{place} initial_window = {flows.initial_window:g} has no meaning, for a Cbr has"
                 " no window: leave it out, or use another sender."

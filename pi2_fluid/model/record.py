@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -52,6 +52,7 @@ __all__ = [
     "quantity",
     "require_scalars",
     "require_untraced",
+    "solve_again",
 ]
 
 
@@ -244,6 +245,26 @@ def declares(law: object, name: str) -> Any:
     A subclass is another law: what its parent is to an engine, it is not.
     """
     return vars(type(law)).get(name)
+
+
+def solve_again(cls: type, contract: type, derived: Mapping[str, tuple[str, ...]]) -> None:
+    """Let a class that overrides part of a law derive anew what its parents derived from that part.
+
+    A closed form is inherited with the equations that it was found from, or not at all.
+
+    Parameters
+    ----------
+    cls : type
+        A new class.
+    contract : type
+        Whose methods derive things from any equations.
+    derived : mapping of str to tuple of str
+        Methods with closed forms, and the methods that these follow from.
+    """
+    own = vars(cls)
+    for name, origins in derived.items():
+        if name not in own and any(origin in own for origin in origins):
+            setattr(cls, name, vars(contract)[name])
 
 
 def require_scalars(*laws: object) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
-from pi2_fluid.model.record import Record, align, numbers_of
+from pi2_fluid.model.record import Record, align, numbers_of, solve_again
 from pi2_fluid.ops import Number
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ _SETTLED: Final = 1e-12
 _NUDGE: Final = 1e-7
 _ZERO: Final = 1e-12  # below this a state has settled in absolute terms
 _MOST_STEPS: Final = 200
+#: What may have a closed form, and what it follows from.
+_CLOSED_FORMS: Final = {"at_rest": ("rate",), "equilibrium": ("rate", "sending_rate")}
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,7 +50,8 @@ class Sender(Record, ABC):
     4. If `rate` has a kink or a jump, say in `switches` where: a quantity that changes sign there,
        such as ``(x - 10,)`` for ``if w > 10``. Solvers end their steps on it.
 
-    The operating point and the linearisation are derived from `rate`; nothing else is needed.
+    The operating point and the linearisation are derived from `rate`; nothing else is needed. A
+    subclass that overrides `rate` inherits no closed form of its parent's `rate`.
 
     Examples
     --------
@@ -76,6 +79,8 @@ class Sender(Record, ABC):
     states: ClassVar[tuple[str, ...]] = ("window",)
     #: Name of the law in the compiled fluid, None if it has none there.
     kernel: ClassVar[str | None] = None
+    #: Shape of its plant in closed form, "reno", "scalable" or "cubic"; None if it has none.
+    plant: ClassVar[str | None] = None
     #: Name of the congestion control that runs it packet by packet, None if there is none.
     congestion: ClassVar[str | None] = None
     #: Fields that only a packet simulation can act on.
@@ -85,6 +90,7 @@ class Sender(Record, ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        solve_again(cls, Sender, _CLOSED_FORMS)
         if cls.signal not in ("classic", "scalable", None):
             raise UnsupportedError(
                 f"{cls.__name__} signal = {show_value(cls.signal)} is no kind of signal: set"
@@ -118,6 +124,11 @@ class Sender(Record, ABC):
     def packet_parameters(self) -> dict[str, Any]:
         """Return what configures the congestion control, by the names it has there."""
         return numbers_of(self)
+
+    @property
+    def constant_rate(self) -> Number | None:
+        """Bit/s that every flow sends whatever happens; None if its window decides."""
+        return None
 
     @property
     def thinned(self) -> bool:

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from pi2_fluid import _core
 from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.scenario import Change, Scenario
 from pi2_fluid.model.schedule import NS, to_ns
 from pi2_fluid.packet.laws import congestion_of, discipline_of
@@ -112,8 +111,8 @@ def _pack_class(flow: Flows, scenario: Scenario) -> dict[str, Any]:
     name: str | None = None
     parameters: dict[str, float] = {}
     interval = 0.0
-    if kind_of(sender) == "cbr":
-        interval = interval_of(sender.bitrate, scenario.link.packet_size)
+    if sender.constant_rate is not None:
+        interval = interval_of(sender.constant_rate, scenario.link.packet_size)
     else:
         name, parameters = congestion_of(sender)
     ends = flow.stop is not None and flow.stop < scenario.duration

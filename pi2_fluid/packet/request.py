@@ -15,7 +15,6 @@ from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.schedule import NS, flow_counts, to_ns
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.cbr import Cbr
 from pi2_fluid.result.seeds import is_integer
 from pi2_fluid.units import format_quantity, validate_number
 
@@ -92,8 +91,9 @@ def require_packets(scenario: Scenario) -> None:
         _whole(flow.count, f"{place} count", 1, _MOST_FLOWS)
         _whole(flow.initial_window, f"{place} initial_window", 1, _MOST_WINDOW)
         _short(flow.base_rtt, f"{place} base_rtt")
-        if isinstance(flow.sender, Cbr):
-            _require_slot(float(flow.sender.bitrate), scenario, f"{place} rate")
+        rate = flow.sender.constant_rate
+        if rate is not None:
+            _require_slot(float(rate), scenario, f"{place} rate")
     for change in scenario.changes:
         place = f"Scenario change at {format_quantity(float(change.at), 'time')}"
         for name, count in (change.counts or {}).items():

@@ -16,7 +16,6 @@ from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.scenario import Scenario
-from pi2_fluid.model.senders.cbr import Cbr
 from pi2_fluid.model.senders.dctcp import Dctcp
 
 __all__ = ["UNKNOWN", "UNLISTED", "Facts", "FlowFacts", "gather_facts", "name_causes"]
@@ -106,9 +105,9 @@ def gather_facts(
     )
     aqm = scenario.aqm
     offered = sum(
-        float(flow.count) * float(flow.sender.bitrate)
+        float(flow.count) * float(flow.sender.constant_rate)
         for flow in scenario.flows
-        if isinstance(flow.sender, Cbr)
+        if flow.sender.constant_rate is not None
     )
     queue = packets["queue"]
     return Facts(

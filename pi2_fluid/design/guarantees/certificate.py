@@ -23,9 +23,9 @@ from pi2_fluid.design.guarantees.enclosure import Boxes, Discs, Family, alias_co
 from pi2_fluid.design.plants import Plants, has_theorems, make_plants
 from pi2_fluid.design.region import Region, exact_margins, scan, table_edges
 from pi2_fluid.loop.roots import count_unstable
-from pi2_fluid.model.aqms.pi import Pi
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import TABLES, Pie
+from pi2_fluid.model.record import declares
 
 __all__ = ["Certificate", "certify", "frequency_ends", "has_steps", "least_size"]
 
@@ -106,7 +106,7 @@ def _cells(region: Region, aqm: PiFamily, update: str) -> Iterator[_Cell]:
             middle = make_plants((sender,), aqm, region.max_rtt, [np.array([(begin + end) / 2.0])])
             slope = float(middle.mu[0]) / ((begin + end) / 2.0)
             scalable = bool(middle.scalable[0])
-            falling = type(aqm) in (Pi, Pie) and not scalable
+            falling = declares(aqm, "encoder") == "linear" and not scalable
             m = float(middle.m[0]) * (float(middle.mu[0]) if falling else 1.0)
             for exact in (False, True):
                 family = Family(scalable, m, falling, *gains, update, exact)

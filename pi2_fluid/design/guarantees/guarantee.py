@@ -7,12 +7,11 @@ from typing import Any, Final, NamedTuple
 from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.guarantees.certificate import Certificate, certify
 from pi2_fluid.design.guarantees.mixtures import any_mixture_is_stable, mixed_load
-from pi2_fluid.design.plants import is_classic
+from pi2_fluid.design.plants import is_classic, plant_of
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.cubic import Cubic
 
 __all__ = ["Guarantee", "guarantee"]
 
@@ -129,7 +128,7 @@ def _words(
 
 
 def _terms(region: Region) -> str:
-    cubic = any(isinstance(sender, Cubic) for sender in region.senders)
+    cubic = any(plant_of(sender) == "cubic" for sender in region.senders)
     return "with" if cubic else "with and without"
 
 

@@ -95,6 +95,11 @@ class Cbr(Sender):
         """Return dW/dt = 0: the window is the initial one, and without effect."""
         return 0.0 * x
 
+    @property
+    def constant_rate(self) -> Number:
+        """Bit/s of every flow: `bitrate`."""
+        return self.bitrate
+
     def sending_rate(self, x: Number, rtt: Number) -> Number:
         """Return the segments per second, the same at any state and round-trip time."""
         if self.packet_size is None:

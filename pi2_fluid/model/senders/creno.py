@@ -29,5 +29,6 @@ class CReno(Reno):
 
     kernel: ClassVar = "reno"
     congestion: ClassVar = "reno"
+    plant: ClassVar = "reno"
 
     decrease: Parameter = quantity(0.3, "number", high=1.0)

@@ -79,6 +79,7 @@ class Cubic(Sender):
 
     kernel: ClassVar = "cubic"
     congestion: ClassVar = "cubic"
+    plant: ClassVar = "cubic"
     signal: ClassVar = "classic"
     packets_only: ClassVar = ("hystart",)
     states: ClassVar = ("window", "w_max", "epoch", "variance")

@@ -30,6 +30,7 @@ class Reno(Sender):
 
     kernel: ClassVar = "reno"
     congestion: ClassVar = "reno"
+    plant: ClassVar = "reno"
     signal: ClassVar = "classic"
     decrease: Parameter = quantity(0.5, "number", high=1.0)
 

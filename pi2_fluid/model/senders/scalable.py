@@ -33,6 +33,7 @@ class Scalable(Sender):
 
     kernel: ClassVar = "scalable"
     congestion: ClassVar = "scalable"
+    plant: ClassVar = "scalable"
     signal: ClassVar = "scalable"
     per_mark: Parameter = quantity(0.5, "number")
 
