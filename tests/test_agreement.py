@@ -14,6 +14,7 @@ from pi2_fluid.design.comparison.agreement import run_all, tabulate
 from pi2_fluid.design.comparison.causes import UNKNOWN, Facts, FlowFacts, name_causes
 from pi2_fluid.design.comparison.curves import delay_distribution, stretch_means
 from pi2_fluid.design.comparison.oscillation import CALM, read_oscillation
+from pi2_fluid.design.comparison.simulators import RunFacts, name_run_causes
 from pi2_fluid.design.comparison.stages import answer_to_push, last_stage
 
 
@@ -387,7 +388,9 @@ def test_causes_are_those_of_fluid_and_packets_whichever_comes_first(light) -> N
 
 def test_two_fluids_differ_without_a_cause() -> None:
     table = pf.compare("pi2_fig11a_pi2", pf.Fluid(), pf.Fluid(linear=True))
-    assert "between the fluid and packets only" in str(table["why"].sel(name="delay_sd")[1].item())
+    assert "where one engine at least simulates packets" in str(
+        table["why"].sel(name="delay_sd")[1].item()
+    )
 
 
 def test_nothing_runs_if_one_engine_cannot(monkeypatch) -> None:
@@ -397,3 +400,27 @@ def test_nothing_runs_if_one_engine_cannot(monkeypatch) -> None:
     monkeypatch.setattr(pf.Packets, "run", run)
     with pytest.raises(pf.UnsupportedError, match="two queues"):
         pf.compare(many(aqm=pf.DualPi2()), pf.Packets(), pf.Fluid(linear=True))
+
+
+# --- two simulators of packets --------------------------------------------------------------
+
+
+def test_two_simulators_differ_by_what_their_senders_do() -> None:
+    few = RunFacts(("packet", "ns3"), (1e-5, 2e-3), (("W sqrt(p) of reno", 1.25, 1.6),))
+    why = name_run_causes(few, "drop_fraction")
+    assert why.startswith("W sqrt(p) of reno is 1.25 in packet and 1.60 in ns3")
+    assert "of 1000 packets 0.01 in packet and 2 in ns3 end in a timeout" in why
+    assert name_run_causes(few, "delay_sd").startswith("of 1000 packets")
+    alike = RunFacts(("packet", "ns3"), (1e-3, 1.5e-3), (("W p of dctcp", 2.0, 1.95),))
+    assert name_run_causes(alike, "window.dctcp") == UNKNOWN
+
+
+def test_packets_with_other_seeds_have_no_cause() -> None:
+    one, two = (pf.Packets(seeds=[seed]) for seed in (1, 2))
+    scenario = pf.Scenario(
+        "10s", pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 3, "50ms", start_jitter="1s")
+    )
+    table = pf.compare(scenario, one, two, after="4s")
+    apart = table["disagreement"].values
+    assert (table["why"].values[~apart] == "").all()
+    assert (table["why"].values[apart] != "").all()

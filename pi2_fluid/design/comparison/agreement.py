@@ -11,6 +11,7 @@ import numpy as np
 
 from pi2_fluid.design.comparison.causes import UNLISTED, Facts, gather_facts, name_causes
 from pi2_fluid.design.comparison.oscillation import Oscillation, read_oscillation
+from pi2_fluid.design.comparison.simulators import RunFacts, gather_run_facts, name_run_causes
 from pi2_fluid.design.comparison.stages import answer_to_push, last_stage, loop_rtts
 from pi2_fluid.engines import require_engine
 from pi2_fluid.errors import DomainError, QuantityError
@@ -304,9 +305,17 @@ def _cycles(delay: Any) -> bool:
 # The table
 
 
-def _facts(comparison: Comparison, pair: list[Any], stretch: slice) -> Facts | None:
-    """Return what the causes are checked against; None unless they are a fluid's and packets'."""
+def _facts(comparison: Comparison, pair: list[Any], stretch: slice) -> Facts | RunFacts | None:
+    """Return what the causes are checked against; None of two trajectories."""
     by_kind = {schema_of(run.result): (run, summary, numbers) for run, summary, numbers in pair}
+    if set(by_kind) == {RUNS}:
+        (first, of_first, _), (other, of_other, _) = pair
+        return gather_run_facts(
+            comparison.scenario,
+            (first.label, other.label),
+            (first.result, other.result),
+            (of_first.median("seed"), of_other.median("seed")),
+        )
     if set(by_kind) != {TRAJECTORY, RUNS}:
         return None
     fluid, _, of_fluid = by_kind[TRAJECTORY]
@@ -324,7 +333,7 @@ def _facts(comparison: Comparison, pair: list[Any], stretch: slice) -> Facts | N
 def _table(
     comparison: Comparison,
     numbers: list[dict[str, _Number]],
-    facts: list[Facts | None],
+    facts: list[Facts | RunFacts | None],
     until: float,
 ) -> xarray.Dataset:
     runs, names = comparison.runs, list(numbers[0])
@@ -378,8 +387,10 @@ def _words(dim: str, values: list[str], text: str) -> Column:
     return Column((dim,), np.array(values, dtype=object), "1", text)
 
 
-def _why(facts: Facts | None, name: str) -> str:
-    return UNLISTED if facts is None else name_causes(facts, name)
+def _why(facts: Facts | RunFacts | None, name: str) -> str:
+    if facts is None:
+        return UNLISTED
+    return name_run_causes(facts, name) if isinstance(facts, RunFacts) else name_causes(facts, name)
 
 
 def _relative(values: Any) -> Any:

@@ -22,8 +22,8 @@ __all__ = ["UNKNOWN", "UNLISTED", "Facts", "FlowFacts", "gather_facts", "name_ca
 
 #: What is said where no cause of the list holds.
 UNKNOWN: Final = "none of the known causes holds here: look closer"
-#: What is said of two fluids, and of two simulators of packets.
-UNLISTED: Final = "causes are known between the fluid and packets only"
+#: What is said of two fluids.
+UNLISTED: Final = "causes are known where one engine at least simulates packets"
 
 _MOST: Final = 2  # causes named for one number
 _CLAMPED: Final = 0.02  # of the time
