@@ -66,7 +66,7 @@ def compare(
     output: OutputOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Run a scenario as a fluid and in packets, and say where the two differ, and why.
+    """Run a scenario as a fluid and in packets, or in any engines; say where and why they differ.
 
     The numbers begin when slow start is over: after 20 s, or a fifth of the run if that is less.
     """
@@ -242,7 +242,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid compare pi2_fig11a_pi2\n\n"
             "pi2-fluid compare mine.toml --seeds 20 --plot mine.png\n\n"
             "pi2-fluid compare mine.toml --engine fluid --engine fluid:linear --engine packet\n\n"
-            "pi2-fluid compare pi2_fig11a_pie --engine packet --engine ns3:seeds=3\n\n"
+            "pi2-fluid compare thesis_fig4_2_pie --engine packet --engine ns3:seeds=3\n\n"
             "pi2-fluid scenarios pi2_fig11b_pie | pi2-fluid compare - --json\n\n"
             "JSON: scenario, duration, after, interrupted, engines (an object by name: options,"
             " seeds, not_modelled, and value, the median of the seeds, low and high, objects by"

@@ -179,7 +179,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid simulate pi2_fig11a_pie --after 20s\n\n"
             "pi2-fluid simulate mine.toml --plot mine.png -o mine.nc\n\n"
             "pi2-fluid simulate pi2_fig11a_pie --engine packet --seeds 20 --after 20s\n\n"
-            "pi2-fluid simulate pi2_fig11a_pie --engine ns3 --seeds 3 --after 20s\n\n"
+            "pi2-fluid simulate thesis_fig4_2_pie --engine ns3 --seeds 3 --after 20s\n\n"
             "pi2-fluid scenarios pi2_fig12_pi2 | pi2-fluid simulate - --json\n\n"
             "JSON: scenario, duration, engine, interrupted, after, summary (an object, SI units;"
             " per class or queue an object of its own), not_modelled, output, plot. Of a fluid"

@@ -55,6 +55,8 @@ def simulate(
         If the scenario or an argument is not as it should be.
     UnsupportedError
         If the engine cannot run this scenario; ``engine.obstacle(scenario)`` tells beforehand.
+    SolverError
+        If a trajectory needs too many steps, or ns-3 ends before its time.
 
     Examples
     --------

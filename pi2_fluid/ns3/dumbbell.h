@@ -325,7 +325,7 @@ Ptr<TcpSocketBase> Run::make_socket(Ptr<Node> node, const Class &of)
     };
     for (const auto &[name, value] : numbers)
         made->SetAttribute(name, UintegerValue(value));
-    /* Linux's; those of ns-3 are 0.2, 1 and 3 s */
+    /* As in Linux, whose timeouts are the smoothed round trip and 200 ms at least; ns-3's own are 0.2, 1 and 3 s. */
     made->SetAttribute("DelAckTimeout", TimeValue(MilliSeconds(40)));
     made->SetAttribute("MinRto", TimeValue(NanoSeconds(of.rtt) + MilliSeconds(200)));
     made->SetAttribute("ConnTimeout", TimeValue(Seconds(1)));

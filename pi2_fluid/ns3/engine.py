@@ -68,15 +68,17 @@ class Ns3(Engine):
       flow begins with a handshake. Frames are 2 bytes longer than packets; the link is as much
       faster, so that a full packet takes the time that it should.
     * TCP finds losses by three later packets, not by their times (RACK), and has no tail loss
-      probes, so that more losses end in a timeout. Smallest timeout and delayed acknowledgements
-      are set to Linux's 200 and 40 ms.
+      probes, so that more losses end in a timeout. Fast recovery of 3.44 leaves windows larger than
+      Linux's does: the same queue delay takes up to 1.6 times the drops.
+    * Where Linux adds 200 ms to the smoothed round trip, the smallest timeout is the path's
+      `base_rtt` and 200 ms. Acknowledgements are delayed by 40 ms at most, as in Linux.
     * PIE is RFC 8033 in real numbers. Its first update comes at time 0, it has no step for delays
       above 250 ms, and an idle queue's p decays by 0.98. RED counts in packets, and CoDel in
       Linux's integers. What a law asks for otherwise is listed in ``attrs["not_modelled"]``.
     * Chance is in PIE's and RED's lots and in `start_jitter` alone: seeds under CoDel or tail drop
       are alike where flows start at once.
 
-    ns-3 needs some 3 s to start, and some hundred times the time of `Packets`. A wheel that does
+    ns-3 needs some 3 s to start, and two hundred times as long as `Packets`. A wheel that does
     not match, or a simulation that ns-3 aborts, raises `SolverError` with the last that it said.
 
     Source: ns-3.44, https://www.nsnam.org; the wheel is under GPL-2.0.
