@@ -64,7 +64,7 @@ def batch(
         ``"aqm.update_interval"``, ``"changes.0.at"``, each with one value for every run, or with
         one for all.
     update : {"sampled", "continuous"}
-        As in `simulate`.
+        As in `Fluid`.
     engine : {"jax", "c"}
         "jax" runs any law, "c" Reno, CReno, Scalable and Cbr under Pi, Pie, Pi2 and CoupledPi2,
         several times faster. The numbers are the same.

@@ -69,7 +69,10 @@ class Fluid(Engine):
     sample : float or str, optional
         Time between two rows (s). Default: the update interval, or 10 ms if there is none.
     initial : OperatingPoint or mapping, optional
-        State before time 0, as in `fluid.simulate`.
+        State before time 0, which is otherwise an empty queue, windows of `initial_window`, and
+        no signals: where `equilibrium` says the scenario rests, or any of ``window`` (one number
+        for each class), ``queue`` (packets) and ``controller``, with signals as they follow from
+        these. Slow start is over then.
     engine : {"auto", "c", "python"}
         "c" for the laws of this package, "python" for any law; "auto" takes the faster.
 
@@ -237,25 +240,8 @@ def simulate(
     ----------
     scenario : Scenario
         Link, queue, flows and schedule, all of them numbers (for arrays there is `batch`).
-    update : {"sampled", "continuous"}
-        Whether the queue updates every `update_interval` and holds its signal in between, as
-        kernels do, or moves by its continuous image, equation (29) of the PI2 paper.
-    linear : bool
-        Simulate the laws linearised around the operating point of each stage of the schedule,
-        without bounds: what the loop's margins speak of.
-    sample : float or str, optional
-        Time between two rows (s). Default: the update interval, or 10 ms if there is none.
-    engine : {"auto", "c", "python"}
-        "c" for the laws of this package, "python" for any law; "auto" takes the faster.
-    initial : OperatingPoint or mapping, optional
-        State before time 0, which is otherwise an empty queue, windows of `initial_window`, and
-        no signals: where `equilibrium` says the scenario rests, or any of ``window`` (one number
-        for each class), ``queue`` (packets) and ``controller``, with signals as they follow from
-        these. Slow start is over then.
-    step : float or str, optional
-        Fixed longest step (s), instead of steps that adapt to a tolerance. Order 4.
-    tolerance : float, optional
-        Relative error allowed in each step, default 1e-10.
+    update, linear, sample, engine, initial, step, tolerance
+        As in `Fluid`.
     progress : callable, optional
         Called as ``progress(done, duration)``, in seconds of the trajectory.
 

@@ -53,7 +53,7 @@ def gradient(
     wrt : str or iterable of str
         Paths of the numbers to vary: ``"aqm.alpha"``, ``"link.capacity"``, ``"flows.0.count"``.
     update : {"sampled", "continuous"}
-        As in `simulate`.
+        As in `Fluid`.
     **how
         Other arguments of `simulate`. The trajectories are all sampled at the same times.
 

@@ -163,16 +163,10 @@ def simulate(
     ----------
     scenario : Scenario
         Link, queue, flows and schedule; numbers of flows are whole.
-    seeds : int or sequence of int
-        How many runs (their seeds are 1, 2, ...), or the seeds themselves, in [0, 2^63).
-    bin : float or str
-        Time over which a row of the result is summed (s); the last one may be shorter.
-    threads : int, optional
-        Runs side by side. Default: as many as there are cores. The numbers do not depend on it.
+    seeds, bin, threads, trace
+        As in `Packets`.
     progress : callable, optional
         Called as ``progress(done, total)``, in seconds simulated, of all seeds together.
-    trace : int, optional
-        How many events of each seed to record one by one.
 
     Returns
     -------

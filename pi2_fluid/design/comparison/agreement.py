@@ -222,9 +222,14 @@ def _labels(engines: tuple[Engine, ...]) -> list[str]:
 def _begin(scenario: Scenario, after: float | str | None) -> float:
     if after is None:
         return min(_LONGEST_START, _START * float(scenario.duration))
-    return float(
-        validate_quantity(after, "time", "after", high=float(scenario.duration), closed=True)
-    )
+    duration = float(scenario.duration)
+    begin = float(validate_quantity(after, "time", "after", high=duration, closed=True))
+    if begin == duration:
+        raise DomainError(
+            f"after = {begin:g} s leaves nothing of a scenario of {duration:g} s: give an earlier"
+            " time."
+        )
+    return begin
 
 
 def _step(scenario: Scenario) -> float:

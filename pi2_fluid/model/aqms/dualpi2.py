@@ -290,17 +290,7 @@ class DualPi2(CoupledFamily):
     def serve(
         self, backlogged: Sequence[Any], arrivals: Sequence[Number], capacity: Number
     ) -> tuple[Number, Number]:
-        """Return the rates at which C and L are served (packets/s).
-
-        Parameters
-        ----------
-        backlogged : pair of bool
-            Whether C and L have packets waiting. One that has none needs what arrives.
-        arrivals : pair of float
-            Packets per second arriving at C and L.
-        capacity : float
-            Packets per second of the link.
-        """
+        """Return what C and L get of the link, as `Aqm.serve`: C a part if both have a backlog."""
         need_c, need_l = (
             where(waiting, np.inf, arriving)
             for waiting, arriving in zip(backlogged, arrivals, strict=True)
