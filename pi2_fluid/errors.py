@@ -22,7 +22,7 @@ _LONGEST: Final = 64
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def show_value(value: Any) -> str:
+def show_value(value: object) -> str:
     """Return the `repr` of what a caller gave, on one line and cut where it gets long.
 
     Examples

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import xarray
     from numpy.typing import ArrayLike
 
-    from pi2_fluid.values import BoolArray, FloatArray
+    from pi2_fluid.values import BoolArray, FloatArray, Real
 
 __all__ = [
     "broadcast_shape",
@@ -40,6 +40,7 @@ __all__ = [
     "validate_number",
     "validate_quantity",
 ]
+
 
 # dimension -> (SI unit, what to give, in messages, {spelling: factor})
 _TABLE: Final[dict[str, tuple[str, str, dict[str, float]]]] = {
@@ -206,7 +207,7 @@ def validate_quantity(
     low: float = 0.0,
     high: float = math.inf,
     closed: bool = False,
-) -> Any:
+) -> Real:
     """Turn a number, array or text into finite SI floats within ``low .. high``.
 
     Parameters
@@ -239,7 +240,9 @@ def validate_quantity(
                 f"{name} is {value.dtype} under JAX, which loses half of the digits: enable 64"
                 " bits, e.g. by `with jax.enable_x64(True):` around the call."
             )
-        return value
+        traced: Any = value  # which computes as an array does
+        number: Real = traced
+        return number
     if has_labels(value):
         raise QuantityError(
             f"{name} has dimensions with names ({', '.join(map(str, value.dims))}), which only"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.fluid.engine import Fluid
@@ -73,7 +73,7 @@ def simulate(
     return chosen.run(find_scenario(scenario), progress)
 
 
-def require_engine(engine: Any, name: str = "engine") -> None:
+def require_engine(engine: object, name: str = "engine") -> None:
     """Raise QuantityError unless this is an engine; `name` is what the argument is called."""
     if not isinstance(engine, Engine):
         raise QuantityError(

@@ -136,14 +136,14 @@ def batch(
     """
     _check(scenario, update, engine)
     step = _time(step, "step")
-    after = validate_quantity(after, "time", "after", closed=True)
+    begin = validate_quantity(after, "time", "after", closed=True)
     chunk = _as_count(chunk)
     varied = vary(scenario, over)
-    _check_varied(varied, float(after))
+    _check_varied(varied, float(begin))
     _warn_of_copies(varied.scenario)
     times = None if sample is None else _samples(varied, _time(sample, "sample"))
     table = tabulate(
-        varied, continuous=update == "continuous", step=step, after=after, sample=times
+        varied, continuous=update == "continuous", step=step, after=begin, sample=times
     )
     run = _with_jax() if engine == "jax" else _with_c(table)
     found, done, interrupted = _run_all(table, run, chunk, progress)
@@ -152,7 +152,7 @@ def batch(
         "engine": f"fluid.batch ({engine})",
         "update": update,
         "longest_step": step,
-        "after": float(after),
+        "after": float(begin),
         **({"interrupted": 1} if interrupted else {}),
     }
     result = batch_dataset(scenario, varied, take_runs(table, done), found, done, times, attrs)

@@ -130,17 +130,12 @@ class Loop:
         require_untraced("Loop", "pf.loop.margins_of", flows, aqm, numbers)
         if not isinstance(flows, Sender):
             flows = as_flows(flows)
-        given: dict[str, Quantity | None] = {
-            "rtt": rtt,
-            "p": p,
-            "p_prime": p_prime,
-            "capacity": capacity,
-        }
+        given: dict[str, Any] = {"rtt": rtt, "p": p, "p_prime": p_prime, "capacity": capacity}
         given["packet_size"] = packet_size
         laws = (aqm, *(flows if isinstance(flows, tuple) else (flows,)))
         given, (aqm, *several), self.labels = align_labels(given, laws)
         flows = tuple(several) if isinstance(flows, tuple) else several[0]
-        rtt, p, p_prime, capacity, segment = given.values()
+        rtt, p, p_prime, capacity, packet_size = given.values()
         if isinstance(flows, Sender):
             if capacity is not None:
                 raise ScenarioError(
@@ -161,8 +156,8 @@ class Loop:
             if capacity is None:
                 raise ScenarioError('capacity is missing: give the link\'s, e.g. "10Mbit/s".')
             self.flows = flows
-            point = equilibrium(self.flows, aqm, capacity, segment)
-            size = validate_quantity(segment, "size", "packet_size")
+            point = equilibrium(self.flows, aqm, capacity, packet_size)
+            size = validate_quantity(packet_size, "size", "packet_size")
             self.senders = tuple(flow.sender.on_link(size) for flow in self.flows)
         for sender in self.senders:
             if sender.thinned:

@@ -23,6 +23,7 @@ from pi2_fluid.ops import Number
 
 if TYPE_CHECKING:
     from pi2_fluid.model.scenario import Link
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["Aqm", "Seen", "Signal"]
 
@@ -273,12 +274,12 @@ class Aqm(Record, ABC):
             " DualPi2()."
         )
 
-    def _rest_one(self, start: list[float], u: float, capacity: float) -> Any:
+    def _rest_one(self, start: list[float], u: float, capacity: float) -> FloatArray:
         from scipy.optimize import root
 
         dt: Any = self.update_interval  # None for a law without ticks, which rests at no delay
 
-        def residual(unknown: Any) -> Any:
+        def residual(unknown: FloatArray) -> FloatArray:
             state, delay = tuple(unknown[:-1]), unknown[-1] * _SCALE
             after = self.update(state, Seen(delay, delay * capacity, capacity, capacity), dt)
             drift = [new - old for new, old in zip(after, state, strict=True)]
@@ -309,8 +310,9 @@ class Aqm(Record, ABC):
         """
         from scipy.optimize import elementwise  # 0.3 s to import, and closed forms need none
 
-        def excess(u: Any, p: Any, *arrays: Any) -> Any:
-            return getattr(rebuild(arrays).encode(u), signal) - p
+        def excess(u: FloatArray, p: FloatArray, *arrays: FloatArray) -> FloatArray:
+            result: FloatArray = getattr(rebuild(arrays).encode(u), signal) - p
+            return result
 
         (wanted, *arrays), rebuild = align(self, p=p)
         found = elementwise.find_root(excess, (1e-300, 1.0), args=(wanted, *arrays))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,16 +15,19 @@ from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.rest import has_ticks
 from pi2_fluid.model.sender import Sender
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import Number
+
 __all__ = ["check_assumptions", "warn_of"]
 
 
 def check_assumptions(
     aqm: Aqm,
-    u: Any,
+    u: Number,
     senders: list[Sender],
-    windows: list[Any],
-    rtts: list[Any],
-    l4s_share: Any = 0.0,
+    windows: list[Number],
+    rtts: list[Number],
+    l4s_share: Number = 0.0,
 ) -> tuple[str, ...]:
     """Return the names of the assumptions that do not hold, and warn of each.
 

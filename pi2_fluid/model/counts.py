@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -91,7 +91,7 @@ class Counts(Mapping[str, Number]):
         return [(DictKey(key), self[key]) for key in self], tuple(self)
 
     @classmethod
-    def tree_unflatten(cls, names: tuple[str, ...], numbers: Any) -> Counts:
+    def tree_unflatten(cls, names: tuple[str, ...], numbers: Iterable[Any]) -> Counts:
         """Return the mapping around any objects: JAX puts placeholders in the place of numbers."""
         made = object.__new__(cls)
         made._counts = dict(zip(names, numbers, strict=True))

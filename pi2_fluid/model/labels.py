@@ -12,8 +12,12 @@ from pi2_fluid.model.record import Record, map_leaves, named_arrays
 from pi2_fluid.units import has_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     import xarray
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
+
+    from pi2_fluid.values import Complex
 
 V = TypeVar("V")
 
@@ -87,7 +91,10 @@ def align_labels(
 
 
 def line_up(
-    name: str, value: Any, labels: xarray.DataArray | None, shape: tuple[int, ...]
+    name: str,
+    value: Complex | xarray.DataArray,
+    labels: xarray.DataArray | None,
+    shape: tuple[int, ...],
 ) -> tuple[Any, xarray.DataArray | None]:
     """Return a number asked about as a plain array beside results of `shape`, and their labels.
 
@@ -159,7 +166,7 @@ def relabel(labels: object, values: Any) -> Any:
     return kept.copy(data=values.reshape(kept.shape))
 
 
-def _spread(value: Any, dims: Iterable[Any]) -> Any:
+def _spread(value: xarray.DataArray, dims: Iterable[Hashable]) -> NDArray[Any]:
     """The numbers of a labelled array with an axis for each of `dims`, of length 1 if it is new."""
     missing = [dim for dim in dims if dim not in value.dims]
     return value.expand_dims(missing).transpose(*dims).to_numpy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,11 @@ from pi2_fluid.model.record import named_arrays
 from pi2_fluid.model.rest import Rest, l4s_is_alone, own_delay, rest_at
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.units import broadcast_shape, validate_quantity
+
+if TYPE_CHECKING:
+    import xarray
+
+    from pi2_fluid.values import FloatArray, Number, Quantity
 
 __all__ = ["OperatingPoint", "equilibrium", "equilibrium_of"]
 
@@ -80,7 +85,7 @@ class OperatingPoint:
     capacity: Any
     states: tuple[Any, ...]
 
-    def labelled(self, labels: Any) -> OperatingPoint:
+    def labelled(self, labels: xarray.DataArray | None) -> OperatingPoint:
         """Return the same with xarray's names and coordinates; itself if `labels` is None."""
         if labels is None:
             return self
@@ -109,7 +114,11 @@ class OperatingPoint:
 
 
 def equilibrium_of(
-    sender: Sender, aqm: Aqm, rtt: Any, p: Any = None, p_prime: Any = None
+    sender: Sender,
+    aqm: Aqm,
+    rtt: Quantity,
+    p: Quantity | None = None,
+    p_prime: Quantity | None = None,
 ) -> OperatingPoint:
     """Return the operating point of one class at a given load.
 
@@ -149,7 +158,7 @@ def equilibrium_of(
     """
     _require(sender, Sender, "sender", "Reno()")
     _require(aqm, Aqm, "aqm", "Pi2()")
-    given = {"rtt": rtt, "p": p, "p_prime": p_prime}
+    given: dict[str, Quantity | None] = {"rtt": rtt, "p": p, "p_prime": p_prime}
     given, (sender, aqm), labels = align_labels(given, (sender, aqm))
     if sender.signal is None:
         raise UnsupportedError(
@@ -162,8 +171,8 @@ def equilibrium_of(
             f"p = {show_value(p)} and p_prime = {show_value(p_prime)}, {said} of them given: the"
             " load is exactly one, in (0, 1]."
         )
-    rtt, p, p_prime = given.values()
-    rtt = validate_quantity(rtt, "time", "rtt")
+    rtt = validate_quantity(given["rtt"], "time", "rtt")
+    p, p_prime = given["p"], given["p_prime"]
     load = "p" if p_prime is None else "p_prime"
     if p is None:
         p_prime = validate_quantity(p_prime, "number", "p_prime", high=1.0)
@@ -195,7 +204,7 @@ def equilibrium_of(
 
 
 def equilibrium(
-    flows: Flows | Sequence[Flows], aqm: Aqm, capacity: Any, packet_size: Any = "1500B"
+    flows: Flows | Sequence[Flows], aqm: Aqm, capacity: Quantity, packet_size: Quantity = "1500B"
 ) -> OperatingPoint:
     """Return the operating point of one or several classes of flows that share a queue.
 
@@ -243,7 +252,7 @@ def equilibrium(
     packets = capacity / (8.0 * packet_size)
     alone = l4s_is_alone(flows, aqm, packets)
 
-    def rest_of(u: Any) -> Rest:
+    def rest_of(u: Number) -> Rest:
         return rest_at(aqm, u, packets, alone=alone)
 
     rest = rest_of(_solve_controller(flows, rest_of, packets, shape))
@@ -277,7 +286,7 @@ def equilibrium(
     ).labelled(labels)
 
 
-def as_flows(flows: Any) -> tuple[Flows, ...]:
+def as_flows(flows: object) -> tuple[Flows, ...]:
     """Return a tuple of classes from one class or a sequence of them."""
     several = (flows,) if isinstance(flows, Flows) else flows
     classes = tuple(several) if isinstance(several, Iterable) else ()
@@ -316,13 +325,17 @@ def _respond(flows: tuple[Flows, ...], rest: Rest) -> tuple[tuple[Any, ...], ...
 
 
 def _solve_controller(
-    flows: tuple[Flows, ...], rest_of: Callable[[Any], Rest], packets: Any, shape: tuple[int, ...]
-) -> Any:
-    def excess(log_u: Any, packets: Any, *_: Any) -> Any:
+    flows: tuple[Flows, ...],
+    rest_of: Callable[[Any], Rest],
+    packets: Number,
+    shape: tuple[int, ...],
+) -> Number:
+    def excess(log_u: Number, packets: Number, *_: object) -> FloatArray:
         rates = _respond(flows, rest_of(np.exp(log_u)))[-1]
         total = sum(flow.count * rate for flow, rate in zip(flows, rates, strict=True))
         with np.errstate(divide="ignore"):  # of thinned traffic nothing is left at p = 1
-            return np.log(total) - np.log(packets)
+            result: FloatArray = np.log(total) - np.log(packets)
+            return result
 
     if shape:
         return _solve_each(excess, shape, packets)
@@ -345,7 +358,9 @@ def _solve_controller(
     return float(np.exp(found.x))
 
 
-def _solve_each(excess: Any, shape: tuple[int, ...], packets: Any) -> Any:
+def _solve_each(
+    excess: Callable[[Number, Number], FloatArray], shape: tuple[int, ...], packets: Number
+) -> FloatArray:
     """Bisect on the whole array at once: fields of flows and queue are arrays of one shape."""
     low = np.full(shape, np.log(_SMALLEST_CONTROLLER))
     high = np.zeros(shape)
@@ -361,7 +376,7 @@ def _solve_each(excess: Any, shape: tuple[int, ...], packets: Any) -> Any:
     return np.exp(0.5 * (low + high))
 
 
-def _require_path(aqm: Aqm, rest: Rest, delay: Any, rtt: Any) -> None:
+def _require_path(aqm: Aqm, rest: Rest, delay: Number, rtt: Number) -> None:
     """A queue that aims at no delay of its own must leave room for the path in `rtt`."""
     aims = hasattr(aqm, "target") and np.all(np.asarray(rest.controller) > 0.0)
     if not aims and np.any(np.asarray(delay) >= np.asarray(rtt)):
@@ -372,7 +387,7 @@ def _require_path(aqm: Aqm, rest: Rest, delay: Any, rtt: Any) -> None:
         )
 
 
-def _window(state: Any) -> Any:
+def _window(state: Number | tuple[Number, ...]) -> Number:
     return state[0] if isinstance(state, tuple) else state
 
 
@@ -383,7 +398,7 @@ def _plain(value: Any) -> Any:
     return float(value) if np.ndim(value) == 0 else value
 
 
-def _require(value: Any, kind: type, name: str, example: str) -> None:
+def _require(value: object, kind: type, name: str, example: str) -> None:
     if not isinstance(value, kind):
         raise ScenarioError(
             f"{name} = {show_value(value)} is no {kind.__name__}: give e.g. {example}."

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 
 if TYPE_CHECKING:
     from pi2_fluid.model.aqm import Aqm
     from pi2_fluid.model.scenario import Link
+    from pi2_fluid.values import Number
 
 __all__ = [
     "require_below",
@@ -17,6 +18,7 @@ __all__ = [
     "require_whole",
     "require_whole_packets",
 ]
+
 
 _SHORTEST, _LONGEST = 1e-9, 1e3  # s
 _LARGEST_PACKET: Final = 65535  # bytes: sizes have 16 bits
@@ -33,7 +35,7 @@ def require_single(law: Aqm) -> None:
             )
 
 
-def require_time(name: str, value: Any, *, closed: bool = False) -> None:
+def require_time(name: str, value: Number, *, closed: bool = False) -> None:
     """Refuse a time of less than 1 ns or more than 1000 s, which itself passes if `closed`."""
     if not _SHORTEST <= value <= _LONGEST or (value == _LONGEST and not closed):
         raise DomainError(
@@ -43,7 +45,7 @@ def require_time(name: str, value: Any, *, closed: bool = False) -> None:
         )
 
 
-def require_below(name: str, value: Any, most: float) -> None:
+def require_below(name: str, value: Number, most: float) -> None:
     """Refuse a number that is not below `most`."""
     if value >= most:
         raise DomainError(
@@ -52,9 +54,9 @@ def require_below(name: str, value: Any, most: float) -> None:
         )
 
 
-def require_whole(value: Any, sentence: str) -> None:
+def require_whole(value: Number, sentence: str) -> None:
     """Refuse, with that sentence, what is no whole number but for rounding."""
-    if abs(value - round(value)) > _ROUNDING:
+    if abs(float(value) - round(float(value))) > _ROUNDING:
         raise DomainError(sentence)
 
 

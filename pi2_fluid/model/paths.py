@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, SupportsFloat, TypeVar
 
 from pi2_fluid.errors import ScenarioError, show_value
 from pi2_fluid.model.record import Record
@@ -12,8 +12,10 @@ from pi2_fluid.model.registry import suggest
 
 __all__ = ["read_path", "replace_path"]
 
+R = TypeVar("R", bound=Record)
 
-def read_path(record: Any, path: str) -> Any:
+
+def read_path(record: object, path: str) -> SupportsFloat:
     """Return the number at `path`, e.g. ``"aqm.alpha"`` or ``"flows.0.count"``.
 
     Parameters
@@ -37,7 +39,7 @@ def read_path(record: Any, path: str) -> Any:
     >>> read_path(scenario, "flows.1.count"), read_path(scenario, "aqm.beta")
     (20.0, 3.125)
     """
-    value = record
+    value: Any = record
     for part in _parts(record, path):
         value = _step(value, part, path)
     if isinstance(value, (Record, Mapping, tuple, str, bool)):
@@ -45,16 +47,18 @@ def read_path(record: Any, path: str) -> Any:
             f"the path {show_value(path)} leads to {show_value(value)}, which is no number: name a"
             ' number, e.g. "aqm.alpha".'
         )
-    return value
+    number: SupportsFloat = value
+    return number
 
 
-def replace_path(record: Any, path: str, value: Any) -> Any:
+def replace_path(record: R, path: str, value: object) -> R:
     """Return a copy of a scenario with another number at `path`, checked like a new one."""
     read_path(record, path)
-    return _replace(record, _parts(record, path), value, path)
+    changed: R = _replace(record, _parts(record, path), value, path)
+    return changed
 
 
-def _parts(record: Any, path: Any) -> list[str]:
+def _parts(record: object, path: object) -> list[str]:
     if not isinstance(path, str) or not path:
         raise ScenarioError(
             f'the path {show_value(path)} names nothing: give e.g. "aqm.alpha" or "flows.0.count".'
@@ -66,7 +70,7 @@ def _parts(record: Any, path: Any) -> list[str]:
     return parts
 
 
-def _step(value: Any, part: str, path: str) -> Any:
+def _step(value: object, part: str, path: str) -> object:
     if isinstance(value, tuple):
         if part.isdecimal() and int(part) < len(value):
             return value[int(part)]
@@ -95,7 +99,7 @@ def _replace(value: Any, parts: list[str], new: Any, path: str) -> Any:
     return dataclasses.replace(value, **{_names(value)[parts[0]]: changed})
 
 
-def _names(value: Any) -> dict[str, str]:
+def _names(value: object) -> dict[str, str]:
     """The fields of a record by their names in text."""
     if not isinstance(value, Record):
         return {}

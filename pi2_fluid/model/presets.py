@@ -6,7 +6,7 @@ Classic traffic, is `CoupledPi2` with the same numbers.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.kernel_gains import PARTS_PER_HERTZ
 from pi2_fluid.units import validate_quantity
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Number, Quantity
 
 __all__ = [
     "docsis_pie",
@@ -66,7 +69,7 @@ def linux_dualpi2() -> DualPi2:
     )
 
 
-def rfc9332(max_rtt: Any = "100ms") -> DualPi2:
+def rfc9332(max_rtt: Quantity = "100ms") -> DualPi2:
     """Return DualPI2 by the rule of RFC 9332, Appendix A.1.
 
     T = min(target, max_rtt/3), alpha = 0.1 T / max_rtt^2, beta = 0.3 / max_rtt, target 15 ms; the
@@ -96,7 +99,7 @@ def rfc9332(max_rtt: Any = "100ms") -> DualPi2:
     )
 
 
-def tc_max_rtt(max_rtt: Any) -> DualPi2:
+def tc_max_rtt(max_rtt: Quantity) -> DualPi2:
     """Return DualPI2 as ``tc ... dualpi2 max_rtt`` asks for it, the rest as Linux's default.
 
     typical = max_rtt / 6; target = T = typical; alpha = 0.1 T / max_rtt^2 and beta = 0.3 / max_rtt,
@@ -133,7 +136,7 @@ def tc_max_rtt(max_rtt: Any) -> DualPi2:
     return DualPi2(alpha=alpha, beta=_cut(0.3 / longest), target=typical, update_interval=typical)
 
 
-def _cut(gain: Any) -> Any:
+def _cut(gain: Number) -> Number:
     """Cut to a multiple of 1/256 as the netlink attribute does."""
     # 1e-9 forgives the rounding of 0.3/0.3
     return np.floor(gain * PARTS_PER_HERTZ * (1 + 1e-9)) / PARTS_PER_HERTZ

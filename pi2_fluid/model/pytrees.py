@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 __all__ = ["register_pytree"]
 
@@ -40,7 +43,9 @@ class _JaxFinder:
     code of this package runs in between.
     """
 
-    def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> Any:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> Any:
         """Return JAX's module spec with a step added to its loading; None for other modules."""
         if name != "jax":
             return None
@@ -50,7 +55,7 @@ class _JaxFinder:
         if spec is not None and spec.loader is not None:
             load = spec.loader.exec_module
 
-            def load_and_register(module: Any) -> None:
+            def load_and_register(module: ModuleType) -> None:
                 load(module)
                 _register_waiting()
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jax.tree_util import GetAttrKey
 
     from pi2_fluid.model.kernel_units import Unit
-    from pi2_fluid.values import FloatArray
+    from pi2_fluid.values import FloatArray, Values
 
 T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R", bound="Record")
@@ -155,7 +155,7 @@ class Record:
                 if value is None and field.metadata["optional"]:
                     continue
                 bare = plain_row(value)
-                number = validate_quantity(bare, name=name, **field.metadata["quantity"])
+                number: Values = validate_quantity(bare, name=name, **field.metadata["quantity"])
                 if isinstance(number, np.ndarray):
                     number.flags.writeable = False  # a copy, frozen as the record is
                 if has_labels(value):

@@ -68,7 +68,7 @@ AQMS: Final = {
 _KIND_OF: Final = {entry.place: kind for kind, entry in (SENDERS | AQMS).items()}
 
 
-def sender_class(kind: Any, name: str = "sender") -> type[Sender]:
+def sender_class(kind: object, name: str = "sender") -> type[Sender]:
     """Return the class of senders of a kind.
 
     Parameters
@@ -92,7 +92,7 @@ def sender_class(kind: Any, name: str = "sender") -> type[Sender]:
     return cls
 
 
-def aqm_class(kind: Any, name: str = "kind") -> type[Aqm]:
+def aqm_class(kind: object, name: str = "kind") -> type[Aqm]:
     """Return the class of queues of a kind, one of `AQMS`; otherwise as `sender_class`."""
     cls: type[Aqm] = _load(kind, AQMS, name)
     return cls
@@ -121,7 +121,7 @@ def laws_of_tc(name: str) -> tuple[type[PiFamily], ...]:
     return tuple(_load(kind, AQMS, "kind") for kind, entry in AQMS.items() if name in entry.tc)
 
 
-def suggest(word: Any, known: Collection[str], most: int = 16) -> str:
+def suggest(word: object, known: Collection[str], most: int = 16) -> str:
     """Return which of the known names to give instead of an unknown word, for messages.
 
     Those that contain the word or look like it; if there are none, all, but `most` at most.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm, Signal
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.sender import Sender
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Number
 
 __all__ = ["Rest", "has_ticks", "l4s_is_alone", "own_delay", "rest_at"]
 
@@ -25,7 +28,7 @@ class Rest(NamedTuple):
     """Seconds; of a dual queue a pair (Classic, L4S)."""
 
 
-def rest_at(aqm: Aqm, u: Any, packets: Any, *, alone: bool) -> Rest:
+def rest_at(aqm: Aqm, u: Number, packets: Number, *, alone: bool) -> Rest:
     """Return the queue at rest at controller value `u` on a link of `packets` per second.
 
     In a dual queue with L4S traffic alone, `u` is the probability that its packets are marked with.
@@ -46,14 +49,14 @@ def rest_at(aqm: Aqm, u: Any, packets: Any, *, alone: bool) -> Rest:
     return Rest(u, aqm.encode(u), aqm.at_rest(u, packets)[1])
 
 
-def own_delay(queue_delay: Any, sender: Sender) -> Any:
+def own_delay(queue_delay: Number | tuple[Number, Number], sender: Sender) -> Number:
     """Return the delay that a sender's packets meet: that of its band, of a pair of delays."""
     if isinstance(queue_delay, tuple):
         return queue_delay[1 if sender.signal == "scalable" else 0]
     return queue_delay
 
 
-def has_ticks(aqm: Aqm, controller: Any) -> bool:
+def has_ticks(aqm: Aqm, controller: Number) -> bool:
     """Return whether what flows see passes through the controller's periodic updates.
 
     Not if the law acts on every packet (its ticks, if any, adapt it over many seconds), nor if a
@@ -64,7 +67,7 @@ def has_ticks(aqm: Aqm, controller: Any) -> bool:
     return bool(np.any(np.asarray(controller) > 0.0))
 
 
-def l4s_is_alone(flows: tuple[Flows, ...], aqm: Aqm, packets: Any) -> bool:
+def l4s_is_alone(flows: tuple[Flows, ...], aqm: Aqm, packets: Number) -> bool:
     """Return whether the Classic band of a dual queue stays empty at rest.
 
     It does if no Classic flow adapts to it, and what unresponsive flows send fits into the part of

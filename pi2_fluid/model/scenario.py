@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -29,7 +29,13 @@ from pi2_fluid.ops import Number
 from pi2_fluid.saving import save_text
 from pi2_fluid.units import is_traced
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import Quantity
+
 __all__ = ["Change", "Link", "Scenario", "require_scenario"]
+
+
+R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +165,7 @@ class Scenario(Record):
 
         def __init__(
             self,
-            duration: Any,
+            duration: Quantity,
             link: Link,
             aqm: Aqm,
             flows: Flows | Sequence[Flows],
@@ -299,7 +305,7 @@ class Scenario(Record):
         save_text(path, self.to_toml())
 
 
-def require_scenario(scenario: Any) -> None:
+def require_scenario(scenario: object) -> None:
     """Raise ScenarioError unless this is a scenario."""
     if not isinstance(scenario, Scenario):
         raise ScenarioError(
@@ -316,7 +322,7 @@ def _require_number(leaf: Any, place: str) -> None:
         )
 
 
-def _as_tuple(value: Any, kind: type[Record], name: str) -> tuple[Any, ...]:
+def _as_tuple(value: Any, kind: type[R], name: str) -> tuple[R, ...]:
     if isinstance(value, kind):
         return (value,)
     try:

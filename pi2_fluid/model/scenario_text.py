@@ -10,12 +10,12 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, SupportsFloat, TypeVar
 
 from pi2_fluid.errors import (
     DomainError,
@@ -30,7 +30,11 @@ from pi2_fluid.model.registry import AQMS, SENDERS, Entry, aqm_class, kind_of, s
 from pi2_fluid.model.scenario import Change, Link, Scenario
 from pi2_fluid.units import format_quantity, validate_quantity
 
+if TYPE_CHECKING:
+    pass
+
 __all__ = ["format_scenario", "load_scenario", "parse_scenario"]
+
 
 _TYPED: Final = (QuantityError, DomainError, ScenarioError, UnsupportedError)
 _TOP: Final = ("duration", "name", "link", "aqm", "flows", "changes")
@@ -87,7 +91,7 @@ def parse_scenario(text: str) -> Scenario:
         return Scenario(link=link, aqm=aqm, flows=flows, changes=changes, **head)
 
 
-def _parse_toml(text: Any) -> dict[str, Any]:
+def _parse_toml(text: object) -> dict[str, Any]:
     if not isinstance(text, str):
         raise ScenarioError(f"text = {show_value(text)} is no text: give TOML as a str.")
     try:
@@ -118,7 +122,7 @@ def _read_flows(index: int, keys: dict[str, Any]) -> Flows:
     return _build(Flows, place, rest, sender=sender)
 
 
-def _build(cls: type[T], place: str, keys: dict[str, Any], of: str = "", **given: Any) -> T:
+def _build(cls: type[T], place: str, keys: dict[str, Any], of: str = "", **given: object) -> T:
     """Make a record from the keys of its table, with errors that name the table and the key."""
     known = {key: field for key, field in _keys_of(cls).items() if key not in given}
     _check_keys(keys, list(known), place, of)
@@ -176,7 +180,7 @@ def _kind(keys: dict[str, Any], key: str, place: str, kinds: Mapping[str, Entry]
     return keys.pop(key)
 
 
-def _check_keys(keys: Mapping[str, Any], known: Any, place: str, of: str = "") -> None:
+def _check_keys(keys: Mapping[str, Any], known: Collection[str], place: str, of: str = "") -> None:
     for key in keys:
         if key not in known:
             shown = key if _BARE_KEY.fullmatch(key) else show_value(key)
@@ -242,7 +246,7 @@ def _kind_in_text(law: Any) -> str:
     return kind
 
 
-def _lines(record: Record, skip: Any = ()) -> list[str]:
+def _lines(record: Record, skip: Collection[str] = ()) -> list[str]:
     """Return `key = value` for every field that differs from its default."""
     lines = []
     for key, field in _keys_of(type(record)).items():
@@ -252,7 +256,7 @@ def _lines(record: Record, skip: Any = ()) -> list[str]:
     return lines
 
 
-def _is_default(field: Field[Any], value: Any) -> bool:
+def _is_default(field: Field[Any], value: object) -> bool:
     default = _default(field)
     if value is None or default is None or default is MISSING:
         return value is None
@@ -276,7 +280,7 @@ def _value(value: Any, field: Field[Any]) -> str:
     return f'"{format_quantity(value, dimension)}"'
 
 
-def _number(value: Any) -> str:
+def _number(value: SupportsFloat) -> str:
     number = float(value)
     return str(int(number)) if number.is_integer() and abs(number) < _WHOLE else repr(number)
 

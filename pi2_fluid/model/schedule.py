@@ -7,7 +7,7 @@ last go first, and one that has gone does not come back: whoever is called later
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,11 @@ from pi2_fluid import _core
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.scenario import Scenario
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, IntArray, Number
+
 __all__ = ["NS", "flow_counts", "flow_lives", "mean_capacity", "to_ns"]
+
 
 #: ns in a second.
 NS: Final = 1e9
@@ -29,7 +33,7 @@ class Lives(NamedTuple):
     stop: Any
 
 
-def to_ns(seconds: Any) -> int:
+def to_ns(seconds: Number) -> int:
     """Return a time in whole nanoseconds."""
     return round(float(seconds) * NS)
 
@@ -57,7 +61,7 @@ def flow_lives(scenario: Scenario) -> Lives:
     return Lives(owner, start, stop)
 
 
-def mean_capacity(scenario: Scenario, ends: Any) -> Any:
+def mean_capacity(scenario: Scenario, ends: IntArray) -> FloatArray:
     """Return the mean capacity (bit/s) of each bin, given by its end (ns)."""
     changes = [change for change in scenario.changes if change.capacity is not None]
     at = np.array([0, *(to_ns(change.at) for change in changes)], dtype=np.int64)
@@ -78,11 +82,10 @@ def _named(scenario: Scenario) -> Iterable[tuple[Flows, str]]:
 
 def _steps(scenario: Scenario, flow: Flows, name: str) -> tuple[int, list[tuple[int, int]]]:
     """Return a class's flows in all, and when (ns) it is told how many are to be there."""
-    ends = flow.stop is not None and flow.stop < scenario.duration
+    stop = None if flow.stop is None or flow.stop >= scenario.duration else to_ns(flow.stop)
     counted = [
         (to_ns(change.at), int((change.counts or {})[name]))
         for change in scenario.changes
         if name in (change.counts or {})
     ]
-    stop = to_ns(flow.stop) if ends else None
     return _core.packet_class_steps(to_ns(flow.start), stop, int(flow.count), counted)

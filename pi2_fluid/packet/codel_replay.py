@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -19,15 +19,18 @@ from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column, make_dataset
 from pi2_fluid.units import validate_number
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 __all__ = ["codel_law", "replay_codel"]
 
 
 def replay_codel(
     *,
-    t_us: Any,
+    t_us: ArrayLike,
     op: Sequence[str],
-    bytes: Any,
-    ecn: Any,
+    bytes: ArrayLike,
+    ecn: ArrayLike,
     law: CoDel | None = None,
     link: Link = ETHERNET,
 ) -> xr.Dataset:

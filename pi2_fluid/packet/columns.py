@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.model.schedule import NS
 from pi2_fluid.units import plain_row, validate_quantity
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pi2_fluid.values import FloatArray, IntArray, Quantity
 
 __all__ = [
     "FULL",
@@ -39,8 +44,8 @@ _MOST_BACKLOG: Final = 2.0**40  # bytes
 
 
 def read_numbers(
-    value: Any, name: str, dimension: str, high: float, count: int | None = None
-) -> Any:
+    value: Quantity, name: str, dimension: str, high: float, count: int | None = None
+) -> FloatArray:
     """Return floats in [0, high]: a one-dimensional array or, of a given count, one for all."""
     array = np.asarray(
         validate_quantity(plain_row(value), dimension, name, high=high, closed=True), dtype=float
@@ -54,18 +59,18 @@ def read_numbers(
     return np.ascontiguousarray(array)
 
 
-def read_delays(value: Any, name: str, count: int | None = None) -> Any:
+def read_delays(value: Quantity, name: str, count: int | None = None) -> IntArray:
     """Return delays in whole ns, of as many as `read_numbers` does."""
     seconds = read_numbers(value, name, "time", LONGEST_DELAY, count)
     return np.rint(seconds * NS).astype(np.int64)
 
 
-def read_backlogs(value: Any, name: str, count: int) -> Any:
+def read_backlogs(value: Quantity, name: str, count: int) -> FloatArray:
     """Return what waits (bytes) in each of that many cases."""
     return read_numbers(value, name, "size", _MOST_BACKLOG, count)
 
 
-def read_words(value: Any, name: str, bits: int) -> Any:
+def read_words(value: ArrayLike, name: str, bits: int) -> NDArray[np.uint64]:
     """Return unsigned integers of that many bits, which floats could not hold."""
     # NumPy would turn a list of numbers on both sides of 2^63 into floats.
     array = np.array(value, dtype=object) if isinstance(value, (list, tuple)) else np.asarray(value)
@@ -88,7 +93,9 @@ def read_words(value: Any, name: str, bits: int) -> Any:
     return np.atleast_1d(array).astype(np.uint64)
 
 
-def read_row(values: Any, name: str, low: int, high: int, count: int | None = None) -> Any:
+def read_row(
+    values: ArrayLike, name: str, low: int, high: int, count: int | None = None
+) -> IntArray:
     """Return whole numbers of a row, which may be empty, as int64."""
     array = as_array(values, name)
     wanted = f"give whole numbers from {low} to {high}"
@@ -106,7 +113,7 @@ def read_row(values: Any, name: str, low: int, high: int, count: int | None = No
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
-def read_rolls(values: Any, name: str, count: int | None = None) -> Any:
+def read_rolls(values: ArrayLike, name: str, count: int | None = None) -> NDArray[np.uint64]:
     """Return the draws of a row of random numbers of 32 bits, as `as_draws` does."""
     return as_draws(read_row(values, name, 0, FULL, count))
 
@@ -122,7 +129,7 @@ def read_columns(**given: tuple[Any, float, float, bool]) -> list[Any]:
     return [np.ascontiguousarray(np.broadcast_to(array, (n,))) for array in arrays.values()]
 
 
-def _read_column(name: str, value: Any, low: float, high: float, whole: bool) -> Any:
+def _read_column(name: str, value: ArrayLike, low: float, high: float, whole: bool) -> NDArray[Any]:
     """Return a number or a column of them, checked."""
     try:
         array = np.asarray(value, dtype=float)
@@ -148,7 +155,7 @@ def _read_column(name: str, value: Any, low: float, high: float, whole: bool) ->
     return array.astype(np.int64)
 
 
-def spread(value: Any, count: int, name: str) -> Any:
+def spread(value: ArrayLike, count: int, name: str) -> NDArray[Any]:
     """Return an array of that length, of as many values or of one for all."""
     array = np.atleast_1d(as_array(value, name))
     if array.ndim != 1 or array.size not in {1, count}:
@@ -159,7 +166,7 @@ def spread(value: Any, count: int, name: str) -> Any:
     return np.ascontiguousarray(np.broadcast_to(array, (count,)))
 
 
-def as_array(value: Any, name: str) -> Any:
+def as_array(value: ArrayLike, name: str) -> NDArray[Any]:
     """Return what NumPy makes of a value, unless its rows have different lengths."""
     try:
         return np.asarray(value)
@@ -169,6 +176,6 @@ def as_array(value: Any, name: str) -> Any:
         ) from None
 
 
-def as_draws(words: Any) -> Any:
+def as_draws(words: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
     """Return draws, of 64 bits, whose upper halves are random numbers of 32 bits."""
     return words.astype(np.uint64) << np.uint64(32)

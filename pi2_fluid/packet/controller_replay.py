@@ -5,7 +5,7 @@ In the kernels' integers every value comes out as the kernel's own code computes
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import xarray as xr
@@ -21,13 +21,24 @@ from pi2_fluid.packet.laws import discipline_of
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
 
+if TYPE_CHECKING:
+    from pi2_fluid.model.aqms.pi_family import PiFamily
+    from pi2_fluid.values import FloatArray, IntArray, Quantity
+
 __all__ = ["replay"]
+
+
+#: The controller, what Classic packets see, the state, and one column more.
+_Found: TypeAlias = tuple[np.ndarray[Any, Any], ...]
+
 
 #: The controllers know nothing of it.
 _LINK: Final = Link("10Mbit/s")
 
 
-def replay(variant: str | Aqm, *, queue_delay: Any, backlog: Any = None) -> xr.Dataset:
+def replay(
+    variant: str | Aqm, *, queue_delay: Quantity, backlog: Quantity | None = None
+) -> xr.Dataset:
     """Update a controller once for each of the given queue delays.
 
     It begins with p = 0 and the delay before 0. No burst allowance is left.
@@ -97,7 +108,7 @@ def replay(variant: str | Aqm, *, queue_delay: Any, backlog: Any = None) -> xr.D
     return replay_dataset(variables, law)
 
 
-def _replay_update(law: Any, delay: Any, backlog: Any) -> tuple[Any, ...]:
+def _replay_update(law: PiFamily, delay: IntArray, backlog: FloatArray) -> _Found:
     n = len(delay)
     found = np.empty(n), np.empty(n), np.zeros(n, np.uint64), np.empty(n)
     discipline_of(law, _LINK)  # refuses other laws, and those that are many
@@ -106,7 +117,7 @@ def _replay_update(law: Any, delay: Any, backlog: Any) -> tuple[Any, ...]:
     return found
 
 
-def _replay_hpe(law: Any, delay: Any) -> tuple[Any, ...]:
+def _replay_hpe(law: PiFamily, delay: IntArray) -> _Found:
     if law.arithmetic != "fixed":
         raise UnsupportedError(
             f'{type(law).__name__} variant = "hpe" with arithmetic = "real" has no rule of its own'

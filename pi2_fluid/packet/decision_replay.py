@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import xarray as xr
@@ -27,6 +27,11 @@ from pi2_fluid.packet.known_variants import law_of, variants
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import FloatArray, Quantity
+
 __all__ = ["replay_drop"]
 
 _MTU: Final = 1514  # bytes: Ethernet's 1500 and its header
@@ -37,14 +42,14 @@ _NOT_GIVEN: Final = np.nan
 def replay_drop(
     variant: str | Aqm = "linux6.18",
     *,
-    p: Any,
-    rnd: Any,
-    rnd2: Any = None,
-    ecn: Any = None,
-    queue_delay: Any = None,
-    backlog: Any = None,
-    burst: Any = None,
-    accu_prob: Any = None,
+    p: Quantity,
+    rnd: ArrayLike,
+    rnd2: ArrayLike | None = None,
+    ecn: ArrayLike | None = None,
+    queue_delay: Quantity | None = None,
+    backlog: Quantity | None = None,
+    burst: Quantity | None = None,
+    accu_prob: ArrayLike | None = None,
 ) -> xr.Dataset:
     """Let a queue decide about packets, with the random numbers that it draws given.
 
@@ -118,7 +123,7 @@ def _decisive() -> dict[str, Aqm]:
     return {name: known[name] for name in ("linux6.18", "linux4.14")} | {"pi2-2016": coupled}
 
 
-def _refuse(law: Aqm, **given: Any) -> None:
+def _refuse(law: Aqm, **given: object) -> None:
     for name, value in given.items():
         if value is not None:
             raise UnsupportedError(
@@ -127,7 +132,13 @@ def _refuse(law: Aqm, **given: Any) -> None:
             )
 
 
-def _pie_drop(law: Pie, p: Any, rnd: Any, guards: tuple[Any, ...], accu_prob: Any) -> xr.Dataset:
+def _pie_drop(
+    law: Pie,
+    p: Quantity,
+    rnd: ArrayLike,
+    guards: tuple[Quantity, Quantity, Quantity],
+    accu_prob: ArrayLike | None,
+) -> xr.Dataset:
     # The kernels of that time drew 32 bits.
     older = law.arithmetic == "fixed" and law.variant == "linux4.14"
     words = read_words(rnd, "rnd", 32 if older else 64)
@@ -156,7 +167,7 @@ def _pie_drop(law: Pie, p: Any, rnd: Any, guards: tuple[Any, ...], accu_prob: An
     return replay_dataset(variables, law)
 
 
-def _sums(accu_prob: Any, n: int) -> Any:
+def _sums(accu_prob: ArrayLike | None, n: int) -> FloatArray:
     if accu_prob is None:
         return np.full(n, _NOT_GIVEN)
     try:
@@ -172,7 +183,9 @@ def _sums(accu_prob: Any, n: int) -> Any:
     return spread(values, n, "accu_prob")
 
 
-def _coupled_drop(law: CoupledPi2, p: Any, rnd: Any, rnd2: Any, ecn: Any) -> xr.Dataset:
+def _coupled_drop(
+    law: CoupledPi2, p: Quantity, rnd: ArrayLike, rnd2: ArrayLike, ecn: ArrayLike
+) -> xr.Dataset:
     first = read_words(rnd, "rnd", 32)
     n = len(first)
     second = spread(read_words(rnd2, "rnd2", 32), n, "rnd2")

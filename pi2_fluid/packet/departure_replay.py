@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -18,6 +18,9 @@ from pi2_fluid.packet.known_variants import law_of, variants
 from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 __all__ = ["replay_rate"]
 
 #: Bits that the clock (ns) and sizes (bytes) may have.
@@ -27,10 +30,10 @@ _CLOCK_BITS, _SIZE_BITS = 62, 40
 def replay_rate(
     variant: str | Aqm = "linux6.18",
     *,
-    now_ns: Any,
-    pkt_bytes: Any,
-    backlog_bytes: Any,
-    sojourn_us: Any = None,
+    now_ns: ArrayLike,
+    pkt_bytes: ArrayLike,
+    backlog_bytes: ArrayLike,
+    sojourn_us: ArrayLike | None = None,
 ) -> xr.Dataset:
     """Let PIE measure the queue as packets leave it.
 

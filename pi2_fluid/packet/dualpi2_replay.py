@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import xarray as xr
 
@@ -16,16 +16,19 @@ from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
 from pi2_fluid.units import validate_number
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 __all__ = ["replay_dualpi2"]
 
 
 def replay_dualpi2(
     *,
-    t_us: Any,
+    t_us: ArrayLike,
     op: Sequence[str],
-    bytes: Any,
-    ecn: Any,
-    rolls: Any,
+    bytes: ArrayLike,
+    ecn: ArrayLike,
+    rolls: ArrayLike,
     p_base: float | None = None,
     law: DualPi2 | None = None,
     link: Link = ETHERNET,

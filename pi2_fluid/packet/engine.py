@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
@@ -289,7 +289,7 @@ def _run_all(
 
 
 def _await(
-    futures: Any,
+    futures: Collection[Future[Any]],
     reached: dict[int, float],
     total: float,
     progress: Callable[[float, float], None] | None,

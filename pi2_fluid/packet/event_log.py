@@ -7,7 +7,7 @@ their units, so that a trace can be held against a replay row by row.
 from __future__ import annotations
 
 import math
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.model.scenario import Link
 from pi2_fluid.packet.columns import LATEST, MOST_BYTES, as_array, read_rolls, read_row
 from pi2_fluid.result import Column
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import IntArray
 
 __all__ = ["ETHERNET", "EventLog", "event_columns", "run_events"]
 
@@ -54,7 +59,7 @@ def run_events(
     discipline: tuple[str, dict[str, float]],
     link: Link,
     log: EventLog,
-    rolls: Any = (),
+    rolls: ArrayLike = (),
     held: int | None = None,
 ) -> dict[str, Any]:
     """Return the columns of the kernel's answer; `own0` to `own3` are the discipline's own.
@@ -93,7 +98,7 @@ def run_events(
     return found | {"result": _results(events[:, 1], lost)}
 
 
-def _results(operations: Any, lost: list[tuple[int, int, int]]) -> list[str]:
+def _results(operations: IntArray, lost: list[tuple[int, int, int]]) -> list[str]:
     dropped: list[list[int]] = [[] for _ in operations]
     for event, packet, _ in lost:
         dropped[event].append(packet)
@@ -109,7 +114,7 @@ def event_columns(found: dict[str, Any], *names: str) -> dict[str, Column]:
     return {name: Column(("ev",), found[name], *_MEANING[name]) for name in names}
 
 
-def _read(log: EventLog, operations: str) -> Any:
+def _read(log: EventLog, operations: str) -> IntArray:
     texts = [str(text) for text in np.ravel(as_array(log.op, "op"))]
     for text in texts:
         if text not in operations or len(text) != 1:

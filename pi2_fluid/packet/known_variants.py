@@ -66,7 +66,7 @@ def variants() -> dict[str, Aqm]:
     return dict(_variants())
 
 
-def law_of(variant: Any, known: Mapping[str, Aqm] | None = None) -> Any:
+def law_of(variant: object, known: Mapping[str, Aqm] | None = None) -> Any:
     """Return the queue that a name out of `known`, or of `variants`, stands for; or the queue."""
     known = _variants() if known is None else known
     if isinstance(variant, PiFamily):

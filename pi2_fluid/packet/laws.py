@@ -77,7 +77,7 @@ def congestion_of(sender: Sender) -> tuple[str, dict[str, float]]:
     return name, _floats(sender.packet_parameters())
 
 
-def require_kind(law: Any, kind: type[Aqm], link: Any) -> None:
+def require_kind(law: object, kind: type[Aqm], link: object) -> None:
     """Refuse a law of another kind, and a link that is none."""
     if not isinstance(law, kind):
         raise QuantityError(

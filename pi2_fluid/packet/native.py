@@ -115,7 +115,7 @@ def _pack_class(flow: Flows, scenario: Scenario) -> dict[str, Any]:
         interval = interval_of(sender.constant_rate, scenario.link.packet_size)
     else:
         name, parameters = congestion_of(sender)
-    ends = flow.stop is not None and flow.stop < scenario.duration
+    stop = None if flow.stop is None or flow.stop >= scenario.duration else to_ns(flow.stop)
     return {
         "congestion": name,
         "parameters": parameters,
@@ -123,7 +123,7 @@ def _pack_class(flow: Flows, scenario: Scenario) -> dict[str, Any]:
         "count": int(flow.count),
         "base_rtt": to_ns(flow.base_rtt),
         "start": to_ns(flow.start),
-        "stop": to_ns(flow.stop) if ends else None,
+        "stop": stop,
         "start_jitter": to_ns(flow.start_jitter),
         "initial_window": int(flow.initial_window),
         "slow_start": flow.slow_start,

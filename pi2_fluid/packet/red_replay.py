@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import xarray as xr
@@ -17,6 +17,9 @@ from pi2_fluid.packet.replay_result import replay_dataset
 from pi2_fluid.result import Column
 from pi2_fluid.units import plain_row, validate_quantity
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 __all__ = ["replay_red", "replay_red_adaptation"]
 
 #: One packet of 1000 bytes per ms.
@@ -27,9 +30,9 @@ _ACTIONS: Final = np.array(["PASS", "PROB", "HARD"])
 def replay_red(
     *,
     law: Red,
-    backlog_bytes: Any,
-    rnd: Any,
-    idle_us: Any = None,
+    backlog_bytes: ArrayLike,
+    rnd: ArrayLike,
+    idle_us: ArrayLike | None = None,
     adapt_every: int = 0,
     link: Link = _LINK,
 ) -> xr.Dataset:
@@ -92,7 +95,7 @@ def replay_red(
     return replay_dataset({name: Column(("i",), *column) for name, column in columns.items()}, law)
 
 
-def replay_red_adaptation(*, law: Red, avg_bytes: Any, link: Link = _LINK) -> xr.Dataset:
+def replay_red_adaptation(*, law: Red, avg_bytes: ArrayLike, link: Link = _LINK) -> xr.Dataset:
     """Show what the adaptation of max_p makes of averages that are given.
 
     Parameters

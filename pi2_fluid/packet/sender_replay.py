@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import xarray as xr
@@ -16,6 +16,11 @@ from pi2_fluid.packet.columns import as_array, read_columns
 from pi2_fluid.packet.laws import congestion_of
 from pi2_fluid.result import Column, make_dataset
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import BoolArray
+
 __all__ = ["replay_cubic", "replay_dctcp"]
 
 # Rows belong to the last acknowledgement before them; their times are given to 0.1 ms.
@@ -24,7 +29,9 @@ _MOST_SEGMENTS: Final = 2**31 - 1
 _ONE: Final = 1024  # alpha = 1
 
 
-def replay_cubic(*, tcp_friendliness: Any = 1, rtt_ms: Any, W: Any, t_s: Any) -> xr.Dataset:
+def replay_cubic(
+    *, tcp_friendliness: ArrayLike = 1, rtt_ms: ArrayLike, W: ArrayLike, t_s: ArrayLike
+) -> xr.Dataset:
     """Return Linux's Cubic some time after a signal, acknowledged evenly for 2 segments each.
 
     At time 0 a window of `W` segments meets a signal and is reduced at once. From then on nothing
@@ -109,11 +116,11 @@ def replay_cubic(*, tcp_friendliness: Any = 1, rtt_ms: Any, W: Any, t_s: Any) ->
 
 def replay_dctcp(
     *,
-    delivered: Any,
-    ce: Any,
-    alpha_before: Any = _ONE,
-    round: Any = None,
-    case: Any = None,
+    delivered: ArrayLike,
+    ce: ArrayLike,
+    alpha_before: ArrayLike = _ONE,
+    round: ArrayLike | None = None,
+    case: ArrayLike | None = None,
     sender: Dctcp | None = None,
 ) -> xr.Dataset:
     """Return DCTCP's alpha, window by window, and what a reduction would then leave of windows.
@@ -209,7 +216,7 @@ def _dataset(
     return make_dataset(variables, labels, {"engine": "replay", "sender": sender})
 
 
-def _continues(number: Any, case: Any, n: int) -> Any:
+def _continues(number: ArrayLike | None, case: ArrayLike | None, n: int) -> BoolArray:
     """Whether each row but the first goes on with the run of the one before."""
     same = np.ones(max(n - 1, 0), dtype=bool)
     for name, labels in (("round", number), ("case", case)):
@@ -228,7 +235,7 @@ def _continues(number: Any, case: Any, n: int) -> Any:
     return same
 
 
-def _runs(continues: Any, n: int) -> list[slice]:
+def _runs(continues: BoolArray, n: int) -> list[slice]:
     """Return the stretches of rows that belong together."""
     if n == 0:
         return []

@@ -49,7 +49,7 @@ def request(
     return units, {word: getattr(aqm, one.name) for word, one in told_to_tc(PiFamily).items()}
 
 
-def require_mtu(mtu: Any) -> None:
+def require_mtu(mtu: object) -> None:
     """Refuse what is no device's MTU.
 
     Raises
@@ -64,7 +64,7 @@ def require_mtu(mtu: Any) -> None:
         )
 
 
-def microseconds(value: Any, name: str) -> int:
+def microseconds(value: object, name: str) -> int:
     """Return a time as tc passes it on, cut to whole microseconds.
 
     Raises

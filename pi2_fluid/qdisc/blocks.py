@@ -122,7 +122,7 @@ def _text_block(words: list[str]) -> Block:
     return block
 
 
-def _require_handle(block: Block, given: Any) -> None:
+def _require_handle(block: Block, given: object) -> None:
     if not _HANDLE.fullmatch(block.handle):
         raise QuantityError(
             f"the handle {show_value(given)} of {block.kind} cannot be read: {_REMEDY}."
@@ -186,7 +186,7 @@ def _require_all(block: Block) -> None:
             )
 
 
-def _unknown(block: Block, word: Any) -> QuantityError:
+def _unknown(block: Block, word: object) -> QuantityError:
     if str(word).startswith(("[Unknown", "[cannot")):
         return QuantityError(
             f"the options of {block.name} are not shown, as tc is older than this queue: give the"
@@ -262,7 +262,7 @@ def _read_keys(block: Block, given: dict[str, Any]) -> None:
     _require_all(block)
 
 
-def _state(option: Switch, value: Any, name: str) -> int:
+def _state(option: Switch, value: object, name: str) -> int:
     printed = NULL if value is None else value
     for state, word in enumerate(option.values):
         if word is not None and type(word) is type(printed) and word == printed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.qdisc import kernel
@@ -63,7 +63,7 @@ NEWEST: Final = GENERATIONS[-1]
 OLDER: Final = tuple(one for one in GENERATIONS if one.estimates)
 
 
-def generation_of(version: Any) -> Generation:
+def generation_of(version: object) -> Generation:
     """Return the generation of a kernel, from its version as ``uname -r`` prints it.
 
     Raises

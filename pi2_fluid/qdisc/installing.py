@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.model.aqm import Aqm
@@ -14,6 +14,9 @@ from pi2_fluid.qdisc.generations import NEWEST, generation_of
 from pi2_fluid.qdisc.options import OPTIONS, Number, defaults
 from pi2_fluid.qdisc.parsing import require_hz
 from pi2_fluid.qdisc.record import Qdisc, build
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Quantity
 
 __all__ = ["install", "install_max_rtt", "to_tc"]
 
@@ -66,7 +69,7 @@ def install(
 
 
 def install_max_rtt(
-    max_rtt: Any, typical_rtt: Any = None, *, hz: int = 1000, mtu: int = 1500
+    max_rtt: Quantity, typical_rtt: Quantity | None = None, *, hz: int = 1000, mtu: int = 1500
 ) -> Qdisc:
     """Return what ``tc ... dualpi2 max_rtt`` installs, in tc's own arithmetic.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Final
+from typing import Final
 
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.model.kernel_units import Unit
@@ -88,7 +88,7 @@ def read_text(option: Number, text: str, name: str) -> float:
     return _within(value, text, name)
 
 
-def read_json(option: Number, given: Any, name: str) -> float:
+def read_json(option: Number, given: object, name: str) -> float:
     """Return the value of an option in tc's units from the JSON of tc."""
     real = option.unit.name == "hertz"
     if isinstance(given, bool) or not isinstance(given, (int, float) if real else int):
@@ -103,7 +103,7 @@ def read_json(option: Number, given: Any, name: str) -> float:
     )
 
 
-def _within(value: float, given: Any, name: str) -> float:
+def _within(value: float, given: object, name: str) -> float:
     if value > _LARGEST_OPTION:
         raise QuantityError(
             f"{name} = {show_value(given)} is more than the 32 bits that tc and kernel exchange:"

@@ -101,7 +101,7 @@ def _require_law(block: Block) -> None:
         )
 
 
-def require_hz(hz: Any) -> None:
+def require_hz(hz: object) -> None:
     """Refuse what is no number of ticks per second.
 
     Raises

@@ -196,7 +196,7 @@ def _read_axis(value: Any, dimension: str, name: str, high: float = math.inf) ->
 
 
 def _read_counts(counts: Any) -> tuple[float, float]:
-    numbers = validate_quantity(counts, "number", "counts")
+    numbers = np.asarray(validate_quantity(counts, "number", "counts"))
     if np.shape(numbers) != (2,):
         raise QuantityError(
             f"counts = {show_value(counts)} is no pair: give the numbers of Classic and of Scalable"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pi2_fluid.model.scenario import Link
 
 __all__ = ["CoDel"]
+
 
 _SHORTEST: Final = 1e-5  # s
 
@@ -75,7 +76,7 @@ class CoDel(Aqm):
         require_time("CoDel interval", self.interval)
         return super().packet_parameters(link) | {"fixed": self.arithmetic == "fixed"}
 
-    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
         """Refuse: a packet-level law."""
         raise UnsupportedError(
             "CoDel decides packet by packet from the time since its last drop and has no honest"

@@ -50,7 +50,7 @@ class CoupledFamily(PiFamily):
         linear = self.k * u
         return Signal(u * u, where(linear <= 1.0 + _ROUNDING, linear, 1.0))
 
-    def decode(self, p: Number, signal: str) -> Any:
+    def decode(self, p: Number, signal: str) -> Number:
         """Return sqrt(p) for Classic packets, p / k for Scalable ones."""
         return sqrt(p) if signal == "classic" else p / self.k
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.record import OptionalParameter, choice, quantity
 from pi2_fluid.ops import Number
 from pi2_fluid.units import broadcast_shape, validate_quantity
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Quantity
 
 __all__ = ["Pi"]
 
@@ -61,12 +64,12 @@ class Pi(PiFamily):
     @classmethod
     def from_hollot(
         cls,
-        a: Any,
-        b: Any,
-        frequency: Any,
-        reference: Any,
-        capacity: Any,
-        packet_size: Any = "500B",
+        a: Quantity,
+        b: Quantity,
+        frequency: Quantity,
+        reference: Quantity,
+        capacity: Quantity,
+        packet_size: Quantity = "500B",
     ) -> Pi:
         """Return the same controller from the queue-length form of the original publication.
 

@@ -125,5 +125,5 @@ class PiFamily(Aqm):
         return (u, self.target), self.target
 
 
-def _any_zero(value: Any) -> bool:
+def _any_zero(value: Number) -> bool:
     return isinstance(value, (float, np.ndarray)) and bool(np.any(np.asarray(value) == 0.0))

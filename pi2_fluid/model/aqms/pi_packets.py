@@ -15,6 +15,7 @@ from pi2_fluid.model.packet_limits import require_single, require_time
 
 if TYPE_CHECKING:
     from pi2_fluid.model.aqms.pi_family import PiFamily
+    from pi2_fluid.values import Number
 
 __all__ = [
     "controller_numbers",
@@ -101,14 +102,14 @@ def controller_parameters(law: Any) -> dict[str, Any]:
 # What all of the family need
 
 
-def first_update_of(law: PiFamily, *, late: bool) -> Any:
+def first_update_of(law: PiFamily, *, late: bool) -> Number:
     """Return when (s) the controller first updates; a late one leaves the queue half a second."""
     if law.first_update is not None:
         return law.first_update
     return _LATE_TIMER if late else law.update_interval
 
 
-def require_computable(law: Any) -> None:
+def require_computable(law: PiFamily) -> None:
     """Refuse times and gains that no queue discipline of the family can compute with."""
     name = type(law).__name__
     for field in ("target", "update_interval", "first_update", "burst", "per_packet"):
@@ -148,7 +149,7 @@ def dualpi2_gains(law: PiFamily) -> dict[str, float]:
     return kept
 
 
-def require_integer_gains(law: Any, per_hertz: float | None = None) -> None:
+def require_integer_gains(law: PiFamily, per_hertz: float | None = None) -> None:
     """Refuse gains that the kernel's integers miss by more than 1 %, or that tc does not take.
 
     Parameters
@@ -166,7 +167,7 @@ def require_integer_gains(law: Any, per_hertz: float | None = None) -> None:
             _require_near(law, field, per_hertz)
 
 
-def _require_near(law: Any, field: str, per_hz: float, most: float = _LARGEST_GAIN) -> None:
+def _require_near(law: PiFamily, field: str, per_hz: float, most: float = _LARGEST_GAIN) -> None:
     value = float(getattr(law, field))
     nearest = round(value * per_hz) / per_hz
     if abs(nearest - value) > _ROUNDING * value or value > most:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -16,6 +17,7 @@ from pi2_fluid.ops import Number, maximum, minimum, namespace, where
 
 if TYPE_CHECKING:
     from pi2_fluid.model.scenario import Link
+    from pi2_fluid.values import Truth
 
 __all__ = ["Red"]
 
@@ -265,7 +267,7 @@ class Red(Aqm):
         return where(u <= max_p, rising, above)
 
 
-def _any(test: Any, *values: Any) -> bool:
+def _any(test: Callable[..., Truth], *values: Number) -> bool:
     """Whether the test is true anywhere; not asked of values that JAX is tracing."""
     return namespace(*values) is np and bool(np.any(test(*(np.asarray(v, float) for v in values))))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar, NoReturn
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.model.aqm import Aqm, Seen, Signal
@@ -40,7 +40,7 @@ class TailDrop(Aqm):
         lost = where(some, seen.overflow / where(some, seen.arrival_rate, 1.0), 0.0)
         return Signal(lost, lost)
 
-    def encode(self, u: Number) -> Any:
+    def encode(self, u: Number) -> NoReturn:
         """Refuse: there is no controller's variable.
 
         Raises
@@ -53,10 +53,10 @@ class TailDrop(Aqm):
             " operating point or loop: simulate it, or give a queue such as Pi2()."
         )
 
-    def at_rest(self, u: Number, capacity: Number) -> Any:
+    def at_rest(self, u: Number, capacity: Number) -> NoReturn:
         """Refuse, as `encode`."""
-        return self.encode(u)
+        self.encode(u)
 
-    def decode(self, p: Number, signal: str) -> Any:
+    def decode(self, p: Number, signal: str) -> NoReturn:
         """Refuse, as `encode`."""
-        return self.encode(p)
+        self.encode(p)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from pi2_fluid.model.record import OptionalParameter, choice, quantity
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.ops import Number
 from pi2_fluid.units import is_traced, validate_quantity
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Quantity
 
 __all__ = ["Cbr"]
 
@@ -50,10 +53,10 @@ class Cbr(Sender):
     def __init__(
         self,
         *,
-        rate: Any = None,
-        packet_size: Any = None,
+        rate: Quantity | None = None,
+        packet_size: Quantity | None = None,
         thinned: bool = True,
-        bitrate: Any = None,
+        bitrate: Quantity | None = None,
     ) -> None:
         # `rate` goes first: replace(cbr, rate=...) hands over the old bitrate as well.
         value = validate_quantity(bitrate if rate is None else rate, "rate", "Cbr rate")
