@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -22,10 +22,13 @@ from pi2_fluid.model.sender import Sender
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
 
     from pi2_fluid.qdisc import Qdisc
 
 __all__ = ["Design", "Installed", "WorstCase"]
+
 
 _MARGINS: Final = (
     *("gain_margin_db", "phase_margin_deg", "gain_crossover", "phase_crossover"),
@@ -326,7 +329,7 @@ class Design:
         """
         return ns3.ns3_attributes(self.aqm)
 
-    def plot(self, ax: Any = None) -> list[Any]:
+    def plot(self, ax: Axes | None = None) -> list[Artist]:
         """Draw response against robustness, this design among the alternatives; returns artists.
 
         Along the curve the largest integral gain that each phase margin leaves in this region, at
@@ -370,7 +373,7 @@ def _installed_from(data: Mapping[str, Any]) -> Installed:
     return Installed(**values)
 
 
-def _law_to_dict(law: Any) -> dict[str, Any]:
+def _law_to_dict(law: PiFamily | Sender) -> dict[str, Any]:
     values = {field.name: getattr(law, field.name) for field in fields(law)}
     kind = kind_of(law)
     named = {"kind": kind} if kind is not None else {"kind": None, "law": type(law).__name__}
@@ -379,7 +382,7 @@ def _law_to_dict(law: Any) -> dict[str, Any]:
     }
 
 
-def _law_from_dict(data: Mapping[str, Any], find: Any) -> Any:
+def _law_from_dict(data: Mapping[str, Any], find: Callable[[str], type[Any]]) -> Any:
     if data["kind"] is None:
         raise UnsupportedError(
             f"{data['law']} is a law of one's own, and from_dict makes the laws of this package"
@@ -389,5 +392,5 @@ def _law_from_dict(data: Mapping[str, Any], find: Any) -> Any:
     return find(data["kind"])(**{name: _number(value) for name, value in given.items()})
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> object:
     return math.inf if value == "inf" else value

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -28,7 +28,11 @@ from scipy.optimize import brentq, minimize_scalar
 from pi2_fluid.design.plants import Plants
 from pi2_fluid.loop.updates import NEARLY_ALL
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, FloatArray
+
 __all__ = ["Asked", "Ceiling", "largest_alpha", "largest_beta", "largest_factor", "make_ceiling"]
+
 
 _POINTS: Final = 1400  # frequencies on a curve
 _BETAS: Final = 300
@@ -47,7 +51,7 @@ class Asked:
 
 
 #: The largest alpha (Hz) that is allowed with a beta (Hz); 0 or less if none is.
-Ceiling = Callable[[Any], Any]
+Ceiling: TypeAlias = "Callable[[FloatArray], FloatArray]"
 
 
 def make_ceiling(
@@ -73,8 +77,9 @@ def make_ceiling(
             ceilings.append(one[0])
             highest = min(highest, one[1])
 
-    def lowest(beta: Any) -> Any:
-        return np.min([one(beta) for one in ceilings], axis=0)
+    def lowest(beta: FloatArray) -> FloatArray:
+        result: FloatArray = np.min([one(beta) for one in ceilings], axis=0)
+        return result
 
     return lowest, highest, -1
 
@@ -142,7 +147,9 @@ def _ceilings_of(plant: Plants, asked: Asked, interval: float, update: str) -> l
     return found
 
 
-def _curve(A: Any, B: Any, point: complex, dips: bool) -> tuple[Ceiling, float] | None:
+def _curve(
+    A: ComplexArray, B: ComplexArray, point: complex, dips: bool
+) -> tuple[Ceiling, float] | None:
     """Where L passes through a point: alpha A + beta B = point, first branch of positive gains.
 
     The phase of Cubic `dips` at low frequency, where |L| is large: a branch of gains far too small,
@@ -172,7 +179,7 @@ def _curve(A: Any, B: Any, point: complex, dips: bool) -> tuple[Ceiling, float] 
     low, high = float(x[rising][0]), float(x[rising][-1])
     fades = first == 0  # two integrators: alpha falls like beta^2 below the lowest frequency
 
-    def ceiling(of: Any) -> Any:
+    def ceiling(of: FloatArray) -> FloatArray:
         of = np.asarray(of, float)
         inside = spline(np.clip(of, low, high))
         scale = np.minimum(of / low, 1.0) ** 2 if fades else 1.0
@@ -182,7 +189,9 @@ def _curve(A: Any, B: Any, point: complex, dips: bool) -> tuple[Ceiling, float] 
     return ceiling, float(positive[-1])
 
 
-def _envelope(A: Any, B: Any, modulus: float, w: Any) -> tuple[Ceiling, float] | None:
+def _envelope(
+    A: ComplexArray, B: ComplexArray, modulus: float, w: FloatArray
+) -> tuple[Ceiling, float] | None:
     """The smallest alpha at which |1 + L| falls to the modulus at any frequency."""
     x = np.log(w)
     square = np.abs(A) ** 2
@@ -207,7 +216,7 @@ def _envelope(A: Any, B: Any, modulus: float, w: Any) -> tuple[Ceiling, float] |
                 return float(fit[2] - fit[1] ** 2 / (4.0 * fit[0]))
         return float(near[best])
 
-    def ceiling(of: Any) -> Any:
+    def ceiling(of: FloatArray) -> FloatArray:
         return np.array([one(float(beta)) for beta in np.atleast_1d(of)])
 
     # |1 + beta B| falls to the modulus: the largest beta without integral control.

@@ -26,6 +26,8 @@ from pi2_fluid.units import plain_row, validate_choice, validate_number, validat
 if TYPE_CHECKING:
     import xarray
 
+    from pi2_fluid.values import BoolArray, FloatArray, Quantity
+
 __all__ = ["margin_map"]
 
 _POINTS: Final = 121
@@ -41,9 +43,9 @@ def margin_map(
     aqm: PiFamily,
     sender: Sender = Reno(),  # noqa: B008  frozen
     *,
-    rtts: Any = None,
-    rates: Any = None,
-    packet_size: Any = "1500B",
+    rtts: Quantity | None = None,
+    rates: Quantity | None = None,
+    packet_size: Quantity = "1500B",
     update: str = "sampled",
 ) -> xarray.Dataset:
     """Return the margins of a queue's gains over round-trip time and rate per flow.
@@ -131,8 +133,13 @@ def margin_map(
 
 
 def _margins(
-    aqm: PiFamily, sender: Sender, rtt: Any, p_prime: Any, inside: Any, update: str
-) -> tuple[Any, Any]:
+    aqm: PiFamily,
+    sender: Sender,
+    rtt: FloatArray,
+    p_prime: FloatArray,
+    inside: BoolArray,
+    update: str,
+) -> tuple[FloatArray, FloatArray]:
     """Both margins, one round-trip time after the other: each needs its own number of aliases."""
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
     gain, phase = np.full((2, *p_prime.shape), np.nan)
@@ -145,7 +152,7 @@ def _margins(
     return gain, phase
 
 
-def _check_laws(aqm: Any, sender: Any) -> None:
+def _check_laws(aqm: object, sender: object) -> None:
     if not isinstance(aqm, PiFamily):
         raise UnsupportedError(
             f"aqm = {show_value(aqm)} has no alpha, beta and update_interval: give Pi, Pie, Pi2,"
@@ -156,7 +163,9 @@ def _check_laws(aqm: Any, sender: Any) -> None:
     require_scalars(aqm, sender)
 
 
-def _axis(values: Any, dimension: str, name: str, ends: tuple[float, float]) -> Any:
+def _axis(
+    values: Quantity | None, dimension: str, name: str, ends: tuple[float, float]
+) -> FloatArray:
     if values is None:
         return np.geomspace(*ends, _POINTS)
     axis = np.atleast_1d(validate_quantity(plain_row(values), dimension, name))

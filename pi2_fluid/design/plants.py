@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -42,6 +42,11 @@ from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.record import declares
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.dctcp import Dctcp
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pi2_fluid.values import BoolArray, ComplexArray, FloatArray, Real
 
 __all__ = [
     "Plants",
@@ -88,12 +93,12 @@ class Plants:
         Whether the window law sees R vary; one value for all, or one each.
     """
 
-    rtt: Any
-    p_prime: Any
-    sender: Any
-    m: Any
-    mu: Any
-    scalable: Any
+    rtt: FloatArray
+    p_prime: FloatArray
+    sender: NDArray[np.intp]
+    m: FloatArray
+    mu: FloatArray
+    scalable: BoolArray
     kappa: Any = None
     exact: Any = False
 
@@ -106,7 +111,7 @@ class Plants:
     def __len__(self) -> int:
         return int(self.rtt.size)
 
-    def take(self, index: Any) -> Plants:
+    def take(self, index: NDArray[Any] | int) -> Plants:
         """Return the points at these indices."""
         index = np.atleast_1d(index)
         return Plants(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
@@ -128,7 +133,7 @@ class Plants:
         return LinearLoop((cls,), controller, rtt.shape)
 
     @property
-    def _varies(self) -> Any:
+    def _varies(self) -> FloatArray:
         """What a varying R adds to the window's rate (1/s^2)."""
         rtt, mu = np.asarray(self.rtt, float), np.asarray(self.mu, float)
         return np.where(self.exact, mu / rtt**2, 0.0)[:, None]
@@ -149,8 +154,9 @@ class Plants:
         rows = [[now, zero, heard], [zero, -rate, zero], [zero, 2.0 * rate, -rate]]
         echo = [[-mu, zero, zero], [-rate, zero, zero], [zero, zero, zero]]
 
-        def stack(columns: Any) -> Any:
-            return np.stack(columns, axis=-1) / rtt[..., None]
+        def stack(columns: Sequence[FloatArray]) -> FloatArray:
+            result: FloatArray = np.stack(columns, axis=-1) / rtt[..., None]
+            return result
 
         matrices = [np.stack([stack(row) for row in rows_], axis=-2) for rows_ in (rows, echo)]
         varies = np.stack([self._varies, zero, zero], axis=-1)
@@ -160,7 +166,9 @@ class Plants:
             weight=zero + 1.0, rtt=rtt, size=3,
         )  # fmt: skip
 
-    def basis(self, w: Any, interval: float, update: str) -> tuple[Any, Any]:
+    def basis(
+        self, w: FloatArray, interval: float, update: str
+    ) -> tuple[ComplexArray, ComplexArray]:
         """Return (A, B) with L = alpha A + beta B, of shape (n, points)."""
         s = 1j * np.atleast_2d(np.asarray(w, float))
         if update == "sampled":
@@ -169,7 +177,7 @@ class Plants:
         first = respond(self.linear(1.0, 0.0, interval), s, update)
         return first, s / (1.0 / interval + s / 2.0) * first
 
-    def sampled(self, alpha: float, beta: float, interval: float, w: Any) -> Any:
+    def sampled(self, alpha: float, beta: float, interval: float, w: FloatArray) -> ComplexArray:
         """Return the sampled loops at frequencies `w` (rad/s), of shape (n, points) or (points,).
 
         From the closed form: a few aliases, and the rest by their leading terms. As
@@ -197,7 +205,8 @@ class Plants:
             far = 1.0 / (jv + b)
             rest = heard / whole - e * (1.0 - mu * e * far) * (far * far * far)
             total = total + np.sum(rest, axis=0)
-        return (alpha + beta * (1.0 - y)) * m * rtt**2 / interval * total
+        result: ComplexArray = (alpha + beta * (1.0 - y)) * m * rtt**2 / interval * total
+        return result
 
 
 def with_exact(plants: Plants) -> Plants:
@@ -216,7 +225,9 @@ def join(one: Plants, other: Plants) -> Plants:
     return Plants(*(np.concatenate([getattr(one, x), getattr(other, x)]) for x in names))
 
 
-def make_plants(senders: Sequence[Sender], aqm: PiFamily, rtt: Any, load: Sequence[Any]) -> Plants:
+def make_plants(
+    senders: Sequence[Sender], aqm: PiFamily, rtt: Real, load: Sequence[ArrayLike]
+) -> Plants:
     """Return every combination of sender, round-trip time and load.
 
     Parameters
@@ -242,7 +253,9 @@ def make_plants(senders: Sequence[Sender], aqm: PiFamily, rtt: Any, load: Sequen
     return out
 
 
-def plant_gain(sender: Sender, aqm: PiFamily, p_prime: Any, rtt: Any = None) -> tuple[Any, Any]:
+def plant_gain(
+    sender: Sender, aqm: PiFamily, p_prime: FloatArray, rtt: Real | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Return (m, mu) of a sender under a queue; PIE's factor on the gains is part of m.
 
     Only Cubic's depend on the round-trip time.
@@ -264,7 +277,7 @@ def plant_gain(sender: Sender, aqm: PiFamily, p_prime: Any, rtt: Any = None) -> 
     if plant == "cubic" and rtt is not None:
         lost = float(law.decrease) / (1.0 - float(law.decrease) / 2.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            mu = lost * _signals(sender, p_prime, rtt)
+            mu = lost * _signals(sender, p_prime, np.asarray(rtt))
             return 2.0 * mu / p_prime * _slope(sender, aqm, p_prime), mu
     raise _unsupported(sender, aqm)
 
@@ -302,19 +315,19 @@ def has_theorems(sender: Sender, aqm: PiFamily) -> bool:
     return declares(aqm, "encoder") is not None and plant_of(sender) in ("reno", "scalable")
 
 
-def _signals(sender: Sender, p_prime: Any, rtt: Any) -> Any:
+def _signals(sender: Sender, p_prime: FloatArray, rtt: FloatArray) -> FloatArray:
     """Return how many signals a flow of Cubic hears in a round trip."""
-    return sender.at_rest(rtt, p_prime**2)[0] * p_prime**2
+    return np.asarray(sender.at_rest(rtt, p_prime**2)[0]) * p_prime**2
 
 
-def _cubic_signals(sender: Sender, p_prime: Any, rtt: Any) -> Any:
+def _cubic_signals(sender: Sender, p_prime: FloatArray, rtt: FloatArray) -> FloatArray:
     """Return the same where its cubic rules, and 0 where its estimate of Reno does."""
     p = p_prime**2
     (beyond,) = sender.switches(sender.at_rest(rtt, p), p, rtt)
     return np.where(beyond > 0.0, _signals(sender, p_prime, rtt), 0.0)
 
 
-def _slope(sender: Sender, aqm: PiFamily, p_prime: Any) -> Any:
+def _slope(sender: Sender, aqm: PiFamily, p_prime: FloatArray) -> FloatArray:
     """Return d(p')/d(controller's variable), as the sender has its p', times PIE's factor."""
     classic = sender.signal == "classic"
     p = p_prime**2 if classic else p_prime
@@ -328,7 +341,7 @@ def _slope(sender: Sender, aqm: PiFamily, p_prime: Any) -> Any:
         return slope / (2.0 * p_prime) if classic else slope
 
 
-def _own_slope(sender: Sender, aqm: PiFamily, p: Any) -> Any:
+def _own_slope(sender: Sender, aqm: PiFamily, p: FloatArray) -> FloatArray:
     """Return d(p)/d(controller's variable) of a law that is not of this package."""
     from pi2_fluid.loop.controllers import encode_slopes  # not needed otherwise
     from pi2_fluid.model.derivatives import numeric
@@ -349,7 +362,7 @@ def _own_slope(sender: Sender, aqm: PiFamily, p: Any) -> Any:
     return numeric(slopes[0 if sender.signal == "classic" else 1], u.shape, what) * _scale(aqm, u)
 
 
-def _scale(aqm: PiFamily, u: Any) -> Any:
+def _scale(aqm: PiFamily, u: FloatArray) -> FloatArray:
     return np.asarray(aqm.gain_factor(u), float) * np.ones_like(u)
 
 

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy.optimize import brentq
@@ -26,6 +26,11 @@ from pi2_fluid.loop.updates import NEARLY_ALL, respond
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import TABLES, Pie, just_below
 from pi2_fluid.model.sender import Sender
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pi2_fluid.values import BoolArray, ComplexArray, Curve, FloatArray, Real
 
 __all__ = [
     "Region",
@@ -59,20 +64,20 @@ class Region:
     max_rtt: float
     load: tuple[tuple[float, float], ...]
 
-    def rtts(self) -> Any:
+    def rtts(self) -> FloatArray:
         """The round-trip times of the grid."""
         if self.min_rtt == self.max_rtt:
             return np.array([self.max_rtt])
         return np.geomspace(self.min_rtt, self.max_rtt, _RTTS)
 
-    def loads(self, aqm: PiFamily, points: int = _LOADS) -> list[Any]:
+    def loads(self, aqm: PiFamily, points: int = _LOADS) -> list[FloatArray]:
         """Of each sender the loads of the grid, with both sides of the edges of PIE's table."""
         return [
             _loads(low, high, self._edges(sender, aqm, low, high), points)
             for sender, (low, high) in zip(self.senders, self.load, strict=True)
         ]
 
-    def _edges(self, sender: Sender, aqm: PiFamily, low: float, high: float) -> Any:
+    def _edges(self, sender: Sender, aqm: PiFamily, low: float, high: float) -> FloatArray:
         """Both sides of where a loop jumps: at the edges of PIE's table, and where Cubic turns."""
         edges = _both_sides(aqm, sender.signal, low, high)
         if plant_of(sender) != "cubic":
@@ -101,13 +106,13 @@ class Region:
         return replace(found, sender=np.full(len(found), number), exact=bool(plant.exact[0]))
 
 
-def _loads(low: float, high: float, edges: Any, points: int) -> Any:
+def _loads(low: float, high: float, edges: FloatArray, points: int) -> FloatArray:
     first = [low] if low > 0.0 else [0.0, min(_LOWEST, high / 10.0)]
     grid = np.geomspace(first[-1], high, points) if high > first[-1] else np.array(first[-1:])
     return np.unique(np.concatenate([first, grid[1:], edges[edges > low]]))
 
 
-def table_edges(aqm: PiFamily, signal: str | None, low: float, high: float) -> Any:
+def table_edges(aqm: PiFamily, signal: str | None, low: float, high: float) -> FloatArray:
     """Return the p' between two ends at which PIE's table steps."""
     if not isinstance(aqm, Pie):
         return np.array([])
@@ -116,7 +121,7 @@ def table_edges(aqm: PiFamily, signal: str | None, low: float, high: float) -> A
     return edges[(edges > low) & (edges < high)]
 
 
-def _both_sides(aqm: PiFamily, signal: str | None, low: float, high: float) -> Any:
+def _both_sides(aqm: PiFamily, signal: str | None, low: float, high: float) -> FloatArray:
     """The edges of the table from both sides: the upper one is the worse."""
     edges = table_edges(aqm, signal, low, high)
     p = edges**2 if signal == "classic" else edges
@@ -124,7 +129,7 @@ def _both_sides(aqm: PiFamily, signal: str | None, low: float, high: float) -> A
     return np.concatenate([edges, np.sqrt(below) if signal == "classic" else below])
 
 
-def _between(grid: Any, at: float) -> Any:
+def _between(grid: FloatArray, at: float) -> FloatArray:
     index = int(np.argmin(np.abs(grid - at)))
     low, high = grid[max(index - 1, 0)], grid[min(index + 1, grid.size - 1)]
     return np.unique(np.concatenate([np.linspace(low, high, 9), [at]]))
@@ -183,7 +188,7 @@ def responder(
     return lambda x: respond(loop, 1j * np.exp(x), update)
 
 
-def _twin(plants: Plants, alpha: float, beta: float, interval: float, k: Any) -> Any:
+def _twin(plants: Plants, alpha: float, beta: float, interval: float, k: Real) -> FloatArray:
     """The margins of the loops without sampling, by their closed form."""
     a, c = alpha * plants.rtt**2 / interval, (beta + alpha / 2.0) * plants.rtt
     rows = np.empty((4, len(plants)))
@@ -197,11 +202,13 @@ def _twin(plants: Plants, alpha: float, beta: float, interval: float, k: Any) ->
     return rows
 
 
-def _mu_limit(plants: Plants) -> Any:
+def _mu_limit(plants: Plants) -> FloatArray:
     return np.where(plants.scalable, MU_LIMIT["scalable"], MU_LIMIT["reno"])
 
 
-def _crossings(x: Any, values: Any, at: Any, twin: Any, dips: Any, end: float) -> tuple[Any, Any]:
+def _crossings(
+    x: FloatArray, values: ComplexArray, at: Curve, twin: FloatArray, dips: BoolArray, end: float
+) -> tuple[FloatArray, FloatArray]:
     """The smallest gain margin (dB) and the phase margin (deg) of each row.
 
     At the `end` of its frequencies, pi/T, a sampled loop is real, which counts as a crossing. The
@@ -210,7 +217,7 @@ def _crossings(x: Any, values: Any, at: Any, twin: Any, dips: Any, end: float) -
     turn the phase is in is known from that of the `twin`: its margin, where that is, and its delay.
     """
 
-    def odd(x: Any) -> Any:
+    def odd(x: FloatArray) -> FloatArray:
         return np.cos(np.pi / 2 * np.exp(x) / end)
 
     gain = np.log(np.abs(values))
@@ -233,10 +240,13 @@ def _crossings(x: Any, values: Any, at: Any, twin: Any, dips: Any, end: float) -
         return -20.0 * np.log10(size), pm
 
 
-def _first_root(x: Any, f: Any, allowed: Any, function: Any) -> tuple[Any, Any]:
+def _first_root(
+    x: FloatArray, f: FloatArray, allowed: BoolArray, function: Callable[[FloatArray], FloatArray]
+) -> tuple[NDArray[Any], FloatArray]:
     """Of each row: whether f changes its sign in an allowed cell, and where it first does."""
     changes = (np.sign(f[:, :-1]) * np.sign(f[:, 1:]) < 0.0) & allowed
-    found, cell = changes.any(axis=1), np.argmax(changes, axis=1)
+    found: NDArray[Any] = np.any(changes, axis=1)
+    cell = np.argmax(changes, axis=1)
     row = np.arange(x.shape[0])
     a, b, fa, fb = x[row, cell], x[row, cell + 1], f[row, cell], f[row, cell + 1]
     fa = np.where(found, fa, fb)  # of a row without one any finite place will do
@@ -353,7 +363,7 @@ def stable_up_to(region: Region, aqm: PiFamily, update: str) -> float:
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
     loads = region.loads(aqm, 5)
 
-    def smallest(rtt: Any) -> Any:
+    def smallest(rtt: Real) -> FloatArray:
         plants = make_plants(region.senders, aqm, rtt, loads)
         found = scan(plants, *gains, update).gain_margin_db
         return np.array([np.min(found[plants.rtt == one]) for one in np.atleast_1d(rtt)])

@@ -59,7 +59,7 @@ class Spans:
     target: float
 
 
-def read_asked(gain_db: Any, phase_deg: Any, modulus: Any) -> Asked:
+def read_asked(gain_db: object, phase_deg: object, modulus: object) -> Asked:
     """Return the margins asked for."""
     gain = validate_number(gain_db, "number", "gain_margin_db", closed=True, high=60.0)
     phase = validate_number(phase_deg, "number", "phase_margin_deg", closed=True)
@@ -81,7 +81,7 @@ class Queue:
     tc: str | None
 
 
-def read_queue(aqm: Any, k: Any) -> Queue:
+def read_queue(aqm: Any, k: object) -> Queue:
     """Return the queue of that kind, or the one given."""
     own = not isinstance(aqm, str)
     if own and not isinstance(aqm, PiFamily):
@@ -110,7 +110,9 @@ def read_queue(aqm: Any, k: Any) -> Queue:
     return Queue(law, own, tc)
 
 
-def read_spans(max_rtt: Any, max_base_rtt: Any, min_rtt: Any, target: Any, queue: Queue) -> Spans:
+def read_spans(
+    max_rtt: object, max_base_rtt: object, min_rtt: object, target: object, queue: Queue
+) -> Spans:
     """Return the round-trip times, the target included."""
     if max_rtt is None and max_base_rtt is None:
         raise DomainError(
@@ -151,7 +153,7 @@ def read_spans(max_rtt: Any, max_base_rtt: Any, min_rtt: Any, target: Any, queue
     return Spans(whole, shortest + extra, aim)
 
 
-def make_template(queue: Queue, spans: Spans, update_interval: Any, objective: str) -> PiFamily:
+def make_template(queue: Queue, spans: Spans, update_interval: object, objective: str) -> PiFamily:
     """Return the queue with its target, its update interval, and the gains to begin with."""
     if update_interval is not None:
         interval = validate_number(update_interval, "time", "update_interval")
@@ -173,7 +175,9 @@ def make_template(queue: Queue, spans: Spans, update_interval: Any, objective: s
     return replace(queue.law, target=spans.target, update_interval=interval)
 
 
-def make_region(spans: Spans, senders: Any, aqm: PiFamily, load: Any, max_window: Any) -> Region:
+def make_region(
+    spans: Spans, senders: object, aqm: PiFamily, load: object, max_window: object
+) -> Region:
     """Return the region, each sender's range of p' bounded by the load and the largest window."""
     chosen: tuple[Any, ...] = (senders,)
     if not isinstance(senders, Sender):

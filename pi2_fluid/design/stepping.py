@@ -11,7 +11,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.kernel_units import DUALPI2_GAIN, PIE_GAIN
 from pi2_fluid.qdisc import install, kernel
 from pi2_fluid.qdisc.parsing import require_hz
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["Gains", "Steps", "first_that_keeps", "largest_in_steps", "steps_of"]
 
@@ -114,12 +117,12 @@ def largest_in_steps(ceiling: Ceiling, kept: float = 0.0) -> Gains:
     return alpha / _STEPS, float(_BETAS[best]) / _STEPS
 
 
-def _allowed(ceiling: Ceiling) -> Any:
+def _allowed(ceiling: Ceiling) -> FloatArray:
     """Return the largest alpha with each beta, both in steps of PIE."""
     return ceiling(_BETAS / _STEPS) * _STEPS * (1.0 - _DOWN)
 
 
-def _whole_alphas(ceiling: Ceiling) -> Any:
+def _whole_alphas(ceiling: Ceiling) -> FloatArray:
     return np.clip(np.floor(_allowed(ceiling)), 0, PIE_GAIN.high)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -44,6 +44,9 @@ from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.result.engine import Engine
 from pi2_fluid.units import validate_choice
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import Quantity
+
 __all__ = ["VerificationInterrupted", "tune"]
 
 _DIGITS: Final = 5  # of alpha and beta: alpha is rounded down, in favour of the margins
@@ -54,15 +57,15 @@ _SETTLED: Final = 0.02
 
 @renamed(mode="update")
 def tune(
-    max_rtt: Any = None,
+    max_rtt: Quantity | None = None,
     *,
-    max_base_rtt: Any = None,
-    min_rtt: Any = None,
+    max_base_rtt: Quantity | None = None,
+    min_rtt: Quantity | None = None,
     senders: Sequence[Sender] = (Reno(),),
     aqm: str | PiFamily = "pi2",
     k: float | None = None,
-    update_interval: Any = None,
-    target: Any = None,
+    update_interval: Quantity | None = None,
+    target: Quantity | None = None,
     gain_margin_db: float = 6.0,
     phase_margin_deg: float = 30.0,
     modulus_margin: float = 0.0,

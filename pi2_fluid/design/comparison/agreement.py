@@ -29,6 +29,8 @@ from pi2_fluid.units import validate_quantity
 if TYPE_CHECKING:
     import xarray
 
+    from pi2_fluid.values import FloatArray
+
 __all__ = ["Comparison", "Run", "compare", "run_all", "tabulate"]
 
 _LONGEST_START: Final = 20.0  # s
@@ -244,7 +246,7 @@ def _step(scenario: Scenario) -> float:
 # The numbers of one run
 
 
-def _numbers(comparison: Comparison, run: Run, summary: Any) -> dict[str, _Number]:
+def _numbers(comparison: Comparison, run: Run, summary: xarray.Dataset) -> dict[str, _Number]:
     scenario, result, late = comparison.scenario, run.result, slice(comparison.after, None)
     schema = schema_of(result)
     found: dict[str, _Number] = {}
@@ -273,7 +275,7 @@ def _numbers(comparison: Comparison, run: Run, summary: Any) -> dict[str, _Numbe
     return found
 
 
-def _of_labels(name: str, values: Any, dim: str) -> dict[str, _Number]:
+def _of_labels(name: str, values: xarray.DataArray, dim: str) -> dict[str, _Number]:
     units = str(values.attrs["units"])
     if dim not in values.dims:
         return {name: _Number(units, np.atleast_1d(values.to_numpy()))}
@@ -296,11 +298,11 @@ def _swings(comparison: Comparison, run: Run) -> list[Oscillation]:
     return [read_oscillation(delay, step, length / _PERIODS) for delay in delays]
 
 
-def _classic(delay: Any) -> Any:
+def _classic(delay: xarray.DataArray) -> FloatArray:
     return (delay.isel(band=0) if "band" in delay.dims else delay).to_numpy()
 
 
-def _cycles(delay: Any) -> bool:
+def _cycles(delay: FloatArray) -> bool:
     """Whether a delay keeps on swinging: neither at rest nor on its way there."""
     first, _, last = (np.asarray(part) for part in np.array_split(delay, 3))
     swing = float(last.std())
@@ -398,7 +400,7 @@ def _why(facts: Facts | RunFacts | None, name: str) -> str:
     return name_run_causes(facts, name) if isinstance(facts, RunFacts) else name_causes(facts, name)
 
 
-def _relative(values: Any) -> Any:
+def _relative(values: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = values / values[0] - 1.0
     return np.where(values == values[0], 0.0, ratio)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.senders.dctcp import Dctcp
+
+if TYPE_CHECKING:
+    import xarray
+
+    from pi2_fluid.model.aqm import Aqm
 
 __all__ = ["UNKNOWN", "UNLISTED", "Facts", "FlowFacts", "gather_facts", "name_causes"]
 
@@ -78,7 +83,12 @@ class Facts(NamedTuple):
 
 
 def gather_facts(
-    scenario: Scenario, fluid: Any, packets: Any, of_packets: Any, after: float, damping: float
+    scenario: Scenario,
+    fluid: xarray.Dataset,
+    packets: xarray.Dataset,
+    of_packets: xarray.Dataset,
+    after: float,
+    damping: float,
 ) -> Facts:
     """Return the facts of two runs.
 
@@ -126,7 +136,7 @@ def gather_facts(
     )
 
 
-def _flow_facts(scenario: Scenario, index: int, means: Any, delay: float) -> FlowFacts:
+def _flow_facts(scenario: Scenario, index: int, means: xarray.Dataset, delay: float) -> FlowFacts:
     flow = scenario.flows[index]
     mine = means.isel(flows=index)
     signals = float(mine["drop_fraction_of"] + mine["mark_fraction_of"])
@@ -149,7 +159,7 @@ def _flow_facts(scenario: Scenario, index: int, means: Any, delay: float) -> Flo
     )
 
 
-def _clamped(aqm: Any, run: Any) -> float:
+def _clamped(aqm: Aqm, run: xarray.Dataset) -> float:
     if not isinstance(aqm, PiFamily):
         return 0.0
     u = run["controller"].to_numpy()
@@ -157,12 +167,12 @@ def _clamped(aqm: Any, run: Any) -> float:
     return float(np.mean((u <= 0.0) | (u >= (1.0 - 1e-6) * float(aqm.limit))))
 
 
-def _swing(run: Any) -> float:
+def _swing(run: xarray.Dataset) -> float:
     delay = run["queue_delay"]
     return float((delay.isel(band=0) if "band" in delay.dims else delay).std("time").mean())
 
 
-def _spare(aqm: Any, packets: Any, means: Any) -> float:
+def _spare(aqm: Aqm, packets: xarray.Dataset, means: xarray.Dataset) -> float:
     if not isinstance(aqm, Pie):
         return 1.0
     signals = float(means["drop_fraction"] + means["mark_fraction"])

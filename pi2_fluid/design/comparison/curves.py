@@ -10,6 +10,7 @@ from pi2_fluid.result.schema import schema_of
 
 if TYPE_CHECKING:
     import xarray
+    from numpy.typing import NDArray
 
 __all__ = ["delay_distribution", "stretch_means"]
 
@@ -71,7 +72,7 @@ def delay_distribution(
     return run["delay_end"].to_numpy(), below / np.maximum(below[:, -1:], 1)
 
 
-def _classes(run: xarray.Dataset, band: int | None) -> Any:
+def _classes(run: xarray.Dataset, band: int | None) -> NDArray[np.intp]:
     if band is None:
         return np.arange(run.sizes["flows"])
     return np.flatnonzero(run["band_of"].to_numpy() == band)

@@ -8,9 +8,12 @@ chance pushes can be read in the same way.
 from __future__ import annotations
 
 import math
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import BoolArray, FloatArray
 
 __all__ = ["CALM", "Oscillation", "read_oscillation"]
 
@@ -31,7 +34,7 @@ class Oscillation(NamedTuple):
 CALM: Final = Oscillation(0.0, 1.0)
 
 
-def read_oscillation(signal: Any, step: float, longest: float) -> Oscillation:
+def read_oscillation(signal: FloatArray, step: float, longest: float) -> Oscillation:
     """Return frequency and damping of a signal's dominant swing.
 
     Parameters
@@ -77,7 +80,7 @@ def read_oscillation(signal: Any, step: float, longest: float) -> Oscillation:
     return CALM
 
 
-def _autocorrelation(signal: Any) -> Any:
+def _autocorrelation(signal: FloatArray) -> FloatArray | None:
     """Return the correlation over the lag, 1 at lag 0; None if the signal is constant."""
     centred = np.asarray(signal, dtype=float)
     centred = centred - centred.mean()
@@ -87,12 +90,12 @@ def _autocorrelation(signal: Any) -> Any:
     return correlation / correlation[0] if correlation[0] > 1e-24 * len(centred) else None
 
 
-def _first(where: Any, begin: int) -> int:
+def _first(where: BoolArray, begin: int) -> int:
     found = np.flatnonzero(where[begin:])
     return begin + int(found[0]) if found.size else len(where)
 
 
-def _extreme(values: Any, begin: int, end: int) -> tuple[float, float] | None:
+def _extreme(values: FloatArray, begin: int, end: int) -> tuple[float, float] | None:
     """Return place (samples) and height of the highest value of a stretch, between samples."""
     if begin >= end:
         return None

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pi2_fluid.errors import AssumptionWarning, DomainError, SolverError, UnsupportedError
 from pi2_fluid.fluid.engine import Fluid
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.operating_point import equilibrium
 from pi2_fluid.model.scenario import Scenario
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["LastStage", "answer_to_push", "last_stage", "loop_rtts"]
 
@@ -68,7 +71,9 @@ def loop_rtts(scenario: Scenario) -> list[float]:
     return rtts or [max(target, 0.1)]
 
 
-def answer_to_push(scenario: Scenario, fluid: Fluid, step: float, length: float) -> Any:
+def answer_to_push(
+    scenario: Scenario, fluid: Fluid, step: float, length: float
+) -> FloatArray | None:
     """Return the Classic queue's delay (s, every `step`) after a small push at the last rest.
 
     It is followed for `length` (s). None if the last stage has no state of rest that the queue is

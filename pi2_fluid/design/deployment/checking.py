@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.deployment.buffers import rate_held, too_small
@@ -27,6 +27,9 @@ from pi2_fluid.qdisc.blocks import Block, blocks_of
 from pi2_fluid.qdisc.generations import NEWEST, Generation, generation_of
 from pi2_fluid.qdisc.parsing import nothing_of_ours, require_hz
 from pi2_fluid.units import validate_choice, validate_number
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Quantity
 
 __all__ = ["Case", "Checked", "Verdict", "check"]
 
@@ -211,11 +214,11 @@ class Checked(list[Verdict]):
 def check(
     text: str,
     *,
-    rtt: Any = None,
-    max_base_rtt: Any = None,
-    min_rtt: Any = None,
+    rtt: Quantity | None = None,
+    max_base_rtt: Quantity | None = None,
+    min_rtt: Quantity | None = None,
     senders: Sequence[Sender] = (Reno(),),
-    rate: Any = None,
+    rate: Quantity | None = None,
     hz: int | None = None,
     kernel: str | None = None,
     update: str = "sampled",
@@ -340,7 +343,12 @@ class _Question(NamedTuple):
 
 
 def _read_question(
-    rtt: Any, max_base_rtt: Any, min_rtt: Any, senders: Any, rate: Any, update: str
+    rtt: Quantity | None,
+    max_base_rtt: Quantity | None,
+    min_rtt: Quantity | None,
+    senders: Sequence[Sender],
+    rate: Quantity | None,
+    update: str,
 ) -> _Question:
     validate_choice(update, UPDATES, "update")
     if rtt is not None and max_base_rtt is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from pi2_fluid.model.kernel_units import told_to_tc
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.qdisc import Qdisc
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import Quantity, Real
+
 __all__ = ["margin_lost_db"]
 
 
-def margin_lost_db(qdisc: Qdisc, sender: Sender, rtt: Any, p_prime: Any) -> Any:
+def margin_lost_db(qdisc: Qdisc, sender: Sender, rtt: Quantity, p_prime: Quantity) -> Real:
     """Return the gain margin that rounding costs: asked for less installed, in dB.
 
     Both of the sampled loop. Of DualPI2 it is the controller's loop through one class of senders,

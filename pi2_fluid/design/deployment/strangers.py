@@ -117,7 +117,7 @@ def _red(block: Block) -> Red:
     )
 
 
-def _size(shown: Any) -> str:
+def _size(shown: object) -> str:
     return f"{shown}b" if type(shown) is int else str(shown)
 
 

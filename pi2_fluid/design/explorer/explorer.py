@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -32,6 +32,11 @@ from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.plot import LoopCurves, LoopPicture
 from pi2_fluid.units import validate_number
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from pi2_fluid.values import FloatArray, Quantity
 
 __all__ = ["Curves", "explore", "explorer_curves"]
 
@@ -73,7 +78,12 @@ class Curves:
 
 
 def explorer_curves(
-    aqm: PiFamily, sender: Sender, rtt: float, p_prime: float, w: Any = None, t: Any = None
+    aqm: PiFamily,
+    sender: Sender,
+    rtt: float,
+    p_prime: float,
+    w: FloatArray | None = None,
+    t: FloatArray | None = None,
 ) -> Curves:
     """Return Bode and Nyquist curve, step response and margins of one sampled loop.
 
@@ -117,7 +127,7 @@ def explorer_curves(
         updates = min(int(np.ceil(_LONGEST * rtt / interval)), _UPDATES)
         aliases = _ALIASES + int(np.ceil(interval / rtt))
         step = sampled_step(loop.linear, updates, aliases=aliases, farthest=_FARTHEST)
-        t = interval * np.arange(step.size)
+        t = interval * np.arange(step.size, dtype=float)
     else:
         step = np.asarray(loop.step(t))
     response = np.asarray(loop(1j * w))
@@ -130,7 +140,7 @@ def explorer_curves(
     return Curves(w, response, phase, t, step, loop.margins(), verdict, window)
 
 
-def _one_sender(sender: Any) -> Sender:
+def _one_sender(sender: object) -> Sender:
     found = Reno() if sender is None else sender
     if not isinstance(found, Sender):
         raise QuantityError(f"sender = {show_value(sender)} is no sender: give one, e.g. Reno().")
@@ -138,7 +148,7 @@ def _one_sender(sender: Any) -> Sender:
     return found
 
 
-def _one_queue(aqm: Any) -> PiFamily:
+def _one_queue(aqm: object) -> PiFamily:
     if not isinstance(aqm, PiFamily):
         raise UnsupportedError(
             f"aqm = {show_value(aqm)} has no alpha, beta and update_interval: give Pi, Pie, Pi2,"
@@ -152,10 +162,10 @@ def explore(
     aqm: PiFamily | None = None,
     sender: Sender | None = None,
     *,
-    rtt: Any = "100ms",
+    rtt: Quantity = "100ms",
     flows: float = 10.0,
-    capacity: Any = "100Mbit/s",
-    packet_size: Any = "1500B",
+    capacity: Quantity = "100Mbit/s",
+    packet_size: Quantity = "1500B",
 ) -> Any:
     """Return sliders for alpha, beta, T, RTT and flows, and the loop that follows them.
 
@@ -223,7 +233,7 @@ def explore(
 
 
 def _assemble(
-    widgets: Any, first: dict[str, float], curves_at: Callable[[dict[str, float]], Curves],
+    widgets: ModuleType, first: dict[str, float], curves_at: Callable[[dict[str, float]], Curves],
     capacity: float,
 ) -> Any:  # fmt: skip
     """Put sliders, picture and line together, and let the two follow the sliders."""
@@ -237,7 +247,7 @@ def _assemble(
     line = widgets.HTML()
     line.add_class("pi2-margins")
 
-    def follow(_: Any = None) -> None:
+    def follow(_: object = None) -> None:
         values = {name: float(slider.value) for name, slider in sliders.items()}
         try:
             with warnings.catch_warnings():
@@ -296,7 +306,7 @@ def _load(sender: Sender, rtt: float, rate: float) -> float:
     return p**0.5 if sender.signal == "classic" else p
 
 
-def _import_widgets() -> Any:
+def _import_widgets() -> ModuleType:
     try:
         import ipywidgets
     except ImportError as error:
@@ -305,4 +315,5 @@ def _import_widgets() -> Any:
             " 'pi2-fluid[notebook]'.",
             name="ipywidgets",
         ) from error
-    return ipywidgets
+    found: ModuleType = ipywidgets
+    return found

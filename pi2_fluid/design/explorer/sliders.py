@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 __all__ = ["make_slider"]
 
@@ -30,7 +33,7 @@ _COUNTS: Final = (
 )
 
 
-def make_slider(widgets: Any, name: str, value: float) -> Any:
+def make_slider(widgets: ModuleType, name: str, value: float) -> Any:
     """Return the slider of one number, on whose steps `value` lies.
 
     Between two steps the browser would show the nearer one, and send it back.

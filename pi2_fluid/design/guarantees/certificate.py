@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import TABLES, Pie
 from pi2_fluid.model.record import declares
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, FloatArray, Real
 
 __all__ = ["Certificate", "certify", "frequency_ends", "has_steps", "least_size"]
 
@@ -150,7 +153,7 @@ def _forbidden(family: Family, boxes: Boxes, aliases: int, asked: Asked) -> tupl
     low, high = boxes.centre - boxes.half, boxes.centre + boxes.half
     far = least_size(family, high[0], (low[1], high[1]), (np.maximum(low[2], 0.0), high[2]))
     left = np.flatnonzero(~(far > _FAR))
-    discs, terms = Discs(*(np.empty(0) for _ in range(3))), 0
+    discs, terms = Discs(np.empty(0, complex), np.empty(0), np.empty(0, np.intp)), 0
     # Where the RTT is long the aliases are small: a bound of all of them does for most boxes.
     for count in sorted({0, aliases}):
         parts = [
@@ -169,7 +172,7 @@ def _forbidden(family: Family, boxes: Boxes, aliases: int, asked: Asked) -> tupl
     return left, discs, terms
 
 
-def _distance(centre: Any, asked: Asked) -> Any:
+def _distance(centre: ComplexArray, asked: Asked) -> FloatArray:
     """Return how far points are from what the margins forbid; negative within a modulus margin."""
     near = 10.0 ** (-asked.gain_db / 20.0)
     segment = np.abs(centre - np.clip(centre.real, -1.0, -near))
@@ -181,7 +184,8 @@ def _distance(centre: Any, asked: Asked) -> Any:
         np.abs(np.abs(centre) - 1.0),
         np.minimum(np.abs(centre + 1.0), np.abs(centre - end)),
     )
-    return np.minimum(np.minimum(segment, arc), np.abs(1.0 + centre) - asked.modulus)
+    result: FloatArray = np.minimum(np.minimum(segment, arc), np.abs(1.0 + centre) - asked.modulus)
+    return result
 
 
 def frequency_ends(
@@ -217,10 +221,10 @@ def frequency_ends(
     return low, high
 
 
-def least_size(family: Family, w: Any, rtts: tuple[Any, Any], mus: tuple[Any, Any]) -> Any:
+def least_size(family: Family, w: Real, rtts: tuple[Real, Real], mus: tuple[Real, Real]) -> Real:
     """Return a lower bound of |L| at w and below, over ranges of R and mu; see `frequency_ends`."""
     m_low = family.m / mus[1] if family.falling else family.m
-    aliases = 0.0
+    aliases: Real = 0.0
     if family.update == "sampled":
         with np.errstate(divide="ignore"):
             m_high = family.m / mus[0] if family.falling else family.m
@@ -244,7 +248,7 @@ def _first_boxes(
     )
 
 
-def _cuts(low: float, high: float) -> Any:
+def _cuts(low: float, high: float) -> FloatArray:
     count = max(1, int(np.ceil(np.log(high / low) / np.log(_RATIO))))
     return np.geomspace(low, high, count + 1)
 

@@ -21,9 +21,14 @@ docs/theory.md derives them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pi2_fluid.values import ComplexArray, FloatArray, Real
 
 __all__ = [
     "ECHO",
@@ -87,17 +92,17 @@ class Family:
 class Boxes:
     """Centres and half-widths of n boxes, arrays of shape (3, n): w (rad/s), R (s), mu."""
 
-    centre: Any
-    half: Any
+    centre: FloatArray
+    half: FloatArray
 
     def __len__(self) -> int:
         return int(self.centre.shape[1])
 
-    def take(self, which: Any) -> Boxes:
+    def take(self, which: NDArray[Any] | slice) -> Boxes:
         """Return some of them."""
         return Boxes(self.centre[:, which], self.half[:, which])
 
-    def halves(self, axis: Any) -> Boxes:
+    def halves(self, axis: NDArray[np.intp]) -> Boxes:
         """Return both halves of each, cut across the axis named for each."""
         column = np.arange(len(self))
         half = self.half.copy()
@@ -114,9 +119,9 @@ class Boxes:
 class Discs:
     """Centres and radii, shape (n,), and the axis that adds most to each radius."""
 
-    centre: Any
-    radius: Any
-    widest: Any
+    centre: ComplexArray
+    radius: FloatArray
+    widest: NDArray[np.intp]
 
 
 def alias_count(interval: float, min_rtt: float, update: str) -> int:
@@ -211,12 +216,12 @@ def enclose(family: Family, boxes: Boxes, aliases: int) -> Discs:
     )
 
 
-def reach(w: Any, dw: Any, rtt: Any, dr: Any) -> Any:
+def reach(w: FloatArray, dw: FloatArray, rtt: FloatArray, dr: FloatArray) -> FloatArray:
     """Return how far wR comes within a box from its value at the centre."""
     return rtt * dw + np.abs(w) * dr + dw * dr
 
 
-def tail(c: Any, mu: Any, h: float, aliases: int) -> Any:
+def tail(c: Real, mu: Real, h: float, aliases: int) -> Real:
     """Return a bound of the sum of |G| over the aliases with |k| > `aliases`.
 
     |v_k| >= c (|k| - 1/2) with c = 2 pi R/T, and |G| <= 1/(v^3 (1 - q)), q the smaller of mu and
@@ -230,7 +235,9 @@ def tail(c: Any, mu: Any, h: float, aliases: int) -> Any:
         return 1.0 / (c**3 * aliases**2 * (1.0 - q))
 
 
-def controller_bounds(family: Family, w: Any, dw: Any) -> tuple[Any, Any, Any, Any, Any]:
+def controller_bounds(
+    family: Family, w: FloatArray, dw: FloatArray
+) -> tuple[ComplexArray, ComplexArray, FloatArray, FloatArray, FloatArray]:
     """Return F at the centre, F'/F, a bound of its change per w, and the least and largest |F|."""
     alpha, beta, interval = family.alpha, family.beta, family.interval
     if family.update == "sampled":
@@ -253,7 +260,9 @@ def controller_bounds(family: Family, w: Any, dw: Any) -> tuple[Any, Any, Any, A
 class PlantBounds:
     """G at the centres, its logarithmic derivatives there, and bounds of their changes."""
 
-    def __init__(self, family: Family, v: Any, dv: Any, mu: Any, dmu: Any) -> None:
+    def __init__(
+        self, family: Family, v: FloatArray, dv: FloatArray, mu: FloatArray, dmu: FloatArray
+    ) -> None:
         late = np.exp(-1j * v)
         one = 1.0 + 1j * v
         h = late if family.scalable else 1.0 + late

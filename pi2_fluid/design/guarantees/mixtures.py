@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.model.aqms.coupled import CoupledFamily
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, FloatArray
 
 __all__ = [
     "Cells",
@@ -201,15 +204,15 @@ def angles_of(
 
 
 def discs_of(
-    w: Any,
-    dw: Any,
-    load: Any,
-    dload: Any,
+    w: FloatArray,
+    dw: FloatArray,
+    load: FloatArray,
+    dload: FloatArray,
     cells: Cells,
     aqm: PiFamily,
     factor: float | None,
     exact: bool,
-) -> tuple[Any, Any, Any]:
+) -> tuple[ComplexArray, FloatArray, FloatArray]:
     """Return F_i at the centres, how much of the radius the frequency adds, and the radius."""
     interval, integral = float(aqm.update_interval), float(aqm.alpha / aqm.update_interval)
     gain = float(aqm.beta) + float(aqm.alpha) / 2.0

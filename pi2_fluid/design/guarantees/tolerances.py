@@ -11,7 +11,7 @@ Source: the small-gain theorem with |1 - e^{-jw delta}| <= w delta.
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.optimize import brentq
@@ -19,6 +19,9 @@ from scipy.optimize import brentq
 from pi2_fluid.design.plants import Plants
 from pi2_fluid.design.region import Region, responder, scan
 from pi2_fluid.model.aqms.pi_family import PiFamily
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["interval_range", "jitter_margin"]
 
@@ -85,9 +88,10 @@ def jitter_margin(region: Region, aqm: PiFamily, update: str) -> float:
 
     at = responder(plants, *gains, update)
 
-    def room(where: Any) -> Any:
+    def room(where: FloatArray) -> FloatArray:
         values = at(where)
-        return np.abs(1.0 + values) / (np.exp(where) * np.abs(values))
+        result: FloatArray = np.abs(1.0 + values) / (np.exp(where) * np.abs(values))
+        return result
 
     # Near zero margin |1 + L| dips sharply: every loop's smallest is looked at closer and closer.
     step = x[1] - x[0]

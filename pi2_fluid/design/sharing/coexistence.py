@@ -28,6 +28,9 @@ from pi2_fluid.units import validate_choice, validate_quantity
 if TYPE_CHECKING:
     import xarray
 
+    from pi2_fluid.model.aqms.coupled import CoupledFamily
+    from pi2_fluid.values import BoolArray, FloatArray, Quantity, Real
+
 __all__ = ["coexistence"]
 
 # p' = 1/k times k may exceed 1 by a rounding error.
@@ -50,10 +53,10 @@ _MARGINS: Final = {
 def coexistence(
     classic: Sender | None = None,
     scalable: Sender | None = None,
-    k: Any = None,
+    k: Quantity | None = None,
     *,
-    rtts: Any,
-    load: Any,
+    rtts: Quantity,
+    load: Quantity,
     aqm: CoupledPi2 | DualPi2 | None = None,
     counts: tuple[float, float] = (1.0, 1.0),
     update: str = "sampled",
@@ -169,7 +172,7 @@ def coexistence(
     return _dataset(table, grid, shape, attrs)
 
 
-def _read_grid(rtts: Any, load: Any, k: Any) -> dict[str, Any]:
+def _read_grid(rtts: Quantity, load: Quantity, k: Quantity) -> dict[str, Real]:
     paths = _read_axis(rtts, "time", "rtts")
     return {
         "rtt_classic": paths,
@@ -179,7 +182,7 @@ def _read_grid(rtts: Any, load: Any, k: Any) -> dict[str, Any]:
     }
 
 
-def _read_axis(value: Any, dimension: str, name: str, high: float = math.inf) -> Any:
+def _read_axis(value: Any, dimension: str, name: str, high: float = math.inf) -> Real:
     """Return one number, or a row of them, from numbers or text."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         value = [
@@ -195,7 +198,7 @@ def _read_axis(value: Any, dimension: str, name: str, high: float = math.inf) ->
     return numbers
 
 
-def _read_counts(counts: Any) -> tuple[float, float]:
+def _read_counts(counts: object) -> tuple[float, float]:
     numbers = np.asarray(validate_quantity(counts, "number", "counts"))
     if np.shape(numbers) != (2,):
         raise QuantityError(
@@ -248,7 +251,7 @@ def _flows(pair: Pair, counts: tuple[float, float], base_rtts: tuple[Any, Any]) 
 
 
 def _at_rest(
-    point: OperatingPoint, spread: dict[str, Any], aqm: Any, shape: tuple[int, ...]
+    point: OperatingPoint, spread: dict[str, Any], aqm: CoupledFamily, shape: tuple[int, ...]
 ) -> dict[str, tuple[Any, str, str]]:
     share = np.broadcast_to(point.share[1], shape)
     room = 1.0 - aqm.kept_for_classic
@@ -277,8 +280,8 @@ def _margins(
     pair: Pair,
     counts: tuple[float, float],
     spread: dict[str, Any],
-    capacity: Any,
-    resting: Any,
+    capacity: FloatArray,
+    resting: BoolArray,
     update: str,
     rtt_terms: str,
     progress: Callable[[int, int], None] | None,

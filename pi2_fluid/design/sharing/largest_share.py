@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.optimize import brentq
@@ -21,6 +21,9 @@ from pi2_fluid.model.senders.reno import Reno
 from pi2_fluid.model.senders.scalable import Scalable
 from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, Quantity, Real
+
 __all__ = ["largest_l4s_share"]
 
 _EDGE: Final = 1e-9
@@ -35,14 +38,14 @@ _WIDEST: Final = 200.0  # dB, in place of an infinite margin
 def largest_l4s_share(
     aqm: DualPi2 | None = None,
     *,
-    base_rtt: Any,
-    p_prime: Any,
+    base_rtt: Quantity,
+    p_prime: Quantity,
     classic: Sender | None = None,
     scalable: Sender | None = None,
-    base_rtt_scalable: Any = None,
+    base_rtt_scalable: Quantity | None = None,
     update: str = "sampled",
     rtt_terms: str = "exact",
-) -> Any:
+) -> Real:
     """Return the largest share of a dual queue's link with which its coupled loop is stable.
 
     While Classic packets wait, the controller of a dual queue rules, and Scalable packets pass
@@ -131,7 +134,7 @@ def _largest(
 ) -> float:
     """Return where the gain margin first falls to 0, between the steps of the share."""
 
-    def margin(share: Any) -> Any:
+    def margin(share: Real) -> FloatArray:
         loop = _loop(pair, base_rtts, p_prime, share, update, rtt_terms)
         return np.clip(loop.margins().gain_margin_db, -_WIDEST, _WIDEST)
 
@@ -144,14 +147,14 @@ def _largest(
     first = int(unstable[0])
     if first == 0:
         return 0.0
-    return float(brentq(margin, shares[first - 1], shares[first], xtol=_DIGITS))
+    return float(brentq(lambda x: float(margin(x)), shares[first - 1], shares[first], xtol=_DIGITS))
 
 
 def _loop(
     pair: Pair,
     base_rtts: tuple[float, float],
     p_prime: float,
-    share: Any,
+    share: Real,
     update: str,
     rtt_terms: str,
 ) -> Loop:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,11 @@ from pi2_fluid.model.record import require_scalars
 from pi2_fluid.model.rest import own_delay, rest_at
 from pi2_fluid.model.sender import Sender
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import Number, Real
+
 __all__ = ["PACKET", "Pair", "flow_rates", "read_pair", "require_load"]
+
 
 #: Bytes of a packet. Ratios, shares and margins do not depend on it.
 PACKET: Final = 1500.0
@@ -28,7 +32,7 @@ class Pair(NamedTuple):
     aqm: CoupledFamily
 
 
-def read_pair(classic: Any, scalable: Any, aqm: Any) -> Pair:
+def read_pair(classic: Any, scalable: Any, aqm: object) -> Pair:
     """Return the pair, if each is of its kind and made of numbers, not arrays.
 
     Raises
@@ -53,7 +57,7 @@ def read_pair(classic: Any, scalable: Any, aqm: Any) -> Pair:
     return Pair(classic, scalable, aqm)
 
 
-def require_load(p_prime: Any, highest: Any, name: str, why: str) -> None:
+def require_load(p_prime: Real, highest: Number, name: str, why: str) -> None:
     """Refuse loads above `highest`, naming it and the reason.
 
     Raises
@@ -68,7 +72,7 @@ def require_load(p_prime: Any, highest: Any, name: str, why: str) -> None:
         )
 
 
-def flow_rates(pair: Pair, base_rtts: tuple[Any, Any], p_prime: Any) -> tuple[Any, Any]:
+def flow_rates(pair: Pair, base_rtts: tuple[Real, Real], p_prime: Real) -> tuple[Number, Number]:
     """Return the rates (segments/s) of one Classic and one Scalable flow at rest.
 
     Parameters

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.operating_point import equilibrium
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, FloatArray
 
 __all__ = ["delay_spread"]
 
@@ -84,7 +87,7 @@ def delay_spread(
     return math.sqrt(float(np.trapezoid(np.abs(plant / (1.0 + through)) ** 2, w)) * noise / math.pi)
 
 
-def _gain(aqm: PiFamily, u: float, w: Any) -> Any:
+def _gain(aqm: PiFamily, u: float, w: FloatArray) -> ComplexArray:
     """K of equation (29), without the delay of half a sample, which leaves |K| as it is."""
     alpha, beta, interval = (float(x) for x in (aqm.alpha, aqm.beta, aqm.update_interval or 0.0))
     return float(aqm.gain_factor(u)) * (beta + alpha / 2.0 + alpha / (1j * w * interval))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.scenario import Change, Link, Scenario
 from pi2_fluid.model.sender import Sender
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import BoolArray, FloatArray
 
 __all__ = ["BASE", "STEPS", "Corner", "State", "Step", "corners_of"]
 
@@ -105,7 +108,7 @@ class Corner:
         words = f"{kind_of(self.sender)} {1e3 * self.rtt:.3g} ms W={self.window:.3g}"
         return words if self.number == 1 else f"{words} ({self.number})"
 
-    def clamped(self, controller: Any) -> Any:
+    def clamped(self, controller: FloatArray) -> BoolArray:
         """Whether values of the controller's variable are at a bound of what these flows see."""
         top = float(self.queue.limit)
         if isinstance(self.queue, CoupledFamily) and self.sender.signal == "scalable":

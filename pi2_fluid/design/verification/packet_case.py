@@ -9,7 +9,7 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,11 @@ from pi2_fluid.design.verification.transients import SETTLED, Transient, read_tr
 from pi2_fluid.errors import AssumptionWarning
 from pi2_fluid.result.engine import Engine
 from pi2_fluid.result.schema import schema_of
+
+if TYPE_CHECKING:
+    import xarray
+
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["COLUMNS", "Bounds", "PacketCase", "run_corner"]
 
@@ -169,13 +174,15 @@ def run_corner(
     ]
 
 
-def _piece(run: Any, plan: _Plan, number: int) -> Any:
+def _piece(run: xarray.Dataset, plan: _Plan, number: int) -> xarray.Dataset:
     """The bins after one step."""
     piece = run.isel(time=slice(number * plan.stage, (number + 1) * plan.stage))
     return piece.isel(band=0) if "band" in piece.dims else piece
 
 
-def _read(corner: Corner, step: Step, piece: Any, plan: _Plan, fluid: Transient) -> PacketCase:
+def _read(
+    corner: Corner, step: Step, piece: xarray.Dataset, plan: _Plan, fluid: Transient
+) -> PacketCase:
     target = float(corner.queue.target)
     delay = piece[schema_of(piece).waited].to_numpy()
     rest = slice(plan.settled, None)
@@ -214,7 +221,7 @@ def _read(corner: Corner, step: Step, piece: Any, plan: _Plan, fluid: Transient)
     return found._replace(within=False, why=f"{off}: {_cause(found)}")
 
 
-def _smooth(signal: Any) -> Any:
+def _smooth(signal: FloatArray) -> FloatArray:
     """The mean over the round trip around each bin; at the ends over what there is."""
     ones = np.ones(_PER_TRIP)
     count = np.convolve(np.ones_like(signal), ones, mode="same")

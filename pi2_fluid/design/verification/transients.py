@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["SETTLED", "Decay", "Transient", "read_decay", "read_transient"]
 
@@ -39,7 +42,7 @@ class Decay(NamedTuple):
     """rad/s; 0 if it does not swing, or if the error has not settled."""
 
 
-def read_transient(error: Any, step: float, band: float | None = None) -> Transient:
+def read_transient(error: FloatArray, step: float, band: float | None = None) -> Transient:
     """Return peak, trough and settling time of an error.
 
     Parameters
@@ -67,7 +70,7 @@ def read_transient(error: Any, step: float, band: float | None = None) -> Transi
     return Transient(max(0.0, float(error.max())), max(0.0, -float(error.min())), settling)
 
 
-def read_decay(error: Any, step: float, stride: int) -> Decay:
+def read_decay(error: FloatArray, step: float, stride: int) -> Decay:
     """Return at which rate an error dies out, and its frequency.
 
     Parameters
@@ -121,6 +124,6 @@ def read_decay(error: Any, step: float, stride: int) -> Decay:
     return Decay(-math.log(abs(slowest)) / span, abs(math.atan2(slowest.imag, slowest.real)) / span)
 
 
-def _rate_of_quarters(error: Any, step: float) -> float:
+def _rate_of_quarters(error: FloatArray, step: float) -> float:
     _, second, _, last = (float(np.abs(part).max()) for part in np.array_split(error, 4))
     return 2.0 * math.log(second / last) / (step * error.size) if last > 0.0 else math.inf

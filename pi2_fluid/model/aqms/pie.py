@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from pi2_fluid.model.aqm import Seen, Signal
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -15,8 +15,11 @@ from pi2_fluid.ops import Number, sqrt, where
 
 if TYPE_CHECKING:
     from pi2_fluid.model.scenario import Link
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["STEP", "TABLES", "Pie", "just_below"]
+
+E = TypeVar("E", float, "FloatArray")
 
 _EXTENDED: Final = (
     (1e-6, 1 / 2048),
@@ -57,7 +60,7 @@ _LONG_DELAY: Final = 0.25  # s
 _SNAP: Final = 1e-9
 
 
-def just_below(edge: float) -> float:
+def just_below(edge: E) -> E:
     """Return where the factor below `edge` ends."""
     return edge * (1.0 - _SNAP)
 
