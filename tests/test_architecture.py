@@ -159,6 +159,43 @@ def test_an_arrow_down_is_allowed(module: str, source: str) -> None:
     assert wrong_arrows(source, module) == []
 
 
+# --- what types say -------------------------------------------------------------------------
+
+# Parameters and returns that are annotated with nothing but Any: laws take a number or a tuple of
+# them, operators any operand, and what third parties hand over has no types. May only fall.
+MOST_ANY = 130
+
+
+def bare_any(source: str) -> list[int]:
+    """Return the lines on which a parameter or a return is annotated with Any alone."""
+    lines = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.arg):
+            given = node.annotation
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            given = node.returns
+        else:
+            continue
+        if given is not None and ast.unparse(given).strip("'\"") in {"Any", "typing.Any"}:
+            lines.append(given.lineno)
+    return lines
+
+
+def test_types_say_something() -> None:
+    found = {
+        path.relative_to(ROOT): bare_any(path.read_text(encoding="utf-8"))
+        for path in [*python_files(), *sorted(ROOT.rglob("*.pyi"))]
+    }
+    count = sum(map(len, found.values()))
+    told = ", ".join(f"{path} {len(lines)}" for path, lines in found.items() if lines)
+    assert count <= MOST_ANY, f"{count} say nothing but Any: {told}"
+
+
+def test_a_bare_any_is_seen() -> None:
+    source = "def f(a: Any, *b: 'Any', c: list[Any]) -> typing.Any: ..."
+    assert len(bare_any(source)) == 3
+
+
 # --- what is loaded when --------------------------------------------------------------------
 
 REPORT = f"import json, sys; print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"

@@ -12,8 +12,13 @@ from pi2_fluid.model.registry import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import SupportsFloat
+
+    from rich.console import Console
+    from rich.table import Table
 
     from pi2_fluid.design.deployment.checking import Case, Checked, Verdict
+    from pi2_fluid.loop import Margins
 
 __all__ = ["print_checked"]
 
@@ -42,7 +47,7 @@ def print_checked(found: Checked, who: str) -> None:
         console.print(note)
 
 
-def _print_block(console: Any, group: list[Verdict], who: str) -> None:
+def _print_block(console: Console, group: list[Verdict], who: str) -> None:
     one = group[0]
     console.print(", ".join(_name(alike) for alike in group[:_NAMED]), end="")
     console.print(f", and {len(group) - _NAMED} alike" if len(group) > _NAMED else "")
@@ -82,7 +87,7 @@ def _print_block(console: Any, group: list[Verdict], who: str) -> None:
     console.print()
 
 
-def _add_cases(grid: Any, one: Verdict) -> None:
+def _add_cases(grid: Table, one: Verdict) -> None:
     law = one.qdisc
     shown = (f"{name} {law.asked[name]:.4g} Hz" for name in ("alpha", "beta"))
     grid.add_row("  shows", f"{', '.join(shown)}, tupdate {_ms(law.shown['tupdate'])}")
@@ -158,7 +163,7 @@ def _rounding(one: Verdict) -> str:
     return f"{', '.join(words)}; {effect}"
 
 
-def _margins(margins: Any) -> str:
+def _margins(margins: Margins) -> str:
     """Return gain and phase margin; where no gain would do, in words."""
     gain, phase = float(margins.gain_margin_db), float(margins.phase_margin_deg)
     if gain < -_BEYOND or phase < -_BEYOND:
@@ -210,7 +215,7 @@ def _rate(rate: float) -> str:
     return f"{rate:.3g} bit/s"
 
 
-def _ms(seconds: Any) -> str:
+def _ms(seconds: SupportsFloat) -> str:
     return f"{1e3 * float(seconds):.4g} ms"
 
 

@@ -16,6 +16,8 @@ from pi2_fluid.model.registry import kind_of
 
 if TYPE_CHECKING:
     from pi2_fluid.design.deployment.checking import Verdict
+    from pi2_fluid.loop import Margins
+    from pi2_fluid.model.aqm import Aqm
 
 __all__ = ["COMMANDS", "check"]
 
@@ -165,12 +167,12 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
     }
 
 
-def _law(law: Any) -> dict[str, float]:
+def _law(law: Aqm) -> dict[str, float]:
     names = ("alpha", "beta", "target", "update_interval")
     return {name: float(getattr(law, name)) for name in names}
 
 
-def _margins(margins: Any) -> dict[str, float]:
+def _margins(margins: Margins) -> dict[str, float]:
     names = ("gain_margin_db", "phase_margin_deg", "modulus_margin", "delay_margin")
     return {name: float(getattr(margins, name)) for name in names}
 

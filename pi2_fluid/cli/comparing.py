@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
     from pi2_fluid.design.comparison.agreement import Comparison, Run
 
@@ -86,7 +87,7 @@ def _backwards(comparison: Comparison, pens: list[_Pen]) -> list[tuple[Run, _Pen
 
 
 def _draw_delays(
-    over_time: Any, distribution: Any, comparison: Comparison, pens: list[_Pen]
+    over_time: Axes, distribution: Axes, comparison: Comparison, pens: list[_Pen]
 ) -> None:
     from pi2_fluid.design.comparison.curves import delay_distribution, stretch_means
     from pi2_fluid.plot import scale_root
@@ -122,7 +123,7 @@ def _end_of_delays(comparison: Comparison) -> float:
     return 1.3e3 * max(map(float, longest))
 
 
-def _draw_signals(ax: Any, comparison: Comparison, pens: list[_Pen]) -> None:
+def _draw_signals(ax: Axes, comparison: Comparison, pens: list[_Pen]) -> None:
     from pi2_fluid.design.comparison.curves import stretch_means
     from pi2_fluid.model.aqms.pi_family import PiFamily
     from pi2_fluid.plot import COLORS
@@ -172,7 +173,7 @@ def _ways(comparison: Comparison) -> str:
     return text[0].upper() + text[1:]
 
 
-def _values(row: Any, first: Run, run: Run) -> str:
+def _values(row: xarray.Dataset, first: Run, run: Run) -> str:
     factor, unit = (1e3, " ms") if str(row["unit"].item()) == "s" else (1.0, "")
     mine, other = (
         factor * float(row["value"].sel(engine=label)) for label in (run.label, first.label)

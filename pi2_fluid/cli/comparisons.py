@@ -28,8 +28,9 @@ from pi2_fluid.cli.scenarios import ScenarioArgument, load_scenario
 
 if TYPE_CHECKING:
     import xarray
+    from rich.table import Table
 
-    from pi2_fluid.design.comparison.agreement import Comparison
+    from pi2_fluid.design.comparison.agreement import Comparison, Run
 
 __all__ = ["COMMANDS", "compare"]
 
@@ -174,7 +175,7 @@ def _print_text(
         typer.echo(f"written: {path}")
 
 
-def _way(run: Any, *, two: bool) -> str:
+def _way(run: Run, *, two: bool) -> str:
     """Say how an engine ran the scenario."""
     if "seed" not in run.result.dims:
         update = run.result.attrs.get("update")
@@ -184,13 +185,13 @@ def _way(run: Any, *, two: bool) -> str:
     return f"{run.label}, {seeds}"
 
 
-def _beside(first: Any, run: Any) -> str:
+def _beside(first: Run, run: Run) -> str:
     if "seed" in run.result.dims and "seed" not in first.result.dims:
         return f"The {first.label} is outside the range of the seeds of {run.label}"
     return f"The range of {run.label} is outside that of {first.label}"
 
 
-def _grid(comparison: Comparison, table: xarray.Dataset) -> Any:
+def _grid(comparison: Comparison, table: xarray.Dataset) -> Table:
     """Return the table: of each engine the value, of two the range of seeds, too; and ratios."""
     labels = [run.label for run in comparison.runs]
     two = len(labels) <= _TWO
@@ -225,7 +226,7 @@ def _grid(comparison: Comparison, table: xarray.Dataset) -> Any:
     return grid
 
 
-def _scale(row: Any) -> tuple[float, str]:
+def _scale(row: xarray.Dataset) -> tuple[float, str]:
     """Return by what to multiply a number, and the unit that it has then."""
     name = str(row["name"].item())
     factor, unit = _SHOWN.get(str(row["unit"].item()), (1.0, str(row["unit"].item())))

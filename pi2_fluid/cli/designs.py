@@ -20,6 +20,9 @@ from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.model.registry import kind_of
 
 if TYPE_CHECKING:
+    import xarray
+    from rich.console import Console
+
     from pi2_fluid.design.design import Design, Installed
 
 __all__ = ["COMMANDS", "tune"]
@@ -292,7 +295,7 @@ def _in_linux(design: Design, runs: Installed) -> str:
     return f"{gains}: {margins}"
 
 
-def _print_alternatives(console: Any, design: Design) -> None:
+def _print_alternatives(console: Console, design: Design) -> None:
     from pi2_fluid.design.alternatives import LABELS
 
     grid = make_grid("left", *["right"] * 8)
@@ -323,7 +326,7 @@ def _print_alternatives(console: Any, design: Design) -> None:
     )
 
 
-def _print_verification(console: Any, table: Any) -> None:
+def _print_verification(console: Console, table: xarray.Dataset) -> None:
     """Print the worst of the steps at each corner."""
     packets = table.attrs["read_as"] == "runs"
     place = {"fluid": "in the fluid", "packet": "packet by packet"}.get(
@@ -347,14 +350,14 @@ def _print_verification(console: Any, table: Any) -> None:
     console.print(grid)
 
 
-def _fluid_cells(steps: Any) -> list[str]:
+def _fluid_cells(steps: xarray.Dataset) -> list[str]:
     words = [] if bool(steps["decays"].all()) else ["does not settle"]
     words += ["p' meets a bound"] if bool(steps["clamped"].any()) else []
     excursions = [f"{1e3 * float(steps[name].max()):.1f}" for name in ("peak", "trough")]
     return [*excursions, f"{float(steps['settling'].max()):.2g}", "", "", ", ".join(words)]
 
 
-def _packet_cells(steps: Any) -> list[str]:
+def _packet_cells(steps: xarray.Dataset) -> list[str]:
     why = [str(text) for text in steps["why"].to_numpy() if text]
     word = (
         "as theory has it"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_result"]
 
 
-def draw_result(dataset: xarray.Dataset, title: str, target: Any, path: Path) -> None:
+def draw_result(dataset: xarray.Dataset, title: str, target: float | None, path: Path) -> None:
     """Save queue delay, throughput and probability over time.
 
     Parameters

@@ -80,5 +80,5 @@ def _options_of(kind: Any) -> list[str]:
     return [field.name for field in dataclasses.fields(kind) if field.name not in _UNREAD]
 
 
-def _read(key: str, value: Any) -> Any:
+def _read(key: str, value: object) -> object:
     return _READERS.get(key, str)(value) if isinstance(value, str) else value

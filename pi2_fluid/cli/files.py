@@ -14,6 +14,7 @@ from pi2_fluid.saving import require_writable, save_bytes, save_folder, save_tex
 
 if TYPE_CHECKING:
     import xarray
+    from numpy.typing import NDArray
 
 __all__ = ["PICTURES", "WRITERS", "check_path", "write_netcdf", "write_table"]
 
@@ -116,7 +117,9 @@ def _write_csv(dataset: xarray.Dataset, path: Path) -> None:
     save_text(path, made.getvalue())
 
 
-def _spread(variable: Any, dataset: xarray.Dataset, rows: list[str], labels: list[Any]) -> Any:
+def _spread(
+    variable: xarray.DataArray, dataset: xarray.Dataset, rows: list[str], labels: list[Any]
+) -> NDArray[Any]:
     """Return the values as (rows, labels), repeated along the dims of rows that it lacks."""
     missing = {dim: dataset.sizes[dim] for dim in rows if dim not in variable.dims}
     values = variable.expand_dims(missing).transpose(*rows, *labels).to_numpy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -12,6 +12,9 @@ from pi2_fluid.cli import codes
 from pi2_fluid.cli.output import JsonFlag, make_console, make_grid, print_json
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, sender_class
+
+if TYPE_CHECKING:
+    from pi2_fluid.model.aqm import Aqm
 
 __all__ = ["COMMANDS", "margins"]
 
@@ -187,7 +190,7 @@ def _require_known(option: str, name: str, known: tuple[str, ...]) -> None:
         raise QuantityError(f"--{option} {name!r} is unknown: give one of {', '.join(known)}.")
 
 
-def _build_queue(name: str, given: Mapping[str, str | None]) -> Any:
+def _build_queue(name: str, given: Mapping[str, str | None]) -> Aqm:
     _require_known("aqm", name, _AQMS)
     cls = aqm_class(name)
     has = {field.name for field in fields(cls)}

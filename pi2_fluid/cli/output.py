@@ -8,9 +8,13 @@ import sys
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Annotated, Any, Final, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 __all__ = ["JsonFlag", "Line", "Progress", "make_console", "make_grid", "print_json", "tell"]
 
@@ -25,7 +29,7 @@ def print_json(payload: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(_strict(payload), allow_nan=False, ensure_ascii=False, indent=2))
 
 
-def _strict(value: Any) -> Any:
+def _strict(value: object) -> object:
     """Replace what JSON has no literal for: infinities, by their names."""
     if isinstance(value, Mapping):
         return {name: _strict(item) for name, item in value.items()}
@@ -36,14 +40,14 @@ def _strict(value: Any) -> Any:
     return value
 
 
-def make_console() -> Any:
+def make_console() -> Console:
     """Return a console that prints what it is given, without guessing at colours or markup."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False)
 
 
-def make_grid(*justify: Any) -> Any:
+def make_grid(*justify: Any) -> Table:
     """Return a table without lines, its columns justified as named."""
     from rich.table import Table
 

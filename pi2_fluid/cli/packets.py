@@ -11,6 +11,7 @@ from pi2_fluid.cli.runs import plain
 
 if TYPE_CHECKING:
     import xarray
+    from rich.table import Table
 
 __all__ = ["print_runs", "runs_as_json"]
 
@@ -43,10 +44,10 @@ def print_runs(way: str, dataset: xarray.Dataset, summary: xarray.Dataset) -> No
     console.print(_class_table(summary))
 
 
-def _delay_table(summary: xarray.Dataset) -> Any:
+def _delay_table(summary: xarray.Dataset) -> Table:
     table = make_grid("left", "left", "right", "left", "left")
 
-    def add(first: str, second: str, values: Any, factor: float, unit: str) -> None:
+    def add(first: str, second: str, values: xarray.DataArray, factor: float, unit: str) -> None:
         table.add_row(first, second, _mean(values, factor), unit, _range(values, factor))
 
     add("queue delay", "mean", summary.delay_mean, 1e3, "ms")
@@ -66,7 +67,7 @@ def _delay_table(summary: xarray.Dataset) -> Any:
     return table
 
 
-def _class_table(summary: xarray.Dataset) -> Any:
+def _class_table(summary: xarray.Dataset) -> Table:
     table = make_grid("left", "right", "left", *["right"] * 4)
     table.add_row("flows", "Mbit/s", "", "window", "delay [ms]", "dropped", "marked")
     table.add_row("", "of all", "", "per flow", "per packet", "of packets", "of packets")
@@ -84,11 +85,11 @@ def _class_table(summary: xarray.Dataset) -> Any:
     return table
 
 
-def _mean(values: Any, factor: float = 1.0) -> str:
+def _mean(values: xarray.DataArray, factor: float = 1.0) -> str:
     return f"{factor * float(values.mean()):.4g}"
 
 
-def _range(values: Any, factor: float = 1.0) -> str:
+def _range(values: xarray.DataArray, factor: float = 1.0) -> str:
     if values.size == 1:
         return ""
     return f"({factor * float(values.min()):.4g} to {factor * float(values.max()):.4g})"

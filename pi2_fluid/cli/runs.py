@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pi2_fluid.errors import QuantityError
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["check_after", "file_names", "plain", "write_and_report"]
 
@@ -56,7 +59,7 @@ def file_names(
     }
 
 
-def plain(variable: Any) -> Any:
+def plain(variable: xarray.DataArray) -> Any:
     """Return a number, or an object of them by the labels of the first dim, and so on."""
     if variable.ndim == 0:
         return float(variable)

@@ -118,7 +118,7 @@ def _warnings_as_lines() -> Iterator[None]:
         warnings.simplefilter("always", AssumptionWarning)
         usual = warnings.showwarning
 
-        def show(message: Any, category: Any, *where: Any, **more: Any) -> None:
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(category, AssumptionWarning):
                 typer.echo(f"warning: {message}", err=True)
             else:

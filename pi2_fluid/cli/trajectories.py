@@ -31,6 +31,7 @@ from pi2_fluid.cli.scenarios import ScenarioArgument, load_scenario
 
 if TYPE_CHECKING:
     import xarray
+    from rich.table import Table
 
     from pi2_fluid.result.engine import Engine
 
@@ -140,7 +141,7 @@ def _print_end(engine: Engine, dataset: xarray.Dataset, files: Sequence[Path]) -
         typer.echo("\n" + "\n".join(lines))
 
 
-def _delay_table(summary: xarray.Dataset) -> Any:
+def _delay_table(summary: xarray.Dataset) -> Table:
     table = make_grid("left", "left", "right", "left")
     for label, name in (("mean", "delay_mean"), ("P95", "delay_p95"), ("P99", "delay_p99")):
         first = "queue delay" if label == "mean" else ""
@@ -155,7 +156,7 @@ def _delay_table(summary: xarray.Dataset) -> Any:
     return table
 
 
-def _class_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Any:
+def _class_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Table:
     stretch = dataset.p.sel(time=slice(summary.attrs["after"], summary.attrs["until"]))
     table = make_grid("left", *["right"] * 3)
     table.add_row("flows", "throughput", "window", "signalled")

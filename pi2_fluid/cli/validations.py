@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from pi2_fluid.cli import codes
 from pi2_fluid.cli.options import read_whole
 from pi2_fluid.cli.output import JsonFlag, Line, print_json
+
+if TYPE_CHECKING:
+    from pi2_fluid.paper.validation import Validation
+    from pi2_fluid.paper.validation.judging import Finding
 
 __all__ = ["COMMANDS", "validate"]
 
@@ -64,7 +68,7 @@ def validate(
         raise typer.Exit(codes.UNSTABLE)
 
 
-def _record(finding: Any) -> dict[str, Any]:
+def _record(finding: Finding) -> dict[str, Any]:
     return asdict(finding) | {
         "error": finding.error,
         "tight_ok": finding.tight_ok,
@@ -96,7 +100,7 @@ def _print_findings(where: str, findings: Sequence[Any]) -> None:
         )
 
 
-def _print_verdict(found: Any) -> None:
+def _print_verdict(found: Validation) -> None:
     judged = [finding for finding in found.linux if finding.judged]
     loose = [finding for finding in judged if finding.loose is not None]
     tight_ok = sum(finding.tight_ok for finding in judged)

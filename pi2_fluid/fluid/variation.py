@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.units import validate_quantity
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import Real
+    from pi2_fluid.values import Number, Real
 
 __all__ = ["Axis", "Variation", "vary"]
+
+R = TypeVar("R", bound=Record)
 
 _UNITS: Final = {
     "time": "s",
@@ -155,13 +157,15 @@ def _put(record: Any, path: Sequence[str], key: str, value: Any) -> tuple[Any, A
     return made, Axis(getattr(made, name), units)
 
 
-def _unknown(key: str, head: str, known: Any) -> ScenarioError:
+def _unknown(key: str, head: str, known: Iterable[str]) -> ScenarioError:
     return ScenarioError(
         f"over[{key!r}] leads nowhere, for there is no {head!r}: give {suggest(head, list(known))}."
     )
 
 
-def _find(scenario: Any, name: str, path: Sequence[str], key: str) -> tuple[int, Sequence[str]]:
+def _find(
+    scenario: Scenario, name: str, path: Sequence[str], key: str
+) -> tuple[int, Sequence[str]]:
     """Return which class of flows or change a path means, and what is left of the path."""
     items = getattr(scenario, name)
     if len(path) < 2:
@@ -178,7 +182,9 @@ def _find(scenario: Any, name: str, path: Sequence[str], key: str) -> tuple[int,
     raise _unknown(key, path[0], labels + names)
 
 
-def _put_count(counts: Any, path: Sequence[str], key: str, value: Any) -> tuple[Any, Axis]:
+def _put_count(
+    counts: Mapping[str, Number] | None, path: Sequence[str], key: str, value: object
+) -> tuple[Counts, Axis]:
     if counts is None or len(path) != 1 or path[0] not in counts:
         raise ScenarioError(
             f"over[{key!r}] is no count that the change sets: give the name of a class in it."
@@ -187,7 +193,7 @@ def _put_count(counts: Any, path: Sequence[str], key: str, value: Any) -> tuple[
     return Counts({**counts, path[0]: numbers}), Axis(numbers, units)
 
 
-def _read(value: Any, key: str, dimension: str) -> tuple[Any, str]:
+def _read(value: Any, key: str, dimension: str) -> tuple[Real, str]:
     """Return one number or a one-dimensional array of them; text has its unit."""
     name = f"over[{key!r}]"
     if isinstance(value, (list, tuple)) and any(isinstance(item, str) for item in value):
@@ -202,11 +208,11 @@ def _read(value: Any, key: str, dimension: str) -> tuple[Any, str]:
     return numbers, _UNITS[dimension]
 
 
-def _number(item: Any, name: str, dimension: str) -> float:
+def _number(item: object, name: str, dimension: str) -> float:
     return float(validate_quantity(item, dimension, name, low=-np.inf, closed=True))
 
 
-def _with(record: Any, name: str, value: Any) -> Any:
+def _with(record: R, name: str, value: object) -> R:
     """Return a copy with another field; a Scenario would refuse arrays, and is not checked here."""
     if not isinstance(record, Scenario):
         return dataclasses.replace(record, **{name: value})
@@ -215,7 +221,7 @@ def _with(record: Any, name: str, value: Any) -> Any:
     return made
 
 
-def _remake(record: Any, name: str, numbers: Any) -> Any:
+def _remake(record: R, name: str, numbers: Real) -> R:
     try:
         return dataclasses.replace(record, **{name: numbers})
     except (QuantityError, DomainError, ScenarioError):
@@ -229,7 +235,7 @@ def _remake(record: Any, name: str, numbers: Any) -> Any:
         return made
 
 
-def _check_schedules(varied: Any, runs: int) -> None:
+def _check_schedules(varied: Scenario, runs: int) -> None:
     for run in range(runs):
         single = _single(varied, run)
         try:
@@ -239,5 +245,6 @@ def _check_schedules(varied: Any, runs: int) -> None:
             raise type(error)(f"In run {run}, {error}") from None
 
 
-def _single(varied: Any, run: int) -> Any:
-    return map_leaves(lambda leaf, _: leaf[run] if np.ndim(leaf) else leaf, varied)
+def _single(varied: Scenario, run: int) -> Scenario:
+    result: Scenario = map_leaves(lambda leaf, _: leaf[run] if np.ndim(leaf) else leaf, varied)
+    return result

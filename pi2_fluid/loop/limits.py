@@ -13,7 +13,7 @@ Scalable unless p' = 1 is worse), so these limits bound every load.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -32,11 +32,16 @@ from pi2_fluid.model.record import declares, named_arrays
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, Quantity, Real, Values
+
 __all__ = ["low_load", "rtt_limit"]
 
 
 @renamed(mode="update")
-def rtt_limit(alpha: Any, beta: Any, update_interval: Any, update: str = "continuous") -> Any:
+def rtt_limit(
+    alpha: Quantity, beta: Quantity, update_interval: Quantity, update: str = "continuous"
+) -> Values:
     """Return the round-trip time above which the loop is unstable at low load, whatever the gain.
 
     As p' -> 0 the loop's phase is -180 + atan(w/z_A) - atan(wR) - wR degrees: two integrators, with
@@ -79,13 +84,13 @@ def rtt_limit(alpha: Any, beta: Any, update_interval: Any, update: str = "contin
     return relabel(labels, _existence(alpha, beta, interval, update))
 
 
-def _existence(alpha: Any, beta: Any, interval: Any, update: str) -> Any:
+def _existence(alpha: Real, beta: Real, interval: Real, update: str) -> Real:
     half = 0.5 if update == "continuous" else 0.0
     return interval * (beta / alpha + half) / 2
 
 
 @renamed(mode="update")
-def low_load(sender: Sender, aqm: Aqm, rtt: Any, update: str = "continuous") -> Margins:
+def low_load(sender: Sender, aqm: Aqm, rtt: Quantity, update: str = "continuous") -> Margins:
     """Return the margins in the limit of a very light load (few flows), p' -> 0.
 
     A regular point, computed without taking any limit numerically. For "continuous" and "delayed"
@@ -148,7 +153,7 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Any, update: str = "continuous") -> 
     )
 
 
-def _modulus(parameters: list[Any], update: str, labels: Any) -> Any:
+def _modulus(parameters: list[FloatArray], update: str, labels: object) -> Values:
     out = np.empty(parameters[0].shape)
     for index in np.ndindex(out.shape):
         loop = _limit_loop(*(float(value[index]) for value in parameters))
@@ -156,7 +161,7 @@ def _modulus(parameters: list[Any], update: str, labels: Any) -> Any:
     return relabel(labels, out[()])
 
 
-def _rows(parameters: list[Any], update: str) -> Any:
+def _rows(parameters: list[FloatArray], update: str) -> FloatArray:
     """(gain_margin_db, phase_margin_deg, w_gc, w_pc, delay_margin), each of the arrays' shape."""
     m, alpha, beta, interval, rtt = parameters
     if update == "sampled":
@@ -170,7 +175,7 @@ def _rows(parameters: list[Any], update: str) -> Any:
     return np.array([gm, pm, w_gc, w_pc, np.radians(pm) / w_gc])
 
 
-def _unbounded(rows: Any, parameters: list[Any], update: str) -> Any:
+def _unbounded(rows: FloatArray, parameters: list[FloatArray], update: str) -> FloatArray:
     """An infinite gain is crossed at infinite frequency, or in a sampled loop nowhere."""
     *_, interval, rtt = parameters
     infinite = np.full(rtt.shape, np.inf)
@@ -180,7 +185,7 @@ def _unbounded(rows: Any, parameters: list[Any], update: str) -> Any:
     return np.array([-infinite, -infinite, infinite, rows[3], late])
 
 
-def _vanishing(rows: Any, parameters: list[Any], update: str) -> Any:
+def _vanishing(rows: FloatArray, parameters: list[FloatArray], update: str) -> FloatArray:
     """Phase margin and gain crossover vanish together, in the ratio of the phase's slope at 0."""
     _, alpha, beta, interval, rtt = parameters
     delay = 2.0 * (_existence(alpha, beta, interval, update) - rtt)
@@ -210,7 +215,9 @@ def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
     )
 
 
-def _sampled(m: float, alpha: float, beta: float, interval: float, rtt: float) -> Any:
+def _sampled(
+    m: float, alpha: float, beta: float, interval: float, rtt: float
+) -> tuple[float, float, float, float, float]:
     """(gain_margin_db, phase_margin_deg, w_gc, w_pc, delay_margin) of one sampled loop."""
     loop = _limit_loop(m, alpha, beta, interval, rtt)
     found = margins_from_crossings(find_crossings(loop, "sampled"), lambda: False)

@@ -64,7 +64,7 @@ class Pi2(PiFamily):
         return 1.0 if self.variant == "plain" else 0.5
 
     @classmethod
-    def from_tc2016(cls, alpha: Any = 10, beta: Any = 100, **fields: Any) -> Pi2:
+    def from_tc2016(cls, alpha: Number = 10, beta: Number = 100, **fields: Any) -> Pi2:
         """Return the queue that the paper's `tc` line configures.
 
         Parameters
