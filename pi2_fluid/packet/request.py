@@ -6,7 +6,7 @@ Flows are whole here, times are whole nanoseconds, and what is counted must fit 
 from __future__ import annotations
 
 import math
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, SupportsFloat
 
 from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
@@ -18,6 +18,9 @@ from pi2_fluid.model.sender import Sender
 from pi2_fluid.result.seeds import is_integer
 from pi2_fluid.units import format_quantity, validate_number
 
+if TYPE_CHECKING:
+    from pi2_fluid.values import Number
+
 __all__ = [
     "Sizes",
     "bin_length",
@@ -26,6 +29,7 @@ __all__ = [
     "require_room",
     "trace_length",
 ]
+
 
 # The kernel's, times in ns.
 _LIMITS: Final = _core.packet_limits()
@@ -58,7 +62,7 @@ class Sizes(NamedTuple):
     flows: int
 
 
-def interval_of(rate: Any, packet_size: Any) -> float:
+def interval_of(rate: SupportsFloat, packet_size: SupportsFloat) -> float:
     """Return the time (ns) that a packet takes at a rate (bit/s)."""
     return 8.0 * float(packet_size) / float(rate) * NS
 
@@ -133,7 +137,7 @@ def _require_link(scenario: Scenario) -> None:
             )
 
 
-def _whole(value: Any, name: str, low: int, high: int) -> None:
+def _whole(value: Number, name: str, low: int, high: int) -> None:
     if not low <= value <= high or value != math.floor(value):
         raise DomainError(
             f"{name} = {float(value):.12g} is no whole number in [{low}, {high}], which packets"
@@ -141,7 +145,7 @@ def _whole(value: Any, name: str, low: int, high: int) -> None:
         )
 
 
-def _short(value: Any, name: str, low: int = 0, high: int = _LONGEST) -> None:
+def _short(value: Number, name: str, low: int = 0, high: int = _LONGEST) -> None:
     if not low <= to_ns(value) <= high:
         raise DomainError(
             f"{name} = {float(value):g} s is outside [{low / NS:g}, {high / NS:.3g}] s, the times"
@@ -161,7 +165,7 @@ def _require_slot(rate: float, scenario: Scenario, name: str) -> None:
 # The arguments
 
 
-def bin_length(length: Any, scenario: Scenario) -> int:
+def bin_length(length: object, scenario: Scenario) -> int:
     """Return the length of a bin in ns: at most that of the run.
 
     Raises
@@ -177,7 +181,7 @@ def bin_length(length: Any, scenario: Scenario) -> int:
     return to_ns(seconds)
 
 
-def trace_length(trace: Any, seeds: int) -> int:
+def trace_length(trace: object, seeds: int) -> int:
     """Return how many events of each seed are recorded.
 
     Raises

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -22,8 +22,15 @@ from pi2_fluid.result.delays import delay_quantiles, mean_of
 
 if TYPE_CHECKING:
     import xarray
+    from numpy.typing import NDArray
+
+    from pi2_fluid.values import FloatArray, IntArray
 
 __all__ = ["CAUSES", "runs_dataset"]
+
+#: Arrays by the names of the kernel.
+_Columns: TypeAlias = "Mapping[str, NDArray[Any]]"
+
 
 #: What became of packets, by the names of the counts.
 CAUSES: Final = (
@@ -111,13 +118,13 @@ def runs_dataset(
 # Coordinates
 
 
-def _ends(scenario: Scenario, length: int) -> Any:
+def _ends(scenario: Scenario, length: int) -> IntArray:
     """Return the end of each bin (ns)."""
     duration = to_ns(scenario.duration)
     return np.minimum(np.arange(1, -(-duration // length) + 1, dtype=np.int64) * length, duration)
 
 
-def _block_coords(ends: Any, block: int) -> dict[str, Column]:
+def _block_coords(ends: IntArray, block: int) -> dict[str, Column]:
     stops = np.append(ends[block - 1 : -1 : block], ends[-1]) / NS
     starts = np.append(0.0, stops[:-1])
     return {
@@ -138,7 +145,7 @@ def _flow_coords(scenario: Scenario) -> dict[str, Column]:
     }
 
 
-def _used(delays: Any) -> int:
+def _used(delays: NDArray[Any]) -> int:
     """Return how many buckets there are up to the last that holds anything, one at least."""
     held = np.flatnonzero(delays.any(axis=tuple(range(delays.ndim - 1))))
     return int(held[-1]) + 1 if held.size else 1
@@ -148,7 +155,12 @@ def _used(delays: Any) -> int:
 
 
 def _of_bins(
-    scenario: Scenario, bands: Sequence[int], bins: Any, queues: Any, classes: Any, ends: Any
+    scenario: Scenario,
+    bands: Sequence[int],
+    bins: _Columns,
+    queues: _Columns,
+    classes: _Columns,
+    ends: IntArray,
 ) -> dict[str, Column]:
     packet, widths = float(scenario.link.packet_size), np.diff(ends, prepend=0) / NS
     capacity = mean_capacity(scenario, ends)
@@ -198,7 +210,7 @@ def _of_bins(
     }
 
 
-def _of_blocks(delays: Any, segments: Any) -> dict[str, Column]:
+def _of_blocks(delays: NDArray[Any], segments: NDArray[Any]) -> dict[str, Column]:
     return {
         "delay_histogram": Column(
             ("seed", "block", "flows", "delay"), delays, "packets", "packets that left, by delay"
@@ -210,7 +222,12 @@ def _of_blocks(delays: Any, segments: Any) -> dict[str, Column]:
 
 
 def _of_run(
-    scenario: Scenario, bands: Sequence[int], classes: Any, totals: Any, delays: Any, edges: Any
+    scenario: Scenario,
+    bands: Sequence[int],
+    classes: _Columns,
+    totals: _Columns,
+    delays: NDArray[Any],
+    edges: FloatArray,
 ) -> dict[str, Column]:
     counts = delays.sum(axis=1, dtype=np.int64)
     used = counts.shape[-1]
@@ -272,13 +289,14 @@ def _stack(runs: list[Mapping[str, Any]], name: str) -> Any:
     return np.stack([run[name] for run in runs])
 
 
-def _by_band(values: Any, bands: Sequence[int]) -> Any:
+def _by_band(values: NDArray[Any], bands: Sequence[int]) -> NDArray[Any]:
     """Return the sums over the classes (the last dim) of each band."""
     belongs = np.array(bands)[:, None] == np.arange(len(BANDS))
-    return values @ belongs.astype(values.dtype)
+    result: NDArray[Any] = values @ belongs.astype(values.dtype)
+    return result
 
 
-def _last_mean(total: Any, count: Any) -> Any:
+def _last_mean(total: NDArray[Any], count: NDArray[Any]) -> FloatArray:
     """Return total / count; where nothing was counted, what it was before, 0 at first.
 
     The second dim is time.

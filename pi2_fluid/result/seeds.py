@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 
 from pi2_fluid.errors import QuantityError, show_value
 
 __all__ = ["is_integer", "seed_list", "thread_count"]
+
 
 _MOST_SEED: Final = 2**63 - 1
 _MOST_SEEDS: Final = 1_000_000
@@ -53,7 +54,7 @@ def seed_list(seeds: Any) -> list[int]:
     return [int(seed) for seed in given]
 
 
-def thread_count(threads: Any, seeds: int) -> int:
+def thread_count(threads: object, seeds: int) -> int:
     """Return how many threads work: as many as there are cores, or as given, but one a seed.
 
     Raises
@@ -70,7 +71,7 @@ def thread_count(threads: Any, seeds: int) -> int:
     return min(int(threads), seeds)
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: object) -> TypeGuard[int | np.integer[Any]]:
     """Return whether this is a whole number, of Python or NumPy; a truth value is none."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
