@@ -81,10 +81,8 @@ def test_summary(result):
         arriving[:, 1] = 1e6 * (time < 15.0)
     signalled = mean(arriving * part.p.to_numpy()) / mean(arriving.sum(axis=1))
     marked = part.ecn.to_numpy() == 1
-    # Of thinned traffic it is worked out from what leaves, a queue delay later.
-    rel = 1e-12 if "band" in part.dims else 5e-5
-    assert float(summary.drop_fraction) == pytest.approx(signalled[~marked].sum(), rel=rel)
-    assert float(summary.mark_fraction) == pytest.approx(signalled[marked].sum(), rel=rel)
+    assert float(summary.drop_fraction) == pytest.approx(signalled[~marked].sum(), rel=1e-12)
+    assert float(summary.mark_fraction) == pytest.approx(signalled[marked].sum(), rel=1e-12)
     counts = part.flow_count.to_numpy()
     each = np.repeat(mean(rates) / counts, counts.astype(int))
     jain = each.sum() ** 2 / (len(each) * (each**2).sum())
@@ -103,6 +101,22 @@ def test_what_is_dropped_is_a_part_of_what_is_sent():
     offered = scalable + 8e6
     assert float(summary.drop_fraction) == pytest.approx(point.p[1] * 8e6 / offered, rel=1e-6)
     assert float(summary.mark_fraction) == pytest.approx(point.p[0] * scalable / offered, rel=1e-6)
+
+
+def test_what_does_not_get_through_at_all_is_dropped():
+    """At p = 1 nothing of thinned traffic enters, and all of it is counted."""
+    flows = [
+        pf.Flows(pf.Cbr(rate="30Mbit/s", thinned=False), name="flood"),
+        pf.Flows(pf.Cbr(rate="1Mbit/s"), 2, name="lost", start="6s", stop="9s", start_jitter="1s"),
+    ]
+    changes = pf.Change("8s", counts={"lost": 4})
+    scenario = pf.Scenario("10s", pf.Link("10Mbit/s"), pf.Pi2(alpha=3, beta=3), flows, changes)
+    run = pf.fluid.simulate(scenario, tolerance=1e-6, sample="1ms")
+    assert (run.p.sel(flows="lost", time=slice(6, 10)) == 1.0).all()
+    summary = pf.summarize(run, after="6s")
+    sent = 2e6 * 1.5 + 4e6 * 1.0  # for half of the first second, the next, and one with four flows
+    assert not summary.throughput.sel(flows="lost").any()
+    assert float(summary.drop_fraction) == pytest.approx(sent / (sent + 4 * 10e6), rel=1e-3)
 
 
 def test_a_quantile_is_one_of_departures():

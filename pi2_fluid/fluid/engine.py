@@ -250,7 +250,8 @@ def simulate(
     xarray.Dataset
         Dims ``time``, ``flows`` and, for a dual queue, ``band``: ``queue_delay`` (s), ``queue``
         (packets), ``controller``, ``p``, ``p_prime``, ``window`` (segments), ``throughput`` and
-        ``capacity`` (bit/s). Rows hold what is true just after all that happens at their time.
+        ``capacity`` (bit/s), and where traffic of a constant rate is thinned, ``offered`` (bit/s),
+        what is sent of it. Rows hold what is true just after all that happens at their time.
         ``attrs["not_modelled"]`` lists what of the scenario has no meaning in a fluid,
         ``attrs["beyond_the_laws"]`` which windows fell below what their law describes (2 segments),
         or whom p = 1 could not slow down, from when on and for how long.

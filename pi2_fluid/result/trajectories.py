@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import xarray as xr
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, IntArray
 
 __all__ = ["summarize_trajectory", "trajectory_dataset"]
+
+_SAME: Final = 1e-12  # s: an instant is reached this much before it
 
 
 class Samples(Protocol):
@@ -81,7 +84,35 @@ def trajectory_dataset(
             ("flows",), np.array(thinned), "1", "1 if what is signalled does not enter the queue"
         ),
     }
-    return make_dataset(shared_variables(scenario, ("time",), values), coords, attrs)
+    variables = shared_variables(scenario, ("time",), values)
+    offered = np.stack(
+        [_offered(scenario, i, trace.time) * on for i, on in enumerate(thinned)], axis=-1
+    )
+    if offered.any():
+        variables["offered"] = Column(
+            ("time", "flows"),
+            offered,
+            "bit/s",
+            "rate that thinned traffic of a constant rate is sent at; 0 of any other",
+        )
+    return make_dataset(variables, coords, attrs)
+
+
+def _offered(scenario: Scenario, index: int, time: FloatArray) -> FloatArray:
+    """Return what a class sends (bit/s) if it does so at a constant rate, 0 if not."""
+    flow, name, time = scenario.flows[index], scenario.class_names[index], time + _SAME
+    rate = flow.sender.constant_rate
+    if rate is None:
+        return np.zeros(len(time))
+    count = np.full(len(time), float(flow.count))
+    for change in sorted(scenario.changes, key=lambda change: float(change.at)):
+        if name in (change.counts or {}):
+            count[time >= float(change.at)] = float((change.counts or {})[name])
+    since, ramp = time - float(flow.start), float(flow.start_jitter)
+    begun = np.clip(since / ramp, 0.0, 1.0) if ramp > 0.0 else (since >= 0.0).astype(float)
+    begun[time >= (math.inf if flow.stop is None else float(flow.stop))] = 0.0
+    sent: FloatArray = float(rate) * count * begun
+    return sent
 
 
 def summarize_trajectory(
@@ -146,9 +177,9 @@ def _arrivals(
 ) -> tuple[FloatArray, FloatArray]:
     """Return what arrives of each class and what of that is signalled (bit/s), in the mean.
 
-    The fluid carries what it signals, but for thinned traffic, of which only 1 - p enters: there
-    the mean of p over the time in which it sends is the part lost, exactly if it sends at a
-    constant rate. (Of a class of which nothing gets through all the time, nothing is counted.)
+    The fluid carries what it signals, but for thinned traffic, of which only 1 - p enters. What
+    that was is ``offered`` if it is sent at a constant rate; of others the mean of p over the time
+    in which they send is taken to be the part lost.
     """
     p, whole = part.p.to_numpy(), weight.sum()
     mean = weight @ leaving / whole
@@ -160,7 +191,14 @@ def _arrivals(
     kept = np.maximum(1.0 - lost, np.finfo(float).eps)
     thinned = part.thinned.to_numpy() == 1
     arrived = np.where(thinned, mean / kept, mean)
-    return arrived, np.where(thinned, arrived * lost, signalled)
+    signalled = np.where(thinned, arrived * lost, signalled)
+    if "offered" not in part:
+        return arrived, signalled
+    offered = part.offered.to_numpy()
+    sent = weight @ offered / whole
+    constant = sent > 0.0
+    dropped = weight @ (offered * p) / whole
+    return np.where(constant, sent, arrived), np.where(constant, dropped, signalled)
 
 
 def _bands_of(dataset: xr.Dataset) -> IntArray:
