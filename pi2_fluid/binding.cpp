@@ -12,9 +12,9 @@
 #include "binding_fluid.h"
 #include "binding_lanes.h"
 #include "binding_packet.h"
-#include "binding_replay_pi.h"
 #include "binding_replay_queues.h"
 #include "binding_replay_senders.h"
+#include "binding_replay_updates.h"
 #include "kernel/margins.h"
 
 namespace nb = nanobind;
@@ -162,7 +162,7 @@ ValueError
     register_fluid(module);
     register_lanes(module);
     register_packet(module);
-    register_replay_pi(module);
+    register_replay_updates(module);
     register_replay_queues(module);
     register_replay_senders(module);
     module.def("simd", &simd,

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "binding_arguments.h"
-#include "binding_replay_pi.h"
+#include "binding_replay_updates.h"
 extern "C" {
 #include "kernel/packet/pi_controller.h"
 #include "kernel/packet/qdisc_pie.h"
@@ -295,7 +295,7 @@ void replay_leave(const Parameters &parameters, const Line<const std::int64_t> &
 
 } // namespace
 
-void register_replay_pi(nb::module_ &module)
+void register_replay_updates(nb::module_ &module)
 {
     module.def("replay_update", &replay_update, nb::arg("name"), nb::arg("parameters"), nb::arg("delay").noconvert(),
                nb::arg("backlog").noconvert(), nb::arg("controller").noconvert(), nb::arg("classic").noconvert(),
