@@ -59,6 +59,64 @@ def margins(
         [1e-100, 1e100] and mu zero or at least 1e-100. Results are then incomplete.
     """
 
+class AliasSums:
+    """The sums over aliases of one loop, whose classes of flows have one state each."""
+
+    def __init__(
+        self,
+        classes: list[dict[str, float]],
+        echoes: list[dict[str, float]],
+        interval: float,
+        count: int,
+    ) -> None:
+        """Take classes (`pi2_linear_class`), echoes (delay, order2 to order4), T, a number of aliases.
+
+        Raises
+        ------
+        ValueError
+            If a name is missing or unknown, or a number of another type or out of range.
+        """
+
+    def at(
+        self,
+        s: Annotated[
+            NDArray[numpy.complex128], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None,))]:
+        """(1/T) sum over k of G(s_k)/s_k, s_k = s + 2 pi j k/T, at each s. Releases the GIL."""
+
+def design_alias_sums(
+    *,
+    rtt: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    mu: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    one: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    varies: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    kappa: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    near: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    interval: float,
+    count: int,
+    w: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+) -> Annotated[NDArray[numpy.complex128], dict(shape=(None, None))]:
+    """The sums over aliases of many loops of a design, at frequencies of all or of each.
+
+    The loops are those of `pi2_design_loop`, in units of their round-trip time; `w` (rad/s) has a
+    row for each, or one for all. Returns a row for each loop. Releases the GIL.
+    """
+
 class FluidRun:
     """One trajectory of the fluid model in the making (kernel/fluid.h).
 

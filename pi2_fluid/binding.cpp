@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "binding_alias_sums.h"
 #include "binding_arguments.h"
 #include "binding_fluid.h"
 #include "binding_lanes.h"
@@ -159,6 +160,7 @@ ValueError
     Lengths differ, arrays overlap, or a point lies outside the domain: m, a, c, rtt in
     [1e-100, 1e100] and mu zero or at least 1e-100. Results are then incomplete.
 )");
+    register_alias_sums(module);
     register_fluid(module);
     register_lanes(module);
     register_packet(module);

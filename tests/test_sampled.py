@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
 import pi2_fluid as pf
+from pi2_fluid import _core
 from pi2_fluid.loop.crossovers import gain_bound
 from pi2_fluid.loop.sampled import sampled_response
+from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.transient import sampled_step
 
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
@@ -41,6 +45,47 @@ def test_alias_sum_against_the_sum_as_it_is_defined():
     direct = (alpha + beta * (1 - y)) / (1 - y) * np.sum(plant * held, axis=0) / T
     loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=R, p_prime=p, update="sampled")
     np.testing.assert_allclose(loop(1j * w), direct, rtol=2e-8)
+
+
+@pytest.mark.parametrize("terms", ["frozen", "exact"])
+@pytest.mark.parametrize("ratio", [0.05, 1.0, 7.3])
+def test_compiled_sums_are_those_of_the_arrays(ratio, terms):
+    """Classes of all kinds of one state, one of them with a lead, at complex frequencies, too."""
+    T = 0.032
+    flows = [
+        pf.Flows(pf.Reno(), 20, T / ratio),
+        pf.Flows(pf.Scalable(), 3, 2.7 * T / ratio),
+        pf.Flows(pf.Cbr(rate="1Mbit/s", thinned=False), 2, "50ms"),
+    ]
+    aqm = pf.CoupledPi2(target="5ms", update_interval=T)
+    loop = pf.Loop(flows, aqm, capacity="100Mbit/s", update="sampled", rtt_terms=terms).linear
+    ahead = replace(loop.classes[1], lead=0.3 * T, e0=0.0, e1=0.0, r=0.0)
+    loop = LinearLoop((*loop.classes, ahead), loop.controller, ())
+    s = np.geomspace(1e-4, 1.0, 40) * np.exp(1j * np.linspace(0.3, np.pi / 2, 40)) * np.pi / T
+    alone = LinearLoop(loop.classes, loop.controller, (1,))
+    assert loop.alias_sums is not None
+    assert alone.alias_sums is None
+    # where terms cancel, both lose as many digits as they do
+    np.testing.assert_allclose(
+        sampled_response(loop, s), sampled_response(alone, s[:, None])[:, 0], rtol=1e-12
+    )
+
+
+def test_compiled_sums_refuse_what_they_do_not_know():
+    none = np.zeros(0)
+    with pytest.raises(ValueError, match=r"a class of flows lacks 'a0', .*'lead'"):
+        _core.AliasSums([{}], [], 0.1, 32)
+    with pytest.raises(ValueError, match="an echo knows no 'late', and lacks 'delay'"):
+        _core.AliasSums([], [{"late": 1.0, "order2": 0.0, "order3": 0.0, "order4": 0.0}], 0.1, 32)
+    with pytest.raises(ValueError, match="interval must be positive"):
+        _core.AliasSums([], [], 0.0, 32)
+    with pytest.raises(ValueError, match="count is outside"):
+        _core.AliasSums([], [], 0.1, -1)
+    columns = dict.fromkeys(["rtt", "mu", "one", "varies", "kappa", "near"], np.ones(3))
+    with pytest.raises(ValueError, match="a row for each loop"):
+        _core.design_alias_sums(**columns, interval=0.1, count=6, w=np.ones((2, 5)))
+    with pytest.raises(ValueError, match="of one length"):
+        _core.design_alias_sums(**columns | {"mu": none}, interval=0.1, count=6, w=np.ones((3, 5)))
 
 
 def test_the_fastest_class_says_how_many_aliases_are_summed():
@@ -230,6 +275,7 @@ def test_delayed_model_is_close_where_it_claims_to_be():
         assert np.all(exact - half < 0.121)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", ["continuous", "sampled"])
 def test_bound_of_the_gain_holds(rng, update):
     """|L| never exceeds the bound that ends the search for crossovers."""
@@ -252,6 +298,7 @@ def test_bound_of_the_gain_holds(rng, update):
     assert np.isfinite(bound)
 
 
+@pytest.mark.slow
 def test_ending_the_search_early_loses_nothing(monkeypatch):
     """A long round trip and a short interval: the range up to pi/T is cut where |L_d| is small."""
     aqm = pf.Pi2(alpha=0.003, beta=1.5, update_interval=0.001)

@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
+from pi2_fluid import _core
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.loop.sampled import held_sums
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.loop.updates import respond
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -62,7 +62,6 @@ __all__ = [
 
 _FELT: Final = 0.01  # 1/window, above which a varying R is felt
 _FEWEST_ALIASES: Final = 6  # pairs about pi/T: the rest falls like k^-5
-_AT_ONCE: Final = 4096  # complex numbers: what is computed from them stays in the cache
 
 #: What comes closest to senders without a closed form.
 _INSTEAD: Final[dict[type[Sender], str]] = {
@@ -185,27 +184,22 @@ class Plants:
         """
         rtt, m, mu = (np.asarray(y, float)[:, None] for y in (self.rtt, self.m, self.mu))
         one = np.where(self.scalable, 0.0, 1.0)[:, None]
-        v, late, turn = w * rtt, np.exp(-1j * w * rtt), 2.0 * np.pi * rtt / interval
-        varies = self.exact.astype(float)[:, None]
-        y = np.exp(-1j * w * interval)
-        # Of all aliases the sum of e^{-jv}/(jv + b)^3 - mu e^{-2jv}/(jv + b)^4, of the near ones
-        # what is left beside it: the b has the next term, too, the one with mu is the echo in h.
-        b, ratio = (1.0 + mu * one) / 3.0, interval / rtt
-        total = held_sums(1.0 / ratio, y, b * ratio)[1] * ratio**3 / 2.0
-        total = total - mu * held_sums(2.0 / ratio, y, b * ratio)[2] * ratio**4 / 6.0
-        count = _FEWEST_ALIASES + math.ceil(interval / float(np.min(rtt)))
-        kappa = np.asarray(self.kappa, float)[:, None] if np.any(self.kappa) else None
-        aliases = np.arange(-count - 1.0, count + 1.0)[:, None, None]
-        parts = min(aliases.size, math.ceil(aliases.size * v.size / _AT_ONCE))
-        for k in np.array_split(aliases, parts):
-            shift = k * turn
-            e, jv = late * np.exp(-1j * shift), 1j * (v + shift)
-            heard = e if kappa is None else e * (1.0 + 2.0 * (kappa / (jv + kappa)) ** 2)
-            whole = jv * ((1.0 + jv) * (jv + mu * (one + heard)) + varies * mu * (1.0 - e))
-            far = 1.0 / (jv + b)
-            rest = heard / whole - e * (1.0 - mu * e * far) * (far * far * far)
-            total = total + np.sum(rest, axis=0)
-        result: ComplexArray = (alpha + beta * (1.0 - y)) * m * rtt**2 / interval * total
+        w = np.atleast_2d(np.asarray(w, float))
+        # The leading terms at large s are e^{-jv}/(jv + b)^3 - mu e^{-2jv}/(jv + b)^4: the b has
+        # the next term, too, the one with mu is the echo in h.
+        b = (1.0 + mu * one) / 3.0
+        columns = {
+            "rtt": rtt, "mu": mu, "one": one, "near": b,
+            "varies": self.exact, "kappa": self.kappa,
+        }  # fmt: skip
+        total = _core.design_alias_sums(
+            **{name: np.asarray(column, float).ravel() for name, column in columns.items()},
+            interval=interval,
+            count=_FEWEST_ALIASES + math.ceil(interval / float(np.min(rtt))),
+            w=np.ascontiguousarray(w),
+        )
+        gains = alpha - beta * np.expm1(-1j * w * interval)
+        result: ComplexArray = gains * m * rtt**2 / interval * total
         return result
 
 

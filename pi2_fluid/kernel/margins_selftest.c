@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alias_sums.h"
 #include "margins.h"
 
 typedef long double real;
@@ -224,6 +225,42 @@ static int order(int simd, int scalable)
     return bad;
 }
 
+/* the default number of aliases against thirty times as many, of exact sizes; every lane of every line is touched */
+static int alias_sums(void)
+{
+    const pi2_linear_class cls[] = {
+        {-0.7, -0.7, -300, -0.1, 0.1, 1, -10, 0.05, 0.1, 0},
+        {0, -0.5, -80, 0, 0, 1, -25, 0.02, 0.04, 0},
+    };
+    const pi2_design_loop loop[] = {{0.1, 0.07, 1, 0, 0, 0.36}, {0.1, 0.05, 0, 1, 0, 1.0 / 3}, {0.02, 0.1, 1, 0, 0.3, 0.37}};
+    enum { N = 5, LOOPS = 3 };
+    double *s = malloc(2 * N * sizeof *s), *w = malloc(N * sizeof *w), sums[2][2 * N * LOOPS];
+    if (!s || !w)
+        abort();
+    for (int i = 0; i < N; i++) {
+        w[i] = 90.0 * (i + 1) / N;
+        s[2 * i] = 0.1 * i;
+        s[2 * i + 1] = w[i];
+    }
+    double apart = 0.0;
+    for (int both = 0; both < 2; both++) {
+        for (int k = 0; k < 2; k++) {
+            const size_t count = k ? 3000 : 100;
+            const int done = both ? pi2_design_alias_sums(LOOPS, loop, 0.032, count, N, 0, w, sums[k])
+                                  : pi2_alias_sums(2, cls, 0, NULL, 0.032, count, N, s, sums[k]);
+            if (!done)
+                abort();
+        }
+        for (int i = 0; i < 2 * N * (both ? LOOPS : 1); i++)
+            apart = fmax(apart, fabs(sums[0][i] - sums[1][i]) / (1e-3 + fabs(sums[1][i])));
+    }
+    free(s);
+    free(w);
+    /* without echoes, what lies beyond 100 aliases falls like their square */
+    printf("alias sums: %.1e apart\n", apart);
+    return !(apart < 1e-6);
+}
+
 int main(int argc, char **argv)
 {
     static const char *kinds[] = {"ordinary", "wide", "whole domain", "nearly flat |L|", "mu = 0"};
@@ -241,6 +278,7 @@ int main(int argc, char **argv)
             bad |= order(simd, scalable);
         }
     }
+    bad |= alias_sums();
     puts(bad ? "FAILED" : "passed");
     return bad;
 }

@@ -16,18 +16,20 @@ terms begin with m = 3, or with m = 2 if a class has a lead: it moves the delay 
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pi2_fluid import _core
 from pi2_fluid.loop.expansion import Echo
 from pi2_fluid.loop.response import held_polynomials, plant_response
-from pi2_fluid.loop.state_space import LinearLoop
+from pi2_fluid.loop.state_space import LinearClass, LinearLoop
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Complex, ComplexArray, FloatArray, Real
 
-__all__ = ["held_sums", "sampled_response"]
+__all__ = ["alias_sums", "held_sums", "sampled_response"]
 
 # Pairs of aliases summed directly: at least _ALIASES, and enough for the highest one to lie
 # _REACH times above the fastest pole of the loop, where the expansion holds.
@@ -50,26 +52,46 @@ def sampled_response(loop: LinearLoop, s: Complex, aliases: int | None = None) -
         Pairs of aliases summed directly; chosen from the loop's fastest pole if not given. They
         are paired about pi/T, where what is summed is then real as the whole is.
     """
-    at: ComplexArray = np.asarray(s, dtype=complex)
+    at = np.asarray(s, dtype=np.complex128)
     below = at.imag < 0.0
     if below.any():  # at the mirror image of s the mirror image
         mirrored = sampled_response(loop, np.where(below, np.conj(at), at), aliases)
         return np.where(below, np.conj(mirrored), mirrored)[()]
-    T = loop.controller.interval
-    y = np.exp(-at * T)
+    sums = loop.alias_sums if aliases is None else alias_sums(loop, aliases)
+    total = _sum_all(loop, at, aliases) if sums is None else sums.at(at.ravel()).reshape(at.shape)
+    numerator, denominator = held_polynomials(loop.controller, at)
+    held = -np.expm1(-at * loop.controller.interval)
+    result: ComplexArray = (numerator / denominator * held * total)[()]
+    return result
+
+
+def alias_sums(loop: LinearLoop, aliases: int | None = None) -> _core.AliasSums | None:
+    """Return the compiled sums over aliases of one loop whose classes have one state each."""
+    if loop.shape or any(cls.size > 1 for cls in loop.classes):
+        return None
+    names = [field.name for field in fields(LinearClass) if field.name != "size"]
+    classes = [{name: float(getattr(cls, name) or 0.0) for name in names} for cls in loop.classes]
+    echoes = [
+        {"delay": float(delay)} | {f"order{m}": float(orders.get(m, 0.0)) for m in (2, 3, 4)}
+        for delay, orders in loop.echoes
+    ]
     count = _alias_count(loop) if aliases is None else aliases
-    echoes = loop.echoes
-    total = np.zeros(np.broadcast_shapes(at.shape, loop.shape), dtype=complex)
+    return _core.AliasSums(classes, echoes, float(loop.controller.interval), count)
+
+
+def _sum_all(loop: LinearLoop, s: ComplexArray, aliases: int | None) -> ComplexArray:
+    """Return (1/T) sum over k of G(s_k)/s_k, of any loops; the compiled sums give the same."""
+    T, echoes = loop.controller.interval, loop.echoes
+    count = _alias_count(loop) if aliases is None else aliases
+    total = np.zeros(np.broadcast_shapes(s.shape, loop.shape), dtype=complex)
     block = max(1, _BLOCK // max(1, total.size))
     for start in range(-count - 1, count + 1, block):
         k = np.arange(start, min(start + block, count + 1))
         k = k.reshape(k.shape + (1,) * total.ndim)
-        s_k = at + 2j * np.pi * k / T
+        s_k = s + 2j * np.pi * k / T
         rest = plant_response(loop, s_k) / s_k - _evaluate(echoes, s_k, 1.0 / T)
         total = total + np.sum(rest, axis=0)
-    total = total / T + _sum(echoes, T, y)
-    numerator, denominator = held_polynomials(loop.controller, at)
-    result: ComplexArray = (numerator / denominator * -np.expm1(-at * T) * total)[()]
+    result: ComplexArray = total / T + _sum(echoes, T, np.exp(-s * T))
     return result
 
 

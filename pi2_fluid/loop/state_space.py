@@ -97,6 +97,13 @@ class LinearLoop:
         rate = 1.0 / self.controller.interval
         return [recentre(echo, rate, 4) for echo in collect(self.expansion, self, up=1)]
 
+    @cached_property
+    def alias_sums(self) -> Any:
+        """What sums its aliases in compiled code, None where that cannot."""
+        from pi2_fluid.loop.sampled import alias_sums
+
+        return alias_sums(self)
+
     def element(self, index: tuple[int, ...]) -> LinearLoop:
         """Return the scalar loop at one index of the array."""
 
