@@ -69,7 +69,7 @@ class AliasSums:
         interval: float,
         count: int,
     ) -> None:
-        """Take classes (`pi2_linear_class`), echoes (delay, order2 to order4), T, a number of aliases.
+        """Take classes (`pi2_linear_class`), echoes (delay, order2 to order4), interval, count.
 
         Raises
         ------

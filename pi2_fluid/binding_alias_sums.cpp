@@ -108,7 +108,7 @@ void register_alias_sums(nb::module_ &module)
     nb::class_<AliasSums>(module, "AliasSums", "The sums over aliases of one loop, whose classes of flows have one state each.")
         .def(nb::init<ByName, ByName, double, std::int64_t>(), nb::arg("classes"), nb::arg("echoes"),
              nb::arg("interval"), nb::arg("count"),
-             R"(Take classes (`pi2_linear_class`), echoes (delay, order2 to order4), T, a number of aliases.
+             R"(Take classes (`pi2_linear_class`), echoes (delay, order2 to order4), interval, count.
 
 Raises
 ------
