@@ -36,6 +36,7 @@ __all__ = [
     "is_traced",
     "parse_quantity",
     "plain_row",
+    "si_unit",
     "validate_choice",
     "validate_number",
     "validate_quantity",
@@ -149,6 +150,17 @@ def parse_quantity(text: str, dimension: str, name: str = "value") -> float:
     if not math.isfinite(value):
         raise QuantityError(f"{name} = {show_value(text)} is not finite: give {wanted}.")
     return value
+
+
+def si_unit(dimension: str) -> str:
+    """Return the SI unit of a dimension as text, "" for plain numbers.
+
+    Examples
+    --------
+    >>> si_unit("frequency")
+    'Hz'
+    """
+    return _TABLE[dimension][0]
 
 
 def format_quantity(value: float, dimension: str) -> str:

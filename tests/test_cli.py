@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import importlib.util
 import io
 import json
 import math
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -711,6 +713,16 @@ def test_help_states_the_defaults_that_hold(capsys) -> None:
     assert pie.target == dual.target
     times = [f"{1e3 * queue.target:g}ms" for queue in (pi2, pie)]
     assert "Default {}, for pie and dualpi2 {}.".format(*times) in text
+
+
+def test_what_help_says_of_parameters_is_what_the_laws_declare() -> None:
+    path = Path(__file__).resolve().parents[1] / "tools" / "write_options.py"
+    spec = importlib.util.spec_from_file_location("write_options", path)
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert tool.MODULE.read_text(encoding="utf-8") == tool.module(), "run tools/write_options.py"
 
 
 def test_without_a_command_there_is_help(capsys) -> None:

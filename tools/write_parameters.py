@@ -9,6 +9,7 @@ from typing import Any
 
 from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.saving import save_text
+from pi2_fluid.units import si_unit
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
 BEGIN = "<!-- parameters: begin -->"
@@ -23,7 +24,7 @@ def rows(kind: str, cls: Any) -> Iterator[str]:
         rule: dict[str, Any] = field.metadata.get("quantity", {})
         if rule:
             low, high = "[" if rule["closed"] else "(", "]" if rule["high"] < float("inf") else ")"
-            allowed = f"{low}{rule['low']:g}, {rule['high']:g}{high} {UNITS[rule['dimension']]}"
+            allowed = f"{low}{rule['low']:g}, {rule['high']:g}{high} {si_unit(rule['dimension'])}"
         else:
             allowed = ", ".join(word(value) for value in field.metadata["choice"])
         key = field.metadata.get("key", field.name)
@@ -37,19 +38,9 @@ def tc_word(field: dataclasses.Field[Any], rule: dict[str, Any]) -> str:
     word, unit = field.metadata.get("tc"), field.metadata.get("kernel")
     if word is None or unit is None:
         return ""
-    part = f"1/{unit.per_si} {UNITS[rule['dimension']]}" if unit.per_si > 1 else ""
+    part = f"1/{unit.per_si} {si_unit(rule['dimension'])}" if unit.per_si > 1 else ""
     part = {"1/1000000 s": "us", "1/100 ": "%"}.get(part, part)
     return f"`{word}`{', ' if part else ''}{part}"
-
-
-UNITS = {
-    "time": "s",
-    "frequency": "Hz",
-    "number": "",
-    "packets": "packets",
-    "rate": "bit/s",
-    "size": "B",
-}
 
 
 def default(field: dataclasses.Field[Any]) -> str:

@@ -13,11 +13,12 @@ from pi2_fluid.cli import codes
 from pi2_fluid.cli.engines import make_engines
 from pi2_fluid.cli.files import PICTURES, check_path
 from pi2_fluid.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
+from pi2_fluid.cli.parameters import declared
 from pi2_fluid.cli.pasting import in_shell, line_of, why_no_line
 from pi2_fluid.cli.senders import NAMES, read_senders
 from pi2_fluid.cli.wording import for_shell, in_words_of_shell
 from pi2_fluid.errors import QuantityError, show_value
-from pi2_fluid.model.registry import kind_of
+from pi2_fluid.model.registry import DESIGNED, kind_of
 
 if TYPE_CHECKING:
     import xarray
@@ -75,12 +76,15 @@ def tune(
         str | None,
         _option("LOW,HIGH", "Instead, the range of p', the load of each sender: 0.01,1.", "Region"),
     ] = None,
-    aqm: Annotated[
-        str, _option("NAME", "Which queue: pi2, coupled, dualpi2, pie, fq_pie or pi.", "Queue")
-    ] = "pi2",
+    aqm: Annotated[str, _option("NAME", f"Which queue: {', '.join(DESIGNED)}.", "Queue")] = "pi2",
     k: Annotated[
         str | None,
-        _option("NUMBER", "Coupling factor of coupled and dualpi2. Default 2.", "Queue", "--k"),
+        _option(
+            "NUMBER",
+            declared("k", "Coupling factor of {only}, {range}. Default {default}."),
+            "Queue",
+            "--k",
+        ),
     ] = None,
     update_interval: Annotated[
         str | None,
@@ -104,8 +108,11 @@ def tune(
         str | None,
         _option(
             "TIME",
-            "Queue delay aimed at. Default 20ms (pie, fq_pie, dualpi2: 15ms) or a sixth of the"
-            " largest RTT, whichever is less.",
+            declared(
+                "target",
+                "Queue delay aimed at. Default {default} (fq_pie as pie), or a sixth of the largest"
+                " RTT, whichever is less.",
+            ),
             "Queue",
         ),
     ] = None,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from pi2_fluid.cli import codes
 from pi2_fluid.cli.output import JsonFlag, make_console, make_grid, print_json
+from pi2_fluid.cli.parameters import USUAL, declared, kinds_with, owners
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, sender_class
 
@@ -23,8 +24,8 @@ _VERDICT_CODE: Final = {
     "unstable": codes.UNSTABLE,
     "undecided": codes.UNDECIDED,
 }
-_SENDERS: Final = tuple(kind for kind, entry in SENDERS.items() if entry.loop)
-_AQMS: Final = tuple(kind for kind, entry in AQMS.items() if entry.loop)
+_SENDERS: Final = kinds_with("loop", SENDERS)
+_AQMS: Final = kinds_with("loop", AQMS)
 
 
 def margins(
@@ -49,8 +50,11 @@ def margins(
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="Instead of --p its linear form, in (0, 1]: sqrt(p) for reno, creno and cubic, p"
-            " for scalable and dctcp.",
+            help=declared(
+                "",
+                "Instead of --p its linear form, in (0, 1]: sqrt(p) for {classic}, p for"
+                " {scalable}.",
+            ),
             rich_help_panel="Load",
         ),
     ] = None,
@@ -65,13 +69,15 @@ def margins(
         typer.Option(
             metavar="NAME", help="Which queue: " + ", ".join(_AQMS) + ".", rich_help_panel="Queue"
         ),
-    ] = "pi2",
+    ] = USUAL,
     alpha: Annotated[
         str | None,
         typer.Option(
             metavar="HZ",
-            help="Integral gain per update, in Hz; for pie before its table."
-            " Default 0.3125, for pi and pie 0.125, for dualpi2 0.16.",
+            help=declared(
+                "alpha",
+                "Integral gain per update, in {unit}; for pie before its table. Default {default}.",
+            ),
             rich_help_panel="Queue",
         ),
     ] = None,
@@ -79,8 +85,9 @@ def margins(
         str | None,
         typer.Option(
             metavar="HZ",
-            help="Proportional gain per update, in Hz. Default 3.125, for pi and pie 1.25, for"
-            " dualpi2 3.2.",
+            help=declared(
+                "beta", "Proportional gain per update, in {unit}, {range}. Default {default}."
+            ),
             rich_help_panel="Queue",
         ),
     ] = None,
@@ -88,7 +95,7 @@ def margins(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Time between updates. Default 32ms, for pie 15ms, for dualpi2 16ms.",
+            help=declared("update_interval", "Time between updates, {range}. Default {default}."),
             rich_help_panel="Queue",
         ),
     ] = None,
@@ -96,7 +103,7 @@ def margins(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Queue delay aimed at. Default 20ms, for pie and dualpi2 15ms.",
+            help=declared("target", "Queue delay aimed at, {range}. Default {default}."),
             rich_help_panel="Queue",
         ),
     ] = None,
@@ -104,7 +111,7 @@ def margins(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Only pie: rfc8033 (default), rfc8034, hpsr13, ietf_early, sqrt2p or none.",
+            help=declared("table", "Only {only}: {choices}. Default that of Linux, {default}."),
             rich_help_panel="Queue",
         ),
     ] = None,
@@ -113,7 +120,11 @@ def margins(
         typer.Option(
             "--k",
             metavar="NUMBER",
-            help="Only coupled and dualpi2: coupling factor, scalable packets see k p'. Default 2.",
+            help=declared(
+                "k",
+                "Only {only}: coupling factor, {range}; scalable packets see k p'. Default"
+                " {default}.",
+            ),
             rich_help_panel="Queue",
         ),
     ] = None,
@@ -196,16 +207,14 @@ def _build_queue(name: str, given: Mapping[str, str | None]) -> Aqm:
     has = {field.name for field in fields(cls)}
     for option, value in given.items():
         if value is not None and option not in has:
-            owner = next(
-                kind for kind, takes in (("pie", "table"), ("coupled", "k")) if takes == option
-            )
+            owner = owners(option, _AQMS)[0]
             raise QuantityError(
                 f"--{option} does not apply to --aqm {name}: leave it out, or use --aqm {owner}."
             )
     chosen = {option: value for option, value in given.items() if value is not None}
-    if "table" in has:
-        chosen.setdefault("table", "rfc8033")  # by its name, so that it is shown
-    return cls(**chosen)
+    made: Any = cls(**chosen)
+    # Its table by its name, so that it is shown.
+    return replace(made, table=made.gain_table) if "table" in has else made
 
 
 def _print_margins(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pi2_fluid.cli.parameters import kinds_with
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.model.registry import SENDERS, sender_class
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["NAMES", "read_senders"]
 
 #: Those that designs know.
-NAMES: Final = tuple(kind for kind, entry in SENDERS.items() if entry.design)
+NAMES: Final = kinds_with("design", SENDERS)
 
 
 def read_senders(text: str) -> dict[str, Sender]:

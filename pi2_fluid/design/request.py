@@ -17,12 +17,11 @@ from pi2_fluid.errors import DomainError, QuantityError, show_value
 from pi2_fluid.model.aqms.coupled import CoupledFamily
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.record import declares, require_scalars
-from pi2_fluid.model.registry import AQMS, aqm_class, kind_of, laws_of_tc
+from pi2_fluid.model.registry import AQMS, DESIGNED, aqm_class, kind_of, laws_of_tc
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.units import validate_choice, validate_number
 
 __all__ = [
-    "KINDS",
     "LONGEST_INTERVAL",
     "OBJECTIVES",
     "Queue",
@@ -34,15 +33,6 @@ __all__ = [
     "read_spans",
 ]
 
-#: Queues that can be designed.
-KINDS: Final = tuple(
-    dict.fromkeys(
-        name
-        for kind, entry in AQMS.items()
-        if entry.design
-        for name in (kind, *(other for other in entry.tc if other not in AQMS))
-    )
-)
 OBJECTIVES: Final = ("recovery", "bandwidth", "gain")
 _PART: Final = 6.0  # of the largest RTT that the defaults of T and target are
 #: The longest T, in parts of the smallest RTT: each costs an alias.
@@ -87,10 +77,10 @@ def read_queue(aqm: Any, k: object) -> Queue:
     if own and not isinstance(aqm, PiFamily):
         raise QuantityError(
             f"aqm = {show_value(aqm)} is no queue with alpha and beta: give one of"
-            f" {', '.join(KINDS)}, or a PiFamily."
+            f" {', '.join(DESIGNED)}, or a PiFamily."
         )
     if not own:
-        validate_choice(aqm, KINDS, "aqm")
+        validate_choice(aqm, DESIGNED, "aqm")
     law: Any = aqm
     if not own:
         law = (aqm_class(aqm) if aqm in AQMS else laws_of_tc(aqm)[0])()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AQMS",
+    "DESIGNED",
     "SENDERS",
     "Entry",
     "aqm_class",
@@ -65,6 +66,15 @@ AQMS: Final = {
     "codel": Entry(f"{_LAWS}.aqms.codel:CoDel"),
     "taildrop": Entry(f"{_LAWS}.aqms.taildrop:TailDrop"),
 }
+#: Queues that can be designed, by their kinds and by what tc calls them.
+DESIGNED: Final = tuple(
+    dict.fromkeys(
+        name
+        for kind, entry in AQMS.items()
+        if entry.design
+        for name in (kind, *(other for other in entry.tc if other not in AQMS))
+    )
+)
 _KIND_OF: Final = {entry.place: kind for kind, entry in (SENDERS | AQMS).items()}
 
 
