@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import json
 import math
 import re
 from pathlib import Path
@@ -32,7 +33,9 @@ TOOL = "tools/write_parameters.py"
 LINK = pf.Link("10Mbit/s")
 ERRORS = (pf.DomainError, pf.QuantityError, pf.ScenarioError, pf.UnsupportedError)
 #: Of laws that nobody can make without a number, such numbers.
-NEEDED: dict[str, dict[str, Any]] = {"red": {"min": 5, "max": 15}, "cbr": {"rate": "1Mbit/s"}}
+NEEDED: dict[str, dict[str, Any]] = json.loads(
+    (ROOT / "tests" / "data" / "needed_numbers.json").read_text(encoding="utf-8")
+)
 
 KINDS = [*(("aqm", kind) for kind in AQMS), *(("sender", kind) for kind in SENDERS)]
 every_law = pytest.mark.parametrize(("place", "kind"), KINDS, ids=[kind for _, kind in KINDS])

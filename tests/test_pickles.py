@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -16,6 +18,7 @@ import xarray
 import pi2_fluid as pf
 from pi2_fluid.design.deployment.remedies import Remedy
 from pi2_fluid.loop.margins import Margins
+from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.paper.figures import Figure
 
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
@@ -30,6 +33,16 @@ SCENARIO = pf.Scenario(
 )
 #: Widgets live in one notebook.
 STAYS = {"explore"}
+
+
+def laws() -> dict[str, list[Any]]:
+    """One of each kind of sender and queue."""
+    data = Path(__file__).parent / "data" / "needed_numbers.json"
+    needed = json.loads(data.read_text(encoding="utf-8"))
+    classes = {kind: aqm_class(kind) for kind in AQMS} | {
+        kind: sender_class(kind) for kind in SENDERS
+    }
+    return {cls.__name__: [cls(**needed.get(kind, {}))] for kind, cls in classes.items()}
 
 
 @pytest.fixture(scope="module")
@@ -47,28 +60,14 @@ def everything() -> dict[str, list[Any]]:
     table = pf.margin_map(pf.Pi2(), rtts="50ms", rates="1Mbit/s")
     trajectory = pf.fluid.simulate(SCENARIO)
     errors = {name: [getattr(pf, name)("why")] for name in pf.__all__ if name.endswith("Error")}
-    return errors | {
+    return (errors | laws()) | {
+        "Pi2": [pf.Pi2(alpha=[0.1, 0.2])],
         "AssumptionWarning": [pf.AssumptionWarning("why")],
         "Sender": [pf.Sender],
-        "Reno": [pf.Reno()],
-        "CReno": [pf.CReno()],
-        "TimeoutReno": [pf.TimeoutReno()],
-        "Scalable": [pf.Scalable()],
-        "Dctcp": [pf.Dctcp()],
-        "Cubic": [pf.Cubic()],
-        "Cbr": [pf.Cbr(rate="1Mbit/s")],
         "Aqm": [pf.Aqm],
         "Seen": [pf.Seen(0.1, 1.0, 2.0, 3.0)],
         "Signal": [pf.Signal(0.1, 0.2)],
         "PiFamily": [pf.PiFamily],
-        "Pi": [pf.Pi()],
-        "Pie": [pf.Pie()],
-        "Pi2": [pf.Pi2(alpha=[0.1, 0.2])],
-        "CoupledPi2": [pf.CoupledPi2()],
-        "DualPi2": [pf.DualPi2()],
-        "Red": [pf.Red(min=20, max=60)],
-        "CoDel": [pf.CoDel()],
-        "TailDrop": [pf.TailDrop()],
         "Flows": list(FLOWS),
         "Link": [SCENARIO.link],
         "Change": list(SCENARIO.changes),
@@ -79,6 +78,7 @@ def everything() -> dict[str, list[Any]]:
         "Engine": [pf.Engine],
         "Fluid": [pf.Fluid(tolerance=1e-8, initial={"queue": 3.0})],
         "Packets": [pf.Packets(seeds=[3, 5], bin="10ms")],
+        "Ns3": [pf.Ns3(seeds=2)],
         "simulate": [pf.simulate(SCENARIO, pf.Fluid(step="10ms"))],
         "OperatingPoint": [one.operating_point],
         "equilibrium": [pf.equilibrium(FLOWS, pf.CoupledPi2(), "20Mbit/s")],
@@ -93,6 +93,7 @@ def everything() -> dict[str, list[Any]]:
         "margin_map": [table],
         "Design": [pf.Design.from_dict(design.to_dict())],
         "tune": [design],
+        "verify": [pf.verify(design)],
         "claims": [pf.claims("thesis")],
         "figures": [Figure("pi2_fig07", ("pi2_fig07.png",))],
         "validate": [pf.validate(None, seeds=2, cells=["reno_loss_3"])],

@@ -75,7 +75,7 @@ DESIGNED: Final = tuple(
         for name in (kind, *(other for other in entry.tc if other not in AQMS))
     )
 )
-_KIND_OF: Final = {entry.place: kind for kind, entry in (SENDERS | AQMS).items()}
+_KIND_OF: Final = {entry.place: kind for kind, entry in (*SENDERS.items(), *AQMS.items())}
 
 
 def sender_class(kind: object, name: str = "sender") -> type[Sender]:
