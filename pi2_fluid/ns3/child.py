@@ -14,14 +14,19 @@ and then; ``{"seed": 1, "done": true}`` when the counts of a seed lie in its fil
 from __future__ import annotations
 
 import array
+import contextlib
+import ctypes
 import importlib
 import importlib.util
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any, Final
 
+_PARENT_DEATH: Final = 1  # PR_SET_PDEATHSIG
+_FATAL: Final = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 _LIBRARIES: Final = ("core", "network", "internet", "point-to-point", "traffic-control")
 _LISTS: Final = {
     "bins": "d",
@@ -35,6 +40,7 @@ _LISTS: Final = {
 
 def main() -> None:
     """Run what standard input says."""
+    _die_with_parent()
     asked = json.load(sys.stdin)
     pi2 = _compile()
     waiting: list[int] = list(asked["seeds"])
@@ -51,6 +57,12 @@ def main() -> None:
         _say({"seed": seed, "ended": code} if code else {"seed": seed, "done": True})
 
 
+def _die_with_parent() -> None:
+    """Be killed when the process that started this one ends, however it does (Linux)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
+
+
 def _say(words: dict[str, Any]) -> None:
     os.write(1, (json.dumps(words) + "\n").encode())
 
@@ -61,6 +73,8 @@ def _compile() -> Any:
     places = list(found.submodule_search_locations or ()) if found else []
     root = Path(places[0])
     cppyy = importlib.import_module("cppyy")
+    for number in _FATAL:  # cppyy would have a debugger print the stack, and go on
+        signal.signal(number, signal.SIG_DFL)
     cppyy.add_include_path(str(root / "include"))
     for name in _LIBRARIES:
         (library,) = root.glob(f"lib*/libns3.[0-9]*-{name}.so")
@@ -72,6 +86,7 @@ def _compile() -> Any:
 def _simulate(pi2: Any, asked: dict[str, Any], seed: int) -> None:
     """Run one seed, write its counts to its file, and end this process."""
     code = 1
+    _die_with_parent()
     try:
         run = pi2.Run(_request(pi2, asked, seed))
         run.simulate()

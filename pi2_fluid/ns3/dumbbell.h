@@ -1,7 +1,8 @@
 /* One bottleneck in ns-3, and what is counted there: compiled by cppyy's interpreter in the child process.
  *
- * Each class of flows has a sender and a receiver node, on links that are fast enough to be nowhere; the path's delay
- * lies on the sender's. The device below the queue discipline holds one packet, the fewest that ns-3 allows, beside
+ * Senders and receivers sit on nodes whose links are fast enough to be nowhere; the path's delay lies on the sender's.
+ * A node has several flows of one class: ns-3 goes through all sockets of a node for each packet, and through all
+ * nodes at each router. The device below the queue discipline holds one packet, the fewest that ns-3 allows, beside
  * the one that it transmits. Counts have the shape and the units of the package's own packets, see result/runs.py.
  */
 #include <algorithm>
@@ -71,6 +72,7 @@ PI2_OPEN(CoDelDropping, TracedValue<bool>, CoDelQueueDisc, m_dropping)
 PI2_OPEN(CoDelRoot, uint16_t, CoDelQueueDisc, m_recInvSqrt)
 
 enum { ROUTERS = 2, FIRST_PORT = 1024, SINK_PORT = 1000, IP_BYTES = 20, UDP_BYTES = 8, PPP_BYTES = 2, PER_NET = 200 };
+enum { FEWEST = 16 }; /* flows of a node, if there are as many */
 enum { SENT, DELIVERED, DROP_AQM, DROP_FULL, MARK_AQM, QUEUED, IN_FLIGHT, RETRANSMISSIONS, TIMEOUTS, TOTALS };
 enum { ARRIVALS, DEPARTURES, BITS, DROPS, MARKS, SOJOURN, WINDOW, FLOWS, COLUMNS };
 static const double NS = 1e9;
@@ -130,9 +132,14 @@ struct Request {
 
 class Run;
 
+/* A pair of nodes. */
+struct Host {
+    int owner, first; /* class, and number of its first flow */
+};
+
 struct Flow {
     Run *run = nullptr;
-    int index = 0, owner = 0;
+    int index = 0, owner = 0, host = 0;
     uint16_t port = 0;
     int64_t stop = 0;
     bool gone = false;
@@ -180,16 +187,15 @@ class Run
     void simulate();
 
     std::vector<Flow> flows;
-    std::vector<int> first; /* flow of each class */
+    std::vector<Host> hosts;
     std::vector<Counts> counts;
     NodeContainer left, right, routers;
     Ptr<QueueDisc> disc;
 
     Flow *flow_of(uint32_t address, const uint8_t *ports)
     {
-        const int owner = int((address >> 16 & 255) * PER_NET + (address >> 8 & 255));
-        const int local = (ports[0] << 8 | ports[1]) - FIRST_PORT;
-        return &flows[size_t(first[size_t(owner)] + local)];
+        const Host &host = hosts[size_t((address >> 16 & 255) * PER_NET + (address >> 8 & 255))];
+        return &flows[size_t(host.first + (ports[0] << 8 | ports[1]) - FIRST_PORT)];
     }
     Flow *flow_of_frame(Ptr<const Packet> packet)
     {
@@ -213,7 +219,8 @@ class Run
 
     static int64_t now() { return Simulator::Now().GetNanoSeconds(); }
     void build();
-    void listen(size_t owner);
+    void place();
+    void listen(size_t host);
     void accepted(Ptr<Socket> socket, const Address &);
     void drain(Ptr<Socket> socket);
     void set_capacity(double rate);
@@ -237,8 +244,8 @@ class Run
 void Flow::come()
 {
     const Class &of = run->request.classes[size_t(owner)];
-    const Ptr<Node> node = run->left.Get(uint32_t(owner));
-    const Ptr<Ipv4> there = run->right.Get(uint32_t(owner))->GetObject<Ipv4>();
+    const Ptr<Node> node = run->left.Get(uint32_t(host));
+    const Ptr<Ipv4> there = run->right.Get(uint32_t(host))->GetObject<Ipv4>();
     const InetSocketAddress to(there->GetAddress(1, 0).GetLocal(), SINK_PORT);
     run->integrate(owner);
     run->counts[size_t(owner)].there += 1.0;
@@ -336,10 +343,10 @@ Ptr<TcpSocketBase> Run::make_socket(Ptr<Node> node, const Class &of)
     return made;
 }
 
-void Run::listen(size_t owner)
+void Run::listen(size_t host)
 {
-    const Class &of = request.classes[owner];
-    const Ptr<Node> node = right.Get(uint32_t(owner));
+    const Class &of = request.classes[size_t(hosts[host].owner)];
+    const Ptr<Node> node = right.Get(uint32_t(host));
     Ptr<Socket> sink;
     if (of.congestion.type.empty())
         sink = Socket::CreateSocket(node, UdpSocketFactory::GetTypeId());
@@ -375,7 +382,7 @@ void Run::set_capacity(double rate)
 
 void Run::build()
 {
-    const uint32_t count = uint32_t(request.classes.size());
+    const uint32_t count = uint32_t(hosts.size());
     PointToPointHelper helper;
     const uint64_t fast = uint64_t(std::max(1e11, 1e3 * request.capacity));
     left.Create(count);
@@ -408,7 +415,7 @@ void Run::build()
     for (uint32_t i = 0; i < count; i++) {
         char net[32];
         const int high = int(i / PER_NET), low = int(i % PER_NET);
-        helper.SetChannelAttribute("Delay", TimeValue(NanoSeconds(request.classes[i].rtt / 2)));
+        helper.SetChannelAttribute("Delay", TimeValue(NanoSeconds(request.classes[size_t(hosts[i].owner)].rtt / 2)));
         const NetDeviceContainer in = helper.Install(left.Get(i), routers.Get(0));
         helper.SetChannelAttribute("Delay", TimeValue(NanoSeconds(0)));
         const NetDeviceContainer end = helper.Install(right.Get(i), routers.Get(1));
@@ -432,6 +439,24 @@ void Run::build()
     out->TraceConnectWithoutContext("PhyTxEnd", MakeCallback(&Run::left_link, this));
 }
 
+/* As many nodes as flows on each, about, so that neither list is long. */
+void Run::place()
+{
+    const int total = int(request.flows.size());
+    const int most = std::max(int(FEWEST), int(std::ceil(std::sqrt(double(total)))));
+    flows.resize(size_t(total));
+    for (int i = 0; i < total; i++) {
+        Flow &flow = flows[size_t(i)];
+        flow.run = this;
+        flow.index = i;
+        flow.owner = request.flows[size_t(i)].owner;
+        if (hosts.empty() || hosts.back().owner != flow.owner || i - hosts.back().first == most)
+            hosts.push_back({flow.owner, i});
+        flow.host = int(hosts.size()) - 1;
+        flow.port = uint16_t(FIRST_PORT + i - hosts.back().first);
+    }
+}
+
 void Run::simulate()
 {
     const size_t count = request.classes.size(), total = request.flows.size();
@@ -444,21 +469,14 @@ void Run::simulate()
     counts.resize(count);
     delays.resize(size_t(blocks) * count * (request.edges.size() - 1));
     segments.resize(size_t(blocks) * total);
-    flows.resize(total);
-    first.resize(count, -1);
+    place();
     build();
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < hosts.size(); i++)
         listen(i);
     for (size_t i = 0; i < total; i++) {
         const Life &life = request.flows[i];
         Flow &flow = flows[i];
         const int64_t late = int64_t(chance->GetValue(0.0, double(request.classes[size_t(life.owner)].jitter)));
-        if (first[size_t(life.owner)] < 0)
-            first[size_t(life.owner)] = int(i);
-        flow.run = this;
-        flow.index = int(i);
-        flow.owner = life.owner;
-        flow.port = uint16_t(FIRST_PORT + int(i) - first[size_t(life.owner)]);
         if (life.start + late >= life.stop)
             continue;
         Simulator::Schedule(NanoSeconds(life.start + late), &Flow::come, &flow);

@@ -78,8 +78,10 @@ class Ns3(Engine):
     * Chance is in PIE's and RED's lots and in `start_jitter` alone: seeds under CoDel or tail drop
       are alike where flows start at once.
 
-    ns-3 needs some 3 s to start, and two hundred times as long as `Packets`. A wheel that does
-    not match, or a simulation that ns-3 aborts, raises `SolverError` with the last that it said.
+    ns-3 needs some 3 s to start, and two hundred times as long as `Packets`; with windows of
+    thousands of segments, each acknowledgement of which it searches for losses, minutes for a
+    second. A wheel that does not match, or a simulation that ns-3 aborts, raises `SolverError` with
+    the reason that it gave.
 
     Source: ns-3.44, https://www.nsnam.org; the wheel is under GPL-2.0.
 

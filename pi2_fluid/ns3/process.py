@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +26,8 @@ __all__ = ["COMMAND", "require_installed", "run_seeds"]
 COMMAND: Final = (sys.executable, "-P", str(Path(__file__).with_name("child.py")))
 _KINDS: Final = {"delays": np.dtype(np.uint32), "segments": np.dtype(np.uint32)}
 _NUMBER: Final = np.dtype(np.float64)
+#: What a line says that names the reason; ns-3 and C++ go on to say that they end.
+_TELLING: Final = re.compile(r"error:|Error:|assert|msg=|what\(\)")
 
 
 def require_installed() -> None:
@@ -64,7 +67,7 @@ def run_seeds(
     Raises
     ------
     SolverError
-        If a process ended before its seed did, with the last that it said.
+        If a process ended before its seed did, with what it said of the reason.
     KeyboardInterrupt
         If interrupted before any seed was finished.
     """
@@ -145,7 +148,8 @@ def _words(line: str) -> dict[str, Any]:
 def _failure(where: str, code: int, said: Path) -> SolverError:
     how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
     lines = [line.strip() for line in said.read_text(errors="replace").splitlines()]
-    last = next((line for line in reversed(lines) if line), "nothing")
+    telling = [line for line in lines if _TELLING.search(line)]
+    last = (telling or [line for line in lines if line] or ["nothing"])[-1]
     return SolverError(
         f"ns-3 ended with {how} in {where}, and said last: {last[:200]}; change the scenario, or"
         " use another engine, e.g. Packets()."
