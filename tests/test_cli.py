@@ -25,7 +25,7 @@ import pi2_fluid.paper.figures
 from pi2_fluid.cli import run
 from pi2_fluid.cli.output import Progress
 from pi2_fluid.cli.parameters import kinds_with
-from pi2_fluid.model.registry import SENDERS
+from pi2_fluid.model.registry import AQMS, SENDERS
 from pi2_fluid.paper.claims import Claim
 
 LOAD = ["margins", "--rtt", "100ms", "--p-prime", "0.1"]
@@ -203,7 +203,7 @@ BAD = [
     ("--rtt 100ms --p 0.1 --target 20", "no unit"),
     ("--rtt 100ms --p 0.1 --sender foo", "one of reno, creno, scalable"),
     ("--rtt 100ms --p 0.1 --sender cbr", f"one of {', '.join(kinds_with('loop', SENDERS))}."),
-    ("--rtt 100ms --p 0.1 --aqm foo", "one of pi, pie, pi2, coupled, dualpi2."),
+    ("--rtt 100ms --p 0.1 --aqm foo", f"one of {', '.join(kinds_with('loop', AQMS))}."),
     ("--rtt 100ms --p 0.1 --sender dctcp --aqm dualpi2", "give a ramp"),
     ("--rtt 100ms --p 0.1 --aqm pie --table foo", "'rfc8033', 'rfc8034', 'hpsr13', 'ietf_early'"),
     ("--rtt 100ms --p 0.1 --update foo", "'continuous', 'delayed', 'sampled'"),

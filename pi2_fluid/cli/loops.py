@@ -212,10 +212,11 @@ def _build_queue(name: str, given: Mapping[str, str | None]) -> Aqm:
                 f"--{option} does not apply to --aqm {name}: leave it out, or use --aqm {owner}."
             )
     chosen = {option: value for option, value in given.items() if value is not None}
-    made = cls(**chosen)
-    if isinstance(table := getattr(made, "gain_table", None), str):
-        made = replace(made, **{"table": table})  # by its name, so that it is shown
-    return made
+    made: Any = cls(**chosen)
+    if "table" in has:
+        made = replace(made, table=made.gain_table)  # by its name, so that it is shown
+    law: Aqm = made
+    return law
 
 
 def _print_margins(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> None:
