@@ -1,4 +1,4 @@
-"""Pictures: a result of either engine over time."""
+"""Pictures: a result of any engine over time."""
 
 from __future__ import annotations
 

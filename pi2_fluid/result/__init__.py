@@ -1,6 +1,6 @@
 """Results as `xarray.Dataset`s: named dims, units on everything, provenance, and summaries.
 
-What both engines report, and under which names, is in `dataset`; each has a file of its own.
+What all engines report, and under which names, is in `dataset`; each has a file of its own.
 """
 
 from pi2_fluid.result.dataset import BANDS, QUANTILES, Column, make_dataset

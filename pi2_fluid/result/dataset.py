@@ -1,4 +1,4 @@
-"""The schema: what both engines report, under which names, with which units."""
+"""The schema: what all engines report, under which names, with which units."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def compare(
         If the scenario or an argument is not as it should be.
     UnsupportedError
         If an engine cannot run it, before any has begun: a law that has no fluid form (CoDel), or
-        that no packets follow (a law of one's own).
+        that no packets follow (a law of one's own), or that ns-3 lacks.
     SolverError
         If the trajectory needs too many steps.
 

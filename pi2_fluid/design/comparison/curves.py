@@ -1,4 +1,4 @@
-"""Curves of both engines for one picture: means over the same stretches, and distributions."""
+"""Curves of several engines for one picture: means over the same stretches, and distributions."""
 
 from __future__ import annotations
 
