@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -12,7 +12,6 @@ from pi2_fluid.loop.response import continuous_image
 from pi2_fluid.loop.state_space import LinearLoop
 
 if TYPE_CHECKING:
-    import control
     from numpy.typing import ArrayLike
 
     from pi2_fluid.values import FloatArray
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["pade_transfer_function"]
 
 
-def pade_transfer_function(loop: LinearLoop, update: str, order: int) -> control.TransferFunction:
+def pade_transfer_function(loop: LinearLoop, update: str, order: int) -> Any:
     """Return a `control.TransferFunction` close to the loop at low and medium frequency.
 
     Parameters

@@ -28,8 +28,6 @@ from pi2_fluid.units import (
 )
 
 if TYPE_CHECKING:
-    from jax.tree_util import GetAttrKey
-
     from pi2_fluid.model.kernel_units import Unit
     from pi2_fluid.values import FloatArray, Values
 
@@ -351,7 +349,7 @@ def _is_static(field: dataclasses.Field[Any], value: Any) -> bool:
     return "choice" in field.metadata or isinstance(value, (str, bool))
 
 
-def _flatten_with_keys(record: Record) -> tuple[list[tuple[GetAttrKey, Any]], _Static]:
+def _flatten_with_keys(record: Record) -> tuple[list[tuple[Any, Any]], _Static]:
     from jax.tree_util import GetAttrKey
 
     children, static = [], []
