@@ -52,6 +52,7 @@ def apart(table: Any, name: str) -> bool:
 # --- known answers --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_many_flows_are_at_the_target_in_both(crowd) -> None:
     for name in ("delay_mean", "queue_delay_mean", "delay_p50"):
         assert value(crowd, name, "fluid") == pytest.approx(0.020, rel=1e-3)
@@ -61,6 +62,7 @@ def test_many_flows_are_at_the_target_in_both(crowd) -> None:
     assert value(crowd, "throughput.reno") == pytest.approx(120e6, rel=0.002)
 
 
+@pytest.mark.slow
 def test_the_constant_of_reno_is_that_of_each_engine(crowd) -> None:
     fluid, packet = (
         value(crowd, "window.reno", key) * math.sqrt(value(crowd, "drop_fraction", key))
@@ -74,6 +76,7 @@ def test_the_constant_of_reno_is_that_of_each_engine(crowd) -> None:
         assert f"is {packet:.2f} in packets, 1.41 by its law" in why(crowd, name)
 
 
+@pytest.mark.slow
 def test_frequency_and_damping_are_those_of_the_rightmost_root() -> None:
     crowd = compare(many(), 16)  # one run's frequency scatters by 5 %
     flows = pf.Flows(pf.Reno(), 60, "80ms")
@@ -84,6 +87,7 @@ def test_frequency_and_damping_are_those_of_the_rightmost_root() -> None:
     assert value(crowd, "frequency") == pytest.approx(value(crowd, "frequency", "fluid"), rel=0.05)
 
 
+@pytest.mark.slow
 def test_near_the_margin_both_ring_at_the_same_frequency() -> None:
     table = compare(many("100ms"), 4)
     for key in ("fluid", "packet"):
@@ -91,6 +95,7 @@ def test_near_the_margin_both_ring_at_the_same_frequency() -> None:
         assert value(table, "damping", key) < 0.09
 
 
+@pytest.mark.slow
 def test_a_limit_cycle_has_its_frequency_in_both_and_no_damping_in_the_fluid() -> None:
     table = compare(many("80ms", pf.Pi2(alpha=0.7, beta=7.0)), 4)
     frequency = value(table, "frequency", "fluid")
@@ -120,6 +125,7 @@ def ratio_of_swings(flows: int, capacity: float, path: str, excess: float) -> fl
     return swings[0] / swings[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flows", "capacity", "path", "settles", "swings"),
     [(50, 50e6, "30ms", -6.0, -2.0), (100, 200e6, "80ms", -3.0, 0.0)],
@@ -136,6 +142,7 @@ def test_where_packets_begin_to_swing(
 # --- the table --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_schema(crowd) -> None:
     assert crowd.sizes == {"engine": 2, "name": 17}
     assert list(crowd) == ["value", "low", "high", "relative", "disagreement", "why"]
@@ -172,6 +179,7 @@ def test_relative_is_never_nan(light) -> None:
     assert not np.isnan(light["relative"]).any()
 
 
+@pytest.mark.slow
 def test_the_table_survives_netcdf(crowd, tmp_path) -> None:
     import xarray as xr
 
@@ -228,6 +236,7 @@ def test_spaced_drops_of_pie_are_named() -> None:
     assert "times what it drops" in why(table, "controller")
 
 
+@pytest.mark.slow
 def test_integers_of_dctcp_are_named() -> None:
     linux, rfc = (
         compare(
@@ -363,6 +372,7 @@ def test_a_scenario_may_be_a_name() -> None:
 # --- any number of engines --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_engines_of_one_name_are_told_apart_and_compared_with_the_first() -> None:
     engines = pf.Packets(seeds=2), pf.Fluid(), pf.Fluid(linear=True), pf.Packets(seeds=[1, 2])
     scenario = dataclasses.replace(many(), duration=10.0)
@@ -388,6 +398,7 @@ def test_causes_are_those_of_fluid_and_packets_whichever_comes_first(light) -> N
     assert (mine["why"].values == theirs["why"].values)[both].all()
 
 
+@pytest.mark.slow
 def test_two_fluids_differ_without_a_cause() -> None:
     table = pf.compare("pi2_fig11a_pi2", pf.Fluid(), pf.Fluid(linear=True))
     assert "where one engine at least simulates packets" in str(

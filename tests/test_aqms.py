@@ -93,6 +93,7 @@ class TestController:
         u, _ = pf.Pi2(variant="hpe").saturate((np.array([-1.0, 0.2, 0.8]), 0.0))
         assert u.tolist() == [0.0, 0.2, 0.5]
 
+    @pytest.mark.slow
     @family
     def test_flow_is_the_tustin_image_of_update(self, queue, jax):
         """z = (1 + sT/2)/(1 - sT/2) turns the one transfer function into the other."""
@@ -125,6 +126,7 @@ class TestController:
         with pytest.raises(pf.UnsupportedError, match="Leaky has no continuous form"):
             Leaky().flow((0.0,), seen(0.1), 0.0)
 
+    @pytest.mark.slow
     @family
     def test_runs_on_jax_as_on_floats(self, queue, jax):
         rng = np.random.default_rng(2)
@@ -152,6 +154,7 @@ class TestEncoder:
         assert signal.scalable.tolist() == [0.8, 1.0, 1.0, 1.0]
         assert signal.classic.tolist() == pytest.approx([0.16, 0.25, 0.36, 1.0])
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("k", [0.5, 1.7, 2.0, 3.0])
     def test_derivative_at_the_clip_is_k(self, k, jax):
         """At k p' = 1 the loop is still closed: minimum() would halve the derivative there."""

@@ -181,6 +181,7 @@ def bare_any(source: str) -> list[int]:
     return lines
 
 
+@pytest.mark.slow
 def test_types_say_something() -> None:
     found = {
         path.relative_to(ROOT): bare_any(path.read_text(encoding="utf-8"))
@@ -205,6 +206,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert json.loads(in_fresh_python(f"import {PACKAGE}; {REPORT}")) == []
 
 
+@pytest.mark.slow
 def test_help_loads_nothing_heavy() -> None:
     code = f"""
 import sys

@@ -91,6 +91,7 @@ impossible = pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
 copies = pytest.mark.filterwarnings("ignore:in a batch the flows of:pi2_fluid.AssumptionWarning")
 
 
+@pytest.mark.slow
 @copies
 @pytest.mark.parametrize("name", ENGINES)
 def test_engines_agree(name):
@@ -176,6 +177,7 @@ def test_a_batch_is_its_runs_one_by_one(key):
     assert any(np.ptp(values, axis=0).max() > 0 for values in found)
 
 
+@pytest.mark.slow
 def test_a_batch_with_jax_is_its_runs_one_by_one():
     alpha = [0.1, 0.3, 0.5]
     runs = batch(scene(), {"aqm.alpha": alpha})
@@ -266,6 +268,7 @@ SIMULATED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIMULATED)
 def test_simulate(name):
     changes, controller, engine, most = SIMULATED[name]
@@ -278,6 +281,7 @@ def test_simulate(name):
         assert furthest(scenario, finer, controller) < most / 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["jax", "c"])
 def test_window_of_thinned_traffic_is_what_it_sends(engine):
     """In a round-trip time, as in `equilibrium` and `simulate`, whatever the queue drops of it."""
@@ -372,6 +376,7 @@ def test_a_class_counts_while_it_sends():
 # --- the Dataset ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_dataset(tmp_path):
     over = {"aqm.alpha": [0.2, 0.3], "link.capacity": ["8Mbit/s", "12Mbit/s"], "flows.0.count": 7}
     runs = batch(scene(), over, sample="100ms", engine="c")
@@ -392,6 +397,7 @@ def test_dataset(tmp_path):
         xr.testing.assert_identical(again.load(), runs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["c", "jax"])
 def test_traces_of_different_steps(engine):
     """Steps of 8, 7.5 and 5 ms: rows lie at the nearest node of each run."""
@@ -441,6 +447,7 @@ def test_runs_that_are_not_finite_are_pointed_out(monkeypatch):
         batch(scene(), {"aqm.alpha": np.linspace(0.1, 0.5, 9)}, engine="c")
 
 
+@pytest.mark.slow
 def test_double_precision_leaves_the_configuration_alone(jax):
     assert not jax.config.read("jax_enable_x64")
     runs = batch(scene(), {"aqm.alpha": [0.1, 0.3, 0.5]})
@@ -529,6 +536,7 @@ def test_no_scenario():
         batch(pf.Pi2(), {})
 
 
+@pytest.mark.slow
 def test_a_full_buffer_has_nothing_to_thin():
     """What it loses has never entered, so `thinned` changes nothing."""
     found = [

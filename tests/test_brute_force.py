@@ -182,12 +182,14 @@ def survey(cases: list[Case]) -> tuple[Any, list[Case]]:
     return np.array([one for one in found if one is not None]), kept
 
 
+@pytest.mark.slow
 def test_random_loops() -> None:
     errors, kept = survey(random_cases(120))
     assert len(kept) > 110
     assert np.all(np.max(errors, axis=0) < TOLERANCES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fraction", [1e-4, 3.1e-3, 0.0312, 0.107])
 def test_a_crossing_just_below_half_the_sampling_frequency(fraction: float) -> None:
     """The load is chosen to put it there, where no grid of frequencies has its points."""

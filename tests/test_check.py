@@ -64,6 +64,7 @@ def only(text: str, **how: object) -> Verdict:
 # --- known answers --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_linux_default(known):
     found = only(LINUX, rtt="100ms")
     name = "region_worst_linux_dualpi2_default_sampled"
@@ -79,6 +80,7 @@ def test_linux_default(known):
     assert (found.rtt, found.min_rtt) == (0.1, 0.015)
 
 
+@pytest.mark.slow
 def test_gains_of_the_paper(known):
     found = only(PAPER)  # 100 ms by default
     name = "region_worst_paper_pi2_sampled"
@@ -89,6 +91,7 @@ def test_gains_of_the_paper(known):
     assert found.margin_lost_db == pytest.approx(-0.129, abs=5e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "longest"),
     [
@@ -109,6 +112,7 @@ def test_the_limit_is_where_the_loop_of_no_load_loses_its_margin(law, longest):
         assert math.copysign(1.0, margins.gain_margin_db) == sign
 
 
+@pytest.mark.slow
 def test_default_of_rfc8033_as_linux_runs_it():
     """Each loop by itself, through `Loop`: all stable below the limit, and not all above it."""
     found = only(PIE, rtt="70ms")
@@ -129,6 +133,7 @@ def test_default_of_rfc8033_as_linux_runs_it():
     assert only(PIE, rtt="100ms").verdict == "unstable"
 
 
+@pytest.mark.slow
 def test_the_kernels_ticks_matter():
     slow = show(install(pf.presets.linux_pie(), "pie", hz=100))  # runs at 30 ms
     assert only(slow, hz=100).verdict == "stable"
@@ -137,6 +142,7 @@ def test_the_kernels_ticks_matter():
         pf.check(PIE, hz=250)
 
 
+@pytest.mark.slow
 def test_slower_path_is_unstable_and_so_is_the_whole():
     both = LINUX + "\n" + LINUX.replace("tupdate 16ms", "tupdate 5ms").replace("0:", "1:")
     found = pf.check(both, rtt="80ms")
@@ -145,6 +151,7 @@ def test_slower_path_is_unstable_and_so_is_the_whole():
     assert found[1].stable_up_to < 0.08
 
 
+@pytest.mark.slow
 def test_each_sender_counts():
     """A Scalable sender has half the gain of Reno at k = 2, twice at k = 8: m = k/2 < sqrt 2."""
     law = pf.DualPi2(k=8)
@@ -154,6 +161,7 @@ def test_each_sender_counts():
     assert both.worst.sender == pf.Scalable()
 
 
+@pytest.mark.slow
 def test_modes():
     """The paper's continuous loop does not see what the interval costs: 1.994 dB, not 0.103."""
     found = only(PAPER, update="continuous")
@@ -163,6 +171,7 @@ def test_modes():
 # --- what was shown -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("title", "command", "printed"), OUTPUTS)
 def test_every_output_of_a_kernel_is_judged_or_refused(title, command, printed):
     found = judged_or_refused(printed, hz=1000)
@@ -181,6 +190,7 @@ def test_every_output_of_a_kernel_is_judged_or_refused(title, command, printed):
         assert found.verdict == (words[0] if words else "stable")
 
 
+@pytest.mark.slow
 def test_places_and_strangers():
     found = pf.check(ALL)
     assert found.foreign == parse(ALL).foreign
@@ -199,11 +209,13 @@ def test_places_and_strangers():
     assert "tc qdisc replace dev eth0 root handle 1: mq" in refused.text
 
 
+@pytest.mark.slow
 def test_a_device_cannot_smuggle_commands():
     entry = show_json(install(pf.presets.linux_dualpi2(), "dualpi2")) | {"dev": "e; reboot"}
     assert "dev 'e; reboot' root" in only(json.dumps([entry])).remedy.tc
 
 
+@pytest.mark.slow
 def test_many_alike_are_judged_once(monkeypatch):
     from pi2_fluid.design.deployment import checking
 
@@ -221,6 +233,7 @@ def test_many_alike_are_judged_once(monkeypatch):
 # --- remedies -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "kind", "rtt", "hz"),
     [
@@ -255,12 +268,14 @@ def test_the_remedy_holds_once_it_is_installed(law, kind, rtt, hz):
     assert asked["target"] == f"{1e3 * law.target:g}ms"
 
 
+@pytest.mark.slow
 def test_the_remedy_of_dualpi2_is_the_design(capsys):
     design = pf.tune("100ms", aqm="dualpi2", target="20ms", update_interval="32ms", min_rtt="20ms")
     assert only(PAPER).remedy.asked.alpha == design.alpha
     assert only(PAPER).remedy.asked.beta == design.beta
 
 
+@pytest.mark.slow
 def test_the_remedy_of_pie_is_the_best_of_all_that_tc_can_ask_for():
     """No pair of sixteenths at a shorter T leaves as much, at T where the law here begins."""
     from pi2_fluid.design.region import Region, worst_margins
@@ -277,6 +292,7 @@ def test_the_remedy_of_pie_is_the_best_of_all_that_tc_can_ask_for():
     assert not any(one.gain_margin_db >= 6.0 and one.phase_margin_deg >= 30.0 for one in shorter)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "how", "said"),
     [
@@ -342,6 +358,7 @@ def remembering(monkeypatch):
     monkeypatch.setattr(checking, "_judge", remember)
 
 
+@pytest.mark.slow
 def test_cut_off_anywhere_it_is_refused_or_the_same(remembering):
     ours, last = ALL.splitlines()[-2:]
     text = "\n".join([show(install(pf.presets.linux_pie(), "fq_pie")), ours, last])
@@ -364,6 +381,7 @@ SEVERAL = [
 ]
 
 
+@pytest.mark.slow
 @patient
 @given(st.lists(st.sampled_from(SEVERAL), max_size=12), st.data())
 def test_shuffled_lines_and_doubled_words_are_judged_as_read_or_refused(lines, data):
@@ -379,6 +397,7 @@ def test_shuffled_lines_and_doubled_words_are_judged_as_read_or_refused(lines, d
         assert all(one.verdict in {"stable", "unstable", "undecided"} for one in found)
 
 
+@pytest.mark.slow
 @patient
 @given(
     alpha=st.integers(1, 2**20),
@@ -413,6 +432,7 @@ def call(capsys, *words: str, stdin: str | None = None, monkeypatch=None):
     return code, out, err
 
 
+@pytest.mark.slow
 def test_command_prints_one_screen(capsys, monkeypatch):
     code, out, _ = call(capsys, "-", stdin=ALL, monkeypatch=monkeypatch)
     assert code == 0
@@ -436,6 +456,7 @@ def test_command_prints_one_screen(capsys, monkeypatch):
     assert len(out.splitlines()) <= 23
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "words", "code"),
     [
@@ -488,6 +509,7 @@ def test_input_that_is_no_text(capsys, monkeypatch):
     assert "standard input is no text" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_json(capsys, monkeypatch):
     code, out, _ = call(
         capsys, "-", "--json", "--rtt", "120ms", stdin=LINUX + "\n" + PIE, monkeypatch=monkeypatch
@@ -509,12 +531,14 @@ def test_json(capsys, monkeypatch):
     assert "in the sampled model" in str(found)
 
 
+@pytest.mark.slow
 def test_json_of_a_bare_infinity(capsys):
     """At 300 ms the loop of no load has no stable gain at all: T beta/(2 alpha) = 160 ms."""
     _, out, _ = call(capsys, LINUX, "--json", "--rtt", "300ms")
     assert json.loads(out)["qdiscs"][0]["worst"]["gain_margin_db"] == "-inf"
 
 
+@pytest.mark.slow
 def test_many_alike_make_one_block(capsys):
     lines = [PIE.replace("0: root", f"{n}: dev eth0 parent 1:{n}") for n in range(1, 8)]
     code, out, _ = call(capsys, "\n".join(lines), "--rtt", "70ms")

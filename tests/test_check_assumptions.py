@@ -75,6 +75,7 @@ def test_the_kernel_that_showed_it_is_among_the_readings(hz, us):
     assert {show(one) for one in found} == {show(queue)}
 
 
+@pytest.mark.slow
 def test_an_unknown_hz_is_undecided_where_it_matters(quick):
     """20 ms are 2, 5, 6 or 20 ticks, and the timer is one of them late."""
     (found,) = pf.check(pie("20ms"))
@@ -95,12 +96,14 @@ def test_an_unknown_hz_is_undecided_where_it_matters(quick):
     assert "first give hz" in found.remedy.text
 
 
+@pytest.mark.slow
 def test_what_agrees_is_decided(quick):
     (found,) = pf.check(pie("20ms"), rtt="60ms")
     assert (found.verdict, found.reason, len(found.cases)) == ("stable", "", 4)
     assert found.stable_up_to == min(case.stable_up_to for case in found.cases)
 
 
+@pytest.mark.slow
 def test_15_ms_are_of_1000_ticks_and_so_is_what_is_beside_them(quick):
     assert pf.check(pie("15ms"), rtt="60ms")[0].cases == ()
     both = pf.check(pie("20ms") + "\n" + pie("15ms", handle="8002:"), rtt="60ms")
@@ -108,6 +111,7 @@ def test_15_ms_are_of_1000_ticks_and_so_is_what_is_beside_them(quick):
     assert [one.cases for one in both] == [(), ()]
 
 
+@pytest.mark.slow
 def test_an_interval_of_no_usual_hz():
     with pytest.raises(pf.QuantityError, match=r"15\.6ms is no whole number of ticks at any"):
         pf.check(pie("15.6ms"))
@@ -117,6 +121,7 @@ def test_an_interval_of_no_usual_hz():
 # --- kernels --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_statistics_of_an_old_kernel(quick):
     """Up to 5.0 the table ends at 1 %; below, the loop of 60 ms has no margin at all."""
     (found,) = pf.check(pie("16ms") + "\n" + OLD, rtt="60ms", hz=250)
@@ -131,6 +136,7 @@ def test_statistics_of_an_old_kernel(quick):
     assert "up to 7 %" in found.note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "variant", "interval"),
     [
@@ -168,6 +174,7 @@ def test_versions_that_are_none(version, error):
         pf.check(pie(), kernel=version)
 
 
+@pytest.mark.slow
 def test_newer_statistics_need_no_assumption(quick):
     assert "no statistics" in pf.check(pie("15ms"), rtt="60ms")[0].note
     (found,) = pf.check(pie("15ms") + "\n" + NEW, rtt="60ms")
@@ -203,6 +210,7 @@ def test_a_step_in_packets_is_judged_and_not_taken_for_a_time(quick, step):
 # --- buffers and hardware -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_small_limit_is_not_called_stable(quick):
     """5 packets of 1514 B are 15 ms at 4.04 Mbit/s."""
     small = LINUX.replace("limit 10000p", "limit 5p")
@@ -314,6 +322,7 @@ def test_red_without_what_it_takes(text, how, said):
     assert said in found.others[0].text
 
 
+@pytest.mark.slow
 def test_verdicts_cross_to_another_process(quick):
     found = pf.check(pie("20ms") + "\n" + UNKNOWN, rtt="60ms")
     again = pickle.loads(pickle.dumps(found))
@@ -331,6 +340,7 @@ def call(capsys, *words):
     return code, out, err
 
 
+@pytest.mark.slow
 def test_a_file(capsys, tmp_path, quick):
     path = tmp_path / "mq.txt"
     path.write_text(LINUX)
@@ -362,6 +372,7 @@ def test_classes_are_no_queues(capsys):
     assert "what `tc class show` prints" in err
 
 
+@pytest.mark.slow
 def test_children_of_mq_are_one_block_with_one_command(capsys, quick):
     text = "\n".join(
         LINUX.replace("root", f"dev eth0 parent 1:{number:x}") for number in range(1, 65)
@@ -375,6 +386,7 @@ def test_children_of_mq_are_one_block_with_one_command(capsys, quick):
     assert "parent $p dualpi2" in out
 
 
+@pytest.mark.slow
 def test_the_screen_says_which_readings_there_are(capsys, quick):
     code, out, _ = call(capsys, pie("20ms"))
     assert code == 3
@@ -402,6 +414,7 @@ def test_the_path_instead_of_the_loop(quick):
         pf.check(LINUX, rtt="100ms", max_base_rtt="85ms")
 
 
+@pytest.mark.slow
 def test_extremes_are_said_in_words(capsys, quick):
     _, out, _ = call(capsys, LINUX, "--rtt", "300ms")
     assert "none: no smaller gain alone would make it stable" in out

@@ -58,6 +58,7 @@ def test_the_page_has_all_its_tables():
     assert PAGE.count("\n") < 170
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", DESIGNS, ids=lambda row: row[0])
 def test_designs(row):
     design = tuned(time_of(row[0]), "dualpi2")
@@ -75,6 +76,7 @@ def test_designs(row):
     assert margins.phase_margin_deg > 29.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", OTHERS, ids=lambda row: row[0])
 def test_what_others_leave(row):
     margin = tuned(time_of(row[0]), "dualpi2").alternatives.gain_margin
@@ -83,6 +85,7 @@ def test_what_others_leave(row):
         check(cell, margin.sel(design=name).item())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", INTERVALS, ids=lambda row: row[0])
 def test_intervals(row):
     design = tuned("100ms", update_interval=0.1 * float(row[0]))
@@ -90,6 +93,7 @@ def test_intervals(row):
     check(row[2], design.beta * 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", SPECS, ids=lambda row: row[0])
 def test_other_margins(row):
     design = tuned("100ms", gain_margin_db=float(row[0]), phase_margin_deg=float(row[1]))
@@ -97,6 +101,7 @@ def test_other_margins(row):
     check(row[3], design.beta * 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", WINDOWS, ids=lambda row: row[0])
 def test_windows(row):
     window = float(row[0])
@@ -145,6 +150,7 @@ def test_where_the_comment_holds():
         assert below >= level >= above
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", PIE, ids=lambda row: row[0])
 def test_pie(row):
     region = Region((pf.Reno(),), 0.005, 0.1, ((1e-3, 1.0),))
@@ -183,6 +189,7 @@ def test_rules_of_thumb():
         assert margins.phase_margin_deg > 28.0
 
 
+@pytest.mark.slow
 def test_shell_and_python(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
@@ -199,6 +206,7 @@ def test_pictures_are_small():
         assert (Path(__file__).parents[1] / "docs/images" / name).stat().st_size < 150_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", [pf.Fluid(), pf.Packets(seeds=5)], ids=["fluid", "packet"])
 def test_what_margin_buys(engine):
     """The second half of the step table is of five seeds, so it is the same for everyone."""

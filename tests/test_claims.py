@@ -115,6 +115,7 @@ def assert_shows(claim: Claim, pattern: str, *values: float) -> None:
         assert abs(number - value) <= 0.5 * unit + 1e-6 * abs(value), (pattern, number, value)
 
 
+@pytest.mark.slow
 def test_a_wrong_number_is_seen(found: dict[str, Claim]) -> None:
     assert_shows(found["pi2-15"], "; #; #.", 3.464, 1.190)
     for wrong in ((3.465, 1.190), (3.464, 1.191)):
@@ -266,16 +267,19 @@ def growth_per_update(
 # --- the list --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_claim_is_there_with_its_verdict(found: dict[str, Claim]) -> None:
     assert {claim.id: claim.verdict for claim in found.values()} == EXPECTED
 
 
+@pytest.mark.slow
 def test_ids_are_unique_and_name_their_paper() -> None:
     for paper in set(PAPERS) - {"pi2"}:
         ids = [claim.id for claim in claims(paper)]
         assert ids == [key for key in EXPECTED if key.startswith(f"{paper}-")]
 
 
+@pytest.mark.slow
 def test_all_of_them_are_those_of_the_papers_in_order(found: dict[str, Claim]) -> None:
     # `found` is a dict: a repeated id would make it shorter than the modules' lists.
     modules = [name for names in PAPERS.values() for name in names]
@@ -284,6 +288,7 @@ def test_all_of_them_are_those_of_the_papers_in_order(found: dict[str, Claim]) -
     assert len(found) == sum(len(functions) for functions in listed)
 
 
+@pytest.mark.slow
 def test_a_claim_is_frozen_text_that_survives_json(found: dict[str, Claim]) -> None:
     for claim in found.values():
         record = dataclasses.asdict(claim)
@@ -302,6 +307,7 @@ def test_an_unknown_paper_is_refused_in_one_sentence() -> None:
         claims("red")
 
 
+@pytest.mark.slow
 def test_no_warning_escapes_and_none_is_left_switched_off() -> None:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
@@ -341,6 +347,7 @@ def test_agreement_is_to_the_last_printed_digit(value: float, printed: str, same
     assert matches(value, printed) is same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "name", "value", "index", "verdict"),
     [
@@ -674,6 +681,7 @@ def load_at(phase: float, alpha: float, low: float = 1e-5, rough: bool = False) 
     return float(brentq(lambda p: pie_phase(p, alpha, rough=rough) - phase, low, 0.5, xtol=1e-9))
 
 
+@pytest.mark.slow
 def test_the_illustration_of_a_shorter_rtt(found: dict[str, Claim]) -> None:
     claim = found["pie-18"]
     alphas = (0.125, 0.0625, 0.0156)
@@ -819,6 +827,7 @@ def test_critical_damping(found: dict[str, Claim]) -> None:
     assert_shows(found["paganini-26"], "s = # at alpha = #.", -1.0, math.exp(-1.0))
 
 
+@pytest.mark.slow
 def test_the_bounds_on_eta(found: dict[str, Claim]) -> None:
     claim = found["paganini-27"]
     # v / tan v falls: v < tan v makes its derivative negative. So the smallest is at v = 1.

@@ -136,6 +136,7 @@ def test_margins_as_text(capsys) -> None:
     assert "T 32 ms" in out
 
 
+@pytest.mark.slow
 def test_an_unstable_loop_is_code_1() -> None:
     done = in_shell("margins", "--aqm", "pie", "--rtt", "100ms", "--p", "1e-6", "--json")
     assert done.returncode == 1
@@ -423,6 +424,7 @@ def test_csv_holds_what_simulate_returns(tmp_path, capsys, kind) -> None:
     assert list(rows[0]) == columns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 @pytest.mark.parametrize("kind", ["coupled", "dualpi2", "taildrop"])
 def test_simulate_draws(tmp_path, capsys, kind, ending) -> None:
@@ -593,6 +595,7 @@ def test_a_scenario_is_printed_as_toml(capsys) -> None:
 # --- figures and claims ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_figures_as_json_and_as_text(tmp_path, capsys) -> None:
     assert run(["figures", "5", "--out", str(tmp_path), "--json"]) == 0
     out, err = capsys.readouterr()
@@ -737,6 +740,7 @@ def test_version(capsys) -> None:
     assert capsys.readouterr().out == f"pi2-fluid {pf.__version__}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     ["", "margins", "figures", "claims", "simulate", "replay", "scenarios", "validate"],

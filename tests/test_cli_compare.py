@@ -65,6 +65,7 @@ def test_text_names_what_differs_and_why(small, capsys) -> None:
     assert max(map(len, table.splitlines()[3:])) <= 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_it_draws(small, tmp_path, capsys, ending) -> None:
     path = tmp_path / f"x.{ending}"
@@ -82,6 +83,7 @@ DUAL = SCENARIO.replace('"pi2"', '"dualpi2"') + (
 RED = SCENARIO.replace('kind = "pi2"', 'kind = "red"\nmin = "20 packets"\nmax = "80 packets"')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [DUAL, RED], ids=["dual", "red"])
 def test_other_queues_are_drawn_too(tmp_path, capsys, text) -> None:
     (tmp_path / "a.toml").write_text(text, encoding="utf-8")
@@ -91,6 +93,7 @@ def test_other_queues_are_drawn_too(tmp_path, capsys, text) -> None:
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_tables_are_written(small, tmp_path, capsys) -> None:
     import xarray as xr
 
@@ -108,6 +111,7 @@ def test_tables_are_written(small, tmp_path, capsys) -> None:
         assert float(table["value"].sel(name="delay_mean", engine="packet")) == values["delay_mean"]
 
 
+@pytest.mark.slow
 def test_more_than_two_engines_have_lines_of_their_own(small, tmp_path, capsys) -> None:
     path = tmp_path / "x.png"
     engines = ["--engine", "fluid", "--engine", "fluid:linear", "--engine", "packet:seeds=3+5"]

@@ -137,6 +137,7 @@ def test_every_option_reaches_the_library(one, monkeypatch, capsys) -> None:
     assert asked == [given, pf.Packets(seeds=(4, 5)), pf.Packets()]
 
 
+@pytest.mark.slow
 def test_netcdf_holds_what_simulate_returns(small, tmp_path, capsys) -> None:
     path = tmp_path / "runs.nc"
     assert run(packets(small, "--seeds", "2", "-o", str(path))) == 0
@@ -167,6 +168,7 @@ def test_csv_has_a_row_per_seed_and_bin(small, tmp_path, capsys) -> None:
     assert "timeouts" not in rows[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", ["1", "3"])
 def test_packets_are_drawn(small, tmp_path, capsys, seeds) -> None:
     path = tmp_path / "run.png"
@@ -207,6 +209,7 @@ def test_what_cannot_be_is_one_sentence_and_code_2(one, capsys, words, reason) -
     assert reason in err
 
 
+@pytest.mark.slow
 def test_an_interrupt_prints_what_is_finished(one, tmp_path, monkeypatch, capsys) -> None:
     real = pf.Packets.run
 

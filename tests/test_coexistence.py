@@ -83,6 +83,7 @@ def critical_share(queue, p, R_c, R_l, **how):
 # --- rates, windows and shares --------------------------------------------------------------
 
 
+@pytest.mark.slow
 @ASSUMED
 @pytest.mark.parametrize(
     ("queue", "classic", "w_c"),
@@ -177,6 +178,7 @@ def test_known_dual_queues(name):
     assert one.verdict_code.item() == (1 if expected["gm_exact"] > 0 else -1)
 
 
+@pytest.mark.slow
 def test_every_cell_is_the_loop_of_its_own_numbers():
     """Of an array in four dims: no axis is mixed up with another."""
     queue = pf.CoupledPi2(target="10ms")
@@ -254,6 +256,7 @@ def linux(**fields):
     return pf.DualPi2(alpha=0.16, beta=3.2, update_interval=0.016, target=0.015, k=2.0, **fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["0.02_0.1", "0.05_0.02", "0.085_0.02"])
 def test_known_largest_shares(name):
     x, expected = DUAL[f"dualpi2_critical_L_share_{name}"]
@@ -263,6 +266,7 @@ def test_known_largest_shares(name):
     assert found == pytest.approx(expected["L_share"], abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("classic", "w_c"), [(pf.Reno(), 2**0.5), (pf.CReno(), 0.3**-0.5)], ids=["reno", "creno"]
 )
@@ -286,6 +290,7 @@ def test_largest_share_against_the_loop_written_out(rng, classic, w_c, terms):
         assert found == pytest.approx(expected, abs=2e-8)
 
 
+@pytest.mark.slow
 def test_verdicts_on_both_sides_of_the_largest_share():
     """As the kernel runs it: sampled, exact."""
     share = pf.largest_l4s_share(base_rtt="85ms", p_prime=0.02)
@@ -301,6 +306,7 @@ def test_verdicts_on_both_sides_of_the_largest_share():
         assert loop.nyquist_count() == (0 if stable else 2)
 
 
+@pytest.mark.slow
 def test_ends_of_the_largest_share():
     """Stable with all that the scheduler leaves; unstable with Classic traffic alone."""
     found = pf.largest_l4s_share(base_rtt="20ms", p_prime=0.1)
@@ -402,6 +408,7 @@ def test_packets_swing_by_themselves_only_at_large_l4s_shares():
 # --- results and bad input ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_dataset(tmp_path):
     table = pf.coexistence(rtts=["20ms", 0.1], load=[0.05, 0.1], **PLAIN)
     assert table.rate_ratio.dims == ("rtt_classic", "rtt_scalable", "load")
@@ -529,6 +536,7 @@ def test_picture_covers_what_does_not_hold():
         drawn(np.ones((3, 2)))  # no line to draw, and no colours that end at once
 
 
+@pytest.mark.slow
 def test_packets_of_dctcp_do_not_cycle_where_the_fluid_does():
     """docs/coexistence.md: -7.1 dB, a cycle of 6.3 ms in the fluid, noise in packets."""
     aqm = pf.CoupledPi2(alpha=0.048, beta=2.515, target="15ms", update_interval="16ms")
@@ -554,6 +562,7 @@ def test_packets_of_dctcp_do_not_cycle_where_the_fluid_does():
     assert (few, many) == (pytest.approx(1.7, abs=0.05), pytest.approx(0.9, abs=0.06))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "load"), [(0.036, 0.3), (0.036, 0.45), (0.030, 0.1)])
 def test_stability_lost_just_below_what_the_scheduler_leaves(path, load):
     share = pf.largest_l4s_share(base_rtt=path, p_prime=load)
@@ -586,6 +595,7 @@ def margin_at(share, path, scalable, aqm):
                  .gain_margin_db)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_margins_on_the_page_are_those_of_the_shares_beside_them():
     page = (Path(__file__).parents[1] / "docs/coexistence.md").read_text(encoding="utf-8")
     block = page[page.index("| L4S share (packets") :].partition("\n\n")[0]

@@ -202,6 +202,7 @@ def follow(law, x, p, rtt, duration, dt=0.05):
 
 
 class TestMotion:
+    @pytest.mark.slow
     @pytest.mark.parametrize("p", [1e-4, 1e-5])
     @pytest.mark.parametrize("factor", [0.25, 0.7, 1.3, 4.0])
     def test_follows_a_crowd_of_flows(self, factor, p):
@@ -350,6 +351,7 @@ class TestLoop:
             expected = -control * 2 / np.sqrt(p) * over_p / (s + 1 / rtt - over_r)
             np.testing.assert_allclose(loop(s), expected, rtol=1e-9)
 
+    @pytest.mark.slow
     def test_one_kink(self):
         """Margins are smooth in p on both sides of the switch, and finite there."""
         law, queue, rtt = Cubic(), pf.Pi2(alpha=0.1, beta=1.0), 0.1

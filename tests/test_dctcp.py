@@ -170,6 +170,7 @@ class TestOneLawEverywhere:
         assert np.isfinite([margins.gain_margin_db, margins.phase_margin_deg]).all()
         assert margins.verdict == ("stable" if loop.roots(1).real < 0 else "unstable")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("frequency", "gain", "lead"), [(4.0, 1.42, 58.3), (6.0, 1.92, 66.1), (10.0, 2.97, 74.2)]
     )

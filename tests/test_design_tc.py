@@ -58,12 +58,14 @@ def words_of(line):
 # --- dualpi2 --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_line_of_dualpi2(dual):
     assert dual.to_tc("dualpi2", dev="eth0") == (
         "tc qdisc replace dev eth0 root dualpi2 target 15ms tupdate 16ms alpha 0.047998 beta 2.5146"
     )
 
 
+@pytest.mark.slow
 def test_a_design_arrives_in_the_packets(dual):
     """12/256 and 643/256 Hz are what tc asks for; the first update in the kernel's integers."""
     law = dataclasses.replace(dual.to_qdisc("dualpi2").aqm, arithmetic="fixed")
@@ -72,6 +74,7 @@ def test_a_design_arrives_in_the_packets(dual):
     assert found == (alpha * 15_000_000 + beta * 30_000_000) >> 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("aqm", "more"), [("pi2", " drop_enqueue"), ("coupled", " drop_enqueue")])
 def test_designs_of_one_queue_can_be_asked_as_dualpi2(aqm, more):
     design = pf.tune("100ms", aqm=aqm, target="15ms")
@@ -87,6 +90,7 @@ def cut_as_sch_dualpi2_does(gain):
     return kept * 1e9 / (64 * (2**32 - 1))
 
 
+@pytest.mark.slow
 @thorough
 @given(
     # From tune at 1.2 s to tune at 1 ms; alpha has a few 1/256 Hz at least.
@@ -116,6 +120,7 @@ def test_dualpi2_and_back(alpha, beta, target, interval, dual):
     assert (text.aqm.alpha, text.aqm.beta) == (queue.aqm.alpha, queue.aqm.beta)
 
 
+@pytest.mark.slow
 def test_the_margins_asked_for_are_kept_by_dualpi2(dual):
     """Of the gain nothing is lost, as all is cut; of the phase what 0.2 % of beta may cost."""
     for design in (dual, pf.tune("60ms", aqm="dualpi2", objective="bandwidth")):
@@ -128,6 +133,7 @@ def test_the_margins_asked_for_are_kept_by_dualpi2(dual):
 # --- pie ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_line_of_pie(pie):
     # one jiffy less, as the timer is late by one
     assert pie.to_tc(dev="eth0") == (
@@ -153,6 +159,7 @@ def by_default(request):
     return pf.tune("100ms", aqm="fq_pie", hz=request.param)
 
 
+@pytest.mark.slow
 def test_a_design_of_pie_is_what_runs(by_default):
     """The gains and the T on the screen are those that come of the line, tick by tick."""
     design, asked = by_default, words_of(by_default.to_tc())
@@ -165,6 +172,7 @@ def test_a_design_of_pie_is_what_runs(by_default):
     assert design.margins.phase_margin_deg > 30.0
 
 
+@pytest.mark.slow
 def test_no_shorter_interval_would_do_for_pie(by_default):
     """At the tick before, no beta of tc leaves the margins with the smallest alpha."""
     region = Region(by_default.senders, by_default.min_rtt, 0.1, by_default.load)
@@ -213,6 +221,7 @@ def pairs_that_tc_takes(rtt, interval):
     return plants, allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["recovery", "bandwidth"])
 @pytest.mark.parametrize(("rtt", "interval"), [(0.06, 0.028), (0.04, 0.012)])
 def test_whole_steps_are_the_best_of_all(rtt, interval, objective):
@@ -230,6 +239,7 @@ def test_whole_steps_are_the_best_of_all(rtt, interval, objective):
         assert 16 * beta in allowed[round(16 * alpha)]
 
 
+@pytest.mark.slow
 def test_long_paths_have_an_interval_at_which_dualpi2_has_its_alpha():
     """A sixth of two seconds has an alpha below 1/256 Hz; RFC 9332 has T up to a third."""
     design = pf.tune("2s", aqm="dualpi2")
@@ -239,12 +249,14 @@ def test_long_paths_have_an_interval_at_which_dualpi2_has_its_alpha():
     assert "tupdate " in design.to_tc()
 
 
+@pytest.mark.slow
 def test_of_no_kernel_gains_are_what_they_are():
     design = pf.tune("100ms", aqm="pie", hz=None)
     assert design.update_interval == 0.016
     assert 0.0 < 16 * design.alpha < 0.75
 
 
+@pytest.mark.slow
 @thorough
 @given(
     alpha=st.floats(1 / 16, 2.0),
@@ -283,6 +295,7 @@ def test_pie_and_back(alpha, beta, target, jiffies, hz, objective, pie):
     assert exact.aqm == queue.aqm
 
 
+@pytest.mark.slow
 def test_the_margins_asked_for_are_kept_by_pie(pie):
     region = Region(pie.senders, pie.min_rtt, pie.max_rtt, pie.load)
     found = worst_margins(region, pie.to_qdisc("pie").aqm, "sampled").margins
@@ -290,6 +303,7 @@ def test_the_margins_asked_for_are_kept_by_pie(pie):
     assert found.phase_margin_deg > 30.0
 
 
+@pytest.mark.slow
 def test_the_advice_of_a_refusal_works():
     """alpha grows with T: the T that the message names makes it a sixteenth."""
     design = pf.tune("100ms", aqm="pie", update_interval="30ms")
@@ -301,6 +315,7 @@ def test_the_advice_of_a_refusal_works():
     assert " alpha 1 " in again.to_tc()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -318,6 +333,7 @@ def test_what_pie_cannot_have(pie, changes, said):
     assert "dualpi2" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_what_the_kernel_has_not(dual, pie):
     for design, kind, error in [
         (dual, "pie", pf.UnsupportedError),
@@ -338,6 +354,7 @@ def test_what_the_kernel_has_not(dual, pie):
 # --- ns-3 -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_attributes_of_ns3(pie, dual):
     assert pie.to_ns3() == {
         "A": repr(pie.alpha),
@@ -359,6 +376,7 @@ def test_attributes_of_ns3(pie, dual):
 # --- the command ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "ends"),
     [
@@ -376,6 +394,7 @@ def test_tune_ends_with_the_line(capsys, words, ends):
     assert found["why_no_tc"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "why"),
     [

@@ -158,6 +158,7 @@ class TestLoopBesideClassic:
         assert dual.margins().gain_margin_db == pytest.approx(dual_db[column], abs=0.05)
         assert single.margins().gain_margin_db == pytest.approx(single_db[column], abs=0.05)
 
+    @pytest.mark.slow
     @ASSUMED
     @pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
     def test_signs_of_margins_roots_and_counts_agree(self, rng, update):
@@ -216,6 +217,7 @@ class TestTheLeadInEveryTool:
         ]
         return pf.Loop(flows, DualPi2(), capacity="100Mbit/s", update=update, rtt_terms=terms)
 
+    @pytest.mark.slow
     @ASSUMED
     @pytest.mark.parametrize("base", [0.005, 0.0159, 0.05, 0.3])
     @pytest.mark.parametrize("terms", ["frozen", "exact"])

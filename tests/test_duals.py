@@ -219,6 +219,7 @@ def test_arrays_in_a_law_broadcast():
     np.testing.assert_allclose(slope(Own(bend=bend)), -0.5 * bend, rtol=1e-15)
 
 
+@pytest.mark.slow
 def test_a_law_with_other_functions_is_differentiated_by_jax_in_double_precision(jax):
     found = slope(Bends(), 1.0)
     assert float(found) == pytest.approx((1 - np.tanh(1.0) ** 2) / 0.1 - 0.05, rel=1e-13)

@@ -82,6 +82,7 @@ def test_schema_units_and_attributes(engine, scenario) -> None:
     assert float(summary.utilization.mean()) > 0.0
 
 
+@pytest.mark.slow
 def test_rows_are_as_long_as_asked_for_unless_the_engine_says_so(engine, scenario) -> None:
     result = engine.with_rows(0.05).run(scenario)
     assert row_length(result) == pytest.approx(0.05, rel=1e-12)
@@ -89,6 +90,7 @@ def test_rows_are_as_long_as_asked_for_unless_the_engine_says_so(engine, scenari
     assert own.with_rows(0.05) == own
 
 
+@pytest.mark.slow
 def test_it_is_deterministic_reports_its_progress_and_outlives_a_pickle(engine, scenario) -> None:
     again = pickle.loads(pickle.dumps(engine))
     assert again == engine

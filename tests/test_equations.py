@@ -126,6 +126,7 @@ def test_equation_29_is_the_tustin_image_of_the_update(rng):
     np.testing.assert_allclose(top / bottom, equations.pi_response(s, loop.form), rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_slopes_of_laws_under_jit_vmap_and_grad(jax):
     """The pure functions below the linearisation: -2/(R W0) of (20), and its derivative."""
     R, p = 0.1, 0.02

@@ -120,6 +120,7 @@ def image_of(png):
     return imread(io.BytesIO(png), format="png")
 
 
+@pytest.mark.slow
 def test_an_update_draws_what_is_new_and_nothing_else():
     picture = LoopPicture(shown())
     first, second = image_of(picture.update(shown(1.0))), image_of(picture.update(shown(2.0)))
@@ -131,6 +132,7 @@ def test_an_update_draws_what_is_new_and_nothing_else():
     np.testing.assert_array_equal(image_of(picture.update(shown(1.0))), first)
 
 
+@pytest.mark.slow
 def test_margins_that_do_not_exist_are_not_drawn():
     picture = LoopPicture(shown())
     picture.update(shown())
@@ -138,6 +140,7 @@ def test_margins_that_do_not_exist_are_not_drawn():
     assert picture._bars["phase text"][1].get_text() == "90.0°"
 
 
+@pytest.mark.slow
 def test_the_readers_own_settings_stay():
     import matplotlib as mpl
 
@@ -164,6 +167,7 @@ def panel():
     return pf.explore(pf.Pi2(alpha=0.05, beta=2.5, update_interval="16ms"), flows=20)
 
 
+@pytest.mark.slow
 def test_it_begins_as_asked(panel):
     assert isinstance(panel, widgets.VBox)
     sliders, line, image = parts(panel)
@@ -188,6 +192,7 @@ def test_it_begins_as_asked(panel):
     assert image_of(image.value).std() > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value"),
     [("alpha", 0.2), ("beta", 1.0), ("update_interval", 8.0), ("rtt", 50.0), ("flows", 200.0)],
@@ -212,6 +217,7 @@ def test_every_slider_moves_the_picture_and_the_line(panel, name, value):
     assert f"window of {window:.1f} segments" in line.value
 
 
+@pytest.mark.slow
 def test_back_is_back(panel):
     sliders, line, image = parts(panel)
     before = image.value, line.value
@@ -220,12 +226,14 @@ def test_back_is_back(panel):
     assert (image.value, line.value) == before
 
 
+@pytest.mark.slow
 def test_a_verdict_turns(panel):
     sliders, line, _ = parts(panel)
     sliders["alpha"].value = 2.0
     assert ">unstable</b>" in line.value
 
 
+@pytest.mark.slow
 def test_too_many_flows_are_a_sentence_not_a_crash(panel):
     sliders, line, image = parts(panel)
     before = image.value
@@ -237,6 +245,7 @@ def test_too_many_flows_are_a_sentence_not_a_crash(panel):
     assert image.value != before
 
 
+@pytest.mark.slow
 def test_scalable_senders_under_the_dual_queue():
     panel = pf.explore(
         pf.presets.linux_dualpi2(), pf.Scalable(), rtt="20ms", capacity="50Mbit/s", flows=4
@@ -248,6 +257,7 @@ def test_scalable_senders_under_the_dual_queue():
     assert f"<b>{loop.margins().gain_margin_db:.2f} dB</b>" in line.value
 
 
+@pytest.mark.slow
 def test_a_beginning_beyond_the_range_widens_it():
     panel = pf.explore(pf.Pi2(alpha=20.0, beta=200.0, update_interval="1ms"), rtt="2ms")
     sliders, _, _ = parts(panel)

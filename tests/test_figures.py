@@ -24,6 +24,9 @@ from pi2_fluid.paper import pi2_fig04, pi2_fig05, pi2_fig07
 from pi2_fluid.paper.figures import FIGURES, _numbers, figures
 from pi2_fluid.plot import sample_decades, write_numbers
 
+# Drawing costs more than asking what was drawn.
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parent / "data"
 STEMS = {
     "pi2_fig04": ["pi2_fig04"],
@@ -93,6 +96,7 @@ def test_the_pictures_are_pictures(drawn, stem) -> None:
     assert f"PI2 paper, Figure {int(stem[7:9])}" in drawing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stem", "header"), HEADERS.items())
 def test_the_numbers_have_a_header_with_units_and_no_gaps(drawn, stem, header) -> None:
     rows = read(drawn[0] / f"{stem}.csv")

@@ -254,6 +254,7 @@ ROWS = {"queue_delay", "queue", "controller", "window", "p"}  # what a batch tra
 BOTH = Scenario("2s", Link("10Mbit/s"), CoupledPi2(), (RENO, avoiding(Scalable(), 3, "30ms")))
 
 
+@pytest.mark.slow
 def test_rows_are_called_and_measured_alike(way: Way) -> None:
     result, truth = (run(BOTH, "sampled", 0.04, "8ms") for run in (way.run, WAYS["python"].run))
     runs = ("run",) if "run" in result.dims else ()
@@ -270,6 +271,7 @@ def test_rows_are_called_and_measured_alike(way: Way) -> None:
     assert result.attrs["engine"].startswith("fluid")
 
 
+@pytest.mark.slow
 def test_same_bytes_every_time(way: Way) -> None:
     one, two = (way.run(BOTH, "sampled", 0.04, "8ms") for _ in range(2))
     for name in one.data_vars:
@@ -290,6 +292,7 @@ def test_compiled_code_may_be_interrupted_as_often_as_you_like(case: str, monkey
 # --- the oracle's numbers ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_compiled_code_takes_the_oracles_steps(case: str) -> None:
     """To rounding: 6e-14 where it was measured; twenty times that are left to other compilers."""
@@ -302,6 +305,7 @@ def test_compiled_code_takes_the_oracles_steps(case: str) -> None:
     assert np.ptp(found.queue.to_numpy()) > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [
@@ -336,6 +340,7 @@ LANES = dict.fromkeys(CASES, 6e-4) | {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "case"),
     [("jax lanes", case) for case in WITH_JAX] + [("c lanes", case) for case in CASES],
@@ -405,6 +410,7 @@ def test_reference_with_fixed_steps(name: str, table: Any) -> None:
     assert off_reference(found, truth)[0] < (1e-5 if name == "reno_pi_cycle" else 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["reno_pi2_n5", "cstep", "two_rtt"])
 def test_reference_by_the_oracle_itself(name: str, table: Any) -> None:
     update, sample, scenario, truth = reference(name, table)
@@ -435,6 +441,7 @@ def test_reference_by_lanes(name: str, table: Any) -> None:
     assert fine < coarse / 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["reno_pi2_nsched", "coupled", "udp_overload"])
 def test_reference_by_lanes_with_jax(name: str, table: Any, jax: Any) -> None:
     assert off_target(name, table, "8ms", "jax") < 1e-2

@@ -64,6 +64,7 @@ def test_where_the_answer_is_known():
     assert slope("queue_delay", "aqm.alpha") == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_several_paths_at_once_and_the_python_engine():
     scenario = pf.Scenario("3s", pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 10, "50ms"))
     paths = ["aqm.alpha", "flows.0.base_rtt"]

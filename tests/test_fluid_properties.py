@@ -59,6 +59,7 @@ def scenarios(draw):
     return pf.Scenario(3.0, link, draw(AQMS), classes, changes)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
@@ -157,6 +158,7 @@ class Ramp(pf.Aqm):
         return pf.Signal(u, u)
 
 
+@pytest.mark.slow
 def test_a_law_of_ones_own_is_simulated_as_it_is():
     def run(sender, aqm=None, **how):
         scenario = pf.Scenario(

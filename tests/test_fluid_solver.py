@@ -172,6 +172,7 @@ def stepped():
     return np.stack([result.window[:, 0], result.queue, result.controller], axis=1)
 
 
+@pytest.mark.slow
 def test_scipy_agrees(stepped):
     """1e-6 packets: two steps of load, no clips."""
     errors = np.abs(stepped - method_of_steps()).max(axis=0)
@@ -214,6 +215,7 @@ print(json.dumps(out))
 """
 
 
+@pytest.mark.slow
 def test_jitcdde_agrees(stepped, tmp_path):
     """A tenth of its own tolerance, 1e-9 relative in each of some thousand steps."""
     pytest.importorskip("jitcdde")

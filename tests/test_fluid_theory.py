@@ -170,6 +170,7 @@ def test_the_linear_response_is_the_limit_of_small_deviations(sender, aqm, contr
     assert coarse / fine == pytest.approx(100, rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("controller", ["sampled", "continuous"])
 def test_the_linear_response_has_no_bounds(controller):
     """Far from rest it leaves every bound, and twice as far is twice as far."""
@@ -183,6 +184,7 @@ def test_the_linear_response_has_no_bounds(controller):
     np.testing.assert_allclose(twice, 2 * once, atol=1e-6 * np.abs(twice).max())
 
 
+@pytest.mark.slow
 def test_the_linear_response_follows_the_schedule():
     """Each stage is linearised where it rests itself."""
     scenario = pf.Scenario(

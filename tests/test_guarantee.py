@@ -308,6 +308,7 @@ def test_elementary_bounds_of_the_echo(scalable, exact):
         assert np.all(d <= v * (1.0 + mu) + 2.0 * mu)
 
 
+@pytest.mark.slow
 def test_tail_of_the_aliases_is_an_upper_bound(rng):
     """At random, and where 1/window near 1 leaves |jv + mu h| smallest, halfway between aliases."""
     cases = [
@@ -325,6 +326,7 @@ def test_tail_of_the_aliases_is_an_upper_bound(rng):
                 assert rest <= tail(c, mu, ECHO[scalable, exact][0], aliases)
 
 
+@pytest.mark.slow
 def test_fast_response_is_the_sampled_loop(rng):
     region = region_of(ALL, low=0.005)
     plants = region.plants(pf.CoupledPi2())
@@ -337,6 +339,7 @@ def test_fast_response_is_the_sampled_loop(rng):
         np.testing.assert_allclose(fast[near], exact[near], rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
 def test_nothing_forbidden_lies_beyond_the_ends(update, rng):
     """|L| > 4 at and below the low end, and is too small above the high one, in any region."""
@@ -370,6 +373,7 @@ def test_nothing_forbidden_lies_beyond_the_ends(update, rng):
 # --- proofs ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
 def test_no_unstable_region_is_proved(update, rng):
     """Regions of all sizes with a loop that the grid knows to be unstable, or short of a margin."""
@@ -419,6 +423,7 @@ def test_scalable_margins_are_proved():
     assert found.outcome == "proved"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theta", [0.16, 0.32, 0.5, 1.0])
 @pytest.mark.parametrize(
     ("name", "asked"),
@@ -478,6 +483,7 @@ def test_a_curve_instead_of_a_table_is_not_proved():
     assert not any_mixture_is_stable(region_of(RENO, load=(0.5, 1.0)), curve)
 
 
+@pytest.mark.slow
 def test_every_cell_of_the_table_of_pie_is_proved():
     pie = pf.Pie(alpha=0.05, beta=0.9, update_interval="16ms")
     region = region_of(low=0.005, load=(1e-3, 1.0))
@@ -488,6 +494,7 @@ def test_every_cell_of_the_table_of_pie_is_proved():
     assert certify(region, pie, more, "sampled").outcome == "refuted"
 
 
+@pytest.mark.slow
 def test_guarantee_says_what_is_proved_and_mends_what_was_not_found():
     region = region_of()
     worst = worst_margins(region, BEST, "sampled")
@@ -507,6 +514,7 @@ def test_guarantee_says_what_is_proved_and_mends_what_was_not_found():
     assert mended.worst.margins.gain_margin_db < easy.margins.gain_margin_db - 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("senders", "load", "words"),
     [
@@ -525,6 +533,7 @@ def test_guarantee_names_the_loads_of_its_mixtures(senders, load, words):
     assert ("every load" in text) == (load == (0.0, 1.0))
 
 
+@pytest.mark.slow
 def test_a_tail_of_aliases_refutes_nothing(monkeypatch):
     """Few aliases put a loop within what is forbidden that all of them keep out of it."""
     region, aqm = region_of(low=0.09), pf.Pi2(alpha=0.03, beta=2.0, update_interval="30ms")
@@ -539,6 +548,7 @@ def test_a_tail_of_aliases_refutes_nothing(monkeypatch):
     assert certify(region, aqm, asked, "sampled").outcome != "refuted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sender", "asked"), [(pf.Scalable(), 60.0), (pf.Reno(), 75.0)])
 def test_small_windows_keep_the_phase_margin_that_was_promised(sender, asked):
     """With R held constant alone, designs fell up to 4 degrees short."""
@@ -625,6 +635,7 @@ def test_independent_margins_are_right():
         np.testing.assert_allclose(pm, loop.phase_margin_deg, atol=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [
@@ -654,6 +665,7 @@ def test_no_random_point_has_less_than_was_proved(asked, rng):
             assert pm.min() >= promised[1]
 
 
+@pytest.mark.slow
 def test_random_regions_survive_an_attack():
     """A part of what tools/attack_guarantees.py does for hundreds."""
     path = Path(__file__).parents[1] / "tools/attack_guarantees.py"

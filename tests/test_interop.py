@@ -28,6 +28,7 @@ def loop(request: Any) -> pf.Loop:
 # --- python-control -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_control_does_with_frequency_responses(loop):
     data = loop.to_control()
     gm, pm, wcg, wcp = control.margin(data)
@@ -81,6 +82,7 @@ def test_disk_margin_is_that_of_control(update, skew):
     assert mine.phase_margin_deg == pytest.approx(float(phase), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_disk_margin_by_brute_force(loop):
     margin = loop.disk_margin(1.0)
     assert margin.alpha == pytest.approx(loop.margins().modulus_margin, rel=1e-9)
@@ -113,6 +115,7 @@ RTT = xarray.DataArray([0.05, 0.1], dims="rtt", coords={"rtt": ["near", "far"]})
 LOAD = xarray.DataArray([0.01, 0.1, 0.5], dims="load", coords={"load": [1, 2, 3]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", ["continuous", "sampled"])
 def test_dimensions_broadcast_by_name(update):
     found = pf.Loop(pf.Reno(), pf.Pi2(), rtt=RTT, p_prime=LOAD, update=update)
@@ -268,6 +271,7 @@ def test_laws_with_names_are_compared_with_them():
 W = xarray.DataArray([0.5, 5.0, 20.0], dims="w", coords={"w": [0.5, 5.0, 20.0]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
 def test_what_is_asked_keeps_its_names(update):
     """Of one loop, and of an array of loops with names, element by element."""

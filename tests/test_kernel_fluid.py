@@ -114,6 +114,7 @@ def test_a_given_beginning(controller: str, initial: dict[str, Any]):
     assert got.queue[0, 0] == initial["queue"]
 
 
+@pytest.mark.slow
 def test_the_past_is_kept_as_far_back_as_delays_reach():
     """Hundreds of steps within a round-trip time, of which the oldest are forgotten on the way."""
     case = scenario(

@@ -133,6 +133,7 @@ def assert_close(got: npt.NDArray[np.float64], want: npt.NDArray[np.float64]) ->
     np.testing.assert_allclose(got[2:], want[2:], rtol=1e-12, atol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scalable", [False, True])
 @pytest.mark.parametrize("make", [ordinary, wide])
 def test_margins_agree_with_thirty_digits(make: Callable[..., Points], scalable: bool):

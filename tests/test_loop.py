@@ -77,6 +77,7 @@ def test_nothing_has_happened_before_the_step(update):
     assert loop.step([]).size == 0
 
 
+@pytest.mark.slow
 def test_a_loop_that_grows_beyond_all_numbers_is_not_followed():
     loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.3, p_prime=0.001, update="sampled")
     assert loop.margins().verdict == "unstable"
@@ -103,6 +104,7 @@ def test_step_response_by_residues(loop):
     np.testing.assert_allclose(loop.step(t) - 1, tail, atol=1e-4 * np.abs(tail).max())
 
 
+@pytest.mark.slow
 def test_unstable_loops_have_growing_steps():
     one = pf.Loop(pf.Reno(), pf.Pi2(alpha=0.6, beta=6.0), rtt=0.1, p_prime=0.1)
     assert one.margins().verdict == "unstable"
@@ -237,6 +239,7 @@ class Ringing(pf.Sender):
         return (x[1] * 1.0, pull - 2 * self.damping * self.omega * x[1])
 
 
+@pytest.mark.slow
 def test_a_resonant_loop_shows_all_its_crossings():
     """The gain falls below 1, rises above it at the peak, and falls again: three crossovers."""
     one = pf.Loop(Ringing(), pf.Pi(alpha=0.015, beta=0.15), rtt=0.1, p=0.1)

@@ -45,6 +45,7 @@ def linux():
 # --- the numbers ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")  # few segments, T above R
 @pytest.mark.parametrize("update", ["sampled", "delayed", "continuous"])
 @pytest.mark.parametrize(("aqm", "sender"), PAIRS)
@@ -73,6 +74,7 @@ def test_margins_are_those_of_the_loops_one_by_one(aqm, sender, update, rng):
     np.testing.assert_array_equal(verdict, margins.verdict_code)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")  # T above R
 def test_round_trips_of_a_fraction_of_the_interval():
     """Where the phase crosses just below pi/T, or only there."""
@@ -120,6 +122,7 @@ def test_margin_of_fast_flows_is_the_known_limit(aqm, limit):
     assert faster == pytest.approx(exact, abs=2e-5)
 
 
+@pytest.mark.slow
 def test_faster_flows_and_longer_paths_are_worse(linux):
     """The gain margin of Reno falls with both, unless T is long against R.
 
@@ -133,6 +136,7 @@ def test_faster_flows_and_longer_paths_are_worse(linux):
         assert np.nanmax(np.diff(gain[rtt < 0.016 / 3], axis=axis)) > 1.0
 
 
+@pytest.mark.slow
 def test_outside_is_where_no_load_gives_the_window(linux):
     window = np.outer(linux.rtt, linux.rate) / BITS
     np.testing.assert_allclose(linux.window, window, rtol=1e-12)
@@ -158,6 +162,7 @@ def test_packet_size_scales_the_rate():
     assert float(small.gain_margin[0, 0]) == pytest.approx(float(large.gain_margin[0, 0]), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_schema_and_files(linux, tmp_path):
     assert linux.gain_margin.dims == ("rtt", "rate")
     assert linux.sizes == {"rtt": 121, "rate": 121}
@@ -226,6 +231,7 @@ def pixels(figure):
     return np.asarray(canvas.buffer_rgba())[..., :3]
 
 
+@pytest.mark.slow
 def test_every_point_has_the_colour_of_its_margin():
     """Read back from the picture, away from lines and hatches."""
     rtts, rates = np.geomspace(0.03, 0.3, 121), np.geomspace(1e5, 1e9, 121)
@@ -253,6 +259,7 @@ def test_every_point_has_the_colour_of_its_margin():
     assert min(counts.values()) > 10
 
 
+@pytest.mark.slow
 def test_two_maps_share_one_bar(linux):
     figure = Figure(layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)

@@ -70,6 +70,7 @@ def test_figure_4_from_its_own_parameters(table, line):
     np.testing.assert_allclose(margins.gain_margin_db, columns["gm_db"][chosen], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", list(FIG7))
 @pytest.mark.parametrize("terms", ["frozen", "exact"])
 @pytest.mark.parametrize("update", ["continuous", "sampled"])
@@ -105,6 +106,7 @@ def random_loops(rng, size, **kwargs):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", ["continuous", "delayed"])
 @pytest.mark.parametrize(
     ("sender", "law"), [(pf.Reno(), pf.Pi2), (pf.CReno(), pf.Pi), (pf.Scalable(), pf.Pi)]
@@ -175,6 +177,7 @@ def test_scaling_of_time_and_gain(rng, sender, law):
     np.testing.assert_allclose(loud.phase_crossover, before.phase_crossover, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_python_control_agrees_on_stable_loops(rng):
     """Unpacked in its order; on unstable loops its conventions differ (wrapped, nearest)."""
     gains, load = random_loops(rng, 200)
@@ -196,6 +199,7 @@ def test_python_control_agrees_on_stable_loops(rng):
         assert one.margins().modulus_margin == pytest.approx(frd[2], rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", ["continuous", "delayed"])
 def test_hopf_point(rng, update):
     """At GM times the gain the rightmost root is j w_pc."""
@@ -220,6 +224,7 @@ def margins_at(plant, x, p_prime):
     return pf.loop.margins_of(1 / p_prime, pole, plant, alpha, beta, interval, rtt)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plant", ["reno", "scalable"])
 def test_gradients(plant, jax):
     """With respect to alpha, beta, T, R: forward, reverse, jitted, batched; against differences."""

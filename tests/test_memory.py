@@ -52,6 +52,7 @@ def test_a_minute_of_many_classes(engine, count):
     assert memory(engine, count, "60s") < MOST
 
 
+@pytest.mark.slow
 def test_some_seconds_of_many_classes():
     """100 classes in the fluid, of which 20 s took 528 MiB; 2 s are as much as 20 now."""
     assert memory("fluid", 100, "2s") < 150e6

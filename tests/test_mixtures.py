@@ -73,6 +73,7 @@ def test_formula_for_mixtures(rng):
         np.testing.assert_allclose(loop(s), expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
 def test_verdicts_of_random_mixtures(rng, update):
     """Two to four classes, RTTs over two and a half decades: margins, count and roots agree."""
@@ -275,6 +276,7 @@ def test_a_queue_of_ones_own():
     assert loop.margins().phase_crossover == pytest.approx(v / 0.02, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", ["continuous", "sampled"])
 @pytest.mark.parametrize("scalable", [pf.Scalable(), pf.Dctcp()], ids=["scalable", "dctcp"])
 @pytest.mark.parametrize("gain", [0.1, 1.0])
@@ -294,6 +296,7 @@ def test_a_loop_does_not_depend_on_how_many_classes_it_is_told_in(gain, scalable
     assert (counts[0] > 0) == (gain == 1.0)
 
 
+@pytest.mark.slow
 def test_many_different_paths_are_counted_as_they_wind(rng):
     """Against the winding of 1 + L itself, whose open loop is stable."""
     for gain in (0.2, 1.0):

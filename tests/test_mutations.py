@@ -130,6 +130,7 @@ def test_c():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["pi2_fluid/loop/margins.py", "pi2_fluid/loop/tracking.py"])
 def test_every_mutant_of_python_is_python_and_another_program(file):
     text = (ROOT / file).read_text(encoding="utf-8")

@@ -150,6 +150,7 @@ def drawing(height: float, size: tuple[float, float] = (7.0, 3.2), dpi: int = 10
     return base64.b64encode(made.getvalue()).decode()
 
 
+@pytest.mark.slow
 def test_the_same_picture_is_no_difference() -> None:
     small = notebooks._small(drawing(1.0))
     assert notebooks.picture_differences(drawing(1.0), drawing(1.0)) == []
@@ -158,6 +159,7 @@ def test_the_same_picture_is_no_difference() -> None:
     assert b"Software" not in base64.b64decode(small)
 
 
+@pytest.mark.slow
 def test_another_picture_is_seen() -> None:
     """A curve a tenth higher, another shape, an empty picture."""
     for other in (drawing(1.1), drawing(1.0, (7.0, 3.4)), drawing(0.0)):

@@ -291,6 +291,7 @@ def test_a_child_that_crashes_is_one_sentence(stand_in, mode, reason) -> None:
     assert str(raised.value).count("\n") == 0
 
 
+@pytest.mark.slow
 def test_importing_the_engine_loads_nothing_of_ns3() -> None:
     code = "import sys, pi2_fluid as pf; pf.Ns3(); print({'ns', 'ns3', 'cppyy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -110,6 +110,7 @@ class TestOneClass:
 class TestMixtures:
     """p' = (1/C) sum N_i omega_i / R_i: every window is omega_i / p'."""
 
+    @pytest.mark.slow
     @patient
     @given(classes(st.one_of(reno, scalable)), st.floats(1e-4, 0.2), st.floats(1.0, 3.0))
     def test_closed_form(self, given_, u, k):
@@ -132,6 +133,7 @@ class TestMixtures:
             assert point.p[i] == pytest.approx(u * u if classic else k * u, rel=1e-11)
             assert point.p_prime[i] == pytest.approx(u if classic else k * u, rel=1e-11)
 
+    @pytest.mark.slow
     @patient
     @given(classes(st.one_of(reno, scalable)), st.floats(1e-4, 0.08), st.sampled_from(QUEUES))
     def test_rates_sum_to_the_capacity(self, given_, u, queue):

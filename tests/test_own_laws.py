@@ -75,6 +75,7 @@ def scenario(sender, aqm=None, count=10, initial_window=8):
     return pf.Scenario("6s", pf.Link("10Mbit/s"), aqm or pf.Pi2(), flows)
 
 
+@pytest.mark.slow
 def test_a_declared_kink_is_an_event():
     """With steps that end on the kink the error falls as the fourth power, without as the second.
 
@@ -94,6 +95,7 @@ def test_a_declared_kink_is_an_event():
     assert abs(windows(Kink(), "4ms") - true).max() > 500 * fine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sender", "says"),
     [

@@ -106,6 +106,7 @@ ANSWERED: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fields", ANSWERED.values(), ids=ANSWERED)
 def test_what_is_odd_is_simulated(fields) -> None:
     assert_answered(simulate(**fields))

@@ -238,6 +238,7 @@ def test_no_memory_in_the_kernel_is_an_error_here(monkeypatch) -> None:
         pf.packet.simulate(scenario(), seeds=1)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_long_run() -> None:
     code = """
 import signal, sys

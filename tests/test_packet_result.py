@@ -104,6 +104,7 @@ def test_many_bins_share_a_hundred_blocks() -> None:
     assert pf.packet.simulate(SINGLE, seeds=1, bin="8ms").sizes["block"] == request._BLOCKS
 
 
+@pytest.mark.slow
 def test_files(runs, tmp_path) -> None:
     path = tmp_path / "runs.nc"
     runs.to_netcdf(path, engine="h5netcdf")

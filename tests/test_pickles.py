@@ -133,10 +133,12 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+@pytest.mark.slow
 def test_the_list_is_complete(everything):
     assert set(everything) | STAYS == set(pf.__all__)
 
 
+@pytest.mark.slow
 def test_what_is_pickled_comes_back_the_same(everything):
     for name, objects in everything.items():
         for one in objects:
@@ -149,6 +151,7 @@ def use(name: str, objects: list[Any]) -> tuple[str, list[Any], list[Any]]:
     return name, objects, late
 
 
+@pytest.mark.slow
 def test_a_pool_of_processes_takes_everything(everything):
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:

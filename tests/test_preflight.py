@@ -221,6 +221,7 @@ def test_a_compiler_under_its_own_name_will_do(machine: Machine, cc: str, cxx: s
     assert machine.preflight() == (0, [])
 
 
+@pytest.mark.slow
 def test_the_compilers_are_asked_to_build_a_program(machine: Machine) -> None:
     real = {name: shutil.which(name) for name in ("cc", "c++")}
     if not all(real.values()):

@@ -329,6 +329,7 @@ times = (
 )
 
 
+@pytest.mark.slow
 @thorough
 @given(alpha=gains, beta=gains, target=times, interval=times, k=st.integers(1, 255))
 @example(alpha=0.1 * 0.015 / 0.01, beta=0.3 / 0.1, target=0.1 / 6, interval=0.016, k=2)
@@ -354,6 +355,7 @@ def test_dualpi2_round_trip(alpha, beta, target, interval, k):
     assert exact.aqm.k == k
 
 
+@pytest.mark.slow
 @thorough
 @given(
     alpha=st.floats(0.04, 2.0),
@@ -566,6 +568,7 @@ def damaged(draw):
     return text
 
 
+@pytest.mark.slow
 @thorough
 @given(damaged(), st.sampled_from([100, 250, 300, 1000]))
 def test_damaged_text_is_read_or_refused_in_one_sentence(text, hz):
@@ -583,6 +586,7 @@ def test_damaged_text_is_read_or_refused_in_one_sentence(text, hz):
 NUMBERS = st.text(max_size=6) | st.from_regex(r"[0-9.eE+\-]{1,8}(us|ms|s|p|B|%|)", fullmatch=True)
 
 
+@pytest.mark.slow
 @thorough
 @given(st.sampled_from(re.findall(r"(\w+) \d\S*", DUALPI2.split("refcnt 2")[1])), NUMBERS)
 def test_a_mangled_number_is_an_error_that_names_it_or_what_it_says(word, text):
@@ -670,6 +674,7 @@ def through_toml(law):
     return pf.Scenario.from_toml(scenario.to_toml()).aqm
 
 
+@pytest.mark.slow
 def test_every_gain_of_dualpi2_arrives_in_the_packets(running):
     """All 1,999 gains, as asked for, as installed and as shown, through the queue of packets."""
     delays = [20_000_000, 35_000_000, 30_000_000]
@@ -701,6 +706,7 @@ def asked_of(queue):
     return {name: queue.asked[name] for name in ("alpha", "beta")}
 
 
+@pytest.mark.slow
 def test_asking_for_what_runs_asks_for_what_was_asked(running):
     """The line of tc for a law that was read: a step of 1/256 Hz would be lost each time."""
     for parts in (1, 8, 29, 41, 80, 819, 1999):
@@ -708,6 +714,7 @@ def test_asking_for_what_runs_asks_for_what_was_asked(running):
         assert (asked["alpha"], asked["beta"]) == (parts, 2000 - parts)
 
 
+@pytest.mark.slow
 def test_replay_takes_the_gains_of_a_kernel(running):
     """The controller alone, and the one queue of it, which used to be refused as no 1/256 Hz."""
     delays = [20_000_000, 35_000_000, 30_000_000]

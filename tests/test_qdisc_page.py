@@ -66,6 +66,7 @@ LAWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", rows_of("queue as Linux makes it"), ids=lambda row: row[0])
 def test_verdicts_on_what_is_installed(row):
     name, limit, closest, instead = row

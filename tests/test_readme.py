@@ -38,6 +38,7 @@ def test_shell(line, capsys):
     assert "gain margin" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_screen_of_tune(capsys):
     (block,) = re.findall(r"```text\n\$ (pi2-fluid tune .*?)```", README, re.DOTALL)
     command, _, screen = block.partition("\n")

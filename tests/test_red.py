@@ -147,6 +147,7 @@ class TestAdaptive:
         assert state == pytest.approx((35.0, 0.1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "last", "per_signal"), [(0.0, 1.0, 0.5), (1.0, 2.0, 1.5)], ids=["linux", "ns-wait"]
 )
@@ -401,6 +402,7 @@ def _bandwidth(loop):
     return float(np.sqrt(w[below[0]] * w[below[0] - 1])) if below.size else np.inf
 
 
+@pytest.mark.slow
 def test_signs_of_margins_roots_and_counts_agree(rng):
     """Thresholds, averages and windows over decades, one or two classes."""
     found = {True: 0, False: 0}

@@ -91,6 +91,7 @@ class TestRealAndFixed:
         assert float(off.sel(count=slice(3, None)).max()) < 0.03
         assert float(off.sel(count=slice(8, None)).max()) < 0.007
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("case", CASES)
     def test_whole_queue(self, case):
         """The first signal within a ms; then the integers are a quarter of an interval ahead."""

@@ -63,6 +63,7 @@ def test_rows_in_any_grouping_are_the_same():
     assert replay_cubic(rtt_ms=[], W=64, t_s=[]).sizes == {"step": 0}
 
 
+@pytest.mark.slow
 @patient
 @given(st.integers(3, 100_000))
 def test_the_cube_root_is_within_a_fifth_of_a_percent(window):
@@ -99,6 +100,7 @@ def rows(kinds: set[str], process: str, most_p: float = 1.0, least_p: float = 3e
             yield (row["cc"], process, rtt, p, int(row["dack"])), float(row["W"])
 
 
+@pytest.mark.slow
 def test_reno_under_periodic_signals():
     """The window is one orbit of integers; only where a run begins and ends differs: 0.1 %."""
     found = [(response(*key), window) for key, window in rows({"reno"}, "periodic", 1.0, 1e-5)]
@@ -107,6 +109,7 @@ def test_reno_under_periodic_signals():
     assert abs(ratio - 1).max() < 1e-3
 
 
+@pytest.mark.slow
 def test_cubic_under_periodic_signals_where_it_is_like_reno():
     """The friendly estimate rules at short round-trip times, and pulls to an orbit of integers.
 
@@ -125,6 +128,7 @@ def test_cubic_under_periodic_signals_where_it_is_like_reno():
     assert abs(ratio - 1).max() < 0.05
 
 
+@pytest.mark.slow
 def test_cubic_under_periodic_signals_in_general():
     """A cubic epoch gains what the next periodic signal takes: no pull to rest, so many orbits.
 
@@ -138,6 +142,7 @@ def test_cubic_under_periodic_signals_in_general():
     assert np.median(abs(ratio - 1)) < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["reno", "cubic", "cubic3.18"])
 def test_independent_signals(kind):
     """Single runs of either side scatter by 10 %; on average the rows are met within 2 %."""
@@ -190,6 +195,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.slow
 @patient
 @given(sender=senders, window=st.integers(2, 1000), steps=steps)
 def test_windows_stay_within_bounds(sender, window, steps):

@@ -80,6 +80,7 @@ def test_real_trajectories_agree_within_two_percent():
     np.testing.assert_allclose(real.alpha_after[large], columns["alpha_after"][large], rtol=0.02)
 
 
+@pytest.mark.slow
 @patient
 @given(
     marks=st.lists(st.tuples(st.integers(1, 5000), st.floats(0.0, 1.0)), min_size=1, max_size=50),
@@ -135,6 +136,7 @@ def mean_window(law, p: float, grows_in_cwr: bool, seed: int = 1) -> float:
     )
 
 
+@pytest.mark.slow
 def test_independent_marks():
     """Within 1 % where alpha is well above 0; its rare visits above 0 scatter by 8 % below.
 
@@ -148,6 +150,7 @@ def test_independent_marks():
         assert found == pytest.approx(window, rel=0.01 if p >= 0.05 else 0.08), row
 
 
+@pytest.mark.slow
 def test_real_numbers_keep_the_window_near_its_law_where_integers_let_go():
     """Independent marks and pauses of growth leave 1.85/p of the law's 2/p, at any p."""
     for p in (0.3, 0.1, 0.05):

@@ -211,6 +211,7 @@ class TestQueues:
         found = replay_dualpi2(**above, rolls=[], p_base=0.9, law=DualPi2())
         assert found.ce_set_here.values.tolist() == [0, 1]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("drop_at", ["dequeue", "enqueue"])
     def test_ramp_by_one_draw(self, drop_at, rng):
         """Between its ends the ramp marks max(k p', ramp) of all packets."""

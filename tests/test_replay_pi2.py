@@ -161,6 +161,7 @@ class TestQuirks:
         assert float(replay(sound, queue_delay=fall).controller[-1]) == 0.0
         assert float(replay(law, queue_delay=fall).controller[-1]) > 0.0
 
+    @pytest.mark.slow
     @settings(max_examples=60, deadline=None)
     @given(st.lists(DELAYS, min_size=1), st.sampled_from(FIXED), st.booleans())
     def test_p_stays_in_range(self, delay, law, quirks):

@@ -178,6 +178,7 @@ print("RESULT", len(list(folder.iterdir())))
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_really_full(tmp_path) -> None:
     """64 kB of memory as a disk, which holds the old files and none of the new ones."""
     mount = 'mount -t tmpfs -o size=64k tmpfs "$0" && exec "$@"'
@@ -224,6 +225,7 @@ def read_store(path: Path) -> xarray.Dataset:
     return xarray.open_zarr(path).load()
 
 
+@pytest.mark.slow
 def test_results_of_both_engines_are_the_same_in_a_store(tmp_path, result) -> None:
     packets = pf.packet.simulate(SMALL, seeds=2)
     for data in (result, packets):
@@ -457,6 +459,7 @@ def writing_calls(source: str) -> list[tuple[int, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_file_is_saved_in_one_way() -> None:
     for folder in ("pi2_fluid", "tools", "bench"):
         for path in sorted((TOP / folder).rglob("*.py")):

@@ -665,6 +665,7 @@ def scenarios(draw):
 
 
 class TestRoundTrip:
+    @pytest.mark.slow
     @settings(deadline=None)
     @given(scenarios())
     def test_any_scenario(self, jax, made):

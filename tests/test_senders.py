@@ -92,6 +92,7 @@ class TestClosedForms:
             # against the size of the increase, 1/R
             assert abs(law.rate(window, window, p, rtt, rtt)) * rtt < 1e-14
 
+    @pytest.mark.slow
     @patient
     @given(parameter=fractions, rtt=rtts, p=probabilities)
     def test_at_rest_is_what_the_solver_finds(self, parameter, rtt, p):
@@ -152,6 +153,7 @@ class TestClosedForms:
 
 
 class TestOwnLaws:
+    @pytest.mark.slow
     @patient
     @given(rtt=rtts, p=probabilities)
     def test_half_per_mark_is_scalable(self, rtt, p):

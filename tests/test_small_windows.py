@@ -91,6 +91,7 @@ def test_large_windows_are_renos():
     assert points[0].p[0] == pytest.approx(points[1].p[0], rel=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("jax")
 def test_batch_knows_the_law_too():
     """JAX at a coarse step against the exact solver: rest is rest."""

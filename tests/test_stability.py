@@ -34,6 +34,7 @@ def random_loop(rng, sender, law, terms, update, size):
     return pf.Loop(sender, aqm, rtt=rtt, p=p, update=update, rtt_terms=terms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sender", "law", "terms"), CASES)
 def test_signs_of_margins_roots_and_counts_agree(rng, sender, law, terms):
     loop = random_loop(rng, sender, law, terms, "continuous", PER_CASE)
@@ -46,6 +47,7 @@ def test_signs_of_margins_roots_and_counts_agree(rng, sender, law, terms):
     assert 0.2 < np.mean(sign > 0) < 0.9  # both kinds were there
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sender", "law", "terms"), CASES[::2])
 def test_delayed_loops_agree(rng, sender, law, terms):
     loop = random_loop(rng, sender, law, terms, "delayed", 100)
@@ -54,6 +56,7 @@ def test_delayed_loops_agree(rng, sender, law, terms):
     assert np.array_equal(sign > 0, loop.nyquist_count() == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sender", "law", "terms"), CASES[::2])
 def test_sampled_loops_agree(rng, sender, law, terms):
     loop = random_loop(rng, sender, law, terms, "sampled", 60)

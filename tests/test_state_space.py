@@ -146,6 +146,7 @@ def test_margins_of_control(update, order, db, degrees):
     assert wcp == pytest.approx(margins.gain_crossover, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
 def test_its_growing_modes_are_those_counted(update):
     """Eigenvalues of a matrix on one side, turns of a curve on the other."""

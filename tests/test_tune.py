@@ -289,6 +289,7 @@ def test_scan_agrees_with_the_loop(sender, aqm, update):
     np.testing.assert_allclose(found.phase_margin_deg, expected.phase_margin_deg, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
 @pytest.mark.parametrize("update", ["continuous", "sampled"])
 @pytest.mark.parametrize(("alpha", "beta"), [(0.02, 0.5), (0.1, 2.0)])
@@ -367,6 +368,7 @@ def test_scan_agrees_where_crossovers_are_not_proved_unique(sender, update):
 # --- the design -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_law_of_ones_own_is_not_made_again_from_text(design):
     """The rest of the text is the design's; what cannot be made is named, with what to do."""
     own = dataclasses.replace(design, aqm=Cubed(alpha=0.05, beta=1.0, update_interval="16ms"))
@@ -377,6 +379,7 @@ def test_a_law_of_ones_own_is_not_made_again_from_text(design):
     assert text | {"aqm": None} == json.loads(json.dumps(design.to_dict())) | {"aqm": None}
 
 
+@pytest.mark.slow
 def test_default_design(design):
     a, b = optimum(0.16, "GM6PM30")
     assert design.update_interval == design.target == 0.016
@@ -402,6 +405,7 @@ def test_default_design(design):
     assert design.rtt_limit > design.max_rtt
 
 
+@pytest.mark.slow
 def test_alternatives_sit_at_the_end_without_margin(design):
     table = design.alternatives
     assert list(table["design"].to_numpy()) == [
@@ -420,6 +424,7 @@ def test_alternatives_sit_at_the_end_without_margin(design):
     assert all(variable.attrs["units"] for variable in table.data_vars.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [
@@ -455,6 +460,7 @@ def test_margins_asked_are_margins_left(asked):
     assert again.aqm == found.aqm
 
 
+@pytest.mark.slow
 def test_bandwidth_objective_gives_a_tenth_of_alpha_for_all_the_beta_there_is(design):
     """Nine tenths of the integral gain of the quickest recovery; more beta breaks a margin."""
     found = pf.tune("100ms", objective="bandwidth")
@@ -472,6 +478,7 @@ def test_bandwidth_objective_gives_a_tenth_of_alpha_for_all_the_beta_there_is(de
     assert least(1.001 * found.beta) < 0.0
 
 
+@pytest.mark.slow
 def test_gain_objective_keeps_the_ratio():
     found = pf.tune("100ms", objective="gain", gain_margin_db=0.0, phase_margin_deg=0.0)
     assert found.update_interval == 0.032
@@ -479,12 +486,14 @@ def test_gain_objective_keeps_the_ratio():
     assert found.alpha / 0.125 == pytest.approx(2.530, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_a_largest_window_makes_room(design):
     small = pf.tune("100ms", max_window=20)
     assert small.alpha > 1.5 * design.alpha
     assert small.load[0][0] == pytest.approx(np.sqrt(2) / 20)
 
 
+@pytest.mark.slow
 def test_designs_scale_with_the_rtt(design):
     """The dimensionless optimum is the same where T is the same part of R."""
     short = pf.tune("10ms")
@@ -585,6 +594,7 @@ def test_what_cannot_be_read(asked, error):
 # --- what people see ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_trade_off_falls_and_passes_through_the_design(design):
     region = region_of(low=design.min_rtt)
     phase, strength = trade_off(region, design.aqm, design.update)
@@ -593,6 +603,7 @@ def test_trade_off_falls_and_passes_through_the_design(design):
     assert at == pytest.approx(design.alpha / design.update_interval, rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", [pf.Fluid(), pf.Packets(seeds=5)], ids=["fluid", "packet"])
 def test_a_design_is_verified_on_request(engine):
     calls = []
@@ -641,6 +652,7 @@ def test_print_says_both_rtts(design):
     assert "84 ms + 16 ms target = 100 ms" in str(design)
 
 
+@pytest.mark.slow
 def test_command_prints_one_screen(capsys, tmp_path):
     picture = tmp_path / "design.png"
     words = ["tune", "--max-rtt", "100ms", "--aqm", "dualpi2", "--sender", "reno,scalable"]
@@ -658,6 +670,7 @@ def test_command_prints_one_screen(capsys, tmp_path):
     assert picture.stat().st_size > 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "words"),
     [
@@ -702,6 +715,7 @@ def test_command_refuses_what_cannot_verify(capsys, engine, words):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_design_survives_an_interrupted_verification(capsys, monkeypatch, as_json):
     def interrupt(*_, **__):
@@ -719,6 +733,7 @@ def test_a_design_survives_an_interrupted_verification(capsys, monkeypatch, as_j
         assert out.endswith("interrupted: not verified\n")
 
 
+@pytest.mark.slow
 def test_command_prints_json(capsys):
     assert run(["tune", "--max-base-rtt", "80ms", "--json"]) == 0
     payload = json.loads(capsys.readouterr().out)

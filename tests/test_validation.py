@@ -253,6 +253,7 @@ def test_a_choice_of_cells_is_not_drawn(tmp_path) -> None:
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_json", [True, False])
 def test_an_interrupt_leaves_the_cells_that_are_finished(
     tmp_path, monkeypatch, capsys, as_json

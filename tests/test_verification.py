@@ -132,6 +132,7 @@ def test_scalable_flows_meet_the_same_gains_without_the_l4s_queue():
 # --- the fluid ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_delay_error_is_the_theorem(fluid):
     """T dp'/alpha, with dp' in closed form: sqrt(2)/W times what the step changes."""
     change = {
@@ -149,6 +150,7 @@ def test_delay_error_is_the_theorem(fluid):
     assert np.all(np.abs(fluid["delay_error"][~free]) > 10 * np.abs(expected[~free]))
 
 
+@pytest.mark.slow
 def test_delay_error_of_the_sampled_controller(sampled):
     free = ~sampled["clamped"].to_numpy()
     found, theory = sampled["delay_error"][free], sampled["delay_error_theory"][free]
@@ -172,6 +174,7 @@ def test_delay_error_through_the_table_of_pie():
     assert case.delay_error == pytest.approx(by_hand, rel=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("controller", ["continuous", "sampled"])
 def test_decay_is_that_of_the_rightmost_root(controller, fluid, sampled):
     table = fluid if controller == "continuous" else sampled
@@ -195,6 +198,7 @@ def test_decay_of_a_pair_that_swings():
     assert case.frequency == pytest.approx(root.imag, rel=2e-3)
 
 
+@pytest.mark.slow
 def test_settling_is_three_time_constants_where_one_mode_is_left(fluid):
     """W = 5 at the short end: the queue follows p', which is slow; ln 20 = 3.0."""
     slow = fluid.where((fluid["window"] == 5.0) & (fluid["rtt"] < 0.03), drop=True)
@@ -203,6 +207,7 @@ def test_settling_is_three_time_constants_where_one_mode_is_left(fluid):
     np.testing.assert_allclose(lives, math.log(20.0), rtol=0.07)
 
 
+@pytest.mark.slow
 def test_thirty_degrees_settle_where_the_published_gains_ring(sampled):
     where = {"case": "reno 100 ms W=200 flows +10 %"}
     paper = verify_region(region_of(), pf.presets.pi2_paper(), pf.Fluid()).sel(where)
@@ -214,6 +219,7 @@ def test_thirty_degrees_settle_where_the_published_gains_ring(sampled):
     assert float(paper.decay_rate) < 0.1 * float(ours.decay_rate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1.0, 3.0, 10.0])
 def test_what_decays_is_what_is_stable(factor):
     """A gain margin of 7.8 dB is a factor of 2.46: three times the gains are too much."""
@@ -328,6 +334,7 @@ def test_packets_stay_within_the_bounds_at_every_corner():
     ).all()
 
 
+@pytest.mark.slow
 def test_packets_under_gains_that_are_too_high_are_found_out():
     # Ten times the gains at a vanishing load: p' is at 0 for a third of the time.
     region = region_of(low=0.1, load=(math.sqrt(2) / 200, math.sqrt(2) / 200))
@@ -339,6 +346,7 @@ def test_packets_under_gains_that_are_too_high_are_found_out():
     assert all(abs(mean - 0.016) > 0.0008 for mean in case.values())
 
 
+@pytest.mark.slow
 def test_a_mean_beside_the_target_is_outside():
     # At 300 ms and W = 200 a queue of 20 ms is small beside chance, and p' meets 0.
     queue = pf.Pi2(alpha=0.016607, beta=0.83619, update_interval="50ms", target="20ms")
@@ -352,6 +360,7 @@ def test_a_mean_beside_the_target_is_outside():
         assert str(row["why"].item()).startswith("mean: p' is at a bound for")
 
 
+@pytest.mark.slow
 def test_a_surplus_goes_on_while_the_delay_hides_it():
     """Marks at large windows leave little chance: the peak shows that the queue sees late."""
     region = region_of((pf.Scalable(),), low=0.1, load=(0.01, 0.01))
@@ -366,6 +375,7 @@ def test_a_surplus_goes_on_while_the_delay_hides_it():
     np.testing.assert_allclose(surplus, [0.1, 0.0, 1 / 9, 0.0], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_same_seeds_same_numbers():
     region = region_of(low=0.1, load=(0.2, 0.2))
     one = verify_region(region, DESIGN, pf.Packets(seeds=[7]))
@@ -386,6 +396,7 @@ def test_an_interruption_is_none_of_the_results(monkeypatch):
 # --- the table ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_schema_and_progress():
     region = region_of(BOTH, low=0.1, load=(0.2, 0.2))
     for engine in (pf.Fluid(), pf.Packets(seeds=1), Own(seed=1)):
@@ -441,6 +452,7 @@ def test_what_cannot_be_verified_is_said_in_one_sentence(asked, error, words):
     assert str(raised.value).count("\n") == 0
 
 
+@pytest.mark.slow
 def test_a_design_says_where_and_which_queue_unless_another_is_given():
     design = pf.tune("100ms", min_rtt="100ms", load=(0.1, 0.1))
     region = Region(design.senders, design.min_rtt, design.max_rtt, design.load)
@@ -452,6 +464,7 @@ def test_a_design_says_where_and_which_queue_unless_another_is_given():
         pf.verify("100ms")
 
 
+@pytest.mark.slow
 def test_any_engine_that_returns_runs_is_read_like_packets():
     """One of one's own, whose runs are those of packets; and a fluid as a single seed of it."""
     region = region_of(low=0.1, load=(0.2, 0.2))

@@ -41,6 +41,7 @@ def test_the_first_margins_load_numpy_alone() -> None:
     assert loaded.strip() == "['numpy']"
 
 
+@pytest.mark.slow
 def test_loops_engines_and_checks_run_without_jax() -> None:
     """Every shipped law in a loop, mixtures, the step response, trajectories, packets, checks."""
     run(
@@ -65,6 +66,7 @@ assert pf.Scenario.from_toml(scenario.to_toml()) == scenario
     )
 
 
+@pytest.mark.slow
 def test_what_needs_jax_says_so_in_one_sentence() -> None:
     told = run(
         f"""{NO_JAX}
@@ -116,6 +118,7 @@ class Own(pf.Reno):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
