@@ -192,7 +192,11 @@ COPIES = "sampled slow start"
 WITH_JAX = [*NO_LANES_IN_C, *DUAL, "continuous thinned", "sampled coupled"]
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[pytest.mark.slow] if name == "jax lanes" else []) for name in WAYS
+    ]
+)
 def way(request: Any) -> Way:
     if request.param == "jax lanes":
         request.getfixturevalue("jax")
@@ -254,7 +258,6 @@ ROWS = {"queue_delay", "queue", "controller", "window", "p"}  # what a batch tra
 BOTH = Scenario("2s", Link("10Mbit/s"), CoupledPi2(), (RENO, avoiding(Scalable(), 3, "30ms")))
 
 
-@pytest.mark.slow
 def test_rows_are_called_and_measured_alike(way: Way) -> None:
     result, truth = (run(BOTH, "sampled", 0.04, "8ms") for run in (way.run, WAYS["python"].run))
     runs = ("run",) if "run" in result.dims else ()
@@ -271,7 +274,6 @@ def test_rows_are_called_and_measured_alike(way: Way) -> None:
     assert result.attrs["engine"].startswith("fluid")
 
 
-@pytest.mark.slow
 def test_same_bytes_every_time(way: Way) -> None:
     one, two = (way.run(BOTH, "sampled", 0.04, "8ms") for _ in range(2))
     for name in one.data_vars:
@@ -292,7 +294,6 @@ def test_compiled_code_may_be_interrupted_as_often_as_you_like(case: str, monkey
 # --- the oracle's numbers ---------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_compiled_code_takes_the_oracles_steps(case: str) -> None:
     """To rounding: 6e-14 where it was measured; twenty times that are left to other compilers."""
@@ -305,7 +306,6 @@ def test_compiled_code_takes_the_oracles_steps(case: str) -> None:
     assert np.ptp(found.queue.to_numpy()) > 0.0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [
@@ -340,10 +340,10 @@ LANES = dict.fromkeys(CASES, 6e-4) | {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "case"),
-    [("jax lanes", case) for case in WITH_JAX] + [("c lanes", case) for case in CASES],
+    [pytest.param("jax lanes", case, marks=pytest.mark.slow) for case in WITH_JAX]
+    + [("c lanes", case) for case in CASES],
 )
 def test_lanes_come_near_the_oracle_or_say_why_not(name: str, case: str, request: Any) -> None:
     if name == "jax lanes":
@@ -411,6 +411,7 @@ def test_reference_with_fixed_steps(name: str, table: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["reno_pi2_n5", "cstep", "two_rtt"])
 def test_reference_by_the_oracle_itself(name: str, table: Any) -> None:
     update, sample, scenario, truth = reference(name, table)
@@ -441,6 +442,7 @@ def test_reference_by_lanes(name: str, table: Any) -> None:
     assert fine < coarse / 10
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["reno_pi2_nsched", "coupled", "udp_overload"])
 def test_reference_by_lanes_with_jax(name: str, table: Any, jax: Any) -> None:

@@ -24,9 +24,12 @@ from pi2_fluid.paper import (
 from pi2_fluid.paper.experiments import window_peak
 
 # Of the 50 flows of Figure 13 PIE's third class keeps 1.3 to 2 segments: the figure is the model's.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:the windows of 'reno3' are below 2 segments for 40:pi2_fluid.AssumptionWarning"
-)
+pytestmark = [
+    pytest.mark.slow,  # drawing is, and every test asks what was drawn
+    pytest.mark.filterwarnings(
+        "ignore:the windows of 'reno3' are below 2 segments for 40:pi2_fluid.AssumptionWarning"
+    ),
+]
 
 MODULES = {
     "pi2_fig06": pi2_fig06,
@@ -177,7 +180,6 @@ def test_pi2_overshoots_less_as_the_captions_say(table) -> None:
         assert pi2["throughput_bit_s"][after].mean() > pie["throughput_bit_s"][after].mean()
 
 
-@pytest.mark.slow
 def test_pi_of_figure_6_settles_and_has_the_least_margin_with_10_flows(table) -> None:
     for row in table("pi2_fig06"):
         before = (row["time_s"] > 45) & (row["time_s"] < 50)
@@ -189,7 +191,6 @@ def test_pi_of_figure_6_settles_and_has_the_least_margin_with_10_flows(table) ->
     assert margins[0] == margins[4] == min(margins)
 
 
-@pytest.mark.slow
 def test_the_fall_of_the_capacity_is_as_the_caption_says(table) -> None:
     pie, pi2 = table("pi2_fig12")
     # What is in flight at 120 ms and 100 Mbit/s takes 600 ms at 20 Mbit/s, 100 of them on the way.
@@ -202,7 +203,6 @@ def test_the_fall_of_the_capacity_is_as_the_caption_says(table) -> None:
         assert np.ptp(row["queue_delay_s"][late]) > 0.005  # it cycles
 
 
-@pytest.mark.slow
 def test_numbers_in_captions_are_computed(table) -> None:
     rows = [{**row, "line": "pi2"} for row in table("pi2_fig13")]
     said = experiments.list_peaks(rows[1:], (0, 50))
@@ -237,7 +237,6 @@ def test_stages_follow_the_capacity() -> None:
 # --- the phase portrait ----------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_the_cycle_of_pi_has_the_period_of_the_independent_solver(table) -> None:
     """0.839720531 s, by two other solvers of the same equations, from another start."""
     outer, inner = (row for row in table("phase_portrait") if row["aqm"] == "pi")
@@ -298,7 +297,6 @@ def test_oscillation_begins_where_the_margin_is_0(table) -> None:
         assert (row["lowest_controller"][margin <= -0.8] == 0.0).all()
 
 
-@pytest.mark.slow
 def test_the_swing_grows_as_in_the_independent_solution(table) -> None:
     """peak-to-peak^2 / -GM by another solver: 3.65, 3.56, 3.47, 3.29 e-4 s^2/dB."""
     known = {-0.089: 3.65e-4, -0.193: 3.56e-4, -0.296: 3.47e-4, -0.547: 3.29e-4}
@@ -314,7 +312,6 @@ def test_the_swing_grows_as_in_the_independent_solution(table) -> None:
     assert across_the_margin.onset(row) == pytest.approx(law[0], rel=1e-12)
 
 
-@pytest.mark.slow
 def test_the_trajectories_do_what_their_labels_say(table) -> None:
     late = {}
     for row in table("across_the_margin"):

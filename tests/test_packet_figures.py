@@ -33,9 +33,12 @@ MODULES = {
 }
 TEXT = ("line", "scenario", "panel", "classic")
 # The fluid of Figure 13 under PIE, which is drawn beside the packets.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:the windows of 'reno3' are below 2 segments for 40:pi2_fluid.AssumptionWarning"
-)
+pytestmark = [
+    pytest.mark.slow,  # drawing is, and every test asks what was drawn
+    pytest.mark.filterwarnings(
+        "ignore:the windows of 'reno3' are below 2 segments for 40:pi2_fluid.AssumptionWarning"
+    ),
+]
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +151,6 @@ def test_pi2_overshoots_less_than_pie_whenever_flows_start(table) -> None:
             assert mine["pi2"] == pytest.approx(pi2, rel=0.1), (test, begin)
 
 
-@pytest.mark.slow
 def test_figure_12_peaks_as_measured_with_pie_and_not_with_pi2(table) -> None:
     peaks = {row["line"]: row for row in table("pi2_fig12_packets_peaks")}
     fall = {
@@ -167,7 +169,6 @@ def test_figure_12_peaks_as_measured_with_pie_and_not_with_pi2(table) -> None:
     assert fall["pi2"]["peak_low_s"] > least - 0.100
 
 
-@pytest.mark.slow
 def test_figure_11_as_its_caption_says(table) -> None:
     rows = {row["scenario"]: row for row in table("pi2_fig11_packets")}
     late = (40.0, 99.0)
@@ -202,7 +203,6 @@ def test_figure_14_is_alike_with_20_flows_and_misses_5_ms_with_udp(table) -> Non
         assert level(rows[name], 0.5, "below_fluid") == pytest.approx(0.070, rel=0.03)
 
 
-@pytest.mark.slow
 def test_figure_14b_agrees_with_the_paper_without_the_cap(table) -> None:
     """PIE's and PI2's parts below the target: 46 and 50 % at 5 ms, 46 and 47 % at 20 ms."""
     rows = {row["scenario"]: row for row in table("pi2_fig14")}
@@ -315,7 +315,6 @@ def test_figure_15_is_drawn_from_any_rows(tmp_path, monkeypatch) -> None:
 # --- shared ------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_losses_beyond_the_picture_are_cut_off(table) -> None:
     rows = table("pi2_fig13_packets")
     with page_style():
@@ -324,7 +323,6 @@ def test_losses_beyond_the_picture_are_cut_off(table) -> None:
     assert len(figure.axes) == 3
 
 
-@pytest.mark.slow
 def test_figure_6_has_its_numbers(table) -> None:
     rows = table("pi2_fig06_packets")
     means = [value_at(row, "queue_delay_s", 10.0, 49.0) for row in rows]
