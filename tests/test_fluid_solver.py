@@ -14,6 +14,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import pi2_fluid as pf
+from pi2_fluid.fluid.history import Segment
 from pi2_fluid.fluid.plant import EMPTY, FREE, Plant
 
 C = 10e6 / 12000  # packets/s of a 10 Mbit/s link
@@ -24,6 +25,26 @@ def flows(sender, count, base_rtt, window=1.0, **more):
     return pf.Flows(
         sender, count, base_rtt, initial_window=window, slow_start=False, **{"name": None, **more}
     )
+
+
+@pytest.mark.parametrize("first", [0.0, 3.7, 1e6])
+def test_when_what_leaves_now_had_entered(first, rng):
+    """Newton's steps against halving, on rising cubics, flat ends and steep ones among them."""
+    for _ in range(200):
+        rise, h = 10 ** rng.uniform(-3, 2), 10 ** rng.uniform(-4, -1)
+        slopes = rise / h * rng.choice([0.0, 1.0, rng.uniform(0, 2.9)], 2)
+        ends = ([first], [first + rise], [slopes[0]], [slopes[1]])
+        step = Segment(2.0, 2.0 + h, *ends, FREE)
+        value = first + rise * rng.choice([0.0, 1.0, rng.uniform()])
+        low, high = 2.0, 2.0 + h
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            below = step.value(step.weights(middle), 0) < value
+            low, high = (middle, high) if below else (low, middle)
+        found = step.value(step.weights(step.when(0, value)), 0)
+        # the same moment, to the rounding of the cubic, and of the time on a slope of 3 rise/h
+        rounding = 4.0 * np.spacing(first + rise) + 3.0 * rise / h * 2.0 * np.spacing(high)
+        assert abs(found - step.value(step.weights(high), 0)) < rounding
 
 
 # --- closed forms -----------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from typing import Any, Final, NamedTuple
 __all__ = ["BEGINNING", "History", "Reader", "Segment", "Stretch"]
 
 BEGINNING: Final = -math.inf
+_HALVES: Final = 60  # of a step leave less than rounding
+_SAME: Final = 1e-15  # of a step
 
 
 class Segment(NamedTuple):
@@ -47,6 +49,30 @@ class Segment(NamedTuple):
         """Return all components at time `t`."""
         weights = self.weights(t)
         return [self.value(weights, j) for j in range(len(self.y0))]
+
+    def when(self, j: int, value: float) -> float:
+        """Return when component `j`, which rises from below to above it, has a value.
+
+        Newton's steps on the cubic, and halves of what is left where they lead out of it.
+        """
+        h, first, rise = self.end - self.start, self.y0[j], self.y1[j] - self.y0[j]
+        slope, end_slope = h * self.f0[j], h * self.f1[j]
+        square, cube = 3.0 * rise - 2.0 * slope - end_slope, slope + end_slope - 2.0 * rise
+        low, high, x = 0.0, 1.0, 0.5
+        for _ in range(_HALVES):
+            off = ((cube * x + square) * x + slope) * x + (first - value)
+            if off < 0.0:
+                low = x
+            else:
+                high = x
+            steep = (3.0 * cube * x + 2.0 * square) * x + slope
+            then = x - off / steep if steep > 0.0 else low
+            if not low < then < high:
+                then = 0.5 * (low + high)
+            x, step = then, abs(then - x)
+            if step <= _SAME:
+                break
+        return self.start + h * x
 
 
 class Stretch(NamedTuple):

@@ -51,13 +51,7 @@ class Reporter:
             index += 1
         self.departures[k] = index
         segment = segments[index]
-        low, high = segment.start, segment.end
-        if low == BEGINNING:  # it was there at time 0
+        if segment.start == BEGINNING:  # it was there at time 0
             return self.plant.observe(0.0, segment.y0, segment.mode).rates
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            if segment.value(segment.weights(middle), place) < served:
-                low = middle
-            else:
-                high = middle
-        return self.plant.observe(high, segment.values(high), segment.mode).rates
+        entered = segment.when(place, served)
+        return self.plant.observe(entered, segment.values(entered), segment.mode).rates

@@ -19,7 +19,7 @@ typedef struct {
 /* e^{-s delay} */
 static number late(const double *s, double delay)
 {
-    const double size = exp(-s[0] * delay), angle = -s[1] * delay;
+    const double size = s[0] != 0.0 ? exp(-s[0] * delay) : 1.0, angle = -s[1] * delay;
     return (number){size * cos(angle), size * sin(angle)};
 }
 
@@ -28,24 +28,34 @@ static number times(number a, number b)
     return (number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-/* The sum over all k of e^{-s_k delay} times weight[0]/(s_k + rate)^2 + weight[1]/(s_k + rate)^3 + weight[2]/(s_k + rate)^4,
- * over T: with n = delay/T and x = rate T those are sums over m >= n of (m - n)^{1, 2, 3} e^{-x (m - n)} y^m. */
-static number held_sum(const double *s, double T, double delay, double rate, const double *weight)
+/* What the sum over all k of e^{-s_k delay} times order[0]/(s_k + rate)^2 + order[1]/(s_k + rate)^3
+ * + order[2]/(s_k + rate)^4, over T, takes that does not depend on s: with n = delay/T and x = rate T it is the sum over
+ * m >= n of the same orders of (m - n)^{1, 2, 3}/{1, 2, 6} e^{-x (m - n)} y^m, y = e^{-sT}. */
+typedef struct {
+    double first;     /* s: the first m >= n, times T */
+    double decay;     /* e^{-x} */
+    double on[4];     /* of the sums over m >= 0 of m^{0, 1, 2, 3} q^m, q = e^{-x} y */
+} held;
+
+static held hold(double T, double delay, double rate, const double *order)
 {
-    const double first = ceil(delay / T), d = first - delay / T, x = rate * T;
-    const number y = late(s, T), q = {exp(-x) * y.re, exp(-x) * y.im};
+    const double first = ceil(delay / T), d = first - delay / T, x = rate * T, fall = exp(-x * d);
+    const double a = fall * order[0] * T, b = fall * order[1] * T * T / 2.0, c = fall * order[2] * T * T * T / 6.0;
+    return (held){first * T, exp(-x),
+                  {d * (a + d * (b + d * c)), a + d * (2.0 * b + d * 3.0 * c), b + d * 3.0 * c, c}};
+}
+
+static number held_sum(const double *s, const held *p, number y)
+{
+    const number q = {p->decay * y.re, p->decay * y.im};
     const double size = 1.0 / ((1.0 - q.re) * (1.0 - q.re) + q.im * q.im);
-    const number one = {size * (1.0 - q.re), size * q.im}, square = times(one, one);
-    const number two = times(q, square), three = times(times(two, (number){1.0 + q.re, q.im}), one);
+    const number one = {size * (1.0 - q.re), size * q.im}, square = times(one, one), two = times(q, square);
+    const number three = times(times(two, (number){1.0 + q.re, q.im}), one);
     const number most = times(q, (number){4.0 + q.re, q.im});
     const number four = times(times(two, (number){1.0 + most.re, most.im}), square);
-    const double a = weight[0] * T, b = weight[1] * T * T / 2.0, c = weight[2] * T * T * T / 6.0;
-    const double on_one = d * (a + d * (b + d * c)), on_two = a + d * (2.0 * b + d * 3.0 * c), on_three = b + d * 3.0 * c;
-    const number sum = {on_one * one.re + on_two * two.re + on_three * three.re + c * four.re,
-                        on_one * one.im + on_two * two.im + on_three * three.im + c * four.im};
-    const number scale = late(s, first * T);
-    const double fall = exp(-x * d);
-    return times(sum, (number){fall * scale.re, fall * scale.im});
+    const number sum = {p->on[0] * one.re + p->on[1] * two.re + p->on[2] * three.re + p->on[3] * four.re,
+                        p->on[0] * one.im + p->on[1] * two.im + p->on[2] * three.im + p->on[3] * four.im};
+    return times(sum, late(s, p->first));
 }
 
 /* e^{-2 pi j k x} for all aliases, line by line from k = -count - 1 on: the factor by which aliases differ in a delay.
@@ -158,8 +168,10 @@ int pi2_alias_sums(size_t classes, const pi2_linear_class *cls, size_t echoes, c
         }
         sum[0] /= interval;
         sum[1] /= interval;
+        const number y = late(s_p, interval);
         for (size_t c = 0; c < echoes; c++) {
-            const number whole = held_sum(s_p, interval, echo[c].delay, rate, echo[c].order);
+            const held whole_echo = hold(interval, echo[c].delay, rate, echo[c].order);
+            const number whole = held_sum(s_p, &whole_echo, y);
             sum[0] += whole.re;
             sum[1] += whole.im;
         }
@@ -211,6 +223,10 @@ int pi2_design_alias_sums(size_t loops, const pi2_design_loop *loop, double inte
         const pi2_design_loop *const p = &loop[j];
         const double shift = 2.0 * PI2_PI * p->rtt / interval;
         turns(p->rtt / interval, count, lines, turn);
+        /* in units of the round-trip time */
+        const double T = interval / p->rtt;
+        const held first = hold(T, 1.0, p->near, (const double[]){0.0, T, 0.0});
+        const held second = hold(T, 2.0, p->near, (const double[]){0.0, 0.0, -p->mu * T});
         for (size_t i = 0; i < n; i++) {
             const double s[2] = {0.0, w[each ? j * n + i : i]};
             const number e = late(s, p->rtt);
@@ -227,10 +243,8 @@ int pi2_design_alias_sums(size_t loops, const pi2_design_loop *loop, double inte
                     design_rest(0, p, v, e, &turn[at], &rest);
                 add_up(&rest, lanes_of(aliases, at), sum);
             }
-            /* in units of the round-trip time */
-            const double unit[2] = {0.0, s[1] * p->rtt}, T = interval / p->rtt;
-            const number near = held_sum(unit, T, 1.0, p->near, (const double[]){0.0, T, 0.0});
-            const number echo = held_sum(unit, T, 2.0, p->near, (const double[]){0.0, 0.0, -p->mu * T});
+            const double unit[2] = {0.0, s[1] * p->rtt};
+            const number y = late(unit, T), near = held_sum(unit, &first, y), echo = held_sum(unit, &second, y);
             sum[0] += near.re + echo.re;
             sum[1] += near.im + echo.im;
         }
