@@ -3,7 +3,7 @@
     python -P child.py < REQUEST
 
 It imports neither this package nor ns-3's own Python face, which needs many seconds: cppyy compiles
-`dumbbell.h` against the wheel's headers and libraries. Each seed runs in a process of its own,
+`dumbbell.hpp` against the wheel's headers and libraries. Each seed runs in a process of its own,
 forked when all is compiled, since what ns-3 has simulated once stays in its global state.
 
 The request is JSON, see `request.py`; answers are lines of JSON: ``{"seed": 1, "time": 0.5}`` now
@@ -68,7 +68,7 @@ def _say(words: dict[str, Any]) -> None:
 
 
 def _compile() -> Any:
-    """Return the namespace of `dumbbell.h`."""
+    """Return the namespace of `dumbbell.hpp`."""
     found = importlib.util.find_spec("ns3")
     places = list(found.submodule_search_locations or ()) if found else []
     root = Path(places[0])
@@ -79,7 +79,7 @@ def _compile() -> Any:
     for name in _LIBRARIES:
         (library,) = root.glob(f"lib*/libns3.[0-9]*-{name}.so")
         cppyy.load_library(str(library))
-    cppyy.cppdef(Path(__file__).with_name("dumbbell.h").read_text(encoding="utf-8"))
+    cppyy.cppdef(Path(__file__).with_name("dumbbell.hpp").read_text(encoding="utf-8"))
     return cppyy.gbl.pi2
 
 

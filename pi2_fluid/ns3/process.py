@@ -185,7 +185,7 @@ def _read(path: Path, task: Task) -> dict[str, Any]:
     }
 
 
-# The columns of `dumbbell.h`, in its order.
+# The columns of `dumbbell.hpp`, in its order.
 _CLASS: Final = (
     *("arrivals", "departures", "bits", "drops", "marks", "sojourn", "window", "flows"),
 )
