@@ -7,6 +7,9 @@ WORKERS ?= logical
 # How long `make fuzz` searches.
 FUZZ_SECONDS ?= 60
 
+# Bytecode is kept: compiling the package and rewriting the tests is half of what collecting them takes.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check

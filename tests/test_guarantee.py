@@ -586,11 +586,12 @@ def independent_response(rtt, p_prime, sender, gains, w, aliases=8):
     classic = sender.signal == "classic"
     m = 2.0 * np.sqrt(sender.decrease) if classic else 2.0 * sender.per_mark
     mu = (np.sqrt(sender.decrease) if classic else sender.per_mark) * p_prime
-    total = 0.0
+    turn = 2.0 * np.pi * rtt / T
+    total, late, on = 0.0, np.exp(-1j * (w * rtt - aliases * turn)), np.exp(-1j * turn)
     for k in range(-aliases, aliases + 1):
-        v = (w + 2.0 * np.pi * k / T) * rtt
-        late = np.exp(-1j * v)
+        v = w * rtt + k * turn
         total = total + late / (1j * v * (1.0 + 1j * v) * (1j * v + mu * (classic + late)))
+        late = late * on
     return (alpha + beta * (1.0 - np.exp(-1j * w * T))) * m * rtt**2 / T * total
 
 

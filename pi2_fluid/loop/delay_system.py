@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pi2_fluid.loop.response import continuous_image
 from pi2_fluid.loop.state_space import LinearController, LinearLoop
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def controller_matrices(
     controller: LinearController,
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """State space of the controller in continuous time: xc' = A xc + B d, u = C xc + D d."""
-    top, bottom, unit = continuous_image(controller)
+    top, bottom, unit = controller.continuous_image
     if len(bottom) == 1:  # a gain, for which tf2ss would make up a state
         return np.zeros((0, 0)), np.zeros(0), np.zeros(0), float(top[0] / bottom[0])
     from scipy.signal import tf2ss  # 0.4 s to import, and only this needs it

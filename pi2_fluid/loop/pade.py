@@ -8,7 +8,6 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from pi2_fluid.errors import DomainError, UnsupportedError
-from pi2_fluid.loop.response import continuous_image
 from pi2_fluid.loop.state_space import LinearLoop
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def pade_transfer_function(loop: LinearLoop, update: str, order: int) -> Any:
         feedback = feedback * own + weight * (float(cls.e0) * bottom + float(cls.e1) * top) * common
         common = common * own
         constant += float(cls.weight * cls.r)
-    top_c, bottom_c, own_unit = continuous_image(loop.controller)
+    top_c, bottom_c, own_unit = loop.controller.continuous_image
     x = s * float(own_unit)
     numerator = Polynomial([float(value) for value in top_c])(x) * drive
     denominator = Polynomial([float(value) for value in bottom_c])(x)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import ComplexArray, FloatArray, Real
+    from pi2_fluid.values import ComplexArray, FloatArray
 
 __all__ = [
     "characteristic",
     "characteristic_degree",
-    "continuous_image",
     "controller_polynomials",
     "held_polynomials",
     "integrators",
@@ -64,7 +61,7 @@ def controller_polynomials(
     Of an update, its bilinear (Tustin) image: y = z^-1 becomes (1 - x)/(1 + x), x = sT/2, and both
     are multiplied by (1 + x)^d.
     """
-    top, bottom, unit = continuous_image(controller)
+    top, bottom, unit = controller.continuous_image
     return _evaluate(top, s * unit), _evaluate(bottom, s * unit)
 
 
@@ -73,51 +70,8 @@ def held_polynomials(
 ) -> tuple[ComplexArray, ComplexArray]:
     """Return numerator and denominator of the update D(y) itself, at y = e^{-sT}."""
     step = -np.expm1(-s * controller.interval)  # 1 - y, exact at low frequency
-    basis = _held_basis(max(len(controller.numerator), len(controller.denominator)) - 1)
-    top = _recombine(controller.numerator, basis)
-    bottom = _recombine(controller.denominator, basis)
+    top, bottom = controller.in_steps
     return _evaluate(top, step), _evaluate(bottom, step)
-
-
-def continuous_image(
-    controller: LinearController,
-) -> tuple[list[FloatArray], list[FloatArray], Real]:
-    """Return the coefficients of both polynomials in rising powers of x = s unit, and the unit (s).
-
-    The unit is T/2, or 1 if the law acts on every packet. Sums of the coefficients, so that an
-    integrator's 1 - y becomes 2x without cancellation.
-    """
-    if controller.interval is None:
-        return list(controller.numerator), list(controller.denominator), 1.0
-    basis = _tustin_basis(max(len(controller.numerator), len(controller.denominator)) - 1)
-    top, bottom = (
-        _recombine(side, basis) for side in (controller.numerator, controller.denominator)
-    )
-    return top, bottom, controller.interval / 2
-
-
-@cache
-def _tustin_basis(degree: int) -> tuple[tuple[float, ...], ...]:
-    """Coefficients, rising, of (1 - x)^j (1 + x)^(degree - j)."""
-    minus, plus = Polynomial([1.0, -1.0]), Polynomial([1.0, 1.0])
-    return tuple(tuple((minus**j * plus ** (degree - j)).coef) for j in range(degree + 1))
-
-
-@cache
-def _held_basis(degree: int) -> tuple[tuple[float, ...], ...]:
-    """Coefficients, rising, of y^j = (1 - x)^j in powers of x = 1 - y."""
-    return tuple(tuple((Polynomial([1.0, -1.0]) ** j).coef) for j in range(degree + 1))
-
-
-def _recombine(
-    coefficients: tuple[FloatArray, ...], basis: tuple[tuple[float, ...], ...]
-) -> list[FloatArray]:
-    size = max(len(polynomial) for polynomial in basis)
-    out: list[Any] = [0.0] * size
-    for value, polynomial in zip(coefficients, basis, strict=False):
-        for power, factor in enumerate(polynomial):
-            out[power] = out[power] + value * factor
-    return out
 
 
 def _evaluate(coefficients: list[FloatArray], x: ComplexArray) -> ComplexArray:
@@ -160,7 +114,7 @@ def _order(controller: LinearController) -> int:
 
 def _leading(controller: LinearController) -> FloatArray:
     """The coefficient of the highest power of s in the controller's denominator."""
-    _, bottom, unit = continuous_image(controller)
+    _, bottom, unit = controller.continuous_image
     return bottom[-1] * unit ** (len(bottom) - 1)
 
 

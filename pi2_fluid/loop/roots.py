@@ -175,10 +175,9 @@ def _polish(loop: LinearLoop, s: ComplexArray, half: bool) -> ComplexArray:
     with np.errstate(all="ignore"):
         for _ in range(40):
             h = 1e-5 * (np.abs(s) + scale)
-            value = characteristic(loop, s, half_sample=half)
-            ahead = characteristic(loop, s + h, half_sample=half)
-            behind = characteristic(loop, s - h, half_sample=half)
-            step = 2 * h * value / (ahead - behind)
+            near = np.stack([s, s + h, s - h])
+            value, ahead, behind = characteristic(loop, near, half_sample=half)
+            step: ComplexArray = 2 * h * value / (ahead - behind)
             s = s - step
         good = np.abs(step) < 1e-10 * (np.abs(s) + scale)
         # A guess that wandered far was no root of the discretised system's trusted part.

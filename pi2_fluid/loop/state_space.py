@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pi2_fluid.loop.polynomials import in_steps, tustin_image
+
 if TYPE_CHECKING:
     from pi2_fluid.loop.expansion import Echo, Series
-    from pi2_fluid.values import FloatArray
+    from pi2_fluid.values import FloatArray, Real
 
 __all__ = ["LinearClass", "LinearController", "LinearLoop"]
 
@@ -72,6 +74,23 @@ class LinearController:
     numerator: tuple[FloatArray, ...]
     denominator: tuple[FloatArray, ...]
     interval: Any
+
+    @cached_property
+    def continuous_image(self) -> tuple[list[FloatArray], list[FloatArray], Real]:
+        """The coefficients of both polynomials in rising powers of x = s unit, and the unit (s).
+
+        The unit is T/2, or 1 if the law acts on every packet.
+        """
+        if self.interval is None:
+            return list(self.numerator), list(self.denominator), 1.0
+        top, bottom = tustin_image(self.numerator, self.denominator)
+        return top, bottom, self.interval / 2
+
+    @cached_property
+    def in_steps(self) -> tuple[list[FloatArray], list[FloatArray]]:
+        """The coefficients of both polynomials in rising powers of 1 - y."""
+        top, bottom = in_steps(self.numerator, self.denominator)
+        return top, bottom
 
 
 @dataclass(frozen=True)

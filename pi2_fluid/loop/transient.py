@@ -10,7 +10,7 @@ import numpy as np
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.expansion import Echo, Series, collect, multiply, recentre
-from pi2_fluid.loop.response import continuous_image, held_polynomials, integrators
+from pi2_fluid.loop.response import held_polynomials, integrators
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.sampled import sampled_response
 from pi2_fluid.loop.state_space import LinearController, LinearLoop
@@ -144,7 +144,7 @@ def _kinks(loop: LinearLoop, update: str) -> list[Echo]:
 
 def _at_infinity(controller: LinearController) -> list[float]:
     """The first coefficients of the controller in powers of 1/s, by long division."""
-    numerator, denominator, unit = continuous_image(controller)
+    numerator, denominator, unit = controller.continuous_image
     degree = len(denominator) - 1
     top, bottom = (
         [float(value * unit**power) for power, value in enumerate(side)]

@@ -1,0 +1,53 @@
+"""Polynomials in y = z^-1 told in other variables: sums of coefficients, once per controller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from numpy.polynomial import Polynomial
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
+
+__all__ = ["in_steps", "tustin_image"]
+
+
+def tustin_image(*sides: Sequence[FloatArray]) -> tuple[list[FloatArray], ...]:
+    """Return the coefficients, rising in x, for y = (1 - x)/(1 + x), times (1 + x)^d of all.
+
+    Sums of the coefficients, so that an integrator's 1 - y becomes 2x without cancellation.
+    """
+    basis = _tustin_basis(max(map(len, sides)) - 1)
+    return tuple(_recombine(side, basis) for side in sides)
+
+
+def in_steps(*sides: Sequence[FloatArray]) -> tuple[list[FloatArray], ...]:
+    """Return the coefficients, rising, in powers of 1 - y."""
+    basis = _held_basis(max(map(len, sides)) - 1)
+    return tuple(_recombine(side, basis) for side in sides)
+
+
+@cache
+def _tustin_basis(degree: int) -> tuple[tuple[float, ...], ...]:
+    """Coefficients, rising, of (1 - x)^j (1 + x)^(degree - j)."""
+    minus, plus = Polynomial([1.0, -1.0]), Polynomial([1.0, 1.0])
+    return tuple(tuple((minus**j * plus ** (degree - j)).coef) for j in range(degree + 1))
+
+
+@cache
+def _held_basis(degree: int) -> tuple[tuple[float, ...], ...]:
+    """Coefficients, rising, of y^j = (1 - x)^j in powers of x = 1 - y."""
+    return tuple(tuple((Polynomial([1.0, -1.0]) ** j).coef) for j in range(degree + 1))
+
+
+def _recombine(
+    coefficients: Sequence[FloatArray], basis: tuple[tuple[float, ...], ...]
+) -> list[FloatArray]:
+    size = max(len(polynomial) for polynomial in basis)
+    out: list[Any] = [0.0] * size
+    for value, polynomial in zip(coefficients, basis, strict=False):
+        for power, factor in enumerate(polynomial):
+            out[power] = out[power] + value * factor
+    return out
