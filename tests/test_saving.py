@@ -437,7 +437,12 @@ WRITES = {
 }
 
 # What these write is made anew each time: in build/, and in a folder that is deleted with the run.
-SCRATCH = {"tools/browser.py", "tools/mutate.py", "pi2_fluid/ns3/child.py"}
+SCRATCH = {
+    "tools/browser.py",
+    "tools/mutate.py",
+    "pi2_fluid/ns3/child.py",
+    "pi2_fluid/ns3/process.py",
+}
 
 
 def writing_calls(source: str) -> list[tuple[int, str]]:
