@@ -289,7 +289,6 @@ class TestMatrix:
     def test_takes_a_good_value(self, door):
         door.open(door.good)
 
-    @pytest.mark.slow
     @every_door
     @pytest.mark.parametrize(("value", "shown"), BAD.values(), ids=BAD)
     def test_refuses(self, door, value, shown):

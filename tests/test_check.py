@@ -502,6 +502,7 @@ def test_without_text_it_says_what_is_missing(capsys):
     assert "or - for standard input" in err
 
 
+@pytest.mark.slow
 def test_input_that_is_no_text(capsys, monkeypatch):
     stdin = io.TextIOWrapper(io.BytesIO(b"\xff\xfe qdisc"), encoding="utf-8")
     monkeypatch.setattr(sys, "stdin", stdin)

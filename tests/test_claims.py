@@ -382,6 +382,7 @@ def test_other_numbers_give_another_verdict(
 # --- PI2 paper: scaling ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_slopes_of_the_fixed_gains(found: dict[str, Claim]) -> None:
     step = 0.02  # decades
 
@@ -398,6 +399,7 @@ def test_the_slopes_of_the_fixed_gains(found: dict[str, Claim]) -> None:
     assert_shows(found["pi2-01"], "a rise of # dB", rise)
 
 
+@pytest.mark.slow
 def test_the_sample_holds_both_kinds_of_loops(found: dict[str, Claim]) -> None:
     (agree, _), (size, _) = shown(found["pi2-02"], "In # of # random loops")
     rng = np.random.default_rng(2016)

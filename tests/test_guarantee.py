@@ -682,6 +682,7 @@ def test_random_regions_survive_an_attack():
 # --- mixtures -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("low", [0.005, 0.02])
 @pytest.mark.parametrize(
     ("aqm", "stable"),

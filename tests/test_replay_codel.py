@@ -61,6 +61,7 @@ class TestLinuxTrace:
             assert f"{float(row.step_us):.3f}" == step_us
             assert f"{float(row.exact_us):.3f}" == exact_us
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("case", CASES)
     def test_every_event(self, case):
         rows = [line for line in LINES if line[0] == case]

@@ -639,6 +639,7 @@ def test_unknown_verifications_are_refused_before_anything_is_computed(monkeypat
         pf.tune("100ms", verify=pf.Packets(bin="100ms"))
 
 
+@pytest.mark.slow
 def test_plot_returns_artists(design):
     from matplotlib.figure import Figure
 
@@ -648,6 +649,7 @@ def test_plot_returns_artists(design):
     assert all(artist.axes is ax for artist in artists)
 
 
+@pytest.mark.slow
 def test_print_says_both_rtts(design):
     assert "84 ms + 16 ms target = 100 ms" in str(design)
 
