@@ -186,6 +186,7 @@ def test_a_batch_with_jax_is_its_runs_one_by_one():
         assert_same(runs.isel(run=[index]), single, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_chunks_change_nothing():
     over = {"aqm.alpha": np.linspace(0.1, 0.5, 70), "duration": np.linspace(5.1, 6.0, 70)}
     whole = batch(scene(), over, engine="c")

@@ -120,6 +120,7 @@ def slope_of(function, which, step, *at):
     return (8.0 * (near[2] - near[1]) - (near[3] - near[0])) / (12.0 * step)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scalable", "falling", "exact"), FAMILIES)
 @pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
 def test_discs_contain_every_loop_of_their_box(update, scalable, falling, exact, rng):

@@ -141,6 +141,7 @@ def test_an_interrupt_leaves_no_litter(tmp_path, monkeypatch, where) -> None:
     assert path.read_bytes() == OLD
 
 
+@pytest.mark.slow
 @every_format
 def test_a_limit_of_the_system_leaves_what_was_there(tmp_path, result, name) -> None:
     path = tmp_path / name

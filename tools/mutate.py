@@ -103,6 +103,7 @@ TESTS = {
     f"{_LOOP}/updates.py": "loop sampled brute_force",
     f"{_LOOP}/pade.py": "loop interop dualpi2_loop",
     f"{_LOOP}/realization.py": "state_space",
+    f"{_LOOP}/polynomials.py": "equations loop sampled",
     f"{_LOOP}/response.py": "equations loop sampled",
     f"{_LOOP}/roots.py": "sampled loop brute_force stability",
     f"{_LOOP}/sampled.py": "sampled dualpi2_loop loop",
