@@ -12,7 +12,6 @@ from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.schedule import NS, flow_counts, flow_lives, to_ns
-from pi2_fluid.model.senders.cbr import Cbr
 from pi2_fluid.ns3.laws import Described, congestion_of, queue_disc_of
 from pi2_fluid.units import format_quantity
 
@@ -119,8 +118,8 @@ def not_modelled(scenario: Scenario) -> list[str]:
     found += ["link.ack_jitter"] if link.ack_jitter > 0.0 else []
     found += [f"aqm.{name}" for name in queue_disc_of(scenario.aqm, link).not_modelled]
     for flow in scenario.flows:
-        cbr = isinstance(flow.sender, Cbr)
-        names = ("thinned",) if cbr else congestion_of(flow.sender).not_modelled
+        constant = flow.sender.constant_rate is not None
+        names = ("thinned",) if constant else congestion_of(flow.sender).not_modelled
         found += [f"flows.sender.{name}" for name in names]
     return list(dict.fromkeys(found))
 
@@ -136,9 +135,10 @@ def _told(made: Described) -> dict[str, Any]:
 def _class_of(scenario: Scenario, index: int) -> dict[str, Any]:
     flow, sender = scenario.flows[index], scenario.flows[index].sender
     interval, congestion = 0, None
-    if type(sender) is Cbr:
+    rate = sender.constant_rate
+    if rate is not None:
         bits = 8.0 * float(scenario.link.packet_size)
-        interval = max(1, round(bits / float(sender.bitrate) * NS))
+        interval = max(1, round(bits / float(rate) * NS))
     else:
         congestion = _told(congestion_of(sender))
     if sender.signal == "scalable" and flow.ecn is False:
