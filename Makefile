@@ -15,8 +15,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 # What an installed package was built from: when one of these changes, it is built again.
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard pi2_fluid/binding*) \
-	$(wildcard pi2_fluid/kernel/*) $(wildcard pi2_fluid/kernel/*/*)
+SOURCES := pyproject.toml CMakeLists.txt $(shell find pi2_fluid/native -type f)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -118,7 +118,7 @@ def design_alias_sums(
     """
 
 class FluidRun:
-    """One trajectory of the fluid model in the making (kernel/fluid.h).
+    """One trajectory of the fluid model in the making (native/fluid/fluid.h).
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class FluidRun:
         """Steps taken."""
 
 class SenderLaw:
-    """A window law of the kernel, for tests: kernel/sender.h."""
+    """A window law of the kernel, for tests: native/laws/sender.h."""
 
     def __init__(self, name: str, parameters: Mapping[str, float]) -> None: ...
     def initial(self, window: float) -> list[float]: ...
@@ -204,7 +204,7 @@ class SenderLaw:
     def switches(self, x: Sequence[float], signal: float, rtt: float) -> list[float]: ...
 
 class AqmLaw:
-    """A queue law of the kernel, for tests: kernel/aqm.h.
+    """A queue law of the kernel, for tests: native/laws/aqm.h.
 
     `seen` has queue_delay (s, of both bands), queue (packets), arrival_rate, capacity and overflow
     (packets/s).
@@ -272,7 +272,7 @@ def fluid_lanes(
 ) -> None:
     """Many trajectories of the fluid, one for each column of the rows in `numbers` and `nodes`.
 
-    Results are written into `statistics` and `traces`; all rows are as in kernel/fluid_lanes.h.
+    Results are written into `statistics` and `traces`; all rows are as in native/lanes/lanes.h.
     Releases the GIL. Every instruction set gives the same bytes.
 
     Parameters
@@ -302,7 +302,7 @@ def fluid_lanes(
     """
 
 class PacketRun:
-    """One run of the packet simulator in the making (kernel/packet/simulator.h).
+    """One run of the packet simulator in the making (native/packet/core/simulator.h).
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ def packet_delay_edges() -> Annotated[NDArray[numpy.float64], dict(shape=(None,)
     """Edges between the buckets of delays (s), one more than there are buckets."""
 
 def packet_limits() -> dict[str, int]:
-    """What the packet simulator lets in, by the names in kernel/packet/limits.h."""
+    """What the packet simulator lets in, by the names in native/packet/core/limits.h."""
 
 def packet_class_steps(
     start: int, stop: int | None, count: int, changes: Sequence[tuple[int, int]]
@@ -445,7 +445,7 @@ def replay_hpe(
 ) -> None:
     """Update HPE's PI2 at each delay (ns), `elapsed` ns apart; fills the last four arrays.
 
-    `alpha`, `beta`, `coupling` are in 1/256 (kernel/packet/pi2_update.h), `target` is in ns.
+    `alpha`, `beta`, `coupling` are in 1/256 (native/packet/queues/pi2_update.h), `target` is in ns.
     """
 
 def replay_pie_drop(
@@ -520,7 +520,7 @@ def replay_leave(
     """Let packets leave PIE's queue: times in ns, sizes in bytes; fills the last four arrays."""
 
 class QueueDiscipline:
-    """A queue discipline driven packet by packet, for tests: kernel/packet/qdisc.h.
+    """A queue discipline driven packet by packet, for tests: native/packet/queues/qdisc.h.
 
     Times are in ns. Random numbers are those given, one by one, or those of a seed. Packets are
     numbered as they arrive.
@@ -544,7 +544,7 @@ class QueueDiscipline:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """As the enumeration in kernel/packet/packet.h."""
+        """As the enumeration in native/packet/core/packet.h."""
 
     @property
     def packets(self) -> int: ...
@@ -573,7 +573,7 @@ def replay_queue(
     Parameters
     ----------
     parameters
-        By the names in kernel/packet/qdisc_*.c.
+        By the names in native/packet/queues/*.c.
     mtu, limit
         Bytes of a full packet, packets that fit.
     held

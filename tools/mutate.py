@@ -66,28 +66,28 @@ ENVIRONMENT = os.environ | {
     "OPENBLAS_NUM_THREADS": "1",
 }
 
-_PACKET = "pi2_fluid/kernel/packet"
+_QUEUES = "pi2_fluid/native/packet/queues"
 _LOOP = "pi2_fluid/loop"
 _PROOF = "pi2_fluid/design/guarantees"
 
 # The tests of each file, quickest to notice first.
 TESTS = {
-    f"{_PACKET}/qdisc_pie.c": "replay_pie disciplines digests",
-    f"{_PACKET}/pie_update.c": "replay_pie disciplines digests",
-    f"{_PACKET}/rate_estimator.c": "replay_pie disciplines digests",
-    f"{_PACKET}/qdisc_pi.c": "replay_pi2 disciplines digests",
-    f"{_PACKET}/qdisc_pi2.c": "replay_pi2 disciplines digests",
-    f"{_PACKET}/qdisc_coupled.c": "replay_pi2 disciplines digests",
-    f"{_PACKET}/pi_controller.c": "replay_pi2 disciplines digests",
-    f"{_PACKET}/pi2_update.c": "replay_pi2 disciplines digests",
-    f"{_PACKET}/qdisc_dualpi2.c": "replay_dualpi2 disciplines digests",
-    f"{_PACKET}/dualpi2_update.c": "replay_dualpi2 disciplines digests",
-    f"{_PACKET}/qdisc_red.c": "replay_red disciplines digests",
-    f"{_PACKET}/qdisc_codel.c": "replay_codel disciplines digests",
-    f"{_PACKET}/qdisc_taildrop.c": "disciplines packet_engine digests",
-    f"{_PACKET}/qdisc_lottery.c": "disciplines packet_engine digests",
-    f"{_PACKET}/qdiscs.c": "disciplines packet_engine digests",
-    f"{_PACKET}/queue.c": "disciplines packet_engine digests",
+    f"{_QUEUES}/pie.c": "replay_pie disciplines digests",
+    f"{_QUEUES}/pie_update.c": "replay_pie disciplines digests",
+    f"{_QUEUES}/rate_estimator.c": "replay_pie disciplines digests",
+    f"{_QUEUES}/pi.c": "replay_pi2 disciplines digests",
+    f"{_QUEUES}/pi2.c": "replay_pi2 disciplines digests",
+    f"{_QUEUES}/coupled.c": "replay_pi2 disciplines digests",
+    f"{_QUEUES}/pi_controller.c": "replay_pi2 disciplines digests",
+    f"{_QUEUES}/pi2_update.c": "replay_pi2 disciplines digests",
+    f"{_QUEUES}/dualpi2.c": "replay_dualpi2 disciplines digests",
+    f"{_QUEUES}/dualpi2_update.c": "replay_dualpi2 disciplines digests",
+    f"{_QUEUES}/red.c": "replay_red disciplines digests",
+    f"{_QUEUES}/codel.c": "replay_codel disciplines digests",
+    f"{_QUEUES}/taildrop.c": "disciplines packet_engine digests",
+    f"{_QUEUES}/lottery.c": "disciplines packet_engine digests",
+    f"{_QUEUES}/qdiscs.c": "disciplines packet_engine digests",
+    f"{_QUEUES}/queue.c": "disciplines packet_engine digests",
     f"{_LOOP}/analytic.py": "kernel_margins margins",
     f"{_LOOP}/controllers.py": "equations sampled loop dualpi2_loop red",
     f"{_LOOP}/crossovers.py": "loop brute_force dualpi2_loop sampled",

@@ -27,7 +27,7 @@ __all__ = ["ETHERNET", "EventLog", "event_columns", "run_events"]
 #: A full Ethernet frame as Linux counts it, and the limit of sch_dualpi2.
 ETHERNET: Final = Link("10Mbit/s", "10000 packets", "1514B")
 _OPERATIONS: Final = {"D": 0, "E": 1, "T": 2}
-# Columns of the kernel's answer, in the order of binding_replay_queues.cpp
+# Columns of the kernel's answer, in the order of native/binding/replay_queues.cpp
 _ANSWER: Final = (
     *("id", "bytes", "ecn", "n_rolls", "ce_set_here", "qlen_C", "qlen_L", "backlog_bytes"),
     *("sojourn", "own0", "own1", "own2", "own3"),

@@ -55,7 +55,7 @@ class CoDel(Aqm):
     update_interval: None = dataclasses.field(default=None, init=False, repr=False)
 
     def packet_parameters(self, link: Link) -> dict[str, Any]:
-        """Return what configures the queue discipline, with the names of qdisc_codel.c.
+        """Return what configures the queue discipline, named as in native/packet/queues/codel.c.
 
         Raises
         ------

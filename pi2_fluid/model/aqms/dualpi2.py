@@ -195,7 +195,7 @@ class DualPi2(CoupledFamily):
         }
 
     def packet_parameters(self, link: Link) -> dict[str, Any]:
-        """Return what configures the queue discipline, with the names of qdisc_dualpi2.c.
+        """Return what configures the queue discipline, named as in native/packet/queues/dualpi2.c.
 
         Raises
         ------

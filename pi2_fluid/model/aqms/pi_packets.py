@@ -1,7 +1,7 @@
 """PI, PI2 and the coupled queue as numbers for the kernel, and what the rest of the family shares.
 
-The names are those of kernel/packet/pi_controller.h. What only integers must refuse is refused
-here.
+The names are those of native/packet/queues/pi_controller.h. What only integers must refuse is
+refused here.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def controller_parameters(law: Any) -> dict[str, Any]:
     Returns
     -------
     dict of str to float
-        As kernel/packet/pi_controller.h says: the law's own numbers; k; arithmetic, 0 real, 1
-        integers of sch_dualpi2, 2 of sch_pi2; delay_from, 0 head, 1 rate, 2 length; decay, the
+        As native/packet/queues/pi_controller.h says: the law's own numbers; k; arithmetic, 0 real,
+        1 integers of sch_dualpi2, 2 of sch_pi2; delay_from, 0 head, 1 rate, 2 length; decay, the
         factor on an idle queue.
 
     Raises

@@ -1,4 +1,4 @@
-"""PIE as numbers for the kernel, with the names of kernel/aqm_pie.h and kernel/packet/qdisc_pie.c.
+"""PIE as numbers for the kernel, named as in native/laws/aqms/pie.h and native/packet/queues/pie.c.
 
 What a variant leaves open, such as its burst allowance, is settled here.
 """
@@ -52,7 +52,7 @@ def pie_parameters(law: Pie) -> dict[str, Any]:
     Returns
     -------
     dict of str to float
-        As kernel/packet/qdisc_pie.c says: the law's numbers, whose burst is -1 unless it runs out
+        As native/packet/queues/pie.c says: the law's numbers, whose burst is -1 unless it runs out
         at updates; arithmetic, 0 real, 1 of 56 bits, 2 of 32 bits; half_target, 0 no, 1 latest
         delay, 2 last update's.
 

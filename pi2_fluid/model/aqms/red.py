@@ -140,7 +140,7 @@ class Red(Aqm):
         return super().fluid_parameters() | {"update_interval": interval}
 
     def packet_parameters(self, link: Link) -> dict[str, Any]:
-        """Return what configures the queue discipline, with the names of qdisc_red.c.
+        """Return what configures the queue discipline, named as in native/packet/queues/red.c.
 
         Raises
         ------

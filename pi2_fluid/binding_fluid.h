@@ -1,9 +1,0 @@
-// What binding.cpp registers of binding_fluid.cpp.
-#ifndef PI2_BINDING_FLUID_H
-#define PI2_BINDING_FLUID_H
-
-#include <nanobind/nanobind.h>
-
-void register_fluid(nanobind::module_ &module);
-
-#endif

@@ -1,9 +1,0 @@
-// What binding.cpp registers of binding_lanes.cpp.
-#ifndef PI2_BINDING_LANES_H
-#define PI2_BINDING_LANES_H
-
-#include <nanobind/nanobind.h>
-
-void register_lanes(nanobind::module_ &module);
-
-#endif

@@ -1,0 +1,128 @@
+// Sums over the aliases of a frequency: what updates at intervals see of a loop.
+#include "binding/alias_sums.h"
+
+#include <algorithm>
+#include <complex>
+#include <initializer_list>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "binding/arguments.h"
+#include "binding/arrays.h"
+#include "margins/alias_sums.h"
+
+namespace nb = nanobind;
+using namespace binding;
+
+namespace {
+
+constexpr std::int64_t MOST_ALIASES = 1 << 20;
+
+pi2_linear_class class_of(nb::handle object)
+{
+    const Entries given(object, "a class of flows",
+                        {"a0", "a1", "b", "e0", "e1", "c", "r", "weight", "rtt", "lead"});
+    const auto number = [&](const char *name) { return given.as<double>(name); };
+    return {number("a0"), number("a1"), number("b"), number("e0"), number("e1"),
+            number("c"), number("r"), number("weight"), number("rtt"), number("lead")};
+}
+
+pi2_echo echo_of(nb::handle object)
+{
+    const Entries given(object, "an echo", {"delay", "order2", "order3", "order4"});
+    return {given.as<double>("delay"),
+            {given.as<double>("order2"), given.as<double>("order3"), given.as<double>("order4")}};
+}
+
+template <std::size_t Dimensions>
+using Sums = nb::ndarray<nb::numpy, std::complex<double>, nb::ndim<Dimensions>>;
+using ByName = nb::typed<nb::list, Dict<double>>;
+
+class AliasSums {
+  public:
+    AliasSums(ByName classes, ByName echoes, double interval, std::int64_t count)
+        : interval(interval), count(count)
+    {
+        require(interval > 0.0, "interval must be positive.");
+        require(count >= 0 && count <= MOST_ALIASES, "count is outside [0, 2^20].");
+        for (nb::handle object : classes)
+            this->classes.push_back(class_of(object));
+        for (nb::handle object : echoes)
+            this->echoes.push_back(echo_of(object));
+    }
+
+    Sums<1> at(Line<const std::complex<double>> s) const
+    {
+        const std::size_t n = s.shape(0);
+        std::vector<std::complex<double>> sums(n);
+        bool done;
+        {
+            nb::gil_scoped_release release;
+            done = pi2_alias_sums(classes.size(), classes.data(), echoes.size(), echoes.data(), interval,
+                                  static_cast<std::size_t>(count), n, reinterpret_cast<const double *>(s.data()),
+                                  reinterpret_cast<double *>(sums.data()));
+        }
+        if (!done)
+            throw std::bad_alloc();
+        return nb::cast<Sums<1>>(as_array(std::move(sums), {n}));
+    }
+
+  private:
+    std::vector<pi2_linear_class> classes;
+    std::vector<pi2_echo> echoes;
+    double interval;
+    std::int64_t count;
+};
+
+using Column = Line<const double>;
+
+Sums<2> design_alias_sums(Column rtt, Column mu, Column one, Column varies, Column kappa, Column near,
+                             double interval, std::int64_t count, Rows<const double> w)
+{
+    require(interval > 0.0, "interval must be positive.");
+    require(count >= 0 && count <= MOST_ALIASES, "count is outside [0, 2^20].");
+    const std::size_t loops = rtt.shape(0), n = w.shape(1);
+    for (const Column *column : {&mu, &one, &varies, &kappa, &near})
+        require(column->shape(0) == loops, "the loops' parameters must be of one length.");
+    require(w.shape(0) == loops || w.shape(0) == 1, "w must have a row for each loop, or one for all.");
+    std::vector<pi2_design_loop> points(loops);
+    for (std::size_t j = 0; j < loops; j++)
+        points[j] = {rtt(j), mu(j), one(j), varies(j), kappa(j), near(j)};
+    std::vector<std::complex<double>> sums(loops * n);
+    bool done;
+    {
+        nb::gil_scoped_release release;
+        done = pi2_design_alias_sums(loops, points.data(), interval, static_cast<std::size_t>(count), n,
+                                     w.shape(0) == loops, w.data(), reinterpret_cast<double *>(sums.data()));
+    }
+    if (!done)
+        throw std::bad_alloc();
+    return nb::cast<Sums<2>>(as_array(std::move(sums), {loops, n}));
+}
+
+} // namespace
+
+void register_alias_sums(nb::module_ &module)
+{
+    nb::class_<AliasSums>(module, "AliasSums", "The sums over aliases of one loop, whose classes of flows have one state each.")
+        .def(nb::init<ByName, ByName, double, std::int64_t>(), nb::arg("classes"), nb::arg("echoes"),
+             nb::arg("interval"), nb::arg("count"),
+             R"(Take classes (`pi2_linear_class`), echoes (delay, order2 to order4), interval, count.
+
+Raises
+------
+ValueError
+    If a name is missing or unknown, or a number of another type or out of range.
+)")
+        .def("at", &AliasSums::at, nb::arg("s").noconvert(),
+             "(1/T) sum over k of G(s_k)/s_k, s_k = s + 2 pi j k/T, at each s. Releases the GIL.");
+    module.def("design_alias_sums", &design_alias_sums, nb::kw_only(), nb::arg("rtt").noconvert(),
+               nb::arg("mu").noconvert(), nb::arg("one").noconvert(), nb::arg("varies").noconvert(),
+               nb::arg("kappa").noconvert(), nb::arg("near").noconvert(), nb::arg("interval"), nb::arg("count"),
+               nb::arg("w").noconvert(), R"(The sums over aliases of many loops of a design, at frequencies of all or of each.
+
+The loops are those of `pi2_design_loop`, in units of their round-trip time; `w` (rad/s) has a
+row for each, or one for all. Returns a row for each loop. Releases the GIL.
+)");
+}

@@ -1,0 +1,413 @@
+// Part of pi2_fluid._core: one trajectory of the fluid, and the laws it is made of, one by one for tests.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "binding/arguments.h"
+#include "binding/fluid.h"
+#include "fluid/fluid.h"
+
+namespace nb = nanobind;
+using namespace binding;
+
+namespace {
+
+using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+void read_aqm(const pi2_aqm_law *law, const Parameters &from, double (&to)[PI2_AQM_PARAMETERS])
+{
+    read_parameters(law, from, to);
+    require_sound(!law->sound || law->sound(to), law->name);
+}
+
+// Laws, for tests
+
+class SenderLaw {
+  public:
+    SenderLaw(const std::string &name, const Parameters &parameters)
+        : law(named(pi2_find_sender(name.c_str()), name, "window law"))
+    {
+        read_parameters(law, parameters, data);
+    }
+
+    Numbers initial(double window) const
+    {
+        Numbers x(law->states);
+        law->initial(data, window, x.data());
+        return x;
+    }
+
+    Numbers rate(Numbers x, double window_delayed, double signal_delayed, double rtt, double rtt_delayed) const
+    {
+        Numbers slope(law->states);
+        x.resize(law->states);
+        law->rate(data, x.data(), window_delayed, signal_delayed, rtt, rtt_delayed, slope.data());
+        return slope;
+    }
+
+    double sending_rate(Numbers x, double rtt) const
+    {
+        x.resize(law->states);
+        return law->sending_rate(data, x.data(), rtt);
+    }
+
+    Numbers leave_slow_start(Numbers x) const
+    {
+        x.resize(law->states);
+        law->leave_slow_start(data, x.data());
+        return x;
+    }
+
+    Numbers switches(Numbers x, double signal, double rtt) const
+    {
+        Numbers values(law->switches);
+        x.resize(law->states);
+        if (law->switch_values)
+            law->switch_values(data, x.data(), signal, rtt, values.data());
+        return values;
+    }
+
+  private:
+    const pi2_sender_law *law;
+    double data[PI2_SENDER_PARAMETERS] = {};
+};
+
+// What a queue sees, by the names of the struct in native/laws/aqm.h.
+using Seen = Told<std::map<std::string, std::variant<double, std::pair<double, double>>>>;
+
+class AqmLaw {
+  public:
+    AqmLaw(const std::string &name, const Parameters &parameters)
+        : law(named(pi2_find_aqm(name.c_str()), name, "queue law"))
+    {
+        read_aqm(law, parameters, data);
+        states = law->initial(data, start);
+    }
+
+    Numbers initial() const { return Numbers(start, start + states); }
+
+    Numbers update(const Numbers &state, const Seen &seen, double dt) const
+    {
+        return moved(state, [&](const double *x, double *after) {
+            const pi2_seen s = see(seen);
+            law->update(data, x, &s, dt, after);
+        });
+    }
+
+    Numbers flow(const Numbers &state, const Seen &seen, double d_queue_delay) const
+    {
+        return moved(state, [&](const double *x, double *slope) {
+            const pi2_seen s = see(seen);
+            if (!law->flow)
+                refuse(std::string(law->name) + " has no continuous form.");
+            law->flow(data, x, &s, d_queue_delay, slope);
+        });
+    }
+
+    Numbers drift(const Numbers &state, const Seen &seen) const
+    {
+        return moved(state, [&](const double *x, double *slope) {
+            const pi2_seen s = see(seen);
+            if (law->drift)
+                law->drift(data, x, &s, slope);
+        });
+    }
+
+    Numbers saturate(const Numbers &state) const
+    {
+        return moved(state, [&](const double *x, double *after) {
+            std::copy(x, x + states, after);
+            law->saturate(data, after);
+        });
+    }
+
+    double controller(const Numbers &state) const
+    {
+        return law->controller(data, full(state).data());
+    }
+
+    std::pair<double, double> encode(double u) const
+    {
+        if (!law->encode)
+            refuse(std::string(law->name) + " has no controller.");
+        const pi2_signal signal = law->encode(data, u);
+        return {signal.classic, signal.scalable};
+    }
+
+    std::pair<double, double> signals(const Numbers &state, const Seen &seen) const
+    {
+        const pi2_seen s = see(seen);
+        const pi2_signal signal = law->signals(data, full(state).data(), &s);
+        return {signal.classic, signal.scalable};
+    }
+
+    Numbers switches(const Numbers &state, const Seen &seen) const
+    {
+        Numbers values(PI2_AQM_SWITCHES);
+        const pi2_seen s = see(seen);
+        values.resize(law->switch_values ? law->switch_values(data, full(state).data(), &s, values.data()) : 0);
+        return values;
+    }
+
+    std::pair<double, double> serve(std::pair<bool, bool> backlogged, std::pair<double, double> arrivals,
+                                    double capacity) const
+    {
+        const int waits[2] = {backlogged.first, backlogged.second};
+        const double rates[2] = {arrivals.first, arrivals.second};
+        double served[2];
+        if (!law->serve)
+            refuse(std::string(law->name) + " has one queue.");
+        law->serve(data, waits, rates, capacity, served);
+        return {served[0], served[1]};
+    }
+
+  private:
+    static pi2_seen see(const Seen &seen)
+    {
+        const Entries e(seen, "seen", {"queue_delay", "queue", "arrival_rate", "capacity", "overflow"});
+        const auto [classic, l4s] = e.as<std::pair<double, double>>("queue_delay");
+        return {{classic, l4s}, e.as<double>("queue"), e.as<double>("arrival_rate"), e.as<double>("capacity"),
+                e.as<double>("overflow")};
+    }
+
+    Numbers full(const Numbers &state) const
+    {
+        Numbers x(PI2_AQM_STATES);
+        copy(state, x.data(), states, law->name);
+        return x;
+    }
+
+    template <typename F> Numbers moved(const Numbers &state, F move) const
+    {
+        Numbers to(PI2_AQM_STATES);
+        move(full(state).data(), to.data());
+        to.resize(states);
+        return to;
+    }
+
+    const pi2_aqm_law *law;
+    double data[PI2_AQM_PARAMETERS] = {}, start[PI2_AQM_STATES] = {};
+    int states;
+};
+
+// Trajectories
+
+int signal_of(const Entries &entries)
+{
+    static_assert(PI2_FLUID_CLASSIC == 0 && PI2_FLUID_SCALABLE == 1 && PI2_FLUID_DEAF == 2, "names are in this order");
+    return entries.is_none("signal") ? PI2_FLUID_DEAF : entries.one_of("signal", {"classic", "scalable"});
+}
+
+pi2_fluid_class class_of(nb::handle item, const std::string &what, const pi2_aqm_law *aqm)
+{
+    const Entries e(item, what,
+                    {"law", "parameters", "state", "signal", "thinned", "slow_start", "count", "base_rtt", "start",
+                     "stop", "start_jitter"});
+    pi2_fluid_class c = {};
+    const auto name = e.as<std::string>("law");
+    c.law = named(pi2_find_sender(name.c_str()), name, "window law");
+    c.signal = signal_of(e);
+    c.thinned = e.as<bool>("thinned");
+    if (c.thinned && (!aqm->encode || c.signal == PI2_FLUID_SCALABLE))
+        refuse(name + " cannot be thinned by " + aqm->name + ".");
+    c.slow_start = e.as<bool>("slow_start");
+    read_parameters(c.law, e.as<Parameters>("parameters"), c.parameters);
+    copy(e.as<Numbers>("state"), c.x, c.law->states, name + "'s state");
+    c.count = e.as<double>("count");
+    c.base_rtt = e.as<double>("base_rtt");
+    c.start = e.as<double>("start");
+    c.stop = e.as<double>("stop");
+    c.start_jitter = e.as<double>("start_jitter");
+    return c;
+}
+
+// Of each change: when (s), capacity (packets/s), flows of each class; NaN: as they are.
+std::vector<pi2_fluid_change> changes_of(const AllDescribed &items, std::size_t classes, Numbers &counts)
+{
+    std::vector<pi2_fluid_change> changes;
+    for (nb::handle item : items) {
+        const Entries e(item, "change " + std::to_string(changes.size()), {"at", "capacity", "counts"});
+        changes.push_back({e.as<double>("at"), e.as<double>("capacity")});
+        counts.resize(counts.size() + classes);
+        copy(e.as<Numbers>("counts"), counts.data() + counts.size() - classes, static_cast<int>(classes), e.what);
+    }
+    return changes;
+}
+
+class FluidRun {
+  public:
+    FluidRun(Told<Dict<double>> link, bool continuous, Told<Dict<double>> accuracy, const std::string &aqm,
+             const Parameters &parameters, const AllDescribed &classes, const AllDescribed &changes,
+             const std::optional<std::pair<Numbers, Numbers>> &beginning)
+    {
+        pi2_fluid_problem p = {};
+        const Entries of_link(link, "link", {"duration", "capacity", "buffer", "update_interval"});
+        const Entries limits(accuracy, "accuracy", {"step", "tolerance", "most_steps"});
+        p.duration = of_link.as<double>("duration");
+        p.capacity = of_link.as<double>("capacity");
+        p.buffer = of_link.as<double>("buffer");
+        p.update_interval = of_link.as<double>("update_interval");
+        p.continuous = continuous;
+        p.step = limits.as<double>("step");
+        p.tolerance = limits.as<double>("tolerance");
+        p.most_steps = static_cast<long long>(std::min(limits.as<double>("most_steps"), 9e18));
+        p.aqm = named(pi2_find_aqm(aqm.c_str()), aqm, "queue law");
+        read_aqm(p.aqm, parameters, p.parameters);
+        if (continuous && std::isfinite(p.update_interval) && !p.aqm->flow)
+            refuse(aqm + " has no continuous form.");
+        std::vector<pi2_fluid_class> all;
+        for (nb::handle item : classes)
+            all.push_back(class_of(item, "class " + std::to_string(all.size()), p.aqm));
+        if (all.empty())
+            refuse("classes is empty.");
+        Numbers counts;
+        const std::vector<pi2_fluid_change> schedule = changes_of(changes, all.size(), counts);
+        p.class_count = static_cast<int>(all.size());
+        p.classes = all.data();
+        p.change_count = static_cast<int>(schedule.size());
+        p.changes = schedule.data();
+        p.counts = counts.data();
+        if (beginning) {
+            double state[PI2_AQM_STATES];
+            p.began = 1;
+            copy(beginning->first, p.queues, p.aqm->bands, "the queues");
+            copy(beginning->second, p.state, p.aqm->initial(p.parameters, state), "the controller's state");
+        }
+        run.reset(pi2_fluid_create(&p));
+        if (!run)
+            throw std::bad_alloc();
+        bands = static_cast<std::size_t>(p.aqm->bands);
+        members = all.size();
+    }
+
+    std::pair<std::size_t, const char *> advance(const Line<const double> &samples, std::size_t place,
+                                                 long long most_steps, const Output &queue, const Output &queue_delay,
+                                                 const Output &controller, const Output &p, const Output &window,
+                                                 const Output &leaving, const Output &capacity)
+    {
+        static const char *const names[] = {"done", "more", "stuck", "lost image", "not finite", "too old",
+                                            "no memory"};
+        const std::size_t n = samples.shape(0);
+        const pi2_fluid_rows rows = {data(queue, n * bands),   data(queue_delay, n * bands), data(controller, n),
+                                     data(capacity, n),        data(p, n * members),         data(window, n * members),
+                                     data(leaving, n * members)};
+        int status;
+        if (busy)
+            throw std::runtime_error("this trajectory is being computed by another thread.");
+        busy = true;
+        {
+            nb::gil_scoped_release release;
+            status = pi2_fluid_advance(run.get(), samples.data(), n, &place, rows, most_steps);
+        }
+        busy = false;
+        return {place, names[status]};
+    }
+
+    double time() const { return pi2_fluid_time(run.get()); }
+    long long steps() const { return pi2_fluid_steps(run.get()); }
+
+  private:
+    static double *data(const Output &array, std::size_t size)
+    {
+        if (array.size() != size)
+            refuse("an array has " + std::to_string(array.size()) + " elements instead of "
+                   + std::to_string(size) + ".");
+        return array.data();
+    }
+
+    struct Destroy {
+        void operator()(pi2_fluid *r) const { pi2_fluid_destroy(r); }
+    };
+    std::unique_ptr<pi2_fluid, Destroy> run;
+    std::size_t bands = 1, members = 1;
+    bool busy = false;
+};
+
+} // namespace
+
+void register_fluid(nb::module_ &module)
+{
+    nb::class_<FluidRun>(module, "FluidRun", R"(One trajectory of the fluid model in the making (native/fluid/fluid.h).
+
+Parameters
+----------
+link
+    duration (s), capacity (packets/s), buffer (packets), update_interval (s, inf: none).
+continuous
+    Whether the controller moves by its flow instead of its updates.
+accuracy
+    step (s), tolerance (0: all steps of that length), most_steps.
+aqm, parameters
+    A queue law of the kernel, and what configures it.
+classes
+    Of each class: law, a window law, with its parameters and its state; signal ("classic",
+    "scalable" or None); thinned, slow_start (bool); count; base_rtt, start, stop, start_jitter
+    (s).
+changes
+    Of each change: at (s), capacity (packets/s) and counts of all classes, NaN: as before.
+beginning
+    Queues (packets) and state of the controller before time 0; None: empty and unsignalled.
+
+Raises
+------
+ValueError
+    A name is unknown or missing.
+)")
+        .def(nb::init<Told<Dict<double>>, bool, Told<Dict<double>>, const std::string &, const Parameters &, const AllDescribed &,
+                      const AllDescribed &, const std::optional<std::pair<Numbers, Numbers>> &>(),
+             nb::arg("link"), nb::arg("continuous"), nb::arg("accuracy"), nb::arg("aqm"), nb::arg("parameters"),
+             nb::arg("classes"), nb::arg("changes"), nb::arg("beginning").none())
+        .def("advance", &FluidRun::advance, nb::arg("samples").noconvert(), nb::arg("place"), nb::arg("most_steps"),
+             nb::arg("queue").noconvert(), nb::arg("queue_delay").noconvert(), nb::arg("controller").noconvert(),
+             nb::arg("p").noconvert(), nb::arg("window").noconvert(), nb::arg("leaving").noconvert(),
+             nb::arg("capacity").noconvert(),
+             R"(Fill the rows of the times `samples` (s, rising) from `place` on; releases the GIL.
+
+Returns the first row that is not filled, and why: "done", "more" (after `most_steps` steps:
+call again), or an error after which the run is over: "stuck", "lost image", "not finite",
+"too old", "no memory".
+)")
+        .def_prop_ro("time", &FluidRun::time,
+             "How far it is (s).")
+        .def_prop_ro("steps", &FluidRun::steps,
+             "Steps taken.");
+    nb::class_<SenderLaw>(module, "SenderLaw", "A window law of the kernel, for tests: native/laws/sender.h.")
+        .def(nb::init<const std::string &, const Parameters &>(), nb::arg("name"), nb::arg("parameters"))
+        .def("initial", &SenderLaw::initial, nb::arg("window"))
+        .def("rate", &SenderLaw::rate, nb::arg("x"), nb::arg("window_delayed"), nb::arg("signal_delayed"), nb::arg("rtt"),
+             nb::arg("rtt_delayed"))
+        .def("sending_rate", &SenderLaw::sending_rate, nb::arg("x"), nb::arg("rtt"))
+        .def("leave_slow_start", &SenderLaw::leave_slow_start, nb::arg("x"))
+        .def("switches", &SenderLaw::switches, nb::arg("x"), nb::arg("signal"), nb::arg("rtt"));
+    nb::class_<AqmLaw>(module, "AqmLaw", R"(A queue law of the kernel, for tests: native/laws/aqm.h.
+
+`seen` has queue_delay (s, of both bands), queue (packets), arrival_rate, capacity and overflow
+(packets/s).
+)")
+        .def(nb::init<const std::string &, const Parameters &>(), nb::arg("name"), nb::arg("parameters"))
+        .def("initial", &AqmLaw::initial)
+        .def("update", &AqmLaw::update, nb::arg("state"), nb::arg("seen"), nb::arg("dt"))
+        .def("flow", &AqmLaw::flow, nb::arg("state"), nb::arg("seen"), nb::arg("d_queue_delay"))
+        .def("drift", &AqmLaw::drift, nb::arg("state"), nb::arg("seen"))
+        .def("saturate", &AqmLaw::saturate, nb::arg("state"))
+        .def("controller", &AqmLaw::controller, nb::arg("state"))
+        .def("encode", &AqmLaw::encode, nb::arg("u"))
+        .def("signals", &AqmLaw::signals, nb::arg("state"), nb::arg("seen"))
+        .def("switches", &AqmLaw::switches, nb::arg("state"), nb::arg("seen"))
+        .def("serve", &AqmLaw::serve, nb::arg("backlogged"), nb::arg("arrivals"), nb::arg("capacity"));
+}

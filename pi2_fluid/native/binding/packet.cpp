@@ -1,0 +1,435 @@
+// Part of pi2_fluid._core: one run of the packet simulator. Whatever comes through this door is checked here, so that
+// the kernel need not: it would divide by it, shift by it or allocate as much.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "binding/arguments.h"
+#include "binding/arrays.h"
+#include "binding/packet.h"
+extern "C" { // around the headers that it includes, too
+#include "packet/tcp/jiffies.h"
+#include "packet/tcp/prr.h"
+#include "packet/tcp/published.h"
+#include "packet/core/simulator.h"
+}
+
+namespace nb = nanobind;
+using namespace binding;
+
+namespace {
+
+template <typename T> T as(nb::handle object, const std::string &what)
+{
+    T value;
+    if (!nb::try_cast<T>(object, value))
+        refuse(what + " is of another type, or too large.");
+    return value;
+}
+
+std::int64_t whole(nb::handle object, std::int64_t low, std::int64_t high, const std::string &what)
+{
+    const auto value = as<std::int64_t>(object, what);
+    if (value < low || value > high)
+        refuse(what + " = " + std::to_string(value) + " is outside [" + std::to_string(low) + ", "
+               + std::to_string(high) + "].");
+    return value;
+}
+
+double capacity_of(nb::handle object, int packet_size, const std::string &what)
+{
+    const auto capacity = as<double>(object, what);
+    const double slot = 8e9 * packet_size / capacity;
+    if (!(capacity > 0.0 && slot >= 1.0 && slot <= static_cast<double>(PI2_LONGEST_SLOT)))
+        refuse(what + " lets a packet take less than 1 ns or more than 2^53 ns.");
+    return capacity;
+}
+
+pi2_packet_class class_of(nb::handle item, const std::string &what)
+{
+    const Entries e(item, what,
+                    {"congestion", "parameters", "interval", "count", "base_rtt", "start", "stop", "start_jitter",
+                     "initial_window", "slow_start", "delayed_ack", "ecn"});
+    pi2_packet_class c = {};
+    if (e.is_none("congestion")) {
+        c.interval = e.as<double>("interval");
+        if (!(c.interval >= 1.0 && c.interval <= static_cast<double>(PI2_LONGEST_SLOT)))
+            refuse(what + " interval is outside [1, 2^53] ns.");
+    } else {
+        const auto name = e.as<std::string>("congestion");
+        c.congestion = named(pi2_find_congestion(name.c_str()), name, "congestion control");
+        read_parameters(c.congestion, e.as<Parameters>("parameters"), c.parameters);
+    }
+    c.count = static_cast<std::uint32_t>(e.whole("count", 0, PI2_MOST_FLOWS));
+    c.base_rtt = e.whole("base_rtt", 0, PI2_LONGEST);
+    c.start = e.whole("start", 0, PI2_LONGEST);
+    c.stop = e.is_none("stop") ? PI2_NEVER : e.whole("stop", c.start, PI2_LONGEST);
+    c.start_jitter = e.whole("start_jitter", 0, PI2_LONGEST);
+    c.initial_window = static_cast<std::uint32_t>(e.whole("initial_window", 1, PI2_MOST_WINDOW));
+    c.slow_start = e.as<bool>("slow_start");
+    c.delayed_ack = e.as<bool>("delayed_ack");
+    c.ecn = static_cast<int>(e.whole("ecn", PI2_NOT_ECT, PI2_ECT0));
+    return c;
+}
+
+struct Name {
+    const char *name;
+    int column;
+};
+
+constexpr Name BIN[] = {{"capacity", PI2_BIN_CAPACITY},
+                        {"controller", PI2_BIN_CONTROLLER},
+                        {"classic", PI2_BIN_CLASSIC},
+                        {"scalable", PI2_BIN_SCALABLE}};
+constexpr Name BAND[] = {{"bytes", PI2_BAND_BYTES}, {"square", PI2_BAND_SQUARE}};
+constexpr Name CLASS[] = {{"arrivals", PI2_CLASS_ARRIVALS}, {"departures", PI2_CLASS_DEPARTURES},
+                          {"bits", PI2_CLASS_BITS},         {"drops", PI2_CLASS_DROPS},
+                          {"marks", PI2_CLASS_MARKS},       {"sojourn", PI2_CLASS_SOJOURN},
+                          {"window", PI2_CLASS_WINDOW},     {"flows", PI2_CLASS_FLOWS}};
+constexpr Name TOTAL[] = {{"sent", PI2_SENT},
+                          {"delivered", PI2_DELIVERED},
+                          {"drop_aqm", PI2_DROP_AQM},
+                          {"drop_full", PI2_DROP_FULL},
+                          {"drop_overload", PI2_DROP_OVERLOAD},
+                          {"mark_aqm", PI2_MARK_AQM},
+                          {"mark_step", PI2_MARK_STEP},
+                          {"queued", PI2_TOTAL_QUEUED},
+                          {"in_flight", PI2_TOTAL_IN_FLIGHT},
+                          {"retransmissions", PI2_TOTAL_RETRANSMISSIONS},
+                          {"timeouts", PI2_TOTAL_TIMEOUTS}};
+
+nb::dict trace_of(const pi2_packet_outcome &o)
+{
+    const std::size_t n = static_cast<std::size_t>(o.traced);
+    nb::dict columns;
+    columns["time"] = column_of<std::int64_t>(o.trace, n, &pi2_trace_row::time);
+    columns["waited"] = column_of<std::int64_t>(o.trace, n, &pi2_trace_row::waited);
+    columns["flow"] = column_of<std::uint32_t>(o.trace, n, &pi2_trace_row::flow);
+    columns["segment"] = column_of<std::uint32_t>(o.trace, n, &pi2_trace_row::segment);
+    columns["bytes"] = column_of<std::uint16_t>(o.trace, n, &pi2_trace_row::bytes);
+    columns["what"] = column_of<std::uint8_t>(o.trace, n, &pi2_trace_row::what);
+    columns["band"] = column_of<std::uint8_t>(o.trace, n, &pi2_trace_row::band);
+    columns["ecn"] = column_of<std::uint8_t>(o.trace, n, &pi2_trace_row::ecn);
+    columns["cause"] = column_of<std::uint8_t>(o.trace, n, &pi2_trace_row::cause);
+    return columns;
+}
+
+class PacketRun {
+  public:
+    PacketRun(Told<Described> link, const std::string &qdisc, const Parameters &parameters, const AllDescribed &classes,
+              const AllDescribed &changes, Told<std::uint64_t> seed, Told<std::int64_t> bin,
+              Told<std::int64_t> trace)
+    {
+        pi2_packet_scenario s = {};
+        read_link(link, s);
+        s.seed = as<std::uint64_t>(seed, "seed");
+        s.bin = whole(bin, 1, s.duration, "bin");
+        s.trace = whole(trace, 0, PI2_MOST_TRACE, "trace");
+        s.qdisc = named(pi2_find_qdisc(qdisc.c_str()), qdisc, "queue discipline");
+        read_parameters(s.qdisc, parameters, s.qdisc_parameters);
+        const std::vector<pi2_packet_class> all = read_classes(classes);
+        const auto members = static_cast<std::int64_t>(all.size());
+        const std::int64_t bins = (s.duration - 1) / s.bin + 1;
+        if (bins > PI2_MOST_ROWS / (members + s.qdisc->bands + 1))
+            refuse("bin leaves " + std::to_string(bins) + " rows, which are too many.");
+        std::vector<std::int64_t> counts;
+        const std::vector<pi2_packet_change> schedule = read_changes(changes, s, members, counts);
+        s.class_count = static_cast<int>(members);
+        s.classes = all.data();
+        s.change_count = static_cast<int>(schedule.size());
+        s.changes = schedule.data();
+        s.counts = counts.data();
+        require_few(s);
+        int refused = 0;
+        run.reset(pi2_run_new(&s, &refused));
+        require_sound(!refused, qdisc);
+        if (!run)
+            throw std::bad_alloc();
+    }
+
+    const char *advance(std::int64_t events)
+    {
+        static const char *const names[] = {"more", "done", "no memory"};
+        static_assert(PI2_RUN_MORE == 0 && PI2_RUN_DONE == 1 && PI2_RUN_NO_MEMORY == 2, "names are in this order");
+        int status;
+        require_idle();
+        busy = true;
+        {
+            nb::gil_scoped_release release;
+            status = pi2_run_advance(run.get(), events);
+        }
+        busy = false;
+        reached = pi2_run_time(run.get());
+        return names[status];
+    }
+
+    std::int64_t time() const { return reached; } // not the run's own, which another thread may be writing
+
+    Described outcome() const
+    {
+        pi2_packet_outcome o = {};
+        require_idle();
+        pi2_run_outcome(run.get(), &o);
+        const auto bins = static_cast<std::size_t>(o.bins), bands = static_cast<std::size_t>(o.bands),
+                   classes = static_cast<std::size_t>(o.classes), blocks = static_cast<std::size_t>(o.blocks),
+                   flows = static_cast<std::size_t>(o.flows);
+        nb::dict found, of_bins, of_bands, of_classes, totals;
+        for (const auto &[name, column] : BIN)
+            of_bins[name] = array_of<double>(o.bin_rows + column, PI2_BIN_COLUMNS, {bins});
+        for (const auto &[name, column] : BAND)
+            of_bands[name] = array_of<double>(o.band_rows + column, PI2_BAND_COLUMNS, {bins, bands});
+        for (const auto &[name, column] : CLASS)
+            of_classes[name] = array_of<double>(o.class_rows + column, PI2_CLASS_COLUMNS, {bins, classes});
+        for (const auto &[name, column] : TOTAL)
+            totals[name] = array_of<std::int64_t>(o.totals + column, PI2_TOTALS, {classes});
+        found["bins"] = of_bins;
+        found["bands"] = of_bands;
+        found["classes"] = of_classes;
+        found["totals"] = totals;
+        found["delays"] = array_of<std::uint32_t>(o.delays, 1, {blocks, classes, std::size_t{PI2_DELAY_BUCKETS}});
+        found["segments"] = array_of<std::uint32_t>(o.delivered, 1, {blocks, flows});
+        found["trace"] = trace_of(o);
+        found["block"] = o.block;
+        found["events"] = o.events;
+        found["packets"] = o.packets;
+        return found;
+    }
+
+  private:
+    static void read_link(nb::handle link, pi2_packet_scenario &s)
+    {
+        const Entries e(link, "link",
+                        {"duration", "capacity", "kind", "delay_on", "ack_jitter", "buffer", "packet_size"});
+        s.duration = e.whole("duration", 1, PI2_LONGEST);
+        s.kind = e.one_of("kind", {"wire", "htb"});
+        s.delay_on = e.one_of("delay_on", {"return", "forward", "split"});
+        s.ack_jitter = e.whole("ack_jitter", 0, PI2_MOST_JITTER);
+        s.buffer = e.whole("buffer", 1, PI2_MOST_BUFFER);
+        s.packet_size = static_cast<int>(e.whole("packet_size", PI2_LEAST_PACKET, PI2_MOST_PACKET));
+        s.capacity = capacity_of(e["capacity"], s.packet_size, "link capacity");
+    }
+
+    static std::vector<pi2_packet_class> read_classes(const AllDescribed &classes)
+    {
+        std::vector<pi2_packet_class> all;
+        for (nb::handle item : classes)
+            all.push_back(class_of(item, "class " + std::to_string(all.size())));
+        if (all.empty() || all.size() > static_cast<std::size_t>(PI2_MOST_CLASSES))
+            refuse(std::to_string(all.size()) + " classes are outside [1, " + std::to_string(PI2_MOST_CLASSES) + "].");
+        return all;
+    }
+
+    // Of each change: when (ns), capacity (bit/s, 0: as it is), flows of each class (-1: as they are).
+    static std::vector<pi2_packet_change> read_changes(const AllDescribed &changes, const pi2_packet_scenario &s,
+                                                       std::int64_t members, std::vector<std::int64_t> &counts)
+    {
+        std::vector<pi2_packet_change> schedule;
+        std::int64_t before = 0;
+        for (nb::handle item : changes) {
+            const std::string what = "change " + std::to_string(schedule.size());
+            const Entries e(item, what, {"at", "capacity", "counts"});
+            pi2_packet_change change = {};
+            change.at = before = e.whole("at", before, s.duration);
+            if (e.as<double>("capacity") != 0.0)
+                change.capacity = capacity_of(e["capacity"], s.packet_size, what + " capacity");
+            schedule.push_back(change);
+            const auto flows = e.as<std::vector<std::int64_t>>("counts");
+            if (flows.size() != static_cast<std::size_t>(members))
+                refuse(what + " has " + std::to_string(flows.size()) + " counts instead of "
+                       + std::to_string(members) + ".");
+            for (std::int64_t n : flows)
+                if (n < -1 || n > PI2_MOST_FLOWS)
+                    refuse(what + " count = " + std::to_string(n) + " is outside [-1, " + std::to_string(PI2_MOST_FLOWS)
+                           + "].");
+            counts.insert(counts.end(), flows.begin(), flows.end());
+        }
+        return schedule;
+    }
+
+    static void require_few(const pi2_packet_scenario &s)
+    {
+        std::vector<pi2_class_step> steps(static_cast<std::size_t>(s.change_count) + 2);
+        std::uint64_t flows = 0;
+        int count;
+        for (int i = 0; i < s.class_count; i++)
+            flows += pi2_class_steps(&s, i, steps.data(), &count);
+        if (flows > PI2_MOST_FLOWS)
+            refuse(std::to_string(flows) + " flows are more than " + std::to_string(PI2_MOST_FLOWS) + ".");
+    }
+
+    void require_idle() const
+    {
+        if (busy)
+            throw std::runtime_error("this run is being computed by another thread.");
+    }
+
+    struct Free {
+        void operator()(pi2_run *r) const { pi2_run_free(r); }
+    };
+    std::unique_ptr<pi2_run, Free> run;
+    std::int64_t reached = 0;
+    bool busy = false;
+};
+
+nb::typed<nb::object, nb::ndarray<nb::numpy, double, nb::ndim<1>>> delay_edges()
+{
+    double edges[PI2_DELAY_BUCKETS + 1];
+    for (int i = 0; i <= PI2_DELAY_BUCKETS; i++)
+        edges[i] = pi2_delay_edge(i);
+    return array_of<double>(edges, 1, {std::size_t{PI2_DELAY_BUCKETS + 1}});
+}
+
+Dict<std::int64_t> limits()
+{
+    nb::dict numbers;
+#define PI2_LIMIT(name, value) numbers[#name] = PI2_##name;
+    PI2_LIMITS(PI2_LIMIT)
+#undef PI2_LIMIT
+    return numbers;
+}
+
+// What a class of packets is told: how many flows at its start, more or fewer at the changes, none at its stop.
+using Steps = std::vector<std::pair<std::int64_t, std::uint32_t>>;
+
+std::pair<std::uint64_t, Steps> class_steps(std::int64_t start, const std::optional<std::int64_t> &stop,
+                                            std::uint32_t count,
+                                            const std::vector<std::pair<std::int64_t, std::int64_t>> &changes)
+{
+    pi2_packet_class only = {};
+    std::vector<pi2_packet_change> schedule;
+    std::vector<std::int64_t> counts;
+    pi2_packet_scenario s = {};
+    std::vector<pi2_class_step> steps(changes.size() + 2);
+    int told;
+    only.start = start;
+    only.stop = stop.value_or(PI2_NEVER);
+    only.count = count;
+    for (const auto &[at, wanted] : changes) {
+        schedule.push_back({at, 0.0});
+        counts.push_back(wanted);
+    }
+    s.class_count = 1;
+    s.classes = &only;
+    s.change_count = static_cast<int>(changes.size());
+    s.changes = schedule.data();
+    s.counts = counts.data();
+    const std::uint64_t flows = pi2_class_steps(&s, 0, steps.data(), &told);
+    Steps found;
+    for (int i = 0; i < told; i++)
+        found.emplace_back(steps[static_cast<std::size_t>(i)].at, steps[static_cast<std::size_t>(i)].count);
+    return {flows, found};
+}
+
+Dict<std::int64_t> published()
+{
+    nb::dict numbers;
+#define PI2_NUMBER(name, value) numbers[#name] = value;
+    PI2_PUBLISHED(PI2_NUMBER)
+#undef PI2_NUMBER
+    return numbers;
+}
+
+std::int64_t prr(std::int64_t ssthresh, std::int64_t prior_window, std::int64_t in_flight, std::int64_t delivered,
+                 std::int64_t delivered_in_all, std::int64_t sent, bool safe)
+{
+    if (prior_window < 1)
+        refuse("prior_window = " + std::to_string(prior_window) + " is no window; give at least 1.");
+    const pi2_prr_state now = {ssthresh, prior_window, in_flight, delivered, delivered_in_all, sent, safe};
+    return pi2_prr(&now);
+}
+
+std::int64_t jiffy_timer(std::int64_t now, std::int64_t ms)
+{
+    if (now < 0 || now > PI2_LONGEST || ms < 0 || ms > PI2_LONGEST / 1000000)
+        refuse("now = " + std::to_string(now) + " or ms = " + std::to_string(ms) + " is no time of a run.");
+    return pi2_jiffy_timer(now, ms);
+}
+
+} // namespace
+
+void register_packet(nb::module_ &module)
+{
+    nb::class_<PacketRun>(module, "PacketRun", R"(One run of the packet simulator in the making (native/packet/core/simulator.h).
+
+Parameters
+----------
+link
+    duration (ns), capacity (bit/s), kind ("wire" or "htb"), delay_on ("return", "forward" or
+    "split"), ack_jitter (ns), buffer (packets), packet_size (bytes).
+qdisc, parameters
+    A queue discipline of the kernel, and what configures it.
+classes
+    Of each class: congestion, its control (None: constant bit rate), and the parameters of
+    that; interval between packets (ns, of a constant bit rate); count; base_rtt, start, stop
+    (None: the end) and start_jitter (ns); initial_window (segments); slow_start, delayed_ack
+    (bool); ecn, the field (0 Not-ECT, 1 ECT(1), 2 ECT(0)).
+changes
+    Of each change, in the order of time: at (ns), capacity (bit/s, 0: as it is), and counts,
+    the flows of every class (-1: as they are).
+seed
+    In [0, 2^64).
+bin
+    Length of a row of statistics (ns).
+trace
+    Events recorded at most.
+
+Raises
+------
+ValueError
+    A name is unknown or missing, or a number is out of range.
+)")
+        .def(nb::init<Told<Described>, const std::string &, const Parameters &, const AllDescribed &, const AllDescribed &,
+                      Told<std::uint64_t>, Told<std::int64_t>, Told<std::int64_t>>(),
+             nb::arg("link"), nb::arg("qdisc"), nb::arg("parameters"), nb::arg("classes"), nb::arg("changes"),
+             nb::arg("seed"), nb::arg("bin"), nb::arg("trace"))
+        .def("advance", &PacketRun::advance, nb::arg("events"),
+             "Handle up to that many events: \"more\", \"done\" or \"no memory\"; releases the GIL.")
+        .def("outcome", &PacketRun::outcome,
+             R"(Copies of all that was counted so far, by the names of the header's columns.
+
+"bins": arrays (bins,) of capacity, controller, classic, scalable. "bands": (bins, bands) of
+bytes and square. "classes": (bins, classes) of arrivals, departures, bits, drops, marks,
+sojourn (ns), window, flows. "totals": (classes,) of the causes, queued, in_flight,
+retransmissions, timeouts. "delays": (blocks, classes, buckets). "segments": (blocks,
+flows). "trace": (events,) of the members of a row. "block": bins in a block. "events" and
+"packets": how many were handled.
+)")
+        .def_prop_ro("time", &PacketRun::time,
+             "How far it is (ns).");
+    module.def("packet_delay_edges", &delay_edges,
+               "Edges between the buckets of delays (s), one more than there are buckets.");
+    module.def("packet_limits", &limits,
+               "What the packet simulator lets in, by the names in native/packet/core/limits.h.");
+    module.def("packet_class_steps", &class_steps, nb::arg("start"), nb::arg("stop").none(), nb::arg("count"),
+               nb::arg("changes"),
+               R"(The flows that a class has in all, and when (ns) it is told how many are to be there.
+
+Parameters
+----------
+start, stop, count
+    When it begins and ends (ns, None: with the run), and with how many flows.
+changes
+    When it is told another number, and which (-1: as it is), in the order of time.
+)");
+    module.def("packet_published", &published,
+               "The numbers of the packet simulator that others have published, by name.");
+    module.def("packet_prr", &prr, nb::arg("ssthresh"), nb::arg("prior_window"), nb::arg("in_flight"),
+               nb::arg("delivered"), nb::arg("delivered_in_all"), nb::arg("sent"), nb::arg("safe"),
+               "How many segments proportional rate reduction lets go, for tests.");
+    module.def("packet_jiffy_timer", &jiffy_timer, nb::arg("now"), nb::arg("ms"),
+               "When (ns) a kernel timer set at `now` (ns) for `ms` expires, for tests.");
+}

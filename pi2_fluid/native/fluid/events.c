@@ -1,0 +1,211 @@
+/* State events: a queue empties or fills, a clip is reached or left, a law switches, slow start ends. */
+#include "fluid/run.h"
+
+/* Packets that a queue may miss: one that has just left 0 may begin a rounding error below. */
+#define TINY 1e-9
+
+/* Positive before the event, negative beyond it. */
+static double value(pi2_fluid *run, const fluid_event *event, double t, const double *y)
+{
+    fluid_view *view = &run->scratch.view;
+    double slope[PI2_AQM_STATES];
+    switch (event->kind) {
+    case QUEUE_EMPTIES:
+        return y[event->index];
+    case BUFFER_FILLS:
+        return run->buffer - (run->bands == 2 ? y[0] + y[1] : y[0]);
+    case CLIP:
+        return event->side * (event->bound - y[run->controller + event->index]);
+    case SIGNALLED:
+        return 1.0 - y[run->classes[event->index].expected];
+    case FLOOR:
+        return y[run->classes[event->index].x];
+    default:
+        break;
+    }
+    fluid_observe(run, t, y, run->mode, view);
+    switch (event->kind) {
+    case QUEUE_GROWS:
+        return -view->net[event->index];
+    case BUFFER_DRAINS:
+        return fluid_growth(run, view->net, run->mode);
+    case LIFT:
+        return -fluid_window_slope(run, event->index, t, y, view);
+    case RELEASE:
+        fluid_controller_slope(run, y, view, slope);
+        return event->side * slope[event->index];
+    default:
+        fluid_switches(run, y, view, run->switches);
+        return event->side * run->switches[event->index];
+    }
+}
+
+static void add(pi2_fluid *run, int *n, int kind, int index, double bound, double side)
+{
+    fluid_event *event = run->events + (*n)++;
+    event->kind = kind;
+    event->index = index;
+    event->bound = bound;
+    event->side = side;
+}
+
+static void add_clips(pi2_fluid *run, int *n)
+{
+    const double *y = run->trial->y + run->controller;
+    double state[PI2_AQM_STATES], slope[PI2_AQM_STATES];
+    fluid_state(run, run->trial->y, state);
+    run->aqm->saturate(run->law, state);
+    fluid_controller_slope(run, run->trial->y, &run->trial->view, slope);
+    for (int j = 0; j < run->moving; j++) {
+        const double clipped = state[run->moves[j]];
+        if (run->held[j] == 0.0 && y[j] != clipped)
+            add(run, n, CLIP, j, clipped, copysign(1.0, y[j] - clipped));
+        else if (run->held[j] * slope[j] < 0.0)
+            add(run, n, RELEASE, j, 0.0, run->held[j]);
+    }
+}
+
+static void add_floors(pi2_fluid *run, int *n)
+{
+    const fluid_point *trial = run->trial;
+    for (int i = 0; i < run->class_count; i++) {
+        const fluid_class *c = run->classes + i;
+        if (!run->mode->of[i].active || !c->listens)
+            continue;
+        if (!run->floored[i] && trial->y[c->x] < 0.0)
+            add(run, n, FLOOR, i, 0.0, 1.0);
+        else if (run->floored[i] && fluid_window_slope(run, i, trial->t, trial->y, &trial->view) > 0.0)
+            add(run, n, LIFT, i, 0.0, 1.0);
+    }
+}
+
+/* Lists the events that the trial step has passed; returns how many. */
+int fluid_crossed(pi2_fluid *run)
+{
+    const double *y = run->trial->y, *net = run->trial->view.net;
+    const fluid_mode *mode = run->mode;
+    const int full = mode->bound[0] == FULL || (run->bands == 2 && mode->bound[1] == FULL);
+    int n = 0, signs;
+    for (int k = 0; k < run->bands; k++) {
+        if (mode->bound[k] != EMPTY && y[k] < -TINY)
+            add(run, &n, QUEUE_EMPTIES, k, 0.0, 1.0);
+        if (mode->bound[k] == EMPTY && net[k] > 0.0)
+            add(run, &n, QUEUE_GROWS, k, 0.0, 1.0);
+    }
+    if (!full && (run->bands == 2 ? y[0] + y[1] : y[0]) > run->buffer)
+        add(run, &n, BUFFER_FILLS, 0, 0.0, 1.0);
+    if (full && fluid_growth(run, net, mode) < 0.0)
+        add(run, &n, BUFFER_DRAINS, 0, 0.0, 1.0);
+    if (run->continuous)
+        add_clips(run, &n);
+    add_floors(run, &n);
+    signs = fluid_switches(run, y, &run->trial->view, run->switches);
+    for (int j = 0; j < signs; j++)
+        if (run->signs[j] * run->switches[j] < 0.0)
+            add(run, &n, SWITCH, j, 0.0, run->signs[j]);
+    for (int i = 0; i < run->class_count; i++)
+        if (mode->of[i].slow && y[run->classes[i].expected] > 1.0)
+            add(run, &n, SIGNALLED, i, 0.0, 1.0);
+    return n;
+}
+
+/* The event's value at a part of the trial step, on the cubic through its ends. */
+static double value_at(pi2_fluid *run, const fluid_event *event, double part)
+{
+    const double h = run->trial->t - run->now->t, a = part, b = 1.0 - part;
+    const double w0 = b * b * (1.0 + 2.0 * a), w1 = a * a * (3.0 - 2.0 * a), v0 = a * b * b * h, v1 = -a * a * b * h;
+    for (int j = 0; j < run->size; j++)
+        run->scratch.y[j] = w0 * run->now->y[j] + w1 * run->trial->y[j] + v0 * run->now->f[j] + v1 * run->trial->f[j];
+    return value(run, event, run->now->t + part * h, run->scratch.y);
+}
+
+/* At which part of the trial step the event comes (regula falsi, Illinois). */
+double fluid_locate(pi2_fluid *run, const fluid_event *event)
+{
+    static const double WITHIN = 1e-13;
+    double low = 0.0, high = 1.0, at_low = value_at(run, event, low), at_high = value_at(run, event, high);
+    if (at_low <= 0.0) {
+        /* It begins on the event (the other branch has just been left): look where it is off it. */
+        for (int n = 15; n > 0 && low == 0.0; n--)
+            if ((at_low = value_at(run, event, n / 16.0)) > 0.0)
+                low = n / 16.0;
+        if (low == 0.0)
+            return 0.0;
+    }
+    for (int i = 0; i < 100 && high - low > WITHIN && at_high != 0.0; i++) {
+        const double middle = (low * at_high - high * at_low) / (at_high - at_low);
+        const double at_middle = value_at(run, event, middle);
+        if (at_middle <= 0.0) {
+            if (high - middle < 0.5 * (high - low))
+                at_low *= 0.5;
+            high = middle;
+            at_high = at_middle;
+        } else {
+            if (middle - low < 0.5 * (high - low))
+                at_high *= 0.5;
+            low = middle;
+            at_low = at_middle;
+        }
+    }
+    return high;
+}
+
+/* The event's value at the end of the trial step, and how fast it changes there. */
+double fluid_speed(pi2_fluid *run, const fluid_event *event, double *now)
+{
+    static const double BACK = 1e-3; /* of the step */
+    const double before = value_at(run, event, 1.0 - BACK);
+    *now = value(run, event, run->trial->t, run->trial->y);
+    return (*now - before) / (BACK * (run->trial->t - run->now->t));
+}
+
+/* Changes the mode, and puts the state exactly on the bound that it has reached. */
+void fluid_apply_event(pi2_fluid *run, const fluid_event *event)
+{
+    const int k = event->index;
+    double *y = run->now->y;
+    switch (event->kind) {
+    case QUEUE_EMPTIES:
+    case QUEUE_GROWS:
+        if (event->kind == QUEUE_EMPTIES)
+            y[k] = 0.0;
+        fluid_set_bound(run, k, event->kind == QUEUE_EMPTIES ? EMPTY : FREE);
+        if (run->bands == 2) /* the other band's share, and with it all delays, have jumped */
+            fluid_seek(run);
+        break;
+    case BUFFER_FILLS:
+        y[run->bands == 2 && y[1] > y[0]] += run->buffer - (run->bands == 2 ? y[0] + y[1] : y[0]);
+        for (int j = 0; j < run->bands; j++)
+            if (run->mode->bound[j] == FREE)
+                fluid_set_bound(run, j, FULL);
+        for (int i = 0; i < run->class_count; i++)
+            fluid_end_slow_start(run, i);
+        break;
+    case BUFFER_DRAINS:
+        for (int j = 0; j < run->bands; j++)
+            if (run->mode->bound[j] == FULL)
+                fluid_set_bound(run, j, FREE);
+        break;
+    case CLIP:
+        y[run->controller + k] = event->bound;
+        run->held[k] = event->side;
+        break;
+    case RELEASE:
+        run->held[k] = 0.0;
+        break;
+    case SWITCH:
+        run->signs[k] = -run->signs[k];
+        break;
+    case FLOOR:
+        y[run->classes[k].x] = 0.0;
+        run->floored[k] = 1;
+        break;
+    case LIFT:
+        run->floored[k] = 0;
+        break;
+    default:
+        fluid_end_slow_start(run, k);
+    }
+    if (event->kind == QUEUE_EMPTIES || event->kind == BUFFER_FILLS)
+        fluid_clips(run);
+}

@@ -1,0 +1,282 @@
+#include "fluid/lean.h"
+
+#include "laws/senders/reno.h"
+#include "laws/senders/scalable.h"
+
+/* Whether class i can be part of it: constant rate, or a law that it knows, not in slow start. */
+static int knows(const pi2_fluid *run, int i)
+{
+    const fluid_share *share = run->mode->of + i;
+    const fluid_class *c = run->classes + i;
+    return !share->active
+           || (!share->ramping && !share->slow && !run->floored[i]
+               && !c->thinned && (c->signal == PI2_FLUID_DEAF || c->kind != OTHER_LAW));
+}
+
+int lean_fits(const pi2_fluid *run)
+{
+    if (run->bands != 1 || run->encoder == OTHER_ENCODER || run->moving != 1)
+        return 0;
+    for (int i = 0; i < run->class_count; i++)
+        if (!knows(run, i))
+            return 0;
+    return 1;
+}
+
+static void add_class(pi2_fluid *run, fluid_lean *o, int i)
+{
+    const fluid_class *c = run->classes + i;
+    const int j = o->n++;
+    o->at[j] = c->x;
+    o->of[j] = o->groups - 1;
+    o->class_[j] = i;
+    o->count[j] = run->mode->of[i].count;
+    o->decrease[j] = c->kind == RENO ? ((const pi2_reno *)(const void *)c->parameters)->decrease : 0.0;
+    o->per_mark[j] = c->kind == RENO ? 0.0 : ((const pi2_scalable *)(const void *)c->parameters)->per_mark;
+    o->scalable[j] = c->signal == PI2_FLUID_SCALABLE;
+}
+
+static void add_group(pi2_fluid *run, fluid_lean *o, fluid_group *from)
+{
+    lean_group *group = o->group + o->groups++;
+    group->base_rtt = from->base_rtt;
+    group->reader = &from->reader;
+    group->number = from->number;
+    group->from = o->n;
+    for (int i = 0; i < run->class_count; i++)
+        if (run->classes[i].group == from->number && run->classes[i].listens && run->mode->of[i].active)
+            add_class(run, o, i);
+    group->end = o->n;
+}
+
+/* A class that hears nothing: it stays as it is, and its arrivals are constant. */
+static void add_other(pi2_fluid *run, fluid_lean *o, int i)
+{
+    const fluid_class *c = run->classes + i;
+    for (int j = c->x; j < c->x + c->states; j++) {
+        run->trial->y[j] = run->now->y[j];
+        run->trial->f[j] = run->now->f[j] = run->scratch.f[j] = 0.0; /* the three take turns */
+    }
+    if (run->mode->of[i].active)
+        o->others += run->mode->of[i].count * c->law->sending_rate(c->parameters, run->now->y + c->x, 0.0);
+}
+
+/* Lays out what is constant until the mode changes. */
+void lean_prepare(pi2_fluid *run)
+{
+    fluid_lean *o = &run->lean;
+    const pi2_pi_family *pi = (const void *)run->law;
+    const int moves = run->continuous && run->held[0] == 0.0;
+    o->encoder = run->encoder;
+    o->k = run->encoder == COUPLED ? ((const pi2_coupled *)(const void *)run->law)->k : 1.0;
+    o->continuous = run->continuous;
+    o->bound = run->mode->bound[0];
+    o->capacity = run->mode->capacity;
+    o->inverse_capacity = 1.0 / o->capacity;
+    o->integral = moves ? pi->alpha / pi->update_interval : 0.0;
+    o->proportional = moves ? (pi->beta + pi->alpha / 2) * o->inverse_capacity : 0.0;
+    o->target = pi->target;
+    o->others = 0.0;
+    o->n = o->groups = 0;
+    for (int k = 0; k < run->hearing_count; k++)
+        add_group(run, o, run->hearing[k]);
+    for (int i = 0; i < run->class_count; i++)
+        if (!run->mode->of[i].active || !run->classes[i].listens)
+            add_other(run, o, i);
+    o->others -= o->capacity;
+    lean_look_back(run);
+}
+
+/* What is constant until a group reads another stretch. */
+void lean_look_back(pi2_fluid *run)
+{
+    fluid_lean *o = &run->lean;
+    for (int g = 0; g < o->groups; g++) {
+        const fluid_mode *then = o->group[g].reader->mode;
+        o->group[g].base_packets = o->group[g].base_rtt * then->capacity;
+        for (int j = o->group[g].from; j < o->group[g].end; j++)
+            o->gain[j] = then->signalling && then->of[o->class_[j]].active ? then->capacity : 0.0;
+    }
+}
+
+/* What others need of the view, and the slopes that do not depend on the past. */
+LEAN void show(const pi2_fluid *run, const fluid_lean *o, lean_stage v, const int groups, const double *rtt,
+               fluid_point *at)
+{
+    at->view.tau[0] = v.tau;
+    at->view.net[0] = v.net;
+    for (int g = 0; g < groups; g++)
+        at->view.rtt[o->group[g].number] = rtt[g];
+    at->f[0] = v.growth;
+    at->f[1] = v.slope;
+    if (run->arrived >= 0)
+        at->f[run->arrived] = (o->bound == EMPTY ? v.net : v.growth) + o->capacity;
+}
+
+/* `m`: run->stored, constant where it is known. */
+LEAN void slopes(pi2_fluid *run, fluid_point *at, const int n, const int groups, const int m, lean_buffers b)
+{
+    const fluid_lean *o = &run->lean;
+    lean_stage v;
+    for (int j = 0; j < n; j++)
+        b.w[j] = at->y[o->at[j]];
+    v = lean_look(o, n, groups, at->y[0], b.w, b.rtt, b.inverse, b.share);
+    lean_signals(run, o, n, groups, m, at->t, b.rtt, b.signals);
+    show(run, o, v, groups, b.rtt, at);
+    for (int j = 0; j < n; j++)
+        at->f[o->at[j]] = b.inverse[groups == 1 ? 0 : o->of[j]]
+                          - (o->decrease[j] * b.w[j] + o->per_mark[j]) * b.signals[j];
+}
+
+/* One stage at t, of slopes k (q, u, windows); then q and b.w are what it leads to within h. */
+LEAN void stage(pi2_fluid *run, const int n, const int groups, const int m, double t, double h, const double *from,
+                double *q, double *k, double *sum, lean_buffers b)
+{
+    const fluid_lean *o = &run->lean;
+    const lean_stage v = lean_look(o, n, groups, *q, b.w, b.rtt, b.inverse, b.share);
+    *q = from[0] + h * v.growth;
+    if (n == 1 && !SELDOM(o->bound != FREE))
+        *q = (from[0] + h * o->others) + h * o->count[0] * b.inverse[0] * b.w[0];
+    k[0] = v.growth;
+    k[1] = v.slope;
+    *sum = v.net;
+    if (n == 1) {
+        const double lost = (o->decrease[0] * b.w[0] + o->per_mark[0]) * o->gain[0];
+        const lean_past then = lean_go_back(run, o->group, t, b.rtt[0]);
+        const double p = lean_encode(o, lean_u(o, then, m), o->scalable[0]), back = lean_back(o->group, then, m);
+        const double w = past_value(then.c, m, m == 3 ? 2 : o->at[0], then.s);
+        k[2] = b.inverse[0] - lost * w * p / back;
+        b.w[0] = (from[2] + h * b.inverse[0]) - h * lost * w * p / back;
+        return;
+    }
+    lean_signals(run, o, n, groups, m, t, b.rtt, b.signals);
+    for (int j = 0; j < n; j++) {
+        const double lost = o->decrease[j] * b.w[j] + o->per_mark[j], inverse = b.inverse[groups == 1 ? 0 : o->of[j]];
+        k[2 + j] = inverse - lost * b.signals[j];
+        b.w[j] = (from[2 + j] + h * inverse) - h * lost * b.signals[j];
+    }
+}
+
+/* The division first: the slopes come last. */
+LEAN double relative(double difference, double y, double weight)
+{
+    return fabs(difference) * (1.0 / (fabs(y) + weight));
+}
+
+LEAN void try_step(pi2_fluid *run, double h, double end, int whole, const int n, const int groups, const int m,
+                   lean_buffers b)
+{
+    const fluid_lean *o = &run->lean;
+    const double t = run->now->t, *y = run->now->y, *f = run->now->f;
+    double *new = run->trial->y, q, nets[3];
+    lean_stage v;
+    b.from[0] = y[0];
+    b.k1[0] = f[0];
+    b.k1[1] = f[1];
+    for (int j = 0; j < n; j++) {
+        b.from[2 + j] = y[o->at[j]];
+        b.k1[2 + j] = f[o->at[j]];
+        b.w[j] = b.from[2 + j] + 0.5 * h * b.k1[2 + j];
+    }
+    q = y[0] + 0.5 * h * f[0];
+    stage(run, n, groups, m, t + 0.5 * h, 0.5 * h, b.from, &q, b.k2, nets, b);
+    stage(run, n, groups, m, t + 0.5 * h, h, b.from, &q, b.k3, nets + 1, b);
+    stage(run, n, groups, m, end, h, b.from, &q, b.k4, nets + 2, b);
+    new[0] = y[0] + h / 6.0 * ((b.k1[0] + 2.0 * (b.k2[0] + b.k3[0])) + b.k4[0]);
+    new[1] = y[1];
+    if (o->continuous)
+        new[1] += h / 6.0 * ((b.k1[1] + 2.0 * (b.k2[1] + b.k3[1])) + b.k4[1]);
+    for (int j = 0; j < n; j++) {
+        b.w[j] = b.from[2 + j] + h / 6.0 * ((b.k1[2 + j] + 2.0 * (b.k2[2 + j] + b.k3[2 + j])) + b.k4[2 + j]);
+        new[o->at[j]] = b.w[j];
+    }
+    if (run->arrived >= 0)
+        new[run->arrived] = y[run->arrived]
+                            + (o->bound == EMPTY
+                                   ? h / 6.0 * ((f[run->arrived] - o->capacity + 2.0 * (nets[0] + nets[1])) + nets[2])
+                                   : new[0] - y[0])
+                            + h * o->capacity;
+    v = lean_look(o, n, groups, new[0], b.w, b.rtt, b.inverse, b.share);
+    run->trial->t = end;
+    show(run, o, v, groups, b.rtt, run->trial);
+    if (whole) {
+        double worst, part;
+        lean_signals(run, o, n, groups, m, end, b.rtt, b.signals);
+        worst = relative(b.k4[0] - v.growth, new[0], QUEUE_WEIGHT * o->capacity);
+        if (o->continuous) {
+            part = relative(b.k4[1] - v.slope, new[1], CONTROLLER_WEIGHT);
+            worst = part > worst ? part : worst;
+        }
+        for (int j = 0; j < n; j++) {
+            const double slope = b.inverse[groups == 1 ? 0 : o->of[j]]
+                                 - (o->decrease[j] * b.w[j] + o->per_mark[j]) * b.signals[j];
+            run->trial->f[o->at[j]] = slope;
+            part = relative(b.k4[2 + j] - slope, b.w[j], SENDER_WEIGHT);
+            worst = part > worst ? part : worst;
+        }
+        run->error = h * run->per_tolerance * worst;
+    }
+}
+
+/* Buffers in registers for one class; in memory for any number. */
+typedef struct {
+    double from[3], k1[3], k2[3], k3[3], k4[3], w[1], share[1], signals[1], rtt[1], inverse[1];
+} lean_registers;
+
+#define IN_REGISTERS(r) \
+    {(r).from, (r).k1, (r).k2, (r).k3, (r).k4, (r).w, (r).share, (r).signals, (r).rtt, (r).inverse}
+
+void lean_slopes(pi2_fluid *run, fluid_point *at)
+{
+    const fluid_lean *o = &run->lean;
+    lean_registers r;
+    const lean_buffers one = IN_REGISTERS(r);
+    if (o->n == 1 && run->stored == 3)
+        slopes(run, at, 1, 1, 3, one);
+    else if (o->n == 1)
+        slopes(run, at, 1, 1, run->stored, one);
+    else if (o->groups == 1)
+        slopes(run, at, o->n, 1, run->stored, o->buffers);
+    else
+        slopes(run, at, o->n, o->groups, run->stored, o->buffers);
+}
+
+/* A step of length h to `end`; unless `whole`, without all slopes at its end and without its error. */
+void lean_try(pi2_fluid *run, double h, double end, int whole)
+{
+    const fluid_lean *o = &run->lean;
+    lean_registers r;
+    const lean_buffers one = IN_REGISTERS(r);
+    if (o->n == 1 && run->stored == 3)
+        try_step(run, h, end, whole, 1, 1, 3, one);
+    else if (o->n == 1)
+        try_step(run, h, end, whole, 1, 1, run->stored, one);
+    else if (o->groups == 1)
+        try_step(run, h, end, whole, o->n, 1, run->stored, o->buffers);
+    else
+        try_step(run, h, end, whole, o->n, o->groups, run->stored, o->buffers);
+}
+
+/* One update of the controller, and its marks: `update` of arrival.c. */
+void lean_tick(pi2_fluid *run)
+{
+    const fluid_lean *o = &run->lean;
+    const pi2_pi_family *pi = (const void *)run->law;
+    double *y = run->now->y;
+    const double delay = run->now->view.tau[0], old = y[1];
+    const double new = pi2_pi_clip(pi, old + pi2_pi_step(pi, delay, run->state[PI2_DELAY_BEFORE]));
+    const double classic = lean_encode(o, new, 0) - lean_encode(o, old, 0);
+    const double scalable = lean_encode(o, new, 1) - lean_encode(o, old, 1);
+    y[1] = run->state[PI2_U] = new;
+    run->state[PI2_DELAY_BEFORE] = delay;
+    for (int g = 0; g < o->groups; g++) {
+        const double rtt = run->now->view.rtt[o->group[g].number], h = run->step < rtt ? run->step : rtt;
+        for (int j = o->group[g].from; j < o->group[g].end; j++) {
+            const double w = y[o->at[j]], lost = o->decrease[j] * w + o->per_mark[j];
+            if (fluid_matters(run, lost * (w / rtt) * (o->scalable[j] ? scalable : classic), h, w)) {
+                fluid_mark(run, o->group[g].number, 0);
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+/* The discrete state: which bounds hold, who is in slow start, what a jump of the capacity does. */
+#include <string.h>
+
+#include "fluid/run.h"
+
+/* The present mode, to be changed. */
+fluid_mode *fluid_change_mode(pi2_fluid *run)
+{
+    fluid_mode *mode = past_change_mode(&run->past);
+    if (!mode) {
+        run->status = PI2_FLUID_NO_MEMORY;
+        mode = run->mode;
+    }
+    return run->mode = mode;
+}
+
+void fluid_set_bound(pi2_fluid *run, int k, int bound)
+{
+    if (run->mode->bound[k] != bound)
+        fluid_change_mode(run)->bound[k] = (signed char)bound;
+}
+
+/* Finds, for each moving state of the controller, the direction in which a clip holds it. */
+void fluid_clips(pi2_fluid *run)
+{
+    static const double NUDGE = 1e-6; /* s: how far ahead a clip is felt */
+    double slope[PI2_AQM_STATES], state[PI2_AQM_STATES], ahead[PI2_AQM_STATES];
+    fluid_view *view = &run->scratch.view;
+    if (!run->continuous)
+        return;
+    fluid_observe(run, run->now->t, run->now->y, run->mode, view);
+    fluid_controller_slope(run, run->now->y, view, slope);
+    fluid_state(run, run->now->y, state);
+    memcpy(ahead, state, sizeof ahead);
+    for (int j = 0; j < run->moving; j++)
+        ahead[run->moves[j]] += NUDGE * slope[j];
+    memcpy(state, ahead, sizeof state);
+    run->aqm->saturate(run->law, state);
+    for (int j = 0; j < run->moving; j++) {
+        const double clipped = state[run->moves[j]];
+        const int holds = clipped != ahead[run->moves[j]] && clipped == run->now->y[run->controller + j];
+        run->held[j] = holds ? copysign(1.0, slope[j]) : 0.0;
+    }
+}
+
+/* Holds every bound that stops the motion, and no other. Nobody is in slow start while the buffer is full: a flow that
+ * starts then leaves it at once. */
+void fluid_hold_bounds(pi2_fluid *run)
+{
+    const double *y = run->now->y;
+    const double queued = run->bands == 2 ? y[0] + y[1] : y[0];
+    fluid_view *view = &run->scratch.view;
+    for (int round = 0; round < 2; round++) { /* whether one band is served decides about the other */
+        signed char bound[2];
+        fluid_observe(run, run->now->t, y, run->mode, view);
+        for (int k = 0; k < run->bands; k++)
+            bound[k] = y[k] <= 0.0 && view->net[k] <= 0.0 ? EMPTY
+                       : queued >= run->buffer && fluid_growth(run, view->net, run->mode) >= 0.0 ? FULL
+                                                                                                  : FREE;
+        for (int k = 0; k < run->bands; k++)
+            fluid_set_bound(run, k, bound[k]);
+    }
+    if (run->mode->bound[0] == FULL || (run->bands == 2 && run->mode->bound[1] == FULL))
+        for (int i = 0; i < run->class_count; i++)
+            fluid_end_slow_start(run, i);
+    fluid_clips(run);
+    if (run->switching) {
+        fluid_observe(run, run->now->t, y, run->mode, view);
+        const int count = fluid_switches(run, y, view, run->signs);
+        for (int j = 0; j < count; j++)
+            run->signs[j] = copysign(1.0, run->signs[j]);
+    }
+}
+
+/* The delay has jumped with the capacity; a controller in continuous time, which follows the delay, jumps too. */
+void fluid_jump(pi2_fluid *run, double tau_before, const pi2_seen *seen_before)
+{
+    double state[PI2_AQM_STATES], still[PI2_AQM_STATES], moved[PI2_AQM_STATES];
+    double *y = run->now->y;
+    fluid_observe(run, run->now->t, y, run->mode, &run->scratch.view);
+    fluid_state(run, y, state);
+    run->aqm->flow(run->law, state, seen_before, 0.0, still);
+    run->aqm->flow(run->law, state, seen_before, run->scratch.view.tau[0] - tau_before, moved);
+    for (int j = 0; j < run->moving; j++)
+        state[run->moves[j]] += moved[run->moves[j]] - still[run->moves[j]];
+    run->aqm->saturate(run->law, state);
+    for (int j = 0; j < run->moving; j++)
+        y[run->controller + j] = state[run->moves[j]];
+}
+
+void fluid_end_slow_start(pi2_fluid *run, int i)
+{
+    const fluid_class *c = run->classes + i;
+    if (run->mode->of[i].slow && run->mode->of[i].active) {
+        c->law->leave_slow_start(c->parameters, run->now->y + c->x);
+        fluid_change_mode(run)->of[i].slow = 0;
+    }
+}
+
+/* After every change of who sends: who listens, and which way of computing the slopes serves. */
+void fluid_choose_kind(pi2_fluid *run)
+{
+    run->hearing_count = 0;
+    for (int g = 0; g < run->group_count; g++)
+        for (int i = 0; i < run->class_count; i++)
+            if (run->classes[i].group == g && run->mode->of[i].active && run->classes[i].listens) {
+                run->hearing[run->hearing_count++] = run->groups + g;
+                break;
+            }
+    run->slow = 0;
+    for (int i = 0; i < run->class_count; i++)
+        run->slow |= run->mode->of[i].slow;
+    run->kind = lean_fits(run) ? LEAN_KIND : run->bands == 2 || run->aqm->queue_signals ? GENERAL : PLAIN;
+    if (run->kind == LEAN_KIND)
+        lean_prepare(run);
+}

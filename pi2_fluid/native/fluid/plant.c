@@ -1,0 +1,208 @@
+/* What follows from the state of one instant: delays, rates, what the queue sees, how the controller moves. */
+#include "fluid/run.h"
+
+double fluid_count(const pi2_fluid *run, double t, const fluid_mode *mode, int i)
+{
+    const fluid_share *share = mode->of + i;
+    const fluid_class *c = run->classes + i;
+    double part;
+    if (!share->active)
+        return 0.0;
+    if (!share->ramping)
+        return share->count;
+    part = (t - c->start) / c->start_jitter;
+    return share->count * (part < 0.0 ? 0.0 : part > 1.0 ? 1.0 : part);
+}
+
+/* What is left of thinned traffic. */
+double fluid_kept(const pi2_fluid *run, const double *y)
+{
+    double state[PI2_AQM_STATES];
+    fluid_state(run, y, state);
+    return 1.0 - run->aqm->encode(run->law, run->aqm->controller(run->law, state)).classic;
+}
+
+static void find_rates(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view)
+{
+    const double kept = run->thins ? fluid_kept(run, y) : 1.0;
+    for (int i = 0; i < run->class_count; i++) {
+        const fluid_class *c = run->classes + i;
+        view->rates[i] = 0.0;
+        if (mode->of[i].active) {
+            const double rtt = view->rtt[c->group];
+            view->rates[i] = fluid_count(run, t, mode, i)
+                             * (c->kind != OTHER_LAW ? y[c->x] / rtt
+                                                     : c->law->sending_rate(c->parameters, y + c->x, rtt));
+        }
+        if (c->thinned)
+            view->rates[i] *= kept;
+    }
+}
+
+static void find_rtts(const pi2_fluid *run, const double tau[2], fluid_view *view)
+{
+    for (int g = 0; g < run->group_count; g++)
+        view->rtt[g] = run->groups[g].base_rtt + tau[run->groups[g].band];
+}
+
+static void add_arrivals(const pi2_fluid *run, const fluid_view *view, double arrivals[2])
+{
+    arrivals[0] = arrivals[1] = 0.0;
+    for (int i = 0; i < run->class_count; i++)
+        arrivals[run->classes[i].band] += view->rates[i];
+}
+
+static void observe_one(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view)
+{
+    double arrivals[2];
+    view->tau[0] = y[0] / mode->capacity;
+    find_rtts(run, view->tau, view);
+    find_rates(run, t, y, mode, view);
+    add_arrivals(run, view, arrivals);
+    view->arrivals = arrivals[0];
+    view->net[0] = arrivals[0] - mode->capacity;
+    view->served[0] = mode->bound[0] == EMPTY ? arrivals[0] : mode->capacity;
+}
+
+/* A dual queue shares the link: an idle band's delay is 0, a backlogged one's follows from its share. */
+static void observe_two(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view)
+{
+    static const double none[2] = {0.0, 0.0};
+    const int waits[2] = {mode->bound[0] != EMPTY, mode->bound[1] != EMPTY};
+    double arrivals[2], if_waiting[2];
+    find_rtts(run, none, view);
+    find_rates(run, t, y, mode, view);
+    add_arrivals(run, view, arrivals);
+    run->aqm->serve(run->law, waits, arrivals, mode->capacity, view->served);
+    for (int k = 0; k < 2; k++)
+        view->tau[k] = waits[k] ? y[k] / view->served[k] : 0.0;
+    find_rtts(run, view->tau, view);
+    find_rates(run, t, y, mode, view);
+    add_arrivals(run, view, arrivals);
+    view->arrivals = 0.0;
+    for (int i = 0; i < run->class_count; i++)
+        view->arrivals += view->rates[i];
+    for (int k = 0; k < 2; k++) {
+        /* A queue that is held empty leaves 0 when it would not be served what arrives. */
+        const int then[2] = {waits[0] || k == 0, waits[1] || k == 1};
+        run->aqm->serve(run->law, then, arrivals, mode->capacity, if_waiting);
+        view->net[k] = arrivals[k] - (waits[k] ? view->served[k] : if_waiting[k]);
+    }
+}
+
+void fluid_observe(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view)
+{
+    if (run->bands == 1)
+        observe_one(run, t, y, mode, view);
+    else
+        observe_two(run, t, y, mode, view);
+}
+
+void fluid_state(const pi2_fluid *run, const double *y, double *state)
+{
+    for (int j = 0; j < run->states; j++)
+        state[j] = run->state[j];
+    for (int j = 0; j < run->moving; j++)
+        state[run->moves[j]] = y[run->controller + j];
+}
+
+/* How fast all packets together would grow in number, were there room. */
+double fluid_growth(const pi2_fluid *run, const double *net, const fluid_mode *mode)
+{
+    double sum = 0.0;
+    for (int k = 0; k < run->bands; k++)
+        if (mode->bound[k] != EMPTY)
+            sum += net[k];
+    return sum;
+}
+
+void fluid_seen(const pi2_fluid *run, const double *y, const fluid_mode *mode, const fluid_view *view, pi2_seen *seen)
+{
+    const int two = run->bands == 2;
+    seen->queue_delay[0] = view->tau[0];
+    seen->queue_delay[1] = two ? view->tau[1] : 0.0;
+    seen->queue = two ? y[0] + y[1] : y[0];
+    seen->arrival_rate = view->arrivals;
+    seen->capacity = mode->capacity;
+    seen->overflow = 0.0;
+    if (mode->bound[0] == FULL || (two && mode->bound[1] == FULL)) {
+        const double growth = fluid_growth(run, view->net, mode);
+        seen->overflow = growth > 0.0 ? growth : 0.0;
+    }
+}
+
+pi2_signal fluid_signals(const pi2_fluid *run, const double *y, const fluid_mode *mode, const fluid_view *view)
+{
+    double state[PI2_AQM_STATES];
+    pi2_seen seen;
+    fluid_state(run, y, state);
+    if (run->aqm->queue_signals)
+        fluid_seen(run, y, mode, view, &seen);
+    return run->aqm->signals(run->law, state, &seen);
+}
+
+/* dq/dt of each queue within the bounds that hold. */
+void fluid_queue_slopes(const pi2_fluid *run, const double *net, const fluid_mode *mode, double *slopes)
+{
+    double growing = 0.0, freed = 0.0;
+    int full = 0;
+    for (int k = 0; k < run->bands; k++) {
+        slopes[k] = mode->bound[k] == EMPTY ? 0.0 : net[k];
+        full |= mode->bound[k] == FULL;
+        if (slopes[k] > 0.0)
+            growing += slopes[k];
+        else
+            freed -= slopes[k];
+    }
+    /* Room that one band frees is taken by the other; the rest is lost. */
+    if (full && growing > freed)
+        for (int k = 0; k < run->bands; k++)
+            if (slopes[k] > 0.0)
+                slopes[k] = slopes[k] * freed / growing;
+}
+
+/* d(moving states)/dt before clipping. */
+void fluid_controller_slope(const pi2_fluid *run, const double *y, const fluid_view *view, double *slope)
+{
+    double state[PI2_AQM_STATES], all[PI2_AQM_STATES], growth[2];
+    pi2_seen seen;
+    if (!run->continuous && !run->aqm->drift) {
+        for (int j = 0; j < run->moving; j++)
+            slope[j] = 0.0;
+        return;
+    }
+    fluid_state(run, y, state);
+    fluid_seen(run, y, run->mode, view, &seen);
+    if (run->continuous) {
+        fluid_queue_slopes(run, view->net, run->mode, growth);
+        run->aqm->flow(run->law, state, &seen, growth[0] / run->mode->capacity, all);
+    } else
+        run->aqm->drift(run->law, state, &seen, all);
+    for (int j = 0; j < run->moving; j++)
+        slope[j] = all[run->moves[j]];
+}
+
+/* Every quantity whose sign tells on which side of a kink a law is; returns how many. */
+int fluid_switches(const pi2_fluid *run, const double *y, const fluid_view *view, double *values)
+{
+    double state[PI2_AQM_STATES];
+    pi2_signal signals;
+    pi2_seen seen;
+    int n = 0;
+    if (!run->switching)
+        return 0;
+    fluid_state(run, y, state);
+    fluid_seen(run, y, run->mode, view, &seen);
+    signals = run->aqm->signals(run->law, state, &seen);
+    if (run->aqm->switch_values)
+        n = run->aqm->switch_values(run->law, state, &seen, values);
+    for (int i = 0; i < run->class_count; i++) {
+        const fluid_class *c = run->classes + i;
+        if (run->mode->of[i].active && c->law->switch_values) {
+            c->law->switch_values(c->parameters, y + c->x, fluid_signal_of(run, i, signals), view->rtt[c->group],
+                                  values + n);
+            n += c->law->switches;
+        }
+    }
+    return n;
+}

@@ -1,0 +1,270 @@
+/* Inside the fluid kernel: one trajectory in the making. The names are those of the Python twin. */
+#ifndef PI2_FLUID_RUN_H
+#define PI2_FLUID_RUN_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "laws/aqms/pi_family.h"
+#include "fluid/fluid.h"
+#include "fluid/past.h"
+
+#define SAME 1e-12 /* s: instants closer than this are one */
+
+/* A condition that is hardly ever true: worth a branch, where a minimum or maximum would be one more link in the chain
+ * of operations that takes the time. */
+#if defined(__GNUC__) || defined(__clang__)
+#define SELDOM(condition) __builtin_expect(!!(condition), 0)
+#else
+#define SELDOM(condition) (condition)
+#endif
+
+enum { EMPTY = -1, FREE = 0, FULL = 1 };
+enum { OTHER_LAW, RENO, SCALABLE };
+
+/* How the slopes are computed: as in lean.h; for any classes under a law whose signals follow from its own
+ * state; for anything. Each is a special case of the next, and agrees with it to rounding. */
+enum { LEAN_KIND, PLAIN, GENERAL };
+
+/* How a law of the PI family makes its signals from u, if from u alone. */
+enum { OTHER_ENCODER = -1, SQUARE, LINEAR, COUPLED };
+
+/* What is added to |y| to make the error of a component relative: of a queue (s of the capacity), of the controller,
+ * of a sender (segments). */
+#define QUEUE_WEIGHT 1e-3
+#define CONTROLLER_WEIGHT 1e-3
+#define SENDER_WEIGHT 0.1
+
+typedef struct {
+    const pi2_sender_law *law;
+    double parameters[PI2_SENDER_PARAMETERS];
+    int kind;                       /* RENO, SCALABLE, OTHER_LAW: which have their slopes inline */
+    int signal, thinned, listens;   /* as in fluid.h; whether it hears any */
+    int band, group;
+    int x, states;                  /* where its state lies */
+    int expected;                   /* where its expected signals lie during slow start, -1: never in it */
+    double start, start_jitter;     /* s */
+    double most;                    /* flows, at the most */
+} fluid_class;
+
+/* Classes with one delay read the same past. */
+typedef struct {
+    double base_rtt; /* s */
+    int band;
+    int number;         /* among all groups */
+    fluid_reader reader;
+    int image, passed;  /* side on which it leaves its stretch (0: none); order of the breakpoint passed (-1: none) */
+    /* where it reads now: */
+    double s;           /* s since the segment began */
+    double rtt_then;    /* s */
+    pi2_signal signals;
+    double inverse_rtt; /* 1/s, now */
+} fluid_group;
+
+/* What follows from the state of one instant, without looking at the past. */
+typedef struct {
+    double tau[2];              /* s */
+    double net[2], served[2];   /* packets/s: growth of each queue, were it free; what leaves it */
+    double arrivals;            /* packets/s */
+    double *rtt;                /* s, of each group */
+    double *rates;              /* packets/s, of each class */
+} fluid_view;
+
+typedef struct {
+    double t;
+    double *y, *f; /* state and slopes */
+    fluid_view view;
+} fluid_point;
+
+enum { CAPACITY, COUNT, START, END_RAMP, STOP };
+
+typedef struct {
+    double at;    /* s */
+    int kind;     /* one of the above */
+    int index;    /* class */
+    double value; /* of capacity or count; of START: whether it ramps */
+} fluid_happening;
+
+enum {
+    QUEUE_EMPTIES,
+    QUEUE_GROWS,
+    BUFFER_FILLS,
+    BUFFER_DRAINS,
+    CLIP,
+    RELEASE,
+    SWITCH,
+    SIGNALLED, /* slow start has heard of one signal per flow */
+    FLOOR,     /* a window reaches 0, where it is held, */
+    LIFT,      /* and leaves it */
+};
+
+typedef struct {
+    int kind, index;    /* which of the above; of which band, state, switch or class */
+    double bound, side; /* of a clip; the sign of what `value` looks at before the event */
+} fluid_event;
+
+/* See lean.h. Classes are numbered here among those who listen now, group by group. */
+typedef struct {
+    fluid_reader *reader;
+    double base_rtt, base_packets; /* s; times the capacity of then, packets */
+    int from, end; /* its classes */
+    int number;    /* among all groups */
+} lean_group;
+
+typedef struct {
+    double *from, *k1, *k2, *k3, *k4;              /* q, u, windows */
+    double *w, *share, *signals, *rtt, *inverse;
+} lean_buffers;
+
+typedef struct {
+    int n, groups, encoder, bound, continuous;
+    double capacity, inverse_capacity;             /* packets/s, s/packet */
+    double others;                                 /* constant arrivals - capacity, packets/s */
+    double integral, proportional, target, k;      /* of the controller's flow (0: held); s; coupling factor */
+    double *count, *decrease, *per_mark;           /* flows; of the law, one of both is 0 */
+    double *gain;                                  /* capacity of then if it was signalled, else 0 */
+    int *at, *of, *class_, *scalable;              /* component, group, number among all classes, signal */
+    lean_group *group;
+    lean_buffers buffers;
+} fluid_lean;
+
+struct pi2_fluid {
+    /* the problem */
+    int bands, class_count, group_count;
+    fluid_class *classes;
+    fluid_group *groups, **hearing; /* all, and those with active classes that hear signals */
+    int hearing_count;
+    const pi2_aqm_law *aqm;
+    double law[PI2_AQM_PARAMETERS];
+    double buffer;
+    /* How far back readers may look (s): at most `lookback`; the longest path and the least capacity of a queue
+     * (packets/s) of the whole schedule say how far it can be soon. */
+    double lookback, longest_path, least_capacity;
+    int flooded;       /* traffic without windows may exceed that capacity */
+    int continuous, switching;
+    int thins; /* whether some traffic is thinned, so that arrivals depend on the controller */
+    double step, tolerance, per_tolerance, close; /* per_tolerance: 1/(6 tolerance), 0 if that is 0 */
+    long long most_steps;
+
+    /* the schedule */
+    fluid_happening *happenings;
+    int happening_count, happening;
+    double tick; /* number of the next one */
+    double interval, end, next;
+
+    /* The state is [queues | moving states of the controller | states of the senders | arrivals | expected signals];
+     * arrivals only if classes share a queue. All but the last part is kept of the past. */
+    int size, stored, controller, moving, arrived;
+    int moves[PI2_AQM_STATES];     /* which states of the law are integrated, */
+    double state[PI2_AQM_STATES];  /* the others are here */
+    int states;
+    double *weights;               /* of each component but the queues; < 0: its error does not count */
+
+    /* the trajectory */
+    fluid_past past;
+    fluid_mode *mode;              /* the present one, in past.modes */
+    double held[PI2_AQM_STATES];   /* per moving state: the direction in which a clip stops it, else 0 */
+    double *signs;                 /* of the switches */
+    int kind, encoder, slow;
+    unsigned char *floored;        /* whether a class's window is held at 0, where its law would carry it below */
+    fluid_point ends[2], *now, *trial, scratch;
+    fluid_lean lean;
+    double *k2, *k3, *k4, *middle, *switches;
+    double *then;                  /* state of one instant of the past */
+    fluid_view view_then;
+    fluid_event *events;
+    size_t departures[2];
+    double proposal, error;
+    int complete;                  /* whether the trial step knows the slopes at its end */
+    long long taken;
+    int stalled, status;
+    void *memory;
+};
+
+/* The probability with which packets of a class are signalled. */
+static inline double fluid_signal_of(const pi2_fluid *run, int i, pi2_signal signals)
+{
+    const fluid_class *c = run->classes + i;
+    return c->thinned || c->signal == PI2_FLUID_CLASSIC ? signals.classic
+           : c->signal == PI2_FLUID_SCALABLE            ? signals.scalable
+                                                        : 0.0;
+}
+
+/* Whether a jump of a slope of y, acting for a time, is more than the tolerance lets pass. */
+static inline int fluid_matters(const pi2_fluid *run, double jump, double time, double y)
+{
+    return fabs(jump) * time > 0.1 * run->tolerance * (fabs(y) + 0.1);
+}
+
+/* layout.c */
+int fluid_lay_out(pi2_fluid *run, const pi2_fluid_problem *problem);
+
+/* schedule.c */
+void fluid_schedule(pi2_fluid *run, const pi2_fluid_problem *problem);
+void fluid_look_ahead(pi2_fluid *run);
+int fluid_changes_now(const pi2_fluid *run);
+int fluid_ticks_now(const pi2_fluid *run);
+void fluid_take_changes(pi2_fluid *run);
+void fluid_next_tick(pi2_fluid *run);
+
+/* plant.c */
+double fluid_count(const pi2_fluid *run, double t, const fluid_mode *mode, int i);
+void fluid_observe(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view);
+void fluid_state(const pi2_fluid *run, const double *y, double *state);
+void fluid_seen(const pi2_fluid *run, const double *y, const fluid_mode *mode, const fluid_view *view, pi2_seen *seen);
+double fluid_kept(const pi2_fluid *run, const double *y);
+pi2_signal fluid_signals(const pi2_fluid *run, const double *y, const fluid_mode *mode, const fluid_view *view);
+double fluid_growth(const pi2_fluid *run, const double *net, const fluid_mode *mode);
+void fluid_queue_slopes(const pi2_fluid *run, const double *net, const fluid_mode *mode, double *slopes);
+void fluid_controller_slope(const pi2_fluid *run, const double *y, const fluid_view *view, double *slope);
+int fluid_switches(const pi2_fluid *run, const double *y, const fluid_view *view, double *values);
+
+/* slopes.c: the head is what does not look at the past, the tail the rest */
+void fluid_head(pi2_fluid *run, fluid_point *at);
+void fluid_tail(pi2_fluid *run, fluid_point *at);
+void fluid_slopes(pi2_fluid *run, fluid_point *at);
+
+double fluid_window_slope(pi2_fluid *run, int i, double t, const double *y, const fluid_view *view);
+
+/* lean.c */
+int lean_fits(const pi2_fluid *run);
+void lean_prepare(pi2_fluid *run);
+void lean_look_back(pi2_fluid *run);
+void lean_slopes(pi2_fluid *run, fluid_point *at);
+void lean_try(pi2_fluid *run, double h, double end, int whole);
+void lean_tick(pi2_fluid *run);
+
+/* modes.c */
+fluid_mode *fluid_change_mode(pi2_fluid *run);
+void fluid_set_bound(pi2_fluid *run, int k, int bound);
+void fluid_hold_bounds(pi2_fluid *run);
+void fluid_clips(pi2_fluid *run);
+void fluid_jump(pi2_fluid *run, double tau_before, const pi2_seen *seen_before);
+void fluid_end_slow_start(pi2_fluid *run, int i);
+void fluid_choose_kind(pi2_fluid *run);
+
+/* events.c */
+int fluid_crossed(pi2_fluid *run);
+double fluid_locate(pi2_fluid *run, const fluid_event *event);
+double fluid_speed(pi2_fluid *run, const fluid_event *event, double *value);
+void fluid_apply_event(pi2_fluid *run, const fluid_event *event);
+
+/* arrival.c */
+void fluid_mark(pi2_fluid *run, int group, int order);
+void fluid_mark_all(pi2_fluid *run);
+void fluid_seek(pi2_fluid *run);
+void fluid_stretches(pi2_fluid *run);
+int fluid_happen(pi2_fluid *run, int event, int signalled);
+void fluid_arrive(pi2_fluid *run, const fluid_event *event, int images);
+
+/* trial.c */
+void fluid_try(pi2_fluid *run, double h, int whole);
+void fluid_complete(pi2_fluid *run);
+
+/* steps.c */
+void fluid_step(pi2_fluid *run);
+
+/* report.c */
+void fluid_report(pi2_fluid *run, double t, int earlier, size_t row, pi2_fluid_rows rows);
+
+#endif

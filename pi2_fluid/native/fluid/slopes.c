@@ -1,0 +1,165 @@
+/* The right-hand side: what the present and the past make of the state. */
+#include "fluid/run.h"
+#include "laws/senders/reno.h"
+#include "laws/senders/scalable.h"
+
+static const double DOUBLING = 0.69314718055994530942; /* slow start doubles the window in one round trip */
+
+/* fluid_observe for one queue, with one division for each delay. */
+static void observe_plain(pi2_fluid *run, fluid_point *at)
+{
+    const fluid_mode *mode = run->mode;
+    fluid_view *view = &at->view;
+    const double kept = run->thins ? fluid_kept(run, at->y) : 1.0;
+    double arrivals = 0.0;
+    view->tau[0] = at->y[0] / mode->capacity;
+    for (int g = 0; g < run->group_count; g++) {
+        view->rtt[g] = run->groups[g].base_rtt + view->tau[0];
+        run->groups[g].inverse_rtt = 1.0 / view->rtt[g];
+    }
+    for (int i = 0; i < run->class_count; i++) {
+        const fluid_class *c = run->classes + i;
+        const fluid_share *share = mode->of + i;
+        if (!share->active)
+            view->rates[i] = 0.0;
+        else if (c->kind != OTHER_LAW && !share->ramping)
+            view->rates[i] = share->count * (at->y[c->x] * run->groups[c->group].inverse_rtt);
+        else
+            view->rates[i] = fluid_count(run, at->t, mode, i)
+                             * c->law->sending_rate(c->parameters, at->y + c->x, view->rtt[c->group]);
+        if (c->thinned)
+            view->rates[i] *= kept;
+        arrivals += view->rates[i];
+    }
+    view->arrivals = arrivals;
+    view->net[0] = arrivals - mode->capacity;
+    view->served[0] = mode->bound[0] == EMPTY ? arrivals : mode->capacity;
+}
+
+void fluid_head(pi2_fluid *run, fluid_point *at)
+{
+    if (run->kind != GENERAL)
+        observe_plain(run, at);
+    else
+        fluid_observe(run, at->t, at->y, run->mode, &at->view);
+    fluid_queue_slopes(run, at->view.net, run->mode, at->f);
+    if (run->arrived >= 0)
+        for (int k = 0; k < run->bands; k++)
+            at->f[run->arrived + k] = at->view.served[k] + at->f[k];
+}
+
+/* Goes to where a group reads the past, and returns that instant. */
+static double go_back(pi2_fluid *run, fluid_group *group, double t)
+{
+    t = reader_go(&group->reader, &run->past, t);
+    group->s = t - group->reader.from;
+    return t;
+}
+
+static double then(const pi2_fluid *run, const fluid_group *group, int component)
+{
+    return past_value(group->reader.cubics, run->stored, component, group->s);
+}
+
+/* Returns the round-trip time that the group met then, and leaves the signals of then in `group`. */
+static double read_plain(pi2_fluid *run, fluid_group *group, double t)
+{
+    double state[PI2_AQM_STATES];
+    go_back(run, group, t);
+    for (int j = 0; j < run->moving; j++)
+        state[run->moves[j]] = then(run, group, run->controller + j);
+    group->signals = run->aqm->signals(run->law, state, NULL);
+    return group->base_rtt + then(run, group, 0) / group->reader.mode->capacity;
+}
+
+static double read_general(pi2_fluid *run, fluid_group *group, double t)
+{
+    const fluid_mode *mode = group->reader.mode;
+    t = go_back(run, group, t);
+    past_values(group->reader.cubics, run->stored, group->s, run->then);
+    fluid_observe(run, t, run->then, mode, &run->view_then);
+    group->signals = fluid_signals(run, run->then, mode, &run->view_then);
+    return run->view_then.rtt[group - run->groups];
+}
+
+/* dx/dt of class i by its law, of which the past has been read; *signals: those it hears of per second. */
+static void law_slopes(const pi2_fluid *run, int i, const double *x, double rtt, double *slopes, double *signals)
+{
+    const fluid_class *c = run->classes + i;
+    const fluid_group *group = run->groups + c->group;
+    const fluid_mode *mode = group->reader.mode;
+    const double window = then(run, group, c->x), back = group->rtt_then;
+    const double p = mode->signalling && mode->of[i].active ? fluid_signal_of(run, i, group->signals) : 0.0;
+    *signals = window / back * p;
+    if (c->kind == RENO)
+        slopes[0] = pi2_reno_rate((const void *)c->parameters, x[0], *signals, 1.0 / rtt);
+    else if (c->kind == SCALABLE)
+        slopes[0] = pi2_scalable_rate((const void *)c->parameters, *signals, 1.0 / rtt);
+    else
+        c->law->rate(c->parameters, x, window, p, rtt, back, slopes);
+}
+
+static void read(pi2_fluid *run, fluid_group *group, double t)
+{
+    group->rtt_then = run->kind == GENERAL ? read_general(run, group, t) : read_plain(run, group, t);
+}
+
+/* dW/dt of class i by its law, whatever holds the window. */
+double fluid_window_slope(pi2_fluid *run, int i, double t, const double *y, const fluid_view *view)
+{
+    const fluid_class *c = run->classes + i;
+    const double rtt = view->rtt[c->group];
+    double slopes[PI2_SENDER_STATES], signals;
+    read(run, run->groups + c->group, t - rtt);
+    law_slopes(run, i, y + c->x, rtt, slopes, &signals);
+    return slopes[0];
+}
+
+static void sender_slopes(pi2_fluid *run, fluid_point *at, int i)
+{
+    const fluid_class *c = run->classes + i;
+    const double rtt = at->view.rtt[c->group];
+    double signals;
+    law_slopes(run, i, at->y + c->x, rtt, at->f + c->x, &signals);
+    if (run->floored[i])
+        at->f[c->x] = 0.0;
+    if (run->mode->of[i].slow)
+        at->f[c->x] = DOUBLING * at->y[c->x] / rtt;
+    if (c->expected >= 0)
+        at->f[c->expected] = run->mode->of[i].slow ? signals : 0.0;
+}
+
+void fluid_tail(pi2_fluid *run, fluid_point *at)
+{
+    const fluid_mode *mode = run->mode;
+    for (int k = 0; k < run->hearing_count; k++) {
+        fluid_group *group = run->hearing[k];
+        read(run, group, at->t - at->view.rtt[group->number]);
+    }
+    for (int i = 0; i < run->class_count; i++) {
+        const fluid_class *c = run->classes + i;
+        if (mode->of[i].active && c->listens)
+            sender_slopes(run, at, i);
+        else {
+            for (int j = 0; j < c->states; j++)
+                at->f[c->x + j] = 0.0;
+            if (c->expected >= 0)
+                at->f[c->expected] = 0.0;
+        }
+    }
+    fluid_controller_slope(run, at->y, &at->view, at->f + run->controller);
+    for (int j = 0; j < run->moving; j++)
+        if (run->held[j] != 0.0)
+            at->f[run->controller + j] = 0.0;
+}
+
+/* Both at once, for a state that is no end of a step. */
+void fluid_slopes(pi2_fluid *run, fluid_point *at)
+{
+    if (run->kind == LEAN_KIND)
+        lean_slopes(run, at);
+    else {
+        fluid_head(run, at);
+        fluid_tail(run, at);
+    }
+}

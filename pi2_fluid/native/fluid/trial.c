@@ -1,0 +1,85 @@
+/* Classical Runge-Kutta: a step that may still be rejected.
+ *
+ * The slope at the end is the next step's first, the cubic's end slope, and h/6 (k4 - k5) is the difference from a
+ * method of order 3, which estimates the error when the step is adaptive.
+ */
+#include "fluid/run.h"
+
+/* The end of a step of length h, as represented: else the error of the time adds up. */
+static double end_of(const pi2_fluid *run, double h)
+{
+    const double end = run->now->t + h;
+    return fabs(end - run->next) <= SAME ? run->next : end;
+}
+
+static void along(const pi2_fluid *run, double h, const double *f)
+{
+    for (int j = 0; j < run->size; j++)
+        run->middle[j] = run->now->y[j] + h * f[j];
+}
+
+/* The largest component of |k4 - k5| h/6 in units of the tolerance. */
+static double error_of(const pi2_fluid *run, double h)
+{
+    double worst = 0.0;
+    for (int j = 0; j < run->stored; j++) {
+        const double weight = j < run->bands ? QUEUE_WEIGHT * run->mode->capacity : run->weights[j];
+        if (weight > 0.0) {
+            const double part = fabs(run->k4[j] - run->trial->f[j]) / (fabs(run->trial->y[j]) + weight);
+            worst = part > worst ? part : worst;
+        }
+    }
+    return h * run->per_tolerance * worst;
+}
+
+/* A step of length h to `end`. Unless `whole`, the slopes at its end are left to fluid_complete. */
+static void try_any(pi2_fluid *run, double h, double end, int whole)
+{
+    const double t = run->now->t;
+    fluid_point stage = run->scratch;
+    stage.y = run->middle;
+    stage.t = t + 0.5 * h;
+    stage.f = run->k2;
+    along(run, 0.5 * h, run->now->f);
+    fluid_slopes(run, &stage);
+    stage.f = run->k3;
+    along(run, 0.5 * h, run->k2);
+    fluid_slopes(run, &stage);
+    stage.t = end;
+    stage.f = run->k4;
+    along(run, h, run->k3);
+    fluid_slopes(run, &stage);
+    for (int j = 0; j < run->size; j++) {
+        const double mean = (run->now->f[j] + 2.0 * (run->k2[j] + run->k3[j]) + run->k4[j]) / 6.0;
+        run->trial->y[j] = run->now->y[j] + h * mean;
+    }
+    run->trial->t = end;
+    fluid_head(run, run->trial);
+    if (whole) {
+        fluid_tail(run, run->trial);
+        run->error = run->per_tolerance > 0.0 ? error_of(run, h) : 0.0;
+    }
+}
+
+/* Takes a step of length h to run->trial, and unless it is to be `whole` without all slopes at its end and its error. */
+void fluid_try(pi2_fluid *run, double h, int whole)
+{
+    const double end = end_of(run, h);
+    if (run->kind == LEAN_KIND)
+        lean_try(run, end - run->now->t, end, whole);
+    else
+        try_any(run, end - run->now->t, end, whole);
+    run->complete = whole;
+}
+
+/* The slopes at the end of the trial step, if they are not there yet. */
+void fluid_complete(pi2_fluid *run)
+{
+    if (run->complete)
+        return;
+    if (run->kind == LEAN_KIND)
+        lean_slopes(run, run->trial);
+    else
+        fluid_tail(run, run->trial);
+    run->complete = 1;
+}

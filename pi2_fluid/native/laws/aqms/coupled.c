@@ -1,0 +1,28 @@
+/* Coupled PI + PI2 in one queue: Classic packets see p'^2, Scalable ones min(k p', 1).
+ * PI2 paper (CoNEXT'16), section 5; RFC 9332, section 2.1. */
+#include "laws/aqms/pi_family.h"
+
+pi2_signal pi2_encode_coupled(const void *law, double u)
+{
+    return pi2_coupled_encode(law, u);
+}
+
+static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
+{
+    (void)seen;
+    return pi2_coupled_encode(law, state[PI2_U]);
+}
+
+const pi2_aqm_law pi2_aqm_coupled = {
+    .name = "coupled",
+    PI2_CONFIGURED_BY(PI2_COUPLED_FIELDS),
+    .bands = 1,
+    .still = 1u << PI2_DELAY_BEFORE,
+    .initial = pi2_pi_initial,
+    .update = pi2_pi_update,
+    .flow = pi2_pi_flow,
+    .saturate = pi2_pi_saturate,
+    .controller = pi2_first_state,
+    .encode = pi2_encode_coupled,
+    .signals = signals,
+};

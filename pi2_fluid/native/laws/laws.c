@@ -1,0 +1,67 @@
+/* The tables of laws, and what several laws share. */
+#include <stddef.h>
+#include <string.h>
+
+#include "laws/aqm.h"
+#include "laws/sender.h"
+
+const pi2_sender_law *pi2_find_sender(const char *name)
+{
+    static const pi2_sender_law *const laws[] = {
+#define PI2_SENDER(name) &pi2_sender_##name,
+#include "laws.def"
+    };
+    for (size_t i = 0; i < sizeof laws / sizeof *laws; i++)
+        if (!strcmp(laws[i]->name, name))
+            return laws[i];
+    return NULL;
+}
+
+const pi2_aqm_law *pi2_find_aqm(const char *name)
+{
+    static const pi2_aqm_law *const laws[] = {
+#define PI2_AQM(name) &pi2_aqm_##name,
+#include "laws.def"
+    };
+    for (size_t i = 0; i < sizeof laws / sizeof *laws; i++)
+        if (!strcmp(laws[i]->name, name))
+            return laws[i];
+    return NULL;
+}
+
+void pi2_window_initial(const void *law, double window, double *x)
+{
+    (void)law;
+    x[0] = window;
+}
+
+double pi2_window_sending_rate(const void *law, const double *x, double rtt)
+{
+    (void)law;
+    return x[0] / rtt;
+}
+
+void pi2_window_stays(const void *law, double *x)
+{
+    (void)law;
+    (void)x;
+}
+
+void pi2_unclipped(const void *law, double *state)
+{
+    (void)law;
+    (void)state;
+}
+
+pi2_signal pi2_same_for_all(const void *law, double u)
+{
+    const pi2_signal signal = {u, u};
+    (void)law;
+    return signal;
+}
+
+double pi2_first_state(const void *law, const double *state)
+{
+    (void)law;
+    return state[0];
+}

@@ -1,0 +1,18 @@
+#include "laws/senders/reno.h"
+#include "laws/sender.h"
+
+static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
+                 double rtt_delayed, double *dx)
+{
+    dx[0] = pi2_reno_rate(law, x[0], window_delayed / rtt_delayed * signal_delayed, 1.0 / rtt);
+}
+
+const pi2_sender_law pi2_sender_reno = {
+    .name = "reno",
+    PI2_CONFIGURED_BY(PI2_RENO_FIELDS),
+    .states = 1,
+    .initial = pi2_window_initial,
+    .rate = rate,
+    .sending_rate = pi2_window_sending_rate,
+    .leave_slow_start = pi2_window_stays,
+};

@@ -1,0 +1,19 @@
+#include "laws/senders/scalable.h"
+#include "laws/sender.h"
+
+static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
+                 double rtt_delayed, double *dx)
+{
+    (void)x;
+    dx[0] = pi2_scalable_rate(law, window_delayed / rtt_delayed * signal_delayed, 1.0 / rtt);
+}
+
+const pi2_sender_law pi2_sender_scalable = {
+    .name = "scalable",
+    PI2_CONFIGURED_BY(PI2_SCALABLE_FIELDS),
+    .states = 1,
+    .initial = pi2_window_initial,
+    .rate = rate,
+    .sending_rate = pi2_window_sending_rate,
+    .leave_slow_start = pi2_window_stays,
+};

@@ -1,0 +1,24 @@
+/* Inside the margin kernel: blocks of points as structures of arrays, and the path of a single point. */
+#ifndef PI2_MARGINS_BLOCK_H
+#define PI2_MARGINS_BLOCK_H
+
+#include <stdint.h>
+
+#include "margins/margins.h"
+
+enum { PI2_BLOCK = 64 };
+
+typedef struct { const double *restrict m, *restrict mu, *restrict a, *restrict c, *restrict rtt; } pi2_points;
+typedef struct { double *restrict gm_db, *restrict pm_deg, *restrict w_gc, *restrict w_pc; } pi2_results;
+
+/* Margins of PI2_BLOCK points, with at most `passes` passes beyond the two that nearly every point needs.
+ * Returns 0, or 1 with left[i] = 1 for the points whose results must not be used. */
+typedef uint64_t pi2_block_function(int passes, pi2_points points, pi2_results results, uint64_t *left);
+
+#define PI2_BLOCK_FUNCTIONS(simd) \
+    pi2_block_function pi2_margins_reno_##simd, pi2_margins_scalable_##simd
+
+/* One point anywhere in the domain, slowly and surely. Returns 0 when the point lies outside it. */
+int pi2_margins_point(int scalable, double m, double mu, double a, double c, double rtt, double result[4]);
+
+#endif

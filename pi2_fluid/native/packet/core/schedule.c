@@ -1,0 +1,197 @@
+/* The schedule: when flows start and stop, when the capacity changes, and traffic of constant bit rate. */
+#include <stdlib.h>
+
+#include "packet/core/run.h"
+
+/* Packets of a flow of constant bit rate that are counted out in one go. */
+enum { MOST_COUNTED = 1 << 30 };
+
+/* Steps: of each class its beginning, its changes and its end; changes of the capacity */
+
+static void add_step(pi2_run *run, int64_t at, int class_, uint32_t count, double capacity)
+{
+    const int order = run->step_count++;
+    run->steps[order] = (pi2_step){at, order, class_, count, capacity};
+}
+
+/* What the class is told before it begins counts from its beginning on. */
+uint64_t pi2_class_steps(const pi2_packet_scenario *s, int i, pi2_class_step *to, int *steps)
+{
+    const pi2_packet_class *spec = s->classes + i;
+    uint32_t count = spec->count;
+    uint64_t most;
+    int j = 0, n = 0;
+    for (; j < s->change_count && s->changes[j].at <= spec->start; j++)
+        if (s->counts[j * s->class_count + i] >= 0)
+            count = (uint32_t)s->counts[j * s->class_count + i];
+    to[n++] = (pi2_class_step){spec->start, count};
+    most = count;
+    for (; j < s->change_count; j++) {
+        const int64_t new = s->counts[j * s->class_count + i];
+        if (new < 0 || s->changes[j].at >= spec->stop)
+            continue;
+        to[n++] = (pi2_class_step){s->changes[j].at, (uint32_t)new};
+        if (new > count)
+            most += (uint64_t)new - count;
+        count = (uint32_t)new;
+    }
+    if (spec->stop != PI2_NEVER)
+        to[n++] = (pi2_class_step){spec->stop, 0};
+    *steps = n;
+    return most;
+}
+
+/* By time, then the capacity first, then by class, then as given: qsort alone may change the order of equals. */
+static int compare_steps(const void *x, const void *y)
+{
+    const pi2_step *a = x, *b = y;
+    if (a->at != b->at)
+        return a->at < b->at ? -1 : 1;
+    return a->class_ != b->class_ ? a->class_ - b->class_ : a->order - b->order;
+}
+
+int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *s)
+{
+    const size_t most_steps = (size_t)s->class_count * ((size_t)s->change_count + 2) + (size_t)s->change_count;
+    pi2_class_step *told = malloc(((size_t)s->change_count + 2) * sizeof *told);
+    uint64_t flows = 0;
+    run->steps = malloc(most_steps * sizeof *run->steps);
+    if (!run->steps || !told)
+        goto full;
+    for (int i = 0; i < s->class_count; i++) {
+        pi2_class *class_ = run->classes + i;
+        int steps;
+        const uint64_t most = pi2_class_steps(s, i, told, &steps);
+        for (int j = 0; j < steps; j++)
+            add_step(run, told[j].at, i, told[j].count, 0.0);
+        class_->first = (uint32_t)flows;
+        class_->most = (uint32_t)most;
+        flows += most;
+        if (flows >= UINT32_MAX / PI2_TIMERS_EACH)
+            goto full;
+        class_->present = malloc((most + 1) * sizeof *class_->present);
+        if (!class_->present)
+            goto full;
+    }
+    free(told);
+    for (int j = 0; j < s->change_count; j++)
+        if (s->changes[j].capacity > 0.0)
+            add_step(run, s->changes[j].at, -1, 0, s->changes[j].capacity);
+    qsort(run->steps, (size_t)run->step_count, sizeof *run->steps, compare_steps);
+    run->flow_count = (uint32_t)flows;
+    run->starts = malloc((flows + 1) * sizeof *run->starts);
+    run->step_due = run->step_count ? run->steps[0].at : PI2_NEVER;
+    run->start_due = PI2_NEVER;
+    return run->starts != NULL;
+full:
+    free(told);
+    return 0;
+}
+
+void pi2_schedule_free(pi2_run *run)
+{
+    for (int i = 0; run->classes && i < run->scenario.class_count; i++)
+        free(run->classes[i].present);
+    free(run->steps);
+    free(run->starts);
+}
+
+/* Starts: a heap of (at, flow) */
+
+static int earlier(pi2_start a, pi2_start b)
+{
+    return a.at < b.at || (a.at == b.at && a.flow < b.flow);
+}
+
+static void push_start(pi2_run *run, pi2_start start)
+{
+    uint32_t hole = run->start_count++;
+    for (; hole > 0 && earlier(start, run->starts[(hole - 1) / 2]); hole = (hole - 1) / 2)
+        run->starts[hole] = run->starts[(hole - 1) / 2];
+    run->starts[hole] = start;
+    run->start_due = run->starts[0].at;
+}
+
+static pi2_start pop_start(pi2_run *run)
+{
+    const pi2_start first = run->starts[0], last = run->starts[--run->start_count];
+    uint32_t hole = 0;
+    for (;;) {
+        uint32_t child = 2 * hole + 1;
+        if (child >= run->start_count)
+            break;
+        if (child + 1 < run->start_count && earlier(run->starts[child + 1], run->starts[child]))
+            child++;
+        if (!earlier(run->starts[child], last))
+            break;
+        run->starts[hole] = run->starts[child];
+        hole = child;
+    }
+    run->starts[hole] = last;
+    run->start_due = run->start_count ? run->starts[0].at : PI2_NEVER;
+    return first;
+}
+
+/* A flow that is there no more is not called again: whoever comes later is another one. */
+static void call_flows(pi2_run *run, pi2_class *class_, uint32_t count, int64_t now)
+{
+    while (class_->present_count < count) {
+        const uint32_t flow = class_->first + class_->used++;
+        const uint64_t key = pi2_stream_key(run->scenario.seed, PI2_STREAM_FLOWS + (uint64_t)flow);
+        const uint64_t jitter = (uint64_t)class_->spec->start_jitter;
+        const int64_t late = jitter ? (int64_t)(pi2_random(key, 0) % (jitter + 1)) : 0;
+        class_->present[class_->present_count++] = flow;
+        push_start(run, (pi2_start){now + late, flow});
+    }
+    while (class_->present_count > count) {
+        pi2_flow *f = run->flows + class_->present[--class_->present_count];
+        pi2_flow_close(run, f, now);
+    }
+}
+
+void pi2_schedule_step(pi2_run *run, int64_t now)
+{
+    const pi2_step *step = run->steps + run->next_step++;
+    run->step_due = run->next_step < run->step_count ? step[1].at : PI2_NEVER;
+    if (step->class_ < 0)
+        pi2_link_capacity(run, step->capacity, now);
+    else
+        call_flows(run, run->classes + step->class_, step->count, now);
+}
+
+void pi2_schedule_start(pi2_run *run, int64_t now)
+{
+    pi2_flow *f = run->flows + pop_start(run).flow;
+    if (f->life == PI2_STOPPED) /* before it began */
+        return;
+    if (pi2_class_of(run, f)->spec->congestion) {
+        pi2_flow_open(run, f, now);
+    } else {
+        f->life = PI2_ESTABLISHED;
+        f->syn_arrived = now; /* from when its packets are counted out */
+        pi2_count_flow(run, f, 1, now);
+        pi2_cbr_send(run, f, now);
+    }
+}
+
+/* The k-th packet leaves k intervals after the first, so that rounding to ns does not add up. */
+void pi2_cbr_send(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    const pi2_packet_class *spec = pi2_class_of(run, f)->spec;
+    pi2_packet packet = {
+        .sent = now,
+        .segment = f->window.next++,
+        .flow = pi2_number(run, f),
+        .bytes = (uint16_t)run->scenario.packet_size,
+        .class_ = f->class_,
+        .ecn = (uint8_t)spec->ecn,
+        .flags = PI2_UNRESPONSIVE,
+    };
+    const int64_t next = f->syn_arrived + (int64_t)((double)f->window.next * spec->interval + 0.5);
+    if (f->window.next == MOST_COUNTED) { /* counting begins anew before it would come to its end */
+        f->window.next = 0;
+        f->syn_arrived = next;
+    }
+    pi2_timer_set(&run->timers, &f->timers[PI2_SENDER_TIMER], next);
+    pi2_link_send(run, &packet, now);
+}

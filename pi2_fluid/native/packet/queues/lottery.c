@@ -1,0 +1,83 @@
+/* Lottery: every packet is signalled with the same probability, whatever the queue. It is no queue management, but a
+ * known one, for measuring how senders respond. */
+#include "packet/queues/qdisc.h"
+
+#define FIELDS(F) \
+    F(p)    /* probability of a signal */ \
+    F(mark) /* 1: packets that can be marked are marked, others pass; 0: all are dropped */
+
+typedef struct {
+    FIELDS(PI2_FIELD)
+} lottery_parameters;
+
+typedef struct {
+    uint64_t threshold; /* a draw below this is a signal */
+    double p;
+    int mark;
+} lottery;
+
+static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
+{
+    lottery *q = qdisc;
+    const lottery_parameters *x = parameters;
+    const double p = x->p;
+    (void)queue;
+    if (!(p >= 0.0 && p <= 1.0))
+        return 0;
+    q->p = p;
+    q->threshold = p < 1.0 ? (uint64_t)(p * 18446744073709551616.0) : UINT64_MAX; /* 2^64 */
+    q->mark = x->mark != 0.0;
+    return 1;
+}
+
+static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
+{
+    const lottery *q = qdisc;
+    if (!pi2_queue_has_room(queue, packet, now))
+        return;
+    if (pi2_draw(draws, 0) < q->threshold) {
+        if (!q->mark) {
+            pi2_queue_drop(queue, packet, now, PI2_DROP_AQM);
+            return;
+        }
+        if (packet->ecn != PI2_NOT_ECT)
+            pi2_queue_mark(queue, packet, PI2_MARK_AQM);
+    }
+    pi2_queue_push(queue, PI2_C, packet, now);
+}
+
+static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
+{
+    (void)qdisc;
+    (void)now;
+    (void)draws;
+    if (!queue->band[PI2_C].count)
+        return 0;
+    pi2_queue_pop(queue, PI2_C, packet);
+    return 1;
+}
+
+static int64_t first_tick(const void *qdisc)
+{
+    (void)qdisc;
+    return PI2_NEVER;
+}
+
+static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
+{
+    const lottery *q = qdisc;
+    (void)queue;
+    probe->controller = probe->classic = probe->scalable = q->p;
+}
+
+const pi2_qdisc pi2_qdisc_lottery = {
+    .name = "lottery",
+    .size = sizeof(lottery),
+    PI2_CONFIGURED_BY(FIELDS),
+    .bands = 1,
+    .setup = setup,
+    .enqueue = enqueue,
+    .dequeue = dequeue,
+    .first_tick = first_tick,
+    .probe = probe,
+};

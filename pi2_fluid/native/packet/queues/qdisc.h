@@ -1,0 +1,70 @@
+/* Queue disciplines: what a queue does with each packet, one algorithm per file (qdisc_*.c). Pure C11.
+ *
+ * A discipline is a table of functions. It is configured by a struct of doubles, its parameters, whose fields are
+ * listed at the top of its file; whatever it computes from them and its variables live in one block of `size` bytes
+ * that the caller provides. Time is in ns. No function allocates.
+ */
+#ifndef PI2_PACKET_QDISC_H
+#define PI2_PACKET_QDISC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "parameters.h"
+#include "packet/queues/queue.h"
+#include "packet/core/random.h"
+
+#define PI2_NEVER INT64_MAX
+
+enum { PI2_QDISC_PARAMETERS = 32 };
+
+/* What is reported of a discipline's state. */
+typedef struct {
+    double controller; /* its own variable */
+    double classic;    /* probability that a Classic packet is signalled */
+    double scalable;   /* the same for a Scalable one, its band's own marking left out */
+} pi2_probe;
+
+typedef struct {
+    const char *name;
+    size_t size;
+    int parameters;           /* how many doubles it is configured by */
+    const char *const *names; /* of them */
+    int bands;
+
+    /* Sets the block up for an empty queue at time 0; 0 if the parameters are not what they can be. */
+    int (*setup)(void *qdisc, const void *parameters, const pi2_queue *queue);
+    /* A packet arrives: it is pushed into the queue (marked perhaps) or dropped. PI2_SENT was counted already. */
+    void (*enqueue)(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws);
+    /* The link takes a packet: fills `packet` and returns 1, or returns 0 if there is none left after drops. */
+    int (*dequeue)(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws);
+    /* When the first tick comes; PI2_NEVER: none does. */
+    int64_t (*first_tick)(const void *qdisc);
+    /* The timer expired: updates, and returns when the next tick comes. NULL if first_tick is never. */
+    int64_t (*tick)(void *qdisc, pi2_queue *queue, int64_t now);
+    void (*probe)(const void *qdisc, const pi2_queue *queue, pi2_probe *probe);
+} pi2_qdisc;
+
+#define PI2_QDISC(name) extern const pi2_qdisc pi2_qdisc_##name;
+#include "laws.def"
+
+/* The discipline of that name, NULL if there is none (in qdiscs.c). */
+const pi2_qdisc *pi2_find_qdisc(const char *name);
+
+/* 0 and a packet lost at the tail if the queue is full. */
+static inline int pi2_queue_has_room(pi2_queue *queue, const pi2_packet *packet, int64_t now)
+{
+    if (pi2_queue_packets(queue) < queue->limit)
+        return 1;
+    pi2_queue_drop(queue, packet, now, PI2_DROP_FULL);
+    return 0;
+}
+
+/* Seconds as ns, rounded to the nearest; durations only, and 2^62 ns for those that are longer. */
+static inline int64_t pi2_ns(double seconds)
+{
+    const double ns = seconds * 1e9 + 0.5;
+    return ns < 0x1p62 ? (int64_t)ns : INT64_C(1) << 62;
+}
+
+#endif

@@ -1,0 +1,367 @@
+/* RED: every arriving packet moves an average of the queue, and a profile of the average says how many packets are to
+ * be signalled. They are spaced: the distance between two is drawn once, at the first of them.
+ *
+ * "fixed" are the kernel's integers: the average in bytes with as many fractional bits as the weight 2^-n has, max_p
+ * in 1/2^32, its adaptation by integer division. "real" is the law of the fluid model with an average in double
+ * precision, any weight, gentle or not.
+ *
+ * Sources: Floyd, Jacobson (1993); Floyd, Gummadi, Shenker, "Adaptive RED" (2001); Linux 6.18, red.h and sch_red; for
+ * the spacing called "wait", ns-2 and ns-3. Where the kernel marks above max as well as below unless told otherwise
+ * ("harddrop"), this code drops there, as RFC 3168, section 7, advises.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "laws/aqms/red.h"
+#include "packet/queues/qdisc.h"
+#include "packet/queues/red.h"
+
+/* The parameters: those of the real-valued law, in packets of the queue's mtu (integers: weight is 2^-n, gentle 0), and
+ * what packets need beside them. */
+#define OWN(F) \
+    F(ecn)        /* 1: packets signalled by chance are marked if they can be */ \
+    F(fixed)      /* 1: the kernel's integers */ \
+    F(idle_decay) /* 1: the average decays while the link is idle */ \
+    F(spacing)    /* packets from one signal to the next, with p of the profile; see below */
+#define FIELDS(F) PI2_RED_FIELDS(F) OWN(F)
+
+typedef struct {
+    pi2_red law;
+    OWN(PI2_FIELD)
+} given;
+
+enum {
+    UNIFORM, /* uniform on 0 .. 1/p (Linux; ns without "wait") */
+    WAIT,    /* uniform on 1/p .. 2/p (ns-2, ns-3) */
+    ALONE,   /* none: every packet is drawn for by itself */
+};
+
+enum { AVERAGE, HIGHEST_P }; /* the law's states */
+
+/* The idle decay of the kernel, a table of shifts that user space computes: index and largest shift. */
+enum { CELLS = 256, LARGEST_SHIFT = 31, CELL_BITS = 32 };
+
+#define ONE_PERCENT UINT32_C(42949673) /* of 2^32, rounded */
+
+typedef struct {
+    pi2_red law;
+    double per_byte;           /* packets */
+    double log_keep;           /* log(1 - weight) */
+    double packet_time;        /* ns to send a full packet */
+    double offset;             /* of the spacing, in 1/p */
+    int64_t interval;          /* ns */
+    int64_t low, high;         /* bytes times 2^shift: min and max */
+    int64_t band[2];           /* bytes: where the average is to be */
+    uint32_t span;             /* bytes: max - min */
+    int shift;                 /* weight = 2^-shift */
+    int cell_shift;            /* a cell of the idle table is 2^cell_shift us */
+    uint8_t decay[CELLS];      /* shift of the average after so many cells */
+    uint8_t ecn, fixed, idle_decay, alone;
+} red_parameters;
+
+typedef struct {
+    double state[PI2_AQM_STATES]; /* of the real-valued law */
+    double reach;                 /* real: count p at which the next signal is due */
+    int64_t average;              /* fixed: bytes times 2^shift */
+    int64_t gap;                  /* fixed: bytes times packets; (average - min) count at which it is due */
+    int64_t count;                /* packets since the last signal; -1: none is being counted */
+    int64_t idle_since;           /* ns; PI2_NEVER: the link is busy */
+    uint32_t max_p;               /* fixed: 1/2^32 */
+    uint32_t per_gap;             /* fixed: max_p / span, at least 1 */
+} red_variables;
+
+typedef struct {
+    red_parameters params;
+    red_variables vars;
+} red;
+
+/* The average */
+
+/* After idling the kernel shifts by the table, or, within its first cells, takes off a share, at most half. */
+static int64_t decayed(const red_parameters *p, int64_t average, int64_t idle)
+{
+    const int64_t longest = (int64_t)(CELLS - 1) << p->cell_shift;
+    const int64_t us = idle / 1000 < longest ? idle / 1000 : longest;
+    const int shift = p->decay[us >> p->cell_shift];
+    const int64_t share = (int64_t)(((uint64_t)average * (uint64_t)us) >> p->cell_shift);
+    if (shift)
+        return average >> shift;
+    return share < average / 2 ? average - share : average / 2;
+}
+
+static void decay(red *r, int64_t idle)
+{
+    const red_parameters *p = &r->params;
+    if (p->fixed)
+        r->vars.average = decayed(p, r->vars.average, idle);
+    else
+        r->vars.state[AVERAGE] *= exp(p->log_keep * (double)idle / p->packet_time);
+}
+
+/* The packet that finds `backlog` bytes moves the average; the first one after idling lets it decay instead. */
+static void average(red *r, int64_t backlog, int64_t now)
+{
+    red_variables *v = &r->vars;
+    const int64_t idle = v->idle_since == PI2_NEVER ? 0 : now - v->idle_since;
+    v->idle_since = PI2_NEVER;
+    if (idle > 0)
+        decay(r, idle);
+    else if (r->params.fixed)
+        v->average += backlog - (v->average >> r->params.shift);
+    else
+        v->state[AVERAGE] += r->params.law.weight * ((double)backlog * r->params.per_byte - v->state[AVERAGE]);
+}
+
+/* The judgement of one packet */
+
+static int judge_fixed(red *r, pi2_draws *draws)
+{
+    const red_parameters *p = &r->params;
+    red_variables *v = &r->vars;
+    const int64_t above = v->average - p->low;
+    if (above < 0 || v->average >= p->high) {
+        v->count = -1;
+        return above < 0 ? PI2_RED_PASS : PI2_RED_FORCED;
+    }
+    v->count++;
+    if (v->count && (above >> p->shift) * v->count < v->gap)
+        return PI2_RED_PASS;
+    v->gap = (int64_t)((pi2_draw(draws, 0) >> 32) / v->per_gap);
+    if (!v->count) /* the first above min only draws */
+        return PI2_RED_PASS;
+    v->count = 0;
+    return PI2_RED_EARLY;
+}
+
+static double uniform(pi2_draws *draws)
+{
+    return (double)(pi2_draw(draws, 0) >> 11) * 0x1p-53;
+}
+
+static int judge_real(red *r, pi2_draws *draws)
+{
+    red_variables *v = &r->vars;
+    const double p = pi2_aqm_red.controller(&r->params.law, v->state);
+    if (p == 0.0 || p >= 1.0) {
+        v->count = -1;
+        return p == 0.0 ? PI2_RED_PASS : PI2_RED_FORCED;
+    }
+    v->count++;
+    if (r->params.alone)
+        return uniform(draws) < p ? PI2_RED_EARLY : PI2_RED_PASS;
+    if (v->count && (double)v->count * p < v->reach)
+        return PI2_RED_PASS;
+    v->reach = r->params.offset + uniform(draws);
+    if (!v->count)
+        return PI2_RED_PASS;
+    v->count = 0;
+    return PI2_RED_EARLY;
+}
+
+int pi2_red_judge(void *qdisc, int64_t backlog, int64_t now, pi2_draws *draws)
+{
+    red *r = qdisc;
+    average(r, backlog, now);
+    return r->params.fixed ? judge_fixed(r, draws) : judge_real(r, draws);
+}
+
+/* Packets */
+
+static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
+{
+    const red *r = qdisc;
+    const int verdict = pi2_red_judge(qdisc, queue->band[PI2_C].bytes, now, draws);
+    const int capable = r->params.ecn && packet->ecn != PI2_NOT_ECT;
+    if (verdict != PI2_RED_PASS && (verdict == PI2_RED_FORCED || !capable)) {
+        pi2_queue_drop(queue, packet, now, capable ? PI2_DROP_OVERLOAD : PI2_DROP_AQM);
+        return;
+    }
+    if (!pi2_queue_has_room(queue, packet, now))
+        return;
+    if (verdict == PI2_RED_EARLY)
+        pi2_queue_mark(queue, packet, PI2_MARK_AQM);
+    pi2_queue_push(queue, PI2_C, packet, now);
+}
+
+static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
+{
+    red *r = qdisc;
+    (void)draws;
+    if (!queue->band[PI2_C].count)
+        return 0;
+    pi2_queue_pop(queue, PI2_C, packet);
+    if (r->params.idle_decay && !queue->band[PI2_C].count) /* idle as soon as this one is sent */
+        r->vars.idle_since = now + (int64_t)(8e9 * packet->bytes / queue->capacity);
+    return 1;
+}
+
+/* The adaptation */
+
+static void set_max_p(red *r, uint32_t max_p)
+{
+    const uint32_t per_gap = max_p / r->params.span;
+    r->vars.max_p = max_p;
+    r->vars.per_gap = per_gap ? per_gap : 1;
+}
+
+static void adapt_fixed(red *r)
+{
+    const int64_t mean = r->vars.average >> r->params.shift;
+    const uint32_t max_p = r->vars.max_p, quarter = max_p / 4;
+    if (mean > r->params.band[1] && max_p <= 50 * ONE_PERCENT)
+        set_max_p(r, max_p + (quarter < ONE_PERCENT ? quarter : ONE_PERCENT));
+    else if (mean < r->params.band[0] && max_p >= ONE_PERCENT)
+        set_max_p(r, max_p / 10 * 9);
+}
+
+static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
+{
+    red *r = qdisc;
+    static const pi2_seen nothing = {.queue = 0.0}; /* the law adapts by its average alone */
+    double after[PI2_AQM_STATES] = {0};
+    (void)queue;
+    if (r->params.fixed) {
+        adapt_fixed(r);
+    } else {
+        pi2_aqm_red.update(&r->params.law, r->vars.state, &nothing, r->params.law.update_interval, after);
+        memcpy(r->vars.state, after, sizeof after);
+    }
+    return now + r->params.interval;
+}
+
+static int64_t first_tick(const void *qdisc)
+{
+    return ((const red *)qdisc)->params.interval;
+}
+
+/* What can be seen of it */
+
+void pi2_red_look(const void *qdisc, pi2_red_view *view)
+{
+    const red *r = qdisc;
+    const red_parameters *p = &r->params;
+    const double scale = p->fixed ? ldexp(1.0, -p->shift) : 1.0 / p->per_byte;
+    double state[PI2_AQM_STATES] = {r->vars.state[AVERAGE], r->vars.state[HIGHEST_P]};
+    if (p->fixed) {
+        state[AVERAGE] = (double)r->vars.average * scale * p->per_byte;
+        state[HIGHEST_P] = ldexp((double)r->vars.max_p, -32);
+    }
+    view->average = p->fixed ? (double)r->vars.average * scale : state[AVERAGE] * scale;
+    view->p = pi2_aqm_red.controller(&p->law, state);
+    view->max_p = state[HIGHEST_P];
+    view->count = r->vars.count;
+}
+
+static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
+{
+    pi2_red_view view;
+    (void)queue;
+    pi2_red_look(qdisc, &view);
+    probe->controller = probe->classic = probe->scalable = view.p;
+}
+
+void pi2_red_idle_since(void *qdisc, int64_t since)
+{
+    red *r = qdisc;
+    if (r->params.idle_decay)
+        r->vars.idle_since = since;
+}
+
+void pi2_red_hold(void *qdisc, double bytes)
+{
+    red *r = qdisc;
+    r->vars.average = (int64_t)ldexp(bytes, r->params.shift);
+    r->vars.state[AVERAGE] = bytes * r->params.per_byte;
+}
+
+/* Setting up */
+
+/* n of 2^-n, 0 if it is none such. */
+static int shift_of(double weight)
+{
+    for (int n = 1; n <= LARGEST_SHIFT; n++)
+        if (weight == ldexp(1.0, -n))
+            return n;
+    return 0;
+}
+
+static int sound(const given *x, double mtu)
+{
+    const pi2_red *p = &x->law;
+    const int profile = p->min > 0.0 && p->max > p->min && p->max * mtu < 1e9 && p->max_p > 0.0 && p->max_p <= 1.0
+                        && p->weight > 0.0 && p->weight < 1.0;
+    const int fixed = x->fixed == 0.0
+                      || (shift_of(p->weight) && p->gentle == 0.0 && x->spacing == UNIFORM
+                          && p->max * mtu - p->min * mtu >= 1.0);
+    const int spacing = x->spacing == UNIFORM || x->spacing == WAIT || x->spacing == ALONE;
+    return profile && fixed && spacing && (p->adaptive == 0.0 || p->update_interval >= 1e-9);
+}
+
+/* The table as user space fills it: a shift for every 1/-log(1 - weight) packets that could have been sent, although
+ * they divide the average by e and a shift by 2; cells as short as let some 512 of them reach the largest shift. */
+static void set_decay(red_parameters *p)
+{
+    const double rate = -1e3 * p->log_keep / p->packet_time; /* shifts per us */
+    int bits;
+    frexp(LARGEST_SHIFT / rate / (2 * CELLS), &bits);
+    p->cell_shift = bits < 0 ? 0 : bits < CELL_BITS ? bits : CELL_BITS - 1;
+    for (int i = 0; i < CELLS; i++) {
+        const double shift = ldexp(i, p->cell_shift) * rate;
+        p->decay[i] = shift < LARGEST_SHIFT && i < CELLS - 1 ? (uint8_t)shift : LARGEST_SHIFT;
+    }
+}
+
+static void set_fixed(red *r, const pi2_red *x, double mtu)
+{
+    red_parameters *p = &r->params;
+    const int64_t low = (int64_t)(x->min * mtu + 0.5), high = (int64_t)(x->max * mtu + 0.5);
+    p->shift = shift_of(x->weight);
+    p->span = (uint32_t)(high - low);
+    p->low = low << p->shift;
+    p->high = high << p->shift;
+    p->band[0] = low + 2 * (p->span / 5);
+    p->band[1] = low + 3 * (p->span / 5);
+    set_max_p(r, x->max_p < 1.0 ? (uint32_t)(x->max_p * 0x1p32) : UINT32_MAX);
+}
+
+static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
+{
+    red *r = qdisc;
+    const given *x = parameters;
+    red_parameters *p = &r->params;
+    const double mtu = (double)queue->mtu;
+    if (!sound(x, mtu) || !(mtu >= 1.0 && queue->capacity > 0.0))
+        return 0;
+    memset(r, 0, sizeof *r);
+    p->law = x->law;
+    p->per_byte = 1.0 / mtu;
+    p->log_keep = log1p(-p->law.weight);
+    p->packet_time = 8e9 * mtu / queue->capacity;
+    p->offset = x->spacing == WAIT ? 1.0 : 0.0;
+    p->alone = x->spacing == ALONE;
+    p->interval = p->law.adaptive != 0.0 && p->law.update_interval < 1e9 ? pi2_ns(p->law.update_interval) : PI2_NEVER;
+    p->ecn = x->ecn != 0.0;
+    p->fixed = x->fixed != 0.0;
+    p->idle_decay = x->idle_decay != 0.0;
+    if (p->fixed) {
+        set_fixed(r, &p->law, mtu);
+        set_decay(p);
+    }
+    pi2_aqm_red.initial(&p->law, r->vars.state);
+    r->vars.count = -1;
+    r->vars.idle_since = PI2_NEVER;
+    return 1;
+}
+
+const pi2_qdisc pi2_qdisc_red = {
+    .name = "red",
+    .size = sizeof(red),
+    PI2_CONFIGURED_BY(FIELDS),
+    .bands = 1,
+    .setup = setup,
+    .enqueue = enqueue,
+    .dequeue = dequeue,
+    .first_tick = first_tick,
+    .tick = tick,
+    .probe = probe,
+};

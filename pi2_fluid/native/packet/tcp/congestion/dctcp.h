@@ -1,0 +1,26 @@
+/* The variables of DCTCP, for those who watch it. */
+#ifndef PI2_PACKET_CC_DCTCP_H
+#define PI2_PACKET_CC_DCTCP_H
+
+#include <stdint.h>
+
+#include "parameters.h"
+
+#define PI2_DCTCP_FIELDS(F) \
+    F(gain)  /* weight of the last window in alpha, (0, 1]; a power of two not below 1/1024 with integers */ \
+    F(fixed) /* 1: the integers of Linux; 0: the real numbers of RFC 8257 */
+
+typedef struct {
+    PI2_DCTCP_FIELDS(PI2_FIELD)
+} pi2_dctcp_parameters;
+
+enum { PI2_DCTCP_ONE = 1024 }; /* alpha = 1 in integers */
+
+typedef struct {
+    double alpha;               /* smoothed marked fraction, [0, 1]; in units of 1/1024 with integers */
+    uint32_t window_end;        /* first segment of the next window of observation */
+    uint32_t delivered, marked; /* segments in this one */
+    uint32_t shift;             /* gain = 2^-shift; integers only */
+} pi2_dctcp;
+
+#endif

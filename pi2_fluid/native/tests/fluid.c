@@ -1,0 +1,321 @@
+/* Checks the fluid kernel without Python: a closed form, then random scenarios of every law.
+ *
+ * Each must end, or say why not; stay finite and within its bounds; give the same bytes when it is interrupted and
+ * resumed; and, as a rule, the same queue when a class is split in two. Meant to be built with -DPI2_SANITIZE=ON.
+ * Prints counts and the worst difference; the exit status is 1 when something is wrong.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "laws/aqms/dualpi2.h"
+#include "laws/aqms/pie.h"
+#include "laws/aqms/red.h"
+#include "fluid/fluid.h"
+#include "tests/put.h"
+
+enum { CLASSES = 4, CHANGES = 3, ROWS = 250, RUNS = 2500 };
+
+typedef struct {
+    pi2_fluid_problem problem;
+    pi2_fluid_class classes[CLASSES];
+    pi2_fluid_change changes[CHANGES];
+    double counts[CHANGES * CLASSES];
+} scenario;
+
+typedef struct {
+    double queue[2 * ROWS], queue_delay[2 * ROWS], controller[ROWS], capacity[ROWS], p[CLASSES * ROWS],
+        window[CLASSES * ROWS], leaving[CLASSES * ROWS];
+    int status;
+    size_t rows;
+    long long steps;
+} result;
+
+static uint64_t seed = 0x9e3779b97f4a7c15u;
+
+static double uniform(double low, double high)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return low + (high - low) * ((double)(seed >> 11) * 0x1p-53);
+}
+
+static double spread(double low, double high)
+{
+    return exp(uniform(log(low), log(high)));
+}
+
+static int chance(double p)
+{
+    return uniform(0, 1) < p;
+}
+
+static int pick(int n)
+{
+    return (int)uniform(0, n) % n;
+}
+
+static void set(pi2_fluid_problem *p, const void *parameters, size_t size)
+{
+    memset(p->parameters, 0, sizeof p->parameters);
+    memcpy(p->parameters, parameters, size);
+}
+
+static void make_aqm(pi2_fluid_problem *p, double packets)
+{
+    static const char *const names[] = {"pi", "pi2", "pi2", "pie", "coupled", "dualpi2", "red", "taildrop"};
+    const double alpha = uniform(0.05, 0.4), beta = alpha * uniform(5, 20), T = uniform(0.01, 0.04);
+    const double limit = chance(0.8) ? 1.0 : 0.5, least = packets * uniform(0.005, 0.03);
+    const double ramp = chance(0.5) ? 0.002 : 0.0, adaptive = chance(0.5);
+    p->aqm = pi2_find_aqm(names[pick(8)]);
+    p->update_interval = T;
+    p->continuous = chance(0.5);
+    if (p->aqm == &pi2_aqm_red) {
+        const pi2_red n = {.min = least, .max = 3 * least, .max_p = 0.1, .weight = spread(1e-3, 1e-2),
+                           .gentle = chance(0.8), .adaptive = adaptive, .update_interval = 0.5};
+        set(p, &n, sizeof n);
+        p->update_interval = adaptive != 0.0 ? 0.5 : INFINITY;
+    } else if (p->aqm == &pi2_aqm_taildrop)
+        p->update_interval = INFINITY;
+    else if (p->aqm == &pi2_aqm_pie) {
+        const pi2_pie n = {.pi = {alpha / 2, beta / 2, .target = 0.02, .update_interval = T, .limit = 1.0},
+                           .table = pick(6), .cap = chance(0.5), .boost = chance(0.5),
+                           .decay = chance(0.5) ? 0.98 : 1.0, .burst = chance(0.5) ? 0.15 : -1.0};
+        set(p, &n, sizeof n);
+    } else { /* the others have the first of these */
+        const pi2_dualpi2 n = {
+            .coupled = {.pi = {alpha, beta, 0.02, T, p->aqm == &pi2_aqm_pi2 ? limit : 1.0}, .k = 2.0},
+            .step = 0.002, .ramp = ramp, .c_protection = 0.1, .classic_drives = chance(0.5)};
+        set(p, &n, sizeof n);
+    }
+    p->continuous &= p->aqm->bands == 1;
+    p->aqm->initial(p->parameters, p->state);
+}
+
+static void make_class(pi2_fluid_class *c, double duration, double packets, int thins)
+{
+    static const char *const names[] = {"reno", "reno", "scalable", "dctcp", "cubic", "cbr", "timeoutreno"};
+    static const struct {
+        const char *name;
+        double value;
+    } parameters[][3] = {{{"decrease", 0.5}},
+                         {{"decrease", 0.3}},
+                         {{"per_mark", 0.5}},
+                         {{"gain", 0.0625}},
+                         {{"increase", 8.0 / 15}, {"c", 0.4}, {"decrease", 0.3}},
+                         {{0}},
+                         {{"decrease", 0.5}, {"min_rto", 0.2}}};
+    static const int signals[] = {PI2_FLUID_CLASSIC, PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE, PI2_FLUID_SCALABLE,
+                                  PI2_FLUID_CLASSIC, PI2_FLUID_DEAF, PI2_FLUID_CLASSIC};
+    static const double base_rtts[] = {0.01, 0.03, 0.03, 0.1};
+    const int kind = pick(7);
+    memset(c, 0, sizeof *c);
+    c->law = pi2_find_sender(names[kind]);
+    for (int i = 0; i < 3 && parameters[kind][i].name; i++)
+        pi2_put(c->parameters, c->law->names, parameters[kind][i].name, parameters[kind][i].value);
+    c->signal = signals[kind];
+    c->thinned = thins && (kind == 6 || (kind == 5 && chance(0.5)));
+    c->base_rtt = base_rtts[pick(4)];
+    c->count = packets * c->base_rtt * uniform(0.02, 0.3);
+    c->slow_start = kind != 5 && chance(0.5);
+    c->start = chance(0.5) ? 0.0 : uniform(0, duration / 2);
+    c->stop = chance(0.7) ? INFINITY : c->start + uniform(0.1, duration / 2);
+    c->start_jitter = chance(0.8) ? 0.0 : uniform(0.01, 0.5);
+    if (kind == 5)
+        pi2_put(c->parameters, c->law->names, "rate", packets / c->count * uniform(0.05, 0.9));
+    c->law->initial(c->parameters, uniform(1, 10), c->x);
+}
+
+static void make_changes(scenario *s)
+{
+    pi2_fluid_problem *p = &s->problem;
+    double at = 0.0;
+    p->change_count = pick(CHANGES + 1);
+    for (int i = 0; i < p->change_count; i++) {
+        at += uniform(0.01, p->duration / CHANGES);
+        s->changes[i].at = at;
+        s->changes[i].capacity = chance(0.5) ? NAN : p->capacity * spread(0.2, 3);
+        for (int j = 0; j < p->class_count; j++)
+            s->counts[i * p->class_count + j] = chance(0.7) ? NAN : s->classes[j].count * uniform(0, 3);
+    }
+}
+
+static void make(scenario *s)
+{
+    pi2_fluid_problem *p = &s->problem;
+    memset(s, 0, sizeof *s);
+    p->duration = uniform(0.5, 5);
+    p->capacity = spread(100, 20000);
+    p->buffer = p->capacity * spread(0.02, 20);
+    make_aqm(p, p->capacity);
+    p->class_count = 1 + pick(CLASSES - 1);
+    for (int i = 0; i < p->class_count; i++)
+        make_class(s->classes + i, p->duration, p->capacity, p->aqm->encode != NULL);
+    make_changes(s);
+    if (chance(0.2)) {
+        p->began = 1;
+        p->queues[0] = p->buffer * uniform(0, 1);
+        p->state[0] = p->aqm == &pi2_aqm_taildrop ? 0.0 : uniform(0, 0.5);
+    }
+    p->step = chance(0.5) ? p->duration : spread(2e-3, 0.1);
+    p->tolerance = chance(0.5) ? spread(1e-9, 1e-3) : 0.0;
+    if (p->tolerance == 0.0)
+        p->step = spread(5e-3, 0.1);
+    p->most_steps = 20000;
+    p->classes = s->classes;
+    p->changes = s->changes;
+    p->counts = s->counts;
+}
+
+/* In parts of `steps` steps. */
+static void run(const pi2_fluid_problem *p, long long steps, result *r)
+{
+    const pi2_fluid_rows rows = {r->queue, r->queue_delay, r->controller, r->capacity, r->p, r->window, r->leaving};
+    pi2_fluid *fluid = pi2_fluid_create(p);
+    double samples[ROWS];
+    memset(r, 0, sizeof *r);
+    for (int i = 0; i < ROWS; i++)
+        samples[i] = i * p->duration / (ROWS - 1);
+    do
+        r->status = fluid ? pi2_fluid_advance(fluid, samples, ROWS, &r->rows, rows, steps) : PI2_FLUID_NO_MEMORY;
+    while (r->status == PI2_FLUID_MORE);
+    r->steps = fluid ? pi2_fluid_steps(fluid) : 0;
+    pi2_fluid_destroy(fluid);
+}
+
+static int within(const char *what, int n, const double *values, double low, double high)
+{
+    for (int i = 0; i < n; i++)
+        if (!(values[i] >= low && values[i] <= high)) {
+            printf("%s = %.17g lies outside [%g, %g]\n", what, values[i], low, high);
+            return 0;
+        }
+    return 1;
+}
+
+/* Steps of a fixed length may be too long for a scenario, so that anything comes out; not those that adapt. */
+static int sound(const pi2_fluid_problem *p, const result *r)
+{
+    const int rows = (int)r->rows, bands = p->aqm->bands, classes = p->class_count;
+    if (p->tolerance == 0.0)
+        return 1;
+    if (r->status > PI2_FLUID_LOST_IMAGE)
+        return 0;
+    for (int i = 0; i < rows; i++) {
+        double sum = 0.0;
+        for (int j = 0; j < classes; j++)
+            sum += r->leaving[i * classes + j];
+        if (!within("leaving", 1, &sum, 0.0, r->capacity[i] * (1 + 1e-9)))
+            return 0;
+    }
+    return within("queue", bands * rows, r->queue, 0.0, p->buffer) && within("p", classes * rows, r->p, 0.0, 1.0)
+           && within("queue_delay", bands * rows, r->queue_delay, 0.0, 1e6)
+           && within("window", classes * rows, r->window, 0.0, 1e12)
+           && within("controller", rows, r->controller, 0.0, 1.0)
+           && within("leaving", classes * rows, r->leaving, 0.0, INFINITY);
+}
+
+/* The largest difference of the queues, in parts of the capacity, after half of the first class is another class. */
+static double split(const scenario *s, const result *r)
+{
+    static scenario half;
+    static result other;
+    pi2_fluid_problem *p = &half.problem;
+    double worst = 0.0;
+    half = *s;
+    p->classes = half.classes;
+    p->changes = half.changes;
+    p->counts = half.counts;
+    half.classes[0].count *= 0.5;
+    half.classes[p->class_count] = half.classes[0];
+    p->class_count++;
+    for (int i = 0; i < p->change_count; i++) {
+        for (int j = 0; j < s->problem.class_count; j++)
+            half.counts[i * p->class_count + j] = s->counts[i * s->problem.class_count + j] * (j ? 1.0 : 0.5);
+        half.counts[i * p->class_count + s->problem.class_count] = half.counts[i * p->class_count];
+    }
+    run(p, 1 << 30, &other);
+    if (other.status != PI2_FLUID_DONE)
+        return INFINITY;
+    for (int i = 0; i < ROWS * p->aqm->bands; i++)
+        worst = fmax(worst, fabs(other.queue[i] - r->queue[i]) / p->capacity);
+    return worst;
+}
+
+/* While the queue is empty and nobody is signalled, windows grow as 1/base_rtt, and it is empty until
+ * (base_rtt C/N - W) base_rtt. */
+static int closed_form(void)
+{
+    static scenario s;
+    static result r;
+    pi2_fluid_problem *p = &s.problem;
+    const pi2_pi_family pi2 = {.alpha = 0.3125, .beta = 3.125, .target = 0.02, .update_interval = 0.032, .limit = 1.0};
+    const double fills = (0.1 * 2500 / 3 / 5 - 1) * 0.1;
+    memset(&s, 0, sizeof s);
+    p->duration = 2.0;
+    p->capacity = 2500.0 / 3;
+    p->buffer = 1e9;
+    p->aqm = &pi2_aqm_pi2;
+    set(p, &pi2, sizeof pi2);
+    p->update_interval = 0.032;
+    p->class_count = 1;
+    p->classes = s.classes;
+    s.classes[0].law = &pi2_sender_reno;
+    pi2_put(s.classes[0].parameters, s.classes[0].law->names, "decrease", 0.5);
+    s.classes[0].count = 5;
+    s.classes[0].base_rtt = 0.1;
+    s.classes[0].stop = INFINITY;
+    s.classes[0].x[0] = 1.0;
+    p->step = 0.01;
+    p->most_steps = 100000;
+    run(p, 1 << 30, &r);
+    for (int i = 0; i < ROWS; i++) {
+        const double t = i * p->duration / (ROWS - 1);
+        const double w = 1 + t / 0.1;
+        if (t < fills && (r.queue[i] != 0.0 || fabs(r.window[i] - w) > 1e-12 * w)) {
+            printf("at t = %g s the queue is %g and the window %.17g instead of 0 and %.17g\n", t, r.queue[i],
+                   r.window[i], w);
+            return 0;
+        }
+        if (t > fills + 1e-9 && !(r.queue[i] > 0.0)) {
+            printf("at t = %g s the queue is still empty\n", t);
+            return 0;
+        }
+    }
+    return r.status == PI2_FLUID_DONE;
+}
+
+int main(void)
+{
+    static scenario s;
+    static result whole, parts;
+    int ended[PI2_FLUID_NO_MEMORY + 1] = {0}, wrong = !closed_form(), equal = 0, halves = 0;
+    long long steps = 0;
+    for (int i = 0; i < RUNS; i++) {
+        double difference;
+        make(&s);
+        run(&s.problem, 1 << 30, &whole);
+        run(&s.problem, 7, &parts);
+        ended[whole.status]++;
+        steps += whole.steps;
+        if (memcmp(&whole, &parts, sizeof whole)) {
+            printf("run %d gives other bytes when it is interrupted\n", i);
+            wrong++;
+        }
+        if (!sound(&s.problem, &whole)) {
+            printf("run %d: %s, status %d\n", i, s.problem.aqm->name, whole.status);
+            wrong++;
+        }
+        if (whole.status == PI2_FLUID_DONE && s.problem.aqm->bands == 1) {
+            difference = split(&s, &whole);
+            halves++;
+            equal += difference < 1e-9;
+        }
+    }
+    printf("%d scenarios, %lld steps: %d done, %d stuck, %d with a lost image; %d of %d unchanged by a split\n", RUNS,
+           steps, ended[PI2_FLUID_DONE], ended[PI2_FLUID_STUCK], ended[PI2_FLUID_LOST_IMAGE], equal, halves);
+    return wrong || ended[PI2_FLUID_DONE] < 0.9 * RUNS || equal < 0.9 * halves;
+}

@@ -1,0 +1,284 @@
+/* Checks the margin kernel without Python: known answers, then random points against a slow twin.
+ *
+ * The twin knows only L(jv), in long double: it bisects |L| = 1 and phase = -180 degrees. Meant to be built with
+ * -DPI2_SANITIZE=ON. Prints the count and the worst errors; the exit status is 1 when one is too large.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "margins/alias_sums.h"
+#include "margins/margins.h"
+
+typedef long double real;
+
+static const real PI = 3.14159265358979323846264338327950288L;
+
+typedef struct { int scalable; double m, mu, a, c, rtt; } loop_t;
+typedef struct { double gm_db, pm_deg, w_gc, w_pc; } margins_t;
+
+static real gain(const loop_t *p, real v)
+{
+    const real re = p->mu * (p->scalable ? cosl(v) : 1 + cosl(v)), im = v - p->mu * sinl(v);
+    return p->m * hypotl(p->a, p->c * v) / (v * hypotl(1, v) * hypotl(re, im));
+}
+
+/* phase + 180 degrees, continuous, 90 degrees (mu > 0) or 0 (mu = 0) as v -> 0; small angles stay exact */
+static real above(const loop_t *p, real v)
+{
+    const real re = p->mu * (p->scalable ? cosl(v) : 1 + cosl(v)), im = v - p->mu * sinl(v);
+    return (atan2l(p->c * v, p->a) - atanl(v)) - (v - atan2l(re, im));
+}
+
+/* ln v where `f` falls through `level` */
+static real falls(const loop_t *p, real (*f)(const loop_t *, real), real level, real low, real high)
+{
+    for (int i = 0; i < 120; i++) {
+        const real mid = (low + high) / 2;
+        if (f(p, expl(mid)) > level)
+            low = mid;
+        else
+            high = mid;
+    }
+    return expl((low + high) / 2);
+}
+
+static margins_t twin(const loop_t *p)
+{
+    const real v = falls(p, gain, 1, -480, 240), end = logl(p->scalable ? PI / 2 : PI);
+    margins_t r;
+    r.w_gc = (double)(v / p->rtt);
+    r.pm_deg = (double)(above(p, v) * 180 / PI);
+    if (p->mu == 0 && p->c <= 2 * p->a) {
+        r.gm_db = -INFINITY;
+        r.w_pc = 0;
+        return r;
+    }
+    const real w = falls(p, above, 0, -480, end);
+    r.gm_db = (double)(-20 * log10l(gain(p, w)));
+    r.w_pc = (double)(w / p->rtt);
+    return r;
+}
+
+static uint64_t seed = 0x9e3779b97f4a7c15u;
+
+static double uniform(double low, double high)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return low + (high - low) * ((double)(seed >> 11) * 0x1p-53);
+}
+
+static double spread(double low, double high)
+{
+    return exp(uniform(log(low), log(high)));
+}
+
+/* 0 ordinary loops, 1 wide, 2 the whole domain, 3 nearly flat |L|, 4 mu = 0 */
+static loop_t draw(int kind, int scalable)
+{
+    const double most = scalable ? PI2_MU_SCALABLE : PI2_MU_RENO;
+    loop_t p = {scalable, scalable ? 0.5 : sqrt(2), most * spread(1e-3, 1), 0, 0, spread(0.005, 0.2)};
+    const double alpha = spread(0.01, 1), beta = alpha * uniform(5, 20);
+    p.a = alpha * p.rtt * p.rtt / 0.032;
+    p.c = (beta + alpha / 2) * p.rtt;
+    if (kind == 1 || kind == 2) {
+        const double x = kind == 1 ? 1e3 : 1e90;
+        p.m = spread(1 / x, x);
+        p.a = spread(1 / x, x);
+        p.c = kind == 1 ? spread(1 / x, x) : p.a * spread(1e-9, 1e9);
+        p.mu = uniform(0, 1) < 0.5 ? uniform(0, most) : spread(most / x, most);
+    }
+    if (kind == 3) {
+        p.mu = uniform(0, most);
+        p.c = spread(1e-3, 1e3);
+        p.a = p.c * spread(1e-6, 1e2);
+        p.m = (scalable ? 1 : 2) * p.mu / p.c * uniform(0.9, 1.1);
+    }
+    if (kind == 4)
+        p.mu = 0;
+    return p;
+}
+
+/* the rectangle a/(a + c), mu over which the phase iteration must converge */
+static loop_t scan(int i, int count, int scalable)
+{
+    const double most = scalable ? PI2_MU_SCALABLE : PI2_MU_RENO;
+    const int side = (int)sqrt((double)count), row = i / side % side, column = i % side;
+    loop_t p = {scalable, 1.0, most * column / (side - 1), (row + 0.5) / side, 1 - (row + 0.5) / side, 1.0};
+    return p;
+}
+
+typedef struct { double gm_db, pm_deg, w_gc, w_pc; } worst_t;
+
+static double larger(double worst, double error)
+{
+    return error <= worst ? worst : error; /* NaN stays */
+}
+
+static double relative(double x, double y)
+{
+    return x == y ? 0 : fabs(x / y - 1);
+}
+
+static void compare(worst_t *w, const loop_t *p, margins_t got, margins_t want)
+{
+    const double step = 1e-4 * want.w_gc * p->rtt;
+    const double slope = fabs(log((double)(gain(p, want.w_gc * p->rtt + step) / gain(p, want.w_gc * p->rtt - step))) / 2e-4);
+    const double easy = slope < 1 ? slope : 1; /* where |L| is flat the crossover is as uncertain as 1/slope */
+    w->gm_db = larger(w->gm_db, got.gm_db == want.gm_db ? 0 : fabs(got.gm_db - want.gm_db));
+    w->pm_deg = larger(w->pm_deg, fabs(got.pm_deg - want.pm_deg) * easy / fmax(1, fabs(want.pm_deg) / 1000));
+    w->w_gc = larger(w->w_gc, relative(got.w_gc, want.w_gc) * easy);
+    w->w_pc = larger(w->w_pc, relative(got.w_pc, want.w_pc));
+}
+
+static int report(int simd, const char *name, int n, worst_t w)
+{
+    const int bad = !(w.gm_db <= 1e-9 && w.pm_deg <= 1e-9 && w.w_gc <= 1e-12 && w.w_pc <= 1e-12);
+    printf("%-9s %-25s %6d points, worst %.1e dB, %.1e deg, w_gc %.1e, w_pc %.1e%s\n", pi2_simd_name(simd), name, n, w.gm_db,
+        w.pm_deg, w.w_gc, w.w_pc, bad ? "  TOO LARGE" : "");
+    return bad;
+}
+
+enum { MOST = 4096 };
+
+static margins_t got[MOST];
+
+/* the kernel on n points of one plant; returns what pi2_margins returns */
+static size_t run(int simd, const loop_t *p, size_t n)
+{
+    double *x = malloc((9 * n + 1) * sizeof *x); /* exact sizes, so that a sanitizer sees a stray access */
+    if (!x)
+        abort();
+    for (size_t i = 0; i < n; i++) {
+        const double in[5] = {p[i].m, p[i].mu, p[i].a, p[i].c, p[i].rtt};
+        for (size_t j = 0; j < 5; j++)
+            x[j * n + i] = in[j];
+    }
+    const pi2_margins_input in = {x, x + n, x + 2 * n, x + 3 * n, x + 4 * n};
+    const pi2_margins_output out = {x + 5 * n, x + 6 * n, x + 7 * n, x + 8 * n};
+    const size_t done = pi2_margins(simd, p->scalable, n, in, out);
+    for (size_t i = 0; i < n; i++)
+        got[i] = (margins_t){out.gm_db[i], out.pm_deg[i], out.w_gc[i], out.w_pc[i]};
+    free(x);
+    return done;
+}
+
+/* rows of Figures 4 and 7 of the PI2 paper (p = 1e-6, R = 100 ms, T = 32 ms), computed with mpmath */
+static int known(int simd)
+{
+    static const struct { double alpha, beta; margins_t want; } rows[] = {
+        {0.125, 1.25, {-43.9840424231544, -546.446265953209, 96.1001296799453, 5.73659092371251}},
+        {0.000244140625, 0.00244140625, {10.2013567963622, 11.9605881970871, 2.64178714898551, 5.73659092371251}},
+    };
+    const int n = sizeof rows / sizeof *rows;
+    worst_t w = {0, 0, 0, 0};
+    for (int i = 0; i < n; i++) {
+        const double rtt = 0.1, T = 0.032, p_prime = 1e-3;
+        const loop_t p = {0, sqrt(2) / (2 * p_prime), p_prime / sqrt(2), rows[i].alpha * rtt * rtt / T,
+            (rows[i].beta + rows[i].alpha / 2) * rtt, rtt};
+        run(simd, &p, 1);
+        compare(&w, &p, got[0], rows[i].want);
+    }
+    return report(simd, "figures 4 and 7", n, w);
+}
+
+static int random_points(int simd, int kind, int scalable, const char *name, int n)
+{
+    static loop_t p[MOST];
+    worst_t w = {0, 0, 0, 0};
+    for (int i = 0; i < n; i++)
+        p[i] = kind < 0 ? scan(i, n, scalable) : draw(kind, scalable);
+    if (run(simd, p, (size_t)n) != (size_t)n) {
+        printf("%s: a point was refused\n", name);
+        return 1;
+    }
+    for (int i = 0; i < n; i++)
+        compare(&w, &p[i], got[i], twin(&p[i]));
+    return report(simd, name, n, w);
+}
+
+/* every answer the same bit for bit whatever the length and the neighbours; a bad point is named */
+static int order(int simd, int scalable)
+{
+    static loop_t p[200];
+    static margins_t all[200];
+    int bad = 0;
+    for (int i = 0; i < 200; i++)
+        p[i] = draw(i % 5, scalable);
+    run(simd, p, 200);
+    memcpy(all, got, sizeof all);
+    const size_t lengths[] = {0, 1, 2, 63, 64, 65, 127, 128, 129};
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        bad |= run(simd, p + 7, lengths[k]) != lengths[k];
+        bad |= memcmp(got, all + 7, lengths[k] * sizeof *got) != 0;
+    }
+    p[140].mu = NAN;
+    p[33].m = -1;
+    bad |= run(simd, p, 200) != 33;
+    if (bad)
+        printf("%s: an answer depends on its neighbours, or a bad point passed\n", pi2_simd_name(simd));
+    return bad;
+}
+
+/* the default number of aliases against thirty times as many, of exact sizes; every lane of every line is touched */
+static int alias_sums(void)
+{
+    const pi2_linear_class cls[] = {
+        {-0.7, -0.7, -300, -0.1, 0.1, 1, -10, 0.05, 0.1, 0},
+        {0, -0.5, -80, 0, 0, 1, -25, 0.02, 0.04, 0},
+    };
+    const pi2_design_loop loop[] = {{0.1, 0.07, 1, 0, 0, 0.36}, {0.1, 0.05, 0, 1, 0, 1.0 / 3}, {0.02, 0.1, 1, 0, 0.3, 0.37}};
+    enum { N = 5, LOOPS = 3 };
+    double *s = malloc(2 * N * sizeof *s), *w = malloc(N * sizeof *w), sums[2][2 * N * LOOPS];
+    if (!s || !w)
+        abort();
+    for (int i = 0; i < N; i++) {
+        w[i] = 90.0 * (i + 1) / N;
+        s[2 * i] = 0.1 * i;
+        s[2 * i + 1] = w[i];
+    }
+    double apart = 0.0;
+    for (int both = 0; both < 2; both++) {
+        for (int k = 0; k < 2; k++) {
+            const size_t count = k ? 3000 : 100;
+            const int done = both ? pi2_design_alias_sums(LOOPS, loop, 0.032, count, N, 0, w, sums[k])
+                                  : pi2_alias_sums(2, cls, 0, NULL, 0.032, count, N, s, sums[k]);
+            if (!done)
+                abort();
+        }
+        for (int i = 0; i < 2 * N * (both ? LOOPS : 1); i++)
+            apart = fmax(apart, fabs(sums[0][i] - sums[1][i]) / (1e-3 + fabs(sums[1][i])));
+    }
+    free(s);
+    free(w);
+    /* without echoes, what lies beyond 100 aliases falls like their square */
+    printf("alias sums: %.1e apart\n", apart);
+    return !(apart < 1e-6);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *kinds[] = {"ordinary", "wide", "whole domain", "nearly flat |L|", "mu = 0"};
+    const int n = argc > 1 && atoi(argv[1]) > 0 && atoi(argv[1]) <= MOST ? atoi(argv[1]) : 1000;
+    int bad = 0;
+    for (int simd = 0; pi2_simd_name(simd); simd++) {
+        bad |= known(simd);
+        for (int scalable = 0; scalable < 2; scalable++) {
+            char name[64];
+            for (int kind = -1; kind < 5; kind++) {
+                snprintf(name, sizeof name, "%s, %s", scalable ? "scalable" : "reno",
+                    kind < 0 ? "scan" : kinds[kind]);
+                bad |= random_points(simd, kind, scalable, name, n);
+            }
+            bad |= order(simd, scalable);
+        }
+    }
+    bad |= alias_sums();
+    puts(bad ? "FAILED" : "passed");
+    return bad;
+}

@@ -1,0 +1,157 @@
+/* Checks the packet simulator at the edges of what its door allows: a run of 1 ns, packets that take a quarter of a
+ * year, crowds, classes without flows, everything at one instant. Meant to be built with -DPI2_SANITIZE=ON. The exit
+ * status is 1 when something is wrong. */
+#include <stdio.h>
+#include <string.h>
+
+#include "packet/queues/pi_controller.h"
+#include "packet/core/run.h"
+#include "tests/packet/checks.h"
+
+typedef void (*twist)(pi2_test_scenario *s);
+
+static void change(pi2_test_scenario *s, int64_t at, double capacity, int64_t first, int64_t second)
+{
+    const int i = s->problem.change_count++;
+    s->changes[i] = (pi2_packet_change){at, capacity};
+    s->counts[2 * i] = first;
+    s->counts[2 * i + 1] = second;
+}
+
+static void put(pi2_test_scenario *s, const char *name, double value)
+{
+    pi2_put(s->problem.qdisc_parameters, s->problem.qdisc->names, name, value);
+}
+
+static void instant(pi2_test_scenario *s)
+{
+    s->problem.duration = 1;
+}
+
+static void one_bin(pi2_test_scenario *s)
+{
+    s->problem.bin = PI2_LONGEST;
+}
+
+static void hurried(pi2_test_scenario *s) /* an update every ns, on a link of 1 Tbit/s */
+{
+    put(s, "update_interval", 1e-9);
+    put(s, "first_update", 1e-9);
+    s->problem.capacity = 1e12;
+    s->problem.duration = 20000;
+    s->classes[1].interval = 1.0;
+}
+
+static void leisurely(pi2_test_scenario *s)
+{
+    put(s, "update_interval", 10.0);
+    put(s, "first_update", 5.0);
+}
+
+static void nobody(pi2_test_scenario *s)
+{
+    s->classes[0].count = s->classes[1].count = 0;
+}
+
+static void comings_and_goings(pi2_test_scenario *s) /* several at one instant, and at both ends */
+{
+    nobody(s);
+    change(s, 0, 2e6, 5, 0);
+    change(s, 300000000, 0.0, 0, 2);
+    change(s, 300000000, 5e5, 3, 0);
+    change(s, s->problem.duration, 1e6, 0, 100);
+}
+
+static void no_time_at_all(pi2_test_scenario *s)
+{
+    s->classes[0].start = s->classes[0].stop = 1000;
+    s->classes[1].start = s->problem.duration;
+}
+
+static void far_away(pi2_test_scenario *s)
+{
+    s->classes[0].base_rtt = s->classes[1].start = s->classes[0].start_jitter = PI2_LONGEST;
+}
+
+static void slow(pi2_test_scenario *s) /* 12000 s for a packet */
+{
+    s->problem.capacity = 1.0;
+    s->problem.duration = INT64_C(50000000000000);
+    s->problem.bin = INT64_C(1000000000000);
+    s->classes[1].interval = 1e13;
+}
+
+static void tight(pi2_test_scenario *s)
+{
+    s->problem.buffer = 1;
+    s->problem.packet_size = 64;
+}
+
+static void jumps(pi2_test_scenario *s) /* a packet in service lasts a quarter of a year, and then a ns */
+{
+    change(s, 100000000, 12000e9 / 0x1p53, -1, -1);
+    change(s, 200000000, 12000e9, -1, -1);
+    change(s, 200000010, 12000e9 / 0x1p53, -1, -1);
+    change(s, 400000000, 1e6, -1, -1);
+}
+
+static void crowd(pi2_test_scenario *s)
+{
+    s->classes[0].count = 100000;
+    s->problem.bin = s->problem.duration;
+}
+
+/* 0 if something is wrong. */
+static int at_edge(twist how, int kind, int delay_on)
+{
+    static pi2_test_scenario s;
+    static const pi2_pi_parameters parameters = {
+        .law = {.pi = {.alpha = 0.3, .beta = 3.0, .target = 0.02, .update_interval = 0.016, .limit = 1.0}, .k = 2.0},
+        .first_update = 0.016,
+        .decay = 1.0};
+    pi2_packet_outcome o;
+    int refused, good = 1;
+    pi2_run *run;
+    memset(&s, 0, sizeof s);
+    s.problem = (pi2_packet_scenario){.seed = 1, .duration = 500000000, .bin = 100000000, .capacity = 1e6, .kind = kind,
+                                      .delay_on = delay_on, .ack_jitter = 1000, .buffer = 50, .packet_size = 1500,
+                                      .qdisc = &pi2_qdisc_pi2, .class_count = 2, .classes = s.classes,
+                                      .changes = s.changes, .counts = s.counts, .trace = 100000};
+    memcpy(s.problem.qdisc_parameters, &parameters, sizeof parameters);
+    s.classes[0] = (pi2_packet_class){.congestion = &pi2_cc_reno, .count = 3, .base_rtt = 20000000,
+                                      .stop = PI2_NEVER, .initial_window = 10, .slow_start = 1};
+    pi2_put(s.classes[0].parameters, pi2_cc_reno.names, "decrease", 0.5);
+    s.classes[1] = (pi2_packet_class){.interval = 5e7, .count = 1, .stop = PI2_NEVER};
+    s.largest = 1.0;
+    how(&s);
+    s.slot = 8e9 * s.problem.packet_size / s.problem.capacity;
+    run = pi2_run_new(&s.problem, &refused);
+    if (!run)
+        return 0;
+    while (good && pi2_run_advance(run, 1000) == PI2_RUN_MORE)
+        good = how == crowd || pi2_check_inside(run); /* a look at a crowd takes long */
+    pi2_run_outcome(run, &o);
+    good = good && pi2_check_inside(run) && pi2_check_outcome(&s, &o, 1) && pi2_check_trace(&s, run);
+    pi2_run_free(run);
+    return good;
+}
+
+int main(void)
+{
+    static const struct {
+        const char *name;
+        twist how;
+    } edges[] = {{"instant", instant}, {"one bin", one_bin}, {"hurried", hurried}, {"leisurely", leisurely},
+                 {"nobody", nobody}, {"comings and goings", comings_and_goings}, {"no time at all", no_time_at_all},
+                 {"far away", far_away}, {"slow", slow}, {"tight", tight}, {"jumps", jumps}, {"crowd", crowd}};
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+        for (int where = PI2_DELAY_RETURN; where <= PI2_DELAY_SPLIT; where++)
+            for (int kind = PI2_LINK_WIRE; kind <= PI2_LINK_HTB; kind++)
+                if (!at_edge(edges[i].how, kind, where)) {
+                    printf("%s: wrong, with link %d and delay on %d\n", edges[i].name, kind, where);
+                    wrong = 1;
+                }
+    printf(wrong ? "FAILED\n" : "passed\n");
+    return wrong;
+}
