@@ -13,8 +13,6 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-# Modules are compiled when they are first imported: most of what comes along never is.
-INSTALL := $(PIP) install --quiet --no-compile
 
 # What an installed package was built from: when one of these changes, it is built again.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find pi2_fluid/native -type f)
@@ -111,12 +109,12 @@ $(VENV)/.created:
 
 $(VENV)/.installed-core: $(VENV)/.created $(SOURCES)
 	@echo "Building pi2_fluid and installing what it needs ..."
-	@$(INSTALL) --editable .
+	@$(PIP) install --quiet --editable .
 	@touch $@
 
 # The package is built once: an extra adds what it asks for to it.
 $(VENV)/.installed-%: $(VENV)/.installed-core pyproject.toml
 	@echo "Installing what the extra '$*' needs ..."
 	@$(BIN)/python tools/requirements.py $* > $(VENV)/$*.txt
-	@$(INSTALL) --requirement $(VENV)/$*.txt
+	@$(PIP) install --quiet --requirement $(VENV)/$*.txt
 	@touch $@

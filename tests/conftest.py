@@ -10,8 +10,6 @@ from pathlib import Path
 
 # Small matrices on every core at once: threads of the linear algebra would only wait.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# What JAX compiles runs for milliseconds here, and takes seconds to compile.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 import numpy as np
 import pytest
