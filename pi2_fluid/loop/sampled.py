@@ -29,7 +29,7 @@ from pi2_fluid.loop.state_space import LinearClass, LinearLoop
 if TYPE_CHECKING:
     from pi2_fluid.values import Complex, ComplexArray, FloatArray, Real
 
-__all__ = ["alias_sums", "held_sums", "sampled_response"]
+__all__ = ["alias_sums", "sampled_response"]
 
 # Pairs of aliases summed directly: at least _ALIASES, and enough for the highest one to lie
 # _REACH times above the fastest pole of the loop, where the expansion holds.
@@ -123,29 +123,27 @@ def _sum(echoes: list[Echo], T: FloatArray, y: ComplexArray) -> ComplexArray:
     """The echoes, sampled: their sum over all aliases, over T."""
     total: Any = 0.0
     for delay, orders in echoes:
-        sums = held_sums(delay / T, y)
+        sums = _held_sums(delay / T, y)
         for order, value in orders.items():
             total = total + value * T ** (order - 1) / math.factorial(order - 1) * sums[order - 2]
     result: ComplexArray = total
     return result
 
 
-def held_sums(
-    delay: Real, y: Complex, rate: Real = 1.0
-) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
-    """Return the sums over n >= delay of (n - delay)^m e^{-rate (n - delay)} y^n, m = 1 to 3.
+def _held_sums(delay: Real, y: Complex) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
+    """Return the sums over n >= delay of (n - delay)^m e^{-(n - delay)} y^n, m = 1 to 3.
 
     With the delay R/T and y = e^{-sT} they are (m!/T^{m+1}) times the sum over all k of
-    e^{-s_k R}/(s_k + rate/T)^{m+1}, s_k = s + 2 pi j k/T.
+    e^{-s_k R}/(s_k + 1/T)^{m+1}, s_k = s + 2 pi j k/T.
     """
     first = np.ceil(delay)
     d = first - delay
-    q = np.exp(-rate) * y
+    q = np.exp(-1.0) * y
     one = 1.0 / (1.0 - q)
     two = q * one**2
     three = q * (1 + q) * one**3
     four = q * (1 + 4 * q + q * q) * one**4
-    scale = np.exp(-rate * d) * y**first
+    scale = np.exp(-d) * y**first
     line = d * one + two
     square = d**2 * one + 2 * d * two + three
     cube = d**3 * one + 3 * d**2 * two + 3 * d * three + four

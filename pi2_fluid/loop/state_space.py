@@ -11,6 +11,7 @@ import numpy as np
 from pi2_fluid.loop.polynomials import in_steps, tustin_image
 
 if TYPE_CHECKING:
+    from pi2_fluid import _core
     from pi2_fluid.loop.expansion import Echo, Series
     from pi2_fluid.values import FloatArray, Real
 
@@ -117,7 +118,7 @@ class LinearLoop:
         return [recentre(echo, rate, 4) for echo in collect(self.expansion, self, up=1)]
 
     @cached_property
-    def alias_sums(self) -> Any:
+    def alias_sums(self) -> _core.AliasSums | None:
         """What sums its aliases in compiled code, None where that cannot."""
         from pi2_fluid.loop.sampled import alias_sums
 

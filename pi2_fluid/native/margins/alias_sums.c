@@ -32,9 +32,9 @@ static number times(number a, number b)
  * + order[2]/(s_k + rate)^4, over T, takes that does not depend on s: with n = delay/T and x = rate T it is the sum over
  * m >= n of the same orders of (m - n)^{1, 2, 3}/{1, 2, 6} e^{-x (m - n)} y^m, y = e^{-sT}. */
 typedef struct {
-    double first;     /* s: the first m >= n, times T */
-    double decay;     /* e^{-x} */
-    double on[4];     /* of the sums over m >= 0 of m^{0, 1, 2, 3} q^m, q = e^{-x} y */
+    double first; /* s: the first m >= n, times T */
+    double decay; /* e^{-x} */
+    double on[4]; /* of the sums over m >= 0 of m^{0, 1, 2, 3} q^m, q = e^{-x} y */
 } held;
 
 static held hold(double T, double delay, double rate, const double *order)
@@ -129,29 +129,46 @@ static void take_echo(const pi2_echo *p, const line *u, const number e, const li
     }
 }
 
+/* What does not depend on s of a delay, and e^{-s delay}. */
+typedef struct {
+    double delay;
+    const line *turn;
+    number e;
+    held sum; /* of an echo */
+} delayed;
+
 int pi2_alias_sums(size_t classes, const pi2_linear_class *cls, size_t echoes, const pi2_echo *echo, double interval,
                    size_t count, size_t n, const double *s, double *sums)
 {
-    const size_t aliases = 2 * count + 2, lines = lines_of(aliases);
-    line *const turn = malloc((classes + echoes) * lines * sizeof *turn);
-    if (!turn)
+    const size_t aliases = 2 * count + 2, lines = lines_of(aliases), delays = classes + echoes;
+    line *const turn = malloc(delays * lines * sizeof *turn);
+    delayed *const of = malloc(delays * sizeof *of), *const of_echo = of + classes;
+    if (delays && (!turn || !of)) {
+        free(turn);
+        free(of);
         return 0;
-    for (size_t c = 0; c < classes; c++)
-        turns(cls[c].rtt / interval, count, lines, turn + c * lines);
-    for (size_t c = 0; c < echoes; c++)
-        turns(echo[c].delay / interval, count, lines, turn + (classes + c) * lines);
+    }
     const double rate = 1.0 / interval;
+    for (size_t c = 0; c < delays; c++) {
+        of[c].delay = c < classes ? cls[c].rtt : echo[c - classes].delay;
+        of[c].turn = turn + c * lines;
+        turns(of[c].delay / interval, count, lines, turn + c * lines);
+    }
+    for (size_t c = 0; c < echoes; c++)
+        of_echo[c].sum = hold(interval, echo[c].delay, rate, echo[c].order);
     for (size_t p = 0; p < n; p++) {
         const double *const s_p = s + 2 * p, s_re = s_p[0];
         double *const sum = sums + 2 * p;
         sum[0] = sum[1] = 0.0;
+        for (size_t c = 0; c < delays; c++)
+            of[c].e = late(s_p, of[c].delay);
         for (size_t at = 0; at < lines; at++) {
             line drive = {{0}, {0}}, feedback = {{0}, {0}}, rest, u;
             double s_im[LANES];
             for (int i = 0; i < LANES; i++)
                 s_im[i] = s_p[1] + 2.0 * PI2_PI * ((double)(at * LANES + i) - (double)count - 1.0) / interval;
             for (size_t c = 0; c < classes; c++)
-                add_class(&cls[c], s_re, s_im, late(s_p, cls[c].rtt), &turn[c * lines + at], &drive, &feedback);
+                add_class(&cls[c], s_re, s_im, of[c].e, &of[c].turn[at], &drive, &feedback);
             for (int i = 0; i < LANES; i++) {
                 const double pr = s_re - feedback.re[i], pi = s_im[i] - feedback.im[i];
                 const double dr = pr * s_re - pi * s_im[i], di = pr * s_im[i] + pi * s_re; /* s (s - feedback) */
@@ -163,20 +180,20 @@ int pi2_alias_sums(size_t classes, const pi2_linear_class *cls, size_t echoes, c
                 u.im[i] = -size * s_im[i];
             }
             for (size_t c = 0; c < echoes; c++)
-                take_echo(&echo[c], &u, late(s_p, echo[c].delay), &turn[(classes + c) * lines + at], &rest);
+                take_echo(&echo[c], &u, of_echo[c].e, &of_echo[c].turn[at], &rest);
             add_up(&rest, lanes_of(aliases, at), sum);
         }
         sum[0] /= interval;
         sum[1] /= interval;
         const number y = late(s_p, interval);
         for (size_t c = 0; c < echoes; c++) {
-            const held whole_echo = hold(interval, echo[c].delay, rate, echo[c].order);
-            const number whole = held_sum(s_p, &whole_echo, y);
+            const number whole = held_sum(s_p, &of_echo[c].sum, y);
             sum[0] += whole.re;
             sum[1] += whole.im;
         }
     }
     free(turn);
+    free(of);
     return 1;
 }
 
