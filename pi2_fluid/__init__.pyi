@@ -39,12 +39,12 @@ from pi2_fluid.model.aqms.red import Red as Red
 from pi2_fluid.model.aqms.taildrop import TailDrop as TailDrop
 from pi2_fluid.model.catalogue import named_scenario as named_scenario
 from pi2_fluid.model.catalogue import scenario_names as scenario_names
+from pi2_fluid.model.changes import Change as Change
 from pi2_fluid.model.flows import Flows as Flows
+from pi2_fluid.model.link import Link as Link
 from pi2_fluid.model.operating_point import OperatingPoint as OperatingPoint
 from pi2_fluid.model.operating_point import equilibrium as equilibrium
 from pi2_fluid.model.operating_point import equilibrium_of as equilibrium_of
-from pi2_fluid.model.scenario import Change as Change
-from pi2_fluid.model.scenario import Link as Link
 from pi2_fluid.model.scenario import Scenario as Scenario
 from pi2_fluid.model.sender import Sender as Sender
 from pi2_fluid.model.senders.cbr import Cbr as Cbr

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Collection
 from functools import wraps
 from typing import Any, Final, TypeVar
 
@@ -16,6 +17,7 @@ __all__ = [
     "WriteError",
     "renamed",
     "show_value",
+    "suggest",
 ]
 
 _LONGEST: Final = 64
@@ -36,6 +38,28 @@ def show_value(value: object) -> str:
         return f"{type(value).__name__} (too long to print)"
     text = " ".join(line.strip() for line in text.split("\n"))
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
+
+def suggest(word: object, known: Collection[str], most: int = 16) -> str:
+    """Return which of the known names to give instead of an unknown word, for messages.
+
+    Those that contain the word or look like it; if there are none, all, but `most` at most.
+
+    Examples
+    --------
+    >>> suggest("capcity", ["capacity", "buffer"])
+    "'capacity'"
+    >>> suggest("speed", ["capacity", "buffer"])
+    "one of 'capacity', 'buffer'"
+    """
+    asked = word.lower() if isinstance(word, str) else ""
+    close = [name for name in known if len(asked) > 1 and asked in name]
+    close = close or difflib.get_close_matches(asked, known)
+    names = [repr(name) for name in close or known]
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    return ("one of " * (not close and len(names) > 1)) + (" or " if close else ", ").join(
+        names[:most] + more
+    )
 
 
 class QuantityError(ValueError):

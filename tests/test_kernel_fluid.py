@@ -25,8 +25,10 @@ from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi2 import Pi2
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.aqms.taildrop import TailDrop
+from pi2_fluid.model.changes import Change
 from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.scenario import Change, Link, Scenario
+from pi2_fluid.model.link import Link
+from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.senders.cbr import Cbr
 from pi2_fluid.model.senders.cubic import Cubic
 from pi2_fluid.model.senders.reno import Reno

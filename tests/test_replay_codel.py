@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.model.aqms.codel import CoDel
-from pi2_fluid.model.scenario import Link
+from pi2_fluid.model.link import Link
 from pi2_fluid.packet.codel_replay import codel_law, replay_codel
 
 DATA = Path(__file__).parent / "data"

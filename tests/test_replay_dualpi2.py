@@ -16,7 +16,7 @@ from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.model.aqm import Seen
 from pi2_fluid.model.aqms.codel import CoDel
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
-from pi2_fluid.model.scenario import Link
+from pi2_fluid.model.link import Link
 from pi2_fluid.packet.dualpi2_replay import replay_dualpi2
 
 DATA = Path(__file__).parent / "data"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.model.aqms.red import Red
-from pi2_fluid.model.scenario import Link
+from pi2_fluid.model.link import Link
 from pi2_fluid.packet.laws import discipline_of
 from pi2_fluid.packet.red_replay import replay_red, replay_red_adaptation
 

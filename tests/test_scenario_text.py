@@ -18,6 +18,8 @@ from pi2_fluid.model.aqms.codel import CoDel
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.red import Red
 from pi2_fluid.model.aqms.taildrop import TailDrop
+from pi2_fluid.model.changes import Change
+from pi2_fluid.model.link import Link
 from pi2_fluid.model.registry import (
     AQMS,
     SENDERS,
@@ -26,7 +28,7 @@ from pi2_fluid.model.registry import (
     sender_class,
     suggest,
 )
-from pi2_fluid.model.scenario import Change, Link, Scenario
+from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.senders.cbr import Cbr
 from pi2_fluid.model.senders.cubic import Cubic
 from pi2_fluid.model.senders.dctcp import Dctcp

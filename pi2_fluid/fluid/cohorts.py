@@ -15,8 +15,9 @@ import numpy as np
 
 from pi2_fluid.fluid.beginning import Beginning
 from pi2_fluid.fluid.trace import Trace
+from pi2_fluid.model.changes import Change
 from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.scenario import Change, Scenario
+from pi2_fluid.model.scenario import Scenario
 
 __all__ = ["Cohorts", "split_starts"]
 

@@ -14,9 +14,10 @@ from pi2_fluid.fluid.beginning import Beginning
 from pi2_fluid.fluid.integration import Accuracy
 from pi2_fluid.fluid.trace import Trace
 from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.changes import Change
 from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.record import declares
-from pi2_fluid.model.scenario import Change, Scenario
+from pi2_fluid.model.scenario import Scenario
 
 __all__ = ["obstacle", "pack", "run_native"]
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, show_value
+from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, show_value, suggest
 from pi2_fluid.model.contradictions import check_changes, check_times
 from pi2_fluid.model.counts import Counts
 from pi2_fluid.model.record import Record, map_leaves
-from pi2_fluid.model.registry import suggest
 from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.units import validate_quantity
 

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,10 +22,9 @@ from pi2_fluid.model.record import (
 from pi2_fluid.ops import Number
 
 if TYPE_CHECKING:
-    from pi2_fluid.model.scenario import Link
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Aqm", "Seen", "Signal"]
+__all__ = ["Aqm", "Line", "Seen", "Signal"]
 
 _SCALE: Final = 0.02  # s: a typical queue delay, from which a law's own rest is searched
 
@@ -43,6 +42,22 @@ class Seen(NamedTuple):
     """Packets per second the link serves."""
     overflow: Number = 0.0
     """Packets per second lost because the buffer is full."""
+
+
+class Line(Protocol):
+    """What a queue of packets is told of the link it stands before: a `Link` is one."""
+
+    @property
+    def capacity(self) -> Any:
+        """Rate at which it serves (bit/s)."""
+
+    @property
+    def buffer(self) -> Any:
+        """Packets that the queue holds at most."""
+
+    @property
+    def packet_size(self) -> Any:
+        """Bytes of a full packet."""
 
 
 class Signal(NamedTuple):
@@ -127,13 +142,13 @@ class Aqm(Record, ABC):
         """
         return numbers_of(self, without=self.packets_only)
 
-    def packet_parameters(self, link: Link) -> dict[str, Any]:
+    def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return what configures the queue discipline, by the names it has there.
 
         Parameters
         ----------
-        link : Link
-            Whose packets it queues.
+        link : Line
+            Whose packets it queues, such as a `Link`.
 
         Raises
         ------

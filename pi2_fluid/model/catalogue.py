@@ -12,8 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pi2_fluid.errors import QuantityError, show_value
-from pi2_fluid.model.registry import suggest
+from pi2_fluid.errors import QuantityError, show_value, suggest
 
 if TYPE_CHECKING:
     from pi2_fluid.model.scenario import Scenario

@@ -5,23 +5,49 @@ Every sentence names the class of flows by its place and its name, or the change
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pi2_fluid.errors import ScenarioError, show_value
+from pi2_fluid.errors import ScenarioError, show_value, suggest
 from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.registry import suggest
 from pi2_fluid.ops import Number
 from pi2_fluid.units import format_quantity
 
 if TYPE_CHECKING:
-    from pi2_fluid.model.scenario import Scenario
+    from collections.abc import Sequence
+
+    from pi2_fluid.model.changes import Change
+    from pi2_fluid.model.link import Link
 
 __all__ = ["check_changes", "check_labels", "check_times"]
 
 _INITIAL_WINDOW: Final = Flows.__dataclass_fields__["initial_window"].default
 
 
-def check_labels(scenario: Scenario) -> None:
+class Described(Protocol):
+    """What is checked: a scenario, or one run of a batch of them."""
+
+    @property
+    def duration(self) -> Any:
+        """Seconds."""
+
+    @property
+    def link(self) -> Link:
+        """The bottleneck."""
+
+    @property
+    def flows(self) -> Sequence[Flows]:
+        """The classes of flows."""
+
+    @property
+    def changes(self) -> Sequence[Change]:
+        """The schedule."""
+
+    @property
+    def class_names(self) -> Sequence[str]:
+        """What each class is called."""
+
+
+def check_labels(scenario: Described) -> None:
     """Refuse two classes of one name, and a name that is empty: nothing that is a number."""
     first: dict[str, int] = {}
     for number, flows in enumerate(scenario.flows, 1):
@@ -35,7 +61,7 @@ def check_labels(scenario: Scenario) -> None:
             )
 
 
-def check_times(scenario: Scenario) -> None:
+def check_times(scenario: Described) -> None:
     """Refuse flows that start too late, stop before they start, or have no window to start with."""
     end = float(scenario.duration)
     for number, (flows, name) in enumerate(
@@ -71,7 +97,7 @@ def check_times(scenario: Scenario) -> None:
             )
 
 
-def check_changes(scenario: Scenario) -> None:
+def check_changes(scenario: Described) -> None:
     """Refuse changes of what is not there, or that come too late, or twice at one instant."""
     stops = dict(zip(scenario.class_names, (flows.stop for flows in scenario.flows), strict=True))
     done: set[tuple[float, str]] = set()

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 
 if TYPE_CHECKING:
-    from pi2_fluid.model.aqm import Aqm
-    from pi2_fluid.model.scenario import Link
+    from pi2_fluid.model.aqm import Aqm, Line
     from pi2_fluid.values import Number
 
 __all__ = [
@@ -60,7 +59,7 @@ def require_whole(value: Number, sentence: str) -> None:
         raise DomainError(sentence)
 
 
-def require_whole_packets(link: Link) -> None:
+def require_whole_packets(link: Line) -> None:
     """Refuse a link whose packets are no whole number of bytes."""
     size = float(link.packet_size)
     if not 1.0 <= size <= _LARGEST_PACKET or size != round(size):

@@ -6,9 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, SupportsFloat, TypeVar
 
-from pi2_fluid.errors import ScenarioError, show_value
+from pi2_fluid.errors import ScenarioError, show_value, suggest
 from pi2_fluid.model.record import Record
-from pi2_fluid.model.registry import suggest
 
 __all__ = ["read_path", "replace_path"]
 

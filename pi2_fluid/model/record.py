@@ -28,7 +28,7 @@ from pi2_fluid.units import (
 )
 
 if TYPE_CHECKING:
-    from pi2_fluid.model.kernel_units import Unit
+    from pi2_fluid.model.unit import Unit
     from pi2_fluid.values import FloatArray, Values
 
 T_co = TypeVar("T_co", covariant=True)

@@ -6,12 +6,10 @@ what, costs nothing.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.errors import QuantityError, show_value, suggest
 
 if TYPE_CHECKING:
     from pi2_fluid.model.aqm import Aqm
@@ -27,7 +25,6 @@ __all__ = [
     "kind_of",
     "laws_of_tc",
     "sender_class",
-    "suggest",
 ]
 
 
@@ -129,28 +126,6 @@ def laws_of_tc(name: str) -> tuple[type[PiFamily], ...]:
     ['Pi2', 'CoupledPi2', 'DualPi2']
     """
     return tuple(_load(kind, AQMS, "kind") for kind, entry in AQMS.items() if name in entry.tc)
-
-
-def suggest(word: object, known: Collection[str], most: int = 16) -> str:
-    """Return which of the known names to give instead of an unknown word, for messages.
-
-    Those that contain the word or look like it; if there are none, all, but `most` at most.
-
-    Examples
-    --------
-    >>> suggest("capcity", ["capacity", "buffer"])
-    "'capacity'"
-    >>> suggest("speed", ["capacity", "buffer"])
-    "one of 'capacity', 'buffer'"
-    """
-    asked = word.lower() if isinstance(word, str) else ""
-    close = [name for name in known if len(asked) > 1 and asked in name]
-    close = close or difflib.get_close_matches(asked, known)
-    names = [repr(name) for name in close or known]
-    more = [f"{len(names) - most} more"] if len(names) > most else []
-    return ("one of " * (not close and len(names) > 1)) + (" or " if close else ", ").join(
-        names[:most] + more
-    )
 
 
 def _load(kind: Any, kinds: dict[str, Entry], name: str) -> Any:

@@ -13,18 +13,12 @@ import numpy as np
 from pi2_fluid.errors import ScenarioError, show_value
 from pi2_fluid.html import html_table
 from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.changes import Change
 from pi2_fluid.model.contradictions import check_changes, check_labels, check_times
-from pi2_fluid.model.counts import Counts
 from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.record import (
-    OptionalParameter,
-    Parameter,
-    Record,
-    choice,
-    leaves,
-    map_leaves,
-    quantity,
-)
+from pi2_fluid.model.link import Link
+from pi2_fluid.model.record import Record, leaves, map_leaves, quantity
+from pi2_fluid.model.scenario_text import format_tables, located, parse_tables, read_text
 from pi2_fluid.ops import Number
 from pi2_fluid.saving import save_text
 from pi2_fluid.units import is_traced
@@ -32,87 +26,10 @@ from pi2_fluid.units import is_traced
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
 
-__all__ = ["Change", "Link", "Scenario", "require_scenario"]
+__all__ = ["Scenario", "require_scenario"]
 
 
 R = TypeVar("R", bound=Record)
-
-
-@dataclass(frozen=True, eq=False)
-class Link(Record):
-    """The bottleneck.
-
-    Parameters
-    ----------
-    capacity : float or str
-        Rate at which it serves (bit/s).
-    buffer : float or str, default "40000 packets"
-        Packets that the queue holds at most.
-    packet_size : float or str, default "1500B"
-        Size of a full packet as the queue counts it (bytes): one segment.
-    kind : {"wire", "htb"}
-        How packets leave (packets only): one after the other, or as under a token bucket that lets
-        a packet go at once when the link is idle.
-    delay_on : {"return", "forward", "split"}
-        On which way the round-trip time of the path lies (packets only).
-    ack_jitter : float or str, default "1us"
-        Largest random delay of an acknowledgement, without reordering (s, packets only).
-
-    Examples
-    --------
-    >>> Link("10Mbit/s").capacity
-    10000000.0
-    """
-
-    capacity: Parameter = quantity(None, "rate")
-    buffer: Parameter = quantity("40000 packets", "packets")
-    packet_size: Parameter = quantity("1500B", "size")
-    kind: str = choice("wire", ("wire", "htb"))
-    delay_on: str = choice("return", ("return", "forward", "split"))
-    ack_jitter: Parameter = quantity("1us", "time", closed=True)
-
-
-@dataclass(frozen=True, eq=False)
-class Change(Record):
-    """What changes at one instant, and stays so until the next change of the same thing.
-
-    Parameters
-    ----------
-    at : float or str
-        When (s).
-    capacity : float or str, optional
-        The link's new rate (bit/s).
-    counts : mapping of str to float, optional
-        New numbers of flows by the name of their class, >= 0; the other classes keep theirs. At 0
-        a class pauses: none of its flows sends until a later change. In the fluid the windows stay
-        as they are, so that flows that join are copies of those that are there; to let flows begin
-        with their initial window, give them a class of their own with a `start`.
-
-    Raises
-    ------
-    ScenarioError
-        If neither capacity nor counts are given.
-
-    Examples
-    --------
-    >>> Change("50s", counts={"reno": 15})
-    Change(at=50.0, capacity=None, counts={'reno': 15.0})
-    """
-
-    at: Parameter = quantity(None, "time", closed=True)
-    capacity: OptionalParameter = quantity(None, "rate", optional=True)
-    counts: Mapping[str, Number] | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.counts is not None:
-            counts = Counts(self.counts, "Change counts")
-            object.__setattr__(self, "counts", counts or None)
-        if self.capacity is None and self.counts is None:
-            raise ScenarioError(
-                f"Change at = {show_value(self.at)} changes nothing: give capacity, or counts of"
-                " flows."
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,9 +177,9 @@ class Scenario(Record):
         ... ''').class_names
         ('creno',)
         """
-        from pi2_fluid.model.scenario_text import parse_scenario
-
-        return parse_scenario(text)
+        tables = parse_tables(text)
+        with located("", "Scenario"):
+            return cls(**tables)
 
     def to_toml(self) -> str:
         """Return the scenario as TOML text, from which `from_toml` makes an equal one.
@@ -272,9 +189,7 @@ class Scenario(Record):
         UnsupportedError
             If the queue or a sender is a law of one's own, which text cannot name.
         """
-        from pi2_fluid.model.scenario_text import format_scenario
-
-        return format_scenario(self)
+        return format_tables(self, self.link, self.aqm, self.flows, self.changes)
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
@@ -287,9 +202,9 @@ class Scenario(Record):
         QuantityError, DomainError, ScenarioError
             Naming the file, the table and the key.
         """
-        from pi2_fluid.model.scenario_text import load_scenario
-
-        return load_scenario(path)
+        name, text = read_text(path)
+        with located(f"{name}:"):
+            return cls.from_toml(text)
 
     def save(self, path: str | Path) -> None:
         """Write the scenario as TOML to a file.

@@ -10,12 +10,12 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, SupportsFloat, TypeVar
+from typing import Any, Final, SupportsFloat, TypeVar
 
 from pi2_fluid.errors import (
     DomainError,
@@ -23,17 +23,17 @@ from pi2_fluid.errors import (
     ScenarioError,
     UnsupportedError,
     show_value,
+    suggest,
 )
+from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.changes import Change
 from pi2_fluid.model.flows import Flows
+from pi2_fluid.model.link import Link
 from pi2_fluid.model.record import Record, default_of, map_leaves
-from pi2_fluid.model.registry import AQMS, SENDERS, Entry, aqm_class, kind_of, sender_class, suggest
-from pi2_fluid.model.scenario import Change, Link, Scenario
+from pi2_fluid.model.registry import AQMS, SENDERS, Entry, aqm_class, kind_of, sender_class
 from pi2_fluid.units import format_quantity, validate_quantity
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["format_scenario", "load_scenario", "parse_scenario"]
+__all__ = ["format_tables", "located", "parse_tables", "read_text"]
 
 
 _TYPED: Final = (QuantityError, DomainError, ScenarioError, UnsupportedError)
@@ -50,25 +50,21 @@ T = TypeVar("T", bound=Record)
 # --- reading ----------------------------------------------------------------------------------
 
 
-def load_scenario(path: str | Path) -> Scenario:
-    """Return the scenario in a file, or on standard input ("-"); see `Scenario.load`."""
+def read_text(path: str | Path) -> tuple[str, str]:
+    """Return what a file, or standard input ("-"), is called in messages, and its text."""
     name = "standard input" if str(path) == "-" else str(path)
     data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
     try:
-        text = data.decode("utf-8-sig")
+        return name, data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ScenarioError(
             f"{name} is no text in UTF-8 at byte {error.start}: save it in that encoding, or give"
             " another file."
         ) from None
-    try:
-        return parse_scenario(text)
-    except _TYPED as error:
-        raise type(error)(f"{name}: {error}") from None
 
 
-def parse_scenario(text: str) -> Scenario:
-    """Return the scenario that a TOML text describes; see `Scenario.from_toml`."""
+def parse_tables(text: str) -> dict[str, Any]:
+    """Return the fields of the scenario that a TOML text describes; see `Scenario.from_toml`."""
     data = _parse_toml(text)
     if "changes" not in data and "change" in data:  # as these tables were once called
         data["changes"] = data.pop("change")
@@ -76,7 +72,7 @@ def parse_scenario(text: str) -> Scenario:
     link = _build(Link, "[link]", _table(data, "link", "capacity"))
     keys = _table(data, "aqm", "kind")
     kind = _kind(keys, "kind", "[aqm]", AQMS)
-    with _located("[aqm]"):
+    with located("[aqm]"):
         cls = aqm_class(kind)
     aqm = _build(cls, "[aqm]", keys, f" for kind = {kind!r}")
     flows = [_read_flows(index, keys) for index, keys in _tables(data, "flows")]
@@ -87,8 +83,7 @@ def parse_scenario(text: str) -> Scenario:
     _check_values(head, "")
     if "duration" not in head:
         raise ScenarioError('duration is missing: give the length of the run, e.g. "100s".')
-    with _located("", "Scenario"):
-        return Scenario(link=link, aqm=aqm, flows=flows, changes=changes, **head)
+    return {"link": link, "aqm": aqm, "flows": flows, "changes": changes, **head}
 
 
 def _parse_toml(text: object) -> dict[str, Any]:
@@ -112,7 +107,7 @@ def _parse_toml(text: object) -> dict[str, Any]:
 def _read_flows(index: int, keys: dict[str, Any]) -> Flows:
     place = f"[[flows]] {index}:"
     kind = _kind(keys, "sender", place, SENDERS)
-    with _located(place):
+    with located(place):
         cls = sender_class(kind)
     own = list(_keys_of(cls))
     shared = [key for key in _keys_of(Flows) if key != "sender"]
@@ -127,7 +122,7 @@ def _build(cls: type[T], place: str, keys: dict[str, Any], of: str = "", **given
     known = {key: field for key, field in _keys_of(cls).items() if key not in given}
     _check_keys(keys, list(known), place, of)
     _check_values(keys, place, known)
-    with _located(place, cls.__name__):
+    with located(place, cls.__name__):
         for key, field in known.items():
             if field.default is MISSING and key not in keys:
                 validate_quantity(None, name=key, **field.metadata["quantity"])
@@ -140,7 +135,7 @@ def _keys_of(cls: type[Record]) -> dict[str, Field[Any]]:
 
 
 @contextmanager
-def _located(place: str, owner: str = "") -> Iterator[None]:
+def located(place: str, owner: str = "") -> Iterator[None]:
     """Turn an error about a class and its field into one about a table and its key."""
     try:
         yield
@@ -208,26 +203,28 @@ def _check_values(
 # --- writing ----------------------------------------------------------------------------------
 
 
-def format_scenario(scenario: Scenario) -> str:
-    """Return a scenario as TOML text; see `Scenario.to_toml`."""
-    queue, *senders = map(_kind_in_text, (scenario.aqm, *(f.sender for f in scenario.flows)))
-    scenario = _plain(scenario)
-    blocks = [_lines(scenario, {"link", "aqm", "flows", "changes"})]
-    blocks.append(["[link]", *_lines(scenario.link)])
-    blocks.append(["[aqm]", f"kind = {_text(queue)}", *_lines(scenario.aqm)])
-    for kind, flows in zip(senders, scenario.flows, strict=True):
+def format_tables(
+    scenario: Record, link: Link, aqm: Aqm, flows: Sequence[Flows], changes: Sequence[Change]
+) -> str:
+    """Return a scenario, whose own fields are the first table, as text; see `Scenario.to_toml`."""
+    kinds = [_kind_in_text(law) for law in (aqm, *(each.sender for each in flows))]
+    link, aqm = _plain(link), _plain(aqm)
+    blocks = [_lines(_plain(scenario), {"link", "aqm", "flows", "changes"})]
+    blocks.append(["[link]", *_lines(link)])
+    blocks.append(["[aqm]", f"kind = {_text(kinds[0])}", *_lines(aqm)])
+    for kind, each in zip(kinds[1:], map(_plain, flows), strict=True):
         # 0 is what a sender that ignores signals has without being given.
-        free = flows.sender.signal is None and flows.base_rtt == 0.0
-        lines = _lines(flows, {"sender", "base_rtt"} if free else {"sender"})
-        blocks.append(["[[flows]]", f"sender = {_text(kind)}", *_lines(flows.sender), *lines])
-    blocks += [["[[changes]]", *_lines(change)] for change in scenario.changes]
+        free = each.sender.signal is None and each.base_rtt == 0.0
+        lines = _lines(each, {"sender", "base_rtt"} if free else {"sender"})
+        blocks.append(["[[flows]]", f"sender = {_text(kind)}", *_lines(each.sender), *lines])
+    blocks += [["[[changes]]", *_lines(change)] for change in map(_plain, changes)]
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
-def _plain(scenario: Scenario) -> Scenario:
-    """Return the scenario with floats in the place of what `jax.jit` or `tree.map` returned."""
+def _plain(record: T) -> T:
+    """Return a record with floats in the place of what `jax.jit` or `tree.map` returned."""
     try:
-        plain: Scenario = map_leaves(lambda number, _: float(number), scenario)
+        plain: T = map_leaves(lambda number, _: float(number), record)
     except TypeError:
         raise UnsupportedError(
             "the scenario holds arrays, or numbers that JAX is tracing, and TOML text describes one"

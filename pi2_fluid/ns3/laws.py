@@ -15,8 +15,8 @@ from pi2_fluid.model.aqms.codel import CoDel
 from pi2_fluid.model.aqms.pie import Pie
 from pi2_fluid.model.aqms.red import Red
 from pi2_fluid.model.aqms.taildrop import TailDrop
+from pi2_fluid.model.link import Link
 from pi2_fluid.model.packet_limits import require_single
-from pi2_fluid.model.scenario import Link
 from pi2_fluid.model.sender import Sender
 from pi2_fluid.model.senders.cubic import Cubic
 from pi2_fluid.model.senders.dctcp import Dctcp

@@ -11,7 +11,7 @@ import xarray as xr
 from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.model.aqms.codel import CoDel
-from pi2_fluid.model.scenario import Link
+from pi2_fluid.model.link import Link
 from pi2_fluid.packet.columns import read_row
 from pi2_fluid.packet.event_log import ETHERNET, EventLog, event_columns, run_events
 from pi2_fluid.packet.laws import discipline_of, require_kind

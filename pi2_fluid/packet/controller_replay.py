@@ -14,7 +14,7 @@ from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.model.scenario import Link
+from pi2_fluid.model.link import Link
 from pi2_fluid.packet.columns import read_backlogs, read_delays
 from pi2_fluid.packet.known_variants import law_of
 from pi2_fluid.packet.laws import discipline_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import xarray as xr
 
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
-from pi2_fluid.model.scenario import Link
+from pi2_fluid.model.link import Link
 from pi2_fluid.packet.columns import FULL
 from pi2_fluid.packet.event_log import ETHERNET, EventLog, event_columns, run_events
 from pi2_fluid.packet.laws import discipline_of, require_kind

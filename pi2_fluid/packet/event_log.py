@@ -13,7 +13,7 @@ import numpy as np
 
 from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, QuantityError, show_value
-from pi2_fluid.model.scenario import Link
+from pi2_fluid.model.link import Link
 from pi2_fluid.packet.columns import LATEST, MOST_BYTES, as_array, read_rolls, read_row
 from pi2_fluid.result import Column
 

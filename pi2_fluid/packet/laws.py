@@ -6,10 +6,10 @@ from typing import Any
 
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm
+from pi2_fluid.model.link import Link
 from pi2_fluid.model.packet_limits import require_single
 from pi2_fluid.model.record import declares
 from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, sender_class
-from pi2_fluid.model.scenario import Link
 from pi2_fluid.model.sender import Sender
 
 __all__ = ["congestion_of", "discipline_of", "require_kind"]

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from pi2_fluid import _core
+from pi2_fluid.model.changes import Change
 from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.scenario import Change, Scenario
+from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.schedule import NS, to_ns
 from pi2_fluid.packet.laws import congestion_of, discipline_of
 from pi2_fluid.packet.request import interval_of

@@ -10,7 +10,7 @@ import xarray as xr
 from pi2_fluid import _core
 from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.model.aqms.red import Red
-from pi2_fluid.model.scenario import Link
+from pi2_fluid.model.link import Link
 from pi2_fluid.packet.columns import LATEST, MOST_BYTES, read_rolls, read_row
 from pi2_fluid.packet.laws import discipline_of, require_kind
 from pi2_fluid.packet.replay_result import replay_dataset

@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from pi2_fluid.errors import QuantityError, show_value
-from pi2_fluid.model.kernel_units import Unit
+from pi2_fluid.model.unit import Unit
 from pi2_fluid.qdisc import kernel
 from pi2_fluid.qdisc.options import Number
 from pi2_fluid.units import parse_quantity

@@ -15,7 +15,8 @@ from typing import Any, Final
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.model.kernel_units import PACKETS, Unit, told_to_tc
+from pi2_fluid.model.kernel_units import PACKETS, told_to_tc
+from pi2_fluid.model.unit import Unit
 
 __all__ = ["KINDS", "LAWS", "OPTIONS", "Number", "Switch", "defaults", "in_si"]
 

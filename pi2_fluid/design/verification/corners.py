@@ -19,9 +19,11 @@ from pi2_fluid.design.region import Region
 from pi2_fluid.errors import DomainError
 from pi2_fluid.model.aqms.coupled import CoupledFamily
 from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.model.changes import Change
 from pi2_fluid.model.flows import Flows
+from pi2_fluid.model.link import Link
 from pi2_fluid.model.registry import kind_of
-from pi2_fluid.model.scenario import Change, Link, Scenario
+from pi2_fluid.model.scenario import Scenario
 from pi2_fluid.model.sender import Sender
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pi2_fluid.model.packet_limits import require_single, require_time, require_
 from pi2_fluid.model.record import Parameter, choice, quantity
 
 if TYPE_CHECKING:
-    from pi2_fluid.model.scenario import Link
+    from pi2_fluid.model.aqm import Line
 
 __all__ = ["CoDel"]
 
@@ -54,7 +54,7 @@ class CoDel(Aqm):
     arithmetic: str = choice("real", ("real", "fixed"))
     update_interval: None = dataclasses.field(default=None, init=False, repr=False)
 
-    def packet_parameters(self, link: Link) -> dict[str, Any]:
+    def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return what configures the queue discipline, named as in native/packet/queues/codel.c.
 
         Raises

@@ -32,7 +32,7 @@ from pi2_fluid.model.record import OptionalParameter, Parameter, again, choice, 
 from pi2_fluid.ops import Number, maximum, minimum, namespace, where
 
 if TYPE_CHECKING:
-    from pi2_fluid.model.scenario import Link
+    from pi2_fluid.model.aqm import Line
 
 __all__ = ["DualPi2"]
 
@@ -194,7 +194,7 @@ class DualPi2(CoupledFamily):
             "classic_drives": self.variant == "rfc9332",
         }
 
-    def packet_parameters(self, link: Link) -> dict[str, Any]:
+    def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return what configures the queue discipline, named as in native/packet/queues/dualpi2.c.
 
         Raises
@@ -222,12 +222,12 @@ class DualPi2(CoupledFamily):
             }
         )
 
-    def update_parameters(self, link: Link) -> tuple[str, dict[str, Any]]:
+    def update_parameters(self, link: Line) -> tuple[str, dict[str, Any]]:
         """Return the coupled controller's, which updates likewise at the delay that drives it."""
         self._require_countable(link)
         return "coupled", controller_parameters(self)
 
-    def _require_countable(self, link: Link) -> None:
+    def _require_countable(self, link: Line) -> None:
         require_single(self)
         require_whole_packets(link)
         require_whole(

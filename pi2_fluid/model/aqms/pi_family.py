@@ -15,7 +15,7 @@ from pi2_fluid.model.record import OptionalParameter, Parameter, choice, quantit
 from pi2_fluid.ops import Number, maximum, minimum
 
 if TYPE_CHECKING:
-    from pi2_fluid.model.scenario import Link
+    from pi2_fluid.model.aqm import Line
 
 __all__ = ["PiFamily"]
 
@@ -108,11 +108,11 @@ class PiFamily(Aqm):
         """Return the controller's numbers, and the largest value of its variable."""
         return controller_numbers(self)
 
-    def packet_parameters(self, link: Link) -> dict[str, Any]:
+    def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return the numbers of the disciplines "pi", "pi2" and "coupled", see `pi_packets`."""
         return controller_parameters(self)
 
-    def update_parameters(self, link: Link) -> tuple[str, dict[str, Any]]:
+    def update_parameters(self, link: Line) -> tuple[str, dict[str, Any]]:
         """Return the discipline whose controller updates as this law's, and its numbers."""
         return str(self.discipline), self.packet_parameters(link)
 

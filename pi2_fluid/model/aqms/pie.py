@@ -14,7 +14,7 @@ from pi2_fluid.model.record import OptionalParameter, Parameter, again, choice, 
 from pi2_fluid.ops import Number, sqrt, where
 
 if TYPE_CHECKING:
-    from pi2_fluid.model.scenario import Link
+    from pi2_fluid.model.aqm import Line
     from pi2_fluid.values import FloatArray
 
 __all__ = ["STEP", "TABLES", "Pie", "just_below"]
@@ -263,11 +263,11 @@ class Pie(PiFamily):
         burst = -1.0 if self.burst is None else self.burst
         return controller_numbers(self) | heuristic_numbers(self) | {"burst": burst}
 
-    def packet_parameters(self, link: Link) -> dict[str, Any]:
+    def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return the numbers of the discipline "pie", see `pie_packets`."""
         return pie_parameters(self)
 
-    def update_parameters(self, link: Link) -> tuple[str, dict[str, Any]]:
+    def update_parameters(self, link: Line) -> tuple[str, dict[str, Any]]:
         """Return the discipline "pie" without its estimate of the rate, since the delay is told."""
         return "pie", pie_parameters(replace(self, rate_estimator=False))
 

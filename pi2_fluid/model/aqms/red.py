@@ -16,7 +16,7 @@ from pi2_fluid.model.record import OptionalParameter, Parameter, choice, quantit
 from pi2_fluid.ops import Number, maximum, minimum, namespace, where
 
 if TYPE_CHECKING:
-    from pi2_fluid.model.scenario import Link
+    from pi2_fluid.model.aqm import Line
     from pi2_fluid.values import Truth
 
 __all__ = ["Red"]
@@ -139,7 +139,7 @@ class Red(Aqm):
         interval = math.inf if self.update_interval is None else self.update_interval
         return super().fluid_parameters() | {"update_interval": interval}
 
-    def packet_parameters(self, link: Link) -> dict[str, Any]:
+    def packet_parameters(self, link: Line) -> dict[str, Any]:
         """Return what configures the queue discipline, named as in native/packet/queues/red.c.
 
         Raises
@@ -272,7 +272,7 @@ def _any(test: Callable[..., Truth], *values: Number) -> bool:
     return namespace(*values) is np and bool(np.any(test(*(np.asarray(v, float) for v in values))))
 
 
-def _require_integers(law: Red, link: Link) -> None:
+def _require_integers(law: Red, link: Line) -> None:
     """Refuse what Linux's integers cannot express."""
     if law.gentle:
         raise DomainError(
