@@ -12,7 +12,7 @@ from pi2_fluid.design.maps import margin_map as margin_map
 from pi2_fluid.design.sharing.coexistence import coexistence as coexistence
 from pi2_fluid.design.sharing.largest_share import largest_l4s_share as largest_l4s_share
 from pi2_fluid.design.tuning import tune as tune
-from pi2_fluid.design.verification.verifying import verify as verify
+from pi2_fluid.design.verifying import verify as verify
 from pi2_fluid.engines.simulating import simulate as simulate
 from pi2_fluid.errors import AssumptionWarning as AssumptionWarning
 from pi2_fluid.errors import DomainError as DomainError

@@ -14,7 +14,7 @@ import pytest
 import pi2_fluid as pf
 from pi2_fluid import cli
 from pi2_fluid.design.region import Region, stable_up_to, worst_margins
-from pi2_fluid.design.verification.verifying import verify_region
+from pi2_fluid.design.verifying import verify_region
 
 PAGE = (Path(__file__).parents[1] / "docs/choosing.md").read_text(encoding="utf-8")
 NUMBER = re.compile(r"-?(?:\d+\.?\d*|inf)")

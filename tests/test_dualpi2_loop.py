@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 import pi2_fluid as pf
 from pi2_fluid.loop.crossovers import gain_bound
-from pi2_fluid.loop.expansion import collect
+from pi2_fluid.loop.expansion import collect, expansion_of
 from pi2_fluid.loop.response import plant_response
 from pi2_fluid.loop.sampled import sampled_response
 from pi2_fluid.model.aqms.dualpi2 import DualPi2
@@ -258,7 +258,7 @@ class TestTheLeadInEveryTool:
             s = 1.0 + 1j * size * np.linspace(1.0, 2.0, 50)
             series = sum(
                 value * np.exp(-s * delay) / s**order
-                for delay, orders in collect(loop.linear.expansion, loop.linear)
+                for delay, orders in collect(expansion_of(loop.linear), loop.linear)
                 for order, value in orders.items()
             )
             left.append(np.max(np.abs(plant_response(loop.linear, s) - series)))

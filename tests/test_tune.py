@@ -723,7 +723,7 @@ def test_a_design_survives_an_interrupted_verification(capsys, monkeypatch, as_j
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pi2_fluid.design.verification.verifying.verify", interrupt)
+    monkeypatch.setattr("pi2_fluid.design.verifying.verify", interrupt)
     command = ["tune", "--max-rtt", "100ms", "--verify", "fluid"]
     assert run([*command, "--json"] if as_json else command) == 130
     out, err = capsys.readouterr()

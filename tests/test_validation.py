@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-import pi2_fluid.paper.validation
+import pi2_fluid.paper.validation.validating
 from pi2_fluid.cli import run
 from pi2_fluid.paper.validation import CELLS, Validation, references
 from pi2_fluid.paper.validation.judging import POOLED_LIMIT, Finding, judge, pooled
@@ -260,7 +260,7 @@ def test_an_interrupt_leaves_the_cells_that_are_finished(
 ) -> None:
     """Ctrl-C in the third cell: the answers of two are the same as if they had been all."""
     names = ["reno_mark_10", "reno_loss_3", "reno_mark_3"]
-    real = pi2_fluid.paper.validation.run
+    real = pi2_fluid.paper.validation.validating.run
 
     def simulate(cell: Any, *rest: Any) -> Any:
         if cell.name == names[2]:
@@ -268,9 +268,11 @@ def test_an_interrupt_leaves_the_cells_that_are_finished(
         return real(cell, *rest)
 
     by_name = {cell.name: cell for cell in CELLS}
-    monkeypatch.setattr(pi2_fluid.paper.validation, "CELLS", [by_name[name] for name in names])
+    monkeypatch.setattr(
+        pi2_fluid.paper.validation.validating, "CELLS", [by_name[name] for name in names]
+    )
     whole = pf.validate(None, seeds=2, cells=names[:2])
-    monkeypatch.setattr(pi2_fluid.paper.validation, "run", simulate)
+    monkeypatch.setattr(pi2_fluid.paper.validation.validating, "run", simulate)
     assert pf.validate(None, seeds=2) == dataclasses.replace(whole, interrupted=True)
     words = ["--json"] if as_json else []
     assert run(["validate", "--out", str(tmp_path), "--seeds", "2", *words]) == 130
@@ -290,7 +292,7 @@ def test_an_interrupt_before_the_first_cell_is_one(monkeypatch) -> None:
     def simulate(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pi2_fluid.paper.validation, "run", simulate)
+    monkeypatch.setattr(pi2_fluid.paper.validation.validating, "run", simulate)
     with pytest.raises(KeyboardInterrupt):
         pf.validate(None, seeds=2)
 

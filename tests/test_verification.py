@@ -16,7 +16,7 @@ from pi2_fluid.design.verification.chance import delay_spread
 from pi2_fluid.design.verification.corners import COUNT, STEPS, corners_of
 from pi2_fluid.design.verification.fluid_case import fluid_case
 from pi2_fluid.design.verification.transients import read_decay, read_transient
-from pi2_fluid.design.verification.verifying import verify_region
+from pi2_fluid.design.verifying import verify_region
 
 RENO = (pf.Reno(),)
 BOTH = (pf.Reno(), pf.Scalable())

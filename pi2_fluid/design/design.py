@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from pi2_fluid.design import installing
 from pi2_fluid.design.alternatives import LABELS, dataset_of
 from pi2_fluid.design.caveats import caveat
-from pi2_fluid.design.deployment import installing, ns3
 from pi2_fluid.design.region import Region
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.html import html_table
@@ -19,6 +19,7 @@ from pi2_fluid.loop.margins import Margins, known
 from pi2_fluid.model.aqms.pi_family import PiFamily
 from pi2_fluid.model.registry import aqm_class, kind_of, sender_class
 from pi2_fluid.model.sender import Sender
+from pi2_fluid.ns3.attributes import ns3_attributes
 
 if TYPE_CHECKING:
     import xarray
@@ -327,7 +328,7 @@ class Design:
         UnsupportedError
             Unless it is one of "pie": ns-3 has neither PI2 nor DualPI2.
         """
-        return ns3.ns3_attributes(self.aqm)
+        return ns3_attributes(self.aqm)
 
     def plot(self, ax: Axes | None = None) -> list[Artist]:
         """Draw response against robustness, this design among the alternatives; returns artists.

@@ -53,7 +53,6 @@ __all__ = [
     "has_theorems",
     "is_classic",
     "join",
-    "load_of",
     "make_plants",
     "plant_gain",
     "plant_of",
@@ -274,20 +273,6 @@ def plant_gain(
             mu = lost * _signals(sender, p_prime, np.asarray(rtt))
             return 2.0 * mu / p_prime * _slope(sender, aqm, p_prime), mu
     raise _unsupported(sender, aqm)
-
-
-def load_of(sender: Sender, window: float, rtt: float) -> float:
-    """Return the p' at which a flow has a window (segments).
-
-    Examples
-    --------
-    >>> from pi2_fluid.model.senders.reno import Reno
-    >>> from pi2_fluid.model.senders.scalable import Scalable
-    >>> print(f"{load_of(Reno(), 14.142, 0.1):.4f} {load_of(Scalable(), 20.0, 0.1):.4f}")
-    0.1000 0.1000
-    """
-    p = float(sender.equilibrium(rtt, window / rtt))
-    return float(np.sqrt(p)) if sender.signal == "classic" else p
 
 
 def plant_of(sender: Sender) -> str | None:

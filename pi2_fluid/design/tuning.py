@@ -162,7 +162,7 @@ def tune(
     validate_choice(update, UPDATES, "update")
     validate_choice(objective, OBJECTIVES, "objective")
     if verify is not None:
-        from pi2_fluid.design.verification.verifying import require_verifier  # as in _verified
+        from pi2_fluid.design.verification.trying import require_verifier  # as in _verified
 
         require_verifier(verify, "verify")
     asked = read_asked(gain_margin_db, phase_margin_deg, modulus_margin)
@@ -406,7 +406,7 @@ def _verified(
     engine: Engine,
     progress: Callable[[float, float], None] | None,
 ) -> Design:
-    from pi2_fluid.design.verification.verifying import verify  # engines are not needed otherwise
+    from pi2_fluid.design.verifying import verify  # engines are not needed otherwise
 
     try:
         table = verify(design, engine, progress=progress)

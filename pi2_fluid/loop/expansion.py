@@ -13,12 +13,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from pi2_fluid.loop.state_space import LinearClass, LinearLoop
+from pi2_fluid.loop.state_space import LinearClass, LinearLoop, once
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["Echo", "Series", "collect", "expand_plant", "multiply", "recentre"]
+__all__ = [
+    "Echo",
+    "Series",
+    "collect",
+    "echoes_of",
+    "expand_plant",
+    "expansion_of",
+    "multiply",
+    "recentre",
+]
 
 Series: TypeAlias = "dict[tuple[int, tuple[int, ...]], Real]"
 
@@ -59,6 +68,19 @@ def expand_plant(loop: LinearLoop, highest: int = _HIGHEST) -> Series:
         _add(inverse, {(order + 1, key): value for (order, key), value in power.items()}, 1.0)
         power = multiply(power, ratio, highest)
     return multiply(drive, inverse, highest)
+
+
+@once
+def expansion_of(loop: LinearLoop) -> Series:
+    """Return `expand_plant` of a loop, expanded once."""
+    return expand_plant(loop)
+
+
+@once
+def echoes_of(loop: LinearLoop) -> list[Echo]:
+    """Return G(s)/s in powers of 1/(s + 1/T), delay by delay: what sampling needs of a loop."""
+    rate = 1.0 / loop.controller.interval
+    return [recentre(echo, rate, 4) for echo in collect(expansion_of(loop), loop, up=1)]
 
 
 def collect(series: Series, loop: LinearLoop, late: float = 0.0, up: int = 0) -> list[Echo]:

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid import _core
-from pi2_fluid.loop.expansion import Echo
+from pi2_fluid.loop.expansion import Echo, echoes_of
 from pi2_fluid.loop.response import held_polynomials, plant_response
-from pi2_fluid.loop.state_space import LinearClass, LinearLoop
+from pi2_fluid.loop.state_space import LinearClass, LinearLoop, once
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Complex, ComplexArray, FloatArray, Real
 
-__all__ = ["alias_sums", "sampled_response"]
+__all__ = ["alias_sums", "alias_sums_of", "sampled_response"]
 
 # Pairs of aliases summed directly: at least _ALIASES, and enough for the highest one to lie
 # _REACH times above the fastest pole of the loop, where the expansion holds.
@@ -57,7 +57,7 @@ def sampled_response(loop: LinearLoop, s: Complex, aliases: int | None = None) -
     if below.any():  # at the mirror image of s the mirror image
         mirrored = sampled_response(loop, np.where(below, np.conj(at), at), aliases)
         return np.where(below, np.conj(mirrored), mirrored)[()]
-    sums = loop.alias_sums if aliases is None else alias_sums(loop, aliases)
+    sums = alias_sums_of(loop) if aliases is None else alias_sums(loop, aliases)
     total = _sum_all(loop, at, aliases) if sums is None else sums.at(at.ravel()).reshape(at.shape)
     numerator, denominator = held_polynomials(loop.controller, at)
     held = -np.expm1(-at * loop.controller.interval)
@@ -73,15 +73,21 @@ def alias_sums(loop: LinearLoop, aliases: int | None = None) -> _core.AliasSums 
     classes = [{name: float(getattr(cls, name) or 0.0) for name in names} for cls in loop.classes]
     echoes = [
         {"delay": float(delay)} | {f"order{m}": float(orders.get(m, 0.0)) for m in (2, 3, 4)}
-        for delay, orders in loop.echoes
+        for delay, orders in echoes_of(loop)
     ]
     count = _alias_count(loop) if aliases is None else aliases
     return _core.AliasSums(classes, echoes, float(loop.controller.interval), count)
 
 
+@once
+def alias_sums_of(loop: LinearLoop) -> _core.AliasSums | None:
+    """Return `alias_sums` of a loop with as many aliases as it needs, made once."""
+    return alias_sums(loop)
+
+
 def _sum_all(loop: LinearLoop, s: ComplexArray, aliases: int | None) -> ComplexArray:
     """Return (1/T) sum over k of G(s_k)/s_k, of any loops; the compiled sums give the same."""
-    T, echoes = loop.controller.interval, loop.echoes
+    T, echoes = loop.controller.interval, echoes_of(loop)
     count = _alias_count(loop) if aliases is None else aliases
     total = np.zeros(np.broadcast_shapes(s.shape, loop.shape), dtype=complex)
     block = max(1, _BLOCK // max(1, total.size))

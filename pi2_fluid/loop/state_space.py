@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from pi2_fluid.loop.polynomials import in_steps, tustin_image
 
 if TYPE_CHECKING:
-    from pi2_fluid import _core
-    from pi2_fluid.loop.expansion import Echo, Series
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["LinearClass", "LinearController", "LinearLoop"]
+__all__ = ["LinearClass", "LinearController", "LinearLoop", "once"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -102,28 +103,6 @@ class LinearLoop:
     controller: LinearController
     shape: tuple[int, ...]
 
-    @cached_property
-    def expansion(self) -> Series:
-        """The plant at large s, a `pi2_fluid.loop.expansion.Series`."""
-        from pi2_fluid.loop.expansion import expand_plant
-
-        return expand_plant(self)
-
-    @cached_property
-    def echoes(self) -> list[Echo]:
-        """The same of G(s)/s, in powers of 1/(s + 1/T), delay by delay: what sampling needs."""
-        from pi2_fluid.loop.expansion import collect, recentre
-
-        rate = 1.0 / self.controller.interval
-        return [recentre(echo, rate, 4) for echo in collect(self.expansion, self, up=1)]
-
-    @cached_property
-    def alias_sums(self) -> _core.AliasSums | None:
-        """What sums its aliases in compiled code, None where that cannot."""
-        from pi2_fluid.loop.sampled import alias_sums
-
-        return alias_sums(self)
-
     def element(self, index: tuple[int, ...]) -> LinearLoop:
         """Return the scalar loop at one index of the array."""
 
@@ -157,3 +136,17 @@ class LinearLoop:
             None if interval is None else pick(interval),
         )
         return LinearLoop(tuple(pick_class(cls) for cls in self.classes), controller, ())
+
+
+def once(function: Callable[[LinearLoop], T]) -> Callable[[LinearLoop], T]:
+    """Let what a function says of a loop be kept with that loop, like a cached property of it."""
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def answer(loop: LinearLoop) -> T:
+        kept = vars(loop)
+        if name not in kept:
+            kept[name] = function(loop)
+        return kept[name]  # type: ignore[no-any-return]
+
+    return answer

@@ -9,7 +9,7 @@ import numpy as np
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import Crossings
-from pi2_fluid.loop.expansion import Echo, Series, collect, multiply, recentre
+from pi2_fluid.loop.expansion import Echo, Series, collect, expansion_of, multiply, recentre
 from pi2_fluid.loop.response import held_polynomials, integrators
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.sampled import sampled_response
@@ -136,7 +136,7 @@ def find_bandwidth(loop: LinearLoop, update: str, crossings: Crossings) -> float
 def _kinks(loop: LinearLoop, update: str) -> list[Echo]:
     """The terms of L/(1 + L)/s at large s up to 1/s^3: those of L/s and of -L^2/s."""
     control: Series = {(k, ()): value for k, value in enumerate(_at_infinity(loop.controller))}
-    open_loop = multiply(control, loop.expansion, _KINK - 1)
+    open_loop = multiply(control, expansion_of(loop), _KINK - 1)
     twice = {key: -value for key, value in multiply(open_loop, open_loop, _KINK - 1).items()}
     late = float(loop.controller.interval) / 2 if update == "delayed" else 0.0
     return collect(open_loop, loop, late, up=1) + collect(twice, loop, 2 * late, up=1)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray, Real
 
-__all__ = ["Sender"]
+__all__ = ["Sender", "load_of"]
 
 # The windows (segments) between which a law's operating point is searched. The upper end is far
 # above any network's, because a mixture is solved from signals as weak as 1e-30.
@@ -285,3 +285,17 @@ def _first(values: ArrayLike, bad: BoolArray) -> float:
 
 def _plain(value: FloatArray) -> Real:
     return float(value) if np.ndim(value) == 0 else value
+
+
+def load_of(sender: Sender, window: float, rtt: float) -> float:
+    """Return the p' at which a flow has a window (segments).
+
+    Examples
+    --------
+    >>> from pi2_fluid.model.senders.reno import Reno
+    >>> from pi2_fluid.model.senders.scalable import Scalable
+    >>> print(f"{load_of(Reno(), 14.142, 0.1):.4f} {load_of(Scalable(), 20.0, 0.1):.4f}")
+    0.1000 0.1000
+    """
+    p = float(sender.equilibrium(rtt, window / rtt))
+    return float(np.sqrt(p)) if sender.signal == "classic" else p

@@ -12,9 +12,8 @@ from pi2_fluid import _core
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Aqm
 from pi2_fluid.model.aqms.coupled import CoupledPi2
-from pi2_fluid.model.aqms.pi_packets import controller_parameters
-from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.model.aqms.pie_packets import pie_parameters
+from pi2_fluid.model.aqms.pi_family import controller_parameters
+from pi2_fluid.model.aqms.pie import Pie, pie_parameters
 from pi2_fluid.packet.columns import (
     as_draws,
     read_backlogs,

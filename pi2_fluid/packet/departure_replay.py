@@ -11,8 +11,7 @@ import xarray as xr
 from pi2_fluid import _core
 from pi2_fluid.errors import QuantityError, UnsupportedError
 from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.model.aqms.pie_packets import pie_parameters
+from pi2_fluid.model.aqms.pie import Pie, pie_parameters
 from pi2_fluid.packet.columns import LONGEST_DELAY, read_numbers, read_words, spread
 from pi2_fluid.packet.known_variants import law_of, variants
 from pi2_fluid.packet.replay_result import replay_dataset

@@ -14,8 +14,8 @@ import numpy as np
 import pi2_fluid as pf
 from pi2_fluid.design.comparison.curves import stretch_means
 from pi2_fluid.paper.experiments import NAMES, first_start
-from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.plot import COLORS, draw_fluid, draw_runs, scale_root
+from pi2_fluid.result.runs import uninterrupted
 
 if TYPE_CHECKING:
     import xarray

@@ -12,7 +12,6 @@ import pi2_fluid as pf
 from pi2_fluid.design.comparison.curves import delay_distribution
 from pi2_fluid.paper.experiments import NAMES, first_start
 from pi2_fluid.paper.packet_experiments import LINE_COLORS, SEEDS, spread
-from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.plot import (
     COLORS,
     draw_fluid,
@@ -22,6 +21,7 @@ from pi2_fluid.plot import (
     write_caption,
     write_numbers,
 )
+from pi2_fluid.result.runs import uninterrupted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

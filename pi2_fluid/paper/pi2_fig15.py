@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption, write_numbers
+from pi2_fluid.result.runs import uninterrupted
 
 if TYPE_CHECKING:
     import xarray

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["CAUSES", "runs_dataset"]
+__all__ = ["CAUSES", "runs_dataset", "uninterrupted"]
 
 #: Arrays by the names of the kernel.
 _Columns: TypeAlias = "Mapping[str, NDArray[Any]]"
@@ -304,3 +304,18 @@ def _last_mean(total: NDArray[Any], count: NDArray[Any]) -> FloatArray:
     where = np.arange(count.shape[1]).reshape(1, -1, *[1] * (count.ndim - 2))
     last = np.maximum.accumulate(np.where(count > 0, where, 0), axis=1)
     return np.take_along_axis(mean_of(total, count), last, axis=1)
+
+
+def uninterrupted(runs: xarray.Dataset) -> xarray.Dataset:
+    """Return a result of runs as it is, if every seed was finished.
+
+    A figure or a verdict of fewer seeds would be another one.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C came meanwhile, of which `packet.simulate` makes a result of fewer seeds.
+    """
+    if runs.attrs["interrupted"]:
+        raise KeyboardInterrupt
+    return runs

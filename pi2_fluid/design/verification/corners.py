@@ -10,12 +10,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-import numpy as np
-
-from pi2_fluid.design.plants import load_of, plant_gain
-from pi2_fluid.design.region import Region
 from pi2_fluid.errors import DomainError
 from pi2_fluid.model.aqms.coupled import CoupledFamily
 from pi2_fluid.model.aqms.pi_family import PiFamily
@@ -24,12 +20,12 @@ from pi2_fluid.model.flows import Flows
 from pi2_fluid.model.link import Link
 from pi2_fluid.model.registry import kind_of
 from pi2_fluid.model.scenario import Scenario
-from pi2_fluid.model.sender import Sender
+from pi2_fluid.model.sender import Sender, load_of
 
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["BASE", "STEPS", "Corner", "State", "Step", "corners_of"]
+__all__ = ["BASE", "STEPS", "Corner", "Reach", "State", "Step", "corners_of", "queue_met"]
 
 #: Segments of a flow at the ends of the load, where the region itself goes further. Below four, TCP
 #: is ruled by timeouts: five are left four and a half by a step of a tenth.
@@ -76,6 +72,26 @@ STEPS: Final = (
     Step("capacity -10 %", BASE, _LESS),
     Step("capacity back", _LESS, BASE),
 )
+
+
+class Reach(Protocol):
+    """How far a region goes: a `Design` says it of itself."""
+
+    @property
+    def senders(self) -> tuple[Sender, ...]:
+        """Who sends."""
+
+    @property
+    def min_rtt(self) -> float:
+        """The smallest round-trip time (s), queue included."""
+
+    @property
+    def max_rtt(self) -> float:
+        """The largest."""
+
+    @property
+    def load(self) -> tuple[tuple[float, float], ...]:
+        """Of each sender the range of its p'."""
 
 
 @dataclass(frozen=True)
@@ -152,12 +168,12 @@ class Corner:
         return Scenario(duration, link, self.queue, self.flows(first), steps, name=self.name)
 
 
-def corners_of(region: Region, queue: PiFamily) -> list[Corner]:
+def corners_of(region: Reach, queue: PiFamily) -> list[Corner]:
     """Return the corners of a region: of each sender, both ends of its RTTs and of its loads.
 
     Parameters
     ----------
-    region : Region
+    region : Reach
     queue : PiFamily
         Its gains. Scalable flows under DualPi2 are given a coupled queue with the same gains: they
         are not in the queue whose delay its controller holds, while they control it with others.
@@ -169,16 +185,18 @@ def corners_of(region: Region, queue: PiFamily) -> list[Corner]:
 
     Examples
     --------
+    >>> from types import SimpleNamespace
     >>> from pi2_fluid.model.aqms.pi2 import Pi2
     >>> from pi2_fluid.model.senders.reno import Reno
-    >>> region = Region((Reno(),), 0.005, 0.1, ((0.0, 1.0),))
+    >>> region = SimpleNamespace(
+    ...     senders=(Reno(),), min_rtt=0.005, max_rtt=0.1, load=((0.0, 1.0),)
+    ... )
     >>> [corner.name for corner in corners_of(region, Pi2())]
     ['reno 24 ms W=200', 'reno 24 ms W=5', 'reno 100 ms W=200', 'reno 100 ms W=5']
     """
     found = []
     for sender, (low, high) in zip(region.senders, region.load, strict=True):
-        own = _queue_of(sender, queue)
-        plant_gain(sender, own, np.array([1.0]), region.max_rtt)  # that it is a pair with a loop
+        own = queue_met(sender, queue)
         for rtt in _rtts(region, own):
             for window in _windows(sender, rtt, low, high):
                 load = load_of(sender, window, rtt)
@@ -190,7 +208,8 @@ def corners_of(region: Region, queue: PiFamily) -> list[Corner]:
     return found
 
 
-def _queue_of(sender: Sender, queue: PiFamily) -> PiFamily:
+def queue_met(sender: Sender, queue: PiFamily) -> PiFamily:
+    """Return the queue that a sender's flows meet where the queue of all is this."""
     if sender.signal == "classic":
         return queue
     if queue.bands == 2:
@@ -199,7 +218,7 @@ def _queue_of(sender: Sender, queue: PiFamily) -> PiFamily:
     return queue if isinstance(queue, CoupledFamily) else replace(queue, ecn=True)  # type: ignore[call-arg]
 
 
-def _rtts(region: Region, queue: PiFamily) -> list[float]:
+def _rtts(region: Reach, queue: PiFamily) -> list[float]:
     target = float(queue.target)
     if region.max_rtt <= target:
         raise DomainError(

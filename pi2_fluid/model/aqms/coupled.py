@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pi2_fluid.model.aqm import Signal
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.aqms.pi_packets import controller_numbers
+from pi2_fluid.model.aqms.pi_family import PiFamily, controller_numbers
 from pi2_fluid.model.kernel_units import AT_ENQUEUE, COUPLING
 from pi2_fluid.model.record import Parameter, again, choice, quantity
 from pi2_fluid.ops import Number, minimum, sqrt, where

@@ -12,7 +12,7 @@ import numpy as np
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.model.aqm import Seen, Signal
 from pi2_fluid.model.aqms.coupled import CoupledFamily, CoupledPi2
-from pi2_fluid.model.aqms.pi_packets import controller_parameters, dualpi2_gains, first_update_of
+from pi2_fluid.model.aqms.pi_family import controller_parameters, dualpi2_gains, first_update_of
 from pi2_fluid.model.kernel_units import (
     AT_ENQUEUE,
     COUPLING,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from pi2_fluid.paper.validation.tolerances import TOLERANCES, Tolerance
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["POOLED_LIMIT", "Finding", "judge", "pooled"]
+__all__ = ["POOLED_LIMIT", "Finding", "Validation", "judge", "pooled"]
 
 #: Most that the root mean square of z may be.
 POOLED_LIMIT: Final = 2.0
@@ -135,3 +136,34 @@ def pooled(findings: Iterable[Finding]) -> float:
     """Return the root mean square of z over all that is judged and does not move in steps."""
     values = [finding.z for finding in findings if finding.judged and finding.z is not None]
     return float(np.sqrt(np.mean(np.square(values)))) if values else 0.0
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What was found of all cells."""
+
+    linux: tuple[Finding, ...]
+    """One for each statistic of each cell."""
+    ns3: tuple[Finding, ...]
+    """The same against ns-3; beside the verdict."""
+    seeds: int
+    """Simulated runs of each cell."""
+    files: tuple[Path, ...] = ()
+    """What was written."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended it: the findings are of the cells finished until then, no verdict."""
+
+    @property
+    def pooled(self) -> float:
+        """Root mean square of z over everything judged that does not move in steps."""
+        return pooled(self.linux)
+
+    @property
+    def misses(self) -> tuple[Finding, ...]:
+        """What is judged, and outside its loose tolerance."""
+        return tuple(f for f in self.linux if f.judged and not f.loose_ok)
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is finished, all judged cells are within the loose tolerances, and z small."""
+        return not self.interrupted and not self.misses and self.pooled < POOLED_LIMIT

@@ -10,8 +10,8 @@ import numpy as np
 import pi2_fluid as pf
 from pi2_fluid.packet.engine import simulate_discipline
 from pi2_fluid.paper.validation.cells import AFTER, Cell
-from pi2_fluid.paper.whole_runs import uninterrupted
 from pi2_fluid.result.delays import delay_quantiles
+from pi2_fluid.result.runs import uninterrupted
 
 if TYPE_CHECKING:
     import xarray

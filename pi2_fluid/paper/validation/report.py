@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pi2_fluid.paper.validation.cells import CELLS, SEPARATE, Cell
-from pi2_fluid.paper.validation.judging import POOLED_LIMIT, Finding
+from pi2_fluid.paper.validation.judging import POOLED_LIMIT, Finding, Validation
 from pi2_fluid.paper.validation.references import linux
 from pi2_fluid.paper.validation.simulators import CAUSES, DELAY, DROPS, POINTS
 from pi2_fluid.paper.validation.wording import allowed_text, error_text, name_of, value_text
-
-if TYPE_CHECKING:
-    from pi2_fluid.paper.validation import Validation
 
 __all__ = ["markdown"]
 

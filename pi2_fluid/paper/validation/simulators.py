@@ -11,7 +11,7 @@ import pi2_fluid as pf
 from pi2_fluid.paper.validation.cells import AFTER, reno_steps
 from pi2_fluid.paper.validation.judging import Finding
 from pi2_fluid.paper.validation.measuring import LINK, measure
-from pi2_fluid.paper.whole_runs import uninterrupted
+from pi2_fluid.result.runs import uninterrupted
 
 __all__ = ["CAUSES", "DELAY", "DROPS", "POINTS", "compare_ns3", "ns3_scenario"]
 
