@@ -268,9 +268,8 @@ def test_an_interrupt_leaves_the_cells_that_are_finished(
         return real(cell, *rest)
 
     by_name = {cell.name: cell for cell in CELLS}
-    monkeypatch.setattr(
-        pi2_fluid.paper.validation.validating, "CELLS", [by_name[name] for name in names]
-    )
+    validating = pi2_fluid.paper.validation.validating
+    monkeypatch.setattr(validating, "CELLS", [by_name[name] for name in names])
     whole = pf.validate(None, seeds=2, cells=names[:2])
     monkeypatch.setattr(pi2_fluid.paper.validation.validating, "run", simulate)
     assert pf.validate(None, seeds=2) == dataclasses.replace(whole, interrupted=True)
