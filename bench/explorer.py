@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable
 
 import pi2_fluid as pf
-from pi2_fluid.design.explorer.explorer import explorer_curves
+from pi2_fluid.apps.explorer.explorer import explorer_curves
 from pi2_fluid.errors import AssumptionWarning
 from pi2_fluid.plot import LoopCurves, LoopPicture
 

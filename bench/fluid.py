@@ -37,8 +37,8 @@ import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
 import pi2_fluid as pf
-from pi2_fluid.fluid.integration import Accuracy
-from pi2_fluid.fluid.native import run_native
+from pi2_fluid.engines.fluid.compiled import run_compiled
+from pi2_fluid.engines.fluid.integration import Accuracy
 
 Array = npt.NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def native(scenario: pf.Scenario, controller: str, tolerance: float) -> Callable
     """Return the compiled solver alone, with its samples."""
     accuracy = Accuracy(250.0, tolerance)
     samples = TIMES.tolist()
-    return lambda: run_native(scenario, controller, accuracy, samples).queue[:, 0]
+    return lambda: run_compiled(scenario, controller, accuracy, samples).queue[:, 0]
 
 
 def public(scenario: pf.Scenario, controller: str, tolerance: float) -> Callable[[], Array]:

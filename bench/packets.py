@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.packet.native import pack
+from pi2_fluid.engines.packet.compiled import pack
 
 FLOWS, SECONDS, PEER_SECONDS = 20, 1000.0, 300.0
 PER_FLOW = 0.5e6  # bit/s

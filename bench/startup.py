@@ -15,7 +15,7 @@ from typing import Final
 SCENARIO: Final = "pi2_fig12_pi2"
 SIMULATE: Final = f"pf.fluid.simulate(pf.named_scenario({SCENARIO!r}))"
 MARGINS: Final = "pf.Loop(pf.Reno(), pf.Pi2(), rtt=.1, p_prime=.1"
-SHELL: Final = "import sys; from pi2_fluid.cli import main; sys.argv = {}; main()"
+SHELL: Final = "import sys; from pi2_fluid.apps.cli import main; sys.argv = {}; main()"
 PYTHON: Final = {
     "import numpy": "import numpy",
     "import scipy.optimize": "import scipy.optimize",

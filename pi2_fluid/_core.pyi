@@ -418,7 +418,7 @@ def replay_update(
     Parameters
     ----------
     name, parameters
-        One of "pi", "pi2", "coupled", "pie", as pi2_fluid.packet.laws gives them.
+        One of "pi", "pi2", "coupled", "pie", as pi2_fluid.engines.packet.laws gives them.
     controller, classic, state, burst
         The variable, what Classic packets see, the kernel's integer, and what is left of PIE's
         burst allowance (s).
@@ -660,7 +660,7 @@ def replay_cubic(
     Parameters
     ----------
     parameters
-        As `pi2_fluid.packet.laws.congestion_of` gives them; "friendly" may be 0.
+        As `pi2_fluid.engines.packet.laws.congestion_of` gives them; "friendly" may be 0.
     window, rtt
         Window before the signal (segments), round-trip time (ns).
     at
@@ -686,7 +686,7 @@ def replay_dctcp(
     Parameters
     ----------
     parameters
-        As `pi2_fluid.packet.laws.congestion_of` gives them.
+        As `pi2_fluid.engines.packet.laws.congestion_of` gives them.
     alpha
         The first alpha, in 1/1024.
     delivered, ce

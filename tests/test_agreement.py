@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.design.comparison.agreement import run_all, tabulate
-from pi2_fluid.design.comparison.causes import UNKNOWN, Facts, FlowFacts, name_causes
-from pi2_fluid.design.comparison.curves import delay_distribution, stretch_means
-from pi2_fluid.design.comparison.oscillation import CALM, read_oscillation
-from pi2_fluid.design.comparison.simulators import RunFacts, name_run_causes
-from pi2_fluid.design.comparison.stages import answer_to_push, last_stage
+from pi2_fluid.comparison.agreement.agreement import run_all, tabulate
+from pi2_fluid.comparison.agreement.causes import UNKNOWN, Facts, FlowFacts, name_causes
+from pi2_fluid.comparison.agreement.curves import delay_distribution, stretch_means
+from pi2_fluid.comparison.agreement.oscillation import CALM, read_oscillation
+from pi2_fluid.comparison.agreement.simulators import RunFacts, name_run_causes
+from pi2_fluid.comparison.agreement.stages import answer_to_push, last_stage
 
 
 def many(rtt: str = "80ms", aqm: Any = None, **options: Any) -> pf.Scenario:

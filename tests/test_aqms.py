@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pi2_fluid as pf
-from pi2_fluid.model.aqms.pie import TABLES
-from pi2_fluid.model.record import quantity
+from pi2_fluid.laws.aqms.pie import TABLES
+from pi2_fluid.records.record import quantity
 
 patient = settings(deadline=None)  # a loaded machine is no reason to fail
 

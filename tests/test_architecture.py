@@ -7,6 +7,7 @@ import importlib
 import json
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -19,19 +20,26 @@ if TYPE_CHECKING:
 PACKAGE = "pi2_fluid"
 ROOT = Path(__file__).resolve().parents[1] / PACKAGE
 
-# Low to high. Rooms that share a floor never import one another; the ground floor is one room.
-# "" is pi2_fluid itself: its lazy table reaches up to design, so only what lies above may use it.
+# Low to high. A room is a folder, or a file where one is enough; what is not named here belongs to
+# the folder that holds it. Rooms that share a floor never import one another; the ground floor is
+# one room. "" is pi2_fluid itself, with the doors that users call: only what lies above may use it.
 FLOORS: list[set[str]] = [
     {"_core", "duals", "errors", "units", "ops", "html", "saving", "values"},
-    {"model"},
-    {"qdisc", "result", "plot"},
-    {"loop", "fluid", "packet", "ns3"},
+    {"records"},
+    {"laws.kernel"},
+    {"laws"},
+    {"network"},
+    {"tc", "results", "plot"},
+    {"engines.engine"},
+    {"loop", "engines.fluid", "engines.packet", "engines.ns3"},
     {"engines"},
+    {"comparison"},
     {"design"},
+    {"deployment"},
     {""},
-    {"paper"},
-    {"cli"},
-    {"__main__"},
+    {"papers", "referee"},
+    {"apps.cli", "apps.explorer"},
+    {"apps"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
@@ -66,9 +74,12 @@ def room_of(module: str) -> str | None:
     head, _, rest = module.partition(".")
     if head != PACKAGE:
         return None
-    room = rest.partition(".")[0]
-    # A name that is no room is an attribute of the face: `from pi2_fluid import Reno`.
-    return room if room in FLOOR_OF or (ROOT / room).is_dir() else ""
+    while rest not in FLOOR_OF:
+        folder = rest.rpartition(".")[0]
+        # A name that is no room is an attribute of the face: `from pi2_fluid import Reno`.
+        assert folder or not (ROOT / rest).is_dir(), f"give {rest} a floor in FLOORS"
+        rest = folder
+    return rest
 
 
 def wrong_arrows(source: str, module: str, *, is_package: bool = False) -> list[str]:
@@ -108,10 +119,10 @@ def in_fresh_python(code: str) -> str:
 
 
 def test_every_room_has_a_floor() -> None:
-    rooms = {module_name(path).split(".")[1] for path in python_files() if path.parent != ROOT}
-    rooms |= {path.stem for path in ROOT.glob("*.py")} - {"__init__"}
-    assert rooms, "no modules found: does the test look in the right place?"
-    assert rooms <= set(FLOOR_OF), "give the new room a floor in FLOORS"
+    rooms = {room_of(module_name(path)) for path in python_files()}
+    assert len(rooms) > 20, "few modules found: does the test look in the right place?"
+    assert rooms <= set(FLOOR_OF)
+    assert set(FLOOR_OF) - rooms <= {"_core"}, "nobody lives there any more"
 
 
 @pytest.mark.parametrize("path", python_files(), ids=module_name)
@@ -124,17 +135,20 @@ def test_imports_point_down(path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("pi2_fluid.units", "import pi2_fluid.model.sender"),
-        ("pi2_fluid.model.aqm", "from pi2_fluid.loop.margins import margins_of"),
-        ("pi2_fluid.model.aqm", "from pi2_fluid import loop"),
-        ("pi2_fluid.model.aqm", "from pi2_fluid import Reno"),
-        ("pi2_fluid.model.aqms.pi", "from ...design import tuning"),
-        ("pi2_fluid.loop.margins", "from pi2_fluid.fluid import engine"),
-        ("pi2_fluid.fluid.engine", "def f():\n    import pi2_fluid.packet"),
-        ("pi2_fluid.packet.engine", "if TYPE_CHECKING:\n    from pi2_fluid.loop import Loop"),
-        ("pi2_fluid.qdisc", "from . import result"),
-        ("pi2_fluid.result", "importlib.import_module('pi2_fluid.design.tuning')"),
-        ("pi2_fluid.paper.claims", "import pi2_fluid.cli"),
+        ("pi2_fluid.units", "import pi2_fluid.laws.sender"),
+        ("pi2_fluid.records.record", "from pi2_fluid.laws.kernel.units import Told"),
+        ("pi2_fluid.laws.aqm", "from pi2_fluid.loop.margins import margins_of"),
+        ("pi2_fluid.laws.aqm", "from pi2_fluid import loop"),
+        ("pi2_fluid.laws.aqm", "from pi2_fluid import Reno"),
+        ("pi2_fluid.laws.aqms.pi", "from ...network import link"),
+        ("pi2_fluid.loop.margins", "from pi2_fluid.engines.fluid import engine"),
+        ("pi2_fluid.engines.fluid.engine", "def f():\n    import pi2_fluid.engines.packet"),
+        ("pi2_fluid.engines.fluid.engine", "from pi2_fluid.engines import simulate"),
+        ("pi2_fluid.engines.ns3.engine", "if TYPE_CHECKING:\n    from pi2_fluid.loop import Loop"),
+        ("pi2_fluid.tc", "from . import results"),
+        ("pi2_fluid.results", "importlib.import_module('pi2_fluid.design.tuning')"),
+        ("pi2_fluid.comparison.verification.table", "from pi2_fluid.design.design import Design"),
+        ("pi2_fluid.papers.claims", "import pi2_fluid.apps.cli"),
         ("pi2_fluid.design.tuning", "import pi2_fluid as pf"),
     ],
 )
@@ -148,15 +162,62 @@ def test_a_wrong_arrow_is_seen(module: str, source: str) -> None:
         ("pi2_fluid.units", "from pi2_fluid.errors import QuantityError"),
         ("pi2_fluid.loop.margins", "from pi2_fluid import _core"),
         ("pi2_fluid.loop.margins", "from .roots import rightmost"),
-        ("pi2_fluid.model.aqms.pi", "from ..aqm import Aqm"),
-        ("pi2_fluid.design.tuning", "from pi2_fluid.packet import engine"),
-        ("pi2_fluid.paper.pi2_fig04", "import pi2_fluid as pf"),
-        ("pi2_fluid.cli", "from pi2_fluid.paper import claims"),
+        ("pi2_fluid.laws.aqms.pi", "from ..aqm import Aqm"),
+        ("pi2_fluid.engines.fluid.engine", "from pi2_fluid.engines.engine import Engine"),
+        ("pi2_fluid.design.tuning", "from pi2_fluid.engines.packet import engine"),
+        ("pi2_fluid.papers.pi2.fig04", "import pi2_fluid as pf"),
+        ("pi2_fluid.apps.cli", "from pi2_fluid.papers import claims"),
         ("pi2_fluid.units", "import re, math\nfrom typing import Any"),
     ],
 )
 def test_an_arrow_down_is_allowed(module: str, source: str) -> None:
     assert wrong_arrows(source, module) == []
+
+
+# --- circles --------------------------------------------------------------------------------
+
+
+def imports_among(sources: dict[str, str]) -> dict[str, set[str]]:
+    """Return which of the modules each one imports, whether at once, later, or for types alone."""
+    found: dict[str, set[str]] = {}
+    for module, source in sources.items():
+        is_package = any(other.startswith(f"{module}.") for other in sources)
+        names = [name for _, name in imported_modules(source, module, is_package=is_package)]
+        parts = {name if name in sources else name.rpartition(".")[0] for name in names}
+        found[module] = parts & set(sources) - {module, PACKAGE}
+    return found
+
+
+def circle(sources: dict[str, str]) -> list[str]:
+    """Return modules that import one another in a circle; none: []."""
+    graph = imports_among(sources)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def sources() -> dict[str, str]:
+    return {module_name(path): path.read_text(encoding="utf-8") for path in python_files()}
+
+
+def test_no_modules_import_one_another() -> None:
+    assert circle(sources()) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("pi2_fluid.loop.state_space", "from pi2_fluid.loop.sampled import alias_sums"),
+        ("pi2_fluid.network.checks", "def f():\n    from pi2_fluid.network import scenario"),
+        ("pi2_fluid.laws.aqm", "if TYPE_CHECKING:\n    from pi2_fluid.laws.aqms.pie import Pie"),
+    ],
+)
+def test_a_circle_is_seen(module: str, source: str) -> None:
+    broken = sources()
+    broken[module] += f"\n{source}\n"
+    assert module in circle(broken)
 
 
 # --- what types say -------------------------------------------------------------------------

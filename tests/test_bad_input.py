@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.model.changes import Change
-from pi2_fluid.model.link import Link
-from pi2_fluid.model.record import quantity
-from pi2_fluid.model.scenario import Scenario
+from pi2_fluid.network.changes import Change
+from pi2_fluid.network.link import Link
+from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.records.record import quantity
 
 TYPED = (pf.QuantityError, pf.DomainError, pf.ScenarioError, pf.UnsupportedError)
 

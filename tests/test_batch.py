@@ -17,11 +17,11 @@ import xarray as xr
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.fluid.batching import batch
-from pi2_fluid.fluid.lanes.compiled import run_compiled
-from pi2_fluid.fluid.lanes.timetable import tabulate
-from pi2_fluid.fluid.variation import vary
-from pi2_fluid.model.record import quantity
+from pi2_fluid.engines.fluid.batches.batching import batch
+from pi2_fluid.engines.fluid.batches.variation import vary
+from pi2_fluid.engines.fluid.lanes.compiled import run_compiled
+from pi2_fluid.engines.fluid.lanes.timetable import tabulate
+from pi2_fluid.records.record import quantity
 
 pytestmark = pytest.mark.usefixtures("jax")  # the engine of a batch unless another is asked for
 
@@ -432,7 +432,7 @@ def test_interruption_keeps_what_is_finished(monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pi2_fluid.fluid.batching.run_compiled", interrupt)
+    monkeypatch.setattr("pi2_fluid.engines.fluid.batches.batching.run_compiled", interrupt)
     with pytest.raises(KeyboardInterrupt):
         batch(scene(), over, engine="c")
 
@@ -443,7 +443,7 @@ def test_runs_that_are_not_finite_are_pointed_out(monkeypatch):
         found["delay"][3:5] = np.nan
         return found
 
-    monkeypatch.setattr("pi2_fluid.fluid.batching.run_compiled", run)
+    monkeypatch.setattr("pi2_fluid.engines.fluid.batches.batching.run_compiled", run)
     with pytest.warns(pf.AssumptionWarning, match="2 of 9 runs, the first of them run 3, left"):
         batch(scene(), {"aqm.alpha": np.linspace(0.1, 0.5, 9)}, engine="c")
 

@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.model.aqms.codel import CoDel
-from pi2_fluid.model.aqms.red import Red
-from pi2_fluid.model.catalogue import (
+from pi2_fluid.laws.aqms.codel import CoDel
+from pi2_fluid.laws.aqms.red import Red
+from pi2_fluid.laws.senders.cbr import Cbr
+from pi2_fluid.network.catalogue import (
     describe_scenario,
     named_scenario,
     named_text,
     scenario_names,
 )
-from pi2_fluid.model.scenario import Scenario
-from pi2_fluid.model.senders.cbr import Cbr
+from pi2_fluid.network.scenario import Scenario
 
-FOLDER = Path(pf.__file__).parent / "scenarios"
+FOLDER = Path(pf.__file__).parent / "network" / "scenarios"
 
 
 def aqm_of(name: str) -> Any:
@@ -275,7 +275,7 @@ class TestUnknown:
 
 def test_listing_loads_nothing_heavy():
     code = (
-        "import sys; from pi2_fluid.model.catalogue import describe_scenario, scenario_names;"
+        "import sys; from pi2_fluid.network.catalogue import describe_scenario, scenario_names;"
         "print(len([describe_scenario(name) for name in scenario_names()]));"
         "print([m for m in ('jax', 'numpy', 'scipy') if m in sys.modules])"
     )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.model.senders.cbr import Cbr
+from pi2_fluid.laws.senders.cbr import Cbr
 
 
 def close(a, b, rel=1e-12):

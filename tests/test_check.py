@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pi2_fluid as pf
-from pi2_fluid.cli import run
-from pi2_fluid.design.deployment.checking import Checked, Verdict
-from pi2_fluid.qdisc import install, parse, show, show_json
+from pi2_fluid.apps.cli import run
+from pi2_fluid.deployment.checking import Checked, Verdict
+from pi2_fluid.tc import install, parse, show, show_json
 
 patient = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
@@ -217,7 +217,7 @@ def test_a_device_cannot_smuggle_commands():
 
 @pytest.mark.slow
 def test_many_alike_are_judged_once(monkeypatch):
-    from pi2_fluid.design.deployment import checking
+    from pi2_fluid.deployment import checking
 
     calls = []
     search = checking.find_remedy
@@ -345,7 +345,7 @@ def test_an_interval_of_a_hundred_rtts_is_no_loop():
 @pytest.fixture
 def remembering(monkeypatch):
     """Judge what is read alike once: here the reading is tested."""
-    from pi2_fluid.design.deployment import checking
+    from pi2_fluid.deployment import checking
 
     judge, known = checking._judge, {}
 
@@ -485,7 +485,7 @@ def test_exit_codes(capsys, text, words, code):
 def test_undecided_is_a_code_of_its_own(capsys, monkeypatch):
     import dataclasses
 
-    from pi2_fluid.design.deployment import checking
+    from pi2_fluid.deployment import checking
 
     judge = checking._judge
     monkeypatch.setattr(

@@ -11,9 +11,9 @@ import sys
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.cli import run
-from pi2_fluid.design.deployment.checking import Checked
-from pi2_fluid.qdisc import install, parse, show
+from pi2_fluid.apps.cli import run
+from pi2_fluid.deployment.checking import Checked
+from pi2_fluid.tc import install, parse, show
 
 LINUX = show(install(pf.presets.linux_dualpi2(), "dualpi2"))
 #: Of the L4S team's tree: no memlimit and no min_qlen_step, options in another order.
@@ -49,7 +49,7 @@ NEW = OLD.replace(" avg_dq_rate 0", "")
 @pytest.fixture
 def quick(monkeypatch):
     """Verdicts by the scan alone: what is looked at here is not the proof."""
-    from pi2_fluid.design.deployment import checking
+    from pi2_fluid.deployment import checking
 
     judge = checking._judge
     monkeypatch.setattr(
@@ -64,8 +64,8 @@ def quick(monkeypatch):
 @pytest.mark.parametrize("us", [15_000, 16_000, 20_000, 30_000, 33_000])
 def test_the_kernel_that_showed_it_is_among_the_readings(hz, us):
     """Whatever was asked of whatever kernel: it is one of those, and all of them show the same."""
-    from pi2_fluid.design.deployment.readings import common_hz, readings
-    from pi2_fluid.qdisc.blocks import blocks_of
+    from pi2_fluid.deployment.readings import common_hz, readings
+    from pi2_fluid.tc.blocks import blocks_of
 
     queue = install(pf.Pie(update_interval=us / 1e6), "pie", hz=hz)
     (block,) = blocks_of(show(queue))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid import cli
+from pi2_fluid.apps import cli
 from pi2_fluid.design.region import Region, stable_up_to, worst_margins
 from pi2_fluid.design.verifying import verify_region
 

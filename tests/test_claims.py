@@ -26,9 +26,9 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 
 import pi2_fluid as pf
-from pi2_fluid.paper.claims import PAPERS, Claim, claims
-from pi2_fluid.paper.claims.claim import decide, matches
-from pi2_fluid.paper.claims.pi2_scaling import random_loops
+from pi2_fluid.papers.claim import decide, matches
+from pi2_fluid.papers.claims import PAPERS, Claim, claims
+from pi2_fluid.papers.pi2.claims.scaling import random_loops
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -283,7 +283,7 @@ def test_ids_are_unique_and_name_their_paper() -> None:
 def test_all_of_them_are_those_of_the_papers_in_order(found: dict[str, Claim]) -> None:
     # `found` is a dict: a repeated id would make it shorter than the modules' lists.
     modules = [name for names in PAPERS.values() for name in names]
-    listed = [importlib.import_module(f"pi2_fluid.paper.claims.{m}").CLAIMS for m in modules]
+    listed = [importlib.import_module(f"pi2_fluid.papers.{m}").CLAIMS for m in modules]
     assert list(found) == list(EXPECTED)
     assert len(found) == sum(len(functions) for functions in listed)
 
@@ -351,27 +351,27 @@ def test_agreement_is_to_the_last_printed_digit(value: float, printed: str, same
 @pytest.mark.parametrize(
     ("module", "name", "value", "index", "verdict"),
     [
-        ("pi2_scaling", "EXTENDED_TABLE", "hpsr13", 2, "not_reproduced"),
-        ("pi2_scaling", "EXTENDED_TABLE", "none", 4, "not_reproduced"),
-        ("pi2_design", "FACTOR", 2.6, 0, "depends"),
-        ("pi2_design", "FACTOR", 3.2, 0, "not_reproduced"),
-        ("pi2_design", "SHORT_INTERVAL", 0.033, 4, "reproduced"),
-        ("pie", "_STATED", ("29.5", "100.9"), 0, "reproduced"),
-        ("pie", "LOWEST", 7e-3, 2, "reproduced"),
-        ("pie", "LOWEST", 4e-4, 4, "reproduced"),
-        ("paganini", "WINDOW", 5, 4, "not_reproduced"),
-        ("paganini", "BETA", 1.1, 6, "reproduced"),
-        ("paganini", "ALPHA", 1.6, 7, "not_reproduced"),
-        ("paganini", "UTILITY", 100.0, 8, "reproduced"),
-        ("thesis", "THESIS_INTERVAL", 0.032, 0, "reproduced"),
-        ("thesis", "TUNED_PI2", (0.4, 4.0), 0, "not_reproduced"),
-        ("thesis", "TUNED_PI2", (0.4, 4.0), 1, "not_reproduced"),
+        ("pi2.claims.scaling", "EXTENDED_TABLE", "hpsr13", 2, "not_reproduced"),
+        ("pi2.claims.scaling", "EXTENDED_TABLE", "none", 4, "not_reproduced"),
+        ("pi2.claims.design", "FACTOR", 2.6, 0, "depends"),
+        ("pi2.claims.design", "FACTOR", 3.2, 0, "not_reproduced"),
+        ("pi2.claims.design", "SHORT_INTERVAL", 0.033, 4, "reproduced"),
+        ("pie.claims", "_STATED", ("29.5", "100.9"), 0, "reproduced"),
+        ("pie.claims", "LOWEST", 7e-3, 2, "reproduced"),
+        ("pie.claims", "LOWEST", 4e-4, 4, "reproduced"),
+        ("paganini.claims", "WINDOW", 5, 4, "not_reproduced"),
+        ("paganini.claims", "BETA", 1.1, 6, "reproduced"),
+        ("paganini.claims", "ALPHA", 1.6, 7, "not_reproduced"),
+        ("paganini.claims", "UTILITY", 100.0, 8, "reproduced"),
+        ("thesis.claims", "THESIS_INTERVAL", 0.032, 0, "reproduced"),
+        ("thesis.claims", "TUNED_PI2", (0.4, 4.0), 0, "not_reproduced"),
+        ("thesis.claims", "TUNED_PI2", (0.4, 4.0), 1, "not_reproduced"),
     ],
 )
 def test_other_numbers_give_another_verdict(
     monkeypatch: pytest.MonkeyPatch, module: str, name: str, value: Any, index: int, verdict: str
 ) -> None:
-    here = importlib.import_module(f"pi2_fluid.paper.claims.{module}")
+    here = importlib.import_module(f"pi2_fluid.papers.{module}")
     compute: Callable[[], Claim] = here.CLAIMS[index]
     before = compute()
     assert before.verdict == EXPECTED[before.id]

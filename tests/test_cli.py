@@ -20,13 +20,13 @@ import pytest
 
 import pi2_fluid as pf
 import pi2_fluid.loop.transfer
-import pi2_fluid.paper.claims
-import pi2_fluid.paper.figures
-from pi2_fluid.cli import run
-from pi2_fluid.cli.output import Progress
-from pi2_fluid.cli.parameters import kinds_with
-from pi2_fluid.model.registry import AQMS, SENDERS
-from pi2_fluid.paper.claims import Claim
+import pi2_fluid.papers.claims
+import pi2_fluid.papers.figures
+from pi2_fluid.apps.cli import run
+from pi2_fluid.apps.cli.output import Progress
+from pi2_fluid.apps.cli.parameters import kinds_with
+from pi2_fluid.laws.registry import AQMS, SENDERS
+from pi2_fluid.papers.claims import Claim
 
 LOAD = ["margins", "--rtt", "100ms", "--p-prime", "0.1"]
 MARGIN_KEYS = [
@@ -49,7 +49,7 @@ def strict_json(text: str) -> Any:
 
 
 def in_shell(*arguments: str, code: str = "") -> subprocess.CompletedProcess[str]:
-    program = f"{code}\nfrom pi2_fluid.cli import main\nmain()"
+    program = f"{code}\nfrom pi2_fluid.apps.cli import main\nmain()"
     return subprocess.run(
         [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=120
     )
@@ -617,7 +617,7 @@ def test_the_figures_asked_for_are_drawn(monkeypatch, words, names) -> None:
         asked.append(given)
         return []
 
-    monkeypatch.setattr(pi2_fluid.paper.figures, "figures", figures)
+    monkeypatch.setattr(pi2_fluid.papers.figures, "figures", figures)
     assert run(["figures", *words]) == 0
     assert asked[0][0] == names
     assert str(asked[0][1]) == "figures"
@@ -634,7 +634,7 @@ def two_claims(monkeypatch) -> list[str | None]:
             for verdict in ("reproduced", "not_reproduced")
         ]
 
-    monkeypatch.setattr(pi2_fluid.paper.claims, "each_claim", claims)
+    monkeypatch.setattr(pi2_fluid.papers.claims, "each_claim", claims)
     return asked
 
 
@@ -666,7 +666,7 @@ def test_claims_that_are_computed_survive_an_interruption(monkeypatch, capsys, f
             )
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pi2_fluid.paper.claims, "each_claim", each)
+    monkeypatch.setattr(pi2_fluid.papers.claims, "each_claim", each)
     assert run(["claims", "--json"]) == 130
     out, err = capsys.readouterr()
     assert "interrupted" in err

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.cli import run
+from pi2_fluid.apps.cli import run
 
 SCENARIO = """
 name = "small"

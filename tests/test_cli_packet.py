@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import pi2_fluid as pf
-from pi2_fluid.cli import run
+from pi2_fluid.apps.cli import run
 
 DATA = Path(__file__).parent / "data"
 

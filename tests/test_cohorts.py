@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.fluid.cohorts import split_starts
+from pi2_fluid.engines.fluid.cohorts import split_starts
 
 
 def late(count: float, rtt: str, jitter: str, **fields: Any) -> pf.Flows:

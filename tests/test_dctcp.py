@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pi2_fluid as pf
+from pi2_fluid.laws.senders.dctcp import Dctcp
 from pi2_fluid.loop.linearization import rate_slopes
-from pi2_fluid.model.senders.dctcp import Dctcp
 
 patient = settings(deadline=None)  # a loaded machine is no reason to fail
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pi2_fluid as pf
-from pi2_fluid.cli import run
-from pi2_fluid.cli.pasting import in_shell
+from pi2_fluid.apps.cli import run
+from pi2_fluid.apps.cli.pasting import in_shell
 from pi2_fluid.design.gains import Asked, make_ceiling
 from pi2_fluid.design.plants import make_plants
 from pi2_fluid.design.region import Region, exact_margins, scan, worst_margins

@@ -9,7 +9,7 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.packet.laws import discipline_of
+from pi2_fluid.engines.packet.laws import discipline_of
 
 LINK = pf.Link("10Mbit/s")
 MS = 1_000_000

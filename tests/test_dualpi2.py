@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.model.aqm import Seen
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
-from pi2_fluid.model.rest import has_ticks
-from pi2_fluid.model.senders.cbr import Cbr
+from pi2_fluid.laws.aqm import Seen
+from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+from pi2_fluid.laws.senders.cbr import Cbr
+from pi2_fluid.network.rest import has_ticks
 
 PACKET = 12000.0  # bits
 

@@ -12,9 +12,10 @@ import sympy
 import pi2_fluid as pf
 from pi2_fluid import duals, ops
 from pi2_fluid.duals import Dual
-from pi2_fluid.model.aqm import Seen
-from pi2_fluid.model.derivatives import differentiate
-from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, sender_class
+from pi2_fluid.laws.aqm import Seen
+from pi2_fluid.laws.derivatives import differentiate
+from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
+from pi2_fluid.records.record import quantity
 
 # Each is read with the operators and functions of sympy, and with those of the dual numbers.
 FORMULAS = [
@@ -179,7 +180,7 @@ law = dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 @law
 class Own(pf.Sender):
     signal: ClassVar = "classic"
-    bend: Any = pf.model.record.quantity(0.5, "number")
+    bend: Any = quantity(0.5, "number")
 
     def grown(self, w):
         return 1.0

@@ -12,7 +12,7 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.engines import ENGINES
-from pi2_fluid.result.schema import row_length, schema_of
+from pi2_fluid.results.schema import row_length, schema_of
 
 FLOWS = (pf.Flows(pf.Reno(), 5, "60ms"), pf.Flows(pf.Scalable(), 3, "30ms", ecn=True))
 SCENARIO = pf.Scenario("4s", pf.Link("10Mbit/s"), pf.CoupledPi2(), FLOWS)
@@ -126,10 +126,10 @@ def test_what_it_cannot_do_it_says_before_it_starts(engine, scenario, monkeypatc
         raise AssertionError("it ran")
 
     for place in (
-        *("fluid.native.run_native", "fluid.engine._run_python", "packet.engine._run_all"),
+        *("fluid.compiled.run_compiled", "fluid.engine._run_python", "packet.engine._run_all"),
         "ns3.engine.run_seeds",
     ):
-        monkeypatch.setattr(f"pi2_fluid.{place}", start)
+        monkeypatch.setattr(f"pi2_fluid.engines.{place}", start)
     impossible = {
         "fluid": dataclasses.replace(ALONE, aqm=pf.CoDel()),
         "packet": dataclasses.replace(ALONE, flows=pf.Flows(Own(), 5, "60ms")),

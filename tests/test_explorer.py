@@ -11,8 +11,8 @@ import pytest
 from matplotlib.image import imread
 
 import pi2_fluid as pf
-from pi2_fluid.design.explorer.explorer import explorer_curves
-from pi2_fluid.design.explorer.sliders import make_slider
+from pi2_fluid.apps.explorer.explorer import explorer_curves
+from pi2_fluid.apps.explorer.sliders import make_slider
 from pi2_fluid.plot import LoopCurves, LoopPicture
 
 SETTINGS = [

@@ -19,9 +19,9 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.loop.equations import ClosedForm, loop_response
-from pi2_fluid.paper import figures as module
-from pi2_fluid.paper import pi2_fig04, pi2_fig05, pi2_fig07
-from pi2_fluid.paper.figures import FIGURES, _numbers, figures
+from pi2_fluid.papers import figures as module
+from pi2_fluid.papers.figures import FIGURES, _numbers, figures
+from pi2_fluid.papers.pi2 import fig04, fig05, fig07
 from pi2_fluid.plot import sample_decades, write_numbers
 
 # Drawing costs more than asking what was drawn.
@@ -130,7 +130,7 @@ def test_names_are_numbers_or_text_and_each_figure_is_drawn_once(
         drawn.append(out)
         return [out / "x"]
 
-    monkeypatch.setattr(pi2_fig05, "draw", draw)
+    monkeypatch.setattr(fig05, "draw", draw)
     assert figures(names, tmp_path) == [("pi2_fig05", (tmp_path / "x",))]
     assert drawn == [tmp_path]
 
@@ -149,7 +149,7 @@ def test_all_draws_every_figure_once(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setattr(module, "import_module", import_module)
     assert [name for name, _ in figures("all", tmp_path)] == list(FIGURES.values())
-    assert asked == [f"pi2_fluid.paper.{name}" for name in FIGURES.values()]
+    assert asked == [f"pi2_fluid.papers.{place}" for place in module._MODULES.values()]
 
 
 def test_every_figure_in_the_folder_is_registered() -> None:
@@ -308,7 +308,7 @@ def test_numbers_broadcast_within_a_curve(tmp_path) -> None:
 
 @pytest.fixture(scope="module")
 def plotted() -> dict[str, list[dict[str, Any]]]:
-    return {update: pi2_fig07.curves(update) for update in ("continuous", "sampled")}
+    return {update: fig07.curves(update) for update in ("continuous", "sampled")}
 
 
 def texts_of(figure: Any) -> str:
@@ -323,20 +323,20 @@ def test_the_numbers_in_the_sampled_figure_are_those_of_low_load(plotted, monkey
         pf.loop.low_load(pf.Reno(), pf.presets.pi2_paper(), "100ms", update).gain_margin_db
         for update in ("continuous", "sampled")
     )
-    said = texts_of(pi2_fig07._draw_sampled(*plotted.values()))
+    said = texts_of(fig07._draw_sampled(*plotted.values()))
     assert f"{before:.1f} dB of margin on paper, {after:.1f} dB in the sampled model" in said
     assert f"reno pi2: {before:.1f} → {after:.1f} dB" in said
 
     assert "the smallest over all loads" in said
-    for index, (sender, aqm) in enumerate(list(pi2_fig07.LINES.values())[1:], start=1):
+    for index, (sender, aqm) in enumerate(list(fig07.LINES.values())[1:], start=1):
         for update, rows in plotted.items():
-            limit = pf.loop.low_load(sender, aqm, pi2_fig07.RTT, update).gain_margin_db
+            limit = pf.loop.low_load(sender, aqm, fig07.RTT, update).gain_margin_db
             assert limit < rows[index]["gain_margin_db"].min() < limit + 0.1
 
     # And they are computed, not typed: another limit gives another text.
     other = type("Limit", (), {"gain_margin_db": 9.87})()
     monkeypatch.setattr(pf.loop, "low_load", lambda *_: other)
-    said = texts_of(pi2_fig07._draw_sampled(*plotted.values()))
+    said = texts_of(fig07._draw_sampled(*plotted.values()))
     assert "9.9 dB of margin on paper" in said
     assert "2.0 dB" not in said
 
@@ -348,7 +348,7 @@ import json, sys
 from pathlib import Path
 import matplotlib
 assert matplotlib.rcParams["font.size"] == 17
-from pi2_fluid.paper.figures import figures
+from pi2_fluid.papers.figures import figures
 figures([4, 5], sys.argv[1])
 assert matplotlib.rcParams["font.size"] == 17
 print(json.dumps("matplotlib.pyplot" in sys.modules))
@@ -377,6 +377,6 @@ def test_another_process_with_other_settings_writes_the_same_bytes(drawn, tmp_pa
 
 def test_drawing_again_writes_the_same_bytes(drawn, plotted, tmp_path, monkeypatch) -> None:
     # The curves are computed once only here, to save time: above they were computed separately.
-    monkeypatch.setattr(pi2_fig07, "curves", plotted.__getitem__)
-    files = [*pi2_fig04.draw(tmp_path), *pi2_fig05.draw(tmp_path), *pi2_fig07.draw(tmp_path)]
+    monkeypatch.setattr(fig07, "curves", plotted.__getitem__)
+    files = [*fig04.draw(tmp_path), *fig05.draw(tmp_path), *fig07.draw(tmp_path)]
     assert digests(files) == digests(path for record in drawn[1] for path in record.files)

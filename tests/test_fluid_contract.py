@@ -18,25 +18,25 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.fluid import native
-from pi2_fluid.model.aqms.coupled import CoupledPi2
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
-from pi2_fluid.model.aqms.pi import Pi
-from pi2_fluid.model.aqms.pi2 import Pi2
-from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.model.aqms.red import Red
-from pi2_fluid.model.aqms.taildrop import TailDrop
-from pi2_fluid.model.changes import Change
-from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.link import Link
-from pi2_fluid.model.scenario import Scenario
-from pi2_fluid.model.senders.cbr import Cbr
-from pi2_fluid.model.senders.creno import CReno
-from pi2_fluid.model.senders.cubic import Cubic
-from pi2_fluid.model.senders.dctcp import Dctcp
-from pi2_fluid.model.senders.reno import Reno
-from pi2_fluid.model.senders.scalable import Scalable
-from pi2_fluid.model.senders.timeoutreno import TimeoutReno
+from pi2_fluid.engines.fluid import compiled
+from pi2_fluid.laws.aqms.coupled import CoupledPi2
+from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+from pi2_fluid.laws.aqms.pi import Pi
+from pi2_fluid.laws.aqms.pi2 import Pi2
+from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.aqms.red import Red
+from pi2_fluid.laws.aqms.taildrop import TailDrop
+from pi2_fluid.laws.senders.cbr import Cbr
+from pi2_fluid.laws.senders.creno import CReno
+from pi2_fluid.laws.senders.cubic import Cubic
+from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.laws.senders.reno import Reno
+from pi2_fluid.laws.senders.scalable import Scalable
+from pi2_fluid.laws.senders.timeoutreno import TimeoutReno
+from pi2_fluid.network.changes import Change
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.link import Link
+from pi2_fluid.network.scenario import Scenario
 
 # Some loads are of no network, and lanes warn of flows that join in slow start: nothing here.
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
@@ -287,7 +287,7 @@ def test_compiled_code_may_be_interrupted_as_often_as_you_like(case: str, monkey
     update, scenario = CASES[case]
     run, sample = by("c"), rows_of(scenario, update)
     once = run(scenario, update, sample, "20ms")
-    monkeypatch.setattr(native, "_STEPS", 7)
+    monkeypatch.setattr(compiled, "_STEPS", 7)
     again = run(scenario, update, sample, "20ms")
     for name in once.data_vars:
         assert once[name].to_numpy().tobytes() == again[name].to_numpy().tobytes(), name

@@ -12,16 +12,9 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.paper import (
-    across_the_margin,
-    experiments,
-    phase_portrait,
-    pi2_fig06,
-    pi2_fig11,
-    pi2_fig12,
-    pi2_fig13,
-)
-from pi2_fluid.paper.experiments import window_peak
+from pi2_fluid.papers.ours import across_the_margin, phase_portrait
+from pi2_fluid.papers.pi2 import experiments, fig06, fig11, fig12, fig13
+from pi2_fluid.papers.pi2.experiments import window_peak
 
 # Of the 50 flows of Figure 13 PIE's third class keeps 1.3 to 2 segments: the figure is the model's.
 pytestmark = [
@@ -32,10 +25,10 @@ pytestmark = [
 ]
 
 MODULES = {
-    "pi2_fig06": pi2_fig06,
-    "pi2_fig11": pi2_fig11,
-    "pi2_fig12": pi2_fig12,
-    "pi2_fig13": pi2_fig13,
+    "pi2_fig06": fig06,
+    "pi2_fig11": fig11,
+    "pi2_fig12": fig12,
+    "pi2_fig13": fig13,
     "phase_portrait": phase_portrait,
     "across_the_margin": across_the_margin,
 }
@@ -197,7 +190,7 @@ def test_the_fall_of_the_capacity_is_as_the_caption_says(table) -> None:
     unmoved = 0.500
     peaks = [window_peak(row, 50.0, 0.1) for row in (pie, pi2)]
     assert 0.6 * unmoved < peaks[1] < peaks[0] < unmoved
-    assert pi2_fig12._in_flight({**pie, "queue_delay_s": np.full(6001, 0.020)}) == "500"
+    assert fig12._in_flight({**pie, "queue_delay_s": np.full(6001, 0.020)}) == "500"
     for row in (pie, pi2):
         late = (row["time_s"] > 135) & (row["time_s"] < 150)
         assert np.ptp(row["queue_delay_s"][late]) > 0.005  # it cycles

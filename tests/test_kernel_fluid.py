@@ -13,26 +13,26 @@ import numpy as np
 import pytest
 
 from pi2_fluid import _core
+from pi2_fluid.engines.fluid import compiled
+from pi2_fluid.engines.fluid.beginning import begin
+from pi2_fluid.engines.fluid.integration import Accuracy, integrate
+from pi2_fluid.engines.fluid.plant import Plant
+from pi2_fluid.engines.fluid.schedule import Schedule
+from pi2_fluid.engines.fluid.trace import Trace, trace_rows
 from pi2_fluid.errors import SolverError
-from pi2_fluid.fluid import native
-from pi2_fluid.fluid.beginning import begin
-from pi2_fluid.fluid.integration import Accuracy, integrate
-from pi2_fluid.fluid.plant import Plant
-from pi2_fluid.fluid.schedule import Schedule
-from pi2_fluid.fluid.trace import Trace, trace_rows
-from pi2_fluid.model.aqms.coupled import CoupledPi2
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
-from pi2_fluid.model.aqms.pi2 import Pi2
-from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.model.aqms.taildrop import TailDrop
-from pi2_fluid.model.changes import Change
-from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.link import Link
-from pi2_fluid.model.scenario import Scenario
-from pi2_fluid.model.senders.cbr import Cbr
-from pi2_fluid.model.senders.cubic import Cubic
-from pi2_fluid.model.senders.reno import Reno
-from pi2_fluid.model.senders.scalable import Scalable
+from pi2_fluid.laws.aqms.coupled import CoupledPi2
+from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+from pi2_fluid.laws.aqms.pi2 import Pi2
+from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.aqms.taildrop import TailDrop
+from pi2_fluid.laws.senders.cbr import Cbr
+from pi2_fluid.laws.senders.cubic import Cubic
+from pi2_fluid.laws.senders.reno import Reno
+from pi2_fluid.laws.senders.scalable import Scalable
+from pi2_fluid.network.changes import Change
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.link import Link
+from pi2_fluid.network.scenario import Scenario
 
 FIXED = Accuracy(0.02, 0.0)
 ADAPTIVE = Accuracy(10.0, 1e-6)
@@ -83,9 +83,9 @@ def times(scenario: Scenario) -> Any:
     return np.arange(0.0, float(scenario.duration), SAMPLE)
 
 
-def compiled(scenario: Scenario, controller: str, accuracy: Accuracy, **how: Any) -> Trace:
-    assert not native.obstacle(scenario, controller)
-    return native.run_native(scenario, controller, accuracy, times(scenario), **how)
+def in_c(scenario: Scenario, controller: str, accuracy: Accuracy, **how: Any) -> Trace:
+    assert not compiled.obstacle(scenario, controller)
+    return compiled.run_compiled(scenario, controller, accuracy, times(scenario), **how)
 
 
 def python(scenario: Scenario, controller: str, accuracy: Accuracy, beginning: Any = None) -> Trace:
@@ -111,7 +111,7 @@ def assert_same(got: Trace, want: Trace, tolerance: float) -> None:
 def test_a_given_beginning(controller: str, initial: dict[str, Any]):
     case = scenario(Pi2(), Flows(Reno(), 5, "50ms"), Flows(Cubic(), 3, "30ms"), duration=2.0)
     beginning = begin(case, initial)
-    got = compiled(case, controller, FIXED, beginning=beginning)
+    got = in_c(case, controller, FIXED, beginning=beginning)
     assert_same(got, python(case, controller, FIXED, beginning), 1e-10)
     assert got.queue[0, 0] == initial["queue"]
 
@@ -128,14 +128,14 @@ def test_the_past_is_kept_as_far_back_as_delays_reach():
         duration=0.8,
     )
     short = Accuracy(4e-4, 0.0)
-    assert_same(compiled(case, "sampled", short), python(case, "sampled", short), 1e-10)
+    assert_same(in_c(case, "sampled", short), python(case, "sampled", short), 1e-10)
 
 
 def test_samples_may_lie_anywhere():
     case = COUPLED
-    coarse = compiled(case, "sampled", ADAPTIVE)
+    coarse = in_c(case, "sampled", ADAPTIVE)
     some = [0.0, 0.0, 0.3, 0.3 + 1e-13, 2.5, 3.999]
-    fine = native.run_native(case, "sampled", ADAPTIVE, sorted([*coarse.time, *some]))
+    fine = compiled.run_compiled(case, "sampled", ADAPTIVE, sorted([*coarse.time, *some]))
     places = np.searchsorted(fine.time, coarse.time, side="right") - 1
     for got, want in zip(fine, coarse, strict=True):
         np.testing.assert_allclose(got[places], want, rtol=1e-9, atol=1e-9)
@@ -143,9 +143,9 @@ def test_samples_may_lie_anywhere():
 
 def test_the_order_is_four():
     case = COUNTS
-    reference = compiled(case, "continuous", Accuracy(10.0, 1e-12))
+    reference = in_c(case, "continuous", Accuracy(10.0, 1e-12))
     errors = [
-        np.abs(compiled(case, "continuous", Accuracy(step, 0.0)).queue - reference.queue).max()
+        np.abs(in_c(case, "continuous", Accuracy(step, 0.0)).queue - reference.queue).max()
         for step in (0.005, 0.0025, 0.00125)
     ]
     orders = np.log2(np.divide(errors[:-1], errors[1:]))
@@ -154,8 +154,8 @@ def test_the_order_is_four():
 
 def test_progress_and_interruption(monkeypatch: Any):
     case, seen = ONE_CLASS, []
-    monkeypatch.setattr(native, "_STEPS", 50)
-    compiled(case, "sampled", FIXED, progress=lambda done, end: seen.append((done, end)))
+    monkeypatch.setattr(compiled, "_STEPS", 50)
+    in_c(case, "sampled", FIXED, progress=lambda done, end: seen.append((done, end)))
     done, end = np.transpose(seen)
     assert (end == case.duration).all()
     assert (np.diff(done) >= 0.0).all()
@@ -166,18 +166,18 @@ def test_progress_and_interruption(monkeypatch: Any):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compiled(case, "sampled", FIXED, progress=interrupt)
+        in_c(case, "sampled", FIXED, progress=interrupt)
 
 
 def test_errors_are_sentences(monkeypatch: Any):
     case = ONE_CLASS
     with pytest.raises(SolverError, match=r"took 101 steps to t = [\d.]+ s and came no further"):
-        compiled(case, "sampled", Accuracy(0.01, 0.0, 100))
-    packed = native.pack(case, "sampled", FIXED)
+        in_c(case, "sampled", Accuracy(0.01, 0.0, 100))
+    packed = compiled.pack(case, "sampled", FIXED)
     unknown = [one | {"state": [np.nan]} for one in packed[5]]
-    monkeypatch.setattr(native, "pack", lambda *_: (*packed[:5], unknown, *packed[6:]))
+    monkeypatch.setattr(compiled, "pack", lambda *_: (*packed[:5], unknown, *packed[6:]))
     with pytest.raises(SolverError, match=r"no longer finite at t = .* give a shorter step"):
-        compiled(case, "sampled", FIXED)
+        in_c(case, "sampled", FIXED)
 
 
 def test_a_law_of_ones_own_is_not_taken_for_its_base():
@@ -192,18 +192,18 @@ def test_a_law_of_ones_own_is_not_taken_for_its_base():
 
     own_sender = scenario(Pi2(), RENO, avoiding(MyReno(), 1, "50ms"))
     own_queue = scenario(MyPi2(), RENO)
-    assert native.obstacle(own_sender, "sampled") == "MyReno"
-    assert native.obstacle(own_queue, "sampled") == "MyPi2"
+    assert compiled.obstacle(own_sender, "sampled") == "MyReno"
+    assert compiled.obstacle(own_queue, "sampled") == "MyPi2"
 
 
 def test_what_no_law_can_do_is_an_obstacle():
     dual = DUAL
-    assert native.obstacle(dual, "continuous") == 'DualPi2 with update="continuous"'
+    assert compiled.obstacle(dual, "continuous") == 'DualPi2 with update="continuous"'
 
 
 def test_bad_arguments_are_refused():
     case = COUPLED
-    packed = list(native.pack(case, "sampled", FIXED))
+    packed = list(compiled.pack(case, "sampled", FIXED))
     rows = [np.zeros((3, k)) if k else np.zeros(3) for k in (1, 1, 0, 2, 2, 2, 0)]
     start: Any = _core.FluidRun
     run = start(*packed)
@@ -232,10 +232,10 @@ def test_bad_arguments_are_refused():
 
 
 def test_what_a_law_lacks_is_refused_by_the_kernel_too():
-    dual = native.pack(DUAL, "continuous", FIXED)
+    dual = compiled.pack(DUAL, "continuous", FIXED)
     with pytest.raises(ValueError, match="dualpi2 has no continuous form"):
         _core.FluidRun(*dual)
-    *head, classes, changes, begin = native.pack(TAILDROP, "sampled", FIXED)
+    *head, classes, changes, begin = compiled.pack(TAILDROP, "sampled", FIXED)
     thinned = [one | {"thinned": True} for one in classes]
     with pytest.raises(ValueError, match="reno cannot be thinned by taildrop"):
         _core.FluidRun(*head, thinned, changes, begin)

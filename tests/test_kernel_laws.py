@@ -8,23 +8,23 @@ import numpy as np
 import pytest
 
 from pi2_fluid import _core
-from pi2_fluid.model.aqm import Aqm, Seen
-from pi2_fluid.model.aqms.coupled import CoupledPi2
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
-from pi2_fluid.model.aqms.pi import Pi
-from pi2_fluid.model.aqms.pi2 import Pi2
-from pi2_fluid.model.aqms.pie import TABLES, Pie
-from pi2_fluid.model.aqms.red import Red
-from pi2_fluid.model.aqms.taildrop import TailDrop
-from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, sender_class
-from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.cbr import Cbr
-from pi2_fluid.model.senders.creno import CReno
-from pi2_fluid.model.senders.cubic import Cubic
-from pi2_fluid.model.senders.dctcp import Dctcp
-from pi2_fluid.model.senders.reno import Reno
-from pi2_fluid.model.senders.scalable import Scalable
-from pi2_fluid.model.senders.timeoutreno import TimeoutReno
+from pi2_fluid.laws.aqm import Aqm, Seen
+from pi2_fluid.laws.aqms.coupled import CoupledPi2
+from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+from pi2_fluid.laws.aqms.pi import Pi
+from pi2_fluid.laws.aqms.pi2 import Pi2
+from pi2_fluid.laws.aqms.pie import TABLES, Pie
+from pi2_fluid.laws.aqms.red import Red
+from pi2_fluid.laws.aqms.taildrop import TailDrop
+from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.senders.cbr import Cbr
+from pi2_fluid.laws.senders.creno import CReno
+from pi2_fluid.laws.senders.cubic import Cubic
+from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.laws.senders.reno import Reno
+from pi2_fluid.laws.senders.scalable import Scalable
+from pi2_fluid.laws.senders.timeoutreno import TimeoutReno
 
 SENDER_LAWS: list[Sender] = [
     Reno(),

@@ -21,12 +21,12 @@ import pi2_fluid as pf
 from pi2_fluid import _core, qdisc
 from pi2_fluid.design.plants import plant_gain, plant_of
 from pi2_fluid.design.request import read_queue
-from pi2_fluid.model.kernel_units import told_to_tc
-from pi2_fluid.model.record import declares
-from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, kind_of, sender_class
-from pi2_fluid.packet.laws import congestion_of, discipline_of
-from pi2_fluid.qdisc.options import KINDS as TC_KINDS
-from pi2_fluid.qdisc.options import OPTIONS as TC_OPTIONS
+from pi2_fluid.engines.packet.laws import congestion_of, discipline_of
+from pi2_fluid.laws.kernel.units import told_to_tc
+from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, kind_of, sender_class
+from pi2_fluid.records.record import declares
+from pi2_fluid.tc.options import KINDS as TC_KINDS
+from pi2_fluid.tc.options import OPTIONS as TC_OPTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOL = "tools/write_parameters.py"

@@ -14,7 +14,7 @@ PROGRAM = """
 import resource, sys, warnings
 import xarray
 import pi2_fluid as pf
-import pi2_fluid.fluid.engine, pi2_fluid.packet.engine
+import pi2_fluid.engines.fluid.engine, pi2_fluid.engines.packet.engine
 
 def peak():
     unit = 1 if sys.platform == "darwin" else 1024

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.cli.shell import run
+from pi2_fluid.apps.cli.shell import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
 

@@ -16,8 +16,8 @@ import xarray as xr
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.model.schedule import flow_counts, flow_lives, mean_capacity
-from pi2_fluid.packet import native, request
+from pi2_fluid.engines.packet import compiled, request
+from pi2_fluid.network.schedule import flow_counts, flow_lives, mean_capacity
 
 LINK = pf.Link("10Mbit/s", buffer="100 packets")
 
@@ -175,7 +175,7 @@ def test_progress_reaches_the_end() -> None:
 
 def waits_for_the_end(monkeypatch: pytest.MonkeyPatch, seeds: set[int]) -> list[int]:
     """Runs of these seeds go on until they are told to stop; the list holds who was."""
-    real, stopped = native.run_packets, []
+    real, stopped = compiled.run_packets, []
 
     def run(arguments: tuple[Any, ...], ended: Any, report: Any) -> Any:
         if arguments[5] not in seeds:
@@ -185,7 +185,7 @@ def waits_for_the_end(monkeypatch: pytest.MonkeyPatch, seeds: set[int]) -> list[
         stopped.append(arguments[5])
         return None
 
-    monkeypatch.setattr(native, "run_packets", run)
+    monkeypatch.setattr(compiled, "run_packets", run)
     return stopped
 
 
@@ -211,14 +211,14 @@ def test_an_interrupt_before_the_first_seed_is_one(monkeypatch) -> None:
 
 def test_what_fails_in_one_seed_ends_all(monkeypatch) -> None:
     stopped = waits_for_the_end(monkeypatch, {2})
-    waiting = native.run_packets
+    waiting = compiled.run_packets
 
     def run(arguments: tuple[Any, ...], *rest: Any) -> Any:
         if arguments[5] == 3:
             raise MemoryError
         return waiting(arguments, *rest)
 
-    monkeypatch.setattr(native, "run_packets", run)
+    monkeypatch.setattr(compiled, "run_packets", run)
     with pytest.raises(MemoryError):
         pf.packet.simulate(scenario(), seeds=3, threads=3)
     assert stopped == [2]
@@ -278,7 +278,7 @@ def test_pack_speaks_of_every_field() -> None:
             pf.Change("2s", counts={"cbr": 1}, capacity="5Mbit/s"),
         ],
     )
-    link, name, parameters, classes, changes, seed, length, trace = native.pack(
+    link, name, parameters, classes, changes, seed, length, trace = compiled.pack(
         described, 4, 10**8, 7, ("lottery", {"p": 0.1, "mark": 1.0})
     )
     assert link == {
@@ -300,7 +300,7 @@ def test_pack_speaks_of_every_field() -> None:
         "initial_window": 10,
         "slow_start": False,
         "delayed_ack": False,
-        "ecn": native.NOT_ECT,
+        "ecn": compiled.NOT_ECT,
     }
     assert classes[1] == CLASS | {"interval": 4e6, "count": 3}
     assert changes == [change(2 * 10**9, 5e6, -1, 1), change(7 * 10**9, 4e6, -1, -1)]
@@ -310,17 +310,17 @@ def test_pack_speaks_of_every_field() -> None:
 @pytest.mark.parametrize(
     ("sender", "ecn", "field"),
     [
-        (pf.Reno(), None, native.NOT_ECT),
-        (pf.Reno(), True, native.ECT0),
-        (pf.Cubic(), False, native.NOT_ECT),
-        (pf.Scalable(), None, native.ECT1),
-        (pf.Dctcp(), True, native.ECT1),
-        (pf.Dctcp(), False, native.NOT_ECT),
-        (pf.Cbr(rate="1Mbit/s"), None, native.NOT_ECT),
+        (pf.Reno(), None, compiled.NOT_ECT),
+        (pf.Reno(), True, compiled.ECT0),
+        (pf.Cubic(), False, compiled.NOT_ECT),
+        (pf.Scalable(), None, compiled.ECT1),
+        (pf.Dctcp(), True, compiled.ECT1),
+        (pf.Dctcp(), False, compiled.NOT_ECT),
+        (pf.Cbr(rate="1Mbit/s"), None, compiled.NOT_ECT),
     ],
 )
 def test_the_ecn_field_follows_from_sender_and_class(sender, ecn, field) -> None:
-    assert native.ecn_field(pf.Flows(sender, base_rtt="10ms", ecn=ecn)) == field
+    assert compiled.ecn_field(pf.Flows(sender, base_rtt="10ms", ecn=ecn)) == field
 
 
 def test_flows_that_come_later_are_new_ones() -> None:
@@ -496,7 +496,7 @@ def test_the_kernel_refuses_what_it_cannot_compute_with(place, value, said) -> N
 
 
 def test_a_run_belongs_to_one_thread() -> None:
-    arguments = native.pack(scenario(duration="1000s"), 1, 10**10)
+    arguments = compiled.pack(scenario(duration="1000s"), 1, 10**10)
     run = _core.PacketRun(*arguments)
     worker = threading.Thread(target=run.advance, args=(3_000_000,))
     worker.start()

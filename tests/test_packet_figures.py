@@ -11,25 +11,25 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.paper import (
+from pi2_fluid.papers.figures import FIGURES
+from pi2_fluid.papers.pi2 import (
+    fig06_packets,
+    fig11_packets,
+    fig12_packets,
+    fig13_packets,
+    fig14,
+    fig15,
     packet_experiments,
-    pi2_fig06_packets,
-    pi2_fig11_packets,
-    pi2_fig12_packets,
-    pi2_fig13_packets,
-    pi2_fig14,
-    pi2_fig15,
 )
-from pi2_fluid.paper.figures import FIGURES
-from pi2_fluid.paper.packet_experiments import value_at
+from pi2_fluid.papers.pi2.packet_experiments import value_at
 from pi2_fluid.plot import page_style
 
 MODULES = {
-    "pi2_fig06_packets": pi2_fig06_packets,
-    "pi2_fig11_packets": pi2_fig11_packets,
-    "pi2_fig12_packets": pi2_fig12_packets,
-    "pi2_fig13_packets": pi2_fig13_packets,
-    "pi2_fig14": pi2_fig14,
+    "pi2_fig06_packets": fig06_packets,
+    "pi2_fig11_packets": fig11_packets,
+    "pi2_fig12_packets": fig12_packets,
+    "pi2_fig13_packets": fig13_packets,
+    "pi2_fig14": fig14,
 }
 TEXT = ("line", "scenario", "panel", "classic")
 # The fluid of Figure 13 under PIE, which is drawn beside the packets.
@@ -162,7 +162,7 @@ def test_figure_12_peaks_as_measured_with_pie_and_not_with_pi2(table) -> None:
     for line in fall:
         assert fall[line]["peak_fluid_s"] < fall[line]["peak_s"]
     # 20 ms of queue at 100 Mbit/s take 100 ms at 20, and 75 Mbit/s in 100 ms add 275 to them.
-    least = pi2_fig12_packets.least_peak(pf.named_scenario("pi2_fig12_pi2"))
+    least = fig12_packets.least_peak(pf.named_scenario("pi2_fig12_pi2"))
     assert least == pytest.approx(0.375, rel=1e-12)
     assert fall["pi2"]["peak_s"] > least
     # A seed in which less waits just then can be lower, but not below that of an empty queue.
@@ -191,7 +191,7 @@ def test_figure_11a_takes_half_of_a_window_out_of_its_queue() -> None:
 
 def test_figure_14_is_alike_with_20_flows_and_misses_5_ms_with_udp(table) -> None:
     rows = {row["scenario"]: row for row in table("pi2_fig14")}
-    level = pi2_fig14.level
+    level = fig14.level
     for target in (5, 20):
         pie, pi2 = (rows[f"pi2_fig14a_{target}ms_{line}"] for line in ("pie", "pi2"))
         for part in (0.5, 0.9, 0.99):
@@ -208,7 +208,7 @@ def test_figure_14b_agrees_with_the_paper_without_the_cap(table) -> None:
     rows = {row["scenario"]: row for row in table("pi2_fig14")}
     for stem in ("pi2_fig14b_5ms", "pi2_fig11c"):
         pie, capped, uncapped = (rows[f"{stem}_{line}"] for line in ("pie", "pi2", "uncapped"))
-        below = [pi2_fig14.share_below(row, row["target_s"][0]) for row in (pie, capped, uncapped)]
+        below = [fig14.share_below(row, row["target_s"][0]) for row in (pie, capped, uncapped)]
         assert below[2] == pytest.approx(below[0], abs=0.06)
         assert below[1] < below[0] - 0.15
         assert 0.21 < pie["lost"][0] < 0.25
@@ -251,11 +251,11 @@ def test_queues_of_2016_hear_nothing_for_half_a_second() -> None:
 @pytest.fixture(scope="module")
 def balance() -> Any:
     """Return the balance of some points of the figure, by queue."""
-    series = pi2_fig15._series()
+    series = fig15._series()
 
     def find(line: str, capacity: float, rtt: float, classic: Any = None) -> dict[str, float]:
         sender = classic or pf.Cubic(variant="linux3.18")
-        return pi2_fig15._point(sender, series[line], capacity, rtt)
+        return fig15._point(sender, series[line], capacity, rtt)
 
     return find
 
@@ -291,8 +291,8 @@ def test_reno_falls_behind_where_windows_are_large(balance) -> None:
 
 
 def test_what_is_settled() -> None:
-    assert pi2_fig15.is_settled(np.array([0.7, 0.8, 0.9]), np.array([0.8, 0.9, 0.95]))
-    assert not pi2_fig15.is_settled(np.array([0.7, 0.8, 0.9]), np.array([0.4, 0.5, 0.6]))
+    assert fig15.is_settled(np.array([0.7, 0.8, 0.9]), np.array([0.8, 0.9, 0.95]))
+    assert not fig15.is_settled(np.array([0.7, 0.8, 0.9]), np.array([0.4, 0.5, 0.6]))
 
 
 def test_figure_15_is_drawn_from_any_rows(tmp_path, monkeypatch) -> None:
@@ -302,8 +302,8 @@ def test_figure_15_is_drawn_from_any_rows(tmp_path, monkeypatch) -> None:
             "ratio_fluid": 0.0 if rtt < 0.01 else 1.0, "settled": float(rtt < 0.05),
         }  # fmt: skip
 
-    monkeypatch.setattr(pi2_fig15, "_point", point)
-    files = pi2_fig15.draw(tmp_path)
+    monkeypatch.setattr(fig15, "_point", point)
+    files = fig15.draw(tmp_path)
     assert [path.suffix for path in files] == [".png", ".svg", ".pdf", ".csv"]
     assert "PI2 paper, Figure 15" in files[1].read_text(encoding="utf-8")
     with files[-1].open(encoding="utf-8", newline="") as file:

@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 
 import pi2_fluid as pf
-from pi2_fluid.packet import request
-from pi2_fluid.result.delays import delay_quantiles, delay_sd
+from pi2_fluid.engines.packet import request
+from pi2_fluid.results.delays import delay_quantiles, delay_sd
 
 LINK = pf.Link("10Mbit/s")
 SINGLE = pf.Scenario(

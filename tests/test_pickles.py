@@ -16,10 +16,10 @@ import pytest
 import xarray
 
 import pi2_fluid as pf
-from pi2_fluid.design.deployment.remedies import Remedy
+from pi2_fluid.deployment.remedies import Remedy
+from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.loop.margins import Margins
-from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, sender_class
-from pi2_fluid.paper.figures import Figure
+from pi2_fluid.papers.figures import Figure
 
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
+from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 
 # alpha, beta (Hz), target, update interval (s)
 NUMBERS = [

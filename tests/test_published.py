@@ -13,7 +13,7 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.packet.laws import congestion_of
+from pi2_fluid.engines.packet.laws import congestion_of
 
 MS = 10**6  # ns
 #: Name here -> (value, where it is published).

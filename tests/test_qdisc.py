@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.qdisc import Found, install, install_max_rtt, parse, show, show_json, to_tc
+from pi2_fluid.tc import Found, install, install_max_rtt, parse, show, show_json, to_tc
 
 patient = settings(deadline=None, max_examples=200)
 thorough = settings(deadline=None, max_examples=500)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.qdisc.kernel import jiffies, timer_period
+from pi2_fluid.tc.kernel import jiffies, timer_period
 
 PAGE = (Path(__file__).parents[1] / "docs/qdisc.md").read_text(encoding="utf-8")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid import cli
+from pi2_fluid.apps import cli
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

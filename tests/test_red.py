@@ -11,9 +11,9 @@ import pytest
 from scipy.optimize import brentq
 
 import pi2_fluid as pf
-from pi2_fluid.model.aqm import Seen
-from pi2_fluid.model.aqms.red import Red
-from pi2_fluid.model.senders.cbr import Cbr
+from pi2_fluid.laws.aqm import Seen
+from pi2_fluid.laws.aqms.red import Red
+from pi2_fluid.laws.senders.cbr import Cbr
 
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.cli import run
+from pi2_fluid.apps.cli import run
 
 SCENARIO = pf.Scenario("1s", pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 5, "50ms"))
 CALLS: dict[str, Any] = {

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pi2_fluid.engines.packet.replays.codel import codel_law, replay_codel
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
-from pi2_fluid.model.aqms.codel import CoDel
-from pi2_fluid.model.link import Link
-from pi2_fluid.packet.codel_replay import codel_law, replay_codel
+from pi2_fluid.laws.aqms.codel import CoDel
+from pi2_fluid.network.link import Link
 
 DATA = Path(__file__).parent / "data"
 LINES = [

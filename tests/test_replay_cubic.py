@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pi2_fluid import _core
+from pi2_fluid.engines.packet.laws import congestion_of
+from pi2_fluid.engines.packet.replays.senders import replay_cubic
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
-from pi2_fluid.model.senders.cbr import Cbr
-from pi2_fluid.model.senders.creno import CReno
-from pi2_fluid.model.senders.cubic import Cubic
-from pi2_fluid.model.senders.dctcp import Dctcp
-from pi2_fluid.model.senders.reno import Reno
-from pi2_fluid.model.senders.scalable import Scalable
-from pi2_fluid.packet.laws import congestion_of
-from pi2_fluid.packet.sender_replay import replay_cubic
+from pi2_fluid.laws.senders.cbr import Cbr
+from pi2_fluid.laws.senders.creno import CReno
+from pi2_fluid.laws.senders.cubic import Cubic
+from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.laws.senders.reno import Reno
+from pi2_fluid.laws.senders.scalable import Scalable
 
 DATA = Path(__file__).parent / "data"
 patient = settings(deadline=None)  # a loaded machine is no reason to fail

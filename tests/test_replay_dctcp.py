@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pi2_fluid import _core
+from pi2_fluid.engines.packet.laws import congestion_of
+from pi2_fluid.engines.packet.replays.senders import replay_dctcp
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
-from pi2_fluid.model.senders.dctcp import Dctcp
-from pi2_fluid.model.senders.reno import Reno
-from pi2_fluid.model.senders.scalable import Scalable
-from pi2_fluid.packet.laws import congestion_of
-from pi2_fluid.packet.sender_replay import replay_dctcp
+from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.laws.senders.reno import Reno
+from pi2_fluid.laws.senders.scalable import Scalable
 
 DATA = Path(__file__).parent / "data"
 patient = settings(deadline=None)  # a loaded machine is no reason to fail

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pi2_fluid import _core
+from pi2_fluid.engines.packet.replays.dualpi2 import replay_dualpi2
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
-from pi2_fluid.model.aqm import Seen
-from pi2_fluid.model.aqms.codel import CoDel
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
-from pi2_fluid.model.link import Link
-from pi2_fluid.packet.dualpi2_replay import replay_dualpi2
+from pi2_fluid.laws.aqm import Seen
+from pi2_fluid.laws.aqms.codel import CoDel
+from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+from pi2_fluid.network.link import Link
 
 DATA = Path(__file__).parent / "data"
 FULL = 2**32 - 1

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pi2_fluid import _core
+from pi2_fluid.engines.packet.laws import discipline_of
+from pi2_fluid.engines.packet.replays.red import replay_red, replay_red_adaptation
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
-from pi2_fluid.model.aqms.red import Red
-from pi2_fluid.model.link import Link
-from pi2_fluid.packet.laws import discipline_of
-from pi2_fluid.packet.red_replay import replay_red, replay_red_adaptation
+from pi2_fluid.laws.aqms.red import Red
+from pi2_fluid.network.link import Link
 
 DATA = Path(__file__).parent / "data"
 LINK = Link("8Mbit/s", packet_size="1000B")

@@ -22,8 +22,8 @@ import pytest
 import xarray
 
 import pi2_fluid as pf
-import pi2_fluid.cli.files as cli_files
-from pi2_fluid.cli import run
+import pi2_fluid.apps.cli.files as cli_files
+from pi2_fluid.apps.cli import run
 from pi2_fluid.plot import page_style, save_picture, write_numbers
 from pi2_fluid.saving import require_writable, save_bytes, save_folder, save_text
 
@@ -160,7 +160,7 @@ def test_a_limit_of_the_system_leaves_what_was_there(tmp_path, result, name) -> 
 FULL_DISK = """
 import os, sys
 from pathlib import Path
-from pi2_fluid.cli import run
+from pi2_fluid.apps.cli import run
 
 scenario, folder = sys.argv[1], Path(sys.argv[2])
 options = {name: "-o" if name < "x.p" else "--plot" for name in sys.argv[3:]}
@@ -431,8 +431,8 @@ WRITES = {
     "copyfile": None,
     "savez": None,
     "dump": None,
-    "to_zarr": "pi2_fluid/cli/files.py",  # in a folder of its own
-    "to_csv": "pi2_fluid/cli/files.py",  # as text
+    "to_zarr": "pi2_fluid/apps/cli/files.py",  # in a folder of its own
+    "to_csv": "pi2_fluid/apps/cli/files.py",  # as text
     "savefig": "pi2_fluid/plot/page.py",  # into memory
     "open": "pi2_fluid/saving.py",
 }
@@ -441,8 +441,8 @@ WRITES = {
 SCRATCH = {
     "tools/browser.py",
     "tools/mutate.py",
-    "pi2_fluid/ns3/child.py",
-    "pi2_fluid/ns3/process.py",
+    "pi2_fluid/engines/ns3/child.py",
+    "pi2_fluid/engines/ns3/process.py",
 }
 
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.model.changes import Change
-from pi2_fluid.model.counts import Counts
-from pi2_fluid.model.link import Link
-from pi2_fluid.model.scenario import Scenario
-from pi2_fluid.model.senders.cbr import Cbr
+from pi2_fluid.laws.senders.cbr import Cbr
+from pi2_fluid.network.changes import Change
+from pi2_fluid.network.link import Link
+from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.records.counts import Counts
 
 
 def flows(**fields: Any) -> pf.Flows:

@@ -14,13 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pi2_fluid as pf
-from pi2_fluid.model.aqms.codel import CoDel
-from pi2_fluid.model.aqms.dualpi2 import DualPi2
-from pi2_fluid.model.aqms.red import Red
-from pi2_fluid.model.aqms.taildrop import TailDrop
-from pi2_fluid.model.changes import Change
-from pi2_fluid.model.link import Link
-from pi2_fluid.model.registry import (
+from pi2_fluid.laws.aqms.codel import CoDel
+from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+from pi2_fluid.laws.aqms.red import Red
+from pi2_fluid.laws.aqms.taildrop import TailDrop
+from pi2_fluid.laws.registry import (
     AQMS,
     SENDERS,
     aqm_class,
@@ -28,10 +26,12 @@ from pi2_fluid.model.registry import (
     sender_class,
     suggest,
 )
-from pi2_fluid.model.scenario import Scenario
-from pi2_fluid.model.senders.cbr import Cbr
-from pi2_fluid.model.senders.cubic import Cubic
-from pi2_fluid.model.senders.dctcp import Dctcp
+from pi2_fluid.laws.senders.cbr import Cbr
+from pi2_fluid.laws.senders.cubic import Cubic
+from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.network.changes import Change
+from pi2_fluid.network.link import Link
+from pi2_fluid.network.scenario import Scenario
 
 TYPED = (pf.QuantityError, pf.DomainError, pf.ScenarioError, pf.UnsupportedError)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import pi2_fluid as pf
 from pi2_fluid import ops
-from pi2_fluid.model.record import quantity
+from pi2_fluid.records.record import quantity
 
 patient = settings(deadline=None)  # a loaded machine is no reason to fail
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.model.aqms.codel import CoDel
-from pi2_fluid.model.aqms.taildrop import TailDrop
-from pi2_fluid.model.senders.cubic import Cubic
+from pi2_fluid.laws.aqms.codel import CoDel
+from pi2_fluid.laws.aqms.taildrop import TailDrop
+from pi2_fluid.laws.senders.cubic import Cubic
 
 
 def seen(arrival_rate, overflow, delay=0.1):

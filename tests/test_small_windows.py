@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.cli import main
+from pi2_fluid.apps.cli import main
 
 LINK = pf.Link("10Mbit/s")
 

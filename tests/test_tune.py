@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.cli import run
+from pi2_fluid.apps.cli import run
 from pi2_fluid.design import tuning
 from pi2_fluid.design.front import trade_off
 from pi2_fluid.design.gains import (

@@ -16,16 +16,16 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-import pi2_fluid.paper.validation.validating
-from pi2_fluid.cli import run
-from pi2_fluid.paper.validation import CELLS, Validation, references
-from pi2_fluid.paper.validation.judging import POOLED_LIMIT, Finding, judge, pooled
-from pi2_fluid.paper.validation.measuring import measure
-from pi2_fluid.paper.validation.measuring import run as run_cell
-from pi2_fluid.paper.validation.simulators import CAUSES
-from pi2_fluid.paper.validation.steps import peak_of, settling_of
-from pi2_fluid.paper.validation.tolerances import TOLERANCES
-from pi2_fluid.paper.validation.wording import allowed_text, error_text, value_text
+import pi2_fluid.referee.validating
+from pi2_fluid.apps.cli import run
+from pi2_fluid.referee import CELLS, Validation, references
+from pi2_fluid.referee.judging import POOLED_LIMIT, Finding, judge, pooled
+from pi2_fluid.referee.measuring import measure
+from pi2_fluid.referee.measuring import run as run_cell
+from pi2_fluid.referee.simulators import CAUSES
+from pi2_fluid.referee.steps import peak_of, settling_of
+from pi2_fluid.referee.tolerances import TOLERANCES
+from pi2_fluid.referee.wording import allowed_text, error_text, value_text
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 600.0  # s for another process to finish
@@ -260,7 +260,7 @@ def test_an_interrupt_leaves_the_cells_that_are_finished(
 ) -> None:
     """Ctrl-C in the third cell: the answers of two are the same as if they had been all."""
     names = ["reno_mark_10", "reno_loss_3", "reno_mark_3"]
-    real = pi2_fluid.paper.validation.validating.run
+    real = pi2_fluid.referee.validating.run
 
     def simulate(cell: Any, *rest: Any) -> Any:
         if cell.name == names[2]:
@@ -268,10 +268,10 @@ def test_an_interrupt_leaves_the_cells_that_are_finished(
         return real(cell, *rest)
 
     by_name = {cell.name: cell for cell in CELLS}
-    validating = pi2_fluid.paper.validation.validating
+    validating = pi2_fluid.referee.validating
     monkeypatch.setattr(validating, "CELLS", [by_name[name] for name in names])
     whole = pf.validate(None, seeds=2, cells=names[:2])
-    monkeypatch.setattr(pi2_fluid.paper.validation.validating, "run", simulate)
+    monkeypatch.setattr(pi2_fluid.referee.validating, "run", simulate)
     assert pf.validate(None, seeds=2) == dataclasses.replace(whole, interrupted=True)
     words = ["--json"] if as_json else []
     assert run(["validate", "--out", str(tmp_path), "--seeds", "2", *words]) == 130
@@ -291,7 +291,7 @@ def test_an_interrupt_before_the_first_cell_is_one(monkeypatch) -> None:
     def simulate(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pi2_fluid.paper.validation.validating, "run", simulate)
+    monkeypatch.setattr(pi2_fluid.referee.validating, "run", simulate)
     with pytest.raises(KeyboardInterrupt):
         pf.validate(None, seeds=2)
 
@@ -307,7 +307,7 @@ def two_findings(monkeypatch) -> list[Any]:
         both = (finding(worse), finding(judged=False, z=None))
         return Validation(both, (finding(z=None),), others["seeds"], (Path("x.png"),))
 
-    monkeypatch.setattr(pi2_fluid.paper.validation, "validate", validate)
+    monkeypatch.setattr(pi2_fluid.referee, "validate", validate)
     return asked
 
 

@@ -11,11 +11,11 @@ import pytest
 import xarray
 
 import pi2_fluid as pf
+from pi2_fluid.comparison.verification.chance import delay_spread
+from pi2_fluid.comparison.verification.corners import COUNT, STEPS, corners_of
+from pi2_fluid.comparison.verification.fluid_case import fluid_case
+from pi2_fluid.comparison.verification.transients import read_decay, read_transient
 from pi2_fluid.design.region import Region
-from pi2_fluid.design.verification.chance import delay_spread
-from pi2_fluid.design.verification.corners import COUNT, STEPS, corners_of
-from pi2_fluid.design.verification.fluid_case import fluid_case
-from pi2_fluid.design.verification.transients import read_decay, read_transient
 from pi2_fluid.design.verifying import verify_region
 
 RENO = (pf.Reno(),)

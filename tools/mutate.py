@@ -92,7 +92,7 @@ TESTS = {
     f"{_LOOP}/controllers.py": "equations sampled loop dualpi2_loop red",
     f"{_LOOP}/crossovers.py": "loop brute_force dualpi2_loop sampled",
     f"{_LOOP}/delay_system.py": "state_space stability sampled",
-    "pi2_fluid/model/derivatives.py": "equations theorems loop",
+    "pi2_fluid/laws/derivatives.py": "equations theorems loop",
     f"{_LOOP}/equations.py": "equations",
     f"{_LOOP}/expansion.py": "dualpi2_loop brute_force",
     f"{_LOOP}/explanation.py": "loop dualpi2_loop sampled",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pi2_fluid.paper.claims import PAPERS, Claim, claims
+from pi2_fluid.papers.claims import PAPERS, Claim, claims
 from pi2_fluid.saving import save_text
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "claims.md"

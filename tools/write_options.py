@@ -1,4 +1,4 @@
-"""Bring pi2_fluid/cli/declared.py up to date with the laws: python tools/write_options.py.
+"""Bring pi2_fluid/apps/cli/declared.py up to date with the laws: python tools/write_options.py.
 
 The shell tells units, ranges and defaults of the laws' parameters in its help, which is to appear
 before the classes of laws, and NumPy with them, could be loaded.
@@ -13,13 +13,13 @@ from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
-from pi2_fluid.cli.parameters import USUAL, kinds_with
-from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, sender_class
+from pi2_fluid.apps.cli.parameters import USUAL, kinds_with
+from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.saving import save_text
 from pi2_fluid.units import si_unit
 
 ROOT = Path(__file__).resolve().parents[1]
-MODULE = ROOT / "pi2_fluid" / "cli" / "declared.py"
+MODULE = ROOT / "pi2_fluid" / "apps" / "cli" / "declared.py"
 HEAD = '''"""What laws that have a loop declare, in words: written by tools/write_options.py."""
 
 from typing import Final

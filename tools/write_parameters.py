@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pi2_fluid.model.registry import AQMS, SENDERS, aqm_class, sender_class
+from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.saving import save_text
 from pi2_fluid.units import si_unit
 

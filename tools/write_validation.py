@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from pi2_fluid.paper.validation import Validation, validate
-from pi2_fluid.paper.validation.report import markdown
+from pi2_fluid.referee import Validation, validate
+from pi2_fluid.referee.report import markdown
 from pi2_fluid.saving import save_bytes, save_text
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

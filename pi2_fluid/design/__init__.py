@@ -1,1 +1,1 @@
-"""Decisions: what follows from the engines together, which none of them says alone."""
+"""Designs: gains for a region, what they rest on, and what the kernel makes of them."""

@@ -11,13 +11,13 @@ import numpy as np
 from pi2_fluid.design.plants import plant_of
 from pi2_fluid.design.region import Region, Worst, stable_up_to, worst_margins
 from pi2_fluid.errors import DomainError
-from pi2_fluid.model import presets
-from pi2_fluid.model.aqms.coupled import CoupledFamily, CoupledPi2
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.model.record import declares
-from pi2_fluid.model.sender import Sender
-from pi2_fluid.result import Column, make_dataset
+from pi2_fluid.laws import presets
+from pi2_fluid.laws.aqms.coupled import CoupledFamily, CoupledPi2
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.records.record import declares
+from pi2_fluid.results import Column, make_dataset
 
 if TYPE_CHECKING:
     import xarray

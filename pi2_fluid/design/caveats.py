@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from pi2_fluid.design.plants import plant_of
-from pi2_fluid.model.sender import Sender
+from pi2_fluid.laws.sender import Sender
 
 __all__ = ["caveat"]
 
@@ -22,7 +22,7 @@ def caveat(senders: Iterable[Sender]) -> str:
 
     Examples
     --------
-    >>> from pi2_fluid.model.senders.cubic import Cubic
+    >>> from pi2_fluid.laws.senders.cubic import Cubic
     >>> caveat([Cubic()])[:48]
     'Cubic is judged by the averages of its window la'
     """

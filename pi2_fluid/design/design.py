@@ -13,20 +13,20 @@ from pi2_fluid.design import installing
 from pi2_fluid.design.alternatives import LABELS, dataset_of
 from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.region import Region
+from pi2_fluid.engines.ns3.attributes import ns3_attributes
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.html import html_table
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.registry import aqm_class, kind_of, sender_class
+from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.margins import Margins, known
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.registry import aqm_class, kind_of, sender_class
-from pi2_fluid.model.sender import Sender
-from pi2_fluid.ns3.attributes import ns3_attributes
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from pi2_fluid.qdisc import Qdisc
+    from pi2_fluid.tc import Qdisc
 
 __all__ = ["Design", "Installed", "WorstCase"]
 
@@ -354,14 +354,14 @@ class Design:
 
 
 def _verified(table: xarray.Dataset) -> dict[str, Any]:
-    from pi2_fluid.design.verification.table import rows_of
+    from pi2_fluid.comparison.verification.table import rows_of
 
     about = {name: table.attrs[name] for name in _ABOUT if name in table.attrs}
     return {**about, "cases": rows_of(table)}
 
 
 def _verification_from(data: Mapping[str, Any]) -> xarray.Dataset:
-    from pi2_fluid.design.verification.table import table_of
+    from pi2_fluid.comparison.verification.table import table_of
 
     cases = [{name: _number(value) for name, value in row.items()} for row in data["cases"]]
     return table_of(cases, {name: data[name] for name in _ABOUT if name in data})

@@ -10,7 +10,7 @@ import numpy as np
 from pi2_fluid.design.alternatives import integral_gain, typical_load
 from pi2_fluid.design.gains import Asked, largest_alpha, make_ceiling
 from pi2_fluid.design.region import Region
-from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.laws.aqms.pi_family import PiFamily
 
 __all__ = ["trade_off"]
 

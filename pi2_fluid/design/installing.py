@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from pi2_fluid.errors import DomainError
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.model.kernel_units import DUALPI2_GAIN, PIE_GAIN
-from pi2_fluid.qdisc import Qdisc, install, to_tc
-from pi2_fluid.qdisc.asking import earlier, microseconds
-from pi2_fluid.qdisc.options import KINDS
-from pi2_fluid.qdisc.parsing import require_hz
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, PIE_GAIN
+from pi2_fluid.tc import Qdisc, install, to_tc
+from pi2_fluid.tc.asking import earlier, microseconds
+from pi2_fluid.tc.options import KINDS
+from pi2_fluid.tc.parsing import require_hz
 from pi2_fluid.units import validate_choice
 
 __all__ = ["Wanted", "installed", "line_for"]

@@ -15,12 +15,12 @@ import numpy as np
 from pi2_fluid.design.plants import make_plants, plant_gain
 from pi2_fluid.design.region import scan
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, renamed, show_value
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.loop.updates import UPDATES
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.record import require_scalars
-from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.reno import Reno
-from pi2_fluid.result import Column, make_dataset
+from pi2_fluid.records.record import require_scalars
+from pi2_fluid.results import Column, make_dataset
 from pi2_fluid.units import plain_row, validate_choice, validate_number, validate_quantity
 
 if TYPE_CHECKING:

@@ -36,12 +36,12 @@ import numpy as np
 
 from pi2_fluid import _core
 from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.senders.dctcp import Dctcp
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.loop.updates import respond
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.record import declares
-from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.dctcp import Dctcp
+from pi2_fluid.records.record import declares
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -322,8 +322,8 @@ def _slope(sender: Sender, aqm: PiFamily, p_prime: FloatArray) -> FloatArray:
 
 def _own_slope(sender: Sender, aqm: PiFamily, p: FloatArray) -> FloatArray:
     """Return d(p)/d(controller's variable) of a law that is not of this package."""
+    from pi2_fluid.laws.derivatives import numeric
     from pi2_fluid.loop.controllers import encode_slopes  # not needed otherwise
-    from pi2_fluid.model.derivatives import numeric
 
     own, of_family = type(aqm), PiFamily
     if (own.update, own.flow, own.controller) != (

@@ -17,15 +17,15 @@ import numpy as np
 from scipy.optimize import brentq
 
 from pi2_fluid.design.plants import Plants, join, make_plants, plant_of, with_exact
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.aqms.pie import TABLES, Pie, just_below
+from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.limits import rtt_limit
 from pi2_fluid.loop.margins import Margins, known, margins_from_crossings
 from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.loop.updates import NEARLY_ALL, respond
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.aqms.pie import TABLES, Pie, just_below
-from pi2_fluid.model.sender import Sender
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,11 +14,11 @@ from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.plants import plant_gain
 from pi2_fluid.design.region import Region
 from pi2_fluid.errors import DomainError, QuantityError, show_value
-from pi2_fluid.model.aqms.coupled import CoupledFamily
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.record import declares, require_scalars
-from pi2_fluid.model.registry import AQMS, DESIGNED, aqm_class, kind_of, laws_of_tc
-from pi2_fluid.model.sender import Sender, load_of
+from pi2_fluid.laws.aqms.coupled import CoupledFamily
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.registry import AQMS, DESIGNED, aqm_class, kind_of, laws_of_tc
+from pi2_fluid.laws.sender import Sender, load_of
+from pi2_fluid.records.record import declares, require_scalars
 from pi2_fluid.units import validate_choice, validate_number
 
 __all__ = [

@@ -17,10 +17,10 @@ import numpy as np
 
 from pi2_fluid.design.gains import Ceiling
 from pi2_fluid.errors import DomainError, UnsupportedError
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.kernel_units import DUALPI2_GAIN, PIE_GAIN
-from pi2_fluid.qdisc import install, kernel
-from pi2_fluid.qdisc.parsing import require_hz
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, PIE_GAIN
+from pi2_fluid.tc import install, kernel
+from pi2_fluid.tc.parsing import require_hz
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray

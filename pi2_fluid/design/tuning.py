@@ -33,15 +33,15 @@ from pi2_fluid.design.request import (
     read_spans,
 )
 from pi2_fluid.design.stepping import Gains, Steps, first_that_keeps, steps_of
+from pi2_fluid.engines.engine import Engine
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, renamed
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.loop.crossovers import find_crossings
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.transient import find_bandwidth
 from pi2_fluid.loop.updates import UPDATES
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.sender import Sender
-from pi2_fluid.model.senders.reno import Reno
-from pi2_fluid.result.engine import Engine
 from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def tune(
     validate_choice(update, UPDATES, "update")
     validate_choice(objective, OBJECTIVES, "objective")
     if verify is not None:
-        from pi2_fluid.design.verification.trying import require_verifier  # as in _verified
+        from pi2_fluid.comparison.verification.trying import require_verifier  # as in _verified
 
         require_verifier(verify, "verify")
     asked = read_asked(gain_margin_db, phase_margin_deg, modulus_margin)

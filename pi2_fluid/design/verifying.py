@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pi2_fluid.comparison.verification.corners import queue_met
+from pi2_fluid.comparison.verification.trying import require_verifier, try_corners
 from pi2_fluid.design.design import Design
 from pi2_fluid.design.plants import plant_gain
 from pi2_fluid.design.region import Region
-from pi2_fluid.design.verification.corners import queue_met
-from pi2_fluid.design.verification.trying import require_verifier, try_corners
+from pi2_fluid.engines.engine import Engine
+from pi2_fluid.engines.fluid.engine import Fluid
 from pi2_fluid.errors import QuantityError, show_value
-from pi2_fluid.fluid.engine import Fluid
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.result.engine import Engine
+from pi2_fluid.laws.aqms.pi_family import PiFamily
 
 if TYPE_CHECKING:
     import xarray

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from pi2_fluid.engines.engine import Engine
+from pi2_fluid.engines.fluid.engine import Fluid
+from pi2_fluid.engines.ns3.engine import Ns3
+from pi2_fluid.engines.packet.engine import Packets
 from pi2_fluid.errors import QuantityError, show_value
-from pi2_fluid.fluid.engine import Fluid
-from pi2_fluid.model.catalogue import find_scenario
-from pi2_fluid.model.scenario import Scenario
-from pi2_fluid.ns3.engine import Ns3
-from pi2_fluid.packet.engine import Packets
-from pi2_fluid.result.engine import Engine
+from pi2_fluid.network.catalogue import find_scenario
+from pi2_fluid.network.scenario import Scenario
 
 if TYPE_CHECKING:
     import xarray

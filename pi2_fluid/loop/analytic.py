@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
-from pi2_fluid.model.labels import align_labels, relabel
 from pi2_fluid.ops import namespace
+from pi2_fluid.records.labels import align_labels, relabel
 from pi2_fluid.units import broadcast_shape, is_traced, validate_choice, validate_quantity
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.laws.aqm import Aqm, Seen
+from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.loop.state_space import LinearController
-from pi2_fluid.model.aqm import Aqm, Seen
-from pi2_fluid.model.derivatives import as_arrays, differentiate, numeric
-from pi2_fluid.model.operating_point import OperatingPoint
-from pi2_fluid.model.rest import has_ticks
+from pi2_fluid.network.equilibrium import OperatingPoint
+from pi2_fluid.network.rest import has_ticks
 from pi2_fluid.ops import Number
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.operating_point import OperatingPoint
-from pi2_fluid.model.record import declares
-from pi2_fluid.model.sender import Sender
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.equilibrium import OperatingPoint
+from pi2_fluid.records.record import declares
 from pi2_fluid.values import Complex, Real
 
 __all__ = [

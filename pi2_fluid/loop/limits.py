@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError, renamed
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.aqms.coupled import CoupledFamily
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.analytic import solve_margins
 from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.margins import Margins, known, margins_from_crossings
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.loop.updates import UPDATES
-from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.aqms.coupled import CoupledFamily
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.aqms.pie import Pie
-from pi2_fluid.model.labels import align_labels, relabel
-from pi2_fluid.model.record import declares, named_arrays
-from pi2_fluid.model.sender import Sender
+from pi2_fluid.records.labels import align_labels, relabel
+from pi2_fluid.records.record import declares, named_arrays
 from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
 
 if TYPE_CHECKING:

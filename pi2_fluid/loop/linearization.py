@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
+from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.controllers import linearize_aqm
 from pi2_fluid.loop.link import Coupling, couple
 from pi2_fluid.loop.state_space import LinearClass, LinearLoop
-from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.derivatives import as_arrays, differentiate, numeric
-from pi2_fluid.model.operating_point import OperatingPoint
-from pi2_fluid.model.record import named_arrays
-from pi2_fluid.model.sender import Sender
+from pi2_fluid.network.equilibrium import OperatingPoint
+from pi2_fluid.records.record import named_arrays
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Number, Real

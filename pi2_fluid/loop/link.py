@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.derivatives import as_arrays, differentiate, numeric
-from pi2_fluid.model.operating_point import OperatingPoint
-from pi2_fluid.model.sender import Sender
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.equilibrium import OperatingPoint
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Number, Real

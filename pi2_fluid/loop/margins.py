@@ -14,7 +14,7 @@ from pi2_fluid.html import html_table
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
 from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.equations import ClosedForm
-from pi2_fluid.model.labels import relabel
+from pi2_fluid.records.labels import relabel
 
 if TYPE_CHECKING:
     import xarray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid.loop.margins import Margins
-from pi2_fluid.result import Column, make_dataset
+from pi2_fluid.results import Column, make_dataset
 
 if TYPE_CHECKING:
     import xarray

@@ -12,6 +12,8 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, UnsupportedError, renamed
 from pi2_fluid.html import html_table
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
 from pi2_fluid.loop.disk import DiskMargin, disk_margin
 from pi2_fluid.loop.equations import ClosedForm, closed_form
@@ -24,18 +26,16 @@ from pi2_fluid.loop.roots import count_unstable, rightmost_roots
 from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.transient import find_bandwidth, step_response
 from pi2_fluid.loop.updates import UPDATES, respond
-from pi2_fluid.model.aqm import Aqm
-from pi2_fluid.model.flows import Flows
-from pi2_fluid.model.labels import align_labels, line_up, relabel
-from pi2_fluid.model.operating_point import (
+from pi2_fluid.network.equilibrium import (
     OperatingPoint,
     as_flows,
     equilibrium,
     equilibrium_of,
 )
-from pi2_fluid.model.record import require_untraced
-from pi2_fluid.model.rest import has_ticks
-from pi2_fluid.model.sender import Sender
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.rest import has_ticks
+from pi2_fluid.records.labels import align_labels, line_up, relabel
+from pi2_fluid.records.record import require_untraced
 from pi2_fluid.units import has_labels, validate_choice, validate_number, validate_quantity
 
 if TYPE_CHECKING:

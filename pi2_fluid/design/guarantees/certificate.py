@@ -22,10 +22,10 @@ from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.guarantees.enclosure import Boxes, Discs, Family, alias_count, enclose, tail
 from pi2_fluid.design.plants import Plants, has_theorems, make_plants
 from pi2_fluid.design.region import Region, exact_margins, scan, table_edges
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.aqms.pie import TABLES, Pie
 from pi2_fluid.loop.roots import count_unstable
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.aqms.pie import TABLES, Pie
-from pi2_fluid.model.record import declares
+from pi2_fluid.records.record import declares
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray, Real

@@ -9,9 +9,9 @@ from pi2_fluid.design.guarantees.certificate import Certificate, certify
 from pi2_fluid.design.guarantees.mixtures import any_mixture_is_stable, mixed_load
 from pi2_fluid.design.plants import is_classic, plant_of
 from pi2_fluid.design.region import Region, Worst, worst_margins
-from pi2_fluid.model.aqms.pi_family import PiFamily
-from pi2_fluid.model.registry import kind_of
-from pi2_fluid.model.sender import Sender
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.registry import kind_of
+from pi2_fluid.laws.sender import Sender
 
 __all__ = ["Guarantee", "guarantee"]
 

@@ -34,10 +34,10 @@ from pi2_fluid.design.guarantees.certificate import has_steps
 from pi2_fluid.design.guarantees.enclosure import Boxes
 from pi2_fluid.design.plants import is_classic, join, make_plants, plant_gain
 from pi2_fluid.design.region import Region, table_edges
+from pi2_fluid.laws.aqms.coupled import CoupledFamily
+from pi2_fluid.laws.aqms.pi2 import Pi2
+from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.loop.roots import count_unstable
-from pi2_fluid.model.aqms.coupled import CoupledFamily
-from pi2_fluid.model.aqms.pi2 import Pi2
-from pi2_fluid.model.aqms.pi_family import PiFamily
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray

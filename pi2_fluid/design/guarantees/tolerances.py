@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 
 from pi2_fluid.design.plants import Plants
 from pi2_fluid.design.region import Region, responder, scan
-from pi2_fluid.model.aqms.pi_family import PiFamily
+from pi2_fluid.laws.aqms.pi_family import PiFamily
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray

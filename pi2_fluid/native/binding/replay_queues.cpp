@@ -26,7 +26,7 @@ using namespace binding;
 
 namespace {
 
-// Columns of the events that go in and of the rows that come out; pi2_fluid/packet/event_log.py knows them too.
+// Columns of the events that go in and of the rows that come out; pi2_fluid/engines/packet/replays/events.py knows them too.
 enum { TIME, OPERATION, BYTES, ECN, INPUTS };
 enum { DEQUEUE, ENQUEUE, TICK };
 enum { SENT, SENT_BYTES, SENT_ECN, DRAWS, MARKED, QUEUED_C, QUEUED_L, BACKLOG, SOJOURN, OWN, OUTPUTS = OWN + 4 };

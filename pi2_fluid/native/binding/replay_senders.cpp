@@ -148,7 +148,7 @@ void register_replay_senders(nb::module_ &module)
 Parameters
 ----------
 parameters
-    As `pi2_fluid.packet.laws.congestion_of` gives them; "friendly" may be 0.
+    As `pi2_fluid.engines.packet.laws.congestion_of` gives them; "friendly" may be 0.
 window, rtt
     Window before the signal (segments), round-trip time (ns).
 at
@@ -164,7 +164,7 @@ results
 Parameters
 ----------
 parameters
-    As `pi2_fluid.packet.laws.congestion_of` gives them.
+    As `pi2_fluid.engines.packet.laws.congestion_of` gives them.
 alpha
     The first alpha, in 1/1024.
 delivered, ce

@@ -307,7 +307,7 @@ Releases the GIL.
 Parameters
 ----------
 name, parameters
-    One of "pi", "pi2", "coupled", "pie", as pi2_fluid.packet.laws gives them.
+    One of "pi", "pi2", "coupled", "pie", as pi2_fluid.engines.packet.laws gives them.
 controller, classic, state, burst
     The variable, what Classic packets see, the kernel's integer, and what is left of PIE's
     burst allowance (s).

@@ -1,4 +1,4 @@
-/* One trajectory of the fluid model: the compiled twin of pi2_fluid/fluid/integration.py. Pure C11.
+/* One trajectory of the fluid model: the compiled twin of pi2_fluid/engines/fluid/integration.py. Pure C11.
  *
  * With q the queue, C the capacity, R_i = base_rtt_i + tau the round-trip time of class i and d_i = t - R_i(t),
  *   dx_i/dt = rate(x_i(t), x_i(d_i), p_i(d_i), R_i(t), R_i(d_i)),

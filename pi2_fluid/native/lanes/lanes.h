@@ -1,6 +1,6 @@
 /* Trajectories of the fluid model, many runs of one scenario side by side. Pure C11.
  *
- * The method of pi2_fluid/fluid/lanes/stepping.py, operation by operation: equal steps, whose nodes all ticks and
+ * The method of pi2_fluid/engines/fluid/lanes/stepping.py, operation by operation: equal steps, whose nodes all ticks and
  * changes fall on, and order 2. Laws: Reno and CReno, scalable, constant bit rate; PI, PIE, PI2, coupled.
  * The results of one run depend on neither the other runs nor the instruction set, to the last bit.
  */

@@ -1,4 +1,4 @@
-/* Inside the lanes kernel: the pieces of one step. See pi2_fluid/fluid/lanes for what they do and why. */
+/* Inside the lanes kernel: the pieces of one step. See pi2_fluid/engines/fluid/lanes for what they do and why. */
 #ifndef PI2_FLUID_LANES_STEP_H
 #define PI2_FLUID_LANES_STEP_H
 

@@ -1,4 +1,4 @@
-/* Queue laws in C: the real-valued twins of pi2_fluid/model/aqms, one law per file. Pure C11.
+/* Queue laws in C: the real-valued twins of pi2_fluid/laws/aqms, one law per file. Pure C11.
  *
  * A law is a table of functions; its parameters are a struct of doubles, declared beside the law. Nothing here knows
  * of an engine, and nothing clips but `saturate`.

@@ -1,4 +1,4 @@
-/* Window laws in C: the real-valued twins of pi2_fluid/model/senders, one law per file. Pure C11.
+/* Window laws in C: the real-valued twins of pi2_fluid/laws/senders, one law per file. Pure C11.
  *
  * A law is a table of functions; its parameters are a struct of doubles, declared beside the law. The state is an
  * array whose first element is the window in segments. Nothing here knows of an engine.

@@ -1,4 +1,4 @@
-/* TCP Cubic, averaged over the epochs between two signals: see pi2_fluid/model/senders/cubic.py for where it comes
+/* TCP Cubic, averaged over the epochs between two signals: see pi2_fluid/laws/senders/cubic.py for where it comes
  * from. RFC 9438, sections 4.2, 4.3 and 4.6. */
 #include <math.h>
 

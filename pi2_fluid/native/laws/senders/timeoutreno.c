@@ -1,4 +1,4 @@
-/* TCP Reno with retransmission timeouts: see pi2_fluid/model/senders/timeoutreno.py for where it comes from. Padhye,
+/* TCP Reno with retransmission timeouts: see pi2_fluid/laws/senders/timeoutreno.py for where it comes from. Padhye,
  * Firoiu, Towsley, Kurose (SIGCOMM 1998), section II.B: the mean length of a series of timeouts. */
 #include "laws/sender.h"
 #include "laws/senders/reno.h"

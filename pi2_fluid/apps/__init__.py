@@ -1,0 +1,1 @@
+"""The faces for people: a shell's command and a notebook's sliders."""

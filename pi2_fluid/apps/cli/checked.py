@@ -1,0 +1,224 @@
+"""Verdicts on queues, as a screen of text."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+from pi2_fluid.apps.cli.output import make_console, make_grid
+from pi2_fluid.apps.cli.pasting import in_shell
+from pi2_fluid.laws.registry import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import SupportsFloat
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from pi2_fluid.deployment.checking import Case, Checked, Verdict
+    from pi2_fluid.loop import Margins
+
+__all__ = ["print_checked"]
+
+_STYLES: Final = {"stable": "green", "unstable": "bold red", "undecided": "yellow"}
+_NAMED: Final = 4  # queues alike that one block names
+_SLIGHT: Final = 0.005  # dB, less is shown as nothing
+_BEYOND: Final = 200.0  # dB or degrees: more is nothing that one could leave
+
+
+def print_checked(found: Checked, who: str) -> None:
+    """Print what `check` has found; `who` names the senders."""
+    console = make_console()
+    alike: dict[Any, list[Verdict]] = {}
+    for one in found:
+        key = (one.qdisc.kind, one.qdisc.dev, *one.qdisc.asked.values(), one.verdict, one.note)
+        alike.setdefault(key, []).append(one)
+    for group in alike.values():
+        _print_block(console, group, who)
+    for other in found.others:
+        if other.text:
+            console.print(f"{_printable(other.name)}: {_printable(other.text)}")
+    silent = [other.name for other in found.others if not other.text]
+    if silent:
+        console.print(f"Not judged: {_printable(', '.join(silent))}.")
+    for note in dict.fromkeys(note for one in found for note in one.notes):
+        console.print(note)
+
+
+def _print_block(console: Console, group: list[Verdict], who: str) -> None:
+    one = group[0]
+    console.print(", ".join(_name(alike) for alike in group[:_NAMED]), end="")
+    console.print(f", and {len(group) - _NAMED} alike" if len(group) > _NAMED else "")
+    grid = make_grid("left", "left")
+    if one.cases:
+        _add_cases(grid, one)
+    else:
+        law = one.qdisc.aqm
+        grid.add_row(
+            "  runs with",
+            f"alpha {law.alpha:.4g} Hz, beta {law.beta:.4g} Hz, T {_ms(law.update_interval)},"
+            f" target {_ms(law.target)}",
+        )
+    grid.add_row("  verdict", _verdict(one, who), style=_STYLES[one.verdict])
+    if not one.cases:
+        grid.add_row("  stable up to", _limit(one.stable_up_to, one))
+        known = f" ({one.guarantee})" if one.verdict == "stable" else ""
+        grid.add_row("  margins left", _margins(one.margins) + known)
+        grid.add_row("  least at", _worst(one))
+        grid.add_row("  rounding", _rounding(one))
+    grid.add_row(
+        "  limit",
+        f"{one.qdisc.asked['limit']} packets: too few for the target above {_rate(one.rate_held)}",
+    )
+    remedy = one.remedy
+    grid.add_row("  to change", remedy.text)
+    if remedy.aqm is not None and remedy.margins is not None:
+        changed = remedy.aqm
+        grid.add_row(
+            "",
+            f"{_margins(remedy.margins)} as alpha {changed.alpha:.3g} Hz, beta"
+            f" {changed.beta:.3g} Hz, T {_ms(changed.update_interval)}:",
+        )
+    console.print(grid)
+    for line in _lines(group):
+        console.print(line, soft_wrap=True, style="bold")
+    console.print()
+
+
+def _add_cases(grid: Table, one: Verdict) -> None:
+    law = one.qdisc
+    shown = (f"{name} {law.asked[name]:.4g} Hz" for name in ("alpha", "beta"))
+    grid.add_row("  shows", f"{', '.join(shown)}, tupdate {_ms(law.shown['tupdate'])}")
+    versions = len({case.kernel for case in one.cases}) > 1
+    for number, case in enumerate(one.cases):
+        grid.add_row("  could be" if number == 0 else "", _case(case, one, versions=versions),
+                     style=_STYLES[case.verdict])  # fmt: skip
+
+
+def _case(case: Case, one: Verdict, *, versions: bool) -> str:
+    kernel = f"Linux {case.kernel}, " if versions else ""
+    return (
+        f"{kernel}HZ {case.hz}: T {_ms(case.update_interval)}, {case.verdict},"
+        f" {_limit_of_case(case, one)}"
+    )
+
+
+def _limit_of_case(case: Case, one: Verdict) -> str:
+    if math.isinf(case.stable_up_to):
+        return "at any RTT tried"
+    if case.stable_up_to == 0.0:
+        return f"already at {_ms(one.min_rtt)}"
+    return f"limit {_ms(case.stable_up_to)}"
+
+
+def _name(one: Verdict) -> str:
+    queue = one.qdisc
+    where = "root" if queue.parent in (None, "root") else f"parent {queue.parent}"
+    dev = "" if queue.dev is None else f"dev {queue.dev} "
+    return _printable(f"{queue.kind} {queue.handle} {dev}{where}")
+
+
+def _verdict(one: Verdict, who: str) -> str:
+    span = f"at round-trip times of {1e3 * one.min_rtt:.3g} to {_ms(one.rtt)} with the queue"
+    model = f"in the {one.margins.update} model"
+    if one.verdict == "stable":
+        return f"STABLE {model}, {span}, for any number of {who} flows"
+    if one.verdict == "unstable":
+        return f"UNSTABLE {model}, {span}, for some number of {who} flows"
+    if one.reason:
+        return f"UNDECIDED: {one.reason}"
+    return f"UNDECIDED {model}, {span}: it is on the edge"
+
+
+def _limit(limit: float, one: Verdict) -> str:
+    if math.isinf(limit):
+        return f"any round-trip time, as far as tried: 20 times {_ms(one.rtt)}"
+    if limit == 0.0:
+        return f"nothing from {_ms(one.min_rtt)} on, which is unstable already"
+    return f"{_ms(limit)}: a path of {_ms(one.path_up_to)}, and the queue"
+
+
+def _worst(one: Verdict) -> str:
+    who, rtt = kind_of(one.worst.sender), _ms(one.worst.rtt)
+    if math.isinf(one.window):
+        return f"{rtt}, with few {who} flows, each with a very large window"
+    p = one.worst.p_prime ** (2 if one.worst.sender.signal == "classic" else 1)
+    rate = one.window * 12000.0 / one.worst.rtt
+    return (
+        f"{rtt}, with {who} flows of {_count(one.window)} packets under way each"
+        f" ({_rate(rate)} per flow, p {p:.2g})"
+    )
+
+
+def _rounding(one: Verdict) -> str:
+    words = [f"{name} {100 * error:+.2f} %" for name, error in one.qdisc.rounding.items()]
+    lost = one.margin_lost_db
+    effect = "0.00 dB lost"
+    if not abs(lost) <= _BEYOND:
+        effect = "which decides"
+    elif abs(lost) >= _SLIGHT:
+        effect = f"{abs(lost):.2f} dB {'lost' if lost > 0.0 else 'gained'}"
+    return f"{', '.join(words)}; {effect}"
+
+
+def _margins(margins: Margins) -> str:
+    """Return gain and phase margin; where no gain would do, in words."""
+    gain, phase = float(margins.gain_margin_db), float(margins.phase_margin_deg)
+    if gain < -_BEYOND or phase < -_BEYOND:
+        return "none: no smaller gain alone would make it stable"
+    if gain > _BEYOND:
+        return f"any gain, {min(phase, 180.0):.1f} deg"
+    return f"{gain:.2f} dB, {phase:.1f} deg"
+
+
+def _lines(group: Sequence[Verdict]) -> list[str]:
+    """Return the commands that change queues that are alike: one of each, or a loop over them."""
+    lines = [one.remedy.tc for one in group if one.remedy.tc is not None]
+    if len(lines) <= 1:
+        return [in_shell(_printable(line)) for line in lines]
+    first = group[0].qdisc
+    parents = [shlex.quote(one.qdisc.parent or "root") for one in group]
+    place = f" parent {parents[0]} {first.kind} "
+    before, found, after = lines[0].partition(place)
+    looped = f"{before} parent $p {first.kind} {after}"
+    if not found or len(set(parents)) < len(parents):
+        return [in_shell(_printable(line)) for line in dict.fromkeys(lines)]
+    return [
+        in_shell(_printable(f"for p in {_listed(parents)}; do")),
+        in_shell(_printable(f"    {looped}; done")),
+    ]
+
+
+def _listed(parents: list[str]) -> str:
+    """Return classes for a shell's loop; those in a row as one expression."""
+    majors = {parent.rpartition(":")[0] for parent in parents}
+    try:
+        minors = [int(parent.rpartition(":")[2], 16) for parent in parents]
+    except ValueError:
+        return " ".join(parents)
+    low = minors[0]
+    if len(majors) > 1 or minors != list(range(low, low + len(minors))):
+        return " ".join(parents)
+    return f"$(printf '{majors.pop()}:%x ' $(seq {low} {low + len(minors) - 1}))"
+
+
+def _count(number: float) -> str:
+    return f"{number:.0f}" if 100.0 <= number < 1e6 else f"{number:.3g}"
+
+
+def _rate(rate: float) -> str:
+    for unit, name in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if rate >= unit:
+            return f"{rate / unit:.3g} {name}"
+    return f"{rate:.3g} bit/s"
+
+
+def _ms(seconds: SupportsFloat) -> str:
+    return f"{1e3 * float(seconds):.4g} ms"
+
+
+def _printable(text: str) -> str:
+    """Return text from elsewhere without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

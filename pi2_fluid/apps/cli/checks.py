@@ -1,0 +1,205 @@
+"""Queues that run: `pi2-fluid check`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.checked import print_checked
+from pi2_fluid.apps.cli.output import JsonFlag, print_json, tell
+from pi2_fluid.apps.cli.reading import read_shown
+from pi2_fluid.apps.cli.senders import NAMES, read_senders
+from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.laws.registry import kind_of
+
+if TYPE_CHECKING:
+    from pi2_fluid.deployment.checking import Verdict
+    from pi2_fluid.laws.aqm import Aqm
+    from pi2_fluid.loop import Margins
+
+__all__ = ["COMMANDS", "check"]
+
+_VERDICT_CODE: Final = {
+    "stable": codes.STABLE,
+    "unstable": codes.UNSTABLE,
+    "undecided": codes.UNDECIDED,
+}
+
+
+def check(
+    text: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TEXT|FILE|-",
+            help='What "tc qdisc show" prints, a file with it, or - for standard input.',
+        ),
+    ] = None,
+    rtt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Largest round-trip time, path and queue together. Default 100ms.",
+        ),
+    ] = None,
+    max_base_rtt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Instead of --rtt: that of the path alone, to which each queue adds its target.",
+        ),
+    ] = None,
+    min_rtt: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="The smallest. Default the target of the queue."),
+    ] = None,
+    sender: Annotated[
+        str,
+        typer.Option(metavar="NAMES", help=f"Who sends, with commas: {', '.join(NAMES)}."),
+    ] = "reno",
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help="Of the link, as 10Mbit/s: needed for RED, and to say whether a limit is enough.",
+        ),
+    ] = None,
+    hz: Annotated[
+        str | None,
+        typer.Option(
+            "--hz",
+            metavar="NUMBER",
+            help="The kernel's CONFIG_HZ, for PIE. Default each of 100, 250, 300 and 1000 that fits"
+            " what is shown.",
+        ),
+    ] = None,
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION",
+            help='The kernel\'s, as "uname -r" prints it, for PIE. Default 5.1 or newer, unless'
+            " statistics (tc -s) are those of an older one.",
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Say of queues that tc shows whether they are stable, how narrowly, and what would help."""
+    if text is None:
+        raise QuantityError(
+            "the queues are missing: give what `tc qdisc show` prints, a file with it, or - for"
+            " standard input."
+        )
+    who = read_senders(sender)
+    if hz is not None and not (hz.isascii() and hz.isdigit() and len(hz) <= len("1000")):
+        raise QuantityError(f"--hz {show_value(hz)} is no whole number: give the kernel's, as 250.")
+    shown = read_shown(text)
+
+    from pi2_fluid.deployment.checking import check as judge
+    from pi2_fluid.deployment.remedies import is_enough
+
+    found = judge(
+        shown,
+        rtt=rtt,
+        max_base_rtt=max_base_rtt,
+        min_rtt=min_rtt,
+        senders=list(who.values()),
+        rate=rate,
+        hz=None if hz is None else int(hz),
+        kernel=kernel,
+    )
+    if any(not is_enough(one.margins) and not one.cases for one in found):
+        tell("searching for gains with more margin")
+    if as_json:
+        print_json(
+            {
+                "qdiscs": [_to_dict(one) for one in found],
+                "verdict": found.verdict,
+                "foreign": found.foreign,
+                "others": [one._asdict() for one in found.others],
+            }
+        )
+    else:
+        print_checked(found, " or ".join(who))
+    raise typer.Exit(_VERDICT_CODE[found.verdict])
+
+
+# JSON
+
+
+def _to_dict(one: Verdict) -> dict[str, Any]:
+    queue, worst, remedy = one.qdisc, one.worst, one.remedy
+    return {
+        "kind": queue.kind,
+        "dev": queue.dev,
+        "parent": queue.parent,
+        "handle": queue.handle,
+        "asked": queue.asked,
+        "installed": _law(queue.aqm),
+        "rounding": queue.rounding,
+        "verdict": one.verdict,
+        "model": one.margins.update,
+        "reason": one.reason,
+        "guarantee": one.guarantee,
+        "rtt": one.rtt,
+        "min_rtt": one.min_rtt,
+        "rtt_limit": one.stable_up_to,
+        "path_limit": one.path_up_to,
+        "worst": {
+            "rtt": worst.rtt,
+            "p_prime": worst.p_prime,
+            "window": one.window,
+            "sender": kind_of(worst.sender),
+            **_margins(one.margins),
+        },
+        "margin_lost_db": one.margin_lost_db,
+        "rate_held": one.rate_held,
+        "hz": queue.hz,
+        "kernel": str(queue.kernel),
+        "cases": [case._asdict() for case in one.cases],
+        "remedy": {
+            "text": remedy.text,
+            "tc": remedy.tc,
+            "installed": None if remedy.aqm is None else _law(remedy.aqm),
+            "margins": None if remedy.margins is None else _margins(remedy.margins),
+        },
+        "note": one.note,
+    }
+
+
+def _law(law: Aqm) -> dict[str, float]:
+    names = ("alpha", "beta", "target", "update_interval")
+    return {name: float(getattr(law, name)) for name in names}
+
+
+def _margins(margins: Margins) -> dict[str, float]:
+    names = ("gain_margin_db", "phase_margin_deg", "modulus_margin", "delay_margin")
+    return {name: float(getattr(margins, name)) for name in names}
+
+
+COMMANDS: tuple[tuple[Any, str], ...] = (
+    (
+        check,
+        (
+            "Examples:\n\n"
+            "tc -s -d qdisc show | pi2-fluid check -\n\n"
+            'pi2-fluid check queues.txt --hz 250 --kernel "$(uname -r)"\n\n'
+            "tc -j qdisc show | pi2-fluid check - --max-base-rtt 60ms --sender reno,scalable"
+            " --json\n\n"
+            "What tc does not show is not assumed: PIE is judged for each CONFIG_HZ, and each"
+            " kernel, that can have shown it, and undecided where they differ.\n\n"
+            "JSON: qdiscs (a list: kind, dev, parent, handle; asked and installed, SI units;"
+            " rounding; verdict, of which model, and the reason of one undecided; guarantee; rtt,"
+            " min_rtt, rtt_limit with the queue and path_limit without it, s; worst: rtt, p_prime,"
+            " window of a flow, sender and the smallest margins, a p_prime of 0 is the limit of no"
+            " load; margin_lost_db; rate_held, the rate in bit/s above which the buffer is full"
+            " below the target; hz, kernel, and cases, one for each kernel that it can be of;"
+            " remedy: text, tc, installed, margins; note), verdict (the worst), foreign (names of"
+            " queues without a loop), others (name, kind, verdict and text of each queue that is no"
+            " PI, among them RED and what could not be read). What is infinite is the text"
+            ' "inf" or "-inf".\n\n'
+            "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided, also where a queue"
+            " could not be read or judged, or there is none with a loop; 2 if nothing can be read."
+        ),
+    ),
+)

@@ -1,0 +1,254 @@
+"""Several engines: `pi2-fluid compare` runs a scenario in each, as a fluid and in packets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.engines import make_engines
+from pi2_fluid.apps.cli.files import PICTURES, check_path, write_netcdf, write_table
+from pi2_fluid.apps.cli.options import (
+    AfterOption,
+    LinearFlag,
+    OutputOption,
+    PlotOption,
+    SeedsOption,
+    StepOption,
+    ThreadsOption,
+    ToleranceOption,
+    UpdateOption,
+)
+from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
+from pi2_fluid.apps.cli.runs import file_names, write_and_report
+from pi2_fluid.apps.cli.scenarios import ScenarioArgument, load_scenario
+
+if TYPE_CHECKING:
+    import xarray
+    from rich.table import Table
+
+    from pi2_fluid.comparison.agreement.agreement import Comparison, Run
+
+__all__ = ["COMMANDS", "compare"]
+
+_WRITERS: Final = {".nc": write_netcdf, ".csv": write_table}
+_USUAL: Final = ("fluid", "packet")
+_TWO: Final = 2  # engines whose ranges fit on a line: those of more are in the file
+# What people read: factor and unit, by the unit of the table.
+_SHOWN: Final = {"s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s"), "1": (1.0, "")}
+# Whose a number of a class is: of all its flows together, or of each.
+_OF: Final = {"throughput": "Mbit/s all", "window": "segm. each"}
+_SHARES: Final = ("utilization", "drop_fraction", "mark_fraction")
+
+
+def compare(
+    scenario: ScenarioArgument,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="fluid, packet or ns3, with options of its own as in fluid:linear or"
+            " packet:seeds=3; once for each engine. The first is what the others are compared"
+            " with. Default: fluid and packet.",
+            show_default=False,
+        ),
+    ] = None,
+    update: UpdateOption = None,
+    linear: LinearFlag = False,
+    tolerance: ToleranceOption = None,
+    step: StepOption = None,
+    seeds: SeedsOption = None,
+    threads: ThreadsOption = None,
+    after: AfterOption = None,
+    plot: PlotOption = None,
+    output: OutputOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run a scenario as a fluid and in packets, or in any engines; say where and why they differ.
+
+    The numbers begin when slow start is over: after 20 s, or a fifth of the run if that is less.
+    """
+    if plot is not None:
+        check_path(plot, PICTURES, "--plot")
+    if output is not None:
+        check_path(output, tuple(_WRITERS), "--output")
+    options = {"update": update, "linear": linear or None, "tolerance": tolerance, "step": step}
+    engines = make_engines(engine or _USUAL, options | {"seeds": seeds, "threads": threads})
+    described, title = load_scenario(scenario)
+    from pi2_fluid.comparison.agreement.agreement import run_all, tabulate
+
+    with Progress("simulating") as progress:
+        comparison = run_all(described, *engines, after=after, progress=progress)
+    table = tabulate(comparison)
+
+    def draw(path: Path) -> None:
+        from pi2_fluid.apps.cli.comparing import draw_comparison
+
+        draw_comparison(comparison, table, title, path)
+
+    def report(files: Sequence[Path]) -> None:
+        if as_json:
+            _print_json(comparison, table, file_names(output, plot, files))
+        else:
+            _print_text(title, comparison, table, files)
+
+    def write(path: Path) -> None:
+        _WRITERS[path.suffix.lower()](table, path)
+
+    write_and_report([(output, write), (plot, draw)], report)
+    if comparison.interrupted:
+        raise typer.Exit(codes.INTERRUPTED)
+
+
+def _print_json(
+    comparison: Comparison, table: xarray.Dataset, files: dict[str, str | None]
+) -> None:
+    names = [str(name) for name in table["name"].to_numpy()]
+    labels = [run.label for run in comparison.runs]
+
+    def engine(label: str) -> dict[str, Any]:
+        mine = table.sel(engine=label)
+        columns = {
+            key: dict(zip(names, mine[key].to_numpy().tolist(), strict=True))
+            for key in ("value", "low", "high")
+        }
+        words = {key: str(mine[key].item()) for key in ("options", "seeds", "not_modelled")}
+        seeds = [int(seed) for seed in words["seeds"].split(", ") if seed]
+        missing = words["not_modelled"].split(", ") if words["not_modelled"] else []
+        return {"options": words["options"], "seeds": seeds, "not_modelled": missing, **columns}
+
+    rows = [
+        table.sel(engine=label, name=name)
+        for label in labels
+        for name in names
+        if bool(table["disagreement"].sel(engine=label, name=name))
+    ]
+    print_json(
+        {
+            "scenario": comparison.scenario.name,
+            "duration": float(comparison.scenario.duration),
+            "after": comparison.after,
+            "interrupted": comparison.interrupted,
+            "engines": {label: engine(label) for label in labels},
+            "disagreement": [
+                {
+                    "engine": str(row["engine"].item()),
+                    "name": str(row["name"].item()),
+                    "value": float(row["value"]),
+                    "relative": float(row["relative"]),
+                    "why": str(row["why"].item()),
+                }
+                for row in rows
+            ],
+            **files,
+        }
+    )
+
+
+def _print_text(
+    title: str, comparison: Comparison, table: xarray.Dataset, files: Sequence[Path]
+) -> None:
+    begin, end = table.attrs["after"], table.attrs["until"]
+    unfinished = ", interrupted" if comparison.interrupted else ""
+    ways = [_way(run, two=len(comparison.runs) <= _TWO) for run in comparison.runs]
+    said = f"{', '.join(ways[:-1])}, and {ways[-1]}" if len(ways) > 1 else ways[0]
+    # What is no table is echoed, so that it is not broken into lines where nobody looks at them.
+    typer.echo(f"{title}\n{said}{unfinished}, {begin:.4g} s to {end:.4g} s\n")
+    make_console().print(_grid(comparison, table))
+    first, *others = comparison.runs
+    for run in others:
+        why: dict[str, list[str]] = {}
+        for name in table["name"].to_numpy():
+            row = table.sel(engine=run.label, name=name)
+            if row["disagreement"]:
+                why.setdefault(str(row["why"].item()), []).append(str(name))
+        if why:
+            typer.echo(f"\n* {_beside(first, run)} by more than 10 %:")
+        for sentence, names in why.items():
+            typer.echo(f"\n{', '.join(names)}:\n  {sentence}.")
+    if files:
+        typer.echo()
+    for path in files:
+        typer.echo(f"written: {path}")
+
+
+def _way(run: Run, *, two: bool) -> str:
+    """Say how an engine ran the scenario."""
+    if "seed" not in run.result.dims:
+        update = run.result.attrs.get("update")
+        return f"{run.label}" + (f", {update} update" if update else "")
+    n = run.result.sizes["seed"]
+    seeds = "1 seed" if n == 1 else f"median of {n} seeds" + " and their range" * two
+    return f"{run.label}, {seeds}"
+
+
+def _beside(first: Run, run: Run) -> str:
+    if "seed" in run.result.dims and "seed" not in first.result.dims:
+        return f"The {first.label} is outside the range of the seeds of {run.label}"
+    return f"The range of {run.label} is outside that of {first.label}"
+
+
+def _grid(comparison: Comparison, table: xarray.Dataset) -> Table:
+    """Return the table: of each engine the value, of two the range of seeds, too; and ratios."""
+    labels = [run.label for run in comparison.runs]
+    two = len(labels) <= _TWO
+    ranged = [two and run.result.sizes.get("seed", 1) > 1 for run in comparison.runs]
+    sides: list[Any] = ["left"]
+    head = [""]
+    for label, has_range in zip(labels, ranged, strict=True):
+        sides += ["right", "left"] if has_range else ["right"]
+        head += [label, ""] if has_range else [label]
+    sides += ["left", *["right", "left"] * (len(labels) - 1)]
+    head += [""]
+    head += ["ratio" if two else f"/ {labels[0]}", ""] * (len(labels) - 1)
+    grid = make_grid(*sides)
+    grid.add_row(*head)
+    for name in table["name"].to_numpy():
+        row = table.sel(name=name)
+        factor, unit = _scale(row)
+        cells = [str(name)]
+        for k, has_range in enumerate(ranged):
+            value, low, high = (
+                f"{factor * float(row[key][k]):.4g}" for key in ("value", "low", "high")
+            )
+            cells.append(value)
+            if has_range:
+                cells.append("" if low == high else f"({low} to {high})")
+        cells.append(unit)
+        for k in range(1, len(labels)):
+            relative = float(row["relative"][k])
+            cells.append(f"{1.0 + relative:.3g}" if abs(relative) < 1e3 else "")
+            cells.append("*" if row["disagreement"][k] else "")
+        grid.add_row(*cells)
+    return grid
+
+
+def _scale(row: xarray.Dataset) -> tuple[float, str]:
+    """Return by what to multiply a number, and the unit that it has then."""
+    name = str(row["name"].item())
+    factor, unit = _SHOWN.get(str(row["unit"].item()), (1.0, str(row["unit"].item())))
+    if name in _SHARES:
+        factor, unit = 100.0, "%"
+    return factor, _OF.get(name.partition(".")[0], unit)
+
+
+COMMANDS: tuple[tuple[Any, str], ...] = (
+    (
+        compare,
+        (
+            "Examples:\n\n"
+            "pi2-fluid compare pi2_fig11a_pi2\n\n"
+            "pi2-fluid compare mine.toml --seeds 20 --plot mine.png\n\n"
+            "pi2-fluid compare mine.toml --engine fluid --engine fluid:linear --engine packet\n\n"
+            "pi2-fluid compare thesis_fig4_2_pie --engine packet --engine ns3:seeds=3\n\n"
+            "pi2-fluid scenarios pi2_fig11b_pie | pi2-fluid compare - --json\n\n"
+            "JSON: scenario, duration, after, interrupted, engines (an object by name: options,"
+            " seeds, not_modelled, and value, the median of the seeds, low and high, objects by"
+            " name, SI units), disagreement (a list of {engine, name, value, relative, why}: the"
+            " ranges of this engine and of the first are more than 10 % apart), output, plot."
+        ),
+    ),
+)

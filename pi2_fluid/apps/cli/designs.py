@@ -1,0 +1,438 @@
+"""Designs: `pi2-fluid tune`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.engines import make_engines
+from pi2_fluid.apps.cli.files import PICTURES, check_path
+from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
+from pi2_fluid.apps.cli.parameters import declared
+from pi2_fluid.apps.cli.pasting import in_shell, line_of, why_no_line
+from pi2_fluid.apps.cli.senders import NAMES, read_senders
+from pi2_fluid.apps.cli.wording import for_shell, in_words_of_shell
+from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.laws.registry import DESIGNED, kind_of
+
+if TYPE_CHECKING:
+    import xarray
+    from rich.console import Console
+
+    from pi2_fluid.design.design import Design, Installed
+
+__all__ = ["COMMANDS", "tune"]
+
+#: What Python's `tune` calls its arguments -> what the shell does.
+_OPTIONS: Final = {
+    name: f"--{name.replace('_', '-')}"
+    for name in (
+        *("max_rtt", "max_base_rtt", "min_rtt", "max_window", "load", "aqm", "k", "hz", "target"),
+        *("update_interval", "modulus_margin", "objective", "update", "verify"),
+    )
+} | {
+    "gain_margin_db": "--gain-margin",
+    "phase_margin_deg": "--phase-margin",
+    "senders": "--sender",
+}
+_WIDEST: Final = 8
+
+
+def _option(metavar: str, text: str, panel: str, *names: str) -> Any:
+    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel)
+
+
+def tune(
+    max_rtt: Annotated[
+        str | None,
+        _option("TIME", "Largest round-trip time, the target delay included: 100ms.", "Region"),
+    ] = None,
+    max_base_rtt: Annotated[
+        str | None,
+        _option("TIME", "Instead, the largest round-trip time of the path alone: 80ms.", "Region"),
+    ] = None,
+    min_rtt: Annotated[
+        str | None,
+        _option(
+            "TIME",
+            "The smallest, of the same kind. Default a twentieth, or the target if that is less.",
+            "Region",
+        ),
+    ] = None,
+    sender: Annotated[
+        str,
+        _option("NAMES", f"Who sends, with commas: {', '.join(NAMES)}.", "Region"),
+    ] = "reno",
+    max_window: Annotated[
+        str | None,
+        _option("SEGMENTS", "The largest window of one flow. Default any.", "Region"),
+    ] = None,
+    load: Annotated[
+        str | None,
+        _option("LOW,HIGH", "Instead, the range of p', the load of each sender: 0.01,1.", "Region"),
+    ] = None,
+    aqm: Annotated[str, _option("NAME", f"Which queue: {', '.join(DESIGNED)}.", "Queue")] = "pi2",
+    k: Annotated[
+        str | None,
+        _option(
+            "NUMBER",
+            declared("k", "Coupling factor of {only}, {range}. Default {default}."),
+            "Queue",
+            "--k",
+        ),
+    ] = None,
+    update_interval: Annotated[
+        str | None,
+        _option(
+            "TIME",
+            "Time between updates. Default a sixth of the largest RTT, or longer where tc takes no"
+            " gains for that; for pie and fq_pie what the kernel's timer holds.",
+            "Queue",
+        ),
+    ] = None,
+    hz: Annotated[
+        str,
+        _option(
+            "NUMBER",
+            "The kernel's CONFIG_HZ, for pie and fq_pie: 100, 250, 300 or 1000.",
+            "Queue",
+            "--hz",
+        ),
+    ] = "1000",
+    target: Annotated[
+        str | None,
+        _option(
+            "TIME",
+            declared(
+                "target",
+                "Queue delay aimed at. Default {default} (fq_pie as pie), or a sixth of the largest"
+                " RTT, whichever is less.",
+            ),
+            "Queue",
+        ),
+    ] = None,
+    gain_margin: Annotated[
+        str, _option("DB", "Gain margin to be left everywhere.", "Margins")
+    ] = "6",
+    phase_margin: Annotated[
+        str, _option("DEG", "Phase margin to be left everywhere.", "Margins")
+    ] = "30",
+    modulus_margin: Annotated[
+        str, _option("NUMBER", "Smallest |1 + L| to be left, 0: any.", "Margins")
+    ] = "0",
+    objective: Annotated[
+        str,
+        _option(
+            "NAME",
+            "recovery: least delay above target, summed over time, after a change of load;"
+            " bandwidth: fastest, for a tenth more of that; gain: the queue's default gains times"
+            " a factor.",
+            "Margins",
+        ),
+    ] = "recovery",
+    update: Annotated[
+        str,
+        _option(
+            "NAME",
+            "sampled: updates every T, as in a kernel; delayed: by half of T; or continuous.",
+            "Margins",
+        ),
+    ] = "sampled",
+    verify: Annotated[
+        str | None,
+        _option(
+            "ENGINE",
+            "Also try steps of load and capacity at the corners of the region: fluid, packet (some"
+            " twenty seconds for each sender) or packet:seeds=5.",
+            "Output",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        _option("FILE", "Draw response against robustness, as .png, .svg or .pdf.", "Output"),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Find alpha, beta and T for a largest round-trip time, with margins at every RTT and load."""
+    if plot is not None:
+        check_path(plot, PICTURES, "--plot")
+    who = read_senders(sender)
+    verifier = None if verify is None else make_engines([verify], {}, "--verify")[0]
+
+    from pi2_fluid.design.tuning import VerificationInterrupted
+    from pi2_fluid.design.tuning import tune as find
+
+    arguments: dict[str, Any] = {
+        "gain_margin_db": gain_margin,
+        "phase_margin_deg": phase_margin,
+        "modulus_margin": modulus_margin,
+        "max_window": max_window,
+        "load": None if load is None else _read_pair(load),
+        "k": k,
+    }
+    interrupted = False
+    with Progress("verifying", "cases") as progress, in_words_of_shell(_OPTIONS):
+        try:
+            design = find(
+                max_rtt,
+                hz=_read_hz(hz),
+                max_base_rtt=max_base_rtt,
+                min_rtt=min_rtt,
+                senders=list(who.values()),
+                aqm=aqm,
+                update_interval=update_interval,
+                target=target,
+                update=update,
+                objective=objective,
+                verify=verifier,
+                progress=progress,
+                **arguments,
+            )
+        except VerificationInterrupted as interruption:
+            design, interrupted = interruption.design, True
+    if plot is not None:
+        _draw(design, plot)
+    if as_json:
+        data = design.to_dict()
+        alternatives = data.pop("alternatives")
+        tc = {"tc": line_of(design), "why_no_tc": _why_not(design) or None}
+        print_json({"design": data, **tc, "alternatives": alternatives})
+    else:
+        _print(design, who)
+    if interrupted:
+        if not as_json:
+            typer.echo("interrupted: not verified")
+        raise typer.Exit(codes.INTERRUPTED)
+    if why := _why_not(design):
+        typer.echo(f"no line for tc: {why}", err=True)
+        raise typer.Exit(codes.NO_LINE)
+
+
+def _why_not(design: Design) -> str:
+    return for_shell(why_no_line(design), _OPTIONS)
+
+
+def _read_hz(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise QuantityError(
+            f"--hz {show_value(text)} is no whole number: give the kernel's CONFIG_HZ, as 250."
+        )
+    return int(text)
+
+
+def _read_pair(text: str) -> tuple[str, str]:
+    low, comma, high = text.partition(",")
+    if not comma:
+        raise QuantityError(
+            f"--load {show_value(text)} is no pair: give the smallest and the largest p', as"
+            " 0.01,1."
+        )
+    return low.strip(), high.strip()
+
+
+def _print(design: Design, who: Iterable[str]) -> None:
+    console = make_console()
+    words = [
+        f"alpha {design.alpha:g} Hz",
+        f"beta {design.beta:g} Hz",
+        f"T {1e3 * design.update_interval:.4g} ms",
+        f"target {1e3 * design.target:.4g} ms",
+    ]
+    words += [] if design.k is None else [f"k {design.k:g}"]
+    name = "fq_pie" if design.tc == "fq_pie" else kind_of(design.aqm)
+    console.print(f"{name}: {', '.join(words)}", style="bold")
+    console.print(f"for {' and '.join(who)}, {design.span}\n")
+    margins = design.margins
+    grid = make_grid("left", "left")
+    grid.add_row(
+        "margins left",
+        f"{margins.gain_margin_db:.2f} dB, {margins.phase_margin_deg:.1f} deg of the"
+        f" {design.update} model ({design.guarantee}); at 0 it swings",
+    )
+    grid.add_row("least at", _place(design))
+    limit = f"{_limit(design.rtt_limit)} ms round trip"
+    if math.isinf(design.rtt_limit):
+        limit = "20 times the largest round trip, and more"
+    settles = f"settles in {design.settling_time:.2g} s at {1e3 * design.max_rtt:.4g} ms"
+    grid.add_row("stable up to", f"{limit} at every load; {settles}")
+    grid.add_row("T may be", _timing(design))
+    if design.installed is not None:
+        grid.add_row("in Linux", _in_linux(design, design.installed))
+    console.print(grid)
+    said = (design.guarantee_text, _PACKETS, design.note)
+    console.print(f"\n{' '.join(filter(None, said))}\n")
+    _print_alternatives(console, design)
+    if design.verification is not None:
+        _print_verification(console, design.verification)
+    line = line_of(design)
+    if line is not None:
+        console.print()
+        console.print(in_shell(line), soft_wrap=True, style="bold")
+
+
+#: What margins are not.
+_PACKETS: Final = "Packets keep some 3 dB less where windows are of four segments."
+
+
+def _place(design: Design) -> str:
+    """Return where the gain margin is least, by what people know: round trip, window, rate."""
+    worst = design.worst
+    where = f"{1e3 * worst.rtt:.4g} ms round trip"
+    if worst.p_prime == 0.0:
+        return f"{where}, very large windows (few and fast flows) of {kind_of(worst.sender)}"
+    p = worst.p_prime ** (2 if worst.sender.signal == "classic" else 1)
+    window: Any = worst.sender.at_rest(worst.rtt, p)
+    segments = float(window[0] if isinstance(window, tuple) else window)
+    return (
+        f"{where}, {segments:.3g} segments per {kind_of(worst.sender)} flow (p {p:.3g}, p'"
+        f" {worst.p_prime:.3g})"
+    )
+
+
+def _in_linux(design: Design, runs: Installed) -> str:
+    margins = f"{runs.gain_margin_db:.2f} dB, {runs.phase_margin_deg:.1f} deg ({runs.guarantee})"
+    gains = f"alpha {runs.alpha:.4g}, beta {runs.beta:.4g}, T {1e3 * runs.update_interval:.4g} ms"
+    if runs.kind != "dualpi2":
+        gains += f" at CONFIG_HZ {design.hz} (its timer is a tick late)"
+    return f"{gains}: {margins}"
+
+
+def _print_alternatives(console: Console, design: Design) -> None:
+    from pi2_fluid.design.alternatives import LABELS
+
+    grid = make_grid("left", *["right"] * 8)
+    grid.add_row("", "alpha", "beta", "T", "gain", "phase", "|1+L|", "stable", "error")
+    grid.add_row("", "Hz", "Hz", "ms", "dB", "deg", "", "to ms", "ms s")
+    rows = design.rows()
+    for row in rows:
+        unstable = row["verdict_code"] < 0
+        grid.add_row(
+            LABELS[row["design"]].replace(" ", "\N{NO-BREAK SPACE}"),
+            _short(row["alpha"]),
+            _short(row["beta"]),
+            _short(1e3 * row["update_interval"], "3g"),
+            _short(row["gain_margin"], "2f"),
+            _short(row["phase_margin"], "1f"),
+            "unstable" if unstable else _short(row["modulus_margin"], "3f"),
+            _limit(row["rtt_limit"]),
+            "-" if unstable else _short(row["delay_error"], "2f", 1e3),
+            style="red" if unstable else "bold" if row["design"] == "tuned" else None,
+        )
+    console.print(grid)
+    begin = rows[0]["load_from"]
+    cut = any(row["design"] == "rfc8033" and row["load_from"] > begin for row in rows)
+    console.print(
+        "\n|1+L|: distance from instability, 1 at most; stable to: round trip; error: delay above"
+        " target times time, after 10 % more load."
+        + (" PIE is judged from p = 1e-6 on." if cut else "")
+    )
+
+
+def _print_verification(console: Console, table: xarray.Dataset) -> None:
+    """Print the worst of the steps at each corner."""
+    packets = table.attrs["read_as"] == "runs"
+    place = {"fluid": "in the fluid", "packet": "packet by packet"}.get(
+        table.attrs["engine"], f"in {table.attrs['options']}"
+    )
+    console.print(f"\nSteps of load and capacity by 10 %, {place} (W: segments of a flow):")
+    grid = make_grid("left", *["right"] * 5, "left")
+    if packets:
+        grid.add_row("", "peak", "settles", "mean", "sd", "99 %", "")
+        grid.add_row("", "ms", "s", "ms", "ms", "ms", "")
+    else:
+        grid.add_row("", "peak", "trough", "settles", "", "", "")
+        grid.add_row("", "ms", "ms", "s", "", "", "")
+    cases = zip(*(table[name].to_numpy() for name in ("case", "step")), strict=True)
+    corners = [case.removesuffix(f" {step}") for case, step in cases]
+    for corner in dict.fromkeys(corners):
+        steps = table.isel(case=[index for index, name in enumerate(corners) if name == corner])
+        cells = [corner.replace(" ", "\N{NO-BREAK SPACE}")]
+        cells += _packet_cells(steps) if packets else _fluid_cells(steps)
+        grid.add_row(*cells)
+    console.print(grid)
+
+
+def _fluid_cells(steps: xarray.Dataset) -> list[str]:
+    words = [] if bool(steps["decays"].all()) else ["does not settle"]
+    words += ["p' meets a bound"] if bool(steps["clamped"].any()) else []
+    excursions = [f"{1e3 * float(steps[name].max()):.1f}" for name in ("peak", "trough")]
+    return [*excursions, f"{float(steps['settling'].max()):.2g}", "", "", ", ".join(words)]
+
+
+def _packet_cells(steps: xarray.Dataset) -> list[str]:
+    why = [str(text) for text in steps["why"].to_numpy() if text]
+    word = (
+        "as theory has it"
+        if bool(steps["within"].all())
+        else "outside: " + "; ".join(dict.fromkeys(why))
+    )
+    delays = [
+        f"{1e3 * float(steps['mean'].mean()):.1f}",
+        *(f"{1e3 * float(steps[name].max()):.1f}" for name in ("sd", "p99")),
+    ]
+    peak = f"{1e3 * float(steps['peak'].max()):.1f}"
+    return [peak, f"{float(steps['settling'].max()):.2g}", *delays, word]
+
+
+def _timing(design: Design) -> str:
+    low, high = design.interval_range
+    least = _ms(low) if low > 0.0 else f"{_ms(design.update_interval / 10.0)} or less"
+    most = _ms(high) if math.isfinite(high) else f"{_ms(10.0 * design.update_interval)} or more"
+    return f"from {least} to {most}; each update up to {_ms(design.jitter_margin)} off"
+
+
+def _ms(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g} ms" if seconds < 1.0 else f"{seconds:.3g} s"
+
+
+def _limit(seconds: float) -> str:
+    return "any" if math.isinf(seconds) else _short(1e3 * seconds)
+
+
+def _short(value: float, form: str = "4g", factor: float = 1.0) -> str:
+    """Return a number in at most eight characters, however large or small."""
+    text = f"{factor * value:.{form}}"
+    return text if len(text) <= _WIDEST else f"{factor * value:.2g}"
+
+
+def _draw(design: Design, path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    from pi2_fluid.plot import page_style, save_picture, write_caption
+
+    with page_style():
+        figure = Figure(figsize=(7.5, 4.8))
+        design.plot(figure.add_subplot())
+        write_caption(
+            figure,
+            "Response against robustness: faster is up, safer is right",
+            f"{design.span}, T = {1e3 * design.update_interval:.4g} ms for the curve",
+            note=f"{design.guarantee_text}\n{_PACKETS}",
+        )
+        save_picture(figure, path)
+
+
+COMMANDS: tuple[tuple[Any, str], ...] = (
+    (
+        tune,
+        (
+            "Examples:\n\n"
+            "pi2-fluid tune --max-rtt 100ms\n\n"
+            "pi2-fluid tune --max-base-rtt 80ms --aqm dualpi2 --sender reno,scalable\n\n"
+            "pi2-fluid tune --max-rtt 50ms --phase-margin 45 --plot designs.png --json\n\n"
+            "pi2-fluid tune --max-rtt 100ms --verify fluid\n\n"
+            "pi2-fluid tune --max-rtt 100ms --aqm fq_pie --hz 250\n\n"
+            "JSON: design (an object with the fields of Design, SI units; a p_prime of 0 is the"
+            " limit of no load), tc (the line that asks for it; null if there is none),"
+            " why_no_tc (the reason then) and alternatives (a list, the design itself first). What"
+            ' is infinite is the text "inf".\n\n'
+            "The exit code is 0; 2 if the margins cannot be had; 5 if they can, but tc has no line"
+            " for the gains, with the reason on standard error."
+        ),
+    ),
+)

@@ -1,0 +1,74 @@
+"""Pictures: a result of any engine over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["draw_result"]
+
+
+def draw_result(dataset: xarray.Dataset, title: str, target: float | None, path: Path) -> None:
+    """Save queue delay, throughput and probability over time.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        A trajectory, or the packets of several seeds.
+    title : str
+        Above the picture.
+    target : float or None
+        Queue delay aimed at (s).
+    path : Path
+        Its ending says which kind of picture.
+    """
+    from matplotlib.figure import Figure
+
+    from pi2_fluid.plot import draw_trajectory, page_style, save_picture
+    from pi2_fluid.results.schema import schema_of
+
+    # The time that packets spent in their queue: what a dual queue serves of each is not constant.
+    schema = schema_of(dataset)
+    delay = _by_label(dataset, schema.waited, "band")
+    with page_style():
+        figure = Figure(figsize=(8.0, 6.4))
+        draw_trajectory(
+            figure.subplots(3, 1, sharex=True),
+            dataset.time.to_numpy(),
+            {f"queue {band}" if band else "": values for band, values in delay.items()},
+            _by_label(dataset, "throughput", "flows"),
+            dataset.capacity.to_numpy(),
+            _probabilities(dataset, schema.signal),
+            target,
+        )
+        figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+        save_picture(figure, path)
+
+
+def _by_label(dataset: xarray.Dataset, name: str, dim: str) -> dict[str, Any]:
+    """Return the arrays ([seed,] time) of a variable, by the label of a dim that it may have."""
+    variable = dataset[name]
+    if dim not in variable.dims:
+        return {"": variable.to_numpy()}
+    return {
+        str(label): variable.isel({dim: k}).to_numpy()
+        for k, label in enumerate(dataset[dim].to_numpy())
+    }
+
+
+def _probabilities(dataset: xarray.Dataset, signal: str) -> dict[str, Any]:
+    """Return the controller's variable, and each signal probability that differs, by who sees it.
+
+    Of packets the law's own probability: what happened to the few of a bin is too noisy.
+    """
+    u = dataset.controller.to_numpy()
+    values = _by_label(dataset, signal, "flows")
+    who: dict[bytes, list[str]] = {}
+    for name, seen in values.items():
+        if seen.any() and (seen != u).any():
+            who.setdefault(seen.tobytes(), []).append(name)
+    shown = {f"seen by {', '.join(names)}": values[names[0]] for names in who.values()}
+    return {"controller": u} | shown

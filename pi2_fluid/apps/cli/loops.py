@@ -1,0 +1,261 @@
+"""Loops: `pi2-fluid margins`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json
+from pi2_fluid.apps.cli.parameters import USUAL, declared, kinds_with, owners
+from pi2_fluid.errors import QuantityError
+from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
+
+if TYPE_CHECKING:
+    from pi2_fluid.laws.aqm import Aqm
+
+__all__ = ["COMMANDS", "margins"]
+
+_VERDICT_CODE: Final = {
+    "stable": codes.STABLE,
+    "unstable": codes.UNSTABLE,
+    "undecided": codes.UNDECIDED,
+}
+_SENDERS: Final = kinds_with("loop", SENDERS)
+_AQMS: Final = kinds_with("loop", AQMS)
+
+
+def margins(
+    rtt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Round-trip time, queue included, with its unit: 100ms. Required.",
+            rich_help_panel="Load",
+        ),
+    ] = None,
+    p: Annotated[
+        str | None,
+        typer.Option(
+            "--p",
+            metavar="NUMBER",
+            help="Probability that a packet is dropped or marked, in (0, 1].",
+            rich_help_panel="Load",
+        ),
+    ] = None,
+    p_prime: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help=declared(
+                "",
+                "Instead of --p its linear form, in (0, 1]: sqrt(p) for {classic}, p for"
+                " {scalable}.",
+            ),
+            rich_help_panel="Load",
+        ),
+    ] = None,
+    sender: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Who sends: " + ", ".join(_SENDERS) + ".", rich_help_panel="Load"
+        ),
+    ] = "reno",
+    aqm: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Which queue: " + ", ".join(_AQMS) + ".", rich_help_panel="Queue"
+        ),
+    ] = USUAL,
+    alpha: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HZ",
+            help=declared(
+                "alpha",
+                "Integral gain per update, in {unit}; for pie before its table. Default {default}.",
+            ),
+            rich_help_panel="Queue",
+        ),
+    ] = None,
+    beta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HZ",
+            help=declared(
+                "beta", "Proportional gain per update, in {unit}, {range}. Default {default}."
+            ),
+            rich_help_panel="Queue",
+        ),
+    ] = None,
+    update_interval: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help=declared("update_interval", "Time between updates, {range}. Default {default}."),
+            rich_help_panel="Queue",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help=declared("target", "Queue delay aimed at, {range}. Default {default}."),
+            rich_help_panel="Queue",
+        ),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=declared("table", "Only {only}: {choices}. Default that of Linux, {default}."),
+            rich_help_panel="Queue",
+        ),
+    ] = None,
+    k: Annotated[
+        str | None,
+        typer.Option(
+            "--k",
+            metavar="NUMBER",
+            help=declared(
+                "k",
+                "Only {only}: coupling factor, {range}; scalable packets see k p'. Default"
+                " {default}.",
+            ),
+            rich_help_panel="Queue",
+        ),
+    ] = None,
+    update: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="continuous as in the papers, delayed by half an update interval, or exactly"
+            " sampled.",
+            rich_help_panel="Model",
+        ),
+    ] = "continuous",
+    rtt_terms: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="frozen: constant round-trip time in the window law, as in the papers; or exact.",
+            rich_help_panel="Model",
+        ),
+    ] = "frozen",
+    as_json: JsonFlag = False,
+) -> None:
+    """Say how far a loop of senders and queue is from instability: gain, phase and delay margin."""
+    given = {
+        "alpha": alpha,
+        "beta": beta,
+        "update_interval": update_interval,
+        "target": target,
+        "table": table,
+        "k": k,
+    }
+    _require_known("sender", sender, _SENDERS)
+    who, queue = sender_class(sender)(), _build_queue(aqm, given)
+    if rtt is None:
+        raise QuantityError("--rtt is missing: give the round-trip time, e.g. --rtt 100ms.")
+    if (p is None) == (p_prime is None):
+        raise QuantityError(
+            "the load is exactly one of --p and --p-prime: give e.g. --p-prime 0.1."
+        )
+
+    from pi2_fluid.loop.transfer import Loop
+
+    loop = Loop(who, queue, rtt=rtt, p=p, p_prime=p_prime, update=update, rtt_terms=rtt_terms)
+    point, result = loop.operating_point, loop.margins()
+    inputs = {
+        "sender": sender,
+        "aqm": aqm,
+        **{name: getattr(queue, name, None) for name in given},
+        "rtt": point.rtt,
+        "p": point.p,
+        "p_prime": point.p_prime,
+        "update": update,
+        "rtt_terms": rtt_terms,
+    }
+    names = (
+        "gain_margin_db",
+        "phase_margin_deg",
+        "gain_crossover",
+        "phase_crossover",
+        "delay_margin",
+        "modulus_margin",
+        "verdict",
+    )
+    values = {name: getattr(result, name) for name in names}
+    if as_json:
+        print_json({"inputs": inputs, **values})
+    else:
+        _print_margins(inputs, values)
+    raise typer.Exit(_VERDICT_CODE[str(result.verdict)])
+
+
+def _require_known(option: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        raise QuantityError(f"--{option} {name!r} is unknown: give one of {', '.join(known)}.")
+
+
+def _build_queue(name: str, given: Mapping[str, str | None]) -> Aqm:
+    _require_known("aqm", name, _AQMS)
+    cls = aqm_class(name)
+    has = {field.name for field in fields(cls)}
+    for option, value in given.items():
+        if value is not None and option not in has:
+            owner = owners(option, _AQMS)[0]
+            raise QuantityError(
+                f"--{option} does not apply to --aqm {name}: leave it out, or use --aqm {owner}."
+            )
+    chosen = {option: value for option, value in given.items() if value is not None}
+    made: Any = cls(**chosen)
+    if "table" in has:
+        made = replace(made, table=made.gain_table)  # by its name, so that it is shown
+    law: Aqm = made
+    return law
+
+
+def _print_margins(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    console = make_console()
+    queue = [f"alpha {inputs['alpha']:g} Hz", f"beta {inputs['beta']:g} Hz"]
+    queue += [f"{name} {inputs[name]}" for name in ("table", "k") if inputs[name] is not None]
+    queue += [f"T {1e3 * inputs['update_interval']:.6g} ms"]
+    console.print(f"{inputs['sender']} under {inputs['aqm']}: {', '.join(queue)}")
+    console.print(
+        f"rtt {1e3 * inputs['rtt']:.6g} ms, p {inputs['p']:.6g}, p' {inputs['p_prime']:.6g};"
+        f" {inputs['update']}, rtt terms {inputs['rtt_terms']}\n"
+    )
+    table = make_grid("left", "right", "left")
+    at_phase, at_gain = (
+        f"at {values[name]:.4g} rad/s" for name in ("phase_crossover", "gain_crossover")
+    )
+    for name, value, unit in (
+        ("gain margin", values["gain_margin_db"], f"dB   {at_phase}"),
+        ("phase margin", values["phase_margin_deg"], f"deg  {at_gain}"),
+        ("delay margin", 1e3 * values["delay_margin"], "ms"),
+        ("modulus margin", values["modulus_margin"], "     smallest |1 + L|"),
+    ):
+        table.add_row(name, f"{value:.4g}", unit)
+    table.add_row("verdict", values["verdict"], f"in the {inputs['update']} model")
+    console.print(table)
+
+
+COMMANDS: tuple[tuple[Any, str], ...] = (
+    (
+        margins,
+        (
+            "Examples:\n\n"
+            "pi2-fluid margins --rtt 100ms --p-prime 0.1\n\n"
+            "pi2-fluid margins --rtt 100ms --p-prime 0.001 --update sampled\n\n"
+            "pi2-fluid margins --aqm pie --update-interval 32ms --rtt 100ms --p 0.01 --json\n\n"
+            "JSON: inputs (an object, SI units), gain_margin_db, phase_margin_deg, gain_crossover"
+            " and phase_crossover (rad/s), delay_margin (s), modulus_margin, verdict. What is"
+            ' infinite, as a margin without a crossover, is the text "inf" or "-inf".\n\n'
+            "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided."
+        ),
+    ),
+)

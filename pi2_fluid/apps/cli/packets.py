@@ -1,0 +1,95 @@
+"""Runs of several seeds: what `pi2-fluid simulate` prints of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from pi2_fluid.apps.cli.output import make_console, make_grid
+from pi2_fluid.apps.cli.runs import plain
+
+if TYPE_CHECKING:
+    import xarray
+    from rich.table import Table
+
+__all__ = ["print_runs", "runs_as_json"]
+
+
+def runs_as_json(dataset: xarray.Dataset, summary: xarray.Dataset) -> dict[str, Any]:
+    """Return what JSON says of runs beside what it says of every result."""
+    return {
+        "seeds": dataset.seed.to_numpy().tolist(),
+        "bin": float(dataset["bin"].max()),
+        "summary": _each(summary.mean("seed")),
+        "smallest": _each(summary.min("seed")),
+        "largest": _each(summary.max("seed")),
+    }
+
+
+def _each(summary: xarray.Dataset) -> dict[str, Any]:
+    return {str(name): plain(variable) for name, variable in summary.items()}
+
+
+def print_runs(way: str, dataset: xarray.Dataset, summary: xarray.Dataset) -> None:
+    """Print the summary of all seeds, below how they were made."""
+    begin, end, n = summary.attrs["after"], summary.attrs["until"], dataset.sizes["seed"]
+    seeds = "1 seed" if n == 1 else f"means of {n} seeds and their range"
+    unfinished = ", interrupted" if dataset.attrs["interrupted"] else ""
+    # What is no table is echoed, so that it is not broken into lines where nobody looks at them.
+    typer.echo(f"{way}, {seeds}{unfinished}, {begin:.4g} s to {end:.4g} s\n")
+    console = make_console()
+    console.print(_delay_table(summary))
+    typer.echo()
+    console.print(_class_table(summary))
+
+
+def _delay_table(summary: xarray.Dataset) -> Table:
+    table = make_grid("left", "left", "right", "left", "left")
+
+    def add(first: str, second: str, values: xarray.DataArray, factor: float, unit: str) -> None:
+        table.add_row(first, second, _mean(values, factor), unit, _range(values, factor))
+
+    add("queue delay", "mean", summary.delay_mean, 1e3, "ms")
+    for label, name in (("P50", "delay_p50"), ("P95", "delay_p95"), ("P99", "delay_p99")):
+        add("", label, summary[name], 1e3, "ms")
+    if "band" in summary.dims:
+        for band in summary.band.to_numpy():
+            mine = summary.sel(band=band)
+            for level in (0.5, 0.99):
+                values = mine["delay_quantile"].sel(quantile=level)
+                add("", f"P{round(100 * level)} of {band}", values, 1e3, "ms")
+    add("utilization", "", summary.utilization, 100.0, "%")
+    add("dropped", "", summary.drop_fraction, 100.0, "%")
+    if float(summary.mark_fraction.max()) > 0.0:
+        add("marked", "", summary.mark_fraction, 100.0, "%")
+    add("Jain's index", "", summary.jain, 1.0, "")
+    return table
+
+
+def _class_table(summary: xarray.Dataset) -> Table:
+    table = make_grid("left", "right", "left", *["right"] * 4)
+    table.add_row("flows", "Mbit/s", "", "window", "delay [ms]", "dropped", "marked")
+    table.add_row("", "of all", "", "per flow", "per packet", "of packets", "of packets")
+    for name in summary.flows.to_numpy():
+        mine = summary.sel(flows=name)
+        table.add_row(
+            str(name),
+            _mean(mine.throughput, 1e-6),
+            _range(mine.throughput, 1e-6),
+            _mean(mine.window_mean),
+            _mean(mine.delay_mean_of, 1e3),
+            f"{_mean(mine.drop_fraction_of, 100.0)} %",
+            f"{_mean(mine.mark_fraction_of, 100.0)} %",
+        )
+    return table
+
+
+def _mean(values: xarray.DataArray, factor: float = 1.0) -> str:
+    return f"{factor * float(values.mean()):.4g}"
+
+
+def _range(values: xarray.DataArray, factor: float = 1.0) -> str:
+    if values.size == 1:
+        return ""
+    return f"({factor * float(values.min()):.4g} to {factor * float(values.max()):.4g})"

@@ -1,0 +1,122 @@
+"""Papers: `pi2-fluid figures` and `pi2-fluid claims`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.output import JsonFlag, make_console, print_json, tell
+
+__all__ = ["COMMANDS", "claims", "figures"]
+
+
+def figures(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="4 5 ... | all",
+            help="Numbers of figures in the PI2 paper: 4, 5, 6, 7, 11 to 15; 6_packets, 11_packets,"
+            " 12_packets, 13_packets; or phase_portrait, across_the_margin; or as the files are"
+            " called, pi2_fig07; all if none.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")
+    ] = Path("figures"),
+    as_json: JsonFlag = False,
+) -> None:
+    """Draw figures of the PI2 paper, and two more, as PNG, SVG and PDF, with their numbers."""
+    from pi2_fluid.papers.figures import figures as draw_figures
+
+    drawn = draw_figures(names or "all", out, progress=tell)
+    if as_json:
+        records = [{"name": name, "files": [str(path) for path in files]} for name, files in drawn]
+        print_json({"figures": records})
+        return
+    for _, files in drawn:
+        for path in files:
+            typer.echo(path)
+
+
+def claims(
+    paper: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only one paper: pi2, pie, paganini or thesis."),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Compute what the papers claim, and say which claims hold."""
+    from pi2_fluid.papers.claims import each_claim
+
+    tell("computing the claims")
+    records, interrupted = [], False
+    try:
+        for claim in each_claim(paper):
+            records.append(asdict(claim))
+    except KeyboardInterrupt:
+        if not records:
+            raise
+        interrupted = True
+    if as_json:
+        print_json({"claims": records, "interrupted": interrupted})
+    else:
+        _print_claims(records)
+    if interrupted:
+        if not as_json:
+            typer.echo("interrupted: the other claims are not computed")
+        raise typer.Exit(codes.INTERRUPTED)
+
+
+def _print_claims(records: Sequence[Mapping[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    colors = {"reproduced": "green", "not_reproduced": "red", "depends": "yellow"}
+    table = Table(box=box.SIMPLE_HEAD, show_lines=True, pad_edge=False)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("claim", ratio=1)
+    count: dict[str, int] = {}
+    for record in records:
+        verdict = record["verdict"].replace("_", " ")
+        count[verdict] = count.get(verdict, 0) + 1
+        left = Text.assemble((verdict, colors[record["verdict"]]), "\n", record["id"], style="bold")
+        right = Text.assemble(
+            (record["text"], "bold"),
+            f" ({record['source']})\n",
+            f"computed: {record['computed']}\n",
+            (f"why: {record['why']}", "dim"),
+        )
+        table.add_row(left, right)
+    console = make_console()
+    console.print(table)
+    console.print(", ".join(f"{number} {verdict}" for verdict, number in count.items()))
+
+
+COMMANDS: tuple[tuple[Any, str], ...] = (
+    (
+        figures,
+        (
+            "Examples:\n\n"
+            "pi2-fluid figures all\n\n"
+            "pi2-fluid figures 4 7 phase_portrait --out /tmp/figures --json\n\n"
+            "JSON: figures, a list of {name, files}."
+        ),
+    ),
+    (
+        claims,
+        (
+            "Examples:\n\n"
+            "pi2-fluid claims --paper pi2\n\n"
+            "pi2-fluid claims --json\n\n"
+            "JSON: claims, a list of {id, source, text, computed, verdict, why}; verdict is"
+            " reproduced, not_reproduced or depends; and interrupted, by Ctrl-C, with which it is"
+            " those that were computed."
+        ),
+    ),
+)

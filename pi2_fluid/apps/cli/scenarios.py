@@ -1,0 +1,80 @@
+"""Scenarios: `pi2-fluid scenarios`, and what a command means by the name of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pi2_fluid.apps.cli.output import JsonFlag, print_json
+
+if TYPE_CHECKING:
+    from pi2_fluid.network.scenario import Scenario
+
+__all__ = ["COMMANDS", "ScenarioArgument", "load_scenario", "scenarios"]
+
+#: The scenario of a command.
+ScenarioArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE | NAME | -",
+        help="A scenario as TOML: a file, standard input, or, where no such file exists, the name"
+        " of one that comes with the package (see pi2-fluid scenarios).",
+    ),
+]
+
+
+def scenarios(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Print this one as TOML; without a name, list all."),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """List the experiments of the papers that come with the package, or print one."""
+    from pi2_fluid.network.catalogue import describe_scenario, named_text, scenario_names
+
+    if name is not None:
+        text = named_text(name)
+        if as_json:
+            print_json({"name": name, "description": describe_scenario(name), "toml": text})
+        else:
+            typer.echo(text, nl=False)
+        return
+    found = [{"name": name, "description": describe_scenario(name)} for name in scenario_names()]
+    if as_json:
+        print_json({"scenarios": found})
+        return
+    width = max(len(record["name"]) for record in found) + 2
+    for record in found:
+        typer.echo(f"{record['name']:<{width}}{record['description']}")
+
+
+def load_scenario(given: str) -> tuple[Scenario, str]:
+    """Return the scenario in a file, on standard input ("-") or of that name; and what it is.
+
+    Raises
+    ------
+    OSError, QuantityError, DomainError, ScenarioError
+        As `find_scenario`.
+    """
+    from pi2_fluid.network.catalogue import describe_scenario, find_scenario, scenario_names
+
+    scenario = find_scenario(given)
+    if given in scenario_names() and not Path(given).exists():
+        return scenario, describe_scenario(given)
+    return scenario, scenario.name or ("standard input" if given == "-" else given)
+
+
+COMMANDS: tuple[tuple[Any, str], ...] = (
+    (
+        scenarios,
+        (
+            "Examples:\n\n"
+            "pi2-fluid scenarios\n\n"
+            "pi2-fluid scenarios pi2_fig11a_pie > mine.toml\n\n"
+            "JSON: scenarios, a list of {name, description}; with NAME: name, description, toml."
+        ),
+    ),
+)

@@ -1,0 +1,192 @@
+"""Results over time: `pi2-fluid simulate`, and what it prints of a trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.engines import make_engines
+from pi2_fluid.apps.cli.files import PICTURES, WRITERS, check_path
+from pi2_fluid.apps.cli.options import (
+    AfterOption,
+    BinOption,
+    LinearFlag,
+    OutputOption,
+    PlotOption,
+    SampleOption,
+    SeedsOption,
+    StepOption,
+    ThreadsOption,
+    ToleranceOption,
+    UpdateOption,
+)
+from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
+from pi2_fluid.apps.cli.packets import print_runs, runs_as_json
+from pi2_fluid.apps.cli.runs import check_after, file_names, plain, write_and_report
+from pi2_fluid.apps.cli.scenarios import ScenarioArgument, load_scenario
+
+if TYPE_CHECKING:
+    import xarray
+    from rich.table import Table
+
+    from pi2_fluid.engines.engine import Engine
+
+__all__ = ["COMMANDS", "simulate"]
+
+
+def simulate(
+    scenario: ScenarioArgument,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="fluid: the differential equations; packet: every packet, for several seeds; or"
+            " ns3: the same in ns-3, where that is installed.",
+        ),
+    ] = "fluid",
+    update: UpdateOption = None,
+    linear: LinearFlag = False,
+    tolerance: ToleranceOption = None,
+    step: StepOption = None,
+    sample: SampleOption = None,
+    seeds: SeedsOption = None,
+    bin: BinOption = None,
+    threads: ThreadsOption = None,
+    after: AfterOption = "0s",
+    plot: PlotOption = None,
+    output: OutputOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Follow a scenario in time, and summarise delay, throughput and signals."""
+    if plot is not None:
+        check_path(plot, PICTURES, "--plot")
+    if output is not None:
+        check_path(output, tuple(WRITERS), "--output")
+    options = {"update": update, "linear": linear or None, "tolerance": tolerance, "step": step}
+    options |= {"sample": sample, "seeds": seeds, "bin": bin, "threads": threads}
+    (chosen,) = make_engines([engine], options)
+    described, title = load_scenario(scenario)
+    begin = "0s" if after is None else after
+    check_after(begin, float(described.duration))
+
+    from pi2_fluid.results import summarize
+    from pi2_fluid.results.schema import schema_of
+
+    with Progress("simulating") as progress:
+        dataset = chosen.run(described, progress)
+    summary = summarize(dataset, begin)
+    binned = schema_of(dataset).binned
+
+    def draw(path: Path) -> None:
+        from pi2_fluid.apps.cli.drawing import draw_result
+
+        shown = dataset.sel(time=slice(summary.attrs["after"], None))
+        draw_result(shown, title, getattr(described.aqm, "target", None), path)
+
+    def report(files: Sequence[Path]) -> None:
+        if not as_json:
+            show = print_runs if binned else _print_trajectory
+            show(f"{title}\n{chosen.way(dataset)}", dataset, summary)
+            _print_end(chosen, dataset, files)
+            return
+        missing = dataset.attrs["not_modelled"]
+        print_json(
+            {
+                "scenario": described.name,
+                "duration": float(described.duration),
+                "engine": dataset.attrs["engine"],
+                "interrupted": bool(dataset.attrs["interrupted"]),
+                "after": summary.attrs["after"],
+                **chosen.remarks(dataset),
+                **(runs_as_json if binned else _trajectory_as_json)(dataset, summary),
+                "not_modelled": missing.split(", ") if missing else [],
+                **file_names(output, plot, files),
+            }
+        )
+
+    def write(path: Path) -> None:
+        WRITERS[path.suffix.lower()](dataset, path)
+
+    write_and_report([(output, write), (plot, draw)], report)
+    if dataset.attrs["interrupted"]:
+        raise typer.Exit(codes.INTERRUPTED)
+
+
+def _trajectory_as_json(dataset: xarray.Dataset, summary: xarray.Dataset) -> dict[str, Any]:
+    del dataset
+    return {"summary": {name: plain(variable) for name, variable in summary.items()}}
+
+
+def _print_trajectory(way: str, dataset: xarray.Dataset, summary: xarray.Dataset) -> None:
+    # What is no table is echoed, so that it is not broken into lines where nobody looks at them.
+    typer.echo(f"{way}, {summary.attrs['after']:.4g} s to {summary.attrs['until']:.4g} s\n")
+    console = make_console()
+    console.print(_delay_table(summary))
+    typer.echo()
+    console.print(_class_table(dataset, summary))
+
+
+def _print_end(engine: Engine, dataset: xarray.Dataset, files: Sequence[Path]) -> None:
+    """Print what to know of a result of either kind beside its numbers."""
+    missing = dataset.attrs["not_modelled"]
+    beyond = engine.remarks(dataset).get("beyond_the_laws")
+    lines = [f"not modelled in {engine.medium or engine.name}: {missing}"] if missing else []
+    lines += [f"beyond the laws: {beyond}"] if beyond else []
+    lines += [f"written: {path}" for path in files]
+    if lines:
+        typer.echo("\n" + "\n".join(lines))
+
+
+def _delay_table(summary: xarray.Dataset) -> Table:
+    table = make_grid("left", "left", "right", "left")
+    for label, name in (("mean", "delay_mean"), ("P95", "delay_p95"), ("P99", "delay_p99")):
+        first = "queue delay" if label == "mean" else ""
+        table.add_row(first, label, f"{1e3 * float(summary[name]):.4g}", "ms")
+    if "band" in summary.dims:
+        for band, value in plain(summary.queue_delay_mean).items():
+            table.add_row("", f"mean in {band}", f"{1e3 * value:.4g}", "ms")
+    for first, name in (("utilization", "utilization"), ("dropped", "drop_fraction")):
+        table.add_row(first, "", f"{100 * float(summary[name]):.4g}", "%")
+    if float(summary.mark_fraction) > 0.0:
+        table.add_row("marked", "", f"{100 * float(summary.mark_fraction):.4g}", "%")
+    return table
+
+
+def _class_table(dataset: xarray.Dataset, summary: xarray.Dataset) -> Table:
+    stretch = dataset.p.sel(time=slice(summary.attrs["after"], summary.attrs["until"]))
+    table = make_grid("left", *["right"] * 3)
+    table.add_row("flows", "throughput", "window", "signalled")
+    table.add_row("", "of all", "per flow", "of packets")
+    for name in summary.flows.to_numpy():
+        mine = summary.sel(flows=name)
+        table.add_row(
+            str(name),
+            f"{1e-6 * float(mine.throughput):.4g} Mbit/s",
+            f"{float(mine.window_mean):.4g} segments",
+            f"{100 * float(stretch.sel(flows=name).mean()):.4g} %",
+        )
+    return table
+
+
+COMMANDS: tuple[tuple[Any, str], ...] = (
+    (
+        simulate,
+        (
+            "Examples:\n\n"
+            "pi2-fluid simulate pi2_fig11a_pie --after 20s\n\n"
+            "pi2-fluid simulate mine.toml --plot mine.png -o mine.nc\n\n"
+            "pi2-fluid simulate pi2_fig11a_pie --engine packet --seeds 20 --after 20s\n\n"
+            "pi2-fluid simulate thesis_fig4_2_pie --engine ns3 --seeds 3 --after 20s\n\n"
+            "pi2-fluid scenarios pi2_fig12_pi2 | pi2-fluid simulate - --json\n\n"
+            "JSON: scenario, duration, engine, interrupted, after, summary (an object, SI units;"
+            " per class or queue an object of its own), not_modelled, output, plot. Of a fluid"
+            " update, linear, compiled, beyond_the_laws, too; of packets and ns-3 seeds, bin,"
+            " smallest and largest, the range of the seeds, while summary is their mean; of ns-3"
+            " ns3_version."
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""`compare`: one scenario in several engines, and why they differ."""

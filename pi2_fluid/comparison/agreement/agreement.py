@@ -1,0 +1,406 @@
+"""`compare`: one scenario in several engines, and where they agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.comparison.agreement.causes import UNLISTED, Facts, gather_facts, name_causes
+from pi2_fluid.comparison.agreement.oscillation import Oscillation, read_oscillation
+from pi2_fluid.comparison.agreement.simulators import RunFacts, gather_run_facts, name_run_causes
+from pi2_fluid.comparison.agreement.stages import answer_to_push, last_stage, loop_rtts
+from pi2_fluid.engines import require_engine
+from pi2_fluid.engines.engine import Engine
+from pi2_fluid.engines.fluid.engine import Fluid
+from pi2_fluid.engines.packet.engine import Packets
+from pi2_fluid.errors import DomainError, QuantityError
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.network.catalogue import find_scenario
+from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.results import summarize
+from pi2_fluid.results.dataset import Column, make_dataset
+from pi2_fluid.results.schema import RUNS, TRAJECTORY, row_length, schema_of
+from pi2_fluid.units import validate_quantity
+
+if TYPE_CHECKING:
+    import xarray
+
+    from pi2_fluid.values import FloatArray
+
+__all__ = ["Comparison", "Run", "compare", "run_all", "tabulate"]
+
+_LONGEST_START: Final = 20.0  # s
+_START: Final = 0.2  # of the run, or of a stage
+_SLACK: Final = 0.1  # by how much the ranges of two engines may lie apart
+_TOLERANCE: Final = 1e-6  # of a trajectory, if none is given: far below what packets tell
+_MOST_SAMPLES: Final = 50_000  # of one seed
+_PER_RTT: Final = 8.0  # samples
+_SHORTEST, _LONGEST = 1e-3, 0.1  # s between samples
+_SHORTEST_RUN: Final = 1e-6  # s
+_PERIODS: Final = 5.0  # that the longest period looked for fits into the stretch
+_CYCLE: Final = 0.01  # swing, as part of the mean, from which a fluid is not at rest
+_SUMMARY: Final = (
+    *("delay_mean", "delay_sd", "delay_p05", "delay_p25", "delay_p50", "delay_p75", "delay_p95"),
+    *("delay_p99", "queue_delay_mean", "utilization", "drop_fraction", "mark_fraction"),
+)
+
+
+class Run(NamedTuple):
+    """What one engine made of the scenario."""
+
+    label: str
+    """What this engine is called beside the others."""
+    engine: Engine
+    result: xarray.Dataset
+
+
+class Comparison(NamedTuple):
+    """One scenario, run by several engines, with rows of the same length unless they say more."""
+
+    scenario: Scenario
+    runs: tuple[Run, ...]
+    """The first is what the others are compared with."""
+    after: float
+    """Where statistics begin (s)."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether some engine has not run to its end."""
+        return any(bool(run.result.attrs["interrupted"]) for run in self.runs)
+
+
+class _Number(NamedTuple):
+    units: str
+    seeds: Any
+    """Its value in each seed; one of an engine without."""
+
+
+def compare(
+    scenario: Scenario | str | Path,
+    *engines: Engine,
+    after: float | str | None = None,
+    progress: Callable[[float, float], None] | None = None,
+) -> xarray.Dataset:
+    """Run a scenario in several engines, and return one table of them.
+
+    Parameters
+    ----------
+    scenario : Scenario, str or Path
+        A scenario, the name of one that comes with the package, or a TOML file.
+    *engines : Engine
+        The first is what the others are compared with. Default: `Fluid` and `Packets`. Where they
+        leave it open, all have rows of the same length, a few in every round trip, and a fluid a
+        tolerance of 1e-6.
+    after : float or str, optional
+        Where the statistics begin (s). Default: when slow start is over, taken to be after 20 s,
+        or after a fifth of the run if that is less.
+    progress : callable, optional
+        Called as ``progress(done, total)``, in seconds simulated, by one engine after the other.
+
+    Returns
+    -------
+    xarray.Dataset
+        Dims ``engine`` and ``name``. An engine is called by its name; of two with the same name
+        those with options are called like ``fluid(linear=True)``. The coordinate ``unit`` belongs
+        to a name; ``options`` (the engine as Python writes it), ``seeds`` and ``not_modelled`` to
+        an engine. The names are those of `summarize`:
+        ``delay_mean``, ``delay_sd``, ``delay_p05`` to ``delay_p99``, ``queue_delay_mean`` (of a
+        dual queue ``queue_delay_mean.C`` and ``.L``, in packets the mean over time of what they
+        spend in it), ``utilization``, ``drop_fraction``,
+        ``mark_fraction``; of the PI family ``controller``, its mean; ``frequency`` (rad/s) and
+        ``damping`` (ratio) of the dominant oscillation; and per class ``throughput.reno``,
+        ``window.reno`` and so on (a window only if the class obeys signals).
+
+        ``value``, the median over the seeds, and ``low`` and ``high``, their range, which is the
+        value itself where there are no seeds. Compared with the first engine: ``relative``,
+        value / first - 1, which is 0 if both are 0 and infinite if only the first is;
+        ``disagreement``, whether the two ranges lie apart by more than 10 % of this one's nearer
+        end; and ``why``: causes that hold in this scenario and bear on that number, empty if the
+        two agree.
+
+    Raises
+    ------
+    ScenarioError, QuantityError, DomainError
+        If the scenario or an argument is not as it should be.
+    UnsupportedError
+        If an engine cannot run it, before any has begun: a law that has no fluid form (CoDel), or
+        that no packets follow (a law of one's own), or that ns-3 lacks.
+    SolverError
+        If the trajectory needs too many steps.
+
+    Notes
+    -----
+    Oscillations are read off the autocorrelation of the (Classic) queue's delay: its first
+    maximum after it has been negative is one period away, and its height, what is left of a swing
+    after one period, gives the damping ratio: 0 in a limit cycle. Where that is too low to be told
+    from noise, the first minimum serves, half a period away; where that is, too, nothing
+    oscillates: frequency 0, damping 1. Read so, the frequency of a swing is right within a few per
+    cent while it is lightly damped, and rough from a damping of 0.3 on.
+
+    Of packets it is the delay after the start-up of the last stage of the schedule, kept moving by
+    chance. A fluid that cycles there is read in the same way. One that has come to rest is pushed:
+    the autocorrelation of its answer to one small push is what white noise arriving at its queue
+    would give, so the two are the same measure.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> flows = pf.Flows(pf.Reno(), 20, "80ms")
+    >>> scenario = pf.Scenario("60s", pf.Link("40Mbit/s"), pf.Pi2(), flows)
+    >>> table = pf.compare(scenario, pf.Fluid(), pf.Packets(seeds=4))
+    >>> mean = table.sel(name="delay_mean")
+    >>> [round(1e3 * float(value)) for value in mean.value], mean.disagreement.values.tolist()
+    ([20, 20], [False, False])
+    """
+    return tabulate(run_all(scenario, *engines, after=after, progress=progress))
+
+
+def run_all(
+    scenario: Scenario | str | Path,
+    *engines: Engine,
+    after: float | str | None = None,
+    progress: Callable[[float, float], None] | None = None,
+) -> Comparison:
+    """Run a scenario in all engines, as `compare` describes it, and return their results."""
+    described = find_scenario(scenario)
+    chosen = engines or (Fluid(), Packets())
+    labels = _labels(chosen)
+    for engine in chosen:
+        engine.require(described)  # refused before any has run
+    if float(described.duration) < _SHORTEST_RUN:
+        raise DomainError(
+            f"Scenario duration = {float(described.duration):g} s is too short to compare anything"
+            f" in: give {_SHORTEST_RUN:g} s or more."
+        )
+    begin, step = _begin(described, after), _step(described)
+    runs = [
+        Run(
+            label,
+            engine,
+            engine.with_rows(step).with_tolerance(_TOLERANCE).run(described, progress),
+        )
+        for label, engine in zip(labels, chosen, strict=True)
+    ]
+    return Comparison(described, tuple(runs), begin)
+
+
+def tabulate(comparison: Comparison) -> xarray.Dataset:
+    """Return the table of several results, as `compare` describes it."""
+    after, stretch = comparison.after, slice(comparison.after, None)
+    summaries = [summarize(run.result, after) for run in comparison.runs]
+    numbers = [
+        _numbers(comparison, run, summary)
+        for run, summary in zip(comparison.runs, summaries, strict=True)
+    ]
+    facts = [
+        _facts(comparison, [(run, summaries[k], numbers[k]) for k, run in pair], stretch)
+        for pair in ([(0, comparison.runs[0]), one] for one in enumerate(comparison.runs))
+    ]
+    return _table(comparison, numbers, facts, max(s.attrs["until"] for s in summaries))
+
+
+def _labels(engines: tuple[Engine, ...]) -> list[str]:
+    """Return what engines are called beside each other, refusing two of the same."""
+    for engine in engines:
+        require_engine(engine)
+    names = [engine.name for engine in engines]
+    labels = []
+    for engine in engines:
+        options = repr(engine).removeprefix(type(engine).__name__).removesuffix("()")
+        label = engine.name + options * (names.count(engine.name) > 1)
+        if label in labels:
+            raise QuantityError(
+                f"engine = {engine!r} is given twice, whose results would be the same: give each"
+                " once."
+            )
+        labels.append(label)
+    return labels
+
+
+def _begin(scenario: Scenario, after: float | str | None) -> float:
+    if after is None:
+        return min(_LONGEST_START, _START * float(scenario.duration))
+    duration = float(scenario.duration)
+    begin = float(validate_quantity(after, "time", "after", high=duration, closed=True))
+    if begin == duration:
+        raise DomainError(
+            f"after = {begin:g} s leaves nothing of a scenario of {duration:g} s: give an earlier"
+            " time."
+        )
+    return begin
+
+
+def _step(scenario: Scenario) -> float:
+    """Return the time between samples (s): a round one, a few in every round trip."""
+    wanted = min(max(min(loop_rtts(scenario)) / _PER_RTT, _SHORTEST), _LONGEST)
+    wanted = max(wanted, float(scenario.duration) / _MOST_SAMPLES)
+    decade = 10.0 ** math.floor(math.log10(wanted))
+    step = max(k * decade for k in (1.0, 2.0, 5.0) if k * decade <= wanted * (1.0 + 1e-9))
+    return min(float(f"{step:.12g}"), float(scenario.duration) / 2)
+
+
+# The numbers of one run
+
+
+def _numbers(comparison: Comparison, run: Run, summary: xarray.Dataset) -> dict[str, _Number]:
+    scenario, result, late = comparison.scenario, run.result, slice(comparison.after, None)
+    schema = schema_of(result)
+    found: dict[str, _Number] = {}
+    for name in _SUMMARY:
+        found |= _of_labels(name, summary[name], "band")
+    if "band" in summary.dims and schema.binned:
+        # Packets count the backlog at the rate of the link; what serves a queue of two is less.
+        spent = result[schema.waited].sel(time=late).mean("time")
+        mine = summary["queue_delay_mean"].copy(data=spent.transpose("seed", "band"))
+        found |= _of_labels("queue_delay_mean", mine, "band")
+    spread = found["delay_sd"]
+    if not schema.binned and spread.seeds[0] < _TOLERANCE * found["delay_mean"].seeds[0]:
+        # Of a fluid at rest, what is left is the solver's.
+        found["delay_sd"] = spread._replace(seeds=np.zeros(1))
+    if isinstance(scenario.aqm, PiFamily):
+        u = result["controller"].sel(time=late).mean("time")
+        found["controller"] = _Number("1", np.atleast_1d(u.to_numpy()))
+    swings = _swings(comparison, run)
+    found["frequency"] = _Number("rad/s", np.array([one.frequency for one in swings]))
+    found["damping"] = _Number("1", np.array([one.damping for one in swings]))
+    for short, name in (("throughput", "throughput"), ("window", "window_mean")):
+        labelled = _of_labels(short, summary[name], "flows")
+        for flow, label in zip(scenario.flows, labelled, strict=True):
+            if short == "throughput" or flow.sender.signal is not None:
+                found[label] = labelled[label]
+    return found
+
+
+def _of_labels(name: str, values: xarray.DataArray, dim: str) -> dict[str, _Number]:
+    units = str(values.attrs["units"])
+    if dim not in values.dims:
+        return {name: _Number(units, np.atleast_1d(values.to_numpy()))}
+    return {
+        f"{name}.{label}": _Number(units, np.atleast_1d(values.sel({dim: label}).to_numpy()))
+        for label in values[dim].to_numpy()
+    }
+
+
+def _swings(comparison: Comparison, run: Run) -> list[Oscillation]:
+    """Return the oscillation in the last stage, of each seed if there are several."""
+    scenario, step = comparison.scenario, row_length(run.result)
+    begin = last_stage(scenario).begin
+    begin = max(comparison.after, begin + _START * (float(scenario.duration) - begin))
+    delays = np.atleast_2d(_classic(run.result["queue_delay"].sel(time=slice(begin, None))))
+    length = step * delays.shape[-1]
+    if isinstance(run.engine, Fluid) and not _cycles(delays[0]):
+        answer = answer_to_push(scenario, run.engine, step, length)
+        delays = delays if answer is None else answer[None]
+    return [read_oscillation(delay, step, length / _PERIODS) for delay in delays]
+
+
+def _classic(delay: xarray.DataArray) -> FloatArray:
+    return (delay.isel(band=0) if "band" in delay.dims else delay).to_numpy()
+
+
+def _cycles(delay: FloatArray) -> bool:
+    """Whether a delay keeps on swinging: neither at rest nor on its way there."""
+    first, _, last = (np.asarray(part) for part in np.array_split(delay, 3))
+    swing = float(last.std())
+    return swing > _CYCLE * float(delay.mean()) and swing > 0.5 * float(first.std())
+
+
+# The table
+
+
+def _facts(comparison: Comparison, pair: list[Any], stretch: slice) -> Facts | RunFacts | None:
+    """Return what the causes are checked against; None of two trajectories."""
+    by_kind = {schema_of(run.result): (run, summary, numbers) for run, summary, numbers in pair}
+    if set(by_kind) == {RUNS}:
+        (first, of_first, _), (other, of_other, _) = pair
+        return gather_run_facts(
+            comparison.scenario,
+            (first.label, other.label),
+            (first.result, other.result),
+            (of_first.median("seed"), of_other.median("seed")),
+        )
+    if set(by_kind) != {TRAJECTORY, RUNS}:
+        return None
+    fluid, _, of_fluid = by_kind[TRAJECTORY]
+    packets, of_packets, _ = by_kind[RUNS]
+    return gather_facts(
+        comparison.scenario,
+        fluid.result.sel(time=stretch),
+        packets.result.sel(time=stretch),
+        of_packets.median("seed"),
+        comparison.after,
+        float(of_fluid["damping"].seeds[0]),
+    )
+
+
+def _table(
+    comparison: Comparison,
+    numbers: list[dict[str, _Number]],
+    facts: list[Facts | RunFacts | None],
+    until: float,
+) -> xarray.Dataset:
+    runs, names = comparison.runs, list(numbers[0])
+    value, low, high = (
+        np.array([[float(of(one.seeds)) for one in mine.values()] for mine in numbers])
+        for of in (np.median, np.min, np.max)
+    )
+    apart = (high[0] < (1.0 - _SLACK) * low) | (low[0] > (1.0 + _SLACK) * high)
+    why = [
+        [_why(fact, name) if off else "" for name, off in zip(names, each, strict=True)]
+        for fact, each in zip(facts, apart, strict=True)
+    ]
+    dims, own = ("engine", "name"), "unit"
+    variables = {
+        "value": Column(dims, value, own, "value, of several seeds the median"),
+        "low": Column(dims, low, own, "smallest of the seeds"),
+        "high": Column(dims, high, own, "largest of the seeds"),
+        "relative": Column(dims, _relative(value), "1", "value / that of the first engine - 1"),
+        "disagreement": Column(
+            dims, apart, "1", "whether the range is more than 10 % from that of the first engine"
+        ),
+        "why": Column(dims, np.array(why, dtype=object), "1", "causes of the disagreement"),
+    }
+    coords = _coords(runs) | {
+        "name": _words("name", names, "what is compared"),
+        "unit": _words("name", [one.units for one in numbers[0].values()], "its unit"),
+    }
+    attrs: dict[str, str | float] = {
+        "engine": ", ".join(run.label for run in runs),
+        "scenario": runs[0].result.attrs["scenario"],
+        "after": comparison.after,
+        "until": float(until),
+        "interrupted": int(comparison.interrupted),
+    }
+    return make_dataset(variables, coords, attrs)
+
+
+def _coords(runs: tuple[Run, ...]) -> dict[str, Column]:
+    said = [run.result.attrs for run in runs]
+    return {
+        "engine": _words("engine", [run.label for run in runs], "what was run"),
+        "options": _words("engine", [repr(run.engine) for run in runs], "the engine"),
+        "seeds": _words("engine", [str(one.get("seed", "")) for one in said], "seeds of its runs"),
+        "not_modelled": _words(
+            "engine", [str(one["not_modelled"]) for one in said], "what it cannot feel"
+        ),
+    }
+
+
+def _words(dim: str, values: list[str], text: str) -> Column:
+    return Column((dim,), np.array(values, dtype=object), "1", text)
+
+
+def _why(facts: Facts | RunFacts | None, name: str) -> str:
+    if facts is None:
+        return UNLISTED
+    return name_run_causes(facts, name) if isinstance(facts, RunFacts) else name_causes(facts, name)
+
+
+def _relative(values: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = values / values[0] - 1.0
+    return np.where(values == values[0], 0.0, ratio)

@@ -1,0 +1,227 @@
+"""What one would change of a queue that is installed: gains of the same kind, and the line for tc.
+
+The gains are those that `tune` finds for the largest round-trip time at the queue's own target. Of
+PIE, whose gains are whole sixteenths of 1 Hz, they are the largest alpha/T among those that tc can
+ask for.
+"""
+
+from __future__ import annotations
+
+import shlex
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from pi2_fluid.design.gains import Asked, make_ceiling
+from pi2_fluid.design.plants import Plants, join
+from pi2_fluid.design.region import Region, Worst, worst_margins
+from pi2_fluid.design.stepping import Gains, first_that_keeps, largest_in_steps
+from pi2_fluid.design.tuning import tune
+from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, told_to_tc
+from pi2_fluid.loop.margins import Margins
+from pi2_fluid.tc import Qdisc, install, kernel, to_tc
+
+__all__ = ["ENOUGH", "Remedy", "find_remedy", "is_enough", "on_device"]
+
+#: The margins that `tune` leaves if it is not asked for others.
+ENOUGH: Final = Asked(6.0, 30.0)
+# dB and deg: the kernel cuts beta, on which the margins hardly depend at the optimum.
+_FORGIVEN: Final = (0.01, 0.05)
+# Of the largest RTT: a T within is kept. Longer costs response, of shorter the alpha is so small
+# that its rounding does; RFC 9332 has T up to a third.
+_KEPT: Final = (1 / 12, 1 / 3)
+_ROUNDS: Final = 8
+_PARTS: Final = DUALPI2_GAIN.per_si  # of 1 Hz, the steps of DualPI2's gains
+_COUPLED: Final = 2  # the k that `tune` designs for
+_WORDS: Final = 2 * len(told_to_tc(PiFamily))  # those of the loop, each with its value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remedy:
+    """What one would change of a queue.
+
+    Attributes
+    ----------
+    text : str
+        In a sentence.
+    tc : str or None
+        The line for tc that changes it, if there is one.
+    asked, aqm : PiFamily or None
+        The law that the line asks for, and the one that the kernel runs then.
+    margins : Margins or None
+        The smallest in the same region, as installed.
+    """
+
+    text: str
+    tc: str | None = None
+    asked: PiFamily | None = None
+    aqm: PiFamily | None = None
+    margins: Margins | None = None
+
+
+def is_enough(margins: Margins) -> bool:
+    """Say whether a loop has the margins of `ENOUGH`, but for rounding."""
+    return bool(
+        margins.verdict == "stable"
+        and margins.gain_margin_db >= ENOUGH.gain_db - _FORGIVEN[0]
+        and margins.phase_margin_deg >= ENOUGH.phase_deg - _FORGIVEN[1]
+    )
+
+
+def find_remedy(qdisc: Qdisc, region: Region, margins: Margins, update: str) -> Remedy:
+    """Return what one would change of a queue so that it has the margins of `ENOUGH`.
+
+    Parameters
+    ----------
+    qdisc : Qdisc
+    region : Region
+        The round-trip times, senders and loads that it is for.
+    margins : Margins
+        Those it has there.
+    update : {"continuous", "delayed", "sampled"}
+    """
+    if is_enough(margins):
+        return Remedy(text=f"nothing: {_words()} are left everywhere.")
+    try:
+        search = _whole_steps if isinstance(qdisc.aqm, Pie) else _tuned
+        law, asked, worst = search(qdisc, region, update)
+    except (DomainError, SolverError, UnsupportedError) as error:
+        return Remedy(text=str(error))
+    if not is_enough(worst.margins):
+        return Remedy(text=_too_coarse(qdisc, worst))
+    text = f"gains that leave {_words()} everywhere."
+    return Remedy(text=text, asked=asked, aqm=law, margins=worst.margins)
+
+
+def on_device(remedy: Remedy, qdisc: Qdisc) -> Remedy:
+    """Return a remedy with the line that changes this queue, where it is, and nothing else of it.
+
+    A kernel's default queue, of handle 0, is none that tc can change: tc makes one in its place, at
+    the root or below a queue with a handle; below one without a handle, as ":3", it cannot.
+    """
+    if remedy.asked is None:
+        return remedy
+    # Both come from the text, and go into a line for a shell.
+    parent, dev = shlex.quote(qdisc.parent or "root"), shlex.quote(qdisc.dev or "DEV")
+    default = qdisc.handle == "0:"
+    if default and parent.startswith(":"):
+        above = f"tc qdisc replace dev {dev} root handle 1: mq"
+        return Remedy(
+            text=f"tc cannot change a default queue below one that has no handle: give that one"
+            f" a handle first, as by `{above}` where it is mq, and check again."
+        )
+    words = to_tc(remedy.asked, qdisc.kind).partition(f" {qdisc.kind} ")[2].split()[:_WORDS]
+    verb = "replace" if default else "change"
+    place = parent if parent == "root" else f"parent {parent}"
+    return replace(remedy, tc=f"tc qdisc {verb} dev {dev} {place} {qdisc.kind} {' '.join(words)}")
+
+
+def _tuned(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamily, Worst]:
+    """Return the law as installed, as asked for, and its worst margins: by `tune`, for DualPI2."""
+    asked = float(qdisc.asked["tupdate"])
+    low, high = (part * region.max_rtt for part in _KEPT)
+    design = tune(
+        region.max_rtt,
+        min_rtt=region.min_rtt,
+        senders=region.senders,
+        aqm="dualpi2",
+        update_interval=asked if low <= asked <= high else None,
+        target=float(qdisc.asked["target"]),
+        update=update,
+    )
+    if design.alpha < 1 / _PARTS:
+        raise DomainError(
+            f"alpha = {design.alpha:.3g} Hz would leave {_words()} up to rtt = {region.max_rtt:g}"
+            f" s, less than the step of 1/{_PARTS} Hz of dualpi2: try a shorter rtt."
+        )
+    law = replace(
+        qdisc.aqm,
+        alpha=design.alpha,
+        beta=design.beta,
+        target=design.target,
+        update_interval=design.update_interval,
+    )
+    running = install(law, qdisc.kind, hz=qdisc.hz).aqm
+    return running, law, worst_margins(region, running, update)
+
+
+def _whole_steps(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamily, Worst]:
+    """The same for PIE: gains in whole steps, and T in jiffies, with the largest alpha/T.
+
+    One loop after another is added that turns out worse, as `tune` does.
+    """
+    version = "{}.{}".format(*qdisc.kernel.since)
+    plants = region.corners(qdisc.aqm)
+    for _ in range(_ROUNDS):
+        count, gains = _fewest_jiffies(qdisc, plants, region.max_rtt, update)
+        asked = Pie(
+            alpha=gains[0],
+            beta=gains[1],
+            target=float(qdisc.asked["target"]),
+            update_interval=kernel.jiffies_to_us(count, qdisc.hz) / 1e6,
+            variant=qdisc.kernel.variant,
+        )
+        running = install(asked, qdisc.kind, hz=qdisc.hz, kernel=version).aqm
+        running = replace(running, update_interval=_period(qdisc, count))
+        worst = worst_margins(region, running, update)
+        if is_enough(worst.margins):
+            break
+        plants = join(plants, worst.plants)
+    return running, asked, worst
+
+
+def _fewest_jiffies(
+    qdisc: Qdisc, plants: Plants, rtt: float, update: str
+) -> tuple[int, tuple[float, float]]:
+    """Return for how many jiffies to ask, and the gains: the largest alpha/T is at the least T.
+
+    Raises
+    ------
+    DomainError
+        If no T up to `rtt` allows the smallest alpha of tc.
+    """
+
+    def best(count: int) -> Gains:
+        ceiling, _, _ = make_ceiling(plants, ENOUGH, _period(qdisc, count), update)
+        return None if ceiling is None else largest_in_steps(ceiling)
+
+    own = kernel.jiffies(round(1e6 * qdisc.asked["tupdate"]), qdisc.hz)
+    low, high = (part * rtt for part in _KEPT)
+    if low <= _period(qdisc, own) <= high and (gains := best(own)) is not None:
+        return own, gains
+    longest = bisect_right(range(1, int(rtt * qdisc.hz) + 1), rtt, key=partial(_period, qdisc))
+    counts = range(1, longest + 1)
+    found = first_that_keeps(counts, best, lambda count: best(count) is not None)
+    if found is None:
+        raise DomainError(
+            f"{qdisc.kind} cannot have {_words()} up to rtt = {rtt:g} s, as its gains are whole"
+            " sixteenths of 1 Hz up to 2 Hz and its T is whole jiffies: use dualpi2, whose gains"
+            " are finer."
+        )
+    return found
+
+
+def _period(qdisc: Qdisc, count: int) -> float:
+    """Return the T (s) that comes of asking for so many jiffies, many flows included."""
+    asked = kernel.jiffies(round(1e6 * qdisc.asked["tupdate"]), qdisc.hz)
+    rounds = round(float(qdisc.aqm.update_interval) * qdisc.hz) - qdisc.kernel.period(asked)
+    return (qdisc.kernel.period(count) + rounds) / qdisc.hz
+
+
+def _too_coarse(qdisc: Qdisc, worst: Worst) -> str:
+    found = worst.margins
+    remedy = "a shorter rtt"
+    if qdisc.kind == "dualpi2" and qdisc.asked["coupling_factor"] > _COUPLED:
+        remedy = f"coupling_factor {_COUPLED}, for which the gains are, or {remedy}"
+    return (
+        f"the best gains leave {qdisc.kind} {found.gain_margin_db:.2f} dB and"
+        f" {found.phase_margin_deg:.1f} deg as installed, less than {_words()}: try {remedy}."
+    )
+
+
+def _words() -> str:
+    return f"{ENOUGH.gain_db:g} dB and {ENOUGH.phase_deg:g} deg"

@@ -1,0 +1,165 @@
+"""Queues that are not judged like those of the PI family: RED by its own loop, the others not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
+from pi2_fluid.laws.aqms.red import Red
+from pi2_fluid.laws.registry import kind_of
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.loop.transfer import Loop
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.tc.blocks import Block
+from pi2_fluid.tc.numbers import as_fraction, as_whole
+
+__all__ = ["Longest", "Stranger", "judge_stranger", "unread"]
+
+#: Why there is no loop to judge.
+_NO_LOOP: Final = {
+    "codel": (
+        "CoDel drops by a clock, which runs faster the longer the delay stays above its target, and"
+        " not with a probability: there is no linear loop, hence neither margins nor a verdict."
+    ),
+    "fq_codel": (
+        "fq_codel gives each flow a queue with CoDel, which drops by a clock and not with a"
+        " probability: there is no linear loop, hence neither margins nor a verdict."
+    ),
+    "cake": (
+        "cake shapes, and gives each flow a queue with COBALT, which drops by CoDel's clock and by"
+        " BLUE's steps: there is no linear loop, hence neither margins nor a verdict."
+    ),
+}
+_COUNTS: Final = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+_FRAME: Final = 1500.0  # bytes, as loops count packets
+_SPACED: Final = 2.0  # times as many signals as the profile says, by the way Linux spaces them
+
+
+class Longest(NamedTuple):
+    """The largest round-trip time (s), and whether that of the queue is in it."""
+
+    rtt: float
+    with_queue: bool
+
+
+class Stranger(NamedTuple):
+    """A queue that is none of pie, fq_pie and dualpi2, or one of them that could not be judged.
+
+    Attributes
+    ----------
+    name : str
+        Its kind, handle and device.
+    kind : str
+    verdict : {"stable", "unstable", "undecided"} or None
+        None where there is no loop that a verdict could be of.
+    text : str
+        Why, in a sentence; "" where there is nothing to say.
+    """
+
+    name: str
+    kind: str
+    verdict: str | None
+    text: str
+
+
+def unread(block: Block, why: str) -> Stranger:
+    """Return a queue that ought to be judged, and could not be."""
+    return Stranger(block.name, block.kind, "undecided", why)
+
+
+def judge_stranger(
+    block: Block, longest: Longest, rate: float | None, senders: Sequence[Sender]
+) -> Stranger:
+    """Return what can be said of a queue of another kind; `rate` is the link's (bit/s)."""
+    if block.kind != "red":
+        return Stranger(block.name, block.kind, None, _NO_LOOP.get(block.kind, ""))
+    if block.offloaded:
+        return unread(block, "it runs in hardware (offloaded), of which tc shows no law.")
+    if rate is None:
+        return unread(
+            block, "the loop of RED depends on the rate of the link: give the rate, as 10Mbit/s."
+        )
+    try:
+        return _judge_red(block, _red(block), longest, rate, senders)
+    except (QuantityError, DomainError) as error:
+        return unread(block, str(error))
+
+
+def _red(block: Block) -> Red:
+    """Return the law of a RED as Linux runs it.
+
+    Raises
+    ------
+    QuantityError
+        If what tc shows cannot be read, or is without details.
+    """
+    shown: dict[str, Any] = block.words
+    if not {"min", "max"} <= shown.keys():
+        raise QuantityError(f"the options of {block.name} are not shown.")
+    if not {"ewma", "probability"} <= shown.keys():
+        raise QuantityError(
+            f"tc shows the average and the probability of {block.name} only with -d: give the"
+            " output of `tc -d qdisc show`."
+        )
+    low, high = (as_whole(_size(shown[key]), f"{key} of {block.name}", "size")
+                 for key in ("min", "max"))  # fmt: skip
+    shift = as_whole(str(shown["ewma"]), f"ewma of {block.name}")
+    largest = as_fraction(str(shown["probability"]), f"probability of {block.name}")
+    flags = [shown.get(name, False) is not False for name in ("adaptive", "adaptative")]
+    return Red(
+        min=low / _FRAME,
+        max=high / _FRAME,
+        max_p=min(_SPACED * largest, 1.0),
+        weight=2.0**-shift,
+        gentle=False,
+        adaptive=any(flags),
+    )
+
+
+def _size(shown: object) -> str:
+    return f"{shown}b" if type(shown) is int else str(shown)
+
+
+def _judge_red(
+    block: Block, law: Red, longest: Longest, rate: float, senders: Sequence[Sender]
+) -> Stranger:
+    """Judge RED's loop at the longest path, for more and more flows of each sender.
+
+    Raises
+    ------
+    DomainError
+        If there is no path, or no loop.
+    """
+    # The least that its queue adds, where it begins to signal.
+    queue = float(law.min) * 8.0 * _FRAME / rate
+    path = longest.rtt - queue if longest.with_queue else longest.rtt
+    if path <= 0.0:
+        raise DomainError(
+            f"the queue of {block.name} alone takes {queue:.3g} s at this rate, which leaves no"
+            f" path within rtt = {longest.rtt:g} s: give a larger rtt."
+        )
+    found: list[tuple[float, int, Sender, str]] = []
+    for sender in senders:
+        for count in _COUNTS:
+            try:
+                margins = Loop(Flows(sender, count, path), law, capacity=rate).margins()
+            except (DomainError, UnsupportedError):
+                break  # so many flows are beyond its profile
+            found.append((float(margins.gain_margin_db), count, sender, str(margins.verdict)))
+    if not found:
+        raise DomainError(
+            f"{block.name} rests at no load on its profile over this link: give the rate it has."
+        )
+    margin, count, sender, verdict = min(found, key=lambda one: one[0])
+    where = f"at {rate / 1e6:.4g} Mbit/s over paths of {1e3 * path:.4g} ms"
+    flows = f"{count} {kind_of(sender)} flow{'s' * (count > 1)}"
+    tried = max(one[1] for one in found)
+    text = (
+        f"{verdict.upper()} in the continuous model {where}: the smallest gain margin is"
+        f" {margin:.2f} dB, with {flows} (tried 1 to {tried})"
+    )
+    safe = [one[1] for one in found if one[2] is sender and one[3] == "stable"]
+    if verdict != "stable" and safe:
+        text += f"; from {min(safe)} flows on it is stable"
+    return Stranger(block.name, block.kind, verdict, f"{text}.")

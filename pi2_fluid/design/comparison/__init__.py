@@ -1,1 +1,0 @@
-"""`compare`: one scenario as a fluid and in packets."""

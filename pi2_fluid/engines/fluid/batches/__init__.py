@@ -1,0 +1,1 @@
+"""One scenario, thousands of runs with other numbers, side by side."""

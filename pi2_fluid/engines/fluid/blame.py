@@ -1,0 +1,142 @@
+"""Which law is at fault, in what state, when the equations cannot be followed any further."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pi2_fluid.engines.fluid.history import Segment
+from pi2_fluid.engines.fluid.plant import Mode, Plant, View
+from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, SolverError
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.sender import Sender
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Number
+
+__all__ = ["LAW_ERRORS", "OUR_ERRORS", "blame_failure", "blame_kink", "require_probability"]
+
+#: What arithmetic raises on plain floats where NumPy would return infinity or NaN.
+LAW_ERRORS: Final = (ArithmeticError, ValueError)
+#: Of those, what says itself what is wrong.
+OUR_ERRORS: Final = (DomainError, QuantityError, ScenarioError)
+_ROUNDING: Final = 1e-9
+
+
+def require_probability(plant: Plant, t: float, y: Sequence[float], view: View) -> None:
+    """Refuse signals that are no probabilities, once a step has led to them."""
+    for kind, p in zip(view.signals._fields, view.signals, strict=True):
+        if not -_ROUNDING <= p <= 1.0 + _ROUNDING:
+            law = type(plant.aqm).__name__
+            u = float(plant.aqm.controller(tuple(y[plant.state])))
+            raise DomainError(
+                f"{law} signals {kind} packets with p = {float(p):.6g} at t = {t:.6g} s, outside"
+                f" [0, 1], where its controller is at {u:.6g}: keep that within bounds in"
+                " saturate(state), or clip p in encode(u)."
+            )
+
+
+def blame_failure(
+    plant: Plant,
+    t: float,
+    y: Sequence[float],
+    mode: Mode,
+    past: Callable[[View], Sequence[Any]],
+    error: Exception | None,
+) -> SolverError:
+    """Return the error that names the law which fails, or returns no number, and its state.
+
+    Parameters
+    ----------
+    plant, t, y, mode
+        Where it happened.
+    past : callable
+        What each class hears, given a view.
+    error : Exception or None
+        What was raised, None if nothing was.
+    """
+    what = f"raises {type(error).__name__} ({error})" if error else "returns no finite number"
+
+    def fails(law: Callable[[], Any]) -> bool:
+        try:
+            return not _finite(law())
+        except LAW_ERRORS:
+            return True
+
+    state = tuple(y[plant.state])
+    found = f"{type(plant.aqm).__name__} {what} in the state {_numbers(state)}"
+    if not fails(lambda: plant.aqm.encode(plant.aqm.controller(state))):
+        for i in range(len(plant.senders)):
+            mine = _failing_sender(plant, t, y, mode, past, i, fails) if mode.active[i] else ""
+            if mine:
+                found = mine.format(what)
+                break
+    return SolverError(f"{found}, t = {t:.6g} s: define the law there, or give a shorter step.")
+
+
+def _failing_sender(
+    plant: Plant,
+    t: float,
+    y: Sequence[float],
+    mode: Mode,
+    past: Callable[[View], Sequence[Any]],
+    i: int,
+    fails: Callable[[Callable[[], Any]], bool],
+) -> str:
+    """Return which method of class `i` fails and where, "{}" for how; "" if none does."""
+    sender, x = plant.senders[i], plant.x(y, i)
+    name, rtt = type(sender).__name__, plant.base_rtt[i] + y[0] / mode.capacity
+    if fails(lambda: sender.sending_rate(x, rtt)):
+        return f"{name}.sending_rate {{}} at {_state(x)}, R = {rtt:.6g} s"
+    if not plant.listens[i]:
+        return ""
+    try:
+        view = plant.observe(t, y, mode)
+        x_then, p, rtt_then = past(view)[i]
+    except LAW_ERRORS:  # of another class, or of the queue
+        return ""
+    if fails(lambda: sender.rate(x, x_then, p, view.rtt[i], rtt_then)):
+        return f"{name}.rate {{}} at {_state(x)}, p = {p:.6g}, R = {view.rtt[i]:.6g} s"
+    return ""
+
+
+def blame_kink(plant: Plant, step: Segment, view: View) -> SolverError:
+    """Return the error that names the law whose slope jumps where steps vanish."""
+    jumps = [abs(b - a) / (abs(y) + 1.0) for a, b, y in zip(step.f0, step.f1, step.y1, strict=True)]
+    own = type(plant.aqm)
+    law, where, declared = f"{own.__name__}.drift or flow", "", own.switches is not Aqm.switches
+    steepest = max(jumps[plant.state], default=0.0)
+    for i, sender in enumerate(plant.senders):
+        mine = max(jumps[plant.windows[i]])
+        if step.mode.active[i] and plant.listens[i] and mine > steepest:
+            steepest, law = mine, f"{type(sender).__name__}.rate"
+            where = f" at {_state(plant.x(step.y1, i))}, p = {plant.signal(view.signals, i):.6g}"
+            declared = type(sender).switches is not Sender.switches
+    stays, remedy = (
+        (f"the trajectory stays where {law} jumps", "make the law continuous there")
+        if declared
+        else (
+            f"{law} has a kink or a jump",
+            "declare it in switches(), make the law smooth there",
+        )
+    )
+    return SolverError(
+        f"{stays}{where}, t = {step.end:.6g} s, so that steps vanish"
+        f" ({step.end - step.start:.2g} s): {remedy}, or give a step or a larger tolerance."
+    )
+
+
+def _state(x: Number | tuple[Number, ...]) -> str:
+    values = x if isinstance(x, tuple) else (x,)
+    rest = "".join(f", {v:.6g}" for v in values[1:])
+    return f"W = {values[0]:.6g}{rest}"
+
+
+def _numbers(values: Sequence[float]) -> str:
+    return "(" + ", ".join(f"{v:.6g}" for v in values) + ")"
+
+
+def _finite(value: Number | tuple[Number, ...]) -> bool:
+    values = value if isinstance(value, tuple) else (value,)
+    return all(math.isfinite(v) for v in values)

@@ -1,0 +1,207 @@
+"""State events: where a bound, a clip or a switch of the laws is reached inside a step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Final, NamedTuple, TypeAlias, TypeVar
+
+from pi2_fluid.engines.fluid.history import Segment
+from pi2_fluid.engines.fluid.plant import EMPTY, FREE, FULL, Heard, Mode, Plant, View
+
+__all__ = ["Event", "Trial", "apply_event", "crossed_events", "locate_event"]
+
+T = TypeVar("T")
+
+#: What every class hears at an instant, given the view of that instant.
+Past: TypeAlias = Callable[[float, View], list[Heard]]
+# Packets that a queue may miss: one that has just left 0 may begin a rounding error below.
+_TINY: Final = 1e-9
+_WITHIN: Final = 1e-13  # of a step: how well an event is located on its cubic
+
+
+class Event(NamedTuple):
+    """A state event: what it is, of which component, and what is negative beyond it."""
+
+    kind: str
+    place: int
+    value: Callable[[float, list[float]], float]
+    bound: float = 0.0
+    """Of a clip: where it stops the motion, and"""
+    side: float = 0.0
+    """from which side: +1 from below, -1 from above."""
+
+
+class Trial(NamedTuple):
+    """A step that may still be rejected."""
+
+    t: float
+    y: list[float]
+    f: list[float]
+    view: View
+    error: float
+
+
+def crossed_events(plant: Plant, mode: Mode, trial: Trial, past: Past) -> list[Event]:
+    """Return the events that a trial step has passed.
+
+    `past` says what the classes hear at an instant and a view of it.
+    """
+    found = _crossed_bounds(plant, mode, trial)
+    found += _crossed_clips(plant, mode, trial)
+    found += _crossed_floors(plant, mode, trial, past)
+    values = plant.switches(trial.t, trial.y, mode)
+    for j, (sign, now) in enumerate(zip(mode.signs, values, strict=True)):
+        if sign * now < 0.0:
+            found.append(Event("switch", j, partial(_switch, plant, mode, j, sign)))
+    for i, slow in enumerate(mode.slow):
+        if slow and trial.y[plant.expected[i]] > 1.0:
+            found.append(Event("signalled", i, partial(_distance, plant.expected[i], 1.0, 1.0)))
+    return found
+
+
+def _crossed_bounds(plant: Plant, mode: Mode, trial: Trial) -> list[Event]:
+    def net(k: int, t: float, y: list[float]) -> float:
+        return -plant.observe(t, y, mode).net[k]
+
+    def room(_: float, y: list[float]) -> float:
+        return plant.buffer - sum(y[: plant.bands])
+
+    def growth(t: float, y: list[float]) -> float:
+        return plant.growth(plant.observe(t, y, mode).net, mode)
+
+    found = []
+    for k, bound in enumerate(mode.bound):
+        if bound in {FREE, FULL} and trial.y[k] < -_TINY:
+            found.append(Event("empty", k, partial(_distance, k, 0.0, -1.0)))
+        if bound == EMPTY and trial.view.net[k] > 0.0:
+            found.append(Event("fill", k, partial(net, k)))
+    if FULL not in mode.bound and room(trial.t, trial.y) < 0.0:
+        found.append(Event("full", 0, room))
+    if FULL in mode.bound and plant.growth(trial.view.net, mode) < 0.0:
+        found.append(Event("drain", 0, growth))
+    return found
+
+
+def _crossed_clips(plant: Plant, mode: Mode, trial: Trial) -> list[Event]:
+    if not plant.continuous:
+        return []
+
+    def outward(j: int, held: float, t: float, y: list[float]) -> float:
+        return held * plant.controller_slope(y, mode, plant.observe(t, y, mode))[j]
+
+    found = []
+    state = trial.y[plant.state]
+    clipped = plant.clipped(state)
+    slopes = plant.controller_slope(trial.y, mode, trial.view)
+    for j, held in enumerate(mode.held):
+        if held == 0.0 and state[j] != clipped[j]:
+            bound, side = float(clipped[j]), math.copysign(1.0, state[j] - clipped[j])
+            distance = partial(_distance, plant.state.start + j, bound, side)
+            found.append(Event("clip", j, distance, bound, side))
+        elif held * slopes[j] < 0.0:
+            found.append(Event("release", j, partial(outward, j, held)))
+    return found
+
+
+def _crossed_floors(plant: Plant, mode: Mode, trial: Trial, past: Past) -> list[Event]:
+    if not plant.floors:
+        return []
+
+    def held_back(i: int, t: float, y: list[float]) -> float:
+        view = plant.observe(t, y, mode)
+        return -plant.window_slope(i, y, view, past(t, view)[i])
+
+    found = []
+    for i, floored in enumerate(mode.floored):
+        place = plant.windows[i].start
+        if not mode.active[i] or not plant.listens[i]:
+            continue
+        if not floored and trial.y[place] < 0.0:
+            found.append(Event("floor", i, partial(_distance, place, 0.0, -1.0)))
+        elif floored and held_back(i, trial.t, trial.y) < 0.0:
+            found.append(Event("lift", i, partial(held_back, i)))
+    return found
+
+
+def _distance(place: int, bound: float, side: float, _: float, y: list[float]) -> float:
+    """How far a component is from a bound that it comes up to (side +1) or down to (-1)."""
+    return side * (bound - y[place])
+
+
+def _switch(plant: Plant, mode: Mode, j: int, sign: float, t: float, y: list[float]) -> float:
+    return sign * plant.switches(t, y, mode)[j]
+
+
+def locate_event(step: Segment, event: Event) -> float:
+    """Return at which part of a step an event comes (regula falsi, Illinois)."""
+    h = step.end - step.start
+
+    def value(part: float) -> float:
+        t = step.start + part * h
+        return event.value(t, step.values(t))
+
+    low, high = 0.0, 1.0
+    at_low, at_high = value(0.0), value(1.0)
+    if at_low <= 0.0:
+        # It begins on the event (the other branch has just been left): look where it is off it.
+        parts = (n / 16.0 for n in range(15, 0, -1))
+        low = next((part for part in parts if value(part) > 0.0), 0.0)
+        if low == 0.0:
+            return 0.0
+        at_low = value(low)
+    for _ in range(100):
+        if high - low <= _WITHIN or at_high == 0.0:
+            break
+        middle = (low * at_high - high * at_low) / (at_high - at_low)
+        at_middle = value(middle)
+        if at_middle <= 0.0:
+            if high - middle < 0.5 * (high - low):
+                at_low *= 0.5
+            high, at_high = middle, at_middle
+        else:
+            if middle - low < 0.5 * (high - low):
+                at_high *= 0.5
+            low, at_low = middle, at_middle
+    return high
+
+
+def apply_event(
+    plant: Plant, event: Event, t: float, y: list[float], mode: Mode
+) -> tuple[list[float], Mode]:
+    """Return the state, put exactly on the bound that it has reached, and the mode from now on."""
+    y, k = list(y), event.place
+    if event.kind == "empty":
+        y[k] = 0.0
+        mode = mode._replace(bound=_put(mode.bound, k, EMPTY))
+    elif event.kind == "fill":
+        mode = mode._replace(bound=_put(mode.bound, k, FREE))
+    elif event.kind == "full":
+        longest = max(range(plant.bands), key=y.__getitem__)
+        y[longest] += plant.buffer - sum(y[: plant.bands])
+        mode = mode._replace(bound=tuple(FULL if b == FREE else b for b in mode.bound))
+        y, mode = plant.end_slow_start(range(len(mode.slow)), y, mode)
+    elif event.kind == "drain":
+        mode = mode._replace(bound=tuple(FREE if b == FULL else b for b in mode.bound))
+    elif event.kind == "clip":
+        y[plant.state.start + k] = event.bound
+        mode = mode._replace(held=_put(mode.held, k, event.side))
+    elif event.kind == "release":
+        mode = mode._replace(held=_put(mode.held, k, 0.0))
+    elif event.kind == "floor":
+        y[plant.windows[k].start] = 0.0
+        mode = mode._replace(floored=_put(mode.floored, k, True))
+    elif event.kind == "lift":
+        mode = mode._replace(floored=_put(mode.floored, k, False))
+    elif event.kind == "switch":
+        mode = mode._replace(signs=_put(mode.signs, k, -mode.signs[k]))
+    else:
+        y, mode = plant.end_slow_start([k], y, mode)
+    if event.kind in {"empty", "full"} and plant.continuous:
+        mode = mode._replace(held=plant.clips(y, mode, plant.observe(t, y, mode)))
+    return y, mode
+
+
+def _put(values: tuple[T, ...], i: int, value: T) -> tuple[T, ...]:
+    return (*values[:i], value, *values[i + 1 :])

@@ -1,0 +1,478 @@
+"""The event-aligned Runge-Kutta method: order 4 through clips, jumps and their delayed images.
+
+A step never reaches across an instant at which the equations are not smooth. Those are known
+beforehand (the controller's ticks, changes of load and capacity), or found on the way (a queue
+empties, a clip is reached or left, a law switches), or they are *images*: the delayed time of a
+group of classes passes a breakpoint of the past. The latter two are located from a trial step,
+and the step is then taken again to exactly there.
+
+Classical Runge-Kutta with the slope at the end as fifth stage: it is the next step's first, the
+cubic's end slope, and ``h/6 (k4 - k5)`` is the difference from a method of order 3, which
+estimates the error when the step is adaptive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from pi2_fluid.engines.fluid.blame import (
+    LAW_ERRORS,
+    OUR_ERRORS,
+    blame_failure,
+    blame_kink,
+    require_probability,
+)
+from pi2_fluid.engines.fluid.events import Event, Trial, apply_event, crossed_events, locate_event
+from pi2_fluid.engines.fluid.history import History, Reader, Segment, Stretch
+from pi2_fluid.engines.fluid.plant import Mode, Plant, View
+from pi2_fluid.engines.fluid.reporting import Reporter, Row
+from pi2_fluid.engines.fluid.schedule import SAME, Schedule
+from pi2_fluid.errors import SolverError
+
+__all__ = ["Accuracy", "Row", "integrate"]
+
+_MOST_TRIALS: Final = 60
+_LONGEST: Final = 0.9  # of a round-trip time, so that no stage needs a past that is not there yet
+_MENDED: Final = 1e-3  # of a step, over which the slope of an event's function is taken
+_MOST_MENDINGS: Final = 6
+_NEGLIGIBLE: Final = 0.1  # of the tolerance: jumps below it are stepped over
+_SLOWEST: Final = 1e-3  # s of queue, added to its length to make its error relative
+# So many steps that lead no further than this part of a round-trip time are steps that vanish.
+_CROWD: Final = 1000
+_PACE: Final = 0.01
+
+
+class Accuracy(NamedTuple):
+    """How long steps are: all of length `step` at tolerance 0, else as the tolerance allows."""
+
+    step: float
+    tolerance: float
+    most_steps: int = 20_000_000
+
+    @property
+    def close(self) -> float:
+        """How near the image of a breakpoint must be hit (s)."""
+        return max(SAME, 1e-3 * self.tolerance)
+
+
+def integrate(
+    plant: Plant, schedule: Schedule, accuracy: Accuracy, samples: Sequence[float]
+) -> Iterator[Row]:
+    """Yield the state at each of the times `samples` (s, rising from 0), after what happens then.
+
+    Raises
+    ------
+    SolverError
+        If the steps become too small or too many.
+    """
+    run = _Run(plant, schedule, accuracy)
+    place = 0
+    while place < len(samples):
+        segment = run.history.segments[-1]
+        while place < len(samples) and samples[place] < run.t - SAME:
+            yield run.reporter.report(samples[place], segment.values(samples[place]), segment.mode)
+            place += 1
+        while place < len(samples) and samples[place] <= run.t + SAME:
+            yield run.reporter.report(run.t, run.y, run.mode)
+            place += 1
+        if place < len(samples):
+            run.advance()
+
+
+class _Run:
+    """One trajectory in the making."""
+
+    def __init__(self, plant: Plant, schedule: Schedule, accuracy: Accuracy) -> None:
+        self.plant, self.schedule, self.accuracy = plant, schedule, accuracy
+        self.t, self.taken, self.stalled = 0.0, 0, 0
+        self.pace = (0, 0.0)  # how many steps were taken when it was last looked at, and when
+        self.proposal = accuracy.step
+        self.y, before = plant.initial()
+        self.history = History(self.y, before)
+        self.readers = [Reader() for _ in range(plant.group_count)]
+        self.reporter = Reporter(plant, self.history)
+        self.mode = before._replace(signalling=True)
+        self._happen(None)
+        self.y, self.mode = plant.hold_bounds(self.t, self.y, self.mode)
+        self.f, self.view = self._slope(self.t, self.y, self._stretches())
+
+    # One step
+
+    def advance(self) -> None:
+        """Take one step, to the next event at the latest, and do what happens there."""
+        stretches = self._stretches()
+        trial, longest, target = self._first_trial(stretches)
+        whole = trial
+        trial, event = self._stop_at_event(trial, stretches)
+        if event is not None:
+            longest = trial.t - self.t
+        reached = trial.t
+        trial, images = self._stop_at_image(trial, stretches, longest, target)
+        if trial.t < reached:
+            event = None
+        elif trial.t > reached:  # the search for the image has gone on beyond what was looked at
+            trial, event = self._stop_at_event(trial, stretches)
+            images = images if event is None else {}
+        if self.accuracy.tolerance > 0.0:
+            growth = 0.9 * max(whole.error, 1e-8) ** -0.25
+            self.proposal = (whole.t - self.t) * min(4.0, max(0.2, growth))
+        if trial.t > self.t:
+            self.history.append(self._segment(trial))
+        if not math.isfinite(sum(trial.y)):
+            self._require_numbers()
+            raise SolverError(
+                f"the trajectory is no longer finite at t = {trial.t:g} s: give a shorter step, or"
+                " a scenario of less extreme numbers."
+            )
+        before, slopes = self.t, trial.f
+        self.t, self.y, self.view = trial.t, trial.y, trial.view
+        self.taken += 1
+        self.stalled = 0 if self.t > before else self.stalled + 1
+        self._require_progress()
+        if self.taken > self.accuracy.most_steps or self.stalled > _MOST_TRIALS:
+            raise SolverError(
+                f"the trajectory took {self.taken} steps to t = {self.t:g} s and came no further:"
+                " shorten the duration, raise base_rtt, or give a longer step."
+            )
+        if self._arrive(event, images, slopes):
+            self.f, self.view = self._slope(self.t, self.y, self._stretches())
+        else:
+            self.f = slopes
+        if self.plant.floors:  # a tangent may leave them
+            require_probability(self.plant, self.t, self.y, self.view)
+
+    def _require_numbers(self) -> None:
+        """Name the law that returns no number in the present state, if it is a law."""
+        slopes, view = self._slope(self.t, self.y, self._stretches())
+        if not math.isfinite(sum(slopes) + sum(view.signals)):
+            raise self._blame(self.t, self.y, self._stretches(), None)
+
+    def _require_progress(self) -> None:
+        """Give up where steps are so short that the end is out of reach."""
+        taken, since = self.pace
+        if self.taken - taken < _CROWD and self.stalled <= _MOST_TRIALS:
+            return
+        hears = zip(self.view.rtt, self.mode.active, self.plant.listens, strict=True)
+        shortest = min((rtt for rtt, *heeds in hears if all(heeds)), default=0.0)
+        if self.t - since < _PACE * shortest and self.accuracy.tolerance > 0.0:
+            raise blame_kink(self.plant, self.history.segments[-1], self.view)
+        self.pace = (self.taken, self.t)
+
+    def _blame(
+        self, t: float, y: list[float], stretches: list[Stretch], error: Exception | None
+    ) -> SolverError:
+        def past(view: View) -> list[Any]:
+            return self._past(t, view, stretches)
+
+        return blame_failure(self.plant, t, y, self.mode, past, error)
+
+    def _first_trial(self, stretches: list[Stretch]) -> tuple[Trial, float, int | None]:
+        """Take a step as long as allowed, or to where the image of some group is expected.
+
+        Returns the step, how long it could have been, and that group.
+        """
+        left = self.schedule.next_after(self.t) - self.t
+        h = min(self.accuracy.step, self.proposal)
+        for i, active in enumerate(self.mode.active):
+            if active and self.plant.listens[i]:
+                h = min(h, _LONGEST * self.view.rtt[i])
+        # Two equal steps rather than a long and a tiny one.
+        h = left if h >= left else min(h, 0.5 * left) if 2.0 * h > left else h
+        while True:
+            shorter, target = self._predict_image(h, stretches)
+            trial = self._try(shorter, stretches)
+            if self.accuracy.tolerance == 0.0 or trial.error <= 1.0 or h <= 16.0 * SAME:
+                return trial, h, target
+            h = shorter * max(0.2, 0.9 * trial.error**-0.25)
+
+    def _try(self, h: float, stretches: list[Stretch]) -> Trial:
+        t, y, k1 = self.t, self.y, self.f
+        end = t + h
+        if abs(end - self.schedule.next_after(t)) <= SAME:
+            end = self.schedule.next_after(t)
+        h = end - t  # as represented: else the error of the time adds up
+        k2, _ = self._slope(t + 0.5 * h, _along(y, 0.5 * h, k1), stretches)
+        k3, _ = self._slope(t + 0.5 * h, _along(y, 0.5 * h, k2), stretches)
+        k4, _ = self._slope(end, _along(y, h, k3), stretches)
+        mean = [(a + 2.0 * (b + c) + d) / 6.0 for a, b, c, d in zip(k1, k2, k3, k4, strict=True)]
+        new = _along(y, h, mean)
+        k5, view = self._slope(end, new, stretches)
+        return Trial(end, new, k5, view, self._error(h, new, k4, k5))
+
+    def _segment(self, trial: Trial) -> Segment:
+        return Segment(self.t, trial.t, self.y, trial.y, self.f, trial.f, self.mode)
+
+    def _error(self, h: float, y: list[float], k4: list[float], k5: list[float]) -> float:
+        if self.accuracy.tolerance == 0.0:
+            return 0.0
+        plant, worst = self.plant, 0.0
+        sizes = [(k, _SLOWEST * self.mode.capacity) for k in range(plant.bands)]
+        sizes += [(j, 1e-3) for j in range(plant.state.start, plant.state.stop)]
+        sizes += [(j, 0.1) for w in plant.windows for j in range(w.start, w.stop)]
+        for j, size in sizes:
+            worst = max(worst, abs(k4[j] - k5[j]) / (abs(y[j]) + size))
+        return h / 6.0 * worst / self.accuracy.tolerance
+
+    # Reading the past
+
+    def _stretches(self) -> list[Stretch]:
+        return [reader.stretch(self.history, self.t) for reader in self.readers]
+
+    def _slope(
+        self, t: float, y: list[float], stretches: list[Stretch]
+    ) -> tuple[list[float], View]:
+        try:
+            view = self.plant.observe(t, y, self.mode)
+            past = self._past(t, view, stretches)
+            return self.plant.derivative(y, self.mode, view, past), view
+        except OUR_ERRORS:
+            raise
+        except LAW_ERRORS as error:
+            raise self._blame(t, y, stretches, error) from error
+
+    def _past(self, t: float, view: View, stretches: list[Stretch]) -> list[Any]:
+        """Return what each class hears now: its state, signal and round-trip time of then."""
+        plant, mode = self.plant, self.mode
+        read: dict[int, tuple[float, list[float], Mode]] = {}
+        past: list[Any] = []
+        for i, group in enumerate(plant.group):
+            if not (mode.active[i] and plant.listens[i]):
+                past.append(None)
+                continue
+            if group not in read:
+                read[group] = self._read(t - view.rtt[i], stretches[group])
+            past.append(plant.heard(*read[group], i))
+        return past
+
+    def _read(self, t: float, stretch: Stretch) -> tuple[float, list[float], Mode]:
+        # Beyond a breakpoint there is another branch: the nearest instant of this one is read.
+        t = min(max(t, stretch.low), stretch.high)
+        segment = self.history.find(t, stretch.first, stretch.last)
+        return t, segment.values(t), segment.mode
+
+    # State events
+
+    def _stop_at_event(self, trial: Trial, stretches: list[Stretch]) -> tuple[Trial, Event | None]:
+        """End the step at the first event in it, if there is one."""
+        first, where = None, 1.0
+        mode = self.mode
+
+        def past(t: float, view: View) -> list[Any]:
+            return self._past(t, view, stretches)
+
+        for event in crossed_events(self.plant, mode, trial, past):
+            place = locate_event(self._segment(trial), event)
+            if first is None or place < where:
+                first, where = event, place
+        if first is None:
+            return trial, None
+        longest = trial.t - self.t
+        return self._step_to(where * longest, longest, first, stretches), first
+
+    def _step_to(self, h: float, longest: float, event: Event, stretches: list[Stretch]) -> Trial:
+        """Take a step that ends at an event, which the cubic of the `longest` has placed at `h`.
+
+        Where that cubic is poor (a long step, a steep queue) the place is mended by the slope that
+        the event's own function has at the end of the step.
+        """
+        for _ in range(_MOST_MENDINGS):
+            trial = self._try(h, stretches)
+            if h <= 0.0:
+                break
+            step = self._segment(trial)
+            back = self.t + (1.0 - _MENDED) * h
+            now = event.value(trial.t, trial.y)
+            speed = (now - event.value(back, step.values(back))) / (_MENDED * h)
+            if speed >= 0.0 or abs(now) <= -speed * self.accuracy.close:
+                break
+            h = min(max(h - now / speed, 0.5 * h), longest)
+        return trial
+
+    # Images of breakpoints
+
+    def _predict_image(self, h: float, stretches: list[Stretch]) -> tuple[float, int | None]:
+        """Shorten a step to where the first image is expected, to first order in its length."""
+        target = None
+        for group, stretch in enumerate(stretches):
+            delayed = self._delayed(group, self.t, self.y, self.f, self.view)
+            if delayed is None:
+                continue
+            d, speed = delayed
+            bound = stretch.high if speed > 0.0 else stretch.low
+            open_ended = speed > 0.0 and stretch.last == len(self.history) - 1
+            if speed == 0.0 or open_ended or not math.isfinite(bound):
+                continue
+            ahead = (bound - d) / speed
+            if self.accuracy.close < ahead < h:
+                h, target = ahead, group
+        return h, target
+
+    def _stop_at_image(
+        self, trial: Trial, stretches: list[Stretch], longest: float, target: int | None
+    ) -> tuple[Trial, dict[int, int]]:
+        """End the step where the first image comes, if it does; return which groups pass one.
+
+        Newton's method on the length of the step, which stays below `longest`.
+        """
+        close = self.accuracy.close
+        for _ in range(_MOST_TRIALS):
+            images, wanted = {}, math.inf
+            h, sought = trial.t - self.t, target
+            for group, stretch in enumerate(stretches):
+                delayed = self._delayed(group, trial.t, trial.y, trial.f, trial.view)
+                if delayed is None:
+                    continue
+                d, speed = delayed
+                last = stretch.last == len(self.history) - 1
+                beyond = max(stretch.low - d, -math.inf if last else d - stretch.high)
+                side = -1 if stretch.low - d > d - stretch.high or last else 1
+                length = h - beyond / (abs(speed) if speed * side > 0.0 else 1.0)
+                if abs(beyond) <= close:
+                    if speed * side > 0.0:
+                        images[group] = side
+                elif beyond > 0.0 or (group == sought and -beyond < 0.1 * h):
+                    # Whoever is beyond comes first: from now on the step is to end there.
+                    wanted, target = min((wanted, target), (length, group), key=_length)
+            if wanted == math.inf or (wanted >= h and images):
+                return trial, images
+            if wanted > h:
+                if wanted > longest:
+                    return trial, images
+            else:
+                longest = h
+                wanted = wanted if wanted > 0.0 else 0.5 * h
+            trial = self._try(wanted, stretches)
+        raise SolverError(
+            f"the delayed image of an event was not found near t = {self.t:g} s: give another step."
+        )
+
+    def _delayed(
+        self, group: int, t: float, y: list[float], f: list[float], view: View
+    ) -> tuple[float, float] | None:
+        """Return the delayed time of a group and how fast it moves; None if nobody listens."""
+        plant, mode = self.plant, self.mode
+        for i, mine in enumerate(plant.group):
+            if mine == group and mode.active[i] and plant.listens[i]:
+                return t - view.rtt[i], plant.speed(i, t, y, f, view, mode)
+        return None
+
+    # What happens at the end of a step
+
+    def _arrive(self, event: Event | None, images: dict[int, int], slopes: list[float]) -> bool:
+        """Do all that happens now; return whether the slopes have changed."""
+        passed = {}
+        for group, side in images.items():
+            reader = self.readers[group]
+            passed[group] = reader.orders[reader.place + (1 if side > 0 else 0)]
+            reader.place += side
+        if passed:
+            self._mark_images(passed, slopes)
+        if event is not None:
+            self.y, self.mode = apply_event(self.plant, event, self.t, self.y, self.mode)
+            self._mark_event(event)
+            if self.plant.bands == 2 and event.kind in {"empty", "fill"}:
+                self._seek()  # the other band's share has jumped, and with it all delays
+        return self._happen(event) or bool(images) or event is not None
+
+    def _mark_event(self, event: Event) -> None:
+        """Note an event: of one class's window for its group alone, when steps adapt.
+
+        Others feel it no more than a weak kink.
+        """
+        if self.accuracy.tolerance > 0.0 and event.kind in {"signalled", "floor", "lift"}:
+            reader = self.readers[self.plant.group[event.place]]
+            reader.mark(self.t, len(self.history), 0, self.accuracy.close)
+        else:
+            self._mark_all()
+
+    def _mark_all(self) -> None:
+        for reader in self.readers:
+            reader.mark(self.t, len(self.history), 0, self.accuracy.close)
+
+    def _mark_images(self, passed: dict[int, int], slopes: list[float]) -> None:
+        """Note the kinks that passing a breakpoint leaves in the windows.
+
+        A jump of derivative n of the signal flow is one of derivative n + 1 of the windows that it
+        reaches, and, through the queue, of derivative n + 2 of all others. Each costs the method
+        an error of order n + 2 when its own image is stepped over, so that those up to the second
+        derivative matter. When steps adapt, the weak ones are left to the error estimate.
+        """
+        jumped = [group for group, order in passed.items() if order == 0]
+        if self.accuracy.tolerance > 0.0:
+            self._mark_strong(jumped, slopes)
+            return
+        for group, order in passed.items():
+            if order < 2:
+                self.readers[group].mark(self.t, len(self.history), order + 1, self.accuracy.close)
+        for group, reader in enumerate(self.readers):
+            if jumped and group not in passed:
+                reader.mark(self.t, len(self.history), 2, self.accuracy.close)
+
+    def _mark_strong(self, groups: list[int], slopes: list[float]) -> None:
+        """Note the kinks in the windows of some groups that are not negligible."""
+        after, _ = self._slope(self.t, self.y, self._stretches())
+        for group in groups:
+            for i, mine in enumerate(self.plant.group):
+                if mine != group or not self.mode.active[i]:
+                    continue
+                where, rtt = self.plant.windows[i], self.view.rtt[i]
+                h = min(self.accuracy.step, rtt)
+                matters = any(
+                    abs(after[j] - slopes[j]) * h * h / rtt
+                    > _NEGLIGIBLE * self.accuracy.tolerance * (abs(self.y[j]) + 0.1)
+                    for j in range(where.start, where.stop)
+                )
+                if matters:
+                    self.readers[group].mark(self.t, len(self.history), 1, self.accuracy.close)
+                    break
+
+    def _happen(self, event: Event | None) -> bool:
+        """Do what is scheduled for now: first the changes, then the tick."""
+        changes, ticks = self.schedule.take(self.t)
+        if changes:
+            before = self.mode
+            for change in changes:
+                self.mode = change.apply(self.mode)
+            self.y, self.mode = self.plant.hold_bounds(self.t, self.y, self.mode)
+            self.y = self.plant.jump(self.t, self.y, before, self.mode)
+            self._mark_all()
+            self._seek()
+        if ticks:
+            self._mark_tick(self.plant.tick(self.t, self.y, self.mode))
+        if changes or ticks or (event is not None and event.kind == "signalled"):
+            self.y, self.mode = self.plant.hold_bounds(self.t, self.y, self.mode)
+        return bool(changes or ticks)
+
+    def _seek(self) -> None:
+        view = self.plant.observe(self.t, self.y, self.mode)
+        for i, group in enumerate(self.plant.group):
+            self.readers[group].seek(self.t - view.rtt[i])
+
+    def _mark_tick(self, y: list[float]) -> None:
+        """Take over the state after a tick; note it as a jump for those to whom it matters."""
+        plant, old = self.plant, self.view.signals
+        view = plant.observe(self.t, y, self.mode)
+        for i, sender in enumerate(plant.senders):
+            if not (self.mode.active[i] and plant.listens[i]):
+                continue
+            x, rtt = plant.x(y, i), view.rtt[i]
+            rates = (sender.rate(x, x, plant.signal(s, i), rtt, rtt) for s in (old, view.signals))
+            before, after = ((r if isinstance(r, tuple) else (r,)) for r in rates)
+            h = min(self.accuracy.step, rtt)
+            values = x if isinstance(x, tuple) else (x,)
+            if any(
+                abs(b - a) * h > _NEGLIGIBLE * self.accuracy.tolerance * (abs(v) + 0.1)
+                for a, b, v in zip(before, after, values, strict=True)
+            ):
+                self.readers[plant.group[i]].mark(self.t, len(self.history), 0, self.accuracy.close)
+        self.y, self.view = y, view
+
+
+def _length(candidate: tuple[float, int | None]) -> float:
+    return candidate[0]
+
+
+def _along(y: list[float], h: float, slope: list[float]) -> list[float]:
+    return [a + h * b for a, b in zip(y, slope, strict=True)]

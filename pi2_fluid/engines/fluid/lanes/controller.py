@@ -1,0 +1,124 @@
+"""The queue's controller of all lanes: at its ticks, and between them."""
+
+from __future__ import annotations
+
+from jax import numpy as jnp
+
+from pi2_fluid.engines.fluid.lanes.laws import (
+    Array,
+    Laws,
+    Motion,
+    Node,
+    Stage,
+    State,
+    Values,
+    excursion,
+)
+from pi2_fluid.laws.aqm import Aqm, Seen
+
+__all__ = ["jump", "motion_of", "move_controller", "tick"]
+
+
+def motion_of(aqm: Aqm, *, continuous: bool) -> Motion:
+    """Return how a law moves under a kind of controller."""
+    own = type(aqm)
+    flows = continuous and aqm.update_interval is not None
+    drifts = not flows and (own.drift is not Aqm.drift or aqm.update_interval is None)
+    return Motion(
+        ticks=not continuous and aqm.update_interval is not None,
+        drifts=drifts,
+        flows=flows,
+        follows=flows or drifts or own.signals is not Aqm.signals,
+    )
+
+
+def tick(laws: Laws, k: Array, controller: Values, seen: Seen) -> Values:
+    """Return the controller's state after node k: updated in those runs that tick there."""
+    aqm = laws.given.aqm
+    interval = aqm.update_interval
+    if not laws.shape.motion.ticks or interval is None:
+        return controller
+    updated = map(laws.full, aqm.saturate(aqm.update(controller, seen, interval)))
+    node = k.astype(jnp.float64)
+    phase = node - jnp.floor((node + 0.5) * laws.per_tick) * laws.ticks
+    ticks = (phase == 0.0) & (k > 0)
+    return tuple(jnp.where(ticks, new, old) for new, old in zip(updated, controller, strict=True))
+
+
+def move_controller(
+    laws: Laws, stage: Stage, state: State, node: Node, then: Array, seen: Seen
+) -> Values:
+    """Return the controller's state at the end of a step, before a tick.
+
+    Parameters
+    ----------
+    laws, stage, state, node : Laws, Stage, State, Node
+        The runs at the beginning of the step.
+    then : array
+        Growth of the queue (packets/s) at its end, were it free.
+    seen : Seen
+        What the controller sees there.
+    """
+    if laws.shape.motion.flows:
+        return _flow(laws, stage, state, node, then, seen)
+    if laws.shape.motion.drifts:
+        return _drift(laws, stage, state, node, seen)
+    return node.controller
+
+
+def _drift(laws: Laws, stage: Stage, state: State, node: Node, seen: Seen) -> Values:
+    aqm, h, start = laws.given.aqm, laws.given.h, node.controller
+    before = Seen(node.delay, state.queue, node.arrivals, stage.capacity, state.lost)
+    first = aqm.drift(start, before)
+    ahead = tuple(a + h * b for a, b in zip(start, first, strict=True))
+    second = aqm.drift(ahead, seen)
+    return tuple(
+        laws.full(a + 0.5 * h * (b + c)) for a, b, c in zip(start, first, second, strict=True)
+    )
+
+
+def _flow(laws: Laws, stage: Stage, state: State, node: Node, then: Array, seen: Seen) -> Values:
+    """The trapezoidal rule, exact in the change of the delay; pushed back from the clips.
+
+    In the middle of the step the controller may run against a clip and come back. As it is clipped
+    all the time, it then ends higher (or lower) by as much as it would have gone beyond.
+    """
+    aqm, h, start = laws.given.aqm, laws.given.h, node.controller
+    before = Seen(node.delay, state.queue, node.arrivals, stage.capacity, state.lost)
+    mean = (seen.queue_delay - node.delay) * laws.per_h
+    first = aqm.flow(start, before, mean)
+    ahead = tuple(laws.full(a + h * b) for a, b in zip(start, first, strict=True))
+    second = aqm.flow(ahead, seen, mean)
+    growth = node.arrivals - stage.capacity
+    leaves = aqm.flow(start, before, _held(laws, state.queue, growth) / stage.capacity)
+    comes = aqm.flow(ahead, seen, _held(laws, laws.full(seen.queue), then) / stage.capacity)
+    turns = [
+        excursion(laws.full(h * a), laws.full(h * b)) for a, b in zip(leaves, comes, strict=True)
+    ]
+    bottom = tuple(a + turn[0] for a, turn in zip(start, turns, strict=True))
+    top = tuple(a + turn[1] for a, turn in zip(start, turns, strict=True))
+    clipped = zip(bottom, aqm.saturate(bottom), top, aqm.saturate(top), strict=True)
+    pushed = ((low - b) + (high - t) for b, low, t, high in clipped)
+    end = (
+        a + (0.5 * h * (b + c) + push)
+        for a, b, c, push in zip(start, first, second, pushed, strict=True)
+    )
+    return tuple(laws.full(value) for value in aqm.saturate(tuple(end)))
+
+
+def _held(laws: Laws, queue: Array, growth: Array) -> Array:
+    """Return how fast the queue moves where its bounds let it."""
+    held = ((queue <= 0.0) & (growth < 0.0)) | ((queue >= laws.given.buffer) & (growth > 0.0))
+    return jnp.where(held, 0.0, growth)
+
+
+def jump(laws: Laws, state: State, old: Array, new: Array) -> State:
+    """Return the state after the capacity has changed: the delay jumps, and what follows it."""
+    if not (laws.shape.motion.flows and laws.shape.capacity_changes):
+        return state
+    aqm, queue = laws.given.aqm, state.queue
+    seen = Seen(queue / old, queue, old, old, state.lost)
+    still = aqm.flow(state.controller, seen, 0.0)
+    moved = aqm.flow(state.controller, seen, queue / new - queue / old)
+    jumped = tuple(a + (b - c) for a, b, c in zip(state.controller, moved, still, strict=True))
+    return state._replace(controller=tuple(laws.full(v) for v in aqm.saturate(jumped)))

@@ -1,0 +1,447 @@
+"""Plant: the right-hand side of the fluid model, on plain floats, for any window and queue law.
+
+With q the queue, C the capacity, R_i = base_rtt_i + tau the round-trip time of class i, and
+d_i = t - R_i(t) the instant at which what class i hears now left the queue,
+
+    dx_i/dt = rate(x_i(t), x_i(d_i), p_i(d_i), R_i(t), R_i(d_i)),
+    dq/dt   = sum of count_i * sending_rate(x_i, R_i) - C,        0 <= q <= buffer,
+
+and the queue's controller moves by its `update` every T ("sampled") or by its `flow`
+("continuous"). What is discrete (who is active, which bound holds, the capacity) is the `Mode`;
+it changes at events only, so that between two events everything is smooth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from pi2_fluid.engines.fluid.beginning import Beginning
+from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.scenario import Scenario
+
+__all__ = ["EMPTY", "FREE", "FULL", "Mode", "Plant", "View"]
+
+#: The state of a sender: a number, or a tuple of several.
+State: TypeAlias = float | tuple[float, ...]
+#: Of an instant: delays of the bands, round-trip times and rates of the classes, growth of the
+#: bands, and what they serve.
+Shares: TypeAlias = tuple[
+    tuple[float, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...]
+]
+#: What a class hears: its state, its signal, and its round-trip time, one round trip ago.
+Heard: TypeAlias = tuple[State, float, float]
+
+
+EMPTY: Final = -1
+FREE: Final = 0
+FULL: Final = 1
+_DOUBLING: Final = math.log(2.0)  # slow start doubles the window in one round trip
+_NUDGE: Final = 1e-6  # s: how far ahead a clip is felt
+_AHEAD: Final = 1e-6  # of a round-trip time, over which its own slope is taken
+
+
+class Mode(NamedTuple):
+    """The discrete state: constant between two events."""
+
+    capacity: float
+    """Packets per second."""
+    counts: tuple[float, ...]
+    """Flows of each class, once all have started."""
+    started: tuple[bool, ...]
+    """Whether the class has started, and not stopped."""
+    active: tuple[bool, ...]
+    """Whether it sends: it does not while its count is 0."""
+    ramping: tuple[bool, ...]
+    """Whether its flows are still starting, one after the other."""
+    slow: tuple[bool, ...]
+    """Whether the class is in slow start."""
+    floored: tuple[bool, ...]
+    """Whether the class's window is held at 0, where its law would carry it below."""
+    bound: tuple[int, ...]
+    """Of each queue: EMPTY or FULL while held there, else FREE."""
+    held: tuple[float, ...]
+    """Of each controller state: the direction (+1, -1) in which a clip stops it, else 0."""
+    signs: tuple[float, ...]
+    """Signs of the laws' switches."""
+    signalling: bool = True
+    """False before time 0: nobody has been signalled yet."""
+
+
+class View(NamedTuple):
+    """What follows from the state of one instant, without looking at the past."""
+
+    tau: tuple[float, ...]
+    """Queue delay of each band (s)."""
+    rtt: tuple[float, ...]
+    """Round-trip time of each class (s)."""
+    rates: tuple[float, ...]
+    """Packets per second of each class that enter the queue."""
+    net: tuple[float, ...]
+    """Growth of each queue, were it free (packets/s)."""
+    served: tuple[float, ...]
+    """Packets per second that leave each queue."""
+    seen: Seen
+    signals: Signal
+
+
+class Plant:
+    """The equations of one scenario. The state is a list: queues, arrivals, controller, senders."""
+
+    #: Whether windows stay at or above 0.
+    floors = True
+
+    def __init__(self, scenario: Scenario, update: str, beginning: Beginning | None = None) -> None:
+        self.scenario, self.beginning = scenario, beginning
+        self.aqm: Aqm = scenario.aqm
+        self.bands = self.aqm.bands
+        self.buffer = float(scenario.link.buffer)
+        self.flows = scenario.flows
+        self.senders = tuple(f.sender.on_link(scenario.link.packet_size) for f in scenario.flows)
+        self.base_rtt = tuple(float(flow.base_rtt) for flow in scenario.flows)
+        #: Which band a class sends into: the L4S one takes the scalable senders.
+        self.band = tuple(int(self.bands == 2 and s.signal == "scalable") for s in self.senders)
+        keys = list(zip(self.base_rtt, self.band, strict=True))
+        groups = list(dict.fromkeys(keys))
+        #: Classes with the same delay read the same past; senders that ignore signals read none.
+        self.group = tuple(groups.index(key) for key in keys)
+        self.group_count = len(groups)
+        self.listens = tuple(sender.signal is not None for sender in self.senders)
+        #: Traffic that ignores signals, but of which the queue drops what it signals.
+        self.thinned = tuple(self.aqm.thins and s.thinned for s in self.senders)
+        self._lay_out()
+        own = type(self.aqm)
+        if self.aqm.update_interval is None:
+            self._slope = self._drift
+        elif update == "continuous":
+            self._slope = self._flow
+        else:
+            self._slope = self._drift if own.drift is not Aqm.drift else self._hold
+        self.continuous = self._slope == self._flow
+        self._simple_signals = own.signals is Aqm.signals and self.bands == 1
+        self._switching = own.switches is not Aqm.switches or any(
+            type(sender).switches is not Sender.switches for sender in self.senders
+        )
+
+    def _lay_out(self) -> None:
+        self.arrived = self.bands
+        first = 2 * self.bands
+        self.state = slice(first, first + len(self.aqm.initial()))
+        place, slices = self.state.stop, []
+        for sender in self.senders:
+            slices.append(slice(place, place + len(sender.states)))
+            place += len(sender.states)
+        self.windows = tuple(slices)
+        self.expected = tuple(range(place, place + len(self.senders)))
+        self.size = place + len(self.senders)
+
+    def initial(self) -> tuple[list[float], Mode]:
+        """Return the state before time 0: an empty queue, a constant window, no signals."""
+        y = [0.0] * self.size
+        y[self.state] = [float(value) for value in self.aqm.initial()]
+        for flow, sender, where in zip(self.flows, self.senders, self.windows, strict=True):
+            x = sender.initial(float(flow.initial_window))
+            y[where] = [float(v) for v in (x if len(sender.states) > 1 else (x,))]
+        none = (False,) * len(self.flows)
+        mode = Mode(
+            capacity=float(self.scenario.link.capacity)
+            / (8.0 * float(self.scenario.link.packet_size)),
+            counts=tuple(float(flow.count) for flow in self.flows),
+            started=none,
+            active=none,
+            ramping=none,
+            slow=tuple(flow.slow_start and flow.sender.signal is not None for flow in self.flows),
+            floored=none,
+            bound=(EMPTY,) * self.bands,
+            held=(0.0,) * (self.state.stop - self.state.start),
+            signs=(),
+            signalling=False,
+        )
+        return (y, mode) if self.beginning is None else self._begin(self.beginning, y, mode)
+
+    def _begin(self, given: Beginning, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
+        """Return a past that goes on as it is, signals included, for those who send at time 0."""
+        y[: self.bands] = y[self.arrived : self.arrived + self.bands] = list(given.queues)
+        y[self.state] = list(given.controller)
+        for x, where in zip(given.senders, self.windows, strict=True):
+            y[where] = list(x)
+        active = tuple(flow.start == 0.0 for flow in self.flows)
+        slow = tuple(s and not a for s, a in zip(mode.slow, active, strict=True))
+        mode = mode._replace(started=active, active=active, slow=slow, signalling=True)
+        return self.hold_bounds(0.0, y, mode)
+
+    # The state of one instant
+
+    def x(self, y: Sequence[float], i: int) -> State:
+        """Return the state of class `i` as its law wants it: a number, or a tuple of several."""
+        where = self.windows[i]
+        return tuple(y[where]) if where.stop - where.start > 1 else y[where.start]
+
+    def count(self, t: float, mode: Mode, i: int) -> float:
+        """Return how many flows of class `i` send at `t`."""
+        if not mode.active[i]:
+            return 0.0
+        if not mode.ramping[i]:
+            return mode.counts[i]
+        begun = float((t - self.flows[i].start) / self.flows[i].start_jitter)
+        return mode.counts[i] * min(1.0, max(0.0, begun))
+
+    def observe(self, t: float, y: Sequence[float], mode: Mode) -> View:
+        """Return delays, rates and signals at one instant."""
+        tau, rtt, rates, net, served = self._share(t, y, mode)
+        arrivals = sum(rates)
+        overflow = max(0.0, self.growth(net, mode)) if FULL in mode.bound else 0.0
+        delay = tau if self.bands == 2 else tau[0]
+        seen = Seen(delay, sum(y[: self.bands]), arrivals, mode.capacity, overflow)
+        return View(
+            tau, rtt, rates, net, served, seen, self.aqm.signals(tuple(y[self.state]), seen)
+        )
+
+    def _share(self, t: float, y: Sequence[float], mode: Mode) -> Shares:
+        if self.bands == 1:
+            tau = (y[0] / mode.capacity,)
+            rtt = tuple(base + tau[0] for base in self.base_rtt)
+            rates = self._rates(t, y, mode, rtt)
+            arrivals = sum(rates)
+            served = arrivals if mode.bound[0] == EMPTY else mode.capacity
+            return tau, rtt, rates, (arrivals - mode.capacity,), (served,)
+        return self._share_two(t, y, mode)
+
+    def _share_two(self, t: float, y: Sequence[float], mode: Mode) -> Shares:
+        """Share the link of a dual queue: an idle band's delay is 0, a backlogged one's follows."""
+        law = self.aqm
+        backlogged = [bound != EMPTY for bound in mode.bound]
+        idle = self._rates(t, y, mode, self.base_rtt)
+        arrivals = [sum(r for r, b in zip(idle, self.band, strict=True) if b == k) for k in (0, 1)]
+        served = law.serve(backlogged, arrivals, mode.capacity)
+        tau = tuple(y[k] / float(served[k]) if backlogged[k] else 0.0 for k in (0, 1))
+        rtt = tuple(base + tau[b] for base, b in zip(self.base_rtt, self.band, strict=True))
+        rates = self._rates(t, y, mode, rtt)
+        arrivals = [sum(r for r, b in zip(rates, self.band, strict=True) if b == k) for k in (0, 1)]
+        # A queue that is held empty leaves 0 when it would not be served what arrives.
+        net = tuple(
+            arrivals[k]
+            - (
+                float(served[k])
+                if backlogged[k]
+                else float(
+                    law.serve([backlogged[j] or j == k for j in (0, 1)], arrivals, mode.capacity)[k]
+                )
+            )
+            for k in (0, 1)
+        )
+        return tau, rtt, rates, net, tuple(float(value) for value in served)
+
+    def _rates(
+        self, t: float, y: Sequence[float], mode: Mode, rtt: tuple[float, ...]
+    ) -> tuple[float, ...]:
+        """Return what each class sends into the queue."""
+        rates = tuple(
+            self.count(t, mode, i) * float(sender.sending_rate(self.x(y, i), rtt[i]))
+            if mode.active[i]
+            else 0.0
+            for i, sender in enumerate(self.senders)
+        )
+        if not any(self.thinned):
+            return rates
+        kept = 1.0 - float(self.aqm.encode(self.aqm.controller(tuple(y[self.state]))).classic)
+        return tuple(r * kept if t else r for r, t in zip(rates, self.thinned, strict=True))
+
+    def signal(self, signals: Signal, i: int) -> float:
+        """Return the probability with which packets of class `i` are signalled."""
+        kind = "classic" if self.thinned[i] else self.senders[i].signal
+        return getattr(signals, kind) if kind else 0.0
+
+    def within_bounds(self, y: list[float]) -> list[float]:
+        """Return the state with what interpolation has carried past a bound put back on it."""
+        y = list(y)
+        y[: self.bands] = [min(max(q, 0.0), self.buffer) for q in y[: self.bands]]
+        y[self.state] = [float(value) for value in self.aqm.saturate(tuple(y[self.state]))]
+        for where in self.windows:
+            y[where.start] = max(y[where.start], 0.0)
+        return y
+
+    def heard(self, t: float, y: Sequence[float], mode: Mode, i: int) -> tuple[Any, float, float]:
+        """Return (state, signal probability, round-trip time) of class `i` at an earlier instant.
+
+        This is what reaches it one round trip later. Before it starts, nothing does.
+        """
+        if self._simple_signals:
+            rtt = self.base_rtt[i] + y[0] / mode.capacity
+            signals = self.aqm.encode(self.aqm.controller(tuple(y[self.state])))
+        else:
+            view = self.observe(t, y, mode)
+            rtt, signals = view.rtt[i], view.signals
+        heard = mode.signalling and mode.active[i]
+        return self.x(y, i), self.signal(signals, i) if heard else 0.0, rtt
+
+    # The right-hand side
+
+    def growth(self, net: tuple[float, ...], mode: Mode) -> float:
+        """Return how fast all packets together would grow in number, were there room."""
+        return sum(n for n, bound in zip(net, mode.bound, strict=True) if bound != EMPTY)
+
+    def queue_slopes(self, net: tuple[float, ...], mode: Mode) -> list[float]:
+        """Return dq/dt of each queue within the bounds that hold."""
+        slopes = [0.0 if b == EMPTY else n for n, b in zip(net, mode.bound, strict=True)]
+        if FULL in mode.bound:
+            # Room that one band frees is taken by the other; the rest is lost.
+            growing = sum(v for v in slopes if v > 0.0)
+            freed = -sum(v for v in slopes if v < 0.0)
+            if growing > freed:
+                slopes = [v * freed / growing if v > 0.0 else v for v in slopes]
+        return slopes
+
+    def derivative(
+        self, y: Sequence[float], mode: Mode, view: View, past: Sequence[Any]
+    ) -> list[float]:
+        """Return dy/dt; `past` holds (state, signal, round-trip time) of each class at d_i."""
+        f = [0.0] * self.size
+        for k, slope in enumerate(self.queue_slopes(view.net, mode)):
+            f[k] = slope
+            f[self.arrived + k] = view.served[k] + slope
+        for i, sender in enumerate(self.senders):
+            if not mode.active[i] or not self.listens[i]:
+                continue
+            x_then, p_then, rtt_then = past[i]
+            rate = sender.rate(self.x(y, i), x_then, p_then, view.rtt[i], rtt_then)
+            where = self.windows[i]
+            f[where] = rate if where.stop - where.start > 1 else (rate,)
+            if mode.floored[i]:
+                f[where.start] = 0.0
+            if mode.slow[i]:
+                f[where.start] = _DOUBLING * y[where.start] / view.rtt[i]
+                then = x_then[0] if isinstance(x_then, tuple) else x_then
+                f[self.expected[i]] = then / rtt_then * p_then
+        moves = self._slope(y, mode, view)
+        f[self.state] = [0.0 if held else v for v, held in zip(moves, mode.held, strict=True)]
+        return f
+
+    def window_slope(self, i: int, y: Sequence[float], view: View, past: Heard) -> float:
+        """Return dW/dt of class `i` by its law, whatever holds the window."""
+        x_then, p_then, rtt_then = past
+        slope = self.senders[i].rate(self.x(y, i), x_then, p_then, view.rtt[i], rtt_then)
+        return float(slope[0] if isinstance(slope, tuple) else slope)
+
+    def controller_slope(self, y: Sequence[float], mode: Mode, view: View) -> Sequence[float]:
+        """Return d(controller state)/dt before clipping."""
+        return self._slope(y, mode, view)
+
+    def _hold(self, y: Sequence[float], mode: Mode, view: View) -> Sequence[float]:
+        return [0.0] * len(mode.held)
+
+    def _drift(self, y: Sequence[float], mode: Mode, view: View) -> Sequence[float]:
+        return [float(v) for v in self.aqm.drift(tuple(y[self.state]), view.seen)]
+
+    def _flow(self, y: Sequence[float], mode: Mode, view: View) -> Sequence[float]:
+        growth = self.queue_slopes(view.net, mode)[0] / mode.capacity
+        return [float(v) for v in self.aqm.flow(tuple(y[self.state]), view.seen, growth)]
+
+    def speed(
+        self, i: int, t: float, y: Sequence[float], f: Sequence[float], view: View, mode: Mode
+    ) -> float:
+        """Return how fast the instant moves that class `i` reads, d(t - R)/dt."""
+        if self.bands == 1:
+            return 1.0 - f[0] / mode.capacity
+        # The rate at which a band is served moves as well: look ahead a little.
+        ahead = _AHEAD * view.rtt[i]
+        after = [v + ahead * slope for v, slope in zip(y, f, strict=True)]
+        return 1.0 - (self.observe(t + ahead, after, mode).rtt[i] - view.rtt[i]) / ahead
+
+    # Jumps
+
+    def tick(self, t: float, y: list[float], mode: Mode) -> list[float]:
+        """Return the state after one update of the controller."""
+        seen = self.observe(t, y, mode).seen
+        interval = self.aqm.update_interval
+        assert interval is not None, "what has no ticks is not ticked"
+        state = self.aqm.update(tuple(y[self.state]), seen, interval)
+        y = list(y)
+        y[self.state] = [float(value) for value in self.aqm.saturate(state)]
+        return y
+
+    def jump(self, t: float, y: list[float], before: Mode, after: Mode) -> list[float]:
+        """Return the state after the capacity has jumped: the delay, and what follows it, jump."""
+        if not self.continuous:
+            return y
+        old, new = self.observe(t, y, before), self.observe(t, y, after)
+        state = tuple(y[self.state])
+        still = self.aqm.flow(state, old.seen, 0.0)
+        moved = self.aqm.flow(state, old.seen, new.tau[0] - old.tau[0])
+        impulse = [s + m - f for s, m, f in zip(state, moved, still, strict=True)]
+        y = list(y)
+        y[self.state] = [float(value) for value in self.aqm.saturate(tuple(impulse))]
+        return y
+
+    # Which bounds hold
+
+    def hold_bounds(self, t: float, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
+        """Return the mode in which every bound that stops the motion is held, and no other.
+
+        Nobody is in slow start while the buffer is full: a flow that starts then leaves it at
+        once, which may change its state.
+        """
+        for _ in range(2):  # whether one band is served decides about the other
+            view = self.observe(t, y, mode)
+            full = sum(y[: self.bands]) >= self.buffer
+            bound: list[int] = []
+            for k in range(self.bands):
+                if y[k] <= 0.0 and view.net[k] <= 0.0:
+                    bound.append(EMPTY)
+                elif full and self.growth(view.net, mode) >= 0.0:
+                    bound.append(FULL)
+                else:
+                    bound.append(FREE)
+            mode = mode._replace(bound=tuple(bound))
+        if FULL in mode.bound:
+            y, mode = self.end_slow_start(range(len(mode.slow)), y, mode)
+        mode = mode._replace(held=self.clips(y, mode, self.observe(t, y, mode)))
+        return y, mode._replace(signs=self.signs(t, y, mode))
+
+    def end_slow_start(
+        self, classes: Iterable[int], y: list[float], mode: Mode
+    ) -> tuple[list[float], Mode]:
+        """Return state and mode after slow start, of those of the classes that send in it."""
+        y = list(y)
+        for i in classes:
+            if mode.slow[i] and mode.active[i]:
+                x = self.senders[i].leave_slow_start(self.x(y, i))
+                y[self.windows[i]] = [float(v) for v in (x if isinstance(x, tuple) else (x,))]
+                slow = (*mode.slow[:i], False, *mode.slow[i + 1 :])
+                mode = mode._replace(slow=slow)
+        return y, mode
+
+    def clipped(self, state: Sequence[float]) -> Sequence[float]:
+        """Return the controller's state within its clips."""
+        return [float(v) for v in self.aqm.saturate(tuple(state))]
+
+    def clips(self, y: Sequence[float], mode: Mode, view: View) -> tuple[float, ...]:
+        """Return, for each controller state, the direction in which a clip holds it (else 0)."""
+        if not self.continuous:
+            return mode.held
+        state = y[self.state]
+        slope = self._slope(y, mode, view)
+        ahead = tuple(s + _NUDGE * v for s, v in zip(state, slope, strict=True))
+        clipped = self.aqm.saturate(ahead)
+        return tuple(
+            math.copysign(1.0, v) if c != a and c == s else 0.0
+            for s, v, a, c in zip(state, slope, ahead, clipped, strict=True)
+        )
+
+    def switches(self, t: float, y: Sequence[float], mode: Mode) -> list[float]:
+        """Return every quantity whose sign tells on which side of a kink a law is."""
+        if not self._switching:
+            return []
+        view = self.observe(t, y, mode)
+        values = [float(v) for v in self.aqm.switches(tuple(y[self.state]), view.seen)]
+        for i, sender in enumerate(self.senders):
+            if mode.active[i]:
+                p = self.signal(view.signals, i)
+                values += [float(v) for v in sender.switches(self.x(y, i), p, view.rtt[i])]
+        return values
+
+    def signs(self, t: float, y: Sequence[float], mode: Mode) -> tuple[float, ...]:
+        """Return the signs of the switches now."""
+        return tuple(math.copysign(1.0, value) for value in self.switches(t, y, mode))

@@ -1,0 +1,62 @@
+"""Trace: what an engine reports at each sample, as arrays, whichever engine it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.engines.fluid.plant import Plant
+from pi2_fluid.engines.fluid.reporting import Row
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
+
+__all__ = ["Trace", "trace_rows"]
+
+
+class Trace(NamedTuple):
+    """Samples of a trajectory, in packets and seconds. n samples, m classes, b bands."""
+
+    time: FloatArray
+    """Seconds, shape (n,)."""
+    queue: FloatArray
+    """Packets, shape (n, b)."""
+    queue_delay: FloatArray
+    """Seconds, shape (n, b)."""
+    controller: FloatArray
+    """The controller's variable, shape (n,)."""
+    p: FloatArray
+    """Signal probability per class, shape (n, m)."""
+    window: FloatArray
+    """Segments of one flow, shape (n, m)."""
+    leaving: FloatArray
+    """Packets per second of each class that leave the bottleneck, shape (n, m)."""
+    capacity: FloatArray
+    """Packets per second, shape (n,)."""
+
+
+def trace_rows(plant: Plant, rows: Sequence[Row]) -> Trace:
+    """Gather the rows of the Python engine."""
+    classes = range(len(plant.senders))
+
+    def window(row: Row, i: int) -> float:
+        # Of a sender without window, what it sends in one round-trip time, dropped or not.
+        if plant.listens[i]:
+            return row.y[plant.windows[i].start]
+        if plant.count(row.t, row.mode, i) <= 0.0:
+            return 0.0
+        rtt = row.view.rtt[i]
+        return float(plant.senders[i].sending_rate(plant.x(row.y, i), rtt)) * rtt
+
+    return Trace(
+        time=np.array([row.t for row in rows]),
+        queue=np.array([row.y[: plant.bands] for row in rows]),
+        queue_delay=np.array([row.view.tau for row in rows]),
+        controller=np.array([plant.aqm.controller(tuple(row.y[plant.state])) for row in rows]),
+        p=np.array([[plant.signal(row.view.signals, i) for i in classes] for row in rows]),
+        window=np.array([[window(row, i) for i in classes] for row in rows]),
+        leaving=np.array([row.leaving for row in rows]),
+        capacity=np.array([row.mode.capacity for row in rows]),
+    )

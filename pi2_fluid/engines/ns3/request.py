@@ -1,0 +1,213 @@
+"""What the child process is asked for: a scenario as numbers and names of ns-3, checked before."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from pi2_fluid import _core
+from pi2_fluid.engines.ns3.laws import Described, congestion_of, queue_disc_of
+from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
+from pi2_fluid.units import format_quantity
+
+__all__ = ["Task", "make_task", "not_modelled"]
+
+_PACKET: Final = (100, 65535)  # bytes
+_CAPACITY: Final = (1e3, 1e11)  # bit/s
+_MOST_BUFFER: Final = 2**31 - 1
+_MOST_WINDOW: Final = 10_000  # segments
+_MOST_FLOWS: Final = 50_000
+_MOST_ROWS: Final = 50_000_000  # of all classes
+_HEADERS: Final = 52  # bytes of IP and TCP, which has timestamps
+_BLOCKS: Final = 100
+_HISTOGRAMS: Final = 5_000  # of all classes and blocks
+_SOCKET: Final = (2**20, 2**30 - 1)  # bytes of a socket's buffers
+
+
+class Task(NamedTuple):
+    """A scenario, made ready."""
+
+    request: dict[str, Any]
+    """What the child reads, without seeds."""
+    shapes: dict[str, tuple[int, ...]]
+    """Of what it writes."""
+
+
+def make_task(scenario: Scenario, length: int) -> Task:
+    """Return what a scenario asks of each seed, refusing what ns-3 cannot do.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What to run.
+    length : int
+        Of a bin (ns).
+
+    Raises
+    ------
+    UnsupportedError
+        If ns-3 lacks a law, or a field of one that decides what it does.
+    DomainError
+        If something that is counted is no whole number, or a number is out of range.
+    QuantityError
+        If there are too many bins.
+    """
+    link = scenario.link
+    queue = queue_disc_of(scenario.aqm, link)
+    classes = [_class_of(scenario, index) for index in range(len(scenario.flows))]
+    _require_link(scenario)
+    for index in range(len(scenario.flows)):
+        _require_flows(scenario, index)
+    _require_changes(scenario)
+    counts = flow_counts(scenario)
+    if sum(counts) > _MOST_FLOWS:
+        raise DomainError(
+            f"Scenario has {sum(counts)} flows, more than the {_MOST_FLOWS} of which ns-3 is asked:"
+            " give fewer, or use another engine, e.g. Packets()."
+        )
+    duration = to_ns(scenario.duration)
+    bins, n = -(-duration // length), len(classes)
+    if bins * n > _MOST_ROWS:
+        raise QuantityError(
+            f"bin = {show_value(length / NS)} s makes {bins} bins of {n} classes, more than"
+            f" {_MOST_ROWS} rows: give a longer bin."
+        )
+    block = -(-bins // min(_BLOCKS, max(1, _HISTOGRAMS // n)))
+    blocks = -(-bins // block)
+    edges = [round(1e6 * edge) for edge in _core.packet_delay_edges()]
+    lives = flow_lives(scenario)
+    request = {
+        "queue": _told(queue),
+        "classes": classes,
+        "changes": [
+            (to_ns(change.at), float(change.capacity))
+            for change in scenario.changes
+            if change.capacity is not None
+        ],
+        "flows": np.stack([lives.owner, lives.start, lives.stop], axis=1).tolist(),
+        "edges": edges,
+        "capacity": float(link.capacity),
+        "packet_size": int(link.packet_size),
+        "segment": int(link.packet_size) - _HEADERS,
+        "window_bytes": _socket_bytes(scenario),
+        "duration": duration,
+        "bin": length,
+        "per_block": block,
+    }
+    shapes = {
+        "bins": (bins, 3),
+        "bands": (bins, 1, 2),
+        "classes": (bins, n, 8),
+        "totals": (n, 9),
+        "delays": (blocks, n, len(edges) - 1),
+        "segments": (blocks, sum(counts)),
+    }
+    return Task(request, shapes)
+
+
+def not_modelled(scenario: Scenario) -> list[str]:
+    """Return what of a scenario ns-3 does otherwise, or cannot feel."""
+    link = scenario.link
+    found = ["link.kind"] if link.kind != "wire" else []
+    found += ["link.delay_on"] if link.delay_on != "split" else []
+    found += ["link.ack_jitter"] if link.ack_jitter > 0.0 else []
+    found += [f"aqm.{name}" for name in queue_disc_of(scenario.aqm, link).not_modelled]
+    for flow in scenario.flows:
+        constant = flow.sender.constant_rate is not None
+        names = ("thinned",) if constant else congestion_of(flow.sender).not_modelled
+        found += [f"flows.sender.{name}" for name in names]
+    return list(dict.fromkeys(found))
+
+
+def _told(made: Described) -> dict[str, Any]:
+    return {
+        "type": f"ns3::{made.type}",
+        "attributes": made.attributes,
+        "full": [*made.full, "Dropped by internal queue"],
+    }
+
+
+def _class_of(scenario: Scenario, index: int) -> dict[str, Any]:
+    flow, sender = scenario.flows[index], scenario.flows[index].sender
+    interval, congestion = 0, None
+    rate = sender.constant_rate
+    if rate is not None:
+        bits = 8.0 * float(scenario.link.packet_size)
+        interval = max(1, round(bits / float(rate) * NS))
+    else:
+        congestion = _told(congestion_of(sender))
+    if sender.signal == "scalable" and flow.ecn is False:
+        raise UnsupportedError(
+            f"{_place(scenario, index)} ecn = False asks for {type(sender).__name__} without marks,"
+            " which ns-3 turns on for it: leave ecn out, or use another engine, e.g. Packets()."
+        )
+    return {
+        "congestion": congestion,
+        "interval": interval,
+        "rtt": to_ns(flow.base_rtt),
+        "jitter": to_ns(flow.start_jitter),
+        "initial_window": int(flow.initial_window),
+        "slow_start": flow.slow_start,
+        "delayed_ack": flow.delayed_ack,
+        "ecn": _is_marked(flow),
+    }
+
+
+def _is_marked(flow: Flows) -> bool:
+    return flow.sender.signal == "scalable" if flow.ecn is None else flow.ecn
+
+
+def _socket_bytes(scenario: Scenario) -> int:
+    """Return what a socket must hold so that no window is ever too large for it: twice the most."""
+    link = scenario.link
+    rates = [link.capacity, *(c.capacity for c in scenario.changes if c.capacity is not None)]
+    rtt = max(float(flow.base_rtt) for flow in scenario.flows)
+    most = max(map(float, rates)) * rtt / 8.0 + float(link.buffer) * float(link.packet_size)
+    return int(min(max(2.0 * most, _SOCKET[0]), _SOCKET[1]))
+
+
+def _place(scenario: Scenario, index: int) -> str:
+    return f"Scenario flows {index + 1} ({show_value(scenario.class_names[index])})"
+
+
+def _require_link(scenario: Scenario) -> None:
+    _whole(scenario.link.packet_size, "Link packet_size", *_PACKET)
+    _whole(scenario.link.buffer, "Link buffer", 1, _MOST_BUFFER)
+    _require_rate(scenario.link.capacity, "Link capacity")
+
+
+def _require_flows(scenario: Scenario, index: int) -> None:
+    flow, place = scenario.flows[index], _place(scenario, index)
+    _whole(flow.count, f"{place} count", 1, _MOST_FLOWS)
+    _whole(flow.initial_window, f"{place} initial_window", 1, _MOST_WINDOW)
+
+
+def _require_changes(scenario: Scenario) -> None:
+    for change in scenario.changes:
+        place = f"Scenario change at {format_quantity(float(change.at), 'time')}"
+        for name, count in (change.counts or {}).items():
+            _whole(count, f"{place} counts[{name!r}]", 0, _MOST_FLOWS)
+        if change.capacity is not None:
+            _require_rate(change.capacity, f"{place} capacity")
+
+
+def _require_rate(rate: Any, name: str) -> None:
+    low, high = _CAPACITY
+    if not low <= rate <= high:
+        raise DomainError(
+            f"{name} = {float(rate):g} bit/s is outside [{low:g}, {high:g}] bit/s, the rates of"
+            " which ns-3 is asked: give one inside."
+        )
+
+
+def _whole(value: Any, name: str, low: int, high: int) -> None:
+    if not low <= value <= high or value != math.floor(value):
+        raise DomainError(
+            f"{name} = {float(value):.12g} is no whole number in [{low}, {high}], which ns-3 needs:"
+            " give one."
+        )

@@ -1,0 +1,142 @@
+"""The compiled simulator: a scenario as numbers for the kernel, and one run of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from pi2_fluid import _core
+from pi2_fluid.engines.packet.laws import congestion_of, discipline_of
+from pi2_fluid.engines.packet.request import interval_of
+from pi2_fluid.network.changes import Change
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.network.schedule import NS, to_ns
+
+__all__ = ["ECT0", "ECT1", "NOT_ECT", "ecn_field", "pack", "run_packets"]
+
+#: The ECN field of packets, as the kernel numbers it.
+NOT_ECT, ECT1, ECT0 = 0, 1, 2
+_AS_IT_IS: Final = -1
+_EVENTS: Final = 200_000  # between two looks at the keyboard: some 20 ms
+
+
+def run_packets(
+    arguments: tuple[Any, ...],
+    stopped: Callable[[], bool],
+    report: Callable[[float], None],
+) -> dict[str, Any] | None:
+    """Run one seed and return what was counted, as `_core.PacketRun.outcome` does.
+
+    Parameters
+    ----------
+    arguments : tuple
+        As `pack` returns them.
+    stopped : callable
+        Whether to give up, asked every now and then; None is returned then.
+    report : callable
+        Told up to which time (s) the run has come.
+
+    Raises
+    ------
+    MemoryError
+        If there is no memory.
+    """
+    run, status = _core.PacketRun(*arguments), "more"
+    while status == "more":
+        if stopped():
+            return None
+        status = run.advance(_EVENTS)
+        report(run.time / NS)
+    if status == "no memory":
+        raise MemoryError
+    return run.outcome()
+
+
+def pack(
+    scenario: Scenario,
+    seed: int,
+    bin: int,
+    trace: int = 0,
+    discipline: tuple[str, dict[str, float]] | None = None,
+) -> tuple[Any, ...]:
+    """Return the arguments of `_core.PacketRun` that describe a run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        One that `require_packets` has nothing against.
+    seed : int
+        Of all random numbers.
+    bin : int
+        ns.
+    trace : int
+        Events recorded at most.
+    discipline : tuple of str and dict of str to float, optional
+        A queue discipline of the kernel and its parameters, instead of the scenario's queue.
+    """
+    link = scenario.link
+    name, parameters = discipline_of(scenario.aqm, link) if discipline is None else discipline
+    return (
+        {
+            "duration": to_ns(scenario.duration),
+            "capacity": float(link.capacity),
+            "kind": link.kind,
+            "delay_on": link.delay_on,
+            "ack_jitter": to_ns(link.ack_jitter),
+            "buffer": int(link.buffer),
+            "packet_size": int(link.packet_size),
+        },
+        name,
+        parameters,
+        [_pack_class(flow, scenario) for flow in scenario.flows],
+        [_pack_change(change, scenario) for change in scenario.changes],
+        seed,
+        bin,
+        trace,
+    )
+
+
+def ecn_field(flow: Flows) -> int:
+    """Return the ECN field of what a class sends: whether, and as what, it may be marked.
+
+    ECT(1) says that the sender is scalable: a dual queue sends it through its L4S queue.
+    """
+    if flow.sender.signal == "scalable":
+        return NOT_ECT if flow.ecn is False else ECT1
+    return ECT0 if flow.ecn else NOT_ECT
+
+
+def _pack_class(flow: Flows, scenario: Scenario) -> dict[str, Any]:
+    sender: Any = flow.sender
+    name: str | None = None
+    parameters: dict[str, float] = {}
+    interval = 0.0
+    if sender.constant_rate is not None:
+        interval = interval_of(sender.constant_rate, scenario.link.packet_size)
+    else:
+        name, parameters = congestion_of(sender)
+    stop = None if flow.stop is None or flow.stop >= scenario.duration else to_ns(flow.stop)
+    return {
+        "congestion": name,
+        "parameters": parameters,
+        "interval": interval,
+        "count": int(flow.count),
+        "base_rtt": to_ns(flow.base_rtt),
+        "start": to_ns(flow.start),
+        "stop": stop,
+        "start_jitter": to_ns(flow.start_jitter),
+        "initial_window": int(flow.initial_window),
+        "slow_start": flow.slow_start,
+        "delayed_ack": flow.delayed_ack,
+        "ecn": ecn_field(flow),
+    }
+
+
+def _pack_change(change: Change, scenario: Scenario) -> dict[str, Any]:
+    counts = change.counts or {}
+    return {
+        "at": to_ns(change.at),
+        "capacity": 0.0 if change.capacity is None else float(change.capacity),
+        "counts": [int(counts.get(name, _AS_IT_IS)) for name in scenario.class_names],
+    }

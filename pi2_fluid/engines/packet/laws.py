@@ -1,0 +1,93 @@
+"""What runs a law packet by packet: its queue discipline, or its congestion control."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.packet_limits import require_single
+from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.link import Link
+from pi2_fluid.records.record import declares
+
+__all__ = ["congestion_of", "discipline_of", "require_kind"]
+
+
+def discipline_of(law: Aqm, link: Link) -> tuple[str, dict[str, float]]:
+    """Return the name and the parameters of the queue discipline that runs a law.
+
+    Parameters
+    ----------
+    law : Aqm
+        With single numbers, not arrays.
+    link : Link
+        Whose packets it queues.
+
+    Raises
+    ------
+    UnsupportedError
+        If the law has no queue discipline (a subclass is another law), a field holds an array, or
+        ``arithmetic="fixed"`` is asked of what no kernel computes in integers.
+    DomainError
+        If a time or a gain is beyond what packets, or the kernel's integers, can count.
+
+    Examples
+    --------
+    >>> from pi2_fluid.laws.aqms.taildrop import TailDrop
+    >>> discipline_of(TailDrop(), Link("10Mbit/s"))
+    ('taildrop', {})
+    """
+    name = declares(law, "discipline")
+    if name is None:
+        classes = map(aqm_class, AQMS)
+        known = ", ".join(each.__name__ for each in classes if each.discipline is not None)
+        raise UnsupportedError(
+            f"{type(law).__name__} has no queue discipline for packets: give one of {known}, or use"
+            " the fluid."
+        )
+    require_single(law)
+    return name, _floats(law.packet_parameters(link))
+
+
+def congestion_of(sender: Sender) -> tuple[str, dict[str, float]]:
+    """Return the name and the parameters of the congestion control that runs a sender.
+
+    Raises
+    ------
+    UnsupportedError
+        If the law has no congestion control (a subclass is another law), or a number that Linux's
+        integers, where they are asked for, do not have.
+
+    Examples
+    --------
+    >>> from pi2_fluid.laws.senders.creno import CReno
+    >>> congestion_of(CReno())
+    ('reno', {'decrease': 0.3})
+    """
+    name = declares(sender, "congestion")
+    if name is None:
+        classes = map(sender_class, SENDERS)
+        known = ", ".join(each.__name__ for each in classes if each.congestion is not None)
+        raise UnsupportedError(
+            f"{type(sender).__name__} is a window law without a congestion control for packets: use"
+            f" one of {known}, or fluid.simulate, which takes any law."
+        )
+    return name, _floats(sender.packet_parameters())
+
+
+def require_kind(law: object, kind: type[Aqm], link: object) -> None:
+    """Refuse a law of another kind, and a link that is none."""
+    if not isinstance(law, kind):
+        raise QuantityError(
+            f"law = {show_value(law)} is no {kind.__name__}, which is what is replayed: give one."
+        )
+    if not isinstance(link, Link):
+        raise QuantityError(
+            f"link = {show_value(link)} is no Link, whose packet_size counts here: give one."
+        )
+
+
+def _floats(numbers: dict[str, Any]) -> dict[str, float]:
+    return {name: float(value) for name, value in numbers.items()}

@@ -1,0 +1,243 @@
+"""Senders' own arithmetic, step by step and without a network, for comparison with a kernel's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import xarray as xr
+
+from pi2_fluid import _core
+from pi2_fluid.engines.packet.columns import as_array, read_columns
+from pi2_fluid.engines.packet.laws import congestion_of
+from pi2_fluid.errors import DomainError, QuantityError
+from pi2_fluid.laws.senders.cubic import Cubic
+from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.network.schedule import NS
+from pi2_fluid.results import Column, make_dataset
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import BoolArray
+
+__all__ = ["replay_cubic", "replay_dctcp"]
+
+# Rows belong to the last acknowledgement before them; their times are given to 0.1 ms.
+_HALF_STEP: Final = 50_000
+_MOST_SEGMENTS: Final = 2**31 - 1
+_ONE: Final = 1024  # alpha = 1
+
+
+def replay_cubic(
+    *, tcp_friendliness: ArrayLike = 1, rtt_ms: ArrayLike, W: ArrayLike, t_s: ArrayLike
+) -> xr.Dataset:
+    """Return Linux's Cubic some time after a signal, acknowledged evenly for 2 segments each.
+
+    At time 0 a window of `W` segments meets a signal and is reduced at once. From then on nothing
+    is lost, round-trip times are constant, and an acknowledgement comes every 2/window of one.
+    Consecutive rows with the same `tcp_friendliness`, `rtt_ms` and `W`, and rising times, are one
+    run. A row shows what holds after the last acknowledgement up to 50 us after its time, since
+    recorded times are rounded to 0.1 ms.
+
+    Parameters
+    ----------
+    tcp_friendliness : array-like of int, default 1
+        1: never slower than the estimate of a Reno flow; 0: the cubic alone.
+    rtt_ms : array-like
+        Round-trip time (ms), in [1, 10000].
+    W : array-like of int
+        Window before the signal (segments), in [2, 100000].
+    t_s : array-like
+        Time after the signal (s), in [0, 60].
+        All of shape (n,) or scalar.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``step``: ``cwnd``, ``cnt`` (segments acknowledged per segment of growth), ``tcp_cwnd``
+        (the Reno-friendly estimate), ``K`` (1/1024 s), ``origin`` (window of the plateau), all
+        integers; the arguments as coordinates.
+
+    Raises
+    ------
+    QuantityError
+        For what is not a finite number, or a whole one where that is asked for, and for shapes
+        that differ.
+    DomainError
+        For numbers outside their ranges.
+
+    Notes
+    -----
+    Source: the arithmetic of Linux 6.18's tcp_cubic at HZ = 1000; RFC 9438.
+
+    Examples
+    --------
+    >>> replay_cubic(rtt_ms=10, W=20, t_s=[0.0, 1.0003]).cwnd.values
+    array([14, 65])
+    """
+    friendly, rtt, window, time = read_columns(
+        tcp_friendliness=(tcp_friendliness, 0, 1, True),
+        rtt_ms=(rtt_ms, 1.0, 1e4, False),
+        W=(W, 2, 100_000, True),
+        t_s=(t_s, 0.0, 60.0, False),
+    )
+    rows = np.zeros((5, len(time)), dtype=np.int64)
+    parameters = congestion_of(Cubic(hystart=False))[1]
+    at = np.rint(time * NS).astype(np.int64) + _HALF_STEP
+    same = (np.diff(friendly) == 0) & (np.diff(rtt) == 0) & (np.diff(window) == 0)
+    for part in _runs(same & (np.diff(time) >= 0.0), len(time)):
+        results = np.empty(5 * len(at[part]), dtype=np.int64)
+        parameters["friendly"] = float(friendly[part][0])
+        rtt_ns = round(float(rtt[part][0]) * 1e6)
+        _core.replay_cubic(parameters, int(window[part][0]), rtt_ns, at[part], results)
+        rows[:, part] = results.reshape(5, -1)
+    meaning = {
+        "cwnd": ("segments", "window"),
+        "cnt": ("segments", "segments acknowledged per segment of growth"),
+        "tcp_cwnd": ("segments", "window that a Reno flow would have"),
+        "K": ("1/1024 s", "time from the signal to the plateau"),
+        "origin": ("segments", "window of the plateau"),
+    }
+    return _dataset(
+        {
+            name: Column(("step",), row, *meaning[name])
+            for name, row in zip(meaning, rows, strict=True)
+        },
+        {
+            "tcp_friendliness": (friendly, "1", "whether growth is at least that of Reno"),
+            "rtt_ms": (rtt, "ms", "round-trip time"),
+            "W": (window, "segments", "window before the signal"),
+            "t_s": (time, "s", "time after the signal"),
+        },
+        "cubic, linux",
+    )
+
+
+def replay_dctcp(
+    *,
+    delivered: ArrayLike,
+    ce: ArrayLike,
+    alpha_before: ArrayLike = _ONE,
+    round: ArrayLike | None = None,
+    case: ArrayLike | None = None,
+    sender: Dctcp | None = None,
+) -> xr.Dataset:
+    """Return DCTCP's alpha, window by window, and what a reduction would then leave of windows.
+
+    Alpha is carried from row to row; `alpha_before` counts only in the first row of a run. A run
+    ends where `case` changes, or where `round` does not rise.
+
+    Parameters
+    ----------
+    delivered, ce : array-like of int
+        Segments delivered in each window, in [1, 2^31 - 1], and how many of them were marked.
+    alpha_before : array-like, default 1024
+        Alpha at the beginning of a run (1/1024), in [0, 1024]; whole numbers for Linux's integers.
+    round : array-like, optional
+        Number of the window within its run.
+    case : array-like, optional
+        Name of the run.
+        All of shape (n,) or scalar.
+    sender : Dctcp, optional
+        ``Dctcp()``, Linux's integers, if None.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``step``: ``alpha_before`` and ``alpha_after`` (1/1024; integers for Linux's), and
+        ``ss10``, ``ss100``, ``ss1000``, the windows that a reduction after this step leaves of
+        10, 100 and 1000 segments; ``delivered``, ``ce`` as coordinates.
+
+    Raises
+    ------
+    QuantityError
+        For what is not a finite number, or a whole one where that is asked for, and for shapes
+        that differ.
+    DomainError
+        For numbers outside their ranges.
+    UnsupportedError
+        For a subclass of Dctcp, or a gain that Linux does not have.
+
+    Notes
+    -----
+    Source: the arithmetic of Linux 6.18's tcp_dctcp; RFC 8257, sections 3.3 and 3.4.
+
+    Examples
+    --------
+    >>> replay_dctcp(delivered=[100, 100], ce=[0, 10]).alpha_after.values
+    array([960, 906])
+    """
+    law = Dctcp() if sender is None else sender
+    name, parameters = congestion_of(law)
+    if name != "dctcp":
+        raise QuantityError(
+            f"sender = {type(law).__name__} is not DCTCP, which is what is replayed: give Dctcp()."
+        )
+    fixed = law.variant == "linux"
+    packets, marked, alpha = read_columns(
+        delivered=(delivered, 1, _MOST_SEGMENTS, True),
+        ce=(ce, 0, _MOST_SEGMENTS, True),
+        alpha_before=(alpha_before, 0, _ONE, fixed),
+    )
+    more = np.flatnonzero(marked > packets)
+    if len(more):
+        raise DomainError(
+            f"ce[{more[0]}] = {marked[more[0]]} is more than delivered[{more[0]}] ="
+            f" {packets[more[0]]}: give how many of the delivered segments were marked."
+        )
+    n = len(packets)
+    alphas, thresholds = np.zeros((2, n)), np.zeros((3, n), dtype=np.int64)
+    for part in _runs(_continues(round, case, n), n):
+        a, s = np.empty(2 * len(packets[part])), np.empty(3 * len(packets[part]), dtype=np.int64)
+        first = float(alpha[part][0])
+        _core.replay_dctcp(parameters, first, packets[part], marked[part], a, s)
+        alphas[:, part], thresholds[:, part] = a.reshape(2, -1), s.reshape(3, -1)
+    values = alphas.astype(np.int64) if fixed else alphas
+    variables = {
+        "alpha_before": Column(("step",), values[0], "1/1024", "marked fraction before the window"),
+        "alpha_after": Column(("step",), values[1], "1/1024", "marked fraction after the window"),
+    }
+    for index, size in enumerate((10, 100, 1000)):
+        long_name = f"what a reduction leaves of {size} segments"
+        variables[f"ss{size}"] = Column(("step",), thresholds[index], "segments", long_name)
+    coords = {
+        "delivered": (packets, "segments", "segments delivered"),
+        "ce": (marked, "segments", "segments marked"),
+    }
+    return _dataset(variables, coords, f"dctcp, {law.variant}")
+
+
+def _dataset(
+    variables: dict[str, Column], coords: dict[str, tuple[Any, str, str]], sender: str
+) -> xr.Dataset:
+    """Build the Dataset of a replay: everything lies along ``step``."""
+    labels = {name: Column(("step",), *entry) for name, entry in coords.items()}
+    return make_dataset(variables, labels, {"engine": "replay", "sender": sender})
+
+
+def _continues(number: ArrayLike | None, case: ArrayLike | None, n: int) -> BoolArray:
+    """Whether each row but the first goes on with the run of the one before."""
+    same = np.ones(max(n - 1, 0), dtype=bool)
+    for name, labels in (("round", number), ("case", case)):
+        if labels is None:
+            continue
+        column = as_array(labels, name)
+        if column.ndim and column.shape != (n,):
+            raise QuantityError(
+                f"{name} has the shape {column.shape}, delivered the length {n}: give as many."
+            )
+        column = np.broadcast_to(column, (n,))
+        if name == "case" or column.dtype.kind not in "iuf":
+            same &= column[1:] == column[:-1]
+        else:
+            same &= column[1:] > column[:-1]
+    return same
+
+
+def _runs(continues: BoolArray, n: int) -> list[slice]:
+    """Return the stretches of rows that belong together."""
+    if n == 0:
+        return []
+    starts = [0, *(np.flatnonzero(~continues) + 1).tolist()]
+    return [slice(a, b) for a, b in zip(starts, [*starts[1:], n], strict=True)]

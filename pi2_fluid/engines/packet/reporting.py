@@ -1,0 +1,44 @@
+"""Results of packets: what the kernel counted, as a Dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pi2_fluid.engines.packet.compiled import ECT1, ecn_field
+from pi2_fluid.laws.registry import kind_of
+from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.results.runs import runs_dataset
+from pi2_fluid.results.schema import RUNS, provenance
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["packet_dataset"]
+
+
+def packet_dataset(
+    scenario: Scenario, outcomes: Mapping[int, Mapping[str, Any]], length: int, interrupted: bool
+) -> xarray.Dataset:
+    """Return the Dataset of the finished seeds.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What was simulated.
+    outcomes : mapping of int to mapping
+        Of each seed what `_core.PacketRun.outcome` returned.
+    length : int
+        Of a bin (ns).
+    interrupted : bool
+        Whether more seeds were asked for.
+    """
+    bands = [int(ecn_field(flow) == ECT1) for flow in scenario.flows]
+    attrs = provenance(scenario, "packet", RUNS, _not_modelled(scenario), interrupted=interrupted)
+    return runs_dataset(scenario, outcomes, length, bands, attrs)
+
+
+def _not_modelled(scenario: Scenario) -> list[str]:
+    """Return what of the scenario packets cannot feel: drops thin every traffic here."""
+    senders = [kind_of(flow.sender) for flow in scenario.flows]
+    return ["flows.sender.thinned"] if "cbr" in senders else []

@@ -1,0 +1,220 @@
+"""What a run of packets is asked of: checked at the door, each in one sentence.
+
+Flows are whole here, times are whole nanoseconds, and what is counted must fit into memory.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple, SupportsFloat
+
+from pi2_fluid import _core
+from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.registry import kind_of
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.network.schedule import NS, flow_counts, to_ns
+from pi2_fluid.results.seeds import is_integer
+from pi2_fluid.units import format_quantity, validate_number
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Number
+
+__all__ = [
+    "Sizes",
+    "bin_length",
+    "interval_of",
+    "require_packets",
+    "require_room",
+    "trace_length",
+]
+
+
+# The kernel's, times in ns.
+_LIMITS: Final = _core.packet_limits()
+_LONGEST: Final = _LIMITS["LONGEST"]
+_LONGEST_SLOT: Final = float(_LIMITS["LONGEST_SLOT"])
+_MOST_JITTER: Final = _LIMITS["MOST_JITTER"]
+_MOST_FLOWS: Final = _LIMITS["MOST_FLOWS"]
+_MOST_WINDOW: Final = _LIMITS["MOST_WINDOW"]
+_MOST_BUFFER: Final = _LIMITS["MOST_BUFFER"]
+_PACKET: Final = (_LIMITS["LEAST_PACKET"], _LIMITS["MOST_PACKET"])  # bytes
+_MOST_AT_ONCE: Final = 50_000_000  # packets of first windows: some 2.5 GB
+_MOST_UPDATES: Final = 1_000_000_000  # of the controller: half a minute
+_MOST_TRACE: Final = 20_000_000  # events of all seeds together
+_MOST_BYTES: Final = 4 * 10**9
+# What is kept of each seed: bytes of a row of each kind, blocks at most, and bytes of histograms.
+_BIN_BYTES: Final = 8 * 4
+_BAND_BYTES: Final = 8 * 2
+_CLASS_BYTES: Final = 8 * 8
+_HISTOGRAM_BYTES: Final = 4 * 64 * 24
+_BLOCKS: Final = 100
+_HISTOGRAMS: Final = 4 * 2**23
+
+
+class Sizes(NamedTuple):
+    """How large a run is."""
+
+    bins: int
+    bands: int
+    classes: int
+    flows: int
+
+
+def interval_of(rate: SupportsFloat, packet_size: SupportsFloat) -> float:
+    """Return the time (ns) that a packet takes at a rate (bit/s)."""
+    return 8.0 * float(packet_size) / float(rate) * NS
+
+
+# The scenario
+
+
+def require_packets(scenario: Scenario) -> None:
+    """Refuse what packets cannot do.
+
+    Raises
+    ------
+    UnsupportedError
+        If the queue or a sender is a law of one's own.
+    DomainError
+        If something that is counted is no whole number, or a number is out of the kernel's range.
+    """
+    laws: list[Aqm | Sender] = [scenario.aqm, *(flow.sender for flow in scenario.flows)]
+    for law in laws:
+        if kind_of(law) is None:
+            raise UnsupportedError(
+                f"{type(law).__name__} is a law of one's own, which packets do not follow: use"
+                " fluid.simulate, or one of this package's laws."
+            )
+    _require_link(scenario)
+    for number, (flow, name) in enumerate(
+        zip(scenario.flows, scenario.class_names, strict=True), 1
+    ):
+        place = f"Scenario flows {number} ({show_value(name)})"
+        _whole(flow.count, f"{place} count", 1, _MOST_FLOWS)
+        _whole(flow.initial_window, f"{place} initial_window", 1, _MOST_WINDOW)
+        _short(flow.base_rtt, f"{place} base_rtt")
+        rate = flow.sender.constant_rate
+        if rate is not None:
+            _require_slot(float(rate), scenario, f"{place} rate")
+    for change in scenario.changes:
+        place = f"Scenario change at {format_quantity(float(change.at), 'time')}"
+        for name, count in (change.counts or {}).items():
+            _whole(count, f"{place} counts[{name!r}]", 0, _MOST_FLOWS)
+        if change.capacity is not None:
+            _require_slot(float(change.capacity), scenario, f"{place} capacity")
+    counts = flow_counts(scenario)
+    if sum(counts) > _MOST_FLOWS:
+        raise DomainError(
+            f"Scenario has {sum(counts)} flows, more than {_MOST_FLOWS}: give fewer, or use"
+            " fluid.simulate."
+        )
+    pairs = zip(counts, scenario.flows, strict=True)
+    first = sum(n * int(flow.initial_window) for n, flow in pairs)
+    if first > _MOST_AT_ONCE:
+        raise DomainError(
+            f"Scenario has flows with initial_window of {first:.3g} packets together, more than"
+            f" {_MOST_AT_ONCE:.0e}: give fewer flows, or smaller windows."
+        )
+
+
+def _require_link(scenario: Scenario) -> None:
+    link, interval = scenario.link, scenario.aqm.update_interval
+    _short(scenario.duration, "Scenario duration", low=1)
+    _whole(link.packet_size, "Link packet_size", *_PACKET)
+    _whole(link.buffer, "Link buffer", 1, _MOST_BUFFER)
+    _require_slot(float(link.capacity), scenario, "Link capacity")
+    _short(link.ack_jitter, "Link ack_jitter", high=_MOST_JITTER)
+    if interval is not None:
+        name = f"{type(scenario.aqm).__name__} update_interval"
+        _short(interval, name, low=1)
+        updates = float(scenario.duration) / float(interval)
+        if updates > _MOST_UPDATES:
+            raise DomainError(
+                f"{name} = {float(interval):g} s makes {updates:.3g} updates of a run, more than"
+                f" {_MOST_UPDATES:.0e}: give a longer one, or a shorter duration."
+            )
+
+
+def _whole(value: Number, name: str, low: int, high: int) -> None:
+    if not low <= value <= high or value != math.floor(value):
+        raise DomainError(
+            f"{name} = {float(value):.12g} is no whole number in [{low}, {high}], which packets"
+            " need: give one."
+        )
+
+
+def _short(value: Number, name: str, low: int = 0, high: int = _LONGEST) -> None:
+    if not low <= to_ns(value) <= high:
+        raise DomainError(
+            f"{name} = {float(value):g} s is outside [{low / NS:g}, {high / NS:.3g}] s, the times"
+            " that packets are simulated with: give one inside."
+        )
+
+
+def _require_slot(rate: float, scenario: Scenario, name: str) -> None:
+    slot = interval_of(rate, scenario.link.packet_size)
+    if not 1.0 <= slot <= _LONGEST_SLOT:
+        raise DomainError(
+            f"{name} = {rate:g} bit/s sends a packet every {slot / NS:.3g} s, which is outside"
+            f" [1e-09, {_LONGEST_SLOT / NS:.3g}] s: give {'less' if slot < 1.0 else 'more'}."
+        )
+
+
+# The arguments
+
+
+def bin_length(length: object, scenario: Scenario) -> int:
+    """Return the length of a bin in ns: at most that of the run.
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If it is no time, or shorter than 1 ns.
+    """
+    seconds = validate_number(length, "time", "bin")
+    duration = to_ns(scenario.duration)
+    if seconds * NS >= duration:
+        return duration
+    _short(seconds, "bin", low=1)
+    return to_ns(seconds)
+
+
+def trace_length(trace: object, seeds: int) -> int:
+    """Return how many events of each seed are recorded.
+
+    Raises
+    ------
+    QuantityError
+        If it is no integer, or too many.
+    """
+    if trace is None:
+        return 0
+    if not is_integer(trace) or trace < 1 or trace * seeds > _MOST_TRACE:
+        raise QuantityError(
+            f"trace = {show_value(trace)} is no number of events from 1 to"
+            f" {_MOST_TRACE // seeds}, for {seeds} seeds: give one, or None."
+        )
+    return int(trace)
+
+
+def require_room(sizes: Sizes, seeds: int) -> None:
+    """Refuse results that would not fit into memory.
+
+    Raises
+    ------
+    QuantityError
+        Saying what makes them large.
+    """
+    room = _HISTOGRAMS // (sizes.classes * _HISTOGRAM_BYTES)
+    blocks = min(_BLOCKS, sizes.bins, max(1, room))
+    row = _BIN_BYTES + sizes.bands * _BAND_BYTES + sizes.classes * _CLASS_BYTES
+    histograms = blocks * (sizes.classes * _HISTOGRAM_BYTES + 4 * sizes.flows)
+    total = seeds * (sizes.bins * row + histograms)
+    if total > _MOST_BYTES:
+        raise QuantityError(
+            f"seeds = {seeds} with {sizes.bins} bins, {sizes.classes} classes and {sizes.flows}"
+            f" flows make {total / 1e9:.3g} GB of results, more than {_MOST_BYTES / 1e9:g}: give"
+            " fewer seeds, or a longer bin."
+        )

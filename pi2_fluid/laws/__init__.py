@@ -1,0 +1,1 @@
+"""The laws: what queues and senders promise, each of them, and what kernels make of them."""

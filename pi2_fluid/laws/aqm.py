@@ -1,0 +1,339 @@
+"""The Aqm contract: a controller, exactly as a queue runs it, and an encoder for its signal."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
+
+import numpy as np
+
+from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
+from pi2_fluid.ops import Number
+from pi2_fluid.records.record import (
+    OptionalParameter,
+    Record,
+    align,
+    numbers_of,
+    quantity,
+    solve_again,
+)
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
+
+__all__ = ["Aqm", "Line", "Seen", "Signal"]
+
+_SCALE: Final = 0.02  # s: a typical queue delay, from which a law's own rest is searched
+
+
+class Seen(NamedTuple):
+    """What a queue sees when its controller updates."""
+
+    queue_delay: Any
+    """Queueing delay in seconds, a number; with two bands a tuple of them (Classic, L4S)."""
+    queue: Number
+    """Backlog in packets."""
+    arrival_rate: Number
+    """Packets per second arriving."""
+    capacity: Number
+    """Packets per second the link serves."""
+    overflow: Number = 0.0
+    """Packets per second lost because the buffer is full."""
+
+
+class Line(Protocol):
+    """What a queue of packets is told of the link it stands before: a `Link` is one."""
+
+    @property
+    def capacity(self) -> Any:
+        """Rate at which it serves (bit/s)."""
+
+    @property
+    def buffer(self) -> Any:
+        """Packets that the queue holds at most."""
+
+    @property
+    def packet_size(self) -> Any:
+        """Bytes of a full packet."""
+
+
+class Signal(NamedTuple):
+    """Probability that a packet is signalled (dropped or marked), per kind of sender."""
+
+    classic: Number
+    scalable: Number
+
+
+#: What may have a closed form, and what it follows from.
+_CLOSED_FORMS: Final = {
+    "at_rest": ("update", "controller"),
+    "decode": ("encode",),
+    "flow": ("update", "drift"),
+}
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Aqm(Record, ABC):
+    """An active queue management law: the contract that every queue fulfils.
+
+    To write your own law:
+
+    1. `initial` returns the state of an idle queue, a tuple of numbers.
+    2. `update` returns the state after one tick. It never clips: `saturate` does, and only the
+       time-domain engines call it. Loops differentiate `update`.
+    3. `controller` picks the controlled variable out of the state; `encode` turns it into what
+       Classic and Scalable packets see. That split is the idea of the PI2 paper (its Figure 1).
+    4. `at_rest` and `decode` are solved numerically unless you give the closed forms. A subclass
+       that overrides `update` or `encode` inherits no closed form of its parent's.
+    5. What `encode` returns are probabilities. If `drift`, `flow` or `signals` has a kink or a
+       jump, say in `switches` where: a quantity that changes sign there, such as
+       ``(seen.queue_delay - 0.02,)``.
+
+    Every tick comes after `update_interval` seconds; between ticks the state is held, unless
+    `drift` says how it moves. A law without ticks (`update_interval` None) has a `drift` alone.
+    """
+
+    #: Number of queues: 1, or 2 for a dual queue (Classic and L4S).
+    bands: ClassVar[int] = 1
+    #: Name of the law in the compiled fluid, None if it has none there.
+    kernel: ClassVar[str | None] = None
+    #: Name of the queue discipline that runs it packet by packet, None if there is none.
+    discipline: ClassVar[str | None] = None
+    #: What packets see of the controller's variable u: "linear", u; "square", u^2; "coupled", u^2
+    #: (Classic) and min(k u, 1) (Scalable). None: something else. Closed forms and batches ask.
+    encoder: ClassVar[str | None] = None
+    #: Whether operating points and loops can be built of its two queues: of bands, `serve`,
+    #: `delays`, `at_rest_alone`, and a `target` that is that of the Classic one.
+    rests_apart: ClassVar[bool] = False
+    #: Fields that only a packet simulation can act on.
+    packets_only: ClassVar[tuple[str, ...]] = ()
+    #: Whether thinned traffic loses what is signalled of it before it enters the queue. What a full
+    #: buffer loses has never entered, thinned or not.
+    thins: ClassVar[bool] = True
+
+    update_interval: OptionalParameter = quantity("32ms", "time", optional=True)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        solve_again(cls, Aqm, _CLOSED_FORMS)
+
+    @abstractmethod
+    def initial(self) -> tuple[Number, ...]:
+        """Return the controller's state before the first packet."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def update(self, state: tuple[Number, ...], seen: Seen, dt: Number) -> tuple[Number, ...]:
+        """Return the state after one update that comes `dt` seconds after the last."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def encode(self, u: Number) -> Signal:
+        """Return the signal probabilities for the value `u` of the controller's variable."""
+        raise NotImplementedError
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return what configures the law in the compiled fluid, by the names it has there.
+
+        Fields have their own names there; what is for packets alone is left out.
+        """
+        return numbers_of(self, without=self.packets_only)
+
+    def packet_parameters(self, link: Line) -> dict[str, Any]:
+        """Return what configures the queue discipline, by the names it has there.
+
+        Parameters
+        ----------
+        link : Line
+            Whose packets it queues, such as a `Link`.
+
+        Raises
+        ------
+        DomainError
+            If a number is beyond what packets, or the kernel's integers, can count.
+        UnsupportedError
+            If no kernel computes so in integers.
+        """
+        return numbers_of(self)
+
+    def saturate(self, state: tuple[Number, ...]) -> tuple[Number, ...]:
+        """Return the state as clipped by the queue after an update (unchanged by default)."""
+        return state
+
+    def controller(self, state: tuple[Number, ...]) -> Number:
+        """Return the controller's variable, the first state unless overridden."""
+        return state[0]
+
+    def signals(self, state: tuple[Number, ...], seen: Seen) -> Signal:
+        """Return what packets that arrive now see.
+
+        ``encode(controller(state))``, unless a law reacts to the queue itself as well: the L4S
+        band of a dual queue, a full buffer.
+        """
+        return self.encode(self.controller(state))
+
+    def drift(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
+        """Return d(state)/dt between two updates: 0, unless the law acts on every packet."""
+        return tuple(0.0 for _ in state)
+
+    def flow(
+        self, state: tuple[Number, ...], seen: Seen, d_queue_delay: Number
+    ) -> tuple[Number, ...]:
+        """Return d(state)/dt of the controller in continuous time, if the law has such a form.
+
+        Parameters
+        ----------
+        state : tuple
+            The controller's state.
+        seen : Seen
+            What the queue sees now.
+        d_queue_delay : float
+            Rate of change of the queue delay (s/s); `flow` must be affine in it, so that a jump
+            of the delay has a meaning.
+        """
+        if self.update_interval is None:
+            return self.drift(state, seen)
+        raise UnsupportedError(
+            f'{type(self).__name__} has no continuous form: use update="sampled".'
+        )
+
+    def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
+        """Return quantities whose change of sign marks a kink or a jump of the law.
+
+        Solvers place a step boundary there, which keeps their order. None by default.
+        """
+        return ()
+
+    def at_rest(self, u: Number, capacity: Number) -> tuple[tuple[Number, ...], Number]:
+        """Return the state, and the queue delay (s), at which the controller rests at `u`.
+
+        Solved from ``update(state) = state, controller(state) = u``, for the state and the delay
+        together, unless a law overrides it with its closed form.
+
+        Parameters
+        ----------
+        u : float or array
+            Value of the controller's variable.
+        capacity : float or array
+            Packets per second.
+
+        Raises
+        ------
+        SolverError
+            If no such state was found.
+        """
+        (at, served, *arrays), rebuild = align(self, u=u, capacity=capacity)
+        start = [float(np.mean(value)) for value in self.initial()]
+        states = np.empty((len(start), *at.shape))
+        delays = np.empty(at.shape)
+        for index in np.ndindex(at.shape):
+            law = rebuild([float(array[index]) for array in arrays])
+            solution = law._rest_one(start, float(at[index]), float(served[index]))
+            states[(slice(None), *index)], delays[index] = solution[:-1], solution[-1]
+        return tuple(state[()] for state in states), delays[()]
+
+    # Of two queues
+
+    def in_one_queue(self) -> Aqm:
+        """Return the controller with one queue for all packets: itself, if it has one."""
+        return self
+
+    @property
+    def kept_for_classic(self) -> Number:
+        """The fraction of the link that Classic packets get at least while they wait."""
+        return 0.0
+
+    @property
+    def marking_step(self) -> Number:
+        """The queue delay (s) above which L4S packets are all marked, at once; inf: none."""
+        return math.inf
+
+    def serve(
+        self, backlogged: Sequence[Any], arrivals: Sequence[Number], capacity: Number
+    ) -> tuple[Number, Number]:
+        """Return the rates at which two queues, C and L, are served (packets/s).
+
+        Parameters
+        ----------
+        backlogged : pair of bool
+            Whether C and L have packets waiting. One that has none needs what arrives.
+        arrivals : pair of float
+            Packets per second arriving at C and L.
+        capacity : float
+            Packets per second of the link.
+        """
+        raise self._has_one_queue()
+
+    def delays(self, queues: Sequence[Number], served: Sequence[Number]) -> tuple[Number, Number]:
+        """Return the queue delays (s) of C and L.
+
+        Parameters
+        ----------
+        queues : pair of float
+            Packets waiting in C and L.
+        served : pair of float
+            As `serve` returns them.
+        """
+        raise self._has_one_queue()
+
+    def at_rest_alone(self, p: Number) -> tuple[Number, Number]:
+        """Return the controller's variable and L's delay at which L4S alone sees `p`."""
+        raise self._has_one_queue()
+
+    def _has_one_queue(self) -> UnsupportedError:
+        return UnsupportedError(
+            f"{type(self).__name__} says nothing of two queues: give a law that does, such as"
+            " DualPi2()."
+        )
+
+    def _rest_one(self, start: list[float], u: float, capacity: float) -> FloatArray:
+        from scipy.optimize import root
+
+        dt: Any = self.update_interval  # None for a law without ticks, which rests at no delay
+
+        def residual(unknown: FloatArray) -> FloatArray:
+            state, delay = tuple(unknown[:-1]), unknown[-1] * _SCALE
+            after = self.update(state, Seen(delay, delay * capacity, capacity, capacity), dt)
+            drift = [new - old for new, old in zip(after, state, strict=True)]
+            return np.array([*drift, self.controller(state) - u], dtype=float)
+
+        found = root(residual, np.array([u, *start[1:], 1.0]), tol=1e-14)
+        if np.max(np.abs(found.fun)) > 1e-10:
+            raise SolverError(
+                f"{type(self).__name__} rests at no queue delay for the controller value {u:g}:"
+                " override at_rest(u, capacity) with the closed form."
+            )
+        return np.array([*found.x[:-1], found.x[-1] * _SCALE])
+
+    def decode(self, p: Number, signal: str) -> Number:
+        """Return the controller's value at which packets of kind `signal` see probability `p`.
+
+        Parameters
+        ----------
+        p : float or array
+            Probability in (0, 1].
+        signal : {"classic", "scalable"}
+            Which packets.
+
+        Raises
+        ------
+        DomainError
+            If no value in (0, 1] gives that probability.
+        """
+        from scipy.optimize import elementwise  # 0.3 s to import, and closed forms need none
+
+        def excess(u: FloatArray, p: FloatArray, *arrays: FloatArray) -> FloatArray:
+            result: FloatArray = getattr(rebuild(arrays).encode(u), signal) - p
+            return result
+
+        (wanted, *arrays), rebuild = align(self, p=p)
+        found = elementwise.find_root(excess, (1e-300, 1.0), args=(wanted, *arrays))
+        if not np.all(found.success):
+            raise DomainError(
+                f"{type(self).__name__} encodes p = {float(wanted[~found.success].flat[0])!r} for"
+                f" {signal} packets at no controller value in (0, 1]: lower p."
+            )
+        return found.x[()]

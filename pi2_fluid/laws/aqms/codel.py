@@ -1,0 +1,101 @@
+"""CoDel: described here, run by packet-level simulations only."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+
+from pi2_fluid.errors import DomainError, UnsupportedError, show_value
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.packet_limits import require_single, require_time, require_whole_packets
+from pi2_fluid.records.record import Parameter, choice, quantity
+
+if TYPE_CHECKING:
+    from pi2_fluid.laws.aqm import Line
+
+__all__ = ["CoDel"]
+
+
+_SHORTEST: Final = 1e-5  # s
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class CoDel(Aqm):
+    """Controlled delay: drops at growing pace while the delay has stayed above a target.
+
+    Parameters
+    ----------
+    target : float or str
+        Delay (s) that a standing queue may have.
+    interval : float or str
+        Time (s) above the target before the first drop; the n-th next one comes after
+        interval / sqrt(n).
+    ecn : bool, default False
+        Whether packets that can be marked are marked instead of dropped.
+    arithmetic : {"real", "fixed"}
+        "fixed" counts in the integers of Linux: time in units of 1.024 us, and 1/sqrt(n) by one
+        Newton step for each n, which lets the second drop come after 0.5 interval, not 0.71.
+
+    Notes
+    -----
+    Its next step depends on when it dropped last, packet by packet, not on a state that a mean
+    rate of packets could move: there is no honest fluid form. Every method raises
+    `UnsupportedError`.
+
+    Source: RFC 8289; Linux, codel_impl.h.
+    """
+
+    discipline: ClassVar = "codel"
+    packets_only: ClassVar = ("ecn", "arithmetic")
+
+    target: Parameter = quantity("5ms", "time")
+    interval: Parameter = quantity("100ms", "time")
+    ecn: bool = choice(False, (True, False))
+    arithmetic: str = choice("real", ("real", "fixed"))
+    update_interval: None = dataclasses.field(default=None, init=False, repr=False)
+
+    def packet_parameters(self, link: Line) -> dict[str, Any]:
+        """Return what configures the queue discipline, named as in native/packet/queues/codel.c.
+
+        Raises
+        ------
+        DomainError
+            If packet_size is no whole number of bytes, the interval shorter than 10 us, or target
+            or interval 1000 s or longer.
+        UnsupportedError
+            If a field holds an array.
+        """
+        require_single(self)
+        require_whole_packets(link)
+        if self.interval < _SHORTEST:
+            raise DomainError(
+                f"CoDel interval = {show_value(self.interval)} is shorter than 10 us, of which too"
+                " few of the clock's units make one: give an interval of 10us or more."
+            )
+        require_time("CoDel target", self.target)
+        require_time("CoDel interval", self.interval)
+        return super().packet_parameters(link) | {"fixed": self.arithmetic == "fixed"}
+
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+        """Refuse: a packet-level law."""
+        raise UnsupportedError(
+            "CoDel decides packet by packet from the time since its last drop and has no honest"
+            " fluid form, so neither fluid nor loop can run it: use a packet-level simulation."
+        )
+
+    # Engines begin with `initial`, operating points with `at_rest` or `decode`.
+    initial = _refuse
+    update = _refuse
+    encode = _refuse
+    saturate = _refuse
+    controller = _refuse
+    signals = _refuse
+    drift = _refuse
+    flow = _refuse
+    switches = _refuse
+    at_rest = _refuse
+    at_rest_alone = _refuse
+    decode = _refuse
+    delays = _refuse
+    fluid_parameters = _refuse
+    serve = _refuse

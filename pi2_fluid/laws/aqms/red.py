@@ -1,0 +1,296 @@
+"""RED: every packet moves an average of the queue, and a profile turns it into a probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+
+from pi2_fluid.errors import DomainError, show_value
+from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.packet_limits import require_single, require_time, require_whole_packets
+from pi2_fluid.ops import Number, maximum, minimum, namespace, where
+from pi2_fluid.records.record import OptionalParameter, Parameter, choice, quantity
+
+if TYPE_CHECKING:
+    from pi2_fluid.laws.aqm import Line
+    from pi2_fluid.values import Truth
+
+__all__ = ["Red"]
+
+# Adaptive RED: where in the span from min to max the average is to be, how max_p is moved there
+# and within which limits (Floyd, Gummadi, Shenker, section 3).
+_BAND: Final = (0.4, 0.6)
+_LARGEST_STEP: Final = 0.01
+_SHARE: Final = 4.0
+_SHRINK: Final = 0.9
+_SMALLEST: Final = 0.01
+_LARGEST: Final = 0.5
+_INTERVAL: Final = 0.5
+
+#: Distances between the signals, in the order of their numbers in the kernel.
+_SPACINGS: Final = ("uniform", "wait", "none")
+_SMALLEST_WEIGHT: Final = 2.0**-31
+_MOST_BYTES: Final = 1e9
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Red(Aqm):
+    """RED, and adaptive RED: p follows a profile of the averaged queue.
+
+    Each arriving packet moves the average by the fraction `weight` towards the queue. The profile
+    is 0 below `min`, rises linearly to `max_p` at `max`, and from there to 1 at twice `max` if
+    `gentle`, or is 1 above `max`. The state is (average in packets, max_p).
+
+    The probability is the profile's own, p_b. Linux and ns space their signals evenly instead of
+    drawing each one alone, and that changes how many there are: in Linux, and in ns without "wait",
+    the distance between two signals is uniform on 0 .. 1/p_b packets, its mean 1/(2 p_b), so that
+    up to twice as many packets are signalled; in ns with "wait", its default, it is uniform on
+    1/p_b .. 2/p_b, its mean 1.5/p_b; packet simulations do as `spacing` says. The decay of the
+    average while the link is idle is not modelled by the fluid: nothing arrives then.
+
+    Loops and operating points keep the average of an adaptive RED within its target band by the
+    `max_p` to which it adapts, and then hold that `max_p`: it moves over many seconds.
+
+    Parameters
+    ----------
+    min, max : float or str
+        Thresholds on the average queue (packets), max > min.
+    max_p : float, default 0.1
+        Probability at `max`, in (0, 1]; where adaptation begins, if adaptive.
+    weight : float, default 0.002
+        Of one packet in the average, in (0, 1).
+    gentle : bool, default True
+        Whether the profile rises to 1 between `max` and twice `max`.
+    adaptive : bool, default False
+        Whether max_p is adapted every `update_interval`.
+    update_interval : float or str, optional
+        Only if adaptive: time between two adaptations (s), 0.5 if not given.
+    ecn : bool, default False
+        Whether packets that can be marked are marked where the profile is below 1, instead of
+        dropped (packets only). Where it is 1, they are dropped (in `tc`, "ecn harddrop").
+    arithmetic : {"real", "fixed"}
+        "fixed" counts in the integers of Linux, which has no `gentle` and only weights 1/2, 1/4,
+        1/8 ... 2^-31, and spaces its signals uniformly (packets only).
+    idle_decay : bool, default False
+        Whether the average decays while the link is idle (packets only). Linux knows that only
+        where RED is asked for packets in vain, which a token bucket above it does not do.
+    spacing : {"uniform", "wait", "none"}
+        How many packets pass from one signal to the next (packets only): uniform on 0 .. 1/p_b, as
+        in Linux; uniform on 1/p_b .. 2/p_b, as in ns-2 and ns-3; or every packet by itself.
+
+    Notes
+    -----
+    Source: Floyd and Jacobson (IEEE/ACM Transactions on Networking, 1993); Floyd, Gummadi, Shenker,
+    "Adaptive RED" (2001).
+
+    Examples
+    --------
+    >>> queue = Red(min=5, max="15 packets")
+    >>> queue.profile(10.0, queue.max_p)
+    0.05
+    """
+
+    kernel: ClassVar = "red"
+    discipline: ClassVar = "red"
+    packets_only: ClassVar = ("ecn", "arithmetic", "idle_decay", "spacing")
+
+    min: Parameter = quantity(None, "packets")
+    max: Parameter = quantity(None, "packets")
+    max_p: Parameter = quantity(0.1, "number", high=1.0)
+    weight: Parameter = quantity(0.002, "number", high=1.0)
+    gentle: bool = choice(True, (True, False))
+    adaptive: bool = choice(False, (True, False))
+    update_interval: OptionalParameter = quantity(None, "time", optional=True)
+    ecn: bool = choice(False, (True, False))
+    arithmetic: str = choice("real", ("real", "fixed"))
+    idle_decay: bool = choice(False, (True, False))
+    spacing: str = choice("uniform", _SPACINGS)
+
+    def __post_init__(self) -> None:
+        if self.adaptive is True and self.update_interval is None:
+            object.__setattr__(self, "update_interval", _INTERVAL)
+        super().__post_init__()
+        if self.update_interval is not None and not self.adaptive:
+            raise DomainError(
+                f"Red update_interval = {show_value(self.update_interval)} is for adaptive = True,"
+                " since plain RED acts on every packet: leave it out."
+            )
+        if _any(lambda low, high: high <= low, self.min, self.max):
+            raise DomainError(
+                f"Red max = {show_value(self.max)} is not above min = {show_value(self.min)}: give"
+                " max > min."
+            )
+        if _any(lambda weight: weight >= 1.0, self.weight):
+            raise DomainError(
+                "Red weight = 1.0 takes no average at all, and its rate is infinite: give weight in"
+                " (0, 1)."
+            )
+
+    def initial(self) -> tuple[Number, ...]:
+        """Return (average, max_p) of an idle queue: an average of 0."""
+        return (0.0, self.max_p)
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return the profile and its adaptation; an infinite `update_interval`: none."""
+        interval = math.inf if self.update_interval is None else self.update_interval
+        return super().fluid_parameters() | {"update_interval": interval}
+
+    def packet_parameters(self, link: Line) -> dict[str, Any]:
+        """Return what configures the queue discipline, named as in native/packet/queues/red.c.
+
+        Raises
+        ------
+        DomainError
+            If packet_size is no whole number of bytes, the thresholds are beyond 1e9 bytes, or
+            Linux's integers, which ``arithmetic="fixed"`` asks for, do not know gentle, the spacing
+            or the weight, or the thresholds fall together.
+        UnsupportedError
+            If a field holds an array.
+        """
+        require_single(self)
+        require_whole_packets(link)
+        high = float(self.max * link.packet_size)
+        if not high < _MOST_BYTES:
+            raise DomainError(
+                f"Red max = {show_value(self.max)} packets of {link.packet_size:g} bytes is beyond"
+                f" the {_MOST_BYTES:g} bytes that its average is kept for: give a smaller max."
+            )
+        if self.arithmetic == "fixed":
+            _require_integers(self, link)
+        if self.update_interval is not None:
+            require_time("Red update_interval", self.update_interval)
+        return self.fluid_parameters() | {
+            "ecn": self.ecn,
+            "fixed": self.arithmetic == "fixed",
+            "idle_decay": self.idle_decay,
+            "spacing": _SPACINGS.index(self.spacing),
+        }
+
+    def profile(self, average: Number, max_p: Number) -> Number:
+        """Return the probability p_b at an average queue (packets)."""
+        rising = max_p * (average - self.min) / (self.max - self.min)
+        if self.gentle:
+            steep = max_p + (1.0 - max_p) * (average - self.max) / self.max
+            above = where(average < 2.0 * self.max, steep, 1.0)
+        else:
+            above = 1.0
+        return where(average < self.min, 0.0, where(average < self.max, rising, above))
+
+    def controller(self, state: tuple[Number, ...]) -> Number:
+        """Return p_b."""
+        return self.profile(state[0], state[1])
+
+    def encode(self, u: Number) -> Signal:
+        """Return (u, u)."""
+        return Signal(u, u)
+
+    def decode(self, p: Number, signal: str) -> Number:
+        """Return p."""
+        return p
+
+    def drift(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
+        """Return d(average, max_p)/dt: one step of the average per arriving packet; max_p held."""
+        # n steps leave (1 - weight)^n of a difference: an exponential in the number of arrivals.
+        rate = -namespace(self.weight).log1p(-self.weight) * seen.arrival_rate
+        return (rate * (seen.queue - state[0]), 0.0 * state[1])
+
+    def update(self, state: tuple[Number, ...], seen: Seen, dt: Number) -> tuple[Number, ...]:
+        """Return the state after one adaptation of max_p; unchanged if not adaptive."""
+        if not self.adaptive:
+            return state
+        average, max_p = state
+        return (average, max_p + self._adapt(average, max_p, _SHRINK - 1.0))
+
+    def flow(
+        self, state: tuple[Number, ...], seen: Seen, d_queue_delay: Number
+    ) -> tuple[Number, ...]:
+        """Return d(average, max_p)/dt: the drift, and the adaptation spread over its interval."""
+        moved, held = self.drift(state, seen)
+        if not self.adaptive:
+            return (moved, held)
+        adapted = self._adapt(state[0], state[1], math.log(_SHRINK))
+        assert self.update_interval is not None, "an adaptive one has it, see __post_init__"
+        return (moved, adapted / self.update_interval)
+
+    def _adapt(self, average: Number, max_p: Number, shrink: float) -> Number:
+        """Change of max_p per adaptation: up above the band, `shrink` times itself below it."""
+        low, high = self._band
+        up = where(max_p <= _LARGEST, minimum(_LARGEST_STEP, max_p / _SHARE), 0.0 * max_p)
+        down = where(max_p >= _SMALLEST, shrink * max_p, 0.0 * max_p)
+        return where(average > high, up, where(average < low, down, 0.0 * max_p))
+
+    @property
+    def _band(self) -> tuple[Number, Number]:
+        span = self.max - self.min
+        return self.min + _BAND[0] * span, self.min + _BAND[1] * span
+
+    def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
+        """Return the distances of the state from the corners of profile and adaptation."""
+        average, max_p = state
+        corners = [average - self.min, average - self.max]
+        if self.gentle:
+            corners.append(average - 2.0 * self.max)
+        if self.adaptive:
+            corners += [average - edge for edge in self._band]
+            limits = (_SMALLEST, _SHARE * _LARGEST_STEP, _LARGEST)
+            corners += [max_p - limit for limit in limits]
+        return tuple(corners)
+
+    def at_rest(self, u: Number, capacity: Number) -> tuple[tuple[Number, ...], Number]:
+        """Return the state at rest and the queue delay: it depends on the load, there is no target.
+
+        If not gentle, no average gives a `u` between max_p and 1: the queue then rests at `max`,
+        switching between the two.
+        """
+        max_p = self.max_p + 0.0 * u
+        average = self._inverse(u, max_p)
+        if self.adaptive:
+            low, high = self._band
+            # From where it begins, max_p moves no further than until the average is in its band.
+            raised = maximum(max_p, minimum(u / _BAND[1], _LARGEST))
+            lowered = minimum(max_p, maximum(u / _BAND[0], _SMALLEST))
+            max_p = where(average > high, raised, where(average < low, lowered, max_p))
+            average = self._inverse(u, max_p)
+        return (average, max_p), average / capacity
+
+    def _inverse(self, u: Number, max_p: Number) -> Number:
+        """The average at which the profile gives u."""
+        rising = self.min + u / max_p * (self.max - self.min)
+        above: Any = self.max
+        if self.gentle:
+            left = where(max_p < 1.0, 1.0 - max_p, 1.0)
+            above = self.max * (1.0 + (u - max_p) / left)
+        return where(u <= max_p, rising, above)
+
+
+def _any(test: Callable[..., Truth], *values: Number) -> bool:
+    """Whether the test is true anywhere; not asked of values that JAX is tracing."""
+    return namespace(*values) is np and bool(np.any(test(*(np.asarray(v, float) for v in values))))
+
+
+def _require_integers(law: Red, link: Line) -> None:
+    """Refuse what Linux's integers cannot express."""
+    if law.gentle:
+        raise DomainError(
+            'Red gentle = True is unknown to Linux, whose integers arithmetic = "fixed" asks for:'
+            " give gentle = False."
+        )
+    if law.spacing != "uniform":
+        raise DomainError(
+            f"Red spacing = {law.spacing!r} is unknown to Linux, whose integers"
+            ' arithmetic = "fixed" asks for: give spacing = "uniform".'
+        )
+    if math.frexp(law.weight)[0] != 0.5 or law.weight < _SMALLEST_WEIGHT:
+        raise DomainError(
+            f"Red weight = {show_value(law.weight)} is none of 1/2, 1/4, 1/8 ... 2**-31, which"
+            ' arithmetic = "fixed" averages by: give one of them, such as 2**-9.'
+        )
+    if (law.max - law.min) * link.packet_size < 1.0:
+        raise DomainError(
+            f"Red max = {show_value(law.max)} is less than a byte above min ="
+            f' {show_value(law.min)}, and arithmetic = "fixed" counts in bytes: give a larger max.'
+        )

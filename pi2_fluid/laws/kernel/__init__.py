@@ -1,0 +1,1 @@
+"""What the Linux kernel counts the parameters of laws in."""

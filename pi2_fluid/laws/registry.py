@@ -1,0 +1,136 @@
+"""The laws that text can name: kinds of senders and queues, the classes behind them, their powers.
+
+A class is imported when its kind is asked for, so that listing the kinds, and which of them can do
+what, costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pi2_fluid.errors import QuantityError, show_value, suggest
+
+if TYPE_CHECKING:
+    from pi2_fluid.laws.aqm import Aqm
+    from pi2_fluid.laws.aqms.pi_family import PiFamily
+    from pi2_fluid.laws.sender import Sender
+
+__all__ = [
+    "AQMS",
+    "DESIGNED",
+    "SENDERS",
+    "Entry",
+    "aqm_class",
+    "kind_of",
+    "laws_of_tc",
+    "sender_class",
+]
+
+
+class Entry(NamedTuple):
+    """Where the law of a kind is, and what it can do without being told more than a kind."""
+
+    place: str
+    """Its class, as "module:class"."""
+    loop: bool = False
+    """Whether it has a loop at a load that is given."""
+    design: bool = False
+    """Whether gains can be designed for it: of senders, against it."""
+    tc: tuple[str, ...] = ()
+    """What tc calls the queues that run it, the one to ask for first."""
+
+
+_LAWS: Final = "pi2_fluid.laws"
+#: Kind of sender -> its law.
+SENDERS: Final = {
+    "reno": Entry(f"{_LAWS}.senders.reno:Reno", loop=True, design=True),
+    "creno": Entry(f"{_LAWS}.senders.creno:CReno", loop=True, design=True),
+    "scalable": Entry(f"{_LAWS}.senders.scalable:Scalable", loop=True, design=True),
+    "dctcp": Entry(f"{_LAWS}.senders.dctcp:Dctcp", loop=True),
+    "cubic": Entry(f"{_LAWS}.senders.cubic:Cubic", loop=True, design=True),
+    "cbr": Entry(f"{_LAWS}.senders.cbr:Cbr"),
+    "timeoutreno": Entry(f"{_LAWS}.senders.timeoutreno:TimeoutReno"),
+}
+#: Kind of queue -> its law.
+AQMS: Final = {
+    "pi": Entry(f"{_LAWS}.aqms.pi:Pi", loop=True, design=True),
+    "pie": Entry(f"{_LAWS}.aqms.pie:Pie", loop=True, design=True, tc=("pie", "fq_pie")),
+    "pi2": Entry(f"{_LAWS}.aqms.pi2:Pi2", loop=True, design=True, tc=("dualpi2",)),
+    "coupled": Entry(f"{_LAWS}.aqms.coupled:CoupledPi2", loop=True, design=True, tc=("dualpi2",)),
+    "dualpi2": Entry(f"{_LAWS}.aqms.dualpi2:DualPi2", loop=True, design=True, tc=("dualpi2",)),
+    "red": Entry(f"{_LAWS}.aqms.red:Red"),
+    "codel": Entry(f"{_LAWS}.aqms.codel:CoDel"),
+    "taildrop": Entry(f"{_LAWS}.aqms.taildrop:TailDrop"),
+}
+#: Queues that can be designed, by their kinds and by what tc calls them.
+DESIGNED: Final = tuple(
+    dict.fromkeys(
+        name
+        for kind, entry in AQMS.items()
+        if entry.design
+        for name in (kind, *(other for other in entry.tc if other not in AQMS))
+    )
+)
+_KIND_OF: Final = {entry.place: kind for kind, entry in (*SENDERS.items(), *AQMS.items())}
+
+
+def sender_class(kind: object, name: str = "sender") -> type[Sender]:
+    """Return the class of senders of a kind.
+
+    Parameters
+    ----------
+    kind : str
+        One of `SENDERS`.
+    name : str
+        What the kind is called in messages.
+
+    Raises
+    ------
+    QuantityError
+        If there is no such kind, with the nearest ones.
+
+    Examples
+    --------
+    >>> sender_class("creno")()
+    CReno(decrease=0.3)
+    """
+    cls: type[Sender] = _load(kind, SENDERS, name)
+    return cls
+
+
+def aqm_class(kind: object, name: str = "kind") -> type[Aqm]:
+    """Return the class of queues of a kind, one of `AQMS`; otherwise as `sender_class`."""
+    cls: type[Aqm] = _load(kind, AQMS, name)
+    return cls
+
+
+def kind_of(law: Sender | Aqm) -> str | None:
+    """Return the kind of a sender or queue, None for a law that is not of this package.
+
+    Examples
+    --------
+    >>> from pi2_fluid.laws.aqms.coupled import CoupledPi2
+    >>> kind_of(CoupledPi2())
+    'coupled'
+    """
+    return _KIND_OF.get(f"{type(law).__module__}:{type(law).__qualname__}")
+
+
+def laws_of_tc(name: str) -> tuple[type[PiFamily], ...]:
+    """Return the classes of queues that tc's queue of that name runs.
+
+    Examples
+    --------
+    >>> [law.__name__ for law in laws_of_tc("dualpi2")]
+    ['Pi2', 'CoupledPi2', 'DualPi2']
+    """
+    return tuple(_load(kind, AQMS, "kind") for kind, entry in AQMS.items() if name in entry.tc)
+
+
+def _load(kind: Any, kinds: dict[str, Entry], name: str) -> Any:
+    # A list, which TOML may hold here, cannot be looked up.
+    if not isinstance(kind, str) or kind not in kinds:
+        raise QuantityError(f"{name} = {show_value(kind)} is unknown: give {suggest(kind, kinds)}.")
+    module, _, cls = kinds[kind].place.partition(":")
+    return getattr(import_module(module), cls)

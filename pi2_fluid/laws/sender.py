@@ -1,0 +1,301 @@
+"""The Sender contract: how a window reacts to congestion signals."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+
+from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
+from pi2_fluid.ops import Number
+from pi2_fluid.records.record import Record, align, numbers_of, solve_again
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import BoolArray, FloatArray, Real
+
+__all__ = ["Sender", "load_of"]
+
+# The windows (segments) between which a law's operating point is searched. The upper end is far
+# above any network's, because a mixture is solved from signals as weak as 1e-30.
+_WINDOW_RANGE: Final = (1e-9, 1e40)
+# Relaxation of laws with several states: steps (in round trips) beyond which 1/step has no effect,
+# when it has settled, and the relative change that gives the slopes.
+_NEWTON: Final = 1e40
+_SETTLED: Final = 1e-12
+_NUDGE: Final = 1e-7
+_ZERO: Final = 1e-12  # below this a state has settled in absolute terms
+_MOST_STEPS: Final = 200
+#: What may have a closed form, and what it follows from.
+_CLOSED_FORMS: Final = {"at_rest": ("rate",), "equilibrium": ("rate", "sending_rate")}
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Sender(Record, ABC):
+    """A window law: the contract that every congestion control fulfils.
+
+    To write your own law:
+
+    1. Set `signal`: ``"classic"`` if the sender sees what the queue encodes for Classic traffic
+       (p), ``"scalable"`` if it sees what is encoded for Scalable traffic, ``None`` if it ignores
+       congestion signals.
+    2. Write `rate`, with ``+ - * / **`` and `pi2_fluid.ops` only, so that it runs on floats, NumPy
+       and JAX alike. Do not clip inside.
+    3. With more than one state, name them in `states` (the window first); `rate` then takes and
+       returns tuples in that order, and `initial` must return one.
+    4. If `rate` has a kink or a jump, say in `switches` where: a quantity that changes sign there,
+       such as ``(x - 10,)`` for ``if w > 10``. Solvers end their steps on it.
+
+    The operating point and the linearisation are derived from `rate`; nothing else is needed. A
+    subclass that overrides `rate` inherits no closed form of its parent's `rate`.
+
+    Examples
+    --------
+    >>> import dataclasses
+    >>> from typing import ClassVar
+    >>> import pi2_fluid as pf
+    >>> @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+    ... class HalfPerMark(pf.Sender):
+    ...     signal: ClassVar = "scalable"
+    ...     def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+    ...         return 1 / rtt - 0.5 * w_delayed / rtt_delayed * p_delayed
+    >>> round(pf.equilibrium_of(HalfPerMark(), pf.Pi(), rtt=0.1, p=0.1).window, 6)
+    20.0
+    >>> class Cautious(HalfPerMark):  # removes more above 10 segments
+    ...     def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+    ...         more = 0.1 * (w - 10) if w > 10 else 0.0
+    ...         return 1 / rtt - (0.5 + more) * w_delayed / rtt_delayed * p_delayed
+    ...     def switches(self, x, signal, rtt):
+    ...         return (x - 10,)
+    """
+
+    #: Which kind of congestion signal the sender obeys: "classic", "scalable" or None.
+    signal: ClassVar[str | None] = None
+    #: Names of the state variables; the first is the window in segments.
+    states: ClassVar[tuple[str, ...]] = ("window",)
+    #: Name of the law in the compiled fluid, None if it has none there.
+    kernel: ClassVar[str | None] = None
+    #: Shape of its plant in closed form, "reno", "scalable" or "cubic"; None if it has none.
+    plant: ClassVar[str | None] = None
+    #: Name of the congestion control that runs it packet by packet, None if there is none.
+    congestion: ClassVar[str | None] = None
+    #: Fields that only a packet simulation can act on.
+    packets_only: ClassVar[tuple[str, ...]] = ()
+    #: Segments below which the law is no description of a TCP any more: timeouts rule.
+    smallest_window: ClassVar[float] = 2.0
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        solve_again(cls, Sender, _CLOSED_FORMS)
+        if cls.signal not in ("classic", "scalable", None):
+            raise UnsupportedError(
+                f"{cls.__name__} signal = {show_value(cls.signal)} is no kind of signal: set"
+                ' "classic", "scalable" or None.'
+            )
+
+    @abstractmethod
+    def rate(
+        self, x: Any, x_delayed: Any, signal_delayed: Number, rtt: Number, rtt_delayed: Number
+    ) -> Any:
+        """Return dx/dt.
+
+        Parameters
+        ----------
+        x, x_delayed : float or tuple
+            The state now and one round trip ago (scalar if there is one state, else a tuple).
+        signal_delayed : float
+            Probability that a packet of this class was signalled, one round trip ago.
+        rtt, rtt_delayed : float
+            Round-trip time now and one round trip ago, in seconds.
+        """
+        raise NotImplementedError
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return what configures the law in the compiled fluid, by the names it has there.
+
+        Fields have their own names there; what is for packets alone is left out.
+        """
+        return numbers_of(self, without=self.packets_only)
+
+    def packet_parameters(self) -> dict[str, Any]:
+        """Return what configures the congestion control, by the names it has there."""
+        return numbers_of(self)
+
+    @property
+    def constant_rate(self) -> Number | None:
+        """Bit/s that every flow sends whatever happens; None if its window decides."""
+        return None
+
+    @property
+    def thinned(self) -> bool:
+        """Whether what is signalled of this traffic is dropped before it enters the queue.
+
+        Drops are the signal of Classic traffic: a sender that is thinned must not be "scalable".
+        """
+        return False
+
+    def sending_rate(self, x: Any, rtt: Number) -> Number:
+        """Return the sending rate in segments/s at state `x`: window / rtt unless overridden."""
+        window: Number = x[0] if isinstance(x, tuple) else x
+        return window / rtt
+
+    def initial(self, window: Number) -> Any:
+        """Return the state of a new flow that starts with `window` segments."""
+        if len(self.states) > 1:
+            raise UnsupportedError(
+                f"{type(self).__name__} has the states {self.states} but no `initial`:"
+                " define initial(window) to return one value for each."
+            )
+        return window
+
+    def on_link(self, packet_size: Number) -> Sender:
+        """Return this law for segments of `packet_size` bytes: itself, unless it counts in bits."""
+        return self
+
+    def leave_slow_start(self, x: Any) -> Any:
+        """Return the state with which congestion avoidance begins after slow start at `x`."""
+        return x
+
+    def switches(self, x: Any, signal: Number, rtt: Number) -> tuple[Number, ...]:
+        """Return quantities whose change of sign marks a kink or a jump of `rate`.
+
+        Functions of the state, the signal probability and the round-trip time of one instant;
+        solvers place step boundaries where they change sign, and a round trip later. None by
+        default.
+        """
+        return ()
+
+    def equilibrium(self, rtt: Number, rate: Number) -> Number:
+        """Return the signal probability at which a flow settles at `rate` segments/s.
+
+        Solved from ``rate(...) = 0`` unless a law overrides it with its closed form.
+
+        Raises
+        ------
+        DomainError
+            If no probability in (0, 1] does.
+        """
+        from scipy.optimize import elementwise  # 0.3 s to import, and closed forms need none
+
+        def excess(
+            log_p: FloatArray, rtt: FloatArray, target: FloatArray, *arrays: FloatArray
+        ) -> FloatArray:
+            law, p = rebuild(arrays), np.exp(log_p)
+            return np.log(law.sending_rate(law.at_rest(rtt, p), rtt)) - np.log(target)
+
+        (rtt, rate, *arrays), rebuild = align(self, rtt=rtt, rate=rate)
+        found = elementwise.find_root(excess, (np.log(1e-15), 0.0), args=(rtt, rate, *arrays))
+        if not np.all(found.success):
+            raise DomainError(
+                f"{type(self).__name__} reaches {_first(rate, ~found.success)} segments/s at no"
+                " signal probability in (0, 1]: change the rate or the round-trip time."
+            )
+        return _plain(np.exp(found.x))
+
+    def at_rest(self, rtt: Number, p: Number) -> Any:
+        """Return the state at which the law is at rest under signal probability `p`.
+
+        Solved from ``rate(x, x, p, rtt, rtt) = 0`` unless a law overrides it with its closed form.
+
+        Raises
+        ------
+        SolverError
+            If no such state was found.
+        """
+        (rtt, p, *arrays), rebuild = align(self, rtt=rtt, p=p)
+        if len(self.states) > 1:
+            return self._at_rest_many(rtt, p, arrays, rebuild)
+
+        from scipy.optimize import elementwise
+
+        def drift(
+            log_window: FloatArray, rtt: FloatArray, p: FloatArray, *arrays: FloatArray
+        ) -> FloatArray:
+            window = np.exp(log_window)
+            slope: FloatArray = rebuild(arrays).rate(window, window, p, rtt, rtt)
+            return slope * rtt
+
+        bracket = tuple(np.log(_WINDOW_RANGE))
+        found = elementwise.find_root(drift, bracket, args=(rtt, p, *arrays))
+        if not np.all(found.success):
+            raise SolverError(
+                f"{type(self).__name__} is at rest at no window between {_WINDOW_RANGE[0]:g} and"
+                f" {_WINDOW_RANGE[1]:g} segments for p = {_first(p, ~found.success)}: check its"
+                " rate()."
+            )
+        return _plain(np.exp(found.x))
+
+    def _at_rest_many(
+        self,
+        rtt: FloatArray,
+        p: FloatArray,
+        arrays: list[FloatArray],
+        rebuild: Callable[[Sequence[Real]], Sender],
+    ) -> tuple[Real, ...]:
+        result = np.empty((len(self.states), *rtt.shape))
+        for index in np.ndindex(rtt.shape):
+            r, q = float(rtt[index]), float(p[index])
+            law = rebuild([float(array[index]) for array in arrays])
+
+            def drift(x: FloatArray, r: float = r, q: float = q, law: Sender = law) -> FloatArray:
+                return np.stack(law.rate(tuple(x), tuple(x), q, r, r)) * r
+
+            state = _relax(drift, np.array(law.initial(2.0 / q), float))
+            if state is None:
+                raise SolverError(
+                    f"{type(self).__name__} is at rest at no state that could be found for"
+                    f" p = {q:g}, rtt = {r:g} s: override at_rest(rtt, p) with the closed form."
+                )
+            result[(slice(None), *index)] = state
+        return tuple(_plain(state) for state in result)
+
+
+def _relax(drift: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray | None:
+    """Return where x' = drift(x) comes to rest with a positive x[0], None if it does not.
+
+    Implicit Euler steps that grow a hundredfold: they begin as the law's own motion, which finds
+    the way when the states differ by many orders of magnitude, and end as Newton's method.
+    """
+    step, identity = 1.0, np.eye(x.size)
+    for _ in range(_MOST_STEPS):
+        now = drift(x)
+        nudges = np.diag(_NUDGE * np.where(x == 0.0, 1.0, np.abs(x)))
+        slopes = np.array([(drift(x + h) - now) / np.max(h) for h in nudges]).T
+        try:
+            change = np.linalg.solve(identity / step - slopes, now)
+        except np.linalg.LinAlgError:
+            return None
+        if not np.isfinite(change).all() or x[0] + change[0] <= 0.0:
+            step /= 1000.0
+            continue
+        x = x + change
+        if step > _NEWTON and np.all(np.abs(change) <= _SETTLED * np.maximum(np.abs(x), _ZERO)):
+            return x
+        step *= 100.0
+    return None
+
+
+def _first(values: ArrayLike, bad: BoolArray) -> float:
+    return float(np.asarray(values)[np.asarray(bad)].flat[0])
+
+
+def _plain(value: FloatArray) -> Real:
+    return float(value) if np.ndim(value) == 0 else value
+
+
+def load_of(sender: Sender, window: float, rtt: float) -> float:
+    """Return the p' at which a flow has a window (segments).
+
+    Examples
+    --------
+    >>> from pi2_fluid.laws.senders.reno import Reno
+    >>> from pi2_fluid.laws.senders.scalable import Scalable
+    >>> print(f"{load_of(Reno(), 14.142, 0.1):.4f} {load_of(Scalable(), 20.0, 0.1):.4f}")
+    0.1000 0.1000
+    """
+    p = float(sender.equilibrium(rtt, window / rtt))
+    return float(np.sqrt(p)) if sender.signal == "classic" else p

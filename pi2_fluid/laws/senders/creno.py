@@ -1,0 +1,34 @@
+"""CReno: Cubic in its Reno-friendly region."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pi2_fluid.laws.senders.reno import Reno
+from pi2_fluid.records.record import Parameter, quantity
+
+__all__ = ["CReno"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CReno(Reno):
+    """Linux Cubic where it falls back to Reno's additive increase: Reno's law, smaller decrease.
+
+    Parameters
+    ----------
+    decrease : float, default 0.3
+        Fraction of the window *removed* per signal. Equation (17) of the PI2 paper prints 0.7,
+        which is what Cubic *keeps*; with 0.7 removed the window would be smaller than Reno's,
+        against the paper's own equation (7). Pass ``decrease=0.7`` for the equation as printed.
+
+    Notes
+    -----
+    Source: PI2 paper (CoNEXT'16), equation (17), corrected.
+    """
+
+    kernel: ClassVar = "reno"
+    congestion: ClassVar = "reno"
+    plant: ClassVar = "reno"
+
+    decrease: Parameter = quantity(0.3, "number", high=1.0)

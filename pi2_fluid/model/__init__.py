@@ -1,1 +1,0 @@
-"""WHAT is analysed: senders, queues, flows, and the operating point they settle at."""

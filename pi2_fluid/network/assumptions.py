@@ -1,0 +1,106 @@
+"""The assumptions behind an operating point: warned of when they break, never an error."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pi2_fluid.errors import AssumptionWarning
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.aqms.coupled import CoupledFamily
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.rest import has_ticks
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Number
+
+__all__ = ["check_assumptions", "warn_of"]
+
+
+def check_assumptions(
+    aqm: Aqm,
+    u: Number,
+    senders: list[Sender],
+    windows: list[Number],
+    rtts: list[Number],
+    l4s_share: Number = 0.0,
+) -> tuple[str, ...]:
+    """Return the names of the assumptions that do not hold, and warn of each.
+
+    "window": W is below 2 segments, or the least that the law describes. "update_interval": T
+    exceeds a round-trip time. "clamped": the controller's value is one at which the queue clips
+    what the flows see. "protection": the L4S traffic beside Classic traffic would take more of the
+    link than a dual queue leaves it.
+
+    Parameters
+    ----------
+    aqm : Aqm
+        The queue.
+    u : float or array
+        Value of the controller's variable.
+    senders, windows, rtts : list
+        One entry per class: the law, its window (segments), its round-trip time (s). Classes that
+        ignore signals are in no loop, so nothing is assumed of them.
+    l4s_share : float or array
+        Part of the capacity that L4S traffic takes beside Classic traffic in a dual queue.
+    """
+    found = {}
+    heard = [index for index, sender in enumerate(senders) if sender.signal is not None]
+    small = [
+        float(np.min(windows[index]))
+        for index in heard
+        # rounding is no reason to warn
+        if np.any(np.asarray(windows[index]) < senders[index].smallest_window * (1 - 1e-9))
+    ]
+    rtts = [rtts[index] for index in heard]
+    if small:
+        smallest = min(small)
+        found["window"] = (
+            f"the window is {smallest:.3g} segments, below the 2 under which timeouts rule and the"
+            " window laws do not hold: lower the load."
+        )
+    interval = aqm.update_interval if has_ticks(aqm, u) else None
+    if interval is not None and any(np.any(interval > np.asarray(r) * (1 + 1e-12)) for r in rtts):
+        found["update_interval"] = (
+            f"update_interval = {float(np.max(interval)):.3g} s exceeds the round-trip"
+            f" time {min(float(np.min(rtt)) for rtt in rtts):.3g} s, so only the exact"
+            ' update="sampled" describes the loop: shorten T.'
+        )
+    limit = aqm.limit if isinstance(aqm, PiFamily) else 1.0
+    clamped = np.any(u > np.asarray(limit) * (1 + 1e-9))
+    # One class alone cannot ask for more than p = 1; a Classic one beside it can.
+    beside = len(senders) > 1 and any(sender.signal == "scalable" for sender in senders)
+    if isinstance(aqm, CoupledFamily) and beside:
+        clamped = clamped or np.any(np.asarray(aqm.k) * u > 1 + 1e-9)
+    if clamped:
+        found["clamped"] = (
+            f"the controller rests at {float(np.max(u)):.3g}, above the value at which the queue"
+            " clips its signal, so the loop is open there: lower the load."
+        )
+    kept = np.asarray(aqm.kept_for_classic)
+    if np.any(np.asarray(l4s_share) > (1.0 - kept) * (1 + 1e-9)):
+        found["protection"] = (
+            f"L4S traffic would take {100 * float(np.max(l4s_share)):.3g} % of the link, more than"
+            " c_protection leaves it while Classic packets wait, so the queue does not rest there:"
+            " add Classic flows or lower c_protection."
+        )
+    for text in found.values():
+        warn_of(text)
+    return tuple(found)
+
+
+def warn_of(text: str) -> None:
+    """Warn of an assumption, in the name of the first caller outside this package."""
+    warnings.warn(text, AssumptionWarning, stacklevel=_stacklevel())
+
+
+def _stacklevel() -> int:
+    """Of the first caller outside this package, whichever door it came through."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pi2_fluid."):
+        level, frame = level + 1, frame.f_back
+    return level

@@ -1,0 +1,126 @@
+"""The experiments of the papers as scenarios, by name.
+
+They are the TOML files in ``network/scenarios``. The first line of each is a comment that says what
+it is; the comments below it give the source, and what of it had to be guessed. Names and
+descriptions cost no more than reading the files.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pi2_fluid.errors import QuantityError, show_value, suggest
+
+if TYPE_CHECKING:
+    from pi2_fluid.network.scenario import Scenario
+
+__all__ = [
+    "describe_scenario",
+    "find_scenario",
+    "named_scenario",
+    "named_text",
+    "scenario_names",
+]
+
+
+@cache
+def scenario_names() -> tuple[str, ...]:
+    """Return the names of the scenarios that come with the package, in alphabetical order.
+
+    Examples
+    --------
+    >>> [name for name in scenario_names() if "fig13" in name]
+    ['pi2_fig13_pi2', 'pi2_fig13_pie']
+    """
+    found = (path.name for path in files("pi2_fluid.network").joinpath("scenarios").iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
+
+
+def named_text(name: str) -> str:
+    """Return the TOML text of a scenario that comes with the package, with its comments.
+
+    Parameters
+    ----------
+    name : str
+        One of `scenario_names`.
+
+    Raises
+    ------
+    QuantityError
+        If there is none of that name, with the nearest ones.
+    """
+    names = scenario_names()
+    if name not in names:
+        raise QuantityError(
+            f"scenario = {show_value(name)} is unknown: give {suggest(name, names, most=6)}."
+        )
+    path = files("pi2_fluid.network").joinpath("scenarios").joinpath(f"{name}.toml")
+    return path.read_text(encoding="utf-8")
+
+
+def named_scenario(name: str) -> Scenario:
+    """Return a scenario that comes with the package; parameters and errors as `named_text`.
+
+    Examples
+    --------
+    >>> named_scenario("pi2_fig11c_pi2").class_names
+    ('reno', 'cbr')
+    """
+    from pi2_fluid.network.scenario import Scenario
+
+    return Scenario.from_toml(named_text(name))
+
+
+def describe_scenario(name: str) -> str:
+    """Return what a scenario that comes with the package is, in one line.
+
+    Examples
+    --------
+    >>> describe_scenario("pi2_fig11a_pie")
+    "PI2 paper (CoNEXT'16), Figure 11a, PIE: 5 Reno flows"
+    """
+    return named_text(name).partition("\n")[0].removeprefix("# ")
+
+
+def find_scenario(given: Any) -> Scenario:
+    """Return a scenario that is given as such, as a TOML file, or by name.
+
+    Parameters
+    ----------
+    given : Scenario, str or Path
+        A text is a file, "-" standard input, or, where no such file exists, one of
+        `scenario_names`.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none of these.
+    QuantityError
+        If there is neither a file nor a scenario of that name.
+    OSError, QuantityError, DomainError, ScenarioError
+        As `Scenario.load`.
+
+    Examples
+    --------
+    >>> find_scenario("pi2_fig11a_pie").duration
+    105.0
+    """
+    from pi2_fluid.network.scenario import Scenario, require_scenario
+
+    if isinstance(given, Path):
+        return Scenario.load(given)
+    if not isinstance(given, str):
+        require_scenario(given)
+        found: Scenario = given
+        return found
+    if given == "-" or Path(given).exists():
+        return Scenario.load(given)
+    if given not in scenario_names() and ("/" in given or "." in given):
+        Scenario.load(given)  # says that there is no such file
+    try:
+        return named_scenario(given)
+    except QuantityError as error:
+        raise QuantityError(f"{given} is no file, and {error}") from None

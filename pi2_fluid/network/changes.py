@@ -1,0 +1,56 @@
+"""`Change`: what changes while a scenario runs, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pi2_fluid.errors import ScenarioError, show_value
+from pi2_fluid.ops import Number
+from pi2_fluid.records.counts import Counts
+from pi2_fluid.records.record import OptionalParameter, Parameter, Record, quantity
+
+__all__ = ["Change"]
+
+
+@dataclass(frozen=True, eq=False)
+class Change(Record):
+    """What changes at one instant, and stays so until the next change of the same thing.
+
+    Parameters
+    ----------
+    at : float or str
+        When (s).
+    capacity : float or str, optional
+        The link's new rate (bit/s).
+    counts : mapping of str to float, optional
+        New numbers of flows by the name of their class, >= 0; the other classes keep theirs. At 0
+        a class pauses: none of its flows sends until a later change. In the fluid the windows stay
+        as they are, so that flows that join are copies of those that are there; to let flows begin
+        with their initial window, give them a class of their own with a `start`.
+
+    Raises
+    ------
+    ScenarioError
+        If neither capacity nor counts are given.
+
+    Examples
+    --------
+    >>> Change("50s", counts={"reno": 15})
+    Change(at=50.0, capacity=None, counts={'reno': 15.0})
+    """
+
+    at: Parameter = quantity(None, "time", closed=True)
+    capacity: OptionalParameter = quantity(None, "rate", optional=True)
+    counts: Mapping[str, Number] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.counts is not None:
+            counts = Counts(self.counts, "Change counts")
+            object.__setattr__(self, "counts", counts or None)
+        if self.capacity is None and self.counts is None:
+            raise ScenarioError(
+                f"Change at = {show_value(self.at)} changes nothing: give capacity, or counts of"
+                " flows."
+            )

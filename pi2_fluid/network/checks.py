@@ -1,0 +1,134 @@
+"""Contradictions: what a scenario must not say, checked when it is made.
+
+Every sentence names the class of flows by its place and its name, or the change by its time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from pi2_fluid.errors import ScenarioError, show_value, suggest
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.ops import Number
+from pi2_fluid.units import format_quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pi2_fluid.network.changes import Change
+    from pi2_fluid.network.link import Link
+
+__all__ = ["check_changes", "check_labels", "check_times"]
+
+_INITIAL_WINDOW: Final = Flows.__dataclass_fields__["initial_window"].default
+
+
+class Described(Protocol):
+    """What is checked: a scenario, or one run of a batch of them."""
+
+    @property
+    def duration(self) -> Any:
+        """Seconds."""
+
+    @property
+    def link(self) -> Link:
+        """The bottleneck."""
+
+    @property
+    def flows(self) -> Sequence[Flows]:
+        """The classes of flows."""
+
+    @property
+    def changes(self) -> Sequence[Change]:
+        """The schedule."""
+
+    @property
+    def class_names(self) -> Sequence[str]:
+        """What each class is called."""
+
+
+def check_labels(scenario: Described) -> None:
+    """Refuse two classes of one name, and a name that is empty: nothing that is a number."""
+    first: dict[str, int] = {}
+    for number, flows in enumerate(scenario.flows, 1):
+        place = f"Scenario flows {number}"
+        if flows.name == "":
+            raise ScenarioError(f"{place} name = '' is empty: give a label, or leave it out.")
+        if flows.name is not None and first.setdefault(flows.name, number) != number:
+            raise ScenarioError(
+                f"{place} name = {show_value(flows.name)} is also that of class"
+                f" {first[flows.name]}: give each class its own, or none."
+            )
+
+
+def check_times(scenario: Described) -> None:
+    """Refuse flows that start too late, stop before they start, or have no window to start with."""
+    end = float(scenario.duration)
+    for number, (flows, name) in enumerate(
+        zip(scenario.flows, scenario.class_names, strict=True), 1
+    ):
+        place = f"Scenario flows {number} ({show_value(name)})"
+        start, jitter = float(flows.start), float(flows.start_jitter)
+        stop = end if flows.stop is None else float(flows.stop)
+        if start >= end:
+            raise ScenarioError(
+                f"{place} start = {_time(start)} is not before the end, duration ="
+                f" {_time(end)}: lower start, or raise duration."
+            )
+        if stop <= start:
+            raise ScenarioError(
+                f"{place} stop = {_time(stop)} is not after start = {_time(start)}: raise"
+                " stop, or leave it out."
+            )
+        last = start + jitter
+        if last > min(stop, end):
+            raise ScenarioError(
+                f"{place} start_jitter = {_time(jitter)} lets the last flow start at"
+                f" {_time(last)}, after the class ends at {_time(min(stop, end))}: lower it."
+            )
+        try:
+            flows.sender.on_link(scenario.link.packet_size)
+        except ScenarioError as error:
+            raise ScenarioError(f"{place} {error}") from None
+        if flows.sender.constant_rate is not None and flows.initial_window != _INITIAL_WINDOW:
+            raise ScenarioError(
+                f"{place} initial_window = {flows.initial_window:g} has no meaning, for a Cbr has"
+                " no window: leave it out, or use another sender."
+            )
+
+
+def check_changes(scenario: Described) -> None:
+    """Refuse changes of what is not there, or that come too late, or twice at one instant."""
+    stops = dict(zip(scenario.class_names, (flows.stop for flows in scenario.flows), strict=True))
+    done: set[tuple[float, str]] = set()
+    for change in scenario.changes:
+        at = float(change.at)
+        place = f"Scenario change at {_time(at)}"
+        if at >= scenario.duration:
+            raise ScenarioError(
+                f"{place} is not before the end, duration = {_time(scenario.duration)}: lower at,"
+                " or raise duration."
+            )
+        counts = change.counts or {}
+        for name in counts:
+            stop = stops.get(name)
+            if name not in stops:
+                raise ScenarioError(
+                    f"{place} counts {show_value(name)}, which is no class of flows: give"
+                    f" {suggest(name, stops)}."
+                )
+            if stop is not None and at >= stop:
+                raise ScenarioError(
+                    f"{place} counts {show_value(name)}, which stops at {_time(stop)}: lower at,"
+                    " or raise its stop."
+                )
+        what = [f"the count of {show_value(name)}" for name in counts]
+        what += ["the capacity"] if change.capacity is not None else []
+        for thing in what:
+            if (at, thing) in done:
+                raise ScenarioError(f"{place} sets {thing} twice: give it once.")
+            done.add((at, thing))
+
+
+def _time(value: Number) -> str:
+    return format_quantity(float(value), "time")

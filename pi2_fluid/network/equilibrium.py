@@ -1,0 +1,405 @@
+"""Where flows and queue settle: the operating point around which a loop is linearised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pi2_fluid.errors import (
+    DomainError,
+    ScenarioError,
+    UnsupportedError,
+    show_value,
+)
+from pi2_fluid.html import html_table
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.assumptions import check_assumptions
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.rest import Rest, l4s_is_alone, own_delay, rest_at
+from pi2_fluid.records.labels import align_labels, relabel
+from pi2_fluid.records.record import named_arrays
+from pi2_fluid.units import broadcast_shape, validate_quantity
+
+if TYPE_CHECKING:
+    import xarray
+
+    from pi2_fluid.values import FloatArray, Number, Quantity
+
+__all__ = ["OperatingPoint", "equilibrium", "equilibrium_of"]
+
+# The smallest controller value searched; at p' = 1e-15 a Reno window is 1e15 segments.
+_SMALLEST_CONTROLLER = 1e-15
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatingPoint:
+    """The state of rest.
+
+    From `equilibrium_of` the per-class values are numbers (or arrays of the loop's shape); from
+    `equilibrium` they are tuples in the order of the flows.
+
+    Attributes
+    ----------
+    controller : float
+        The queue's own variable, the one alpha and beta act on.
+    queue_delay : float, or pair of float
+        Seconds; of a dual queue (Classic, L4S).
+    queue : float
+        Packets, in both queues if there are two (per flow, from `equilibrium_of`).
+    broken : tuple of str
+        Assumptions that do not hold: "window" (W < 2), "update_interval" (T > rtt), "clamped",
+        "protection" (L4S traffic would need more of the link than a dual queue leaves it).
+    p : float or tuple
+        Probability that a packet of the class is signalled.
+    p_prime : float or tuple
+        Its linear form: sqrt(p) for a classic sender, p for a scalable one.
+    window : float or tuple
+        Segments; of a sender without window, what it sends in one round-trip time.
+    rtt : float or tuple
+        Round-trip time, queue included (s).
+    rate : float or tuple
+        Segments per second of one flow that enter the queue: of thinned traffic what is not
+        dropped.
+    share : float or tuple
+        Part of the capacity that the class uses.
+    capacity : float
+        Packets per second served (one flow's rate, from `equilibrium_of`).
+    states : tuple
+        The full state of each sender at rest, one entry per class.
+    """
+
+    controller: Any
+    queue_delay: Any
+    queue: Any
+    broken: tuple[str, ...]
+    p: Any
+    p_prime: Any
+    window: Any
+    rtt: Any
+    rate: Any
+    share: Any
+    capacity: Any
+    states: tuple[Any, ...]
+
+    def labelled(self, labels: xarray.DataArray | None) -> OperatingPoint:
+        """Return the same with xarray's names and coordinates; itself if `labels` is None."""
+        if labels is None:
+            return self
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        del named["broken"]
+        return replace(self, **{name: relabel(labels, value) for name, value in named.items()})
+
+    def rows(self) -> list[tuple[str, Any, str]]:
+        """Return each quantity as its name, its value and its unit."""
+        return [
+            ("controller", self.controller, ""),
+            ("queue delay", self.queue_delay, "s"),
+            ("queue", self.queue, "packets"),
+            ("p", self.p, ""),
+            ("p'", self.p_prime, ""),
+            ("window", self.window, "segments"),
+            ("round-trip time", self.rtt, "s"),
+            ("rate of a flow", self.rate, "segments/s"),
+            ("share", self.share, ""),
+            ("capacity", self.capacity, "packets/s"),
+            ("assumptions broken", ", ".join(self.broken) or "none", ""),
+        ]
+
+    def _repr_html_(self) -> str:
+        return html_table("Operating point", self.rows())
+
+
+def equilibrium_of(
+    sender: Sender,
+    aqm: Aqm,
+    rtt: Quantity,
+    p: Quantity | None = None,
+    p_prime: Quantity | None = None,
+) -> OperatingPoint:
+    """Return the operating point of one class at a given load.
+
+    Parameters
+    ----------
+    sender : Sender
+        The window law; it must obey signals.
+    aqm : Aqm
+        The queue.
+    rtt : float, array or str
+        Round-trip time, queue included (s).
+    p, p_prime : float or array
+        The load: exactly one of the signal probability of this class and its linear form,
+        in (0, 1].
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If both or neither of p and p_prime are given, or one is outside (0, 1]; if labels of
+        arrays contradict each other.
+    UnsupportedError
+        If the sender ignores signals, so that there is no loop, or the queue never rests (a dual
+        queue that marks L4S traffic alone by a step).
+
+    Notes
+    -----
+    Arrays with labels (xarray's DataArrays) broadcast by the names of their dimensions, and results
+    keep them. A queue that counts packets (RED) rests at a delay that depends on the capacity: here
+    it serves this one flow, on a link of its own.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> point = pf.equilibrium_of(pf.Reno(), pf.Pi2(), rtt="100ms", p=0.02)
+    >>> round(point.window, 9), round(point.p_prime, 6), round(point.rate, 6)
+    (10.0, 0.141421, 100.0)
+    """
+    _require(sender, Sender, "sender", "Reno()")
+    _require(aqm, Aqm, "aqm", "Pi2()")
+    given: dict[str, Quantity | None] = {"rtt": rtt, "p": p, "p_prime": p_prime}
+    given, (sender, aqm), labels = align_labels(given, (sender, aqm))
+    if sender.signal is None:
+        raise UnsupportedError(
+            f"{type(sender).__name__} ignores congestion signals, so there is no loop to analyse:"
+            " combine it with responsive flows instead."
+        )
+    if (p is None) == (p_prime is None):
+        said = "neither" if p is None else "both"
+        raise DomainError(
+            f"p = {show_value(p)} and p_prime = {show_value(p_prime)}, {said} of them given: the"
+            " load is exactly one, in (0, 1]."
+        )
+    rtt = validate_quantity(given["rtt"], "time", "rtt")
+    p, p_prime = given["p"], given["p_prime"]
+    load = "p" if p_prime is None else "p_prime"
+    if p is None:
+        p_prime = validate_quantity(p_prime, "number", "p_prime", high=1.0)
+        p = p_prime * p_prime if sender.signal == "classic" else p_prime
+    else:
+        p = validate_quantity(p, "number", "p", high=1.0)
+        p_prime = np.sqrt(p)[()] if sender.signal == "classic" else p
+    broadcast_shape({"rtt": rtt, load: p} | named_arrays(sender) | named_arrays(aqm))
+    alone = aqm.bands == 2 and sender.signal == "scalable"
+    state = sender.at_rest(rtt, p)
+    rate = sender.sending_rate(state, rtt)
+    rest = rest_at(aqm, p if alone else aqm.decode(p, sender.signal), rate, alone=alone)
+    delay, window = own_delay(rest.queue_delay, sender), _window(state)
+    _require_path(aqm, rest, delay, rtt)
+    return OperatingPoint(
+        controller=_plain(rest.controller),
+        queue_delay=_plain(rest.queue_delay),
+        queue=_plain(rate * delay),
+        broken=check_assumptions(aqm, rest.controller, [sender], [window], [rtt]),
+        p=_plain(p),
+        p_prime=_plain(p_prime),
+        window=_plain(window),
+        rtt=_plain(rtt),
+        rate=_plain(rate),
+        share=1.0,
+        capacity=_plain(rate),
+        states=(_plain(state),),
+    ).labelled(labels)
+
+
+def equilibrium(
+    flows: Flows | Sequence[Flows], aqm: Aqm, capacity: Quantity, packet_size: Quantity = "1500B"
+) -> OperatingPoint:
+    """Return the operating point of one or several classes of flows that share a queue.
+
+    Parameters
+    ----------
+    flows : Flows or sequence of Flows
+        The classes.
+    aqm : Aqm
+        The queue.
+    capacity : float, array or str
+        Link capacity (bit/s).
+    packet_size : float or str, default "1500B"
+        Size of a packet, which is one segment (bytes).
+
+    Raises
+    ------
+    DomainError
+        If no controller value in (0, 1] makes the flows fill the capacity exactly.
+    UnsupportedError
+        If the queue never rests: a dual queue that marks L4S traffic alone by a step.
+
+    Notes
+    -----
+    Solved for the one controller value at which the rates sum to the capacity; every class sees it
+    through its own encoder and round-trip time. Arrays with labels (xarray's DataArrays) broadcast
+    by the names of their dimensions, and results keep them. In a dual queue beside Classic traffic,
+    the L4S queue is empty and the Classic one rests at the target.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> point = pf.equilibrium(pf.Flows(pf.Reno(), 10, "80ms"), pf.Pi2(), "12Mbit/s")
+    >>> round(point.window[0], 9), round(point.controller, 9)
+    (10.0, 0.141421356)
+    """
+    flows = as_flows(flows)
+    _require(aqm, Aqm, "aqm", "Pi2()")
+    given = {"capacity": capacity, "packet_size": packet_size}
+    given, (aqm, *several), labels = align_labels(given, (aqm, *flows))
+    flows, (capacity, packet_size) = tuple(several), given.values()
+    capacity = validate_quantity(capacity, "rate", "capacity")
+    packet_size = validate_quantity(packet_size, "size", "packet_size")
+    flows = tuple(replace(f, sender=f.sender.on_link(packet_size)) for f in flows)
+    shape = _shape_of(flows, aqm, {"capacity": capacity, "packet_size": packet_size})
+    packets = capacity / (8.0 * packet_size)
+    alone = l4s_is_alone(flows, aqm, packets)
+
+    def rest_of(u: Number) -> Rest:
+        return rest_at(aqm, u, packets, alone=alone)
+
+    rest = rest_of(_solve_controller(flows, rest_of, packets, shape))
+    p, rtts, states, rates = _respond(flows, rest)
+    p_prime = tuple(
+        np.sqrt(mine)[()] if flow.sender.signal == "classic" else mine
+        for flow, mine in zip(flows, p, strict=True)
+    )
+    windows = [_window(state) for state in states]
+    shares = [f.count * rate / packets for f, rate in zip(flows, rates, strict=True)]
+    senders = [flow.sender for flow in flows]
+    if aqm.bands == 1:
+        queue, l4s_share = packets * rest.queue_delay, 0.0
+    else:
+        both = list(zip(senders, shares, strict=True))
+        queue = packets * sum(share * own_delay(rest.queue_delay, s) for s, share in both)
+        l4s_share = sum(share for s, share in both if s.signal == "scalable" and not alone)
+    return OperatingPoint(
+        controller=_plain(rest.controller),
+        queue_delay=_plain(rest.queue_delay),
+        queue=_plain(queue),
+        broken=check_assumptions(aqm, rest.controller, senders, windows, list(rtts), l4s_share),
+        p=_plain(p),
+        p_prime=_plain(p_prime),
+        window=_plain(tuple(windows)),
+        rtt=_plain(rtts),
+        rate=_plain(rates),
+        share=_plain(tuple(shares)),
+        capacity=packets,
+        states=_plain(states),
+    ).labelled(labels)
+
+
+def as_flows(flows: object) -> tuple[Flows, ...]:
+    """Return a tuple of classes from one class or a sequence of them."""
+    several = (flows,) if isinstance(flows, Flows) else flows
+    classes = tuple(several) if isinstance(several, Iterable) else ()
+    if not classes or not all(isinstance(flow, Flows) for flow in classes):
+        raise ScenarioError(
+            f"flows = {show_value(flows)} is not one Flows or a sequence of them: give e.g."
+            ' Flows(Reno(), count=10, base_rtt="80ms").'
+        )
+    if all(flow.sender.signal is None for flow in classes):
+        raise UnsupportedError(
+            "no class of flows obeys congestion signals, so there is no loop: add e.g."
+            ' Flows(Reno(), base_rtt="80ms").'
+        )
+    return classes
+
+
+def _shape_of(flows: tuple[Flows, ...], aqm: Aqm, numbers: dict[str, Any]) -> tuple[int, ...]:
+    named = numbers | named_arrays(aqm)
+    for index, flow in enumerate(flows):
+        named |= {f"{name} (class {index})": value for name, value in named_arrays(flow).items()}
+    return broadcast_shape(named)
+
+
+def _respond(flows: tuple[Flows, ...], rest: Rest) -> tuple[tuple[Any, ...], ...]:
+    """(p, rtt, state, rate) of every class while the queue rests."""
+    rows = []
+    for flow in flows:
+        sender = flow.sender
+        p = getattr(rest.signal, "classic" if sender.thinned else sender.signal or "", 0.0)
+        rtt = flow.base_rtt + own_delay(rest.queue_delay, sender)
+        state = sender.at_rest(rtt, p)
+        rate = sender.sending_rate(state, rtt)
+        # Of thinned traffic only what is not dropped enters the queue.
+        rows.append((p, rtt, state, rate * (1.0 - p) if sender.thinned else rate))
+    return tuple(zip(*rows, strict=True))
+
+
+def _solve_controller(
+    flows: tuple[Flows, ...],
+    rest_of: Callable[[Any], Rest],
+    packets: Number,
+    shape: tuple[int, ...],
+) -> Number:
+    def excess(log_u: Number, packets: Number, *_: object) -> FloatArray:
+        rates = _respond(flows, rest_of(np.exp(log_u)))[-1]
+        total = sum(flow.count * rate for flow, rate in zip(flows, rates, strict=True))
+        with np.errstate(divide="ignore"):  # of thinned traffic nothing is left at p = 1
+            result: FloatArray = np.log(total) - np.log(packets)
+            return result
+
+    if shape:
+        return _solve_each(excess, shape, packets)
+    at_full = excess(0.0, packets)
+    if at_full > 0.0:
+        raise DomainError(
+            f"the flows offer {float(np.exp(at_full)):.3g} times the capacity even at p = 1: raise"
+            " the capacity or lower the counts."
+        )
+    from scipy.optimize import elementwise  # 0.3 s to import, and one flow alone needs none
+
+    found = elementwise.find_root(
+        excess, (np.log(_SMALLEST_CONTROLLER), 0.0), args=(np.asarray(packets, float),)
+    )
+    if not found.success:
+        raise DomainError(
+            "the unresponsive flows alone fill the capacity: raise the capacity or lower their"
+            " rate."
+        )
+    return float(np.exp(found.x))
+
+
+def _solve_each(
+    excess: Callable[[Number, Number], FloatArray], shape: tuple[int, ...], packets: Number
+) -> FloatArray:
+    """Bisect on the whole array at once: fields of flows and queue are arrays of one shape."""
+    low = np.full(shape, np.log(_SMALLEST_CONTROLLER))
+    high = np.zeros(shape)
+    if np.any(excess(high, packets) > 0.0) or np.any(excess(low, packets) < 0.0):
+        raise DomainError(
+            "some element of the arrays has no operating point with p in (0, 1]: raise the"
+            " capacity, lower the counts, or shorten the arrays."
+        )
+    for _ in range(70):  # 35 / 2**70 is below the rounding error of log u
+        middle = 0.5 * (low + high)
+        too_low = excess(middle, packets) > 0.0
+        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
+    return np.exp(0.5 * (low + high))
+
+
+def _require_path(aqm: Aqm, rest: Rest, delay: Number, rtt: Number) -> None:
+    """A queue that aims at no delay of its own must leave room for the path in `rtt`."""
+    aims = hasattr(aqm, "target") and np.all(np.asarray(rest.controller) > 0.0)
+    if not aims and np.any(np.asarray(delay) >= np.asarray(rtt)):
+        raise DomainError(
+            f"{type(aqm).__name__} rests at a queue delay of {float(np.max(delay)):.3g} s with one"
+            f" flow on a link of its own, and rtt = {float(np.min(rtt)):.3g} s leaves nothing for"
+            " the path: raise rtt, or give Flows and a capacity."
+        )
+
+
+def _window(state: Number | tuple[Number, ...]) -> Number:
+    return state[0] if isinstance(state, tuple) else state
+
+
+def _plain(value: Any) -> Any:
+    """Python floats for scalars, so that they print as numbers; in tuples too."""
+    if isinstance(value, tuple):
+        return tuple(_plain(item) for item in value)
+    return float(value) if np.ndim(value) == 0 else value
+
+
+def _require(value: object, kind: type, name: str, example: str) -> None:
+    if not isinstance(value, kind):
+        raise ScenarioError(
+            f"{name} = {show_value(value)} is no {kind.__name__}: give e.g. {example}."
+        )

@@ -1,0 +1,106 @@
+"""What a queue, single or dual, does to each class of flows while it rests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
+from pi2_fluid.laws.aqm import Aqm, Signal
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.flows import Flows
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Number
+
+__all__ = ["Rest", "has_ticks", "l4s_is_alone", "own_delay", "rest_at"]
+
+
+class Rest(NamedTuple):
+    """A queue at rest."""
+
+    controller: Any
+    """Value of the controller's variable."""
+    signal: Signal
+    """What Classic and Scalable packets see."""
+    queue_delay: Any
+    """Seconds; of a dual queue a pair (Classic, L4S)."""
+
+
+def rest_at(aqm: Aqm, u: Number, packets: Number, *, alone: bool) -> Rest:
+    """Return the queue at rest at controller value `u` on a link of `packets` per second.
+
+    In a dual queue with L4S traffic alone, `u` is the probability that its packets are marked with.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is a dual queue of one's own.
+    """
+    if aqm.bands == 2 and not aqm.rests_apart:
+        raise UnsupportedError(
+            f"{type(aqm).__name__} has two queues, for which operating points and loops are built"
+            " of DualPi2 only: simulate it instead."
+        )
+    if alone:
+        controller, delay = aqm.at_rest_alone(u)
+        return Rest(controller, Signal(0.0 * u, u), (0.0 * u, delay))
+    return Rest(u, aqm.encode(u), aqm.at_rest(u, packets)[1])
+
+
+def own_delay(queue_delay: Number | tuple[Number, Number], sender: Sender) -> Number:
+    """Return the delay that a sender's packets meet: that of its band, of a pair of delays."""
+    if isinstance(queue_delay, tuple):
+        return queue_delay[1 if sender.signal == "scalable" else 0]
+    return queue_delay
+
+
+def has_ticks(aqm: Aqm, controller: Number) -> bool:
+    """Return whether what flows see passes through the controller's periodic updates.
+
+    Not if the law acts on every packet (its ticks, if any, adapt it over many seconds), nor if a
+    dual queue marks by itself, with its controller at 0.
+    """
+    if aqm.update_interval is None or type(aqm).drift is not Aqm.drift:
+        return False
+    return bool(np.any(np.asarray(controller) > 0.0))
+
+
+def l4s_is_alone(flows: tuple[Flows, ...], aqm: Aqm, packets: Number) -> bool:
+    """Return whether the Classic band of a dual queue stays empty at rest.
+
+    It does if no Classic flow adapts to it, and what unresponsive flows send fits into the part of
+    the link that is kept for Classic traffic.
+
+    Raises
+    ------
+    ScenarioError
+        If a class has no round-trip time.
+    UnsupportedError
+        If the elements of an array of loops differ in this.
+    """
+    if not aqm.rests_apart:
+        return False
+    for flow in flows:
+        if flow.sender.signal == "scalable" and np.any(np.asarray(flow.base_rtt) == 0.0):
+            raise ScenarioError(
+                f"Flows base_rtt = {show_value(flow.base_rtt)} leaves Scalable flows no round-trip"
+                " time, since the L4S queue is nearly empty: give base_rtt > 0."
+            )
+    signals = {flow.sender.signal for flow in flows}
+    if "classic" in signals or "scalable" not in signals:
+        return False
+    unresponsive: Any = 0.0
+    for flow in flows:
+        if flow.sender.signal is None:
+            rtt = flow.base_rtt + aqm.target  # type: ignore[attr-defined]
+            x = flow.sender.at_rest(rtt, 0.0)
+            unresponsive = unresponsive + flow.count * flow.sender.sending_rate(x, rtt)
+    fits = np.asarray(unresponsive <= aqm.kept_for_classic * packets)
+    if fits.any() and not fits.all():
+        raise UnsupportedError(
+            "some elements of the arrays have more unresponsive Classic traffic than c_protection"
+            " keeps for it, and others less, which are loops of two kinds: split the arrays."
+        )
+    return bool(fits.all())

@@ -1,0 +1,91 @@
+"""The schedule, flow by flow: who is there when, and what the link serves meanwhile.
+
+Flows are numbered by class, and in each class in the order in which they are called. Those called
+last go first, and one that has gone does not come back: whoever is called later is another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from pi2_fluid import _core
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.scenario import Scenario
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, IntArray, Number
+
+__all__ = ["NS", "flow_counts", "flow_lives", "mean_capacity", "to_ns"]
+
+
+#: ns in a second.
+NS: Final = 1e9
+
+
+class Lives(NamedTuple):
+    """Of each flow: the index of its class, and when it is called and sent away (ns)."""
+
+    owner: Any
+    start: Any
+    stop: Any
+
+
+def to_ns(seconds: Number) -> int:
+    """Return a time in whole nanoseconds."""
+    return round(float(seconds) * NS)
+
+
+def flow_counts(scenario: Scenario) -> list[int]:
+    """Return how many flows each class has in the whole run, one after the other."""
+    return [_steps(scenario, *named)[0] for named in _named(scenario)]
+
+
+def flow_lives(scenario: Scenario) -> Lives:
+    """Return who is there when; start_jitter, which is drawn for each seed, comes on top."""
+    totals, end = flow_counts(scenario), to_ns(scenario.duration)
+    owner = np.repeat(np.arange(len(totals)), totals)
+    start, stop = np.zeros(owner.size, dtype=np.int64), np.full(owner.size, end, dtype=np.int64)
+    used = 0
+    for named in _named(scenario):
+        present: list[int] = []
+        for at, wanted in _steps(scenario, *named)[1]:
+            gone, present = present[wanted:], present[:wanted]
+            called = range(used, used + wanted - len(present))
+            stop[gone] = at
+            start[called.start : called.stop] = at
+            present += called
+            used = called.stop
+    return Lives(owner, start, stop)
+
+
+def mean_capacity(scenario: Scenario, ends: IntArray) -> FloatArray:
+    """Return the mean capacity (bit/s) of each bin, given by its end (ns)."""
+    changes = [change for change in scenario.changes if change.capacity is not None]
+    at = np.array([0, *(to_ns(change.at) for change in changes)], dtype=np.int64)
+    rate = np.array([scenario.link.capacity, *(change.capacity for change in changes)], dtype=float)
+    starts = np.append(0, ends[:-1])
+    first = np.searchsorted(at, starts, side="right")
+    last = np.searchsorted(at, ends, side="left")
+    knots = np.append(at, ends[-1]).astype(float)
+    served = np.append(0.0, np.cumsum(rate * np.diff(knots)))
+    mean = (np.interp(ends, knots, served) - np.interp(starts, knots, served)) / (ends - starts)
+    # Where nothing changes, the rate itself, without rounding.
+    return np.where(last > first, mean, rate[first - 1])
+
+
+def _named(scenario: Scenario) -> Iterable[tuple[Flows, str]]:
+    return zip(scenario.flows, scenario.class_names, strict=True)
+
+
+def _steps(scenario: Scenario, flow: Flows, name: str) -> tuple[int, list[tuple[int, int]]]:
+    """Return a class's flows in all, and when (ns) it is told how many are to be there."""
+    stop = None if flow.stop is None or flow.stop >= scenario.duration else to_ns(flow.stop)
+    counted = [
+        (to_ns(change.at), int((change.counts or {})[name]))
+        for change in scenario.changes
+        if name in (change.counts or {})
+    ]
+    return _core.packet_class_steps(to_ns(flow.start), stop, int(flow.count), counted)

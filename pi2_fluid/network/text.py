@@ -1,0 +1,297 @@
+"""Scenarios as TOML text: one table a thing, its keys the fields of the class.
+
+Reading refuses what it does not know, in one sentence that names the table and the key. Writing
+leaves out what has its default, and writes every number so that it reads back as the same float.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, Field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, SupportsFloat, TypeVar
+
+from pi2_fluid.errors import (
+    DomainError,
+    QuantityError,
+    ScenarioError,
+    UnsupportedError,
+    show_value,
+    suggest,
+)
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.registry import AQMS, SENDERS, Entry, aqm_class, kind_of, sender_class
+from pi2_fluid.network.changes import Change
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.link import Link
+from pi2_fluid.records.record import Record, default_of, map_leaves
+from pi2_fluid.units import format_quantity, validate_quantity
+
+__all__ = ["format_tables", "located", "parse_tables", "read_text"]
+
+
+_TYPED: Final = (QuantityError, DomainError, ScenarioError, UnsupportedError)
+_TOP: Final = ("duration", "name", "link", "aqm", "flows", "changes")
+# Written as plain numbers: nobody gives alpha as "0.3125Hz".
+_UNITLESS: Final = frozenset({"number", "frequency"})
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
+# Integers beyond this are no longer exact in every TOML reader, and no counts.
+_WHOLE: Final = 1e15
+
+T = TypeVar("T", bound=Record)
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def read_text(path: str | Path) -> tuple[str, str]:
+    """Return what a file, or standard input ("-"), is called in messages, and its text."""
+    name = "standard input" if str(path) == "-" else str(path)
+    data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
+    try:
+        return name, data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ScenarioError(
+            f"{name} is no text in UTF-8 at byte {error.start}: save it in that encoding, or give"
+            " another file."
+        ) from None
+
+
+def parse_tables(text: str) -> dict[str, Any]:
+    """Return the fields of the scenario that a TOML text describes; see `Scenario.from_toml`."""
+    data = _parse_toml(text)
+    if "changes" not in data and "change" in data:  # as these tables were once called
+        data["changes"] = data.pop("change")
+    _check_keys(data, _TOP, "")
+    link = _build(Link, "[link]", _table(data, "link", "capacity"))
+    keys = _table(data, "aqm", "kind")
+    kind = _kind(keys, "kind", "[aqm]", AQMS)
+    with located("[aqm]"):
+        cls = aqm_class(kind)
+    aqm = _build(cls, "[aqm]", keys, f" for kind = {kind!r}")
+    flows = [_read_flows(index, keys) for index, keys in _tables(data, "flows")]
+    changes = [_build(Change, f"[[changes]] {i}:", keys) for i, keys in _tables(data, "changes")]
+    if not flows:
+        raise ScenarioError("[[flows]] is missing: give at least one such table, with a sender.")
+    head: dict[str, Any] = {key: data[key] for key in ("duration", "name") if key in data}
+    _check_values(head, "")
+    if "duration" not in head:
+        raise ScenarioError('duration is missing: give the length of the run, e.g. "100s".')
+    return {"link": link, "aqm": aqm, "flows": flows, "changes": changes, **head}
+
+
+def _parse_toml(text: object) -> dict[str, Any]:
+    if not isinstance(text, str):
+        raise ScenarioError(f"text = {show_value(text)} is no text: give TOML as a str.")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        what, _, where = str(error).removesuffix(")").partition(" (at ")
+        raise ScenarioError(
+            f"the text is no TOML at {where} ({what[:1].lower()}{what[1:]}): use lines of"
+            ' key = number or key = "text".'
+        ) from None
+    except (ValueError, RecursionError) as error:  # thousands of digits or brackets
+        raise ScenarioError(
+            f"the text is no TOML that can be read ({show_value(str(error))}): give tables of"
+            " numbers and text."
+        ) from None
+
+
+def _read_flows(index: int, keys: dict[str, Any]) -> Flows:
+    place = f"[[flows]] {index}:"
+    kind = _kind(keys, "sender", place, SENDERS)
+    with located(place):
+        cls = sender_class(kind)
+    own = list(_keys_of(cls))
+    shared = [key for key in _keys_of(Flows) if key != "sender"]
+    _check_keys(keys, [*own, *shared], place, f" for sender = {kind!r}")
+    sender = _build(cls, place, {key: keys[key] for key in keys if key in own})
+    rest = {key: keys[key] for key in keys if key in shared}
+    return _build(Flows, place, rest, sender=sender)
+
+
+def _build(cls: type[T], place: str, keys: dict[str, Any], of: str = "", **given: object) -> T:
+    """Make a record from the keys of its table, with errors that name the table and the key."""
+    known = {key: field for key, field in _keys_of(cls).items() if key not in given}
+    _check_keys(keys, list(known), place, of)
+    _check_values(keys, place, known)
+    with located(place, cls.__name__):
+        for key, field in known.items():
+            if field.default is MISSING and key not in keys:
+                validate_quantity(None, name=key, **field.metadata["quantity"])
+        return cls(**given, **keys)
+
+
+def _keys_of(cls: type[Record]) -> dict[str, Field[Any]]:
+    """Return the fields of a class by their keys: their names, unless they have another."""
+    return {field.metadata.get("key", field.name): field for field in fields(cls) if field.init}
+
+
+@contextmanager
+def located(place: str, owner: str = "") -> Iterator[None]:
+    """Turn an error about a class and its field into one about a table and its key."""
+    try:
+        yield
+    except _TYPED as error:
+        text = str(error).removeprefix(f"{owner} ")
+        # TOML has no None: the key is not there.
+        text = re.sub(r" = None is (no number|missing)", " is missing", text)
+        text = text.replace(", or None.", ", or leave it out.")
+        text = re.sub(r"^flows (?=\d)", "[[flows]] ", text)
+        text = re.sub(r"^change (?=at)", "[[changes]] ", text)
+        raise type(error)(f"{place} {text}".lstrip()) from None
+
+
+def _table(data: dict[str, Any], name: str, key: str) -> dict[str, Any]:
+    if name not in data:
+        raise ScenarioError(f"[{name}] is missing: give that table, with its {key}.")
+    if not isinstance(data[name], dict):
+        raise ScenarioError(
+            f"{name} = {show_value(data[name])} is no table: use [{name}] once, and keys below it."
+        )
+    return dict(data[name])
+
+
+def _tables(data: dict[str, Any], name: str) -> list[tuple[int, dict[str, Any]]]:
+    tables = data.get(name, [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ScenarioError(
+            f"{name} = {show_value(tables)} is no list of tables: use [[{name}]], in double"
+            " brackets, before each."
+        )
+    return list(enumerate(tables, 1))
+
+
+def _kind(keys: dict[str, Any], key: str, place: str, kinds: Mapping[str, Entry]) -> Any:
+    if key not in keys:
+        raise ScenarioError(f"{place} {key} is missing: give {suggest('', kinds)}.")
+    return keys.pop(key)
+
+
+def _check_keys(keys: Mapping[str, Any], known: Collection[str], place: str, of: str = "") -> None:
+    for key in keys:
+        if key not in known:
+            shown = key if _BARE_KEY.fullmatch(key) else show_value(key)
+            raise ScenarioError(
+                f"{place} {shown} is unknown{of}: give {suggest(key, known)}.".lstrip()
+            )
+
+
+def _check_values(
+    keys: Mapping[str, Any], place: str, known: Mapping[str, Field[Any]] | None = None
+) -> None:
+    """Refuse lists, which classes take for arrays, and what is no flag where one is needed."""
+    for key, value in keys.items():
+        if isinstance(value, list):
+            raise ScenarioError(
+                f"{place} {key} = {show_value(value)} is a list: give one value.".lstrip()
+            )
+        kind = known[key].type if known else ""
+        if str(kind).startswith("bool") and not isinstance(value, bool):
+            raise ScenarioError(
+                f"{place} {key} = {show_value(value)} is no flag: give true or false."
+            )
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def format_tables(
+    scenario: Record, link: Link, aqm: Aqm, flows: Sequence[Flows], changes: Sequence[Change]
+) -> str:
+    """Return a scenario, whose own fields are the first table, as text; see `Scenario.to_toml`."""
+    kinds = [_kind_in_text(law) for law in (aqm, *(each.sender for each in flows))]
+    link, aqm = _plain(link), _plain(aqm)
+    blocks = [_lines(_plain(scenario), {"link", "aqm", "flows", "changes"})]
+    blocks.append(["[link]", *_lines(link)])
+    blocks.append(["[aqm]", f"kind = {_text(kinds[0])}", *_lines(aqm)])
+    for kind, each in zip(kinds[1:], map(_plain, flows), strict=True):
+        # 0 is what a sender that ignores signals has without being given.
+        free = each.sender.signal is None and each.base_rtt == 0.0
+        lines = _lines(each, {"sender", "base_rtt"} if free else {"sender"})
+        blocks.append(["[[flows]]", f"sender = {_text(kind)}", *_lines(each.sender), *lines])
+    blocks += [["[[changes]]", *_lines(change)] for change in map(_plain, changes)]
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def _plain(record: T) -> T:
+    """Return a record with floats in the place of what `jax.jit` or `tree.map` returned."""
+    try:
+        plain: T = map_leaves(lambda number, _: float(number), record)
+    except TypeError:
+        raise UnsupportedError(
+            "the scenario holds arrays, or numbers that JAX is tracing, and TOML text describes one"
+            " run: give one number for each."
+        ) from None
+    return plain
+
+
+def _kind_in_text(law: Any) -> str:
+    kind = kind_of(law)
+    if kind is None:
+        raise UnsupportedError(
+            f"{type(law).__name__} is a law of your own, which TOML text cannot name: pickle the"
+            " scenario, or use a law of the package."
+        )
+    return kind
+
+
+def _lines(record: Record, skip: Collection[str] = ()) -> list[str]:
+    """Return `key = value` for every field that differs from its default."""
+    lines = []
+    for key, field in _keys_of(type(record)).items():
+        value = getattr(record, field.name)
+        if key not in skip and not _is_default(field, value):
+            lines.append(f"{key} = {_value(value, field)}")
+    return lines
+
+
+def _is_default(field: Field[Any], value: object) -> bool:
+    default = _default(field)
+    if value is None or default is None or default is MISSING:
+        return value is None
+    return bool(value == default)
+
+
+_default = cache(default_of)
+
+
+def _value(value: Any, field: Field[Any]) -> str:
+    if isinstance(value, Mapping):
+        pairs = (f"{_key(key)} = {_number(count)}" for key, count in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _text(value)
+    dimension = field.metadata.get("quantity", {}).get("dimension", "number")
+    if dimension in _UNITLESS:
+        return _number(value)
+    return f'"{format_quantity(value, dimension)}"'
+
+
+def _number(value: SupportsFloat) -> str:
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < _WHOLE else repr(number)
+
+
+def _key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else _text(key)
+
+
+def _text(text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ScenarioError(
+            f"{show_value(text)} has a character that no text file holds: use another name."
+        ) from None
+    # JSON's strings are TOML's, but for one control character.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,1 +1,0 @@
-"""The source papers: every figure and every checkable claim, one short file each."""

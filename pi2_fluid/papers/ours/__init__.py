@@ -1,0 +1,1 @@
+"""Two figures of our own, beside those of the papers."""

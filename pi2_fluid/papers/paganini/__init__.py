@@ -1,0 +1,1 @@
+"""Paganini, Wang, Low, Doyle: A New TCP/AQM for Stable Operation in Fast Networks: claims."""

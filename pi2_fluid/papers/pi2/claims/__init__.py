@@ -1,0 +1,1 @@
+"""What the PI2 paper claims: why gains scale, how large they may be, what it did in practice."""

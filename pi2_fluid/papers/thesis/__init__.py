@@ -1,0 +1,1 @@
+"""The thesis on PI2 in ns-3: claims."""

@@ -1,0 +1,1 @@
+"""Records: frozen dataclasses of checked numbers, and how they are counted, labelled and named."""

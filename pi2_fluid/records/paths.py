@@ -1,0 +1,105 @@
+"""Paths: one number of a scenario, named as in its TOML file, read and replaced."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, SupportsFloat, TypeVar
+
+from pi2_fluid.errors import ScenarioError, show_value, suggest
+from pi2_fluid.records.record import Record
+
+__all__ = ["read_path", "replace_path"]
+
+R = TypeVar("R", bound=Record)
+
+
+def read_path(record: object, path: str) -> SupportsFloat:
+    """Return the number at `path`, e.g. ``"aqm.alpha"`` or ``"flows.0.count"``.
+
+    Parameters
+    ----------
+    record : Record
+        A scenario.
+    path : str
+        Fields and places, joined by dots: ``"link.capacity"``, ``"flows.1.sender.decrease"`` (or
+        by the name of the class, ``"flows.reno2.count"``), ``"changes.0.at"``,
+        ``"changes.0.counts.reno"``.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such thing, or it is no number.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> scenario = pf.named_scenario("pi2_fig13_pi2")
+    >>> read_path(scenario, "flows.1.count"), read_path(scenario, "aqm.beta")
+    (20.0, 3.125)
+    """
+    value: Any = record
+    for part in _parts(record, path):
+        value = _step(value, part, path)
+    if isinstance(value, (Record, Mapping, tuple, str, bool)):
+        raise ScenarioError(
+            f"the path {show_value(path)} leads to {show_value(value)}, which is no number: name a"
+            ' number, e.g. "aqm.alpha".'
+        )
+    number: SupportsFloat = value
+    return number
+
+
+def replace_path(record: R, path: str, value: object) -> R:
+    """Return a copy of a scenario with another number at `path`, checked like a new one."""
+    read_path(record, path)
+    changed: R = _replace(record, _parts(record, path), value, path)
+    return changed
+
+
+def _parts(record: object, path: object) -> list[str]:
+    if not isinstance(path, str) or not path:
+        raise ScenarioError(
+            f'the path {show_value(path)} names nothing: give e.g. "aqm.alpha" or "flows.0.count".'
+        )
+    parts = path.split(".")
+    names = list(getattr(record, "class_names", ()))
+    if parts[0] == "flows" and len(parts) > 1 and parts[1] in names:
+        parts[1] = str(names.index(parts[1]))
+    return parts
+
+
+def _step(value: object, part: str, path: str) -> object:
+    if isinstance(value, tuple):
+        if part.isdecimal() and int(part) < len(value):
+            return value[int(part)]
+        raise ScenarioError(
+            f"the path {show_value(path)} has {part!r} where a place from 0 to {len(value) - 1}"
+            ' belongs: give e.g. "flows.0.count".'
+        )
+    names = list(value) if isinstance(value, Mapping) else list(_names(value))
+    if part not in names:
+        raise ScenarioError(
+            f"the path {show_value(path)} has {part!r}, which {type(value).__name__} does not have:"
+            f" give {suggest(part, names) if names else 'a shorter path'}."
+        )
+    return value[part] if isinstance(value, Mapping) else getattr(value, _names(value)[part])
+
+
+def _replace(value: Any, parts: list[str], new: Any, path: str) -> Any:
+    if not parts:
+        return new
+    changed = _replace(_step(value, parts[0], path), parts[1:], new, path)
+    if isinstance(value, tuple):
+        place = int(parts[0])
+        return (*value[:place], changed, *value[place + 1 :])
+    if isinstance(value, Mapping):
+        return {**value, parts[0]: changed}
+    return dataclasses.replace(value, **{_names(value)[parts[0]]: changed})
+
+
+def _names(value: object) -> dict[str, str]:
+    """The fields of a record by their names in text."""
+    if not isinstance(value, Record):
+        return {}
+    return {f.metadata.get("key", f.name): f.name for f in dataclasses.fields(value) if f.init}

@@ -1,0 +1,189 @@
+"""The schema: what all engines report, under which names, with which units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from pi2_fluid.network.scenario import Scenario
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pi2_fluid.values import FloatArray
+
+__all__ = [
+    "BANDS",
+    "QUANTILES",
+    "Column",
+    "class_coords",
+    "label_coords",
+    "make_dataset",
+    "quantile_name",
+    "shared_variables",
+]
+
+#: Labels of the two queues of a dual queue.
+BANDS: Final = ("C", "L")
+#: Levels of the delay quantiles that summaries have.
+QUANTILES: Final = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+
+class Column(NamedTuple):
+    """One variable or coordinate: its dims, values, units and long name."""
+
+    dims: tuple[str, ...]
+    values: Any
+    units: str
+    long_name: str
+
+
+def make_dataset(
+    variables: Mapping[str, Column], coords: Mapping[str, Column], attrs: Mapping[str, str | float]
+) -> xr.Dataset:
+    """Build a Dataset whose every variable and coordinate has ``units`` and ``long_name``.
+
+    Parameters
+    ----------
+    variables, coords : mapping of name to Column
+        SI units.
+    attrs : mapping
+        Provenance: text and numbers only, so that netCDF and Zarr keep them. The package version
+        and the time of creation are added.
+    """
+
+    def entry(column: Column) -> tuple[tuple[str, ...], NDArray[Any], dict[str, str]]:
+        values = np.asarray(column.values)
+        if values.dtype.kind == "U":
+            values = values.astype(object)
+        elif values.dtype.kind == "i":
+            # C's long long and long may be of one size; Zarr knows but one of them.
+            values = values.view(f"i{values.dtype.itemsize}")
+        return (column.dims, values, {"units": column.units, "long_name": column.long_name})
+
+    return xr.Dataset(
+        {name: entry(column) for name, column in variables.items()},
+        {name: entry(column) for name, column in coords.items()},
+        {
+            **attrs,
+            "package_version": _version(),
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        },
+    )
+
+
+@cache
+def _version() -> str:
+    return version("pi2-fluid")
+
+
+def quantile_name(level: float) -> str:
+    """Return what the delay quantile of a level is called.
+
+    Examples
+    --------
+    >>> quantile_name(0.05)
+    'delay_p05'
+    """
+    return f"delay_p{round(100 * level):02d}"
+
+
+def shared_variables(
+    scenario: Scenario,
+    dims: tuple[str, ...],
+    values: Mapping[str, Any],
+) -> dict[str, Column]:
+    """Return the variables that every engine reports.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What was simulated.
+    dims : tuple of str
+        The leading dims of all values but the capacity's, which has ``time`` alone.
+    values : mapping of str to array
+        ``queue_delay`` (s) and ``queue`` (packets) with the queues last; ``controller``; ``p``,
+        ``window`` (segments) and ``throughput`` (bit/s) with the classes last; ``capacity``
+        (bit/s).
+    """
+    dual = scenario.aqm.bands == 2
+    queues = (*dims, "band") if dual else dims
+    classes = (*dims, "flows")
+    classic = np.array([flow.sender.signal == "classic" for flow in scenario.flows])
+    p = values["p"]
+
+    def band(of_queues: FloatArray) -> FloatArray:
+        return of_queues if dual else of_queues[..., 0]
+
+    return {
+        "queue_delay": Column(queues, band(values["queue_delay"]), "s", "queueing delay"),
+        "queue": Column(queues, band(values["queue"]), "packets", "backlog"),
+        "controller": Column(dims, values["controller"], "1", "the controller's own variable"),
+        "p": Column(classes, p, "1", "probability that a packet is signalled"),
+        "p_prime": Column(
+            classes,
+            np.where(classic, np.sqrt(np.maximum(p, 0.0)), p),
+            "1",
+            "linear form of the signal probability",
+        ),
+        "window": Column(classes, values["window"], "segments", "window of one flow"),
+        "throughput": Column(
+            classes, values["throughput"], "bit/s", "rate at which the class leaves the link"
+        ),
+        "capacity": Column(("time",), values["capacity"], "bit/s", "capacity of the link"),
+    }
+
+
+def class_coords(scenario: Scenario, bands: Sequence[int]) -> dict[str, Column]:
+    """Return the coordinates that say which classes and queues there are.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What was simulated.
+    bands : sequence of int
+        Through which queue each class goes, of a dual queue.
+    """
+    marked = [_is_marked(scenario, index) for index in range(len(scenario.flows))]
+    coords = {
+        "flows": Column(("flows",), np.array(scenario.class_names), "1", "class of flows"),
+        "flow_count": Column(
+            ("flows",), [float(flow.count) for flow in scenario.flows], "1", "flows of the class"
+        ),
+        "ecn": Column(
+            ("flows",), np.array(marked, dtype=int), "1", "1 if packets are marked, not dropped"
+        ),
+    }
+    if scenario.aqm.bands == 2:
+        coords["band_of"] = Column(
+            ("flows",), np.array(bands, dtype=int), "1", "which queue the class goes through"
+        )
+        coords["band"] = Column(("band",), np.array(BANDS), "1", "queue of the dual queue")
+    return coords
+
+
+def label_coords(dataset: xr.Dataset, names: Iterable[str]) -> dict[str, Column]:
+    """Return those of the named coordinates that a Dataset has, for another made from it."""
+    return {
+        name: Column(
+            tuple(map(str, dataset[name].dims)),
+            dataset[name].to_numpy(),
+            dataset[name].attrs["units"],
+            dataset[name].attrs["long_name"],
+        )
+        for name in names
+        if name in dataset.coords
+    }
+
+
+def _is_marked(scenario: Scenario, index: int) -> bool:
+    flow = scenario.flows[index]
+    if flow.ecn is not None:
+        return flow.ecn
+    return flow.sender.signal == "scalable"

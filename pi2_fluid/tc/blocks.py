@@ -1,0 +1,272 @@
+"""The output of tc, taken apart: a block per queue, its options as printed and its statistics.
+
+Both forms end in the same `Block`, whose options are words and numbers in tc's units.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pi2_fluid.errors import DomainError, QuantityError, show_value
+from pi2_fluid.tc.numbers import read_json, read_text
+from pi2_fluid.tc.options import KINDS, NULL, OPTIONS, Number, Switch
+from pi2_fluid.tc.statistics import from_json, from_line
+
+__all__ = ["Block", "blocks_of"]
+
+_HANDLE: Final = re.compile(r"[0-9a-f]{1,4}:")
+# What tc prints of any queue before its options: words with a value, and words alone.
+_WITH_VALUE: Final = {"dev", "parent", "refcnt", "ingress_block", "egress_block"}
+_ALONE: Final = {"root", "offloaded"}
+_REMEDY: Final = "give the output of `tc qdisc show` as printed"
+_STEP_IN_PACKETS: Final = "step-thresh-pkts"
+_PACKETS: Final = re.compile(r"([0-9]{1,9})(?:p|pkt)")
+
+
+@dataclass(kw_only=True)
+class Block:
+    """A queue as printed.
+
+    `options` are those of the kinds of `KINDS`; of others there are the `words` of a line, or the
+    keys of an object, as they stand. `step_packets` is a step_thresh that counts packets, which no
+    law here has. `trouble` is why it cannot be read.
+    """
+
+    kind: str
+    handle: str
+    dev: str | None = None
+    parent: str | None = None
+    gone: bool = False
+    offloaded: bool = False
+    options: dict[str, float] = field(default_factory=dict)
+    step_packets: int | None = None
+    words: dict[str, Any] = field(default_factory=dict)
+    statistics: dict[str, Any] | None = None
+    trouble: QuantityError | DomainError | None = None
+
+    @property
+    def name(self) -> str:
+        """What to call it in messages."""
+        where = f" dev {self.dev}" if self.dev else ""
+        return f"{self.kind} {self.handle}{where}"
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is of a kind that is read here, and there."""
+        return self.kind in KINDS and not self.gone
+
+
+def blocks_of(text: str) -> Iterator[Block]:
+    """Yield what tc has printed of each queue.
+
+    What cannot be read of one of them is its `trouble`.
+
+    Raises
+    ------
+    QuantityError
+        If JSON cannot be read at all.
+    """
+    if text.lstrip()[:1] in {"[", "{"}:
+        yield from _json_blocks(text)
+        return
+    block: Block | None = None
+    for line in text.splitlines():
+        words = line.split()
+        if words and words[0] in {"deleted", "qdisc"} and "qdisc" in words[:2]:
+            if block is not None:
+                yield block
+            block = _text_block(words)
+        elif line.lstrip().startswith("[{"):
+            yield from _json_blocks(line)
+        elif block is not None and block.ours and words:
+            with _noting(block):
+                found = from_line(block.kind, words, block.name)
+                if found:
+                    block.statistics = (block.statistics or {}) | found
+    if block is not None:
+        yield block
+
+
+@contextmanager
+def _noting(block: Block) -> Iterator[None]:
+    """Keep what goes wrong with a block, the first of it."""
+    try:
+        yield
+    except (QuantityError, DomainError) as error:
+        block.trouble = block.trouble or error
+
+
+# Text
+
+
+def _text_block(words: list[str]) -> Block:
+    gone = words[0] == "deleted"
+    kind, handle, *rest = [*words[1 + gone :], "", ""]
+    block = Block(kind=kind, handle=handle, gone=gone)
+    rest = rest[: len(words) - 3 - gone] if len(words) > 3 + gone else []
+    if "dev" in rest[:-1]:
+        block.dev = rest[rest.index("dev") + 1]
+    block.offloaded = "offloaded" in rest
+    if not block.ours:
+        block.words = dict(zip(rest, [*rest[1:], ""], strict=False))
+        return block
+    with _noting(block):
+        _require_handle(block, handle)
+        _read_words(block, rest)
+        _require_all(block)
+    return block
+
+
+def _require_handle(block: Block, given: object) -> None:
+    if not _HANDLE.fullmatch(block.handle):
+        raise QuantityError(
+            f"the handle {show_value(given)} of {block.kind} cannot be read: {_REMEDY}."
+        )
+
+
+def _read_words(block: Block, words: list[str]) -> None:
+    numbers = {option.word: option for option in OPTIONS[block.kind] if isinstance(option, Number)}
+    switches = {
+        word: (option, state)
+        for option in OPTIONS[block.kind]
+        if isinstance(option, Switch)
+        for state, word in enumerate(option.words)
+        if word is not None
+    }
+    rest = iter(words)
+    for word in rest:
+        if word in numbers:
+            text = next(rest, "")
+            name = f"{word} of {block.name}"
+            if word == "step_thresh" and (packets := _PACKETS.fullmatch(text)):
+                block.step_packets = int(packets[1])
+                _put(block, word, numbers[word].default)
+            else:
+                _put(block, word, read_text(numbers[word], text, name))
+        elif word in switches:
+            option, state = switches[word]
+            _put(block, option.word, state)
+        elif word in _WITH_VALUE:
+            value = next(rest, None)
+            if value is None:
+                raise QuantityError(f"{word} of {block.name} has no value: {_REMEDY}.")
+            if word == "parent":
+                block.parent = value
+        elif word in _ALONE:
+            block.parent = word if word == "root" else block.parent
+        else:
+            raise _unknown(block, word)
+
+
+def _put(block: Block, word: str, value: float) -> None:
+    if word in block.options:
+        raise QuantityError(f"{word} of {block.name} is there twice: {_REMEDY}.")
+    block.options[word] = value
+
+
+def _require_all(block: Block) -> None:
+    """Refuse what is cut off: tc prints every number, and of two words one."""
+    for option in OPTIONS[block.kind]:
+        if option.word in block.options:
+            continue
+        if isinstance(option, Number) and not option.everywhere:
+            continue
+        if isinstance(option, Switch) and None in option.words:
+            block.options[option.word] = option.words.index(None)
+        else:
+            words = (option.word,) if isinstance(option, Number) else option.words
+            raise QuantityError(
+                f"{' or '.join(map(str, words))} of {block.name} is missing, which tc prints"
+                f" always: {_REMEDY}, to its end."
+            )
+
+
+def _unknown(block: Block, word: object) -> QuantityError:
+    if str(word).startswith(("[Unknown", "[cannot")):
+        return QuantityError(
+            f"the options of {block.name} are not shown, as tc is older than this queue: give the"
+            " output of an iproute2 that knows it."
+        )
+    return QuantityError(f"{show_value(word)} of {block.name} is not known: {_REMEDY}.")
+
+
+# JSON
+
+
+def _json_blocks(text: str) -> Iterator[Block]:
+    # What is logged again and again is one JSON text after another.
+    reader, at = json.JSONDecoder(), 0
+    text = text.strip()
+    while at < len(text):
+        try:
+            found, at = reader.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            reason = (
+                str(error) if isinstance(error, json.JSONDecodeError) else "no number or too deep"
+            )
+            raise QuantityError(
+                f"the JSON cannot be read ({reason}): give the whole output of `tc -j qdisc show`."
+            ) from None
+        at = len(text) - len(text[at:].lstrip())
+        for entry in found if isinstance(found, list) else [found]:
+            if isinstance(entry, dict) and isinstance(entry.get("kind"), str):
+                yield _json_block(entry)
+
+
+def _json_block(entry: dict[str, Any]) -> Block:
+    handle, parent, dev = (entry.get(key) for key in ("handle", "parent", "dev"))
+    block = Block(
+        kind=entry["kind"],
+        handle=handle if isinstance(handle, str) else "",
+        dev=dev if isinstance(dev, str) else None,
+        parent="root" if entry.get("root") is True else parent if isinstance(parent, str) else None,
+        gone=entry.get("deleted") is True,
+        offloaded=entry.get("offloaded") is True,
+    )
+    options = entry.get("options")
+    if not block.ours:
+        block.words = options if isinstance(options, dict) else {}
+        return block
+    with _noting(block):
+        _require_handle(block, handle)
+        if not isinstance(options, dict):
+            raise QuantityError(f"the options of {block.name} are missing: {_REMEDY}.")
+        _read_keys(block, options)
+        block.statistics = from_json(block.kind, entry, block.name)
+    return block
+
+
+def _read_keys(block: Block, given: dict[str, Any]) -> None:
+    known = {option.key: option for option in OPTIONS[block.kind]}
+    for key, value in given.items():
+        name = f"{key} of {block.name}"
+        if key == _STEP_IN_PACKETS and block.kind == "dualpi2" and type(value) is int:
+            block.step_packets = value
+            block.options["step_thresh"] = known["step-thresh-us"].default
+            continue
+        if key not in known:
+            raise _unknown(block, key)
+        option = known[key]
+        if isinstance(option, Number):
+            block.options[option.word] = read_json(option, value, name)
+        else:
+            block.options[option.word] = _state(option, value, name)
+    for option in known.values():
+        if isinstance(option, Switch) and None in option.values:
+            block.options.setdefault(option.word, option.values.index(None))
+    _require_all(block)
+
+
+def _state(option: Switch, value: object, name: str) -> int:
+    printed = NULL if value is None else value
+    for state, word in enumerate(option.values):
+        if word is not None and type(word) is type(printed) and word == printed:
+            return state
+    raise QuantityError(
+        f"{name} = {show_value(value)} cannot be read: give the output of `tc -j qdisc show`."
+    )

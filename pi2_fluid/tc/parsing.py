@@ -1,0 +1,162 @@
+"""`parse`: what ``tc qdisc show`` prints, with ``-s``, ``-d`` or ``-j``, to queues as installed."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pi2_fluid.errors import DomainError, QuantityError, show_value
+from pi2_fluid.tc.blocks import Block, blocks_of
+from pi2_fluid.tc.generations import NEWEST, Generation, generation_of
+from pi2_fluid.tc.numbers import asked_for
+from pi2_fluid.tc.options import KINDS, OPTIONS, Switch
+from pi2_fluid.tc.record import Qdisc, build
+
+__all__ = ["Found", "installed", "nothing_of_ours", "parse", "require_hz"]
+
+_NAMED: Final = 8  # foreign queues that a message names
+_HZ: Final = (12, 1200)
+
+
+class Found(list[Qdisc]):
+    """The queues that `parse` has found, and in `foreign` the names of those it has skipped."""
+
+    def __init__(self, queues: list[Qdisc], foreign: list[str]) -> None:
+        super().__init__(queues)
+        self.foreign = foreign
+
+
+def parse(text: str, *, hz: int = 1000, kernel: str | None = None) -> Found:
+    """Read what tc shows of the queues pie, fq_pie and dualpi2, among others.
+
+    Parameters
+    ----------
+    text : str
+        The output of ``tc qdisc show``, with any of ``-s``, ``-d`` and ``-j``. Times in text have
+        three digits; in JSON they are exact.
+    hz : int
+        The kernel's ticks per second (CONFIG_HZ): 100, 250, 300 or 1000. PIE's update interval is
+        a number of them.
+    kernel : str, optional
+        The version of the kernel, as ``uname -r`` prints it; by default one since 5.5. Older ones
+        run another PIE.
+
+    Returns
+    -------
+    Found
+        A list of `Qdisc`; its `foreign` lists the queues of other kinds.
+
+    Raises
+    ------
+    QuantityError
+        If nothing is a pie, fq_pie or dualpi2, or something of theirs cannot be read: cut off,
+        twice there, no number, or nothing that the kernel can show.
+    DomainError
+        If it can be read but is no law: alpha = 0, a step that counts packets.
+
+    Examples
+    --------
+    >>> shown = "qdisc pie 8001: root refcnt 2 limit 1000p target 20ms tupdate 32ms alpha 2 beta 20"
+    >>> queue = parse(shown)[0]
+    >>> queue.aqm.alpha, queue.aqm.update_interval  # the timer is one jiffy late
+    (0.125, 0.033)
+
+    Source: iproute2 7.3; Linux 6.18.
+    """
+    if not isinstance(text, str):
+        raise QuantityError(
+            f"text = {show_value(text)} is no text: give the output of `tc qdisc show`."
+        )
+    require_hz(hz)
+    generation = NEWEST if kernel is None else generation_of(kernel)
+    queues: list[Qdisc] = []
+    foreign: list[str] = []
+    for block in blocks_of(text):
+        if block.ours:
+            _require_law(block)
+            queues.append(installed(block, hz, generation))
+        else:
+            foreign.append(block.name)
+    if not queues:
+        raise nothing_of_ours(text, foreign)
+    return Found(queues, foreign)
+
+
+def nothing_of_ours(text: str, foreign: list[str]) -> QuantityError:
+    """Return what to say of a text in which there is no queue that is read here."""
+    seen = ", ".join(foreign[:_NAMED]) + (", ..." if len(foreign) > _NAMED else "")
+    among = f"among {show_value(seen)}" if foreign else f"in {show_value(text)}"
+    return QuantityError(
+        f"there is no {', '.join(KINDS[:-1])} or {KINDS[-1]} {among}: give the output of"
+        " `tc qdisc show`."
+    )
+
+
+def _require_law(block: Block) -> None:
+    if block.trouble is not None:
+        raise block.trouble
+    if block.step_packets is not None:
+        raise DomainError(
+            f"step_thresh of {block.name} = '{block.step_packets}p' counts packets, where the law"
+            " here has a time: give step_thresh as a time such as 1ms."
+        )
+
+
+def require_hz(hz: object) -> None:
+    """Refuse what is no number of ticks per second.
+
+    Raises
+    ------
+    QuantityError
+        If it is no whole number within what kernels are built with.
+    """
+    if type(hz) is not int or not _HZ[0] <= hz <= _HZ[1]:
+        raise QuantityError(
+            f"hz = {show_value(hz)} is no whole number in [{_HZ[0]}, {_HZ[1]}]: give the kernel's"
+            " CONFIG_HZ, one of 100, 250, 300 and 1000."
+        )
+
+
+def installed(block: Block, hz: int, generation: Generation) -> Qdisc:
+    """Return the queue that tc shows, as a kernel with this `hz` of this generation has installed.
+
+    What its tc does not show, and a step that counts packets, are None in `asked` and `shown`; its
+    law has the kernel's default there.
+
+    Raises
+    ------
+    QuantityError
+        If it shows what no such kernel can.
+    DomainError
+        If it is no law.
+    """
+    units: dict[str, int] = {}
+    shown: dict[str, Any] = {}
+    unknown = ["step_thresh"] if block.step_packets is not None else []
+    for option in OPTIONS[block.kind]:
+        if option.word not in block.options:
+            units[option.word] = option.default
+            unknown.append(option.word)
+            continue
+        read = block.options[option.word]
+        if isinstance(option, Switch):
+            units[option.word] = int(read)
+            shown[option.word] = bool(read)
+            continue
+        name = f"{option.word} of {block.name}"
+        units[option.word] = asked_for(block.kind, option, read, hz, name)
+        if option.unit.name == "hertz":
+            read = round(read)
+        shown[option.word] = option.unit.in_si(read)
+    nothing: dict[str, Any] = dict.fromkeys(unknown)
+    return build(
+        block.kind,
+        units,
+        hz,
+        generation,
+        asked=nothing,
+        shown=shown | nothing,
+        handle=block.handle,
+        dev=block.dev,
+        parent=block.parent,
+        statistics=block.statistics,
+    )

@@ -1,0 +1,131 @@
+"""`Qdisc`: a queue as asked for, as shown by tc, and as the kernel runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.kernel.units import told_to_tc
+from pi2_fluid.tc import kernel
+from pi2_fluid.tc.generations import NEWEST, Generation
+from pi2_fluid.tc.options import LAWS, OPTIONS, Number, in_si
+
+__all__ = ["Qdisc", "build", "law_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Qdisc:
+    """A queue on a device.
+
+    Parameters
+    ----------
+    kind : {"pie", "fq_pie", "dualpi2"}
+        What tc calls it. In fq_pie each flow has a queue with the law of its own.
+    handle, dev, parent : str, optional
+        As tc prints them; `parent` is "root" or a class. None where they are not printed.
+    asked : dict
+        What the kernel was asked for, by tc's words, in SI: times in s, gains in Hz, sizes in B,
+        switches as True and False. Of a queue that was parsed: the least that shows as it does.
+    shown : dict
+        The same as tc prints it.
+    aqm : Pie or DualPi2
+        The law that the kernel runs, with its gains in Hz and its real update interval. PIE's gains
+        are n/16 Hz, true to 1e-9.
+    rounding : dict
+        Relative error of "alpha", "beta" and "T", the update interval: installed over asked, less
+        one.
+    statistics : dict, optional
+        What ``-s`` adds, by the keys of ``tc -j`` with underscores; delays in s. None without.
+    hz : int
+        The kernel's ticks per second that this holds for (CONFIG_HZ).
+    kernel : Generation
+        The kernels that it holds for; only PIE differs between them.
+    """
+
+    kind: str
+    handle: str | None = None
+    dev: str | None = None
+    parent: str | None = None
+    asked: dict[str, Any]
+    shown: dict[str, Any]
+    aqm: Pie | DualPi2
+    rounding: dict[str, float]
+    statistics: dict[str, Any] | None = None
+    hz: int = 1000
+    kernel: Generation = NEWEST
+
+
+def build(
+    kind: str,
+    units: dict[str, int],
+    hz: int,
+    generation: Generation = NEWEST,
+    *,
+    asked: dict[str, Any] | None = None,
+    shown: dict[str, Any] | None = None,
+    **where: Any,
+) -> Qdisc:
+    """Return the queue that the options `units` make, see `pi2_fluid.tc.options`.
+
+    Parameters
+    ----------
+    asked : dict, optional
+        What stood behind `units`, where it was not whole.
+    shown : dict, optional
+        What tc printed; by default what it would print.
+    where
+        Other fields of `Qdisc`.
+    """
+    aqm = law_of(kind, units, hz, generation)
+    asked = in_si(kind, units) | (asked or {})
+    wanted = {"alpha": asked["alpha"], "beta": asked["beta"], "T": asked["tupdate"]}
+    got = {"alpha": aqm.alpha, "beta": aqm.beta, "T": aqm.update_interval}
+    # An option of 0 cannot be off by a part of itself.
+    rounding = {name: got[name] / wanted[name] - 1 if wanted[name] else 0.0 for name in wanted}
+    if shown is None:
+        shown = in_si(kind, _shown_units(kind, units, hz))
+    return Qdisc(
+        kind=kind,
+        asked=asked,
+        shown=shown,
+        aqm=aqm,
+        rounding=rounding,
+        hz=hz,
+        kernel=generation,
+        **where,
+    )
+
+
+def law_of(
+    kind: str, units: dict[str, int], hz: int, generation: Generation = NEWEST
+) -> Pie | DualPi2:
+    """Return the law that the kernel runs, from options in tc's units.
+
+    Raises
+    ------
+    DomainError
+        If it is none: no integral gain, no target, no timer.
+    """
+    laws = LAWS[kind]
+    runs = {told.name: told.unit.act(units[word]) for word, told in told_to_tc(laws).items()}
+    if laws is DualPi2:
+        return DualPi2(**runs)
+    period = generation.period(kernel.jiffies(units["tupdate"], hz)) if units["tupdate"] else 0
+    more_rounds = -(-units.get("flows", 1) // kernel.FLOWS_PER_ROUND) - 1
+    runs["update_interval"] = (period + more_rounds) / hz if period else 0.0
+    runs["rate_estimator"] |= generation.estimates
+    return Pie(**runs, variant=generation.variant)
+
+
+def _shown_units(kind: str, units: dict[str, int], hz: int) -> dict[str, int]:
+    """Return what the kernel tells tc of options it was given, both in tc's units."""
+    told = {
+        option.word: option.unit.tell(units[option.word])
+        for option in OPTIONS[kind]
+        if isinstance(option, Number)
+    }
+    if LAWS[kind] is Pie:
+        told["tupdate"] = kernel.jiffies_to_us(kernel.jiffies(units["tupdate"], hz), hz)
+    return units | told
