@@ -14,7 +14,7 @@ from pi2_fluid.comparison.agreement.agreement import run_all, tabulate
 from pi2_fluid.comparison.agreement.causes import UNKNOWN, Facts, FlowFacts, name_causes
 from pi2_fluid.comparison.agreement.curves import delay_distribution, stretch_means
 from pi2_fluid.comparison.agreement.oscillation import CALM, read_oscillation
-from pi2_fluid.comparison.agreement.simulators import RunFacts, name_run_causes
+from pi2_fluid.comparison.agreement.senders import RunFacts, name_run_causes
 from pi2_fluid.comparison.agreement.stages import answer_to_push, last_stage
 
 

@@ -126,8 +126,8 @@ def test_what_it_cannot_do_it_says_before_it_starts(engine, scenario, monkeypatc
         raise AssertionError("it ran")
 
     for place in (
-        *("fluid.compiled.run_compiled", "fluid.engine._run_python", "packet.engine._run_all"),
-        "ns3.engine.run_seeds",
+        *("fluid.compiled.run_compiled", "fluid.fluid._run_python", "packet.packets._run_all"),
+        "ns3.ns3.run_seeds",
     ):
         monkeypatch.setattr(f"pi2_fluid.engines.{place}", start)
     impossible = {

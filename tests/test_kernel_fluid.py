@@ -17,7 +17,7 @@ from pi2_fluid.engines.fluid import compiled
 from pi2_fluid.engines.fluid.beginning import begin
 from pi2_fluid.engines.fluid.integration import Accuracy, integrate
 from pi2_fluid.engines.fluid.plant import Plant
-from pi2_fluid.engines.fluid.schedule import Schedule
+from pi2_fluid.engines.fluid.timeline import Schedule
 from pi2_fluid.engines.fluid.trace import Trace, trace_rows
 from pi2_fluid.errors import SolverError
 from pi2_fluid.laws.aqms.coupled import CoupledPi2

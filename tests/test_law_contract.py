@@ -19,8 +19,8 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid import _core, qdisc
+from pi2_fluid.design.asked import read_queue
 from pi2_fluid.design.plants import plant_gain, plant_of
-from pi2_fluid.design.request import read_queue
 from pi2_fluid.engines.packet.laws import congestion_of, discipline_of
 from pi2_fluid.laws.kernel.units import told_to_tc
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, kind_of, sender_class

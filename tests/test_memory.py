@@ -14,7 +14,7 @@ PROGRAM = """
 import resource, sys, warnings
 import xarray
 import pi2_fluid as pf
-import pi2_fluid.engines.fluid.engine, pi2_fluid.engines.packet.engine
+import pi2_fluid.engines.fluid.fluid, pi2_fluid.engines.packet.packets
 
 def peak():
     unit = 1 if sys.platform == "darwin" else 1024

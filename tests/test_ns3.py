@@ -18,7 +18,7 @@ import pytest
 import pi2_fluid as pf
 from pi2_fluid.engines.ns3 import process
 from pi2_fluid.engines.ns3.laws import congestion_of, queue_disc_of
-from pi2_fluid.engines.ns3.request import make_task, not_modelled
+from pi2_fluid.engines.ns3.task import make_task, not_modelled
 
 LINK = pf.Link("10Mbit/s", ack_jitter="0s", delay_on="split")
 PIE = pf.Pie(target="20ms", update_interval="32ms", variant="rfc8033")
@@ -33,7 +33,7 @@ needs_ns3 = pytest.mark.skipif(
 
 @pytest.fixture
 def installed(monkeypatch):
-    monkeypatch.setattr("pi2_fluid.engines.ns3.engine.require_installed", lambda: None)
+    monkeypatch.setattr("pi2_fluid.engines.ns3.ns3.require_installed", lambda: None)
 
 
 # --- what it says beforehand ----------------------------------------------------------------
@@ -83,7 +83,7 @@ def installed(monkeypatch):
     ],
 )
 def test_what_ns3_cannot_do_is_refused(other, error, reason, monkeypatch) -> None:
-    monkeypatch.setattr("pi2_fluid.engines.ns3.engine.run_seeds", None)  # nothing is started
+    monkeypatch.setattr("pi2_fluid.engines.ns3.ns3.run_seeds", None)  # nothing is started
     scenario = dataclasses.replace(SCENE, **other)
     with pytest.raises(error, match=reason) as raised:
         pf.Ns3().run(scenario)
@@ -108,7 +108,7 @@ def test_a_law_of_ones_own_is_refused() -> None:
 
 def test_where_the_wheel_is_missing_one_sentence_says_what_to_install(monkeypatch) -> None:
     monkeypatch.setattr(process, "find_spec", lambda _: None)
-    monkeypatch.setattr("pi2_fluid.engines.ns3.engine.run_seeds", None)
+    monkeypatch.setattr("pi2_fluid.engines.ns3.ns3.run_seeds", None)
     reason = pf.Ns3().obstacle(SCENE)
     assert reason.startswith("ns-3 is not installed")
     assert 'pip install "pi2-fluid[ns3]"' in reason

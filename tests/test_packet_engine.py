@@ -16,7 +16,9 @@ import xarray as xr
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.engines.packet import compiled, request
+from pi2_fluid.engines.packet import (
+    compiled,
+)
 from pi2_fluid.network.schedule import flow_counts, flow_lives, mean_capacity
 
 LINK = pf.Link("10Mbit/s", buffer="100 packets")
@@ -441,7 +443,7 @@ def test_the_kernel_takes_good_numbers() -> None:
     assert (np.diff(edges) > 0).all()
     assert found["delays"].shape == (10, 1, edges.size - 1)
     # what a request for too much memory is refused by
-    assert edges.size - 1 == request._HISTOGRAM_BYTES // 4
+    assert edges.size - 1 == requirements._HISTOGRAM_BYTES // 4
     np.testing.assert_allclose(edges[:65], np.arange(65) * 1e-6, rtol=1e-12)
 
 

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import pi2_fluid as pf
-from pi2_fluid.engines.packet import request
+from pi2_fluid.engines.packet import requirements
 from pi2_fluid.results.delays import delay_quantiles, delay_sd
 
 LINK = pf.Link("10Mbit/s")
@@ -101,7 +101,7 @@ def test_many_bins_share_a_hundred_blocks() -> None:
     assert inside.all()
     assert float(runs["block"][-1]) == 8.0
     # as many as the size of a result is reckoned with
-    assert pf.packet.simulate(SINGLE, seeds=1, bin="8ms").sizes["block"] == request._BLOCKS
+    assert pf.packet.simulate(SINGLE, seeds=1, bin="8ms").sizes["block"] == requirements._BLOCKS
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from pi2_fluid.referee import CELLS, Validation, references
 from pi2_fluid.referee.judging import POOLED_LIMIT, Finding, judge, pooled
 from pi2_fluid.referee.measuring import measure
 from pi2_fluid.referee.measuring import run as run_cell
-from pi2_fluid.referee.simulators import CAUSES
+from pi2_fluid.referee.ns3 import CAUSES
 from pi2_fluid.referee.steps import peak_of, settling_of
 from pi2_fluid.referee.tolerances import TOLERANCES
 from pi2_fluid.referee.wording import allowed_text, error_text, value_text

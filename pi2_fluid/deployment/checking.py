@@ -11,12 +11,12 @@ from pi2_fluid.deployment.buffers import rate_held, too_small
 from pi2_fluid.deployment.readings import common_hz, readings
 from pi2_fluid.deployment.remedies import Remedy, find_remedy, is_enough, on_device
 from pi2_fluid.deployment.strangers import Longest, Stranger, judge_stranger, unread
+from pi2_fluid.design.asked import LONGEST_INTERVAL, Spans, make_region
 from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.design import WorstCase
 from pi2_fluid.design.guarantees.guarantee import guarantee
 from pi2_fluid.design.plants import make_plants
 from pi2_fluid.design.region import Region, Worst, exact_margins, stable_up_to, worst_margins
-from pi2_fluid.design.request import LONGEST_INTERVAL, Spans, make_region
 from pi2_fluid.errors import DomainError, QuantityError, renamed, show_value
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.reno import Reno

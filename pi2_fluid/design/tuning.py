@@ -10,6 +10,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pi2_fluid.design.alternatives import compare_designs, typical_load
+from pi2_fluid.design.asked import (
+    LONGEST_INTERVAL,
+    OBJECTIVES,
+    Spans,
+    make_region,
+    make_template,
+    read_asked,
+    read_queue,
+    read_spans,
+)
 from pi2_fluid.design.design import Design, Installed, WorstCase
 from pi2_fluid.design.gains import (
     Asked,
@@ -22,16 +32,6 @@ from pi2_fluid.design.guarantees.guarantee import Guarantee, guarantee
 from pi2_fluid.design.guarantees.tolerances import interval_range, jitter_margin
 from pi2_fluid.design.plants import Plants, join, make_plants
 from pi2_fluid.design.region import Region, Worst, worst_margins
-from pi2_fluid.design.request import (
-    LONGEST_INTERVAL,
-    OBJECTIVES,
-    Spans,
-    make_region,
-    make_template,
-    read_asked,
-    read_queue,
-    read_spans,
-)
 from pi2_fluid.design.stepping import Gains, Steps, first_that_keeps, steps_of
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, renamed

@@ -18,7 +18,7 @@ from pi2_fluid.design.design import Design
 from pi2_fluid.design.plants import plant_gain
 from pi2_fluid.design.region import Region
 from pi2_fluid.engines.engine import Engine
-from pi2_fluid.engines.fluid.engine import Fluid
+from pi2_fluid.engines.fluid.fluid import Fluid
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 

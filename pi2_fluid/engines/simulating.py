@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.engines.engine import Engine
-from pi2_fluid.engines.fluid.engine import Fluid
-from pi2_fluid.engines.ns3.engine import Ns3
-from pi2_fluid.engines.packet.engine import Packets
+from pi2_fluid.engines.fluid.fluid import Fluid
+from pi2_fluid.engines.ns3.ns3 import Ns3
+from pi2_fluid.engines.packet.packets import Packets
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.network.catalogue import find_scenario
 from pi2_fluid.network.scenario import Scenario

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.engines.packet.engine import simulate_discipline
+from pi2_fluid.engines.packet.packets import simulate_discipline
 from pi2_fluid.referee.cells import AFTER, Cell
 from pi2_fluid.results.delays import delay_quantiles
 from pi2_fluid.results.runs import uninterrupted

@@ -7,8 +7,8 @@ from typing import Final
 
 from pi2_fluid.referee.cells import CELLS, SEPARATE, Cell
 from pi2_fluid.referee.judging import POOLED_LIMIT, Finding, Validation
+from pi2_fluid.referee.ns3 import CAUSES, DELAY, DROPS, POINTS
 from pi2_fluid.referee.references import linux
-from pi2_fluid.referee.simulators import CAUSES, DELAY, DROPS, POINTS
 from pi2_fluid.referee.wording import allowed_text, error_text, name_of, value_text
 
 __all__ = ["markdown"]

@@ -12,8 +12,8 @@ from pi2_fluid.referee import references
 from pi2_fluid.referee.cells import CELLS, Cell
 from pi2_fluid.referee.judging import Finding, Validation, judge
 from pi2_fluid.referee.measuring import LINK, measure, run
+from pi2_fluid.referee.ns3 import compare_ns3
 from pi2_fluid.referee.report import markdown
-from pi2_fluid.referee.simulators import compare_ns3
 from pi2_fluid.referee.steps import judge_steps
 from pi2_fluid.saving import save_text
 

@@ -6,7 +6,7 @@ asked for a law, and `show` how `tc` would print that; `to_tc` writes the line t
 
 from pi2_fluid.tc.installing import install, install_max_rtt, to_tc
 from pi2_fluid.tc.parsing import Found, parse
-from pi2_fluid.tc.record import Qdisc
+from pi2_fluid.tc.qdisc import Qdisc
 from pi2_fluid.tc.showing import show, show_json
 
 __all__ = ["Found", "Qdisc", "install", "install_max_rtt", "parse", "show", "show_json", "to_tc"]

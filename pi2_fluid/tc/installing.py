@@ -13,7 +13,7 @@ from pi2_fluid.tc.asking import as_words, earlier, microseconds, request, requir
 from pi2_fluid.tc.generations import NEWEST, generation_of
 from pi2_fluid.tc.options import OPTIONS, Number, defaults
 from pi2_fluid.tc.parsing import require_hz
-from pi2_fluid.tc.record import Qdisc, build
+from pi2_fluid.tc.qdisc import Qdisc, build
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity

@@ -9,7 +9,7 @@ from pi2_fluid.tc.blocks import Block, blocks_of
 from pi2_fluid.tc.generations import NEWEST, Generation, generation_of
 from pi2_fluid.tc.numbers import asked_for
 from pi2_fluid.tc.options import KINDS, OPTIONS, Switch
-from pi2_fluid.tc.record import Qdisc, build
+from pi2_fluid.tc.qdisc import Qdisc, build
 
 __all__ = ["Found", "installed", "nothing_of_ours", "parse", "require_hz"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from pi2_fluid.laws.kernel.gains import single
 from pi2_fluid.tc import kernel
 from pi2_fluid.tc.options import NULL, OPTIONS, Number, Switch
-from pi2_fluid.tc.record import Qdisc
+from pi2_fluid.tc.qdisc import Qdisc
 
 __all__ = ["show", "show_json"]
 

@@ -21,7 +21,7 @@ from pi2_fluid.apps.cli import (
     papers,
     replays,
     scenarios,
-    trajectories,
+    simulations,
     validations,
 )
 from pi2_fluid.errors import (
@@ -154,7 +154,7 @@ for _room in (
     loops,
     designs,
     checks,
-    trajectories,
+    simulations,
     comparisons,
     replays,
     scenarios,

@@ -11,12 +11,12 @@ import numpy as np
 
 from pi2_fluid.comparison.agreement.causes import UNLISTED, Facts, gather_facts, name_causes
 from pi2_fluid.comparison.agreement.oscillation import Oscillation, read_oscillation
-from pi2_fluid.comparison.agreement.simulators import RunFacts, gather_run_facts, name_run_causes
+from pi2_fluid.comparison.agreement.senders import RunFacts, gather_run_facts, name_run_causes
 from pi2_fluid.comparison.agreement.stages import answer_to_push, last_stage, loop_rtts
 from pi2_fluid.engines import require_engine
 from pi2_fluid.engines.engine import Engine
-from pi2_fluid.engines.fluid.engine import Fluid
-from pi2_fluid.engines.packet.engine import Packets
+from pi2_fluid.engines.fluid.fluid import Fluid
+from pi2_fluid.engines.packet.packets import Packets
 from pi2_fluid.errors import DomainError, QuantityError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.network.catalogue import find_scenario

@@ -6,7 +6,7 @@ import dataclasses
 import warnings
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pi2_fluid.engines.fluid.engine import Fluid
+from pi2_fluid.engines.fluid.fluid import Fluid
 from pi2_fluid.errors import AssumptionWarning, DomainError, SolverError, UnsupportedError
 from pi2_fluid.network.equilibrium import equilibrium
 from pi2_fluid.network.flows import Flows

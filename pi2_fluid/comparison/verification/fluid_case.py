@@ -11,7 +11,7 @@ import numpy as np
 
 from pi2_fluid.comparison.verification.corners import Corner, Step
 from pi2_fluid.comparison.verification.transients import Transient, read_decay, read_transient
-from pi2_fluid.engines.fluid.engine import Fluid
+from pi2_fluid.engines.fluid.fluid import Fluid
 from pi2_fluid.errors import AssumptionWarning, SolverError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.loop.transfer import Loop

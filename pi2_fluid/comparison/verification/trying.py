@@ -11,7 +11,7 @@ from pi2_fluid.comparison.verification.packet_case import PacketCase, run_corner
 from pi2_fluid.comparison.verification.table import FLUID, RUNS, table_of
 from pi2_fluid.engines import require_engine
 from pi2_fluid.engines.engine import Engine
-from pi2_fluid.engines.fluid.engine import Fluid
+from pi2_fluid.engines.fluid.fluid import Fluid
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.registry import kind_of

@@ -6,7 +6,7 @@ Python, for any law, and what the compiled kernel is held to. `lanes` has the me
 """
 
 from pi2_fluid.engines.fluid.batches.batching import batch
-from pi2_fluid.engines.fluid.engine import simulate
+from pi2_fluid.engines.fluid.fluid import simulate
 from pi2_fluid.engines.fluid.gradients import gradient
 
 __all__ = ["batch", "gradient", "simulate"]

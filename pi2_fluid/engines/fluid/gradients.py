@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.engines.fluid.engine import simulate
-from pi2_fluid.engines.fluid.request import UPDATES
+from pi2_fluid.engines.fluid.fluid import simulate
+from pi2_fluid.engines.fluid.refusals import UPDATES
 from pi2_fluid.errors import DomainError, ScenarioError, SolverError, renamed, show_value
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.records.paths import read_path, replace_path

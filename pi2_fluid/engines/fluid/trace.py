@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pi2_fluid.engines.fluid.instants import Row
 from pi2_fluid.engines.fluid.plant import Plant
-from pi2_fluid.engines.fluid.reporting import Row
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pi2_fluid.engines.ns3.request import Task
+from pi2_fluid.engines.ns3.task import Task
 from pi2_fluid.errors import SolverError, UnsupportedError
 
 __all__ = ["COMMAND", "require_installed", "run_seeds"]

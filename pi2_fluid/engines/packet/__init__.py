@@ -1,6 +1,6 @@
 """Packet by packet: a scenario simulated in compiled code, and its algorithms step by step."""
 
-from pi2_fluid.engines.packet.engine import simulate
+from pi2_fluid.engines.packet.packets import simulate
 from pi2_fluid.engines.packet.replays.codel import replay_codel
 from pi2_fluid.engines.packet.replays.controller import replay
 from pi2_fluid.engines.packet.replays.decisions import replay_drop

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.laws import congestion_of, discipline_of
-from pi2_fluid.engines.packet.request import interval_of
+from pi2_fluid.engines.packet.requirements import interval_of
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario

@@ -10,9 +10,9 @@ import numpy as np
 
 from pi2_fluid.engines.fluid.batches.results import batch_dataset
 from pi2_fluid.engines.fluid.batches.variation import Variation, vary
-from pi2_fluid.engines.fluid.lanes.compiled import obstacle, run_compiled
+from pi2_fluid.engines.fluid.lanes.in_c import obstacle, run_compiled
 from pi2_fluid.engines.fluid.lanes.timetable import Timetable, tabulate, take_runs
-from pi2_fluid.engines.fluid.request import UPDATES, require_round_trips
+from pi2_fluid.engines.fluid.refusals import UPDATES, require_round_trips
 from pi2_fluid.engines.fluid.validity import check_runs
 from pi2_fluid.errors import (
     AssumptionWarning,
@@ -306,7 +306,7 @@ def _power_of_two(nodes: Real) -> int:
 
 def _with_jax() -> Callable[[Timetable, int, int], dict[str, Any]]:
     try:
-        from pi2_fluid.engines.fluid.lanes.engine import run_lanes
+        from pi2_fluid.engines.fluid.lanes.jitted import run_lanes
     except ModuleNotFoundError as error:
         if error.name != "jax":
             raise

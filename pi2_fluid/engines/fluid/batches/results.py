@@ -9,7 +9,7 @@ import numpy as np
 
 from pi2_fluid.engines.fluid.batches.variation import Variation
 from pi2_fluid.engines.fluid.lanes.timetable import Timetable
-from pi2_fluid.engines.fluid.request import not_modelled
+from pi2_fluid.engines.fluid.refusals import not_modelled
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.results import Column, make_dataset
 from pi2_fluid.results.schema import scenario_text

@@ -15,8 +15,8 @@ from pi2_fluid.engines.fluid.cohorts import Cohorts, split_starts
 from pi2_fluid.engines.fluid.integration import Accuracy, integrate
 from pi2_fluid.engines.fluid.linear import LinearPlant
 from pi2_fluid.engines.fluid.plant import Plant
-from pi2_fluid.engines.fluid.request import UPDATES, not_modelled, require_round_trips
-from pi2_fluid.engines.fluid.schedule import Schedule
+from pi2_fluid.engines.fluid.refusals import UPDATES, not_modelled, require_round_trips
+from pi2_fluid.engines.fluid.timeline import Schedule
 from pi2_fluid.engines.fluid.trace import Trace, trace_rows
 from pi2_fluid.engines.fluid.validity import check_trajectory
 from pi2_fluid.errors import QuantityError, UnsupportedError, renamed, show_value

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.packet import compiled
 from pi2_fluid.engines.packet.reporting import packet_dataset
-from pi2_fluid.engines.packet.request import (
+from pi2_fluid.engines.packet.requirements import (
     Sizes,
     bin_length,
     require_packets,

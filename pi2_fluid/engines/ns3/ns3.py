@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.ns3.process import require_installed, run_seeds
-from pi2_fluid.engines.ns3.request import Task, make_task, not_modelled
+from pi2_fluid.engines.ns3.task import Task, make_task, not_modelled
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.network.schedule import NS, to_ns
 from pi2_fluid.results.runs import runs_dataset
