@@ -271,7 +271,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 def test_help_loads_nothing_heavy() -> None:
     code = f"""
 import sys
-from {PACKAGE}.cli import main
+from {PACKAGE}.apps.cli import main
 sys.argv = ["pi2-fluid", "--help"]
 try:
     main()

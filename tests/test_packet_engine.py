@@ -16,9 +16,7 @@ import xarray as xr
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.engines.packet import (
-    compiled,
-)
+from pi2_fluid.engines.packet import compiled, requirements
 from pi2_fluid.network.schedule import flow_counts, flow_lives, mean_capacity
 
 LINK = pf.Link("10Mbit/s", buffer="100 packets")
