@@ -302,7 +302,7 @@ def fluid_lanes(
     """
 
 class PacketRun:
-    """One run of the packet simulator in the making (native/packet/core/simulator.h).
+    """One run of the packet simulator in the making (native/packet/simulator.h).
 
     Parameters
     ----------

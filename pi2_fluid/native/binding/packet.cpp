@@ -22,10 +22,10 @@
 #include "binding/arrays.h"
 #include "binding/packet.h"
 extern "C" { // around the headers that it includes, too
+#include "packet/simulator.h"
 #include "packet/tcp/jiffies.h"
 #include "packet/tcp/prr.h"
 #include "packet/tcp/published.h"
-#include "packet/core/simulator.h"
 }
 
 namespace nb = nanobind;
@@ -363,7 +363,7 @@ std::int64_t jiffy_timer(std::int64_t now, std::int64_t ms)
 
 void register_packet(nb::module_ &module)
 {
-    nb::class_<PacketRun>(module, "PacketRun", R"(One run of the packet simulator in the making (native/packet/core/simulator.h).
+    nb::class_<PacketRun>(module, "PacketRun", R"(One run of the packet simulator in the making (native/packet/simulator.h).
 
 Parameters
 ----------

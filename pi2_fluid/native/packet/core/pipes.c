@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "packet/queues/qdisc.h"
+#include "packet/core/time.h"
 
 enum { FIRST = 64 }; /* room in a new pipe, a power of two */
 

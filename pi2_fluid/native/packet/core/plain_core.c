@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "packet/queues/qdisc.h"
+#include "packet/core/time.h"
 
 /* Timers */
 

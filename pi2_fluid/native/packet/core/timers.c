@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "packet/core/bits.h"
-#include "packet/queues/qdisc.h"
+#include "packet/core/time.h"
 
 enum { AHEAD = 8 }; /* timers called for while others are looked at: with many flows they are far away */
 

@@ -1,4 +1,4 @@
-/* Queue disciplines: what a queue does with each packet, one algorithm per file (qdisc_*.c). Pure C11.
+/* Queue disciplines: what a queue does with each packet, one algorithm per file (NAME.c). Pure C11.
  *
  * A discipline is a table of functions. It is configured by a struct of doubles, its parameters, whose fields are
  * listed at the top of its file; whatever it computes from them and its variables live in one block of `size` bytes
@@ -11,10 +11,9 @@
 #include <stdint.h>
 
 #include "parameters.h"
-#include "packet/queues/queue.h"
 #include "packet/core/random.h"
-
-#define PI2_NEVER INT64_MAX
+#include "packet/core/time.h"
+#include "packet/queues/queue.h"
 
 enum { PI2_QDISC_PARAMETERS = 32 };
 
@@ -58,13 +57,6 @@ static inline int pi2_queue_has_room(pi2_queue *queue, const pi2_packet *packet,
         return 1;
     pi2_queue_drop(queue, packet, now, PI2_DROP_FULL);
     return 0;
-}
-
-/* Seconds as ns, rounded to the nearest; durations only, and 2^62 ns for those that are longer. */
-static inline int64_t pi2_ns(double seconds)
-{
-    const double ns = seconds * 1e9 + 0.5;
-    return ns < 0x1p62 ? (int64_t)ns : INT64_C(1) << 62;
 }
 
 #endif

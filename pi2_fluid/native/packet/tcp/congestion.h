@@ -1,7 +1,7 @@
-/* Congestion control: how a sender's window grows and shrinks, one algorithm per file (cc_*.c). Pure C11.
+/* Congestion control: how a sender's window grows and shrinks, one algorithm per file (congestion/NAME.c). Pure C11.
  *
- * Everything that senders share (what is in flight, what is lost, when a reduction is due) lies in sender.c, rack.c
- * and recovery.c, which call these. Windows are whole segments, as in Linux. Time is in ns.
+ * Everything that senders share (what is in flight, what is lost, when a reduction is due) lies in ends/sender.c,
+ * rack.c and recovery.c, which call these. Windows are whole segments, as in Linux. Time is in ns.
  */
 #ifndef PI2_PACKET_CONGESTION_H
 #define PI2_PACKET_CONGESTION_H

@@ -2,15 +2,10 @@
 #ifndef PI2_PACKET_FLOW_H
 #define PI2_PACKET_FLOW_H
 
-#include "packet/tcp/congestion.h"
 #include "packet/core/packet.h"
-#include "packet/queues/qdisc.h"
-/* What comes next: as fast as can be or, to compare with, as plain as can be. */
-#ifdef PI2_PLAIN_CORE
-#include "packet/core/plain_core.h"
-#else
-#include "packet/core/timers.h"
-#endif
+#include "packet/core/pending.h"
+#include "packet/core/time.h"
+#include "packet/tcp/congestion.h"
 
 /* The sender's view of the network, in the order of trouble. */
 enum { PI2_OPEN, PI2_DISORDER, PI2_REDUCED, PI2_RECOVERY, PI2_LOSS };
@@ -33,9 +28,6 @@ enum {
 
 /* Segments for which the board needs no memory of its own. */
 enum { PI2_FIRST_BOARD = 16 };
-
-/* Acknowledgements come in ms, and so do time stamps. */
-#define PI2_MS INT64_C(1000000)
 
 typedef struct {
     int64_t sent; /* ns */

@@ -15,7 +15,7 @@ typedef struct {
     int safe;                 /* the acknowledgement moves on and tells of no further loss: one more (SSRB) */
 } pi2_prr_state;
 
-/* How many segments may be sent now. In recovery.c. */
+/* How many segments may be sent now. */
 int64_t pi2_prr(const pi2_prr_state *now);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "packet/queues/pi_controller.h"
-#include "packet/core/run.h"
 #include "tests/packet/checks.h"
 
 typedef void (*twist)(pi2_test_scenario *s);

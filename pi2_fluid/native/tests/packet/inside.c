@@ -1,7 +1,7 @@
 /* The counters that a run keeps of its flows and its queue, against what they count. */
 #include <stdio.h>
 
-#include "packet/core/run.h"
+#include "packet/run/run.h"
 #include "tests/packet/checks.h"
 
 static int wrong(const pi2_run *run, uint32_t flow, const char *what, int64_t is, int64_t counted)
@@ -71,8 +71,8 @@ static int sound_classes(const pi2_run *run)
 
 int pi2_check_inside(const pi2_run *run)
 {
-    for (int band = 0; band < run->queue.bands; band++) {
-        const pi2_band *b = run->queue.band + band;
+    for (int band = 0; band < run->hop.queue.bands; band++) {
+        const pi2_band *b = run->hop.queue.band + band;
         int64_t bytes = 0, before = 0;
         for (uint32_t i = 0; i < b->count; i++) {
             const pi2_packet *packet = b->ring + ((b->head + i) & b->mask);
@@ -84,9 +84,9 @@ int pi2_check_inside(const pi2_run *run)
         if (bytes != b->bytes)
             return wrong(run, 0, "backlog", b->bytes, bytes);
     }
-    if (pi2_queue_packets(&run->queue) > run->queue.limit)
-        return wrong(run, 0, "limit", run->queue.limit, pi2_queue_packets(&run->queue));
-    if (pi2_queue_packets(&run->queue) && run->link_due == PI2_NEVER)
-        return wrong(run, 0, "link idle", 0, pi2_queue_packets(&run->queue));
+    if (pi2_queue_packets(&run->hop.queue) > run->hop.queue.limit)
+        return wrong(run, 0, "limit", run->hop.queue.limit, pi2_queue_packets(&run->hop.queue));
+    if (pi2_queue_packets(&run->hop.queue) && run->hop.due == PI2_NEVER)
+        return wrong(run, 0, "link idle", 0, pi2_queue_packets(&run->hop.queue));
     return sound_classes(run);
 }

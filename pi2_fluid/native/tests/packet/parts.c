@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "packet/run/statistics.h"
 #include "packet/tcp/jiffies.h"
 #include "packet/tcp/rtt.h"
-#include "packet/core/run.h"
 #include "tests/packet/scenario.h"
 
 static pi2_choices random_;
@@ -170,17 +170,17 @@ static void check_buckets(void)
 /* A slot is what the bits take, rounded to ns; htb truncates. */
 static void check_slots(void)
 {
-    static pi2_run run;
+    static pi2_hop hop;
     for (int i = 0; i < 200000; i++) {
         const int bytes = 64 + pi2_pick(&random_, 65535 - 63);
         const double capacity = pi2_spread(&random_, 1, 8e9 * 64), exact = 8e9 * bytes / capacity;
         int64_t slot;
-        run.scenario.kind = pi2_pick(&random_, 2);
-        run.scenario.packet_size = bytes;
-        run.queue.capacity = capacity;
-        pi2_link_capacity(&run, capacity, 0);
-        slot = pi2_slot_of(&run, bytes);
-        if (run.scenario.kind == PI2_LINK_WIRE || !run.htb_factor)
+        hop.kind = pi2_pick(&random_, 2);
+        hop.queue.mtu = bytes;
+        hop.queue.capacity = capacity;
+        pi2_hop_capacity(&hop, capacity, 0);
+        slot = pi2_slot_of(&hop, bytes);
+        if (hop.kind == PI2_LINK_WIRE || !hop.htb_factor)
             expect(fabs((double)slot - exact) <= 0.5 + 1e-15 * exact, "a slot is not what the bits take");
         else /* the rate is in whole bytes per second */
             expect((double)slot <= exact * (capacity / 8) / floor(capacity / 8) + 1

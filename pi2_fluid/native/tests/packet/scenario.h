@@ -3,8 +3,8 @@
 #ifndef PI2_PACKET_SELFTEST_SCENARIO_H
 #define PI2_PACKET_SELFTEST_SCENARIO_H
 
+#include "packet/simulator.h"
 #include "tests/put.h"
-#include "packet/core/simulator.h"
 
 enum { PI2_TEST_CLASSES = 7, PI2_TEST_CHANGES = 4 };
 

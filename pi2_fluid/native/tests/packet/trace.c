@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "packet/core/run.h"
+#include "packet/run/run.h"
 #include "tests/packet/checks.h"
 
 /* A band: the rows of the packets in it. */
@@ -54,7 +54,7 @@ static int served(replay *r, int64_t row)
 {
     const pi2_run *run = r->run;
     const pi2_trace_row *t = run->trace + row;
-    const int64_t full = pi2_slot_of(run, run->scenario.packet_size), slot = pi2_slot_of(run, t->bytes);
+    const int64_t full = pi2_slot_of(&run->hop, run->scenario.packet_size), slot = pi2_slot_of(&run->hop, t->bytes);
     if (t->time < r->free_from)
         return wrong(r, row, "the link is not free yet");
     if (t->time > r->waiting_since && t->time > r->free_from)
@@ -72,7 +72,7 @@ static int replayed(replay *r, int64_t row, int steady)
     fifo *f = r->band + t->band;
     if (row && t->time < t[-1].time)
         return wrong(r, row, "time went back");
-    if (t->what == PI2_TRACE_ENQUEUE && t->band != (r->run->queue.bands == 2 && t->ecn & PI2_ECT1))
+    if (t->what == PI2_TRACE_ENQUEUE && t->band != (r->run->hop.queue.bands == 2 && t->ecn & PI2_ECT1))
         return wrong(r, row, "it is in the other band");
     switch (t->what) {
     case PI2_TRACE_ENQUEUE:
@@ -96,7 +96,7 @@ static int replayed(replay *r, int64_t row, int steady)
 
 static int complete(const replay *r)
 {
-    int64_t in_band[2] = {r->run->queue.band[0].count, r->run->queue.band[1].count};
+    int64_t in_band[2] = {r->run->hop.queue.band[0].count, r->run->hop.queue.band[1].count};
     if (r->run->traced == r->run->scenario.trace)
         return 1;
     for (int band = 0; band < 2; band++)

@@ -1,7 +1,11 @@
 /* The schedule: when flows start and stop, when the capacity changes, and traffic of constant bit rate. */
+#include "packet/schedule.h"
+
 #include <stdlib.h>
 
-#include "packet/core/run.h"
+#include "packet/run/link.h"
+#include "packet/run/statistics.h"
+#include "packet/tcp/ends/connection.h"
 
 /* Packets of a flow of constant bit rate that are counted out in one go. */
 enum { MOST_COUNTED = 1 << 30 };
@@ -12,33 +16,6 @@ static void add_step(pi2_run *run, int64_t at, int class_, uint32_t count, doubl
 {
     const int order = run->step_count++;
     run->steps[order] = (pi2_step){at, order, class_, count, capacity};
-}
-
-/* What the class is told before it begins counts from its beginning on. */
-uint64_t pi2_class_steps(const pi2_packet_scenario *s, int i, pi2_class_step *to, int *steps)
-{
-    const pi2_packet_class *spec = s->classes + i;
-    uint32_t count = spec->count;
-    uint64_t most;
-    int j = 0, n = 0;
-    for (; j < s->change_count && s->changes[j].at <= spec->start; j++)
-        if (s->counts[j * s->class_count + i] >= 0)
-            count = (uint32_t)s->counts[j * s->class_count + i];
-    to[n++] = (pi2_class_step){spec->start, count};
-    most = count;
-    for (; j < s->change_count; j++) {
-        const int64_t new = s->counts[j * s->class_count + i];
-        if (new < 0 || s->changes[j].at >= spec->stop)
-            continue;
-        to[n++] = (pi2_class_step){s->changes[j].at, (uint32_t)new};
-        if (new > count)
-            most += (uint64_t)new - count;
-        count = (uint32_t)new;
-    }
-    if (spec->stop != PI2_NEVER)
-        to[n++] = (pi2_class_step){spec->stop, 0};
-    *steps = n;
-    return most;
 }
 
 /* By time, then the capacity first, then by class, then as given: qsort alone may change the order of equals. */
@@ -154,7 +131,7 @@ void pi2_schedule_step(pi2_run *run, int64_t now)
     const pi2_step *step = run->steps + run->next_step++;
     run->step_due = run->next_step < run->step_count ? step[1].at : PI2_NEVER;
     if (step->class_ < 0)
-        pi2_link_capacity(run, step->capacity, now);
+        pi2_hop_capacity(&run->hop, step->capacity, now);
     else
         call_flows(run, run->classes + step->class_, step->count, now);
 }

@@ -1,8 +1,7 @@
 /* What is counted: rows for each bin, delays by block, totals, and a trace if one is wanted. */
-#include <stdlib.h>
+#include "packet/run/statistics.h"
 
-#include "packet/core/bits.h"
-#include "packet/core/run.h"
+#include <stdlib.h>
 
 /* Points at the counters of the block in which the next bin lies. */
 static void begin_block(pi2_run *run)
@@ -16,7 +15,7 @@ static void begin_block(pi2_run *run)
 int pi2_statistics_new(pi2_run *run)
 {
     const pi2_packet_scenario *s = &run->scenario;
-    const size_t bins = (size_t)run->bins, classes = (size_t)s->class_count, bands = (size_t)run->qdisc->bands;
+    const size_t bins = (size_t)run->bins, classes = (size_t)s->class_count, bands = (size_t)s->qdisc->bands;
     run->bin_rows = calloc(bins * PI2_BIN_COLUMNS, sizeof *run->bin_rows);
     run->band_rows = calloc(bins * bands * PI2_BAND_COLUMNS, sizeof *run->band_rows);
     run->class_rows = calloc(bins * classes * PI2_CLASS_COLUMNS, sizeof *run->class_rows);
@@ -44,24 +43,6 @@ void pi2_statistics_free(pi2_run *run)
     free(run->trace);
 }
 
-/* Whole microseconds at first, then PI2_DELAY_BITS of the mantissa. */
-static unsigned bucket_of(int64_t ns)
-{
-    const uint64_t us = (uint64_t)ns / 1000;
-    const unsigned high = pi2_highest_bit(us | 1), shift = high > PI2_DELAY_BITS ? high - PI2_DELAY_BITS : 0;
-    const unsigned bucket = (shift << PI2_DELAY_BITS) + (unsigned)(us >> shift);
-    return bucket < PI2_DELAY_BUCKETS ? bucket : PI2_DELAY_BUCKETS - 1;
-}
-
-double pi2_delay_edge(int bucket)
-{
-    const int half = 1 << PI2_DELAY_BITS;
-    int shift = bucket / half - 1;
-    if (shift < 0)
-        shift = 0;
-    return (double)(bucket - shift * half) * (double)(UINT64_C(1) << shift) * 1e-6;
-}
-
 /* Up to the most that 32 bits hold. */
 static void count_up(uint32_t *counter)
 {
@@ -74,7 +55,7 @@ void pi2_departed(pi2_run *run, const pi2_packet *packet, int64_t now)
     pi2_class *class_ = run->classes + packet->class_;
     class_->departures++;
     class_->sojourn += (double)waited;
-    count_up(class_->delays + bucket_of(waited));
+    count_up(class_->delays + pi2_delay_bucket(waited));
     count_up(&run->flows[packet->flow].departed);
     run->packets++;
     if (run->trace)
@@ -160,17 +141,17 @@ void pi2_end_bin(pi2_run *run, int64_t now)
 {
     const double time = (double)(now - run->bin * run->scenario.bin);
     double *row = run->bin_rows + (size_t)run->bin * PI2_BIN_COLUMNS;
+    pi2_hop *hop = &run->hop;
+    double *means = run->band_rows + (size_t)run->bin * (size_t)hop->queue.bands * PI2_BAND_COLUMNS;
     pi2_probe probe = {0.0, 0.0, 0.0};
-    pi2_backlog_changes(run, now);
-    for (int band = 0; band < run->qdisc->bands; band++) {
-        double *means = run->band_rows + ((size_t)run->bin * (size_t)run->qdisc->bands + (size_t)band)
-                                             * PI2_BAND_COLUMNS;
-        means[PI2_BAND_BYTES] = run->area[band] / time;
-        means[PI2_BAND_SQUARE] = run->square[band] / time;
-        run->area[band] = run->square[band] = 0.0;
+    pi2_backlog_changes(hop, now);
+    for (int band = 0; band < hop->queue.bands; band++, means += PI2_BAND_COLUMNS) {
+        means[PI2_BAND_BYTES] = hop->area[band] / time;
+        means[PI2_BAND_SQUARE] = hop->square[band] / time;
+        hop->area[band] = hop->square[band] = 0.0;
     }
-    run->qdisc->probe(run->discipline, &run->queue, &probe);
-    row[PI2_BIN_CAPACITY] = run->queue.capacity;
+    hop->qdisc->probe(hop->discipline, &hop->queue, &probe);
+    row[PI2_BIN_CAPACITY] = hop->queue.capacity;
     row[PI2_BIN_CONTROLLER] = probe.controller;
     row[PI2_BIN_CLASSIC] = probe.classic;
     row[PI2_BIN_SCALABLE] = probe.scalable;

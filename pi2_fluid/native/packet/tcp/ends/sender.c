@@ -1,10 +1,13 @@
-/* The sender: what it sends, and what it learns from an acknowledgement. Selective acknowledgements (RFC 2018, 6675)
+/* The sender: what it learns from an acknowledgement, and does then. Selective acknowledgements (RFC 2018, 6675)
  * are exact here: an acknowledgement says how far the receiver's log of arrivals has come, and the sender reads it. */
-#include "packet/tcp/jiffies.h"
-#include "packet/tcp/rtt.h"
-#include "packet/core/run.h"
+#include "packet/tcp/ends/sender.h"
 
-enum { SYN_BYTES = 74 };
+#include "packet/run/statistics.h"
+#include "packet/tcp/ends/rack.h"
+#include "packet/tcp/ends/recovery.h"
+#include "packet/tcp/ends/sender_timer.h"
+#include "packet/tcp/ends/transmission.h"
+#include "packet/tcp/rtt.h"
 
 /* What an acknowledgement says about the round trip: when the segments were sent that it covers, first and last. */
 typedef struct {
@@ -12,132 +15,6 @@ typedef struct {
     int64_t first_sacked, last_sacked;
     int ambiguous;          /* some of them were retransmitted */
 } samples;
-
-static void send_syn(pi2_run *run, pi2_flow *f, int64_t now)
-{
-    pi2_packet packet = {
-        .sent = now, .flow = pi2_number(run, f), .bytes = SYN_BYTES, .class_ = f->class_, .flags = PI2_SYN};
-    if (packet.bytes > run->scenario.packet_size)
-        packet.bytes = (uint16_t)run->scenario.packet_size;
-    f->timer = PI2_TIMER_RTO;
-    pi2_timer_set(&run->timers, &f->timers[PI2_SENDER_TIMER], pi2_jiffy_timer(now, f->rto));
-    pi2_link_send(run, &packet, now);
-}
-
-void pi2_flow_open(pi2_run *run, pi2_flow *f, int64_t now)
-{
-    f->life = PI2_CONNECTING;
-    f->board = f->first_board;
-    f->board_mask = PI2_FIRST_BOARD - 1;
-    f->rto = PI2_RTO_INITIAL_MS;
-    f->last_arrival = -1;
-    f->first_retransmission = PI2_NEVER;
-    f->window.min_rtt = PI2_NEVER;
-    send_syn(run, f, now);
-}
-
-/* No answer: the SYN is sent again, each time after twice as long. */
-void pi2_flow_retry(pi2_run *run, pi2_flow *f, int64_t now)
-{
-    pi2_class_of(run, f)->timeouts++;
-    f->rto = 2 * f->rto < PI2_RTO_MAX_MS ? 2 * f->rto : PI2_RTO_MAX_MS;
-    send_syn(run, f, now);
-}
-
-/* At once and for good: what is under way is neither acknowledged nor missed. */
-void pi2_flow_close(pi2_run *run, pi2_flow *f, int64_t now)
-{
-    for (int kind = 0; kind < PI2_TIMERS_EACH; kind++)
-        pi2_timer_stop(&f->timers[kind]);
-    if (f->life == PI2_ESTABLISHED) {
-        f->window.cwnd = 0;
-        pi2_count_window(run, f, now);
-        pi2_count_flow(run, f, -1, now);
-    }
-    f->life = PI2_STOPPED;
-    pi2_flow_free(f);
-}
-
-/* Sending */
-
-void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_t now)
-{
-    const pi2_class *class_ = pi2_class_of(run, f);
-    pi2_packet packet = {
-        .sent = now,
-        .segment = segment,
-        .flow = pi2_number(run, f),
-        .bytes = (uint16_t)run->scenario.packet_size,
-        .class_ = f->class_,
-        .ecn = (uint8_t)class_->spec->ecn,
-    };
-    uint64_t *entry = pi2_board(f, segment);
-    const uint64_t kept = again ? (*entry & 0xff) | PI2_EVER | PI2_RETRANSMITTED : 0;
-    *entry = (uint64_t)now << PI2_BOARD_SHIFT | kept;
-    if (again && !class_->exact_ce) {
-        packet.ecn = PI2_NOT_ECT; /* RFC 3168, section 6.1.5 */
-    } else if (f->cwr_due && !again) {
-        packet.flags = PI2_CWR;
-        f->cwr_due = 0;
-    }
-    pi2_link_send(run, &packet, now);
-}
-
-/* New segments while the window has room. */
-static void send_new(pi2_run *run, pi2_flow *f, int64_t now)
-{
-    const uint32_t flight = pi2_in_flight(f), window = f->window.cwnd;
-    uint32_t room = window > flight ? window - flight : 0;
-    if (pi2_in_reduction(f))
-        f->prr_sent += room;
-    for (; room; room--) {
-        if (!pi2_board_room(f)) {
-            run->no_memory = 1;
-            return;
-        }
-        pi2_transmit(run, f, f->window.next++, 0, now);
-    }
-}
-
-/* What was lost, oldest first, while the window has room. */
-void pi2_send_again(pi2_run *run, pi2_flow *f, int64_t now)
-{
-    uint32_t segment = f->hint;
-    int head = 0;
-    if ((int32_t)(segment - f->window.una) < 0)
-        segment = f->window.una;
-    for (; f->lost > 0 && segment != f->window.next && pi2_in_flight(f) < f->window.cwnd; segment++) {
-        const uint64_t entry = *pi2_board(f, segment);
-        if ((entry & (PI2_LOST | PI2_RETRANSMITTED)) != PI2_LOST)
-            continue;
-        if (!pi2_again_room(f)) {
-            run->no_memory = 1;
-            return;
-        }
-        pi2_send_one_again(run, f, segment, now);
-        if (pi2_in_reduction(f))
-            f->prr_sent++;
-        head |= segment == f->window.una;
-    }
-    f->hint = segment;
-    if (head && f->timer != PI2_TIMER_REORDER) {
-        f->timer = PI2_TIMER_IDLE;
-        pi2_arm_rto(run, f, now);
-    }
-}
-
-void pi2_send_one_again(pi2_run *run, pi2_flow *f, uint32_t segment, int64_t now)
-{
-    f->again[(f->again_head + f->again_count++) & f->again_mask] = (pi2_retransmission){now, segment};
-    f->retransmitted++;
-    f->undo_left = f->undo_left < 0 ? 1 : f->undo_left + 1;
-    if (f->first_retransmission == PI2_NEVER)
-        f->first_retransmission = now / PI2_MS;
-    pi2_class_of(run, f)->retransmissions++;
-    pi2_transmit(run, f, segment, 1, now);
-}
-
-/* Learning */
 
 static void sack(pi2_flow *f, uint32_t segment, pi2_news *news, samples *found, int64_t now)
 {
@@ -237,13 +114,13 @@ static void send_on(pi2_run *run, pi2_flow *f, int rexmit, int restart, int64_t 
 {
     const uint32_t outstanding = pi2_outstanding(f), next = f->window.next;
     if (rexmit == PI2_SEND_NEW) {
-        send_new(run, f, now);
+        pi2_send_new(run, f, now);
         if ((int32_t)(f->window.next - f->high) <= 0)
             f->frto = 0;
     }
     if (rexmit == PI2_RESEND_LOST || (rexmit == PI2_SEND_NEW && !f->frto))
         pi2_send_again(run, f, now);
-    send_new(run, f, now);
+    pi2_send_new(run, f, now);
     if (f->window.next != next && pi2_arm_probe(run, f, 0, now))
         return;
     if (restart && !pi2_arm_probe(run, f, 1, now))
@@ -267,7 +144,7 @@ static void establish(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now
     class_->spec->congestion->begin(class_->spec->parameters, f->state_of_cc, &f->window);
     pi2_count_window(run, f, now);
     pi2_count_flow(run, f, 1, now);
-    send_new(run, f, now);
+    pi2_send_new(run, f, now);
     pi2_arm_probe(run, f, 0, now);
 }
 

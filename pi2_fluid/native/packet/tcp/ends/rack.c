@@ -1,6 +1,8 @@
 /* RACK (RFC 8985): a segment is lost when one sent later has arrived, and a round trip and a bit have passed. */
+#include "packet/tcp/ends/rack.h"
+
+#include "packet/tcp/ends/sender_timer.h"
 #include "packet/tcp/published.h"
-#include "packet/core/run.h"
 
 /* The segment sent last among those delivered tells which others are late. */
 void pi2_rack_delivered(pi2_flow *f, uint64_t entry, uint32_t segment, int64_t now)

@@ -1,12 +1,17 @@
 /* The door, and the loop of events. Everything that can happen next has one time, and the earliest is done; there is
  * no common list of events to keep in order. */
-#include "packet/core/simulator.h"
+#include "packet/simulator.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "packet/core/bits.h"
-#include "packet/core/run.h"
+#include "packet/run/link.h"
+#include "packet/run/statistics.h"
+#include "packet/schedule.h"
+#include "packet/tcp/ends/receiver.h"
+#include "packet/tcp/ends/sender.h"
+#include "packet/tcp/ends/timeout.h"
 
 /* Bytes of a line of memory; flows that are more than caches hold; acknowledgements that are called for ahead. */
 enum { LINE = 64, CROWD = 2000, SOON = 8 };
@@ -70,45 +75,21 @@ static int set_up_flows(pi2_run *run)
     return 1;
 }
 
-static int set_up_queue(pi2_run *run, int *refused)
+static int set_up_hop(pi2_run *run, int *refused)
 {
-    const pi2_packet_scenario *s = &run->scenario;
-    run->queue.bands = run->qdisc->bands;
-    run->queue.limit = s->buffer;
-    run->queue.mtu = s->packet_size;
-    run->queue.capacity = s->capacity;
-    run->queue.counts = run->counts;
-    run->queue.dropped = s->trace > 0 ? dropped : NULL;
-    run->queue.marked = s->trace > 0 ? marked : NULL;
-    run->queue.context = run;
-    run->discipline = calloc(1, run->qdisc->size);
-    for (int band = 0; band < run->qdisc->bands; band++)
-        if (!pi2_band_grow(&run->queue.band[band]))
-            return 0;
-    if (!run->discipline)
-        return 0;
-    *refused = !run->qdisc->setup(run->discipline, s->qdisc_parameters, &run->queue);
-    run->tick = *refused ? PI2_NEVER : run->qdisc->first_tick(run->discipline);
-    return !*refused;
-}
-
-static void set_up_streams(pi2_run *run)
-{
-    const uint64_t seed = run->scenario.seed;
-    run->at_enqueue.key[0] = pi2_stream_key(seed, PI2_STREAM_ENQUEUE);
-    run->at_enqueue.key[1] = pi2_stream_key(seed, PI2_STREAM_ENQUEUE_TWO);
-    run->at_dequeue.key[0] = pi2_stream_key(seed, PI2_STREAM_DEQUEUE);
-    run->at_dequeue.key[1] = pi2_stream_key(seed, PI2_STREAM_DEQUEUE_TWO);
-    run->jitter_key = pi2_stream_key(seed, PI2_STREAM_ACK_JITTER);
-    run->jitter = run->scenario.ack_jitter > 0 ? (uint64_t)run->scenario.ack_jitter + 1 : 0;
+    const int traced = run->scenario.trace > 0;
+    run->hop.queue.dropped = traced ? dropped : NULL;
+    run->hop.queue.marked = traced ? marked : NULL;
+    run->hop.queue.context = run;
+    return pi2_hop_new(&run->hop, &run->scenario, run->counts, refused);
 }
 
 /* What comes at times known beforehand. */
 static void plan(pi2_run *run)
 {
     run->planned = run->bin_end < run->step_due ? run->bin_end : run->step_due;
-    if (run->tick < run->planned)
-        run->planned = run->tick;
+    if (run->hop.tick < run->planned)
+        run->planned = run->hop.tick;
     if (run->start_due < run->planned)
         run->planned = run->start_due;
 }
@@ -128,20 +109,18 @@ pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused)
     if (!run)
         return NULL;
     run->scenario = *scenario;
-    run->qdisc = scenario->qdisc;
     run->bins = (scenario->duration + scenario->bin - 1) / scenario->bin;
     run->per_block = bins_of_a_block(run->bins, scenario->class_count);
     run->blocks = (int)((run->bins + run->per_block - 1) / run->per_block);
     run->bin_end = scenario->bin < scenario->duration ? scenario->bin : scenario->duration;
-    run->link_due = PI2_NEVER;
-    set_up_streams(run);
+    run->jitter_key = pi2_stream_key(scenario->seed, PI2_STREAM_ACK_JITTER);
+    run->jitter = scenario->ack_jitter > 0 ? (uint64_t)scenario->ack_jitter + 1 : 0;
     if (!set_up_classes(run, scenario) || !pi2_pipes_new(&run->acks, (uint32_t)scenario->class_count, sizeof(pi2_ack))
         || !pi2_pipes_new(&run->data, (uint32_t)scenario->class_count, sizeof(pi2_packet)) || !set_up_flows(run)
-        || !pi2_statistics_new(run) || !set_up_queue(run, refused) || !find_pipes(run)) {
+        || !pi2_statistics_new(run) || !set_up_hop(run, refused) || !find_pipes(run)) {
         pi2_run_free(run);
         return NULL;
     }
-    pi2_link_capacity(run, scenario->capacity, 0);
     plan(run);
     return run;
 }
@@ -152,14 +131,12 @@ void pi2_run_free(pi2_run *run)
         return;
     for (uint32_t i = 0; run->flows && i < run->flow_count; i++)
         pi2_flow_free(run->flows + i);
-    for (int band = 0; band < 2; band++)
-        free(run->queue.band[band].ring);
+    pi2_hop_free(&run->hop);
     pi2_pipes_free(&run->acks);
     pi2_pipes_free(&run->data);
     pi2_timers_free(&run->timers);
     pi2_statistics_free(run);
     pi2_schedule_free(run);
-    free(run->discipline);
     free(run->flow_memory);
     free(run->classes);
     free(run->specs);
@@ -215,8 +192,8 @@ static void act_planned(pi2_run *run, int64_t now)
         pi2_end_bin(run, now);
     else if (run->step_due == now)
         pi2_schedule_step(run, now);
-    else if (run->tick == now)
-        run->tick = run->qdisc->tick(run->discipline, &run->queue, now);
+    else if (run->hop.tick == now)
+        run->hop.tick = run->hop.qdisc->tick(run->hop.discipline, &run->hop.queue, now);
     else
         pi2_schedule_start(run, now);
     plan(run);
@@ -230,8 +207,8 @@ int pi2_run_advance(pi2_run *run, int64_t events)
     for (; events > 0; events--) {
         int64_t t = run->planned;
         int what = PLANNED;
-        if (run->link_due < t)
-            t = run->link_due, what = LINK;
+        if (run->hop.due < t)
+            t = run->hop.due, what = LINK;
         if (run->data.due < t)
             t = run->data.due, what = DATA;
         if (run->acks.due < t)
@@ -254,7 +231,7 @@ int pi2_run_advance(pi2_run *run, int64_t events)
             if (run->bin == run->bins)
                 return PI2_RUN_DONE;
         }
-        if (run->no_memory || run->queue.no_memory || run->timers.no_memory)
+        if (run->no_memory || run->hop.queue.no_memory || run->timers.no_memory)
             return PI2_RUN_NO_MEMORY;
     }
     return PI2_RUN_MORE;
@@ -271,13 +248,13 @@ static void fill_totals(const pi2_run *run)
     for (int i = 0; i < classes; i++) {
         int64_t *totals = run->totals + (size_t)i * PI2_TOTALS;
         memcpy(totals, run->counts + (size_t)i * PI2_CAUSES, PI2_CAUSES * sizeof *totals);
-        totals[PI2_TOTAL_QUEUED] = run->busy && run->in_service.class_ == i;
+        totals[PI2_TOTAL_QUEUED] = run->hop.busy && run->hop.in_service.class_ == i;
         totals[PI2_TOTAL_IN_FLIGHT] = run->classes[i].in_flight;
         totals[PI2_TOTAL_RETRANSMISSIONS] = run->classes[i].retransmissions;
         totals[PI2_TOTAL_TIMEOUTS] = run->classes[i].timeouts;
     }
-    for (int band = 0; band < run->qdisc->bands; band++) {
-        const pi2_band *b = run->queue.band + band;
+    for (int band = 0; band < run->hop.queue.bands; band++) {
+        const pi2_band *b = run->hop.queue.band + band;
         for (uint32_t i = 0; i < b->count; i++)
             run->totals[(size_t)b->ring[(b->head + i) & b->mask].class_ * PI2_TOTALS + PI2_TOTAL_QUEUED]++;
     }
@@ -287,7 +264,7 @@ void pi2_run_outcome(const pi2_run *run, pi2_packet_outcome *outcome)
 {
     fill_totals(run);
     *outcome = (pi2_packet_outcome){
-        .bands = run->qdisc->bands,
+        .bands = run->hop.queue.bands,
         .classes = run->scenario.class_count,
         .blocks = run->blocks,
         .bins = run->bins,

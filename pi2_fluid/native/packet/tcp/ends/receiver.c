@@ -1,9 +1,11 @@
 /* The receiver: what it acknowledges, and when. RFC 5681, section 4.2, with Linux's rules where it leaves a choice:
  * quick acknowledgements at the beginning and after long gaps, an adaptive delay, and selective acknowledgements
  * that are thinned out while a hole stays open. */
+#include "packet/tcp/ends/receiver.h"
+
+#include "packet/run/link.h"
 #include "packet/tcp/jiffies.h"
-#include "packet/tcp/rtt.h"
-#include "packet/core/run.h"
+#include "packet/tcp/published.h"
 
 /* Acknowledgements are delayed by PI2_ATO_MIN_MS to PI2_ATO_MAX_MS. PI2_QUICK_ACKS are sent at once at the beginning,
  * after a gap or a duplicate, PI2_QUICK_ACKS_FEW when marks begin or ECT ends. Of one hole

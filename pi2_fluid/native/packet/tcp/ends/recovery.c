@@ -1,8 +1,12 @@
 /* Loss recovery: what state the sender is in, how the window is reduced, and when that is undone. What counts as lost
  * is decided in rack.c.
  * Proportional rate reduction (RFC 6937), F-RTO (RFC 5682), the Eifel response (RFC 4015). */
+#include "packet/tcp/ends/recovery.h"
+
+#include "packet/tcp/ends/rack.h"
+#include "packet/tcp/ends/sender_timer.h"
+#include "packet/tcp/ends/transmission.h"
 #include "packet/tcp/prr.h"
-#include "packet/core/run.h"
 
 static int any_retransmission(const pi2_flow *f)
 {
@@ -65,26 +69,6 @@ static void end_reduction(pi2_flow *f)
 {
     if (f->window.ssthresh < PI2_NO_THRESHOLD && (f->state == PI2_REDUCED || f->may_undo))
         f->window.cwnd = f->window.ssthresh;
-}
-
-int64_t pi2_prr(const pi2_prr_state *now)
-{
-    const int64_t room = now->ssthresh - now->in_flight;
-    int64_t send;
-    if (room < 0) {
-        send = (now->ssthresh * now->delivered_in_all + now->prior_window - 1) / now->prior_window - now->sent;
-    } else {
-        send = now->delivered_in_all - now->sent;
-        if (send < now->delivered)
-            send = now->delivered;
-        if (now->safe)
-            send++;
-        if (send > room)
-            send = room;
-    }
-    if (send < (now->sent ? 0 : 1)) /* the first retransmission goes out at once */
-        send = now->sent ? 0 : 1;
-    return send;
 }
 
 void pi2_reduce(pi2_flow *f, const pi2_news *news)

@@ -1,0 +1,71 @@
+/* A hop by itself: how it begins, and how long its link takes. */
+#include "packet/run/hop.h"
+
+#include <stdlib.h>
+
+int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *s, int64_t *counts, int *refused)
+{
+    hop->queue.bands = s->qdisc->bands;
+    hop->queue.limit = s->buffer;
+    hop->queue.mtu = s->packet_size;
+    hop->queue.capacity = s->capacity;
+    hop->queue.counts = counts;
+    hop->qdisc = s->qdisc;
+    hop->discipline = calloc(1, s->qdisc->size);
+    for (int which = 0; which < 2; which++) {
+        hop->at_enqueue.key[which] = pi2_stream_key(s->seed, PI2_STREAM_ENQUEUE + which);
+        hop->at_dequeue.key[which] = pi2_stream_key(s->seed, PI2_STREAM_DEQUEUE + which);
+    }
+    hop->kind = s->kind;
+    hop->due = PI2_NEVER;
+    for (int band = 0; band < hop->queue.bands; band++)
+        if (!pi2_band_grow(&hop->queue.band[band]))
+            return 0;
+    if (!hop->discipline)
+        return 0;
+    pi2_hop_capacity(hop, s->capacity, 0);
+    *refused = !hop->qdisc->setup(hop->discipline, s->qdisc_parameters, &hop->queue);
+    hop->tick = *refused ? PI2_NEVER : hop->qdisc->first_tick(hop->discipline);
+    return !*refused;
+}
+
+void pi2_hop_free(pi2_hop *hop)
+{
+    for (int band = 0; band < 2; band++)
+        free(hop->queue.band[band].ring);
+    free(hop->discipline);
+}
+
+/* Linux keeps the ns per byte as an integer of 31 or 32 bits and a shift, and truncates. */
+static void htb_rate(pi2_hop *hop)
+{
+    const double bytes = hop->queue.capacity / 8.0;
+    const uint64_t rate = bytes >= 1.0 && bytes < 1e15 ? (uint64_t)bytes : 0;
+    uint64_t factor = 1000000000;
+    hop->htb_shift = 0;
+    hop->htb_factor = 0;
+    if (!rate)
+        return;
+    while (!((hop->htb_factor = factor / rate) >> 31) && !(factor >> 63)) {
+        factor <<= 1;
+        hop->htb_shift++;
+    }
+    if (hop->htb_factor >> 40) /* so slow a link that bytes * factor might not fit */
+        hop->htb_factor = 0;
+}
+
+/* The packet in service, or what an htb link owes, takes its remaining bits along to the new rate. */
+void pi2_hop_capacity(pi2_hop *hop, double capacity, int64_t now)
+{
+    const double factor = hop->queue.capacity / capacity;
+    hop->queue.capacity = capacity;
+    htb_rate(hop);
+    hop->slot = pi2_slot_of(hop, (int)hop->queue.mtu);
+    if (hop->busy)
+        hop->due = now + (int64_t)((double)(hop->due - now) * factor + 0.5);
+    if (hop->free_from > now) {
+        hop->free_from = now + (int64_t)((double)(hop->free_from - now) * factor + 0.5);
+        if (hop->due != PI2_NEVER)
+            hop->due = hop->free_from;
+    }
+}

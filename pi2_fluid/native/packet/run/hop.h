@@ -1,0 +1,72 @@
+/* A hop: a queue, its discipline, and the link that takes packets from it. It knows neither flows nor the run.
+ *
+ * wire: a packet enters service when the one before it has left, and reaches the far end when its last bit does.
+ * htb:  as under Linux's hierarchical token bucket with a burst of one packet: a packet goes at once, at the start of
+ *       its slot, if the link owes nothing, and the next may go when the slot is over; an idle link stores one slot,
+ *       so that two packets may pass back to back.
+ * Either way the packet in service is not in the backlog, and its delay ends when service begins.
+ */
+#ifndef PI2_PACKET_HOP_H
+#define PI2_PACKET_HOP_H
+
+#include "packet/core/time.h"
+#include "packet/queues/qdisc.h"
+#include "packet/run/scenario.h"
+
+typedef struct {
+    /* the queue */
+    pi2_queue queue;
+    const pi2_qdisc *qdisc;
+    void *discipline;       /* its state */
+    pi2_draws at_enqueue, at_dequeue;
+    int64_t tick;           /* ns: when its controller acts next */
+
+    /* the link */
+    int kind;               /* PI2_LINK_WIRE or PI2_LINK_HTB */
+    int busy;               /* wire: a packet is in service */
+    pi2_packet in_service;
+    int64_t due;            /* ns: when it acts next by itself */
+    int64_t free_from;      /* htb: ns from which it may send */
+    int64_t slot;           /* ns of a full packet */
+    uint64_t htb_factor;    /* ns of a byte, times 2^htb_shift */
+    unsigned htb_shift;
+
+    /* statistics of this bin */
+    int64_t backlog_since;  /* ns up to which the areas are integrated */
+    double area[2], square[2]; /* of each band: bytes ns, bytes^2 ns */
+} pi2_hop;
+
+/* Of a hop that is all 0. `counts`: PI2_CAUSES of each class. Returns 0 if there is no memory, or the discipline refuses
+ * its parameters (then `*refused` is 1). */
+int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, int64_t *counts, int *refused);
+void pi2_hop_free(pi2_hop *hop);
+/* bit/s from `now` on. */
+void pi2_hop_capacity(pi2_hop *hop, double capacity, int64_t now);
+
+/* ns that so many bytes take, at least 1: a link that takes no time would go on for ever at one instant, if the flows
+ * take none either. */
+static inline int64_t pi2_slot_of(const pi2_hop *hop, int bytes)
+{
+    int64_t slot;
+    if (hop->kind == PI2_LINK_HTB && hop->htb_factor)
+        slot = (int64_t)((uint64_t)bytes * hop->htb_factor >> hop->htb_shift);
+    else
+        slot = pi2_ns(8.0 * bytes / hop->queue.capacity);
+    return slot > 1 ? slot : 1;
+}
+
+/* Before the backlog changes. */
+static inline void pi2_backlog_changes(pi2_hop *hop, int64_t now)
+{
+    const double time = (double)(now - hop->backlog_since);
+    if (now == hop->backlog_since)
+        return;
+    for (int band = 0; band < hop->queue.bands; band++) {
+        const double bytes = (double)hop->queue.band[band].bytes;
+        hop->area[band] += bytes * time;
+        hop->square[band] += bytes * bytes * time;
+    }
+    hop->backlog_since = now;
+}
+
+#endif

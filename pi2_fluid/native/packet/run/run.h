@@ -1,0 +1,94 @@
+/* The inside of a run: what its parts share. */
+#ifndef PI2_PACKET_RUN_H
+#define PI2_PACKET_RUN_H
+
+#include "packet/core/pending.h"
+#include "packet/run/hop.h"
+#include "packet/run/outcome.h"
+#include "packet/run/scenario.h"
+#include "packet/tcp/flow.h"
+
+/* A class of flows, as it is during the run. */
+typedef struct {
+    const pi2_packet_class *spec;
+    uint32_t first, most;   /* its flows are first .. first + most - 1 */
+    uint32_t used;          /* how many of them were called so far; none is called twice */
+    uint32_t *present;      /* stack of those that are there, or were called and will be */
+    uint32_t present_count;
+    uint32_t forward, back; /* its pipes to the receiver and back */
+    int exact_ce;           /* they tell of each mark */
+    int reacts;             /* marks lead to a reduction */
+    int64_t window_sum;     /* of all its flows, segments */
+    int64_t there;          /* how many flows that is */
+    int64_t changed;        /* ns: up to when the sums are integrated */
+    double window_area, flow_area; /* segments ns and flows ns in this bin */
+    int64_t bits, departures; /* in this bin */
+    double sojourn;         /* ns, summed over them: 63 bits would not hold some hundred waits of half a year */
+    uint32_t *delays;       /* departures in this block, by delay */
+    int64_t before[PI2_CAUSES]; /* counts at its beginning */
+    int64_t retransmissions, timeouts, in_flight;
+} pi2_class;
+
+/* A flow that is to start. */
+typedef struct {
+    int64_t at; /* ns */
+    uint32_t flow;
+} pi2_start;
+
+/* A step of the schedule: a class that begins, changes or ends, or a new capacity. */
+typedef struct {
+    int64_t at;      /* ns */
+    int order;       /* in which it was given: the last word at one time is that of the last */
+    int class_;      /* -1: the capacity */
+    uint32_t count;  /* flows from now on */
+    double capacity; /* bit/s */
+} pi2_step;
+
+typedef struct pi2_run {
+    /* what there is */
+    pi2_packet_scenario scenario;
+    pi2_packet_class *specs;
+    pi2_step *steps;        /* in the order of time */
+    int step_count, next_step;
+    pi2_class *classes;
+    void *flow_memory;
+    pi2_flow *flows;        /* in it, at a multiple of 64 bytes */
+    uint32_t flow_count;
+    int crowded;            /* they are so many that memory is called for ahead */
+    pi2_hop hop;
+    int64_t *counts;        /* PI2_CAUSES of each class */
+
+    /* what is to come */
+    int64_t now;
+    /* ns: the next end of a bin, step of the schedule, start of a flow, and the earliest, the hop's tick among them */
+    int64_t bin_end, step_due, start_due, planned;
+    pi2_pipes acks, data;
+    pi2_timers timers;
+    pi2_start *starts;      /* heap of (at, flow) */
+    uint32_t start_count;
+
+    /* delays of acknowledgements: `jitter`: ns below which one is late, 0: none is */
+    uint64_t jitter_key, jitter_index, jitter;
+
+    /* statistics */
+    int64_t bin, bins, per_block;
+    int blocks;
+    double *bin_rows, *band_rows, *class_rows;
+    uint32_t *delays, *delivered;
+    int64_t *totals;
+    pi2_trace_row *trace;
+    int64_t traced, events, packets;
+    int no_memory;
+} pi2_run;
+
+static inline pi2_class *pi2_class_of(pi2_run *run, const pi2_flow *flow)
+{
+    return run->classes + flow->class_;
+}
+
+static inline uint32_t pi2_number(const pi2_run *run, const pi2_flow *flow)
+{
+    return (uint32_t)(flow - run->flows);
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* What goes into a run: a bottleneck, its queue discipline, classes of flows, changes on the way. Time is in ns. */
+#ifndef PI2_PACKET_SCENARIO_H
+#define PI2_PACKET_SCENARIO_H
+
+#include "packet/queues/qdisc.h"
+#include "packet/tcp/congestion.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PI2_LINK_WIRE, PI2_LINK_HTB };                         /* `kind` */
+enum { PI2_DELAY_RETURN, PI2_DELAY_FORWARD, PI2_DELAY_SPLIT }; /* `delay_on` */
+
+typedef struct {
+    const pi2_congestion *congestion; /* NULL: constant bit rate */
+    double parameters[PI2_CC_PARAMETERS];
+    double interval;        /* ns between two packets of a flow of constant bit rate */
+    uint32_t count;         /* flows at the beginning */
+    int64_t base_rtt;       /* ns */
+    int64_t start, stop;    /* ns; PI2_NEVER: to the end */
+    int64_t start_jitter;   /* ns: each flow starts at a random time within it */
+    uint32_t initial_window; /* segments */
+    int slow_start;         /* 0: begins in congestion avoidance */
+    int delayed_ack;        /* 0: every segment is acknowledged at once */
+    int ecn;                /* ECN field of its packets: PI2_NOT_ECT, PI2_ECT1 or PI2_ECT0 */
+} pi2_packet_class;
+
+typedef struct {
+    int64_t at;      /* ns */
+    double capacity; /* bit/s, 0: as it is */
+} pi2_packet_change;
+
+typedef struct {
+    uint64_t seed;
+    int64_t duration, bin;  /* ns; the last bin may be shorter */
+    double capacity;        /* bit/s */
+    int kind, delay_on;
+    int64_t ack_jitter;     /* ns */
+    int64_t buffer;         /* packets */
+    int packet_size;        /* bytes */
+    const pi2_qdisc *qdisc;
+    double qdisc_parameters[PI2_QDISC_PARAMETERS];
+    int class_count, change_count;
+    const pi2_packet_class *classes;
+    const pi2_packet_change *changes; /* in the order of time */
+    const int64_t *counts;  /* of each change, for each class: flows, -1: as they are */
+    int64_t trace;          /* events recorded at most */
+} pi2_packet_scenario;
+
+/* When a class is told how many flows are to be there (ns). */
+typedef struct {
+    int64_t at;
+    uint32_t count;
+} pi2_class_step;
+
+/* The steps of class `i`, in the order of time: at most change_count + 2 of them, whose number goes to `*steps`. Returns
+ * the flows that it has in the whole run, one after the other: whoever is called after others have gone is a new one. */
+uint64_t pi2_class_steps(const pi2_packet_scenario *scenario, int i, pi2_class_step *to, int *steps);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,16 @@
+/* The schedule of a run: who sends, and when. */
+#ifndef PI2_PACKET_SCHEDULE_H
+#define PI2_PACKET_SCHEDULE_H
+
+#include "packet/run/run.h"
+
+/* 0 if there is no memory. */
+int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *scenario);
+void pi2_schedule_free(pi2_run *run);
+/* The next step of the schedule, and the next start of a flow. */
+void pi2_schedule_step(pi2_run *run, int64_t now);
+void pi2_schedule_start(pi2_run *run, int64_t now);
+/* A flow of constant bit rate sends its next packet. */
+void pi2_cbr_send(pi2_run *run, pi2_flow *flow, int64_t now);
+
+#endif

@@ -1,0 +1,53 @@
+/* Connections: a SYN that is sent until it is answered, and an end at once. */
+#include "packet/tcp/ends/connection.h"
+
+#include "packet/run/link.h"
+#include "packet/run/statistics.h"
+#include "packet/tcp/ends/sender_timer.h"
+#include "packet/tcp/published.h"
+
+enum { SYN_BYTES = 74 };
+
+static void send_syn(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    pi2_packet packet = {
+        .sent = now, .flow = pi2_number(run, f), .bytes = SYN_BYTES, .class_ = f->class_, .flags = PI2_SYN};
+    if (packet.bytes > run->scenario.packet_size)
+        packet.bytes = (uint16_t)run->scenario.packet_size;
+    pi2_arm(run, f, PI2_TIMER_RTO, f->rto, now);
+    pi2_link_send(run, &packet, now);
+}
+
+void pi2_flow_open(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    f->life = PI2_CONNECTING;
+    f->board = f->first_board;
+    f->board_mask = PI2_FIRST_BOARD - 1;
+    f->rto = PI2_RTO_INITIAL_MS;
+    f->last_arrival = -1;
+    f->first_retransmission = PI2_NEVER;
+    f->window.min_rtt = PI2_NEVER;
+    send_syn(run, f, now);
+}
+
+/* No answer: the SYN is sent again, each time after twice as long. */
+void pi2_flow_retry(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    pi2_class_of(run, f)->timeouts++;
+    f->rto = 2 * f->rto < PI2_RTO_MAX_MS ? 2 * f->rto : PI2_RTO_MAX_MS;
+    send_syn(run, f, now);
+}
+
+/* At once and for good: what is under way is neither acknowledged nor missed. */
+void pi2_flow_close(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    for (int kind = 0; kind < PI2_TIMERS_EACH; kind++)
+        pi2_timer_stop(&f->timers[kind]);
+    if (f->life == PI2_ESTABLISHED) {
+        f->window.cwnd = 0;
+        pi2_count_window(run, f, now);
+        pi2_count_flow(run, f, -1, now);
+    }
+    f->life = PI2_STOPPED;
+    pi2_flow_free(f);
+}

@@ -1,0 +1,13 @@
+/* What a receiver acknowledges, and when. What it makes of a packet, pi2_receive, is declared where it is called, in
+ * packet/run/link.h. */
+#ifndef PI2_PACKET_RECEIVER_H
+#define PI2_PACKET_RECEIVER_H
+
+#include "packet/run/run.h"
+
+/* All that arrived in order, at once. */
+void pi2_acknowledge(pi2_run *run, pi2_flow *flow, int64_t now);
+/* The delayed acknowledgement is due. */
+void pi2_delayed_ack(pi2_run *run, pi2_flow *flow, int64_t now);
+
+#endif

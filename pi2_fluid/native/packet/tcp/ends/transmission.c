@@ -1,0 +1,82 @@
+/* Sending: new segments, and those that were lost. */
+#include "packet/tcp/ends/transmission.h"
+
+#include "packet/run/link.h"
+#include "packet/tcp/ends/sender_timer.h"
+
+void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_t now)
+{
+    const pi2_class *class_ = pi2_class_of(run, f);
+    pi2_packet packet = {
+        .sent = now,
+        .segment = segment,
+        .flow = pi2_number(run, f),
+        .bytes = (uint16_t)run->scenario.packet_size,
+        .class_ = f->class_,
+        .ecn = (uint8_t)class_->spec->ecn,
+    };
+    uint64_t *entry = pi2_board(f, segment);
+    const uint64_t kept = again ? (*entry & 0xff) | PI2_EVER | PI2_RETRANSMITTED : 0;
+    *entry = (uint64_t)now << PI2_BOARD_SHIFT | kept;
+    if (again && !class_->exact_ce) {
+        packet.ecn = PI2_NOT_ECT; /* RFC 3168, section 6.1.5 */
+    } else if (f->cwr_due && !again) {
+        packet.flags = PI2_CWR;
+        f->cwr_due = 0;
+    }
+    pi2_link_send(run, &packet, now);
+}
+
+/* New segments while the window has room. */
+void pi2_send_new(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    const uint32_t flight = pi2_in_flight(f), window = f->window.cwnd;
+    uint32_t room = window > flight ? window - flight : 0;
+    if (pi2_in_reduction(f))
+        f->prr_sent += room;
+    for (; room; room--) {
+        if (!pi2_board_room(f)) {
+            run->no_memory = 1;
+            return;
+        }
+        pi2_transmit(run, f, f->window.next++, 0, now);
+    }
+}
+
+/* What was lost, oldest first, while the window has room. */
+void pi2_send_again(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    uint32_t segment = f->hint;
+    int head = 0;
+    if ((int32_t)(segment - f->window.una) < 0)
+        segment = f->window.una;
+    for (; f->lost > 0 && segment != f->window.next && pi2_in_flight(f) < f->window.cwnd; segment++) {
+        const uint64_t entry = *pi2_board(f, segment);
+        if ((entry & (PI2_LOST | PI2_RETRANSMITTED)) != PI2_LOST)
+            continue;
+        if (!pi2_again_room(f)) {
+            run->no_memory = 1;
+            return;
+        }
+        pi2_send_one_again(run, f, segment, now);
+        if (pi2_in_reduction(f))
+            f->prr_sent++;
+        head |= segment == f->window.una;
+    }
+    f->hint = segment;
+    if (head && f->timer != PI2_TIMER_REORDER) {
+        f->timer = PI2_TIMER_IDLE;
+        pi2_arm_rto(run, f, now);
+    }
+}
+
+void pi2_send_one_again(pi2_run *run, pi2_flow *f, uint32_t segment, int64_t now)
+{
+    f->again[(f->again_head + f->again_count++) & f->again_mask] = (pi2_retransmission){now, segment};
+    f->retransmitted++;
+    f->undo_left = f->undo_left < 0 ? 1 : f->undo_left + 1;
+    if (f->first_retransmission == PI2_NEVER)
+        f->first_retransmission = now / PI2_MS;
+    pi2_class_of(run, f)->retransmissions++;
+    pi2_transmit(run, f, segment, 1, now);
+}

@@ -1,0 +1,15 @@
+/* What a sender puts on the link. */
+#ifndef PI2_PACKET_TRANSMISSION_H
+#define PI2_PACKET_TRANSMISSION_H
+
+#include "packet/run/run.h"
+
+void pi2_transmit(pi2_run *run, pi2_flow *flow, uint32_t segment, int again, int64_t now);
+/* New segments while the window has room. */
+void pi2_send_new(pi2_run *run, pi2_flow *flow, int64_t now);
+/* What was lost, oldest first, while the window has room. */
+void pi2_send_again(pi2_run *run, pi2_flow *flow, int64_t now);
+/* One of them, for which pi2_again_room made room. */
+void pi2_send_one_again(pi2_run *run, pi2_flow *flow, uint32_t segment, int64_t now);
+
+#endif
