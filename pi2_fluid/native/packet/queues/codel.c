@@ -25,6 +25,8 @@ typedef struct {
     FIELDS(PI2_FIELD)
 } given;
 
+/* The kernel's unit of time, CODEL_SHIFT; and the intervals within which a state of signalling goes on where the last
+ * one ended: 16 (RFC 8289, section 5.5, and the kernel). */
 enum { UNIT_BITS = 10, EXACTLY_ONE = UINT16_MAX, RESTARTS = 16 };
 
 typedef struct {

@@ -73,7 +73,8 @@ int pi2_controller_setup(pi2_controller *c, const void *parameters, const pi2_qu
     c->floor = 2 * queue->mtu;
     c->interval = pi2_ns(p->law.pi.update_interval);
     c->first = pi2_ns(p->first_update);
-    c->rate_params.threshold = 10000; /* bytes, as in Linux 3.14 to 5.0, on which sch_pi2 is built */
+    /* bytes, and the weight, as in the PIE of Linux 3.14 to 5.0, on which sch_pi2 is built */
+    c->rate_params.threshold = 10000;
     c->rate_params.weight = 1.0 / 8.0;
     c->rate_params.integers = c->arithmetic == PI2_2016;
     pi2_rate_reset(&c->rate);

@@ -56,6 +56,7 @@ static int64_t ticks(const pie *q, int64_t ns)
     return ns >> q->params.shift;
 }
 
+/* 20 %: RFC 8033, section 4.1; 0.85 and 8.5: section 5.4. */
 static void set_thresholds(pie *q, const given *x)
 {
     const uint64_t full = q->params.full, full_56 = full << q->widen;

@@ -1,5 +1,5 @@
 /* The rate at which packets leave a queue, measured over cycles of a few packets while enough of them wait, and the
- * delay that follows from it. PIE paper (HPSR'13), section IV-B; RFC 8033, section 4.3; Linux, sch_pie.
+ * delay that follows from it. PIE paper (HPSR'13), section IV-B; RFC 8033, sections 4.3 and 5.2; Linux, sch_pie.
  *
  * Time is in ticks: 64 ns in integers, as in Linux, 1 ns in real numbers. */
 #ifndef PI2_PACKET_RATE_ESTIMATOR_H

@@ -204,6 +204,7 @@ static void set_max_p(red *r, uint32_t max_p)
     r->vars.per_gap = per_gap ? per_gap : 1;
 }
 
+/* Adaptive RED (2001), section IV-A: max_p between 1 % and 50 %, up by a quarter or 1 %, down by a tenth. */
 static void adapt_fixed(red *r)
 {
     const int64_t mean = r->vars.average >> r->params.shift;

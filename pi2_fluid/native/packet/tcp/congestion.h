@@ -17,7 +17,7 @@ extern "C" {
 
 enum { PI2_CC_PARAMETERS = 8, PI2_CC_STATE_BYTES = 96 };
 
-#define PI2_NO_THRESHOLD UINT32_C(0x7fffffff)
+#define PI2_NO_THRESHOLD UINT32_C(0x7fffffff) /* TCP_INFINITE_SSTHRESH */
 
 /* What an algorithm may read and change of its flow. */
 typedef struct {

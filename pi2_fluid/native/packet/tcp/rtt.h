@@ -10,7 +10,7 @@ enum { PI2_LONGEST_SAMPLE_US = 1 << 28 }; /* twice the longest timeout; eight ti
 /* srtt + max(200 ms, 4 mdev), rounded up to ms. */
 static inline void pi2_set_rto(pi2_flow *f)
 {
-    const uint32_t us = (f->srtt >> 3) + f->rttvar, ms = (us + 999) / 1000;
+    const uint32_t us = (f->srtt >> PI2_SRTT_SHIFT) + f->rttvar, ms = (us + 999) / 1000;
     f->rto = ms < PI2_RTO_MAX_MS ? ms : PI2_RTO_MAX_MS;
 }
 
@@ -20,20 +20,20 @@ static inline void pi2_rtt_sample(pi2_flow *f, int64_t us)
 {
     const uint32_t sample = us < 1 ? 1 : us < PI2_LONGEST_SAMPLE_US ? (uint32_t)us : PI2_LONGEST_SAMPLE_US;
     if (f->srtt == 0) {
-        f->srtt = sample << 3;
-        f->mdev = sample << 1;
+        f->srtt = sample << PI2_SRTT_SHIFT;
+        f->mdev = sample << (PI2_RTTVAR_SHIFT - 1); /* half of it (RFC 6298, (2.2)) */
         f->rttvar = f->mdev > PI2_RTO_MIN_US ? f->mdev : PI2_RTO_MIN_US;
         f->mdev_max = f->rttvar;
         f->rtt_end = f->window.next;
     } else {
-        int32_t error = (int32_t)sample - (int32_t)(f->srtt >> 3), widening;
+        int32_t error = (int32_t)sample - (int32_t)(f->srtt >> PI2_SRTT_SHIFT), widening;
         f->srtt += (uint32_t)error;
         if (error < 0) {
-            widening = -error - (int32_t)(f->mdev >> 2);
+            widening = -error - (int32_t)(f->mdev >> PI2_RTTVAR_SHIFT);
             if (widening > 0)
                 widening >>= 3;
         } else {
-            widening = error - (int32_t)(f->mdev >> 2);
+            widening = error - (int32_t)(f->mdev >> PI2_RTTVAR_SHIFT);
         }
         f->mdev += (uint32_t)widening;
         if (f->mdev > f->mdev_max) {
@@ -50,7 +50,7 @@ static inline void pi2_rtt_sample(pi2_flow *f, int64_t us)
     }
     if (f->srtt == 0)
         f->srtt = 1;
-    f->window.srtt = (int64_t)(f->srtt >> 3) * 1000;
+    f->window.srtt = (int64_t)(f->srtt >> PI2_SRTT_SHIFT) * 1000;
     pi2_set_rto(f);
 }
 

@@ -13,13 +13,10 @@
 
 enum {
     NS_PER_TICK = 1000000000 / PI2_HZ,
-    GATE = PI2_HZ / 32,                 /* an unchanged window is not computed again for so many ticks */
-    UNIT_BITS = 10,           /* fractions, and the seconds of K, are in 1/1024 */
-    RATIO_BITS = 4,           /* the ratio of segments to acknowledgements is in 1/16 */
-    MOST_RATIO = 32,          /* segments per acknowledgement */
-    FIRST_CNT = 20,           /* before the first signal growth is at least one segment for so many */
-    TRAIN_SLACK = 1000,       /* us, at most, that a burst of segments may lengthen it */
-    SLACK_SEGMENTS = 90       /* that burst: twice 64 KB, the pacing of slow start being twice the window per RTT */
+    GATE = PI2_HZ / PI2_CUBIC_GATE_PARTS,
+    UNIT_BITS = PI2_CUBIC_UNIT_BITS,
+    RATIO_BITS = PI2_CUBIC_RATIO_BITS,
+    SLACK_SEGMENTS = 90 /* of a burst: twice 64 KB, the pacing of slow start being twice the window per RTT */
 };
 
 _Static_assert(sizeof(pi2_cubic) <= PI2_CC_STATE_BYTES, "the state must fit into its block");
@@ -111,8 +108,8 @@ static uint32_t cubic_cnt(const pi2_cubic *s, uint32_t cwnd, uint32_t now)
         offset = s->longest;
     offset = (s->c * offset * offset * offset) >> (4 * UNIT_BITS);
     target = before ? (int64_t)s->origin - (int64_t)offset : (int64_t)s->origin + (int64_t)offset;
-    cnt = target > (int64_t)cwnd ? (uint32_t)(cwnd / (uint64_t)(target - (int64_t)cwnd)) : 100 * cwnd;
-    return !s->last_max && cnt > FIRST_CNT ? FIRST_CNT : cnt;
+    cnt = target > (int64_t)cwnd ? (uint32_t)(cwnd / (uint64_t)(target - (int64_t)cwnd)) : PI2_CUBIC_SLOWEST * cwnd;
+    return !s->last_max && cnt > PI2_CUBIC_FIRST_CNT ? PI2_CUBIC_FIRST_CNT : cnt;
 }
 
 /* The estimate of a Reno flow, from what was acknowledged. */
@@ -158,7 +155,8 @@ static void grow(const void *parameters, void *state, pi2_window *window, uint32
     pi2_cubic *s = state;
     const int old = p->old != 0.0;
     if (old) { /* in whole 16ths: from 2, single segments bring it down to 31/16 only */
-        const uint32_t ratio = s->ack_ratio - (s->ack_ratio >> RATIO_BITS) + acked, most = MOST_RATIO << RATIO_BITS;
+        const uint32_t ratio = s->ack_ratio - (s->ack_ratio >> RATIO_BITS) + acked;
+        const uint32_t most = PI2_CUBIC_MOST_RATIO << RATIO_BITS;
         s->ack_ratio = (uint16_t)(ratio < most ? ratio : most);
     }
     if (window->cwnd < window->ssthresh) {
@@ -190,8 +188,8 @@ static int train_is_long(pi2_cubic *s, const pi2_window *window, uint32_t us)
     if (us - s->last_ack > PI2_HYSTART_GAP_US)
         return 0;
     s->last_ack = us;
-    if (slack > TRAIN_SLACK)
-        slack = TRAIN_SLACK;
+    if (slack > PI2_HYSTART_SLACK_US)
+        slack = PI2_HYSTART_SLACK_US;
     return us - s->round_start > (s->min_rtt + (uint32_t)slack) / 2;
 }
 

@@ -6,6 +6,7 @@
 #include "packet/tcp/congestion/dctcp.h"
 
 #include "packet/tcp/congestion.h"
+#include "packet/tcp/published.h"
 
 enum { ALPHA_BITS = 10 }; /* log2 of PI2_DCTCP_ONE */
 

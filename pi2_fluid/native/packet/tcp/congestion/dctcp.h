@@ -14,8 +14,6 @@ typedef struct {
     PI2_DCTCP_FIELDS(PI2_FIELD)
 } pi2_dctcp_parameters;
 
-enum { PI2_DCTCP_ONE = 1024 }; /* alpha = 1 in integers */
-
 typedef struct {
     double alpha;               /* smoothed marked fraction, [0, 1]; in units of 1/1024 with integers */
     uint32_t window_end;        /* first segment of the next window of observation */

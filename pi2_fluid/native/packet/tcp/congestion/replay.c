@@ -1,6 +1,7 @@
 #include "packet/tcp/congestion/replay.h"
 
 #include "packet/core/random.h"
+#include "packet/tcp/published.h"
 
 enum { SEGMENTS_PER_ACK = 2, US = 1000 };
 

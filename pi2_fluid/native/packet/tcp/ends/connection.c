@@ -6,12 +6,10 @@
 #include "packet/tcp/ends/sender_timer.h"
 #include "packet/tcp/published.h"
 
-enum { SYN_BYTES = 74 };
-
 static void send_syn(pi2_run *run, pi2_flow *f, int64_t now)
 {
     pi2_packet packet = {
-        .sent = now, .flow = pi2_number(run, f), .bytes = SYN_BYTES, .class_ = f->class_, .flags = PI2_SYN};
+        .sent = now, .flow = pi2_number(run, f), .bytes = PI2_SYN_BYTES, .class_ = f->class_, .flags = PI2_SYN};
     if (packet.bytes > run->scenario.packet_size)
         packet.bytes = (uint16_t)run->scenario.packet_size;
     pi2_arm(run, f, PI2_TIMER_RTO, f->rto, now);

@@ -93,11 +93,10 @@ static void delay(pi2_run *run, pi2_flow *f, int64_t now)
     pi2_timer_set(&run->timers, &f->timers[PI2_DELAYED_ACK_TIMER], pi2_jiffy_timer(now, ms));
 }
 
-/* With a hole open: the first few at once, then one for each stretch of time. Linux waits 1 ms, or a part of the
- * round trip if that is shorter. */
+/* With a hole open: the first few at once, then one for each stretch of time. */
 static void thin_out(pi2_run *run, pi2_flow *f, int64_t now)
 {
-    int64_t wait = f->window.srtt * 41 / 1000;
+    int64_t wait = f->window.srtt * PI2_COMPRESSION_PER_MILLE / 1000;
     if (f->duplicates_from != f->expected) {
         f->duplicates_from = f->expected;
         f->duplicates = 0;
@@ -109,8 +108,8 @@ static void thin_out(pi2_run *run, pi2_flow *f, int64_t now)
     }
     if (f->compressed++ > 0)
         return;
-    if (wait > PI2_MS)
-        wait = PI2_MS;
+    if (wait > PI2_COMPRESSION_MOST_US * 1000)
+        wait = PI2_COMPRESSION_MOST_US * 1000;
     pi2_timer_set(&run->timers, &f->timers[PI2_COMPRESSION_TIMER], now + (wait > 0 ? wait : 1));
 }
 
@@ -130,7 +129,8 @@ static void be_quick(pi2_flow *f, uint8_t acks)
         f->quick = acks;
 }
 
-/* The receiver knows the round trip from the handshake alone: it sends nothing that would be acknowledged. */
+/* The receiver knows the round trip from the handshake alone: it sends nothing that would be acknowledged. Its timeout
+ * is that of RFC 6298, (2.2), as far as the 16 bits of a delay hold it. */
 static void first_segment(pi2_flow *f, int64_t now)
 {
     const int64_t us = (now - f->syn_arrived) / 1000, margin = 2 * us > PI2_RTO_MIN_US ? 2 * us : PI2_RTO_MIN_US;

@@ -37,7 +37,7 @@ static void enter_reduced(pi2_run *run, pi2_flow *f, int64_t now)
     f->state = PI2_REDUCED;
 }
 
-/* The threshold to which an undone reduction returns. */
+/* The threshold to which an undone reduction returns: 3/4 of the window unless it was higher (RFC 2861, section 3). */
 static uint32_t threshold_now(const pi2_flow *f)
 {
     const uint32_t three_quarters = (f->window.cwnd >> 1) + (f->window.cwnd >> 2);

@@ -44,7 +44,8 @@ int pi2_arm_probe(pi2_run *run, pi2_flow *f, int advancing, int64_t now)
     int64_t us, most;
     if (!pi2_outstanding(f) || (f->state != PI2_OPEN && f->state != PI2_REDUCED))
         return 0;
-    us = ((int64_t)f->srtt * PI2_PROBE_RTTS >> 3) + (pi2_outstanding(f) == 1 ? PI2_RTO_MIN_US : PI2_TIMER_MIN_US);
+    us = ((int64_t)f->srtt * PI2_PROBE_RTTS >> PI2_SRTT_SHIFT)
+         + (pi2_outstanding(f) == 1 ? PI2_RTO_MIN_US : PI2_TIMER_MIN_US);
     most = advancing ? (int64_t)f->rto * 1000 : left_of_rto(f, now);
     if (most > 0 && most < us)
         us = most;
