@@ -140,4 +140,32 @@ static inline int pi2_controller_dequeue(pi2_controller *c, pi2_queue *queue, pi
     return 0;
 }
 
+/* The queue discipline of that name, whose controller is the law of that name: functions of its own, so that the judge
+ * is known when they are compiled. */
+#define PI2_PI_QDISC(law, judge)                                                                                      \
+    static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)                                     \
+    {                                                                                                                 \
+        return pi2_controller_setup(qdisc, parameters, queue, &pi2_aqm_##law);                                        \
+    }                                                                                                                 \
+    static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)             \
+    {                                                                                                                 \
+        pi2_controller_enqueue(qdisc, queue, packet, now, draws, judge);                                              \
+    }                                                                                                                 \
+    static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)              \
+    {                                                                                                                 \
+        return pi2_controller_dequeue(qdisc, queue, packet, now, draws, judge);                                       \
+    }                                                                                                                 \
+    const pi2_qdisc pi2_qdisc_##law = {                                                                               \
+        .name = #law,                                                                                                 \
+        .size = sizeof(pi2_controller),                                                                               \
+        PI2_CONFIGURED_BY(PI2_PI_QDISC_FIELDS),                                                                       \
+        .bands = 1,                                                                                                   \
+        .setup = setup,                                                                                               \
+        .enqueue = enqueue,                                                                                           \
+        .dequeue = dequeue,                                                                                           \
+        .first_tick = pi2_controller_first_tick,                                                                      \
+        .tick = pi2_controller_tick,                                                                                  \
+        .probe = pi2_controller_probe,                                                                                \
+    }
+
 #endif
