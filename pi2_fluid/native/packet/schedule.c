@@ -5,6 +5,7 @@
 
 #include "packet/run/link.h"
 #include "packet/run/statistics.h"
+#include "packet/run/streams.h"
 #include "packet/tcp/ends/connection.h"
 
 /* Packets of a flow of constant bit rate that are counted out in one go. */

@@ -8,6 +8,7 @@
 #include "packet/core/bits.h"
 #include "packet/run/link.h"
 #include "packet/run/statistics.h"
+#include "packet/run/streams.h"
 #include "packet/schedule.h"
 #include "packet/tcp/ends/receiver.h"
 #include "packet/tcp/ends/sender.h"

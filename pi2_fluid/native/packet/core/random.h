@@ -8,16 +8,6 @@
 
 #include <stdint.h>
 
-/* The streams of a run. Those of flows are PI2_STREAM_FLOWS + number of the flow. */
-enum {
-    PI2_STREAM_ENQUEUE,      /* first and second draw for a packet judged on arrival */
-    PI2_STREAM_ENQUEUE_TWO,
-    PI2_STREAM_DEQUEUE,      /* the same for one judged on departure */
-    PI2_STREAM_DEQUEUE_TWO,
-    PI2_STREAM_ACK_JITTER,
-    PI2_STREAM_FLOWS,
-};
-
 static inline uint64_t pi2_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

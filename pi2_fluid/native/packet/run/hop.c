@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "packet/run/streams.h"
+
 int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *s, int64_t *counts, int *refused)
 {
     hop->queue.bands = s->qdisc->bands;
