@@ -56,6 +56,8 @@ from pi2_fluid.network.equilibrium import equilibrium as equilibrium
 from pi2_fluid.network.equilibrium import equilibrium_of as equilibrium_of
 from pi2_fluid.network.flows import Flows as Flows
 from pi2_fluid.network.link import Link as Link
+from pi2_fluid.network.network import Network as Network
+from pi2_fluid.network.network import Node as Node
 from pi2_fluid.network.scenario import Scenario as Scenario
 from pi2_fluid.papers.claims import claims as claims
 from pi2_fluid.papers.figures import figures as figures

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, UnsupportedError, renamed
+from pi2_fluid.errors import (
+    DomainError,
+    QuantityError,
+    ScenarioError,
+    UnsupportedError,
+    renamed,
+    show_value,
+)
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
@@ -31,8 +38,10 @@ from pi2_fluid.network.equilibrium import (
     as_flows,
     equilibrium,
     equilibrium_of,
+    taken_apart,
 )
 from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.network import Network
 from pi2_fluid.network.rest import has_ticks
 from pi2_fluid.records.labels import align_labels, line_up, relabel
 from pi2_fluid.records.record import require_untraced
@@ -65,13 +74,14 @@ class Loop:
 
     ``Loop(sender, aqm, rtt=..., p_prime=...)`` is one class of equal flows at a given load;
     ``Loop(flows, aqm, capacity=...)`` is one or several classes sharing a link, at the operating
-    point that is solved for. Several classes still form one scalar loop, because all of them see
-    the same controller variable and the same queue delay.
+    point that is solved for; ``Loop(scenario.network)`` is the loop of what a scenario describes.
+    Several classes still form one scalar loop, because all of them see the same controller variable
+    and the same queue delay.
 
     Parameters
     ----------
-    flows : Sender, Flows or sequence of Flows
-        Who sends.
+    flows : Sender, Flows, sequence of Flows, or Network
+        Who sends; a network says through which queue and link, too.
     aqm : Aqm
         The queue.
     rtt : float, array or str
@@ -113,8 +123,8 @@ class Loop:
     @renamed(mode="update")
     def __init__(
         self,
-        flows: Sender | Flows | Sequence[Flows],
-        aqm: Aqm,
+        flows: Sender | Flows | Sequence[Flows] | Network,
+        aqm: Aqm | None = None,
         *,
         rtt: Quantity | None = None,
         p: Quantity | None = None,
@@ -128,8 +138,12 @@ class Loop:
         validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
         numbers = (rtt, p, p_prime, capacity, packet_size)
         require_untraced("Loop", "pf.loop.margins_of", flows, aqm, numbers)
-        if not isinstance(flows, Sender):
+        if isinstance(flows, Network):
+            flows, aqm, capacity, packet_size = taken_apart(flows, aqm, capacity, packet_size)
+        elif not isinstance(flows, Sender):
             flows = as_flows(flows)
+        if not isinstance(aqm, Aqm):
+            raise ScenarioError(f"aqm = {show_value(aqm)} is no Aqm: give e.g. Pi2().")
         given: dict[str, Any] = {"rtt": rtt, "p": p, "p_prime": p_prime, "capacity": capacity}
         given["packet_size"] = packet_size
         laws = (aqm, *(flows if isinstance(flows, tuple) else (flows,)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.assumptions import check_assumptions
 from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.network import Network
 from pi2_fluid.network.rest import Rest, l4s_is_alone, own_delay, rest_at
 from pi2_fluid.records.labels import align_labels, relabel
 from pi2_fluid.records.record import named_arrays
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, Number, Quantity
 
-__all__ = ["OperatingPoint", "equilibrium", "equilibrium_of"]
+__all__ = ["OperatingPoint", "equilibrium", "equilibrium_of", "taken_apart"]
 
 # The smallest controller value searched; at p' = 1e-15 a Reno window is 1e15 segments.
 _SMALLEST_CONTROLLER = 1e-15
@@ -204,14 +207,17 @@ def equilibrium_of(
 
 
 def equilibrium(
-    flows: Flows | Sequence[Flows], aqm: Aqm, capacity: Quantity, packet_size: Quantity = "1500B"
+    flows: Flows | Sequence[Flows] | Network,
+    aqm: Aqm | None = None,
+    capacity: Quantity | None = None,
+    packet_size: Quantity = "1500B",
 ) -> OperatingPoint:
     """Return the operating point of one or several classes of flows that share a queue.
 
     Parameters
     ----------
-    flows : Flows or sequence of Flows
-        The classes.
+    flows : Flows, sequence of Flows, or Network
+        The classes; a network says all the rest, too.
     aqm : Aqm
         The queue.
     capacity : float, array or str
@@ -223,6 +229,8 @@ def equilibrium(
     ------
     DomainError
         If no controller value in (0, 1] makes the flows fill the capacity exactly.
+    ScenarioError
+        If something is missing, or given beside a network.
     UnsupportedError
         If the queue never rests: a dual queue that marks L4S traffic alone by a step.
 
@@ -240,7 +248,7 @@ def equilibrium(
     >>> round(point.window[0], 9), round(point.controller, 9)
     (10.0, 0.141421356)
     """
-    flows = as_flows(flows)
+    flows, aqm, capacity, packet_size = taken_apart(flows, aqm, capacity, packet_size)
     _require(aqm, Aqm, "aqm", "Pi2()")
     given = {"capacity": capacity, "packet_size": packet_size}
     given, (aqm, *several), labels = align_labels(given, (aqm, *flows))
@@ -256,7 +264,7 @@ def equilibrium(
         return rest_at(aqm, u, packets, alone=alone)
 
     rest = rest_of(_solve_controller(flows, rest_of, packets, shape))
-    p, rtts, states, rates = _respond(flows, rest)
+    p, rtts, states, rates = _respond(flows, [rest])
     p_prime = tuple(
         np.sqrt(mine)[()] if flow.sender.signal == "classic" else mine
         for flow, mine in zip(flows, p, strict=True)
@@ -286,6 +294,35 @@ def equilibrium(
     ).labelled(labels)
 
 
+def taken_apart(
+    flows: object, aqm: Any, capacity: Quantity | None, packet_size: Quantity
+) -> tuple[tuple[Flows, ...], Any, Any, Quantity]:
+    """Return the flows, the queue, the capacity and the packet size: those of a network, if it is.
+
+    Raises
+    ------
+    ScenarioError
+        If something is given beside a network, or is missing.
+    """
+    if not isinstance(flows, Network):
+        if capacity is None:
+            raise ScenarioError('capacity is missing: give the link\'s, e.g. "10Mbit/s".')
+        return as_flows(flows), aqm, capacity, packet_size
+    given = {
+        "aqm": (aqm, None),
+        "capacity": (capacity, None),
+        "packet_size": (packet_size, "1500B"),
+    }
+    for name, (value, default) in given.items():
+        if value is not default and value != default:
+            raise ScenarioError(
+                f"{name} = {show_value(value)} is given beside a network, which has its own: leave"
+                " it out."
+            )
+    node = flows.node
+    return as_flows(flows.flows), node.aqm, node.link.capacity, node.link.packet_size
+
+
 def as_flows(flows: object) -> tuple[Flows, ...]:
     """Return a tuple of classes from one class or a sequence of them."""
     several = (flows,) if isinstance(flows, Flows) else flows
@@ -310,18 +347,26 @@ def _shape_of(flows: tuple[Flows, ...], aqm: Aqm, numbers: dict[str, Any]) -> tu
     return broadcast_shape(named)
 
 
-def _respond(flows: tuple[Flows, ...], rest: Rest) -> tuple[tuple[Any, ...], ...]:
-    """(p, rtt, state, rate) of every class while the queue rests."""
+def _respond(flows: tuple[Flows, ...], rests: Sequence[Rest]) -> tuple[tuple[Any, ...], ...]:
+    """(p, rtt, state, rate) of every class while the queues on its way rest."""
     rows = []
     for flow in flows:
         sender = flow.sender
-        p = getattr(rest.signal, "classic" if sender.thinned else sender.signal or "", 0.0)
-        rtt = flow.base_rtt + own_delay(rest.queue_delay, sender)
+        p, delay = _met(sender, rests)
+        rtt = flow.base_rtt + delay
         state = sender.at_rest(rtt, p)
         rate = sender.sending_rate(state, rtt)
         # Of thinned traffic only what is not dropped enters the queue.
         rows.append((p, rtt, state, rate * (1.0 - p) if sender.thinned else rate))
     return tuple(zip(*rows, strict=True))
+
+
+def _met(sender: Sender, rests: Sequence[Rest]) -> tuple[Number, Number]:
+    """Probability that some queue signals a sender's packet, and the delay in all of them."""
+    seen = "classic" if sender.thinned else sender.signal or ""
+    signals = [getattr(rest.signal, seen, 0.0) for rest in rests]
+    delays = [own_delay(rest.queue_delay, sender) for rest in rests]
+    return reduce(lambda p, q: p + q - p * q, signals), reduce(add, delays)
 
 
 def _solve_controller(
@@ -331,7 +376,7 @@ def _solve_controller(
     shape: tuple[int, ...],
 ) -> Number:
     def excess(log_u: Number, packets: Number, *_: object) -> FloatArray:
-        rates = _respond(flows, rest_of(np.exp(log_u)))[-1]
+        rates = _respond(flows, [rest_of(np.exp(log_u))])[-1]
         total = sum(flow.count * rate for flow, rate in zip(flows, rates, strict=True))
         with np.errstate(divide="ignore"):  # of thinned traffic nothing is left at p = 1
             result: FloatArray = np.log(total) - np.log(packets)

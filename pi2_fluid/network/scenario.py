@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from pi2_fluid.network.changes import Change
 from pi2_fluid.network.checks import check_changes, check_labels, check_times
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.link import Link
+from pi2_fluid.network.network import BOTTLENECK, Network, Node
 from pi2_fluid.network.text import format_tables, located, parse_tables, read_text
 from pi2_fluid.ops import Number
-from pi2_fluid.records.record import Record, leaves, map_leaves, quantity
+from pi2_fluid.records.record import Record, as_tuple, leaves, map_leaves, quantity
 from pi2_fluid.saving import save_text
 from pi2_fluid.units import is_traced
 
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
 
 __all__ = ["Scenario", "require_scenario"]
-
-
-R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +100,10 @@ class Scenario(Record):
             )
         if not isinstance(self.name, str):
             raise ScenarioError(f"Scenario name = {show_value(self.name)} is no text: give text.")
-        object.__setattr__(self, "flows", _as_tuple(self.flows, Flows, "flows"))
+        object.__setattr__(self, "flows", as_tuple(self.flows, Flows, "Scenario flows"))
         if not self.flows:
             raise ScenarioError("Scenario flows = () is empty: give at least one Flows.")
-        object.__setattr__(self, "changes", _as_tuple(self.changes, Change, "changes"))
+        object.__setattr__(self, "changes", as_tuple(self.changes, Change, "Scenario changes"))
         check_labels(self)
         map_leaves(_require_number, self)
         # Nothing can be said about numbers that JAX is tracing.
@@ -127,6 +125,11 @@ class Scenario(Record):
             *((f"at {change.at:g} s", repr(change), "") for change in self.changes),
         ]
         return html_table(f"Scenario {self.name}".rstrip(), rows)
+
+    @property
+    def network(self) -> Network:
+        """What the run is of, without its schedule: one node, which is link and queue."""
+        return Network(Node(BOTTLENECK, self.link, self.aqm), self.flows)
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -235,24 +238,3 @@ def _require_number(leaf: Any, place: str) -> None:
             f"Scenario {place.removeprefix('.')} has the shape {np.shape(leaf)}, but a scenario is"
             " one run: give one number."
         )
-
-
-def _as_tuple(value: Any, kind: type[R], name: str) -> tuple[R, ...]:
-    if isinstance(value, kind):
-        return (value,)
-    try:
-        items = None if isinstance(value, (str, bytes, Mapping)) else tuple(value)
-    except TypeError:
-        items = None
-    if items is None:
-        raise ScenarioError(
-            f"Scenario {name} = {show_value(value)} is no {kind.__name__}: give one, or a sequence"
-            " of them."
-        )
-    for number, item in enumerate(items, 1):
-        if not isinstance(item, kind):
-            raise ScenarioError(
-                f"Scenario {name} {number} = {show_value(item)} is no {kind.__name__}: give a"
-                f" sequence of {kind.__name__}."
-            )
-    return items

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar, overl
 
 import numpy as np
 
-from pi2_fluid.errors import QuantityError, UnsupportedError
+from pi2_fluid.errors import QuantityError, ScenarioError, UnsupportedError, show_value
 from pi2_fluid.ops import Number, namespace
 from pi2_fluid.records.counts import Counts
 from pi2_fluid.records.pytrees import register_pytree
@@ -40,6 +40,7 @@ __all__ = [
     "Record",
     "again",
     "align",
+    "as_tuple",
     "choice",
     "declares",
     "default_of",
@@ -374,3 +375,39 @@ def _unflatten_as(cls: type[Record]) -> Any:
         return record
 
     return unflatten
+
+
+def as_tuple(value: Any, kind: type[R], place: str) -> tuple[R, ...]:
+    """Return a tuple of records of a kind, from one of them or a sequence.
+
+    Parameters
+    ----------
+    value : object
+        What was given.
+    kind : type
+        What each is to be.
+    place : str
+        Whose and which field it is, in messages.
+
+    Raises
+    ------
+    ScenarioError
+        If it is something else.
+    """
+    if isinstance(value, kind):
+        return (value,)
+    try:
+        items = None if isinstance(value, (str, bytes, Mapping)) else tuple(value)
+    except TypeError:
+        items = None
+    if items is None:
+        raise ScenarioError(
+            f"{place} = {show_value(value)} is no {kind.__name__}: give one, or a sequence of them."
+        )
+    for number, item in enumerate(items, 1):
+        if not isinstance(item, kind):
+            raise ScenarioError(
+                f"{place} {number} = {show_value(item)} is no {kind.__name__}: give a"
+                f" sequence of {kind.__name__}."
+            )
+    return items
