@@ -7,7 +7,7 @@
 and stop. Times are CPU time of one pinned process, medians over rounds in which the contestants
 take turns (the quick ones ten times in each). The error is the largest of the queue delay over all
 samples, in parts of its target, against this package's solver with fixed steps of 0.25 ms, which
-tests/test_fluid_contract.py holds to trajectories of two independent solvers.
+tests/engines/fluid/test_fluid_contract.py holds to trajectories of two independent solvers.
 
 jitcdde cannot hold a queue at 0: its clips are smoothed over 1e-6 packets, which is as sharp as its
 error asks for; steps of load are passed as its manual says, with blind steps up to them and

@@ -98,5 +98,9 @@ def known():
 
 @pytest.fixture
 def rng(request):
-    """A generator whose seed is the test's own name: reproducible, and different in each test."""
-    return np.random.default_rng(list(request.node.nodeid.encode()))
+    """A generator whose seed is the test's own name: reproducible, and different in each test.
+
+    Its file counts, wherever that lies.
+    """
+    _, _, name = request.node.nodeid.partition("::")
+    return np.random.default_rng(list(f"tests/{request.path.name}::{name}".encode()))

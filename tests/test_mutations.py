@@ -164,7 +164,7 @@ def test_every_file_and_test_that_it_names_is_there():
     for file, tests in mutate.TESTS.items():
         assert (ROOT / file).is_file()
         for name in tests.split():
-            assert (ROOT / f"tests/test_{name}.py").is_file()
+            assert (ROOT / mutate.file_of(name, ROOT)).is_file()
     for file, before, after in mutate.known_equivalent():
         assert before != after
         assert before.split("\n")[0] in (ROOT / file).read_text(encoding="utf-8")

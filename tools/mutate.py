@@ -279,11 +279,17 @@ def require_pass(test: str) -> None:
         raise SystemExit(f"{test} fails without any mutant: {by}. Mend it first.")
 
 
+def file_of(name: str, top: Path) -> str:
+    """Return the path of the file of tests of a name, in whichever folder it lies."""
+    (found,) = (top / "tests").rglob(f"test_{name}.py")
+    return found.relative_to(top).as_posix()
+
+
 def try_mutant(mutant: Mutant) -> tuple[str, str]:
     """Return killed, survived, late or unbuilt, and what killed; leaves the copy as it was."""
     original = (TREE / mutant.file).read_text(encoding="utf-8")
     examples = [mutant.file] if mutant.file.endswith(".py") else []
-    tests = [f"tests/test_{name}.py" for name in TESTS[mutant.file].split()]
+    tests = [file_of(name, TREE) for name in TESTS[mutant.file].split()]
     try:
         _write(mutant.file, mutant.mutation.apply(original))
         if not _builds(mutant.file):

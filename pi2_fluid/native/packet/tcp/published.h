@@ -1,5 +1,5 @@
 /* Numbers that others have published: what TCP, Linux and its queues do with them is theirs, and is not ours to tune.
- * Each has its source; tests/test_published.py ties each to it. Linux is 6.18 unless said, at HZ = 1000. */
+ * Each has its source; tests/engines/packet/test_published.py ties each to it. Linux is 6.18 unless said, at HZ = 1000. */
 #ifndef PI2_PACKET_PUBLISHED_H
 #define PI2_PACKET_PUBLISHED_H
 

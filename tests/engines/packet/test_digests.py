@@ -1,0 +1,56 @@
+"""What ten scenarios count, to the last packet: nothing in the simulator drifts unseen."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pi2_fluid as pf
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def _load() -> Any:
+    path = ROOT / "tools/write_digests.py"
+    spec = importlib.util.spec_from_file_location("write_digests", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+WRITER = _load()
+SCENARIOS = WRITER.scenarios()
+STORED = json.loads(WRITER.FILE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_what_packets_count(name) -> None:
+    """Counts are whole, and the same on every machine: see docs/packets.md, "Time, chance"."""
+    assert WRITER.digest(SCENARIOS[name]) == STORED[name], (
+        "packets do something else than before: if that is meant, CONTRIBUTING.md says what to do"
+    )
+
+
+def test_every_kind_of_sender_and_queue_is_among_them() -> None:
+    """And what only some scenarios disturb: marks, timeouts, steps, jitter, both kinds of link."""
+    assert set(STORED) == set(SCENARIOS)
+    assert len(SCENARIOS) == 10
+    aqms = {type(scenario.aqm) for scenario in SCENARIOS.values()}
+    assert aqms == {
+        pf.Pi, pf.Pie, pf.Pi2, pf.CoupledPi2, pf.DualPi2, pf.CoDel, pf.Red, pf.TailDrop,
+    }  # fmt: skip
+    flows = [flow for scenario in SCENARIOS.values() for flow in scenario.flows]
+    senders = {type(flow.sender) for flow in flows}
+    assert senders == {pf.Reno, pf.CReno, pf.Cubic, pf.Dctcp, pf.Scalable, pf.Cbr}
+    assert {flow.delayed_ack for flow in flows} == {True, False}
+    assert {scenario.link.kind for scenario in SCENARIOS.values()} == {"wire", "htb"}
+    assert any(scenario.changes for scenario in SCENARIOS.values())
+    assert any(flow.start_jitter > 0.0 for flow in flows)
+    for counted in ("drops", "marks", "retransmissions", "timeouts"):
+        assert sum(numbers[counted] > 0 for numbers in STORED.values()) >= 2

@@ -1,0 +1,349 @@
+"""What every law of the package owes to engines, text and reader, one kind after the other.
+
+The kinds are those of the registry: a new law is asked all this without a line here. What its
+equations do is for tests of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pi2_fluid as pf
+from pi2_fluid import _core, qdisc
+from pi2_fluid.design.asked import read_queue
+from pi2_fluid.design.plants import plant_gain, plant_of
+from pi2_fluid.engines.packet.laws import congestion_of, discipline_of
+from pi2_fluid.laws.kernel.units import told_to_tc
+from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, kind_of, sender_class
+from pi2_fluid.records.record import declares
+from pi2_fluid.tc.options import KINDS as TC_KINDS
+from pi2_fluid.tc.options import OPTIONS as TC_OPTIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOL = "tools/write_parameters.py"
+LINK = pf.Link("10Mbit/s")
+ERRORS = (pf.DomainError, pf.QuantityError, pf.ScenarioError, pf.UnsupportedError)
+#: Of laws that nobody can make without a number, such numbers.
+NEEDED: dict[str, dict[str, Any]] = json.loads(
+    (ROOT / "tests" / "data" / "needed_numbers.json").read_text(encoding="utf-8")
+)
+
+KINDS = [*(("aqm", kind) for kind in AQMS), *(("sender", kind) for kind in SENDERS)]
+every_law = pytest.mark.parametrize(("place", "kind"), KINDS, ids=[kind for _, kind in KINDS])
+every_queue = pytest.mark.parametrize("kind", AQMS)
+every_sender = pytest.mark.parametrize("kind", SENDERS)
+
+
+def law_of(place: str, kind: str) -> Any:
+    cls: Any = aqm_class(kind) if place == "aqm" else sender_class(kind)
+    return cls(**NEEDED.get(kind, {}))
+
+
+def queue_of(kind: str) -> Any:
+    return law_of("aqm", kind)
+
+
+def sender_of(kind: str) -> Any:
+    sender = law_of("sender", kind)
+    return sender.on_link(LINK.packet_size)
+
+
+def is_one_sentence(error: BaseException) -> bool:
+    text = str(error)
+    return text.endswith(".") and "\n" not in text
+
+
+def settable(law: Any) -> list[dataclasses.Field[Any]]:
+    return [field for field in dataclasses.fields(law) if field.init]
+
+
+# Text and reader
+
+
+@every_law
+def test_it_is_written_and_read(place: str, kind: str) -> None:
+    law = law_of(place, kind)
+    aqm, sender = (law, pf.Reno()) if place == "aqm" else (pf.Pi2(), law)
+    made = pf.Scenario(9, LINK, aqm, pf.Flows(sender, 3, "100ms"))
+    again = pf.Scenario.from_toml(made.to_toml())
+    assert again == made
+    assert f'{"kind" if place == "aqm" else "sender"} = "{kind}"' in made.to_toml()
+    assert kind_of(again.aqm if place == "aqm" else again.flows[0].sender) == kind
+    assert type(law) is getattr(pf, type(law).__name__), "the face does not show it"
+
+
+@every_law
+def test_its_parameters_are_documented(place: str, kind: str) -> None:
+    law = law_of(place, kind)
+    known = [doc for doc in (cls.__doc__ or "" for cls in type(law).__mro__) if "Parameters" in doc]
+    for field in settable(law):
+        key = field.metadata.get("key", field.name)
+        assert any(re.search(rf"^    (.*, )?{key}\b.*$", doc, re.MULTILINE) for doc in known), key
+    assert set(law.packets_only) <= {field.name for field in dataclasses.fields(law)}
+
+
+def test_the_reference_has_the_table_of_parameters() -> None:
+    spec = importlib.util.spec_from_file_location("write_parameters", ROOT / TOOL)
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    text = tool.PAGE.read_text(encoding="utf-8")
+    assert tool.page(text) == text, f"run python {TOOL}"
+
+
+@every_law
+def test_it_takes_no_nan(place: str, kind: str) -> None:
+    law = law_of(place, kind)
+    numbers = [field for field in settable(law) if "quantity" in field.metadata]
+    for field in numbers:
+        key = field.metadata.get("key", field.name)
+        with pytest.raises(ERRORS, match=key) as caught:
+            type(law)(**NEEDED.get(kind, {}) | {key: math.nan})
+        assert is_one_sentence(caught.value)
+
+
+# Engines
+
+
+@every_law
+def test_the_compiled_fluid_takes_its_parameters(place: str, kind: str) -> None:
+    law = queue_of(kind) if place == "aqm" else sender_of(kind)
+    if type(law).kernel is None:
+        with pytest.raises(pf.UnsupportedError) as caught:
+            pf.fluid.simulate(pf.Scenario(1, LINK, law, pf.Flows(pf.Reno(), 1, "100ms")))
+        assert is_one_sentence(caught.value)
+        return
+    make: Any = _core.AqmLaw if place == "aqm" else _core.SenderLaw
+    numbers = law.fluid_parameters()
+    compiled = make(law.kernel, numbers)
+    begin = law.initial() if place == "aqm" else law.initial(10.0)
+    found = compiled.initial() if place == "aqm" else compiled.initial(10.0)
+    np.testing.assert_allclose(found, np.atleast_1d(begin), rtol=1e-12)
+    for wrong in ({**numbers, "nonsense": 1.0}, dict(list(numbers.items())[1:])):
+        if wrong != numbers:
+            with pytest.raises(ValueError, match=r"knows no 'nonsense'|lacks '") as refused:
+                make(law.kernel, wrong)
+            assert is_one_sentence(refused.value)
+
+
+@every_queue
+def test_packets_take_its_parameters(kind: str) -> None:
+    law = queue_of(kind)
+    if type(law).discipline is None:
+        with pytest.raises(pf.UnsupportedError) as caught:
+            discipline_of(law, LINK)
+        assert is_one_sentence(caught.value)
+        return
+    queue = _core.QueueDiscipline(*discipline_of(law, LINK))
+    queue.enqueue(0)
+    assert queue.packets == 1
+    assert queue.dequeue(10**6) is not None
+
+
+@every_sender
+def test_packets_take_its_congestion_control(kind: str) -> None:
+    sender = sender_of(kind)
+    if type(sender).congestion is None:
+        with pytest.raises(pf.UnsupportedError) as caught:
+            congestion_of(sender)
+        assert is_one_sentence(caught.value)
+        return
+    flow = _core.CongestionControl(*congestion_of(sender), window=10)
+    flow.acknowledge(1, 0, 10**7, 10**7)
+    assert flow.cwnd >= 10
+
+
+@every_law
+def test_a_subclass_is_another_law(place: str, kind: str) -> None:
+    law = law_of(place, kind)
+    other = type("Mine", (type(law),), {})(**NEEDED.get(kind, {}))
+    assert kind_of(other) is None
+    with pytest.raises(pf.UnsupportedError, match="Mine "):
+        discipline_of(other, LINK) if place == "aqm" else congestion_of(other)
+
+
+# What its entry says that it can do
+
+
+@every_law
+def test_it_has_a_loop_if_it_says_so(place: str, kind: str) -> None:
+    entry = (AQMS if place == "aqm" else SENDERS)[kind]
+
+    def loop() -> Any:
+        law = (aqm_class if place == "aqm" else sender_class)(kind)()
+        pair = (pf.Reno(), law) if place == "aqm" else (law, pf.CoupledPi2())
+        return pf.Loop(*pair, rtt="100ms", p=0.02)
+
+    if entry.loop:
+        assert math.isfinite(loop().margins().gain_margin_db)
+        return
+    with pytest.raises(ERRORS) as caught:
+        loop()
+    assert is_one_sentence(caught.value)
+
+
+@every_queue
+def test_gains_are_designed_for_it_if_it_says_so(kind: str) -> None:
+    entry = AQMS[kind]
+    if entry.design:
+        queue = read_queue(kind, None)
+        assert kind_of(queue.law) == kind
+        assert queue.tc == (entry.tc[0] if entry.tc else None)
+        return
+    with pytest.raises(ERRORS, match=f"aqm = '{kind}'") as caught:
+        pf.tune("100ms", aqm=kind)
+    assert is_one_sentence(caught.value)
+
+
+@every_sender
+def test_gains_are_designed_against_it_if_it_says_so(kind: str) -> None:
+    sender = sender_of(kind)
+    if SENDERS[kind].design:
+        gain, _ = plant_gain(sender, pf.CoupledPi2(), np.array([0.1]), np.array([0.1]))
+        assert 0.0 < float(gain[0]) < math.inf
+        return
+    with pytest.raises(ERRORS) as caught:
+        plant_gain(sender, pf.CoupledPi2(), np.array([0.1]), np.array([0.1]))
+    assert is_one_sentence(caught.value)
+
+
+@every_queue
+@pytest.mark.parametrize("tc", TC_KINDS)
+def test_tc_runs_it_if_it_says_so(kind: str, tc: str) -> None:
+    law = queue_of(kind)
+    if tc in AQMS[kind].tc:
+        installed = qdisc.install(law, tc)
+        assert installed.kind == tc
+        assert installed.aqm.in_one_queue().bands == 1
+        return
+    with pytest.raises(
+        pf.UnsupportedError, match=f"{tc} cannot run {type(law).__name__}"
+    ) as caught:
+        qdisc.install(law, tc)
+    assert is_one_sentence(caught.value)
+
+
+@every_queue
+def test_what_tc_calls_its_parameters_is_what_tc_knows(kind: str) -> None:
+    law = queue_of(kind)
+    for tc in AQMS[kind].tc:
+        options = {option.word: option for option in TC_OPTIONS[tc]}
+        told = told_to_tc(law)
+        assert set(told) <= set(options)
+        assert {"target", "tupdate", "alpha", "beta"} <= set(told)
+        for name, unit, default in told.values():
+            assert default in unit.numbers
+            # What the kernel runs with asks for what it was asked for.
+            for number in (unit.low, default, min(unit.high, 40 * max(default, 1))):
+                if not (name == "target" and tc != "dualpi2"):  # PIE's clock cuts off
+                    assert unit.ask(unit.act(number)) == number
+                assert unit.tell(number) in (number, number - 1)
+
+
+@every_queue
+def test_its_bands_are_what_it_says(kind: str) -> None:
+    law = queue_of(kind)
+    if law.bands == 2:
+        served = law.serve((True, True), (100.0, 100.0), 1000.0)
+        assert sum(served) == pytest.approx(1000.0, rel=1e-12)
+        assert served[0] >= law.kept_for_classic * 1000.0 * (1 - 1e-12)
+        assert law.in_one_queue().bands == 1
+        return
+    assert law.in_one_queue() is law
+    assert law.kept_for_classic == 0.0
+    for ask in (
+        lambda: law.serve((True, True), (1.0, 1.0), 1.0),
+        lambda: law.delays((1.0, 1.0), (1.0, 1.0)),
+        lambda: law.at_rest_alone(0.1),
+    ):
+        with pytest.raises(pf.UnsupportedError, match=type(law).__name__):
+            ask()
+
+
+# A subclass is another law
+
+
+@every_sender
+def test_a_sender_that_is_not_its_parent_has_nothing_of_its_closed_forms(kind: str) -> None:
+    """The parent's law at half the signal, written in the child, and held to its own equations."""
+    law: Any = sender_of(kind)
+    parent = type(law)
+
+    def rate(self: Any, x: Any, x_delayed: Any, signal: Any, rtt: Any, rtt_delayed: Any) -> Any:
+        return parent.rate(self, x, x_delayed, 0.5 * signal, rtt, rtt_delayed)
+
+    other: Any = type("Half", (parent,), {"rate": rate})(**NEEDED.get(kind, {}))
+    unchanged: Any = type("Twin", (parent,), {})(**NEEDED.get(kind, {}))
+    grand: Any = type("Grandchild", (type(other),), {})(**NEEDED.get(kind, {}))
+    for one in (other, unchanged, grand):
+        assert plant_of(one) is None
+    assert (plant_of(law) is not None) == SENDERS[kind].design
+    known = {"creno": "reno", "reno": "reno", "scalable": "scalable", "cubic": "cubic"}
+    assert plant_of(law) == known.get(kind, plant_of(law))
+    if law.signal is None:
+        return  # it rests anywhere
+    p = 0.02
+    for one in (other, grand):
+        state, before = one.at_rest(0.1, 2.0 * p), law.at_rest(0.1, p)
+        np.testing.assert_allclose(state, before, rtol=1e-8)
+        sent = law.sending_rate(before, 0.1)
+        assert one.equilibrium(0.1, sent) == pytest.approx(2.0 * p, rel=1e-8)
+        drift = one.rate(state, state, 2.0 * p, 0.1, 0.1)
+        np.testing.assert_allclose(np.multiply(drift, 0.1), 0.0, atol=1e-8)
+    if not SENDERS[kind].loop:
+        return
+    # its loop is that of half the signal: the parent's at the same window, linearised
+    mine = pf.Loop(other, pf.Pi(), rtt=0.1, p=2.0 * p)
+    twin = pf.Loop(unchanged, pf.Pi(alpha=pf.Pi().alpha / 2, beta=pf.Pi().beta / 2), rtt=0.1, p=p)
+    closed = pf.Loop(law, pf.Pi(alpha=pf.Pi().alpha / 2, beta=pf.Pi().beta / 2), rtt=0.1, p=p)
+    s = 1j * np.geomspace(0.1, 100.0, 7)
+    np.testing.assert_allclose(mine(s), twin(s), rtol=1e-5)
+    np.testing.assert_allclose(twin(s), closed(s), rtol=1e-6)
+    assert (closed.form is None) == (kind in {"dctcp", "cubic"})
+    assert mine.form is None
+    assert twin.form is None
+    for plants in (mine, twin):
+        with pytest.raises(pf.UnsupportedError, match="closed-form limit"):
+            pf.loop.low_load(plants.senders[0], pf.Pi(), 0.1)
+    with pytest.raises(pf.UnsupportedError, match="no closed form to design with"):
+        pf.tune("100ms", senders=(other,))
+
+
+@pytest.mark.parametrize("kind", [kind for kind, entry in AQMS.items() if entry.design])
+def test_a_queue_that_is_not_its_parent_has_nothing_of_its_closed_forms(kind: str) -> None:
+    """What packets see is half of what they see of the parent."""
+    law: Any = queue_of(kind)
+    parent = type(law)
+
+    def encode(self: Any, u: Any) -> pf.Signal:
+        return pf.Signal(*(0.5 * signal for signal in parent.encode(self, u)))
+
+    def update(self: Any, state: Any, seen: Any, dt: Any) -> Any:
+        return parent.update(self, state, seen, dt)
+
+    other: Any = type("Half", (parent,), {"encode": encode})()
+    assert declares(other, "encoder") is None
+    for signal in ("classic", "scalable"):
+        u = law.decode(0.1, signal)
+        assert other.decode(0.05, signal) == pytest.approx(u, rel=1e-9)
+        assert getattr(other.encode(u), signal) == pytest.approx(0.05, rel=1e-12)
+    loop = pf.Loop(pf.Reno(), other, rtt=0.1, p=0.05)
+    assert loop.form is None
+    ticks: Any = type("Ticks", (parent,), {"update": update})()
+    if law.bands == 1:
+        assert ticks.at_rest(0.1, 1000.0)[1] == pytest.approx(law.at_rest(0.1, 1000.0)[1], rel=1e-6)
+    seen = pf.Seen(0.02, 20.0, 1000.0, 1000.0)
+    with pytest.raises(pf.UnsupportedError, match="Ticks has no continuous form"):
+        ticks.flow(ticks.initial(), seen, 0.0)
+    with pytest.raises(pf.UnsupportedError, match="closed-form limit"):
+        pf.loop.low_load(pf.Reno(), other, 0.1)

@@ -1,0 +1,165 @@
+"""Whatever the package gives out crosses to another process and comes back the same."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray
+
+import pi2_fluid as pf
+from pi2_fluid.deployment.remedies import Remedy
+from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
+from pi2_fluid.loop.margins import Margins
+from pi2_fluid.papers.figures import Figure
+
+pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
+
+FLOWS = (pf.Flows(pf.Reno(), 5, "20ms"), pf.Flows(pf.Scalable(), 2, "50ms"))
+SCENARIO = pf.Scenario(
+    duration="1s",
+    link=pf.Link("10Mbit/s"),
+    aqm=pf.Pi2(),
+    flows=[pf.Flows(pf.Reno(), 5, "50ms")],
+    changes=[pf.Change("500ms", capacity="5Mbit/s")],
+)
+#: Widgets live in one notebook.
+STAYS = {"explore"}
+
+
+def laws() -> dict[str, list[Any]]:
+    """One of each kind of sender and queue."""
+    data = Path(__file__).parents[1] / "data" / "needed_numbers.json"
+    needed = json.loads(data.read_text(encoding="utf-8"))
+    classes = {kind: aqm_class(kind) for kind in AQMS} | {
+        kind: sender_class(kind) for kind in SENDERS
+    }
+    return {cls.__name__: [cls(**needed.get(kind, {}))] for kind, cls in classes.items()}
+
+
+@pytest.fixture(scope="module")
+def everything() -> dict[str, list[Any]]:
+    """By public name what it stands for: of classes instances, of functions what they return."""
+    one = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
+    several = pf.Loop(pf.Reno(), pf.Pi2(), rtt=[0.05, 0.1], p_prime=0.1, update="sampled")
+    mixture = pf.Loop(FLOWS, pf.CoupledPi2(), capacity="20Mbit/s", update="sampled")
+    asked = one.margins()
+    assert asked.verdict == "stable"
+    assert asked.modulus_margin > 0.0
+    linux = pf.qdisc.install(pf.DualPi2(), "dualpi2")
+    checked = pf.check(pf.qdisc.show(linux))
+    design = pf.tune("50ms")
+    table = pf.margin_map(pf.Pi2(), rtts="50ms", rates="1Mbit/s")
+    trajectory = pf.fluid.simulate(SCENARIO)
+    errors = {name: [getattr(pf, name)("why")] for name in pf.__all__ if name.endswith("Error")}
+    return (errors | laws()) | {
+        "Pi2": [pf.Pi2(alpha=[0.1, 0.2])],
+        "AssumptionWarning": [pf.AssumptionWarning("why")],
+        "Sender": [pf.Sender],
+        "Aqm": [pf.Aqm],
+        "Seen": [pf.Seen(0.1, 1.0, 2.0, 3.0)],
+        "Signal": [pf.Signal(0.1, 0.2)],
+        "PiFamily": [pf.PiFamily],
+        "Flows": list(FLOWS),
+        "Link": [SCENARIO.link],
+        "Change": list(SCENARIO.changes),
+        "Scenario": [SCENARIO],
+        "scenario_names": [pf.scenario_names()],
+        "named_scenario": [pf.named_scenario("pi2_fig12_pi2")],
+        "summarize": [pf.summarize(trajectory)],
+        "Engine": [pf.Engine],
+        "Fluid": [pf.Fluid(tolerance=1e-8, initial={"queue": 3.0})],
+        "Packets": [pf.Packets(seeds=[3, 5], bin="10ms")],
+        "Ns3": [pf.Ns3(seeds=2)],
+        "simulate": [pf.simulate(SCENARIO, pf.Fluid(step="10ms"))],
+        "OperatingPoint": [one.operating_point],
+        "equilibrium": [pf.equilibrium(FLOWS, pf.CoupledPi2(), "20Mbit/s")],
+        "equilibrium_of": [pf.equilibrium_of(pf.Reno(), pf.Pi2(), [0.05, 0.1], p=0.01)],
+        "Loop": [one, several, mixture, one.linear, one.form, one.explain(), several.sweep()],
+        "Margins": [asked, one.margins(), several.margins(), mixture.margins()],
+        "compare": [pf.compare(SCENARIO)],
+        "coexistence": [table],
+        "largest_l4s_share": [0.5],
+        "check": [checked, checked[0], Remedy(text="none")],
+        "margin_lost_db": [pf.margin_lost_db(linux, pf.Reno(), "50ms", 0.1)],
+        "margin_map": [table],
+        "Design": [pf.Design.from_dict(design.to_dict())],
+        "tune": [design],
+        "verify": [pf.verify(design)],
+        "claims": [pf.claims("thesis")],
+        "figures": [Figure("pi2_fig07", ("pi2_fig07.png",))],
+        "validate": [pf.validate(None, seeds=2, cells=["reno_loss_3"])],
+        "fluid": [trajectory],
+        "loop": [pf.loop.low_load(pf.Reno(), pf.Pi2(), "100ms")],
+        "packet": [pf.packet.simulate(SCENARIO), pf.packet.replay("linux6.18", queue_delay=[0.03])],
+        "presets": [pf.presets.pi2_paper()],
+        "qdisc": [linux, pf.qdisc.parse(pf.qdisc.show(linux))],
+        "ops": [pf.ops.sqrt],
+        "__version__": [pf.__version__],
+    }
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two are alike in all that is public, and in what is computed when asked for."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (type, FunctionType, ModuleType)):
+        return a is b
+    if isinstance(a, xarray.Dataset):
+        return a.identical(b)
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, Exception):
+        return same(a.args, b.args)
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, pf.Loop):
+        return repr(a) == repr(b) and same(a.margins(), b.margins())
+    if isinstance(a, Margins):
+        mine, theirs = ((x.modulus_margin, x.verdict_code) for x in (a, b))
+        if not (np.array_equal(mine[0], theirs[0]) and np.array_equal(mine[1], theirs[1])):
+            return False
+    if is_dataclass(a):
+        shown = (field.name for field in fields(a) if not field.name.startswith("_"))
+        return all(same(getattr(a, name), getattr(b, name)) for name in shown)
+    return bool(a == b)
+
+
+@pytest.mark.slow
+def test_the_list_is_complete(everything):
+    assert set(everything) | STAYS == set(pf.__all__)
+
+
+@pytest.mark.slow
+def test_what_is_pickled_comes_back_the_same(everything):
+    for name, objects in everything.items():
+        for one in objects:
+            assert same(pickle.loads(pickle.dumps(one)), one), (name, type(one))
+
+
+def use(name: str, objects: list[Any]) -> tuple[str, list[Any], list[Any]]:
+    """In the other process: ask margins for what is computed late, and send all of it back."""
+    late = [(x.verdict_code, x.modulus_margin) for x in objects if isinstance(x, Margins)]
+    return name, objects, late
+
+
+@pytest.mark.slow
+def test_a_pool_of_processes_takes_everything(everything):
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        found = list(pool.map(use, everything, everything.values()))
+    assert [name for name, _, _ in found] == list(everything)
+    for name, objects, late in found:
+        assert all(map(same, objects, everything[name])), name
+        mine = [m for m in everything[name] if isinstance(m, Margins)]
+        for (code, modulus), margins in zip(late, mine, strict=True):
+            np.testing.assert_array_equal(code, margins.verdict_code)
+            np.testing.assert_array_equal(modulus, margins.modulus_margin)
