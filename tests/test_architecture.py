@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "pi2_fluid"
 ROOT = Path(__file__).resolve().parents[1] / PACKAGE
+TOPS = (ROOT, ROOT.parent)
 
 # Low to high. A room is a folder, or a file where one is enough; what is not named here belongs to
 # the folder that holds it. Rooms that share a floor never import one another; the ground floor is
@@ -172,6 +174,19 @@ def test_a_wrong_arrow_is_seen(module: str, source: str) -> None:
 )
 def test_an_arrow_down_is_allowed(module: str, source: str) -> None:
     assert wrong_arrows(source, module) == []
+
+
+# --- the page that describes them -----------------------------------------------------------
+
+
+def test_the_page_names_every_room_and_only_files_that_are_there() -> None:
+    page = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"\w+", page.split("## Where things belong")[1].split("### Three")[0]))
+    assert {room.rpartition(".")[2] for room in FLOOR_OF} - {""} <= words
+    named = set(re.findall(r"`([a-z0-9_]+/[a-z0-9_/]+(?:\.[a-z]+|/))`", page))
+    assert len(named) > 20
+    made = {"build/screenshots/", "build/browser/", "build/mutants/"}
+    assert [path for path in named - made if not any((top / path).exists() for top in TOPS)] == []
 
 
 # --- circles --------------------------------------------------------------------------------

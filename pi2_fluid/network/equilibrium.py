@@ -249,7 +249,6 @@ def equilibrium(
     (10.0, 0.141421356)
     """
     flows, aqm, capacity, packet_size = taken_apart(flows, aqm, capacity, packet_size)
-    _require(aqm, Aqm, "aqm", "Pi2()")
     given = {"capacity": capacity, "packet_size": packet_size}
     given, (aqm, *several), labels = align_labels(given, (aqm, *flows))
     flows, (capacity, packet_size) = tuple(several), given.values()
@@ -295,8 +294,8 @@ def equilibrium(
 
 
 def taken_apart(
-    flows: object, aqm: Any, capacity: Quantity | None, packet_size: Quantity
-) -> tuple[tuple[Flows, ...], Any, Any, Quantity]:
+    flows: object, aqm: Aqm | None, capacity: Quantity | None, packet_size: Quantity
+) -> tuple[tuple[Flows, ...], Aqm, Quantity, Quantity]:
     """Return the flows, the queue, the capacity and the packet size: those of a network, if it is.
 
     Raises
@@ -305,22 +304,22 @@ def taken_apart(
         If something is given beside a network, or is missing.
     """
     if not isinstance(flows, Network):
+        classes = as_flows(flows)
+        if not isinstance(aqm, Aqm):
+            raise ScenarioError(f"aqm = {show_value(aqm)} is no Aqm: give e.g. Pi2().")
         if capacity is None:
             raise ScenarioError('capacity is missing: give the link\'s, e.g. "10Mbit/s".')
-        return as_flows(flows), aqm, capacity, packet_size
-    given = {
-        "aqm": (aqm, None),
-        "capacity": (capacity, None),
-        "packet_size": (packet_size, "1500B"),
-    }
-    for name, (value, default) in given.items():
+        return classes, aqm, capacity, packet_size
+    beside = {"aqm": aqm, "capacity": capacity, "packet_size": packet_size}
+    for name, value in beside.items():
+        default = "1500B" if name == "packet_size" else None
         if value is not default and value != default:
             raise ScenarioError(
                 f"{name} = {show_value(value)} is given beside a network, which has its own: leave"
                 " it out."
             )
-    node = flows.node
-    return as_flows(flows.flows), node.aqm, node.link.capacity, node.link.packet_size
+    link = flows.node.link
+    return as_flows(flows.flows), flows.node.aqm, link.capacity, link.packet_size
 
 
 def as_flows(flows: object) -> tuple[Flows, ...]:
