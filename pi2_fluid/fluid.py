@@ -1,13 +1,11 @@
-"""Trajectories: what users call of the fluid engine."""
+"""Trajectories: what users call of the fluid engine.
 
-from pi2_fluid.engines.fluid import (
-    batch,
-    gradient,
-    simulate,
-)
+`simulate` follows one scenario accurately, `gradient` differentiates what comes out, `batch` runs
+thousands side by side.
+"""
 
-__all__ = [
-    "batch",
-    "gradient",
-    "simulate",
-]
+from pi2_fluid.engines.fluid.batches.batching import batch
+from pi2_fluid.engines.fluid.fluid import simulate
+from pi2_fluid.engines.fluid.gradients import gradient
+
+__all__ = ["batch", "gradient", "simulate"]

@@ -1,17 +1,14 @@
-"""Packet by packet: what users call of the packet engine, and its algorithms step by step."""
+"""Packet by packet: what users call of that engine, and of its algorithms step by step."""
 
-from pi2_fluid.engines.packet import (
-    replay,
-    replay_codel,
-    replay_cubic,
-    replay_dctcp,
-    replay_drop,
-    replay_dualpi2,
-    replay_rate,
-    replay_red,
-    simulate,
-    variants,
-)
+from pi2_fluid.engines.packet.packets import simulate
+from pi2_fluid.engines.packet.replays.codel import replay_codel
+from pi2_fluid.engines.packet.replays.controller import replay
+from pi2_fluid.engines.packet.replays.decisions import replay_drop
+from pi2_fluid.engines.packet.replays.departures import replay_rate
+from pi2_fluid.engines.packet.replays.dualpi2 import replay_dualpi2
+from pi2_fluid.engines.packet.replays.red import replay_red
+from pi2_fluid.engines.packet.replays.senders import replay_cubic, replay_dctcp
+from pi2_fluid.engines.packet.replays.variants import variants
 
 __all__ = [
     "replay",

@@ -1,11 +1,11 @@
 """Bring pi2_fluid/_core.pyi up to date with the binding: python tools/write_stub.py.
 
-nanobind writes it from the types and the sentences of the binding; here it is laid out as all else.
+nanobind writes it from the types of the binding, which has the sentences; here it is laid out as
+all else.
 """
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,12 +21,9 @@ STUB = ROOT / "pi2_fluid" / "_core.pyi"
 
 def stub() -> str:
     """Return the stub of the extension as it is built."""
-    generator = StubGen(_core)
+    generator = StubGen(_core, include_docstrings=False)
     generator.put(_core)
-    # A sentence begins where it is opened.
-    text = "# Written by tools/write_stub.py from the binding.\n" + re.sub(
-        r'(:\n +""")\n +', r"\1", generator.get()
-    )
+    text = f"# Written by tools/write_stub.py from the binding.\n{generator.get()}"
     done = subprocess.run(
         [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(STUB), "-"],
         input=text,
