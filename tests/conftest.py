@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import json
 import os
 import sys
@@ -35,6 +36,15 @@ SHARING = {
     "test_tune",
     "test_verification",
 }
+
+
+# What is imported and collected stays: garbage is looked for only in what tests leave behind.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items):

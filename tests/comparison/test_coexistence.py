@@ -357,8 +357,10 @@ def test_largest_shares_of_a_queue_that_measures_and_drops_its_head_packet():
 # --- packets --------------------------------------------------------------------------------
 
 
-def swing(share, gbit, queue, base_rtt=0.085):
+def swing(share, gbit, queue, measured, base_rtt=0.085):
     """Standard deviation (ms) of the Classic delay in packets, and the L4S share measured.
+
+    Over so many seconds after the first 15, in which all that flows begin with is over by 11.
 
     Twenty classes of each kind over paths from 0.8 to 1.2 times as long, so that the bursts of a
     round trip do not add up; mean delays over 100 ms, short for the loop and long for bursts.
@@ -373,8 +375,8 @@ def swing(share, gbit, queue, base_rtt=0.085):
             pf.Flows(sender, count, path * base_rtt, start_jitter="2s")
             for path, count in zip(np.linspace(0.8, 1.2, 20), np.diff(whole), strict=True)
         ]
-    scenario = pf.Scenario("50s", pf.Link(gbit * 1e9), queue, flows)
-    runs = pf.packet.simulate(scenario, seeds=2).sel(time=slice(20, None))
+    scenario = pf.Scenario(15.0 + measured, pf.Link(gbit * 1e9), queue, flows)
+    runs = pf.packet.simulate(scenario, seeds=1).sel(time=slice(15, None))
     delay = runs.sojourn.sel(band="C") if queue.bands == 2 else runs.sojourn
     rates = runs.throughput.mean(("seed", "time")).values
     return 1e3 * delay.std("time").mean().item(), rates[20:].sum() / rates.sum()
@@ -385,16 +387,17 @@ def test_packets_swing_by_themselves_only_at_large_l4s_shares():
     """What chance excites halves when four times as many flows share a link four times as fast.
 
     A swing that keeps itself up does not. At 22 % of L4S traffic it halves; at 83 %, where the
-    fluid has -8 dB, it grows; of nearly the same flows in one queue it halves and is small.
+    fluid has -8 dB, it grows; of nearly the same flows in one queue it halves and is small. What
+    keeps itself up is alike from run to run, to 2 %: 30 s of it tell as much as a minute of chance.
     """
     one = pf.CoupledPi2(alpha=0.16, beta=3.2, target="15ms", update_interval="16ms")
     found = {}
-    for name, share, queue in (
-        ("little", 0.2, pf.DualPi2()),
-        ("much", 0.8, pf.DualPi2()),
-        ("one", 0.8, one),
+    for name, share, queue, measured in (
+        ("little", 0.2, pf.DualPi2(), 60.0),
+        ("much", 0.8, pf.DualPi2(), 30.0),
+        ("one", 0.8, one, 60.0),
     ):
-        (small, _), (large, l4s) = swing(share, 2, queue), swing(share, 8, queue)
+        (small, _), (large, l4s) = (swing(share, gbit, queue, measured) for gbit in (2, 8))
         found[name] = (large / small, large, l4s)
     assert 0.4 < found["little"][0] < 0.7
     assert 0.9 < found["much"][0] < 1.6
