@@ -22,6 +22,7 @@ DATA = Path(__file__).parent / "data"
 SHARING = {
     "test_agreement",
     "test_batch",
+    "test_check",
     "test_choosing",
     "test_claims",
     "test_coexistence",

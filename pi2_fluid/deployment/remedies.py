@@ -17,7 +17,7 @@ from pi2_fluid.design.gains import Asked, make_ceiling
 from pi2_fluid.design.plants import Plants, join
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.design.stepping import Gains, first_that_keeps, largest_in_steps
-from pi2_fluid.design.tuning import tune
+from pi2_fluid.design.tuning import find_law
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import Pie
@@ -124,26 +124,25 @@ def _tuned(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamil
     """Return the law as installed, as asked for, and its worst margins: by `tune`, for DualPI2."""
     asked = float(qdisc.asked["tupdate"])
     low, high = (part * region.max_rtt for part in _KEPT)
-    design = tune(
-        region.max_rtt,
-        min_rtt=region.min_rtt,
-        senders=region.senders,
-        aqm="dualpi2",
-        update_interval=asked if low <= asked <= high else None,
+    found = find_law(
+        region,
+        "dualpi2",
+        ENOUGH,
+        update,
         target=float(qdisc.asked["target"]),
-        update=update,
+        update_interval=asked if low <= asked <= high else None,
     )
-    if design.alpha < 1 / _PARTS:
+    if found.alpha < 1 / _PARTS:
         raise DomainError(
-            f"alpha = {design.alpha:.3g} Hz would leave {_words()} up to rtt = {region.max_rtt:g}"
+            f"alpha = {found.alpha:.3g} Hz would leave {_words()} up to rtt = {region.max_rtt:g}"
             f" s, less than the step of 1/{_PARTS} Hz of dualpi2: try a shorter rtt."
         )
     law = replace(
         qdisc.aqm,
-        alpha=design.alpha,
-        beta=design.beta,
-        target=design.target,
-        update_interval=design.update_interval,
+        alpha=found.alpha,
+        beta=found.beta,
+        target=found.target,
+        update_interval=found.update_interval,
     )
     running = install(law, qdisc.kind, hz=qdisc.hz).aqm
     return running, law, worst_margins(region, running, update)

@@ -69,7 +69,7 @@ _INSTEAD: Final[dict[type[Sender], str]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plants:
     """Senders and queue at n points of a region, without the gains; all arrays have shape (n,).
 

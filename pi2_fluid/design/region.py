@@ -265,7 +265,7 @@ def _first_root(
     return found, root
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Worst:
     """The smallest margins in a region.
 
@@ -289,6 +289,7 @@ class Worst:
     plants: Plants
 
 
+@functools.lru_cache(maxsize=256)  # the same queue is judged again, alone and among alternatives
 def worst_margins(region: Region, aqm: PiFamily, update: str, also: Plants | None = None) -> Worst:
     """Return the worst margins of a queue's gains in a region, and of loops that are known bad."""
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
@@ -353,6 +354,7 @@ def exact_margins(
     )
 
 
+@functools.lru_cache(maxsize=256)
 def stable_up_to(region: Region, aqm: PiFamily, update: str) -> float:
     """Return the largest round-trip time with the queue (s) up to which every load is stable.
 

@@ -47,7 +47,7 @@ from pi2_fluid.units import validate_choice
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
 
-__all__ = ["VerificationInterrupted", "tune"]
+__all__ = ["VerificationInterrupted", "find_law", "tune"]
 
 _DIGITS: Final = 5  # of alpha and beta: alpha is rounded down, in favour of the margins
 _KEPT: Final = 0.9  # of the largest integral gain, where the bandwidth is maximised
@@ -173,16 +173,35 @@ def tune(
     steps = steps_of(template, queue.tc, hz)
     fixed = update_interval is not None or queue.own
     task = _Task(region, template, asked, update, objective, steps, fixed)
-    plants = region.corners(template)
-    for _ in range(_ROUNDS):
-        law, worst, plants = _solve(task, plants)
-        proof = guarantee(region, law, worst, update)
-        if _shortfall(proof.worst, asked) <= 0.0:
-            design = _describe(task, law, proof, spans, queue.tc, hz)
-            design = replace(design, installed=_install(design, region, proof))
-            return design if verify is None else _verified(design, verify, progress)
-        plants = join(plants, proof.worst.plants)  # the proof has found a loop with less
-    raise _unsettled()
+    law, proof = _prove(task)
+    design = _describe(task, law, proof, spans, queue.tc, hz)
+    design = replace(design, installed=_install(design, region, proof))
+    return design if verify is None else _verified(design, verify, progress)
+
+
+def find_law(
+    region: Region,
+    aqm: str,
+    asked: Asked,
+    update: str,
+    *,
+    target: float,
+    update_interval: float | None,
+) -> PiFamily:
+    """Return the queue that `tune` finds for a region, where nobody asks what else is true of it.
+
+    Of a kernel of 1000 ticks per second.
+
+    Raises
+    ------
+    DomainError
+        As `tune`.
+    """
+    queue = read_queue(aqm, None)
+    spans = Spans(region.max_rtt, region.min_rtt, target)
+    template = make_template(queue, spans, update_interval, "recovery")
+    steps, fixed = steps_of(template, queue.tc, 1000), update_interval is not None
+    return _prove(_Task(region, template, asked, update, "recovery", steps, fixed))[0]
 
 
 @dataclass(frozen=True)
@@ -211,6 +230,18 @@ class _Task:
         longest = min(self.region.max_rtt, LONGEST_INTERVAL * self.region.min_rtt)
         found = self.steps.intervals(self.interval, max(longest, self.interval))
         return found[:1] if self.fixed else found
+
+
+def _prove(task: _Task) -> tuple[PiFamily, Guarantee]:
+    """The optimum, and what its margins rest on."""
+    plants = task.region.corners(task.template)
+    for _ in range(_ROUNDS):
+        law, worst, plants = _solve(task, plants)
+        proof = guarantee(task.region, law, worst, task.update)
+        if _shortfall(proof.worst, task.asked) <= 0.0:
+            return law, proof
+        plants = join(plants, proof.worst.plants)  # the proof has found a loop with less
+    raise _unsettled()
 
 
 def _solve(task: _Task, plants: Plants) -> tuple[PiFamily, Worst, Plants]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.design.gains import Asked
@@ -51,6 +52,7 @@ class Guarantee(NamedTuple):
     boxes: int
 
 
+@lru_cache(maxsize=256)  # what is proved once stays so
 def guarantee(region: Region, aqm: PiFamily, worst: Worst, update: str) -> Guarantee:
     """Prove the worst margins found in a region, less a thousandth, or say what was checked.
 
