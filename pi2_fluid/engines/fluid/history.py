@@ -47,8 +47,9 @@ class Segment(NamedTuple):
 
     def values(self, t: float) -> list[float]:
         """Return all components at time `t`."""
-        weights = self.weights(t)
-        return [self.value(weights, j) for j in range(len(self.y0))]
+        a, b, c, d = self.weights(t)
+        ends = zip(self.y0, self.y1, self.f0, self.f1, strict=True)
+        return [a * y0 + b * y1 + c * f0 + d * f1 for y0, y1, f0, f1 in ends]
 
     def when(self, j: int, value: float) -> float:
         """Return when component `j`, which rises from below to above it, has a value.
