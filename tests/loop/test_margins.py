@@ -238,7 +238,7 @@ def test_gradients(plant, jax):
         forward = jax.jit(jax.vmap(jax.jacfwd(margins), in_axes=(None, 0)))
         reverse = jax.jit(jax.vmap(jax.jacrev(margins), in_axes=(None, 0)))
         gradient, backward = np.array(forward(x, loads)), np.array(reverse(x, loads))
-        values = np.array(jax.vmap(margins, in_axes=(None, 0))(x, loads))
+        values = np.array(jax.jit(jax.vmap(margins, in_axes=(None, 0)))(x, loads))
         once = float(jax.grad(lambda v: margins(v, 0.1)[0])(x)[0])
     for index, p_prime in enumerate(loads):
         np.testing.assert_allclose(values[index], margins_at(plant, x, p_prime), rtol=1e-12)
