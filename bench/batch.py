@@ -32,9 +32,9 @@ import numpy as np
 import pi2_fluid as pf
 from pi2_fluid import _core
 from pi2_fluid.engines.fluid.batches.batching import batch
-from pi2_fluid.engines.fluid.batches.variation import vary
 from pi2_fluid.engines.fluid.lanes.in_c import run_compiled
 from pi2_fluid.engines.fluid.lanes.timetable import tabulate
+from pi2_fluid.engines.fluid.lanes.variation import vary
 
 SAMPLE = 0.032  # s: a multiple of every step below
 

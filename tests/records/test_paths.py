@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.engines.fluid.batches.variation import vary
+from pi2_fluid.engines.fluid.lanes.variation import vary
 from pi2_fluid.records.paths import read_path, replace_path
 
 SCENARIO = pf.Scenario(

@@ -18,9 +18,9 @@ import xarray as xr
 import pi2_fluid as pf
 from pi2_fluid import _core
 from pi2_fluid.engines.fluid.batches.batching import batch
-from pi2_fluid.engines.fluid.batches.variation import vary
 from pi2_fluid.engines.fluid.lanes.in_c import run_compiled
 from pi2_fluid.engines.fluid.lanes.timetable import tabulate
+from pi2_fluid.engines.fluid.lanes.variation import vary
 from pi2_fluid.records.record import quantity
 
 pytestmark = pytest.mark.usefixtures("jax")  # the engine of a batch unless another is asked for

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid.engines.fluid.batches.results import batch_dataset
-from pi2_fluid.engines.fluid.batches.variation import Variation, vary
 from pi2_fluid.engines.fluid.lanes.in_c import obstacle, run_compiled
 from pi2_fluid.engines.fluid.lanes.timetable import Timetable, tabulate, take_runs
+from pi2_fluid.engines.fluid.lanes.variation import Variation, vary
 from pi2_fluid.engines.fluid.refusals import UPDATES, require_round_trips
 from pi2_fluid.engines.fluid.validity import check_runs
 from pi2_fluid.errors import (

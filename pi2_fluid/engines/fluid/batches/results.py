@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pi2_fluid.engines.fluid.batches.variation import Variation
 from pi2_fluid.engines.fluid.lanes.timetable import Timetable
+from pi2_fluid.engines.fluid.lanes.variation import Variation
 from pi2_fluid.engines.fluid.refusals import not_modelled
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.results import Column, make_dataset

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.engines.fluid.batches.variation import Variation
+from pi2_fluid.engines.fluid.lanes.variation import Variation
 from pi2_fluid.errors import DomainError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
