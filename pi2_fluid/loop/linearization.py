@@ -16,7 +16,7 @@ order, because all derivatives vanish at rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from pi2_fluid.records.record import named_arrays
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Number, Real
 
-__all__ = ["linearize", "loop_shape", "rate_slopes"]
+__all__ = ["LinearSender", "linearize", "linearize_sender", "loop_shape", "rate_slopes"]
 
 T = TypeVar("T")
 
@@ -66,16 +66,12 @@ def linearize(
     shape = loop_shape(senders, aqm, point)
     slopes, controller = linearize_aqm(aqm, point, shape)
     couplings = couple(senders, aqm, point, shape)
+    at_rest = zip(senders, point.states, _per_class(point.p), _per_class(point.rtt), strict=True)
+    alone = [linearize_sender(*one, shape) for one in at_rest]
+    none = np.zeros(shape)
     classes = [
-        _linearize_sender(sender, state, p, rtt, slopes, coupling, rtt_terms, shape)
-        for sender, state, p, rtt, coupling in zip(
-            senders,
-            point.states,
-            _per_class(point.p),
-            _per_class(point.rtt),
-            couplings,
-            strict=True,
-        )
+        one.through(coupling, slopes[sender.signal] if sender.signal else none, rtt_terms)
+        for sender, one, coupling in zip(senders, alone, couplings, strict=True)
     ]
     moving = tuple(cls for cls in classes if np.any(cls.c) or np.any(cls.r))
     return LinearLoop(moving, controller, shape)
@@ -129,37 +125,54 @@ def rate_slopes(
     return slopes, differentiate(sender, "sending_rate", sending, (*x, rtt))
 
 
-def _linearize_sender(
-    sender: Sender,
-    state: Real | tuple[Real, ...],
-    p: Real,
-    rtt: Real,
-    slopes: dict[str, FloatArray],
-    coupling: Coupling,
-    rtt_terms: str,
-    shape: tuple[int, ...],
-) -> LinearClass:
-    size = len(sender.states)
+class LinearSender(NamedTuple):
+    """A window law at rest by itself, whatever queues its packets meet; entry by entry."""
+
+    columns: list[list[FloatArray]]
+    """[j][i] is d(rate_i) over the j-th of (x, x delayed, p delayed, rtt, rtt delayed)."""
+    sending: list[FloatArray]
+    """d(sending rate) over the states and over rtt."""
+    rtt: FloatArray
+    """Seconds."""
+
+    def through(self, coupling: Coupling, slope: FloatArray, rtt_terms: str) -> LinearClass:
+        """Return the class of such flows at one queue.
+
+        Parameters
+        ----------
+        coupling : Coupling
+            What they do to its delay.
+        slope : numpy.ndarray
+            Of p over its controller's variable.
+        rtt_terms : {"frozen", "exact"}
+            As for `linearize`.
+        """
+        columns, sending = self.columns, self.sending
+        size = len(sending) - 1
+        feels = 1.0 if coupling.feels else 0.0
+        exact = feels if rtt_terms == "exact" else 0.0
+        b = [entry * slope for entry in columns[2 * size]]
+        e0 = [entry * exact for entry in columns[2 * size + 1]]
+        e1 = [entry * exact for entry in columns[2 * size + 2]]
+        c, r = sending[:size], sending[size] * feels
+        (weight,), lead = as_arrays([coupling.weight], np.shape(self.rtt)), coupling.lead
+        if size == 1:
+            a0, a1 = columns[0][0], columns[1][0]
+            return LinearClass(a0, a1, b[0], e0[0], e1[0], c[0], r, weight, self.rtt, size, lead)
+        # columns[j][i] is d(rate_i)/d(x_j): move both to the end as [i, j]
+        a0 = np.moveaxis(np.array(columns[:size]), (0, 1), (-1, -2))
+        a1 = np.moveaxis(np.array(columns[size : 2 * size]), (0, 1), (-1, -2))
+        bv, e0v, e1v, cv = (np.moveaxis(np.array(v), 0, -1) for v in (b, e0, e1, c))
+        return LinearClass(a0, a1, bv, e0v, e1v, cv, r, weight, self.rtt, size, lead)
+
+
+def linearize_sender(
+    sender: Sender, state: Real | tuple[Real, ...], p: Real, rtt: Real, shape: tuple[int, ...]
+) -> LinearSender:
+    """Linearise a window law at rest, for any queues."""
     values = state if isinstance(state, tuple) else (state,)
     *x, p, rtt = as_arrays([*values, p, rtt], shape)
-
     what = f"{type(sender).__name__}.rate"
     rate, sending = rate_slopes(sender, tuple(x), p, rtt)
     columns = [[numeric(entry, shape, what) for entry in column] for column in rate]
-    out = [numeric(entry, shape, what) for entry in sending]
-    feels = 1.0 if coupling.feels else 0.0
-    exact = feels if rtt_terms == "exact" else 0.0
-    slope = slopes[sender.signal] if sender.signal else np.zeros(shape)
-    b = [entry * slope for entry in columns[2 * size]]
-    e0 = [entry * exact for entry in columns[2 * size + 1]]
-    e1 = [entry * exact for entry in columns[2 * size + 2]]
-    r = out[size] * feels
-    (weight,), lead = as_arrays([coupling.weight], shape), coupling.lead
-    if size == 1:
-        a0, a1 = columns[0][0], columns[1][0]
-        return LinearClass(a0, a1, b[0], e0[0], e1[0], out[0], r, weight, rtt, size, lead)
-    # columns[j][i] is d(rate_i)/d(x_j): move both to the end as [i, j]
-    a0 = np.moveaxis(np.array(columns[:size]), (0, 1), (-1, -2))
-    a1 = np.moveaxis(np.array(columns[size : 2 * size]), (0, 1), (-1, -2))
-    bv, e0v, e1v, cv = (np.moveaxis(np.array(v), 0, -1) for v in (b, e0, e1, out[:size]))
-    return LinearClass(a0, a1, bv, e0v, e1v, cv, r, weight, rtt, size, lead)
+    return LinearSender(columns, [numeric(entry, shape, what) for entry in sending], rtt)
