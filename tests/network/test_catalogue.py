@@ -12,28 +12,19 @@ from typing import Any
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.laws.aqms.codel import CoDel
-from pi2_fluid.laws.aqms.red import Red
-from pi2_fluid.laws.senders.cbr import Cbr
-from pi2_fluid.network.catalogue import (
-    describe_scenario,
-    named_scenario,
-    named_text,
-    scenario_names,
-)
-from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.network.catalogue import describe_scenario, named_text
 
 FOLDER = Path(pf.__file__).parent / "network" / "scenarios"
 
 
 def aqm_of(name: str) -> Any:
-    return named_scenario(name).aqm
+    return pf.named_scenario(name).aqm
 
 
-every_name = pytest.mark.parametrize("name", scenario_names())
+every_name = pytest.mark.parametrize("name", pf.scenario_names())
 
 
-def counts_at(scenario: Scenario, t: float) -> dict[str, float]:
+def counts_at(scenario: pf.Scenario, t: float) -> dict[str, float]:
     """Flows of each kind of sender at a time."""
     found: dict[str, float] = {}
     for flows in scenario.flows:
@@ -43,7 +34,7 @@ def counts_at(scenario: Scenario, t: float) -> dict[str, float]:
     return found
 
 
-def capacity_at(scenario: Scenario, t: float) -> float:
+def capacity_at(scenario: pf.Scenario, t: float) -> float:
     done = [c.capacity for c in scenario.changes if c.at <= t and c.capacity is not None]
     return [scenario.link.capacity, *done][-1]
 
@@ -51,9 +42,9 @@ def capacity_at(scenario: Scenario, t: float) -> float:
 class TestEveryScenario:
     @every_name
     def test_reads_and_round_trips(self, name):
-        scenario = named_scenario(name)
-        assert Scenario.from_toml(scenario.to_toml()) == scenario
-        assert scenario == Scenario.load(FOLDER / f"{name}.toml")
+        scenario = pf.named_scenario(name)
+        assert pf.Scenario.from_toml(scenario.to_toml()) == scenario
+        assert scenario == pf.Scenario.load(FOLDER / f"{name}.toml")
         assert scenario.name == name
 
     @every_name
@@ -72,20 +63,20 @@ class TestEveryScenario:
             "CoupledPi2": "coupled PI and PI2:",
             "Red": "RED:",
             "CoDel": "CoDel:",
-        }[type(named_scenario(name).aqm).__name__]
+        }[type(pf.named_scenario(name).aqm).__name__]
         if not name.startswith("pie_fig04"):  # that figure has one queue only
             assert f", {label}" in describe_scenario(name)
 
     def test_there_are_no_other_files(self):
-        assert {path.stem for path in FOLDER.iterdir()} == set(scenario_names())
+        assert {path.stem for path in FOLDER.iterdir()} == set(pf.scenario_names())
         assert {path.suffix for path in FOLDER.iterdir()} == {".toml"}
 
     def test_those_that_a_paper_compares_differ_in_the_queue_alone(self):
-        groups: dict[str, list[Scenario]] = {}
-        for name in scenario_names():
+        groups: dict[str, list[pf.Scenario]] = {}
+        for name in pf.scenario_names():
             if name.startswith("pie_fig04"):
                 continue  # three loads of one queue
-            groups.setdefault(name.rpartition("_")[0], []).append(named_scenario(name))
+            groups.setdefault(name.rpartition("_")[0], []).append(pf.named_scenario(name))
         compared = [group for group in groups.values() if len(group) > 1]
         assert len(compared) == len(groups) == 19
         for group in compared:
@@ -95,7 +86,9 @@ class TestEveryScenario:
 
 class TestPi2Paper:
     def test_figures(self):
-        names = {name.partition("_")[2] for name in scenario_names() if name.startswith("pi2_fig")}
+        names = {
+            name.partition("_")[2] for name in pf.scenario_names() if name.startswith("pi2_fig")
+        }
         figures = {"fig06_pi", "fig06_pie", "fig06_pi2"}
         for figure in ("11a", "11b", "11c", "12", "13", "14a_5ms", "14a_20ms", "14b_5ms"):
             figures |= {f"fig{figure}_pie", f"fig{figure}_pi2"}
@@ -106,7 +99,7 @@ class TestPi2Paper:
     def test_queues_of_table_1(self, name):
         if not name.startswith("pi2_"):
             return
-        scenario = named_scenario(name)
+        scenario = pf.named_scenario(name)
         aqm = aqm_of(name)
         target = 0.005 if "_5ms" in name else 0.02
         assert (aqm.target, aqm.update_interval) == (target, 0.032)
@@ -131,7 +124,7 @@ class TestPi2Paper:
     def test_varying_intensity(self, figure, queue, capacity, rtt):
         if (figure, queue) == ("13", "pi"):
             return
-        scenario = named_scenario(f"pi2_fig{figure}_{queue}")
+        scenario = pf.named_scenario(f"pi2_fig{figure}_{queue}")
         loads = [counts_at(scenario, 5 + t) for t in (0, 49.9, 50, 100, 149.9, 150, 200, 249.9)]
         assert loads == [{"Reno": n} for n in (10, 10, 30, 50, 50, 30, 10, 10)]
         assert scenario.duration == 255
@@ -151,13 +144,13 @@ class TestPi2Paper:
         }.items(),
     )
     def test_mixes(self, figure, load):
-        scenario = named_scenario(f"pi2_fig{figure}_pi2")
+        scenario = pf.named_scenario(f"pi2_fig{figure}_pi2")
         assert counts_at(scenario, 6) == load
         assert (scenario.link.capacity, scenario.flows[0].base_rtt) == (1e7, 0.1)
-        assert {f.sender for f in scenario.flows} <= {pf.Reno(), Cbr(rate=6e6, thinned=True)}
+        assert {f.sender for f in scenario.flows} <= {pf.Reno(), pf.Cbr(rate=6e6, thinned=True)}
 
     def test_varying_capacity(self):
-        scenario = named_scenario("pi2_fig12_pi2")
+        scenario = pf.named_scenario("pi2_fig12_pi2")
         steps = [capacity_at(scenario, 5 + t) for t in (0, 49.9, 50, 99.9, 100, 149.9)]
         assert steps == [1e8, 1e8, 2e7, 2e7, 1e8, 1e8]
         assert scenario.duration == 155
@@ -167,19 +160,19 @@ class TestPi2Paper:
         """By our own decision, which the file owns up to, in every scenario of the paper."""
         if not name.startswith("pi2_"):
             return
-        scenario = named_scenario(name)
+        scenario = pf.named_scenario(name)
         text = re.sub(r"\n# ?", " ", named_text(name))
         assert "Our decision, not in the text: " in text
         assert "They do so 5 s after the queue is made, within one second" in text
         assert min(flows.start for flows in scenario.flows) == 5.0
         for flows in scenario.flows:
             assert (flows.start - 5.0) % 50.0 == 0.0
-            assert flows.start_jitter == (0.0 if isinstance(flows.sender, Cbr) else 1.0)
-        if any(isinstance(flows.sender, Cbr) for flows in scenario.flows):
+            assert flows.start_jitter == (0.0 if isinstance(flows.sender, pf.Cbr) else 1.0)
+        if any(isinstance(flows.sender, pf.Cbr) for flows in scenario.flows):
             assert "UDP starts with the first of them" in text
 
     def test_coexistence(self):
-        scenario = named_scenario("pi2_coexistence_coupled")
+        scenario = pf.named_scenario("pi2_coexistence_coupled")
         assert counts_at(scenario, 6) == {"Cubic": 1, "Dctcp": 1}
         assert aqm_of("pi2_coexistence_coupled").k == 2
         assert (scenario.link.capacity, scenario.flows[0].base_rtt) == (4e7, 0.01)
@@ -190,7 +183,7 @@ class TestPi2Paper:
         text = re.sub(r"\n# ?", " ", named_text(f"pi2_fig{figure}_pi2"))
         assert "its delay rises to 70 ms" in text
         assert "needs p = 50 %" in text
-        scenario = named_scenario(f"pi2_fig{figure}_pi2")
+        scenario = pf.named_scenario(f"pi2_fig{figure}_pi2")
         packets = capacity / (8 * scenario.link.packet_size)
         # At the target a window of 2 needs p = 1/2; at p = 1/4 it is sqrt(8), and R = N W / C.
         rtt = scenario.flows[0].base_rtt + aqm_of(f"pi2_fig{figure}_pi2").target
@@ -205,7 +198,7 @@ class TestPiePaper:
         {"04a": {"Reno": 5}, "04b": {"Reno": 50}, "04c": {"Reno": 5, "Cbr": 2}}.items(),
     )
     def test_simulations(self, figure, load):
-        scenario = named_scenario(f"pie_fig{figure}")
+        scenario = pf.named_scenario(f"pie_fig{figure}")
         assert counts_at(scenario, 1) == load
         assert scenario.flows[0].start_jitter == 1
         assert "as those of Figure 7 do" in re.sub(r"\n# ?", " ", named_text(f"pie_fig{figure}"))
@@ -220,25 +213,25 @@ class TestPiePaper:
 
     @pytest.mark.parametrize("figure", ["07", "08"])
     def test_red(self, figure):
-        scenario = named_scenario(f"pie_fig{figure}_red")
-        assert scenario.aqm == Red(min=400, max=1600, max_p=0.1, weight=0.002)
+        scenario = pf.named_scenario(f"pie_fig{figure}_red")
+        assert scenario.aqm == pf.Red(min=400, max=1600, max_p=0.1, weight=0.002)
         assert scenario.link.buffer * scenario.link.packet_size == 2e6
 
     def test_varying_capacity(self):
-        scenario = named_scenario("pie_fig07_pie")
+        scenario = pf.named_scenario("pie_fig07_pie")
         assert [capacity_at(scenario, t) for t in (0, 50, 100)] == [1e8, 2e7, 1e8]
         assert (scenario.flows[0].count, scenario.flows[0].start_jitter) == (100, 1)
 
     def test_varying_intensity(self):
-        scenario = named_scenario("pie_fig08_pie")
+        scenario = pf.named_scenario("pie_fig08_pie")
         loads = [counts_at(scenario, t)["Reno"] for t in (0, 50, 100, 150, 200)]
         assert loads == [10, 30, 50, 30, 10]
 
     @pytest.mark.parametrize(("part", "target"), [("a", 0.005), ("b", 0.02)])
     @pytest.mark.parametrize("figure", ["10", "11"])
     def test_codel(self, figure, part, target):
-        codel = named_scenario(f"pie_fig{figure}{part}_codel")
-        assert codel.aqm == CoDel(target=target, interval="100ms")
+        codel = pf.named_scenario(f"pie_fig{figure}{part}_codel")
+        assert codel.aqm == pf.CoDel(target=target, interval="100ms")
         assert aqm_of(f"pie_fig{figure}{part}_pie").target == target
         assert counts_at(codel, 1)["Reno"] == {"10": 20, "11": 5}[figure]
         assert (codel.link.kind, codel.link.delay_on) == ("htb", "forward")
@@ -248,7 +241,7 @@ class TestThesis:
     @pytest.mark.parametrize("queue", ["pie", "pi2"])
     def test_table_4_1(self, queue):
         for figure, load in (("2", {"Reno": 5}), ("5", {"Reno": 50}), ("8", {"Reno": 5, "Cbr": 2})):
-            scenario = named_scenario(f"thesis_fig4_{figure}_{queue}")
+            scenario = pf.named_scenario(f"thesis_fig4_{figure}_{queue}")
             assert counts_at(scenario, 50) == load
             assert counts_at(scenario, 99) == {}
             assert scenario.flows[0].base_rtt == 0.08  # 76 + 2 + 2 ms
@@ -258,7 +251,7 @@ class TestThesis:
 
 
 class TestUnknown:
-    @pytest.mark.parametrize("ask", [named_scenario, named_text, describe_scenario])
+    @pytest.mark.parametrize("ask", [pf.named_scenario, named_text, describe_scenario])
     def test_the_nearest_are_listed(self, ask):
         with pytest.raises(pf.QuantityError) as caught:
             ask("pi2_fig13_pi3")
@@ -270,7 +263,7 @@ class TestUnknown:
     @pytest.mark.parametrize("name", ["", "zzz", None, 5, ["pi2_fig13_pi2"], "../units"])
     def test_unlike_any(self, name):
         with pytest.raises(pf.QuantityError, match=r"is unknown: give one of '.*, 38 more\.$"):
-            named_scenario(name)
+            pf.named_scenario(name)
 
 
 def test_listing_loads_nothing_heavy():
@@ -282,4 +275,4 @@ def test_listing_loads_nothing_heavy():
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )
-    assert done.stdout.split("\n")[:2] == [str(len(scenario_names())), "[]"], done.stderr
+    assert done.stdout.split("\n")[:2] == [str(len(pf.scenario_names())), "[]"], done.stderr

@@ -14,10 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pi2_fluid as pf
-from pi2_fluid.laws.aqms.codel import CoDel
-from pi2_fluid.laws.aqms.dualpi2 import DualPi2
-from pi2_fluid.laws.aqms.red import Red
-from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.laws.registry import (
     AQMS,
     SENDERS,
@@ -26,12 +22,6 @@ from pi2_fluid.laws.registry import (
     sender_class,
     suggest,
 )
-from pi2_fluid.laws.senders.cbr import Cbr
-from pi2_fluid.laws.senders.cubic import Cubic
-from pi2_fluid.laws.senders.dctcp import Dctcp
-from pi2_fluid.network.changes import Change
-from pi2_fluid.network.link import Link
-from pi2_fluid.network.scenario import Scenario
 
 TYPED = (pf.QuantityError, pf.DomainError, pf.ScenarioError, pf.UnsupportedError)
 
@@ -69,16 +59,16 @@ capacity = "20Mbit/s"
 counts = { reno = 15 }
 """
 
-SCENARIO = Scenario(
+SCENARIO = pf.Scenario(
     250.0,
-    Link(1e7),
+    pf.Link(1e7),
     pf.Pi2(),
     [
         pf.Flows(pf.Reno(), 10, 0.1),
         pf.Flows(pf.Reno(), 20, 0.1, start=50, stop=200),
-        pf.Flows(Cbr(rate=6e6), 2),
+        pf.Flows(pf.Cbr(rate=6e6), 2),
     ],
-    [Change(50, 2e7, {"reno": 15})],
+    [pf.Change(50, 2e7, {"reno": 15})],
 )
 
 
@@ -89,14 +79,14 @@ class TestKinds:
             "reno": pf.Reno,
             "creno": pf.CReno,
             "scalable": pf.Scalable,
-            "dctcp": Dctcp,
-            "cubic": Cubic,
-            "cbr": Cbr,
+            "dctcp": pf.Dctcp,
+            "cubic": pf.Cubic,
+            "cbr": pf.Cbr,
         }.items(),
     )
     def test_senders(self, kind, cls):
         assert sender_class(kind) is cls
-        assert kind_of(cls(rate="1Mbit/s") if cls is Cbr else cls()) == kind
+        assert kind_of(cls(rate="1Mbit/s") if cls is pf.Cbr else cls()) == kind
         assert kind in SENDERS
 
     @pytest.mark.parametrize(
@@ -106,10 +96,10 @@ class TestKinds:
             "pie": pf.Pie(),
             "pi2": pf.Pi2(),
             "coupled": pf.CoupledPi2(),
-            "dualpi2": DualPi2(),
-            "red": Red(min=5, max=15),
-            "codel": CoDel(),
-            "taildrop": TailDrop(),
+            "dualpi2": pf.DualPi2(),
+            "red": pf.Red(min=5, max=15),
+            "codel": pf.CoDel(),
+            "taildrop": pf.TailDrop(),
         }.items(),
     )
     def test_queues(self, kind, law):
@@ -152,7 +142,7 @@ class TestKinds:
 
 class TestReading:
     def test_the_example(self):
-        assert Scenario.from_toml(TEXT) == SCENARIO
+        assert pf.Scenario.from_toml(TEXT) == SCENARIO
 
     def test_numbers_are_si(self):
         bare = re.sub(
@@ -161,17 +151,17 @@ class TestReading:
             TEXT,
         )
         assert '"10' not in bare
-        assert Scenario.from_toml(bare) == SCENARIO
+        assert pf.Scenario.from_toml(bare) == SCENARIO
 
     def test_comments_crlf_and_dotted_keys(self):
         text = TEXT.replace("[link]\n", "# a comment\n[link]\n").replace("\n", "\r\n")
-        assert Scenario.from_toml(text) == SCENARIO
+        assert pf.Scenario.from_toml(text) == SCENARIO
         dotted = 'link.capacity = "10Mbit/s"\n' + re.sub(r"\[link\]\n(.*\n){3}", "", TEXT)
-        assert Scenario.from_toml(dotted) == SCENARIO
+        assert pf.Scenario.from_toml(dotted) == SCENARIO
 
     def test_order_of_tables_is_free(self):
         head, *tables = re.split(r"\n(?=\[)", TEXT)
-        assert Scenario.from_toml("\n".join([head, *reversed(tables)])).class_names == (
+        assert pf.Scenario.from_toml("\n".join([head, *reversed(tables)])).class_names == (
             "cbr",
             "reno",
             "reno2",
@@ -181,9 +171,9 @@ class TestReading:
         text = TEXT.replace('kind = "pi2"', 'kind = "pi2"\nvariant = "hpe"').replace(
             'sender = "reno"\ncount = 10', 'sender = "cubic"\nvariant = "linux3.18"\ncount = 10'
         )
-        made = Scenario.from_toml(text.replace("{ reno = 15 }", "{ cubic = 15 }"))
+        made = pf.Scenario.from_toml(text.replace("{ reno = 15 }", "{ cubic = 15 }"))
         assert made.aqm == pf.Pi2(variant="hpe")
-        assert made.flows[0].sender == Cubic(variant="linux3.18")
+        assert made.flows[0].sender == pf.Cubic(variant="linux3.18")
 
 
 # What is replaced in TEXT: (old, new, the error, what its sentence must say)
@@ -411,7 +401,7 @@ class TestRefused:
     def test_in_one_sentence(self, old, new, kind, says):
         assert old in TEXT
         with pytest.raises(TYPED) as caught:
-            Scenario.from_toml(TEXT.replace(old, new))
+            pf.Scenario.from_toml(TEXT.replace(old, new))
         text = str(caught.value)
         assert type(caught.value) is kind, text
         assert says in text
@@ -426,12 +416,12 @@ class TestRefused:
     def test_missing_table(self, table):
         text = re.sub(rf"\[+{table}\]+\n([^\[].*\n)*", "", TEXT)
         with pytest.raises(pf.ScenarioError, match=rf"^\[+{table}\]+ is missing: give .*\.$"):
-            Scenario.from_toml(text)
+            pf.Scenario.from_toml(text)
 
     @pytest.mark.parametrize("text", [None, 5, b"duration = 1", ["x"]])
     def test_no_text(self, text):
         with pytest.raises(pf.ScenarioError, match=r"^text = .* is no text: give TOML as a str\.$"):
-            Scenario.from_toml(text)
+            pf.Scenario.from_toml(text)
 
     def test_things_that_are_no_tables(self):
         for table, says in (
@@ -441,17 +431,17 @@ class TestRefused:
             name = table.partition(" ")[0]
             rest = re.sub(rf"\[+{name}\]+\n([^\[].*\n)*", "", TEXT)
             with pytest.raises(pf.ScenarioError, match=says):
-                Scenario.from_toml(f"{table}\n{rest}")
+                pf.Scenario.from_toml(f"{table}\n{rest}")
 
     def test_a_field_that_nobody_gives_is_no_key(self):
         text = re.sub(r"alpha = .*\nbeta = .*\n", "", TEXT).replace('"pi2"', '"codel"')
         with pytest.raises(pf.ScenarioError, match=r"^\[aqm\] update_interval is unknown for kind"):
-            Scenario.from_toml(text)
+            pf.Scenario.from_toml(text)
 
     def test_required_key_without_default(self):
         text = re.sub(r'kind = "pi2"\n(.*\n){4}', 'kind = "red"\nmin = 5\n', TEXT)
         with pytest.raises(pf.QuantityError, match=r"\[aqm\] max is missing: give a number of pac"):
-            Scenario.from_toml(text)
+            pf.Scenario.from_toml(text)
 
 
 class TestWriting:
@@ -472,11 +462,11 @@ class TestWriting:
         odd = dataclasses.replace(
             SCENARIO,
             duration=1e3 * third,
-            link=Link(1e7 * third, 1e3 * third, 1e3 * third),
+            link=pf.Link(1e7 * third, 1e3 * third, 1e3 * third),
             aqm=pf.Pi2(alpha=third, target=0.1 * third),
-            changes=(Change(100 * third, 1e6 * third, {"reno": third}),),
+            changes=(pf.Change(100 * third, 1e6 * third, {"reno": third}),),
         )
-        again = Scenario.from_toml(odd.to_toml())
+        again = pf.Scenario.from_toml(odd.to_toml())
         assert jax.tree.leaves(again) == jax.tree.leaves(odd)
 
     @pytest.mark.parametrize(
@@ -494,8 +484,8 @@ class TestWriting:
     )
     def test_any_name_survives(self, name):
         flows = [pf.Flows(pf.Reno(), 1, 0.1, name)]
-        made = Scenario(9, Link(1e7), pf.Pi2(), flows, [Change(1, counts={name: 2})], name)
-        assert Scenario.from_toml(made.to_toml()) == made
+        made = pf.Scenario(9, pf.Link(1e7), pf.Pi2(), flows, [pf.Change(1, counts={name: 2})], name)
+        assert pf.Scenario.from_toml(made.to_toml()) == made
 
     def test_a_name_that_no_file_can_hold(self):
         made = dataclasses.replace(SCENARIO, name="\ud800")
@@ -504,10 +494,10 @@ class TestWriting:
 
     def test_flags_and_words(self):
         flows = pf.Flows(
-            Cubic(hystart=False), 1, 0.1, slow_start=False, delayed_ack=False, ecn=True
+            pf.Cubic(hystart=False), 1, 0.1, slow_start=False, delayed_ack=False, ecn=True
         )
-        made = Scenario(9, Link(1e7, kind="htb"), DualPi2(variant="rfc9332"), flows)
-        assert Scenario.from_toml(made.to_toml()) == made
+        made = pf.Scenario(9, pf.Link(1e7, kind="htb"), pf.DualPi2(variant="rfc9332"), flows)
+        assert pf.Scenario.from_toml(made.to_toml()) == made
         assert "ecn = true" in made.to_toml()
 
     def test_laws_of_ones_own(self):
@@ -534,36 +524,36 @@ class TestFiles:
         path = tmp_path / "a scenario.toml"
         made = dataclasses.replace(SCENARIO, name="流")
         made.save(path)
-        assert Scenario.load(path) == Scenario.load(str(path)) == made
+        assert pf.Scenario.load(path) == pf.Scenario.load(str(path)) == made
         assert path.read_bytes() == made.to_toml().encode("utf-8")
 
     def test_a_byte_order_mark_is_skipped(self, tmp_path):
         path = tmp_path / "bom.toml"
         path.write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
-        assert Scenario.load(path) == SCENARIO
+        assert pf.Scenario.load(path) == SCENARIO
 
     def test_standard_input(self, monkeypatch):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
-        assert Scenario.load("-") == SCENARIO
+        assert pf.Scenario.load("-") == SCENARIO
 
     def test_errors_name_the_file(self, tmp_path, monkeypatch):
         path = tmp_path / "bad.toml"
         path.write_text(TEXT.replace("capacity =", "capcity ="))
         with pytest.raises(pf.ScenarioError, match=r"bad\.toml: \[link\] capcity is unknown"):
-            Scenario.load(path)
+            pf.Scenario.load(path)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
         with pytest.raises(pf.ScenarioError, match=r"^standard input: \[link\] capcity"):
-            Scenario.load("-")
+            pf.Scenario.load("-")
 
     def test_not_utf8(self, tmp_path):
         path = tmp_path / "latin.toml"
         path.write_bytes('name = "é"'.encode("latin-1"))
         with pytest.raises(pf.ScenarioError, match=r"latin\.toml is no text in UTF-8 at byte 8: s"):
-            Scenario.load(path)
+            pf.Scenario.load(path)
 
     def test_no_such_file(self, tmp_path):
         with pytest.raises(FileNotFoundError):
-            Scenario.load(tmp_path / "none.toml")
+            pf.Scenario.load(tmp_path / "none.toml")
 
 
 # --- any scenario at all ----------------------------------------------------------------------
@@ -587,7 +577,7 @@ def fields_of(cls: type) -> st.SearchStrategy[dict[str, Any]]:
         else:
             assert not field.init, f"{cls.__name__} {key}: say here what it takes"
     for key in ("update_interval", "ramp", "packet_size"):  # each has a rule of its own
-        if cls in (Red, DualPi2, Cbr):
+        if cls in (pf.Red, pf.DualPi2, pf.Cbr):
             chosen.pop(key, None)
     must = [
         field.metadata.get("key", field.name)
@@ -603,7 +593,7 @@ def fields_of(cls: type) -> st.SearchStrategy[dict[str, Any]]:
 def queues(draw):
     cls = aqm_class(draw(st.sampled_from(list(AQMS))))
     fields = draw(fields_of(cls))
-    if cls is Red:
+    if cls is pf.Red:
         fields["max"] += 1.001 * fields["min"]
     return cls(**fields)
 
@@ -619,13 +609,13 @@ def classes(draw, duration, name):
         "delayed_ack": draw(st.booleans()),
         "ecn": draw(st.sampled_from([None, True, False])),
     }
-    if cls is not Cbr:
+    if cls is not pf.Cbr:
         more["initial_window"] = draw(st.floats(1, 100))
     needed = st.floats(1e-6, 10) | st.just(0.0)
     return pf.Flows(
         cls(**draw(fields_of(cls))),
         draw(st.floats(1e-3, 1e6) | st.integers(1, 1000)),
-        draw(needed | st.none() if cls is Cbr else needed),
+        draw(needed | st.none() if cls is pf.Cbr else needed),
         name,
         start,
         stop,
@@ -639,7 +629,7 @@ def scenarios(draw):
     duration = draw(st.floats(1, 1e6))
     labels = st.none() | st.text(min_size=1)
     names = draw(st.lists(labels, min_size=1, max_size=4, unique_by=lambda n: n or object()))
-    link = Link(**draw(st.fixed_dictionaries(
+    link = pf.Link(**draw(st.fixed_dictionaries(
         {"capacity": st.floats(1e3, 1e12)},
         optional={
             "buffer": st.floats(1, 1e9),
@@ -650,7 +640,7 @@ def scenarios(draw):
         },
     )))  # fmt: skip
     flows = [draw(classes(duration, name)) for name in names]
-    bare = Scenario(duration, link, draw(queues()), flows, name=draw(st.text()))
+    bare = pf.Scenario(duration, link, draw(queues()), flows, name=draw(st.text()))
     running = {
         name: min(flow.stop or duration, duration)
         for name, flow in zip(bare.class_names, flows, strict=True)
@@ -662,7 +652,7 @@ def scenarios(draw):
         counted = draw(st.sets(st.sampled_from(able))) if able else set()
         capacity = draw(st.floats(1e3, 1e12) | (st.none() if counted else st.nothing()))
         counts = {name: draw(st.floats(1e-3, 1e6) | st.just(0)) for name in counted}
-        changes.append(Change(at, capacity, counts or None))
+        changes.append(pf.Change(at, capacity, counts or None))
     return dataclasses.replace(bare, changes=tuple(changes))
 
 
@@ -671,7 +661,7 @@ class TestRoundTrip:
     @settings(deadline=None)
     @given(scenarios())
     def test_any_scenario(self, jax, made):
-        again = Scenario.from_toml(made.to_toml())
+        again = pf.Scenario.from_toml(made.to_toml())
         assert again == made
         assert hash(again) == hash(made)
         assert str(jax.tree.structure(again)) == str(jax.tree.structure(made))

@@ -104,7 +104,7 @@ class Discipline {
 
     std::optional<std::int64_t> first_tick() const
     {
-        const std::int64_t at = discipline->first_tick(state());
+        const std::int64_t at = pi2_first_tick(discipline, state());
         return at == PI2_NEVER ? std::nullopt : std::optional(at);
     }
 

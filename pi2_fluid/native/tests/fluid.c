@@ -14,6 +14,7 @@
 #include "laws/aqms/pie.h"
 #include "laws/aqms/red.h"
 #include "fluid/fluid.h"
+#include "tests/chance.h"
 #include "tests/put.h"
 
 enum { CLASSES = 4, CHANGES = 3, ROWS = 250, RUNS = 2500 };
@@ -32,21 +33,6 @@ typedef struct {
     size_t rows;
     long long steps;
 } result;
-
-static uint64_t seed = 0x9e3779b97f4a7c15u;
-
-static double uniform(double low, double high)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return low + (high - low) * ((double)(seed >> 11) * 0x1p-53);
-}
-
-static double spread(double low, double high)
-{
-    return exp(uniform(log(low), log(high)));
-}
 
 static int chance(double p)
 {

@@ -12,6 +12,7 @@
 
 #include "margins/alias_sums.h"
 #include "margins/margins.h"
+#include "tests/chance.h"
 
 typedef long double real;
 
@@ -61,21 +62,6 @@ static margins_t twin(const loop_t *p)
     r.gm_db = (double)(-20 * log10l(gain(p, w)));
     r.w_pc = (double)(w / p->rtt);
     return r;
-}
-
-static uint64_t seed = 0x9e3779b97f4a7c15u;
-
-static double uniform(double low, double high)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return low + (high - low) * ((double)(seed >> 11) * 0x1p-53);
-}
-
-static double spread(double low, double high)
-{
-    return exp(uniform(log(low), log(high)));
 }
 
 /* 0 ordinary loops, 1 wide, 2 the whole domain, 3 nearly flat |L|, 4 mu = 0 */

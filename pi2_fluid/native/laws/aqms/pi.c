@@ -37,13 +37,7 @@ static pi2_signal signals(const void *law, const double *state, const pi2_seen *
 const pi2_aqm_law pi2_aqm_pi = {
     .name = "pi",
     PI2_CONFIGURED_BY(PI2_PI_FIELDS),
-    .bands = 1,
-    .still = 1u << PI2_DELAY_BEFORE,
-    .initial = pi2_pi_initial,
-    .update = pi2_pi_update,
-    .flow = pi2_pi_flow,
-    .saturate = pi2_pi_saturate,
-    .controller = pi2_first_state,
+    PI2_PI_ENTRIES,
     .encode = pi2_same_for_all,
     .signals = signals,
 };

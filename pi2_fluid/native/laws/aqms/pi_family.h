@@ -59,4 +59,14 @@ void pi2_pi_flow(const void *law, const double *state, const pi2_seen *seen, dou
 void pi2_pi_saturate(const void *law, double *state);
 pi2_signal pi2_encode_coupled(const void *law, double u); /* in coupled.c */
 
+/* What the tables of pi, pi2 and coupled have in common. */
+#define PI2_PI_ENTRIES \
+    .bands = 1, \
+    .still = 1u << PI2_DELAY_BEFORE, \
+    .initial = pi2_pi_initial, \
+    .update = pi2_pi_update, \
+    .flow = pi2_pi_flow, \
+    .saturate = pi2_pi_saturate, \
+    .controller = pi2_first_state
+
 #endif

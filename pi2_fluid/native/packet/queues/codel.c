@@ -157,20 +157,6 @@ static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t no
     return found != 0;
 }
 
-static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
-{
-    (void)qdisc;
-    (void)draws;
-    if (pi2_queue_has_room(queue, packet, now))
-        pi2_queue_push(queue, PI2_C, packet, now);
-}
-
-static int64_t first_tick(const void *qdisc)
-{
-    (void)qdisc;
-    return PI2_NEVER;
-}
-
 /* It has no probability. Its variable is how many signals an interval holds now. */
 static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
 {
@@ -210,8 +196,7 @@ const pi2_qdisc pi2_qdisc_codel = {
     PI2_CONFIGURED_BY(FIELDS),
     .bands = 1,
     .setup = setup,
-    .enqueue = enqueue,
+    .enqueue = pi2_push_if_room,
     .dequeue = dequeue,
-    .first_tick = first_tick,
     .probe = probe,
 };

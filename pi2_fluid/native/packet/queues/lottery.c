@@ -46,23 +46,6 @@ static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t n
     pi2_queue_push(queue, PI2_C, packet, now);
 }
 
-static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
-{
-    (void)qdisc;
-    (void)now;
-    (void)draws;
-    if (!queue->band[PI2_C].count)
-        return 0;
-    pi2_queue_pop(queue, PI2_C, packet);
-    return 1;
-}
-
-static int64_t first_tick(const void *qdisc)
-{
-    (void)qdisc;
-    return PI2_NEVER;
-}
-
 static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
 {
     const lottery *q = qdisc;
@@ -77,7 +60,6 @@ const pi2_qdisc pi2_qdisc_lottery = {
     .bands = 1,
     .setup = setup,
     .enqueue = enqueue,
-    .dequeue = dequeue,
-    .first_tick = first_tick,
+    .dequeue = pi2_take_head,
     .probe = probe,
 };

@@ -37,7 +37,7 @@ typedef struct {
     void (*enqueue)(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws);
     /* The link takes a packet: fills `packet` and returns 1, or returns 0 if there is none left after drops. */
     int (*dequeue)(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws);
-    /* When the first tick comes; PI2_NEVER: none does. */
+    /* When the first tick comes; PI2_NEVER, or no function: none does. */
     int64_t (*first_tick)(const void *qdisc);
     /* The timer expired: updates, and returns when the next tick comes. NULL if first_tick is never. */
     int64_t (*tick)(void *qdisc, pi2_queue *queue, int64_t now);
@@ -57,6 +57,16 @@ static inline int pi2_queue_has_room(pi2_queue *queue, const pi2_packet *packet,
         return 1;
     pi2_queue_drop(queue, packet, now, PI2_DROP_FULL);
     return 0;
+}
+
+/* The entries of a discipline that lets in what fits, and of one that lets go what is next (in qdiscs.c). */
+void pi2_push_if_room(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws);
+int pi2_take_head(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws);
+
+/* When the first tick comes. */
+static inline int64_t pi2_first_tick(const pi2_qdisc *discipline, const void *qdisc)
+{
+    return discipline->first_tick ? discipline->first_tick(qdisc) : PI2_NEVER;
 }
 
 #endif

@@ -27,7 +27,7 @@ int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *s, int64_t *counts, int
         return 0;
     pi2_hop_capacity(hop, s->capacity, 0);
     *refused = !hop->qdisc->setup(hop->discipline, s->qdisc_parameters, &hop->queue);
-    hop->tick = *refused ? PI2_NEVER : hop->qdisc->first_tick(hop->discipline);
+    hop->tick = *refused ? PI2_NEVER : pi2_first_tick(hop->qdisc, hop->discipline);
     return !*refused;
 }
 

@@ -76,6 +76,8 @@ const pi2_congestion *pi2_find_congestion(const char *name);
 uint32_t pi2_slow_start(pi2_window *window, uint32_t acked);
 /* Congestion avoidance: one segment for every `per` acknowledged (in packet/tcp/congestion/reno.c). */
 void pi2_additive_increase(pi2_window *window, uint32_t per, uint32_t acked);
+/* The entry `grow` of who grows as Reno does: the one, then the other (in packet/tcp/congestion/reno.c). */
+void pi2_reno_grow(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now);
 
 #ifdef __cplusplus
 }

@@ -22,17 +22,6 @@ static void begin(const void *parameters, void *state, const pi2_window *window)
         s->shift++;
 }
 
-static void grow(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now)
-{
-    (void)parameters, (void)state, (void)now;
-    if (window->cwnd < window->ssthresh) {
-        acked = pi2_slow_start(window, acked);
-        if (!acked)
-            return;
-    }
-    pi2_additive_increase(window, window->cwnd, acked);
-}
-
 static uint32_t ssthresh(const void *parameters, void *state, const pi2_window *window, int64_t now, int because)
 {
     const pi2_dctcp_parameters *p = parameters;
@@ -78,6 +67,6 @@ const pi2_congestion pi2_cc_dctcp = {.name = "dctcp",
                                      PI2_CONFIGURED_BY(PI2_DCTCP_FIELDS),
                                      .flags = PI2_CC_EXACT_CE,
                                      .begin = begin,
-                                     .grow = grow,
+                                     .grow = pi2_reno_grow,
                                      .ssthresh = ssthresh,
                                      .marks = marks};

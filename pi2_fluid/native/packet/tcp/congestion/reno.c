@@ -40,7 +40,7 @@ static void begin(const void *parameters, void *state, const pi2_window *window)
     (void)parameters, (void)state, (void)window;
 }
 
-static void grow(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now)
+void pi2_reno_grow(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now)
 {
     (void)parameters, (void)state, (void)now;
     if (window->cwnd < window->ssthresh) {
@@ -62,7 +62,7 @@ static uint32_t ssthresh(const void *parameters, void *state, const pi2_window *
 }
 
 const pi2_congestion pi2_cc_reno = {
-    .name = "reno", PI2_CONFIGURED_BY(FIELDS), .begin = begin, .grow = grow, .ssthresh = ssthresh};
+    .name = "reno", PI2_CONFIGURED_BY(FIELDS), .begin = begin, .grow = pi2_reno_grow, .ssthresh = ssthresh};
 
 const pi2_congestion *pi2_find_congestion(const char *name)
 {

@@ -22,17 +22,6 @@ static void begin(const void *parameters, void *state, const pi2_window *window)
     ((scalable *)state)->owed = 0.0;
 }
 
-static void grow(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now)
-{
-    (void)parameters, (void)state, (void)now;
-    if (window->cwnd < window->ssthresh) {
-        acked = pi2_slow_start(window, acked);
-        if (!acked)
-            return;
-    }
-    pi2_additive_increase(window, window->cwnd, acked);
-}
-
 static uint32_t ssthresh(const void *parameters, void *state, const pi2_window *window, int64_t now, int because)
 {
     (void)parameters, (void)state, (void)now, (void)because;
@@ -64,6 +53,6 @@ const pi2_congestion pi2_cc_scalable = {.name = "scalable",
                                         PI2_CONFIGURED_BY(FIELDS),
                                         .flags = PI2_CC_EXACT_CE | PI2_CC_NO_REDUCTION,
                                         .begin = begin,
-                                        .grow = grow,
+                                        .grow = pi2_reno_grow,
                                         .ssthresh = ssthresh,
                                         .marks = marks};
