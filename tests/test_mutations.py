@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
-import sys
 from pathlib import Path
 
+import mutate
+import mutations
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look themselves up, and one tool imports the other
-    spec.loader.exec_module(module)
-    return module
-
-
-mutations = load("mutations")
-mutate = load("mutate")
 
 PYTHON = '''
 """Text: 1 < 2."""

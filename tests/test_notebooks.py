@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib.util
 import io
 import re
 from pathlib import Path
@@ -12,16 +11,12 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import notebooks
+
 ROOT = Path(__file__).resolve().parents[1]
 STORED = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LARGEST = 500_000  # bytes
 RENEW = "look at what changed, and store it with: make notebooks"
-
-spec = importlib.util.spec_from_file_location("notebooks", ROOT / "tools" / "notebooks.py")
-assert spec is not None
-assert spec.loader is not None
-notebooks = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(notebooks)
 
 every_notebook = pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import errno
-import importlib.util
 import io
 import json
 import math
@@ -13,10 +12,10 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+import write_options
 
 import pi2_fluid as pf
 import pi2_fluid.loop.transfer
@@ -721,13 +720,8 @@ def test_help_states_the_defaults_that_hold(capsys) -> None:
 
 
 def test_what_help_says_of_parameters_is_what_the_laws_declare() -> None:
-    path = Path(__file__).resolve().parents[2] / "tools" / "write_options.py"
-    spec = importlib.util.spec_from_file_location("write_options", path)
-    assert spec is not None
-    assert spec.loader is not None
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    assert tool.MODULE.read_text(encoding="utf-8") == tool.module(), "run tools/write_options.py"
+    text = write_options.MODULE.read_text(encoding="utf-8")
+    assert text == write_options.module(), "run tools/write_options.py"
 
 
 def test_without_a_command_there_is_help(capsys) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib.util
 import itertools
 import json
 import warnings
 from pathlib import Path
 
+import attack_guarantees
 import numpy as np
 import pytest
 
@@ -670,11 +670,7 @@ def test_no_random_point_has_less_than_was_proved(asked, rng):
 @pytest.mark.slow
 def test_random_regions_survive_an_attack():
     """A part of what tools/attack_guarantees.py does for hundreds."""
-    path = Path(__file__).parents[2] / "tools/attack_guarantees.py"
-    spec = importlib.util.spec_from_file_location("attack_guarantees", path)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    found = [tool.attack(seed, 10) for seed in range(1000, 1016)]
+    found = [attack_guarantees.attack(seed, 10) for seed in range(1000, 1016)]
     assert sum(one.violations for one in found) == 0
     assert sum(one.outcome == "proved" for one in found) > 9
     assert sum(one.loops for one in found) > 250

@@ -7,7 +7,6 @@ equations do is for tests of its own.
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import json
 import math
 import re
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import write_parameters
 
 import pi2_fluid as pf
 from pi2_fluid import _core, qdisc
@@ -29,7 +29,6 @@ from pi2_fluid.tc.options import KINDS as TC_KINDS
 from pi2_fluid.tc.options import OPTIONS as TC_OPTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOL = "tools/write_parameters.py"
 LINK = pf.Link("10Mbit/s")
 ERRORS = (pf.DomainError, pf.QuantityError, pf.ScenarioError, pf.UnsupportedError)
 #: Of laws that nobody can make without a number, such numbers.
@@ -92,13 +91,8 @@ def test_its_parameters_are_documented(place: str, kind: str) -> None:
 
 
 def test_the_reference_has_the_table_of_parameters() -> None:
-    spec = importlib.util.spec_from_file_location("write_parameters", ROOT / TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    text = tool.PAGE.read_text(encoding="utf-8")
-    assert tool.page(text) == text, f"run python {TOOL}"
+    text = write_parameters.PAGE.read_text(encoding="utf-8")
+    assert write_parameters.page(text) == text, "run python tools/write_parameters.py"
 
 
 @every_law

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import importlib.util
 import json
 import math
 import re
@@ -17,11 +16,11 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import write_claims
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
@@ -957,36 +956,28 @@ def test_the_setup_of_the_thesis(found: dict[str, Claim]) -> None:
 # --- the page --------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def writer() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("write_claims", ROOT / "tools/write_claims.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_page_is_current(found: dict[str, Claim], writer: ModuleType) -> None:
+def test_the_page_is_current(found: dict[str, Claim]) -> None:
     text = (ROOT / "docs/claims.md").read_text(encoding="utf-8")
-    assert writer.page_with(text, list(found.values())) == text, "run python tools/write_claims.py"
+    assert write_claims.page_with(text, list(found.values())) == text, (
+        "run python tools/write_claims.py"
+    )
 
 
-def test_an_outdated_page_would_be_seen(found: dict[str, Claim], writer: ModuleType) -> None:
+def test_an_outdated_page_would_be_seen(found: dict[str, Claim]) -> None:
     text = (ROOT / "docs/claims.md").read_text(encoding="utf-8")
     changed = [
         dataclasses.replace(claim, computed="9.99 dB") if claim.id == "pi2-07" else claim
         for claim in found.values()
     ]
-    page = writer.page_with(text, changed)
+    page = write_claims.page_with(text, changed)
     assert page != text
-    assert writer.page_with(page, list(found.values())) == text
+    assert write_claims.page_with(page, list(found.values())) == text
     with pytest.raises(ValueError, match="put both lines"):
-        writer.page_with("no place for tables", changed)
+        write_claims.page_with("no place for tables", changed)
 
 
-def test_the_page_speaks_of_every_failure(found: dict[str, Claim], writer: ModuleType) -> None:
-    prose = (ROOT / "docs/claims.md").read_text(encoding="utf-8").partition(writer.BEGIN)[0]
+def test_the_page_speaks_of_every_failure(found: dict[str, Claim]) -> None:
+    prose = (ROOT / "docs/claims.md").read_text(encoding="utf-8").partition(write_claims.BEGIN)[0]
     for claim in found.values():
         if claim.verdict == "not_reproduced":
             assert f"`{claim.id}`" in prose

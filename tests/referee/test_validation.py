@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import json
 import os
 import pickle
 import time
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import write_validation
 
 import pi2_fluid as pf
 import pi2_fluid.referee.validating
@@ -342,40 +341,31 @@ def test_validate_as_text(two_findings, capsys) -> None:
 # --- the page -------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def writer() -> ModuleType:
-    path = ROOT / "tools/write_validation.py"
-    spec = importlib.util.spec_from_file_location("write_validation", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.slow
-def test_the_page_is_current(found: Validation, writer: ModuleType) -> None:
+def test_the_page_is_current(found: Validation) -> None:
     text = (ROOT / "docs/validation.md").read_text(encoding="utf-8")
-    assert writer.page_with(text, found) == text, "run python tools/write_validation.py"
+    assert write_validation.page_with(text, found) == text, "run python tools/write_validation.py"
 
 
 @pytest.mark.slow
-def test_an_outdated_page_would_be_seen(found: Validation, writer: ModuleType) -> None:
+def test_an_outdated_page_would_be_seen(found: Validation) -> None:
     text = (ROOT / "docs/validation.md").read_text(encoding="utf-8")
     first = dataclasses.replace(found.linux[0], measured=0.5)
-    page = writer.page_with(text, dataclasses.replace(found, linux=(first, *found.linux[1:])))
+    page = write_validation.page_with(
+        text, dataclasses.replace(found, linux=(first, *found.linux[1:]))
+    )
     assert "**-49.61 points**" in page
     assert "**Failed.**" in page
-    assert writer.page_with(page, found) == text
+    assert write_validation.page_with(page, found) == text
     with pytest.raises(ValueError, match="put both lines"):
-        writer.page_with("no place for findings", found)
+        write_validation.page_with("no place for findings", found)
 
 
 @pytest.mark.slow
-def test_figures_come_with_their_numbers(found: Validation, writer: ModuleType) -> None:
+def test_figures_come_with_their_numbers(found: Validation) -> None:
     page, *drawn = found.files
     assert page.name == "validation.md"
-    assert page.read_text(encoding="utf-8") in writer.PAGE.read_text(encoding="utf-8")
+    assert page.read_text(encoding="utf-8") in write_validation.PAGE.read_text(encoding="utf-8")
     assert [path.name for path in drawn] == [
         f"{stem}{suffix}"
         for stem in ("validation", "validation_steps")

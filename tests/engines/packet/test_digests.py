@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+import write_digests
 
 import pi2_fluid as pf
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def _load() -> Any:
-    path = ROOT / "tools/write_digests.py"
-    spec = importlib.util.spec_from_file_location("write_digests", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-WRITER = _load()
-SCENARIOS = WRITER.scenarios()
-STORED = json.loads(WRITER.FILE.read_text(encoding="utf-8"))
+SCENARIOS = write_digests.scenarios()
+STORED = json.loads(write_digests.FILE.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_what_packets_count(name) -> None:
     """Counts are whole, and the same on every machine: see docs/packets.md, "Time, chance"."""
-    assert WRITER.digest(SCENARIOS[name]) == STORED[name], (
+    assert write_digests.digest(SCENARIOS[name]) == STORED[name], (
         "packets do something else than before: if that is meant, CONTRIBUTING.md says what to do"
     )
 
