@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.checked import print_checked
+from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, print_json, tell
 from pi2_fluid.apps.cli.reading import read_shown
 from pi2_fluid.apps.cli.senders import NAMES, read_senders
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "check"]
 
-_VERDICT_CODE: Final = {
-    "stable": codes.STABLE,
-    "unstable": codes.UNSTABLE,
-    "undecided": codes.UNDECIDED,
-}
-
 
 def check(
     text: Annotated[
@@ -38,47 +33,44 @@ def check(
     ] = None,
     rtt: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Largest round-trip time, path and queue together. Default 100ms.",
-        ),
+        option("TIME", "Largest round-trip time, path and queue together. Default 100ms."),
     ] = None,
     max_base_rtt: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Instead of --rtt: that of the path alone, to which each queue adds its target.",
+        option(
+            "TIME", "Instead of --rtt: that of the path alone, to which each queue adds its target."
         ),
     ] = None,
     min_rtt: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="The smallest. Default the target of the queue."),
+        option("TIME", "The smallest. Default the target of the queue."),
     ] = None,
     sender: Annotated[
         str,
-        typer.Option(metavar="NAMES", help=f"Who sends, with commas: {', '.join(NAMES)}."),
+        option("NAMES", f"Who sends, with commas: {', '.join(NAMES)}."),
     ] = "reno",
     rate: Annotated[
         str | None,
-        typer.Option(
-            metavar="RATE",
-            help="Of the link, as 10Mbit/s: needed for RED, and to say whether a limit is enough.",
+        option(
+            "RATE",
+            "Of the link, as 10Mbit/s: needed for RED, and to say whether a limit is enough.",
         ),
     ] = None,
     hz: Annotated[
         str | None,
-        typer.Option(
-            "--hz",
-            metavar="NUMBER",
-            help="The kernel's CONFIG_HZ, for PIE. Default each of 100, 250, 300 and 1000 that fits"
+        option(
+            "NUMBER",
+            "The kernel's CONFIG_HZ, for PIE. Default each of 100, 250, 300 and 1000 that fits"
             " what is shown.",
+            None,
+            "--hz",
         ),
     ] = None,
     kernel: Annotated[
         str | None,
-        typer.Option(
-            metavar="VERSION",
-            help='The kernel\'s, as "uname -r" prints it, for PIE. Default 5.1 or newer, unless'
+        option(
+            "VERSION",
+            'The kernel\'s, as "uname -r" prints it, for PIE. Default 5.1 or newer, unless'
             " statistics (tc -s) are those of an older one.",
         ),
     ] = None,
@@ -121,7 +113,7 @@ def check(
         )
     else:
         print_checked(found, " or ".join(who))
-    raise typer.Exit(_VERDICT_CODE[found.verdict])
+    raise typer.Exit(codes.OF_VERDICT[found.verdict])
 
 
 # JSON

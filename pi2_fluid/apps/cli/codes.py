@@ -11,6 +11,7 @@ __all__ = [
     "INTERNAL",
     "INTERRUPTED",
     "NO_LINE",
+    "OF_VERDICT",
     "PIPE_CLOSED",
     "STABLE",
     "UNDECIDED",
@@ -27,6 +28,8 @@ INTERNAL: Final = 70
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 
+#: Of what is said of a loop.
+OF_VERDICT: Final = {"stable": STABLE, "unstable": UNSTABLE, "undecided": UNDECIDED}
 #: What all of them mean, for help.
 EXPLAINED: Final = (
     "Exit codes: 0 stable or done, 1 unstable, 2 bad input, 3 undecided, 4 numerical failure,"

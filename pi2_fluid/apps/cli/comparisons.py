@@ -21,6 +21,7 @@ from pi2_fluid.apps.cli.options import (
     ThreadsOption,
     ToleranceOption,
     UpdateOption,
+    option,
 )
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
 from pi2_fluid.apps.cli.runs import file_names, write_and_report
@@ -48,9 +49,9 @@ def compare(
     scenario: ScenarioArgument,
     engine: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="fluid, packet or ns3, with options of its own as in fluid:linear or"
+        option(
+            "NAME",
+            "fluid, packet or ns3, with options of its own as in fluid:linear or"
             " packet:seeds=3; once for each engine. The first is what the others are compared"
             " with. Default: fluid and packet.",
             show_default=False,
@@ -71,10 +72,8 @@ def compare(
 
     The numbers begin when slow start is over: after 20 s, or a fifth of the run if that is less.
     """
-    if plot is not None:
-        check_path(plot, PICTURES, "--plot")
-    if output is not None:
-        check_path(output, tuple(_WRITERS), "--output")
+    check_path(plot, PICTURES, "--plot")
+    check_path(output, tuple(_WRITERS), "--output")
     options = {"update": update, "linear": linear or None, "tolerance": tolerance, "step": step}
     engines = make_engines(engine or _USUAL, options | {"seeds": seeds, "threads": threads})
     described, title = load_scenario(scenario)

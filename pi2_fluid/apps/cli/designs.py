@@ -12,6 +12,7 @@ import typer
 from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, check_path
+from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
 from pi2_fluid.apps.cli.parameters import declared
 from pi2_fluid.apps.cli.pasting import in_shell, line_of, why_no_line
@@ -43,22 +44,18 @@ _OPTIONS: Final = {
 _WIDEST: Final = 8
 
 
-def _option(metavar: str, text: str, panel: str, *names: str) -> Any:
-    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel)
-
-
 def tune(
     max_rtt: Annotated[
         str | None,
-        _option("TIME", "Largest round-trip time, the target delay included: 100ms.", "Region"),
+        option("TIME", "Largest round-trip time, the target delay included: 100ms.", "Region"),
     ] = None,
     max_base_rtt: Annotated[
         str | None,
-        _option("TIME", "Instead, the largest round-trip time of the path alone: 80ms.", "Region"),
+        option("TIME", "Instead, the largest round-trip time of the path alone: 80ms.", "Region"),
     ] = None,
     min_rtt: Annotated[
         str | None,
-        _option(
+        option(
             "TIME",
             "The smallest, of the same kind. Default a twentieth, or the target if that is less.",
             "Region",
@@ -66,20 +63,20 @@ def tune(
     ] = None,
     sender: Annotated[
         str,
-        _option("NAMES", f"Who sends, with commas: {', '.join(NAMES)}.", "Region"),
+        option("NAMES", f"Who sends, with commas: {', '.join(NAMES)}.", "Region"),
     ] = "reno",
     max_window: Annotated[
         str | None,
-        _option("SEGMENTS", "The largest window of one flow. Default any.", "Region"),
+        option("SEGMENTS", "The largest window of one flow. Default any.", "Region"),
     ] = None,
     load: Annotated[
         str | None,
-        _option("LOW,HIGH", "Instead, the range of p', the load of each sender: 0.01,1.", "Region"),
+        option("LOW,HIGH", "Instead, the range of p', the load of each sender: 0.01,1.", "Region"),
     ] = None,
-    aqm: Annotated[str, _option("NAME", f"Which queue: {', '.join(DESIGNED)}.", "Queue")] = "pi2",
+    aqm: Annotated[str, option("NAME", f"Which queue: {', '.join(DESIGNED)}.", "Queue")] = "pi2",
     k: Annotated[
         str | None,
-        _option(
+        option(
             "NUMBER",
             declared("k", "Coupling factor of {only}, {range}. Default {default}."),
             "Queue",
@@ -88,7 +85,7 @@ def tune(
     ] = None,
     update_interval: Annotated[
         str | None,
-        _option(
+        option(
             "TIME",
             "Time between updates. Default a sixth of the largest RTT, or longer where tc takes no"
             " gains for that; for pie and fq_pie what the kernel's timer holds.",
@@ -97,7 +94,7 @@ def tune(
     ] = None,
     hz: Annotated[
         str,
-        _option(
+        option(
             "NUMBER",
             "The kernel's CONFIG_HZ, for pie and fq_pie: 100, 250, 300 or 1000.",
             "Queue",
@@ -106,7 +103,7 @@ def tune(
     ] = "1000",
     target: Annotated[
         str | None,
-        _option(
+        option(
             "TIME",
             declared(
                 "target",
@@ -117,17 +114,17 @@ def tune(
         ),
     ] = None,
     gain_margin: Annotated[
-        str, _option("DB", "Gain margin to be left everywhere.", "Margins")
+        str, option("DB", "Gain margin to be left everywhere.", "Margins")
     ] = "6",
     phase_margin: Annotated[
-        str, _option("DEG", "Phase margin to be left everywhere.", "Margins")
+        str, option("DEG", "Phase margin to be left everywhere.", "Margins")
     ] = "30",
     modulus_margin: Annotated[
-        str, _option("NUMBER", "Smallest |1 + L| to be left, 0: any.", "Margins")
+        str, option("NUMBER", "Smallest |1 + L| to be left, 0: any.", "Margins")
     ] = "0",
     objective: Annotated[
         str,
-        _option(
+        option(
             "NAME",
             "recovery: least delay above target, summed over time, after a change of load;"
             " bandwidth: fastest, for a tenth more of that; gain: the queue's default gains times"
@@ -137,7 +134,7 @@ def tune(
     ] = "recovery",
     update: Annotated[
         str,
-        _option(
+        option(
             "NAME",
             "sampled: updates every T, as in a kernel; delayed: by half of T; or continuous.",
             "Margins",
@@ -145,7 +142,7 @@ def tune(
     ] = "sampled",
     verify: Annotated[
         str | None,
-        _option(
+        option(
             "ENGINE",
             "Also try steps of load and capacity at the corners of the region: fluid, packet (some"
             " twenty seconds for each sender) or packet:seeds=5.",
@@ -154,13 +151,12 @@ def tune(
     ] = None,
     plot: Annotated[
         Path | None,
-        _option("FILE", "Draw response against robustness, as .png, .svg or .pdf.", "Output"),
+        option("FILE", "Draw response against robustness, as .png, .svg or .pdf.", "Output"),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Find alpha, beta and T for a largest round-trip time, with margins at every RTT and load."""
-    if plot is not None:
-        check_path(plot, PICTURES, "--plot")
+    check_path(plot, PICTURES, "--plot")
     who = read_senders(sender)
     verifier = None if verify is None else make_engines([verify], {}, "--verify")[0]
 

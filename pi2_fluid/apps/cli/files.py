@@ -33,8 +33,8 @@ _IN_A_STORE: Final = (".zgroup", ".zarray", "zarr.json")
 _ROWS: Final = ("seed", "time", "step")
 
 
-def check_path(path: Path, endings: tuple[str, ...], option: str) -> None:
-    """Raise now what would otherwise be known only after a long run.
+def check_path(path: Path | None, endings: tuple[str, ...], option: str) -> None:
+    """Raise now what would otherwise be known only after a long run; None: no file is asked for.
 
     Raises
     ------
@@ -44,6 +44,8 @@ def check_path(path: Path, endings: tuple[str, ...], option: str) -> None:
         If its folder does not exist, it is a folder itself (which a Zarr store may be), or there is
         no permission.
     """
+    if path is None:
+        return
     if path.suffix.lower() not in endings:
         raise QuantityError(f"{option} {path} has no known ending: end it in {', '.join(endings)}.")
     require_writable(path, folder=path.suffix.lower() == ".zarr")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json
 from pi2_fluid.apps.cli.parameters import USUAL, declared, kinds_with, owners
 from pi2_fluid.errors import QuantityError
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "margins"]
 
-_VERDICT_CODE: Final = {
-    "stable": codes.STABLE,
-    "unstable": codes.UNSTABLE,
-    "undecided": codes.UNDECIDED,
-}
 _SENDERS: Final = kinds_with("loop", SENDERS)
 _AQMS: Final = kinds_with("loop", AQMS)
 
@@ -31,118 +27,104 @@ _AQMS: Final = kinds_with("loop", AQMS)
 def margins(
     rtt: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Round-trip time, queue included, with its unit: 100ms. Required.",
-            rich_help_panel="Load",
-        ),
+        option("TIME", "Round-trip time, queue included, with its unit: 100ms. Required.", "Load"),
     ] = None,
     p: Annotated[
         str | None,
-        typer.Option(
-            "--p",
-            metavar="NUMBER",
-            help="Probability that a packet is dropped or marked, in (0, 1].",
-            rich_help_panel="Load",
+        option(
+            "NUMBER", "Probability that a packet is dropped or marked, in (0, 1].", "Load", "--p"
         ),
     ] = None,
     p_prime: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help=declared(
+        option(
+            "NUMBER",
+            declared(
                 "",
                 "Instead of --p its linear form, in (0, 1]: sqrt(p) for {classic}, p for"
                 " {scalable}.",
             ),
-            rich_help_panel="Load",
+            "Load",
         ),
     ] = None,
     sender: Annotated[
         str,
-        typer.Option(
-            metavar="NAME", help="Who sends: " + ", ".join(_SENDERS) + ".", rich_help_panel="Load"
-        ),
+        option("NAME", "Who sends: " + ", ".join(_SENDERS) + ".", "Load"),
     ] = "reno",
     aqm: Annotated[
         str,
-        typer.Option(
-            metavar="NAME", help="Which queue: " + ", ".join(_AQMS) + ".", rich_help_panel="Queue"
-        ),
+        option("NAME", "Which queue: " + ", ".join(_AQMS) + ".", "Queue"),
     ] = USUAL,
     alpha: Annotated[
         str | None,
-        typer.Option(
-            metavar="HZ",
-            help=declared(
+        option(
+            "HZ",
+            declared(
                 "alpha",
                 "Integral gain per update, in {unit}; for pie before its table. Default {default}.",
             ),
-            rich_help_panel="Queue",
+            "Queue",
         ),
     ] = None,
     beta: Annotated[
         str | None,
-        typer.Option(
-            metavar="HZ",
-            help=declared(
+        option(
+            "HZ",
+            declared(
                 "beta", "Proportional gain per update, in {unit}, {range}. Default {default}."
             ),
-            rich_help_panel="Queue",
+            "Queue",
         ),
     ] = None,
     update_interval: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME",
-            help=declared("update_interval", "Time between updates, {range}. Default {default}."),
-            rich_help_panel="Queue",
+        option(
+            "TIME",
+            declared("update_interval", "Time between updates, {range}. Default {default}."),
+            "Queue",
         ),
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME",
-            help=declared("target", "Queue delay aimed at, {range}. Default {default}."),
-            rich_help_panel="Queue",
+        option(
+            "TIME", declared("target", "Queue delay aimed at, {range}. Default {default}."), "Queue"
         ),
     ] = None,
     table: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help=declared("table", "Only {only}: {choices}. Default that of Linux, {default}."),
-            rich_help_panel="Queue",
+        option(
+            "NAME",
+            declared("table", "Only {only}: {choices}. Default that of Linux, {default}."),
+            "Queue",
         ),
     ] = None,
     k: Annotated[
         str | None,
-        typer.Option(
-            "--k",
-            metavar="NUMBER",
-            help=declared(
+        option(
+            "NUMBER",
+            declared(
                 "k",
                 "Only {only}: coupling factor, {range}; scalable packets see k p'. Default"
                 " {default}.",
             ),
-            rich_help_panel="Queue",
+            "Queue",
+            "--k",
         ),
     ] = None,
     update: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="continuous as in the papers, delayed by half an update interval, or exactly"
-            " sampled.",
-            rich_help_panel="Model",
+        option(
+            "NAME",
+            "continuous as in the papers, delayed by half an update interval, or exactly sampled.",
+            "Model",
         ),
     ] = "continuous",
     rtt_terms: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="frozen: constant round-trip time in the window law, as in the papers; or exact.",
-            rich_help_panel="Model",
+        option(
+            "NAME",
+            "frozen: constant round-trip time in the window law, as in the papers; or exact.",
+            "Model",
         ),
     ] = "frozen",
     as_json: JsonFlag = False,
@@ -193,7 +175,7 @@ def margins(
         print_json({"inputs": inputs, **values})
     else:
         _print_margins(inputs, values)
-    raise typer.Exit(_VERDICT_CODE[str(result.verdict)])
+    raise typer.Exit(codes.OF_VERDICT[str(result.verdict)])
 
 
 def _require_known(option: str, name: str, known: tuple[str, ...]) -> None:
@@ -205,13 +187,13 @@ def _build_queue(name: str, given: Mapping[str, str | None]) -> Aqm:
     _require_known("aqm", name, _AQMS)
     cls = aqm_class(name)
     has = {field.name for field in fields(cls)}
-    for option, value in given.items():
-        if value is not None and option not in has:
-            owner = owners(option, _AQMS)[0]
+    chosen = {key: value for key, value in given.items() if value is not None}
+    for key in chosen:
+        if key not in has:
+            owner = owners(key, _AQMS)[0]
             raise QuantityError(
-                f"--{option} does not apply to --aqm {name}: leave it out, or use --aqm {owner}."
+                f"--{key} does not apply to --aqm {name}: leave it out, or use --aqm {owner}."
             )
-    chosen = {option: value for option, value in given.items() if value is not None}
     made: Any = cls(**chosen)
     if "table" in has:
         made = replace(made, table=made.gain_table)  # by its name, so that it is shown

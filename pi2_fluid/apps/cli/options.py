@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,99 +21,107 @@ __all__ = [
     "ThreadsOption",
     "ToleranceOption",
     "UpdateOption",
+    "option",
     "read_seeds",
     "read_whole",
 ]
 
+
+def option(
+    metavar: str | None,
+    text: str,
+    panel: str | None = None,
+    *names: str,
+    show_default: bool = True,
+) -> Any:
+    """Declare an option: what its value is called, what it does, below which heading of the help.
+
+    Its names are made of the argument's, unless others are given.
+    """
+    return typer.Option(
+        *names, metavar=metavar, help=text, rich_help_panel=panel, show_default=show_default
+    )
+
+
 UpdateOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help="sampled: the queue updates every update interval, as in a kernel; or continuous, as"
+    option(
+        "NAME",
+        "sampled: the queue updates every update interval, as in a kernel; or continuous, as"
         " in the papers' equations. Default sampled; fluid only.",
-        rich_help_panel="Fluid",
+        "Fluid",
     ),
 ]
 LinearFlag = Annotated[
     bool,
-    typer.Option(
+    option(
+        None,
+        "Linearise around the operating point, without bounds: what margins speak of; fluid only.",
+        "Fluid",
         "--linear",
-        help="Linearise around the operating point, without bounds: what margins speak of;"
-        " fluid only.",
-        rich_help_panel="Fluid",
     ),
 ]
 ToleranceOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Relative error allowed in each step. Default 1e-10, to compare 1e-6; fluid only.",
-        rich_help_panel="Fluid",
+    option(
+        "NUMBER",
+        "Relative error allowed in each step. Default 1e-10, to compare 1e-6; fluid only.",
+        "Fluid",
     ),
 ]
 StepOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="TIME",
-        help="Instead of a tolerance: a fixed longest step, e.g. 1ms; fluid only.",
-        rich_help_panel="Fluid",
-    ),
+    option("TIME", "Instead of a tolerance: a fixed longest step, e.g. 1ms; fluid only.", "Fluid"),
 ]
 SampleOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="TIME",
-        help="Time between two rows. Default: the update interval, or 10ms; fluid only.",
-        rich_help_panel="Fluid",
+    option(
+        "TIME", "Time between two rows. Default: the update interval, or 10ms; fluid only.", "Fluid"
     ),
 ]
 SeedsOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="NUMBER | LIST",
-        help="How many runs, or their seeds: 5,17,23, or 7, for one. Default 10, of ns3 5;"
+    option(
+        "NUMBER | LIST",
+        "How many runs, or their seeds: 5,17,23, or 7, for one. Default 10, of ns3 5;"
         " packet and ns3 only.",
-        rich_help_panel="Packets",
+        "Packets",
     ),
 ]
 BinOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="TIME",
-        help="Time over which a row is summed. Default 100ms; packet and ns3 only.",
-        rich_help_panel="Packets",
+    option(
+        "TIME", "Time over which a row is summed. Default 100ms; packet and ns3 only.", "Packets"
     ),
 ]
 ThreadsOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Runs side by side. Default: one for each core; packet and ns3 only.",
-        rich_help_panel="Packets",
+    option(
+        "NUMBER", "Runs side by side. Default: one for each core; packet and ns3 only.", "Packets"
     ),
 ]
 AfterOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="TIME",
-        help="Leave what comes before out of the numbers, e.g. 20s.",
+    option(
+        "TIME",
+        "Leave what comes before out of the numbers, e.g. 20s.",
+        "Results",
         show_default=False,
-        rich_help_panel="Results",
     ),
 ]
 PlotOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Draw it: .png, .svg or .pdf.", rich_help_panel="Results"),
+    option("FILE", "Draw it: .png, .svg or .pdf.", "Results"),
 ]
 OutputOption = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "FILE",
+        "Write the numbers: .nc (netCDF4), with units and provenance; .csv (one row per"
+        " sample or number, SI units); runs also as .zarr.",
+        "Results",
         "-o",
         "--output",
-        metavar="FILE",
-        help="Write the numbers: .nc (netCDF4), with units and provenance; .csv (one row per"
-        " sample or number, SI units); runs also as .zarr.",
-        rich_help_panel="Results",
     ),
 ]
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, print_json, tell
 
 __all__ = ["COMMANDS", "claims", "figures"]
@@ -25,9 +26,9 @@ def figures(
             " called, pi2_fig07; all if none.",
         ),
     ] = None,
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")
-    ] = Path("figures"),
+    out: Annotated[Path, option("FOLDER", "Where to write; made if it does not exist.")] = Path(
+        "figures"
+    ),
     as_json: JsonFlag = False,
 ) -> None:
     """Draw figures of the PI2 paper, and two more, as PNG, SVG and PDF, with their numbers."""
@@ -46,7 +47,7 @@ def figures(
 def claims(
     paper: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Only one paper: pi2, pie, paganini or thesis."),
+        option("NAME", "Only one paper: pi2, pie, paganini or thesis."),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:

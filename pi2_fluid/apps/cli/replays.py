@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.apps.cli.files import WRITERS, check_path
+from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, print_json
 from pi2_fluid.errors import QuantityError, show_value
 
@@ -40,27 +41,27 @@ def replay(
     ],
     variant: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Whose update rule, which a log of tc says itself: of PIE linux6.18, linux4.14 or"
+        option(
+            "NAME",
+            "Whose update rule, which a log of tc says itself: of PIE linux6.18, linux4.14 or"
             " rfc8033-float, of PI2 pi2-2016-default or hpe-default-15ms, of DualPI2"
             " dp2-6.18-default, and others, which an unknown name lists.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "FILE",
+            "Write the steps: .nc (netCDF4) or .zarr, with units; or .csv (SI units).",
+            None,
             "-o",
             "--output",
-            metavar="FILE",
-            help="Write the steps: .nc (netCDF4) or .zarr, with units; or .csv (SI units).",
         ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Feed recorded queue delays to the update rule of a kernel, and print what it answers."""
-    if output is not None:
-        check_path(output, tuple(WRITERS), "--output")
+    check_path(output, tuple(WRITERS), "--output")
     columns, law = _read_log(log)
     if variant is None and law is None:
         raise QuantityError(

@@ -23,6 +23,7 @@ from pi2_fluid.apps.cli.options import (
     ThreadsOption,
     ToleranceOption,
     UpdateOption,
+    option,
 )
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
 from pi2_fluid.apps.cli.packets import print_runs, runs_as_json
@@ -42,9 +43,9 @@ def simulate(
     scenario: ScenarioArgument,
     engine: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="fluid: the differential equations; packet: every packet, for several seeds; or"
+        option(
+            "NAME",
+            "fluid: the differential equations; packet: every packet, for several seeds; or"
             " ns3: the same in ns-3, where that is installed.",
         ),
     ] = "fluid",
@@ -62,10 +63,8 @@ def simulate(
     as_json: JsonFlag = False,
 ) -> None:
     """Follow a scenario in time, and summarise delay, throughput and signals."""
-    if plot is not None:
-        check_path(plot, PICTURES, "--plot")
-    if output is not None:
-        check_path(output, tuple(WRITERS), "--output")
+    check_path(plot, PICTURES, "--plot")
+    check_path(output, tuple(WRITERS), "--output")
     options = {"update": update, "linear": linear or None, "tolerance": tolerance, "step": step}
     options |= {"sample": sample, "seeds": seeds, "bin": bin, "threads": threads}
     (chosen,) = make_engines([engine], options)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.apps.cli import codes
-from pi2_fluid.apps.cli.options import read_whole
+from pi2_fluid.apps.cli.options import option, read_whole
 from pi2_fluid.apps.cli.output import JsonFlag, Line, print_json
 
 if TYPE_CHECKING:
@@ -23,15 +23,12 @@ _LINE: Final = "{:<22} {:>12} {:>12} {:>13}  {:<7} {}"
 
 
 def validate(
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where to draw; made if it does not exist.")
-    ] = Path("figures"),
+    out: Annotated[Path, option("FOLDER", "Where to draw; made if it does not exist.")] = Path(
+        "figures"
+    ),
     seeds: Annotated[
         str,
-        typer.Option(
-            metavar="NUMBER",
-            help="Runs of each cell, 2 or more; with fewer than 10, z is large by chance.",
-        ),
+        option("NUMBER", "Runs of each cell, 2 or more; with fewer than 10, z is large by chance."),
     ] = "20",
     as_json: JsonFlag = False,
 ) -> None:
