@@ -89,12 +89,22 @@ def page_style() -> Iterator[None]:
         yield
 
 
-def save_figure(figure: Figure, stem: Path) -> list[Path]:
-    """Write `figure` as PNG, SVG and PDF beside each other, and return their paths.
+def save_figure(
+    figure: Figure,
+    stem: Path,
+    rows: Sequence[Mapping[str, Any]],
+    **more: Sequence[Mapping[str, Any]],
+) -> list[Path]:
+    """Write `figure` as PNG, SVG and PDF and its numbers as CSV, and return all their paths.
 
-    Inside `page_style` the files hold no dates and no random names.
+    Numbers are as `write_numbers` takes them; `more` of them go to files of their own, ``peaks=``
+    to STEM_peaks.csv. Inside `page_style` the files hold no dates and no random names.
     """
-    return [save_picture(figure, stem.with_name(stem.name + suffix)) for suffix in _METADATA]
+    tables = {"": rows} | {f"_{name}": numbers for name, numbers in more.items()}
+    return [
+        *(save_picture(figure, stem.with_name(stem.name + suffix)) for suffix in _METADATA),
+        *(write_numbers(stem.with_name(f"{stem.name}{k}.csv"), v) for k, v in tables.items()),
+    ]
 
 
 def save_picture(figure: Figure, path: Path) -> Path:

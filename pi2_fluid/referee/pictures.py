@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption, write_numbers
+from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption
 from pi2_fluid.referee import references
 from pi2_fluid.referee.cells import CELLS
 from pi2_fluid.referee.judging import Finding, pooled
@@ -60,8 +60,7 @@ def draw_overview(findings: Sequence[Finding], out: Path) -> list[Path]:
             "Quartiles: left-pointing 25 %, right-pointing 75 %; p99 points right; squares are"
             " marks, rates and timeouts, diamonds W√p of Reno and Wp of DCTCP.",
         )
-        files = save_figure(figure, out / "validation")
-    return [*files, write_numbers(out / "validation.csv", _numbers(findings))]
+        return save_figure(figure, out / "validation", _numbers(findings))
 
 
 def _rows(findings: Sequence[Finding]) -> list[tuple[str, tuple[str, ...]]]:
@@ -178,8 +177,7 @@ def draw_steps(runs: Mapping[str, tuple[Any, Any]], out: Path) -> list[Path]:
                 for k, one in enumerate(delay)
             ]
         _finish(figure, axes, len(delay))
-        files = save_figure(figure, out / "validation_steps")
-    return [*files, write_numbers(out / "validation_steps.csv", numbers)]
+        return save_figure(figure, out / "validation_steps", numbers)
 
 
 def _pairs(delay: FloatArray, time: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from recorded import runs_of
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
-
-DATA = Path(__file__).parents[1] / "data"
 
 SCENARIO = """
 duration = "5s"
@@ -377,12 +376,7 @@ def snapshot(delay: str, backlog: str, prob: str, *, device: str = "eth0") -> st
 
 
 def test_a_log_of_tc_is_checked_against_the_kernel(tmp_path, capsys) -> None:
-    lines = (DATA / "linux_pie_updates.csv").read_text().splitlines()
-    rows = [
-        row
-        for row in csv.DictReader(line for line in lines if not line.startswith("#"))
-        if (row["variant"], row["case"]) == ("linux6.18", "step")
-    ]
+    rows = runs_of("linux_pie_updates.csv", "variant", "case")["linux6.18/step"]
     path = tmp_path / "tc.log"
     path.write_text(
         "".join(

@@ -154,8 +154,9 @@ def test_all_draws_every_figure_once(tmp_path, monkeypatch) -> None:
 
 def test_every_figure_in_the_folder_is_registered() -> None:
     folder = Path(module.__file__).parent
-    drawing = {path.stem for path in folder.glob("*.py") if "def draw(out" in path.read_text()}
-    assert drawing == set(FIGURES.values())
+    found = [path for path in folder.rglob("*.py") if "def draw(out" in path.read_text()]
+    drawing = {f"{path.parent.name}.{path.stem}" for path in found}
+    assert drawing == set(module._MODULES.values())
 
 
 # --- the numbers ----------------------------------------------------------------------------

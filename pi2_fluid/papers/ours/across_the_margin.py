@@ -15,7 +15,6 @@ from pi2_fluid.plot import (
     page_style,
     save_figure,
     write_caption,
-    write_numbers,
 )
 
 if TYPE_CHECKING:
@@ -134,11 +133,8 @@ def draw(out: Path) -> list[Path]:
     """Draw the figure into the folder `out` and return the files written."""
     series, settled = curves(), [extremes(update) for update in _STYLE]
     with page_style():
-        return [
-            *save_figure(_draw(series, settled), out / "across_the_margin"),
-            write_numbers(out / "across_the_margin.csv", series),
-            write_numbers(out / "across_the_margin_extremes.csv", settled),
-        ]
+        figure = _draw(series, settled)
+        return save_figure(figure, out / "across_the_margin", series, extremes=settled)
 
 
 def _draw(series: list[dict[str, Any]], settled: list[dict[str, Any]]) -> Figure:

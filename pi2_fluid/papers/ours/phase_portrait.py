@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.plot import (
-    COLORS,
-    label_curve,
-    page_style,
-    save_figure,
-    write_caption,
-    write_numbers,
-)
+from pi2_fluid.plot import COLORS, label_curve, page_style, save_figure, write_caption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,10 +69,7 @@ def draw(out: Path) -> list[Path]:
     """Draw the figure into the folder `out` and return the files written."""
     rows = curves()
     with page_style():
-        return [
-            *save_figure(_draw(rows), out / "phase_portrait"),
-            write_numbers(out / "phase_portrait.csv", rows),
-        ]
+        return save_figure(_draw(rows), out / "phase_portrait", rows)
 
 
 def _draw(rows: list[dict[str, Any]]) -> Figure:

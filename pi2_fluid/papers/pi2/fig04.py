@@ -17,7 +17,6 @@ from pi2_fluid.plot import (
     save_figure,
     show_percent,
     write_caption,
-    write_numbers,
 )
 
 if TYPE_CHECKING:
@@ -101,10 +100,7 @@ def draw(out: Path) -> list[Path]:
             _note(rows),
             source="PI2 paper, Figure 4",
         )
-        return [
-            *save_figure(figure, out / "pi2_fig04"),
-            write_numbers(out / "pi2_fig04.csv", rows),
-        ]
+        return save_figure(figure, out / "pi2_fig04", rows)
 
 
 def _name_lines(ax: Axes, rows: list[dict[str, Any]]) -> None:

@@ -9,14 +9,7 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.laws.aqms.pie import TABLES
-from pi2_fluid.plot import (
-    label_curve,
-    page_style,
-    sample_decades,
-    save_figure,
-    write_caption,
-    write_numbers,
-)
+from pi2_fluid.plot import label_curve, page_style, sample_decades, save_figure, write_caption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,10 +63,7 @@ def draw(out: Path) -> list[Path]:
             "p = 0.1 %, that of the PIE paper at 1 %; above these all tables agree.",
             source="PI2 paper, Figure 5",
         )
-        return [
-            *save_figure(figure, out / "pi2_fig05"),
-            write_numbers(out / "pi2_fig05.csv", rows),
-        ]
+        return save_figure(figure, out / "pi2_fig05", rows)
 
 
 def _scale_axes(ax: Axes) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pi2_fluid.papers.pi2.experiments import STARTS, curve_of, draw_panels, list_peaks, panels_of
-from pi2_fluid.plot import page_style, save_figure, write_caption, write_numbers
+from pi2_fluid.plot import page_style, save_figure, write_caption
 
 __all__ = ["curves", "draw"]
 
@@ -38,4 +38,4 @@ def draw(out: Path) -> list[Path]:
             f"Peaks at 0, 50 and 100 s: {list_peaks(rows, (0, 50, 100))}. {STARTS}.",
             source="PI2 paper, Figure 6",
         )
-        return [*save_figure(figure, out / "pi2_fig06"), write_numbers(out / "pi2_fig06.csv", rows)]
+        return save_figure(figure, out / "pi2_fig06", rows)

@@ -20,7 +20,6 @@ from pi2_fluid.plot import (
     save_figure,
     show_percent,
     write_caption,
-    write_numbers,
 )
 
 if TYPE_CHECKING:
@@ -87,10 +86,12 @@ def draw(out: Path) -> list[Path]:
     continuous, sampled = curves("continuous"), curves("sampled")
     with page_style():
         return [
-            *save_figure(_draw_printed(continuous), out / "pi2_fig07"),
-            write_numbers(out / "pi2_fig07.csv", continuous),
-            *save_figure(_draw_sampled(continuous, sampled), out / "pi2_fig07_sampled"),
-            write_numbers(out / "pi2_fig07_sampled.csv", [*continuous, *sampled]),
+            *save_figure(_draw_printed(continuous), out / "pi2_fig07", continuous),
+            *save_figure(
+                _draw_sampled(continuous, sampled),
+                out / "pi2_fig07_sampled",
+                [*continuous, *sampled],
+            ),
         ]
 
 

@@ -15,7 +15,7 @@ from pi2_fluid.papers.pi2.experiments import (
     margin_of,
     stages_of,
 )
-from pi2_fluid.plot import page_style, save_figure, write_caption, write_numbers
+from pi2_fluid.plot import page_style, save_figure, write_caption
 
 __all__ = ["curves", "draw"]
 
@@ -68,4 +68,4 @@ def draw(out: Path) -> list[Path]:
             ),
             source="PI2 paper, Figure 11",
         )
-        return [*save_figure(figure, out / "pi2_fig11"), write_numbers(out / "pi2_fig11.csv", rows)]
+        return save_figure(figure, out / "pi2_fig11", rows)

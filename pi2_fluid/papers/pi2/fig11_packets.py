@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pi2_fluid.papers.pi2.experiments import STARTS
 from pi2_fluid.papers.pi2.packet_experiments import draw_cases, peaks_text, run_both, value_at
-from pi2_fluid.plot import page_style, save_figure, write_caption, write_numbers
+from pi2_fluid.plot import page_style, save_figure, write_caption
 
 __all__ = ["curves", "draw"]
 
@@ -64,9 +64,4 @@ def draw(out: Path) -> list[Path]:
             ),
             source="PI2 paper, Figure 11",
         )
-        files = save_figure(figure, out / "pi2_fig11_packets")
-    return [
-        *files,
-        write_numbers(out / "pi2_fig11_packets.csv", rows),
-        write_numbers(out / "pi2_fig11_packets_peaks.csv", peaks),
-    ]
+        return save_figure(figure, out / "pi2_fig11_packets", rows, peaks=peaks)

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pi2_fluid as pf
 from pi2_fluid.papers.pi2.experiments import STARTS, curve_of, draw_panels, panels_of, window_peak
-from pi2_fluid.plot import (
-    COLORS,
-    label_curve,
-    page_style,
-    save_figure,
-    write_caption,
-    write_numbers,
-)
+from pi2_fluid.plot import COLORS, label_curve, page_style, save_figure, write_caption
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +55,7 @@ def draw(out: Path) -> list[Path]:
             f"{STARTS}.",
             source="PI2 paper, Figure 12",
         )
-        return [*save_figure(figure, out / "pi2_fig12"), write_numbers(out / "pi2_fig12.csv", rows)]
+        return save_figure(figure, out / "pi2_fig12", rows)
 
 
 def _in_flight(row: dict[str, Any]) -> str:

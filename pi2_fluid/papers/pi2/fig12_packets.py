@@ -9,7 +9,7 @@ import pi2_fluid as pf
 from pi2_fluid.papers.pi2.experiments import STARTS
 from pi2_fluid.papers.pi2.fig12 import MEASURED
 from pi2_fluid.papers.pi2.packet_experiments import LINE_COLORS, draw_cases, run_both
-from pi2_fluid.plot import page_style, save_figure, write_caption, write_numbers
+from pi2_fluid.plot import page_style, save_figure, write_caption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,12 +75,7 @@ def draw(out: Path) -> list[Path]:
             f" swing. {STARTS}.",
             source="PI2 paper, Figure 12",
         )
-        files = save_figure(figure, out / "pi2_fig12_packets")
-    return [
-        *files,
-        write_numbers(out / "pi2_fig12_packets.csv", rows),
-        write_numbers(out / "pi2_fig12_packets_peaks.csv", peaks),
-    ]
+        return save_figure(figure, out / "pi2_fig12_packets", rows, peaks=peaks)
 
 
 def _mark_peak(ax: Axes, peak: dict[str, Any], color: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from pi2_fluid.papers.pi2.experiments import STARTS, curve_of, draw_panels, list_peaks, panels_of
-from pi2_fluid.plot import page_style, save_figure, write_caption, write_numbers
+from pi2_fluid.plot import page_style, save_figure, write_caption
 
 __all__ = ["curves", "draw"]
 
@@ -41,7 +41,7 @@ def draw(out: Path) -> list[Path]:
             f"{STARTS}. A fluid at rest does not fluctuate; packets do.",
             source="PI2 paper, Figure 13",
         )
-        return [*save_figure(figure, out / "pi2_fig13"), write_numbers(out / "pi2_fig13.csv", rows)]
+        return save_figure(figure, out / "pi2_fig13", rows)
 
 
 def _delay_at(row: dict[str, Any], time: float) -> str:

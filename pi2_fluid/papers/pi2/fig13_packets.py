@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pi2_fluid.papers.pi2.experiments import STARTS
 from pi2_fluid.papers.pi2.packet_experiments import draw_cases, peaks_text, run_both, value_at
-from pi2_fluid.plot import page_style, save_figure, write_caption, write_numbers
+from pi2_fluid.plot import page_style, save_figure, write_caption
 
 __all__ = ["curves", "draw"]
 
@@ -47,9 +47,4 @@ def draw(out: Path) -> list[Path]:
             f" flows double until they expect one signal each. {STARTS}.",
             source="PI2 paper, Figure 13",
         )
-        files = save_figure(figure, out / "pi2_fig13_packets")
-    return [
-        *files,
-        write_numbers(out / "pi2_fig13_packets.csv", rows),
-        write_numbers(out / "pi2_fig13_packets_peaks.csv", peaks),
-    ]
+        return save_figure(figure, out / "pi2_fig13_packets", rows, peaks=peaks)

@@ -12,15 +12,7 @@ import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import delay_distribution
 from pi2_fluid.papers.pi2.experiments import NAMES, first_start
 from pi2_fluid.papers.pi2.packet_experiments import LINE_COLORS, SEEDS, spread
-from pi2_fluid.plot import (
-    COLORS,
-    draw_fluid,
-    draw_runs,
-    page_style,
-    save_figure,
-    write_caption,
-    write_numbers,
-)
+from pi2_fluid.plot import COLORS, draw_fluid, draw_runs, page_style, save_figure, write_caption
 from pi2_fluid.results.runs import uninterrupted
 
 if TYPE_CHECKING:
@@ -127,8 +119,7 @@ def draw(out: Path) -> list[Path]:
             ),
             source="PI2 paper, Figure 14",
         )
-        files = save_figure(figure, out / "pi2_fig14")
-    return [*files, write_numbers(out / "pi2_fig14.csv", rows)]
+        return save_figure(figure, out / "pi2_fig14", rows)
 
 
 def _draw_panel(ax: Axes, panel: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption, write_numbers
+from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption
 from pi2_fluid.results.runs import uninterrupted
 
 if TYPE_CHECKING:
@@ -161,8 +161,7 @@ def draw(out: Path) -> list[Path]:
             note=_note(rows),
             source="PI2 paper, Figure 15",
         )
-        files = save_figure(figure, out / "pi2_fig15")
-    return [*files, write_numbers(out / "pi2_fig15.csv", rows)]
+        return save_figure(figure, out / "pi2_fig15", rows)
 
 
 def _note(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import lines_of
 
 from pi2_fluid.engines.packet.replays.codel import codel_law, replay_codel
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.laws.aqms.codel import CoDel
 from pi2_fluid.network.link import Link
 
-DATA = Path(__file__).parents[2] / "data"
-LINES = [
-    line.split(",")
-    for line in (DATA / "linux_codel.csv").read_text().splitlines()
-    if not line.startswith("#")
-]
+LINES = [line.split(",") for line in lines_of("linux_codel.csv")]
 # Packets per ms, and for how many ms
 ARRIVALS = {
     "over12": [(1.2, 1500), (0.8, 700), (1.3, 900)],

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import rows_of
 
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.laws import congestion_of
@@ -23,20 +21,13 @@ from pi2_fluid.laws.senders.dctcp import Dctcp
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.laws.senders.scalable import Scalable
 
-DATA = Path(__file__).parents[2] / "data"
 patient = settings(deadline=None)  # a loaded machine is no reason to fail
 LAWS = {"reno": Reno(), "cubic": Cubic(), "cubic3.18": Cubic(variant="linux3.18")}
 MS = 1_000_000
 
 
-@cache
-def table(name: str) -> list[dict[str, str]]:
-    lines = (DATA / name).read_text(encoding="utf-8").splitlines()
-    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
-
-
 def column(name: str, key: str) -> np.ndarray:
-    return np.array([float(row[key]) for row in table(name)])
+    return np.array([float(row[key]) for row in rows_of(name)])
 
 
 # --- the kernel's arithmetic ----------------------------------------------------------------
@@ -94,7 +85,7 @@ def response(kind: str, process: str, rtt_ms: float, p: float, dack: int, signal
 
 def rows(kinds: set[str], process: str, most_p: float = 1.0, least_p: float = 3e-5):
     """Rows of the recorded windows, as (kind, process, rtt, p, dack), window."""
-    for row in table("packet_windows.csv"):
+    for row in rows_of("packet_windows.csv"):
         p, rtt = float(row["p"]), float(row["rtt_ms"])
         if row["cc"] in kinds and row["process"] == process and least_p <= p <= most_p:
             yield (row["cc"], process, rtt, p, int(row["dack"])), float(row["W"])

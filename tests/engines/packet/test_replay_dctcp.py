@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import rows_of
 
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.laws import congestion_of
@@ -20,20 +18,13 @@ from pi2_fluid.laws.senders.dctcp import Dctcp
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.laws.senders.scalable import Scalable
 
-DATA = Path(__file__).parents[2] / "data"
 patient = settings(deadline=None)  # a loaded machine is no reason to fail
 RESULTS = ["alpha_before", "alpha_after", "ss10", "ss100", "ss1000"]
 MS = 1_000_000
 
 
-@cache
-def table(name: str) -> list[dict[str, str]]:
-    lines = (DATA / name).read_text(encoding="utf-8").splitlines()
-    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
-
-
 def vectors() -> dict[str, Any]:
-    rows = table("packet_dctcp.csv")
+    rows = rows_of("packet_dctcp.csv")
     numbers = {key: np.array([int(row[key]) for row in rows]) for key in rows[0] if key != "case"}
     return numbers | {"case": np.array([row["case"] for row in rows])}
 
@@ -142,7 +133,7 @@ def test_independent_marks():
 
     Periodic marks are no test: a pause of growth and the next mark lock into each other.
     """
-    for row in table("packet_dctcp_windows.csv"):
+    for row in rows_of("packet_dctcp_windows.csv"):
         p, window = float(row["p"]), float(row["W"])
         if row["process"] != "bernoulli":
             continue

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-from itertools import groupby
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import runs_of
 
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.replays.dualpi2 import replay_dualpi2
@@ -19,19 +16,8 @@ from pi2_fluid.laws.aqms.codel import CoDel
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.network.link import Link
 
-DATA = Path(__file__).parents[2] / "data"
 FULL = 2**32 - 1
 LINK = Link("10Mbit/s", packet_size="1500B")
-
-
-def rows_of(name):
-    lines = (DATA / name).read_text().splitlines()
-    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
-
-
-def runs_of(name, *keys):
-    groups = groupby(rows_of(name), key=lambda row: tuple(row[key] for key in keys))
-    return {"-".join(key): list(rows) for key, rows in groups}
 
 
 TRACES = runs_of("linux_dualpi2_trace.csv", "drop_early", "p_base")

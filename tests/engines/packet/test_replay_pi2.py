@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import runs_of
 
 import pi2_fluid as pf
 from pi2_fluid.packet import replay, replay_drop, variants
 
-DATA = Path(__file__).parents[2] / "data"
 FULL = 2**32 - 1
 DELAYS = (st.integers(0, 10**8) | st.integers(0, 6 * 10**10)).map(lambda ns: ns / 1e9)
-
-
-def runs_of(name, *keys):
-    lines = (DATA / name).read_text().splitlines()
-    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-    groups = groupby(rows, key=lambda row: tuple(row[key] for key in keys))
-    return {"/".join(key): list(found) for key, found in groups}
 
 
 PI2 = runs_of("linux_pi2_updates.csv", "variant", "case")

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import rows_of, runs_of
 
 import pi2_fluid as pf
 from pi2_fluid.packet import replay, replay_drop, replay_rate, variants
 
-DATA = Path(__file__).parents[2] / "data"
 FULL = {"linux6.18": 2**56 - 1, "linux4.14": 2**32 - 1}
 TICK = 64e-9
 DELAYS = (st.integers(0, 10**8) | st.integers(0, 6 * 10**10)).map(lambda ns: ns / 1e9)
-
-
-def rows_of(name):
-    lines = (DATA / name).read_text().splitlines()
-    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
-
-
-def runs_of(name, *keys):
-    groups = groupby(rows_of(name), key=lambda row: tuple(row[key] for key in keys))
-    return {"/".join(key): list(rows) for key, rows in groups}
 
 
 UPDATES = runs_of("linux_pie_updates.csv", "variant", "case")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import runs_of
 
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.laws import discipline_of
@@ -17,20 +15,14 @@ from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.laws.aqms.red import Red
 from pi2_fluid.network.link import Link
 
-DATA = Path(__file__).parents[2] / "data"
 LINK = Link("8Mbit/s", packet_size="1000B")
 FULL = 2**32 - 1
 PROFILE = {"min": 20, "max": 60, "max_p": 0.02, "weight": 2.0**-9, "gentle": False}
 FIXED = Red(**PROFILE, adaptive=True, arithmetic="fixed", idle_decay=True)
 
 
-def rows_of(case):
-    lines = (DATA / "linux_red.csv").read_text().splitlines()
-    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-    return [row for row in rows if (row["case"] == case)]
-
-
-ROWS = rows_of("min20k-max60k-w9-p02")
+TRACES = runs_of("linux_red.csv", "case")
+ROWS = TRACES["min20k-max60k-w9-p02"]
 
 
 def replay_trace(law, **changes):
@@ -60,7 +52,7 @@ class TestLinuxTrace:
         np.testing.assert_allclose(linear, [float(row["Pb"]) for row in ROWS], rtol=1e-7)
 
     def test_every_adaptation(self):
-        rows = rows_of("adaptive-only")
+        rows = TRACES["adaptive-only"]
         average = [float(row["avg_bytes"]) for row in rows]
         found = replay_red_adaptation(law=FIXED, avg_bytes=average)
         assert [f"{value:.9g}" for value in found.max_p.values] == [row["max_p"] for row in rows]
