@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from refusals import assert_sentence
 
 import pi2_fluid as pf
 from pi2_fluid.errors import show_value
@@ -126,9 +127,7 @@ REFUSED = [
 
 def assert_one_sentence(text: str, name: str) -> None:
     """One line, one full stop at its end; says whose value it is, and what to do."""
-    assert "\n" not in text
-    assert text.endswith(".")
-    assert not re.search(r"[.!?]\s+[A-Z]", text.replace("e.g. ", ""))
+    assert_sentence(text)
     assert text.startswith(name)
     assert re.search(r": (give|pass|enable|fill|format) ", text), text
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import xarray
+from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid.comparison.verification.chance import delay_spread
@@ -447,9 +448,8 @@ def test_schema_and_progress():
     ids=str,
 )
 def test_what_cannot_be_verified_is_said_in_one_sentence(asked, error, words):
-    with pytest.raises(error, match=words) as raised:
+    with refused(error, match=words):
         verify_region(*asked)
-    assert str(raised.value).count("\n") == 0
 
 
 @pytest.mark.slow

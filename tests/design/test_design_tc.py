@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
@@ -38,11 +39,6 @@ def pie():
 def like(design, **changes):
     """The same design with other gains and times."""
     return dataclasses.replace(design, aqm=dataclasses.replace(design.aqm, **changes), **changes)
-
-
-def one_sentence(error):
-    text = str(error)
-    return text.endswith(".") and "\n" not in text
 
 
 def words_of(line):
@@ -274,9 +270,8 @@ def test_pie_and_back(alpha, beta, target, jiffies, hz, objective, pie):
     least = math.floor(16 * alpha * (1 + 1e-12))
     if least < 0.75 * 16 * alpha * (1 - 1e-9):
         for call in (design.to_tc, design.to_qdisc):
-            with pytest.raises(pf.DomainError, match=r"alpha = .* at most a quarter off") as caught:
+            with refused(pf.DomainError, match=r"alpha = .* at most a quarter off"):
                 call("pie")
-            assert one_sentence(caught.value)
         return
     queue = design.to_qdisc("pie", hz=hz)
     asked = words_of(design.to_tc("pie", hz=hz))
@@ -327,10 +322,8 @@ def test_the_advice_of_a_refusal_works():
     ],
 )
 def test_what_pie_cannot_have(pie, changes, said):
-    with pytest.raises(pf.DomainError, match=re.escape(said)) as caught:
+    with refused(pf.DomainError, "dualpi2", match=re.escape(said)):
         like(pie, **changes).to_tc("pie")
-    assert one_sentence(caught.value)
-    assert "dualpi2" in str(caught.value)
 
 
 @pytest.mark.slow
@@ -344,9 +337,8 @@ def test_what_the_kernel_has_not(dual, pie):
         (like(dual, alpha=0.003), "dualpi2", pf.DomainError),
     ]:
         for call in (design.to_tc, design.to_qdisc):
-            with pytest.raises(error) as caught:
+            with refused(error):
                 call(kind)
-            assert one_sentence(caught.value)
     with pytest.raises(pf.QuantityError, match="hz = 0"):
         pie.to_qdisc("pie", hz=0)
 
@@ -365,9 +357,8 @@ def test_attributes_of_ns3(pie, dual):
     fine = like(pie, target=0.0033, update_interval=1.6e-7)
     assert fine.to_ns3()["QueueDelayReference"] == "3300us"
     assert fine.to_ns3()["Tupdate"] == "160ns"
-    with pytest.raises(pf.UnsupportedError, match="neither PI2 nor DualPI2") as caught:
+    with refused(pf.UnsupportedError, match="neither PI2 nor DualPI2"):
         dual.to_ns3()
-    assert one_sentence(caught.value)
     other = dataclasses.replace(pie, aqm=dataclasses.replace(pie.aqm, table="none"))
     with pytest.raises(pf.UnsupportedError, match='table = "none"'):
         other.to_ns3()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid.engines import ENGINES
@@ -176,9 +177,8 @@ def test_it_never_changes(engine) -> None:
     ],
 )
 def test_options_are_checked_when_it_is_made(make, reason) -> None:
-    with pytest.raises((pf.QuantityError, pf.DomainError), match=reason) as raised:
+    with refused((pf.QuantityError, pf.DomainError), match=reason):
         make()
-    assert str(raised.value).count("\n") == 0
 
 
 def test_what_is_no_result_has_no_summary() -> None:

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid.laws.aqms.codel import CoDel
@@ -87,12 +88,10 @@ class TestCoDel:
         ],
     )
     def test_refuses_every_door(self, call):
-        with pytest.raises(pf.UnsupportedError, match="time since its last drop") as caught:
+        with refused(
+            pf.UnsupportedError, "packet-level simulation", match="time since its last drop"
+        ):
             call(CoDel())
-        text = str(caught.value)
-        assert "packet-level simulation" in text
-        assert text.endswith(".")
-        assert text.count(". ") == 0
 
     def test_no_door_of_the_contract_is_left_open(self):
         public = {

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray
+from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid.units import validate_quantity
@@ -342,9 +343,8 @@ def test_limits_keep_names():
     ],
 )
 def test_names_that_cannot_be_kept_are_refused(build, words):
-    with pytest.raises((pf.QuantityError, pf.ScenarioError), match=words) as refused:
+    with refused((pf.QuantityError, pf.ScenarioError), match=words):
         build()
-    assert "\n" not in str(refused.value)
 
 
 # --- JAX ------------------------------------------------------------------------------------
@@ -408,9 +408,8 @@ def test_numbers_of_other_types(value, dimension, expected):
     ids=str,
 )
 def test_what_is_refused_of_them(value, dimension, words):
-    with pytest.raises(pf.QuantityError, match=words) as refused:
+    with refused(pf.QuantityError, match=words):
         validate_quantity(value, dimension, "x")
-    assert "\n" not in str(refused.value)
 
 
 # --- notebooks ------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid.laws.registry import (
@@ -400,15 +401,11 @@ class TestRefused:
     @pytest.mark.parametrize(("old", "new", "kind", "says"), BAD.values(), ids=BAD)
     def test_in_one_sentence(self, old, new, kind, says):
         assert old in TEXT
-        with pytest.raises(TYPED) as caught:
+        with refused(TYPED, says) as caught:
             pf.Scenario.from_toml(TEXT.replace(old, new))
         text = str(caught.value)
         assert type(caught.value) is kind, text
-        assert says in text
-        assert text.endswith(".")
-        assert "\n" not in text
         assert len(text) < 400
-        assert not re.search(r"[.!?]\s+[A-Z]", text.replace("e.g. ", "")), text
         assert re.search(r": [^:]*\b(give|use|raise|lower|leave)\b", text), text
         assert "None" not in text, "TOML has no None"
 

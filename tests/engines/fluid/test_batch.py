@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import xarray as xr
+from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid import _core
@@ -529,11 +530,8 @@ def test_double_precision_leaves_the_configuration_alone(jax):
     ],
 )
 def test_bad_variations(over, kind, message):
-    with pytest.raises(kind, match=message) as caught:
+    with refused(kind, match=message):
         batch(scene(), over, engine="c")
-    text = str(caught.value)
-    assert text.endswith(".")
-    assert "\n" not in text
 
 
 @pytest.mark.parametrize(

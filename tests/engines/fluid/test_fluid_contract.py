@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid.engines.fluid import compiled
@@ -354,9 +355,8 @@ def test_lanes_come_near_the_oracle_or_say_why_not(name: str, case: str, request
     sample = rows_of(scenario, update)
     reason = WAYS[name].refuses.get(case)
     if reason is not None:
-        with pytest.raises(pf.UnsupportedError, match=reason) as raised:
+        with refused(pf.UnsupportedError, match=reason):
             WAYS[name].run(scenario, update, sample, "2ms")
-        assert str(raised.value).count("\n") == 0
         return
     found = one_run(WAYS[name].run(scenario, update, sample, "2ms"))
     worst = furthest(found, oracle(case, None), scenario)
@@ -532,8 +532,5 @@ def test_what_it_cannot_do_it_says_in_one_sentence(name: str, index: int, reques
     if name == "jax lanes":
         request.getfixturevalue("jax")
     _, update, case, message = REFUSED[index]
-    with pytest.raises(pf.UnsupportedError, match=message) as raised:
+    with refused(pf.UnsupportedError, match=message):
         WAYS[name].run(case, update, 0.04, "8ms")
-    text = str(raised.value)
-    assert text.endswith(".")
-    assert "\n" not in text

@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid import _core
@@ -478,9 +479,8 @@ class TestParameters:
         ids=str,
     )
     def test_what_packets_cannot_do(self, law, error, words):
-        with pytest.raises(error, match=words) as caught:
+        with refused(error, match=words):
             discipline_of(law, LINK)
-        assert str(caught.value).endswith(".")
 
     @pytest.mark.parametrize("variant", ["linux6.18", "linux4.14", "rfc8033", "hpsr13"])
     def test_every_variant_of_pie_runs(self, variant):

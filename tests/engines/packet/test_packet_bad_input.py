@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli.shell import run
@@ -41,16 +41,11 @@ def assert_answered(runs: Any) -> None:
 
 
 def assert_refused(call: Any, *said: str) -> None:
-    with pytest.raises((ValueError, TypeError)) as caught:
+    remedy = r"\b(give|use|leave|pass|build)\b"
+    with refused((ValueError, TypeError), *said, match=remedy) as caught:
         call()
-    text = str(caught.value)
     assert type(caught.value).__module__ == "pi2_fluid.errors", repr(caught.value)
-    assert "\n" not in text
-    assert len(text) < 400
-    assert text.endswith(".")
-    assert re.search(r"\b(give|use|leave|pass|build)\b", text), text
-    for part in said:
-        assert part in text, text
+    assert len(str(caught.value)) < 400
 
 
 # --- what is odd, but has an answer ---------------------------------------------------------

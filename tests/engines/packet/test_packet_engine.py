@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid import _core
@@ -39,17 +40,10 @@ def reno(**fields: Any) -> pf.Flows:
 # --- the door -------------------------------------------------------------------------------
 
 
-def refused(call: Any, *said: str) -> None:
-    with pytest.raises((ValueError, TypeError)) as caught:
+def assert_refused(call: Any, *said: str) -> None:
+    with refused((ValueError, TypeError), *said, match=r"\b(give|use)\b") as caught:
         call()
-    text = str(caught.value)
-    assert type(caught.value).__module__ == "pi2_fluid.errors", text
-    assert "\n" not in text
-    assert text.endswith(".")
-    assert not re.search(r"[.!?]\s+[A-Z]", text.replace("e.g. ", "")), f"two sentences: {text}"
-    assert re.search(r"\b(give|use)\b", text), text
-    for part in said:
-        assert part in text, text
+    assert type(caught.value).__module__ == "pi2_fluid.errors", repr(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +78,7 @@ def refused(call: Any, *said: str) -> None:
     ],
 )
 def test_arguments_that_are_refused(options, said) -> None:
-    refused(lambda: pf.packet.simulate(scenario(), **options), said)
+    assert_refused(lambda: pf.packet.simulate(scenario(), **options), said)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +107,7 @@ def test_arguments_that_are_refused(options, said) -> None:
     ],
 )
 def test_scenarios_that_are_refused(changes, said) -> None:
-    refused(lambda: pf.packet.simulate(scenario(**changes)), said)
+    assert_refused(lambda: pf.packet.simulate(scenario(**changes)), said)
 
 
 def test_laws_of_ones_own_are_refused() -> None:
@@ -490,9 +484,8 @@ def test_the_kernel_takes_good_numbers() -> None:
     ],
 )  # fmt: skip
 def test_the_kernel_refuses_what_it_cannot_compute_with(place, value, said) -> None:
-    with pytest.raises(ValueError, match=re.escape(said)) as caught:
+    with refused(ValueError, match=re.escape(said)):
         _core.PacketRun(*changed(ARGUMENTS, place, value))
-    assert str(caught.value).endswith(".")
 
 
 def test_a_run_belongs_to_one_thread() -> None:

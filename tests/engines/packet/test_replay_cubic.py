@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded import rows_of
+from refusals import refused
 
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.laws import congestion_of
@@ -321,10 +322,8 @@ def test_gains_that_linux_lacks_are_refused():
 )
 def test_bad_columns_are_refused(arguments, error, words):
     good = {"rtt_ms": 10.0, "W": 20, "t_s": [0.0, 1.0, 2.0]}
-    with pytest.raises(error, match=words) as caught:
+    with refused(error, match=words):
         replay_cubic(**(good | arguments))
-    assert "\n" not in str(caught.value)
-    assert str(caught.value).endswith(".")
 
 
 def test_the_kernel_refuses_what_it_cannot_run():

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded import rows_of
+from refusals import refused
 
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.laws import congestion_of
@@ -224,10 +225,8 @@ def test_flags():
 )
 def test_bad_columns_are_refused(arguments, error, words):
     good = {"delivered": [10, 10], "ce": [0, 1]}
-    with pytest.raises(error, match=words) as caught:
+    with refused(error, match=words):
         replay_dctcp(**(good | arguments))
-    assert "\n" not in str(caught.value)
-    assert str(caught.value).endswith(".")
 
 
 def test_the_kernel_refuses_what_it_cannot_run():

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded import rows_of, runs_of
+from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid.packet import replay, replay_drop, replay_rate, variants
@@ -292,10 +293,8 @@ BAD = [
 class TestBadInput:
     @pytest.mark.parametrize(("arguments", "error", "words"), BAD)
     def test_replay(self, arguments, error, words):
-        with pytest.raises(error, match=words) as caught:
+        with refused(error, match=words):
             replay("linux6.18", **arguments)
-        assert str(caught.value).count("\n") == 0
-        assert str(caught.value).endswith(".")
 
     @pytest.mark.parametrize("variant", ["linux7", None, 5, ["linux6.18"]])
     def test_variant(self, variant):
