@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import write_options
+from shell import assert_bad_input, strict_json
 
 import pi2_fluid as pf
 import pi2_fluid.loop.transfer
@@ -38,13 +39,6 @@ MARGIN_KEYS = [
     "modulus_margin",
     "verdict",
 ]
-
-
-def strict_json(text: str) -> Any:
-    def refuse(literal: str) -> None:
-        raise AssertionError(f"{literal} is no JSON")
-
-    return json.loads(text, parse_constant=refuse)
 
 
 def in_shell(*arguments: str, code: str = "") -> subprocess.CompletedProcess[str]:
@@ -219,16 +213,8 @@ BAD = [
 
 @pytest.mark.parametrize(("words", "reason"), BAD)
 def test_bad_input_is_one_sentence_and_code_2(capsys, words, reason) -> None:
-    assert (
-        run(["margins", *words.split(), "--json"] if words != "--rtt" else ["margins", "--rtt"])
-        == 2
-    )
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("error: ")
-    assert err.endswith(".\n")
-    assert err.count("\n") == 1
-    assert reason in err
+    words = [words] if words == "--rtt" else [*words.split(), "--json"]
+    assert_bad_input(capsys, ["margins", *words], reason)
 
 
 @pytest.mark.parametrize(
@@ -473,12 +459,7 @@ def test_a_scenario_comes_from_a_file_a_pipe_or_by_name(small, tmp_path, monkeyp
     ],
 )
 def test_what_simulate_cannot_do_is_one_sentence_and_code_2(small, capsys, words, reason) -> None:
-    assert run(["simulate", *words.replace("FILE", small).split()]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert reason in err
+    assert_bad_input(capsys, ["simulate", *words.replace("FILE", small).split()], reason)
 
 
 @pytest.mark.parametrize("engine", ["fluid", "packet"])

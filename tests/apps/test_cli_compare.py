@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from shell import assert_bad_input
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
@@ -155,12 +156,7 @@ def test_a_name_and_standard_input(small, monkeypatch, capsys) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_one_sentence_and_code_2(small, capsys, words, reason) -> None:
-    assert run(words.replace("FILE", small).split()) == 2
-    said = capsys.readouterr()
-    assert said.err.startswith("error: ")
-    assert said.err.count("\n") == 1
-    assert reason in said.err
-    assert not said.out
+    assert_bad_input(capsys, words.replace("FILE", small).split(), reason)
 
 
 def test_an_interrupt_leaves_with_130(small, monkeypatch, capsys) -> None:

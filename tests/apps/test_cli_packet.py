@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from recorded import runs_of
+from shell import assert_bad_input, strict_json
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
@@ -50,13 +51,6 @@ def one(tmp_path) -> str:
 
 def packets(path: str, *words: str) -> list[str]:
     return ["simulate", path, "--engine", "packet", *words]
-
-
-def strict_json(text: str) -> Any:
-    def refuse(literal: str) -> None:
-        raise AssertionError(f"{literal} is no JSON")
-
-    return json.loads(text, parse_constant=refuse)
 
 
 # --- simulate -------------------------------------------------------------------------------
@@ -200,12 +194,7 @@ def test_packets_are_drawn(small, tmp_path, capsys, seeds) -> None:
     ],
 )
 def test_what_cannot_be_is_one_sentence_and_code_2(one, capsys, words, reason) -> None:
-    assert run(["simulate", one, *words.split()]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert reason in err
+    assert_bad_input(capsys, ["simulate", one, *words.split()], reason)
 
 
 @pytest.mark.slow
@@ -326,11 +315,7 @@ def test_replay_reads_a_pipe_and_does_without_backlog(answers, monkeypatch, caps
 def test_logs_that_are_refused(tmp_path, answers, capsys, text, reason) -> None:
     path = tmp_path / "log.csv"
     path.write_text(text, encoding="utf-8")
-    assert run(["replay", "--variant", "x", str(path)]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert reason in err
+    assert_bad_input(capsys, ["replay", "--variant", "x", str(path)], reason)
     assert not answers
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from refusals import refused
+from shell import assert_bad_input
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli.shell import run
@@ -298,11 +299,7 @@ LOGS: dict[str, tuple[bytes, str]] = {
 def test_broken_logs_are_refused(tmp_path, capsys, text, said) -> None:
     path = tmp_path / "log.csv"
     path.write_bytes(text)
-    assert run(["replay", "--variant", "linux6.18", str(path)]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert said in err
+    assert_bad_input(capsys, ["replay", "--variant", "linux6.18", str(path)], said)
 
 
 @pytest.mark.parametrize(
@@ -340,12 +337,7 @@ def test_commands_that_cannot_be(tmp_path, monkeypatch, capsys, words, said) -> 
     (tmp_path / "log.csv").write_text("queue_delay\n0.1\n", encoding="utf-8")
     for ending in ("nc", "png"):
         (tmp_path / f"folder.{ending}").mkdir()
-    assert run(words.split()) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert said in err
+    assert_bad_input(capsys, words.split(), said)
 
 
 def test_a_pipe_that_is_closed_is_no_verdict(monkeypatch) -> None:
