@@ -6,14 +6,13 @@ import ast
 import importlib
 import json
 import re
-import subprocess
-import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
+from programs import printed_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,14 +110,6 @@ def python_files() -> list[Path]:
 def module_name(path: Path) -> str:
     parts = path.relative_to(ROOT.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def in_fresh_python(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 # --- the floors -----------------------------------------------------------------------------
@@ -283,7 +274,7 @@ REPORT = f"import json, sys; print(json.dumps([m for m in {HEAVY!r} if m in sys.
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    assert json.loads(in_fresh_python(f"import {PACKAGE}; {REPORT}")) == []
+    assert json.loads(printed_by(f"import {PACKAGE}; {REPORT}")) == []
 
 
 @pytest.mark.slow
@@ -299,7 +290,7 @@ except SystemExit as end:
 print()
 {REPORT}
 """
-    help_text, _, loaded = in_fresh_python(code).rstrip().rpartition("\n")
+    help_text, _, loaded = printed_by(code).rstrip().rpartition("\n")
     assert "Usage" in help_text
     assert json.loads(loaded) == []
 

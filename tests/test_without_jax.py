@@ -5,20 +5,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
-
-
-def run(code: str) -> str:
-    """Run code in a Python of its own: here JAX is long loaded."""
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
+from programs import printed_by
 
 NO_JAX = """
 import sys
@@ -32,7 +20,7 @@ import pi2_fluid as pf
 
 
 def test_the_first_margins_load_numpy_alone() -> None:
-    loaded = run(
+    loaded = printed_by(
         "import sys, pi2_fluid as pf\n"
         "pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1).margins()\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules} & "
@@ -44,7 +32,7 @@ def test_the_first_margins_load_numpy_alone() -> None:
 @pytest.mark.slow
 def test_loops_engines_and_checks_run_without_jax() -> None:
     """Every shipped law in a loop, mixtures, the step response, trajectories, packets, checks."""
-    run(
+    printed_by(
         f"""{NO_JAX}
 classic = [pf.Reno(), pf.CReno(), pf.Cubic(), pf.Dctcp(), pf.Scalable()]
 for aqm in (pf.Pi(), pf.Pie(), pf.Pi2(), pf.CoupledPi2(), pf.Red(min=5, max=50)):
@@ -68,7 +56,7 @@ assert pf.Scenario.from_toml(scenario.to_toml()) == scenario
 
 @pytest.mark.slow
 def test_what_needs_jax_says_so_in_one_sentence() -> None:
-    told = run(
+    told = printed_by(
         f"""{NO_JAX}
 import dataclasses
 from typing import ClassVar
@@ -131,4 +119,4 @@ class Own(pf.Reno):
     ids=["jax first", "jax last", "a module of jax last", "jax looked for, then imported"],
 )
 def test_records_are_pytrees_whenever_jax_is_imported(code: str) -> None:
-    run(code)
+    printed_by(code)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from programs import printed_by
 
 pytest.importorskip("resource")
 
@@ -36,13 +34,7 @@ MOST = 300e6
 
 
 def memory(engine, count, duration):
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM, engine, str(count), duration],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return float(run.stdout)
+    return float(printed_by(PROGRAM, engine, str(count), duration))
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from own_laws import HalfPerMark
 
 import pi2_fluid as pf
 from pi2_fluid import ops
@@ -20,16 +21,6 @@ patient = settings(deadline=None)  # a loaded machine is no reason to fail
 probabilities = st.floats(1e-8, 1.0)
 fractions = st.floats(0.01, 1.0)
 rtts = st.floats(1e-4, 2.0)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class HalfPerMark(pf.Sender):
-    """Half a segment less per mark: `Scalable` as a user would write it."""
-
-    signal: ClassVar = "scalable"
-
-    def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
-        return 1 / rtt - 0.5 * w_delayed / rtt_delayed * p_delayed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import own_laws
 import pytest
 from scipy.optimize import brentq
 
@@ -309,25 +310,9 @@ class TestTheLeadInEveryTool:
         assert found == pytest.approx(margin, rel=2e-4)  # second-order steps of 1 ms
 
 
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Smoothed(pf.Sender):
-    """A scalable law with an average of the marks as a second state, as DCTCP keeps one."""
-
-    signal: ClassVar = "scalable"
-    states: ClassVar = ("window", "marks")
-    gain: float = 1 / 16
-
-    def initial(self, window):
-        return (window, 0.1)
-
+class Smoothed(own_laws.Smoothed):
     def at_rest(self, rtt, p):
         return (2 / p, p)
-
-    def rate(self, x, x_delayed, p_delayed, rtt, rtt_delayed):
-        return (
-            1 / rtt - 0.5 * x_delayed[0] / rtt_delayed * x[1],
-            self.gain / rtt * (p_delayed - x[1]),
-        )
 
 
 class SmoothedClassic(Smoothed):

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from own_laws import HalfPerMark, Smoothed
 
 import pi2_fluid as pf
 from pi2_fluid.loop import equations
@@ -151,32 +152,6 @@ def test_sampled_mixture_loses_margin(known):
     assert sampled.gain_margin_db < continuous.gain_margin_db - 0.5
     assert sampled.gain_margin_db == pytest.approx(delayed.gain_margin_db, abs=0.15)
     assert sampled.verdict == "stable"
-
-
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class HalfPerMark(pf.Sender):
-    signal: ClassVar = "scalable"
-
-    def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
-        return 1 / rtt - 0.5 * w_delayed / rtt_delayed * p_delayed
-
-
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Smoothed(pf.Sender):
-    """A scalable law with an average of the marks as a second state, as DCTCP keeps one."""
-
-    signal: ClassVar = "scalable"
-    states: ClassVar = ("window", "marks")
-    gain: float = 1 / 16
-
-    def initial(self, window):
-        return (window, 0.1)
-
-    def rate(self, x, x_delayed, p_delayed, rtt, rtt_delayed):
-        return (
-            1 / rtt - 0.5 * x_delayed[0] / rtt_delayed * x[1],
-            self.gain / rtt * (p_delayed - x[1]),
-        )
 
 
 def test_a_law_of_ones_own(rng):

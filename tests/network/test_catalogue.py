@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import printed_by
 
 import pi2_fluid as pf
 from pi2_fluid.network.catalogue import describe_scenario, named_text
@@ -272,7 +271,4 @@ def test_listing_loads_nothing_heavy():
         "print(len([describe_scenario(name) for name in scenario_names()]));"
         "print([m for m in ('jax', 'numpy', 'scipy') if m in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.stdout.split("\n")[:2] == [str(len(pf.scenario_names())), "[]"], done.stderr
+    assert printed_by(code).split("\n")[:2] == [str(len(pf.scenario_names())), "[]"]

@@ -7,13 +7,13 @@ import itertools
 import linecache
 import math
 import warnings
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from own_laws import HalfPerMark
 
 import pi2_fluid as pf
 
@@ -259,13 +259,6 @@ class TestArrays:
         )
 
     def test_own_law_in_an_array(self):
-        @dataclass(frozen=True, eq=False, kw_only=True)
-        class HalfPerMark(pf.Sender):
-            signal: ClassVar = "scalable"
-
-            def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
-                return 1 / rtt - 0.5 * w_delayed / rtt_delayed * p_delayed
-
         counts = np.array([2.0, 5.0])
         mine = pf.equilibrium(pf.Flows(HalfPerMark(), counts, "80ms"), pf.Pi(), "20Mbit/s")
         theirs = pf.equilibrium(pf.Flows(pf.Scalable(), counts, "80ms"), pf.Pi(), "20Mbit/s")
