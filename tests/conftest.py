@@ -7,7 +7,6 @@ import gc
 import json
 import os
 import sys
-from importlib import metadata
 from pathlib import Path
 
 # Small matrices on every core at once: threads of the linear algebra would only wait.
@@ -17,20 +16,6 @@ import numpy as np
 import pytest
 
 DATA = Path(__file__).parent / "data"
-
-
-def has_older_emitters():
-    """Whether JAX is one that knows the flag below: others end the process over it."""
-    try:
-        return metadata.version("jaxlib").startswith("0.10.")
-    except metadata.PackageNotFoundError:
-        return False
-
-
-# Where JAX is tested, XLA's compiling is what takes the time, and the emitters of code that it had
-# before take half of it. That those it uses by itself give the same, test_batch.py asks.
-if has_older_emitters():
-    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 
 # What the tests of one of these files need first (figures, designs, compiled lanes) costs more than
 # they do: with --dist loadgroup one process runs them all, so that it is made once.

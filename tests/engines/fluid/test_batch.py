@@ -9,10 +9,6 @@ The compiled engine is the quick one, so most tests use it; the JAX engine is he
 from __future__ import annotations
 
 import dataclasses
-import os
-import pickle
-import subprocess
-import sys
 from typing import Any, ClassVar
 
 import numpy as np
@@ -110,28 +106,6 @@ def test_engines_agree(name):
     )
     assert compiled.queue_delay_max.min() > 0.02
     assert_same(traced, compiled, rtol=1e-11)
-
-
-@pytest.mark.slow
-@copies
-def test_xla_compiles_to_the_same_as_it_comes():
-    """In a process without flags, with the emitters of code that conftest.py turns off here."""
-    program = (
-        "import pickle, sys, warnings; warnings.simplefilter('ignore');"
-        "from pi2_fluid.engines.fluid.batches.batching import batch;"
-        "cases = pickle.load(sys.stdin.buffer);"
-        "found = [batch(one, over, engine='jax', update=update) for one, over, update in cases];"
-        "pickle.dump(found, sys.stdout.buffer)"
-    )
-    names = ("everything", "coupled")
-    cases = [(scene(**changes), over, update) for changes, update, over in map(ENGINES.get, names)]
-    plain = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], input=pickle.dumps(cases), env=plain, check=True,
-        stdout=subprocess.PIPE,
-    )  # fmt: skip
-    for (one, over, update), as_it_comes in zip(cases, pickle.loads(done.stdout), strict=True):
-        assert_same(as_it_comes, batch(one, over, engine="jax", update=update), rtol=1e-11)
 
 
 def test_instruction_sets_agree_to_the_last_bit():
