@@ -30,7 +30,7 @@ import numpy as np
 import pi2_fluid as pf
 from pi2_fluid.design import region
 from pi2_fluid.design.guarantees import certificate, tolerances
-from pi2_fluid.design.guarantees.guarantee import guarantee
+from pi2_fluid.design.remembering import forget
 from pi2_fluid.errors import AssumptionWarning
 
 SENDERS = (pf.Reno(), pf.Scalable())
@@ -39,8 +39,7 @@ PEER_LOOPS = 20
 
 def design() -> pf.Design:
     """Return the design that is timed, found anew."""
-    for remembered in (region.worst_margins, region.stable_up_to, guarantee):
-        remembered.cache_clear()
+    forget()
     return pf.tune("100ms", min_rtt="5ms", senders=SENDERS, aqm="dualpi2")
 
 

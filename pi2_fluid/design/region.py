@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from pi2_fluid.design.plants import Plants, join, make_plants, plant_of, with_exact
+from pi2_fluid.design.remembering import remembered
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import TABLES, Pie, just_below
 from pi2_fluid.laws.sender import Sender
@@ -289,7 +290,7 @@ class Worst:
     plants: Plants
 
 
-@functools.lru_cache(maxsize=256)  # the same queue is judged again, alone and among alternatives
+@remembered
 def worst_margins(region: Region, aqm: PiFamily, update: str, also: Plants | None = None) -> Worst:
     """Return the worst margins of a queue's gains in a region, and of loops that are known bad."""
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
@@ -354,7 +355,7 @@ def exact_margins(
     )
 
 
-@functools.lru_cache(maxsize=256)
+@remembered
 def stable_up_to(region: Region, aqm: PiFamily, update: str) -> float:
     """Return the largest round-trip time with the queue (s) up to which every load is stable.
 

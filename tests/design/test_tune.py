@@ -25,6 +25,7 @@ from pi2_fluid.design.gains import (
 )
 from pi2_fluid.design.plants import join, make_plants
 from pi2_fluid.design.region import Region, exact_margins, scan, stable_up_to, worst_margins
+from pi2_fluid.design.remembering import forget, remembered
 
 DATA = Path(__file__).parents[1] / "data" / "tune_answers.json"
 ANSWERS = {row["name"]: row for row in json.loads(DATA.read_text())["answers"]}
@@ -778,3 +779,24 @@ def test_the_shell_is_answered_in_its_own_words(capsys, words):
     assert run(["tune", "--max-rtt", "100ms", *words.split()]) == 2
     said = capsys.readouterr().err
     assert not re.search(r"[a-z]_[a-z]|\w\(|=\"|None|True", said), said
+
+
+def test_answers_are_kept_of_the_laws_of_this_package_alone() -> None:
+    class Own(pf.Pi2):
+        pass
+
+    region, asked = region_of(), []
+
+    @remembered
+    def ask(region, aqm, update):
+        asked.append(aqm)
+        return object()
+
+    assert ask(region, pf.Pi2(), "sampled") is ask(region, pf.Pi2(), "sampled")
+    assert ask(region, pf.Pi2(), "delayed") is not ask(region, pf.Pi2(), "sampled")
+    assert ask(region, pf.Pi2(alpha=0.2), "sampled") is not ask(region, pf.Pi2(), "sampled")
+    assert ask(region, Own(), "sampled") is not ask(region, Own(), "sampled")
+    forget()
+    assert len(asked) == 5
+    ask(region, pf.Pi2(), "sampled")
+    assert len(asked) == 6

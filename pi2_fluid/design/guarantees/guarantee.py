@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.design.gains import Asked
@@ -10,6 +9,7 @@ from pi2_fluid.design.guarantees.certificate import Certificate, certify
 from pi2_fluid.design.guarantees.mixtures import any_mixture_is_stable, mixed_load
 from pi2_fluid.design.plants import is_classic, plant_of
 from pi2_fluid.design.region import Region, Worst, worst_margins
+from pi2_fluid.design.remembering import remembered
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.laws.sender import Sender
@@ -52,7 +52,7 @@ class Guarantee(NamedTuple):
     boxes: int
 
 
-@lru_cache(maxsize=256)  # what is proved once stays so
+@remembered
 def guarantee(region: Region, aqm: PiFamily, worst: Worst, update: str) -> Guarantee:
     """Prove the worst margins found in a region, less a thousandth, or say what was checked.
 

@@ -1,0 +1,42 @@
+"""What follows from a region and a queue alone is computed once: among alternatives it recurs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Final, ParamSpec, TypeVar, cast
+
+from pi2_fluid.laws.registry import kind_of
+
+__all__ = ["forget", "remembered"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_MOST: Final = 256
+_forget: Final[list[Callable[[], None]]] = []
+
+
+def remembered(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a function of a region, a queue and more keep its last answers.
+
+    Of a law of one's own nothing is kept: what its code says may change between two calls.
+    """
+    kept = lru_cache(_MOST)(function)
+    _forget.append(kept.cache_clear)
+
+    @wraps(function)
+    def answer(*args: P.args, **named: P.kwargs) -> T:
+        region, aqm, *_ = args
+        laws = (aqm, *region.senders)  # type: ignore[attr-defined]
+        if any(kind_of(law) is None for law in laws):
+            return function(*args, **named)
+        return cast("Callable[P, T]", kept)(*args, **named)
+
+    return answer
+
+
+def forget() -> None:
+    """Forget all answers, as where they are timed."""
+    for clear in _forget:
+        clear()
