@@ -32,6 +32,7 @@ from pi2_fluid.laws.aqm import Signal as Signal
 from pi2_fluid.laws.aqms.codel import CoDel as CoDel
 from pi2_fluid.laws.aqms.coupled import CoupledPi2 as CoupledPi2
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2 as DualPi2
+from pi2_fluid.laws.aqms.imposed import Imposed as Imposed
 from pi2_fluid.laws.aqms.pi import Pi as Pi
 from pi2_fluid.laws.aqms.pi2 import Pi2 as Pi2
 from pi2_fluid.laws.aqms.pi_family import PiFamily as PiFamily
@@ -46,6 +47,7 @@ from pi2_fluid.laws.senders.dctcp import Dctcp as Dctcp
 from pi2_fluid.laws.senders.reno import Reno as Reno
 from pi2_fluid.laws.senders.scalable import Scalable as Scalable
 from pi2_fluid.laws.senders.timeoutreno import TimeoutReno as TimeoutReno
+from pi2_fluid.laws.sines import Sines as Sines
 from pi2_fluid.loop.margins import Margins as Margins
 from pi2_fluid.loop.transfer import Loop as Loop
 from pi2_fluid.network.catalogue import named_scenario as named_scenario

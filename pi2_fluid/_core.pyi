@@ -82,6 +82,9 @@ class FluidRun:
         classes: list[dict[str, Any]],
         changes: list[dict[str, Any]],
         beginning: tuple[Sequence[float], Sequence[float]] | None,
+        pushes: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ) -> None: ...
     def advance(
         self,
@@ -189,6 +192,9 @@ class PacketRun:
         seed: int,
         bin: int,
         trace: int,
+        pushes: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ) -> None: ...
     def advance(self, events: int) -> str: ...
     def outcome(self) -> dict[str, Any]: ...

@@ -25,6 +25,8 @@ def rows(kind: str, cls: Any) -> Iterator[str]:
         if rule:
             low, high = "[" if rule["closed"] else "(", "]" if rule["high"] < float("inf") else ")"
             allowed = f"{low}{rule['low']:g}, {rule['high']:g}{high} {si_unit(rule['dimension'])}"
+        elif "allowed" in field.metadata:
+            allowed = field.metadata["allowed"]
         else:
             allowed = ", ".join(word(value) for value in field.metadata["choice"])
         key = field.metadata.get("key", field.name)

@@ -159,6 +159,18 @@ class Aqm(Record, ABC):
         """
         return numbers_of(self)
 
+    def pushes(self, duration: float) -> FloatArray:
+        """Return what somebody else adds to the controller's variable before each update.
+
+        Compiled engines are told so; here `update` does it by itself. Nothing unless overridden.
+
+        Parameters
+        ----------
+        duration : float
+            Length of the run (s).
+        """
+        return np.empty(0)
+
     def saturate(self, state: tuple[Number, ...]) -> tuple[Number, ...]:
         """Return the state as clipped by the queue after an update (unchanged by default)."""
         return state

@@ -61,6 +61,7 @@ AQMS: Final = {
     "dualpi2": Entry(f"{_LAWS}.aqms.dualpi2:DualPi2", loop=True, design=True, tc=("dualpi2",)),
     "red": Entry(f"{_LAWS}.aqms.red:Red"),
     "codel": Entry(f"{_LAWS}.aqms.codel:CoDel"),
+    "imposed": Entry(f"{_LAWS}.aqms.imposed:Imposed"),
     "taildrop": Entry(f"{_LAWS}.aqms.taildrop:TailDrop"),
 }
 #: Queues that can be designed, by their kinds and by what tc calls them.

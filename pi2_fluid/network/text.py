@@ -27,6 +27,7 @@ from pi2_fluid.errors import (
 )
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.registry import AQMS, SENDERS, Entry, aqm_class, kind_of, sender_class
+from pi2_fluid.laws.sines import Sines
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.link import Link
@@ -70,11 +71,7 @@ def parse_tables(text: str) -> dict[str, Any]:
         data["changes"] = data.pop("change")
     _check_keys(data, _TOP, "")
     link = _build(Link, "[link]", _table(data, "link", "capacity"))
-    keys = _table(data, "aqm", "kind")
-    kind = _kind(keys, "kind", "[aqm]", AQMS)
-    with located("[aqm]"):
-        cls = aqm_class(kind)
-    aqm = _build(cls, "[aqm]", keys, f" for kind = {kind!r}")
+    aqm = _read_aqm("aqm", _table(data, "aqm", "kind"))
     flows = [_read_flows(index, keys) for index, keys in _tables(data, "flows")]
     changes = [_build(Change, f"[[changes]] {i}:", keys) for i, keys in _tables(data, "changes")]
     if not flows:
@@ -102,6 +99,18 @@ def _parse_toml(text: object) -> dict[str, Any]:
             f"the text is no TOML that can be read ({show_value(str(error))}): give tables of"
             " numbers and text."
         ) from None
+
+
+def _read_aqm(name: str, keys: dict[str, Any]) -> Aqm:
+    """Make a queue of its table, and those that it consists of of theirs."""
+    place = f"[{name}]"
+    kind = _kind(keys, "kind", place, AQMS)
+    with located(place):
+        cls = aqm_class(kind)
+    for key in _keys_of(cls):
+        if isinstance(keys.get(key), dict):
+            keys[key] = _read_aqm(f"{name}.{key}", dict(keys[key]))
+    return _build(cls, place, keys, f" for kind = {kind!r}")
 
 
 def _read_flows(index: int, keys: dict[str, Any]) -> Flows:
@@ -207,18 +216,32 @@ def format_tables(
     scenario: Record, link: Link, aqm: Aqm, flows: Sequence[Flows], changes: Sequence[Change]
 ) -> str:
     """Return a scenario, whose own fields are the first table, as text; see `Scenario.to_toml`."""
-    kinds = [_kind_in_text(law) for law in (aqm, *(each.sender for each in flows))]
-    link, aqm = _plain(link), _plain(aqm)
+    kinds = [_kind_in_text(each.sender) for each in flows]
+    link = _plain(link)
     blocks = [_lines(_plain(scenario), {"link", "aqm", "flows", "changes"})]
     blocks.append(["[link]", *_lines(link)])
-    blocks.append(["[aqm]", f"kind = {_text(kinds[0])}", *_lines(aqm)])
-    for kind, each in zip(kinds[1:], map(_plain, flows), strict=True):
+    blocks += _aqm_blocks("aqm", _plain(aqm))
+    for kind, each in zip(kinds, map(_plain, flows), strict=True):
         # 0 is what a sender that ignores signals has without being given.
         free = each.sender.signal is None and each.base_rtt == 0.0
         lines = _lines(each, {"sender", "base_rtt"} if free else {"sender"})
         blocks.append(["[[flows]]", f"sender = {_text(kind)}", *_lines(each.sender), *lines])
     blocks += [["[[changes]]", *_lines(change)] for change in map(_plain, changes)]
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def _aqm_blocks(name: str, aqm: Aqm) -> list[list[str]]:
+    """Return the table of a queue, and those of the queues that it consists of."""
+    kind = _kind_in_text(aqm)
+    parts = {
+        key: part
+        for key, field in _keys_of(type(aqm)).items()
+        if isinstance(part := getattr(aqm, field.name), Aqm) and not _is_default(field, part)
+    }
+    blocks = [[f"[{name}]", f"kind = {_text(kind)}", *_lines(aqm, parts)]]
+    for key, part in parts.items():
+        blocks += _aqm_blocks(f"{name}.{key}", part)
+    return blocks
 
 
 def _plain(record: T) -> T:
@@ -271,6 +294,13 @@ def _value(value: Any, field: Field[Any]) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return _text(value)
+    if isinstance(value, Sines):
+        return _text(str(value))
+    if callable(value):
+        raise UnsupportedError(
+            f"{field.name} = {show_value(value)} is a function, which TOML text cannot hold:"
+            " pickle the scenario, or give a number or Sines."
+        )
     dimension = field.metadata.get("quantity", {}).get("dimension", "number")
     if dimension in _UNITLESS:
         return _number(value)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R", bound="Record")
+T = TypeVar("T")
 
 __all__ = [
     "OptionalParameter",
@@ -44,6 +45,7 @@ __all__ = [
     "choice",
     "declares",
     "default_of",
+    "described",
     "leaves",
     "map_leaves",
     "named_arrays",
@@ -68,6 +70,9 @@ class _Field(Protocol[T_co]):
     def __get__(self, record: object, owner: type, /) -> T_co: ...
     def __set__(self, record: object, value: Any, /) -> None: ...
 
+
+# Fields of which derivatives make no sense, by what they are declared with.
+_STATIC = ("choice", "allowed")
 
 #: The type of a field that `quantity` declares, and of one that may be None.
 Parameter: TypeAlias = "_Field[Number]"
@@ -111,6 +116,20 @@ def choice(
     """Declare a static field that takes one of a few values; `tc` and `kernel` as in `quantity`."""
     metadata = {"choice": options, "tc": tc, "kernel": kernel}
     return dataclasses.field(default=default, metadata=metadata)
+
+
+def described(default: T, allowed: str) -> T:
+    """Declare a static field that is neither a number nor a word; the class itself checks it.
+
+    Parameters
+    ----------
+    default
+        As given to the class.
+    allowed
+        What it may be, in a few words, for the reference.
+    """
+    field: T = dataclasses.field(default=default, metadata={"allowed": allowed})
+    return field
 
 
 def again(base: type[Record], name: str, default: Any = None, *, kernel: Unit | None = None) -> Any:
@@ -347,7 +366,7 @@ def _is_static(field: dataclasses.Field[Any], value: Any) -> bool:
     # A quantity stays a leaf whatever `tree.map` has put in its place, a truth value included.
     if "quantity" in field.metadata:
         return False
-    return "choice" in field.metadata or isinstance(value, (str, bool))
+    return not field.metadata.keys().isdisjoint(_STATIC) or isinstance(value, (str, bool))
 
 
 def _flatten_with_keys(record: Record) -> tuple[list[tuple[Any, Any]], _Static]:

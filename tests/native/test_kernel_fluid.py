@@ -235,9 +235,9 @@ def test_what_a_law_lacks_is_refused_by_the_kernel_too():
     dual = compiled.pack(DUAL, "continuous", FIXED)
     with pytest.raises(ValueError, match="dualpi2 has no continuous form"):
         _core.FluidRun(*dual)
-    *head, classes, changes, begin = compiled.pack(TAILDROP, "sampled", FIXED)
+    *head, classes, changes, begin, pushes = compiled.pack(TAILDROP, "sampled", FIXED)
     thinned = [one | {"thinned": True} for one in classes]
     with pytest.raises(ValueError, match="reno cannot be thinned by taildrop"):
-        _core.FluidRun(*head, thinned, changes, begin)
+        _core.FluidRun(*head, thinned, changes, begin, pushes)
     with pytest.raises(ValueError, match="pie cannot have these parameters"):
         _core.AqmLaw("pie", Pie().fluid_parameters() | {"table": 6.0})

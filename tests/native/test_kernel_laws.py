@@ -56,13 +56,14 @@ AQM_LAWS: list[Aqm] = [
     DualPi2(ramp="400us", k=1.5, drop_overload=False, variant="rfc9332", c_protection=0.2),
     TailDrop(),
 ]
-# Kinds that are not varied here come with their defaults.
+# Kinds that are not varied here come with their defaults. One that is run by another's law is left
+# out.
 for _laws, _classes in (
     (SENDER_LAWS, map(sender_class, SENDERS)),
     (AQM_LAWS, map(aqm_class, AQMS)),
 ):
     _there = {type(law) for law in _laws}
-    _laws += [cls() for cls in _classes if cls.kernel is not None and cls not in _there]
+    _laws += [cls() for cls in _classes if isinstance(cls.kernel, str) and cls not in _there]
 TRIALS = 300
 
 
@@ -82,7 +83,9 @@ def test_every_kind_has_a_law_here():
         (SENDER_LAWS, map(sender_class, SENDERS)),
         (AQM_LAWS, map(aqm_class, AQMS)),
     ):
-        assert {type(law) for law in laws} == {cls for cls in classes if cls.kernel is not None}
+        assert {type(law) for law in laws} == {
+            cls for cls in classes if isinstance(cls.kernel, str)
+        }
     for law in [*SENDER_LAWS, *AQM_LAWS]:
         assert isinstance(vars(type(law))["kernel"], str)
 

@@ -100,6 +100,7 @@ class TestKinds:
             "dualpi2": pf.DualPi2(),
             "red": pf.Red(min=5, max=15),
             "codel": pf.CoDel(),
+            "imposed": pf.Imposed(p_prime=0.1),
             "taildrop": pf.TailDrop(),
         }.items(),
     )
@@ -562,6 +563,24 @@ def number(rule: dict[str, Any]) -> st.SearchStrategy[Any]:
     return st.floats(low, high, exclude_max=high == 1.0)
 
 
+SINE = st.floats(1e-9, 0.02)
+#: What is neither a number nor a word.
+GIVEN: dict[str, st.SearchStrategy[Any]] = {
+    "queue": st.sampled_from([pf.Pi2(), pf.Pi2(ecn=True), pf.CoupledPi2(k=3), pf.DualPi2(k=1)]),
+    "p_prime": st.floats(1e-9, 1.0)
+    | st.builds(
+        lambda mean, sines: pf.Sines(mean, *zip(*sines, strict=True)),
+        st.floats(0.1, 0.9),
+        st.lists(
+            st.tuples(SINE, st.floats(1e-9, 1e9), st.floats(-7, 7)),
+            min_size=1,
+            max_size=4,
+            unique_by=lambda one: one[1],
+        ),
+    ),
+}
+
+
 def fields_of(cls: type) -> st.SearchStrategy[dict[str, Any]]:
     """Keyword arguments of a law: any of its fields, or none."""
     chosen = {}
@@ -571,6 +590,8 @@ def fields_of(cls: type) -> st.SearchStrategy[dict[str, Any]]:
             chosen[key] = number(field.metadata["quantity"])
         elif "choice" in field.metadata:
             chosen[key] = st.sampled_from(field.metadata["choice"])
+        elif key in GIVEN and cls is pf.Imposed:
+            chosen[key] = GIVEN[key]
         else:
             assert not field.init, f"{cls.__name__} {key}: say here what it takes"
     for key in ("update_interval", "ramp", "packet_size"):  # each has a rule of its own
@@ -579,8 +600,8 @@ def fields_of(cls: type) -> st.SearchStrategy[dict[str, Any]]:
     must = [
         field.metadata.get("key", field.name)
         for field in dataclasses.fields(cls)
-        if "quantity" in field.metadata
-        and not field.metadata["optional"]
+        if not field.metadata.get("optional", "choice" in field.metadata)
+        and field.metadata.get("key", field.name) in chosen
         and field.default in {None, dataclasses.MISSING}
     ]
     return st.fixed_dictionaries({key: chosen.pop(key) for key in must}, optional=chosen)

@@ -66,6 +66,7 @@ def everything() -> dict[str, list[Any]]:
         "Sender": [pf.Sender],
         "Aqm": [pf.Aqm],
         "Seen": [pf.Seen(0.1, 1.0, 2.0, 3.0)],
+        "Sines": [pf.Sines(0.1, [0.01], [2.0])],
         "Signal": [pf.Signal(0.1, 0.2)],
         "PiFamily": [pf.PiFamily],
         "Flows": list(FLOWS),

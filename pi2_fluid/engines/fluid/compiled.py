@@ -46,7 +46,8 @@ def obstacle(scenario: Scenario, update: str) -> str:
     for law in (scenario.aqm, *(flow.sender for flow in scenario.flows)):
         if declares(law, "kernel") is None:
             return type(law).__name__
-    if scenario.aqm.bands == 2 and update == "continuous":
+    flows = scenario.aqm.bands == 1 and type(scenario.aqm).flow is not Aqm.flow
+    if update == "continuous" and not flows and scenario.aqm.update_interval is not None:
         return f'{type(scenario.aqm).__name__} with update="continuous"'
     return ""
 
@@ -127,6 +128,7 @@ def pack(
         [_pack_class(flow, aqm, size, x) for flow, x in zip(scenario.flows, states, strict=True)],
         _pack_changes(scenario, bits) if scenario.changes else [],
         (list(beginning.queues), list(beginning.controller)) if beginning else None,
+        aqm.pushes(float(scenario.duration)),
     )
 
 

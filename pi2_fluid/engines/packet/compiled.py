@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.laws import congestion_of, discipline_of
 from pi2_fluid.engines.packet.requirements import interval_of
@@ -94,6 +96,7 @@ def pack(
         seed,
         bin,
         trace,
+        np.empty(0) if discipline else scenario.aqm.pushes(float(scenario.duration)),
     )
 
 

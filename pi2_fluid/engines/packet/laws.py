@@ -39,8 +39,7 @@ def discipline_of(law: Aqm, link: Link) -> tuple[str, dict[str, float]]:
     >>> discipline_of(TailDrop(), Link("10Mbit/s"))
     ('taildrop', {})
     """
-    name = declares(law, "discipline")
-    if name is None:
+    if declares(law, "discipline") is None:
         classes = map(aqm_class, AQMS)
         known = ", ".join(each.__name__ for each in classes if each.discipline is not None)
         raise UnsupportedError(
@@ -48,7 +47,7 @@ def discipline_of(law: Aqm, link: Link) -> tuple[str, dict[str, float]]:
             " the fluid."
         )
     require_single(law)
-    return name, _floats(law.packet_parameters(link))
+    return str(law.discipline), _floats(law.packet_parameters(link))
 
 
 def congestion_of(sender: Sender) -> tuple[str, dict[str, float]]:

@@ -253,7 +253,7 @@ class FluidRun {
   public:
     FluidRun(Told<Dict<double>> link, bool continuous, Told<Dict<double>> accuracy, const std::string &aqm,
              const Parameters &parameters, const AllDescribed &classes, const AllDescribed &changes,
-             const std::optional<std::pair<Numbers, Numbers>> &beginning)
+             const std::optional<std::pair<Numbers, Numbers>> &beginning, const Line<const double> &pushes)
     {
         pi2_fluid_problem p = {};
         const Entries of_link(link, "link", {"duration", "capacity", "buffer", "update_interval"});
@@ -288,6 +288,8 @@ class FluidRun {
             copy(beginning->first, p.queues, p.aqm->bands, "the queues");
             copy(beginning->second, p.state, p.aqm->initial(p.parameters, state), "the controller's state");
         }
+        p.push_count = pushes.shape(0);
+        p.pushes = pushes.data();
         run.reset(pi2_fluid_create(&p));
         if (!run)
             throw std::bad_alloc();
@@ -362,6 +364,8 @@ changes
     Of each change: at (s), capacity (packets/s) and counts of all classes, NaN: as before.
 beginning
     Queues (packets) and state of the controller before time 0; None: empty and unsignalled.
+pushes
+    What is added to the controller's variable before each update, from the first on.
 
 Raises
 ------
@@ -369,9 +373,9 @@ ValueError
     A name is unknown or missing.
 )")
         .def(nb::init<Told<Dict<double>>, bool, Told<Dict<double>>, const std::string &, const Parameters &, const AllDescribed &,
-                      const AllDescribed &, const std::optional<std::pair<Numbers, Numbers>> &>(),
+                      const AllDescribed &, const std::optional<std::pair<Numbers, Numbers>> &, const Line<const double> &>(),
              nb::arg("link"), nb::arg("continuous"), nb::arg("accuracy"), nb::arg("aqm"), nb::arg("parameters"),
-             nb::arg("classes"), nb::arg("changes"), nb::arg("beginning").none())
+             nb::arg("classes"), nb::arg("changes"), nb::arg("beginning").none(), nb::arg("pushes").noconvert())
         .def("advance", &FluidRun::advance, nb::arg("samples").noconvert(), nb::arg("place"), nb::arg("most_steps"),
              nb::arg("queue").noconvert(), nb::arg("queue_delay").noconvert(), nb::arg("controller").noconvert(),
              nb::arg("p").noconvert(), nb::arg("window").noconvert(), nb::arg("leaving").noconvert(),

@@ -132,7 +132,7 @@ class PacketRun {
   public:
     PacketRun(Told<Described> link, const std::string &qdisc, const Parameters &parameters, const AllDescribed &classes,
               const AllDescribed &changes, Told<std::uint64_t> seed, Told<std::int64_t> bin,
-              Told<std::int64_t> trace)
+              Told<std::int64_t> trace, const Line<const double> &pushes)
     {
         pi2_packet_scenario s = {};
         read_link(link, s);
@@ -154,6 +154,10 @@ class PacketRun {
         s.changes = schedule.data();
         s.counts = counts.data();
         require_few(s);
+        s.push_count = pushes.shape(0);
+        s.pushes = pushes.data();
+        if (s.push_count > 0 && !s.qdisc->push)
+            refuse(qdisc + " takes no pushes.");
         int refused = 0;
         run.reset(pi2_run_new(&s, &refused));
         require_sound(!refused, qdisc);
@@ -386,6 +390,8 @@ bin
     Length of a row of statistics (ns).
 trace
     Events recorded at most.
+pushes
+    What is added to the controller's variable before each update, from the first on.
 
 Raises
 ------
@@ -393,9 +399,9 @@ ValueError
     A name is unknown or missing, or a number is out of range.
 )")
         .def(nb::init<Told<Described>, const std::string &, const Parameters &, const AllDescribed &, const AllDescribed &,
-                      Told<std::uint64_t>, Told<std::int64_t>, Told<std::int64_t>>(),
+                      Told<std::uint64_t>, Told<std::int64_t>, Told<std::int64_t>, const Line<const double> &>(),
              nb::arg("link"), nb::arg("qdisc"), nb::arg("parameters"), nb::arg("classes"), nb::arg("changes"),
-             nb::arg("seed"), nb::arg("bin"), nb::arg("trace"))
+             nb::arg("seed"), nb::arg("bin"), nb::arg("trace"), nb::arg("pushes").noconvert())
         .def("advance", &PacketRun::advance, nb::arg("events"),
              "Handle up to that many events: \"more\", \"done\" or \"no memory\"; releases the GIL.")
         .def("outcome", &PacketRun::outcome,

@@ -142,6 +142,7 @@ static void update(pi2_fluid *run)
     fluid_state(run, y, before);
     fluid_seen(run, y, run->mode, &run->now->view, &seen);
     old = run->aqm->signals(run->law, before, &seen);
+    before[PI2_U] += fluid_push(run);
     run->aqm->update(run->law, before, &seen, run->interval, after);
     run->aqm->saturate(run->law, after);
     for (int j = 0; j < run->states; j++) /* not memcpy: wide loads of what was just stored in parts are slow */

@@ -59,6 +59,19 @@ static void set_parameters(pi2_fluid *run, const pi2_fluid_problem *problem)
     run->proposal = run->step;
 }
 
+/* Returns 0 when there is no memory. */
+static int copy_pushes(pi2_fluid *run, const pi2_fluid_problem *problem)
+{
+    const size_t count = problem->push_count;
+    run->pushes = malloc((count + 1) * sizeof *run->pushes);
+    if (!run->pushes)
+        return 0;
+    if (count)
+        memcpy(run->pushes, problem->pushes, count * sizeof *run->pushes);
+    run->push_count = count;
+    return 1;
+}
+
 /* The state before time 0. */
 static void set_state(pi2_fluid *run, const pi2_fluid_problem *problem)
 {
@@ -122,7 +135,7 @@ pi2_fluid *pi2_fluid_create(const pi2_fluid_problem *problem)
     if (!run)
         return NULL;
     set_parameters(run, problem);
-    if (!fluid_lay_out(run, problem)) {
+    if (!copy_pushes(run, problem) || !fluid_lay_out(run, problem)) {
         pi2_fluid_destroy(run);
         return NULL;
     }
@@ -142,6 +155,7 @@ void pi2_fluid_destroy(pi2_fluid *run)
     free(run->classes);
     free(run->groups);
     free(run->memory);
+    free(run->pushes);
     free(run);
 }
 

@@ -59,6 +59,8 @@ typedef struct {
     const pi2_fluid_class *classes;
     const pi2_fluid_change *changes;
     const double *counts;         /* of each change, for each class: flows, NaN: as they are */
+    size_t push_count;
+    const double *pushes;         /* before each update: added to the controller's variable, the first state */
     double step, tolerance;       /* s; 0: all steps of that length, else as long as the tolerance allows */
     long long most_steps;
 } pi2_fluid_problem;

@@ -264,7 +264,7 @@ void lean_tick(pi2_fluid *run)
     const pi2_pi_family *pi = (const void *)run->law;
     double *y = run->now->y;
     const double delay = run->now->view.tau[0], old = y[1];
-    const double new = pi2_pi_clip(pi, old + pi2_pi_step(pi, delay, run->state[PI2_DELAY_BEFORE]));
+    const double new = pi2_pi_clip(pi, old + fluid_push(run) + pi2_pi_step(pi, delay, run->state[PI2_DELAY_BEFORE]));
     const double classic = lean_encode(o, new, 0) - lean_encode(o, old, 0);
     const double scalable = lean_encode(o, new, 1) - lean_encode(o, old, 1);
     y[1] = run->state[PI2_U] = new;

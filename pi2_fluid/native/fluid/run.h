@@ -151,6 +151,8 @@ struct pi2_fluid {
     int happening_count, happening;
     double tick; /* number of the next one */
     double interval, end, next;
+    double *pushes;    /* before each tick, from the first on */
+    size_t push_count;
 
     /* The state is [queues | moving states of the controller | states of the senders | arrivals | expected signals];
      * arrivals only if classes share a queue. All but the last part is kept of the past. */
@@ -206,6 +208,7 @@ int fluid_changes_now(const pi2_fluid *run);
 int fluid_ticks_now(const pi2_fluid *run);
 void fluid_take_changes(pi2_fluid *run);
 void fluid_next_tick(pi2_fluid *run);
+double fluid_push(const pi2_fluid *run);
 
 /* plant.c */
 double fluid_count(const pi2_fluid *run, double t, const fluid_mode *mode, int i);

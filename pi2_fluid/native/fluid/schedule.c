@@ -59,6 +59,13 @@ void fluid_next_tick(pi2_fluid *run)
     fluid_look_ahead(run);
 }
 
+/* What somebody adds to the controller's variable before the next tick. */
+double fluid_push(const pi2_fluid *run)
+{
+    const size_t place = (size_t)run->tick - 1;
+    return place < run->push_count ? run->pushes[place] : 0.0;
+}
+
 static void add(pi2_fluid *run, double at, int kind, int index, double value)
 {
     int place = run->happening_count++; /* in order; what comes later at one instant stays later */

@@ -194,7 +194,7 @@ static void act_planned(pi2_run *run, int64_t now)
     else if (run->step_due == now)
         pi2_schedule_step(run, now);
     else if (run->hop.tick == now)
-        run->hop.tick = run->hop.qdisc->tick(run->hop.discipline, &run->hop.queue, now);
+        pi2_hop_tick(&run->hop, now);
     else
         pi2_schedule_start(run, now);
     plan(run);

@@ -272,7 +272,7 @@ def test_pack_speaks_of_every_field() -> None:
             pf.Change("2s", counts={"cbr": 1}, capacity="5Mbit/s"),
         ],
     )
-    link, name, parameters, classes, changes, seed, length, trace = compiled.pack(
+    link, name, parameters, classes, changes, seed, length, trace, pushes = compiled.pack(
         described, 4, 10**8, 7, ("lottery", {"p": 0.1, "mark": 1.0})
     )
     assert link == {
@@ -285,6 +285,7 @@ def test_pack_speaks_of_every_field() -> None:
         "packet_size": 1000,
     }
     assert (name, parameters) == ("lottery", {"p": 0.1, "mark": 1.0})
+    assert pushes.size == 0
     own = {"base_rtt": 5 * 10**7, "start": 10**9, "stop": 4 * 10**9, "start_jitter": 5 * 10**8}
     assert classes[0] == own | {
         "congestion": "reno",
@@ -409,6 +410,7 @@ ARGUMENTS = (
     1,
     10**8,
     10,
+    np.empty(0),
 )
 LINK_OF_RUN: Any = ARGUMENTS[0]
 CLASS: Any = ARGUMENTS[3][0]  # type: ignore[index]
@@ -481,6 +483,7 @@ def test_the_kernel_takes_good_numbers() -> None:
         (6, 0, "bin"),
         (6, 10**9 + 1, "bin"),
         (7, -1, "trace"),
+        (8, np.ones(1), "lottery takes no pushes"),
     ],
 )  # fmt: skip
 def test_the_kernel_refuses_what_it_cannot_compute_with(place, value, said) -> None:

@@ -22,6 +22,7 @@ from pi2_fluid.errors import (
     renamed,
     show_value,
 )
+from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.units import validate_choice, validate_quantity
 
@@ -172,6 +173,11 @@ def _check(scenario: Scenario, update: str, engine: str) -> None:
         raise UnsupportedError(
             f"{type(scenario.aqm).__name__} has {scenario.aqm.bands} queues, and a batch runs laws"
             " of one queue only: use simulate, one run after the other."
+        )
+    if type(scenario.aqm).pushes is not Aqm.pushes:
+        raise UnsupportedError(
+            f"{type(scenario.aqm).__name__} follows what is given over time, which no batch does:"
+            " use simulate, one run after the other."
         )
 
 

@@ -115,6 +115,11 @@ static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
     return now + d->params.interval;
 }
 
+static void push(void *qdisc, double amount)
+{
+    ((dualpi2 *)qdisc)->vars.state[PI2_U] += amount; /* of the law: integers are not pushed */
+}
+
 static int64_t first_tick(const void *qdisc)
 {
     return ((const dualpi2 *)qdisc)->params.first;
@@ -322,4 +327,5 @@ const pi2_qdisc pi2_qdisc_dualpi2 = {
     .first_tick = first_tick,
     .tick = tick,
     .probe = probe,
+    .push = push,
 };

@@ -157,6 +157,11 @@ void pi2_controller_hold(pi2_controller *c, double u)
     set_thresholds(c);
 }
 
+void pi2_controller_push(void *qdisc, double amount)
+{
+    ((pi2_controller *)qdisc)->state[PI2_U] += amount; /* of the law: integers are not pushed */
+}
+
 void pi2_controller_probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
 {
     const pi2_controller *c = qdisc;

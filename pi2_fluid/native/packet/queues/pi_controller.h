@@ -64,6 +64,8 @@ int64_t pi2_controller_first_tick(const void *qdisc);
 int64_t pi2_controller_tick(void *qdisc, pi2_queue *queue, int64_t now);
 void pi2_controller_probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe);
 
+void pi2_controller_push(void *qdisc, double amount);
+
 /* What a tick does with a delay of `delay` ns; `backlog` tells whether packets wait. */
 void pi2_controller_sample(pi2_controller *c, int64_t delay, int backlog);
 
@@ -166,6 +168,7 @@ static inline int pi2_controller_dequeue(pi2_controller *c, pi2_queue *queue, pi
         .first_tick = pi2_controller_first_tick,                                                                      \
         .tick = pi2_controller_tick,                                                                                  \
         .probe = pi2_controller_probe,                                                                                \
+        .push = pi2_controller_push,                                                                                  \
     }
 
 #endif

@@ -42,6 +42,8 @@ typedef struct {
     /* The timer expired: updates, and returns when the next tick comes. NULL if first_tick is never. */
     int64_t (*tick)(void *qdisc, pi2_queue *queue, int64_t now);
     void (*probe)(const void *qdisc, const pi2_queue *queue, pi2_probe *probe);
+    /* Adds to the controller's variable, before a tick; NULL if nobody but the discipline moves it. */
+    void (*push)(void *qdisc, double amount);
 } pi2_qdisc;
 
 #define PI2_QDISC(name) extern const pi2_qdisc pi2_qdisc_##name;

@@ -2,8 +2,22 @@
 #include "packet/run/hop.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "packet/run/streams.h"
+
+/* Returns 0 if there is no memory. */
+static int copy_pushes(pi2_hop *hop, const pi2_packet_scenario *s)
+{
+    if (!s->push_count)
+        return 1;
+    hop->pushes = malloc(s->push_count * sizeof *hop->pushes);
+    if (!hop->pushes)
+        return 0;
+    memcpy(hop->pushes, s->pushes, s->push_count * sizeof *hop->pushes);
+    hop->push_count = s->push_count;
+    return 1;
+}
 
 int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *s, int64_t *counts, int *refused)
 {
@@ -23,7 +37,7 @@ int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *s, int64_t *counts, int
     for (int band = 0; band < hop->queue.bands; band++)
         if (!pi2_band_grow(&hop->queue.band[band]))
             return 0;
-    if (!hop->discipline)
+    if (!hop->discipline || !copy_pushes(hop, s))
         return 0;
     pi2_hop_capacity(hop, s->capacity, 0);
     *refused = !hop->qdisc->setup(hop->discipline, s->qdisc_parameters, &hop->queue);
@@ -36,6 +50,14 @@ void pi2_hop_free(pi2_hop *hop)
     for (int band = 0; band < 2; band++)
         free(hop->queue.band[band].ring);
     free(hop->discipline);
+    free(hop->pushes);
+}
+
+void pi2_hop_tick(pi2_hop *hop, int64_t now)
+{
+    if (hop->push < hop->push_count)
+        hop->qdisc->push(hop->discipline, hop->pushes[hop->push++]);
+    hop->tick = hop->qdisc->tick(hop->discipline, &hop->queue, now);
 }
 
 /* Linux keeps the ns per byte as an integer of 31 or 32 bits and a shift, and truncates. */

@@ -20,6 +20,8 @@ typedef struct {
     void *discipline;       /* its state */
     pi2_draws at_enqueue, at_dequeue;
     int64_t tick;           /* ns: when its controller acts next */
+    double *pushes;         /* before each of its ticks; NULL: none */
+    size_t push_count, push; /* how many, and which is next */
 
     /* the link */
     int kind;               /* PI2_LINK_WIRE or PI2_LINK_HTB */
@@ -40,6 +42,8 @@ typedef struct {
  * its parameters (then `*refused` is 1). */
 int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, int64_t *counts, int *refused);
 void pi2_hop_free(pi2_hop *hop);
+/* Its controller acts. */
+void pi2_hop_tick(pi2_hop *hop, int64_t now);
 /* bit/s from `now` on. */
 void pi2_hop_capacity(pi2_hop *hop, double capacity, int64_t now);
 

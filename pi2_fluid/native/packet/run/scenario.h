@@ -46,6 +46,8 @@ typedef struct {
     const pi2_packet_change *changes; /* in the order of time */
     const int64_t *counts;  /* of each change, for each class: flows, -1: as they are */
     int64_t trace;          /* events recorded at most */
+    size_t push_count;
+    const double *pushes;   /* before each tick: added to the controller's variable */
 } pi2_packet_scenario;
 
 /* When a class is told how many flows are to be there (ns). */

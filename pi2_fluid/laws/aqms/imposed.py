@@ -1,0 +1,262 @@
+"""A queue whose p' is given over time: what flows answer is their response, without a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
+from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.aqms.coupled import CoupledPi2
+from pi2_fluid.laws.aqms.dualpi2 import DualPi2
+from pi2_fluid.laws.aqms.pi2 import Pi2
+from pi2_fluid.laws.sines import Sines
+from pi2_fluid.ops import Number
+from pi2_fluid.records.record import OptionalParameter, Parameter, described, quantity
+from pi2_fluid.units import parse_quantity, validate_number
+
+if TYPE_CHECKING:
+    from pi2_fluid.laws.aqm import Line
+    from pi2_fluid.laws.aqms.pi_family import PiFamily
+    from pi2_fluid.values import FloatArray
+
+__all__ = ["Imposed"]
+
+_LAWS = (Pi2, CoupledPi2, DualPi2)
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Imposed(Aqm):
+    """A queue whose p' is given instead of controlled: a measuring instrument.
+
+    Everything but the controller is that of `queue`: what packets see of p', where they are
+    signalled, the bands of a dual queue and how they share the link. p' is what is given at the
+    last update, plus, with `hold`, a slow integral that keeps the mean delay where it is meant to
+    be. Before the first update nothing is signalled.
+
+    Parameters
+    ----------
+    queue : Pi2, CoupledPi2 or DualPi2
+        Whose controller is replaced. Its gains and its update interval do not count.
+    p_prime : float, Sines or callable
+        p' over time (s), in [0, 1]: a constant, a mean with sines around it (also as text), or any
+        function that returns a number.
+    hold : float or str, optional
+        Queue delay at which a slow integral keeps the queue (s): p' moves, too, by its mean in
+        `hold_time` where the delay is off by all of `hold`. None: p' is what is given alone.
+    hold_time : float or str
+        Of that integral (s). The mean of a function is taken to be its value at 0.
+    update_interval : float or str
+        Time between two values of p' (s).
+
+    Notes
+    -----
+    It rests nowhere, so that it has no operating point and no loop.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> queue = Imposed(queue=pf.DualPi2(), p_prime=Sines(0.1, [0.005], [2.0]), hold="15ms")
+    >>> queue.bands, queue.update_interval
+    (2, 0.001)
+    >>> state = queue.update(queue.initial(), Seen((0.015, 0.0), 10.0, 1e3, 1e3), 1e-3)
+    >>> print(f"{queue.controller(state):.5f}")
+    0.10001
+    """
+
+    queue: PiFamily = described(Pi2(), "a law: Pi2, CoupledPi2 or DualPi2")
+    p_prime: float | Sines | Callable[[float], float] | None = described(
+        None, "a number in [0, 1], sines, in Python also a function"
+    )
+    hold: OptionalParameter = quantity(None, "time", optional=True)
+    hold_time: Parameter = quantity("100s", "time")
+    update_interval: Parameter = quantity("1ms", "time")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if type(self.queue) not in _LAWS:
+            raise QuantityError(
+                f"Imposed queue = {show_value(self.queue)} has no p' that can be given: give"
+                " Pi2(), CoupledPi2() or DualPi2()."
+            )
+        object.__setattr__(self, "p_prime", _read(self.p_prime))
+        self._given(0.0)
+        if isinstance(self.p_prime, Sines) and self.p_prime.highest > 1.0:
+            raise DomainError(
+                f"Imposed p_prime = {show_value(str(self.p_prime))} rises to"
+                f" {self.p_prime.highest:g}, which is no probability: give values in [0, 1]."
+            )
+        if self.hold is not None and self._mean == 0.0:
+            raise DomainError(
+                "Imposed p_prime is 0 at first, of which no part can hold the delay: give one"
+                " above 0, or no hold."
+            )
+
+    # What is given
+
+    @property
+    def _mean(self) -> float:
+        return self.p_prime.mean if isinstance(self.p_prime, Sines) else self._given(0.0)
+
+    def _given(self, t: Number) -> float:
+        given: Any = self.p_prime
+        value = given(t) if callable(given) else given
+        if not isinstance(value, (float, int, np.number)) or not -_ROUNDING <= value <= 1.0:
+            raise DomainError(
+                f"Imposed p_prime = {show_value(value)} at {t:g} s is no probability: give values"
+                " in [0, 1]."
+            )
+        return float(value)
+
+    def pushes(self, duration: float) -> FloatArray:
+        """Return by how much what is given has changed at each update."""
+        count = int(duration / float(self.update_interval)) + 1
+        times = np.arange(1, count + 1) * float(self.update_interval)
+        if isinstance(self.p_prime, Sines):  # within its bounds wherever it is
+            values = self.p_prime(times)
+        else:
+            values = np.array([self._given(t) for t in times.tolist()])
+        return np.diff(values, prepend=0.0)
+
+    # The law
+
+    def initial(self) -> tuple[Number, ...]:
+        """Return p' before the first update, 0, and how many updates there have been."""
+        return (0.0, 0.0)
+
+    def update(self, state: tuple[Number, ...], seen: Seen, dt: Number) -> tuple[Number, ...]:
+        """Return (p', updates) after one more."""
+        p_prime, done = state
+        before = self._given(done * dt) if done else 0.0
+        step: Number = self._given((done + 1.0) * dt) - before
+        if self.hold is not None:
+            step += self._gain * (self._driving_delay(seen) - self.hold)
+        return (p_prime + step, done + 1.0)
+
+    def _driving_delay(self, seen: Seen) -> Number:
+        delay = seen.queue_delay
+        return self.queue.driving_delay(delay) if isinstance(self.queue, DualPi2) else delay
+
+    @property
+    def _gain(self) -> Number:
+        """What an update adds to p' for a delay that is too long (Hz)."""
+        if self.hold is None:
+            return 0.0
+        return self._mean * self.update_interval / (self.hold * self.hold_time)
+
+    def saturate(self, state: tuple[Number, ...]) -> tuple[Number, ...]:
+        """Return the state with p' within the clips of the queue."""
+        return (self.queue.saturate((state[0], 0.0))[0], state[1])
+
+    def at_rest(self, u: Number, capacity: Number) -> tuple[tuple[Number, ...], Number]:
+        """Refuse: it signals what is given."""
+        raise UnsupportedError(
+            "Imposed signals what is given, whatever the queue does, so that it rests nowhere and"
+            " has no loop: ask its queue, or simulate it."
+        )
+
+    # What the queue itself says
+
+    def encode(self, u: Number) -> Signal:
+        """Return what packets see of p', as the queue says."""
+        return self.queue.encode(u)
+
+    def decode(self, p: Number, signal: str) -> Number:
+        """Return p' at which packets see `p`, as the queue says."""
+        return self.queue.decode(p, signal)
+
+    def signals(self, state: tuple[Number, ...], seen: Seen) -> Signal:
+        """Return what packets see, a dual queue's own marking included."""
+        return self.queue.signals(state, seen)
+
+    def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
+        """Return where the signals have a corner, as the queue says."""
+        return self.queue.switches(state, seen)
+
+    def serve(
+        self, backlogged: Sequence[Any], arrivals: Sequence[Number], capacity: Number
+    ) -> tuple[Number, Number]:
+        """Return what the bands get of the link, as the queue says."""
+        return self.queue.serve(backlogged, arrivals, capacity) if self.bands == 2 else self._one()
+
+    def delays(self, queues: Sequence[Number], served: Sequence[Number]) -> tuple[Number, Number]:
+        """Return the delays of the bands, as the queue says."""
+        return self.queue.delays(queues, served) if self.bands == 2 else self._one()
+
+    def _one(self) -> NoReturn:
+        raise self._has_one_queue()
+
+    def in_one_queue(self) -> Aqm:
+        """Return the same in one queue for all packets: itself, if it has one."""
+        return self if self.bands == 1 else replace(self, queue=self.queue.in_one_queue())
+
+    @property
+    def bands(self) -> int:  # type: ignore[override]
+        """How many queues there are."""
+        return self.queue.bands
+
+    @property
+    def kept_for_classic(self) -> Number:
+        """The fraction of the link that Classic packets get at least while they wait."""
+        return self.queue.kept_for_classic
+
+    @property
+    def marking_step(self) -> Number:
+        """As the queue says."""
+        return self.queue.marking_step
+
+    # What runs it in the kernel: the queue's own law, pushed
+
+    @property
+    def kernel(self) -> str | None:  # type: ignore[override]
+        """The queue's law in the compiled fluid."""
+        return self.queue.kernel
+
+    @property
+    def discipline(self) -> str | None:  # type: ignore[override]
+        """The queue discipline."""
+        return self.queue.discipline
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return the queue's numbers, with a controller that is the slow integral alone."""
+        return self.queue.fluid_parameters() | self._integral
+
+    def packet_parameters(self, link: Line) -> dict[str, Any]:
+        """Return the same of the queue discipline, in real numbers.
+
+        Raises
+        ------
+        DomainError, UnsupportedError
+            As the queue's.
+        """
+        interval = self.update_interval
+        queue = replace(
+            self.queue, update_interval=interval, arithmetic="real", first_update=interval
+        )
+        return queue.packet_parameters(link) | self._integral
+
+    @property
+    def _integral(self) -> dict[str, Any]:
+        target = self.queue.target if self.hold is None else self.hold
+        return {
+            "alpha": self._gain,
+            "beta": 0.0,
+            "target": target,
+            "update_interval": self.update_interval,
+        }
+
+
+def _read(given: object) -> float | Sines | Callable[[float], float]:
+    """Return what a caller, or text, gave as p' over time."""
+    if isinstance(given, Sines) or callable(given):
+        kept: Sines | Callable[[float], float] = given
+        return kept
+    if isinstance(given, str) and " t " in given:
+        return Sines.parse(given)
+    if isinstance(given, str):
+        given = parse_quantity(given, "number", "Imposed p_prime")
+    return validate_number(given, "number", "Imposed p_prime", high=1.0, closed=True)
