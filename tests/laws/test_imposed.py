@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid.engines.fluid import compiled
@@ -80,10 +81,8 @@ def test_sines_are_what_they_say() -> None:
     ],
 )
 def test_what_cannot_be_given(make: Any, message: str) -> None:
-    with pytest.raises((pf.DomainError, pf.QuantityError), match=message) as caught:
+    with refused((pf.DomainError, pf.QuantityError), match=message):
         make()
-    assert str(caught.value).endswith(".")
-    assert "\n" not in str(caught.value)
 
 
 def test_a_function_that_leaves_the_probabilities_is_refused_when_it_is_run() -> None:
@@ -195,7 +194,5 @@ def test_it_is_text() -> None:
 )
 @pytest.mark.parametrize("queue", [pf.Pi2(), pf.DualPi2()], ids=["pi2", "dualpi2"])
 def test_what_it_has_not(ask: Any, queue: Any) -> None:
-    with pytest.raises(pf.UnsupportedError, match="Imposed") as caught:
+    with refused(pf.UnsupportedError, match="Imposed"):
         ask(pf.Imposed(queue=queue, p_prime=0.1, hold="15ms"))
-    assert str(caught.value).endswith(".")
-    assert "\n" not in str(caught.value)

@@ -73,6 +73,8 @@ def everything() -> dict[str, list[Any]]:
         "Link": [SCENARIO.link],
         "Change": list(SCENARIO.changes),
         "Scenario": [SCENARIO],
+        "Network": [SCENARIO.network],
+        "Node": list(SCENARIO.network.nodes),
         "scenario_names": [pf.scenario_names()],
         "named_scenario": [pf.named_scenario("pi2_fig12_pi2")],
         "summarize": [pf.summarize(trajectory)],
