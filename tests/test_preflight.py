@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,63 +83,38 @@ def test_a_complete_machine_passes_in_silence(machine: Machine) -> None:
     assert machine.preflight() == (0, [])
 
 
-def lack_python(machine: Machine) -> None:
-    machine.remove("python3")
-
-
-def lack_new_python(machine: Machine) -> None:
-    machine.command("python3", "echo 3.10")
-
-
-def lack_venv(machine: Machine) -> None:
-    machine.module("venv", "raise ImportError")
-
-
-def lack_ensurepip(machine: Machine) -> None:
+#: What a machine may lack, and how that comes about.
+LACKS: dict[str, Callable[[Machine], None]] = {
+    "python": lambda machine: machine.remove("python3"),
+    "new python": lambda machine: machine.command("python3", "echo 3.10"),
+    "venv": lambda machine: machine.module("venv", "raise ImportError"),
     # As Debian does it: the module venv is there, what it needs is not.
-    machine.module("ensurepip", "raise ImportError")
-
-
-def lack_headers(machine: Machine) -> None:
-    (machine.root / "Python.h").unlink()
-
-
-def lack_c(machine: Machine) -> None:
-    machine.remove("cc")
-
-
-def lack_working_c(machine: Machine) -> None:
+    "ensurepip": lambda machine: machine.module("ensurepip", "raise ImportError"),
+    "headers": lambda machine: (machine.root / "Python.h").unlink(),
+    "c": lambda machine: machine.remove("cc"),
     # A compiler without the C library's headers is there and fails.
-    machine.command("cc", "exit 1")
-
-
-def lack_cxx(machine: Machine) -> None:
-    machine.remove("c++")
-
-
-def lack_working_cxx(machine: Machine) -> None:
-    machine.command("c++", "exit 1")
-
-
-def lack_make(machine: Machine) -> None:
-    machine.remove("make")
+    "working c": lambda machine: machine.command("cc", "exit 1"),
+    "c++": lambda machine: machine.remove("c++"),
+    "working c++": lambda machine: machine.command("c++", "exit 1"),
+    "make": lambda machine: machine.remove("make"),
+}
 
 
 @pytest.mark.parametrize(
     ("lack", "name", "packages"),
     [
-        (lack_venv, "venv", [f"python{VERSION}-venv", "python3-pip", "brew install python"]),
-        (lack_ensurepip, "ensurepip", [f"python{VERSION}-venv"]),
-        (lack_headers, "Python.h", [f"python{VERSION}-dev", "python3-devel"]),
-        (lack_c, "C compiler", ["apt install gcc", "dnf install gcc", "xcode-select"]),
-        (lack_working_c, "C compiler", ["apt install gcc"]),
-        (lack_cxx, "C++ compiler", ["apt install g++", "dnf install gcc-c++", "xcode-select"]),
-        (lack_working_cxx, "C++ compiler", ["apt install g++"]),
-        (lack_make, "make", ["apt install make", "dnf install make", "xcode-select"]),
+        ("venv", "venv", [f"python{VERSION}-venv", "python3-pip", "brew install python"]),
+        ("ensurepip", "ensurepip", [f"python{VERSION}-venv"]),
+        ("headers", "Python.h", [f"python{VERSION}-dev", "python3-devel"]),
+        ("c", "C compiler", ["apt install gcc", "dnf install gcc", "xcode-select"]),
+        ("working c", "C compiler", ["apt install gcc"]),
+        ("c++", "C++ compiler", ["apt install g++", "dnf install gcc-c++", "xcode-select"]),
+        ("working c++", "C++ compiler", ["apt install g++"]),
+        ("make", "make", ["apt install make", "dnf install make", "xcode-select"]),
     ],
 )
 def test_a_lacking_thing_is_named_in_one_line(machine, lack, name, packages) -> None:
-    lack(machine)
+    LACKS[lack](machine)
     status, lines = machine.preflight()
     assert status == 1
     assert len(lines) == 1
@@ -147,9 +123,9 @@ def test_a_lacking_thing_is_named_in_one_line(machine, lack, name, packages) -> 
         assert package in lines[0]
 
 
-@pytest.mark.parametrize("lack", [lack_python, lack_new_python])
+@pytest.mark.parametrize("lack", ["python", "new python"])
 def test_without_a_python_its_parts_are_named_too(machine, lack) -> None:
-    lack(machine)
+    LACKS[lack](machine)
     status, lines = machine.preflight()
     assert status == 1
     assert len(lines) == 3
@@ -164,7 +140,7 @@ def test_without_a_python_its_parts_are_named_too(machine, lack) -> None:
 
 
 def test_an_old_python_is_told_its_version(machine: Machine) -> None:
-    lack_new_python(machine)
+    LACKS["new python"](machine)
     assert "3.10" in machine.preflight()[1][0]
 
 
@@ -183,25 +159,19 @@ def test_versions_are_compared_as_numbers(machine: Machine, version: str) -> Non
     assert machine.preflight() == (0, [])
 
 
-def test_everything_lacking_is_named_at_once(machine: Machine) -> None:
-    for lack in (lack_python, lack_c, lack_cxx, lack_make):
-        lack(machine)
+@pytest.mark.parametrize(
+    ("lacks", "names"),
+    [
+        (["python"], ["Python 3.11", "venv", "Python.h"]),
+        (["ensurepip", "headers"], ["ensurepip", "Python.h"]),
+    ],
+)
+def test_everything_lacking_is_named_at_once(machine: Machine, lacks, names) -> None:
+    for lack in (*lacks, "c", "c++", "make"):
+        LACKS[lack](machine)
     status, lines = machine.preflight()
     assert status == 1
-    names = ["Python 3.11", "venv", "Python.h", "C compiler", "C++ compiler", "make "]
-    assert len(lines) == len(names)
-    for line, name in zip(lines, names, strict=True):
-        assert name in line
-
-
-def test_everything_but_python_lacking_is_named_at_once(machine: Machine) -> None:
-    for lack in (lack_ensurepip, lack_headers, lack_c, lack_cxx, lack_make):
-        lack(machine)
-    status, lines = machine.preflight()
-    assert status == 1
-    names = ["ensurepip", "Python.h", "C compiler", "C++ compiler", "make "]
-    assert len(lines) == len(names)
-    for line, name in zip(lines, names, strict=True):
+    for line, name in zip(lines, [*names, "C compiler", "C++ compiler", "make "], strict=True):
         assert name in line
 
 
