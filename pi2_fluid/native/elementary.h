@@ -3,8 +3,7 @@
  * Branch-free, no library call, no table. Every polynomial is a minimax fit (Remez exchange, 50 digits,
  * then rounded) of the relative error stated beside it, before rounding errors of about one ulp.
  */
-#ifndef PI2_ELEMENTARY_H
-#define PI2_ELEMENTARY_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -194,5 +193,3 @@ PI2_INLINE double pi2_decibels_finish(double quotient, double exponent)
     p = p * t + 0x1.55555555557c3p-2;
     return exponent * 6.0205999132796239 + (q + q * (t * p)) * 17.371779276130073;
 }
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Who configures a law gives its numbers by these names, so that nobody need know their order.
  */
-#ifndef PI2_PARAMETERS_H
-#define PI2_PARAMETERS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@
 
 /* The same for a law that takes none. */
 #define PI2_NO_FIELDS(F)
-
-#endif

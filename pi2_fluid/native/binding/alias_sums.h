@@ -1,9 +1,6 @@
 // What native/binding/module.cpp registers of native/binding/alias_sums.cpp.
-#ifndef PI2_BINDING_ALIAS_SUMS_H
-#define PI2_BINDING_ALIAS_SUMS_H
+#pragma once
 
 #include <nanobind/nanobind.h>
 
 void register_alias_sums(nanobind::module_ &module);
-
-#endif

@@ -1,7 +1,6 @@
 // What bindings take from Python: numbers by their names, arrays of numbers, names in the kernel's tables; and refusals
 // of others, which reach Python as a ValueError.
-#ifndef PI2_BINDING_ARGUMENTS_H
-#define PI2_BINDING_ARGUMENTS_H
+#pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -161,5 +160,3 @@ inline void require_sound(bool sound, const std::string &name)
 int simd_level(const std::optional<std::string> &name);
 
 } // namespace binding
-
-#endif

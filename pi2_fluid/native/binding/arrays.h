@@ -1,6 +1,5 @@
 // What bindings give to Python: numbers as NumPy arrays that own them.
-#ifndef PI2_BINDING_ARRAYS_H
-#define PI2_BINDING_ARRAYS_H
+#pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -47,5 +46,3 @@ nanobind::object column_of(const Row *rows, std::size_t count, Member Row::*memb
 }
 
 } // namespace binding
-
-#endif

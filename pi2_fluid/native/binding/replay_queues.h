@@ -1,9 +1,6 @@
 // What native/binding/module.cpp registers of native/binding/replay_queues.cpp.
-#ifndef PI2_BINDING_REPLAY_QUEUES_H
-#define PI2_BINDING_REPLAY_QUEUES_H
+#pragma once
 
 #include <nanobind/nanobind.h>
 
 void register_replay_queues(nanobind::module_ &module);
-
-#endif

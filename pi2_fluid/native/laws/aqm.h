@@ -3,8 +3,7 @@
  * A law is a table of functions; its parameters are a struct of doubles, declared beside the law. Nothing here knows
  * of an engine, and nothing clips but `saturate`.
  */
-#ifndef PI2_AQM_H
-#define PI2_AQM_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,6 +73,4 @@ pi2_signal pi2_same_for_all(const void *law, double u);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -3,8 +3,7 @@
  * A law is a table of functions; its parameters are a struct of doubles, declared beside the law. The state is an
  * array whose first element is the window in segments. Nothing here knows of an engine.
  */
-#ifndef PI2_SENDER_H
-#define PI2_SENDER_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,6 +47,4 @@ void pi2_window_stays(const void *law, double *x);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

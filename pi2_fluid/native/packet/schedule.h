@@ -1,6 +1,5 @@
 /* The schedule of a run: who sends, and when. */
-#ifndef PI2_PACKET_SCHEDULE_H
-#define PI2_PACKET_SCHEDULE_H
+#pragma once
 
 #include "packet/run/run.h"
 
@@ -12,5 +11,3 @@ void pi2_schedule_step(pi2_run *run, int64_t now);
 void pi2_schedule_start(pi2_run *run, int64_t now);
 /* A flow of constant bit rate sends its next packet. */
 void pi2_cbr_send(pi2_run *run, pi2_flow *flow, int64_t now);
-
-#endif

@@ -8,8 +8,7 @@
  * starts and timers the lower flow first, among arrivals and acknowledgements the lower pipe (pipes are numbered as
  * the classes that first use them).
  */
-#ifndef PI2_PACKET_SIMULATOR_H
-#define PI2_PACKET_SIMULATOR_H
+#pragma once
 
 #include "packet/core/limits.h"
 #include "packet/run/outcome.h"
@@ -46,6 +45,4 @@ void pi2_run_outcome(const pi2_run *run, pi2_packet_outcome *outcome);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

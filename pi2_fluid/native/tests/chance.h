@@ -1,6 +1,5 @@
 /* Random numbers for self-tests, the same in every run: even, or even in their logarithm. */
-#ifndef PI2_SELFTEST_CHANCE_H
-#define PI2_SELFTEST_CHANCE_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ static inline double spread(double low, double high)
 {
     return exp(uniform(log(low), log(high)));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* For self-tests: gives a law its numbers by their names. */
-#ifndef PI2_SELFTEST_PUT_H
-#define PI2_SELFTEST_PUT_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,5 +17,3 @@ static inline void pi2_put(double *numbers, const char *const *names, const char
     }
     numbers[i] = value;
 }
-
-#endif

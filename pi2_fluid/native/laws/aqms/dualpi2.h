@@ -1,6 +1,5 @@
 /* What configures DualPI2's law, which its queue discipline shares: see dualpi2.c. */
-#ifndef PI2_AQM_DUALPI2_H
-#define PI2_AQM_DUALPI2_H
+#pragma once
 
 #include "laws/aqms/pi_family.h"
 
@@ -15,5 +14,3 @@ typedef struct {
     pi2_coupled coupled;
     PI2_DUALPI2_OWN(PI2_FIELD)
 } pi2_dualpi2;
-
-#endif

@@ -1,8 +1,7 @@
 /* The PI controller of the queue delay that pi, pie, pi2, coupled and dualpi2 share:
  *   u += alpha (delay - target) + beta (delay - delay before), every update interval.
  * PI2 paper (CoNEXT'16), equation (4); in continuous time its bilinear image, equation (29). */
-#ifndef PI2_AQM_PI_FAMILY_H
-#define PI2_AQM_PI_FAMILY_H
+#pragma once
 
 #include "laws/aqm.h"
 
@@ -68,5 +67,3 @@ pi2_signal pi2_encode_coupled(const void *law, double u); /* in coupled.c */
     .flow = pi2_pi_flow, \
     .saturate = pi2_pi_saturate, \
     .controller = pi2_first_state
-
-#endif

@@ -1,6 +1,5 @@
 /* What configures PIE's law, which its queue discipline shares: see pie.c. */
-#ifndef PI2_AQM_PIE_H
-#define PI2_AQM_PIE_H
+#pragma once
 
 #include "laws/aqms/pi_family.h"
 
@@ -26,5 +25,3 @@ typedef struct {
     pi2_pi_family pi;
     PI2_PIE_OWN(PI2_FIELD)
 } pi2_pie;
-
-#endif

@@ -1,6 +1,5 @@
 /* What configures RED's law, which its queue discipline shares: see red.c. */
-#ifndef PI2_AQM_RED_H
-#define PI2_AQM_RED_H
+#pragma once
 
 #include "laws/aqm.h"
 
@@ -16,5 +15,3 @@
 typedef struct {
     PI2_RED_FIELDS(PI2_FIELD)
 } pi2_red;
-
-#endif

@@ -1,7 +1,6 @@
 /* TCP Reno, and CReno with a smaller decrease: dW/dt = 1/R(t) - decrease W(t) W(t-R)/R(t-R) p(t-R).
  * PI2 paper (CoNEXT'16), equation (15); Misra, Gong, Towsley (SIGCOMM 2000). */
-#ifndef PI2_SENDER_RENO_H
-#define PI2_SENDER_RENO_H
+#pragma once
 
 #include "parameters.h"
 
@@ -16,5 +15,3 @@ static inline double pi2_reno_rate(const pi2_reno *law, double window, double si
 {
     return inverse_rtt - law->decrease * window * signals;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The scalable law, a fixed part of a segment less per mark: dW/dt = 1/R(t) - per_mark W(t-R)/R(t-R) p(t-R).
  * PI2 paper (CoNEXT'16), equation (22). */
-#ifndef PI2_SENDER_SCALABLE_H
-#define PI2_SENDER_SCALABLE_H
+#pragma once
 
 #include "parameters.h"
 
@@ -16,5 +15,3 @@ static inline double pi2_scalable_rate(const pi2_scalable *law, double signals, 
 {
     return inverse_rtt - law->per_mark * signals;
 }
-
-#endif

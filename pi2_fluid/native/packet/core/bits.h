@@ -1,6 +1,5 @@
 /* What processors do in one instruction and C has no word for, with the compiler's help where there is any. */
-#ifndef PI2_PACKET_BITS_H
-#define PI2_PACKET_BITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,5 +38,3 @@ static inline void pi2_prefetch(const void *address)
     (void)address;
 #endif
 }
-
-#endif

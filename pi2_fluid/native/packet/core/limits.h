@@ -1,6 +1,5 @@
 /* What the door of the packet simulator lets in, once for C and Python. */
-#ifndef PI2_PACKET_LIMITS_H
-#define PI2_PACKET_LIMITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@
 #define PI2_LIMIT(name, value) static const int64_t PI2_##name = value;
 PI2_LIMITS(PI2_LIMIT)
 #undef PI2_LIMIT
-
-#endif

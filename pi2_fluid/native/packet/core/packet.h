@@ -1,6 +1,5 @@
 /* What travels: a packet as the queue and both ends see it, and its acknowledgement. */
-#ifndef PI2_PACKET_PACKET_H
-#define PI2_PACKET_PACKET_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ enum {
     PI2_MARK_STEP,     /* by the L4S queue's own threshold */
     PI2_CAUSES
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* Pipes: what is under way with one and the same delay comes out in the order in which it went in, so that a ring is
  * all it needs. There is one for each different delay, and a tree of winners over their heads. */
-#ifndef PI2_PACKET_PIPES_H
-#define PI2_PACKET_PIPES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ static inline const void *pi2_pipes_ahead(const pi2_pipes *p, uint32_t ahead)
         return NULL;
     return pipe->ring + ((pipe->head + ahead) & pipe->mask) * p->item + sizeof(int64_t);
 }
-
-#endif

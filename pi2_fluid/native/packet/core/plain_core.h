@@ -3,8 +3,7 @@
  * No wheel, no rings, no tree: every deadline and every item has its own entry. A run built with PI2_PLAIN_CORE must
  * count the same as one without, but for the events that only put a timer off. Slow, and made for tests alone.
  */
-#ifndef PI2_PACKET_PLAIN_CORE_H
-#define PI2_PACKET_PLAIN_CORE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ static inline const void *pi2_pipes_ahead(const pi2_pipes *pipes, uint32_t ahead
     (void)pipes, (void)ahead;
     return NULL;
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The mixing function is that of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014; constants of Stafford's variant 13).
  */
-#ifndef PI2_PACKET_RANDOM_H
-#define PI2_PACKET_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,5 +44,3 @@ static inline uint64_t pi2_draw(pi2_draws *draws, int which)
     const uint64_t used = draws->used++;
     return draws->given ? draws->given[used] : pi2_random(draws->key[which], draws->index);
 }
-
-#endif

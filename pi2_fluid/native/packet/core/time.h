@@ -1,6 +1,5 @@
 /* Time: whole ns from the beginning of a run. */
-#ifndef PI2_PACKET_TIME_H
-#define PI2_PACKET_TIME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ static inline int64_t pi2_ns(double seconds)
     const double ns = seconds * 1e9 + 0.5;
     return ns < 0x1p62 ? (int64_t)ns : INT64_C(1) << 62;
 }
-
-#endif

@@ -8,8 +8,7 @@
  *
  * The timers themselves lie in the flows, three in each, so that they are at hand with them.
  */
-#ifndef PI2_PACKET_TIMERS_H
-#define PI2_PACKET_TIMERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ static inline void pi2_timer_stop(pi2_timer *timer)
 {
     timer->deadline = INT64_MAX;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What a replay reads of a CoDel queue discipline, beyond what the table in qdisc.h gives. */
-#ifndef PI2_QDISC_CODEL_H
-#define PI2_QDISC_CODEL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,6 +23,4 @@ int64_t pi2_codel_gap(int64_t interval, uint16_t inverse);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

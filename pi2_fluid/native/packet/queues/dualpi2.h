@@ -1,6 +1,5 @@
 /* What a replay sets and reads of a DualPI2 queue discipline, beyond what the table in qdisc.h gives. */
-#ifndef PI2_QDISC_DUALPI2_H
-#define PI2_QDISC_DUALPI2_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,6 +16,4 @@ int64_t pi2_dualpi2_credit(const void *qdisc);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

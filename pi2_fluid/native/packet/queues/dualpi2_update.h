@@ -1,7 +1,6 @@
 /* The update of p' in the integers of Linux's sch_dualpi2: delays in ns, p' in 1/(2^32 - 1).
  * Linux 6.18, net/sched/sch_dualpi2.c; RFC 9332, Appendix A.1. */
-#ifndef PI2_PACKET_DUALPI2_UPDATE_H
-#define PI2_PACKET_DUALPI2_UPDATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,6 +29,4 @@ void pi2_pi_ns_update(const pi2_pi_ns_params *params, pi2_pi_ns_vars *vars, int6
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -4,8 +4,7 @@
  * Scalable packets see, in 1/(2^32 - 1); delays are in ticks of 64 ns.
  * HPE (Hewlett Packard Enterprise, J. Tourrilhes, 2021 to 2025): the controller moves p' in 1/2^32; delays are in ns,
  * and the integral part counts the time since the last update. */
-#ifndef PI2_PACKET_PI2_UPDATE_H
-#define PI2_PACKET_PI2_UPDATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,6 +49,4 @@ void pi2_hpe_update(const pi2_hpe_params *params, pi2_hpe_vars *vars, int64_t de
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,8 +1,7 @@
 /* The PI controller that the queue disciplines pi, pi2 and coupled share: where the delay comes from, how p' is
  * updated, and what a packet goes through. They differ in the law, and in how a packet is judged.
  * PI2 paper (CoNEXT'16), sections 4 and 5; Linux 6.18, net/sched/sch_dualpi2.c; github.com/olgabo/dualpi2, sch_pi2. */
-#ifndef PI2_PACKET_PI_CONTROLLER_H
-#define PI2_PACKET_PI_CONTROLLER_H
+#pragma once
 
 #include "laws/aqms/pi_family.h"
 #include "packet/queues/dualpi2_update.h"
@@ -170,5 +169,3 @@ static inline int pi2_controller_dequeue(pi2_controller *c, pi2_queue *queue, pi
         .probe = pi2_controller_probe,                                                                                \
         .push = pi2_controller_push,                                                                                  \
     }
-
-#endif

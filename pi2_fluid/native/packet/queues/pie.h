@@ -1,6 +1,5 @@
 /* What a replay sets and reads of a PIE queue discipline, beyond what the table in qdisc.h gives. */
-#ifndef PI2_QDISC_PIE_H
-#define PI2_QDISC_PIE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,6 +39,4 @@ void pi2_pie_rate(const void *qdisc, int64_t *count, uint64_t *rate);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  * RFC 8033, section 4.2; Linux 6.18 and 4.14, net/sched/sch_pie.c; real numbers: laws/aqms/pie.c.
  *
  * Time is in ticks: 64 ns in integers, 1 ns in real numbers. */
-#ifndef PI2_PACKET_PIE_UPDATE_H
-#define PI2_PACKET_PIE_UPDATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -56,6 +55,4 @@ static inline double pi2_pie_probability(const pi2_pie_params *params, const pi2
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

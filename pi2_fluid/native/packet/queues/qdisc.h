@@ -4,8 +4,7 @@
  * listed at the top of its file; whatever it computes from them and its variables live in one block of `size` bytes
  * that the caller provides. Time is in ns. No function allocates.
  */
-#ifndef PI2_PACKET_QDISC_H
-#define PI2_PACKET_QDISC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ static inline int64_t pi2_first_tick(const pi2_qdisc *discipline, const void *qd
 {
     return discipline->first_tick ? discipline->first_tick(qdisc) : PI2_NEVER;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The queue itself: one or two first-in-first-out bands of packets, their bytes, and what was counted. Every queue
  * discipline works on this one; it decides, this only holds. */
-#ifndef PI2_PACKET_QUEUE_H
-#define PI2_PACKET_QUEUE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -106,5 +105,3 @@ static inline void pi2_queue_mark(pi2_queue *queue, pi2_packet *packet, int caus
     if (queue->marked)
         queue->marked(queue->context, packet, cause);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * delay that follows from it. PIE paper (HPSR'13), section IV-B; RFC 8033, sections 4.3 and 5.2; Linux, sch_pie.
  *
  * Time is in ticks: 64 ns in integers, as in Linux, 1 ns in real numbers. */
-#ifndef PI2_PACKET_RATE_ESTIMATOR_H
-#define PI2_PACKET_RATE_ESTIMATOR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,6 +43,4 @@ static inline int pi2_rate_known(const pi2_rate_vars *vars)
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

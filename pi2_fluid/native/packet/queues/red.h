@@ -1,6 +1,5 @@
 /* What a replay does with a RED queue discipline, beyond what the table in qdisc.h gives. */
-#ifndef PI2_QDISC_RED_H
-#define PI2_QDISC_RED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,6 +31,4 @@ void pi2_red_look(const void *qdisc, pi2_red_view *view);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

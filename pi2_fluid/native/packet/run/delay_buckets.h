@@ -1,6 +1,5 @@
 /* Histograms of delays: which bucket a delay falls into, and where a bucket begins. */
-#ifndef PI2_PACKET_DELAY_BUCKETS_H
-#define PI2_PACKET_DELAY_BUCKETS_H
+#pragma once
 
 #include "packet/core/bits.h"
 
@@ -26,5 +25,3 @@ static inline double pi2_delay_edge(int bucket)
         shift = 0;
     return (double)(bucket - shift * half) * (double)(UINT64_C(1) << shift) * 1e-6;
 }
-
-#endif

@@ -6,8 +6,7 @@
  *       so that two packets may pass back to back.
  * Either way the packet in service is not in the backlog, and its delay ends when service begins.
  */
-#ifndef PI2_PACKET_HOP_H
-#define PI2_PACKET_HOP_H
+#pragma once
 
 #include "packet/core/time.h"
 #include "packet/queues/qdisc.h"
@@ -72,5 +71,3 @@ static inline void pi2_backlog_changes(pi2_hop *hop, int64_t now)
     }
     hop->backlog_since = now;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Through the hop of a run: from the sender into the queue, and through the link to the far end. */
-#ifndef PI2_PACKET_LINK_H
-#define PI2_PACKET_LINK_H
+#pragma once
 
 #include "packet/run/run.h"
 
@@ -20,5 +19,3 @@ static inline void pi2_deliver(pi2_run *run, const pi2_packet *packet, int64_t n
     if (!(packet->flags & PI2_UNRESPONSIVE))
         pi2_receive(run, packet, now);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What comes out of a run: rows for each bin, histograms of delays, totals, and a trace if one is wanted. */
-#ifndef PI2_PACKET_OUTCOME_H
-#define PI2_PACKET_OUTCOME_H
+#pragma once
 
 #include "packet/core/packet.h"
 #include "packet/run/delay_buckets.h"
@@ -62,5 +61,3 @@ typedef struct {
     int64_t traced;          /* rows of it */
     int64_t events, packets; /* events handled, packets that entered service */
 } pi2_packet_outcome;
-
-#endif

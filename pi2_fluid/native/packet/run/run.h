@@ -1,6 +1,5 @@
 /* The inside of a run: what its parts share. */
-#ifndef PI2_PACKET_RUN_H
-#define PI2_PACKET_RUN_H
+#pragma once
 
 #include "packet/core/pending.h"
 #include "packet/run/hop.h"
@@ -90,5 +89,3 @@ static inline uint32_t pi2_number(const pi2_run *run, const pi2_flow *flow)
 {
     return (uint32_t)(flow - run->flows);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What goes into a run: a bottleneck, its queue discipline, classes of flows, changes on the way. Time is in ns. */
-#ifndef PI2_PACKET_SCENARIO_H
-#define PI2_PACKET_SCENARIO_H
+#pragma once
 
 #include "packet/queues/qdisc.h"
 #include "packet/tcp/congestion.h"
@@ -62,6 +61,4 @@ uint64_t pi2_class_steps(const pi2_packet_scenario *scenario, int i, pi2_class_s
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* What is counted of a run. */
-#ifndef PI2_PACKET_STATISTICS_H
-#define PI2_PACKET_STATISTICS_H
+#pragma once
 
 #include "packet/run/run.h"
 
@@ -21,5 +20,3 @@ static inline void pi2_count_window(pi2_run *run, pi2_flow *flow, int64_t now)
     if (flow->counted != flow->window.cwnd)
         pi2_window_moved(run, flow, now);
 }
-
-#endif

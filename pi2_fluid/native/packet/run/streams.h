@@ -1,6 +1,5 @@
 /* The streams of random numbers of a run, so that one more draw in one shifts nothing in another. */
-#ifndef PI2_PACKET_STREAMS_H
-#define PI2_PACKET_STREAMS_H
+#pragma once
 
 /* Those of flows are PI2_STREAM_FLOWS + number of the flow. */
 enum {
@@ -11,5 +10,3 @@ enum {
     PI2_STREAM_ACK_JITTER,
     PI2_STREAM_FLOWS,
 };
-
-#endif

@@ -3,8 +3,7 @@
  * Everything that senders share (what is in flight, what is lost, when a reduction is due) lies in ends/sender.c,
  * rack.c and recovery.c, which call these. Windows are whole segments, as in Linux. Time is in ns.
  */
-#ifndef PI2_PACKET_CONGESTION_H
-#define PI2_PACKET_CONGESTION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -81,6 +80,4 @@ void pi2_reno_grow(const void *parameters, void *state, pi2_window *window, uint
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

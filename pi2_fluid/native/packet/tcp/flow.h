@@ -1,6 +1,5 @@
 /* A flow: what its sender and its receiver remember. Segments are numbered from 0, one packet each. */
-#ifndef PI2_PACKET_FLOW_H
-#define PI2_PACKET_FLOW_H
+#pragma once
 
 #include "packet/core/packet.h"
 #include "packet/core/pending.h"
@@ -145,5 +144,3 @@ static inline int pi2_in_reduction(const pi2_flow *flow)
 {
     return flow->state == PI2_REDUCED || flow->state == PI2_RECOVERY;
 }
-
-#endif

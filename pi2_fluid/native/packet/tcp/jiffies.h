@@ -1,6 +1,5 @@
 /* The kernel's timer wheel. */
-#ifndef PI2_PACKET_JIFFIES_H
-#define PI2_PACKET_JIFFIES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ static inline int64_t pi2_jiffy_timer(int64_t now, int64_t ms)
         shift += PI2_WHEEL_SHIFT;
     return ((due >> shift) + 1) * (INT64_C(1) << shift) * jiffy;
 }
-
-#endif

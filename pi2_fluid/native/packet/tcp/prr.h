@@ -1,6 +1,5 @@
 /* Proportional rate reduction (RFC 6937), as a function of numbers. */
-#ifndef PI2_PACKET_PRR_H
-#define PI2_PACKET_PRR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ typedef struct {
 
 /* How many segments may be sent now. */
 int64_t pi2_prr(const pi2_prr_state *now);
-
-#endif

@@ -1,7 +1,6 @@
 /* Numbers that others have published: what TCP, Linux and its queues do with them is theirs, and is not ours to tune.
  * Each has its source; tests/engines/packet/test_published.py ties each to it. Linux is 6.18 unless said, at HZ = 1000. */
-#ifndef PI2_PACKET_PUBLISHED_H
-#define PI2_PACKET_PUBLISHED_H
+#pragma once
 
 #define PI2_PUBLISHED(X)                                                                                              \
     X(HZ, 1000)                    /* jiffies per second */                                                           \
@@ -48,5 +47,3 @@ enum {
     PI2_PUBLISHED(PI2_NUMBER)
 #undef PI2_NUMBER
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* The round-trip estimator: RFC 6298 with Linux's asymmetric deviation, in whole microseconds. */
-#ifndef PI2_PACKET_RTT_H
-#define PI2_PACKET_RTT_H
+#pragma once
 
 #include "packet/tcp/flow.h"
 #include "packet/tcp/published.h"
@@ -53,5 +52,3 @@ static inline void pi2_rtt_sample(pi2_flow *f, int64_t us)
     f->window.srtt = (int64_t)(f->srtt >> PI2_SRTT_SHIFT) * 1000;
     pi2_set_rto(f);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What must hold of every run, whatever its scenario. Each check says what is wrong and returns 0. */
-#ifndef PI2_PACKET_SELFTEST_CHECKS_H
-#define PI2_PACKET_SELFTEST_CHECKS_H
+#pragma once
 
 #include "tests/packet/scenario.h"
 
@@ -13,5 +12,3 @@ int pi2_check_trace(const pi2_test_scenario *scenario, const pi2_run *run);
 
 /* A number that stands for all that was counted, the number of events apart. */
 uint64_t pi2_digest(const pi2_packet_outcome *outcome);
-
-#endif

@@ -1,7 +1,6 @@
 /* Random scenarios for the self-tests and for fuzzing: everything that the door in simulator.h allows, the plausible
  * more often than the extreme, and short enough that a run takes some thousand events. */
-#ifndef PI2_PACKET_SELFTEST_SCENARIO_H
-#define PI2_PACKET_SELFTEST_SCENARIO_H
+#pragma once
 
 #include "packet/simulator.h"
 #include "tests/put.h"
@@ -36,5 +35,3 @@ void pi2_make_scenario(pi2_choices *choices, pi2_test_scenario *scenario);
 /* The discipline and its parameters alone (in disciplines.c). */
 void pi2_make_discipline(pi2_choices *choices, pi2_test_scenario *scenario);
 void pi2_print_scenario(const pi2_test_scenario *scenario);
-
-#endif

@@ -1,6 +1,5 @@
 /* The variables of CUBIC, for those who watch it. Times are in ms (ticks of a clock of 1000 Hz) unless said. */
-#ifndef PI2_PACKET_CC_CUBIC_H
-#define PI2_PACKET_CC_CUBIC_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,5 +44,3 @@ typedef struct {
     uint8_t in_epoch, in_round, found; /* begun; begun; the end of slow start was found */
     uint8_t samples;                   /* round-trip samples in this round, up to 8 */
 } pi2_cubic;
-
-#endif

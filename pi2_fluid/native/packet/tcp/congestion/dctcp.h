@@ -1,6 +1,5 @@
 /* The variables of DCTCP, for those who watch it. */
-#ifndef PI2_PACKET_CC_DCTCP_H
-#define PI2_PACKET_CC_DCTCP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ typedef struct {
     uint32_t delivered, marked; /* segments in this one */
     uint32_t shift;             /* gain = 2^-shift; integers only */
 } pi2_dctcp;
-
-#endif

@@ -1,6 +1,5 @@
 /* Window algorithms driven without a network: row by row against recorded arithmetic, and on average. */
-#ifndef PI2_PACKET_CC_REPLAY_H
-#define PI2_PACKET_CC_REPLAY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,6 +53,4 @@ double pi2_mean_window(const pi2_congestion *congestion, const void *parameters,
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* What a sender learns, from one acknowledgement or one timer. */
-#ifndef PI2_PACKET_NEWS_H
-#define PI2_PACKET_NEWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ enum {
     PI2_LOST_AGAIN = 32,    /* a retransmission was taken for lost */
     PI2_WAITS = 64          /* the reordering timer was set */
 };
-
-#endif

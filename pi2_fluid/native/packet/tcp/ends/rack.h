@@ -1,6 +1,5 @@
 /* What a sender takes for lost. */
-#ifndef PI2_PACKET_RACK_H
-#define PI2_PACKET_RACK_H
+#pragma once
 
 #include "packet/run/run.h"
 #include "packet/tcp/ends/news.h"
@@ -11,5 +10,3 @@ void pi2_mark_lost(pi2_flow *flow, uint32_t segment, pi2_news *news);
 void pi2_look_for_losses(pi2_run *run, pi2_flow *flow, pi2_news *news, int64_t now);
 /* Returns the ns after which to look again, 0: never. */
 int64_t pi2_late_segments(pi2_flow *flow, pi2_news *news, int64_t now);
-
-#endif

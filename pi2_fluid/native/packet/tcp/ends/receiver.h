@@ -1,7 +1,6 @@
 /* What a receiver acknowledges, and when. What it makes of a packet, pi2_receive, is declared where it is called, in
  * packet/run/link.h. */
-#ifndef PI2_PACKET_RECEIVER_H
-#define PI2_PACKET_RECEIVER_H
+#pragma once
 
 #include "packet/run/run.h"
 
@@ -9,5 +8,3 @@
 void pi2_acknowledge(pi2_run *run, pi2_flow *flow, int64_t now);
 /* The delayed acknowledgement is due. */
 void pi2_delayed_ack(pi2_run *run, pi2_flow *flow, int64_t now);
-
-#endif

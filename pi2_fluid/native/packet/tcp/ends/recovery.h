@@ -1,6 +1,5 @@
 /* What a sender does about losses and marks. */
-#ifndef PI2_PACKET_RECOVERY_H
-#define PI2_PACKET_RECOVERY_H
+#pragma once
 
 #include "packet/run/run.h"
 #include "packet/tcp/ends/news.h"
@@ -14,5 +13,3 @@ int pi2_react(pi2_run *run, pi2_flow *flow, pi2_news *news, int64_t echo, int64_
 void pi2_reduce(pi2_flow *flow, const pi2_news *news);
 void pi2_reorder_timeout(pi2_run *run, pi2_flow *flow, int64_t now);
 void pi2_enter_loss(pi2_run *run, pi2_flow *flow, int64_t now);
-
-#endif

@@ -1,6 +1,5 @@
 /* The one timer of a sender: what it is set for, and for when. */
-#ifndef PI2_PACKET_SENDER_TIMER_H
-#define PI2_PACKET_SENDER_TIMER_H
+#pragma once
 
 #include "packet/run/run.h"
 
@@ -12,5 +11,3 @@ void pi2_arm_rto(pi2_run *run, pi2_flow *flow, int64_t now);
 int pi2_arm_probe(pi2_run *run, pi2_flow *flow, int advancing, int64_t now);
 /* To look for losses again, after `wait` ns. */
 void pi2_arm_reorder(pi2_run *run, pi2_flow *flow, int64_t wait, int64_t now);
-
-#endif

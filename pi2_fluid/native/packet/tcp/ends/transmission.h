@@ -1,6 +1,5 @@
 /* What a sender puts on the link. */
-#ifndef PI2_PACKET_TRANSMISSION_H
-#define PI2_PACKET_TRANSMISSION_H
+#pragma once
 
 #include "packet/run/run.h"
 
@@ -11,5 +10,3 @@ void pi2_send_new(pi2_run *run, pi2_flow *flow, int64_t now);
 void pi2_send_again(pi2_run *run, pi2_flow *flow, int64_t now);
 /* One of them, for which pi2_again_room made room. */
 void pi2_send_one_again(pi2_run *run, pi2_flow *flow, uint32_t segment, int64_t now);
-
-#endif
