@@ -54,9 +54,8 @@ def each_claim(paper: str | None = None) -> Iterator[Claim]:
         raise QuantityError(f"paper = {paper!r} is unknown: give one of {', '.join(PAPERS)}.")
     for name in (name for key in PAPERS if paper in (None, key) for name in PAPERS[key]):
         for compute in import_module(f"pi2_fluid.papers.{name}").CLAIMS:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
                 # The papers' own figures and settings go where windows are below two segments or T
                 # exceeds the round trip, and the claims are about them.
-                warnings.simplefilter("ignore", AssumptionWarning)
                 claim = compute()
             yield claim

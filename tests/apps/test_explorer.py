@@ -28,8 +28,7 @@ SETTINGS = [
 
 @pytest.fixture(autouse=True)
 def few_segments():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pf.AssumptionWarning)
+    with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
         yield
 
 

@@ -125,8 +125,7 @@ def test_the_comment():
     for row in COMMENT[1:]:
         update, terms = row[0].split(", ")
         check(row[1], pf.loop.low_load(pf.Reno(), linux(), 0.1, update).gain_margin_db)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pf.AssumptionWarning)
+        with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
             loop = pf.Loop(
                 pf.Reno(), linux(), rtt=0.1, p_prime=loads[1:], update=update, rtt_terms=terms
             )

@@ -564,8 +564,8 @@ def test_small_windows_keep_the_phase_margin_that_was_promised(sender, asked):
     assert design.guarantee == "proved"
     low, high = design.load[0]
     rtt, p_prime = (x.ravel() for x in np.meshgrid([0.05, 0.1], np.linspace(low, high, 6)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pf.AssumptionWarning)  # windows below two segments
+    # windows below two segments
+    with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
         found = {
             terms_: pf.Loop(
                 sender, design.aqm, rtt=rtt, p_prime=p_prime, update="sampled", rtt_terms=terms_

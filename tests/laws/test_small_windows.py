@@ -128,8 +128,7 @@ def test_a_loop_says_why_it_has_none():
 @pytest.mark.parametrize("aqm", [pf.Pie(), pf.Pi2()], ids=["pie", "pi2"])
 def test_an_impossible_state_is_warned_of(aqm):
     """200 Reno flows on 10 Mbit/s: 0.3 s of queue and p = 1, where packets have 15 ms."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         result = pf.fluid.simulate(crowd(pf.Reno(), aqm), tolerance=1e-6)
     text = " ".join(str(w.message) for w in caught)
     assert {w.category for w in caught} == {pf.AssumptionWarning}

@@ -175,8 +175,7 @@ def differences(case: Case) -> tuple[float, float, float, float] | None:
 
 def survey(cases: list[Case]) -> tuple[Any, list[Case]]:
     """Return the differences, shape (n, 4), and the cases with one crossing, which they are of."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pf.AssumptionWarning)
+    with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
         found = [differences(case) for case in cases]
     kept = [case for case, one in zip(cases, found, strict=True) if one is not None]
     return np.array([one for one in found if one is not None]), kept
@@ -205,8 +204,7 @@ def test_a_crossing_just_below_half_the_sampling_frequency(fraction: float) -> N
         for cell in np.flatnonzero(signs[:-1] * signs[1:] < 0):
             p = brentq(across, loads[cell], loads[cell + 1], xtol=1e-15)
             case = Case("reno pi2", "frozen", 0.3125, 3.125, 0.032, R, p)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", pf.AssumptionWarning)
+            with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
                 _, phases = case.loop().crossovers()
                 error = differences(case)
             assert any(x == pytest.approx(w, rel=1e-6 * fraction**-0.5) for x in phases)

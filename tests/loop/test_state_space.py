@@ -18,8 +18,7 @@ W = np.geomspace(0.1, 60.0, 20)
 def random_loop(rng: Any, update: str, *, law: Any) -> pf.Loop:
     alpha = 10 ** rng.uniform(-2, 0.5)
     T = 10 ** rng.uniform(-2.2, -1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pf.AssumptionWarning)
+    with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
         return pf.Loop(
             law,
             pf.CoupledPi2(alpha=alpha, beta=10 * alpha, update_interval=T),
@@ -108,8 +107,7 @@ def test_a_law_without_an_answer_to_itself_is_exact(rounds):
     """The alias sum on one side, matrix exponentials and shifted updates on the other."""
     T = 0.02
     law = pf.Pi(alpha=0.05, beta=0.5, update_interval=T)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pf.AssumptionWarning)
+    with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
         loop = pf.Loop(Present(), law, rtt=rounds * T, p=0.05, update="sampled")
     system = loop.to_control("ss", order=1)
     assert difference(loop, np.geomspace(0.1, 150.0, 30), order=1) < 1e-8

@@ -285,8 +285,7 @@ class TestOverload:
 
 
 def warned(call: Any) -> tuple[Any, list[warnings.WarningMessage]]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         value = call()
     return value, caught
 

@@ -83,8 +83,7 @@ def found() -> dict[str, Claim]:
 @pytest.fixture(autouse=True)
 def _beyond_the_assumptions() -> Iterator[None]:
     # Windows below two segments and T above the RTT are what some claims are about.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pf.AssumptionWarning)
+    with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
         yield
 
 
@@ -308,8 +307,7 @@ def test_an_unknown_paper_is_refused_in_one_sentence() -> None:
 
 @pytest.mark.slow
 def test_no_warning_escapes_and_none_is_left_switched_off() -> None:
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as seen:
         claims("thesis")
         assert seen == []
         pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.9)

@@ -85,8 +85,7 @@ def test_a_stage_ends_at_the_operating_point(table, stem) -> None:
             # A loop near its limit takes longer than a stage, and one beyond it never rests.
             if not margin.startswith("+") or float(margin.split()[0]) < 2.0:
                 continue
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", pf.AssumptionWarning)
+            with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
                 point = pf.equilibrium(stage.flows, scenario.aqm, stage.capacity)
             at = int((row["time_s"] < end - 1e-9).sum()) - 1
             assert row["queue_delay_s"][at] == pytest.approx(point.queue_delay, abs=2e-4)

@@ -8,21 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli import codes, options
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, check_path, write_netcdf, write_table
-from pi2_fluid.apps.cli.options import (
-    AfterOption,
-    LinearFlag,
-    OutputOption,
-    PlotOption,
-    SeedsOption,
-    StepOption,
-    ThreadsOption,
-    ToleranceOption,
-    UpdateOption,
-    option,
-)
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
 from pi2_fluid.apps.cli.runs import file_names, write_and_report
 from pi2_fluid.apps.cli.scenarios import ScenarioArgument, load_scenario
@@ -49,7 +37,7 @@ def compare(
     scenario: ScenarioArgument,
     engine: Annotated[
         list[str] | None,
-        option(
+        options.option(
             "NAME",
             "fluid, packet or ns3, with options of its own as in fluid:linear or"
             " packet:seeds=3; once for each engine. The first is what the others are compared"
@@ -57,15 +45,15 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    update: UpdateOption = None,
-    linear: LinearFlag = False,
-    tolerance: ToleranceOption = None,
-    step: StepOption = None,
-    seeds: SeedsOption = None,
-    threads: ThreadsOption = None,
-    after: AfterOption = None,
-    plot: PlotOption = None,
-    output: OutputOption = None,
+    update: options.Update = None,
+    linear: options.Linear = False,
+    tolerance: options.Tolerance = None,
+    step: options.Step = None,
+    seeds: options.Seeds = None,
+    threads: options.Threads = None,
+    after: options.After = None,
+    plot: options.Plot = None,
+    output: options.Output = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Run a scenario as a fluid and in packets, or in any engines; say where and why they differ.
@@ -74,8 +62,8 @@ def compare(
     """
     check_path(plot, PICTURES, "--plot")
     check_path(output, tuple(_WRITERS), "--output")
-    options = {"update": update, "linear": linear or None, "tolerance": tolerance, "step": step}
-    engines = make_engines(engine or _USUAL, options | {"seeds": seeds, "threads": threads})
+    given = {"update": update, "linear": linear or None, "tolerance": tolerance, "step": step}
+    engines = make_engines(engine or _USUAL, given | {"seeds": seeds, "threads": threads})
     described, title = load_scenario(scenario)
     from pi2_fluid.comparison.agreement.agreement import run_all, tabulate
 

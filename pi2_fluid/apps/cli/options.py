@@ -10,17 +10,17 @@ import typer
 from pi2_fluid.errors import QuantityError, show_value
 
 __all__ = [
-    "AfterOption",
-    "BinOption",
-    "LinearFlag",
-    "OutputOption",
-    "PlotOption",
-    "SampleOption",
-    "SeedsOption",
-    "StepOption",
-    "ThreadsOption",
-    "ToleranceOption",
-    "UpdateOption",
+    "After",
+    "Bin",
+    "Linear",
+    "Output",
+    "Plot",
+    "Sample",
+    "Seeds",
+    "Step",
+    "Threads",
+    "Tolerance",
+    "Update",
     "option",
     "read_seeds",
     "read_whole",
@@ -43,7 +43,7 @@ def option(
     )
 
 
-UpdateOption = Annotated[
+Update = Annotated[
     str | None,
     option(
         "NAME",
@@ -52,7 +52,7 @@ UpdateOption = Annotated[
         "Fluid",
     ),
 ]
-LinearFlag = Annotated[
+Linear = Annotated[
     bool,
     option(
         None,
@@ -61,7 +61,7 @@ LinearFlag = Annotated[
         "--linear",
     ),
 ]
-ToleranceOption = Annotated[
+Tolerance = Annotated[
     str | None,
     option(
         "NUMBER",
@@ -69,17 +69,17 @@ ToleranceOption = Annotated[
         "Fluid",
     ),
 ]
-StepOption = Annotated[
+Step = Annotated[
     str | None,
     option("TIME", "Instead of a tolerance: a fixed longest step, e.g. 1ms; fluid only.", "Fluid"),
 ]
-SampleOption = Annotated[
+Sample = Annotated[
     str | None,
     option(
         "TIME", "Time between two rows. Default: the update interval, or 10ms; fluid only.", "Fluid"
     ),
 ]
-SeedsOption = Annotated[
+Seeds = Annotated[
     str | None,
     option(
         "NUMBER | LIST",
@@ -88,19 +88,19 @@ SeedsOption = Annotated[
         "Packets",
     ),
 ]
-BinOption = Annotated[
+Bin = Annotated[
     str | None,
     option(
         "TIME", "Time over which a row is summed. Default 100ms; packet and ns3 only.", "Packets"
     ),
 ]
-ThreadsOption = Annotated[
+Threads = Annotated[
     str | None,
     option(
         "NUMBER", "Runs side by side. Default: one for each core; packet and ns3 only.", "Packets"
     ),
 ]
-AfterOption = Annotated[
+After = Annotated[
     str | None,
     option(
         "TIME",
@@ -109,11 +109,11 @@ AfterOption = Annotated[
         show_default=False,
     ),
 ]
-PlotOption = Annotated[
+Plot = Annotated[
     Path | None,
     option("FILE", "Draw it: .png, .svg or .pdf.", "Results"),
 ]
-OutputOption = Annotated[
+Output = Annotated[
     Path | None,
     option(
         "FILE",

@@ -114,8 +114,7 @@ def _fail(sentence: str, code: int) -> int:
 
 @contextmanager
 def _warnings_as_lines() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", AssumptionWarning)
+    with warnings.catch_warnings(action="always", category=AssumptionWarning):
         usual = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

@@ -8,23 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli import codes, options
 from pi2_fluid.apps.cli.engines import make_engines
 from pi2_fluid.apps.cli.files import PICTURES, WRITERS, check_path
-from pi2_fluid.apps.cli.options import (
-    AfterOption,
-    BinOption,
-    LinearFlag,
-    OutputOption,
-    PlotOption,
-    SampleOption,
-    SeedsOption,
-    StepOption,
-    ThreadsOption,
-    ToleranceOption,
-    UpdateOption,
-    option,
-)
 from pi2_fluid.apps.cli.output import JsonFlag, Progress, make_console, make_grid, print_json
 from pi2_fluid.apps.cli.packets import print_runs, runs_as_json
 from pi2_fluid.apps.cli.runs import check_after, file_names, plain, write_and_report
@@ -43,31 +29,31 @@ def simulate(
     scenario: ScenarioArgument,
     engine: Annotated[
         str,
-        option(
+        options.option(
             "NAME",
             "fluid: the differential equations; packet: every packet, for several seeds; or"
             " ns3: the same in ns-3, where that is installed.",
         ),
     ] = "fluid",
-    update: UpdateOption = None,
-    linear: LinearFlag = False,
-    tolerance: ToleranceOption = None,
-    step: StepOption = None,
-    sample: SampleOption = None,
-    seeds: SeedsOption = None,
-    bin: BinOption = None,
-    threads: ThreadsOption = None,
-    after: AfterOption = "0s",
-    plot: PlotOption = None,
-    output: OutputOption = None,
+    update: options.Update = None,
+    linear: options.Linear = False,
+    tolerance: options.Tolerance = None,
+    step: options.Step = None,
+    sample: options.Sample = None,
+    seeds: options.Seeds = None,
+    bin: options.Bin = None,
+    threads: options.Threads = None,
+    after: options.After = "0s",
+    plot: options.Plot = None,
+    output: options.Output = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Follow a scenario in time, and summarise delay, throughput and signals."""
     check_path(plot, PICTURES, "--plot")
     check_path(output, tuple(WRITERS), "--output")
-    options = {"update": update, "linear": linear or None, "tolerance": tolerance, "step": step}
-    options |= {"sample": sample, "seeds": seeds, "bin": bin, "threads": threads}
-    (chosen,) = make_engines([engine], options)
+    given = {"update": update, "linear": linear or None, "tolerance": tolerance, "step": step}
+    given |= {"sample": sample, "seeds": seeds, "bin": bin, "threads": threads}
+    (chosen,) = make_engines([engine], given)
     described, title = load_scenario(scenario)
     begin = "0s" if after is None else after
     check_after(begin, float(described.duration))

@@ -237,8 +237,7 @@ def _assemble(
     capacity: float,
 ) -> Any:  # fmt: skip
     """Put sliders, picture and line together, and let the two follow the sliders."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AssumptionWarning)
+    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
         beginning = curves_at(first)
     picture = LoopPicture(_shown(beginning, first["rtt"]))
     sliders = {name: make_slider(widgets, name, value) for name, value in first.items()}
@@ -250,8 +249,7 @@ def _assemble(
     def follow(_: object = None) -> None:
         values = {name: float(slider.value) for name, slider in sliders.items()}
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", AssumptionWarning)
+            with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
                 found = curves_at(values)
             image.value = picture.update(_shown(found, values["rtt"]))
             line.value = _describe(found, capacity / values["flows"])

@@ -80,8 +80,7 @@ def answer_to_push(
     free to keep.
     """
     stage = last_stage(scenario)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AssumptionWarning)
+    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
         try:
             rest = equilibrium(stage.flows, scenario.aqm, stage.capacity, scenario.link.packet_size)
         except (DomainError, UnsupportedError, SolverError):

@@ -291,8 +291,8 @@ def _margins(
     code = np.zeros(resting.shape, dtype=int)
     if resting.any():
         own = {name: np.broadcast_to(v, resting.shape)[resting] for name, v in spread.items()}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AssumptionWarning)  # said by `equilibrium` already
+        # said by `equilibrium` already
+        with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
             loop = Loop(
                 _flows(pair, counts, (own["rtt_classic"], own["rtt_scalable"])),
                 replace(pair.aqm, k=own["k"]),

@@ -164,9 +164,8 @@ def _loop(
         Flows(pair.classic, (1.0 - share) * _PACKETS / to_c, base_rtts[0]),
         Flows(pair.scalable, share * _PACKETS / to_l, base_rtts[1]),
     ]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
         # Shares up to the very edge are asked for; the other assumptions are the load's.
-        warnings.simplefilter("ignore", AssumptionWarning)
         return Loop(
             flows,
             pair.aqm,

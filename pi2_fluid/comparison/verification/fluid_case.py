@@ -77,8 +77,7 @@ def fluid_case(corner: Corner, step: Step, engine: Fluid) -> FluidCase:
         With its beginning and its rows left open.
     """
     queue, interval = corner.queue, float(corner.queue.update_interval or 0.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AssumptionWarning)
+    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
         rest, goal = (
             equilibrium(corner.flows(state), queue, corner.capacity(state))
             for state in (step.before, step.after)

@@ -187,8 +187,7 @@ def _read(
     delay = piece[schema_of(piece).waited].to_numpy()
     rest = slice(plan.settled, None)
     u = piece["controller"].to_numpy()[:, rest]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AssumptionWarning)
+    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
         flows, capacity = corner.flows(step.after), corner.capacity(step.after)
         spread = delay_spread(flows, corner.queue, capacity, float(u.mean()))
     slot = 1.0 / (corner.packets * step.after.capacity)

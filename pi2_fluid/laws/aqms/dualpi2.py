@@ -301,15 +301,7 @@ class DualPi2(CoupledFamily):
         return to_c, to_l
 
     def delays(self, queues: Sequence[Number], served: Sequence[Number]) -> tuple[Number, Number]:
-        """Return the queue delays (s) of C and L: backlog over service rate, 0 if empty.
-
-        Parameters
-        ----------
-        queues : pair of float
-            Packets waiting in C and L.
-        served : pair of float
-            As `serve` returns them.
-        """
+        """Return the queue delays (s), as `Aqm.delays`: backlog over service rate, 0 if empty."""
         classic, l4s = (
             where(queue > 0.0, queue / where(queue > 0.0, rate, 1.0), 0.0 * queue)
             for queue, rate in zip(queues, served, strict=True)

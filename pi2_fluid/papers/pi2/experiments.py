@@ -119,8 +119,7 @@ def stages_of(scenario: pf.Scenario) -> list[Stage]:
 
 def margin_of(stage: Stage, aqm: Any) -> str:
     """Return the gain margin of the sampled loop in a stage as text, empty if it has no rest."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pf.AssumptionWarning)
+    with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
         try:
             loop = pf.Loop(
                 stage.flows, aqm, capacity=stage.capacity, update="sampled", rtt_terms="exact"

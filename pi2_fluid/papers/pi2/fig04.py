@@ -51,8 +51,7 @@ def curves() -> list[dict[str, Any]]:
             update_interval=UPDATE_INTERVAL,
             table="rfc8033" if factor is None else "none",
         )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pf.AssumptionWarning)
+        with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
             margins = pf.Loop(pf.Reno(), pie, rtt=RTT, p=p).margins()
         tune = pie.gain_factor(p) if factor is None else factor
         rows.append(

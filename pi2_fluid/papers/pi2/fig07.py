@@ -59,8 +59,7 @@ def curves(update: str) -> list[dict[str, Any]]:
     for name, (sender, aqm) in LINES.items():
         edges = np.sqrt([edge for edge, _ in TABLES["rfc8033"]]) if name == "reno pie" else ()
         p_prime = sample_decades(-3, 0, _PER_DECADE, edges)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pf.AssumptionWarning)
+        with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
             loop = pf.Loop(sender, aqm, rtt=RTT, p_prime=p_prime, update=update)
         margins = loop.margins()
         tune = aqm.gain_factor(loop.operating_point.controller)

@@ -127,8 +127,7 @@ def is_settled(early: FloatArray, late: FloatArray) -> bool:
 
 def _at_rest(flows: Sequence[pf.Flows], aqm: pf.Aqm, capacity: float) -> float:
     """Return the ratio of the rates at the fluid's rest, 0 if it has none."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pf.AssumptionWarning)
+    with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
         try:
             rest = pf.equilibrium(flows, aqm, capacity)
         except pf.DomainError:  # more than the link carries, however much is signalled

@@ -398,8 +398,7 @@ def test_what_is_not_modelled_is_said():
     senders = pf.Reno(), pf.Cubic(), pf.Dctcp()
     flows = [pf.Flows(sender, 3, "50ms", slow_start=False) for sender in senders]
     scenario = pf.Scenario(2.0, pf.Link("10Mbit/s"), pf.Pie(), flows)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         names = pf.fluid.simulate(scenario, tolerance=1e-5).attrs["not_modelled"].split(", ")
     of_link_and_flows = {"link.kind", "link.ack_jitter", "flows.delayed_ack", "flows.ecn"}
     of_laws = {"aqm.half_target", "flows.sender.hystart", "flows.sender.variant"}
