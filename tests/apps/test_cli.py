@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import write_options
-from shell import assert_bad_input, strict_json
+from shell import answered, assert_bad_input, printed, strict_json
 
 import pi2_fluid as pf
 import pi2_fluid.loop.transfer
@@ -157,12 +157,10 @@ def test_infinities_are_words_in_json(capsys, monkeypatch) -> None:
         )
 
     monkeypatch.setattr(pf.Loop, "margins", margins)
-    assert run([*LOAD, "--json"]) == 0
-    answer = strict_json(capsys.readouterr().out)
+    answer = answered(capsys, [*LOAD, "--json"])
     assert (answer["gain_margin_db"], answer["phase_margin_deg"]) == ("inf", "-inf")
     assert answer["phase_crossover"] == "inf"
-    assert run(LOAD) == 0
-    assert re.search(r"gain margin +inf +dB", capsys.readouterr().out)
+    assert re.search(r"gain margin +inf +dB", printed(capsys, LOAD))
 
 
 def test_a_broken_assumption_is_a_line_on_stderr(capsys) -> None:
@@ -272,8 +270,7 @@ def test_an_internal_error_can_be_seen_in_full(monkeypatch, broken_margins) -> N
 
 def test_laws_with_several_states_and_two_queues(capsys) -> None:
     words = "margins --sender cubic --aqm dualpi2 --k 3 --rtt 100ms --p 0.01 --json"
-    assert run(words.split()) == 0
-    answer = strict_json(capsys.readouterr().out)
+    answer = answered(capsys, words.split())
     loop = pf.Loop(pf.Cubic(), pf.DualPi2(k=3.0), rtt=0.1, p=0.01)
     assert answer["gain_margin_db"] == loop.margins().gain_margin_db
     assert answer["inputs"]["k"] == 3.0
@@ -416,8 +413,7 @@ def test_simulate_draws(tmp_path, capsys, kind, ending) -> None:
     path = tmp_path / f"run.{ending}"
     (tmp_path / "a.toml").write_text(SCENARIO.replace("coupled", kind), encoding="utf-8")
     words = ["simulate", str(tmp_path / "a.toml"), *COARSE, "--after", "1s", "--plot", str(path)]
-    assert run([*words, "--json"]) == 0
-    assert strict_json(capsys.readouterr().out)["plot"] == str(path)
+    assert answered(capsys, [*words, "--json"])["plot"] == str(path)
     assert path.read_bytes()[:4] in {b"\x89PNG", b"<?xm", b"%PDF"}
 
 
@@ -430,8 +426,7 @@ def test_a_scenario_comes_from_a_file_a_pipe_or_by_name(small, tmp_path, monkeyp
         (["pi2_fig11a_pie", "--sample", "1s"], b""),
     ):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-        assert run(["simulate", *words, *COARSE, "--json"]) == 0
-        answers.append(strict_json(capsys.readouterr().out))
+        answers.append(answered(capsys, ["simulate", *words, *COARSE, "--json"]))
     assert [answer["scenario"] for answer in answers] == ["small", "small", "pi2_fig11a_pie"]
     assert answers[0]["summary"] == answers[1]["summary"]
     # A file wins over a name.
@@ -552,22 +547,18 @@ def test_an_interrupted_run_is_code_130_and_leaves_no_file(small, tmp_path, monk
 
 
 def test_scenarios_are_listed(capsys) -> None:
-    assert run(["scenarios"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed(capsys, ["scenarios"]).splitlines()
     assert [line.split()[0] for line in lines] == list(pf.scenario_names())
     assert "pi2_fig11a_pie           PI2 paper (CoNEXT'16), Figure 11a, PIE: 5 Reno flows" in lines
-    assert run(["scenarios", "--json"]) == 0
-    records = strict_json(capsys.readouterr().out)["scenarios"]
+    records = answered(capsys, ["scenarios", "--json"])["scenarios"]
     assert [list(record) for record in records] == [["name", "description"]] * len(lines)
     assert records[-1]["name"] == pf.scenario_names()[-1]
 
 
 def test_a_scenario_is_printed_as_toml(capsys) -> None:
-    assert run(["scenarios", "pi2_fig12_pi2"]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys, ["scenarios", "pi2_fig12_pi2"])
     assert pf.Scenario.from_toml(text) == pf.named_scenario("pi2_fig12_pi2")
-    assert run(["scenarios", "pi2_fig12_pi2", "--json"]) == 0
-    assert strict_json(capsys.readouterr().out)["toml"] == text
+    assert answered(capsys, ["scenarios", "pi2_fig12_pi2", "--json"])["toml"] == text
     assert run(["scenarios", "pi2_fig12"]) == 2
     assert "'pi2_fig12_pi2' or 'pi2_fig12_pie'" in capsys.readouterr().err
 
@@ -582,8 +573,7 @@ def test_figures_as_json_and_as_text(tmp_path, capsys) -> None:
     names = [str(tmp_path / f"pi2_fig05{suffix}") for suffix in (".png", ".svg", ".pdf", ".csv")]
     assert strict_json(out) == {"figures": [{"name": "pi2_fig05", "files": names}]}
     assert err == "drawing pi2_fig05 ...\n"
-    assert run(["figures", "5", "--out", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.split() == names
+    assert printed(capsys, ["figures", "5", "--out", str(tmp_path)]).split() == names
 
 
 @pytest.mark.parametrize(
@@ -619,8 +609,7 @@ def two_claims(monkeypatch) -> list[str | None]:
 
 
 def test_claims_as_json(two_claims, capsys) -> None:
-    assert run(["claims", "--paper", "pie", "--json"]) == 0
-    records = strict_json(capsys.readouterr().out)["claims"]
+    records = answered(capsys, ["claims", "--paper", "pie", "--json"])["claims"]
     assert two_claims == ["pie"]
     assert [list(record) for record in records] == [
         ["id", "source", "text", "computed", "verdict", "why"]
@@ -665,8 +654,7 @@ def test_claims_that_are_computed_survive_an_interruption(monkeypatch, capsys, f
 
 
 def words_of_help(capsys, *arguments: str) -> str:
-    assert run([*arguments, "-h"]) == 0
-    plain = re.sub(r"\x1b\[[0-9;]*m|[│╭╮╰╯─]", " ", capsys.readouterr().out)
+    plain = re.sub(r"\x1b\[[0-9;]*m|[│╭╮╰╯─]", " ", printed(capsys, [*arguments, "-h"]))
     return re.sub(r"\s+", " ", plain)
 
 
@@ -711,8 +699,7 @@ def test_without_a_command_there_is_help(capsys) -> None:
 
 
 def test_version(capsys) -> None:
-    assert run(["--version"]) == 0
-    assert capsys.readouterr().out == f"pi2-fluid {pf.__version__}\n"
+    assert printed(capsys, ["--version"]) == f"pi2-fluid {pf.__version__}\n"
 
 
 @pytest.mark.slow

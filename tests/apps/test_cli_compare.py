@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from shell import assert_bad_input
+from shell import answered, assert_bad_input, printed
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
@@ -34,8 +34,7 @@ def small(tmp_path) -> str:
 
 
 def test_json_holds_what_compare_returns(small, capsys) -> None:
-    assert run(["compare", small, "--seeds", "3,5", "--after", "4s", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = answered(capsys, ["compare", small, "--seeds", "3,5", "--after", "4s", "--json"])
     scenario = pf.Scenario.from_toml(SCENARIO)
     table = pf.compare(scenario, pf.Fluid(), pf.Packets(seeds=[3, 5]), after="4s")
     assert list(found["engines"]) == ["fluid", "packet"]
@@ -55,8 +54,7 @@ def test_json_holds_what_compare_returns(small, capsys) -> None:
 
 
 def test_text_names_what_differs_and_why(small, capsys) -> None:
-    assert run(["compare", small, "--seeds", "2"]) == 0
-    shown = capsys.readouterr().out
+    shown = printed(capsys, ["compare", small, "--seeds", "2"])
     assert "median of 2 seeds and their range, 2.4 s to 12 s" in shown
     for word in ("delay_mean", "frequency", "rad/s", "Mbit/s", "ratio"):
         assert word in shown
@@ -116,8 +114,7 @@ def test_tables_are_written(small, tmp_path, capsys) -> None:
 def test_more_than_two_engines_have_lines_of_their_own(small, tmp_path, capsys) -> None:
     path = tmp_path / "x.png"
     engines = ["--engine", "fluid", "--engine", "fluid:linear", "--engine", "packet:seeds=3+5"]
-    assert run(["compare", small, *engines, "--plot", str(path)]) == 0
-    shown = capsys.readouterr().out
+    shown = printed(capsys, ["compare", small, *engines, "--plot", str(path)])
     assert "fluid(linear=True), sampled update, and packet, median of 2 seeds, 2.4 s" in shown
     assert "The range of fluid(linear=True) is outside that of fluid by more than 10 %" in shown
     assert "The fluid is outside the range of the seeds of packet by more than 10 %" in shown
@@ -129,8 +126,7 @@ def test_a_name_and_standard_input(small, monkeypatch, capsys) -> None:
     import io
 
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SCENARIO.encode())))
-    assert run(["compare", "-", "--seeds", "1", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["scenario"] == "small"
+    assert answered(capsys, ["compare", "-", "--seeds", "1", "--json"])["scenario"] == "small"
 
 
 @pytest.mark.parametrize(

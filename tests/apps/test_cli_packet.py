@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from recorded import runs_of
-from shell import assert_bad_input, strict_json
+from shell import answered, assert_bad_input, printed, strict_json
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
@@ -107,8 +107,7 @@ def test_packets_as_text(small, capsys) -> None:
 
 
 def test_one_seed_has_no_range(one, capsys) -> None:
-    assert run(packets(one, "--seeds", "7,")) == 0
-    out = capsys.readouterr().out
+    out = printed(capsys, packets(one, "--seeds", "7,"))
     assert "\npacket by packet, 1 seed, 0 s to 5 s\n" in out
     assert " to " not in out.split("\n\n", 1)[1]
 
@@ -257,8 +256,7 @@ def answers(monkeypatch) -> list[Any]:
 
 
 def test_replay_as_json(log, answers, capsys) -> None:
-    assert run(["replay", "--variant", "linux6.18", str(log), "--json"]) == 0
-    answer = strict_json(capsys.readouterr().out)
+    answer = answered(capsys, ["replay", "--variant", "linux6.18", str(log), "--json"])
     assert answer == {
         "variant": "linux6.18",
         "queue_delay": [0.02, 0.012],
@@ -275,8 +273,7 @@ def test_replay_as_json(log, answers, capsys) -> None:
 
 def test_replay_as_text_and_in_a_file(log, answers, tmp_path, capsys) -> None:
     path = tmp_path / "steps.csv"
-    assert run(["replay", "--variant", "pie", str(log), "-o", str(path)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed(capsys, ["replay", "--variant", "pie", str(log), "-o", str(path)]).splitlines()
     assert lines[0].split() == ["step", "queue", "delay", "[ms]", "p", "[%]", "controller"]
     assert [line.split() for line in lines[1:3]] == [
         ["0", "20", "1", "0"],
@@ -340,8 +337,7 @@ def test_a_log_that_is_no_text(tmp_path, capsys) -> None:
 
 
 def test_a_real_update_rule_answers(log, capsys) -> None:
-    assert run(["replay", "--variant", "linux6.18", str(log), "--json"]) == 0
-    answer = strict_json(capsys.readouterr().out)
+    answer = answered(capsys, ["replay", "--variant", "linux6.18", str(log), "--json"])
     assert all(0.0 <= p <= 1.0 for p in answer["p"])
     assert len(answer["p"]) == len(answer["controller"]) == len(answer["state"]) == 2
 
@@ -368,12 +364,10 @@ def test_a_log_of_tc_is_checked_against_the_kernel(tmp_path, capsys) -> None:
             snapshot(row["qdelay_us"] + "us", row["backlog_bytes"], row["prob"]) for row in rows
         )
     )
-    assert run(["replay", str(path), "--json"]) == 0
-    answer = strict_json(capsys.readouterr().out)
+    answer = answered(capsys, ["replay", str(path), "--json"])
     assert max(answer["logged"]) > 0.01
     assert answer["controller"] == pytest.approx(answer["logged"], rel=1e-6)
-    assert run(["replay", str(path)]) == 0
-    assert "logged" in capsys.readouterr().out
+    assert "logged" in printed(capsys, ["replay", str(path)])
 
 
 def test_json_logged_again_and_again_is_read_to_its_end(tmp_path, capsys) -> None:
@@ -387,8 +381,7 @@ def test_json_logged_again_and_again_is_read_to_its_end(tmp_path, capsys) -> Non
     states = [{"backlog": 0, "delay": 20000, "prob": 0.0}, {"backlog": 9, "delay": 0, "prob": 0.1}]
     path = tmp_path / "tc.json"
     path.write_text("".join(json.dumps([shown | state]) + "\n" for state in states))
-    assert run(["replay", str(path), "--json"]) == 0
-    assert strict_json(capsys.readouterr().out)["logged"] == [0.0, 0.1]
+    assert answered(capsys, ["replay", str(path), "--json"])["logged"] == [0.0, 0.1]
     path.write_text(path.read_text() + "[{")
     assert run(["replay", str(path)]) == 2
     assert "the JSON cannot be read" in capsys.readouterr().err
@@ -420,7 +413,6 @@ def test_logs_of_tc_that_cannot_be_replayed(tmp_path, capsys, text, reason) -> N
     ],
 )
 def test_help_names_units_and_examples(capsys, command, parts) -> None:
-    assert run([command, "-h"]) == 0
-    text = " ".join(re.sub(r"[│╭╮╰╯─]", " ", capsys.readouterr().out).split())
+    text = " ".join(re.sub(r"[│╭╮╰╯─]", " ", printed(capsys, [command, "-h"])).split())
     for part in parts:
         assert part in text

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
+from shell import answered, printed
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
@@ -376,11 +377,9 @@ def test_attributes_of_ns3(pie, dual):
     ],
 )
 def test_tune_ends_with_the_line(capsys, words, ends):
-    assert run(["tune", "--max-rtt", "100ms", *words]) == 0
-    out = capsys.readouterr().out
+    out = printed(capsys, ["tune", "--max-rtt", "100ms", *words])
     assert ends in " ".join(out[-400:].split()).replace(" \\ ", " ")
-    assert run(["tune", "--max-rtt", "100ms", *words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = answered(capsys, ["tune", "--max-rtt", "100ms", *words, "--json"])
     assert found["tc"] in out.replace(" \\\n    ", " ")
     assert found["why_no_tc"] is None
 

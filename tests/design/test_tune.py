@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shell import assert_bad_input
+from shell import answered, assert_bad_input, printed
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
@@ -660,8 +660,7 @@ def test_print_says_both_rtts(design):
 def test_command_prints_one_screen(capsys, tmp_path):
     picture = tmp_path / "design.png"
     words = ["tune", "--max-rtt", "100ms", "--aqm", "dualpi2", "--sender", "reno,scalable"]
-    assert run([*words, "--plot", str(picture)]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys, [*words, "--plot", str(picture)])
     assert "alpha 0.047998 Hz, beta 2.5146 Hz" in text
     assert "paths up to 85 ms + 15 ms target = 100 ms round trip" in text
     assert "proved for every round-trip time from 5 to 100 ms, queue included" in " ".join(
@@ -692,13 +691,11 @@ def test_command_verifies(capsys, monkeypatch, engine, words):
 
     monkeypatch.setattr(tuning, "tune", once)
     command = ["tune", "--max-rtt", "100ms", "--verify", engine]
-    assert run(command) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys, command)
     assert "Steps of load and capacity by 10 %" in text
     assert all(word in text for word in words)
     assert max(len(line) for line in text.splitlines()) <= 80
-    assert run([*command, "--json"]) == 0
-    verified = json.loads(capsys.readouterr().out)["design"]["verification"]
+    verified = answered(capsys, [*command, "--json"])["design"]["verification"]
     assert verified["engine"] == engine.partition(":")[0]
     assert len(verified["cases"]) == 16
 
@@ -735,8 +732,7 @@ def test_a_design_survives_an_interrupted_verification(capsys, monkeypatch, as_j
 
 @pytest.mark.slow
 def test_command_prints_json(capsys):
-    assert run(["tune", "--max-base-rtt", "80ms", "--json"]) == 0
-    payload = json.loads(capsys.readouterr().out)
+    payload = answered(capsys, ["tune", "--max-base-rtt", "80ms", "--json"])
     assert set(payload) == {"design", "tc", "why_no_tc", "alternatives"}
     again = pf.Design.from_dict(payload["design"] | {"alternatives": payload["alternatives"]})
     assert again.max_base_rtt == pytest.approx(0.08)

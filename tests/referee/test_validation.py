@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import write_validation
+from shell import printed
 
 import pi2_fluid as pf
 import pi2_fluid.referee.validating
@@ -327,8 +328,7 @@ def test_validate_as_json(two_findings, capsys) -> None:
 
 
 def test_validate_as_text(two_findings, capsys) -> None:
-    assert run(["validate"]) == 0
-    out = capsys.readouterr().out
+    out = printed(capsys, ["validate"])
     assert "+5.0 %" in out
     assert "(ok)" in out
     assert "0 of 1 within the tight tolerance, 1 of 1 within the loose one" in out

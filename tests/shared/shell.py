@@ -18,6 +18,18 @@ def strict_json(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
+def printed(capsys: Any, words: Sequence[str]) -> str:
+    """What a command says that ends well."""
+    assert run(words) == 0
+    out: str = capsys.readouterr().out
+    return out
+
+
+def answered(capsys: Any, words: Sequence[str]) -> Any:
+    """The same of --json, read."""
+    return strict_json(printed(capsys, words))
+
+
 def assert_bad_input(capsys: Any, words: Sequence[str], *said: str) -> None:
     """Code 2, and one sentence, which says all of this."""
     assert run(words) == 2

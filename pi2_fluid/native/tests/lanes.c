@@ -11,18 +11,11 @@
 
 #include "lanes/lanes.h"
 #include "margins/margins.h"
+#include "tests/chance.h"
 
 enum { RUNS = 37, CLASSES = 3, EVENTS = 2, SAMPLES = 4, DEPTH = 64, STEPS = 400 };
 enum { STATISTICS = PI2_LANES_STATISTICS + CLASSES * PI2_LANES_CLASS_STATISTICS };
 enum { TRACES = SAMPLES * (PI2_LANES_TRACES + 2 * CLASSES) };
-
-static uint64_t seed = 1;
-
-static double uniform(double low, double high)
-{
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return low + (high - low) * (double)(seed >> 11) * 0x1p-53;
-}
 
 static int below(int n) { return (int)uniform(0, n); }
 
