@@ -36,7 +36,7 @@ FLOORS: list[set[str]] = [
     {"engines.fluid.lanes"},
     {"engines.fluid.batches", "engines.packet.replays"},
     {"engines"},
-    {"comparison.agreement", "comparison.sharing"},
+    {"comparison.agreement", "comparison.sharing", "comparison.response"},
     {"comparison.verification"},
     {"comparison"},
     {"design"},

@@ -90,6 +90,7 @@ def everything() -> dict[str, list[Any]]:
         "Margins": [asked, one.margins(), several.margins(), mixture.margins()],
         "compare": [pf.compare(SCENARIO)],
         "coexistence": [table],
+        "identify_response": [table],
         "largest_l4s_share": [0.5],
         "check": [checked, checked[0], Remedy(text="none")],
         "margin_lost_db": [pf.margin_lost_db(linux, pf.Reno(), "50ms", 0.1)],

@@ -1,0 +1,1 @@
+"""How flows and queue answer a signal that is given: measured, without a model of either."""
