@@ -1,37 +1,16 @@
 /* What happens at the end of a step: events, changes, ticks, and the marks they leave for those who look back. */
-#include "fluid/run.h"
+#include "fluid/arrival.h"
+
+#include "fluid/events.h"
+#include "fluid/lean.h"
+#include "fluid/modes.h"
+#include "fluid/plant.h"
+#include "fluid/readers.h"
+#include "fluid/schedule.h"
+#include "fluid/slopes.h"
+#include "laws/aqms/pi_family.h"
 #include "laws/senders/reno.h"
 #include "laws/senders/scalable.h"
-
-void fluid_mark(pi2_fluid *run, int group, int order)
-{
-    fluid_reader *reader = &run->groups[group].reader;
-    if (!reader_mark(reader, &run->past, run->now->t, order, run->close))
-        run->status = PI2_FLUID_NO_MEMORY;
-    if (reader->open) /* its stretch may end here now */
-        reader_stretch(reader, &run->past, run->now->t);
-}
-
-void fluid_mark_all(pi2_fluid *run)
-{
-    for (int g = 0; g < run->group_count; g++)
-        fluid_mark(run, g, 0);
-}
-
-/* Goes to where everyone reads after delays have jumped. */
-void fluid_seek(pi2_fluid *run)
-{
-    fluid_view *view = &run->scratch.view;
-    fluid_observe(run, run->now->t, run->now->y, run->mode, view);
-    for (int g = 0; g < run->group_count; g++)
-        reader_seek(&run->groups[g].reader, run->now->t - view->rtt[g]);
-}
-
-void fluid_stretches(pi2_fluid *run)
-{
-    for (int g = 0; g < run->group_count; g++)
-        reader_stretch(&run->groups[g].reader, &run->past, run->now->t);
-}
 
 /* Notes the kink that passing a jump leaves in the windows of a group, if it is not negligible. */
 static void mark_strong(pi2_fluid *run, const fluid_group *group)
@@ -177,7 +156,6 @@ static void make_changes(pi2_fluid *run)
     fluid_seek(run);
 }
 
-/* Does what is scheduled for now: first the changes, then the tick. Returns whether the slopes have changed. */
 int fluid_happen(pi2_fluid *run, int event, int signalled)
 {
     const int changes = fluid_changes_now(run), ticks = fluid_ticks_now(run);
@@ -210,7 +188,6 @@ static void mark_event(pi2_fluid *run, const fluid_event *event)
         fluid_mark_all(run);
 }
 
-/* Does all that happens now, after a step whose slopes at the end are run->now->f. */
 void fluid_arrive(pi2_fluid *run, const fluid_event *event, int images)
 {
     const int slopes_known = images && pass_images(run);

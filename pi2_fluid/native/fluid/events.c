@@ -1,5 +1,10 @@
 /* State events: a queue empties or fills, a clip is reached or left, a law switches, slow start ends. */
-#include "fluid/run.h"
+#include "fluid/events.h"
+
+#include "fluid/modes.h"
+#include "fluid/plant.h"
+#include "fluid/readers.h"
+#include "fluid/slopes.h"
 
 /* Packets that a queue may miss: one that has just left 0 may begin a rounding error below. */
 #define TINY 1e-9
@@ -79,7 +84,6 @@ static void add_floors(pi2_fluid *run, int *n)
     }
 }
 
-/* Lists the events that the trial step has passed; returns how many. */
 int fluid_crossed(pi2_fluid *run)
 {
     const double *y = run->trial->y, *net = run->trial->view.net;
@@ -119,7 +123,6 @@ static double value_at(pi2_fluid *run, const fluid_event *event, double part)
     return value(run, event, run->now->t + part * h, run->scratch.y);
 }
 
-/* At which part of the trial step the event comes (regula falsi, Illinois). */
 double fluid_locate(pi2_fluid *run, const fluid_event *event)
 {
     static const double WITHIN = 1e-13;
@@ -150,7 +153,6 @@ double fluid_locate(pi2_fluid *run, const fluid_event *event)
     return high;
 }
 
-/* The event's value at the end of the trial step, and how fast it changes there. */
 double fluid_speed(pi2_fluid *run, const fluid_event *event, double *now)
 {
     static const double BACK = 1e-3; /* of the step */
@@ -159,7 +161,6 @@ double fluid_speed(pi2_fluid *run, const fluid_event *event, double *now)
     return (*now - before) / (BACK * (run->trial->t - run->now->t));
 }
 
-/* Changes the mode, and puts the state exactly on the bound that it has reached. */
 void fluid_apply_event(pi2_fluid *run, const fluid_event *event)
 {
     const int k = event->index;

@@ -4,7 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fluid/run.h"
+#include "fluid/arrival.h"
+#include "fluid/layout.h"
+#include "fluid/modes.h"
+#include "fluid/readers.h"
+#include "fluid/report.h"
+#include "fluid/schedule.h"
+#include "fluid/slopes.h"
+#include "fluid/steps.h"
 
 /* The longest that anything waits behind the bottleneck, and travels: how far back readers may look. */
 static void find_lookback(pi2_fluid *run, const pi2_fluid_problem *problem)

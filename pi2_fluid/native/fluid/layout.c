@@ -1,8 +1,8 @@
 /* Classes, groups and components of a run, and the memory they need. */
+#include "fluid/layout.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "fluid/run.h"
 
 /* Hands out parts of one block of memory; the first round only counts. */
 typedef struct {
@@ -149,7 +149,6 @@ static void place_components(pi2_fluid *run, const pi2_fluid_problem *problem)
     run->switching |= run->aqm->switch_values != NULL;
 }
 
-/* Finds room for everything whose size the problem decides; returns 0 when there is none. */
 int fluid_lay_out(pi2_fluid *run, const pi2_fluid_problem *problem)
 {
     const size_t classes = (size_t)problem->class_count;

@@ -1,5 +1,7 @@
 #include "fluid/lean.h"
 
+#include "fluid/readers.h"
+#include "fluid/schedule.h"
 #include "laws/senders/reno.h"
 #include "laws/senders/scalable.h"
 
@@ -61,7 +63,6 @@ static void add_other(pi2_fluid *run, fluid_lean *o, int i)
         o->others += run->mode->of[i].count * c->law->sending_rate(c->parameters, run->now->y + c->x, 0.0);
 }
 
-/* Lays out what is constant until the mode changes. */
 void lean_prepare(pi2_fluid *run)
 {
     fluid_lean *o = &run->lean;
@@ -87,7 +88,6 @@ void lean_prepare(pi2_fluid *run)
     lean_look_back(run);
 }
 
-/* What is constant until a group reads another stretch. */
 void lean_look_back(pi2_fluid *run)
 {
     fluid_lean *o = &run->lean;
@@ -241,7 +241,6 @@ void lean_slopes(pi2_fluid *run, fluid_point *at)
         slopes(run, at, o->n, o->groups, run->stored, o->buffers);
 }
 
-/* A step of length h to `end`; unless `whole`, without all slopes at its end and without its error. */
 void lean_try(pi2_fluid *run, double h, double end, int whole)
 {
     const fluid_lean *o = &run->lean;
@@ -257,7 +256,6 @@ void lean_try(pi2_fluid *run, double h, double end, int whole)
         try_step(run, h, end, whole, o->n, o->groups, run->stored, o->buffers);
 }
 
-/* One update of the controller, and its marks: `update` of arrival.c. */
 void lean_tick(pi2_fluid *run)
 {
     const fluid_lean *o = &run->lean;

@@ -1,9 +1,10 @@
 /* The discrete state: which bounds hold, who is in slow start, what a jump of the capacity does. */
+#include "fluid/modes.h"
+
 #include <string.h>
 
-#include "fluid/run.h"
+#include "fluid/plant.h"
 
-/* The present mode, to be changed. */
 fluid_mode *fluid_change_mode(pi2_fluid *run)
 {
     fluid_mode *mode = past_change_mode(&run->past);
@@ -20,7 +21,6 @@ void fluid_set_bound(pi2_fluid *run, int k, int bound)
         fluid_change_mode(run)->bound[k] = (signed char)bound;
 }
 
-/* Finds, for each moving state of the controller, the direction in which a clip holds it. */
 void fluid_clips(pi2_fluid *run)
 {
     static const double NUDGE = 1e-6; /* s: how far ahead a clip is felt */
@@ -43,8 +43,6 @@ void fluid_clips(pi2_fluid *run)
     }
 }
 
-/* Holds every bound that stops the motion, and no other. Nobody is in slow start while the buffer is full: a flow that
- * starts then leaves it at once. */
 void fluid_hold_bounds(pi2_fluid *run)
 {
     const double *y = run->now->y;
@@ -72,7 +70,6 @@ void fluid_hold_bounds(pi2_fluid *run)
     }
 }
 
-/* The delay has jumped with the capacity; a controller in continuous time, which follows the delay, jumps too. */
 void fluid_jump(pi2_fluid *run, double tau_before, const pi2_seen *seen_before)
 {
     double state[PI2_AQM_STATES], still[PI2_AQM_STATES], moved[PI2_AQM_STATES];
@@ -95,22 +92,4 @@ void fluid_end_slow_start(pi2_fluid *run, int i)
         c->law->leave_slow_start(c->parameters, run->now->y + c->x);
         fluid_change_mode(run)->of[i].slow = 0;
     }
-}
-
-/* After every change of who sends: who listens, and which way of computing the slopes serves. */
-void fluid_choose_kind(pi2_fluid *run)
-{
-    run->hearing_count = 0;
-    for (int g = 0; g < run->group_count; g++)
-        for (int i = 0; i < run->class_count; i++)
-            if (run->classes[i].group == g && run->mode->of[i].active && run->classes[i].listens) {
-                run->hearing[run->hearing_count++] = run->groups + g;
-                break;
-            }
-    run->slow = 0;
-    for (int i = 0; i < run->class_count; i++)
-        run->slow |= run->mode->of[i].slow;
-    run->kind = lean_fits(run) ? LEAN_KIND : run->bands == 2 || run->aqm->queue_signals ? GENERAL : PLAIN;
-    if (run->kind == LEAN_KIND)
-        lean_prepare(run);
 }

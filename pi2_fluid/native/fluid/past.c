@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fluid/fluid.h"
+#include "fluid/problem.h"
 
 enum { FIRST_SLOTS = 64, FIRST_MODES = 8, FIRST_MARKS = 64 };
 

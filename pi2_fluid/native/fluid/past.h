@@ -4,8 +4,7 @@
  * across a breakpoint: a group of classes reads between two neighbouring ones, its stretch. Segments are numbered from
  * 0, the time before 0; the oldest are forgotten when no delay can reach them any more.
  */
-#ifndef PI2_FLUID_PAST_H
-#define PI2_FLUID_PAST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -117,5 +116,3 @@ static inline double reader_go(fluid_reader *reader, const fluid_past *past, dou
 {
     return t >= reader->from && t < reader->to ? t : reader_find(reader, past, t);
 }
-
-#endif

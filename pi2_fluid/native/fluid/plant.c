@@ -1,5 +1,5 @@
 /* What follows from the state of one instant: delays, rates, what the queue sees, how the controller moves. */
-#include "fluid/run.h"
+#include "fluid/plant.h"
 
 double fluid_count(const pi2_fluid *run, double t, const fluid_mode *mode, int i)
 {
@@ -14,7 +14,6 @@ double fluid_count(const pi2_fluid *run, double t, const fluid_mode *mode, int i
     return share->count * (part < 0.0 ? 0.0 : part > 1.0 ? 1.0 : part);
 }
 
-/* What is left of thinned traffic. */
 double fluid_kept(const pi2_fluid *run, const double *y)
 {
     double state[PI2_AQM_STATES];
@@ -106,7 +105,6 @@ void fluid_state(const pi2_fluid *run, const double *y, double *state)
         state[run->moves[j]] = y[run->controller + j];
 }
 
-/* How fast all packets together would grow in number, were there room. */
 double fluid_growth(const pi2_fluid *run, const double *net, const fluid_mode *mode)
 {
     double sum = 0.0;
@@ -141,7 +139,6 @@ pi2_signal fluid_signals(const pi2_fluid *run, const double *y, const fluid_mode
     return run->aqm->signals(run->law, state, &seen);
 }
 
-/* dq/dt of each queue within the bounds that hold. */
 void fluid_queue_slopes(const pi2_fluid *run, const double *net, const fluid_mode *mode, double *slopes)
 {
     double growing = 0.0, freed = 0.0;
@@ -161,7 +158,6 @@ void fluid_queue_slopes(const pi2_fluid *run, const double *net, const fluid_mod
                 slopes[k] = slopes[k] * freed / growing;
 }
 
-/* d(moving states)/dt before clipping. */
 void fluid_controller_slope(const pi2_fluid *run, const double *y, const fluid_view *view, double *slope)
 {
     double state[PI2_AQM_STATES], all[PI2_AQM_STATES], growth[2];
@@ -182,7 +178,6 @@ void fluid_controller_slope(const pi2_fluid *run, const double *y, const fluid_v
         slope[j] = all[run->moves[j]];
 }
 
-/* Every quantity whose sign tells on which side of a kink a law is; returns how many. */
 int fluid_switches(const pi2_fluid *run, const double *y, const fluid_view *view, double *values)
 {
     double state[PI2_AQM_STATES];

@@ -1,5 +1,8 @@
 /* What is reported of one instant. */
+#include "fluid/report.h"
+
 #include "fluid/lean.h"
+#include "fluid/plant.h"
 
 /* Where in segment `i` the arrivals of a band reach `total` (s after it began): Newton's method between bounds. */
 static double reaches(const pi2_fluid *run, size_t i, int k, double total)
@@ -185,7 +188,6 @@ static void keep_within_bounds_lean(const pi2_fluid *run, double *y)
         y[run->classes[i].x] = y[run->classes[i].x] > 0.0 ? y[run->classes[i].x] : 0.0;
 }
 
-/* Fills a row: the state now, or at an earlier time of the last step. */
 void fluid_report(pi2_fluid *run, double t, int earlier, size_t row, pi2_fluid_rows rows)
 {
     const fluid_mode *mode = earlier ? past_mode(&run->past, run->past.length - 1) : run->mode;

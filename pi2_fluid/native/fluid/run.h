@@ -1,13 +1,11 @@
 /* Inside the fluid kernel: one trajectory in the making. The names are those of the Python twin. */
-#ifndef PI2_FLUID_RUN_H
-#define PI2_FLUID_RUN_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
 
-#include "laws/aqms/pi_family.h"
-#include "fluid/fluid.h"
 #include "fluid/past.h"
+#include "fluid/problem.h"
 
 #define SAME 1e-12 /* s: instants closer than this are one */
 
@@ -128,7 +126,7 @@ typedef struct {
     lean_buffers buffers;
 } fluid_lean;
 
-struct pi2_fluid {
+typedef struct pi2_fluid {
     /* the problem */
     int bands, class_count, group_count;
     fluid_class *classes;
@@ -181,93 +179,4 @@ struct pi2_fluid {
     long long taken;
     int stalled, status;
     void *memory;
-};
-
-/* The probability with which packets of a class are signalled. */
-static inline double fluid_signal_of(const pi2_fluid *run, int i, pi2_signal signals)
-{
-    const fluid_class *c = run->classes + i;
-    return c->thinned || c->signal == PI2_FLUID_CLASSIC ? signals.classic
-           : c->signal == PI2_FLUID_SCALABLE            ? signals.scalable
-                                                        : 0.0;
-}
-
-/* Whether a jump of a slope of y, acting for a time, is more than the tolerance lets pass. */
-static inline int fluid_matters(const pi2_fluid *run, double jump, double time, double y)
-{
-    return fabs(jump) * time > 0.1 * run->tolerance * (fabs(y) + 0.1);
-}
-
-/* layout.c */
-int fluid_lay_out(pi2_fluid *run, const pi2_fluid_problem *problem);
-
-/* schedule.c */
-void fluid_schedule(pi2_fluid *run, const pi2_fluid_problem *problem);
-void fluid_look_ahead(pi2_fluid *run);
-int fluid_changes_now(const pi2_fluid *run);
-int fluid_ticks_now(const pi2_fluid *run);
-void fluid_take_changes(pi2_fluid *run);
-void fluid_next_tick(pi2_fluid *run);
-double fluid_push(const pi2_fluid *run);
-
-/* plant.c */
-double fluid_count(const pi2_fluid *run, double t, const fluid_mode *mode, int i);
-void fluid_observe(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view);
-void fluid_state(const pi2_fluid *run, const double *y, double *state);
-void fluid_seen(const pi2_fluid *run, const double *y, const fluid_mode *mode, const fluid_view *view, pi2_seen *seen);
-double fluid_kept(const pi2_fluid *run, const double *y);
-pi2_signal fluid_signals(const pi2_fluid *run, const double *y, const fluid_mode *mode, const fluid_view *view);
-double fluid_growth(const pi2_fluid *run, const double *net, const fluid_mode *mode);
-void fluid_queue_slopes(const pi2_fluid *run, const double *net, const fluid_mode *mode, double *slopes);
-void fluid_controller_slope(const pi2_fluid *run, const double *y, const fluid_view *view, double *slope);
-int fluid_switches(const pi2_fluid *run, const double *y, const fluid_view *view, double *values);
-
-/* slopes.c: the head is what does not look at the past, the tail the rest */
-void fluid_head(pi2_fluid *run, fluid_point *at);
-void fluid_tail(pi2_fluid *run, fluid_point *at);
-void fluid_slopes(pi2_fluid *run, fluid_point *at);
-
-double fluid_window_slope(pi2_fluid *run, int i, double t, const double *y, const fluid_view *view);
-
-/* lean.c */
-int lean_fits(const pi2_fluid *run);
-void lean_prepare(pi2_fluid *run);
-void lean_look_back(pi2_fluid *run);
-void lean_slopes(pi2_fluid *run, fluid_point *at);
-void lean_try(pi2_fluid *run, double h, double end, int whole);
-void lean_tick(pi2_fluid *run);
-
-/* modes.c */
-fluid_mode *fluid_change_mode(pi2_fluid *run);
-void fluid_set_bound(pi2_fluid *run, int k, int bound);
-void fluid_hold_bounds(pi2_fluid *run);
-void fluid_clips(pi2_fluid *run);
-void fluid_jump(pi2_fluid *run, double tau_before, const pi2_seen *seen_before);
-void fluid_end_slow_start(pi2_fluid *run, int i);
-void fluid_choose_kind(pi2_fluid *run);
-
-/* events.c */
-int fluid_crossed(pi2_fluid *run);
-double fluid_locate(pi2_fluid *run, const fluid_event *event);
-double fluid_speed(pi2_fluid *run, const fluid_event *event, double *value);
-void fluid_apply_event(pi2_fluid *run, const fluid_event *event);
-
-/* arrival.c */
-void fluid_mark(pi2_fluid *run, int group, int order);
-void fluid_mark_all(pi2_fluid *run);
-void fluid_seek(pi2_fluid *run);
-void fluid_stretches(pi2_fluid *run);
-int fluid_happen(pi2_fluid *run, int event, int signalled);
-void fluid_arrive(pi2_fluid *run, const fluid_event *event, int images);
-
-/* trial.c */
-void fluid_try(pi2_fluid *run, double h, int whole);
-void fluid_complete(pi2_fluid *run);
-
-/* steps.c */
-void fluid_step(pi2_fluid *run);
-
-/* report.c */
-void fluid_report(pi2_fluid *run, double t, int earlier, size_t row, pi2_fluid_rows rows);
-
-#endif
+} pi2_fluid;

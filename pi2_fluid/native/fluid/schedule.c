@@ -1,7 +1,8 @@
 /* What happens when, whatever the state: ticks of the controller, changes of load and capacity. */
-#include "fluid/run.h"
+#include "fluid/schedule.h"
 
-/* Finds when the next thing happens after now, the end of the run at the latest. */
+#include "fluid/modes.h"
+
 void fluid_look_ahead(pi2_fluid *run)
 {
     const double tick = run->tick * run->interval;
@@ -59,7 +60,6 @@ void fluid_next_tick(pi2_fluid *run)
     fluid_look_ahead(run);
 }
 
-/* What somebody adds to the controller's variable before the next tick. */
 double fluid_push(const pi2_fluid *run)
 {
     const size_t place = (size_t)run->tick - 1;
@@ -77,7 +77,6 @@ static void add(pi2_fluid *run, double at, int kind, int index, double value)
     run->happenings[place].value = value;
 }
 
-/* run->happenings has room for 1 + classes per change and 3 per class. */
 void fluid_schedule(pi2_fluid *run, const pi2_fluid_problem *problem)
 {
     const int classes = problem->class_count;

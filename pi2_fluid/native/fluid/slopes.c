@@ -1,5 +1,8 @@
 /* The right-hand side: what the present and the past make of the state. */
-#include "fluid/run.h"
+#include "fluid/slopes.h"
+
+#include "fluid/lean.h"
+#include "fluid/plant.h"
 #include "laws/senders/reno.h"
 #include "laws/senders/scalable.h"
 
@@ -104,7 +107,6 @@ static void read(pi2_fluid *run, fluid_group *group, double t)
     group->rtt_then = run->kind == GENERAL ? read_general(run, group, t) : read_plain(run, group, t);
 }
 
-/* dW/dt of class i by its law, whatever holds the window. */
 double fluid_window_slope(pi2_fluid *run, int i, double t, const double *y, const fluid_view *view)
 {
     const fluid_class *c = run->classes + i;
@@ -153,7 +155,23 @@ void fluid_tail(pi2_fluid *run, fluid_point *at)
             at->f[run->controller + j] = 0.0;
 }
 
-/* Both at once, for a state that is no end of a step. */
+void fluid_choose_kind(pi2_fluid *run)
+{
+    run->hearing_count = 0;
+    for (int g = 0; g < run->group_count; g++)
+        for (int i = 0; i < run->class_count; i++)
+            if (run->classes[i].group == g && run->mode->of[i].active && run->classes[i].listens) {
+                run->hearing[run->hearing_count++] = run->groups + g;
+                break;
+            }
+    run->slow = 0;
+    for (int i = 0; i < run->class_count; i++)
+        run->slow |= run->mode->of[i].slow;
+    run->kind = lean_fits(run) ? LEAN_KIND : run->bands == 2 || run->aqm->queue_signals ? GENERAL : PLAIN;
+    if (run->kind == LEAN_KIND)
+        lean_prepare(run);
+}
+
 void fluid_slopes(pi2_fluid *run, fluid_point *at)
 {
     if (run->kind == LEAN_KIND)

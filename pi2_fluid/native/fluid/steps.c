@@ -1,5 +1,12 @@
 /* One step, to the next event or image at the latest. */
-#include "fluid/run.h"
+#include "fluid/steps.h"
+
+#include "fluid/arrival.h"
+#include "fluid/events.h"
+#include "fluid/plant.h"
+#include "fluid/readers.h"
+#include "fluid/trial.h"
+#include "laws/aqms/pi_family.h"
 
 enum { MOST_TRIALS = 60 };
 /* of a round-trip time, over which its own slope is taken */
@@ -290,7 +297,6 @@ static void accept(pi2_fluid *run)
         run->status = PI2_FLUID_TOO_OLD;
 }
 
-/* Takes one step, to the next event at the latest, and does what happens there. */
 void fluid_step(pi2_fluid *run)
 {
     const fluid_group *target;

@@ -3,7 +3,10 @@
  * The slope at the end is the next step's first, the cubic's end slope, and h/6 (k4 - k5) is the difference from a
  * method of order 3, which estimates the error when the step is adaptive.
  */
-#include "fluid/run.h"
+#include "fluid/trial.h"
+
+#include "fluid/lean.h"
+#include "fluid/slopes.h"
 
 /* The end of a step of length h, as represented: else the error of the time adds up. */
 static double end_of(const pi2_fluid *run, double h)
@@ -61,7 +64,6 @@ static void try_any(pi2_fluid *run, double h, double end, int whole)
     }
 }
 
-/* Takes a step of length h to run->trial, and unless it is to be `whole` without all slopes at its end and its error. */
 void fluid_try(pi2_fluid *run, double h, int whole)
 {
     const double end = end_of(run, h);
@@ -72,7 +74,6 @@ void fluid_try(pi2_fluid *run, double h, int whole)
     run->complete = whole;
 }
 
-/* The slopes at the end of the trial step, if they are not there yet. */
 void fluid_complete(pi2_fluid *run)
 {
     if (run->complete)

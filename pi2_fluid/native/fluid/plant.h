@@ -1,0 +1,29 @@
+/* What follows from the state of one instant. */
+#pragma once
+
+#include "fluid/run.h"
+
+/* The probability with which packets of a class are signalled. */
+static inline double fluid_signal_of(const pi2_fluid *run, int i, pi2_signal signals)
+{
+    const fluid_class *c = run->classes + i;
+    return c->thinned || c->signal == PI2_FLUID_CLASSIC ? signals.classic
+           : c->signal == PI2_FLUID_SCALABLE            ? signals.scalable
+                                                        : 0.0;
+}
+
+double fluid_count(const pi2_fluid *run, double t, const fluid_mode *mode, int i);
+void fluid_observe(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view);
+void fluid_state(const pi2_fluid *run, const double *y, double *state);
+void fluid_seen(const pi2_fluid *run, const double *y, const fluid_mode *mode, const fluid_view *view, pi2_seen *seen);
+/* What is left of thinned traffic. */
+double fluid_kept(const pi2_fluid *run, const double *y);
+pi2_signal fluid_signals(const pi2_fluid *run, const double *y, const fluid_mode *mode, const fluid_view *view);
+/* How fast all packets together would grow in number, were there room. */
+double fluid_growth(const pi2_fluid *run, const double *net, const fluid_mode *mode);
+/* dq/dt of each queue within the bounds that hold. */
+void fluid_queue_slopes(const pi2_fluid *run, const double *net, const fluid_mode *mode, double *slopes);
+/* d(moving states)/dt before clipping. */
+void fluid_controller_slope(const pi2_fluid *run, const double *y, const fluid_view *view, double *slope);
+/* Every quantity whose sign tells on which side of a kink a law is; returns how many. */
+int fluid_switches(const pi2_fluid *run, const double *y, const fluid_view *view, double *values);
