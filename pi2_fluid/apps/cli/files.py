@@ -70,12 +70,24 @@ def write_netcdf(dataset: xarray.Dataset, path: Path) -> None:
 
 
 def _write_zarr(dataset: xarray.Dataset, path: Path) -> None:
-    """Write everything as a Zarr store, in the format that every reader of Zarr knows."""
-    import zarr  # noqa: F401  says which package is missing before anything is written
+    """Write everything as a Zarr store, in the format that every reader of Zarr knows.
+
+    Zarr makes it in memory: into files it writes from several threads, and those that have not
+    heard of a full disk yet would write on where everything has been removed.
+    """
+    from zarr.storage import MemoryStore  # says that zarr is missing before anything is written
+
+    made: dict[str, Any] = {}
+    dataset.to_zarr(MemoryStore(made), zarr_format=2, consolidated=True)
+
+    def write(folder: Path) -> None:
+        for name, content in made.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content.to_bytes())
 
     save_folder(
         path,
-        lambda folder: dataset.to_zarr(folder, zarr_format=2, consolidated=True),
+        write,
         belongs=lambda folder: any((folder / name).is_file() for name in _IN_A_STORE),
     )
 
