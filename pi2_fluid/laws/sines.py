@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Sines"]
 
 _NUMBER: Final = r"[+-]?\d+\.?\d*(?:[eE][+-]?\d+)?"
-_TEXT: Final = re.compile(rf"({_NUMBER})((?: \+ {_NUMBER} sin\({_NUMBER} t \+ {_NUMBER}\))*)")
-_TERM: Final = re.compile(rf"({_NUMBER}) sin\(({_NUMBER}) t \+ ({_NUMBER})\)")
+_TERM: Final = re.compile(rf"({_NUMBER}) sin\(({_NUMBER}) t(?: \+ ({_NUMBER}))?\)")
+_TEXT: Final = re.compile(rf"({_NUMBER})((?: \+ {_NUMBER} sin\({_NUMBER} t(?: \+ {_NUMBER})?\))*)")
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ class Sines:
         if found is None:
             raise QuantityError(
                 f"{show_value(text)} is no sum of sines: give text such as"
-                ' "0.02 + 0.001 sin(2 t + 0)", with rad/s before t.'
+                ' "0.02 + 0.001 sin(2 t)", with rad/s before t and a phase after it, if any.'
             )
-        terms = [tuple(map(float, term)) for term in _TERM.findall(found[2])]
+        terms = [tuple(float(part or 0.0) for part in term) for term in _TERM.findall(found[2])]
         amplitudes, frequencies, phases = zip(*terms, strict=True) if terms else ((), (), ())
         return cls(float(found[1]), amplitudes, frequencies, phases)
 

@@ -54,6 +54,7 @@ def test_sines_are_what_they_say() -> None:
     assert SINES(0.7) == pytest.approx(0.1 + 0.01 * math.sin(1.4) + 0.02 * math.sin(4.5))
     assert pf.Sines.parse(str(SINES)) == SINES
     assert pf.Sines(0.1, [], []) == pf.Sines.parse("0.1")
+    assert pf.Sines(0.1, [0.01], [2.0]) == pf.Sines.parse("0.1 + 0.01 sin(2 t)")
     assert SINES.highest == pytest.approx(0.13, rel=1e-15)
 
 

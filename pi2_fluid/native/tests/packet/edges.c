@@ -47,6 +47,13 @@ static void leisurely(pi2_test_scenario *s)
     put(s, "first_update", 5.0);
 }
 
+static void pushed(pi2_test_scenario *s) /* p', beyond its bounds, for fewer updates than there are */
+{
+    static const double pushes[] = {0.1, 5.0, -7.0, 0.2, 0.3};
+    s->problem.pushes = pushes;
+    s->problem.push_count = sizeof pushes / sizeof *pushes;
+}
+
 static void nobody(pi2_test_scenario *s)
 {
     s->classes[0].count = s->classes[1].count = 0;
@@ -141,8 +148,9 @@ int main(void)
         const char *name;
         twist how;
     } edges[] = {{"instant", instant}, {"one bin", one_bin}, {"hurried", hurried}, {"leisurely", leisurely},
-                 {"nobody", nobody}, {"comings and goings", comings_and_goings}, {"no time at all", no_time_at_all},
-                 {"far away", far_away}, {"slow", slow}, {"tight", tight}, {"jumps", jumps}, {"crowd", crowd}};
+                 {"pushed", pushed}, {"nobody", nobody}, {"comings and goings", comings_and_goings},
+                 {"no time at all", no_time_at_all}, {"far away", far_away}, {"slow", slow}, {"tight", tight},
+                 {"jumps", jumps}, {"crowd", crowd}};
     int wrong = 0;
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
         for (int where = PI2_DELAY_RETURN; where <= PI2_DELAY_SPLIT; where++)
