@@ -228,7 +228,7 @@ class Design:
         UnsupportedError
             If a law in it is not of this package.
         """
-        margins = {name: float(data["margins"][name]) for name in _MARGINS}
+        margins: dict[str, Any] = {name: float(data["margins"][name]) for name in _MARGINS}
         modulus, code = margins.pop("modulus_margin"), int(margins.pop("verdict_code"))
         worst, installed, verified = data["worst"], data["installed"], data["verification"]
         plain: dict[str, Any] = {name: data[name] for name in _WORDS}

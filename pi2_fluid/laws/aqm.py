@@ -175,6 +175,21 @@ class Aqm(Record, ABC):
         """Return the state as clipped by the queue after an update (unchanged by default)."""
         return state
 
+    @property
+    def measures(self) -> str:
+        """What packets' queue takes for its delay.
+
+        "head", the time that the packet which leaves has waited; or "backlog", what waits over the
+        rate at which it is served, as all fluids do.
+        """
+        return "backlog"
+
+    @property
+    def signals_at(self) -> str:
+        """Where packets are signalled: "dequeue", as they leave, or "enqueue", as they arrive."""
+        at: str = getattr(self, "drop_at", "enqueue")
+        return at
+
     def controller(self, state: tuple[Number, ...]) -> Number:
         """Return the controller's variable, the first state unless overridden."""
         return state[0]

@@ -31,7 +31,11 @@ _NUDGE: Final = 1e-7
 _ZERO: Final = 1e-12  # below this a state has settled in absolute terms
 _MOST_STEPS: Final = 200
 #: What may have a closed form, and what it follows from.
-_CLOSED_FORMS: Final = {"at_rest": ("rate",), "equilibrium": ("rate", "sending_rate")}
+_CLOSED_FORMS: Final = {
+    "at_rest": ("rate",),
+    "equilibrium": ("rate", "sending_rate"),
+    "acked": ("rate", "sending_rate"),
+}
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -85,12 +89,23 @@ class Sender(Record, ABC):
     congestion: ClassVar[str | None] = None
     #: Fields that only a packet simulation can act on.
     packets_only: ClassVar[tuple[str, ...]] = ()
+    #: How a window that falls is obeyed: "at once", the sender is silent until what is in flight
+    #: fits into it, or "prr", by proportional rate reduction, spread over one round trip.
+    reduction: ClassVar[str] = "at once"
+    #: Whether packets are sent evenly, window / smoothed round-trip time, instead of one per
+    #: acknowledgement.
+    paced: ClassVar[bool] = False
     #: Segments below which the law is no description of a TCP any more: timeouts rule.
     smallest_window: ClassVar[float] = 2.0
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         solve_again(cls, Sender, _CLOSED_FORMS)
+        if cls.reduction not in ("at once", "prr"):
+            raise UnsupportedError(
+                f"{cls.__name__} reduction = {show_value(cls.reduction)} is no way to obey a window"
+                ' that falls: set "at once" or "prr".'
+            )
         if cls.signal not in ("classic", "scalable", None):
             raise UnsupportedError(
                 f"{cls.__name__} signal = {show_value(cls.signal)} is no kind of signal: set"
@@ -113,6 +128,34 @@ class Sender(Record, ABC):
             Round-trip time now and one round trip ago, in seconds.
         """
         raise NotImplementedError
+
+    def acked(self, x: Any, acks: Number, marks: Number, rtt: Number) -> tuple[Any, Number]:
+        """Return how acknowledgements move the state, and by how much they cut the window.
+
+        The same law as `rate`, by the clock that real senders have: of windows at rest, where
+        acknowledgements come at the rate window / rtt, the change less the cut is `rate`. A law
+        without this has no loop by the ack clock.
+
+        Parameters
+        ----------
+        x : float or tuple
+            The state now (scalar if there is one state, else a tuple).
+        acks, marks : float
+            Acknowledgements per second, and how many of them bring a congestion signal.
+        rtt : float
+            Round-trip time in seconds.
+
+        Returns
+        -------
+        change : float or tuple
+            Per second, of every state, without the cut.
+        cut : float
+            Segments per second that the window falls by, in the way that `reduction` says.
+        """
+        raise UnsupportedError(
+            f"{type(self).__name__} does not say what one acknowledgement does to its window, so"
+            ' that it has no loop by the ack clock: define acked(), or use clock="rate".'
+        )
 
     def fluid_parameters(self) -> dict[str, Any]:
         """Return what configures the law in the compiled fluid, by the names it has there.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.response import controller_polynomials, held_polynomials, integrators
-from pi2_fluid.loop.state_space import LinearLoop
+from pi2_fluid.loop.state_space import AnyLoop, LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
 from pi2_fluid.loop.updates import NEARLY_ALL, highest_frequency, longest_delay, respond
 
@@ -24,6 +25,7 @@ __all__ = [
     "fading_end",
     "find_crossings",
     "gain_bound",
+    "plant_bound",
     "smallest_distance",
     "smallest_on_curve",
 ]
@@ -61,12 +63,12 @@ class Crossings:
     values: ComplexArray
 
 
-def find_crossings(loop: LinearLoop, update: str) -> Crossings:
+def find_crossings(loop: AnyLoop, update: str) -> Crossings:
     """Find every crossover of a scalar loop that matters for its margins.
 
     Parameters
     ----------
-    loop : LinearLoop
+    loop : AnyLoop
         Of shape ().
     update : {"continuous", "delayed", "sampled"}
 
@@ -74,7 +76,7 @@ def find_crossings(loop: LinearLoop, update: str) -> Crossings:
     -----
     The curve is followed from where its phase has reached its low-frequency asymptote up to where a
     bound of |L| proves that no gain crossover, and no phase crossover with a smaller gain margin,
-    can follow.
+    can follow, or to where the loop ends.
 
     Raises
     ------
@@ -86,16 +88,19 @@ def find_crossings(loop: LinearLoop, update: str) -> Crossings:
         return respond(loop, 1j * w, update)
 
     end, turning = highest_frequency(loop, update), 1.0 / longest_delay(loop, update)
-    top = NEARLY_ALL * end
+    symmetric = NEARLY_ALL * end  # as far as a sampled loop goes
+    top = min(symmetric, loop.reach)
     asymptote = -np.pi / 2 * integrators(loop)
     low = _low_end(response, min(turning, top / 8), asymptote)
     spacing = min(0.4 * turning, top / 8)
     high = top
-    if top / spacing > _SMALL_GRID:  # else the whole range costs less than finding a shorter one
+    if (
+        top == symmetric and top / spacing > _SMALL_GRID
+    ):  # else the whole range costs less than finding a shorter one
         high = min(top, max(fading_end(loop, update, 1.0), 8 * low))
     while True:
         grid = base_grid(low, high, spacing)
-        crossings = _search(response, grid, asymptote, end, reached=high == top)
+        crossings = _search(response, grid, asymptote, end, reached=high == symmetric)
         best = max((crossing.gain for crossing in crossings.phase), default=0.0)
         if high == top or best > gain_bound(loop, update, high):
             return crossings
@@ -126,14 +131,14 @@ def _search(
     return Crossings(tuple(gains), tuple(phases), w, values)
 
 
-def smallest_distance(loop: LinearLoop, update: str, crossings: Crossings) -> float:
+def smallest_distance(loop: AnyLoop, update: str, crossings: Crossings) -> float:
     """Return the modulus margin, min over w of |1 + L|: the inverse of the peak sensitivity."""
     found, _ = smallest_on_curve(loop, update, crossings, lambda value: np.abs(1.0 + value))
     return min(found, 1.0)
 
 
 def smallest_on_curve(
-    loop: LinearLoop,
+    loop: AnyLoop,
     update: str,
     crossings: Crossings,
     function: Callable[[ComplexArray], FloatArray],
@@ -179,7 +184,7 @@ def _low_end(response: Curve, start: float, asymptote: float) -> float:
     )
 
 
-def fading_end(loop: LinearLoop, update: str, level: float) -> float:
+def fading_end(loop: AnyLoop, update: str, level: float) -> float:
     """Return a frequency above which |L| < level for certain; pi/T if there is none below."""
     top = highest_frequency(loop, update)
     w = 1.0 / min(float(cls.rtt) for cls in loop.classes)
@@ -192,14 +197,14 @@ def fading_end(loop: LinearLoop, update: str, level: float) -> float:
     raise SolverError("the loop's gain does not fall with frequency: check the laws.")
 
 
-def gain_bound(loop: LinearLoop, update: str, w: float) -> float:
+def gain_bound(loop: AnyLoop, update: str, w: float) -> float:
     """Return an upper bound of |L(jv)| over all v >= w (infinite while w is too low for it).
 
     For a sampled loop, over w <= v <= pi/T: a bound of |G(jx)| that falls at least like x^-2 makes
-    the aliases add at most 2 (1 + 3^-3 + 5^-3 + ...) < 2.11 times the direct term. With a lead it
-    falls like x^-1, and they add at most 2 (1 + 3^-2 + 5^-2 + ...) = pi^2/4 times.
+    the aliases add at most 2 (1 + 3^-3 + 5^-3 + ...) < 2.11 times the direct term. If it falls
+    like x^-1, as with a lead, they add at most 2 (1 + 3^-2 + 5^-2 + ...) = pi^2/4 times.
     """
-    plant = _plant_bound(loop, w)
+    plant, falls = plant_bound(loop, w)
     if not np.isfinite(plant):
         return np.inf
     if update != "sampled":
@@ -211,24 +216,31 @@ def gain_bound(loop: LinearLoop, update: str, w: float) -> float:
     T = float(loop.controller.interval)
     numerator, denominator = held_polynomials(loop.controller, s)
     held = 1.05 * float(np.max(np.abs(numerator / denominator * np.expm1(-s * T)))) / T
-    aliases = 2.11 if all(cls.lead is None for cls in loop.classes) else np.pi**2 / 4
+    aliases = 2.11 if falls == 2 else np.pi**2 / 4
     return held * (1.0 + aliases) * plant / w
 
 
-def _plant_bound(loop: LinearLoop, w: float) -> float:
-    """An upper bound of |G(jv)| over v >= w."""
+@singledispatch
+def plant_bound(loop: AnyLoop, w: float) -> tuple[float, int]:
+    """Return an upper bound of |G(jv)| over v >= w, and the power of 1/v with which it falls."""
+    raise NotImplementedError(type(loop).__name__)
+
+
+@plant_bound.register(LinearLoop)
+def _of_rates(loop: LinearLoop, w: float) -> tuple[float, int]:
+    falls = 2 if all(cls.lead is None for cls in loop.classes) else 1
     drive, feedback = 0.0, 0.0
     for cls in loop.classes:
         rest = w - float(np.linalg.norm(np.atleast_2d(cls.a0), 2))
         rest -= float(np.linalg.norm(np.atleast_2d(cls.a1), 2))
         if rest <= 0.0:
-            return np.inf
+            return np.inf, falls
         gain = abs(float(cls.weight)) * float(np.linalg.norm(np.atleast_1d(cls.c))) / rest
         ahead = 0.0 if cls.lead is None else abs(float(cls.lead)) * w
         drive += gain * (1.0 + ahead) * float(np.linalg.norm(np.atleast_1d(cls.b)))
         coupling = np.linalg.norm(np.atleast_1d(cls.e0)) + np.linalg.norm(np.atleast_1d(cls.e1))
         feedback += abs(float(cls.weight * cls.r)) + gain * float(coupling)
-    return drive / (w - feedback) if w > feedback else np.inf
+    return (drive / (w - feedback) if w > feedback else np.inf), falls
 
 
 def _gain_roots(

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from pi2_fluid.loop.crossovers import Crossings, smallest_on_curve
-from pi2_fluid.loop.state_space import LinearLoop
+from pi2_fluid.loop.state_space import AnyLoop
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
@@ -27,7 +27,7 @@ class DiskMargin(NamedTuple):
     """The frequency (rad/s) of the disk that the curve touches."""
 
 
-def disk_margin(loop: LinearLoop, update: str, crossings: Crossings, skew: float) -> DiskMargin:
+def disk_margin(loop: AnyLoop, update: str, crossings: Crossings, skew: float) -> DiskMargin:
     """Return the disk margin of a stable scalar loop; see `Loop.disk_margin`."""
     half = (skew - 1.0) / 2.0
 

@@ -27,6 +27,7 @@ __all__ = ["Margins", "closed_form_margins", "known", "margins_from_crossings"]
 T = TypeVar("T")
 
 _VERDICTS: Final = {1: "stable", -1: "unstable", 0: "undecided"}
+_ECHOES: Final = {1: "damped", -1: "grows", 0: "not applicable"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +60,9 @@ class Margins:
     verdict, verdict_code : str, int, or arrays
         "stable" (+1), "unstable" (-1) or "undecided" (0), computed when asked for: from the sign of
         the gain margin where that is proved to decide, else by counting unstable modes.
+    echo : str, or array
+        Of a dual queue by the ack clock, whether the echo modes of L4S flows, of which no margin
+        tells, are all "damped" or one "grows"; else "not applicable". Computed when asked for.
 
     Notes
     -----
@@ -73,6 +77,7 @@ class Margins:
     update: str
     _modulus: Callable[[], Any] = field(repr=False, compare=False)
     _verdict: Callable[[], Any] = field(repr=False, compare=False)
+    _echo: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def gain_margin(self) -> Values:
@@ -105,6 +110,18 @@ class Margins:
         )
         return result
 
+    @cached_property
+    def echo(self) -> str | NDArray[np.str_] | xarray.DataArray:
+        """Whether echo modes grow."""
+        code = 0 if self._echo is None else self._echo()
+        if np.ndim(code) == 0:
+            return _ECHOES[int(code)]
+        words = np.array([_ECHOES[-1], _ECHOES[0], _ECHOES[1]])
+        result: str | NDArray[np.str_] | xarray.DataArray = relabel(
+            code, words[np.asarray(code, dtype=int) + 1]
+        )
+        return result
+
     def __iter__(self) -> Iterator[Values]:
         """Yield gm (ratio), pm (deg), wcg (phase crossover), wcp (gain crossover)."""
         yield self.gain_margin
@@ -123,6 +140,7 @@ class Margins:
         ]
         if np.ndim(self.gain_margin_db) == 0:  # of an array both may take long
             rows += [("modulus margin", self.modulus_margin, ""), ("verdict", self.verdict, "")]
+            rows += [("echo modes", self.echo, "")] if self._echo is not None else []
         return html_table("Margins", rows)
 
     def __str__(self) -> str:
@@ -135,6 +153,7 @@ class Margins:
             f"delay margin  {1e3 * self.delay_margin:10.4g} ms\n"
             f"modulus margin{self.modulus_margin:10.4g}\n"
             f"verdict       {self.verdict:>10}     in the {self.update} model"
+            + (f"\necho modes    {self.echo:>10}" if self._echo is not None else "")
         )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
+from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearController, LinearLoop
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
@@ -23,12 +24,12 @@ __all__ = [
 ]
 
 
-def loop_response(loop: LinearLoop, s: ComplexArray, *, half_sample: bool = False) -> ComplexArray:
+def loop_response(loop: AnyLoop, s: ComplexArray, *, half_sample: bool = False) -> ComplexArray:
     """Return L(s), so that 1 + L = 0 is the characteristic equation.
 
     Parameters
     ----------
-    loop : LinearLoop
+    loop : AnyLoop
         Of any shape; it broadcasts against `s`.
     s : complex or array
         Complex frequency in rad/s, not 0.
@@ -40,15 +41,21 @@ def loop_response(loop: LinearLoop, s: ComplexArray, *, half_sample: bool = Fals
     return numerator / denominator * plant_response(loop, s) * extra
 
 
-def integrators(loop: LinearLoop) -> int:
+def integrators(loop: AnyLoop) -> int:
     """Return the number of poles of L at s = 0; its phase starts at -90 degrees times it."""
     slowest = max(float(cls.rtt) for cls in loop.classes)
     angle = float(np.angle(loop_response(loop, np.array([1e-30j / slowest]))[0]))
     return round((-angle if angle < np.pi / 2 else 2 * np.pi - angle) / (np.pi / 2))
 
 
-def plant_response(loop: LinearLoop, s: ComplexArray) -> ComplexArray:
+@singledispatch
+def plant_response(loop: AnyLoop, s: ComplexArray) -> ComplexArray:
     """Return G(s): from the controller's variable to minus the queue delay."""
+    raise NotImplementedError(type(loop).__name__)
+
+
+@plant_response.register(LinearLoop)
+def _of_rates(loop: LinearLoop, s: ComplexArray) -> ComplexArray:
     drive, feedback = _plant_parts(loop, s)
     return drive / (s - feedback)
 

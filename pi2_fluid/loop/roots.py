@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,14 +17,22 @@ from pi2_fluid.loop.response import (
     open_characteristic,
 )
 from pi2_fluid.loop.sampled import sampled_response
-from pi2_fluid.loop.state_space import LinearLoop
+from pi2_fluid.loop.state_space import AnyLoop, LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
 from pi2_fluid.loop.updates import highest_frequency, longest_delay
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, Curve, FloatArray
 
-__all__ = ["count_unstable", "rightmost_roots"]
+__all__ = [
+    "count_right",
+    "count_turns",
+    "count_unstable",
+    "differentiation",
+    "distinct",
+    "interpolation",
+    "rightmost_roots",
+]
 
 _NODES: Final = (24, 48, 96, 192)  # Chebyshev nodes per delay interval, tried in turn
 _UNDECIDED: Final = -1
@@ -31,33 +40,44 @@ _MOST_STATES: Final = 40  # times 192 nodes: a matrix whose eigenvalues take min
 _FACTORS: Final = 8.0  # that may turn by 0.1 rad each, from one frequency of the grid to the next
 
 
-def count_unstable(loop: LinearLoop, update: str) -> int:
+@singledispatch
+def count_unstable(loop: AnyLoop, update: str) -> int:
     """Return the number of closed-loop modes that grow, or -1 if the loop is on the boundary.
+
+    Parameters
+    ----------
+    loop : AnyLoop
+        A scalar loop.
+    update : {"continuous", "delayed", "sampled"}
+    """
+    raise NotImplementedError(type(loop).__name__)
+
+
+@count_unstable.register(LinearLoop)
+def _count_of_rates(loop: LinearLoop, update: str) -> int:
+    """The same by the rate clock.
 
     Continuous and delayed loops: the characteristic function f(s) = s^n + ..., free of poles, has
     as many zeros in the right half plane as its phase, followed along s = jw, falls short of
     n times 90 degrees, in units of 180 (Mikhailov's criterion for retarded delay systems; no
     open-loop poles need to be known). Sampled loops: the same on the unit circle, for the
     controller's denominator times 1 + L_d, plus the unstable modes of senders and queue.
-
-    Parameters
-    ----------
-    loop : LinearLoop
-        A scalar loop.
-    update : {"continuous", "delayed", "sampled"}
     """
     slowest = longest_delay(loop, update)
     closed_degree, open_degree = characteristic_degree(loop)
     if update != "sampled":
         half = update == "delayed"
-        return _count(
-            loop,
+        return count_right(
             lambda w: characteristic(loop, 1j * w, half_sample=half, scale=1.0 / slowest),
             closed_degree,
             slowest,
+            _slow_rate(loop),
         )
-    open_loop = _count(
-        loop, lambda w: open_characteristic(loop, 1j * w, 1.0 / slowest), open_degree, slowest
+    open_loop = count_right(
+        lambda w: open_characteristic(loop, 1j * w, 1.0 / slowest),
+        open_degree,
+        slowest,
+        _slow_rate(loop),
     )
     if open_loop == _UNDECIDED:
         return _UNDECIDED
@@ -73,11 +93,22 @@ def count_unstable(loop: LinearLoop, update: str) -> int:
     # Where |L_d| < 1/2 for certain, only the denominator turns: what it still turns is added.
     high = fading_end(loop, update, 0.5)
     grid = base_grid(low, high, min(0.4 / slowest, nyquist / 8))
-    turns = _turns(curve, grid, denominator, nyquist)
+    turns = count_turns(curve, grid, denominator, nyquist)
     return _UNDECIDED if turns is None else open_loop + turns
 
 
-def _count(loop: LinearLoop, curve: Curve, degree: int, longest: float) -> int:
+def count_right(curve: Curve, degree: int, longest: float, slowest: float) -> int:
+    """Count the zeros on the right of a function on the axis that tends to 1; -1 on the boundary.
+
+    Parameters
+    ----------
+    curve : callable
+        Of frequencies (rad/s).
+    degree : int
+        Factors that may turn by themselves.
+    longest, slowest : float
+        The longest delay (s), the slowest rate (1/s).
+    """
     scale = 1.0 / longest
     high = 10.0 * scale
     while np.max(np.abs(curve(np.geomspace(high, 1e4 * high, 60)) - 1.0)) > 0.3:
@@ -86,8 +117,8 @@ def _count(loop: LinearLoop, curve: Curve, degree: int, longest: float) -> int:
             raise SolverError("the loop's laws do not fade at high frequency: check their rates.")
     # Every factor may turn between neighbours: with many of them they must be closer.
     finer = max(1.0, degree / _FACTORS)
-    low = 1e-6 * min(_slow_rate(loop), scale)
-    turns = _turns(curve, base_grid(low, high, 0.4 * scale / finer, finer))
+    low = 1e-6 * min(slowest, scale)
+    turns = count_turns(curve, base_grid(low, high, 0.4 * scale / finer, finer))
     return _UNDECIDED if turns is None else turns
 
 
@@ -102,10 +133,10 @@ def _slow_rate(loop: LinearLoop) -> float:
     return min(rates)
 
 
-def _turns(
+def count_turns(
     curve: Curve, grid: FloatArray, rest: Curve | None = None, end: float = 0.0
 ) -> int | None:
-    """Zeros to the right of a contour from its half: -(phase change)/pi, None if it meets zero.
+    """Return the zeros to the right of a contour: -(phase change)/pi of its half, None on a zero.
 
     From the last frequency of the grid on to `end`, the curve turns as `rest` does, and the
     quotient of the two stays within 30 degrees of the positive axis.
@@ -127,8 +158,15 @@ def _turns(
     return round(count) if abs(count - round(count)) < 1e-6 else None
 
 
-def rightmost_roots(loop: LinearLoop, update: str, n: int) -> ComplexArray:
-    """Return the `n` rightmost roots of 1 + L(s) = 0 (rad/s), each complex pair once.
+@singledispatch
+def rightmost_roots(loop: AnyLoop, update: str, n: int) -> ComplexArray:
+    """Return the `n` rightmost roots of 1 + L(s) = 0 (rad/s), each complex pair once."""
+    raise NotImplementedError(type(loop).__name__)
+
+
+@rightmost_roots.register(LinearLoop)
+def _roots_of_rates(loop: LinearLoop, update: str, n: int) -> ComplexArray:
+    """The same by the rate clock.
 
     Eigenvalues of the delay system's generator on Chebyshev nodes, polished by Newton's method on
     the characteristic function; the number of roots in the right half plane must agree with
@@ -152,7 +190,7 @@ def rightmost_roots(loop: LinearLoop, update: str, n: int) -> ComplexArray:
     for nodes in _NODES:
         guesses = _generator_eigenvalues(loop, half, nodes)
         guesses = guesses[np.argsort(-guesses.real)][: 4 * n + 2 * max(unstable, 0) + 12]
-        roots = _distinct(_polish(loop, guesses, half))
+        roots = distinct(_polish(loop, guesses, half))
         upper = roots[roots.imag >= 0.0]
         right = sum(1 + (root.imag > 0.0) for root in upper if root.real > 0.0)
         if upper.size >= n and (unstable in {right, _UNDECIDED}):
@@ -185,7 +223,8 @@ def _polish(loop: LinearLoop, s: ComplexArray, half: bool) -> ComplexArray:
     return s[good & np.isfinite(s)]
 
 
-def _distinct(roots: ComplexArray) -> ComplexArray:
+def distinct(roots: ComplexArray) -> ComplexArray:
+    """Return roots from the right to the left, each once."""
     roots = np.where(np.abs(roots.imag) < 1e-9 * np.abs(roots), roots.real + 0j, roots)
     roots = roots[np.argsort(-roots.real, kind="stable")]
     kept: list[complex] = []
@@ -203,11 +242,11 @@ def _generator_eigenvalues(loop: LinearLoop, half: bool, nodes: int) -> ComplexA
     longest = max(delay for delay, _ in delayed)
     k = np.arange(nodes + 1)
     theta = (np.cos(np.pi * k / nodes) - 1.0) * longest / 2  # from 0 down to -longest
-    generator = np.kron(_differentiation(theta), np.eye(size))
+    generator = np.kron(differentiation(theta), np.eye(size))
     generator[:size] = 0.0
     generator[:size, :size] = present
     for delay, matrix in delayed:
-        generator[:size] += np.kron(_interpolation(theta, -delay), matrix)
+        generator[:size] += np.kron(interpolation(theta, -delay), matrix)
     return eigvals(generator, check_finite=False)
 
 
@@ -234,8 +273,8 @@ def _closed_system(
     return present, delayed
 
 
-def _differentiation(x: FloatArray) -> FloatArray:
-    """Chebyshev differentiation matrix on the nodes `x` (barycentric form)."""
+def differentiation(x: FloatArray) -> FloatArray:
+    """Return the Chebyshev differentiation matrix on the nodes `x` (barycentric form)."""
     n = x.size - 1
     weight = np.ones(n + 1)
     weight[[0, -1]] = 2.0
@@ -245,8 +284,8 @@ def _differentiation(x: FloatArray) -> FloatArray:
     return matrix - np.diag(matrix.sum(axis=1))
 
 
-def _interpolation(x: FloatArray, at: float) -> FloatArray:
-    """Row that interpolates values on the Chebyshev nodes `x` at one point."""
+def interpolation(x: FloatArray, at: float) -> FloatArray:
+    """Return the row that interpolates values on the Chebyshev nodes `x` at one point."""
     exact = np.isclose(x, at, rtol=1e-14, atol=0.0)
     if exact.any():
         return exact.astype(float)[None, :]

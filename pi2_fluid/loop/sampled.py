@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -24,12 +25,14 @@ import numpy as np
 from pi2_fluid import _core
 from pi2_fluid.loop.expansion import Echo, echoes_of
 from pi2_fluid.loop.response import held_polynomials, plant_response
-from pi2_fluid.loop.state_space import LinearClass, LinearLoop, once
+from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop, once
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pi2_fluid.values import Complex, ComplexArray, FloatArray, Real
 
-__all__ = ["alias_sums", "alias_sums_of", "sampled_response"]
+__all__ = ["alias_sum", "alias_sums", "alias_sums_of", "held_sums", "sampled_response"]
 
 # Pairs of aliases summed directly: at least _ALIASES, and enough for the highest one to lie
 # _REACH times above the fastest pole of the loop, where the expansion holds.
@@ -39,12 +42,12 @@ _MOST_ALIASES: Final = 4000
 _BLOCK: Final = 2**18  # complex numbers evaluated at once, 4 MiB
 
 
-def sampled_response(loop: LinearLoop, s: Complex, aliases: int | None = None) -> ComplexArray:
+def sampled_response(loop: AnyLoop, s: Complex, aliases: int | None = None) -> ComplexArray:
     """Return L_d at z = e^{sT}.
 
     Parameters
     ----------
-    loop : LinearLoop
+    loop : AnyLoop
         Of any shape; it broadcasts against `s`. Its controller must tick.
     s : complex or array
         On the imaginary axis 0 < w <= pi/T covers the unit circle.
@@ -57,12 +60,26 @@ def sampled_response(loop: LinearLoop, s: Complex, aliases: int | None = None) -
     if below.any():  # at the mirror image of s the mirror image
         mirrored = sampled_response(loop, np.where(below, np.conj(at), at), aliases)
         return np.where(below, np.conj(mirrored), mirrored)[()]
-    sums = alias_sums_of(loop) if aliases is None else alias_sums(loop, aliases)
-    total = _sum_all(loop, at, aliases) if sums is None else sums.at(at.ravel()).reshape(at.shape)
+    total = alias_sum(loop, at, aliases)
     numerator, denominator = held_polynomials(loop.controller, at)
     held = -np.expm1(-at * loop.controller.interval)
     result: ComplexArray = (numerator / denominator * held * total)[()]
     return result
+
+
+@singledispatch
+def alias_sum(loop: AnyLoop, s: ComplexArray, aliases: int | None) -> ComplexArray:
+    """Return (1/T) sum over k of G(s_k)/s_k, where the imaginary part of s is positive."""
+    raise NotImplementedError(type(loop).__name__)
+
+
+@alias_sum.register(LinearLoop)
+def _of_rates(loop: LinearLoop, s: ComplexArray, aliases: int | None) -> ComplexArray:
+    sums = alias_sums_of(loop) if aliases is None else alias_sums(loop, aliases)
+    if sums is None:
+        return _sum_all(loop, s, aliases)
+    flat: NDArray[np.complex128] = s.astype(np.complex128, copy=False).ravel()
+    return sums.at(flat).reshape(s.shape)
 
 
 def alias_sums(loop: LinearLoop, aliases: int | None = None) -> _core.AliasSums | None:
@@ -129,14 +146,14 @@ def _sum(echoes: list[Echo], T: FloatArray, y: ComplexArray) -> ComplexArray:
     """The echoes, sampled: their sum over all aliases, over T."""
     total: Any = 0.0
     for delay, orders in echoes:
-        sums = _held_sums(delay / T, y)
+        sums = held_sums(delay / T, y)
         for order, value in orders.items():
             total = total + value * T ** (order - 1) / math.factorial(order - 1) * sums[order - 2]
     result: ComplexArray = total
     return result
 
 
-def _held_sums(delay: Real, y: Complex) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
+def held_sums(delay: Real, y: Complex) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
     """Return the sums over n >= delay of (n - delay)^m e^{-(n - delay)} y^n, m = 1 to 3.
 
     With the delay R/T and y = e^{-sT} they are (m!/T^{m+1}) times the sum over all k of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -14,9 +14,39 @@ from pi2_fluid.loop.polynomials import in_steps, tustin_image
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["LinearClass", "LinearController", "LinearLoop", "once"]
+__all__ = ["AnyLoop", "LinearClass", "LinearController", "LinearLoop", "once"]
 
 T = TypeVar("T")
+
+
+class _AnyClass(Protocol):
+    @property
+    def rtt(self) -> FloatArray:
+        """Round-trip time, queue included (s)."""
+
+
+class AnyLoop(Protocol):
+    """A linearised loop by whatever clock: a plant of flows and a queue, and its controller.
+
+    What is asked of the plant dispatches on the kind of loop: `plant_response`, `plant_bound`,
+    `alias_sum`, `count_unstable` and `rightmost_roots`.
+    """
+
+    @property
+    def classes(self) -> tuple[_AnyClass, ...]:
+        """The classes that move."""
+
+    @property
+    def controller(self) -> LinearController:
+        """From the delay it acts on to its variable."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the array of loops."""
+
+    @property
+    def reach(self) -> float:
+        """The frequency (rad/s) at which the loop ends; inf, as a rule."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +132,11 @@ class LinearLoop:
     classes: tuple[LinearClass, ...]
     controller: LinearController
     shape: tuple[int, ...]
+
+    @property
+    def reach(self) -> float:
+        """Of all frequencies."""
+        return np.inf
 
     def element(self, index: tuple[int, ...]) -> LinearLoop:
         """Return the scalar loop at one index of the array."""

@@ -21,6 +21,7 @@ from pi2_fluid.errors import (
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
+from pi2_fluid.loop.acks import AckLoop, find_echoes, linearize_acks, without_echoes
 from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
 from pi2_fluid.loop.disk import DiskMargin, disk_margin
 from pi2_fluid.loop.equations import ClosedForm, closed_form
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
 __all__ = ["Loop"]
 
 _SHOWN: Final = ("round-trip time", "p", "p'", "window")  # in a notebook
+CLOCKS: Final = ("rate", "acks")
+_HARMONICS: Final = 8
 _BOUNDARY: Final = 1e-9  # |1 + L| or |gain margin in dB| below which no verdict is given
 
 
@@ -98,9 +101,23 @@ class Loop:
         (RED; the L4S queue of DualPI2 alone, on its ramp) have no T: "continuous" only.
     rtt_terms : {"frozen", "exact"}
         Whether R(t) is held constant in the window law, as in the papers, or varies with the queue.
+        By the ack clock: whether acknowledgements are taken to come at the rate W/R, or as fast as
+        they do; it differs by the order of 1/W, and not at all for one class.
+    clock : {"rate", "acks"}
+        What makes senders send: the rate W/R(t), as in equations (31)-(37), or, as real senders
+        that are not `paced` do, one packet per acknowledgement and what the window grows by.
+    bunch : float, default 0
+        With clock="acks" only: where the packets of a window are, from 0, spread evenly over a
+        round trip, to 1, in one burst. Flows bunch by and by; 0 leaves the smaller margins.
 
     Notes
     -----
+    By the ack clock the queue holds what windows have grown by and does not integrate it, a
+    reduction is spread over a round trip (PRR), the controller acts on the waiting of the packet at
+    the head or on the backlog (`aqm.measures`), and signals are heard from where they are given
+    (`aqm.signals_at`); docs/theory.md derives it. In a dual queue margins, roots and counts are
+    those below 0.8 of the harmonic 2 pi/R of the L4S flows; from there on see `echo`.
+
     Numbers may be arrays; they broadcast, and so do all results, to `shape`. All of them, those of
     laws and flows too, may be xarray's DataArrays: these broadcast by the names of their
     dimensions, and everything that is asked of the loop comes back with them and their coordinates
@@ -133,9 +150,18 @@ class Loop:
         packet_size: Quantity = "1500B",
         update: str = "continuous",
         rtt_terms: str = "frozen",
+        clock: str = "rate",
+        bunch: float = 0.0,
     ) -> None:
         validate_choice(update, UPDATES, "update")
         validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
+        validate_choice(clock, CLOCKS, "clock")
+        bunch = validate_number(bunch, "number", "bunch", high=1.0, closed=True)
+        if clock == "rate" and bunch > 0.0:
+            raise UnsupportedError(
+                f"bunch = {bunch:g} says where packets of a window are, which the rate clock does"
+                ' not ask: leave it out, or use clock="acks".'
+            )
         numbers = (rtt, p, p_prime, capacity, packet_size)
         require_untraced("Loop", "pf.loop.margins_of", flows, aqm, numbers)
         if isinstance(flows, Network):
@@ -190,12 +216,18 @@ class Loop:
         self.aqm = aqm
         self.update = update
         self.rtt_terms = rtt_terms
+        self.clock = clock
+        self.bunch = bunch
         self._point = point  # plain, which arrays broadcast by
         self.operating_point: OperatingPoint = point.labelled(self.labels)
 
     def __repr__(self) -> str:
         who = ", ".join(repr(flow) for flow in self.flows) or repr(self.senders[0])
-        return f"Loop({who}, {self.aqm!r}, update={self.update!r}, rtt_terms={self.rtt_terms!r})"
+        clock = "" if self.clock == "rate" else f", clock={self.clock!r}, bunch={self.bunch:g}"
+        return (
+            f"Loop({who}, {self.aqm!r}, update={self.update!r}, rtt_terms={self.rtt_terms!r}"
+            f"{clock})"
+        )
 
     def _repr_html_(self) -> str:
         who = ", ".join(repr(flow) for flow in self.flows) or repr(self.senders[0])
@@ -203,19 +235,25 @@ class Loop:
             ("senders", who, ""),
             ("queue", repr(self.aqm), ""),
             ("model", f"{self.update}, round-trip time {self.rtt_terms}", ""),
+            *((("clock", "acknowledgements", ""),) if self.clock == "acks" else ()),
             *((("array", str(self.shape), ""),) if self.shape else ()),
             *(row for row in self.operating_point.rows() if row[0] in _SHOWN),
         ]
         return html_table("Loop", rows)
 
     @cached_property
-    def linear(self) -> LinearLoop:
+    def linear(self) -> LinearLoop | AckLoop:
         """The state matrices, by automatic differentiation of the laws."""
+        if self.clock == "acks":
+            terms = self.rtt_terms
+            return linearize_acks(self.senders, self.aqm, self._point, terms, self.bunch)
         return linearize(self.senders, self.aqm, self._point, self.rtt_terms)
 
     @cached_property
     def form(self) -> ClosedForm | None:
         """The constants of equations (31)-(37), None for pairs and mixtures without them."""
+        if self.clock == "acks":
+            return None
         if self.flows and len(self.flows) > 1:
             return None
         point = self._point
@@ -292,6 +330,7 @@ class Loop:
             update=self.update,
             _modulus=self._modulus,
             _verdict=partial(self._verdict, gm, fast),
+            **({"_echo": self._echo_code} if self._dual else {}),
         )
 
     def crossovers(self) -> tuple[list[float], list[float]]:
@@ -306,10 +345,57 @@ class Loop:
 
     def nyquist_count(self) -> Values:
         """Return the number of unstable closed-loop modes (-1 on the boundary), of `shape`."""
-        count = self._each(
-            lambda index: count_unstable(self.linear.element(index), self.update), int
-        )
+        count = self._each(lambda index: count_unstable(self._element(index), self.update), int)
         return relabel(self.labels, count)
+
+    def echo(self, harmonics: int = _HARMONICS) -> xarray.Dataset:
+        """Return the echo modes of L4S flows in one dual queue by the ack clock, as a Dataset.
+
+        Parameters
+        ----------
+        harmonics : int, default 8
+            Of each class, those of its round-trip time.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``growth`` (1/s; positive: it grows) and ``frequency`` (rad/s) over ``harmonic``, from
+            1, and ``flow``, the number of the class. NaN where a harmonic is a multiple of the
+            update frequency, and is no mode of its own.
+
+        Raises
+        ------
+        UnsupportedError
+            If nothing echoes: by the rate clock, in one queue, of paced senders; for arrays.
+
+        Notes
+        -----
+        Flows of one class have one round-trip time here; where it differs from flow to flow, echoes
+        mix and fade.
+
+        Examples
+        --------
+        >>> import pi2_fluid as pf
+        >>> flows = [pf.Flows(pf.Reno(), 100, "80ms"), pf.Flows(pf.Scalable(), 119, "80ms")]
+        >>> loop = pf.Loop(flows, pf.DualPi2(), capacity="1.78Gbit/s", clock="acks")
+        >>> echo = loop.echo(2)
+        >>> for growth, w in zip(echo.growth.values[:, 0], echo.frequency.values[:, 0]):
+        ...     print(f"{growth:.2f}/s at {w:.1f} rad/s")
+        """
+        from pi2_fluid.loop.acks.table import echo_dataset
+
+        self._require_scalar("echo")
+        if harmonics < 1:
+            raise DomainError(f"harmonics = {harmonics} were asked for: give harmonics >= 1.")
+        if not self._dual:
+            raise UnsupportedError(
+                "nothing echoes in this loop: echo modes are those of L4S flows without pacing"
+                ' beside Classic traffic in a dual queue, by clock="acks".'
+            )
+        assert isinstance(self.linear, AckLoop)
+        modes = find_echoes(self.linear, self.update, harmonics)
+        numbers = [cls.number for cls in self.linear.classes if cls.echoes]
+        return echo_dataset(modes, numbers, self._attributes())
 
     def roots(self, n: int = 1) -> ComplexValues:
         """Return the `n` rightmost characteristic roots (rad/s), each conjugate pair once.
@@ -333,7 +419,7 @@ class Loop:
             raise DomainError(f"n = {n} roots were asked for: give n >= 1.")
         out = np.empty((*self.shape, n), dtype=complex)
         for index in np.ndindex(self.shape):
-            out[index] = rightmost_roots(self.linear.element(index), self.update, n)
+            out[index] = rightmost_roots(self._element(index), self.update, n)
         if n == 1:
             return relabel(self.labels, out[..., 0][()])
         several = None if self.labels is None else self.labels.expand_dims({"root": n}, axis=-1)
@@ -352,7 +438,7 @@ class Loop:
         """
         found = self._each(
             lambda index: find_bandwidth(
-                self.linear.element(index), self.update, self._crossings_at(index)
+                self._element(index), self.update, self._crossings_at(index)
             )
         )
         return relabel(self.labels, found)
@@ -374,9 +460,13 @@ class Loop:
             t = np.broadcast_to(t, labels.shape)
         out = np.empty(t.shape)
         for index in np.ndindex(self.shape):
-            out[index] = step_response(
-                self.linear.element(index), self.update, np.asarray(t[index])
-            )
+            one = self._element(index)
+            if isinstance(one, AckLoop) and self.update != "sampled":
+                raise UnsupportedError(
+                    "the step response of a loop by the ack clock is built from update to update"
+                    ' only: use update="sampled", or simulate it.'
+                )
+            out[index] = step_response(one, self.update, np.asarray(t[index]))
         return relabel(labels, out[()])
 
     # Views for other tools
@@ -445,7 +535,7 @@ class Loop:
                 "this loop is not stable, and a disk margin is of a stable loop: lower the gains."
             )
         skew = validate_number(skew, "number", "skew", low=-math.inf, closed=True)
-        return disk_margin(self.linear, self.update, self._crossings, skew)
+        return disk_margin(self._element(()), self.update, self._crossings, skew)
 
     def to_control(self, kind: str = "frd", w: ArrayLike | None = None, order: int = 5) -> Any:
         """Return this loop for python-control, named after senders and queue.
@@ -479,7 +569,7 @@ class Loop:
         ------
         UnsupportedError
             "pade" for sampled loops and for senders with several states; "ss" for sampled loops
-            whose round trip takes more than 1,000 updates.
+            whose round trip takes more than 1,000 updates; both by the ack clock.
 
         Examples
         --------
@@ -500,6 +590,11 @@ class Loop:
         if kind == "frd":
             w = self._crossings.w if w is None else np.asarray(w, dtype=float)
             return control.FRD(self(1j * w), w, smooth=True, name=name, dt=dt)
+        if isinstance(self.linear, AckLoop):
+            raise UnsupportedError(
+                f'kind = "{kind}" needs a loop in finitely many states, which no loop by the ack'
+                ' clock is here: use kind="frd".'
+            )
         if kind == "ss":
             matrices = realize(self.linear, self.update, order)
             return control.StateSpace(*matrices, dt, name=name, remove_useless_states=False)
@@ -515,6 +610,11 @@ class Loop:
         UnsupportedError
             For mixtures and laws without a closed form.
         """
+        if self.clock == "acks":
+            raise UnsupportedError(
+                "equations (31)-(37) are the rate clock's, and have no terms for acknowledgements:"
+                ' use clock="rate" to see them, or loop.linear.'
+            )
         if self.form is None:
             raise UnsupportedError(
                 "this loop has no closed form to explain (a mixture, or a law of your own): look at"
@@ -531,16 +631,39 @@ class Loop:
         """
         from pi2_fluid.loop.sweep import sweep_dataset
 
-        attrs = {
+        found = self.margins()
+        return sweep_dataset(self._inputs(), self.shape, found, self._attributes(), self.labels)
+
+    def _attributes(self) -> dict[str, str | float]:
+        """Where numbers come from."""
+        attrs: dict[str, str | float] = {
             "engine": "loop",
             "update": self.update,
             "rtt_terms": self.rtt_terms,
             "senders": ", ".join(type(sender).__name__ for sender in self.senders),
             "aqm": type(self.aqm).__name__,
         }
-        return sweep_dataset(self._inputs(), self.shape, self.margins(), attrs, self.labels)
+        return attrs if self.clock == "rate" else attrs | {"clock": "acks", "bunch": self.bunch}
 
     # Elements of an array of loops
+
+    def _element(self, index: tuple[int, ...]) -> LinearLoop | AckLoop:
+        """One loop; of a dual queue by the ack clock the part below its echoes."""
+        one = self.linear.element(index)
+        return without_echoes(one) if isinstance(one, AckLoop) else one
+
+    @cached_property
+    def _dual(self) -> bool:
+        return isinstance(self.linear, AckLoop) and self.linear.dual
+
+    def _echo_code(self) -> Values:
+        def code(index: tuple[int, ...]) -> int:
+            one = self.linear.element(index)
+            assert isinstance(one, AckLoop)
+            modes = find_echoes(one, self.update, _HARMONICS)
+            return -1 if np.any(modes.real > 0.0) else 1
+
+        return relabel(self.labels, self._each(code, int))
 
     def _inputs(self) -> dict[str, Real]:
         """Every number that the loop was built from, by name."""
@@ -570,7 +693,7 @@ class Loop:
         return result
 
     def _crossings_at(self, index: tuple[int, ...]) -> Crossings:
-        return find_crossings(self.linear.element(index), self.update)
+        return find_crossings(self._element(index), self.update)
 
     @cached_property
     def _crossings(self) -> Crossings:
@@ -579,7 +702,7 @@ class Loop:
 
     def _margins_at(self, index: tuple[int, ...]) -> tuple[float, ...]:
         def is_stable() -> bool:
-            return count_unstable(self.linear.element(index), self.update) == 0
+            return count_unstable(self._element(index), self.update) == 0
 
         crossings = self._crossings_at(index) if index else self._crossings
         return margins_from_crossings(crossings, is_stable)
@@ -589,7 +712,7 @@ class Loop:
 
     def _modulus_at(self, index: tuple[int, ...]) -> float:
         crossings = self._crossings_at(index) if index else self._crossings
-        return smallest_distance(self.linear.element(index), self.update, crossings)
+        return smallest_distance(self._element(index), self.update, crossings)
 
     def _verdict(self, gain_margin_db: Values, fast: BoolArray) -> Values:
         # On the fast path there is one gain and one phase crossover, and no open-loop pole on the
@@ -601,7 +724,7 @@ class Loop:
         return relabel(self.labels, code) if self.shape else int(code)
 
     def _verdict_at(self, index: tuple[int, ...]) -> int:
-        count = count_unstable(self.linear.element(index), self.update)
+        count = count_unstable(self._element(index), self.update)
         if count < 0 or self._modulus_at(index) < _BOUNDARY:
             return 0
         return 1 if count == 0 else -1

@@ -13,7 +13,7 @@ from pi2_fluid.loop.expansion import Echo, Series, collect, expansion_of, multip
 from pi2_fluid.loop.response import held_polynomials, integrators
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.sampled import sampled_response
-from pi2_fluid.loop.state_space import LinearController, LinearLoop
+from pi2_fluid.loop.state_space import AnyLoop, LinearController, LinearLoop
 from pi2_fluid.loop.updates import respond
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ _STILL: Final = 1e-8  # of a frequency that is low already
 _HALF_POWER: Final = 10.0 ** (-3.0 / 20.0)  # 3 dB, as python-control's bandwidth
 
 
-def step_response(loop: LinearLoop, update: str, t: FloatArray) -> FloatArray:
+def step_response(loop: AnyLoop, update: str, t: FloatArray) -> FloatArray:
     """Return the response of L/(1 + L) to a unit step at time 0.
 
     Parameters
     ----------
-    loop : LinearLoop
-        A scalar loop.
+    loop : AnyLoop
+        A scalar loop; not sampled, one by the rate clock.
     update : {"continuous", "delayed", "sampled"}
     t : array
         Times in seconds; 0 is returned for t <= 0.
@@ -63,6 +63,7 @@ def step_response(loop: LinearLoop, update: str, t: FloatArray) -> FloatArray:
                 " ask for shorter times."
             )
         return np.where(t >= 0.0, samples[index], 0.0)
+    assert isinstance(loop, LinearLoop)
     horizon = 2.0 * float(np.max(t))
     growth = max(0.0, float(rightmost_roots(loop, update, 1)[0].real))
     shift = growth + _DECADES * np.log(10.0) / (2 * horizon)
@@ -99,7 +100,7 @@ def step_response(loop: LinearLoop, update: str, t: FloatArray) -> FloatArray:
     return np.where(t > 0.0, out, 0.0)
 
 
-def find_bandwidth(loop: LinearLoop, update: str, crossings: Crossings) -> float:
+def find_bandwidth(loop: AnyLoop, update: str, crossings: Crossings) -> float:
     """Return the frequency (rad/s) at which |L/(1 + L)| first falls 3 dB below its value at 0.
 
     That value is 1 with an integrator in the loop. inf if it never does.
@@ -161,7 +162,7 @@ def _at_infinity(controller: LinearController) -> list[float]:
 
 
 def sampled_step(
-    loop: LinearLoop, updates: int, *, aliases: int | None = None, farthest: float = math.inf
+    loop: AnyLoop, updates: int, *, aliases: int | None = None, farthest: float = math.inf
 ) -> FloatArray:
     """Return the unit step response of L_d/(1 + L_d) at updates 0, 1, ..., `updates`.
 
@@ -207,7 +208,7 @@ def sampled_step(
 
 
 def _radius_of_modes(
-    loop: LinearLoop, angle: ComplexArray, aliases: int | None, radius: float
+    loop: AnyLoop, angle: ComplexArray, aliases: int | None, radius: float
 ) -> float:
     """The log-radius of a circle with all modes inside."""
     interval = float(loop.controller.interval)

@@ -127,6 +127,24 @@ def margins(
             "Model",
         ),
     ] = "frozen",
+    clock: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="rate: senders send a window per round-trip time, as in the papers; or acks: a"
+            " packet per acknowledgement, as real senders that do not pace.",
+            rich_help_panel="Model",
+        ),
+    ] = "rate",
+    bunch: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER",
+            help="Only with --clock acks: from 0, packets of a window are spread over a round trip,"
+            " to 1, they travel in one burst.",
+            rich_help_panel="Model",
+        ),
+    ] = "0",
     as_json: JsonFlag = False,
 ) -> None:
     """Say how far a loop of senders and queue is from instability: gain, phase and delay margin."""
@@ -148,8 +166,11 @@ def margins(
         )
 
     from pi2_fluid.loop.transfer import Loop
+    from pi2_fluid.units import validate_number
 
-    loop = Loop(who, queue, rtt=rtt, p=p, p_prime=p_prime, update=update, rtt_terms=rtt_terms)
+    model = {"update": update, "rtt_terms": rtt_terms, "clock": clock}
+    bunched = validate_number(bunch, "number", "bunch", high=1.0, closed=True)
+    loop = Loop(who, queue, rtt=rtt, p=p, p_prime=p_prime, bunch=bunched, **model)
     point, result = loop.operating_point, loop.margins()
     inputs = {
         "sender": sender,
@@ -158,8 +179,8 @@ def margins(
         "rtt": point.rtt,
         "p": point.p,
         "p_prime": point.p_prime,
-        "update": update,
-        "rtt_terms": rtt_terms,
+        **model,
+        "bunch": loop.bunch,
     }
     names = (
         "gain_margin_db",
@@ -206,10 +227,11 @@ def _print_margins(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> None
     queue = [f"alpha {inputs['alpha']:g} Hz", f"beta {inputs['beta']:g} Hz"]
     queue += [f"{name} {inputs[name]}" for name in ("table", "k") if inputs[name] is not None]
     queue += [f"T {1e3 * inputs['update_interval']:.6g} ms"]
+    clock = "" if inputs["clock"] == "rate" else f", clock of acks, bunch {inputs['bunch']:g}"
     console.print(f"{inputs['sender']} under {inputs['aqm']}: {', '.join(queue)}")
     console.print(
         f"rtt {1e3 * inputs['rtt']:.6g} ms, p {inputs['p']:.6g}, p' {inputs['p_prime']:.6g};"
-        f" {inputs['update']}, rtt terms {inputs['rtt_terms']}\n"
+        f" {inputs['update']}, rtt terms {inputs['rtt_terms']}{clock}\n"
     )
     table = make_grid("left", "right", "left")
     at_phase, at_gain = (
@@ -233,6 +255,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "Examples:\n\n"
             "pi2-fluid margins --rtt 100ms --p-prime 0.1\n\n"
             "pi2-fluid margins --rtt 100ms --p-prime 0.001 --update sampled\n\n"
+            "pi2-fluid margins --rtt 100ms --p-prime 0.001 --update sampled --clock acks\n\n"
             "pi2-fluid margins --aqm pie --update-interval 32ms --rtt 100ms --p 0.01 --json\n\n"
             "JSON: inputs (an object, SI units), gain_margin_db, phase_margin_deg, gain_crossover"
             " and phase_crossover (rad/s), delay_margin (s), modulus_margin, verdict. What is"

@@ -137,6 +137,13 @@ class PiFamily(Aqm):
         """Return the discipline whose controller updates as this law's, and its numbers."""
         return str(self.discipline), self.packet_parameters(link)
 
+    @property
+    def measures(self) -> str:
+        """The head's waiting; the backlog in the variants that count packets or estimate a rate."""
+        counted = getattr(self, "per_packet", None) is not None
+        estimated = getattr(self, "variant", "plain") == "pi2-2016"
+        return "backlog" if counted or estimated else "head"
+
     def in_one_queue(self) -> PiFamily:
         """Return the controller with one queue for all packets: itself, if it has one."""
         return self

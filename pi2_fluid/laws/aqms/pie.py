@@ -264,6 +264,11 @@ class Pie(PiFamily):
         return (state if self.burst is None else (*state, 0.0)), delay
 
     @property
+    def measures(self) -> str:
+        """The head's waiting, or the backlog over the rate that is estimated."""
+        return "backlog" if self.rate_estimator else "head"
+
+    @property
     def gain_table(self) -> str:
         """The name of the scaling in force: `table`, or else the variant's."""
         return self.table or _VARIANT_TABLE[self.variant]

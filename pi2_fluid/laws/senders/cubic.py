@@ -81,6 +81,7 @@ class Cubic(Sender):
     congestion: ClassVar = "cubic"
     plant: ClassVar = "cubic"
     signal: ClassVar = "classic"
+    reduction: ClassVar = "prr"
     packets_only: ClassVar = ("hystart",)
     states: ClassVar = ("window", "w_max", "epoch", "variance")
     variant: str = choice("linux", tuple(_INCREASE))
@@ -121,17 +122,30 @@ class Cubic(Sender):
         rtt_delayed: Number,
     ) -> tuple[Number, Number, Number, Number]:
         """Return d(W, w_max, s, v)/dt: segments/s, segments/s, 1, s."""
-        window, w_max, epoch, variance = x
         signals = x_delayed[0] / rtt_delayed * signal_delayed
-        cubic, friendly = self._growth(x, rtt)
-        growth = where(cubic > friendly, cubic, friendly)
+        (growth, peak, time, spread), cut = self._moves(x, signals, *self._growth(x, rtt))
+        return (growth - cut, peak, time, spread)
+
+    def acked(
+        self, x: _State, acks: Number, marks: Number, rtt: Number
+    ) -> tuple[tuple[Number, Number, Number, Number], Number]:
+        """Return the cubic's growth in time, or Reno's per acknowledgement, and the cuts."""
+        cubic, _ = self._growth(x, rtt)
+        return self._moves(x, marks, cubic, self.increase * acks / x[0])
+
+    def _moves(
+        self, x: _State, signals: Number, cubic: Number, friendly: Number
+    ) -> tuple[tuple[Number, Number, Number, Number], Number]:
+        """The change of every state under signals per second, and apart from it the cut of W."""
+        window, w_max, epoch, variance = x
         peak = window / self._mean
-        return (
-            growth - self.decrease * peak * signals,
+        changes = (
+            where(cubic > friendly, cubic, friendly),
             (peak - w_max) * signals,
             1.0 - epoch * signals,
             (epoch * epoch - variance) * signals,
         )
+        return changes, self.decrease * peak * signals
 
     def initial(self, window: Number) -> tuple[Number, Number, Number, Number]:
         """Return the beginning of an epoch whose mean window is `window`."""

@@ -32,6 +32,7 @@ class Reno(Sender):
     congestion: ClassVar = "reno"
     plant: ClassVar = "reno"
     signal: ClassVar = "classic"
+    reduction: ClassVar = "prr"
     decrease: Parameter = quantity(0.5, "number", high=1.0)
 
     def rate(
@@ -39,6 +40,10 @@ class Reno(Sender):
     ) -> Number:
         """Return dW/dt in segments per second."""
         return 1.0 / rtt - self.decrease * x * x_delayed / rtt_delayed * signal_delayed
+
+    def acked(self, x: Number, acks: Number, marks: Number, rtt: Number) -> tuple[Number, Number]:
+        """Return 1/W per acknowledgement, and the fraction `decrease` of W per signal."""
+        return acks / x, self.decrease * x * marks
 
     def at_rest(self, rtt: Number, p: Number) -> Number:
         """Return the window at rest: decrease W^2 p = 1, equation (19)."""

@@ -48,6 +48,10 @@ class Scalable(Sender):
         """Return dW/dt in segments per second."""
         return 1.0 / rtt - self.per_mark * x_delayed / rtt_delayed * signal_delayed
 
+    def acked(self, x: Number, acks: Number, marks: Number, rtt: Number) -> tuple[Number, Number]:
+        """Return 1/W per acknowledgement, and `per_mark` per mark."""
+        return acks / x, self.per_mark * marks
+
     def at_rest(self, rtt: Number, p: Number) -> Number:
         """Return the window at rest: per_mark W p = 1, equation (23)."""
         return 1.0 / (self.per_mark * p)

@@ -1,0 +1,358 @@
+"""Senders and queue by the clock of acknowledgements: from the controller's variable to the delay.
+
+A sender without pacing sends one packet per acknowledgement, and one more for each segment that
+its window grows by. With dA the packets that a class has sent beyond the rest, over its rate y
+(seconds), w = dW/W, theta the waiting of the packet that leaves, tau its rest, R = b + tau and
+e = e^{-sR},
+
+    dA = e dA - e^{-sb} theta + R w:    dA = (R w - e^{-sb} theta) / (1 - e).
+
+What it was sent one round trip ago comes back as an acknowledgement, unless it waits longer, and
+what the window grows by is added. Packets leave a queue as they came (phi is a class's part of it),
+
+    theta = e^{-s tau} SUM phi dA + A,    A = SUM psi dA of L4S packets, which are served first,
+
+psi being a class's rate over that of the Classic queue. Solved for theta, with the share phi_0 that
+nothing clocks (constant rates),
+
+    theta = { e^{-s tau} SUM phi R w/(1 - e) + A } / { phi_0 + SUM phi/(1 - e) }.
+
+One class alone: theta = e^{-s tau} R w. The queue does not integrate windows; it holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.loop.crossovers import plant_bound
+from pi2_fluid.loop.response import plant_response
+from pi2_fluid.loop.state_space import LinearController
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, FloatArray
+
+    #: From a delay (s) to e^{-s delay}.
+    Shift = Callable[[FloatArray], ComplexArray]
+
+__all__ = ["AckClass", "AckLoop", "Answer", "answer_of", "delay_response", "reduction_response"]
+
+#: Seconds over a round-trip time: how long a paced sender's smoothed round-trip time lags behind
+#: the measured one. Linux's filter has gain 1/8 per acknowledgement of some two samples a round
+#: trip at least; measured responses of paced senders are met with a quarter.
+SMOOTHING: Final = 0.25
+_HARMONIC_POINTS: Final = 1000
+_TRAILING: Final = {
+    "growth_by_state": 2, "cut_by_state": 1, "growth_by_signal": 1, "growth_by_acks": 1,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AckClass:
+    """One class of flows, linearised. With n states, trailing axes hold them, also if n = 1.
+
+    Attributes
+    ----------
+    growth_by_state : numpy.ndarray, shape (..., n, n)
+        Response of the change of the state, without the cut, to the state (1/s).
+    cut_by_state : shape (..., n)
+        Response of the cut of the window.
+    growth_by_signal, cut_by_signal : shape (..., n) and (...)
+        Responses to the controller's variable, as it is heard.
+    growth_by_acks, cut_by_acks : shape (..., n) and (...)
+        Responses to the rate of acknowledgements, relative to that at rest; 0 if frozen.
+    window : shape (...)
+        At rest (segments).
+    base_rtt, rtt : shape (...)
+        Without and with the queue in which the class waits (s).
+    heard : shape (...)
+        Seconds from where a packet is signalled to its sender.
+    share : shape (...)
+        The class's rate over that of all packets in the queue that rules.
+    waits : bool
+        Whether its packets wait there; if not, they are served first.
+    prr, paced : bool
+        How the window is obeyed, and how packets are sent; see `Sender`.
+    number : int
+        Of the class, among all.
+    """
+
+    growth_by_state: FloatArray
+    cut_by_state: FloatArray
+    growth_by_signal: FloatArray
+    cut_by_signal: FloatArray
+    growth_by_acks: FloatArray
+    cut_by_acks: FloatArray
+    window: FloatArray
+    base_rtt: FloatArray
+    rtt: FloatArray
+    heard: FloatArray
+    share: FloatArray
+    waits: bool
+    prr: bool
+    paced: bool
+    number: int = 0
+
+    @property
+    def size(self) -> int:
+        """The number of states."""
+        return int(self.cut_by_state.shape[-1])
+
+    @property
+    def echoes(self) -> bool:
+        """Whether its packets swing undamped: a window's, which wait nowhere."""
+        return not (self.waits or self.paced)
+
+    @property
+    def follows_acks(self) -> bool:
+        """Whether the law is told when acknowledgements come faster or slower."""
+        return bool(np.any(self.growth_by_acks) or np.any(self.cut_by_acks))
+
+
+@dataclass(frozen=True)
+class AckLoop:
+    """A loop by the ack clock: classes, the queue that rules, its controller.
+
+    Attributes
+    ----------
+    classes : tuple of AckClass
+        Those that a window moves.
+    unclocked : numpy.ndarray, shape (...)
+        Part of the packets in the queue that come at constant rates.
+    queue_delay : shape (...)
+        At rest (s).
+    measures : {"head", "backlog"}
+        What the controller acts on; see `Aqm.measures`.
+    bunch : float
+        From 0, packets of a window lie evenly over a round trip, to 1, they travel in one burst.
+    controller : LinearController
+    shape : tuple of int
+    echoing : bool
+        Whether the echoes of packets that are served first are folded into a sampled loop; if not,
+        they are left to `find_echoes`, and the loop ends at its `reach`.
+    """
+
+    classes: tuple[AckClass, ...]
+    unclocked: FloatArray
+    queue_delay: FloatArray
+    measures: str
+    bunch: float
+    controller: LinearController
+    shape: tuple[int, ...]
+    echoing: bool = True
+
+    @property
+    def dual(self) -> bool:
+        """Whether packets that are served first come back undamped, as echoes."""
+        return any(cls.echoes for cls in self.classes)
+
+    @property
+    def reach(self) -> float:
+        """The frequency (rad/s) below which the loop ends and the echoes of L4S packets begin."""
+        paths = [float(np.max(cls.rtt)) for cls in self.classes if cls.echoes]
+        below = _BELOW_ECHOES * 2.0 * np.pi / max(paths, default=1.0)
+        return below if paths and not self.echoing else np.inf
+
+    def element(self, index: tuple[int, ...]) -> AckLoop:
+        """Return the scalar loop at one index of the array."""
+
+        def pick(value: Any, trailing: int = 0) -> FloatArray:
+            value = np.asarray(value)
+            full = np.broadcast_to(value, self.shape + value.shape[value.ndim - trailing :])
+            result: FloatArray = full[index]
+            return result
+
+        def pick_class(cls: AckClass) -> AckClass:
+            arrays = {n: v for n, v in vars(cls).items() if isinstance(v, np.ndarray)}
+            picked: dict[str, Any] = {n: pick(v, _TRAILING.get(n, 0)) for n, v in arrays.items()}
+            return replace(cls, **picked)
+
+        interval = self.controller.interval
+        controller = LinearController(
+            tuple(pick(value) for value in self.controller.numerator),
+            tuple(pick(value) for value in self.controller.denominator),
+            None if interval is None else pick(interval),
+        )
+        return replace(
+            self,
+            classes=tuple(pick_class(cls) for cls in self.classes),
+            unclocked=pick(self.unclocked),
+            queue_delay=pick(self.queue_delay),
+            controller=controller,
+            shape=(),
+        )
+
+
+#: Of the lowest harmonic: below this part of it the loop ends.
+_BELOW_ECHOES: Final = 0.8
+
+
+class Answer(NamedTuple):
+    """What a class sends beyond the rest, over its rate: dA = (by_signal u - lost theta) / back."""
+
+    by_signal: ComplexArray
+    """Seconds per unit of the controller's variable."""
+    lost: ComplexArray
+    """Of each second by which packets wait longer."""
+    back: ComplexArray
+    """1 - e of a window, whose packets come back as acknowledgements."""
+
+
+def _shift_of(s: ComplexArray) -> Shift:
+    return lambda delay: np.exp(-s * delay)
+
+
+def reduction_response(
+    cls: AckClass, s: ComplexArray, e: ComplexArray, bunch: float
+) -> ComplexArray:
+    """Return P(s), from a cut that is decided to one that is carried out.
+
+    Proportional rate reduction halves (or so) what acknowledgements release for one round trip. Of
+    packets that lie evenly in it, the cut is spread as evenly; of a burst, half of it acts at once
+    and half with the burst's return.
+    """
+    if not cls.prr:
+        one: ComplexArray = np.ones_like(e)
+        return one
+    even: Any = (1.0 - e) / (s * cls.rtt) if bunch < 1.0 else 0.0
+    together: Any = (1.0 + e) / 2.0 if bunch > 0.0 else 0.0
+    result: ComplexArray = (1.0 - bunch) * even + bunch * together
+    return result
+
+
+def answer_of(cls: AckClass, s: ComplexArray, bunch: float, shift: Shift | None = None) -> Answer:
+    """Return how a class answers to the controller's variable and to the waiting of its packets.
+
+    `shift` is e^{-s delay}, where it is known at less cost than anew.
+
+    With kappa the relative rate of acknowledgements beyond the rest, s(dA - R w) by the equations
+    above, and w = Hu u + Hk kappa, both are solved at once: dA (1 - e G) = R Hu u - G e^{-sb}
+    theta, G = 1 + s R Hk.
+    """
+    late = _shift_of(s) if shift is None else shift
+    e = late(cls.rtt)
+    released = late(cls.base_rtt) if cls.waits else np.zeros_like(e)
+    P = reduction_response(cls, s, e, bunch)
+    by_signal, by_acks = _windows(cls, s, P)
+    by_signal = by_signal * late(cls.heard)
+    if cls.paced:
+        lag = 1.0 + s * SMOOTHING * cls.rtt
+        back = s * (1.0 - e * by_acks)
+        return Answer(by_signal, (s * by_acks + 1.0 / (cls.rtt * lag)) * released, back)
+    if not cls.follows_acks:
+        return Answer(cls.rtt * by_signal, released, 1.0 - e)
+    gain = 1.0 + s * cls.rtt * by_acks
+    return Answer(cls.rtt * by_signal, gain * released, 1.0 - e * gain)
+
+
+def _windows(cls: AckClass, s: ComplexArray, P: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
+    """Return Hu and Hk: dW/W over the signal that is heard, and over acknowledgements."""
+    if cls.size == 1:
+        matrix = s - cls.growth_by_state[..., 0, 0] + P * cls.cut_by_state[..., 0]
+        unit: Any = cls.window * matrix
+        return (
+            (cls.growth_by_signal[..., 0] - P * cls.cut_by_signal) / unit,
+            (cls.growth_by_acks[..., 0] - P * cls.cut_by_acks) / unit,
+        )
+    first = np.zeros(cls.size)
+    first[0] = 1.0
+    full, cut = np.asarray(s)[..., None, None], np.asarray(P)[..., None]
+    matrix = full * np.eye(cls.size) - cls.growth_by_state
+    matrix = matrix + cut[..., None] * first[:, None] * cls.cut_by_state[..., None, :]
+    drives = [
+        cls.growth_by_signal - cut * first * np.asarray(cls.cut_by_signal)[..., None],
+        cls.growth_by_acks - cut * first * np.asarray(cls.cut_by_acks)[..., None],
+    ]
+    solved: Any = np.linalg.solve(matrix, np.stack(np.broadcast_arrays(*drives), axis=-1))
+    window = np.asarray(cls.window)
+    return solved[..., 0, 0] / window, solved[..., 0, 1] / window
+
+
+def delay_response(
+    loop: AckLoop, s: ComplexArray, *, echoes: bool = True, shift: Shift | None = None
+) -> ComplexArray:
+    """Return G(s), from the controller's variable to minus the delay that the controller acts on.
+
+    Parameters
+    ----------
+    loop : AckLoop
+        Of any shape; it broadcasts against `s`.
+    s : complex or array
+        rad/s, not 0.
+    echoes : bool
+        Whether packets that are served first come back: without, 1/(1 - e) is 1, its mean over a
+        harmonic.
+    shift : callable, optional
+        As in `answer_of`.
+    """
+    s = np.asarray(s, dtype=complex)
+    shift = _shift_of(s) if shift is None else shift
+    late = shift(loop.queue_delay)
+    waiting: Any = 0.0  # SUM phi by_signal/back
+    released: Any = 0.0  # SUM phi lost/back
+    ahead: Any = 0.0  # A over u
+    for cls in loop.classes:
+        by_signal, lost, back = answer_of(cls, s, loop.bunch, shift)
+        if cls.waits:
+            part = cls.share / back
+            waiting = waiting + part * by_signal
+            released = released + part * lost
+        else:
+            ahead = ahead + cls.share * (
+                by_signal / back if echoes or not cls.echoes else by_signal
+            )
+    denominator = 1.0 + late * released
+    if loop.measures == "head":
+        found = (late * waiting + ahead) / denominator
+    else:
+        # (dA_C - dD_C) / y_C, and what a slower service makes of the backlog at rest
+        found = (waiting - ahead * released) / denominator + ahead
+        found = found + loop.queue_delay * s * ahead
+    result: ComplexArray = -found
+    return result
+
+
+@plant_response.register(AckLoop)
+def _of_acks(loop: AckLoop, s: ComplexArray) -> ComplexArray:
+    return delay_response(loop, s)
+
+
+@plant_bound.register(AckLoop)
+def _bound_of_acks(loop: AckLoop, w: float) -> tuple[float, int]:
+    """Of one class, and of classes that share a round-trip time, for certain.
+
+    Those of several exchange packets, which swing nearly undamped where their harmonics meet; how
+    far is seen on a grid of the harmonics from `w` on, not proved.
+    """
+    paths = sorted({float(cls.rtt) for cls in loop.classes if cls.waits})
+    several = len(paths) > 1 or any(cls.paced or cls.follows_acks for cls in loop.classes)
+    largest, falls = 0.0, 2
+    for cls in loop.classes:
+        bound, power = _window_bound(cls, w, loop.bunch)
+        if not np.isfinite(bound):
+            return np.inf, power
+        # Of one path what is not clocked, phi_0, leaves at least this of the denominator.
+        part = float(cls.share) / (1.0 - float(loop.unclocked))
+        largest += part * bound
+        falls = min(falls, power)
+    if not several:
+        return largest, falls
+    v = np.linspace(w, max(4.0 * w, w + 40.0 * np.pi / paths[0]), _HARMONIC_POINTS)
+    size = np.abs(delay_response(loop, 1j * v)) * (v / w) ** falls
+    return 1.5 * float(np.max(size)), falls
+
+
+def _window_bound(cls: AckClass, w: float, bunch: float) -> tuple[float, int]:
+    """An upper bound of R |Hu(jv)| over v >= w, and the power of 1/v with which it falls."""
+    matrix = np.atleast_2d(cls.growth_by_state)
+    rest = w - float(np.linalg.norm(matrix, 2)) - float(np.linalg.norm(cls.cut_by_state))
+    if rest <= 0.0:
+        return np.inf, 1
+    unit = float(cls.rtt / cls.window) / rest
+    growth, cut = float(np.linalg.norm(cls.growth_by_signal)), abs(float(cls.cut_by_signal))
+    if growth == 0.0 and cls.prr and bunch == 0.0:
+        return unit * cut * min(1.0, 2.0 / (w * float(cls.rtt))), 2
+    return unit * (growth + cut), 1

@@ -1,0 +1,206 @@
+"""Is a loop by the ack clock stable? Its modes counted on a contour, and found as roots.
+
+In one queue senders and queue have no mode on the right of the axis and none on it that the delay
+shows: Re s >= 0 makes |e| <= 1 and Re 1/(1 - e) >= 1/2, so that the sum of phi/(1 - e) is never 0.
+What is counted is the loop of the delay, 1 + L, not what classes exchange among themselves unseen.
+
+L4S packets that are served first have poles on the axis, at 2 pi j k/R. The loop ends below them:
+its modes are those in the half strip |Im s| < reach, counted along the axis and then, at the reach,
+to the right. Beyond it are echoes (`pi2_fluid.loop.acks.echoes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pi2_fluid.errors import SolverError, UnsupportedError
+from pi2_fluid.loop.acks.pencil import eigenvalues
+from pi2_fluid.loop.acks.plant import AckClass, AckLoop, reduction_response
+from pi2_fluid.loop.crossovers import fading_end
+from pi2_fluid.loop.response import controller_polynomials, held_polynomials
+from pi2_fluid.loop.roots import (
+    count_right,
+    count_turns,
+    count_unstable,
+    distinct,
+    rightmost_roots,
+)
+from pi2_fluid.loop.tracking import base_grid, track
+from pi2_fluid.loop.updates import highest_frequency, longest_delay, respond
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, FloatArray
+
+__all__ = ["without_echoes"]
+
+_NODES: Final = (24, 48, 96)
+_MOST_STATES: Final = 8  # six variables each, times 96 nodes: eigenvalues take seconds
+_UNDECIDED: Final = -1
+_SLOW: Final = 1e-6  # of the slowest scale: where the contour begins
+_FAR: Final = 40.0  # to the right, in units of the delays that fade there
+_BELOW_HARMONIC: Final = 0.8
+
+
+def without_echoes(loop: AckLoop) -> AckLoop:
+    """Return the part of a loop below the echoes of L4S packets; of one queue, all of it."""
+    return replace(loop, echoing=not loop.dual)
+
+
+@count_unstable.register(AckLoop)
+def _count_of_acks(loop: AckLoop, update: str) -> int:
+    loop = without_echoes(loop)
+    _require_countable(loop)
+    open_loop = sum(_unstable_windows(cls, loop.bunch) for cls in loop.classes)
+    sampled = update == "sampled"
+    longest, top = longest_delay(loop, update), highest_frequency(loop, update)
+    slowest = _slowest(loop)
+    scale = 1.0 / longest
+    degree = len(loop.controller.denominator) - 1
+
+    def denominator(s: ComplexArray) -> ComplexArray:
+        if sampled:
+            return held_polynomials(loop.controller, s)[1]
+        _, bottom, unit = loop.controller.continuous_image
+        leading = float(bottom[-1] * unit ** (len(bottom) - 1))
+        value: ComplexArray = controller_polynomials(loop.controller, s)[1]
+        return value / leading / (s + scale) ** degree
+
+    def curve(s: ComplexArray) -> ComplexArray:
+        return denominator(s) * (1.0 + respond(loop, s, update))
+
+    low = _SLOW * min(slowest, scale)
+    if loop.reach < top:
+        turns: int | None = _count_in_strip(curve, low, loop.reach, longest)
+    elif sampled:
+        high = min(fading_end(loop, update, 0.5), top)
+        grid = base_grid(low, high, min(0.4 * scale, top / 8))
+        turns = count_turns(
+            lambda w: curve(1j * w), grid, lambda w: denominator(1j * w), float(top)
+        )
+    else:
+        turns = count_right(lambda w: curve(1j * w), degree, longest, slowest)
+    return _UNDECIDED if turns is None or turns == _UNDECIDED else open_loop + turns
+
+
+def _count_in_strip(
+    curve: Callable[[ComplexArray], ComplexArray], low: float, reach: float, longest: float
+) -> int | None:
+    """Zeros with 0 < Re s and |Im s| < reach of a curve that tends to a positive number there."""
+    _, axis = track(lambda w: curve(1j * w), base_grid(low, reach, 0.4 / longest))
+    far = np.geomspace(1e-6 * reach, _FAR * max(reach, 1.0 / longest), 200)
+    _, across = track(lambda x: curve(x + 1j * reach), far)
+    path = np.concatenate([axis, across])
+    if not np.all(np.abs(path) > 0.0):
+        return None
+    change = float(np.sum(np.angle(path[1:] / path[:-1])))
+    start, end = (float(np.angle(value)) / np.pi for value in (path[0], path[-1]))
+    count = -change / np.pi + (end - round(end)) - (start - round(start))
+    return round(count) if abs(count - round(count)) < 1e-6 else None
+
+
+def _require_countable(loop: AckLoop) -> None:
+    followers = [cls for cls in loop.classes if cls.follows_acks and not cls.paced]
+    alone = len(loop.classes) - sum(not cls.waits for cls in loop.classes) <= 1
+    if followers and not (alone and all(cls.waits for cls in followers)):
+        raise UnsupportedError(
+            "modes of several classes by the ack clock with exact RTT terms are without end, since"
+            " whoever has more acknowledgements grows by more: packets gather in bursts, by 1/W a"
+            ' round trip, unseen in the delay; count with rtt_terms="frozen".'
+        )
+
+
+def _unstable_windows(cls: AckClass, bunch: float) -> int:
+    """Modes on the right of a window law by itself: zeros of det(s - A + P e0 c)."""
+    growth, cut = cls.growth_by_state, cls.cut_by_state
+    if cls.size == 1 and float(growth[0, 0]) <= -abs(float(cut[0])):
+        return 0  # as |P| <= 1 there
+    longest = float(cls.rtt)
+    scale = 1.0 / longest
+    first = np.zeros((cls.size, 1))
+    first[0] = 1.0
+
+    def curve(w: FloatArray) -> ComplexArray:
+        s = 1j * w
+        P = reduction_response(cls, s, np.exp(-s * longest), bunch)[..., None, None]
+        matrix = s[..., None, None] * np.eye(cls.size) - growth + P * first * cut
+        result: ComplexArray = np.linalg.det(matrix) / (s + scale) ** cls.size
+        return result
+
+    rates = np.abs(np.linalg.eigvals(growth - first * cut))
+    return count_right(curve, cls.size, longest, float(np.min(rates[rates > 0.0])))
+
+
+def _slowest(loop: AckLoop) -> float:
+    rates = [1.0 / float(cls.rtt) for cls in loop.classes]
+    for cls in loop.classes:
+        first = np.zeros((cls.size, 1))
+        first[0] = 1.0
+        moves = np.abs(np.linalg.eigvals(cls.growth_by_state - first * cls.cut_by_state))
+        rates += [float(rate) for rate in moves if rate > 0.0]
+    if loop.controller.interval is None:
+        poles = np.roots([float(value) for value in loop.controller.denominator[::-1]])
+        rates += [float(rate) for rate in np.abs(poles) if rate > 0.0]
+    return min(rates)
+
+
+@rightmost_roots.register(AckLoop)
+def _roots_of_acks(loop: AckLoop, update: str, n: int) -> ComplexArray:
+    """The same by the ack clock: eigenvalues of the delay system, polished by Newton's method.
+
+    Of a dual queue those below its reach, of several round-trip times those below the first
+    harmonic: from there on classes swing against one another, nearly undamped and without end.
+    """
+    loop = without_echoes(loop)
+    if sum(cls.size for cls in loop.classes) > _MOST_STATES:
+        raise SolverError(
+            f"the loop has {len(loop.classes)} classes, too many (above {_MOST_STATES} states) for"
+            " its roots by the ack clock to be computed: merge classes, or use nyquist_count() and"
+            " margins(), which take any number."
+        )
+    half = update == "delayed"
+    paths = {float(cls.rtt) for cls in loop.classes}
+    below = _BELOW_HARMONIC * 2.0 * np.pi / max(paths) if len(paths) > 1 else np.inf
+    below = min(below, loop.reach)
+    unstable = count_unstable(loop, update)
+    upper = np.array([])
+    right = 0
+    for nodes in _NODES:
+        guesses = eigenvalues(loop, half, nodes)
+        guesses = guesses[(guesses.imag >= -1e-9) & (guesses.imag < below)]
+        guesses = guesses[np.argsort(-guesses.real)][: 4 * n + 2 * max(unstable, 0) + 12]
+        roots = distinct(_polish(loop, guesses, update))
+        upper = roots[(roots.imag >= 0.0) & (roots.imag < below)]
+        right = sum(1 + (root.imag > 0.0) for root in upper if root.real > 0.0)
+        fewer = np.isfinite(below) and unstable > right
+        if upper.size >= n and (unstable in {right, _UNDECIDED} or fewer):
+            return upper[:n]
+    raise SolverError(
+        f"the rightmost roots could not be resolved: {right} found in the right half plane,"
+        f" {unstable} counted; the round-trip times of the classes may lie too far apart."
+    )
+
+
+def _polish(loop: AckLoop, s: ComplexArray, update: str) -> ComplexArray:
+    """Newton's method on the controller's denominator times 1 + L, all guesses at once."""
+    scale = 1.0 / max(float(cls.rtt) for cls in loop.classes)
+    start = s
+
+    def value(at: ComplexArray) -> ComplexArray:
+        bottom = controller_polynomials(loop.controller, at)[1]
+        return bottom * (1.0 + respond(loop, at, update))
+
+    step: Any = np.full(s.shape, np.inf)
+    with np.errstate(all="ignore"):
+        for _ in range(40):
+            h = 1e-5 * (np.abs(s) + scale)
+            here, ahead, behind = value(np.stack([s, s + h, s - h]))
+            step = 2 * h * here / (ahead - behind)
+            s = s - step
+        good = np.abs(step) < 1e-9 * (np.abs(s) + scale)
+        good &= np.abs(s - start) < 0.2 * (np.abs(start) + scale)
+    found: ComplexArray = s[good & np.isfinite(s)]
+    return found

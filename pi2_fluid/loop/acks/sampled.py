@@ -1,0 +1,75 @@
+"""The exact loop of a queue that updates every T seconds, by the clock of acknowledgements.
+
+What the rate clock expands at large s, delay by delay, has no such expansion here: 1/(1 - e) is as
+large at one harmonic as at the next. The terms G(s_k)/s_k fall like k^-2 or k^-3, times something
+that never settles. Its mean over k does, and the sum of mean/(s_k + 1/T)^2 is known,
+
+    (1/T) sum over all k of 1/(s_k + 1/T)^2 = T q/(1 - q)^2,    q = e^{-1 - sT}.
+
+What differs from the mean is summed up to |k| = K with weights that fall smoothly from 1 to 0,
+which sums of oscillations forgive: `tests/loop/test_acks.py` compares with thousands of aliases.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pi2_fluid.loop.acks.plant import AckLoop, delay_response
+from pi2_fluid.loop.sampled import alias_sum, held_sums
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, FloatArray
+
+__all__ = ["alias_sum_of_acks"]
+
+_ALIASES: Final = 48  # pairs
+_BLOCK: Final = 2**16  # complex numbers evaluated at once
+
+
+@alias_sum.register(AckLoop)
+def alias_sum_of_acks(loop: AckLoop, s: ComplexArray, aliases: int | None) -> ComplexArray:
+    """Return (1/T) sum over k of G(s_k)/s_k by the ack clock."""
+    T = loop.controller.interval
+    K = _ALIASES if aliases is None else aliases
+    k = np.arange(-K, K)  # paired about pi/T
+    whole, mean = _weights(np.abs(k + 0.5) / K)
+    shape = np.broadcast_shapes(s.shape, loop.shape)
+    total: Any = 0.0
+    level: Any = 0.0
+    known: Any = 0.0
+    block = max(1, _BLOCK // max(1, math.prod(shape)))
+    for start in range(0, 2 * K, block):
+        part = slice(start, start + block)
+        column = (-1, *(1,) * len(shape))
+        turn = 2j * np.pi * k[part].reshape(column) / T
+        w, m = whole[part].reshape(column), mean[part].reshape(column)
+
+        def late(delay: FloatArray, turn: ComplexArray = turn) -> ComplexArray:
+            result: ComplexArray = np.exp(-s * delay) * np.exp(-turn * delay)
+            return result
+
+        s_k = s + turn
+        # Without their echoes in high aliases, which would fold onto frequencies of the loop.
+        values = delay_response(loop, s_k, echoes=loop.echoing, shift=late) / s_k
+        if not loop.echoing and start <= K < start + block:
+            values[K - start] = delay_response(loop, s) / s
+        inverse = s_k + 1.0 / T
+        inverse *= inverse
+        total = total + np.sum(w * values, axis=0)
+        level = level + np.sum(m * values * inverse, axis=0)
+        known = known + np.sum(w / inverse, axis=0)
+    everywhere = T**2 * held_sums(0.0 * T, np.exp(-s * T))[0]
+    result: ComplexArray = (total + level * (everywhere - known)) / T
+    return result
+
+
+def _weights(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weights at x = |k|/K in (0, 1): of the sum, 1 below 1/3; and of the mean, of sum 1."""
+    y = np.clip((x - 1.0 / 3.0) / (2.0 / 3.0), 1e-9, 1.0 - 1e-9)
+    rising, falling = np.exp(-1.0 / y), np.exp(-1.0 / (1.0 - y))
+    down = falling / (rising + falling)
+    bump = down * (1.0 - down)
+    return down, bump / np.sum(bump)
