@@ -349,7 +349,10 @@ class Loop:
         return relabel(self.labels, count)
 
     def echo(self, harmonics: int = _HARMONICS) -> xarray.Dataset:
-        """Return the echo modes of L4S flows in one dual queue by the ack clock, as a Dataset.
+        """Return the echo modes of the L4S flows in a dual queue by the ack clock, as a Dataset.
+
+        Flows of one round-trip time that wait nowhere repeat what they sent at every harmonic of
+        it, and the loop damps that or feeds it; see docs/theory.md.
 
         Parameters
         ----------
@@ -377,10 +380,12 @@ class Loop:
         --------
         >>> import pi2_fluid as pf
         >>> flows = [pf.Flows(pf.Reno(), 100, "80ms"), pf.Flows(pf.Scalable(), 119, "80ms")]
-        >>> loop = pf.Loop(flows, pf.DualPi2(), capacity="1.78Gbit/s", clock="acks")
-        >>> echo = loop.echo(2)
-        >>> for growth, w in zip(echo.growth.values[:, 0], echo.frequency.values[:, 0]):
+        >>> model = {"update": "sampled", "clock": "acks"}
+        >>> echo = pf.Loop(flows, pf.DualPi2(), capacity="1.78Gbit/s", **model).echo(2).sel(flow=1)
+        >>> for growth, w in zip(echo.growth.values, echo.frequency.values, strict=True):
         ...     print(f"{growth:.2f}/s at {w:.1f} rad/s")
+        -0.15/s at 79.2 rad/s
+        0.49/s at 157.4 rad/s
         """
         from pi2_fluid.loop.acks.table import echo_dataset
 

@@ -85,7 +85,21 @@ def test_margins_as_json(capsys) -> None:
         "p_prime": 0.1,
         "update": "continuous",
         "rtt_terms": "frozen",
+        "clock": "rate",
+        "bunch": 0.0,
     }
+
+
+def test_margins_by_the_ack_clock(capsys) -> None:
+    words = "margins --rtt 100ms --p-prime 0.1 --update sampled --clock acks --bunch 0.5"
+    assert run([*words.split(), "--json"]) == 0
+    answer = strict_json(capsys.readouterr().out)
+    model: dict[str, Any] = {"update": "sampled", "clock": "acks", "bunch": 0.5}
+    margins = pf.Loop(pf.Reno(), pf.Pi2(), rtt=0.1, p_prime=0.1, **model).margins()
+    assert answer["gain_margin_db"] == margins.gain_margin_db
+    assert {name: answer["inputs"][name] for name in model} == model
+    assert run(words.split()) == 0
+    assert "clock of acks, bunch 0.5" in capsys.readouterr().out
 
 
 def test_every_option_reaches_the_library(capsys) -> None:
@@ -200,6 +214,8 @@ BAD = [
     ("--rtt 100ms --p 0.1 --aqm pie --table foo", "'rfc8033', 'rfc8034', 'hpsr13', 'ietf_early'"),
     ("--rtt 100ms --p 0.1 --update foo", "'continuous', 'delayed', 'sampled'"),
     ("--rtt 100ms --p 0.1 --rtt-terms foo", "'frozen', 'exact'"),
+    ("--rtt 100ms --p 0.1 --clock foo", "'rate', 'acks'"),
+    ("--rtt 100ms --p 0.1 --bunch 0.5", "rate clock"),
     ("--rtt 100ms --p 0.1 --k 2", "--k does not apply to --aqm pi2"),
     ("--rtt 100ms --p 0.1 --table none", "--table does not apply to --aqm pi2"),
     ("--rtt 100ms --p 0.1 --aqm coupled --table none", "use --aqm pie"),

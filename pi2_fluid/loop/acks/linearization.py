@@ -145,6 +145,7 @@ def _linearize(
         )
     acks = np.asarray(sender.sending_rate(x[0] if len(x) == 1 else tuple(x), rtt)) + np.zeros(shape)
     marks = acks * p
+    sender.acked(state, acks, marks, rtt)  # or it says that it does not say
     what = f"{type(sender).__name__}.acked"
     columns = [
         [numeric(entry, shape, what) for entry in column]
@@ -167,7 +168,7 @@ def _linearize(
         heard=path,
         share=np.ones(shape),
         waits=True,
-        prr=sender.reduction == "prr",
+        prr=sender.reduction == "prr" and not sender.paced,  # a pace is lowered at once
         paced=bool(sender.paced),
     )
 
