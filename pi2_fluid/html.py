@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ def html_table(title: str, rows: Iterable[tuple[str, object, str]]) -> str:
     return f"<table>{caption}<tbody>{body}</tbody></table>"
 
 
-def show_number(value: Any) -> str:
+def show_number(value: object) -> str:
     """Return a number, the range of an array, several of them, or text as it is.
 
     Examples
@@ -40,6 +39,7 @@ def show_number(value: Any) -> str:
         return value
     if isinstance(value, tuple):
         return ", ".join(show_number(item) for item in value)
-    if np.ndim(value) == 0:
-        return f"{value:.5g}"
-    return f"[{np.min(value):.4g} .. {np.max(value):.4g}]"
+    numbers = np.asarray(value)
+    if numbers.ndim == 0:
+        return f"{numbers.item():.5g}"
+    return f"[{np.min(numbers):.4g} .. {np.max(numbers):.4g}]"

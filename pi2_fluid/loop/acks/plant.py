@@ -159,7 +159,7 @@ class AckLoop:
     def element(self, index: tuple[int, ...]) -> AckLoop:
         """Return the scalar loop at one index of the array."""
 
-        def pick(value: Any, trailing: int = 0) -> FloatArray:
+        def pick(value: FloatArray, trailing: int = 0) -> FloatArray:
             value = np.asarray(value)
             full = np.broadcast_to(value, self.shape + value.shape[value.ndim - trailing :])
             result: FloatArray = full[index]
