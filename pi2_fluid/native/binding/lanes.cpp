@@ -148,7 +148,7 @@ void register_lanes(nb::module_ &module)
                nb::arg("statistics").noconvert(), nb::arg("traces").noconvert(), nb::arg("simd") = nb::none(),
                R"(Many trajectories of the fluid, one for each column of the rows in `numbers` and `nodes`.
 
-Results are written into `statistics` and `traces`; all rows are as in native/lanes/lanes.h.
+Results are written into `statistics` and `traces`; all rows are as in native/lanes/problem.h.
 Releases the GIL. Every instruction set gives the same bytes.
 
 Parameters

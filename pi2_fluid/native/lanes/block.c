@@ -3,6 +3,8 @@
  * Compiled once per instruction set (PI2_SIMD names it, see CMakeLists.txt); lanes.c picks one at run time.
  * The past of a block is a ring of rows, one per node; a row holds the lanes of one number after those of another.
  */
+#include "lanes/block.h"
+
 #include "lanes/step.h"
 
 #define PI2_JOIN_(a, b) a##b

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lanes/block.h"
+#include "lanes/row.h"
 #include "margins/margins.h"
 
 PI2_LANES_BLOCK_FUNCTION(baseline);
@@ -13,26 +14,6 @@ PI2_LANES_BLOCK_FUNCTION(avx2);
 #ifdef PI2_HAVE_AVX512
 PI2_LANES_BLOCK_FUNCTION(avx512);
 #endif
-
-pi2_lanes_row pi2_lanes_layout(const pi2_lanes_problem *p)
-{
-    pi2_lanes_row row = {.queue = 0, .per_capacity = -1, .signal = {1, -1}, .end = {-1, -1}, .fields = 2};
-    if (p->encoder == PI2_LANES_COUPLED)
-        row.signal[1] = row.fields++;
-    for (int s = 0; s < 2; s++)
-        if (p->continuous && row.signal[s] >= 0)
-            row.end[s] = row.fields++;
-    if (p->events > 0)
-        row.per_capacity = row.fields++;
-    for (int i = 0; i < p->classes; i++)
-        row.window[i] = p->class_[i].law == PI2_LANES_CBR ? -1 : row.fields++;
-    return row;
-}
-
-size_t pi2_lanes_past(const pi2_lanes_problem *p, size_t depth)
-{
-    return depth * (size_t)pi2_lanes_layout(p).fields * PI2_LANES;
-}
 
 size_t pi2_lanes_work(const pi2_lanes_problem *p, size_t depth)
 {

@@ -1,12 +1,11 @@
 /* Inside the lanes kernel: what a block of runs is made of, and the laws. */
-#ifndef PI2_FLUID_LANES_STATE_H
-#define PI2_FLUID_LANES_STATE_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "lanes/block.h"
+#include "lanes/row.h"
 
 #if defined(__GNUC__) || defined(__clang__)
 #define PI2_INLINE static inline __attribute__((always_inline))
@@ -125,5 +124,3 @@ PI2_INLINE void encode(const block *b, const lane u, const int which, lane signa
     else
         LANES signal[l] = u[l] * u[l];
 }
-
-#endif

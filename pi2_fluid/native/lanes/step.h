@@ -1,6 +1,5 @@
 /* Inside the lanes kernel: the pieces of one step. See pi2_fluid/engines/fluid/lanes for what they do and why. */
-#ifndef PI2_FLUID_LANES_STEP_H
-#define PI2_FLUID_LANES_STEP_H
+#pragma once
 
 #include "lanes/state.h"
 
@@ -321,5 +320,3 @@ static void jump(block *b, int l, double capacity)
     gain_factor(b, b->u, factor);
     b->u[l] = within(b->u[l] + factor[l] * (b->beta[l] + b->alpha[l] / 2.0) * delay, 0.0, b->limit[l]);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The aliases -count - 1 <= k <= count, pairs about pi/T, are summed as they are. Beyond them the response is its leading
  * terms at large s, whose sums over all aliases are known in closed form. Complex numbers are pairs of doubles.
  */
-#ifndef PI2_ALIAS_SUMS_H
-#define PI2_ALIAS_SUMS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -47,6 +46,4 @@ int pi2_design_alias_sums(size_t loops, const pi2_design_loop *loop, double inte
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

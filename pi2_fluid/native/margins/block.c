@@ -5,6 +5,8 @@
  * Independent quotients of one loop share one division, the slowest instruction here.
  */
 #include "margins/block.h"
+
+#include "margins/domain.h"
 #include "margins/lane.h"
 
 #define PI2_JOIN_(a, b) a##b

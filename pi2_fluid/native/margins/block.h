@@ -1,10 +1,7 @@
-/* Inside the margin kernel: blocks of points as structures of arrays, and the path of a single point. */
-#ifndef PI2_MARGINS_BLOCK_H
-#define PI2_MARGINS_BLOCK_H
+/* Inside the margin kernel: blocks of points as structures of arrays. */
+#pragma once
 
 #include <stdint.h>
-
-#include "margins/margins.h"
 
 enum { PI2_BLOCK = 64 };
 
@@ -17,8 +14,3 @@ typedef uint64_t pi2_block_function(int passes, pi2_points points, pi2_results r
 
 #define PI2_BLOCK_FUNCTIONS(simd) \
     pi2_block_function pi2_margins_reno_##simd, pi2_margins_scalable_##simd
-
-/* One point anywhere in the domain, slowly and surely. Returns 0 when the point lies outside it. */
-int pi2_margins_point(int scalable, double m, double mu, double a, double c, double rtt, double result[4]);
-
-#endif

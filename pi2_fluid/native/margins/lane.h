@@ -4,8 +4,7 @@
  * h = 1 + e^{-jv} for the Reno family, e^{-jv} for a scalable sender (`scalable`, a constant at every call).
  * Nothing here branches on data, so that loops over these functions become vector code.
  */
-#ifndef PI2_MARGINS_LANE_H
-#define PI2_MARGINS_LANE_H
+#pragma once
 
 #include "elementary.h"
 
@@ -108,5 +107,3 @@ PI2_INLINE pi2_gain_step pi2_gain(const int scalable, const int rough, double mu
     const pi2_gain_step step = {-f * t, f1 * (t - h) + f * f * f3, fabs(h) <= 3e-4 * f1 * f1, s, c};
     return step;
 }
-
-#endif

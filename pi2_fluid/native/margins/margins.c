@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "margins/block.h"
+#include "margins/point.h"
 
 PI2_BLOCK_FUNCTIONS(baseline);
 #ifdef PI2_HAVE_AVX2

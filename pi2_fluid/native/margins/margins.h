@@ -6,21 +6,15 @@
  * with a = alpha R^2/T, c = (beta + alpha/2) R, mu = 1/(window in segments) and m the plant's gain factor
  * (2 sqrt(decrease) for Reno under p'^2, 1/2 for a scalable sender under p'). Frozen round-trip time, continuous PI.
  */
-#ifndef PI2_MARGINS_H
-#define PI2_MARGINS_H
+#pragma once
 
 #include <stddef.h>
+
+#include "margins/domain.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* |L| is proved to fall with v up to 0.7072 and 1/2, so that the gain crossover is unique; room for rounding. */
-#define PI2_MU_RENO (0.7072 * (1.0 + 1e-9))
-#define PI2_MU_SCALABLE (0.5 * (1.0 + 1e-9))
-/* m, a, c and rtt may lie anywhere from PI2_LEAST to PI2_MOST; mu is 0 or at least PI2_LEAST. */
-#define PI2_LEAST 1e-100
-#define PI2_MOST 1e100
 
 typedef struct {
     const double *m, *mu, *a, *c; /* dimensionless */
@@ -43,6 +37,4 @@ const char *pi2_simd_name(int simd);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

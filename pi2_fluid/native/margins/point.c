@@ -1,7 +1,9 @@
 /* Margins of one point anywhere in the domain: extreme numbers and iterations that did not converge. */
+#include "margins/point.h"
+
 #include <math.h>
 
-#include "margins/block.h"
+#include "margins/domain.h"
 #include "margins/lane.h"
 
 /* ln |L(jv)| and its derivative with respect to ln v; factors paired so that none overflows near |L| = 1. */

@@ -2,11 +2,6 @@
  * PI2 paper (CoNEXT'16), section 5; RFC 9332, section 2.1. */
 #include "laws/aqms/pi_family.h"
 
-pi2_signal pi2_encode_coupled(const void *law, double u)
-{
-    return pi2_coupled_encode(law, u);
-}
-
 static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
 {
     (void)seen;

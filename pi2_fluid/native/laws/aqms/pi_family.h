@@ -51,12 +51,12 @@ static inline pi2_signal pi2_coupled_encode(const pi2_coupled *p, double u)
     return signal;
 }
 
-/* The table entries of the family, in pi.c. */
+/* The table entries of the family. */
 int pi2_pi_initial(const void *law, double *state);
 void pi2_pi_update(const void *law, const double *state, const pi2_seen *seen, double dt, double *after);
 void pi2_pi_flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope);
 void pi2_pi_saturate(const void *law, double *state);
-pi2_signal pi2_encode_coupled(const void *law, double u); /* in coupled.c */
+pi2_signal pi2_encode_coupled(const void *law, double u);
 
 /* What the tables of pi, pi2 and coupled have in common. */
 #define PI2_PI_ENTRIES \

@@ -1,8 +1,10 @@
 /* Random parameters of every queue discipline. Times are drawn around the link's slot; what no kernel could have is left
  * out. */
+#include "tests/packet/disciplines.h"
+
 #include <math.h>
 
-#include "tests/packet/scenario.h"
+#include "tests/put.h"
 
 static double from(pi2_choices *c, int n, const double *values)
 {

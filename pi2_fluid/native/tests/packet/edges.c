@@ -6,6 +6,7 @@
 
 #include "packet/queues/pi_controller.h"
 #include "tests/packet/checks.h"
+#include "tests/put.h"
 
 typedef void (*twist)(pi2_test_scenario *s);
 

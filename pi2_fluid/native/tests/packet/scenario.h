@@ -2,36 +2,7 @@
  * more often than the extreme, and short enough that a run takes some thousand events. */
 #pragma once
 
-#include "packet/simulator.h"
-#include "tests/put.h"
-
-enum { PI2_TEST_CLASSES = 7, PI2_TEST_CHANGES = 4 };
-
-/* Where the choices come from: bytes that somebody gives, as far as they go, or a seed. */
-typedef struct {
-    const uint8_t *bytes; /* NULL: from the seed */
-    size_t left;
-    uint64_t key, index;
-} pi2_choices;
-
-uint64_t pi2_choose_bits(pi2_choices *choices);
-double pi2_uniform(pi2_choices *choices, double low, double high);
-double pi2_spread(pi2_choices *choices, double low, double high); /* its logarithm is uniform */
-int pi2_chance(pi2_choices *choices, double p);
-int pi2_pick(pi2_choices *choices, int n); /* one of 0 .. n - 1 */
-
-/* What a scenario points to lies beside it, so that it must not be moved. */
-typedef struct {
-    pi2_packet_scenario problem;
-    pi2_packet_class classes[PI2_TEST_CLASSES];
-    pi2_packet_change changes[PI2_TEST_CHANGES];
-    int64_t counts[PI2_TEST_CHANGES * PI2_TEST_CLASSES];
-    double slot;     /* ns of a full packet at the beginning */
-    double largest;  /* what the controller's variable may reach */
-    int unlikely;    /* its discipline reports no probabilities */
-} pi2_test_scenario;
+#include "tests/packet/choices.h"
 
 void pi2_make_scenario(pi2_choices *choices, pi2_test_scenario *scenario);
-/* The discipline and its parameters alone (in disciplines.c). */
-void pi2_make_discipline(pi2_choices *choices, pi2_test_scenario *scenario);
 void pi2_print_scenario(const pi2_test_scenario *scenario);
