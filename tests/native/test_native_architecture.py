@@ -1,4 +1,4 @@
-"""The floors of the compiled code: who includes whom, in C and C++, checked from outside."""
+"""The floors of the compiled code: who includes and calls whom, checked from outside."""
 
 from __future__ import annotations
 
@@ -26,12 +26,18 @@ PACKET: list[set[str]] = [
     {"packet/tcp/ends"},
     {"packet"},
 ]
-# Headers whose types the files around them need, and whose functions are made of these files: a
-# header and the .c of its name count as one file elsewhere, but not here.
-APART = {"fluid/fluid.h", "lanes/block.h", "lanes/lanes.h", "margins/margins.h"}
+# Called from below where packet/run/link.h says why.
+GIVEN_FROM_ABOVE = {"pi2_receive"}
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+# What other files call is declared in a header; its definition has the brace in a line of its own.
+DECLARATION = re.compile(r"^(?!static)\w[\w *]*?\b(\w+)\([^;{}]*\);", re.MULTILINE)
+DEFINITION = re.compile(r"^(?!static)\w[\w *]*?\b(\w+)\([^;{}]*\)\n\{", re.MULTILINE)
+
+CALL = "\nstatic void caller(void)\n{{\n    {}();\n}}\n"
 
 Sources = dict[str, str]
+Links = list[tuple[str, str, str]]
 
 
 def sources() -> Sources:
@@ -62,27 +68,50 @@ def direction(file: str, name: str) -> str:
     return ""
 
 
-def wrong_includes(files: Sources) -> list[str]:
-    """Describe each include that points upward or sideways, or that is not told from the top."""
-    wrong = []
-    for file, text in files.items():
-        for name in INCLUDE.findall(text):
-            way = direction(file, name) if name in files else "no path from the top folder"
-            if way:
-                wrong.append(f"{file} includes {name}: {way}")
-    return wrong
+def includes(files: Sources) -> Links:
+    """Return who includes what."""
+    return [
+        (file, "includes", name) for file, text in files.items() for name in INCLUDE.findall(text)
+    ]
+
+
+def calls(files: Sources) -> Links:
+    """Return which file names a function of which .c, wherever that is declared."""
+    plain = {file: COMMENT.sub("", text) for file, text in files.items()}
+    headers = "".join(text for file, text in plain.items() if file.endswith(".h"))
+    callable_ = set(DECLARATION.findall(headers)) - GIVEN_FROM_ABOVE
+    homes: dict[str, set[str]] = {}
+    for file, text in plain.items():
+        for function in callable_.intersection(DEFINITION.findall(text)):
+            homes.setdefault(function, set()).add(file)
+    found = []
+    for file, text in plain.items():
+        words = homes.keys() & set(re.findall(r"\w+", DECLARATION.sub("", text)))
+        called = [homes[function] for function in words if file not in homes[function]]
+        found += [(file, "calls", home) for home in sorted(set().union(*called))]
+    return found
+
+
+def wrong(files: Sources) -> list[str]:
+    """Describe what points upward or sideways, and each include not told from the top."""
+    found = []
+    for file, verb, name in includes(files) + calls(files):
+        way = direction(file, name) if name in files else "no path from the top folder"
+        if way:
+            found.append(f"{file} {verb} {name}: {way}")
+    return found
 
 
 def unit_of(file: str) -> str:
     """Return what a header has in common with the .c that it declares."""
-    return file if file in APART else file.rpartition(".")[0]
+    return file.rpartition(".")[0]
 
 
 def circle(files: Sources) -> list[str]:
-    """Return units that include one another in a circle, none: []."""
-    includes: dict[str, set[str]] = {unit_of(file): set() for file in files}
-    for file, text in files.items():
-        includes[unit_of(file)] |= {unit_of(name) for name in INCLUDE.findall(text)}
+    """Return units that include or call one another in a circle, none: []."""
+    needs: dict[str, set[str]] = {unit_of(file): set() for file in files}
+    for file, _, name in includes(files) + calls(files):
+        needs[unit_of(file)].add(unit_of(name))
     done: set[str] = set()
 
     def follow(unit: str, path: list[str]) -> list[str]:
@@ -90,22 +119,23 @@ def circle(files: Sources) -> list[str]:
             return [*path[path.index(unit) :], unit]
         if unit in done:
             return []
-        for name in sorted(includes[unit] - {unit}):
+        for name in sorted(needs[unit] - {unit}):
             found = follow(name, [*path, unit])
             if found:
                 return found
         done.add(unit)
         return []
 
-    return next((found for unit in sorted(includes) if (found := follow(unit, []))), [])
+    return next((found for unit in sorted(needs) if (found := follow(unit, []))), [])
 
 
-def test_includes_point_down() -> None:
+def test_includes_and_calls_point_down() -> None:
     files = sources()
     assert len(files) > 100, "no sources found: does the test look in the right place?"
+    assert len(calls(files)) > 150, "no calls found: are functions written otherwise?"
     folders = {file.rpartition("/")[0] for file in files if file.startswith("packet/")}
     assert folders == set().union(*PACKET), "give each folder of packet a floor"
-    assert not wrong_includes(files)
+    assert not wrong(files)
     assert not circle(files)
 
 
@@ -126,7 +156,22 @@ def test_includes_point_down() -> None:
 def test_a_wrong_include_is_seen(file: str, name: str, word: str) -> None:
     files = sources()
     files[file] += f'\n#include "{name}"\n'
-    (found,) = wrong_includes(files)
+    (found,) = wrong(files)
+    assert word in found
+
+
+@pytest.mark.parametrize(
+    ("file", "function", "word"),
+    [
+        ("laws/aqms/pi.c", "fluid_seek", "up"),
+        ("lanes/row.c", "fluid_seek", "sideways"),
+        ("packet/queues/pie.h", "pi2_link_send", "up"),
+    ],
+)
+def test_a_wrong_call_is_seen(file: str, function: str, word: str) -> None:
+    files = sources()
+    files[file] += CALL.format(function)
+    (found,) = wrong(files)
     assert word in found
 
 
@@ -142,3 +187,17 @@ def test_a_circle_is_seen(file: str, name: str) -> None:
     files = sources()
     files[file] += f'\n#include "{name}"\n'
     assert set(circle(files)) == {unit_of(file), unit_of(name)}
+
+
+@pytest.mark.parametrize(
+    ("file", "function", "home"),
+    [
+        ("fluid/schedule.c", "fluid_apply_event", "fluid/events"),
+        ("fluid/lean.c", "fluid_choose_kind", "fluid/slopes"),
+        ("lanes/row.c", "pi2_lanes_work", "lanes/lanes"),
+    ],
+)
+def test_a_circle_of_calls_is_seen(file: str, function: str, home: str) -> None:
+    files = sources()
+    files[file] += CALL.format(function)
+    assert {unit_of(file), home} <= set(circle(files))
