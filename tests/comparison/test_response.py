@@ -98,6 +98,7 @@ def test_the_fluid_answers_as_the_loop_says(aqm: Any, flows: Any) -> None:
     assert np.isnan(found.delay_se).all()
 
 
+@pytest.mark.slow
 def test_amplitudes_scale() -> None:
     whole, half = (
         pf.identify_response(SMALL, [2.0, 9.5], pf.Fluid(), warmup="5s", amplitude=amplitude)
@@ -200,6 +201,7 @@ def test_seeds_decide_and_scatter() -> None:
     assert once.rate.dims == ("omega", "flows")
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_the_seeds_that_are_finished() -> None:
     def interrupt(done: float, total: float) -> None:
         if done > 0.5 * total:

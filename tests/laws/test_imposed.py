@@ -77,6 +77,10 @@ def test_sines_are_what_they_say() -> None:
         (lambda: pf.Imposed(p_prime=0.0, hold="10ms"), "p_prime is 0 at first"),
         (lambda: pf.Imposed(p_prime=0.1, queue=pf.Pie()), "has no p' that can be given: give Pi2"),
         (lambda: pf.Imposed(p_prime=0.1, queue="pi2"), "queue = 'pi2' has no p' that can be given"),
+        (
+            lambda: pf.Imposed(p_prime=0.1, queue=pf.CoupledPi2(k=[1.0, 2.0])),
+            "CoupledPi2 k is an array",
+        ),
         (lambda: pf.Imposed(p_prime="loud"), "p_prime = 'loud' is not one number"),
         (lambda: pf.Imposed(p_prime=0.1, update_interval=None), "update_interval = None is no num"),
     ],
@@ -96,10 +100,12 @@ def test_a_function_that_leaves_the_probabilities_is_refused_when_it_is_run() ->
 # Engines
 
 
+@pytest.mark.slow
 @every_case
 def test_the_compiled_fluid_is_the_law_in_python(case: pf.Scenario) -> None:
     assert compiled.obstacle(case, "sampled") == ""
-    c, python = (pf.fluid.simulate(case, engine=engine) for engine in ("c", "python"))
+    short = replace(case, duration=1.2)
+    c, python = (pf.fluid.simulate(short, engine=engine) for engine in ("c", "python"))
     for name in ("controller", "queue_delay", "window", "p"):
         np.testing.assert_allclose(c[name], python[name], rtol=1e-11, atol=1e-13, err_msg=name)
 

@@ -15,7 +15,13 @@ from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.aqms.pi2 import Pi2
 from pi2_fluid.laws.sines import Sines
 from pi2_fluid.ops import Number
-from pi2_fluid.records.record import OptionalParameter, Parameter, described, quantity
+from pi2_fluid.records.record import (
+    OptionalParameter,
+    Parameter,
+    described,
+    quantity,
+    require_scalars,
+)
 from pi2_fluid.units import parse_quantity, validate_number
 
 if TYPE_CHECKING:
@@ -83,6 +89,7 @@ class Imposed(Aqm):
                 f"Imposed queue = {show_value(self.queue)} has no p' that can be given: give"
                 " Pi2(), CoupledPi2() or DualPi2()."
             )
+        require_scalars(self.queue)
         object.__setattr__(self, "p_prime", _read(self.p_prime))
         self._given(0.0)
         if isinstance(self.p_prime, Sines) and self.p_prime.highest > 1.0:
