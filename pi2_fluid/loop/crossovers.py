@@ -99,7 +99,7 @@ def find_crossings(loop: AnyLoop, update: str) -> Crossings:
     ):  # else the whole range costs less than finding a shorter one
         high = min(top, max(fading_end(loop, update, 1.0), 8 * low))
     while True:
-        grid = base_grid(low, high, spacing)
+        grid = np.union1d(base_grid(low, high, spacing), loop.landmarks(high))
         crossings = _search(response, grid, asymptote, end, reached=high == symmetric)
         best = max((crossing.gain for crossing in crossings.phase), default=0.0)
         if high == top or best > gain_bound(loop, update, high):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import singledispatch
 from typing import TYPE_CHECKING, Final
 
@@ -97,7 +98,13 @@ def _count_of_rates(loop: LinearLoop, update: str) -> int:
     return _UNDECIDED if turns is None else open_loop + turns
 
 
-def count_right(curve: Curve, degree: int, longest: float, slowest: float) -> int:
+def count_right(
+    curve: Curve,
+    degree: int,
+    longest: float,
+    slowest: float,
+    landmarks: Callable[[float], FloatArray] | None = None,
+) -> int:
     """Count the zeros on the right of a function on the axis that tends to 1; -1 on the boundary.
 
     Parameters
@@ -108,6 +115,8 @@ def count_right(curve: Curve, degree: int, longest: float, slowest: float) -> in
         Factors that may turn by themselves.
     longest, slowest : float
         The longest delay (s), the slowest rate (1/s).
+    landmarks : callable, optional
+        Frequencies that must not be missed, up to one.
     """
     scale = 1.0 / longest
     high = 10.0 * scale
@@ -118,7 +127,10 @@ def count_right(curve: Curve, degree: int, longest: float, slowest: float) -> in
     # Every factor may turn between neighbours: with many of them they must be closer.
     finer = max(1.0, degree / _FACTORS)
     low = 1e-6 * min(slowest, scale)
-    turns = count_turns(curve, base_grid(low, high, 0.4 * scale / finer, finer))
+    grid = base_grid(low, high, 0.4 * scale / finer, finer)
+    if landmarks is not None:
+        grid = np.union1d(grid, landmarks(high))
+    turns = count_turns(curve, grid)
     return _UNDECIDED if turns is None else turns
 
 

@@ -48,6 +48,9 @@ class AnyLoop(Protocol):
     def reach(self) -> float:
         """The frequency (rad/s) at which the loop ends; inf, as a rule."""
 
+    def landmarks(self, high: float) -> FloatArray:
+        """Return frequencies up to `high` (rad/s) that a grid must not miss; none, as a rule."""
+
 
 @dataclass(frozen=True)
 class LinearClass:
@@ -135,8 +138,12 @@ class LinearLoop:
 
     @property
     def reach(self) -> float:
-        """Of all frequencies."""
+        """All frequencies."""
         return np.inf
+
+    def landmarks(self, high: float) -> FloatArray:
+        """None: what L has there is seen on any grid."""
+        return np.array([])
 
     def element(self, index: tuple[int, ...]) -> LinearLoop:
         """Return the scalar loop at one index of the array."""

@@ -115,8 +115,10 @@ class Loop:
     By the ack clock the queue holds what windows have grown by and does not integrate it, a
     reduction is spread over a round trip (PRR), the controller acts on the waiting of the packet at
     the head or on the backlog (`aqm.measures`), and signals are heard from where they are given
-    (`aqm.signals_at`); docs/theory.md derives it. In a dual queue margins, roots and counts are
-    those below 0.8 of the harmonic 2 pi/R of the L4S flows; from there on see `echo`.
+    (`aqm.signals_at`); docs/theory.md derives it. Margins, roots and counts of a dual queue are
+    those below 0.8 of the harmonic 2 pi/R of its L4S flows, from where on see `echo`; those of
+    several round-trip times in one queue are below 0.8 of the harmonic of the shortest, from where
+    on flows swing against one another, hardly damped and hardly seen in the delay.
 
     Numbers may be arrays; they broadcast, and so do all results, to `shape`. All of them, those of
     laws and flows too, may be xarray's DataArrays: these broadcast by the names of their

@@ -17,7 +17,9 @@ from pi2_fluid.loop.acks import find_echoes, without_echoes
 from pi2_fluid.loop.acks.pencil import eigenvalues
 from pi2_fluid.loop.crossovers import plant_bound
 from pi2_fluid.loop.response import plant_response
+from pi2_fluid.loop.roots import count_right
 from pi2_fluid.loop.sampled import alias_sum, sampled_response
+from pi2_fluid.loop.updates import respond
 
 ANSWERS: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "data" / "ack_clock.json").read_text(encoding="utf-8")
@@ -401,7 +403,9 @@ def test_roots_by_two_methods(name, scale) -> None:
     gains = gains_of(case)
     gains = gains | {key: scale * gains[key] for key in ("alpha", "beta")}
     loop = loop_of(case["classes"], gains, case["target"], update="delayed")
-    below = 0.8 * 2.0 * np.pi / max(cls["b"] for cls in case["classes"])
+    # Above, classes of one round-trip time have modes that no delay shows.
+    below = 0.8 * 2.0 * np.pi / (max(cls["b"] for cls in case["classes"]) + case["target"])
+    below = min(below, without_echoes(loop.linear).reach)
     roots = loop.roots(2)
     assert np.max(np.abs(1.0 + loop(roots))) < 1e-6
     linear = without_echoes(loop.linear)
@@ -465,7 +469,8 @@ def test_the_bound_is_one() -> None:
     for case in CASES.values():
         for bunch in (0.0, 1.0):
             loop = loop_of(case["classes"], gains_of(case), case["target"], bunch=bunch).linear
-            if loop.dual:
+            if loop.dual or loop.exchanges:
+                assert plant_bound(loop, 20.0)[0] == np.inf
                 continue
             for w in (5.0, 20.0, 100.0, 400.0):
                 bound, falls = plant_bound(loop, w)
@@ -521,6 +526,47 @@ def test_l4s_traffic_alone_on_its_ramp() -> None:
     assert loop(s) == pytest.approx(-np.exp(-s * delay) * R * w, rel=1e-9)
 
 
+@pytest.mark.slow
+def test_classes_that_hardly_differ_swing_against_one_another() -> None:
+    """Reno at 80 and Scalable at 81 ms: a mode beyond the loop, which no delay but theirs shows."""
+    queue = pf.CoupledPi2(alpha=0.32, beta=6.4, target=0.015, update_interval=0.016)
+
+    def loop_at(path: float) -> pf.Loop:
+        flows = [pf.Flows(pf.Reno(), 50, 0.08), pf.Flows(pf.Scalable(), 50, path)]
+        return pf.Loop(flows, queue, capacity="600Mbit/s", clock="acks")
+
+    loop = loop_at(0.081)
+    raw = eigenvalues(loop.linear, False, 64)
+    (mode,) = raw[(raw.real > 1e-6) & (raw.imag > 0.0) & (raw.imag < 100.0)]
+    assert mode.imag == pytest.approx(65.72, abs=0.01)
+    assert mode.real < 0.01
+    whole = loop.linear  # all of it, with the resonance of 1/30 rad/s between its harmonics
+    assert loop.linear.landmarks(100.0)[1] == pytest.approx(mode.imag, abs=0.05)
+    assert (
+        count_right(
+            lambda w: 1j * w / (1j * w + 1.0) * (1.0 + respond(whole, 1j * w, "continuous")),
+            1,
+            0.1,
+            0.1,
+            whole.landmarks,
+        )
+        == 2
+    )
+    assert without_echoes(loop.linear).reach == pytest.approx(0.8 * 2.0 * np.pi / 0.095)
+    assert loop.nyquist_count() == 0
+    near, equal = (loop_at(path).margins().gain_margin_db for path in (0.081, 0.08))
+    assert near == pytest.approx(equal, abs=0.1)
+
+
+def test_exact_terms_move_margins_by_a_window() -> None:
+    frozen, exact = (mixture(rtt_terms=terms) for terms in ("frozen", "exact"))
+    off = exact.margins().gain_margin_db - frozen.margins().gain_margin_db
+    assert 1e-4 < abs(off) < 0.1
+    assert exact.margins().verdict == "stable"
+    single = [one(rtt_terms=terms, update="delayed").margins() for terms in ("frozen", "exact")]
+    assert single[0].gain_margin_db == pytest.approx(single[1].gain_margin_db, rel=1e-9)
+
+
 # --- what loops refuse ------------------------------------------------------------------------
 
 
@@ -568,7 +614,6 @@ def test_a_law_of_ones_own() -> None:
         (lambda: one().to_control("pade"), 'kind="frd"'),
         (lambda: one().echo(), "nothing echoes"),
         (lambda: dual_of(0.05, 0.5, LINUX).echo(0), "harmonics >= 1"),
-        (lambda: mixture(rtt_terms="exact").nyquist_count(), "frozen"),
         (lambda: mixture(9).roots(), "merge classes"),
     ],
 )

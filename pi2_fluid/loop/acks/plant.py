@@ -44,7 +44,8 @@ __all__ = ["AckClass", "AckLoop", "Answer", "answer_of", "delay_response", "redu
 #: the measured one. Linux's filter has gain 1/8 per acknowledgement of some two samples a round
 #: trip at least; measured responses of paced senders are met with a quarter.
 SMOOTHING: Final = 0.25
-_HARMONIC_POINTS: Final = 1000
+_GRID: Final = 1000
+_HALVINGS: Final = 50
 _TRAILING: Final = {
     "growth_by_state": 2, "cut_by_state": 1, "growth_by_signal": 1, "growth_by_acks": 1,
 }  # fmt: skip
@@ -107,6 +108,11 @@ class AckClass:
         return not (self.waits or self.paced)
 
     @property
+    def returns(self) -> bool:
+        """Whether its packets come back from the queue as acknowledgements that send others."""
+        return self.waits and not self.paced
+
+    @property
     def follows_acks(self) -> bool:
         """Whether the law is told when acknowledgements come faster or slower."""
         return bool(np.any(self.growth_by_acks) or np.any(self.cut_by_acks))
@@ -150,11 +156,47 @@ class AckLoop:
         return any(cls.echoes for cls in self.classes)
 
     @property
+    def exchanges(self) -> bool:
+        """Whether classes of several round-trip times wait in one queue, sending on acks."""
+        return len({cls.rtt.tobytes() for cls in self.classes if cls.returns}) > 1
+
+    @property
     def reach(self) -> float:
-        """The frequency (rad/s) below which the loop ends and the echoes of L4S packets begin."""
-        paths = [float(np.max(cls.rtt)) for cls in self.classes if cls.echoes]
-        below = _BELOW_ECHOES * 2.0 * np.pi / max(paths, default=1.0)
-        return below if paths and not self.echoing else np.inf
+        """The frequency (rad/s) below which the loop ends, where its echoes are left out.
+
+        That is below the first harmonic of L4S packets, which are served first, and of the shortest
+        of several round-trip times in one queue.
+        """
+        if self.echoing:
+            return np.inf
+        ahead = [float(np.max(cls.rtt)) for cls in self.classes if cls.echoes]
+        several = [float(np.min(cls.rtt)) for cls in self.classes if cls.returns]
+        ends = [max(ahead)] if ahead else []
+        ends += [min(several)] if self.exchanges else []
+        return _BELOW_ECHOES * 2.0 * np.pi / max(ends) if ends else np.inf
+
+    def landmarks(self, high: float) -> FloatArray:
+        """Return where classes in one queue swing against one another, up to `high` (rad/s).
+
+        Between any two neighbouring harmonics of their round-trip times SUM phi/(1 - e) is once as
+        small as can be, 1/2: what one class sends more the other sends less. The nearer the
+        harmonics, the narrower.
+        """
+        waiting = [cls for cls in self.classes if cls.returns]
+        rtts = np.array([float(cls.rtt) for cls in waiting])
+        if np.unique(rtts).size < 2:
+            return np.array([])
+        half, phi = rtts / 2.0, np.array([float(cls.share) for cls in waiting])
+        orders = np.arange(1, int(high * np.max(half) / np.pi) + 2)
+        poles = np.unique(np.outer(orders, np.pi / half))
+        low, up = poles[:-1], poles[1:]
+        for _ in range(_HALVINGS):  # of Im 2/(1 - e) = cot(w R/2), which falls from inf to -inf
+            middle = 0.5 * (low + up)
+            with np.errstate(divide="ignore"):
+                falls = np.sum(phi / np.tan(np.outer(middle, half)), axis=1) > 0.0
+            low, up = np.where(falls, middle, low), np.where(falls, up, middle)
+        found: FloatArray = np.sort(np.concatenate([poles, low]))
+        return found[(found > 0.0) & (found < high)]
 
     def element(self, index: tuple[int, ...]) -> AckLoop:
         """Return the scalar loop at one index of the array."""
@@ -324,11 +366,11 @@ def _of_acks(loop: AckLoop, s: ComplexArray) -> ComplexArray:
 def _bound_of_acks(loop: AckLoop, w: float) -> tuple[float, int]:
     """Of one class, and of classes that share a round-trip time, for certain.
 
-    Those of several exchange packets, which swing nearly undamped where their harmonics meet; how
-    far is seen on a grid of the harmonics from `w` on, not proved.
+    Of paced senders, and with exact terms, on a grid. Loops of several round-trip times end before
+    anything need be bounded.
     """
-    paths = sorted({float(cls.rtt) for cls in loop.classes if cls.waits})
-    several = len(paths) > 1 or any(cls.paced or cls.follows_acks for cls in loop.classes)
+    several = loop.exchanges or loop.dual
+    seen = any(cls.paced or cls.follows_acks for cls in loop.classes)
     largest, falls = 0.0, 2
     for cls in loop.classes:
         bound, power = _window_bound(cls, w, loop.bunch)
@@ -338,9 +380,11 @@ def _bound_of_acks(loop: AckLoop, w: float) -> tuple[float, int]:
         part = float(cls.share) / (1.0 - float(loop.unclocked))
         largest += part * bound
         falls = min(falls, power)
-    if not several:
+    if several:
+        return np.inf, falls
+    if not seen:
         return largest, falls
-    v = np.linspace(w, max(4.0 * w, w + 40.0 * np.pi / paths[0]), _HARMONIC_POINTS)
+    v = w * np.geomspace(1.0, 100.0, _GRID)
     size = np.abs(delay_response(loop, 1j * v)) * (v / w) ** falls
     return 1.5 * float(np.max(size)), falls
 

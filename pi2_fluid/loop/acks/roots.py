@@ -4,9 +4,12 @@ In one queue senders and queue have no mode on the right of the axis and none on
 shows: Re s >= 0 makes |e| <= 1 and Re 1/(1 - e) >= 1/2, so that the sum of phi/(1 - e) is never 0.
 What is counted is the loop of the delay, 1 + L, not what classes exchange among themselves unseen.
 
-L4S packets that are served first have poles on the axis, at 2 pi j k/R. The loop ends below them:
-its modes are those in the half strip |Im s| < reach, counted along the axis and then, at the reach,
-to the right. Beyond it are echoes (`pi2_fluid.loop.acks.echoes`).
+But where harmonics of several round-trip times lie close to one another, it is as small as 1/2,
+and what is left of their exchange in the delay is hardly damped: closed, a loop far from its
+margins may feed it, by some 1e-3/s. And L4S packets that are served first have poles on the axis,
+at 2 pi j k/R. The loop ends below either: its modes are those in the half strip |Im s| < reach,
+counted along the axis and then, at the reach, to the right. Beyond it are echoes
+(`pi2_fluid.loop.acks.echoes`).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.errors import SolverError, UnsupportedError
+from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.acks.pencil import eigenvalues
 from pi2_fluid.loop.acks.plant import AckClass, AckLoop, reduction_response
 from pi2_fluid.loop.crossovers import fading_end
@@ -42,18 +45,16 @@ _MOST_STATES: Final = 8  # six variables each, times 96 nodes: eigenvalues take 
 _UNDECIDED: Final = -1
 _SLOW: Final = 1e-6  # of the slowest scale: where the contour begins
 _FAR: Final = 40.0  # to the right, in units of the delays that fade there
-_BELOW_HARMONIC: Final = 0.8
 
 
 def without_echoes(loop: AckLoop) -> AckLoop:
-    """Return the part of a loop below the echoes of L4S packets; of one queue, all of it."""
-    return replace(loop, echoing=not loop.dual)
+    """Return a loop up to its reach; of one class in one queue, all of it."""
+    return replace(loop, echoing=not (loop.dual or loop.exchanges))
 
 
 @count_unstable.register(AckLoop)
 def _count_of_acks(loop: AckLoop, update: str) -> int:
-    loop = without_echoes(loop)
-    _require_countable(loop)
+    loop = _countable(without_echoes(loop))
     open_loop = sum(_unstable_windows(cls, loop.bunch) for cls in loop.classes)
     sampled = update == "sampled"
     longest, top = longest_delay(loop, update), highest_frequency(loop, update)
@@ -78,11 +79,12 @@ def _count_of_acks(loop: AckLoop, update: str) -> int:
     elif sampled:
         high = min(fading_end(loop, update, 0.5), top)
         grid = base_grid(low, high, min(0.4 * scale, top / 8))
+        grid = np.union1d(grid, loop.landmarks(high))
         turns = count_turns(
             lambda w: curve(1j * w), grid, lambda w: denominator(1j * w), float(top)
         )
     else:
-        turns = count_right(lambda w: curve(1j * w), degree, longest, slowest)
+        turns = count_right(lambda w: curve(1j * w), degree, longest, slowest, loop.landmarks)
     return _UNDECIDED if turns is None or turns == _UNDECIDED else open_loop + turns
 
 
@@ -102,15 +104,21 @@ def _count_in_strip(
     return round(count) if abs(count - round(count)) < 1e-6 else None
 
 
-def _require_countable(loop: AckLoop) -> None:
+def _countable(loop: AckLoop) -> AckLoop:
+    """The loop itself, or of several classes that follow acknowledgements the frozen one.
+
+    Whoever has more acknowledgements grows by more: packets gather in bursts, by 1/W a round trip,
+    modes without end that are not seen in the delay. Without them both forms have the same modes.
+    """
     followers = [cls for cls in loop.classes if cls.follows_acks and not cls.paced]
-    alone = len(loop.classes) - sum(not cls.waits for cls in loop.classes) <= 1
-    if followers and not (alone and all(cls.waits for cls in followers)):
-        raise UnsupportedError(
-            "modes of several classes by the ack clock with exact RTT terms are without end, since"
-            " whoever has more acknowledgements grows by more: packets gather in bursts, by 1/W a"
-            ' round trip, unseen in the delay; count with rtt_terms="frozen".'
-        )
+    alone = sum(cls.waits for cls in loop.classes) <= 1 and all(cls.waits for cls in followers)
+    if alone:
+        return loop
+    frozen = [
+        replace(cls, growth_by_acks=0.0 * cls.growth_by_acks, cut_by_acks=0.0 * cls.cut_by_acks)
+        for cls in loop.classes
+    ]
+    return replace(loop, classes=tuple(frozen))
 
 
 def _unstable_windows(cls: AckClass, bunch: float) -> int:
@@ -151,8 +159,7 @@ def _slowest(loop: AckLoop) -> float:
 def _roots_of_acks(loop: AckLoop, update: str, n: int) -> ComplexArray:
     """The same by the ack clock: eigenvalues of the delay system, polished by Newton's method.
 
-    Of a dual queue those below its reach, of several round-trip times those below the first
-    harmonic: from there on classes swing against one another, nearly undamped and without end.
+    Those below its reach: from there on they are without end.
     """
     loop = without_echoes(loop)
     if sum(cls.size for cls in loop.classes) > _MOST_STATES:
@@ -162,9 +169,7 @@ def _roots_of_acks(loop: AckLoop, update: str, n: int) -> ComplexArray:
             " margins(), which take any number."
         )
     half = update == "delayed"
-    paths = {float(cls.rtt) for cls in loop.classes}
-    below = _BELOW_HARMONIC * 2.0 * np.pi / max(paths) if len(paths) > 1 else np.inf
-    below = min(below, loop.reach)
+    below = loop.reach
     unstable = count_unstable(loop, update)
     upper = np.array([])
     right = 0
@@ -175,8 +180,7 @@ def _roots_of_acks(loop: AckLoop, update: str, n: int) -> ComplexArray:
         roots = distinct(_polish(loop, guesses, update))
         upper = roots[(roots.imag >= 0.0) & (roots.imag < below)]
         right = sum(1 + (root.imag > 0.0) for root in upper if root.real > 0.0)
-        fewer = np.isfinite(below) and unstable > right
-        if upper.size >= n and (unstable in {right, _UNDECIDED} or fewer):
+        if upper.size >= n and unstable in {right, _UNDECIDED}:
             return upper[:n]
     raise SolverError(
         f"the rightmost roots could not be resolved: {right} found in the right half plane,"
