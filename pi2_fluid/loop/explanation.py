@@ -12,12 +12,13 @@ from pi2_fluid.html import show_number
 from pi2_fluid.loop.equations import ClosedForm
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import Real
+    from pi2_fluid.values import Real, Values
 
-__all__ = ["Explanation", "Term", "explain_form"]
+__all__ = ["Explanation", "Term", "explain_acks", "explain_form"]
 
 _LATEX: Final = {
-    "kappa": r"\kappa", "kappa_A": r"\kappa_A", "R_limit": r"R_\mathrm{limit}",
+    "kappa": r"\kappa", "kappa_A": r"\kappa_A", "R_limit": r"R_\mathrm{limit}", "tau": r"\tau",
+    "GM_acks": r"G_\mathrm{acks}", "GM_rate": r"G_\mathrm{rate}",
 }  # fmt: skip
 
 
@@ -32,9 +33,13 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """The constants of equations (31)-(37); `terms` in reading order, also by name in brackets."""
+    """The constants of equations (31)-(37); `terms` in reading order, also by name in brackets.
+
+    With `clock` "acks" those of the same loop by acknowledgements.
+    """
 
     terms: tuple[Term, ...]
+    clock: str = "rate"
 
     def __getitem__(self, name: str) -> Term:
         for term in self.terms:
@@ -49,9 +54,14 @@ class Explanation:
     def latex(self) -> str:
         """The loop's transfer function and its constants, as an `aligned` block."""
         pole = next(name for name in ("s_R", "s_S") if any(t.name == name for t in self.terms))
-        h = r"\frac{1 + e^{-sR}}{2}" if pole == "s_R" else "e^{-sR}"
-        loop = r"\frac{\kappa \, \kappa_A \left(s/z_A + 1\right) e^{-sR}}"
-        loop += rf"{{\left(s/{pole} + {h}\right) \left(s/s_A + 1\right) s}}"
+        if self.clock == "acks":
+            top, h = ("P", r"\frac{1 + P}{2}") if pole == "s_R" else ("", "1")
+            loop = rf"\frac{{\kappa \, \kappa_A \left(s/z_A + 1\right) {top} e^{{-s\tau}}}}"
+            loop += rf"{{\left(s/{pole} + {h}\right) s}}"
+        else:
+            h = r"\frac{1 + e^{-sR}}{2}" if pole == "s_R" else "e^{-sR}"
+            loop = r"\frac{\kappa \, \kappa_A \left(s/z_A + 1\right) e^{-sR}}"
+            loop += rf"{{\left(s/{pole} + {h}\right) \left(s/s_A + 1\right) s}}"
         lines = [f"L(s) &= {loop}"]
         for term in self.terms:
             unit = rf"\;\mathrm{{{term.unit}}}" if term.unit else ""
@@ -130,4 +140,44 @@ def explain_form(form: ClosedForm, window: Real) -> Explanation:
                 "above this round-trip time no gain is stable at low load: 1/z_A < 2R",
             ),
         )
+    )
+
+
+def explain_acks(
+    form: ClosedForm, window: Real, delay: Real, margins: tuple[Values, Values]
+) -> Explanation:
+    """Return the constants of the same loop by the clock of acknowledgements, of one class.
+
+    Parameters
+    ----------
+    form : ClosedForm
+        By rates.
+    window : float or array
+        Window at rest (segments).
+    delay : float or array
+        Seconds from a signal to what the controller sees of it.
+    margins : pair of float or array
+        Gain margin (dB) by acknowledgements and by rates.
+    """
+    told = {term.name: term for term in explain_form(form, window)}
+    reno = form.plant == "reno"
+    pole = "s_R" if reno else "s_S"
+    law = "s/s_R + (1 + P)/2, P = (1 - e^-sR)/(sR)" if reno else "s/s_S + 1"
+    return Explanation(
+        (
+            *(told[name] for name in ("W_0", "kappa", "kappa_A", "z_A")),
+            told[pole]._replace(
+                sentence=f"corner of the window law ({law}): above it the windows integrate"
+            ),
+            Term(
+                "tau",
+                delay,
+                "s",
+                "delay from a signal to what the controller sees of it; the queue holds what"
+                " windows have grown by, and has no pole s_A",
+            ),
+            Term("GM_acks", margins[0], "dB", "gain margin of this loop"),
+            Term("GM_rate", margins[1], "dB", "gain margin by rates, equations (35)-(37)"),
+        ),
+        "acks",
     )

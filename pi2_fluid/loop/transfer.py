@@ -25,7 +25,7 @@ from pi2_fluid.loop.acks import AckLoop, find_echoes, linearize_acks, without_ec
 from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
 from pi2_fluid.loop.disk import DiskMargin, disk_margin
 from pi2_fluid.loop.equations import ClosedForm, closed_form
-from pi2_fluid.loop.explanation import Explanation, explain_form
+from pi2_fluid.loop.explanation import Explanation, explain_acks, explain_form
 from pi2_fluid.loop.linearization import RTT_TERMS, linearize, loop_shape
 from pi2_fluid.loop.margins import Margins, closed_form_margins, margins_from_crossings
 from pi2_fluid.loop.pade import pade_transfer_function
@@ -253,9 +253,14 @@ class Loop:
 
     @cached_property
     def form(self) -> ClosedForm | None:
-        """The constants of equations (31)-(37), None for pairs and mixtures without them."""
-        if self.clock == "acks":
-            return None
+        """The constants of equations (31)-(37), None for pairs and mixtures without them.
+
+        And None by the ack clock, which has others.
+        """
+        return self._rate_form if self.clock == "rate" else None
+
+    @cached_property
+    def _rate_form(self) -> ClosedForm | None:
         if self.flows and len(self.flows) > 1:
             return None
         point = self._point
@@ -612,23 +617,27 @@ class Loop:
     def explain(self) -> Explanation:
         """Return the constants kappa, z_A, s_A, s_R of equations (31)-(37) with units and meaning.
 
+        By the ack clock those of its own form, and the gain margins by both.
+
         Raises
         ------
         UnsupportedError
             For mixtures and laws without a closed form.
         """
-        if self.clock == "acks":
-            raise UnsupportedError(
-                "equations (31)-(37) are the rate clock's, and have no terms for acknowledgements:"
-                ' use clock="rate" to see them, or loop.linear.'
-            )
-        if self.form is None:
+        if self._rate_form is None:
             raise UnsupportedError(
                 "this loop has no closed form to explain (a mixture, or a law of your own): look at"
                 " its state matrices, loop.linear."
             )
         window = self._point.window
-        return explain_form(self.form, window[0] if self.flows else window)
+        window = window[0] if self.flows else window
+        if self.clock == "rate":
+            return explain_form(self._rate_form, window)
+        assert isinstance(self.linear, AckLoop)
+        cls = self.linear.classes[0]
+        delay = cls.heard + (self.linear.queue_delay if self.linear.measures == "head" else 0.0)
+        margins = self.margins().gain_margin_db, self._by_rates().margins().gain_margin_db
+        return explain_acks(self._rate_form, window, delay[()], margins)
 
     def sweep(self) -> xarray.Dataset:
         """Return the margins over the loop's array axes as a Dataset.
@@ -671,6 +680,14 @@ class Loop:
             return -1 if np.any(modes.real > 0.0) else 1
 
         return relabel(self.labels, self._each(code, int))
+
+    def _by_rates(self) -> Loop:
+        """The same loop by the other clock."""
+        names = ("flows", "senders", "labels", "aqm", "update", "rtt_terms", "_point")
+        twin: Loop = object.__new__(Loop)
+        vars(twin).update({name: getattr(self, name) for name in names})
+        twin.clock, twin.bunch, twin.operating_point = "rate", 0.0, self.operating_point
+        return twin
 
     def _inputs(self) -> dict[str, Real]:
         """Every number that the loop was built from, by name."""
