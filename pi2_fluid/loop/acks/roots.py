@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 __all__ = ["without_echoes"]
 
 _NODES: Final = (24, 48, 96)
-_MOST_STATES: Final = 8  # six variables each, times 96 nodes: eigenvalues take seconds
+_MOST_STATES: Final = (
+    10  # with five variables a class more, times 96 nodes: eigenvalues take seconds
+)
 _UNDECIDED: Final = -1
 _SLOW: Final = 1e-6  # of the slowest scale: where the contour begins
 _FAR: Final = 40.0  # to the right, in units of the delays that fade there
@@ -159,9 +161,10 @@ def _slowest(loop: AckLoop) -> float:
 def _roots_of_acks(loop: AckLoop, update: str, n: int) -> ComplexArray:
     """The same by the ack clock: eigenvalues of the delay system, polished by Newton's method.
 
-    Those below its reach: from there on they are without end.
+    Those below its reach: from there on they are without end. Of several classes with exact terms
+    those that are counted, of the frozen form.
     """
-    loop = without_echoes(loop)
+    loop = _countable(without_echoes(loop))
     if sum(cls.size for cls in loop.classes) > _MOST_STATES:
         raise SolverError(
             f"the loop has {len(loop.classes)} classes, too many (above {_MOST_STATES} states) for"
