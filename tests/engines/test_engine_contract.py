@@ -23,6 +23,7 @@ ALL: dict[str, pf.Engine] = {
     "fluid in Python": pf.Fluid(engine="python", step="20ms"),
     "continuous fluid": pf.Fluid(update="continuous", tolerance=1e-6),
     "linear fluid": pf.Fluid(linear=True, step="20ms"),
+    "fluid by acks": pf.Fluid(clock="acks", step="2ms"),
     "packets": pf.Packets(seeds=2),
     "ns-3": pf.Ns3(seeds=2),
 }

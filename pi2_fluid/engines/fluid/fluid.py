@@ -10,6 +10,9 @@ import numpy as np
 
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.fluid import compiled
+from pi2_fluid.engines.fluid.acks.integration import Integrator, step_of
+from pi2_fluid.engines.fluid.acks.refusals import beyond_packets, require_clocked
+from pi2_fluid.engines.fluid.acks.reporting import trace_nodes
 from pi2_fluid.engines.fluid.beginning import begin
 from pi2_fluid.engines.fluid.cohorts import Cohorts, split_starts
 from pi2_fluid.engines.fluid.integration import Accuracy, integrate
@@ -32,12 +35,27 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["ENGINES", "Fluid", "simulate"]
+__all__ = ["CLOCKS", "ENGINES", "Fluid", "simulate"]
 
+CLOCKS: Final = ("rate", "acks")
 ENGINES: Final = ("auto", "c", "python")
 _TOLERANCE: Final = 1e-10
 _SAMPLE: Final = 0.01  # s, of a queue that never ticks
 _MOST_SAMPLES: Final = 10_000_000
+#: What to do about an option that has no meaning by the ack clock.
+_BY_ACKS: Final = {
+    "linear": 'ask pf.Loop(..., clock="acks") for the linear answer',
+    "update": 'simulate the sampled controller, update="sampled"',
+    "tolerance": "give a step, as steps do not adapt",
+}
+
+
+class _AckTask(NamedTuple):
+    """A scenario, made ready for the clock of acknowledgements."""
+
+    cohorts: Cohorts
+    integrator: Integrator
+    times: Any
 
 
 class _Task(NamedTuple):
@@ -75,6 +93,11 @@ class Fluid(Engine):
         these. Slow start is over then.
     engine : {"auto", "c", "python"}
         "c" for the laws of this package, "python" for any law; "auto" takes the faster.
+    clock : {"rate", "acks"}
+        What sends packets: the rate window / round-trip time, as in the papers' equations, or
+        acknowledgements, as in senders that do not pace: one packet for each, and what the window
+        grows by. "acks" is for one queue, sampled and in Python, with steps that do not adapt: a
+        fortieth of the shortest path, at most 1 ms, unless `step` says otherwise. Order 2.
 
     Raises
     ------
@@ -96,6 +119,7 @@ class Fluid(Engine):
     sample: float | str | None = None
     initial: OperatingPoint | Mapping[str, Any] | None = None
     engine: str = "auto"
+    clock: str = "rate"
 
     name: ClassVar[str] = "fluid"
     medium: ClassVar[str] = "a fluid"
@@ -104,6 +128,7 @@ class Fluid(Engine):
         validate_choice(self.update, UPDATES, "update")
         validate_choice(self.linear, (False, True), "linear")
         validate_choice(self.engine, ENGINES, "engine")
+        validate_choice(self.clock, CLOCKS, "clock")
         if self.step is not None and self.tolerance is not None:
             raise QuantityError(
                 f"step = {show_value(self.step)} and tolerance = {self.tolerance!r} are both given:"
@@ -121,22 +146,26 @@ class Fluid(Engine):
 
     def require(self, scenario: Scenario) -> None:
         """Refuse what has no fluid form, or none that is compiled if that was asked for."""
-        self._prepare(scenario)
+        if self.clock == "acks":
+            self._prepare_acks(scenario)
+        else:
+            self._prepare(scenario)
 
     def with_rows(self, step: float) -> Self:
         """Return this engine with rows every `step` (s), unless its `sample` is set."""
         return self if self.sample is not None else dataclasses.replace(self, sample=step)
 
     def with_tolerance(self, tolerance: float) -> Self:
-        """Return this engine with that tolerance, unless it has one or a fixed step."""
-        if self.step is not None or self.tolerance is not None:
+        """Return this engine with that tolerance, unless it has one or steps that do not adapt."""
+        if self.step is not None or self.tolerance is not None or self.clock == "acks":
             return self
         return dataclasses.replace(self, tolerance=tolerance)
 
     def way(self, result: xarray.Dataset) -> str:
         """Return how the queue updated, and whether the laws were linearised."""
         linear = ", linearised" if result.attrs["linear"] else ""
-        return f"as a fluid, {result.attrs['update']} update{linear}"
+        clock = ", by the ack clock" if result.attrs.get("clock") == "acks" else ""
+        return f"as a fluid, {result.attrs['update']} update{linear}{clock}"
 
     def remarks(self, result: xarray.Dataset) -> dict[str, Any]:
         """Return how it was computed, and where it is beyond its laws."""
@@ -145,12 +174,15 @@ class Fluid(Engine):
             "linear": bool(result.attrs["linear"]),
             "compiled": bool(result.attrs["compiled"]),
             "beyond_the_laws": result.attrs["beyond_the_laws"],
+            **{name: result.attrs[name] for name in ("clock",) if name in result.attrs},
         }
 
     def run(
         self, scenario: Scenario, progress: Callable[[float, float], None] | None = None
     ) -> xarray.Dataset:
         """Return the trajectory, as `fluid.simulate` describes it."""
+        if self.clock == "acks":
+            return self._run_acks(scenario, progress)
         task = self._prepare(scenario)
         cohorts, update = task.cohorts, self.update
         if task.compiled:
@@ -168,6 +200,44 @@ class Fluid(Engine):
             "beyond_the_laws": "" if self.linear else check_trajectory(scenario, trace),
         }
         return trajectory_dataset(trace, scenario, attrs)
+
+    def _run_acks(
+        self, scenario: Scenario, progress: Callable[[float, float], None] | None
+    ) -> xarray.Dataset:
+        task = self._prepare_acks(scenario)
+        task.integrator.run(progress)
+        trace = task.cohorts.merge(trace_nodes(task.integrator, task.times))
+        attrs: dict[str, str | float] = {
+            **provenance(scenario, self.name, TRAJECTORY, beyond_packets(scenario)),
+            "compiled": 0,
+            "update": self.update,
+            "linear": 0,
+            "clock": self.clock,
+            "beyond_the_laws": check_trajectory(scenario, trace),
+        }
+        return trajectory_dataset(trace, scenario, attrs)
+
+    def _prepare_acks(self, scenario: Scenario) -> _AckTask:
+        for name, alone in (("linear", False), ("update", "sampled"), ("tolerance", None)):
+            if getattr(self, name) != alone:
+                raise UnsupportedError(
+                    f"{name} = {getattr(self, name)!r} is for the rate clock:"
+                    f' {_BY_ACKS[name]}, or use clock="rate".'
+                )
+        if self.engine == "c":
+            raise UnsupportedError(
+                'clock="acks" is not in the compiled engine: use engine="python" or "auto".'
+            )
+        require_scenario(scenario)
+        require_untraced("simulate", "pf.fluid.gradient", scenario)
+        require_round_trips(scenario)
+        require_clocked(scenario)
+        step = None if self.step is None else float(self.step)
+        times, step = self._times(scenario), step_of(scenario, step)
+        beginning = None if self.initial is None else begin(scenario, self.initial)
+        cohorts = split_starts(scenario, beginning)
+        integrator = Integrator(cohorts.scenario, step, cohorts.beginning)
+        return _AckTask(cohorts, integrator, times)
 
     def _prepare(self, scenario: Scenario) -> _Task:
         require_scenario(scenario)
@@ -232,6 +302,7 @@ def simulate(
     initial: OperatingPoint | Mapping[str, Any] | None = None,
     step: float | str | None = None,
     tolerance: float | None = None,
+    clock: str = "rate",
     progress: Callable[[float, float], None] | None = None,
 ) -> xarray.Dataset:
     """Return the trajectory of a scenario: windows, queue, probability and throughput over time.
@@ -240,7 +311,7 @@ def simulate(
     ----------
     scenario : Scenario
         Link, queue, flows and schedule, all of them numbers (for arrays there is `batch`).
-    update, linear, sample, engine, initial, step, tolerance
+    update, linear, sample, engine, initial, step, tolerance, clock
         As in `Fluid`.
     progress : callable, optional
         Called as ``progress(done, duration)``, in seconds of the trajectory.
@@ -299,5 +370,6 @@ def simulate(
         initial=initial,
         step=step,
         tolerance=tolerance,
+        clock=clock,
     )
     return fluid.run(scenario, progress)

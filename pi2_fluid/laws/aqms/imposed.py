@@ -207,6 +207,16 @@ class Imposed(Aqm):
         return self.queue.bands
 
     @property
+    def measures(self) -> str:
+        """As the queue says."""
+        return self.queue.measures
+
+    @property
+    def signals_at(self) -> str:
+        """As the queue says."""
+        return self.queue.signals_at
+
+    @property
     def kept_for_classic(self) -> Number:
         """The fraction of the link that Classic packets get at least while they wait."""
         return self.queue.kept_for_classic

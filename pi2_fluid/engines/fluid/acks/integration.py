@@ -1,0 +1,323 @@
+"""From a scenario to the counts of its packets, step by step, without a derivative.
+
+Until t, class i has sent A_i, of which D_i has left the queue and K_i is acknowledged:
+
+    A_i(t) = max(A_i before, K_i(t) + N_i W_i(t)),   K_i(t) = D_i(t - path_i),
+    D(t) = min(A(t), D before + what the link could serve),   D_i(t) = A_i(u), with A(u) = D(t),
+
+so that u is when what leaves at t came, and t - u how long it waited. All of it is known at the end
+of a step no longer than the shortest path: W_i moves with acknowledgements that have come by then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+from pi2_fluid.engines.fluid.acks.counts import Cursor
+from pi2_fluid.engines.fluid.acks.streams import Sent, Stream
+from pi2_fluid.engines.fluid.acks.windows import Window
+from pi2_fluid.engines.fluid.beginning import Beginning
+from pi2_fluid.errors import QuantityError, ScenarioError, SolverError, UnsupportedError, show_value
+from pi2_fluid.laws.aqm import Seen
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.scenario import Scenario
+
+__all__ = ["Integrator", "step_of"]
+
+_PARTS: Final = 40  # of the shortest path: steps in which acknowledgements are on their way
+_LONGEST: Final = 1e-3  # s: with it the delay is right to some 1e-7 s where nothing empties
+_MOST_STEPS: Final = 20_000_000
+_SAME: Final = 1e-12  # s: instants closer than this are one
+_TINY: Final = 1e-9  # packets, and seconds: what is no backlog, and no step worth splitting
+_CORNER: Final = 1e-3  # packets: how far off a corner of what is sent may lie inside a step
+_AGES: Final = 4.0  # longest delays that the past before time 0 reaches back
+
+
+class Node(NamedTuple):
+    """What is true at an instant, just after all that happens then."""
+
+    t: float
+    queue: float
+    queue_delay: float
+    controller: float
+    capacity: float
+    p: tuple[float, ...]
+
+
+class _Trial(NamedTuple):
+    """A step that may still be split."""
+
+    t: float
+    sent: list[Sent]
+    arrived: float
+    served: float
+    split: float
+    """The part of it after which something happens that it must end on; 1: nothing."""
+
+
+def step_of(scenario: Scenario, step: float | None) -> float:
+    """Return the longest step (s): a fortieth of the shortest path and 1 ms at most, if not given.
+
+    Raises
+    ------
+    QuantityError
+        If the one given is longer than the shortest path.
+    """
+    paths = [float(f.base_rtt) for f in scenario.flows if f.sender.constant_rate is None]
+    shortest = min(paths, default=math.inf)
+    if step is None:
+        return min(_LONGEST, shortest / _PARTS)
+    if step >= shortest:
+        raise QuantityError(
+            f"step = {step:g} s is longer than the shortest path, {shortest:g} s, whose"
+            f" acknowledgements a step must not outrun: give at most {shortest / 2.0:g} s."
+        )
+    return step
+
+
+class Integrator:
+    """One trajectory by the clock of acknowledgements, in steps of order 2."""
+
+    def __init__(self, scenario: Scenario, step: float, beginning: Beginning | None) -> None:
+        self.scenario, self.step, self.aqm = scenario, step, scenario.aqm
+        self.bits = 8.0 * float(scenario.link.packet_size)
+        self.capacity = float(scenario.link.capacity) / self.bits
+        self.buffer = float(scenario.link.buffer)
+        self.at_dequeue = self.aqm.signals_at == "dequeue"
+        self.state: tuple[Any, ...] = tuple(map(float, self.aqm.initial()))
+        if beginning is not None:
+            self.state = beginning.controller
+        waited = _waited(scenario, beginning)
+        paths = [float(flow.base_rtt) for flow in scenario.flows]
+        past = _AGES * (1.0 + waited + max(paths))
+        self.times = [-past, 0.0]
+        self.senders = [f.sender.on_link(scenario.link.packet_size) for f in scenario.flows]
+        self.p = self._signals(waited, waited * self.capacity, 0.0)
+        self.streams = [self._stream(i, waited, beginning) for i in range(len(self.senders))]
+        #: All classes: what has arrived at the queue, and what has left it.
+        self.arrived = [sum(s.sent[k] for s in self.streams) for k in (0, 1)]
+        self.served = [sum(s.left[k] for s in self.streams) for k in (0, 1)]
+        self.entry = Cursor(self.arrived)
+        self.delay = waited
+        self.nodes = [self._node()]
+
+    def _stream(self, i: int, waited: float, beginning: Beginning | None) -> Stream:
+        flows, sender = self.scenario.flows[i], self.senders[i]
+        if sender.constant_rate is not None:
+            rate = float(sender.sending_rate(sender.initial(1.0), 1.0))
+            before = rate * float(flows.count) if _present(self.scenario, i, beginning) else 0.0
+            return Stream(flows, self.times, None, rate, (before * self._kept(i), waited, 0.0))
+        path = float(flows.base_rtt)
+        there = _present(self.scenario, i, beginning)
+        if there and beginning is not None:
+            state, p, rtt = beginning.senders[i], self.p[i], path + waited
+            before = float(flows.count) * state[0] / rtt
+            cutting = _cutting(sender, state, state[0] / rtt, p, rtt)
+        else:
+            initial = sender.initial(float(flows.initial_window))
+            state = tuple(map(float, initial if isinstance(initial, tuple) else (initial,)))
+            before = cutting = p = 0.0
+        rest = path + self._delay_at_rest()
+        slow = bool(flows.slow_start) and not there
+        window = Window(sender, state, rest, cutting, self.times, slow=slow)
+        return Stream(flows, self.times, window, 0.0, (before, waited, p))
+
+    def _delay_at_rest(self) -> float:
+        """Return the queue delay that a reduction reckons with: the target, where there is one."""
+        queue = getattr(self.aqm, "queue", self.aqm)
+        target: Any = getattr(self.aqm, "hold", None) or getattr(queue, "target", 0.0)
+        return float(target)
+
+    def _kept(self, i: int) -> float:
+        if not (self.aqm.thins and self.senders[i].thinned):
+            return 1.0
+        return 1.0 - float(self.aqm.encode(self.aqm.controller(self.state)).classic)
+
+    def _signals(self, delay: float, queue: float, rate: float) -> list[float]:
+        seen = Seen(delay, queue, rate, self.capacity)
+        signals = self.aqm.signals(self.state, seen)
+        thins = self.aqm.thins
+        kinds = [("classic" if thins and s.thinned else s.signal) for s in self.senders]
+        return [float(getattr(signals, kind)) if kind else 0.0 for kind in kinds]
+
+    # In time
+
+    def run(self, progress: Callable[[float, float], None] | None = None) -> None:
+        """Follow the scenario to its end."""
+        end, reported = float(self.scenario.duration), -1
+        capacity = {
+            float(change.at): float(change.capacity) / self.bits
+            for change in self.scenario.changes
+            if change.capacity is not None
+        }
+        ticking = self.aqm.update_interval
+        assert ticking is not None, "what has no ticks has been refused"
+        interval = float(ticking)
+        for at, ticks in _instants(self, capacity, interval):
+            self._reach(at)
+            for when in list(capacity):
+                if when <= at + _SAME:
+                    self.capacity = capacity.pop(when)
+            if ticks:
+                self._tick(interval)
+            self.nodes[-1] = self._node()
+            part = int(100 * at / end)
+            if progress is not None and part > reported:
+                progress(at, end)
+                reported = part
+
+    def _reach(self, at: float) -> None:
+        """Go to an instant, before which nothing happens that is known beforehand."""
+        while (left := at - self.times[-1]) > _SAME:
+            steps = max(1, math.ceil(left / self.step - 1e-9))
+            dt = left / steps
+            trial = self._try(dt if steps > 1 else left)
+            least = _TINY / dt
+            if least < trial.split < 1.0 - least:
+                trial = self._try(trial.split * dt)
+            self._keep(trial)
+            if len(self.times) > _MOST_STEPS:
+                raise SolverError(
+                    f"the trajectory needs more than {_MOST_STEPS} steps of at most"
+                    f" {self.step:g} s: give a longer step, or a shorter duration."
+                )
+
+    def _try(self, dt: float) -> _Trial:
+        t = self.times[-1] + dt
+        sent = [
+            stream.advance(t, dt, self._kept(i), self.delay)
+            for i, stream in enumerate(self.streams)
+        ]
+        arrived = sum(s.packets for s in sent)
+        could = self.served[-1] + self.capacity * dt
+        split = 1.0
+        waiting = self.arrived[-1] - self.served[-1]
+        if waiting > _CORNER and arrived - could < -_CORNER:
+            split = waiting / (waiting + could - arrived)
+        for stream, after in zip(self.streams, sent, strict=True):
+            window = stream.window
+            if window is not None and window.slow and after.moved and after.moved.expected > 1.0:
+                before = window.now.expected
+                split = min(split, (1.0 - before) / (after.moved.expected - before))
+            if stream.silence > _CORNER and after.silence < -_CORNER:
+                split = min(split, stream.silence / (stream.silence - after.silence))
+        return _Trial(t, sent, arrived, min(arrived, could), split)
+
+    def _keep(self, trial: _Trial) -> None:
+        self.times.append(trial.t)
+        for stream, sent, p in zip(self.streams, trial.sent, self.p, strict=True):
+            stream.keep(sent, p)
+            window = stream.window
+            if window is not None and window.slow and window.now.expected >= 1.0 - _TINY:
+                window.leave_slow_start()
+        # The same sums as of what leaves, so that nothing is lost in rounding.
+        self.arrived.append(trial.arrived)
+        self.served.append(trial.served)
+        entered = self.entry.place(trial.served)
+        for stream, p in zip(self.streams, self.p, strict=True):
+            stream.serve(entered, p, at_dequeue=self.at_dequeue)
+        queue = trial.arrived - trial.served
+        times = self.times
+        came = times[entered.cell] + entered.part * (times[entered.cell + 1] - times[entered.cell])
+        self.delay = trial.t - came if queue > _TINY else 0.0
+        if queue > self.buffer:
+            raise UnsupportedError(
+                f"the queue is longer than the link's buffer, {show_value(self.buffer)} packets,"
+                f' from {trial.t:.4g} s on, and clock="acks" does not follow lost packets yet: give'
+                ' a larger buffer, or use clock="rate".'
+            )
+        self.nodes.append(self._node())
+
+    def _tick(self, interval: float) -> None:
+        queue = self.arrived[-1] - self.served[-1]
+        rate = (self.arrived[-1] - self.arrived[-2]) / (self.times[-1] - self.times[-2])
+        delay = self.delay if self.aqm.measures == "head" else queue / self.capacity
+        seen = Seen(delay, queue, rate, self.capacity)
+        state = self.aqm.saturate(self.aqm.update(self.state, seen, interval))
+        self.state = tuple(map(float, state))
+        self.p = self._signals(delay, queue, rate)
+
+    def _node(self) -> Node:
+        return Node(
+            self.times[-1],
+            max(0.0, self.arrived[-1] - self.served[-1]),
+            self.delay,
+            float(self.aqm.controller(self.state)),
+            self.capacity,
+            tuple(self.p),
+        )
+
+
+def _instants(
+    run: Integrator, capacity: dict[float, float], interval: float
+) -> Iterator[tuple[float, bool]]:
+    """Yield every instant at which something happens, and whether the controller ticks then."""
+    end = float(run.scenario.duration)
+    ticks = [k * interval for k in range(1, int(end / interval * (1.0 + _SAME)) + 1)]
+    others = [*capacity, *(at for stream in run.streams for at in stream.instants()), end]
+    found = sorted([(at, True) for at in ticks] + [(at, False) for at in others if 0.0 < at <= end])
+    before, ticked = 0.0, False
+    for at, ticks_now in found:
+        if at > before + _SAME:
+            if before > 0.0:
+                yield before, ticked
+            before, ticked = at, ticks_now
+        else:
+            ticked = ticked or ticks_now
+    if before > 0.0:
+        yield before, ticked
+
+
+def _present(scenario: Scenario, i: int, beginning: Beginning | None) -> bool:
+    return beginning is not None and scenario.flows[i].start == 0.0
+
+
+def _waited(scenario: Scenario, beginning: Beginning | None) -> float:
+    """Return how long packets have waited before time 0, all alike: the delay of that queue.
+
+    Windows and queue fit together where the windows' packets that are not on their path are those
+    that wait: a queue at rest does.
+    """
+    if beginning is None or beginning.queues[0] <= 0.0:
+        return 0.0
+    queue = beginning.queues[0]
+    there = [i for i in range(len(scenario.flows)) if _present(scenario, i, beginning)]
+    flights = [
+        (float(flow.count) * beginning.senders[i][0], float(flow.base_rtt))
+        for i, flow in enumerate(scenario.flows)
+        if i in there and flow.sender.constant_rate is None
+    ]
+    steady = sum(
+        float(scenario.flows[i].count)
+        * float(scenario.flows[i].sender.on_link(scenario.link.packet_size).sending_rate(1.0, 1.0))
+        for i in there
+        if scenario.flows[i].sender.constant_rate is not None
+    )
+
+    def waiting(delay: float) -> float:
+        return delay * (steady + sum(n / (path + delay) for n, path in flights))
+
+    if not steady and queue >= sum(n for n, _ in flights):
+        raise ScenarioError(
+            f"initial queue = {queue:g} packets is not below what the windows have under way: give"
+            " a shorter queue, or larger windows."
+        )
+    low, high = 0.0, 1.0
+    while waiting(high) < queue:
+        low, high = high, 2.0 * high
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if middle in {low, high}:
+            break
+        low, high = (middle, high) if waiting(middle) < queue else (low, middle)
+    return high
+
+
+def _cutting(sender: Sender, state: tuple[float, ...], acks: float, p: float, rtt: float) -> float:
+    """Return the segments per second that were cut in a past that goes on as it is."""
+    if sender.reduction != "prr":
+        return 0.0
+    x: Any = state if len(state) > 1 else state[0]
+    return float(sender.acked(x, acks, acks * p, rtt)[1])

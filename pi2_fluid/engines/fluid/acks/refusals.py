@@ -1,0 +1,65 @@
+"""What the fluid by the clock of acknowledgements cannot run, each with its reason."""
+
+from __future__ import annotations
+
+from pi2_fluid.engines.fluid.refusals import not_modelled
+from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.aqms.imposed import Imposed
+from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.scenario import Scenario
+
+__all__ = ["beyond_packets", "require_clocked"]
+
+# Whose signals change at ticks alone.
+_HELD = (Aqm.signals, Pie.signals, Imposed.signals)
+
+
+def require_clocked(scenario: Scenario) -> None:
+    """Refuse laws and schedules that have no form by the clock of acknowledgements here."""
+    _require_queue(scenario.aqm)
+    for flow in scenario.flows:
+        _require_sender(flow.sender)
+    for change in scenario.changes:
+        if change.counts is not None:
+            raise UnsupportedError(
+                f"Change at = {float(change.at):g} s changes counts, which leaves packets of flows"
+                ' that have gone, which clock="acks" does not follow yet: give the flows that come'
+                ' or go a class of their own, with start and stop, or use clock="rate".'
+            )
+
+
+def _require_queue(aqm: Aqm) -> None:
+    name, law = type(aqm).__name__, type(aqm)
+    if aqm.bands != 1:
+        raise UnsupportedError(
+            f'{name} has two queues, and clock="acks" simulates one so far: use clock="rate",'
+            " or packets."
+        )
+    if aqm.update_interval is None or law.drift is not Aqm.drift or law.signals not in _HELD:
+        raise UnsupportedError(
+            f'{name} signals by what the queue does between two ticks, and clock="acks" simulates'
+            ' controllers that hold their signal until the next tick: use clock="rate", or'
+            " packets."
+        )
+
+
+def _require_sender(sender: Sender) -> None:
+    name = type(sender).__name__
+    if sender.constant_rate is not None:
+        return
+    if sender.paced:
+        raise UnsupportedError(
+            f'{name} paces its packets, which acknowledgements do not clock: use clock="rate".'
+        )
+    if sender.signal is None or type(sender).acked is Sender.acked:
+        raise UnsupportedError(
+            f"{name} does not say what one acknowledgement does to its window, so that it has no"
+            ' trajectory by the ack clock: define acked(), or use clock="rate".'
+        )
+
+
+def beyond_packets(scenario: Scenario) -> list[str]:
+    """Return what of a scenario is not felt; where packets are signalled is, by this clock."""
+    return [name for name in not_modelled(scenario) if name != "aqm.drop_at"]

@@ -1,0 +1,56 @@
+"""What a trajectory by the clock of acknowledgements reports, between the nodes of its grid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pi2_fluid.engines.fluid.acks.integration import Integrator
+from pi2_fluid.engines.fluid.acks.streams import Stream
+from pi2_fluid.engines.fluid.trace import Trace
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
+
+__all__ = ["trace_nodes"]
+
+
+def trace_nodes(run: Integrator, samples: FloatArray) -> Trace:
+    """Return the samples of a trajectory that has been followed to its end.
+
+    What is held from node to node is that of the last one, what moves is linear between two.
+    """
+    times = np.array(run.times)
+    grid = np.array([node.t for node in run.nodes])
+    held = np.searchsorted(grid, samples + 1e-12, side="right") - 1
+    ends = np.clip(np.searchsorted(times, samples - 1e-12), 1, len(times) - 1)
+    widths = times[ends] - times[ends - 1]
+
+    def column(name: str) -> FloatArray:
+        return np.array([getattr(node, name) for node in run.nodes], dtype=float)
+
+    def leaving(stream: Stream) -> FloatArray:
+        left = np.array(stream.left)
+        rate: FloatArray = (left[ends] - left[ends - 1]) / widths
+        return rate
+
+    return Trace(
+        time=samples,
+        queue=np.interp(samples, grid, column("queue"))[:, None],
+        queue_delay=np.interp(samples, grid, column("queue_delay"))[:, None],
+        controller=column("controller")[held],
+        p=column("p")[held],
+        window=np.stack([_window(stream, times, samples) for stream in run.streams], axis=1),
+        leaving=np.stack([leaving(stream) for stream in run.streams], axis=1),
+        capacity=column("capacity")[held],
+    )
+
+
+def _window(stream: Stream, times: FloatArray, samples: FloatArray) -> FloatArray:
+    """Return the window; of a class without, what it sends in one round trip of the path."""
+    if stream.window is None:
+        begun = [stream.begun(t) * (stream.start <= t < stream.stop) for t in samples.tolist()]
+        return stream.rate * stream.path * np.array(begun)
+    sizes: FloatArray = np.interp(samples, times, np.array(stream.sizes))
+    return sizes

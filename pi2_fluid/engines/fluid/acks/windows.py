@@ -1,0 +1,131 @@
+"""A window that moves with acknowledgements: its law's growth, and its cuts as they are obeyed."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from pi2_fluid.engines.fluid.acks.counts import Cursor, integral_at
+from pi2_fluid.laws.sender import Sender
+
+__all__ = ["Moved", "Window"]
+
+_SWEEPS: Final = 3  # of the midpoint rule, each of which is h/R closer
+_LEAST: Final = 0.01  # segments, at which a window is held that its law would carry below
+
+
+class Moved(NamedTuple):
+    """A window after a step."""
+
+    size: float
+    """Segments."""
+    rest: tuple[float, ...]
+    """The other states of the law."""
+    grown: float
+    """Segments that it has grown by, less the cuts that are obeyed at once."""
+    cut: float
+    """Segments cut that are obeyed over a round trip."""
+    cut_integral: float
+    expected: float
+    """Signals per flow since it began in slow start."""
+
+
+class Window:
+    """The window of one class.
+
+    What proportional rate reduction is told to cut at once it removes over one round trip. With
+    X the sum of all cuts and G that of all growth, the window is G less the mean of X over the last
+    R, the round-trip time at rest.
+
+    Parameters
+    ----------
+    sender : Sender
+        Its law.
+    state : tuple of float
+        Of the law; the window first.
+    round_trip : float
+        The time (s) that a reduction takes.
+    cutting : float
+        Segments per second cut in the past, which goes on as it is.
+    times : list of float
+        The grid, whose first two nodes bound the past.
+    slow : bool
+        Whether it is in slow start.
+    """
+
+    def __init__(
+        self,
+        sender: Sender,
+        state: tuple[float, ...],
+        round_trip: float,
+        cutting: float,
+        times: list[float],
+        *,
+        slow: bool,
+    ) -> None:
+        self.sender, self.round_trip, self.times, self.slow = sender, round_trip, times, slow
+        self.spreads = sender.reduction == "prr"
+        self.cuts = [cutting * t for t in times]
+        self.integrals = [0.5 * cutting * t * t for t in times]
+        self.ago = Cursor(times)
+        mean = -0.5 * cutting * round_trip if self.spreads else 0.0
+        self.now = Moved(state[0], state[1:], state[0] + mean, 0.0, 0.0, 0.0)
+
+    def move(self, t: float, dt: float, acks: float, marks: float, rtt: float) -> Moved:
+        """Return the window after a step that ends at `t`.
+
+        Parameters
+        ----------
+        t, dt : float
+            Its end and its length (s).
+        acks, marks : float
+            Acknowledgements of one flow in this step, and signals among them.
+        rtt : float
+            Round-trip time (s).
+        """
+        now = self.now
+        if self.slow:
+            size = now.size + acks
+            return now._replace(
+                size=size, grown=now.grown + acks, expected=now.expected + marks, rest=now.rest
+            )
+        before = self.ago.place(t - self.round_trip) if self.spreads else None
+        size, rest = now.size, now.rest
+        moved = now
+        for _ in range(_SWEEPS):
+            middle = 0.5 * (now.size + size)
+            state: Any = middle
+            if rest:
+                state = (middle, *(0.5 * (a + b) for a, b in zip(now.rest, rest, strict=True)))
+            change, cut = self.sender.acked(state, acks / dt, marks / dt, rtt)
+            growth = float(change[0] if rest else change) * dt
+            rest = tuple(
+                a + float(b) * dt for a, b in zip(now.rest, change[1:] if rest else (), strict=True)
+            )
+            fallen = float(cut) * dt
+            if before is None:
+                grown, total, integral = now.grown + growth - fallen, 0.0, 0.0
+                size = grown
+            else:
+                grown, total = now.grown + growth, now.cut + fallen
+                integral = now.cut_integral + 0.5 * dt * (now.cut + total)
+                then = integral_at(self.times, self.cuts, self.integrals, before)
+                size = grown - (integral - then) / self.round_trip
+            if size < _LEAST:
+                grown, size = grown + _LEAST - size, _LEAST
+            moved = Moved(size, rest, grown, total, integral, now.expected)
+        return moved
+
+    def keep(self, moved: Moved) -> None:
+        """Take a step for good; slow start ends where one signal per flow has come."""
+        self.now = moved
+        self.cuts.append(moved.cut)
+        self.integrals.append(moved.cut_integral)
+
+    def leave_slow_start(self) -> None:
+        """Begin congestion avoidance at the window reached."""
+        now, self.slow = self.now, False
+        state: Any = (now.size, *now.rest) if now.rest else now.size
+        after = self.sender.leave_slow_start(state)
+        size, *rest = after if isinstance(after, tuple) else (after,)
+        grown = now.grown + float(size) - now.size
+        self.now = now._replace(size=float(size), rest=tuple(map(float, rest)), grown=grown)

@@ -1,0 +1,333 @@
+"""The fluid by the clock of acknowledgements: its numbers, what it keeps, what it refuses.
+
+The numbers are those of `data/ack_trajectories.json`, which another solver of the same equations
+has computed in steps of 25 us.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from refusals import assert_sentence
+
+import pi2_fluid as pf
+from pi2_fluid.engines.fluid.acks.integration import Integrator
+from pi2_fluid.engines.fluid.beginning import begin
+from pi2_fluid.loop.response import plant_response
+
+DATA: dict[str, Any] = json.loads(
+    (Path(__file__).parents[2] / "data" / "ack_trajectories.json").read_text(encoding="utf-8")
+)
+LINK = pf.Link("10Mbit/s")
+RENO = pf.Flows(pf.Reno(), 10, "100ms", name="reno")
+PI2 = pf.Pi2(drop_at="dequeue")
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Swinging(pf.Pi2):
+    """A queue whose p' is given: what cosines are in the middle of each interval.
+
+    The first tick makes up for the interval before it, in which p' is still at rest.
+    """
+
+    waves: tuple[tuple[float, float, float], ...] = ((0.1, 7.0, 0.0), (0.1, 15.0, 1.0))
+
+    def given(self, t: float) -> float:
+        return 0.02 * (1.0 + sum(a * math.cos(w * t + phase) for a, w, phase in self.waves))
+
+    def update(self, state: Any, seen: Any, dt: Any) -> Any:
+        p_prime, ticks = state
+        value = self.given((ticks + 1.5) * dt)
+        if not ticks:
+            value = math.sqrt(value**2 + self.given(0.5 * dt) ** 2 - p_prime**2)
+        return value, ticks + 1.0
+
+    def at_rest(self, u: Any, capacity: Any) -> Any:
+        return (u, 0.0), self.target
+
+
+def told(name: str) -> tuple[pf.Scenario, dict[str, Any], Any]:
+    """A scenario of the data, where it begins, and its rows."""
+    data = DATA[name]
+    there = [(count * window, path) for path, count, window, start in data["classes"] if not start]
+    capacity = sum(flight / (path + data["target"]) for flight, path in there)
+    fields = {"target": data["target"], "drop_at": "dequeue"}
+    if data["alpha"] is None:
+        aqm: pf.Pi2 = Swinging(**fields, update_interval="1ms")
+    else:
+        gains = {key: data[key] for key in ("alpha", "beta", "update_interval")}
+        aqm = pf.Pi2(**fields, **gains)
+    flows = [
+        pf.Flows(pf.Reno(), count, path, start=start, slow_start=False, initial_window=window)
+        for path, count, window, start in data["classes"]
+    ]
+    bits = 8.0 * LINK.packet_size * capacity
+    changes = ()
+    if data["capacity_change"]:
+        at, factor = data["capacity_change"]
+        changes = (pf.Change(at, capacity=factor * bits),)
+    scenario = pf.Scenario(data["duration"], pf.Link(bits), aqm, flows, changes)
+    initial = {
+        "window": [window for _, _, window, _ in data["classes"]],
+        "queue": capacity * data["target"],
+        "controller": data["p_prime"],
+    }
+    return scenario, initial, np.array(data["rows"])
+
+
+def columns(result: Any, times: Any) -> Any:
+    """What is compared: delay, backlog and windows."""
+    rows = result.sel(time=times, method="nearest")
+    assert np.abs(rows.time - times).max() < 1e-9
+    return np.column_stack([rows.queue_delay, rows.queue, rows.window])
+
+
+def distance(name: str, step: float) -> Any:
+    """How far each column is from the data, at the most."""
+    scenario, initial, rows = told(name)
+    result = pf.fluid.simulate(scenario, clock="acks", initial=initial, step=step, sample="10ms")
+    return np.abs(columns(result, rows[:, 0]) - rows[:, 1:])
+
+
+# --- numbers ---------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_step_of_capacity_is_followed_with_order_two() -> None:
+    coarse, fine, finest = (distance("reno80_step", h).max(axis=0) for h in (4e-3, 2e-3, 1e-3))
+    assert finest[0] < 1e-7
+    assert np.all(np.log2(coarse / fine) > 1.8)
+    assert np.all(np.log2(fine / finest) > 1.8)
+
+
+@pytest.mark.slow
+def test_a_signal_that_swings_is_answered_as_it_was_told() -> None:
+    # The data's own error is all that is left of the difference.
+    error = distance("imposed_mixed", 1e-3).max(axis=0)
+    assert np.all(error < 1.5 * np.array(DATA["imposed_mixed"]["error"]))
+
+
+@pytest.mark.slow
+def test_a_class_that_joins_and_falls_silent() -> None:
+    # Corners of what was sent come back every round trip, and lie inside of steps.
+    coarse, fine = (distance("mixed_class_joins", h) for h in (5e-4, 1e-4))
+    assert coarse[:, 0].max() < 5e-5
+    assert fine[:, 0].max() < 1e-5
+    settled = coarse[80:, 0].max()
+    assert settled < 1e-6
+
+
+@pytest.mark.slow
+def test_a_queue_that_runs_empty_and_windows_that_come_in_bursts() -> None:
+    error = distance("reno80_step_down", 1e-3)
+    # The delay jumps where a silence of the senders passes the queue: a row may be on either side.
+    assert np.quantile(error[:, 0], 0.97) < 2e-4
+    assert error[-30:, 0].max() < 2e-6
+    assert error[:, 2].max() < 0.05
+
+
+# --- laws of nature --------------------------------------------------------------------------
+
+
+def followed(scenario: pf.Scenario, step: float, initial: Any = None) -> Integrator:
+    """A trajectory with its counts."""
+    run = Integrator(scenario, step, None if initial is None else begin(scenario, initial))
+    run.run()
+    return run
+
+
+@pytest.mark.slow
+def test_what_is_sent_and_not_acknowledged_is_the_window_unless_senders_are_silent() -> None:
+    flows = [RENO, pf.Flows(pf.Scalable(), 5, "30ms", start="1s", name="scalable")]
+    run = followed(pf.Scenario("6s", LINK, pf.CoupledPi2(), flows), 1e-3)
+    times = np.array(run.times)
+    silences = 0
+    for stream in run.streams:
+        sent, left = np.array(stream.sent), np.array(stream.left)
+        under_way = sent - np.interp(times - stream.path, times, left)
+        begun = np.array([stream.begun(t) for t in run.times])
+        window = stream.number * begun * np.array(stream.sizes)
+        later = times >= stream.start
+        too_many = (under_way - window)[later]
+        assert too_many.min() > -1e-8
+        grows = np.diff(sent)[later[1:]] > 1e-9
+        assert np.abs(too_many[1:][grows[-len(too_many) + 1 :]]).max() < 1e-8
+        silences += int((too_many > 1.0).sum())
+        assert np.all(np.diff(sent) >= 0.0)
+        assert np.all(np.diff(left) >= 0.0)
+    assert silences > 10, "nobody was ever silent: the test asks nothing"
+    total = sum(np.array(stream.left) for stream in run.streams)
+    np.testing.assert_allclose(total, run.served, atol=1e-8)
+    assert min(np.subtract(run.arrived, run.served)) > -1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sender", "aqm"),
+    [
+        (pf.Reno(), pf.Pi2()),
+        (pf.CReno(), pf.Pi2(drop_at="dequeue")),
+        (pf.Cubic(), pf.Pie()),
+        (pf.Scalable(), pf.Pi()),
+    ],
+)
+def test_rest_stays_at_rest(sender: Any, aqm: Any) -> None:
+    flows = [pf.Flows(sender, 10, "50ms"), pf.Flows(sender, 5, "80ms", name="far")]
+    scenario = pf.Scenario("2s", pf.Link("50Mbit/s"), aqm, flows)
+    rest = pf.equilibrium(scenario.network)
+    result = pf.fluid.simulate(scenario, clock="acks", initial=rest)
+    np.testing.assert_allclose(result.queue_delay, rest.queue_delay, rtol=1e-9)
+    for i, window in enumerate(rest.window):
+        np.testing.assert_allclose(result.window[:, i], window, rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_both_clocks_come_to_the_same_rest() -> None:
+    near = dataclasses.replace(RENO, base_rtt=0.03)
+    scenario = pf.Scenario("30s", LINK, PI2, [near])
+    acks, rate = (pf.fluid.simulate(scenario, clock=clock) for clock in ("acks", "rate"))
+    for name in ("queue_delay", "controller", "window", "throughput"):
+        np.testing.assert_allclose(acks[name][-1], rate[name][-1], rtol=1e-5)
+
+
+def test_a_growing_queue_holds_what_windows_have_grown_by_at_once() -> None:
+    # One class: the delay follows the window without a lag of its own, q = N W - C base_rtt.
+    scenario, initial, _ = told("reno80_step")
+    result = pf.fluid.simulate(scenario, clock="acks", initial=initial).sel(time=slice(3, 12))
+    ((path, count, _, _),) = DATA["reno80_step"]["classes"]
+    packets = result.capacity / (8.0 * LINK.packet_size)
+    np.testing.assert_allclose(result.queue, count * result.window[:, 0] - packets * path, atol=0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("w", "drop_at"), [(3.0, "dequeue"), (12.0, "enqueue"), (31.0, "dequeue"), (31.0, "enqueue")]
+)
+def test_small_swings_are_those_of_the_loop(w, drop_at) -> None:
+    size, target = 1e-4, 0.015
+    paths = {"30ms": 40.0, "85ms": 100.0}
+    flows = [pf.Flows(pf.Reno(), count, path, name=path) for path, count in paths.items()]
+    window = float(pf.Reno().at_rest(1.0, 0.02**2))
+    capacity = sum(
+        flow.count * window / (flow.base_rtt + target) for flow in flows
+    )  # packets per second
+    link = pf.Link(8.0 * LINK.packet_size * capacity)
+    fields = {"target": target, "drop_at": drop_at}
+    aqm = Swinging(waves=((size, w, 0.0),), update_interval="1ms", **fields)
+    result = pf.fluid.simulate(
+        pf.Scenario("12s", link, aqm, flows),
+        clock="acks",
+        initial={"window": [window, window], "queue": capacity * target, "controller": 0.02},
+        sample="2ms",
+    ).sel(time=slice(6, 12))
+    t = result.time.to_numpy()
+    waves = np.column_stack([np.exp(1j * w * t), np.exp(-1j * w * t), np.ones(t.size), t - 9.0])
+    fitted = np.linalg.lstsq(waves, result.queue_delay.to_numpy(), rcond=None)[0]
+    answer = 2.0 * fitted[0] / (0.02 * size)
+    network = pf.Network(pf.Node("link", link, pf.Pi2(**fields)), flows)
+    loop = pf.Loop(network, clock="acks", rtt_terms="exact")
+    model = -plant_response(loop.linear, np.array([1j * w]))[0]
+    assert abs(answer / model - 1.0) < 5e-4
+
+
+# --- schedules -------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_flows_start_stop_and_share_with_constant_rates() -> None:
+    flows = [
+        RENO,
+        pf.Flows(pf.Reno(), 10, "100ms", start="10s", start_jitter="1s", stop="20s", name="guests"),
+        pf.Flows(pf.Cbr(rate="2Mbit/s", thinned=False), start="25s", name="video"),
+    ]
+    scenario = pf.Scenario("32s", pf.Link("20Mbit/s"), PI2, flows)
+    result = pf.fluid.simulate(scenario, clock="acks")
+    sent = result.throughput.sel(flows="guests")
+    assert np.all(sent.sel(time=slice(0, 9.9)) == 0.0)
+    assert float(sent.sel(time=slice(11, 20)).mean()) > 4e6
+    assert np.all(sent.sel(time=slice(21, 32)) == 0.0)
+    end = result.sel(time=slice(27, 32)).throughput.mean("time")
+    assert float(end.sel(flows="video")) == pytest.approx(2e6, rel=5e-3)
+    assert float(end.sum()) == pytest.approx(20e6, rel=1e-6)
+
+
+def test_windows_double_every_round_trip_in_slow_start() -> None:
+    scenario = pf.Scenario("0.5s", pf.Link("10Gbit/s"), PI2, [RENO])
+    window = pf.fluid.simulate(scenario, clock="acks", sample="10ms").window[:, 0]
+    # The first flight is sent over one round trip, and acknowledged over the next.
+    for done in (1, 2, 3):
+        assert float(window.sel(time=0.1 * (done + 1), method="nearest")) == pytest.approx(
+            10.0 * 2.0**done, rel=1e-9
+        )
+
+
+# --- options, and what is refused ------------------------------------------------------------
+
+
+def test_the_dataset_says_which_clock() -> None:
+    scenario = pf.Scenario("2s", LINK, PI2, [RENO])
+    acks, rate = (pf.simulate(scenario, pf.Fluid(clock=clock)) for clock in ("acks", "rate"))
+    assert acks.attrs["clock"] == "acks"
+    assert "clock" not in rate.attrs, "results by the rate clock are what they were"
+    assert set(acks.data_vars) == set(rate.data_vars)
+    assert acks.sizes == rate.sizes
+    assert "aqm.drop_at" in rate.attrs["not_modelled"]
+    assert "aqm.drop_at" not in acks.attrs["not_modelled"]
+    assert "ack clock" in pf.Fluid(clock="acks").way(acks)
+
+
+@pytest.mark.slow
+def test_where_packets_are_signalled_counts() -> None:
+    early, late = (
+        pf.fluid.simulate(pf.Scenario("5s", LINK, pf.Pi2(drop_at=at), [RENO]), clock="acks")
+        for at in ("enqueue", "dequeue")
+    )
+    assert np.abs(early.queue_delay - late.queue_delay).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"linear": True}, "linear = True"),
+        ({"update": "continuous"}, "update = 'continuous'"),
+        ({"tolerance": 1e-6}, "give a step"),
+        ({"engine": "c"}, "compiled"),
+        ({"step": 0.2}, "shortest path"),
+    ],
+)
+def test_options_of_the_other_clock_are_refused(options: Any, said: str) -> None:
+    engine = pf.Fluid(clock="acks", **options)
+    assert_sentence(engine.obstacle(pf.Scenario("2s", LINK, PI2, [RENO])), said)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"aqm": pf.DualPi2()}, "two queues"),
+        ({"aqm": pf.TailDrop()}, "hold their signal"),
+        ({"flows": dataclasses.replace(RENO, sender=pf.Dctcp())}, "Dctcp"),
+        ({"flows": dataclasses.replace(RENO, sender=pf.TimeoutReno())}, "TimeoutReno"),
+        ({"changes": pf.Change("1s", counts={"reno": 5})}, "start and stop"),
+    ],
+)
+def test_scenarios_that_it_does_not_follow_are_refused(fields: Any, said: str) -> None:
+    scenario = dataclasses.replace(pf.Scenario("2s", LINK, PI2, [RENO]), **fields)
+    assert_sentence(pf.Fluid(clock="acks").obstacle(scenario), said)
+
+
+def test_a_buffer_that_overflows_is_refused_when_it_does() -> None:
+    scenario = pf.Scenario("5s", pf.Link("10Mbit/s", 50), PI2, [RENO])
+    with pytest.raises(pf.UnsupportedError) as caught:
+        pf.fluid.simulate(scenario, clock="acks")
+    assert_sentence(str(caught.value), "buffer, 50.0 packets")
+
+
+def test_a_clock_is_one_of_two() -> None:
+    with pytest.raises(pf.QuantityError, match="clock"):
+        pf.Fluid(clock="ticks")
