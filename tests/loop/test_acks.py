@@ -499,6 +499,10 @@ def test_arrays_labels_and_views() -> None:
     assert loop.step(np.array([0.0, 60.0])) == pytest.approx([0.0, 1.0], abs=1e-3)
     assert loop.margins().modulus_margin == pytest.approx(loop.disk_margin(1.0).alpha, rel=1e-6)
     assert abs(loop.sensitivity(gains[0])) < 1.0 / loop.margins().modulus_margin + 1e-6
+    dual = dual_of(0.05, 0.5, LINUX)
+    assert dual.bode()
+    assert dual.nyquist()
+    assert "echo modes" in dual.margins()._repr_html_()
     assert complex(loop.to_control(w=[3.0, 5.0])(5j)) == pytest.approx(complex(loop(5j)))
 
 

@@ -32,7 +32,7 @@ class Pi2(PiFamily):
         which packets leave, and its p' decays while the queue is idle.
     ecn, drop_at
         Whether packets that can be marked are marked instead of dropped, and where they are
-        judged: for packets only.
+        judged: for packets only; loops by the ack clock read the latter.
 
     Notes
     -----
