@@ -18,6 +18,7 @@ from refusals import assert_sentence
 
 import pi2_fluid as pf
 from pi2_fluid.engines.fluid.acks.integration import Integrator
+from pi2_fluid.engines.fluid.acks.reporting import trace_nodes
 from pi2_fluid.engines.fluid.beginning import begin
 from pi2_fluid.loop.response import plant_response
 
@@ -132,6 +133,79 @@ def test_a_queue_that_runs_empty_and_windows_that_come_in_bursts() -> None:
     assert error[:, 2].max() < 0.05
 
 
+def kicked(scenario: pf.Scenario, p_prime: float, to: float, step: float) -> Integrator:
+    """A dual queue at rest, whose p' somebody moves at time 0; Classic flows fill half the link."""
+    aqm: Any = scenario.aqm
+    windows = [
+        float(flow.sender.at_rest(1.0, getattr(aqm.encode(p_prime), flow.sender.signal)))
+        for flow in scenario.flows
+    ]
+    queue = float(aqm.target) * sum(
+        flow.count * window / (flow.base_rtt + aqm.target)
+        for flow, window in zip(scenario.flows, windows, strict=True)
+        if flow.sender.signal == "classic"
+    )
+    initial = {"window": windows, "queue": queue, "controller": p_prime}
+    run = Integrator(scenario, step, begin(scenario, initial))
+    run.state = (to, aqm.target)
+    run.run()
+    return run
+
+
+def shared(paths: dict[str, float], count: float, scalable: float, duration: float) -> pf.Scenario:
+    """Equal numbers of Classic flows on every path, and of Scalable ones, under Linux's gains."""
+    flows = [
+        pf.Flows(sender, number, path, name=f"{name} {at}")
+        for sender, number, name in ((pf.Reno(), count, "C"), (pf.Scalable(), scalable, "L"))
+        for at, path in paths.items()
+    ]
+    window = {"C": math.sqrt(2.0) / 0.02, "L": 2.0 / 0.04}
+    packets = sum(
+        flow.count * window[flow.name[0]] / (flow.base_rtt + 0.015 * (flow.name[0] == "C"))
+        for flow in flows
+    )
+    aqm = pf.DualPi2(alpha=0.16015625, beta=3.19921875)
+    return pf.Scenario(duration, pf.Link(8.0 * LINK.packet_size * packets), aqm, flows)
+
+
+@pytest.mark.slow
+def test_a_dual_queue_that_is_kicked() -> None:
+    data = DATA["dual80_small_kick"]
+    paths = {str(path): path for path, *_ in data["classes"][:5]}
+    scenario = shared(paths, data["classes"][0][1], data["classes"][5][1], data["duration"])
+    run = kicked(scenario, data["p_prime"], 1.01 * data["p_prime"], 1e-3)
+    rows = np.array(data["rows"])
+    trace = trace_nodes(run, rows[:, 0])
+    found = np.column_stack([trace.queue_delay[:, 0], trace.queue[:, 0], trace.window])
+    error = np.abs(found - rows[:, 1:]).max(axis=0)
+    assert error[0] < 3e-9
+    assert np.all(error < 50.0 * np.array(data["error"]))
+    assert trace.queue_delay[:, 1].max() == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "begin_at", "end_at"), [(0.032, 3.0, 5.0), (0.08, 6.0, 10.0)])
+def test_l4s_flows_of_one_path_echo_as_the_loop_says(path, begin_at, end_at) -> None:
+    # A harmonic of 1/RTT grows by itself, once what decays slowly beside it is smaller.
+    scalable = 100.0 * math.sqrt(2.0) * path / (path + 0.015)  # half of the packets
+    scenario = shared({"all": path}, 100.0, scalable, end_at + 1.0)
+    run = kicked(scenario, 0.02, 0.02002, 1e-3)
+    times = np.arange(0.0, end_at + 1.0, 1e-3)
+    delay = trace_nodes(run, times).queue_delay[:, 0]
+    loop = pf.Loop(scenario.network, clock="acks", update="sampled")
+    echo = loop.echo(2).isel(flow=0)
+    fastest = int(np.nanargmax(echo.growth))
+    w = float(echo.frequency[fastest])
+
+    def size(start: float) -> float:
+        part = (times >= start) & (times < start + 0.9999)
+        return abs(np.sum((delay * np.exp(-1j * w * times))[part] * np.hanning(part.sum())))
+
+    growth = math.log(size(end_at) / size(begin_at)) / (end_at - begin_at)
+    assert growth > 0.3
+    assert growth == pytest.approx(float(echo.growth[fastest]), rel=0.02)
+
+
 # --- laws of nature --------------------------------------------------------------------------
 
 
@@ -143,9 +217,10 @@ def followed(scenario: pf.Scenario, step: float, initial: Any = None) -> Integra
 
 
 @pytest.mark.slow
-def test_what_is_sent_and_not_acknowledged_is_the_window_unless_senders_are_silent() -> None:
+@pytest.mark.parametrize("aqm", [pf.CoupledPi2(), pf.DualPi2()])
+def test_what_is_sent_and_not_acknowledged_is_the_window_unless_senders_are_silent(aqm) -> None:
     flows = [RENO, pf.Flows(pf.Scalable(), 5, "30ms", start="1s", name="scalable")]
-    run = followed(pf.Scenario("6s", LINK, pf.CoupledPi2(), flows), 1e-3)
+    run = followed(pf.Scenario("6s", LINK, aqm, flows), 1e-3)
     times = np.array(run.times)
     silences = 0
     for stream in run.streams:
@@ -162,9 +237,10 @@ def test_what_is_sent_and_not_acknowledged_is_the_window_unless_senders_are_sile
         assert np.all(np.diff(sent) >= 0.0)
         assert np.all(np.diff(left) >= 0.0)
     assert silences > 10, "nobody was ever silent: the test asks nothing"
-    total = sum(np.array(stream.left) for stream in run.streams)
-    np.testing.assert_allclose(total, run.served, atol=1e-8)
-    assert min(np.subtract(run.arrived, run.served)) > -1e-9
+    for line in run.lines:
+        total = sum(np.array(stream.left) for stream in line.streams)
+        np.testing.assert_allclose(total, line.served, atol=1e-8)
+        assert min(np.subtract(line.arrived, line.served)) > -1e-9
 
 
 @pytest.mark.slow
@@ -309,7 +385,6 @@ def test_options_of_the_other_clock_are_refused(options: Any, said: str) -> None
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"aqm": pf.DualPi2()}, "two queues"),
         ({"aqm": pf.TailDrop()}, "hold their signal"),
         ({"flows": dataclasses.replace(RENO, sender=pf.Dctcp())}, "Dctcp"),
         ({"flows": dataclasses.replace(RENO, sender=pf.TimeoutReno())}, "TimeoutReno"),

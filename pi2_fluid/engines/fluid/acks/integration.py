@@ -5,8 +5,9 @@ Until t, class i has sent A_i, of which D_i has left the queue and K_i is acknow
     A_i(t) = max(A_i before, K_i(t) + N_i W_i(t)),   K_i(t) = D_i(t - path_i),
     D(t) = min(A(t), D before + what the link could serve),   D_i(t) = A_i(u), with A(u) = D(t),
 
-so that u is when what leaves at t came, and t - u how long it waited. All of it is known at the end
-of a step no longer than the shortest path: W_i moves with acknowledgements that have come by then.
+so that u is when what leaves at t came, and t - u how long it waited. A dual queue has two such
+lines, which share the link as its law says of what each needs in a step. All of it is known at the
+end of a step no longer than the shortest path: W_i moves with acknowledgements that have come.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from pi2_fluid.engines.fluid.acks.counts import Cursor
+from pi2_fluid.engines.fluid.acks.counts import Cursor, Place
 from pi2_fluid.engines.fluid.acks.streams import Sent, Stream
 from pi2_fluid.engines.fluid.acks.windows import Window
 from pi2_fluid.engines.fluid.beginning import Beginning
@@ -39,8 +40,8 @@ class Node(NamedTuple):
     """What is true at an instant, just after all that happens then."""
 
     t: float
-    queue: float
-    queue_delay: float
+    queue: tuple[float, ...]
+    queue_delay: tuple[float, ...]
     controller: float
     capacity: float
     p: tuple[float, ...]
@@ -51,8 +52,8 @@ class _Trial(NamedTuple):
 
     t: float
     sent: list[Sent]
-    arrived: float
-    served: float
+    arrived: list[float]
+    served: list[float]
     split: float
     """The part of it after which something happens that it must end on; 1: nothing."""
 
@@ -77,6 +78,32 @@ def step_of(scenario: Scenario, step: float | None) -> float:
     return step
 
 
+class _Line:
+    """One queue, first in, first out: what has arrived at it, and what has left it."""
+
+    def __init__(self, times: list[float], streams: list[Stream]) -> None:
+        self.times, self.streams = times, streams
+        self.arrived = [sum(s.sent[k] for s in streams) for k in (0, 1)]
+        self.served = [sum(s.left[k] for s in streams) for k in (0, 1)]
+        self.entry = Cursor(self.arrived)
+        self.delay = 0.0
+
+    @property
+    def queue(self) -> float:
+        """Packets that wait."""
+        return max(0.0, self.arrived[-1] - self.served[-1])
+
+    def keep(self, arrived: float, served: float) -> Place:
+        """Take a step for good, and return where what leaves at its end had come."""
+        self.arrived.append(arrived)
+        self.served.append(served)
+        entered, times = self.entry.place(served), self.times
+        width = times[entered.cell + 1] - times[entered.cell]
+        came = times[entered.cell] + entered.part * width
+        self.delay = times[-1] - came if arrived - served > _TINY else 0.0
+        return entered
+
+
 class Integrator:
     """One trajectory by the clock of acknowledgements, in steps of order 2."""
 
@@ -94,13 +121,16 @@ class Integrator:
         past = _AGES * (1.0 + waited + max(paths))
         self.times = [-past, 0.0]
         self.senders = [f.sender.on_link(scenario.link.packet_size) for f in scenario.flows]
-        self.p = self._signals(waited, waited * self.capacity, 0.0)
-        self.streams = [self._stream(i, waited, beginning) for i in range(len(self.senders))]
-        #: All classes: what has arrived at the queue, and what has left it.
-        self.arrived = [sum(s.sent[k] for s in self.streams) for k in (0, 1)]
-        self.served = [sum(s.left[k] for s in self.streams) for k in (0, 1)]
-        self.entry = Cursor(self.arrived)
-        self.delay = waited
+        #: Which line a class waits in: of two, scalable senders in the second.
+        self.band = bands_of(scenario)
+        waits = (waited, 0.0)[: self.aqm.bands]
+        self.p = self._signals(waits, waited * self.capacity, 0.0)
+        self.streams = [self._stream(i, waits[band], beginning) for i, band in enumerate(self.band)]
+        self.lines = [
+            _Line(self.times, [s for s, b in zip(self.streams, self.band, strict=True) if b == k])
+            for k in range(self.aqm.bands)
+        ]
+        self.lines[0].delay = waited
         self.nodes = [self._node()]
 
     def _stream(self, i: int, waited: float, beginning: Beginning | None) -> Stream:
@@ -119,7 +149,7 @@ class Integrator:
             initial = sender.initial(float(flows.initial_window))
             state = tuple(map(float, initial if isinstance(initial, tuple) else (initial,)))
             before = cutting = p = 0.0
-        rest = path + self._delay_at_rest()
+        rest = path + (self._delay_at_rest() if self.band[i] == 0 else 0.0)
         slow = bool(flows.slow_start) and not there
         window = Window(sender, state, rest, cutting, self.times, slow=slow)
         return Stream(flows, self.times, window, 0.0, (before, waited, p))
@@ -135,8 +165,8 @@ class Integrator:
             return 1.0
         return 1.0 - float(self.aqm.encode(self.aqm.controller(self.state)).classic)
 
-    def _signals(self, delay: float, queue: float, rate: float) -> list[float]:
-        seen = Seen(delay, queue, rate, self.capacity)
+    def _signals(self, delays: tuple[float, ...], queue: float, rate: float) -> list[float]:
+        seen = Seen(delays if len(delays) > 1 else delays[0], queue, rate, self.capacity)
         signals = self.aqm.signals(self.state, seen)
         thins = self.aqm.thins
         kinds = [("classic" if thins and s.thinned else s.signal) for s in self.senders]
@@ -187,15 +217,19 @@ class Integrator:
     def _try(self, dt: float) -> _Trial:
         t = self.times[-1] + dt
         sent = [
-            stream.advance(t, dt, self._kept(i), self.delay)
-            for i, stream in enumerate(self.streams)
+            stream.advance(t, dt, self._kept(i), self.lines[band].delay)
+            for i, (stream, band) in enumerate(zip(self.streams, self.band, strict=True))
         ]
-        arrived = sum(s.packets for s in sent)
-        could = self.served[-1] + self.capacity * dt
-        split = 1.0
-        waiting = self.arrived[-1] - self.served[-1]
-        if waiting > _CORNER and arrived - could < -_CORNER:
-            split = waiting / (waiting + could - arrived)
+        arrived = [
+            sum(s.packets for s, b in zip(sent, self.band, strict=True) if b == k)
+            for k in range(len(self.lines))
+        ]
+        served, split = [], 1.0
+        for k, line in enumerate(self.lines):
+            could = line.served[-1] + self._service(k, arrived, dt)
+            served.append(min(arrived[k], could))
+            if line.queue > _CORNER and arrived[k] - could < -_CORNER:
+                split = min(split, line.queue / (line.queue + could - arrived[k]))
         for stream, after in zip(self.streams, sent, strict=True):
             window = stream.window
             if window is not None and window.slow and after.moved and after.moved.expected > 1.0:
@@ -203,7 +237,15 @@ class Integrator:
                 split = min(split, (1.0 - before) / (after.moved.expected - before))
             if stream.silence > _CORNER and after.silence < -_CORNER:
                 split = min(split, stream.silence / (stream.silence - after.silence))
-        return _Trial(t, sent, arrived, min(arrived, could), split)
+        return _Trial(t, sent, arrived, served, split)
+
+    def _service(self, k: int, arrived: list[float], dt: float) -> float:
+        """Return how many packets of a line the link could serve in a step."""
+        if len(self.lines) == 1:
+            return self.capacity * dt
+        needs = [a - line.served[-1] for a, line in zip(arrived, self.lines, strict=True)]
+        backlogged = [j == k for j in range(len(self.lines))]
+        return float(self.aqm.serve(backlogged, [n / dt for n in needs], self.capacity)[k]) * dt
 
     def _keep(self, trial: _Trial) -> None:
         self.times.append(trial.t)
@@ -212,17 +254,15 @@ class Integrator:
             window = stream.window
             if window is not None and window.slow and window.now.expected >= 1.0 - _TINY:
                 window.leave_slow_start()
-        # The same sums as of what leaves, so that nothing is lost in rounding.
-        self.arrived.append(trial.arrived)
-        self.served.append(trial.served)
-        entered = self.entry.place(trial.served)
-        for stream, p in zip(self.streams, self.p, strict=True):
-            stream.serve(entered, p, at_dequeue=self.at_dequeue)
-        queue = trial.arrived - trial.served
-        times = self.times
-        came = times[entered.cell] + entered.part * (times[entered.cell + 1] - times[entered.cell])
-        self.delay = trial.t - came if queue > _TINY else 0.0
-        if queue > self.buffer:
+        entered = [
+            line.keep(arrived, served)
+            for line, arrived, served in zip(self.lines, trial.arrived, trial.served, strict=True)
+        ]
+        if len(self.lines) > 1:  # L4S packets are marked by their own delay, too
+            self.p = self._signals(self._delays(), self._queue(), 0.0)
+        for stream, band, p in zip(self.streams, self.band, self.p, strict=True):
+            stream.serve(entered[band], p, at_dequeue=self.at_dequeue)
+        if self._queue() > self.buffer:
             raise UnsupportedError(
                 f"the queue is longer than the link's buffer, {show_value(self.buffer)} packets,"
                 f' from {trial.t:.4g} s on, and clock="acks" does not follow lost packets yet: give'
@@ -230,20 +270,28 @@ class Integrator:
             )
         self.nodes.append(self._node())
 
+    def _queue(self) -> float:
+        return sum(line.queue for line in self.lines)
+
+    def _delays(self) -> tuple[float, ...]:
+        return tuple(line.delay for line in self.lines)
+
     def _tick(self, interval: float) -> None:
-        queue = self.arrived[-1] - self.served[-1]
-        rate = (self.arrived[-1] - self.arrived[-2]) / (self.times[-1] - self.times[-2])
-        delay = self.delay if self.aqm.measures == "head" else queue / self.capacity
-        seen = Seen(delay, queue, rate, self.capacity)
+        queue, dt = self._queue(), self.times[-1] - self.times[-2]
+        rate = sum(line.arrived[-1] - line.arrived[-2] for line in self.lines) / dt
+        delays = self._delays()
+        if self.aqm.measures != "head":
+            delays = tuple(line.queue / self.capacity for line in self.lines)
+        seen = Seen(delays if len(delays) > 1 else delays[0], queue, rate, self.capacity)
         state = self.aqm.saturate(self.aqm.update(self.state, seen, interval))
         self.state = tuple(map(float, state))
-        self.p = self._signals(delay, queue, rate)
+        self.p = self._signals(self._delays(), queue, rate)
 
     def _node(self) -> Node:
         return Node(
             self.times[-1],
-            max(0.0, self.arrived[-1] - self.served[-1]),
-            self.delay,
+            tuple(line.queue for line in self.lines),
+            self._delays(),
             float(self.aqm.controller(self.state)),
             self.capacity,
             tuple(self.p),
@@ -270,6 +318,12 @@ def _instants(
         yield before, ticked
 
 
+def bands_of(scenario: Scenario) -> tuple[int, ...]:
+    """Return which line each class waits in: of two, scalable senders in the second."""
+    two = scenario.aqm.bands == 2
+    return tuple(int(two and flow.sender.signal == "scalable") for flow in scenario.flows)
+
+
 def _present(scenario: Scenario, i: int, beginning: Beginning | None) -> bool:
     return beginning is not None and scenario.flows[i].start == 0.0
 
@@ -283,7 +337,11 @@ def _waited(scenario: Scenario, beginning: Beginning | None) -> float:
     if beginning is None or beginning.queues[0] <= 0.0:
         return 0.0
     queue = beginning.queues[0]
-    there = [i for i in range(len(scenario.flows)) if _present(scenario, i, beginning)]
+    there = [
+        i
+        for i, band in enumerate(bands_of(scenario))
+        if band == 0 and _present(scenario, i, beginning)
+    ]
     flights = [
         (float(flow.count) * beginning.senders[i][0], float(flow.base_rtt))
         for i, flow in enumerate(scenario.flows)

@@ -30,6 +30,9 @@ def trace_nodes(run: Integrator, samples: FloatArray) -> Trace:
     def column(name: str) -> FloatArray:
         return np.array([getattr(node, name) for node in run.nodes], dtype=float)
 
+    def between(values: FloatArray) -> FloatArray:
+        return np.stack([np.interp(samples, grid, line) for line in values.T], axis=1)
+
     def leaving(stream: Stream) -> FloatArray:
         left = np.array(stream.left)
         rate: FloatArray = (left[ends] - left[ends - 1]) / widths
@@ -37,8 +40,8 @@ def trace_nodes(run: Integrator, samples: FloatArray) -> Trace:
 
     return Trace(
         time=samples,
-        queue=np.interp(samples, grid, column("queue"))[:, None],
-        queue_delay=np.interp(samples, grid, column("queue_delay"))[:, None],
+        queue=between(column("queue")),
+        queue_delay=between(column("queue_delay")),
         controller=column("controller")[held],
         p=column("p")[held],
         window=np.stack([_window(stream, times, samples) for stream in run.streams], axis=1),
