@@ -11,6 +11,7 @@ import numpy as np
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.fluid import compiled
 from pi2_fluid.engines.fluid.acks.integration import Integrator, step_of
+from pi2_fluid.engines.fluid.acks.parts import Parts, split_counts
 from pi2_fluid.engines.fluid.acks.refusals import beyond_packets, require_clocked
 from pi2_fluid.engines.fluid.acks.reporting import trace_nodes
 from pi2_fluid.engines.fluid.beginning import begin
@@ -54,6 +55,7 @@ class _AckTask(NamedTuple):
     """A scenario, made ready for the clock of acknowledgements."""
 
     cohorts: Cohorts
+    parts: Parts
     integrator: Integrator
     times: Any
 
@@ -206,7 +208,8 @@ class Fluid(Engine):
     ) -> xarray.Dataset:
         task = self._prepare_acks(scenario)
         task.integrator.run(progress)
-        trace = task.cohorts.merge(trace_nodes(task.integrator, task.times))
+        trace = task.parts.merge(trace_nodes(task.integrator, task.times))
+        trace = task.cohorts.merge(trace)
         attrs: dict[str, str | float] = {
             **provenance(scenario, self.name, TRAJECTORY, beyond_packets(scenario)),
             "compiled": 0,
@@ -236,8 +239,9 @@ class Fluid(Engine):
         times, step = self._times(scenario), step_of(scenario, step)
         beginning = None if self.initial is None else begin(scenario, self.initial)
         cohorts = split_starts(scenario, beginning)
-        integrator = Integrator(cohorts.scenario, step, cohorts.beginning)
-        return _AckTask(cohorts, integrator, times)
+        parts = split_counts(cohorts.scenario, cohorts.beginning)
+        integrator = Integrator(parts.scenario, step, parts.beginning, parts.copied)
+        return _AckTask(cohorts, parts, integrator, times)
 
     def _prepare(self, scenario: Scenario) -> _Task:
         require_scenario(scenario)

@@ -333,6 +333,51 @@ def test_flows_start_stop_and_share_with_constant_rates() -> None:
     assert float(end.sum()) == pytest.approx(20e6, rel=1e-6)
 
 
+@pytest.mark.slow
+def test_numbers_of_flows_change_as_if_by_classes_of_their_own() -> None:
+    few = dataclasses.replace(RENO, count=4)
+    changes = [
+        pf.Change("6s", counts={"reno": 10}),
+        pf.Change("10s", counts={"reno": 4}),
+        pf.Change("14s", counts={"reno": 0}),
+        pf.Change("15s", counts={"reno": 4}),
+    ]
+    link = pf.Link("5Mbit/s")
+    result = pf.fluid.simulate(pf.Scenario("20s", link, PI2, few, changes), clock="acks")
+    alone = pf.fluid.simulate(pf.Scenario("20s", link, PI2, few), clock="acks")
+    before = slice(0, 5.9)
+    np.testing.assert_array_equal(result.window.sel(time=before), alone.window.sel(time=before))
+    window, delay = result.window[:, 0], result.queue_delay
+    # Copies have the window of those who are there, and begin with nothing under way.
+    jump = np.abs(window.sel(time=slice(5.9, 6.2)).diff("time")).max()
+    assert jump < 1.0
+    assert float(window.sel(time=slice(8, 10)).mean()) < 0.7 * float(
+        window.sel(time=slice(4, 6)).mean()
+    )
+    assert float(result.throughput.sel(time=slice(14.5, 15)).max()) == 0.0
+    assert float(delay.sel(time=slice(14.5, 15)).max()) == 0.0
+    held = window.sel(time=slice(14.01, 14.99))
+    assert np.all(held == held[0])
+    assert float(result.throughput[-1, 0]) == pytest.approx(5e6, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_flows_that_leave_are_those_of_a_class_that_stops() -> None:
+    both = dataclasses.replace(RENO, count=6)
+    stay, leave = (
+        dataclasses.replace(RENO, count=count, name=name, stop=stop)
+        for count, name, stop in ((2, "stay", None), (4, "leave", 6.0))
+    )
+    scenario = pf.Scenario("9s", LINK, PI2, both, pf.Change("6s", counts={"reno": 2}))
+    one = pf.fluid.simulate(scenario, clock="acks")
+    two = pf.fluid.simulate(
+        dataclasses.replace(scenario, flows=[stay, leave], changes=()), clock="acks"
+    )
+    np.testing.assert_allclose(one.queue_delay, two.queue_delay, atol=1e-9)
+    np.testing.assert_allclose(one.window[:, 0], two.window[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(one.throughput.sum("flows"), two.throughput.sum("flows"), rtol=1e-6)
+
+
 def test_windows_double_every_round_trip_in_slow_start() -> None:
     scenario = pf.Scenario("0.5s", pf.Link("10Gbit/s"), PI2, [RENO])
     window = pf.fluid.simulate(scenario, clock="acks", sample="10ms").window[:, 0]
@@ -388,7 +433,6 @@ def test_options_of_the_other_clock_are_refused(options: Any, said: str) -> None
         ({"aqm": pf.TailDrop()}, "hold their signal"),
         ({"flows": dataclasses.replace(RENO, sender=pf.Dctcp())}, "Dctcp"),
         ({"flows": dataclasses.replace(RENO, sender=pf.TimeoutReno())}, "TimeoutReno"),
-        ({"changes": pf.Change("1s", counts={"reno": 5})}, "start and stop"),
     ],
 )
 def test_scenarios_that_it_does_not_follow_are_refused(fields: Any, said: str) -> None:

@@ -105,9 +105,28 @@ class _Line:
 
 
 class Integrator:
-    """One trajectory by the clock of acknowledgements, in steps of order 2."""
+    """One trajectory by the clock of acknowledgements, in steps of order 2.
 
-    def __init__(self, scenario: Scenario, step: float, beginning: Beginning | None) -> None:
+    Parameters
+    ----------
+    scenario : Scenario
+        In which no number of flows changes.
+    step : float
+        Longest step (s).
+    beginning : Beginning, optional
+        The state before time 0.
+    copied : tuple
+        Of each class: with whose window it begins, or None.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        step: float,
+        beginning: Beginning | None,
+        copied: tuple[int | None, ...] = (),
+    ) -> None:
+        self.copied = copied
         self.scenario, self.step, self.aqm = scenario, step, scenario.aqm
         self.bits = 8.0 * float(scenario.link.packet_size)
         self.capacity = float(scenario.link.capacity) / self.bits
@@ -187,6 +206,9 @@ class Integrator:
         interval = float(ticking)
         for at, ticks in _instants(self, capacity, interval):
             self._reach(at)
+            for stream, other in zip(self.streams, self.copied, strict=False):
+                if other is not None and abs(stream.start - at) <= _SAME:
+                    stream.copy(self.streams[other])
             for when in list(capacity):
                 if when <= at + _SAME:
                     self.capacity = capacity.pop(when)

@@ -18,17 +18,10 @@ _HELD = (Aqm.signals, Pie.signals, Imposed.signals, DualPi2.signals)
 
 
 def require_clocked(scenario: Scenario) -> None:
-    """Refuse laws and schedules that have no form by the clock of acknowledgements here."""
+    """Refuse laws that have no form by the clock of acknowledgements here."""
     _require_queue(scenario.aqm)
     for flow in scenario.flows:
         _require_sender(flow.sender)
-    for change in scenario.changes:
-        if change.counts is not None:
-            raise UnsupportedError(
-                f"Change at = {float(change.at):g} s changes counts, which leaves packets of flows"
-                ' that have gone, which clock="acks" does not follow yet: give the flows that come'
-                ' or go a class of their own, with start and stop, or use clock="rate".'
-            )
 
 
 def _require_queue(aqm: Aqm) -> None:

@@ -69,6 +69,12 @@ class Stream:
         back = self.ago.place(times[-1] - self.path)
         self.acked, self.heard = count_at(self.left, back), count_at(self.borne, back)
 
+    def copy(self, other: Stream) -> None:
+        """Begin with the window that another class has now."""
+        if self.window is not None and other.window is not None:
+            self.window.copy(other.window)
+            self.sizes[-1] = self.window.now.size
+
     def begun(self, t: float) -> float:
         """Return the part of the class's flight, or of its constant rate, that is built up at `t`.
 

@@ -121,6 +121,11 @@ class Window:
         self.cuts.append(moved.cut)
         self.integrals.append(moved.cut_integral)
 
+    def copy(self, other: Window) -> None:
+        """Begin as another class's window is now, reductions under way included."""
+        self.now, self.slow = other.now, other.slow
+        self.cuts, self.integrals = list(other.cuts), list(other.integrals)
+
     def leave_slow_start(self) -> None:
         """Begin congestion avoidance at the window reached."""
         now, self.slow = self.now, False
