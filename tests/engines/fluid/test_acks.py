@@ -440,13 +440,32 @@ def test_scenarios_that_it_does_not_follow_are_refused(fields: Any, said: str) -
     assert_sentence(pf.Fluid(clock="acks").obstacle(scenario), said)
 
 
-def test_a_buffer_that_overflows_is_refused_when_it_does() -> None:
-    scenario = pf.Scenario("5s", pf.Link("10Mbit/s", 50), PI2, [RENO])
-    with pytest.raises(pf.UnsupportedError) as caught:
-        pf.fluid.simulate(scenario, clock="acks")
-    assert_sentence(str(caught.value), "buffer, 50.0 packets")
+@pytest.mark.parametrize("aqm", [PI2, pf.DualPi2()])
+def test_a_full_buffer_ends_slow_start_and_loses_what_comes(aqm) -> None:
+    many = dataclasses.replace(RENO, count=5)
+    run = followed(pf.Scenario("4s", pf.Link("10Mbit/s", 50), aqm, many), 1e-3)
+    queue = np.array([sum(node.queue) for node in run.nodes])
+    assert queue.max() == pytest.approx(50.0, abs=1e-6)
+    assert run.lines[0].lost > 3.0
+    assert run.streams[0].sent[-1] == pytest.approx(run.lines[0].arrived[-1] + run.lines[0].lost)
+    result = pf.fluid.simulate(run.scenario, clock="acks")
+    assert float(result.throughput.sum("flows").max()) < 10e6 * (1.0 + 1e-9)
+    peak = float(result.window.max())
+    roomy = pf.fluid.simulate(dataclasses.replace(run.scenario, link=LINK), clock="acks")
+    assert peak < 0.8 * float(roomy.window.max())
 
 
 def test_a_clock_is_one_of_two() -> None:
     with pytest.raises(pf.QuantityError, match="clock"):
         pf.Fluid(clock="ticks")
+
+
+def test_more_than_the_link_carries_is_lost_at_the_full_buffer() -> None:
+    flood = pf.Flows(pf.Cbr(rate="12Mbit/s", thinned=False), name="flood")
+    scenario = pf.Scenario("4s", pf.Link("10Mbit/s", 150), PI2, [flood, RENO])
+    run = followed(scenario, 1e-3)
+    lost = run.lines[0].lost
+    come = sum(stream.sent[-1] for stream in run.streams)
+    assert lost > 4.0 * 2e6 / 12000.0 - 150.0
+    assert come == pytest.approx(run.lines[0].served[-1] + run.lines[0].queue + lost, rel=1e-12)
+    assert run.lines[0].delay == pytest.approx(150.0 * 12000.0 / 10e6, rel=1e-9)

@@ -20,12 +20,12 @@ from pi2_fluid.engines.fluid.acks.counts import Cursor, Place
 from pi2_fluid.engines.fluid.acks.streams import Sent, Stream
 from pi2_fluid.engines.fluid.acks.windows import Window
 from pi2_fluid.engines.fluid.beginning import Beginning
-from pi2_fluid.errors import QuantityError, ScenarioError, SolverError, UnsupportedError, show_value
+from pi2_fluid.errors import QuantityError, ScenarioError, SolverError
 from pi2_fluid.laws.aqm import Seen
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["Integrator", "step_of"]
+__all__ = ["Integrator", "Line", "step_of"]
 
 _PARTS: Final = 40  # of the shortest path: steps in which acknowledgements are on their way
 _LONGEST: Final = 1e-3  # s: with it the delay is right to some 1e-7 s where nothing empties
@@ -54,6 +54,7 @@ class _Trial(NamedTuple):
     sent: list[Sent]
     arrived: list[float]
     served: list[float]
+    lost: list[float]
     split: float
     """The part of it after which something happens that it must end on; 1: nothing."""
 
@@ -78,7 +79,7 @@ def step_of(scenario: Scenario, step: float | None) -> float:
     return step
 
 
-class _Line:
+class Line:
     """One queue, first in, first out: what has arrived at it, and what has left it."""
 
     def __init__(self, times: list[float], streams: list[Stream]) -> None:
@@ -87,14 +88,19 @@ class _Line:
         self.served = [sum(s.left[k] for s in streams) for k in (0, 1)]
         self.entry = Cursor(self.arrived)
         self.delay = 0.0
+        #: Packets that found no room. They are acknowledged where they would have been, by those
+        #: that came before and after them.
+        self.lost = 0.0
 
     @property
     def queue(self) -> float:
         """Packets that wait."""
         return max(0.0, self.arrived[-1] - self.served[-1])
 
-    def keep(self, arrived: float, served: float) -> Place:
+    def keep(self, arrived: float, served: float, lost: float) -> Place:
         """Take a step for good, and return where what leaves at its end had come."""
+        arrived -= lost
+        self.lost += lost
         self.arrived.append(arrived)
         self.served.append(served)
         entered, times = self.entry.place(served), self.times
@@ -146,7 +152,7 @@ class Integrator:
         self.p = self._signals(waits, waited * self.capacity, 0.0)
         self.streams = [self._stream(i, waits[band], beginning) for i, band in enumerate(self.band)]
         self.lines = [
-            _Line(self.times, [s for s, b in zip(self.streams, self.band, strict=True) if b == k])
+            Line(self.times, [s for s, b in zip(self.streams, self.band, strict=True) if b == k])
             for k in range(self.aqm.bands)
         ]
         self.lines[0].delay = waited
@@ -243,8 +249,8 @@ class Integrator:
             for i, (stream, band) in enumerate(zip(self.streams, self.band, strict=True))
         ]
         arrived = [
-            sum(s.packets for s, b in zip(sent, self.band, strict=True) if b == k)
-            for k in range(len(self.lines))
+            sum(s.packets for s, b in zip(sent, self.band, strict=True) if b == k) - line.lost
+            for k, line in enumerate(self.lines)
         ]
         served, split = [], 1.0
         for k, line in enumerate(self.lines):
@@ -259,7 +265,23 @@ class Integrator:
                 split = min(split, (1.0 - before) / (after.moved.expected - before))
             if stream.silence > _CORNER and after.silence < -_CORNER:
                 split = min(split, stream.silence / (stream.silence - after.silence))
-        return _Trial(t, sent, arrived, served, split)
+        lost = [0.0] * len(self.lines)
+        over = sum(arrived) - sum(served) - self.buffer
+        if over > 0.0:
+            room = self.buffer - self._queue()
+            if room > _CORNER and over > _CORNER:
+                split = min(split, room / (room + over))
+            lost = self._overflow(over, arrived, served)
+        return _Trial(t, sent, arrived, served, lost, split)
+
+    def _overflow(self, over: float, arrived: list[float], served: list[float]) -> list[float]:
+        """Return which packets of a step find no room: of those that came in it, and would wait."""
+        late = [
+            min(a - s, a - line.arrived[-1])
+            for a, s, line in zip(arrived, served, self.lines, strict=True)
+        ]
+        part = min(1.0, over / sum(late)) if sum(late) > 0.0 else 0.0
+        return [part * packets for packets in late]
 
     def _service(self, k: int, arrived: list[float], dt: float) -> float:
         """Return how many packets of a line the link could serve in a step."""
@@ -274,22 +296,17 @@ class Integrator:
         for stream, sent, p in zip(self.streams, trial.sent, self.p, strict=True):
             stream.keep(sent, p)
             window = stream.window
-            if window is not None and window.slow and window.now.expected >= 1.0 - _TINY:
+            if window is None or not window.slow:
+                continue
+            full = any(trial.lost) and stream.start <= trial.t
+            if full or window.now.expected >= 1.0 - _TINY:
                 window.leave_slow_start()
-        entered = [
-            line.keep(arrived, served)
-            for line, arrived, served in zip(self.lines, trial.arrived, trial.served, strict=True)
-        ]
+        steps = zip(self.lines, trial.arrived, trial.served, trial.lost, strict=True)
+        entered = [line.keep(a, served, lost) for line, a, served, lost in steps]
         if len(self.lines) > 1:  # L4S packets are marked by their own delay, too
             self.p = self._signals(self._delays(), self._queue(), 0.0)
         for stream, band, p in zip(self.streams, self.band, self.p, strict=True):
             stream.serve(entered[band], p, at_dequeue=self.at_dequeue)
-        if self._queue() > self.buffer:
-            raise UnsupportedError(
-                f"the queue is longer than the link's buffer, {show_value(self.buffer)} packets,"
-                f' from {trial.t:.4g} s on, and clock="acks" does not follow lost packets yet: give'
-                ' a larger buffer, or use clock="rate".'
-            )
         self.nodes.append(self._node())
 
     def _queue(self) -> float:

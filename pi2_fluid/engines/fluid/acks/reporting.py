@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pi2_fluid.engines.fluid.acks.integration import Integrator
+from pi2_fluid.engines.fluid.acks.integration import Integrator, Line
 from pi2_fluid.engines.fluid.acks.streams import Stream
 from pi2_fluid.engines.fluid.trace import Trace
 
@@ -33,10 +33,17 @@ def trace_nodes(run: Integrator, samples: FloatArray) -> Trace:
     def between(values: FloatArray) -> FloatArray:
         return np.stack([np.interp(samples, grid, line) for line in values.T], axis=1)
 
-    def leaving(stream: Stream) -> FloatArray:
-        left = np.array(stream.left)
-        rate: FloatArray = (left[ends] - left[ends - 1]) / widths
-        return rate
+    def rate(counts: list[float]) -> FloatArray:
+        passed = np.array(counts)
+        found: FloatArray = (passed[ends] - passed[ends - 1]) / widths
+        return found
+
+    def leaving(stream: Stream, line: Line) -> FloatArray:
+        if line.lost == 0.0:
+            return rate(stream.left)
+        # What found no room counts as acknowledged with the rest, but has not left by the link.
+        whole = np.sum([rate(each.left) for each in line.streams], axis=0)
+        return rate(stream.left) * rate(line.served) / np.where(whole > 0.0, whole, 1.0)
 
     return Trace(
         time=samples,
@@ -45,7 +52,13 @@ def trace_nodes(run: Integrator, samples: FloatArray) -> Trace:
         controller=column("controller")[held],
         p=column("p")[held],
         window=np.stack([_window(stream, times, samples) for stream in run.streams], axis=1),
-        leaving=np.stack([leaving(stream) for stream in run.streams], axis=1),
+        leaving=np.stack(
+            [
+                leaving(stream, run.lines[k])
+                for stream, k in zip(run.streams, run.band, strict=True)
+            ],
+            axis=1,
+        ),
         capacity=column("capacity")[held],
     )
 
