@@ -12,7 +12,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -76,9 +76,9 @@ def save_bytes(path: str | Path, data: bytes | memoryview) -> None:
 
 
 def save_folder(
-    path: str | Path, write: Callable[[Path], object], belongs: Callable[[Path], bool]
+    path: str | Path, files: Mapping[str, bytes], belongs: Callable[[Path], bool]
 ) -> None:
-    """Write a folder whole, or not at all: `write` is called with the path to make it at.
+    """Write a folder whole, or not at all: its files by their paths in it.
 
     A folder cannot take the place of another at once: the old one is renamed first, and back if the
     new one cannot follow. If the process is killed between the two it is left beside, as
@@ -100,7 +100,10 @@ def save_folder(
     beside, aside = _beside(place), _beside(place)
     try:
         with _told(path, None, kept):
-            write(beside)
+            for name, data in files.items():
+                (beside / name).parent.mkdir(parents=True, exist_ok=True)
+                with (beside / name).open("wb") as file:
+                    file.write(data)
             if old is not None:
                 place.rename(aside)
             try:

@@ -15,7 +15,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -256,15 +256,14 @@ def test_an_error_leaves_the_store_that_was_there(
             raise error
         return rename(self, target)
 
-    def half(folder: Path) -> None:
-        folder.mkdir()
-        (folder / "part").touch()
+    def broken(self: Path, mode: str) -> IO[bytes]:
+        self.touch()
         raise error
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", break_one)
         if fails == "write":
-            patch.setattr(xarray.Dataset, "to_zarr", lambda self, folder, **_: half(folder))
+            patch.setattr(Path, "open", broken)
         wrapped = pf.WriteError if isinstance(error, OSError) else KeyboardInterrupt
         with pytest.raises(wrapped):
             store(path, result.isel(time=slice(3)))
@@ -285,8 +284,9 @@ def test_a_folder_that_is_no_store_is_left_alone(tmp_path, capsys) -> None:
 def test_a_folder_saved_over_a_link_leaves_the_link(tmp_path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    save_folder(tmp_path / "link", lambda folder: folder.mkdir(), belongs=lambda _: True)
+    save_folder(tmp_path / "link", {"below/x": b"new"}, belongs=lambda _: True)
     assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "below" / "x").read_bytes() == b"new"
     assert here(tmp_path) == ["link", "real"]
 
 
@@ -431,7 +431,7 @@ WRITES = {
     "copyfile": None,
     "savez": None,
     "dump": None,
-    "to_zarr": "pi2_fluid/apps/cli/files.py",  # in a folder of its own
+    "to_zarr": "pi2_fluid/apps/cli/files.py",  # in memory
     "to_csv": "pi2_fluid/apps/cli/files.py",  # as text
     "savefig": "pi2_fluid/plot/page.py",  # into memory
     "open": "pi2_fluid/saving.py",

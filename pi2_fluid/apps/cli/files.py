@@ -80,14 +80,9 @@ def _write_zarr(dataset: xarray.Dataset, path: Path) -> None:
     made: dict[str, Any] = {}
     dataset.to_zarr(MemoryStore(made), zarr_format=2, consolidated=True)
 
-    def write(folder: Path) -> None:
-        for name, content in made.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(content.to_bytes())
-
     save_folder(
         path,
-        write,
+        {name: content.to_bytes() for name, content in made.items()},
         belongs=lambda folder: any((folder / name).is_file() for name in _IN_A_STORE),
     )
 
