@@ -72,6 +72,7 @@ _CLOSED_FORMS: Final = {
     "at_rest": ("update", "controller"),
     "decode": ("encode",),
     "flow": ("update", "drift"),
+    "holds": ("signals", "drift"),
 }
 
 
@@ -201,6 +202,18 @@ class Aqm(Record, ABC):
         band of a dual queue, a full buffer.
         """
         return self.encode(self.controller(state))
+
+    def holds(self) -> bool:
+        """Return whether what packets see changes with updates alone, until the next one.
+
+        But for what L4S packets see of the delay of their own queue.
+        """
+        law = type(self)
+        return (
+            self.update_interval is not None
+            and law.signals is Aqm.signals
+            and law.drift is Aqm.drift
+        )
 
     def drift(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
         """Return d(state)/dt between two updates: 0, unless the law acts on every packet."""

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray, Real
 
-__all__ = ["Sender", "load_of"]
+__all__ = ["CLOCKS", "Sender", "load_of"]
+
+#: What makes senders send: a rate of their own, window / round-trip time, or acknowledgements.
+CLOCKS: Final = ("rate", "acks")
 
 # The windows (segments) between which a law's operating point is searched. The upper end is far
 # above any network's, because a mixture is solved from signals as weak as 1e-30.

@@ -32,7 +32,14 @@ from pi2_fluid.records.record import named_arrays
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Number, Real
 
-__all__ = ["LinearSender", "linearize", "linearize_sender", "loop_shape", "rate_slopes"]
+__all__ = [
+    "LinearSender",
+    "linearize",
+    "linearize_sender",
+    "loop_shape",
+    "per_class",
+    "rate_slopes",
+]
 
 T = TypeVar("T")
 
@@ -66,7 +73,7 @@ def linearize(
     shape = loop_shape(senders, aqm, point)
     slopes, controller = linearize_aqm(aqm, point, shape)
     couplings = couple(senders, aqm, point, shape)
-    at_rest = zip(senders, point.states, _per_class(point.p), _per_class(point.rtt), strict=True)
+    at_rest = zip(senders, point.states, per_class(point.p), per_class(point.rtt), strict=True)
     alone = [linearize_sender(*one, shape) for one in at_rest]
     none = np.zeros(shape)
     classes = [
@@ -79,13 +86,14 @@ def linearize(
 
 def loop_shape(senders: Sequence[Sender], aqm: Aqm, point: OperatingPoint) -> tuple[int, ...]:
     """Return the shape to which everything that a loop is built from broadcasts."""
-    values = [*_per_class(point.rtt), *_per_class(point.p), point.controller, point.capacity]
+    values = [*per_class(point.rtt), *per_class(point.p), point.controller, point.capacity]
     for record in (aqm, *senders):
         values += named_arrays(record).values()
     return np.broadcast_shapes(*(np.shape(value) for value in values))
 
 
-def _per_class(value: T | tuple[T, ...]) -> tuple[T, ...]:
+def per_class(value: T | tuple[T, ...]) -> tuple[T, ...]:
+    """Return what an operating point says of each class, also where there is one alone."""
     return value if isinstance(value, tuple) else (value,)
 
 

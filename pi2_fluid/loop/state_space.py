@@ -14,7 +14,7 @@ from pi2_fluid.loop.polynomials import in_steps, tustin_image
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["AnyLoop", "LinearClass", "LinearController", "LinearLoop", "once"]
+__all__ = ["AnyLoop", "LinearClass", "LinearController", "LinearLoop", "element_of", "once"]
 
 T = TypeVar("T")
 
@@ -121,6 +121,15 @@ class LinearController:
         top, bottom = tustin_image(self.numerator, self.denominator)
         return top, bottom, self.interval / 2
 
+    def element(self, shape: tuple[int, ...], index: tuple[int, ...]) -> LinearController:
+        """Return the controller of one loop of an array of that shape."""
+        numerator, denominator = (
+            tuple(element_of(value, shape, index) for value in values)
+            for values in (self.numerator, self.denominator)
+        )
+        interval = None if self.interval is None else element_of(self.interval, shape, index)
+        return LinearController(numerator, denominator, interval)
+
     @cached_property
     def in_steps(self) -> tuple[list[FloatArray], list[FloatArray]]:
         """The coefficients of both polynomials in rising powers of 1 - y."""
@@ -148,36 +157,28 @@ class LinearLoop:
     def element(self, index: tuple[int, ...]) -> LinearLoop:
         """Return the scalar loop at one index of the array."""
 
-        def pick(value: FloatArray, trailing: int = 0) -> FloatArray:
-            value = np.asarray(value)
-            full = np.broadcast_to(value, self.shape + value.shape[value.ndim - trailing :])
-            result: FloatArray = full[index]
-            return result
-
         def pick_class(cls: LinearClass) -> LinearClass:
-            vector = 0 if cls.size == 1 else 1
-            matrix = 2 * vector
-            return replace(
-                cls,
-                a0=pick(cls.a0, matrix),
-                a1=pick(cls.a1, matrix),
-                b=pick(cls.b, vector),
-                e0=pick(cls.e0, vector),
-                e1=pick(cls.e1, vector),
-                c=pick(cls.c, vector),
-                r=pick(cls.r),
-                weight=pick(cls.weight),
-                rtt=pick(cls.rtt),
-                lead=None if cls.lead is None else pick(cls.lead),
-            )
+            arrays = {name: value for name, value in vars(cls).items() if name != "size"}
+            trailing = {"a0": 2, "a1": 2} | dict.fromkeys(("b", "c", "e0", "e1"), 1)
+            picked: dict[str, Any] = {
+                name: element_of(value, self.shape, index, (cls.size > 1) * trailing.get(name, 0))
+                for name, value in arrays.items()
+                if value is not None
+            }
+            return replace(cls, **picked)
 
-        interval = self.controller.interval
-        controller = LinearController(
-            tuple(pick(value) for value in self.controller.numerator),
-            tuple(pick(value) for value in self.controller.denominator),
-            None if interval is None else pick(interval),
-        )
-        return LinearLoop(tuple(pick_class(cls) for cls in self.classes), controller, ())
+        classes = tuple(pick_class(cls) for cls in self.classes)
+        return LinearLoop(classes, self.controller.element(self.shape, index), ())
+
+
+def element_of(
+    value: FloatArray, shape: tuple[int, ...], index: tuple[int, ...], trailing: int = 0
+) -> FloatArray:
+    """Return what an array holds of one loop of many; its last axes, if any, are the loop's own."""
+    value = np.asarray(value)
+    full = np.broadcast_to(value, shape + value.shape[value.ndim - trailing :])
+    result: FloatArray = full[index]
+    return result
 
 
 def once(function: Callable[[LinearLoop], T]) -> Callable[[LinearLoop], T]:

@@ -20,7 +20,7 @@ from pi2_fluid.errors import (
 )
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.sender import CLOCKS, Sender
 from pi2_fluid.loop.acks import AckLoop, find_echoes, linearize_acks, without_echoes
 from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
 from pi2_fluid.loop.disk import DiskMargin, disk_margin
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
 __all__ = ["Loop"]
 
 _SHOWN: Final = ("round-trip time", "p", "p'", "window")  # in a notebook
-CLOCKS: Final = ("rate", "acks")
 _HARMONICS: Final = 8
 _BOUNDARY: Final = 1e-9  # |1 + L| or |gain margin in dB| below which no verdict is given
 

@@ -683,3 +683,32 @@ def one(sender: Any = None, queue: Any = None, rtt: float = 0.1, **options: Any)
 def mixture(classes: int = 2, **options: Any) -> pf.Loop:
     flows = [pf.Flows(pf.Reno(), 10, 0.05 + 0.013 * i) for i in range(classes)]
     return pf.Loop(flows, pf.Pi2(), capacity="100Mbit/s", clock="acks", **options)
+
+
+# What the pages say
+
+ROOT = Path(__file__).parents[2]
+GAINS = {
+    '`tune("100ms")`': {"alpha": 0.047998, "beta": 2.5146, "update_interval": "16ms"},
+    "Linux": {"alpha": 0.16, "beta": 3.2, "update_interval": "16ms", "target": "15ms"},
+    "PI2 paper": {"alpha": 0.3125, "beta": 3.125, "update_interval": "32ms", "target": "20ms"},
+}
+
+
+def rows_of(page: str) -> list[tuple[str, list[str]]]:
+    lines = (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [(name, rest) for name, *rest in cells if name in GAINS and len(rest) == 3]
+
+
+@pytest.mark.parametrize("page", ["theory.md", "ack_clock.md"])
+@pytest.mark.parametrize("name", GAINS)
+def test_the_pages_have_these_margins(page, name) -> None:
+    (said,) = [rest for row, rest in rows_of(page) if row == name]
+    for told, clock, drop_at in zip(
+        said, ("rate", "acks", "acks"), ("enqueue", "dequeue", "enqueue"), strict=True
+    ):
+        queue = pf.CoupledPi2(**({"target": "16ms"} | GAINS[name]), drop_at=drop_at)
+        loop = pf.Loop(pf.Reno(), queue, rtt="100ms", p_prime=0.001, update="sampled", clock=clock)
+        found = loop.margins()
+        assert f"{found.gain_margin_db:.2f}, {found.phase_margin_deg:.1f}" == told, (page, name)

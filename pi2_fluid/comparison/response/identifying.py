@@ -11,15 +11,13 @@ import numpy as np
 from pi2_fluid.comparison.response.sinusoids import amplitudes, held
 from pi2_fluid.engines import require_engine
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
-from pi2_fluid.laws.aqms.coupled import CoupledPi2
-from pi2_fluid.laws.aqms.dualpi2 import DualPi2
-from pi2_fluid.laws.aqms.imposed import Imposed
-from pi2_fluid.laws.aqms.pi2 import Pi2
+from pi2_fluid.laws.aqms.imposed import IMPOSABLE, Imposed
 from pi2_fluid.laws.sines import Sines
 from pi2_fluid.network.equilibrium import equilibrium
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.results import Column, make_dataset
 from pi2_fluid.results.dataset import label_coords
+from pi2_fluid.results.schema import schema_of
 from pi2_fluid.units import validate_number, validate_quantity
 
 if TYPE_CHECKING:
@@ -163,7 +161,7 @@ def imposing(
     hold_time: Quantity = "100s",
 ) -> Scenario:
     """Return a scenario with its controller replaced by sines; arguments as `identify_response`."""
-    if not isinstance(scenario.aqm, (Pi2, CoupledPi2, DualPi2)):
+    if not isinstance(scenario.aqm, IMPOSABLE):
         raise UnsupportedError(
             f"{type(scenario.aqm).__name__} has no p' that can be given: measure the response with"
             " Pi2(), CoupledPi2() or DualPi2()."
@@ -234,7 +232,7 @@ def _frequencies(frequencies: object, read: float) -> FloatArray:
 
 def _read(runs: xarray.Dataset, case: Scenario, omega: FloatArray, start: float) -> _Series:
     """Return the series of a result after `start`, of packets by bin, of a fluid by instant."""
-    counted, interval = "sojourn" in runs, _INTERVAL
+    counted, interval = schema_of(runs).binned, _INTERVAL
     time = runs["time"].to_numpy()
     bins = runs["bin"].to_numpy() if counted else np.zeros(time.size)
     width = float(bins[0])

@@ -24,6 +24,7 @@ from pi2_fluid.engines.fluid.timeline import Schedule
 from pi2_fluid.engines.fluid.trace import Trace, trace_rows
 from pi2_fluid.engines.fluid.validity import check_trajectory
 from pi2_fluid.errors import QuantityError, UnsupportedError, renamed, show_value
+from pi2_fluid.laws.sender import CLOCKS
 from pi2_fluid.network.equilibrium import OperatingPoint
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.records.record import require_untraced
@@ -36,9 +37,8 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["CLOCKS", "ENGINES", "Fluid", "simulate"]
+__all__ = ["ENGINES", "Fluid", "simulate"]
 
-CLOCKS: Final = ("rate", "acks")
 ENGINES: Final = ("auto", "c", "python")
 _TOLERANCE: Final = 1e-10
 _SAMPLE: Final = 0.01  # s, of a queue that never ticks

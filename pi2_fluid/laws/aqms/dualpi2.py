@@ -272,6 +272,10 @@ class DualPi2(CoupledFamily):
         native = self.native(seen.queue_delay[1])
         return Signal(classic, where(coupled >= native, coupled, native))
 
+    def holds(self) -> bool:
+        """Return True: what C packets see is the controller's."""
+        return True
+
     def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
         """Return what changes sign where the signals or the driving delay have a corner."""
         classic, l4s = seen.queue_delay

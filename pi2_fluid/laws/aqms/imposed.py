@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.values import FloatArray
 
-__all__ = ["Imposed"]
+__all__ = ["IMPOSABLE", "Imposed"]
 
-_LAWS = (Pi2, CoupledPi2, DualPi2)
+#: Whose controller can be replaced.
+IMPOSABLE = (Pi2, CoupledPi2, DualPi2)
 _ROUNDING = 1e-12
 
 
@@ -84,7 +85,7 @@ class Imposed(Aqm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if type(self.queue) not in _LAWS:
+        if type(self.queue) not in IMPOSABLE:
             raise QuantityError(
                 f"Imposed queue = {show_value(self.queue)} has no p' that can be given: give"
                 " Pi2(), CoupledPi2() or DualPi2()."
@@ -179,6 +180,10 @@ class Imposed(Aqm):
     def signals(self, state: tuple[Number, ...], seen: Seen) -> Signal:
         """Return what packets see, a dual queue's own marking included."""
         return self.queue.signals(state, seen)
+
+    def holds(self) -> bool:
+        """Return True: what is given is held."""
+        return True
 
     def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
         """Return where the signals have a corner, as the queue says."""

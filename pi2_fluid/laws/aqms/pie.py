@@ -239,6 +239,10 @@ class Pie(PiFamily):
         p = where(state[2] > 0.0, 0.0, state[0])
         return Signal(p, p)
 
+    def holds(self) -> bool:
+        """Return True: the heuristics act where p does, at updates."""
+        return True
+
     def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
         """Return how far p is from the table's edges, and what the heuristics watch from theirs."""
         edges = TABLES.get(self.gain_table, ())

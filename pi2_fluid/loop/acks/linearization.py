@@ -20,12 +20,12 @@ from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.acks.plant import AckClass, AckLoop
 from pi2_fluid.loop.controllers import linearize_aqm
-from pi2_fluid.loop.linearization import loop_shape
+from pi2_fluid.loop.linearization import loop_shape, per_class
 from pi2_fluid.loop.link import couple
 from pi2_fluid.network.equilibrium import OperatingPoint
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import FloatArray, Number, Real
+    from pi2_fluid.values import FloatArray, Number
 
 __all__ = ["ack_slopes", "linearize_acks"]
 
@@ -63,7 +63,7 @@ def linearize_acks(
     shape = loop_shape(senders, aqm, point)
     slopes, controller = linearize_aqm(aqm, point, shape)
     couple(senders, aqm, point, shape)  # refuses what no loop is built of
-    shares = as_arrays(list(_per_class(point.share)), shape)
+    shares = as_arrays(list(per_class(point.share)), shape)
     l4s = [aqm.rests_apart and sender.signal == "scalable" for sender in senders]
     delays = point.queue_delay if isinstance(point.queue_delay, tuple) else (point.queue_delay,)
     alone = len(delays) > 1 and not np.any(delays[0])
@@ -71,7 +71,7 @@ def linearize_acks(
     waiting = [in_l == alone for in_l in l4s] if len(delays) > 1 else [True] * len(senders)
     total: Any = sum(share for share, waits in zip(shares, waiting, strict=True) if waits)
     classes, unclocked = [], np.zeros(shape)
-    states = zip(senders, point.states, _per_class(point.p), _per_class(point.rtt), strict=True)
+    states = zip(senders, point.states, per_class(point.p), per_class(point.rtt), strict=True)
     each = zip(states, shares, waiting, strict=True)
     for number, ((sender, *rest), share, waits) in enumerate(each):
         if sender.constant_rate is not None:
@@ -171,7 +171,3 @@ def _linearize(
         prr=sender.reduction == "prr" and not sender.paced,  # a pace is lowered at once
         paced=bool(sender.paced),
     )
-
-
-def _per_class(value: Real | tuple[Real, ...]) -> tuple[Real, ...]:
-    return value if isinstance(value, tuple) else (value,)

@@ -30,7 +30,7 @@ import numpy as np
 
 from pi2_fluid.loop.crossovers import plant_bound
 from pi2_fluid.loop.response import plant_response
-from pi2_fluid.loop.state_space import LinearController
+from pi2_fluid.loop.state_space import LinearController, element_of
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
@@ -201,29 +201,20 @@ class AckLoop:
     def element(self, index: tuple[int, ...]) -> AckLoop:
         """Return the scalar loop at one index of the array."""
 
-        def pick(value: FloatArray, trailing: int = 0) -> FloatArray:
-            value = np.asarray(value)
-            full = np.broadcast_to(value, self.shape + value.shape[value.ndim - trailing :])
-            result: FloatArray = full[index]
-            return result
-
         def pick_class(cls: AckClass) -> AckClass:
             arrays = {n: v for n, v in vars(cls).items() if isinstance(v, np.ndarray)}
-            picked: dict[str, Any] = {n: pick(v, _TRAILING.get(n, 0)) for n, v in arrays.items()}
+            picked: dict[str, Any] = {
+                name: element_of(value, self.shape, index, _TRAILING.get(name, 0))
+                for name, value in arrays.items()
+            }
             return replace(cls, **picked)
 
-        interval = self.controller.interval
-        controller = LinearController(
-            tuple(pick(value) for value in self.controller.numerator),
-            tuple(pick(value) for value in self.controller.denominator),
-            None if interval is None else pick(interval),
-        )
         return replace(
             self,
             classes=tuple(pick_class(cls) for cls in self.classes),
-            unclocked=pick(self.unclocked),
-            queue_delay=pick(self.queue_delay),
-            controller=controller,
+            unclocked=element_of(self.unclocked, self.shape, index),
+            queue_delay=element_of(self.queue_delay, self.shape, index),
+            controller=self.controller.element(self.shape, index),
             shape=(),
         )
 

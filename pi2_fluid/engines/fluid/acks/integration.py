@@ -25,7 +25,7 @@ from pi2_fluid.laws.aqm import Seen
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["Integrator", "Line", "step_of"]
+__all__ = ["Fifo", "Integrator", "step_of"]
 
 _PARTS: Final = 40  # of the shortest path: steps in which acknowledgements are on their way
 _LONGEST: Final = 1e-3  # s: with it the delay is right to some 1e-7 s where nothing empties
@@ -79,7 +79,7 @@ def step_of(scenario: Scenario, step: float | None) -> float:
     return step
 
 
-class Line:
+class Fifo:
     """One queue, first in, first out: what has arrived at it, and what has left it."""
 
     def __init__(self, times: list[float], streams: list[Stream]) -> None:
@@ -152,7 +152,7 @@ class Integrator:
         self.p = self._signals(waits, waited * self.capacity, 0.0)
         self.streams = [self._stream(i, waits[band], beginning) for i, band in enumerate(self.band)]
         self.lines = [
-            Line(self.times, [s for s, b in zip(self.streams, self.band, strict=True) if b == k])
+            Fifo(self.times, [s for s, b in zip(self.streams, self.band, strict=True) if b == k])
             for k in range(self.aqm.bands)
         ]
         self.lines[0].delay = waited

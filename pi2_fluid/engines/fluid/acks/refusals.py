@@ -5,16 +5,10 @@ from __future__ import annotations
 from pi2_fluid.engines.fluid.refusals import not_modelled
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.aqms.dualpi2 import DualPi2
-from pi2_fluid.laws.aqms.imposed import Imposed
-from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
 __all__ = ["beyond_packets", "require_clocked"]
-
-# Whose signals change at ticks alone, but for what L4S packets see of their own delay.
-_HELD = (Aqm.signals, Pie.signals, Imposed.signals, DualPi2.signals)
 
 
 def require_clocked(scenario: Scenario) -> None:
@@ -25,12 +19,11 @@ def require_clocked(scenario: Scenario) -> None:
 
 
 def _require_queue(aqm: Aqm) -> None:
-    name, law = type(aqm).__name__, type(aqm)
-    if aqm.update_interval is None or law.drift is not Aqm.drift or law.signals not in _HELD:
+    if not aqm.holds():
         raise UnsupportedError(
-            f'{name} signals by what the queue does between two ticks, and clock="acks" simulates'
-            ' controllers that hold their signal until the next tick: use clock="rate", or'
-            " packets."
+            f"{type(aqm).__name__} signals by what the queue does between two ticks, and"
+            ' clock="acks" simulates controllers that hold their signal until the next tick: use'
+            ' clock="rate", or packets.'
         )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pi2_fluid.engines.fluid.acks.integration import Integrator, Line
+from pi2_fluid.engines.fluid.acks.integration import Fifo, Integrator
 from pi2_fluid.engines.fluid.acks.streams import Stream
 from pi2_fluid.engines.fluid.trace import Trace
 
@@ -38,7 +38,7 @@ def trace_nodes(run: Integrator, samples: FloatArray) -> Trace:
         found: FloatArray = (passed[ends] - passed[ends - 1]) / widths
         return found
 
-    def leaving(stream: Stream, line: Line) -> FloatArray:
+    def leaving(stream: Stream, line: Fifo) -> FloatArray:
         if line.lost == 0.0:
             return rate(stream.left)
         # What found no room counts as acknowledged with the rest, but has not left by the link.
