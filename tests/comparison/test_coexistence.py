@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import warnings
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +26,16 @@ def answers(name):
 
 SOJOURN, DUAL = answers("coexistence_answers.json"), answers("dualpi2_answers.json")
 ASSUMED = pytest.mark.filterwarnings("ignore::pi2_fluid.errors.AssumptionWarning")
-PLAIN = {"update": "continuous", "rtt_terms": "frozen"}
-EXACT = {"update": "continuous", "rtt_terms": "exact"}
+PLAIN = {"update": "continuous", "rtt_terms": "frozen", "clock": "rate"}
+EXACT = {"update": "continuous", "rtt_terms": "exact", "clock": "rate"}
+ACKS = json.loads((DATA / "ack_clock.json").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AveragedLaw(pf.Scalable):
+    """A law that does not say what one acknowledgement does."""
+
+    acked = pf.Sender.acked
 
 
 # --- independent: the laws and the dual queue's loop by hand --------------------------------
@@ -150,7 +159,7 @@ def test_known_mixtures(known, name, terms):
     paths = sorted({reno["base_rtt"], scalable["base_rtt"]})
     one = pf.coexistence(
         pf.Reno(decrease=reno["b"]), rtts=paths, load=p, aqm=queue,
-        counts=(reno["N"], scalable["N"]), update="continuous", rtt_terms=terms,
+        counts=(reno["N"], scalable["N"]), update="continuous", rtt_terms=terms, clock="rate",
     ).sel(rtt_classic=reno["base_rtt"], rtt_scalable=scalable["base_rtt"])  # fmt: skip
     # p' is known to 12 digits, and so is all that follows from it
     assert one.capacity.item() == pytest.approx(x["C"], rel=1e-11)
@@ -179,18 +188,21 @@ def test_known_dual_queues(name):
 
 
 @pytest.mark.slow
-def test_every_cell_is_the_loop_of_its_own_numbers():
+@pytest.mark.parametrize("clock", ["acks", "rate"])
+def test_every_cell_is_the_loop_of_its_own_numbers(clock):
     """Of an array in four dims: no axis is mixed up with another."""
     queue = pf.CoupledPi2(target="10ms")
     rtts, loads, ks = [0.03, 0.09], [0.05, 0.3], [1.2, 2.0, 2.5]
-    table = pf.coexistence(pf.CReno(), k=ks, rtts=rtts, load=loads, aqm=queue, counts=(2, 3))
+    table = pf.coexistence(
+        pf.CReno(), k=ks, rtts=rtts, load=loads, aqm=queue, counts=(2, 3), clock=clock
+    )
     assert table.gain_margin_db.shape == (2, 2, 2, 3)
     for r_c, r_s, p, k in itertools.product(rtts, rtts, loads, ks):
         one = table.sel(rtt_classic=r_c, rtt_scalable=r_s, load=p, k=k)
         flows = [pf.Flows(pf.CReno(), 2, r_c), pf.Flows(pf.Scalable(), 3, r_s)]
         alone = pf.Loop(
             flows, pf.CoupledPi2(target="10ms", k=k), capacity=12000 * one.capacity.item(),
-            update="sampled", rtt_terms="exact",
+            update="sampled", rtt_terms="exact", clock=clock,
         ).margins()  # fmt: skip
         assert one.gain_margin_db.item() == pytest.approx(alone.gain_margin_db, abs=1e-8)
         assert one.phase_margin_deg.item() == pytest.approx(alone.phase_margin_deg, abs=1e-7)
@@ -281,7 +293,7 @@ def test_largest_share_against_the_loop_written_out(rng, classic, w_c, terms):
         )  # fmt: skip
         found = pf.largest_l4s_share(
             queue, base_rtt=R_c, base_rtt_scalable=R_l, p_prime=p, classic=classic,
-            update="continuous", rtt_terms=terms,
+            update="continuous", rtt_terms=terms, clock="rate",
         )  # fmt: skip
         expected = critical_share(
             queue, p, R_c + queue.target, R_l, w_c=w_c, exact=terms == "exact"
@@ -291,34 +303,76 @@ def test_largest_share_against_the_loop_written_out(rng, classic, w_c, terms):
 
 
 @pytest.mark.slow
-def test_verdicts_on_both_sides_of_the_largest_share():
-    """As the kernel runs it: sampled, exact."""
-    share = pf.largest_l4s_share(base_rtt="85ms", p_prime=0.02)
-    assert share == pytest.approx(0.309, abs=5e-4)
+@pytest.mark.parametrize(
+    ("clock", "terms", "known"), [("acks", "frozen", 0.618), ("rate", "exact", 0.309)]
+)
+def test_verdicts_on_both_sides_of_the_largest_share(clock, terms, known):
+    """Sampled; modes of mixtures by the ack clock are counted without exact terms."""
+    how = {"rtt_terms": terms, "clock": clock}
+    share = pf.largest_l4s_share(base_rtt="85ms", p_prime=0.02, **how)
+    assert share == pytest.approx(known, abs=5e-4)
     queue = pf.presets.linux_dualpi2()
     for part, stable in ((share - 1e-4, True), (share + 1e-4, False)):
         flows = [
             pf.Flows(pf.Reno(), (1 - part) * 1e4 * 0.1 * 0.02 / 2**0.5, "85ms"),
             pf.Flows(pf.Scalable(), part * 1e4 * 0.085 * 0.02, "85ms"),
         ]
-        loop = pf.Loop(flows, queue, capacity=1.2e8, update="sampled", rtt_terms="exact")
+        loop = pf.Loop(flows, queue, capacity=1.2e8, update="sampled", **how)
         assert loop.operating_point.controller == pytest.approx(0.02, rel=1e-12)
         assert loop.nyquist_count() == (0 if stable else 2)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("case", ACKS["critical_share"], ids=lambda case: str(case["base"]))
+def test_largest_shares_by_acknowledgements_are_those_of_a_second_implementation(case):
+    gains = {} if case["gains"] == "linux" else {"alpha": 0.048, "beta": 2.515}
+    for drop_at in ("dequeue", "enqueue"):
+        wanted = case.get(f"acks_head_{drop_at}")
+        if wanted is not None:
+            queue = replace(pf.presets.linux_dualpi2(), **gains, drop_at=drop_at)
+            asked = {"base_rtt": case["base"], "p_prime": case["p_prime"], "rtt_terms": "frozen"}
+            assert pf.largest_l4s_share(queue, **asked) == pytest.approx(wanted, abs=0.003)
+
+
+@pytest.mark.slow
+def test_echoes_are_named_beside_the_loop():
+    """The one of `Loop.echo` that grows most, where there is one; no part of the verdict."""
+    how = {"rtts": "50ms", "load": 0.02}
+    one = pf.coexistence(**how, counts=(1.0, 2.0), aqm=pf.DualPi2())
+    flows = [pf.Flows(pf.Reno(), 1.0, "50ms"), pf.Flows(pf.Scalable(), 2.0, "50ms")]
+    model = {"update": "sampled", "rtt_terms": "exact", "clock": "acks"}
+    loop = pf.Loop(flows, pf.DualPi2(), capacity=12000 * one.capacity.item(), **model)
+    echo = loop.echo().isel(flow=0)
+    fastest = echo.isel(harmonic=int(np.argmax(echo.growth.to_numpy())))
+    assert one.echo_growth.item() == pytest.approx(fastest.growth.item(), rel=1e-6)
+    assert one.echo_frequency.item() == pytest.approx(fastest.frequency.item(), rel=1e-9)
+    assert one.echo_growth.item() > 0.3
+    assert one.verdict_code.item() == 1
+    for other in ({"aqm": pf.DualPi2(), "clock": "rate"}, {"aqm": pf.CoupledPi2()}):
+        assert np.isnan(pf.coexistence(**how, **other).echo_growth)
+    table = pf.coexistence(rtts=["40ms", "50ms"], load=0.02, aqm=pf.DualPi2(), counts=(1.0, 2.0))
+    found = table.echo_growth.sel(rtt_classic=0.05, rtt_scalable=0.05)
+    assert found.item() == pytest.approx(one.echo_growth.item(), rel=1e-6)
+
+
+def test_who_has_no_loop_by_the_ack_clock_is_told_of_the_other():
+    with pytest.raises(pf.UnsupportedError, match='use clock="rate"'):
+        pf.coexistence(scalable=AveragedLaw(), rtts="50ms", load=0.1)
+
+
+@pytest.mark.slow
 def test_ends_of_the_largest_share():
     """Stable with all that the scheduler leaves; unstable with Classic traffic alone."""
-    found = pf.largest_l4s_share(base_rtt="20ms", p_prime=0.1)
+    found = pf.largest_l4s_share(base_rtt="20ms", p_prime=0.1, clock="rate")
     assert found == 0.9
     assert pf.largest_l4s_share(base_rtt="150ms", p_prime=0.02) == 0.0
     rows = pf.largest_l4s_share(
-        base_rtt=np.array([0.02, 0.085, 0.15]), p_prime=np.array([[0.02], [0.1]])
+        base_rtt=np.array([0.02, 0.085, 0.15]), p_prime=np.array([[0.02], [0.1]]), clock="rate"
     )
     assert rows.shape == (2, 3)
     assert rows[1, 0] == found
     assert rows[0, 2] == 0.0
-    assert rows[0, 1] == pf.largest_l4s_share(base_rtt="85ms", p_prime=0.02)
+    assert rows[0, 1] == pf.largest_l4s_share(base_rtt="85ms", p_prime=0.02, clock="rate")
     assert 0.3 < rows[0, 1] < rows[1, 1] < 0.6
 
 
@@ -471,6 +525,7 @@ def test_senders_with_several_states():
         (pf.DomainError, "counts = 0.0 is outside", {"counts": (0, 1)}),
         (pf.QuantityError, "update = 'z' is unknown", {"update": "z"}),
         (pf.QuantityError, "rtt_terms = 'z' is unknown", {"rtt_terms": "z"}),
+        (pf.QuantityError, "clock = 'z' is unknown", {"clock": "z"}),
     ],
 )  # fmt: skip
 def test_bad_input(error, match, arguments):
@@ -492,6 +547,7 @@ def test_bad_input(error, match, arguments):
         (pf.QuantityError, "do not broadcast together",
          {"base_rtt": np.array([0.1, 0.2]), "p_prime": np.array([0.1, 0.2, 0.3])}),
         (pf.QuantityError, "update = 'z' is unknown", {"update": "z"}),
+        (pf.QuantityError, "clock = 'z' is unknown", {"clock": "z"}),
     ],
 )  # fmt: skip
 def test_bad_input_of_the_largest_share(error, match, arguments):
@@ -568,7 +624,7 @@ def test_packets_of_dctcp_do_not_cycle_where_the_fluid_does():
 @pytest.mark.slow
 @pytest.mark.parametrize(("path", "load"), [(0.036, 0.3), (0.036, 0.45), (0.030, 0.1)])
 def test_stability_lost_just_below_what_the_scheduler_leaves(path, load):
-    share = pf.largest_l4s_share(base_rtt=path, p_prime=load)
+    share = pf.largest_l4s_share(base_rtt=path, p_prime=load, clock="rate")
     assert 0.86 < share < 0.88
     omega_c, omega_l = 2.0**0.5 / load / (path + 0.015), 1.0 / load / path
     for factor, count in ((0.999, 0), (1.001, 2)):
@@ -583,7 +639,7 @@ def test_stability_lost_just_below_what_the_scheduler_leaves(path, load):
         assert loop.nyquist_count() == count
 
 
-def margin_at(share, path, scalable, aqm):
+def margin_at(share, path, scalable, aqm, clock):
     """Gain margin (dB) with so much of the link for Scalable flows, at p' = 0.02."""
     wait = 0.015 if aqm.bands == 1 else 0.0
     rates = 2.0**0.5 / 0.02 / (path + 0.015), 1.0 / 0.02 / (path + wait)
@@ -594,8 +650,8 @@ def margin_at(share, path, scalable, aqm):
         )
         if part > 0.0
     ]
-    return float(pf.Loop(flows, aqm, capacity=1.2e8, update="sampled", rtt_terms="exact").margins()
-                 .gain_margin_db)  # fmt: skip
+    model = {"update": "sampled", "rtt_terms": "exact", "clock": clock}
+    return float(pf.Loop(flows, aqm, capacity=1.2e8, **model).margins().gain_margin_db)
 
 
 @pytest.mark.slow
@@ -605,16 +661,33 @@ def test_margins_on_the_page_are_those_of_the_shares_beside_them():
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in block.splitlines()[2:]]
     one = pf.CoupledPi2(alpha=0.16, beta=3.2, target="15ms", update_interval="16ms")
     checked = 0
-    for label, margins, *_ in rows:
+    for label, *margins, _, _, _ in rows:
         head, _, tail = label.rpartition(":")
         if head:  # a row without a head goes on with that of the row above
             path = 0.05 if "50 ms" in head else 0.085
             scalable = pf.Dctcp(variant="rfc8257") if "DCTCP" in head else pf.Scalable()
             aqm = one if "one queue" in head else pf.DualPi2()
         shares = [float(text) / 100.0 for text in tail.removesuffix("%").split(",")]
-        shown = [float(text) for text in margins.removesuffix("dB").split(",")]
-        for share, margin in zip(shares, shown, strict=True):
-            found = margin_at(share, path, scalable, aqm)
-            assert found == pytest.approx(margin, abs=0.051), (label, share)
-            checked += 1
-    assert checked == 20
+        for clock, cell in zip(("rate", "acks"), margins, strict=True):
+            shown = [float(text) for text in cell.removesuffix("dB").split(",") if text]
+            for share, margin in zip(shares[: len(shown)], shown, strict=True):
+                found = margin_at(share, path, scalable, aqm, clock)
+                assert found == pytest.approx(margin, abs=0.051), (label, share, clock)
+                checked += 1
+    assert checked == 20 + 17
+
+
+@pytest.mark.slow
+@ASSUMED
+def test_shares_on_the_page():
+    page = (Path(__file__).parents[2] / "docs/coexistence.md").read_text(encoding="utf-8")
+    block = page[page.index("| path | 15 ms") :].partition("\n\n")[0].splitlines()
+    for line, clock in ((block[2], "acks"), (block[3], "rate")):
+        _, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        for path, cell in zip((0.015, 0.05, 0.085, 0.15), cells, strict=True):
+            told, sides = float(cell), []
+            if told > 0.0:
+                sides.append(margin_at(told - 6e-4, path, pf.Scalable(), pf.DualPi2(), clock) > 0.0)
+            if told < 0.9:
+                sides.append(margin_at(told + 6e-4, path, pf.Scalable(), pf.DualPi2(), clock) < 0.0)
+            assert all(sides), (path, clock)

@@ -14,9 +14,10 @@ from pi2_fluid.comparison.sharing.pairs import PACKET, Pair, flow_rates, read_pa
 from pi2_fluid.errors import AssumptionWarning, QuantityError, renamed, show_value
 from pi2_fluid.laws.aqms.coupled import CoupledPi2
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
-from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.sender import CLOCKS, Sender
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.laws.senders.scalable import Scalable
+from pi2_fluid.loop.acks import AckLoop, find_echoes
 from pi2_fluid.loop.linearization import RTT_TERMS
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import UPDATES
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     import xarray
 
     from pi2_fluid.laws.aqms.coupled import CoupledFamily
-    from pi2_fluid.values import BoolArray, FloatArray, Quantity, Real
+    from pi2_fluid.values import BoolArray, ComplexArray, FloatArray, Quantity, Real
 
 __all__ = ["coexistence"]
 
@@ -47,6 +48,11 @@ _MARGINS: Final = {
     "phase_margin_deg": ("degree", "phase margin, not wrapped"),
     "verdict_code": ("1", "1 stable, -1 unstable, 0 undecided or without rest"),
 }
+_ECHOES: Final = {
+    "echo_growth": ("1/s", "growth of the fastest echo mode of the L4S flows; nan without any"),
+    "echo_frequency": ("rad/s", "frequency of that mode"),
+}
+_HARMONICS: Final = 8
 
 
 @renamed(mode="update")
@@ -61,6 +67,7 @@ def coexistence(
     counts: tuple[float, float] = (1.0, 1.0),
     update: str = "sampled",
     rtt_terms: str = "exact",
+    clock: str = "acks",
     progress: Callable[[int, int], None] | None = None,
 ) -> xarray.Dataset:
     """Return how Classic and Scalable flows share a link, and the margins of their common loop.
@@ -84,6 +91,9 @@ def coexistence(
         ratio matters.
     update, rtt_terms : str
         As in `Loop`, of the margins. The defaults are what a queue runs.
+    clock : {"acks", "rate"}
+        As in `Loop`, of the margins: what flows without pacing do, whose packets decide, or the
+        papers' model. Everything else is the same by both.
     progress : callable, optional
         Called as ``progress(done, total)`` after each loop.
 
@@ -94,7 +104,13 @@ def coexistence(
         one number. ``rate_ratio`` is the rate of one Classic flow over that of one Scalable flow;
         ``window_classic``, ``window_scalable`` (segments), ``share_scalable`` of the link,
         ``p_prime`` as it was solved for, and ``capacity`` (packets/s), which these flows fill;
-        ``gain_margin_db``, ``phase_margin_deg`` and ``verdict_code``.
+        ``gain_margin_db``, ``phase_margin_deg`` and ``verdict_code`` of the loop.
+
+        ``echo_growth`` and ``echo_frequency`` (1/s, rad/s): the echo mode of the Scalable flows of
+        a dual queue that grows most, or fades least, of its first eight; see `Loop.echo`. No
+        margin, and no verdict, has it in it: it is of flows of one path, and a spread of the paths
+        by a fifth removes it. NaN where nothing echoes: in one queue, by the rate clock, of paced
+        flows.
 
         ``saturated``: k p' > 1, so that every Scalable packet is marked and more load no longer
         slows these flows; numbers and margins are those of the flows as they then are.
@@ -106,6 +122,8 @@ def coexistence(
     ------
     ScenarioError, QuantityError
         If a sender or the queue is not of its kind, or an argument cannot be read.
+    UnsupportedError
+        If a sender has no loop by the ack clock.
     DomainError
         If a number is out of range, or p' beyond the largest that the queue's variant lets it have.
 
@@ -135,10 +153,13 @@ def coexistence(
     [[1.41, 3.54], [0.57, 1.41]]
     >>> one = pf.coexistence(rtts="36.2ms", load=0.1, aqm=pf.DualPi2())
     >>> round(one.rate_ratio.item(), 3), round(one.gain_margin_db.item(), 1)
-    (1.0, 8.6)
+    (1.0, 8.9)
+    >>> print(f"{one.echo_growth.item():.2f}/s at {one.echo_frequency.item():.0f} rad/s")
+    0.63/s at 174 rad/s
     """
     validate_choice(update, UPDATES, "update")
     validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
+    validate_choice(clock, CLOCKS, "clock")
     pair = read_pair(
         Reno() if classic is None else classic,
         Scalable() if scalable is None else scalable,
@@ -158,7 +179,8 @@ def coexistence(
     point = equilibrium(flows, pair.aqm, 8.0 * PACKET * capacity, PACKET)
     table = _at_rest(point, spread, pair.aqm, shape)
     resting = ~table["protected"][0]
-    table |= _margins(pair, numbers, spread, capacity, resting, update, rtt_terms, progress)
+    model: dict[str, Any] = {"update": update, "rtt_terms": rtt_terms, "clock": clock}
+    table |= _margins(pair, numbers, spread, capacity, resting, model, progress)
     attrs: dict[str, str | float] = {
         "engine": "loop",
         "classic": repr(pair.classic),
@@ -166,8 +188,7 @@ def coexistence(
         "aqm": type(pair.aqm).__name__,
         "count_classic": numbers[0],
         "count_scalable": numbers[1],
-        "update": update,
-        "rtt_terms": rtt_terms,
+        **model,
     }
     return _dataset(table, grid, shape, attrs)
 
@@ -282,12 +303,11 @@ def _margins(
     spread: dict[str, Any],
     capacity: FloatArray,
     resting: BoolArray,
-    update: str,
-    rtt_terms: str,
+    model: dict[str, Any],
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, tuple[Any, str, str]]:
     """Margins of the loops that have a state of rest; NaN, and no verdict, of the others."""
-    found = [np.full(resting.shape, np.nan), np.full(resting.shape, np.nan)]
+    gain, phase, growth, frequency = (np.full(resting.shape, np.nan) for _ in range(4))
     code = np.zeros(resting.shape, dtype=int)
     if resting.any():
         own = {name: np.broadcast_to(v, resting.shape)[resting] for name, v in spread.items()}
@@ -298,13 +318,27 @@ def _margins(
                 replace(pair.aqm, k=own["k"]),
                 capacity=8.0 * PACKET * capacity[resting],
                 packet_size=PACKET,
-                update=update,
-                rtt_terms=rtt_terms,
+                **model,
             )
         margins = loop.margins(progress=progress)
-        found[0][resting], found[1][resting] = margins.gain_margin_db, margins.phase_margin_deg
+        gain[resting], phase[resting] = margins.gain_margin_db, margins.phase_margin_deg
         code[resting] = margins.verdict_code
-    values = (*found, code)
+        fastest = _fastest_echoes(loop)
+        growth[resting], frequency[resting] = fastest.real, fastest.imag
+    values = (gain, phase, code, growth, frequency)
     return {
-        name: (value, *about) for (name, about), value in zip(_MARGINS.items(), values, strict=True)
+        name: (value, *about)
+        for (name, about), value in zip((_MARGINS | _ECHOES).items(), values, strict=True)
     }
+
+
+def _fastest_echoes(loop: Loop) -> ComplexArray:
+    """Of each loop of a row the echo mode (rad/s) that grows most; NaN where nothing echoes."""
+    fastest = np.full(loop.shape, complex(np.nan, np.nan))
+    if isinstance(loop.linear, AckLoop) and loop.linear.dual:
+        for index in np.ndindex(loop.shape):
+            modes = find_echoes(loop.linear.element(index), loop.update, _HARMONICS).ravel()
+            found = modes[np.isfinite(modes)]  # not of multiples of the update frequency
+            if found.size:
+                fastest[index] = found[np.argmax(found.real)]
+    return fastest

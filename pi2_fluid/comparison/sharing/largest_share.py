@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy.optimize import brentq
@@ -12,7 +12,7 @@ from pi2_fluid.comparison.sharing.pairs import PACKET, Pair, flow_rates, read_pa
 from pi2_fluid.errors import AssumptionWarning, ScenarioError, renamed, show_value
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.presets import linux_dualpi2
-from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.sender import CLOCKS, Sender
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.laws.senders.scalable import Scalable
 from pi2_fluid.loop.linearization import RTT_TERMS
@@ -45,6 +45,7 @@ def largest_l4s_share(
     base_rtt_scalable: Quantity | None = None,
     update: str = "sampled",
     rtt_terms: str = "exact",
+    clock: str = "acks",
 ) -> Real:
     """Return the largest share of a dual queue's link with which its coupled loop is stable.
 
@@ -66,6 +67,8 @@ def largest_l4s_share(
         The Scalable flows' path, if it is another (s).
     update, rtt_terms : str
         As in `Loop`. The defaults are what a queue runs.
+    clock : {"acks", "rate"}
+        As in `Loop`: what flows without pacing do, whose packets decide, or the papers' model.
 
     Returns
     -------
@@ -78,17 +81,22 @@ def largest_l4s_share(
     ------
     ScenarioError, QuantityError
         If a sender or the queue is not of its kind, or an argument cannot be read.
+    UnsupportedError
+        If a sender has no loop by the ack clock.
     DomainError
         If a number is out of range, or every Scalable packet marked at such a load.
 
     Notes
     -----
-    **A prediction of the fluid model**, in which the queue measures its backlog over the rate that
-    serves it, and signals what arrives. Packets under Linux's rules confirm that Scalable traffic
-    destabilises this loop, while the same flows stay calm in one coupled queue; they do not confirm
-    every number. Over paths of 50 ms they begin to swing by themselves between 76 and 82 % (here
-    74 %), over 85 ms between 54 and 75 % (here 31 %), with DCTCP between 42 and 53 % (here 42 %).
-    The documentation's page on coexistence says how that was measured.
+    **A boundary of the loop**, below 0.8 of the harmonic of the Scalable flows. Flows of one path
+    that do not pace have echo modes beside it, at harmonics of their round-trip time; these are no
+    part of the number, see `Loop.echo` and ``echo_growth`` of `coexistence`.
+
+    **A prediction**, of mean windows. Packets under Linux's rules confirm that Scalable traffic
+    destabilises this loop, while the same flows stay calm in one coupled queue. Over paths of 50 ms
+    they begin to swing by themselves between 76 and 82 % (80 % by acknowledgements, 74 % by rates),
+    over 85 ms between 54 and 75 % (62 %, and 31 % by rates), with paths that differ by up to a
+    fifth. The documentation's page on coexistence says how that was measured.
 
     Source: the coupling is that of RFC 9332, section 2.1, and Linux's sch_dualpi2; the loop is
     derived in the documentation's page on theory.
@@ -97,13 +105,15 @@ def largest_l4s_share(
     --------
     >>> import pi2_fluid as pf
     >>> print(f"{pf.largest_l4s_share(base_rtt='85ms', p_prime=0.02):.3f}")
-    0.309
+    0.621
     >>> slower = pf.presets.rfc9332("200ms")
     >>> print(f"{pf.largest_l4s_share(slower, base_rtt='85ms', p_prime=0.02):.3f}")
-    0.828
+    0.875
     """
     validate_choice(update, UPDATES, "update")
     validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
+    validate_choice(clock, CLOCKS, "clock")
+    model: dict[str, Any] = {"update": update, "rtt_terms": rtt_terms, "clock": clock}
     queue = linux_dualpi2() if aqm is None else aqm
     if getattr(queue, "bands", 1) == 1:
         raise ScenarioError(
@@ -125,17 +135,17 @@ def largest_l4s_share(
     rows = [np.broadcast_to(value, shape) for value in (paths, mine, load)]
     for index in np.ndindex(shape):
         r_c, r_l, u = (float(row[index]) for row in rows)
-        shares[index] = _largest(pair, (r_c, r_l), u, update, rtt_terms)
+        shares[index] = _largest(pair, (r_c, r_l), u, model)
     return shares if shape else float(shares)
 
 
 def _largest(
-    pair: Pair, base_rtts: tuple[float, float], p_prime: float, update: str, rtt_terms: str
+    pair: Pair, base_rtts: tuple[float, float], p_prime: float, model: dict[str, Any]
 ) -> float:
     """Return where the gain margin first falls to 0, between the steps of the share."""
 
     def margin(share: Real) -> FloatArray:
-        loop = _loop(pair, base_rtts, p_prime, share, update, rtt_terms)
+        loop = _loop(pair, base_rtts, p_prime, share, model)
         return np.clip(loop.margins().gain_margin_db, -_WIDEST, _WIDEST)
 
     room = 1.0 - float(pair.aqm.kept_for_classic)
@@ -155,8 +165,7 @@ def _loop(
     base_rtts: tuple[float, float],
     p_prime: float,
     share: Real,
-    update: str,
-    rtt_terms: str,
+    model: dict[str, Any],
 ) -> Loop:
     """The loop in which Scalable flows take `share` of the link, and all of it is used at p'."""
     to_c, to_l = flow_rates(pair, base_rtts, p_prime)
@@ -171,6 +180,5 @@ def _loop(
             pair.aqm,
             capacity=8.0 * PACKET * _PACKETS,
             packet_size=PACKET,
-            update=update,
-            rtt_terms=rtt_terms,
+            **model,
         )
