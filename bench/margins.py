@@ -1,12 +1,15 @@
 """What a pair of margins costs, here and elsewhere, and how right it is.
 
-    python bench/margins.py [--points 1000000] [--rounds 7]
+    python bench/margins.py [--points 1000000] [--rounds 7] [--clocks]
 
 Every contestant computes the gain and the phase margin of random PI2 loops (Reno under p'^2, frozen
 round-trip time, continuous PI). Times are CPU time of one pinned process per point, medians over
 rounds in which the contestants take turns. Errors are the largest against 30-digit solutions of
 stable loops: on unstable ones other programs follow other conventions (they fold the phase margin
 and take the crossover nearest to |L| = 1).
+
+A second table has loops by the clock of acknowledgements beside the same ones by rates, built and
+asked for their margins one by one; with --clocks it is all there is.
 """
 
 # ruff: noqa: E402 - the thread counts below must be set before the libraries that read them load
@@ -250,6 +253,69 @@ def contestants(n: int) -> list[Contestant]:
     ]
 
 
+CLOCKS = ("rate", "acks")
+SEVERAL = 12  # loops in one timed run
+
+
+def one_class(i: int, **kind: str) -> Any:
+    """Reno alone under PI2, at a load and a round-trip time of SEVERAL."""
+    import pi2_fluid as pf
+
+    rtt, p_prime = np.linspace(0.03, 0.15, SEVERAL), np.geomspace(0.003, 0.3, SEVERAL)
+    return pf.Loop(pf.Reno(), pf.Pi2(), rtt=float(rtt[i]), p_prime=float(p_prime[i]), **kind)
+
+
+def three_classes(i: int, **kind: str) -> Any:
+    """Two paths of Reno and one of Scalable in one queue."""
+    return mixed("CoupledPi2", (1.0, 0.6, 1.7), i, **kind)
+
+
+def two_queues(i: int, **kind: str) -> Any:
+    """Reno beside Scalable under DualPI2, over one path."""
+    return mixed("DualPi2", (1.0, 1.0), i, **kind)
+
+
+def mixed(queue: str, paths: tuple[float, ...], i: int, **kind: str) -> Any:
+    """Build a mixture of 20 flows each, whose paths have these lengths."""
+    import pi2_fluid as pf
+
+    base = float(np.linspace(0.03, 0.15, SEVERAL)[i])
+    laws = (pf.Reno(), pf.Scalable(), pf.Reno())
+    flows = [pf.Flows(law, 20, base * path) for law, path in zip(laws, paths, strict=False)]
+    return pf.Loop(flows, getattr(pf, queue)(), capacity="200Mbit/s", **kind)
+
+
+PAIRS: dict[str, Callable[..., Any]] = {
+    "one class, sampled": partial(one_class, update="sampled"),
+    "three classes, sampled": partial(three_classes, update="sampled"),
+    "dual queue, sampled": partial(two_queues, update="sampled"),
+    "three classes, continuous": partial(three_classes, update="continuous"),
+    "three classes, delayed": partial(three_classes, update="delayed"),
+    "dual queue, continuous": partial(two_queues, update="continuous"),
+    "one class, exact RTT": partial(one_class, rtt_terms="exact"),
+    "one class, continuous (closed form)": one_class,
+    "one class, delayed (closed form)": partial(one_class, update="delayed"),
+}
+
+
+def compare_clocks(rounds: int) -> None:
+    """Time loops by both clocks in turns, and print what the ack clock costs more."""
+    times: dict[tuple[str, str], list[float]] = {}
+    for turn in range(rounds + 1):
+        for name, build in PAIRS.items():
+            for clock in CLOCKS:
+                start = time.process_time()
+                for i in range(SEVERAL):
+                    build(i, clock=clock).margins()
+                if turn:
+                    spent = (time.process_time() - start) / SEVERAL
+                    times.setdefault((name, clock), []).append(spent)
+    print(f"\n{'':37}{'rate, ms/loop':>15}{'acks, ms/loop':>15}{'acks/rate':>11}")
+    for name in PAIRS:
+        rate, acks = (1e3 * statistics.median(times[name, clock]) for clock in CLOCKS)
+        print(f"{name:37}{rate:15.3f}{acks:15.3f}{acks / rate:11.2f}")
+
+
 def errors(who: Contestant, points: Points, truth: Answer) -> tuple[float, float]:
     """Return the largest errors, in dB and degrees; a missing margin counts as infinite."""
     k = who.error_points
@@ -263,12 +329,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--clocks", action="store_true", help="compare the two clocks alone")
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
     # the sampled loop is asked about loads and intervals it warns of; the numbers are right
     warnings.simplefilter("ignore", AssumptionWarning)
+
+    if options.clocks:
+        compare_clocks(options.rounds)
+        return
 
     points = draw(options.points)
     gm, pm = compiled(None)(points)
@@ -303,6 +374,7 @@ def main() -> None:
         else:
             row += "   (another question)"
         print(row)
+    compare_clocks(options.rounds)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,38 @@ def margins(
     simd: str | None = None,
 ) -> None: ...
 
+class AckPlant:
+    def __init__(
+        self, classes: list[dict[str, Any]], *, queue_delay: float, bunch: float, head: bool
+    ) -> None: ...
+    def at(
+        self,
+        s: Annotated[
+            NDArray[numpy.complex128], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None,))]: ...
+
+class AckSums:
+    def __init__(
+        self,
+        plant: AckPlant,
+        *,
+        interval: float,
+        whole: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        mean: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        echoing: bool,
+    ) -> None: ...
+    def at(
+        self,
+        s: Annotated[
+            NDArray[numpy.complex128], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None,))]: ...
+
 class AliasSums:
     def __init__(
         self,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AnyLoop", "LinearClass", "LinearController", "LinearLoop", "element_of", "once"]
 
+L = TypeVar("L", bound="AnyLoop")
 T = TypeVar("T")
 
 
@@ -181,12 +182,12 @@ def element_of(
     return result
 
 
-def once(function: Callable[[LinearLoop], T]) -> Callable[[LinearLoop], T]:
+def once(function: Callable[[L], T]) -> Callable[[L], T]:
     """Let what a function says of a loop be kept with that loop, like a cached property of it."""
     name = f"{function.__module__}.{function.__qualname__}"
 
     @wraps(function)
-    def answer(loop: LinearLoop) -> T:
+    def answer(loop: L) -> T:
         kept = vars(loop)
         if name not in kept:
             kept[name] = function(loop)

@@ -348,11 +348,6 @@ def delay_response(
     return result
 
 
-@plant_response.register(AckLoop)
-def _of_acks(loop: AckLoop, s: ComplexArray) -> ComplexArray:
-    return delay_response(loop, s)
-
-
 @plant_bound.register(AckLoop)
 def _bound_of_acks(loop: AckLoop, w: float) -> tuple[float, int]:
     """Of one class, and of classes that share a round-trip time, for certain.
@@ -376,7 +371,7 @@ def _bound_of_acks(loop: AckLoop, w: float) -> tuple[float, int]:
     if not seen:
         return largest, falls
     v = w * np.geomspace(1.0, 100.0, _GRID)
-    size = np.abs(delay_response(loop, 1j * v)) * (v / w) ** falls
+    size = np.abs(plant_response(loop, 1j * v)) * (v / w) ** falls
     return 1.5 * float(np.max(size)), falls
 
 

@@ -13,17 +13,23 @@ which sums of oscillations forgive: `tests/loop/test_acks.py` compares with thou
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pi2_fluid import _core
+from pi2_fluid.loop.acks.compiled import compiled_plant
 from pi2_fluid.loop.acks.plant import AckLoop, delay_response
 from pi2_fluid.loop.sampled import alias_sum, held_sums
+from pi2_fluid.loop.state_space import once
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["alias_sum_of_acks"]
+__all__ = ["alias_sum_of_acks", "sum_all"]
 
 _ALIASES: Final = 48  # pairs
 _BLOCK: Final = 2**16  # complex numbers evaluated at once
@@ -32,10 +38,34 @@ _BLOCK: Final = 2**16  # complex numbers evaluated at once
 @alias_sum.register(AckLoop)
 def alias_sum_of_acks(loop: AckLoop, s: ComplexArray, aliases: int | None) -> ComplexArray:
     """Return (1/T) sum over k of G(s_k)/s_k by the ack clock."""
+    sums = compiled_sums_of(loop) if aliases is None else compiled_sums(loop, aliases)
+    if sums is None:
+        return sum_all(loop, s, aliases)
+    flat: NDArray[np.complex128] = s.astype(np.complex128, copy=False).ravel()
+    return sums.at(flat).reshape(s.shape)
+
+
+def compiled_sums(loop: AckLoop, aliases: int = _ALIASES) -> _core.AckSums | None:
+    """Return the compiled sums over so many pairs of aliases of one loop."""
+    plant = compiled_plant(loop)
+    if plant is None:
+        return None
+    _, whole, mean = _weights(aliases)
+    T = float(loop.controller.interval)
+    return _core.AckSums(plant, interval=T, whole=whole, mean=mean, echoing=loop.echoing)
+
+
+@once
+def compiled_sums_of(loop: AckLoop) -> _core.AckSums | None:
+    """Return `compiled_sums` of a loop over as many aliases as it needs, made once."""
+    return compiled_sums(loop)
+
+
+def sum_all(loop: AckLoop, s: ComplexArray, aliases: int | None = None) -> ComplexArray:
+    """Return (1/T) sum over k of G(s_k)/s_k, of any loops; the compiled sums give the same."""
     T = loop.controller.interval
     K = _ALIASES if aliases is None else aliases
-    k = np.arange(-K, K)  # paired about pi/T
-    whole, mean = _weights(np.abs(k + 0.5) / K)
+    k, whole, mean = _weights(K)
     shape = np.broadcast_shapes(s.shape, loop.shape)
     total: Any = 0.0
     level: Any = 0.0
@@ -44,14 +74,16 @@ def alias_sum_of_acks(loop: AckLoop, s: ComplexArray, aliases: int | None) -> Co
     for start in range(0, 2 * K, block):
         part = slice(start, start + block)
         column = (-1, *(1,) * len(shape))
-        turn = 2j * np.pi * k[part].reshape(column) / T
+        number = k[part].reshape(column)
         w, m = whole[part].reshape(column), mean[part].reshape(column)
 
-        def late(delay: FloatArray, turn: ComplexArray = turn) -> ComplexArray:
-            result: ComplexArray = np.exp(-s * delay) * np.exp(-turn * delay)
+        def late(delay: FloatArray, number: NDArray[np.int64] = number) -> ComplexArray:
+            turns = number * (delay / T)  # of which whole ones change nothing but digits
+            turned = np.exp(-2j * np.pi * (turns - np.round(turns)))
+            result: ComplexArray = np.exp(-s * delay) * turned
             return result
 
-        s_k = s + turn
+        s_k = s + 2j * np.pi * number / T
         # Without their echoes in high aliases, which would fold onto frequencies of the loop.
         values = delay_response(loop, s_k, echoes=loop.echoing, shift=late) / s_k
         if not loop.echoing and start <= K < start + block:
@@ -66,10 +98,16 @@ def alias_sum_of_acks(loop: AckLoop, s: ComplexArray, aliases: int | None) -> Co
     return result
 
 
-def _weights(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weights at x = |k|/K in (0, 1): of the sum, 1 below 1/3; and of the mean, of sum 1."""
+@cache
+def _weights(pairs: int) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+    """The aliases k, in pairs about pi/T, and their weights.
+
+    At x = |k|/K in (0, 1): of the sum, 1 below 1/3; and of the mean, of sum 1.
+    """
+    k = np.arange(-pairs, pairs)
+    x = np.abs(k + 0.5) / pairs
     y = np.clip((x - 1.0 / 3.0) / (2.0 / 3.0), 1e-9, 1.0 - 1e-9)
     rising, falling = np.exp(-1.0 / y), np.exp(-1.0 / (1.0 - y))
     down = falling / (rising + falling)
     bump = down * (1.0 - down)
-    return down, bump / np.sum(bump)
+    return k, down, bump / np.sum(bump)

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "binding/ack_plant.h"
 #include "binding/alias_sums.h"
 #include "binding/arguments.h"
 #include "binding/fluid.h"
@@ -160,6 +161,7 @@ ValueError
     Lengths differ, arrays overlap, or a point lies outside the domain: m, a, c, rtt in
     [1e-100, 1e100] and mu zero or at least 1e-100. Results are then incomplete.
 )");
+    register_ack_plant(module);
     register_alias_sums(module);
     register_fluid(module);
     register_lanes(module);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "margins/ack_plant.h"
 #include "margins/alias_sums.h"
 #include "margins/margins.h"
 #include "tests/chance.h"
@@ -247,6 +248,49 @@ static int alias_sums(void)
     return !(apart < 1e-6);
 }
 
+/* sums with weights 1 and no mean, which are those of the plant at each alias, of fewer than a line and of more */
+static int ack_sums(void)
+{
+    const pi2_ack_class cls[] = {
+        {{{2, 28}, {2}}, {{0}, {-280}}, {{0.02}, {0.01}}, 0.08, 0.1, 0.08, 0.6, 0, 1, 1, 0},
+        {{{2, 28}, {2}}, {{0}, {-280}}, {{0.02}, {0.01}}, 0.03, 0.05, 0.05, 0.3, 0.0125, 1, 0, 1},
+        {{{1, 50}, {0}}, {{0}, {-50}}, {{0}, {0}}, 0.08, 0.08, 0.08, 0.5, 0, 0, 0, 0},
+    };
+    enum { N = 3, MOST_PAIRS = 20 };
+    double s[2 * N] = {0.3, 2, 0, 30, 0, 80}, apart = 0.0;
+    for (int pairs = 1; pairs <= MOST_PAIRS; pairs += 19) {
+        double *const whole = malloc(2 * pairs * sizeof *whole), *const mean = calloc(2 * pairs, sizeof *mean);
+        double sums[2 * N], value[2];
+        const pi2_ack_queue queue = {0.02, 0.3, pairs == 1};
+        pi2_ack_plant *const plant = pi2_ack_plant_make(3, cls, &queue);
+        if (!whole || !mean || !plant)
+            abort();
+        for (int i = 0; i < 2 * pairs; i++)
+            whole[i] = 1.0;
+        pi2_ack_sums *const of = pi2_ack_sums_make(plant, 0.032, (size_t)pairs, whole, mean, 1);
+        if (!of || !pi2_ack_sums_at(of, N, s, sums))
+            abort();
+        for (int i = 0; i < N; i++) {
+            double re = 0.0, im = 0.0;
+            for (int k = -pairs; k < pairs; k++) {
+                const double at[2] = {s[2 * i], s[2 * i + 1] + 2.0 * (double)PI * k / 0.032};
+                const double size = 0.032 * (at[0] * at[0] + at[1] * at[1]);
+                if (!pi2_ack_plant_at(plant, 1, at, value))
+                    abort();
+                re += (value[0] * at[0] + value[1] * at[1]) / size;
+                im += (value[1] * at[0] - value[0] * at[1]) / size;
+            }
+            apart = fmax(apart, hypot(sums[2 * i] - re, sums[2 * i + 1] - im) / hypot(re, im));
+        }
+        pi2_ack_sums_free(of);
+        pi2_ack_plant_free(plant);
+        free(whole);
+        free(mean);
+    }
+    printf("sums by the ack clock: %.1e apart\n", apart);
+    return !(apart < 1e-11);
+}
+
 int main(int argc, char **argv)
 {
     static const char *kinds[] = {"ordinary", "wide", "whole domain", "nearly flat |L|", "mu = 0"};
@@ -265,6 +309,7 @@ int main(int argc, char **argv)
         }
     }
     bad |= alias_sums();
+    bad |= ack_sums();
     puts(bad ? "FAILED" : "passed");
     return bad;
 }

@@ -1,0 +1,160 @@
+// Senders and queue by the clock of acknowledgements: their response, and its sums over aliases.
+#include "binding/ack_plant.h"
+
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <complex>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "binding/arguments.h"
+#include "binding/arrays.h"
+#include "margins/ack_plant.h"
+
+namespace nb = nanobind;
+using namespace binding;
+
+namespace {
+
+constexpr std::size_t MOST_PAIRS = 1 << 20;
+
+void polynomial(const Entries &given, const char *name, double (&to)[PI2_ACK_COEFFICIENTS])
+{
+    const auto found = given.as<Numbers>(name);
+    if (found.size() > PI2_ACK_COEFFICIENTS)
+        refuse(given.what + " " + name + " takes " + std::to_string(PI2_ACK_COEFFICIENTS) + " coefficients at most, not "
+               + std::to_string(found.size()) + ".");
+    std::fill(std::copy(found.begin(), found.end(), to), to + PI2_ACK_COEFFICIENTS, 0.0);
+}
+
+pi2_ack_class class_of(nb::handle object)
+{
+    const Entries given(object, "a class of flows",
+                        {"own", "own_reduced", "signal", "signal_reduced", "acks", "acks_reduced", "base_rtt", "rtt",
+                         "heard", "share", "smoothing", "waits", "reduces", "paced"});
+    pi2_ack_class cls;
+    polynomial(given, "own", cls.own[0]);
+    polynomial(given, "own_reduced", cls.own[1]);
+    polynomial(given, "signal", cls.signal[0]);
+    polynomial(given, "signal_reduced", cls.signal[1]);
+    polynomial(given, "acks", cls.acks[0]);
+    polynomial(given, "acks_reduced", cls.acks[1]);
+    cls.base_rtt = given.as<double>("base_rtt");
+    cls.rtt = given.as<double>("rtt");
+    cls.heard = given.as<double>("heard");
+    cls.share = given.as<double>("share");
+    cls.smoothing = given.as<double>("smoothing");
+    cls.waits = given.as<bool>("waits");
+    cls.reduces = given.as<bool>("reduces");
+    cls.paced = given.as<bool>("paced");
+    return cls;
+}
+
+using Points = Line<const std::complex<double>>;
+using Values = nb::ndarray<nb::numpy, std::complex<double>, nb::ndim<1>>;
+
+// Asks `function` for the values at n points, without the GIL.
+template <typename Function> Values answer(const Points &s, const Function &function)
+{
+    const std::size_t n = s.shape(0);
+    std::vector<std::complex<double>> values(n);
+    bool done;
+    {
+        nb::gil_scoped_release release;
+        done = function(n, reinterpret_cast<const double *>(s.data()), reinterpret_cast<double *>(values.data()));
+    }
+    if (!done)
+        throw std::bad_alloc();
+    return nb::cast<Values>(as_array(std::move(values), {n}));
+}
+
+class AckPlant {
+  public:
+    AckPlant(AllDescribed classes, double queue_delay, double bunch, bool head)
+    {
+        std::vector<pi2_ack_class> all;
+        for (nb::handle object : classes)
+            all.push_back(class_of(object));
+        const pi2_ack_queue queue = {queue_delay, bunch, head};
+        plant.reset(pi2_ack_plant_make(all.size(), all.data(), &queue), pi2_ack_plant_free);
+        if (!plant)
+            throw std::bad_alloc();
+    }
+
+    Values at(Points s) const
+    {
+        return answer(s, [&](std::size_t n, const double *points, double *values) {
+            return pi2_ack_plant_at(plant.get(), n, points, values);
+        });
+    }
+
+    std::shared_ptr<const pi2_ack_plant> plant;
+};
+
+class AckSums {
+  public:
+    using Weights = Line<const double>;
+
+    AckSums(const AckPlant &of, double interval, Weights whole, Weights mean, bool echoing) : plant(of.plant)
+    {
+        const std::size_t aliases = whole.shape(0);
+        require(interval > 0.0, "interval must be positive.");
+        require(mean.shape(0) == aliases, "the weights must be of one length.");
+        require(aliases > 0 && aliases % 2 == 0 && aliases / 2 <= MOST_PAIRS,
+                "there must be weights of 1 to 2^20 pairs of aliases.");
+        sums.reset(pi2_ack_sums_make(plant.get(), interval, aliases / 2, whole.data(), mean.data(), echoing));
+        if (!sums)
+            throw std::bad_alloc();
+    }
+
+    Values at(Points s) const
+    {
+        return answer(s, [&](std::size_t n, const double *points, double *values) {
+            return pi2_ack_sums_at(sums.get(), n, points, values);
+        });
+    }
+
+  private:
+    struct Free {
+        void operator()(pi2_ack_sums *sums) const { pi2_ack_sums_free(sums); }
+    };
+    std::shared_ptr<const pi2_ack_plant> plant; // which the sums need as long as they last
+    std::unique_ptr<pi2_ack_sums, Free> sums;
+};
+
+} // namespace
+
+void register_ack_plant(nb::module_ &module)
+{
+    nb::class_<AckPlant>(module, "AckPlant", "Senders and queue of one loop by the clock of acknowledgements.")
+        .def(nb::init<AllDescribed, double, double, bool>(), nb::arg("classes"), nb::kw_only(), nb::arg("queue_delay"),
+             nb::arg("bunch"), nb::arg("head"),
+             R"(Take classes (`pi2_ack_class`), whose polynomials are lists of coefficients in rising powers of s.
+
+Raises
+------
+ValueError
+    If a name is missing or unknown, a number of another type, or a polynomial too long.
+)")
+        .def("at", &AckPlant::at, nb::arg("s").noconvert(),
+             "From the controller's variable to minus the delay that it acts on, at each s. Releases the GIL.");
+    nb::class_<AckSums>(module, "AckSums", "The sums over aliases of an `AckPlant`.")
+        .def(nb::init<const AckPlant &, double, AckSums::Weights, AckSums::Weights, bool>(), nb::arg("plant"),
+             nb::kw_only(), nb::arg("interval"), nb::arg("whole").noconvert(), nb::arg("mean").noconvert(),
+             nb::arg("echoing"),
+             R"(Take the weights of the aliases from k = -pairs to pairs - 1: of the sum, and of the mean.
+
+With `echoing` packets that are served first come back in all aliases, else in that of k = 0.
+
+Raises
+------
+ValueError
+    If an interval or the number of weights is out of range.
+)")
+        .def("at", &AckSums::at, nb::arg("s").noconvert(),
+             "(1/T) sum over k of G(s_k)/s_k, s_k = s + 2 pi j k/T, at each s. Releases the GIL.");
+}
