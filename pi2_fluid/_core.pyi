@@ -60,6 +60,44 @@ class AckSums:
             NDArray[numpy.complex128], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
     ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None,))]: ...
+class AcksRun:
+    def __init__(
+        self,
+        link: dict[str, float],
+        accuracy: dict[str, float],
+        aqm: str,
+        parameters: Mapping[str, float],
+        queue: dict[str, Any],
+        classes: list[dict[str, Any]],
+        changes: Sequence[tuple[float, float]],
+        pushes: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+    def advance(
+        self,
+        samples: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        place: int,
+        most_steps: int,
+        queue: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        queue_delay: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        controller: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        p: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        window: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        leaving: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        capacity: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+    ) -> tuple[int, str]: ...
+    @property
+    def time(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+    def counts(self) -> dict[str, list[float]]: ...
+    @property
+    def kept(self) -> int: ...
+
+def has_ack_clock(sender: str) -> bool: ...
 
 class AliasSums:
     def __init__(
@@ -149,6 +187,9 @@ class SenderLaw:
         rtt: float,
         rtt_delayed: float,
     ) -> list[float]: ...
+    def acked(
+        self, x: Sequence[float], acks: float, marks: float, rtt: float
+    ) -> tuple[list[float], float]: ...
     def sending_rate(self, x: Sequence[float], rtt: float) -> float: ...
     def leave_slow_start(self, x: Sequence[float]) -> list[float]: ...
     def switches(self, x: Sequence[float], signal: float, rtt: float) -> list[float]: ...

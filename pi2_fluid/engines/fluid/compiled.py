@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +19,7 @@ from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.records.record import declares
 
-__all__ = ["obstacle", "pack", "run_compiled"]
+__all__ = ["fill", "floats", "obstacle", "pack", "run_compiled", "unknown_law"]
 
 _STEPS: Final = 100_000  # between two looks at the keyboard: some 20 ms
 _FAILURES: Final = {
@@ -43,12 +43,19 @@ _FAILURES: Final = {
 
 def obstacle(scenario: Scenario, update: str) -> str:
     """Return what of a scenario the compiled engine does not know, "" if it knows everything."""
-    for law in (scenario.aqm, *(flow.sender for flow in scenario.flows)):
-        if declares(law, "kernel") is None:
-            return type(law).__name__
+    if unknown := unknown_law(scenario):
+        return unknown
     flows = scenario.aqm.bands == 1 and type(scenario.aqm).flow is not Aqm.flow
     if update == "continuous" and not flows and scenario.aqm.update_interval is not None:
         return f'{type(scenario.aqm).__name__} with update="continuous"'
+    return ""
+
+
+def unknown_law(scenario: Scenario) -> str:
+    """Return the first law of a scenario that is not in the kernel, "" if all are."""
+    for law in (scenario.aqm, *(flow.sender for flow in scenario.flows)):
+        if declares(law, "kernel") is None:
+            return type(law).__name__
     return ""
 
 
@@ -76,6 +83,31 @@ def run_compiled(
     MemoryError
         If there is no memory.
     """
+    run = _core.FluidRun(*pack(scenario, update, accuracy, beginning))
+    return fill(run, scenario, samples, progress, _STEPS, _FAILURES)
+
+
+def fill(
+    run: _core.FluidRun | _core.AcksRun,
+    scenario: Scenario,
+    samples: Sequence[float],
+    progress: Callable[[float, float], None] | None,
+    steps: int,
+    failures: Mapping[str, str],
+) -> Trace:
+    """Return what a trajectory of the kernel is at each sample.
+
+    Parameters
+    ----------
+    run : FluidRun or AcksRun
+        At its beginning.
+    scenario, samples, progress
+        As for `run_compiled`.
+    steps : int
+        Steps between two looks at the keyboard.
+    failures : mapping
+        What each error of the kernel is in a sentence.
+    """
     time = np.array(samples, dtype=float)
     n, bands, classes = len(time), scenario.aqm.bands, len(scenario.flows)
     trace = Trace(
@@ -88,16 +120,15 @@ def run_compiled(
         leaving=np.empty((n, classes)),
         capacity=np.empty(n),
     )
-    run = _core.FluidRun(*pack(scenario, update, accuracy, beginning))
     place, status, duration = 0, "more", float(scenario.duration)
     while status == "more":
-        place, status = run.advance(time, place, _STEPS, *trace[1:])
+        place, status = run.advance(time, place, steps, *trace[1:])
         if progress is not None:
             progress(min(run.time, duration), duration)
     if status == "no memory":
         raise MemoryError
     if status != "done":
-        raise SolverError(_FAILURES[status].format(steps=run.steps, t=run.time))
+        raise SolverError(failures[status].format(steps=run.steps, t=run.time))
     return trace
 
 
@@ -124,7 +155,7 @@ def pack(
         update == "continuous",
         limits,
         aqm.kernel,
-        _floats(aqm.fluid_parameters()),
+        floats(aqm.fluid_parameters()),
         [_pack_class(flow, aqm, size, x) for flow, x in zip(scenario.flows, states, strict=True)],
         _pack_changes(scenario, bits) if scenario.changes else [],
         (list(beginning.queues), list(beginning.controller)) if beginning else None,
@@ -142,7 +173,7 @@ def _pack_class(
     stop = math.inf if flow.stop is None else float(flow.stop)
     return {
         "law": sender.kernel,
-        "parameters": _floats(sender.fluid_parameters()),
+        "parameters": floats(sender.fluid_parameters()),
         "state": [float(value) for value in x],
         "signal": sender.signal,
         "thinned": bool(sender.thinned and aqm.thins),
@@ -173,5 +204,6 @@ def _pack_changes(scenario: Scenario, bits: float) -> list[dict[str, Any]]:
     ]
 
 
-def _floats(numbers: dict[str, Any]) -> dict[str, float]:
+def floats(numbers: dict[str, Any]) -> dict[str, float]:
+    """Return parameters as the kernel takes them."""
     return {name: float(value) for name, value in numbers.items()}

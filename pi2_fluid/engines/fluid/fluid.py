@@ -10,6 +10,8 @@ import numpy as np
 
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.fluid import compiled
+from pi2_fluid.engines.fluid.acks.compiled import obstacle as acks_obstacle
+from pi2_fluid.engines.fluid.acks.compiled import run_compiled as run_compiled_acks
 from pi2_fluid.engines.fluid.acks.integration import Integrator, step_of
 from pi2_fluid.engines.fluid.acks.parts import Parts, split_counts
 from pi2_fluid.engines.fluid.acks.refusals import beyond_packets, require_clocked
@@ -57,6 +59,7 @@ class _AckTask(NamedTuple):
     cohorts: Cohorts
     parts: Parts
     integrator: Integrator
+    compiled: bool
     times: Any
 
 
@@ -98,7 +101,7 @@ class Fluid(Engine):
     clock : {"rate", "acks"}
         What sends packets: the rate window / round-trip time, as in the papers' equations, or
         acknowledgements, as in senders that do not pace: one packet for each, and what the window
-        grows by. "acks" is for sampled queues, in Python, with steps that do not adapt: a
+        grows by. "acks" is for sampled queues, with steps that do not adapt: a
         fortieth of the shortest path, at most 1 ms, unless `step` says otherwise. Order 2.
 
     Raises
@@ -207,12 +210,16 @@ class Fluid(Engine):
         self, scenario: Scenario, progress: Callable[[float, float], None] | None
     ) -> xarray.Dataset:
         task = self._prepare_acks(scenario)
-        task.integrator.run(progress)
-        trace = task.parts.merge(trace_nodes(task.integrator, task.times))
+        if task.compiled:
+            trace = run_compiled_acks(task.integrator, task.times, progress)
+        else:
+            task.integrator.run(progress)
+            trace = trace_nodes(task.integrator, task.times)
+        trace = task.parts.merge(trace)
         trace = task.cohorts.merge(trace)
         attrs: dict[str, str | float] = {
             **provenance(scenario, self.name, TRAJECTORY, beyond_packets(scenario)),
-            "compiled": 0,
+            "compiled": int(task.compiled),
             "update": self.update,
             "linear": 0,
             "clock": self.clock,
@@ -227,10 +234,6 @@ class Fluid(Engine):
                     f"{name} = {getattr(self, name)!r} is for the rate clock:"
                     f' {_BY_ACKS[name]}, or use clock="rate".'
                 )
-        if self.engine == "c":
-            raise UnsupportedError(
-                'clock="acks" is not in the compiled engine: use engine="python" or "auto".'
-            )
         require_scenario(scenario)
         require_untraced("simulate", "pf.fluid.gradient", scenario)
         require_round_trips(scenario)
@@ -241,7 +244,8 @@ class Fluid(Engine):
         cohorts = split_starts(scenario, beginning)
         parts = split_counts(cohorts.scenario, cohorts.beginning)
         integrator = Integrator(parts.scenario, step, parts.beginning, parts.copied)
-        return _AckTask(cohorts, parts, integrator, times)
+        compiled = self._compiles(acks_obstacle(scenario))
+        return _AckTask(cohorts, parts, integrator, compiled, times)
 
     def _prepare(self, scenario: Scenario) -> _Task:
         require_scenario(scenario)
@@ -256,11 +260,15 @@ class Fluid(Engine):
         kind = LinearPlant if self.linear else Plant
         plant = kind(cohorts.scenario, self.update, cohorts.beginning)
         reason = "linear=True" if self.linear else compiled.obstacle(cohorts.scenario, self.update)
-        if self.engine == "c" and reason:
+        return _Task(cohorts, plant, self._compiles(reason), times, accuracy)
+
+    def _compiles(self, obstacle: str) -> bool:
+        """Return whether the compiled engine runs it, unless something is an obstacle to that."""
+        if self.engine == "c" and obstacle:
             raise UnsupportedError(
-                f'{reason} is not in the compiled engine: use engine="python" or "auto".'
+                f'{obstacle} is not in the compiled engine: use engine="python" or "auto".'
             )
-        return _Task(cohorts, plant, self.engine != "python" and not reason, times, accuracy)
+        return self.engine != "python" and not obstacle
 
     def _times(self, scenario: Scenario) -> FloatArray:
         duration, sample = float(scenario.duration), self.sample

@@ -20,20 +20,13 @@
 
 #include "binding/arguments.h"
 #include "binding/fluid.h"
+#include "binding/trajectories.h"
 #include "fluid/fluid.h"
 
 namespace nb = nanobind;
 using namespace binding;
 
 namespace {
-
-using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
-
-void read_aqm(const pi2_aqm_law *law, const Parameters &from, double (&to)[PI2_AQM_PARAMETERS])
-{
-    read_parameters(law, from, to);
-    require_sound(!law->sound || law->sound(to), law->name);
-}
 
 // Laws, for tests
 
@@ -58,6 +51,17 @@ class SenderLaw {
         x.resize(law->states);
         law->rate(data, x.data(), window_delayed, signal_delayed, rtt, rtt_delayed, slope.data());
         return slope;
+    }
+
+    // The change of every state, and the cut apart from it.
+    std::pair<Numbers, double> acked(Numbers x, double acks, double marks, double rtt) const
+    {
+        Numbers change(law->states);
+        x.resize(law->states);
+        if (!law->acked)
+            refuse(std::string(law->name) + " has no form by the clock of acknowledgements.");
+        const double cut = law->acked(data, x.data(), acks, marks, rtt, change.data());
+        return {change, cut};
     }
 
     double sending_rate(Numbers x, double rtt) const
@@ -207,12 +211,6 @@ class AqmLaw {
 
 // Trajectories
 
-int signal_of(const Entries &entries)
-{
-    static_assert(PI2_FLUID_CLASSIC == 0 && PI2_FLUID_SCALABLE == 1 && PI2_FLUID_DEAF == 2, "names are in this order");
-    return entries.is_none("signal") ? PI2_FLUID_DEAF : entries.one_of("signal", {"classic", "scalable"});
-}
-
 pi2_fluid_class class_of(nb::handle item, const std::string &what, const pi2_aqm_law *aqm)
 {
     const Entries e(item, what,
@@ -249,7 +247,7 @@ std::vector<pi2_fluid_change> changes_of(const AllDescribed &items, std::size_t 
     return changes;
 }
 
-class FluidRun {
+class FluidRun : public Trajectory<pi2_fluid, pi2_fluid_advance, pi2_fluid_destroy> {
   public:
     FluidRun(Told<Dict<double>> link, bool continuous, Told<Dict<double>> accuracy, const std::string &aqm,
              const Parameters &parameters, const AllDescribed &classes, const AllDescribed &changes,
@@ -290,61 +288,18 @@ class FluidRun {
         }
         p.push_count = pushes.shape(0);
         p.pushes = pushes.data();
-        run.reset(pi2_fluid_create(&p));
-        if (!run)
-            throw std::bad_alloc();
-        bands = static_cast<std::size_t>(p.aqm->bands);
-        members = all.size();
-    }
-
-    std::pair<std::size_t, const char *> advance(const Line<const double> &samples, std::size_t place,
-                                                 long long most_steps, const Output &queue, const Output &queue_delay,
-                                                 const Output &controller, const Output &p, const Output &window,
-                                                 const Output &leaving, const Output &capacity)
-    {
-        static const char *const names[] = {"done", "more", "stuck", "lost image", "not finite", "too old",
-                                            "no memory"};
-        const std::size_t n = samples.shape(0);
-        const pi2_fluid_rows rows = {data(queue, n * bands),   data(queue_delay, n * bands), data(controller, n),
-                                     data(capacity, n),        data(p, n * members),         data(window, n * members),
-                                     data(leaving, n * members)};
-        int status;
-        if (busy)
-            throw std::runtime_error("this trajectory is being computed by another thread.");
-        busy = true;
-        {
-            nb::gil_scoped_release release;
-            status = pi2_fluid_advance(run.get(), samples.data(), n, &place, rows, most_steps);
-        }
-        busy = false;
-        return {place, names[status]};
+        begin(pi2_fluid_create(&p), static_cast<std::size_t>(p.aqm->bands), all.size());
     }
 
     double time() const { return pi2_fluid_time(run.get()); }
     long long steps() const { return pi2_fluid_steps(run.get()); }
-
-  private:
-    static double *data(const Output &array, std::size_t size)
-    {
-        if (array.size() != size)
-            refuse("an array has " + std::to_string(array.size()) + " elements instead of "
-                   + std::to_string(size) + ".");
-        return array.data();
-    }
-
-    struct Destroy {
-        void operator()(pi2_fluid *r) const { pi2_fluid_destroy(r); }
-    };
-    std::unique_ptr<pi2_fluid, Destroy> run;
-    std::size_t bands = 1, members = 1;
-    bool busy = false;
 };
 
 } // namespace
 
 void register_fluid(nb::module_ &module)
 {
-    nb::class_<FluidRun>(module, "FluidRun", R"(One trajectory of the fluid model in the making (native/fluid/fluid.h).
+    nb::class_<FluidRun> fluid_run(module, "FluidRun", R"(One trajectory of the fluid model in the making (native/fluid/fluid.h).
 
 Parameters
 ----------
@@ -371,30 +326,19 @@ Raises
 ------
 ValueError
     A name is unknown or missing.
-)")
+)");
+    fluid_run
         .def(nb::init<Told<Dict<double>>, bool, Told<Dict<double>>, const std::string &, const Parameters &, const AllDescribed &,
                       const AllDescribed &, const std::optional<std::pair<Numbers, Numbers>> &, const Line<const double> &>(),
              nb::arg("link"), nb::arg("continuous"), nb::arg("accuracy"), nb::arg("aqm"), nb::arg("parameters"),
-             nb::arg("classes"), nb::arg("changes"), nb::arg("beginning").none(), nb::arg("pushes").noconvert())
-        .def("advance", &FluidRun::advance, nb::arg("samples").noconvert(), nb::arg("place"), nb::arg("most_steps"),
-             nb::arg("queue").noconvert(), nb::arg("queue_delay").noconvert(), nb::arg("controller").noconvert(),
-             nb::arg("p").noconvert(), nb::arg("window").noconvert(), nb::arg("leaving").noconvert(),
-             nb::arg("capacity").noconvert(),
-             R"(Fill the rows of the times `samples` (s, rising) from `place` on; releases the GIL.
-
-Returns the first row that is not filled, and why: "done", "more" (after `most_steps` steps:
-call again), or an error after which the run is over: "stuck", "lost image", "not finite",
-"too old", "no memory".
-)")
-        .def_prop_ro("time", &FluidRun::time,
-             "How far it is (s).")
-        .def_prop_ro("steps", &FluidRun::steps,
-             "Steps taken.");
+             nb::arg("classes"), nb::arg("changes"), nb::arg("beginning").none(), nb::arg("pushes").noconvert());
+    define_advance(fluid_run);
     nb::class_<SenderLaw>(module, "SenderLaw", "A window law of the kernel, for tests: native/laws/sender.h.")
         .def(nb::init<const std::string &, const Parameters &>(), nb::arg("name"), nb::arg("parameters"))
         .def("initial", &SenderLaw::initial, nb::arg("window"))
         .def("rate", &SenderLaw::rate, nb::arg("x"), nb::arg("window_delayed"), nb::arg("signal_delayed"), nb::arg("rtt"),
              nb::arg("rtt_delayed"))
+        .def("acked", &SenderLaw::acked, nb::arg("x"), nb::arg("acks"), nb::arg("marks"), nb::arg("rtt"))
         .def("sending_rate", &SenderLaw::sending_rate, nb::arg("x"), nb::arg("rtt"))
         .def("leave_slow_start", &SenderLaw::leave_slow_start, nb::arg("x"))
         .def("switches", &SenderLaw::switches, nb::arg("x"), nb::arg("signal"), nb::arg("rtt"));

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "binding/ack_plant.h"
+#include "binding/acks.h"
 #include "binding/alias_sums.h"
 #include "binding/arguments.h"
 #include "binding/fluid.h"
@@ -162,6 +163,7 @@ ValueError
     [1e-100, 1e100] and mu zero or at least 1e-100. Results are then incomplete.
 )");
     register_ack_plant(module);
+    register_acks(module);
     register_alias_sums(module);
     register_fluid(module);
     register_lanes(module);

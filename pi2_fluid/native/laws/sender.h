@@ -26,6 +26,9 @@ typedef struct {
     /* dx/dt, with the window (segments), the signal probability and the round-trip time (s) of one round trip ago. */
     void (*rate)(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
                  double rtt_delayed, double *dx);
+    /* What acknowledgements per second, and the signals among them, change of every state per second; returns by how
+     * much they cut the window apart from that (segments/s). NULL if the law has no form by their clock. */
+    double (*acked)(const void *law, const double *x, double acks, double marks, double rtt, double *dx);
     /* Segments per second that a flow sends. */
     double (*sending_rate)(const void *law, const double *x, double rtt);
     /* The state with which congestion avoidance begins, in place. */

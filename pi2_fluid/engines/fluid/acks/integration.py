@@ -25,11 +25,15 @@ from pi2_fluid.laws.aqm import Seen
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["Fifo", "Integrator", "step_of"]
+__all__ = ["MOST_STEPS", "TOO_MANY_STEPS", "Fifo", "Integrator", "step_of"]
 
 _PARTS: Final = 40  # of the shortest path: steps in which acknowledgements are on their way
 _LONGEST: Final = 1e-3  # s: with it the delay is right to some 1e-7 s where nothing empties
-_MOST_STEPS: Final = 20_000_000
+MOST_STEPS: Final = 20_000_000
+TOO_MANY_STEPS: Final = (
+    f"the trajectory needs more than {MOST_STEPS} steps of at most {{step:g}} s: give a longer step,"
+    " or a shorter duration."
+)
 _SAME: Final = 1e-12  # s: instants closer than this are one
 _TINY: Final = 1e-9  # packets, and seconds: what is no backlog, and no step worth splitting
 _CORNER: Final = 1e-3  # packets: how far off a corner of what is sent may lie inside a step
@@ -141,11 +145,14 @@ class Integrator:
         self.state: tuple[Any, ...] = tuple(map(float, self.aqm.initial()))
         if beginning is not None:
             self.state = beginning.controller
-        waited = _waited(scenario, beginning)
+        self.waited = waited = _waited(scenario, beginning)
         paths = [float(flow.base_rtt) for flow in scenario.flows]
         past = _AGES * (1.0 + waited + max(paths))
         self.times = [-past, 0.0]
         self.senders = [f.sender.on_link(scenario.link.packet_size) for f in scenario.flows]
+        thins = self.aqm.thins
+        #: Which signal a class sees, drops of what is thinned included.
+        self.kinds = [("classic" if thins and s.thinned else s.signal) for s in self.senders]
         #: Which line a class waits in: of two, scalable senders in the second.
         self.band = bands_of(scenario)
         waits = (waited, 0.0)[: self.aqm.bands]
@@ -193,9 +200,7 @@ class Integrator:
     def _signals(self, delays: tuple[float, ...], queue: float, rate: float) -> list[float]:
         seen = Seen(delays if len(delays) > 1 else delays[0], queue, rate, self.capacity)
         signals = self.aqm.signals(self.state, seen)
-        thins = self.aqm.thins
-        kinds = [("classic" if thins and s.thinned else s.signal) for s in self.senders]
-        return [float(getattr(signals, kind)) if kind else 0.0 for kind in kinds]
+        return [float(getattr(signals, kind)) if kind else 0.0 for kind in self.kinds]
 
     # In time
 
@@ -236,11 +241,8 @@ class Integrator:
             if least < trial.split < 1.0 - least:
                 trial = self._try(trial.split * dt)
             self._keep(trial)
-            if len(self.times) > _MOST_STEPS:
-                raise SolverError(
-                    f"the trajectory needs more than {_MOST_STEPS} steps of at most"
-                    f" {self.step:g} s: give a longer step, or a shorter duration."
-                )
+            if len(self.times) > MOST_STEPS:
+                raise SolverError(TOO_MANY_STEPS.format(step=self.step))
 
     def _try(self, dt: float) -> _Trial:
         t = self.times[-1] + dt

@@ -57,6 +57,7 @@ class Stream:
         self.start, self.jitter = float(flows.start), float(flows.start_jitter)
         self.stop = _NEVER if flows.stop is None else float(flows.stop)
         before, waited, p = past
+        self.before = before
         self.goes_on = before > 0.0
         self.sent = [before * t for t in times]
         self.left = [before * (t - waited) for t in times]
@@ -112,7 +113,7 @@ class Stream:
         back = self.ago.place(t - self.path)
         acked, heard = count_at(self.left, back), count_at(self.borne, back)
         if not sends:
-            return Sent(self.sent[-1], acked, heard, 0.0, self.window.now)
+            return Sent(self.sent[-1], acked, heard, 0.0, self.window.rest(dt))
         moved = self.window.move(
             t,
             dt,

@@ -63,7 +63,7 @@ class Window:
         slow: bool,
     ) -> None:
         self.sender, self.round_trip, self.times, self.slow = sender, round_trip, times, slow
-        self.spreads = sender.reduction == "prr"
+        self.spreads, self.cutting = sender.reduction == "prr", cutting
         self.cuts = [cutting * t for t in times]
         self.integrals = [0.5 * cutting * t * t for t in times]
         self.ago = Cursor(times)
@@ -114,6 +114,13 @@ class Window:
                 grown, size = grown + _LEAST - size, _LEAST
             moved = Moved(size, rest, grown, total, integral, now.expected)
         return moved
+
+    def rest(self, dt: float) -> Moved:
+        """Return the window after a step in which its flows send nothing, and it is held.
+
+        No more is cut then, but the time goes on over which cuts are obeyed.
+        """
+        return self.now._replace(cut_integral=self.now.cut_integral + dt * self.now.cut)
 
     def keep(self, moved: Moved) -> None:
         """Take a step for good; slow start ends where one signal per flow has come."""

@@ -36,17 +36,30 @@ static void initial(const void *law, double window, double *x)
     x[VARIANCE] = 0.0;
 }
 
-static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
-                 double rtt_delayed, double *dx)
+/* What signals per second change, beside the growth of the cubic or the friendly estimate; returns the cut of the
+ * window apart from that. */
+static double moves(const cubic *p, const double *x, double signals, double friendly, double *dx)
 {
-    const cubic *p = law;
-    const double signals = window_delayed / rtt_delayed * signal_delayed;
-    const double steep = growth(p, x), friendly = p->increase / rtt;
-    const double peak = x[WINDOW] / mean(p);
-    dx[WINDOW] = (steep > friendly ? steep : friendly) - p->decrease * peak * signals;
+    const double steep = growth(p, x), peak = x[WINDOW] / mean(p);
+    dx[WINDOW] = steep > friendly ? steep : friendly;
     dx[W_MAX] = (peak - x[W_MAX]) * signals;
     dx[EPOCH] = 1.0 - x[EPOCH] * signals;
     dx[VARIANCE] = (x[EPOCH] * x[EPOCH] - x[VARIANCE]) * signals;
+    return p->decrease * peak * signals;
+}
+
+static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
+                 double rtt_delayed, double *dx)
+{
+    const double signals = window_delayed / rtt_delayed * signal_delayed;
+    const double cut = moves(law, x, signals, ((const cubic *)law)->increase / rtt, dx);
+    dx[WINDOW] -= cut;
+}
+
+static double acked(const void *law, const double *x, double acks, double marks, double rtt, double *dx)
+{
+    (void)rtt;
+    return moves(law, x, marks, ((const cubic *)law)->increase * acks / x[WINDOW], dx);
 }
 
 static void leave_slow_start(const void *law, double *x)
@@ -68,6 +81,7 @@ const pi2_sender_law pi2_sender_cubic = {
     .switches = 1,
     .initial = initial,
     .rate = rate,
+    .acked = acked,
     .sending_rate = pi2_window_sending_rate,
     .leave_slow_start = leave_slow_start,
     .switch_values = switch_values,

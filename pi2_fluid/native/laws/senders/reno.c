@@ -7,12 +7,20 @@ static void rate(const void *law, const double *x, double window_delayed, double
     dx[0] = pi2_reno_rate(law, x[0], window_delayed / rtt_delayed * signal_delayed, 1.0 / rtt);
 }
 
+static double acked(const void *law, const double *x, double acks, double marks, double rtt, double *dx)
+{
+    (void)rtt;
+    dx[0] = acks / x[0];
+    return ((const pi2_reno *)law)->decrease * x[0] * marks;
+}
+
 const pi2_sender_law pi2_sender_reno = {
     .name = "reno",
     PI2_CONFIGURED_BY(PI2_RENO_FIELDS),
     .states = 1,
     .initial = pi2_window_initial,
     .rate = rate,
+    .acked = acked,
     .sending_rate = pi2_window_sending_rate,
     .leave_slow_start = pi2_window_stays,
 };

@@ -1,0 +1,122 @@
+"""The compiled engine by the clock of acknowledgements: an integrator's beginning for the kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from pi2_fluid import _core
+from pi2_fluid.engines.fluid.acks.integration import MOST_STEPS, TOO_MANY_STEPS, Integrator
+from pi2_fluid.engines.fluid.acks.streams import Stream
+from pi2_fluid.engines.fluid.compiled import fill, floats, unknown_law
+from pi2_fluid.engines.fluid.trace import Trace
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.scenario import Scenario
+
+__all__ = ["obstacle", "pack", "run_compiled"]
+
+_STEPS: Final = 200_000  # of one class, between two looks at the keyboard: some 20 ms
+
+
+def obstacle(scenario: Scenario) -> str:
+    """Return what of a scenario the compiled engine does not know, "" if it knows everything."""
+    if unknown := unknown_law(scenario):
+        return unknown
+    for flow in scenario.flows:
+        sender = flow.sender
+        if sender.constant_rate is None and not _core.has_ack_clock(str(sender.kernel)):
+            return f'{type(sender).__name__} with clock="acks"'
+    return ""
+
+
+def run_compiled(
+    run: Integrator,
+    samples: Sequence[float],
+    progress: Callable[[float, float], None] | None = None,
+) -> Trace:
+    """Return what the compiled engine finds at each of the times `samples` (s, rising from 0).
+
+    Parameters
+    ----------
+    run : Integrator
+        At its beginning, of a scenario of which `obstacle` is "".
+    samples : sequence of float
+        Times of the rows (s).
+    progress : callable, optional
+        Called as ``progress(done, duration)``, in seconds of the trajectory.
+
+    Raises
+    ------
+    SolverError
+        If the steps become too many.
+    MemoryError
+        If there is no memory.
+    """
+    failures = {"stuck": TOO_MANY_STEPS.format(step=run.step)}
+    steps = max(1, _STEPS // len(run.streams))
+    return fill(_core.AcksRun(*pack(run)), run.scenario, samples, progress, steps, failures)
+
+
+def pack(run: Integrator) -> tuple[Any, ...]:
+    """Return the arguments of `_core.AcksRun` that describe an integrator at its beginning."""
+    scenario, aqm = run.scenario, run.scenario.aqm
+    copied = run.copied or (None,) * len(run.streams)
+    return (
+        {
+            "duration": float(scenario.duration),
+            "capacity": run.capacity,
+            "buffer": run.buffer,
+            "update_interval": float(aqm.update_interval or math.inf),
+        },
+        {"step": run.step, "most_steps": float(MOST_STEPS)},
+        aqm.kernel,
+        floats(aqm.fluid_parameters()),
+        {
+            "state": list(run.state),
+            "at_dequeue": run.at_dequeue,
+            "head": aqm.measures == "head",
+            "past": -run.times[0],
+            "waited": run.waited,
+        },
+        [
+            _pack_class(run, i, stream, -1 if other is None else other)
+            for i, (stream, other) in enumerate(zip(run.streams, copied, strict=True))
+        ],
+        [
+            (float(change.at), float(change.capacity) / run.bits)
+            for change in scenario.changes
+            if change.capacity is not None
+        ],
+        aqm.pushes(float(scenario.duration)),
+    )
+
+
+def _pack_class(run: Integrator, i: int, stream: Stream, copied: int) -> dict[str, Any]:
+    sender, window = run.senders[i], stream.window
+    return {
+        "law": sender.kernel,
+        "parameters": floats(sender.fluid_parameters()),
+        "state": _state(sender) if window is None else [window.now.size, *window.now.rest],
+        "steady": window is None,
+        "signal": run.kinds[i],
+        "band": run.band[i],
+        "thinned": bool(sender.thinned and run.aqm.thins),
+        "slow_start": window is not None and window.slow,
+        "spreads": window is not None and window.spreads,
+        "copied": copied,
+        "count": stream.number,
+        "base_rtt": stream.path,
+        "round_trip": 0.0 if window is None else window.round_trip,
+        "start": stream.start,
+        "stop": stream.stop,
+        "start_jitter": stream.jitter,
+        "before": stream.before,
+        "cutting": 0.0 if window is None else window.cutting,
+    }
+
+
+def _state(sender: Sender) -> list[float]:
+    """Return a state of a sender whose state has no effect."""
+    state = sender.initial(1.0)
+    return [float(value) for value in (state if isinstance(state, tuple) else (state,))]

@@ -1,0 +1,116 @@
+// What trajectories by either clock have in common: they are computed in parts, into arrays of the caller.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "binding/arguments.h"
+#include "fluid/problem.h"
+
+namespace binding {
+
+using Output = nanobind::ndarray<double, nanobind::c_contig, nanobind::device::cpu>;
+
+// A queue law's numbers, which it can have.
+inline void read_aqm(const pi2_aqm_law *law, const Parameters &from, double (&to)[PI2_AQM_PARAMETERS])
+{
+    read_parameters(law, from, to);
+    require_sound(!law->sound || law->sound(to), law->name);
+}
+
+inline int signal_of(const Entries &entries)
+{
+    static_assert(PI2_FLUID_CLASSIC == 0 && PI2_FLUID_SCALABLE == 1 && PI2_FLUID_DEAF == 2, "names are in this order");
+    return entries.is_none("signal") ? PI2_FLUID_DEAF : entries.one_of("signal", {"classic", "scalable"});
+}
+
+template <typename Kernel> using Advance = int (*)(Kernel *, const double *, size_t, size_t *, pi2_fluid_rows, long long);
+
+// One in the making, of the kernel's functions that go on with it and that end it.
+template <typename Kernel, Advance<Kernel> go_on, void (*destroy)(Kernel *)> class Trajectory {
+  public:
+    std::pair<std::size_t, const char *> advance(const Line<const double> &samples, std::size_t place,
+                                                 long long most_steps, const Output &queue, const Output &queue_delay,
+                                                 const Output &controller, const Output &p, const Output &window,
+                                                 const Output &leaving, const Output &capacity)
+    {
+        static const char *const names[] = {"done", "more", "stuck", "lost image", "not finite", "too old",
+                                            "no memory"};
+        const std::size_t n = samples.shape(0);
+        const pi2_fluid_rows rows = {data(queue, n * bands),   data(queue_delay, n * bands), data(controller, n),
+                                     data(capacity, n),        data(p, n * members),         data(window, n * members),
+                                     data(leaving, n * members)};
+        int status;
+        if (busy)
+            throw std::runtime_error("this trajectory is being computed by another thread.");
+        busy = true;
+        {
+            nanobind::gil_scoped_release release;
+            status = go_on(run.get(), samples.data(), n, &place, rows, most_steps);
+        }
+        busy = false;
+        return {place, names[status]};
+    }
+
+  protected:
+    void begin(Kernel *made, std::size_t its_bands, std::size_t classes)
+    {
+        run.reset(made);
+        if (!run)
+            throw std::bad_alloc();
+        bands = its_bands;
+        members = classes;
+    }
+
+    struct Destroy {
+        void operator()(Kernel *r) const { destroy(r); }
+    };
+    std::unique_ptr<Kernel, Destroy> run;
+    std::size_t bands = 1, members = 1;
+
+  private:
+    static double *data(const Output &array, std::size_t size)
+    {
+        if (array.size() != size)
+            refuse("an array has " + std::to_string(array.size()) + " elements instead of "
+                   + std::to_string(size) + ".");
+        return array.data();
+    }
+
+    bool busy = false;
+};
+
+// What both have in Python.
+template <typename Run> nanobind::class_<Run> &define_advance(nanobind::class_<Run> &its)
+{
+    namespace nb = nanobind;
+    its.def(
+        "advance",
+        [](Run &run, const Line<const double> &samples, std::size_t place, long long most_steps, const Output &queue,
+           const Output &queue_delay, const Output &controller, const Output &p, const Output &window,
+           const Output &leaving, const Output &capacity) {
+            return run.advance(samples, place, most_steps, queue, queue_delay, controller, p, window, leaving, capacity);
+        },
+        nb::arg("samples").noconvert(), nb::arg("place"), nb::arg("most_steps"), nb::arg("queue").noconvert(),
+        nb::arg("queue_delay").noconvert(), nb::arg("controller").noconvert(), nb::arg("p").noconvert(),
+        nb::arg("window").noconvert(), nb::arg("leaving").noconvert(), nb::arg("capacity").noconvert(),
+        R"(Fill the rows of the times `samples` (s, rising) from `place` on; releases the GIL.
+
+Returns the first row that is not filled, and why: "done", "more" (after `most_steps` steps:
+call again), or an error after which the run is over: "stuck", "lost image", "not finite",
+"too old", "no memory".
+)");
+    its.def_prop_ro("time", &Run::time, "How far it is (s).");
+    its.def_prop_ro("steps", &Run::steps, "Steps taken.");
+    return its;
+}
+
+} // namespace binding

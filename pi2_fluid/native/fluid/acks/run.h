@@ -1,0 +1,87 @@
+/* Inside the clock of acknowledgements: one trajectory in the making. The names are those of the Python twin. */
+#pragma once
+
+#include <math.h>
+
+#include "fluid/acks/past.h"
+#include "fluid/acks/problem.h"
+
+#define SAME 1e-12  /* s: instants closer than this are one */
+#define TINY 1e-9   /* packets, and seconds: what is no backlog, and no step worth splitting */
+#define CORNER 1e-3 /* packets: how far off a corner of what is sent may lie inside a step */
+
+/* A window after a step. */
+typedef struct {
+    double x[PI2_SENDER_STATES]; /* of the law, the window first */
+    double grown;                /* segments by which it has grown, less the cuts that are obeyed at once */
+    double cut, cut_integral;    /* segments cut that are obeyed over a round trip */
+    double expected;             /* signals per flow since it began in slow start */
+} acks_moved;
+
+/* What a class has done at the end of a step, before the queue has served it. */
+typedef struct {
+    double packets, acked, heard; /* sent, acknowledged, signals heard until then */
+    double silence;               /* packets under way beyond its window, so that it waits */
+    acks_moved moved;
+} acks_sent;
+
+typedef struct {
+    const pi2_sender_law *law;
+    double parameters[PI2_SENDER_PARAMETERS];
+    int states;
+    int steady, signal, band, thinned, slow, spreads, copied, goes_on;
+    double number, path, round_trip, start, stop, ramp;
+    double rate, kept;    /* of a steady one: packets/s of a flow; the part of it that enters the queue */
+    size_t column;        /* its first in a row of the past */
+    size_t ago, cuts_ago; /* cursors: one path ago, one round trip ago */
+    double acked, heard, silence;
+    acks_moved now;
+    acks_sent sent;       /* of the step that is tried */
+} acks_stream;
+
+/* One queue, first in, first out. */
+typedef struct {
+    size_t column, entry; /* its first in a row of the past; cursor: where what leaves now had come */
+    double delay, lost;   /* s; packets that found no room */
+    double arrived, served, no_room; /* of the step that is tried */
+} acks_line;
+
+typedef struct pi2_acks {
+    /* the problem */
+    int bands, class_count, change_count, at_dequeue, head;
+    acks_stream *streams;
+    const pi2_aqm_law *aqm;
+    double law[PI2_AQM_PARAMETERS], buffer, interval, end, step;
+    long long most_steps;
+    pi2_fluid_change *changes;
+    double *others; /* known instants besides ticks (s), rising */
+    int other_count;
+    double *pushes;
+    size_t push_count;
+
+    /* the trajectory */
+    acks_past past;
+    acks_line lines[2];
+    double t, capacity, state[PI2_AQM_STATES];
+    double *p;
+    double next;      /* the next known instant (s) */
+    int ticks;        /* whether the controller ticks then */
+    int change, other;
+    double tick;      /* number of the next one */
+    double longest;   /* s: how far back classes look */
+    size_t forgotten; /* cursor: that long ago */
+    double trial_t, split; /* of the step that is tried: its end; the part of it that it should end after */
+
+    /* the node before the newest: what is held from there on */
+    double *p_before, controller_before, capacity_before;
+    long long taken;
+    int status;
+} pi2_acks;
+
+static inline double acks_queue(const pi2_acks *run)
+{
+    double queue = 0.0;
+    for (int k = 0; k < run->bands; k++)
+        queue += acks_row(&run->past, run->past.newest)[run->lines[k].column + QUEUE];
+    return queue;
+}
