@@ -111,9 +111,22 @@ def test_senders(law: Sender):
         then = wrap([delayed, *x[1:]])
         slope = unwrap(law.rate(wrap(x), then, p, rtt, rtt_delayed))
         same(c.rate(x, delayed, p, rtt, rtt_delayed), slope, 1.0 / rtt)
+        if type(law).acked is not Sender.acked and _core.has_ack_clock(str(law.kernel)):
+            acks, marks = spread(rng, 1.0, 1e4), p * spread(rng, 1.0, 1e4)
+            change, cut = law.acked(wrap(x), acks, marks, rtt)
+            changed, obeyed = c.acked(x, acks, marks, rtt)
+            same([*changed, obeyed], [*unwrap(change), cut], acks)
         same([c.sending_rate(x, rtt)], [law.sending_rate(wrap(x), rtt)])
         same(c.leave_slow_start(x), unwrap(law.leave_slow_start(wrap(x))))
         same(c.switches(x, p, rtt), law.switches(wrap(x), p, rtt))
+
+
+def test_which_senders_have_the_ack_clock():
+    there = {str(law.kernel) for law in SENDER_LAWS if _core.has_ack_clock(str(law.kernel))}
+    assert there >= {"reno", "scalable", "cubic"}
+    assert all(type(law).acked is not Sender.acked for law in SENDER_LAWS if law.kernel in there)
+    with pytest.raises(ValueError, match="acknowledgements"):
+        _core.SenderLaw("cbr", {"rate": 1.0}).acked([1.0], 1.0, 0.0, 0.1)
 
 
 def random_state(rng: np.random.Generator, law: Aqm) -> tuple[float, ...]:

@@ -31,8 +31,8 @@ _PARTS: Final = 40  # of the shortest path: steps in which acknowledgements are 
 _LONGEST: Final = 1e-3  # s: with it the delay is right to some 1e-7 s where nothing empties
 MOST_STEPS: Final = 20_000_000
 TOO_MANY_STEPS: Final = (
-    f"the trajectory needs more than {MOST_STEPS} steps of at most {{step:g}} s: give a longer step,"
-    " or a shorter duration."
+    f"the trajectory needs more than {MOST_STEPS} steps of at most {{step:g}} s: give a longer"
+    " step, or a shorter duration."
 )
 _SAME: Final = 1e-12  # s: instants closer than this are one
 _TINY: Final = 1e-9  # packets, and seconds: what is no backlog, and no step worth splitting

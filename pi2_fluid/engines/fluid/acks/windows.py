@@ -88,7 +88,7 @@ class Window:
             return now._replace(
                 size=size, grown=now.grown + acks, expected=now.expected + marks, rest=now.rest
             )
-        before = self.ago.place(t - self.round_trip) if self.spreads else None
+        then = self._integral_then(t) if self.spreads else 0.0
         size, rest = now.size, now.rest
         moved = now
         for _ in range(_SWEEPS):
@@ -102,13 +102,12 @@ class Window:
                 a + float(b) * dt for a, b in zip(now.rest, change[1:] if rest else (), strict=True)
             )
             fallen = float(cut) * dt
-            if before is None:
+            if not self.spreads:
                 grown, total, integral = now.grown + growth - fallen, 0.0, 0.0
                 size = grown
             else:
                 grown, total = now.grown + growth, now.cut + fallen
                 integral = now.cut_integral + 0.5 * dt * (now.cut + total)
-                then = integral_at(self.times, self.cuts, self.integrals, before)
                 size = grown - (integral - then) / self.round_trip
             if size < _LEAST:
                 grown, size = grown + _LEAST - size, _LEAST
@@ -129,9 +128,20 @@ class Window:
         self.integrals.append(moved.cut_integral)
 
     def copy(self, other: Window) -> None:
-        """Begin as another class's window is now, reductions under way included."""
+        """Begin as another class's window is now, reductions under way included.
+
+        What of these a window that was held has not obeyed, it never will.
+        """
         self.now, self.slow = other.now, other.slow
         self.cuts, self.integrals = list(other.cuts), list(other.integrals)
+        if self.spreads:
+            mean = (self.now.cut_integral - self._integral_then(self.times[-1])) / self.round_trip
+            self.now = self.now._replace(grown=self.now.size + mean)
+
+    def _integral_then(self, t: float) -> float:
+        """Return the integral of the cuts until one round trip before `t`."""
+        before = self.ago.place(t - self.round_trip)
+        return integral_at(self.times, self.cuts, self.integrals, before)
 
     def leave_slow_start(self) -> None:
         """Begin congestion avoidance at the window reached."""

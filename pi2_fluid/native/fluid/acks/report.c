@@ -9,6 +9,8 @@ typedef struct {
 
 static double between(cell cell, size_t column)
 {
+    if (cell.since >= cell.width)
+        return cell.to[column];
     return (cell.to[column] - cell.from[column]) / cell.width * cell.since + cell.from[column];
 }
 
@@ -43,7 +45,7 @@ void acks_report(const pi2_acks *run, double sample, int at_node, size_t place, 
 {
     const double *from = acks_row(&run->past, run->past.newest - 1), *to = acks_row(&run->past, run->past.newest);
     const double width = to[TIME] - from[TIME];
-    const cell cell = {from, to, at_node ? width : sample - from[TIME], width};
+    const cell cell = {from, to, sample - from[TIME], width};
     const double *p = at_node ? run->p : run->p_before;
     double share[2];
     for (int k = 0; k < run->bands; k++) {

@@ -67,6 +67,7 @@ void acks_leave_slow_start(acks_stream *stream)
 
 void acks_copy_window(acks_stream *stream, const acks_stream *other, acks_past *past)
 {
+    const double t = acks_row(past, past->newest)[TIME];
     stream->now = other->now;
     stream->slow = other->slow;
     for (size_t node = past->oldest; node <= past->newest; node++) {
@@ -74,5 +75,8 @@ void acks_copy_window(acks_stream *stream, const acks_stream *other, acks_past *
         row[stream->column + CUT] = row[other->column + CUT];
         row[stream->column + CUT_INTEGRAL] = row[other->column + CUT_INTEGRAL];
     }
+    if (stream->spreads)
+        stream->now.grown =
+            stream->now.x[0] + (stream->now.cut_integral - integral_then(stream, past, t)) / stream->round_trip;
     acks_row(past, past->newest)[stream->column + SIZE] = stream->now.x[0];
 }

@@ -1,0 +1,216 @@
+"""What the compiled engine promises by the ack clock: the oracle's numbers, to rounding.
+
+The oracle is the Python engine. The compiled one does the same operations in the same order, so
+that rows at the ends of steps are the same numbers, and what lies between them is off by rounding.
+Only p' that is given (`Imposed`) is summed in another order. Delays are compared in seconds: they
+are differences of times, which are as large as the duration.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from refusals import refused
+
+import pi2_fluid as pf
+from pi2_fluid import _core
+from pi2_fluid.engines.fluid.acks import compiled
+from pi2_fluid.engines.fluid.acks.integration import Integrator, step_of
+from pi2_fluid.engines.fluid.beginning import begin
+
+# Some loads are of no network.
+pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
+
+LINK = pf.Link("10Mbit/s")
+RENO = pf.Flows(pf.Reno(), 10, "60ms", name="reno")
+AVOIDING = dataclasses.replace(RENO, slow_start=False)
+L4S = pf.Flows(pf.Scalable(), 5, "30ms", start=0.3, name="scalable")
+PI2 = pf.Pi2(drop_at="dequeue")
+BEGUN = {"window": [40.0, 50.0], "queue": 10.0, "controller": 0.05}
+GIVEN = pf.Sines(0.1, [0.01], [5.0])
+
+
+def scenario(aqm: Any, *flows: pf.Flows, link: Any = LINK, changes: Any = (), duration=1.5) -> Any:
+    return pf.Scenario(duration, link, aqm, flows, changes)
+
+
+CASES: dict[str, pf.Scenario] = {
+    "slow start": scenario(PI2, RENO),
+    "signals on arrival": scenario(pf.Pi2(), AVOIDING, pf.Flows(pf.Cubic(), 3, "30ms", start=0.5)),
+    "backlog measured": scenario(pf.Pi2(variant="pi2-2016"), AVOIDING),
+    "coupled": scenario(pf.CoupledPi2(), AVOIDING, L4S),
+    "dual queue": scenario(pf.DualPi2(), AVOIDING, L4S, link=pf.Link("40Mbit/s")),
+    "dual queue, both wait": scenario(
+        pf.DualPi2(ramp="400us", drop_at="enqueue", variant="rfc9332"),
+        RENO,
+        dataclasses.replace(L4S, count=15),
+        link=pf.Link("4Mbit/s", 100),
+    ),
+    "given": scenario(
+        pf.Imposed(queue=pf.DualPi2(), p_prime=GIVEN, hold="15ms"), AVOIDING, L4S, duration=0.8
+    ),
+    "counts": scenario(
+        PI2,
+        dataclasses.replace(AVOIDING, count=4),
+        link=pf.Link("5Mbit/s"),
+        changes=[
+            pf.Change(at, counts={"reno": n}) for at, n in ((0.4, 9), (0.7, 3), (1, 0), (1.2, 4))
+        ],
+    ),
+    "capacity": scenario(
+        pf.Pi(),
+        AVOIDING,
+        pf.Flows(pf.CReno(), 3, "40ms", stop=1.2),
+        changes=[pf.Change(0.5, "2Mbit/s"), pf.Change(1.0, "12Mbit/s")],
+    ),
+    "full buffer": scenario(PI2, dataclasses.replace(RENO, count=5), link=pf.Link("10Mbit/s", 50)),
+    "flood": scenario(
+        PI2,
+        pf.Flows(pf.Cbr(rate="12Mbit/s", thinned=False), start_jitter=0.3),
+        AVOIDING,
+        link=pf.Link("10Mbit/s", 150),
+    ),
+    "thinned": scenario(pf.Pie(), pf.Flows(pf.Cbr(rate="4Mbit/s"), start=0.2, stop=1.0), RENO),
+    "cohorts": scenario(PI2, dataclasses.replace(RENO, start_jitter=0.5), duration=0.8),
+    "begun": scenario(PI2, AVOIDING, pf.Flows(pf.Cubic(), 5, "80ms"), link=pf.Link("50Mbit/s")),
+}
+
+
+def run(case: pf.Scenario, engine: str, **options: Any) -> Any:
+    return pf.simulate(case, pf.Fluid(clock="acks", engine=engine, **options))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_the_compiled_engine_is_the_oracle_to_rounding(name: str) -> None:
+    case = CASES[name]
+    # Rows between ticks and at ticks.
+    options: Any = {"sample": "1.6ms", "step": "2ms", "initial": BEGUN if name == "begun" else None}
+    python, c = (run(case, engine, **options) for engine in ("python", "c"))
+    assert (python.attrs["compiled"], c.attrs["compiled"]) == (0, 1)
+    for variable in python.data_vars:
+        values = python[variable].to_numpy()
+        # Rates are differences of counts over a step that may be short.
+        tolerance = 1e-9 if variable in ("throughput", "offered") else 1e-12
+        scale = max(1.0, float(np.nanmax(np.abs(values))))
+        np.testing.assert_allclose(
+            c[variable], values, rtol=0.0, atol=tolerance * scale, err_msg=str(variable)
+        )
+
+
+def counted(case: pf.Scenario, step: float, initial: Any = None) -> tuple[Integrator, Any]:
+    """The oracle's counts at the end, and the compiled engine's."""
+    made = [
+        Integrator(case, step, None if initial is None else begin(case, initial)) for _ in range(2)
+    ]
+    made[0].run()
+    run = _core.AcksRun(*compiled.pack(made[1]))
+    n, bands, classes = 1, case.aqm.bands, len(case.flows)
+    shapes: Any = [(n, bands), (n, bands), n, (n, classes), (n, classes), (n, classes), n]
+    end = np.array([float(case.duration)])
+    assert run.advance(end, 0, 10**9, *map(np.empty, shapes)) == (1, "done")
+    return made[0], run
+
+
+@pytest.mark.parametrize("name", ["full buffer", "dual queue, both wait", "thinned"])
+def test_every_packet_that_was_sent_is_somewhere(name: str) -> None:
+    oracle, run = counted(CASES[name], 4e-3)
+    counts = {key: np.array(values) for key, values in run.counts().items()}
+    assert run.steps == len(oracle.times) - 2
+    np.testing.assert_array_equal(counts["sent"], [s.sent[-1] for s in oracle.streams])
+    np.testing.assert_array_equal(counts["left"], [s.left[-1] for s in oracle.streams])
+    for k, line in enumerate(oracle.lines):
+        sent = sum(s for s, band in zip(counts["sent"], oracle.band, strict=True) if band == k)
+        assert counts["lost"][k] == line.lost
+        assert counts["arrived"][k] + line.lost == pytest.approx(sent, rel=1e-14)
+        assert line.served[-1] + line.queue == pytest.approx(counts["arrived"][k], rel=1e-14)
+
+
+def test_what_is_under_way_and_waits_is_the_windows() -> None:
+    # At rest nobody is silent, so that the two are the same to rounding.
+    rest = pf.equilibrium(CASES["begun"].network)
+    initial = {"window": [float(w) for w in rest.window], "queue": float(rest.queue)}
+    _, run = counted(CASES["begun"], 2e-3, initial | {"controller": float(rest.controller)})
+    counts = run.counts()
+    c = pf.simulate(
+        CASES["begun"], pf.Fluid(clock="acks", engine="c", initial=rest, step=2e-3, sample=1.5)
+    )
+    for i, flow in enumerate(CASES["begun"].flows):
+        under_way = counts["sent"][i] - counts["acked"][i]
+        assert under_way == pytest.approx(flow.count * float(c.window[-1, i]), rel=1e-9)
+
+
+def test_the_past_is_forgotten() -> None:
+    case = dataclasses.replace(CASES["capacity"], duration=30.0, changes=())
+    run = _core.AcksRun(*compiled.pack(Integrator(case, step_of(case, None), None)))
+    arrays = [np.empty(shape) for shape in ((2, 1), (2, 1), 2, (2, 2), (2, 2), (2, 2), 2)]
+    kept, place, status = 0, 0, "more"
+    while status == "more":
+        place, status = run.advance(np.array([0.0, 30.0]), place, 1000, *arrays)
+        kept = max(kept, run.kept)
+    assert status == "done"
+    assert run.steps > 25_000
+    # The longest path, or how long packets wait, in steps of at least half of a millisecond.
+    assert 50 < kept < 2000
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Eager(pf.Reno):
+    """A law of one's own, which only the oracle can run."""
+
+    kernel: ClassVar = None
+
+    def acked(self, x: Any, acks: Any, marks: Any, rtt: Any) -> Any:
+        return 2.0 * acks / x, self.decrease * x * marks
+
+
+def test_laws_of_ones_own_are_run_by_the_oracle() -> None:
+    own = scenario(PI2, dataclasses.replace(RENO, sender=Eager()), duration=0.3)
+    assert run(own, "auto").attrs["compiled"] == 0
+    assert run(scenario(PI2, RENO, duration=0.3), "auto").attrs["compiled"] == 1
+    with refused(pf.UnsupportedError, "Eager is not in the compiled engine"):
+        run(own, "c")
+
+
+@pytest.mark.parametrize("sender", [pf.Dctcp(), pf.TimeoutReno()])
+@pytest.mark.parametrize("engine", ["auto", "c", "python"])
+def test_both_refuse_the_same(engine: str, sender: Any) -> None:
+    with refused(
+        pf.UnsupportedError, f"{type(sender).__name__} does not say what one acknowledgement does"
+    ):
+        run(scenario(PI2, dataclasses.replace(RENO, sender=sender)), engine)
+
+
+def test_progress_is_told_and_may_stop_it() -> None:
+    told: list[float] = []
+
+    def stop(done: float, duration: float) -> None:
+        told.append(done / duration)
+        if len(told) > 2:
+            raise KeyboardInterrupt
+
+    long = dataclasses.replace(CASES["begun"], duration=2000.0)
+    with pytest.raises(KeyboardInterrupt):
+        pf.Fluid(clock="acks").run(long, stop)
+    assert 0.0 < told[0] < told[1] < told[2] < 0.5
+
+
+@pytest.mark.parametrize(
+    ("place", "change", "sentence"),
+    [
+        (2, "taildrop", "taildrop knows no"),
+        (1, {"step": 1.0, "most_steps": 10.0}, "shortest path"),
+        (5, {"law": "dctcp"}, "dctcp knows no|dctcp has no form"),
+        (5, {"copied": 7}, "no class has the number"),
+        (5, {"band": 1}, "outside"),
+        (5, {"unheard": 1}, "knows no 'unheard'"),
+    ],
+)
+def test_the_kernel_refuses_what_it_cannot_run(place: int, change: Any, sentence: str) -> None:
+    arguments: Any = list(compiled.pack(Integrator(CASES["slow start"], 1e-3, None)))
+    arguments[place] = [arguments[5][0] | change] if place == 5 else change
+    with pytest.raises(ValueError, match=sentence):
+        _core.AcksRun(*arguments)
