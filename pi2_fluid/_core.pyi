@@ -60,6 +60,7 @@ class AckSums:
             NDArray[numpy.complex128], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
     ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None,))]: ...
+
 class AcksRun:
     def __init__(
         self,
