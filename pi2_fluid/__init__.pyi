@@ -45,6 +45,7 @@ from pi2_fluid.laws.senders.cbr import Cbr as Cbr
 from pi2_fluid.laws.senders.creno import CReno as CReno
 from pi2_fluid.laws.senders.cubic import Cubic as Cubic
 from pi2_fluid.laws.senders.dctcp import Dctcp as Dctcp
+from pi2_fluid.laws.senders.prague import Prague as Prague
 from pi2_fluid.laws.senders.reno import Reno as Reno
 from pi2_fluid.laws.senders.scalable import Scalable as Scalable
 from pi2_fluid.laws.senders.timeoutreno import TimeoutReno as TimeoutReno

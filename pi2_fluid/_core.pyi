@@ -473,6 +473,16 @@ def replay_dctcp(
     alphas: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     thresholds: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None: ...
+def replay_prague(
+    parameters: Mapping[str, float],
+    window: int,
+    rtt: int,
+    ce: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
 def mean_window(
     name: str,
     parameters: Mapping[str, float],

@@ -39,6 +39,7 @@ from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.laws.senders.prague import Prague
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.loop.updates import respond
 from pi2_fluid.records.record import declares
@@ -66,6 +67,8 @@ _FEWEST_ALIASES: Final = 6  # pairs about pi/T: the rest falls like k^-5
 _INSTEAD: Final[dict[type[Sender], str]] = {
     Dctcp: "use Scalable for what it would be without its average over 16 round trips, which costs"
     " it tens of dB",
+    Prague: "use Scalable for what it would be over paths of 25 ms or more without its average over"
+    " 16 round trips, which costs it tens of dB",
 }
 
 

@@ -48,6 +48,7 @@ SENDERS: Final = {
     "creno": Entry(f"{_LAWS}.senders.creno:CReno", loop=True, design=True),
     "scalable": Entry(f"{_LAWS}.senders.scalable:Scalable", loop=True, design=True),
     "dctcp": Entry(f"{_LAWS}.senders.dctcp:Dctcp", loop=True),
+    "prague": Entry(f"{_LAWS}.senders.prague:Prague", loop=True),
     "cubic": Entry(f"{_LAWS}.senders.cubic:Cubic", loop=True, design=True),
     "cbr": Entry(f"{_LAWS}.senders.cbr:Cbr"),
     "timeoutreno": Entry(f"{_LAWS}.senders.timeoutreno:TimeoutReno"),

@@ -33,6 +33,7 @@ _SETTLED: Final = 1e-12
 _NUDGE: Final = 1e-7
 _ZERO: Final = 1e-12  # below this a state has settled in absolute terms
 _MOST_STEPS: Final = 200
+_LEAST_RATE: Final = 1e-300  # segments/s: a law may send nothing where everything is signalled
 #: What may have a closed form, and what it follows from.
 _CLOSED_FORMS: Final = {
     "at_rest": ("rate",),
@@ -231,7 +232,8 @@ class Sender(Record, ABC):
             log_p: FloatArray, rtt: FloatArray, target: FloatArray, *arrays: FloatArray
         ) -> FloatArray:
             law, p = rebuild(arrays), np.exp(log_p)
-            return np.log(law.sending_rate(law.at_rest(rtt, p), rtt)) - np.log(target)
+            sent = np.maximum(law.sending_rate(law.at_rest(rtt, p), rtt), _LEAST_RATE)
+            return np.log(sent) - np.log(target)
 
         (rtt, rate, *arrays), rebuild = align(self, rtt=rtt, rate=rate)
         found = elementwise.find_root(excess, (np.log(1e-15), 0.0), args=(rtt, rate, *arrays))

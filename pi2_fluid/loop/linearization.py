@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 
+from pi2_fluid.errors import DomainError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.laws.sender import Sender
@@ -39,6 +40,7 @@ __all__ = [
     "loop_shape",
     "per_class",
     "rate_slopes",
+    "require_windows",
 ]
 
 T = TypeVar("T")
@@ -67,9 +69,12 @@ def linearize(
 
     Raises
     ------
+    DomainError
+        If a window is 0.
     UnsupportedError
         If the law reacts to the arrival rate, or cannot be differentiated.
     """
+    require_windows(senders, point)
     shape = loop_shape(senders, aqm, point)
     slopes, controller = linearize_aqm(aqm, point, shape)
     couplings = couple(senders, aqm, point, shape)
@@ -172,6 +177,22 @@ class LinearSender(NamedTuple):
         a1 = np.moveaxis(np.array(columns[size : 2 * size]), (0, 1), (-1, -2))
         bv, e0v, e1v, cv = (np.moveaxis(np.array(v), 0, -1) for v in (b, e0, e1, c))
         return LinearClass(a0, a1, bv, e0v, e1v, cv, r, weight, self.rtt, size, lead)
+
+
+def require_windows(senders: Sequence[Sender], point: OperatingPoint) -> None:
+    """Refuse flows that do not send where they rest.
+
+    Raises
+    ------
+    DomainError
+        If a window is 0.
+    """
+    for sender, window in zip(senders, per_class(point.window), strict=True):
+        if sender.constant_rate is None and not np.all(np.asarray(window) > 0.0):
+            raise DomainError(
+                f"{type(sender).__name__} rests at a window of 0 segments at this load, and flows"
+                " that do not send have no loop: lower the load."
+            )
 
 
 def linearize_sender(

@@ -49,4 +49,4 @@ PARAMETERS: Final[dict[str, dict[str, str]]] = {
     "c_protection": {"only": "dualpi2", "unit": "", "range": "above 0", "default": "0.1"},
     "drop_overload": {"only": "dualpi2", "choices": "true, false", "default": "true"},
 }
-SIGNALS: Final = {"classic": "reno, creno and cubic", "scalable": "scalable and dctcp"}
+SIGNALS: Final = {"classic": "reno, creno and cubic", "scalable": "scalable, dctcp and prague"}

@@ -132,6 +132,7 @@ def _pack_class(flow: Flows, scenario: Scenario) -> dict[str, Any]:
         "initial_window": int(flow.initial_window),
         "slow_start": flow.slow_start,
         "delayed_ack": flow.delayed_ack,
+        "paced": sender.paced,
         "ecn": ecn_field(flow),
     }
 

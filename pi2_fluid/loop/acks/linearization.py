@@ -20,7 +20,7 @@ from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.acks.plant import AckClass, AckLoop
 from pi2_fluid.loop.controllers import linearize_aqm
-from pi2_fluid.loop.linearization import loop_shape, per_class
+from pi2_fluid.loop.linearization import loop_shape, per_class, require_windows
 from pi2_fluid.loop.link import couple
 from pi2_fluid.network.equilibrium import OperatingPoint
 
@@ -55,11 +55,12 @@ def linearize_acks(
     Raises
     ------
     DomainError
-        If a round-trip time leaves nothing for the path.
+        If a round-trip time leaves nothing for the path, or a window is 0.
     UnsupportedError
         If a law does not say what an acknowledgement does, or cannot be differentiated, or L4S
         traffic is up against what a dual queue keeps for Classic traffic.
     """
+    require_windows(senders, point)
     shape = loop_shape(senders, aqm, point)
     slopes, controller = linearize_aqm(aqm, point, shape)
     couple(senders, aqm, point, shape)  # refuses what no loop is built of

@@ -63,7 +63,7 @@ pi2_packet_class class_of(nb::handle item, const std::string &what)
 {
     const Entries e(item, what,
                     {"congestion", "parameters", "interval", "count", "base_rtt", "start", "stop", "start_jitter",
-                     "initial_window", "slow_start", "delayed_ack", "ecn"});
+                     "initial_window", "slow_start", "delayed_ack", "paced", "ecn"});
     pi2_packet_class c = {};
     if (e.is_none("congestion")) {
         c.interval = e.as<double>("interval");
@@ -82,6 +82,7 @@ pi2_packet_class class_of(nb::handle item, const std::string &what)
     c.initial_window = static_cast<std::uint32_t>(e.whole("initial_window", 1, PI2_MOST_WINDOW));
     c.slow_start = e.as<bool>("slow_start");
     c.delayed_ack = e.as<bool>("delayed_ack");
+    c.paced = e.as<bool>("paced");
     c.ecn = static_cast<int>(e.whole("ecn", PI2_NOT_ECT, PI2_ECT0));
     return c;
 }
@@ -379,8 +380,8 @@ qdisc, parameters
 classes
     Of each class: congestion, its control (None: constant bit rate), and the parameters of
     that; interval between packets (ns, of a constant bit rate); count; base_rtt, start, stop
-    (None: the end) and start_jitter (ns); initial_window (segments); slow_start, delayed_ack
-    (bool); ecn, the field (0 Not-ECT, 1 ECT(1), 2 ECT(0)).
+    (None: the end) and start_jitter (ns); initial_window (segments); slow_start, delayed_ack,
+    paced (bool); ecn, the field (0 Not-ECT, 1 ECT(1), 2 ECT(0)).
 changes
     Of each change, in the order of time: at (ns), capacity (bit/s, 0: as it is), and counts,
     the flows of every class (-1: as they are).

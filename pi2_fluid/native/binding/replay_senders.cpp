@@ -63,6 +63,20 @@ void replay_dctcp(const Parameters &parameters, double alpha, const Line<const s
     pi2_replay_dctcp(reinterpret_cast<const pi2_dctcp_parameters *>(dctcp.parameters), alpha, n, delivered.data(), ce.data(), {a, a + n, s, s + n, s + 2 * n});
 }
 
+void replay_prague(const Parameters &parameters, std::uint32_t window, std::int64_t rtt,
+                   const Line<const std::int64_t> &ce, const Line<double> &numbers, const Line<std::int64_t> &counts)
+{
+    const Configured prague("prague", parameters);
+    const std::size_t n = ce.shape(0);
+    double *x = rows(numbers, 3, n);
+    std::int64_t *k = rows(counts, 4, n);
+    require(window >= PI2_LEAST_WINDOW && window <= most_window, "window must lie in [2, 2^30] segments.");
+    require(rtt >= 1000 && rtt <= 3600000000000, "rtt must lie in [1e3, 3.6e12] ns.");
+    nb::gil_scoped_release release;
+    pi2_replay_prague(reinterpret_cast<const pi2_prague_parameters *>(prague.parameters), window, rtt, n, ce.data(),
+                      {x, x + n, x + 2 * n, k, k + n, k + 2 * n, k + 3 * n});
+}
+
 double mean_window(const std::string &name, const Parameters &parameters, double p, bool periodic, std::int64_t rtt,
                    std::uint32_t per_ack, std::uint32_t window, bool grows_in_cwr, std::uint64_t packets,
                    std::uint64_t warm_up, std::uint64_t seed)
@@ -104,7 +118,7 @@ class CongestionControl {
         if (c->sample)
             c->sample(sender.parameters, state, &w, acked, rtt, now);
         if (c->marks)
-            c->marks(sender.parameters, state, &w, acked, marked);
+            c->marks(sender.parameters, state, &w, acked, marked, now);
         if (grows)
             c->grow(sender.parameters, state, &w, acked, now);
     }
@@ -173,6 +187,24 @@ alphas
     Filled with alpha before and after each window, in 1/1024; shape (2 n,).
 thresholds
     Filled with the windows left by a reduction from 10, 100 and 1000 segments; shape (3 n,).
+)");
+    module.def("replay_prague", &replay_prague, nb::arg("parameters"), nb::arg("window"), nb::arg("rtt"),
+               nb::arg("ce").noconvert(), nb::arg("numbers").noconvert(), nb::arg("counts").noconvert(),
+               R"(Prague, acknowledgement by acknowledgement, from slow start.
+
+Parameters
+----------
+parameters
+    As `pi2_fluid.engines.packet.laws.congestion_of` gives them.
+window, rtt
+    Window at the beginning (segments), round-trip time (ns).
+ce
+    Whether each segment was marked (not 0); shape (n,).
+numbers
+    Filled with time (ns), the window with its fraction (segments) and alpha; shape (3 n,).
+counts
+    Filled with the next segment to be sent, cwnd, rounds after slow start and ssthresh (-1: none),
+    n numbers of each; shape (4 n,).
 )");
     module.def("mean_window", &mean_window, nb::arg("name"), nb::arg("parameters"), nb::kw_only(), nb::arg("p"),
                nb::arg("periodic"), nb::arg("rtt"), nb::arg("per_ack"), nb::arg("window"), nb::arg("grows_in_cwr"),

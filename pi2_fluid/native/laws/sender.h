@@ -12,7 +12,7 @@ extern "C" {
 #include "parameters.h"
 
 /* Enough for every law of the table in laws.c. */
-enum { PI2_SENDER_PARAMETERS = 4, PI2_SENDER_STATES = 4, PI2_SENDER_SWITCHES = 1 };
+enum { PI2_SENDER_PARAMETERS = 4, PI2_SENDER_STATES = 4, PI2_SENDER_SWITCHES = 2 };
 
 typedef struct {
     const char *name;

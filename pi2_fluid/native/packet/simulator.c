@@ -158,6 +158,8 @@ static void act_timer(pi2_run *run, int64_t now)
         pi2_sender_timer(run, f, now);
     else if (number % PI2_TIMERS_EACH == PI2_DELAYED_ACK_TIMER)
         pi2_delayed_ack(run, f, now);
+    else if (number % PI2_TIMERS_EACH == PI2_PACING_TIMER)
+        pi2_on_pace(run, f, now);
     else
         pi2_acknowledge(run, f, now);
 }

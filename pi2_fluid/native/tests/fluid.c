@@ -83,7 +83,7 @@ static void make_aqm(pi2_fluid_problem *p, double packets)
 
 static void make_class(pi2_fluid_class *c, double duration, double packets, int thins)
 {
-    static const char *const names[] = {"reno", "reno", "scalable", "dctcp", "cubic", "cbr", "timeoutreno"};
+    static const char *const names[] = {"reno", "reno", "scalable", "dctcp", "cubic", "cbr", "timeoutreno", "prague"};
     static const struct {
         const char *name;
         double value;
@@ -93,11 +93,12 @@ static void make_class(pi2_fluid_class *c, double duration, double packets, int 
                          {{"gain", 0.0625}},
                          {{"increase", 8.0 / 15}, {"c", 0.4}, {"decrease", 0.3}},
                          {{0}},
-                         {{"decrease", 0.5}, {"min_rto", 0.2}}};
+                         {{"decrease", 0.5}, {"min_rto", 0.2}},
+                         {{"gain", 0.0625}, {"target_rtt", 0.025}}};
     static const int signals[] = {PI2_FLUID_CLASSIC, PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE, PI2_FLUID_SCALABLE,
-                                  PI2_FLUID_CLASSIC, PI2_FLUID_DEAF, PI2_FLUID_CLASSIC};
+                                  PI2_FLUID_CLASSIC, PI2_FLUID_DEAF, PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE};
     static const double base_rtts[] = {0.01, 0.03, 0.03, 0.1};
-    const int kind = pick(7);
+    const int kind = pick(8);
     memset(c, 0, sizeof *c);
     c->law = pi2_find_sender(names[kind]);
     for (int i = 0; i < 3 && parameters[kind][i].name; i++)

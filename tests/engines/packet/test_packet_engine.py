@@ -295,6 +295,7 @@ def test_pack_speaks_of_every_field() -> None:
         "initial_window": 10,
         "slow_start": False,
         "delayed_ack": False,
+        "paced": False,
         "ecn": compiled.NOT_ECT,
     }
     assert classes[1] == CLASS | {"interval": 4e6, "count": 3}
@@ -403,6 +404,7 @@ ARGUMENTS = (
             "initial_window": 10,
             "slow_start": True,
             "delayed_ack": True,
+            "paced": False,
             "ecn": 0,
         }
     ],

@@ -49,6 +49,8 @@ PUBLISHED = {
     "DUPTHRESH": (3, "RFC 5681, section 3.2; RFC 8985, section 6.2: DupThresh"),
     "RACK_PARTS": (4, "RFC 8985, section 6.2: RACK.reo_wnd = RACK.min_RTT/4"),
     "PROBE_RTTS": (2, "RFC 8985, section 7.2: PTO = 2 * SRTT"),
+    "PACED_BURST_US": (250, "draft-briscoe-iccrg-prague-congestion-control: bursts of 250 us"),
+    "PACE_EARLY": (2, "Documentation/networking/ip-sysctl.rst: tcp_pacing_ss_ratio = 200"),
     "DCTCP_ONE": (1024, "net/ipv4/tcp_dctcp.c: DCTCP_MAX_ALPHA"),
     "CUBIC_UNIT_BITS": (10, "net/ipv4/tcp_cubic.c: BICTCP_HZ"),
     "CUBIC_GATE_PARTS": (32, "net/ipv4/tcp_cubic.c: HZ / 32"),

@@ -8,25 +8,28 @@ import numpy as np
 import xarray as xr
 
 from pi2_fluid import _core
-from pi2_fluid.engines.packet.columns import as_array, read_columns
+from pi2_fluid.engines.packet.columns import as_array, read_columns, read_row
 from pi2_fluid.engines.packet.laws import congestion_of
 from pi2_fluid.errors import DomainError, QuantityError
 from pi2_fluid.laws.senders.cubic import Cubic
 from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.laws.senders.prague import Prague
 from pi2_fluid.network.schedule import NS
 from pi2_fluid.results import Column, make_dataset
+from pi2_fluid.units import validate_number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pi2_fluid.values import BoolArray
 
-__all__ = ["replay_cubic", "replay_dctcp"]
+__all__ = ["replay_cubic", "replay_dctcp", "replay_prague"]
 
 # Rows belong to the last acknowledgement before them; their times are given to 0.1 ms.
 _HALF_STEP: Final = 50_000
 _MOST_SEGMENTS: Final = 2**31 - 1
 _ONE: Final = 1024  # alpha = 1
+_MOST_FIRST: Final = 1_000_000  # segments
 
 
 def replay_cubic(
@@ -206,6 +209,86 @@ def replay_dctcp(
         "ce": (marked, "segments", "segments marked"),
     }
     return _dataset(variables, coords, f"dctcp, {law.variant}")
+
+
+def replay_prague(
+    *, ce: ArrayLike, rtt: float | str, initial_window: int = 10, sender: Prague | None = None
+) -> xr.Dataset:
+    """Return Prague acknowledgement by acknowledgement, from slow start over a constant RTT.
+
+    Every segment is acknowledged by itself; the next acknowledgement comes one round-trip time
+    over the window later, which acts at once.
+
+    Parameters
+    ----------
+    ce : array-like of int
+        Whether each segment was marked, 0 or 1, in the order of sending; shape (n,).
+    rtt : duration
+        Round-trip time, in [1 us, 1 h].
+    initial_window : int, default 10
+        Segments, in [2, 1000000].
+    sender : Prague, optional
+        ``Prague()`` if None.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``step``, after each acknowledgement: ``window`` with its fraction and ``cwnd`` in
+        whole segments, ``alpha``, ``round``, the number of those that ended after slow start, and
+        ``ssthresh`` (-1: none yet); ``next``, the first segment that was not sent before it. ``ce``
+        and ``time`` (s) as coordinates.
+
+    Raises
+    ------
+    QuantityError
+        For what is not a number, or a whole one where that is asked for, or a duration.
+    DomainError
+        For numbers outside their ranges.
+    UnsupportedError
+        For a subclass of Prague.
+
+    Notes
+    -----
+    Source: draft-briscoe-iccrg-prague-congestion-control; the rules of its public code.
+
+    Examples
+    --------
+    >>> data = replay_prague(ce=[0, 0, 1, 0], rtt="10ms")
+    >>> data.window.values.round(3)
+    array([11.   , 12.   ,  6.   ,  6.167])
+    >>> data.cwnd.values
+    array([11, 12, 11, 10])
+    """
+    law = Prague() if sender is None else sender
+    name, parameters = congestion_of(law)
+    if name != "prague":
+        raise QuantityError(
+            f"sender = {type(law).__name__} is not Prague, which is what is replayed: give"
+            " Prague()."
+        )
+    marked = read_row(ce, "ce", 0, 1)
+    n = len(marked)
+    if not n:
+        raise QuantityError("ce is empty: give 0 or 1 for each segment, such as [0, 0, 1].")
+    seconds = validate_number(rtt, "time", "rtt", low=1e-6, high=3600.0, closed=True)
+    window = int(read_row([initial_window], "initial_window", 2, _MOST_FIRST)[0])
+    numbers, counts = np.empty(3 * n), np.empty(4 * n, dtype=np.int64)
+    _core.replay_prague(parameters, window, round(seconds * NS), marked, numbers, counts)
+    time, windows, alpha = numbers.reshape(3, n)
+    after, cwnd, rounds, threshold = counts.reshape(4, n)
+    variables = {
+        "window": Column(("step",), windows, "segments", "window with its fraction"),
+        "cwnd": Column(("step",), cwnd, "segments", "window in whole segments"),
+        "alpha": Column(("step",), alpha, "1", "smoothed marked fraction"),
+        "round": Column(("step",), rounds, "1", "rounds that ended after slow start"),
+        "ssthresh": Column(("step",), threshold, "segments", "threshold of slow start"),
+        "next": Column(("step",), after, "segments", "next segment to be sent, before this step"),
+    }
+    coords = {
+        "ce": (marked, "1", "whether the segment was marked"),
+        "time": (time / NS, "s", "time of the acknowledgement"),
+    }
+    return _dataset(variables, coords, f"prague, {law.version}")
 
 
 def _dataset(

@@ -12,7 +12,7 @@
 
 #define PI2_NO_TIMER UINT32_MAX
 
-enum { PI2_TIMERS_EACH = 3 };
+enum { PI2_TIMERS_EACH = 4 };
 
 typedef struct {
     int64_t deadline;    /* ns, INT64_MAX: stopped */
@@ -28,7 +28,7 @@ typedef struct pi2_timers {
     int64_t due;         /* ns: when the next timer is due, INT64_MAX if none is */
 } pi2_timers;
 
-/* As in timers.h, where the timers lie in groups of three. */
+/* As in timers.h, where the timers lie in groups of four. */
 int pi2_timers_new(pi2_timers *timers, void *first, size_t stride, size_t count);
 void pi2_timers_free(pi2_timers *timers);
 void pi2_timer_set(pi2_timers *timers, pi2_timer *timer, int64_t deadline);

@@ -6,7 +6,7 @@
  * still the same. The wheel is an economy only: what comes out, and in which order, is what a plain heap of all
  * deadlines would yield.
  *
- * The timers themselves lie in the flows, three in each, so that they are at hand with them.
+ * The timers themselves lie in the flows, four in each, so that they are at hand with them.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 #define PI2_NO_SLOT UINT32_MAX
 #define PI2_SLOT INT64_C(1000000) /* ns */
 
-enum { PI2_WHEEL_SLOTS = 1024, PI2_TIMERS_EACH = 3 };
+enum { PI2_WHEEL_SLOTS = 1024, PI2_TIMERS_EACH = 4 };
 
 typedef struct {
     int64_t deadline; /* ns, INT64_MAX: stopped */
@@ -36,8 +36,8 @@ typedef struct {
 } pi2_slot;
 
 typedef struct {
-    char *first;         /* timers 0 to 2 */
-    size_t stride;       /* bytes from there to timers 3 to 5, and so on */
+    char *first;         /* timers 0 to 3 */
+    size_t stride;       /* bytes from there to timers 4 to 7, and so on */
     pi2_deadline *heap;
     uint32_t heap_size, heap_room;
     int no_memory;       /* set when there was no room: the run must end */
@@ -48,7 +48,7 @@ typedef struct {
     uint64_t occupied[PI2_WHEEL_SLOTS / 64];
 } pi2_timers;
 
-/* `count` groups of three timers; 0 if there is no memory. */
+/* `count` groups of four timers; 0 if there is no memory. */
 int pi2_timers_new(pi2_timers *timers, void *first, size_t stride, size_t count);
 void pi2_timers_free(pi2_timers *timers);
 /* Notes a timer where it belongs after its deadline came closer than its slot. */

@@ -22,6 +22,7 @@ typedef struct {
     uint32_t initial_window; /* segments */
     int slow_start;         /* 0: begins in congestion avoidance */
     int delayed_ack;        /* 0: every segment is acknowledged at once */
+    int paced;              /* new segments leave at window / smoothed round-trip time, not as acknowledgements come */
     int ecn;                /* ECN field of its packets: PI2_NOT_ECT, PI2_ECT1 or PI2_ECT0 */
 } pi2_packet_class;
 

@@ -52,7 +52,8 @@ typedef struct {
     /* An acknowledgement of `acked` segments gave a round-trip sample (ns). NULL: not used. */
     void (*sample)(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t rtt, int64_t now);
     /* Every acknowledgement: segments delivered by it, and how many of them were marked. NULL: not used. */
-    void (*marks)(const void *parameters, void *state, pi2_window *window, uint32_t delivered, uint32_t marked);
+    void (*marks)(const void *parameters, void *state, pi2_window *window, uint32_t delivered, uint32_t marked,
+                  int64_t now);
     /* A timeout: what is known of the path is void. NULL: nothing is kept. */
     void (*timeout)(const void *parameters, void *state);
 } pi2_congestion;

@@ -11,7 +11,7 @@ enum { PI2_OPEN, PI2_DISORDER, PI2_REDUCED, PI2_RECOVERY, PI2_LOSS };
 /* What the one timer of a sender is set for. */
 enum { PI2_TIMER_IDLE, PI2_TIMER_RTO, PI2_TIMER_PROBE, PI2_TIMER_REORDER };
 /* The timers of a flow; their numbers are PI2_TIMERS_EACH flow + these. */
-enum { PI2_SENDER_TIMER, PI2_DELAYED_ACK_TIMER, PI2_COMPRESSION_TIMER };
+enum { PI2_SENDER_TIMER, PI2_DELAYED_ACK_TIMER, PI2_COMPRESSION_TIMER, PI2_PACING_TIMER };
 /* What becomes of a flow. */
 enum { PI2_ABSENT, PI2_CONNECTING, PI2_ESTABLISHED, PI2_STOPPED };
 
@@ -55,6 +55,7 @@ typedef struct {
     int64_t rack_sent, rack_rtt; /* ns: of the segment sent last among those delivered */
 
     pi2_timer timers[PI2_TIMERS_EACH];
+    int64_t paced_until;    /* ns: when a paced sender may send again */
     uint32_t probe_high;    /* next segment after a tail probe, 0: none is out */
     uint32_t retries;       /* timeouts since the last progress */
     uint64_t first_board[PI2_FIRST_BOARD];

@@ -25,6 +25,8 @@
     X(DUPTHRESH, 3)                /* RFC 5681; RFC 8985, section 6.2 */                                              \
     X(RACK_PARTS, 4)               /* reordering window: min_RTT / 4 (RFC 8985, section 6.2) */                       \
     X(PROBE_RTTS, 2)               /* tail loss probe after 2 SRTT (RFC 8985, section 7.2) */                         \
+    X(PACED_BURST_US, 250)         /* that a paced sender sends at once: Prague's longest burst */                    \
+    X(PACE_EARLY, 2)               /* of the pace while cwnd < ssthresh/2: net.ipv4.tcp_pacing_ss_ratio = 200 */      \
     X(DCTCP_ONE, 1024)             /* alpha = 1: DCTCP_MAX_ALPHA */                                                   \
     X(CUBIC_UNIT_BITS, 10)         /* fractions, and the seconds of K, are in 1/1024: BICTCP_HZ */                    \
     X(CUBIC_GATE_PARTS, 32)        /* an unchanged window is not computed again for HZ/32 */                          \

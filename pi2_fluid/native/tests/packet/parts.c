@@ -22,7 +22,7 @@ static void expect(int good, const char *what)
 
 /* Timers: whatever the mix of near and far deadlines, they come in the order (deadline, number), on time. */
 
-enum { TIMERS = 42 };
+enum { TIMERS = 14 * PI2_TIMERS_EACH };
 
 static uint32_t first_of(const int64_t *deadlines)
 {

@@ -51,10 +51,10 @@ static void put(pi2_packet_class *class_, const char *name, double value)
 
 static void make_sender(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_class *class_)
 {
-    static const char *const names[] = {"reno", "cubic", "dctcp", "scalable", "reno"};
+    static const char *const names[] = {"reno", "cubic", "dctcp", "scalable", "reno", "prague"};
     static const double halves[] = {0.5, 0.3, 1.0};
-    const int which = pi2_pick(c, 6), fixed = pi2_pick(c, 2);
-    if (which == 5) { /* up to three times what the link carries, all its flows together */
+    const int which = pi2_pick(c, 7), fixed = pi2_pick(c, 2);
+    if (which == 6) { /* up to three times what the link carries, all its flows together */
         class_->interval = fmax(1.0, t->slot * (1 + class_->count) * pi2_spread(c, 0.3, 30));
         class_->interval = fmin(class_->interval, LONGEST_SLOT);
         return;
@@ -71,6 +71,11 @@ static void make_sender(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_c
         put(class_, "fixed", fixed);
     } else if (which == 3) {
         put(class_, "per_mark", pi2_chance(c, 0.5) ? 0.5 : pi2_spread(c, 0.01, 100));
+    } else if (which == 5) {
+        put(class_, "gain", pi2_uniform(c, 1e-3, 1.0));
+        put(class_, "target_rtt", pi2_chance(c, 0.5) ? 0.025 : pi2_spread(c, 1e-6, 1e3));
+        put(class_, "first_alpha", fixed);
+        put(class_, "rounds", pi2_pick(c, 10));
     } else {
         put(class_, "decrease", pi2_chance(c, 0.7) ? halves[pi2_pick(c, 3)] : pi2_uniform(c, 0.01, 1.0));
     }
@@ -100,6 +105,7 @@ static void make_class(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_cl
     class_->initial_window = windows[pi2_pick(c, 8)];
     class_->slow_start = pi2_chance(c, 0.7);
     class_->delayed_ack = pi2_chance(c, 0.7);
+    class_->paced = pi2_chance(c, 0.3);
     class_->ecn = pi2_pick(c, 3);
 }
 

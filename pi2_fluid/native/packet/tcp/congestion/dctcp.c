@@ -47,10 +47,12 @@ static double next_alpha_fixed(const pi2_dctcp *s)
     return alpha < PI2_DCTCP_ONE ? alpha : PI2_DCTCP_ONE;
 }
 
-static void marks(const void *parameters, void *state, pi2_window *window, uint32_t delivered, uint32_t marked)
+static void marks(const void *parameters, void *state, pi2_window *window, uint32_t delivered, uint32_t marked,
+                  int64_t now)
 {
     const pi2_dctcp_parameters *p = parameters;
     pi2_dctcp *s = state;
+    (void)now;
     s->delivered += delivered;
     s->marked += marked;
     if ((int32_t)(window->una - s->window_end) < 0)

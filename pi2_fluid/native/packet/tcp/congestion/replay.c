@@ -47,11 +47,36 @@ void pi2_replay_dctcp(const pi2_dctcp_parameters *parameters, double alpha, size
     s.alpha = alpha * unit;
     for (size_t i = 0; i < rows; i++) {
         result.alpha_before[i] = s.alpha / unit;
-        pi2_cc_dctcp.marks(parameters, &s, &w, (uint32_t)delivered[i], (uint32_t)ce[i]);
+        pi2_cc_dctcp.marks(parameters, &s, &w, (uint32_t)delivered[i], (uint32_t)ce[i], 0);
         result.alpha_after[i] = s.alpha / unit;
         result.ss10[i] = threshold(parameters, &s, 10);
         result.ss100[i] = threshold(parameters, &s, 100);
         result.ss1000[i] = threshold(parameters, &s, 1000);
+    }
+}
+
+void pi2_replay_prague(const pi2_prague_parameters *parameters, uint32_t window, int64_t rtt, size_t rows,
+                       const int64_t *ce, pi2_prague_rows result)
+{
+    pi2_prague s = {0};
+    pi2_window w = {.cwnd = window, .ssthresh = PI2_NO_THRESHOLD, .min_rtt = rtt, .srtt = rtt};
+    double time = 0.0;
+    pi2_cc_prague.begin(parameters, &s, &w);
+    w.next = window;
+    for (size_t i = 0; i < rows; i++) {
+        const int64_t now = (int64_t)((time += (double)rtt / s.window) + 0.5);
+        w.una++;
+        result.next[i] = w.next;
+        pi2_cc_prague.marks(parameters, &s, &w, 1, ce[i] != 0, now);
+        pi2_cc_prague.grow(parameters, &s, &w, 1, now);
+        result.time[i] = time;
+        result.window[i] = s.window;
+        result.alpha[i] = s.alpha;
+        result.cwnd[i] = w.cwnd;
+        result.round[i] = s.rounds;
+        result.ssthresh[i] = w.ssthresh == PI2_NO_THRESHOLD ? -1 : (int64_t)w.ssthresh;
+        if ((int32_t)(w.una + w.cwnd - w.next) > 0)
+            w.next = w.una + w.cwnd;
     }
 }
 
@@ -86,7 +111,7 @@ double pi2_mean_window(const pi2_congestion *congestion, const void *parameters,
         if (congestion->sample)
             congestion->sample(parameters, state, &w, f->per_ack, f->rtt, now);
         if (congestion->marks)
-            congestion->marks(parameters, state, &w, f->per_ack, marked);
+            congestion->marks(parameters, state, &w, f->per_ack, marked, now);
         if (marked && !reducing && !(congestion->flags & PI2_CC_NO_REDUCTION)) {
             w.ssthresh = w.cwnd = congestion->ssthresh(parameters, state, &w, now, PI2_BECAUSE_ECN);
             w.counter = 0;

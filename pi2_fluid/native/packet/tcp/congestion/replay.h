@@ -6,6 +6,7 @@
 
 #include "packet/tcp/congestion/cubic.h"
 #include "packet/tcp/congestion/dctcp.h"
+#include "packet/tcp/congestion/prague.h"
 #include "packet/tcp/congestion.h"
 
 #ifdef __cplusplus
@@ -33,6 +34,18 @@ typedef struct {
 /* `alpha`: the first one, in 1/1024. Of each window, segments delivered and how many of them were marked. */
 void pi2_replay_dctcp(const pi2_dctcp_parameters *parameters, double alpha, size_t rows, const int64_t *delivered, const int64_t *ce,
                       pi2_dctcp_rows result);
+
+/* Prague, after each of `rows` acknowledgements: time (ns), its window with the fraction, alpha; and in segments the next
+ * one to be sent (before it), cwnd, rounds after slow start, ssthresh (-1: none yet). */
+typedef struct {
+    double *time, *window, *alpha;
+    int64_t *next, *cwnd, *round, *ssthresh;
+} pi2_prague_rows;
+
+/* From slow start at `window` segments, one acknowledgement for each segment, evenly over round-trip times of `rtt` ns;
+ * `ce`: whether it was marked. */
+void pi2_replay_prague(const pi2_prague_parameters *parameters, uint32_t window, int64_t rtt, size_t rows,
+                       const int64_t *ce, pi2_prague_rows result);
 
 /* Signals at a fixed probability per packet. */
 typedef struct {

@@ -28,10 +28,11 @@ static uint32_t ssthresh(const void *parameters, void *state, const pi2_window *
     return pi2_at_least_two(window->cwnd >> 1);
 }
 
-static void marks(const void *parameters, void *state, pi2_window *window, uint32_t delivered, uint32_t marked)
+static void marks(const void *parameters, void *state, pi2_window *window, uint32_t delivered, uint32_t marked,
+                  int64_t now)
 {
     scalable *s = state;
-    (void)delivered;
+    (void)delivered, (void)now;
     if (!marked)
         return;
     s->owed += ((const scalable_parameters *)parameters)->per_mark * marked;

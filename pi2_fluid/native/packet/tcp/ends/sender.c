@@ -129,6 +129,11 @@ static void send_on(pi2_run *run, pi2_flow *f, int rexmit, int restart, int64_t 
         pi2_arm_rto(run, f, now);
 }
 
+void pi2_on_pace(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    send_on(run, f, PI2_NOTHING_LOST, 0, now);
+}
+
 static void establish(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
 {
     pi2_class *class_ = pi2_class_of(run, f);
@@ -173,7 +178,7 @@ void pi2_on_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
     measure(run, f, &news, &found, ack->echo, now);
     if (cc->marks)
         cc->marks(class_->spec->parameters, f->state_of_cc, &f->window, news.delivered,
-                  ack->flags & PI2_ACK_ECE ? news.delivered : 0);
+                  ack->flags & PI2_ACK_ECE ? news.delivered : 0, now);
     if (ack->flags & PI2_ACK_ECE && class_->reacts)
         news.flags |= PI2_ECE;
     if (f->probe_high && (int32_t)(f->window.una - f->probe_high) >= 0)

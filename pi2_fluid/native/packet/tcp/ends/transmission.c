@@ -3,6 +3,7 @@
 
 #include "packet/run/link.h"
 #include "packet/tcp/ends/sender_timer.h"
+#include "packet/tcp/published.h"
 
 void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_t now)
 {
@@ -27,11 +28,30 @@ void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_
     pi2_link_send(run, &packet, now);
 }
 
-/* New segments while the window has room. */
+/* How many of `room` new segments a paced flow may send now: what its pace lets pass in PI2_PACED_BURST_US, at least
+ * one, and nothing before that time is over. Sets its timer if that is not all. */
+static uint32_t let_pass(pi2_run *run, pi2_flow *f, uint32_t room, int64_t now)
+{
+    const int early = f->window.cwnd < f->window.ssthresh / 2;
+    const double each = (double)f->window.srtt / f->window.cwnd / (early ? PI2_PACE_EARLY : 1); /* ns */
+    const double burst = PI2_PACED_BURST_US * 1e3 / each;
+    uint32_t passing = 0;
+    if (now >= f->paced_until) {
+        passing = burst >= room ? room : burst > 1.0 ? (uint32_t)burst : 1;
+        f->paced_until = now + (int64_t)(passing * each + 0.5);
+    }
+    if (passing < room && f->timers[PI2_PACING_TIMER].deadline != f->paced_until)
+        pi2_timer_set(&run->timers, &f->timers[PI2_PACING_TIMER], f->paced_until);
+    return passing;
+}
+
+/* New segments while the window has room, and the pace of a paced flow allows. */
 void pi2_send_new(pi2_run *run, pi2_flow *f, int64_t now)
 {
     const uint32_t flight = pi2_in_flight(f), window = f->window.cwnd;
     uint32_t room = window > flight ? window - flight : 0;
+    if (room && pi2_class_of(run, f)->spec->paced)
+        room = let_pass(run, f, room, now);
     if (pi2_in_reduction(f))
         f->prr_sent += room;
     for (; room; room--) {
