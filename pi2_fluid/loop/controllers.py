@@ -10,6 +10,7 @@ import numpy as np
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Aqm, Seen
 from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
+from pi2_fluid.loop.polynomials import resolvent
 from pi2_fluid.loop.state_space import LinearController
 from pi2_fluid.network.equilibrium import OperatingPoint
 from pi2_fluid.network.rest import has_ticks
@@ -180,7 +181,7 @@ def _check_rest(aqm: Aqm, state: tuple[Number, ...], point: OperatingPoint) -> N
 
 
 def _ticking(F: FloatArray, g: FloatArray, h: FloatArray, interval: FloatArray) -> LinearController:
-    numerator, denominator = _resolvent(F, g, h)
+    numerator, denominator = _transfer(F, g, h)
     return LinearController(_trim(numerator), _trim(denominator), interval)
 
 
@@ -189,27 +190,24 @@ def _flowing(F: FloatArray, g: FloatArray, h: FloatArray) -> LinearController:
     others = tuple(range(g.ndim - 1))
     moving = np.any(g, axis=others) | np.any(F, axis=(*others, F.ndim - 1))
     F, g, h = F[..., moving, :][..., moving], g[..., moving], h[..., moving]
-    numerator, denominator = _resolvent(F, g, h)
+    numerator, denominator = _transfer(F, g, h)
     # With y = 1/s both sides are multiplied by s^n: the order of the coefficients turns round.
     return LinearController(tuple(numerator[::-1]), tuple(denominator[::-1]), None)
 
 
-def _resolvent(
+def _transfer(
     F: FloatArray, g: FloatArray, h: FloatArray
 ) -> tuple[list[FloatArray], list[FloatArray]]:
-    """h (I - F y)^-1 g as polynomials in y, by the Faddeev-LeVerrier recursion."""
-    size = F.shape[-1]
-    identity = np.eye(size)
-    M = np.broadcast_to(identity, F.shape)  # adj(I - F y) = sum of M_j y^j
-    numerator, denominator = [np.einsum("...i,...ij,...j->...", h, M, g)], [np.ones(F.shape[:-2])]
-    for order in range(1, size + 1):
-        FM = F @ M
-        coefficient = -np.trace(FM, axis1=-2, axis2=-1) / order
-        denominator.append(coefficient)
-        M = FM + coefficient[..., None, None] * identity
-        if order < size:
-            numerator.append(np.einsum("...i,...ij,...j->...", h, M, g))
-    return numerator, denominator
+    """h (I - F y)^-1 g as polynomials in y."""
+    denominator, adjugate = resolvent(_told_once(F))
+    return [np.einsum("...i,...ij,...j->...", h, M, g) for M in adjugate], denominator
+
+
+def _told_once(F: FloatArray) -> FloatArray:
+    """The matrices of an array of loops, one alone where they are all the same."""
+    first = F.reshape(-1, *F.shape[-2:])[:1]
+    same = F.ndim > 2 and F.size > 0 and bool(np.all(first == F))
+    return first.reshape((1,) * (F.ndim - 2) + F.shape[-2:]) if same else F
 
 
 def _trim(coefficients: list[FloatArray]) -> tuple[FloatArray, ...]:

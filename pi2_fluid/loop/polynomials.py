@@ -1,4 +1,4 @@
-"""Polynomials in y = z^-1 told in other variables: sums of coefficients, once per controller."""
+"""Polynomials of matrices, and polynomials in y = z^-1 told in other variables."""
 
 from __future__ import annotations
 
@@ -6,12 +6,30 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.polynomial import Polynomial
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["in_steps", "tustin_image"]
+__all__ = ["in_steps", "resolvent", "tustin_image"]
+
+
+def resolvent(matrix: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Return the coefficients in rising powers of y of det(1 - F y) and of its adjugate.
+
+    By the recursion of Faddeev and LeVerrier. In falling powers of s they are those of s - F.
+    """
+    size = matrix.shape[-1]
+    one = np.eye(size)
+    determinant: list[Any] = [np.ones(matrix.shape[:-2])]
+    adjugate: list[Any] = [np.broadcast_to(one, matrix.shape)]
+    for order in range(1, size + 1):
+        moved = matrix @ adjugate[-1]
+        determinant.append(-np.trace(moved, axis1=-2, axis2=-1) / order)
+        if order < size:
+            adjugate.append(moved + determinant[-1][..., None, None] * one)
+    return determinant, adjugate
 
 
 def tustin_image(*sides: Sequence[FloatArray]) -> tuple[list[FloatArray], ...]:

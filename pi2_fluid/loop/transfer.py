@@ -21,7 +21,13 @@ from pi2_fluid.errors import (
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import CLOCKS, Sender
-from pi2_fluid.loop.acks import AckLoop, find_echoes, linearize_acks, without_echoes
+from pi2_fluid.loop.acks import (
+    AckLoop,
+    closed_form_ack_margins,
+    find_echoes,
+    linearize_acks,
+    without_echoes,
+)
 from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
 from pi2_fluid.loop.disk import DiskMargin, disk_margin
 from pi2_fluid.loop.equations import ClosedForm, closed_form
@@ -59,6 +65,7 @@ if TYPE_CHECKING:
         Complex,
         ComplexArray,
         ComplexValues,
+        FloatArray,
         Quantity,
         Real,
         Values,
@@ -300,8 +307,9 @@ class Loop:
     def margins(self, *, progress: Callable[[int, int], None] | None = None) -> Margins:
         """Return gain, phase, delay and modulus margin and the verdict, of `shape`.
 
-        A loop in closed form with frozen RTT terms takes the fast path, in compiled code; every
-        other loop is searched for all of its crossovers, which takes milliseconds each.
+        A loop in closed form with frozen RTT terms takes the fast path, in compiled code, and so
+        does one class in one queue by the ack clock, unless sampled; every other loop is searched
+        for all of its crossovers, which takes milliseconds each.
 
         Parameters
         ----------
@@ -310,11 +318,9 @@ class Loop:
         """
         rows = np.empty((5, *self.shape))
         fast: Any = np.zeros(self.shape, dtype=bool)
-        if self.form is not None and self.rtt_terms == "frozen" and self.update != "sampled":
-            k: Real = 1.0
-            if self.update == "delayed":
-                k = 1.0 + self.form.update_interval / (2.0 * self.form.rtt)
-            found, valid = closed_form_margins(self.form, k)
+        closed = self._closed_form_margins()
+        if closed is not None:
+            found, valid = closed
             rows[:4] = [np.broadcast_to(row, self.shape) for row in found]
             fast = np.broadcast_to(valid, self.shape)
             with np.errstate(invalid="ignore"):  # where it is not valid, and overwritten below
@@ -338,6 +344,20 @@ class Loop:
             _verdict=partial(self._verdict, gm, fast),
             **({"_echo": self._echo_code} if self._dual else {}),
         )
+
+    def _closed_form_margins(self) -> tuple[FloatArray, BoolArray] | None:
+        """Margins as rows that need no search, and where they are valid; None if there are none."""
+        if self.update == "sampled":
+            return None
+        if self.clock == "acks":
+            assert isinstance(self.linear, AckLoop)
+            return closed_form_ack_margins(self.linear, half_sample=self.update == "delayed")
+        if self.form is None or self.rtt_terms == "exact":
+            return None
+        k: Real = 1.0
+        if self.update == "delayed":
+            k = 1.0 + self.form.update_interval / (2.0 * self.form.rtt)
+        return closed_form_margins(self.form, k)
 
     def crossovers(self) -> tuple[list[float], list[float]]:
         """Return all gain crossovers and all phase crossovers (rad/s, rising) of one loop.

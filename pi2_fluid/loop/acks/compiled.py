@@ -18,6 +18,7 @@ import numpy as np
 
 from pi2_fluid import _core
 from pi2_fluid.loop.acks.plant import SMOOTHING, AckClass, AckLoop, delay_response
+from pi2_fluid.loop.polynomials import resolvent
 from pi2_fluid.loop.response import plant_response
 from pi2_fluid.loop.state_space import once
 
@@ -53,7 +54,8 @@ def compiled_plant(loop: AckLoop) -> _core.AckPlant | None:
 
 def _describe(cls: AckClass) -> dict[str, Any]:
     """Numbers of a class by the names of `pi2_ack_class`."""
-    det, adjugate = _resolvent(cls.growth_by_state)
+    falling, matrices = resolvent(cls.growth_by_state)
+    det, adjugate = np.array(falling[::-1]), np.array(matrices[::-1])
     cut, window = cls.cut_by_state, float(cls.window)
     from_window = adjugate[:, :, 0]
 
@@ -83,18 +85,6 @@ def _describe(cls: AckClass) -> dict[str, Any]:
         "reduces": cls.prr,
         "paced": cls.paced,
     }
-
-
-def _resolvent(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Coefficients, rising in s, of det(s - A) and of its adjugate: Faddeev and LeVerrier's."""
-    size = matrix.shape[-1]
-    one = np.eye(size)
-    det, adjugate = [1.0], [one]
-    for order in range(1, size + 1):
-        moved = matrix @ adjugate[-1]
-        det.append(-float(np.trace(moved)) / order)
-        adjugate.append(moved + det[-1] * one)
-    return np.array(det[::-1]), np.array(adjugate[-2::-1])
 
 
 def _quotient(dividend: FloatArray, divisor: FloatArray) -> FloatArray:

@@ -1,10 +1,12 @@
-// Senders and queue by the clock of acknowledgements: their response, and its sums over aliases.
+// Loops by the clock of acknowledgements: the response of senders and queue, its sums over aliases, and margins.
 #include "binding/ack_plant.h"
 
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <complex>
+#include <initializer_list>
+#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -13,6 +15,7 @@
 
 #include "binding/arguments.h"
 #include "binding/arrays.h"
+#include "margins/ack_margins.h"
 #include "margins/ack_plant.h"
 
 namespace nb = nanobind;
@@ -126,6 +129,29 @@ class AckSums {
     std::unique_ptr<pi2_ack_sums, Free> sums;
 };
 
+using Column = Line<const double>;
+using Table = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
+
+Table ack_margins(bool reduces, Column gain, Column a, Column c, Column own, Column cut, Column delay)
+{
+    const std::size_t n = gain.shape(0);
+    for (const Column *column : {&a, &c, &own, &cut, &delay})
+        require(column->shape(0) == n, "the loops' parameters must be of one length.");
+    std::vector<double> rows(4 * n);
+    {
+        nb::gil_scoped_release release;
+        for (std::size_t i = 0; i < n; i++) {
+            const pi2_ack_form form = {gain(i), a(i), c(i), own(i), cut(i), delay(i), reduces};
+            double found[4];
+            if (!pi2_ack_margins(&form, found))
+                std::fill(found, found + 4, std::numeric_limits<double>::quiet_NaN());
+            for (std::size_t j = 0; j < 4; j++)
+                rows[j * n + i] = found[j];
+        }
+    }
+    return nb::cast<Table>(as_array(std::move(rows), {4, n}));
+}
+
 } // namespace
 
 void register_ack_plant(nb::module_ &module)
@@ -157,4 +183,12 @@ ValueError
 )")
         .def("at", &AckSums::at, nb::arg("s").noconvert(),
              "(1/T) sum over k of G(s_k)/s_k, s_k = s + 2 pi j k/T, at each s. Releases the GIL.");
+    module.def("ack_margins", &ack_margins, nb::kw_only(), nb::arg("reduces"), nb::arg("gain").noconvert(),
+               nb::arg("a").noconvert(), nb::arg("c").noconvert(), nb::arg("own").noconvert(),
+               nb::arg("cut").noconvert(), nb::arg("delay").noconvert(),
+               R"(Margins of loops of one class by the clock of acknowledgements (`pi2_ack_form`).
+
+Returns rows: gain margin (dB), phase margin (degrees), v = w R at the gain and at the phase
+crossover; NaN where these are not proved to be the ones that matter. Releases the GIL.
+)");
 }
