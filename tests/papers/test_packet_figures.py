@@ -11,6 +11,7 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.papers.figures import FIGURES
+from pi2_fluid.papers.ours import echo_modes
 from pi2_fluid.papers.pi2 import (
     fig06_packets,
     fig11_packets,
@@ -29,6 +30,7 @@ MODULES = {
     "pi2_fig12_packets": fig12_packets,
     "pi2_fig13_packets": fig13_packets,
     "pi2_fig14": fig14,
+    "echo_modes": echo_modes,
 }
 TEXT = ("line", "scenario", "panel", "classic")
 # The fluid of Figure 13 under PIE, which is drawn beside the packets.
@@ -282,3 +284,25 @@ def test_figure_6_has_its_numbers(table) -> None:
     assert means == pytest.approx([0.0175, 0.0200, 0.0200], rel=0.02)
     assert value_at(rows[2], "lost", 110.0, 149.0) == pytest.approx(0.045, rel=0.03)
     assert value_at(rows[2], "lost_fluid", 110.0, 149.0) == pytest.approx(0.080, rel=0.01)
+
+
+# --- echoes ---------------------------------------------------------------------------------
+
+
+def test_packets_swing_at_the_echo_modes_that_were_predicted(table) -> None:
+    rows = {(row["line"], float(row["path_s"][0])): row for row in table("echo_modes")}
+    for modes in table("echo_modes_predicted"):
+        path = float(modes["path_s"][0])
+        grow = (modes["growth_per_s"] > 0.0) & (modes["frequency_rad_s"] < 300.0)
+        assert grow.any()
+        for omega in modes["frequency_rad_s"][grow]:
+            found = echo_modes.found_near(rows["equal", path], omega)
+            assert found == pytest.approx(omega, rel=0.002)  # a bin of the spectrum is 0.2 rad/s
+            heights = {
+                line: rows[line, path]["amplitude_s"][
+                    np.abs(rows[line, path]["frequency_rad_s"] / omega - 1.0) < 0.05
+                ].max()
+                for line in echo_modes.SPREADS
+            }
+            assert heights["equal"] > 5.0 * heights["spread"]
+            assert heights["equal"] > 1e-3

@@ -1,1 +1,1 @@
-"""Two figures of our own, beside those of the papers."""
+"""Three figures of our own, beside those of the papers."""
