@@ -139,12 +139,13 @@ def portable(p: Points) -> Answer:
     return gm, pm
 
 
-def loops(p: Points, **kind: str) -> Any:
-    """Build the public class over these points."""
+def loops(p: Points, rtt: Array | None = None, **kind: str) -> Any:
+    """Build the public class over these points, of other round-trip times if given."""
     import pi2_fluid as pf
 
     aqm = pf.Pi2(alpha=p.alpha, beta=p.beta, update_interval=UPDATE_INTERVAL)
-    return pf.Loop(pf.Reno(), aqm, rtt=p.rtt, p_prime=p.p_prime, **kind)
+    rtt = p.rtt if rtt is None else rtt
+    return pf.Loop(pf.Reno(), aqm, rtt=rtt, p_prime=p.p_prime, **kind)
 
 
 def public(p: Points) -> Answer:
@@ -293,15 +294,27 @@ PAIRS: dict[str, Callable[..., Any]] = {
     "three classes, delayed": partial(three_classes, update="delayed"),
     "dual queue, continuous": partial(two_queues, update="continuous"),
     "one class, exact RTT": partial(one_class, rtt_terms="exact"),
-    "one class, continuous (closed form)": one_class,
-    "one class, delayed (closed form)": partial(one_class, update="delayed"),
+    "one class, continuous": one_class,
+    "one class, delayed": partial(one_class, update="delayed"),
 }
+MANY = 100_000  # loops of one class in one array
 
 
 def compare_clocks(rounds: int) -> None:
     """Time loops by both clocks in turns, and print what the ack clock costs more."""
     times: dict[tuple[str, str], list[float]] = {}
+    points = draw(MANY)
+    arrays = {
+        f"one class, {update}, array of {MANY}": update for update in ("continuous", "delayed")
+    }
     for turn in range(rounds + 1):
+        for name, update in arrays.items():
+            for clock in CLOCKS:
+                start = time.process_time()
+                loops(points, rtt=points.rtt + 0.02, update=update, clock=clock).margins()
+                if turn:
+                    spent = (time.process_time() - start) / MANY
+                    times.setdefault((name, clock), []).append(spent)
         for name, build in PAIRS.items():
             for clock in CLOCKS:
                 start = time.process_time()
@@ -310,10 +323,10 @@ def compare_clocks(rounds: int) -> None:
                 if turn:
                     spent = (time.process_time() - start) / SEVERAL
                     times.setdefault((name, clock), []).append(spent)
-    print(f"\n{'':37}{'rate, ms/loop':>15}{'acks, ms/loop':>15}{'acks/rate':>11}")
-    for name in PAIRS:
-        rate, acks = (1e3 * statistics.median(times[name, clock]) for clock in CLOCKS)
-        print(f"{name:37}{rate:15.3f}{acks:15.3f}{acks / rate:11.2f}")
+    print(f"\n{'':40}{'rate, us/loop':>15}{'acks, us/loop':>15}{'acks/rate':>11}")
+    for name in (*PAIRS, *arrays):
+        rate, acks = (1e6 * statistics.median(times[name, clock]) for clock in CLOCKS)
+        print(f"{name:40}{rate:15.5g}{acks:15.5g}{acks / rate:11.2f}")
 
 
 def errors(who: Contestant, points: Points, truth: Answer) -> tuple[float, float]:

@@ -111,6 +111,28 @@ def test_what_the_proof_says(rng) -> None:
     assert found > 15
 
 
+@pytest.mark.parametrize("reduces", [True, False])
+def test_blocks_are_their_points(rng, reduces) -> None:
+    """Whole blocks in vector code, and what is left over; some of them beyond the proof."""
+    size = 4 * 64 + 7
+    own = 10 ** rng.uniform(-12.0, 0.1, size)
+    columns = {
+        "gain": 10 ** rng.uniform(-9.0, 9.0, size),
+        "a": 10 ** rng.uniform(-9.0, 9.0, size),
+        "c": rng.choice([0.0, 1.0], size) * 10 ** rng.uniform(-9.0, 9.0, size),
+        "own": own,
+        "cut": own * rng.choice([0.0, 0.5, 1.0], size),
+        "delay": rng.choice([0.0, 1.0], size) * 10 ** rng.uniform(-2.0, 1.0, size),
+    }
+    columns["gain"][5], columns["a"][70] = np.nan, -1.0
+    many = _core.ack_margins(reduces=reduces, **columns)
+    for i in range(size):
+        one = {name: value[i : i + 1].copy() for name, value in columns.items()}
+        alone = _core.ack_margins(reduces=reduces, **one)[:, 0]
+        np.testing.assert_allclose(many[:, i], alone, rtol=1e-11, atol=1e-9)
+    assert 0.2 < np.mean(np.isfinite(many)) < 0.9
+
+
 def test_beyond_the_proof_loops_are_searched() -> None:
     """A gain crossover far out, two classes, paced ones, bursts, a constant rate, and PIE's law."""
     queue = pf.CoupledPi2(alpha=30.0, beta=300.0)

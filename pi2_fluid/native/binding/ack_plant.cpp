@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <complex>
 #include <initializer_list>
-#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -140,14 +139,9 @@ Table ack_margins(bool reduces, Column gain, Column a, Column c, Column own, Col
     std::vector<double> rows(4 * n);
     {
         nb::gil_scoped_release release;
-        for (std::size_t i = 0; i < n; i++) {
-            const pi2_ack_form form = {gain(i), a(i), c(i), own(i), cut(i), delay(i), reduces};
-            double found[4];
-            if (!pi2_ack_margins(&form, found))
-                std::fill(found, found + 4, std::numeric_limits<double>::quiet_NaN());
-            for (std::size_t j = 0; j < 4; j++)
-                rows[j * n + i] = found[j];
-        }
+        const pi2_ack_input input = {gain.data(), a.data(), c.data(), own.data(), cut.data(), delay.data()};
+        double *const first = rows.data();
+        pi2_ack_margins(reduces, n, input, {first, first + n, first + 2 * n, first + 3 * n});
     }
     return nb::cast<Table>(as_array(std::move(rows), {4, n}));
 }
@@ -186,7 +180,7 @@ ValueError
     module.def("ack_margins", &ack_margins, nb::kw_only(), nb::arg("reduces"), nb::arg("gain").noconvert(),
                nb::arg("a").noconvert(), nb::arg("c").noconvert(), nb::arg("own").noconvert(),
                nb::arg("cut").noconvert(), nb::arg("delay").noconvert(),
-               R"(Margins of loops of one class by the clock of acknowledgements (`pi2_ack_form`).
+               R"(Margins of loops of one class by the clock of acknowledgements (native/margins/ack_margins.h).
 
 Returns rows: gain margin (dB), phase margin (degrees), v = w R at the gain and at the phase
 crossover; NaN where these are not proved to be the ones that matter. Releases the GIL.

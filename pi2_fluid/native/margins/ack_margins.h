@@ -9,21 +9,28 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* sin v/v falls up to 4.4934; |P| there is larger than anywhere beyond 2 pi. */
 #define PI2_ACK_LAST 4.49
+/* No crossover is looked for below. */
+#define PI2_ACK_FIRST 1e-9
 
 typedef struct {
-    double gain, a, c, own, cut, delay;
-    int reduces;
-} pi2_ack_form;
+    const double *gain, *a, *c, *own, *cut, *delay; /* dimensionless */
+} pi2_ack_input;
 
-/* Gain margin (dB), phase margin (degrees), v at the gain and at the phase crossover. Returns 0 where the proof does not
- * hold or a crossover lies beyond PI2_ACK_LAST. */
-int pi2_ack_margins(const pi2_ack_form *form, double result[4]);
+typedef struct {
+    double *gm_db, *pm_deg; /* pm_deg is the continuous phase + 180 degrees, not wrapped */
+    double *v_gc, *v_pc;    /* at the gain and at the phase crossover */
+} pi2_ack_output;
+
+/* Fills n results; NaN where the proof does not hold or a crossover lies elsewhere. */
+void pi2_ack_margins(int reduces, size_t n, pi2_ack_input input, pi2_ack_output output);
 
 #ifdef __cplusplus
 }

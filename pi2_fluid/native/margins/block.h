@@ -12,5 +12,21 @@ typedef struct { double *restrict gm_db, *restrict pm_deg, *restrict w_gc, *rest
  * Returns 0, or 1 with left[i] = 1 for the points whose results must not be used. */
 typedef uint64_t pi2_block_function(int passes, pi2_points points, pi2_results results, uint64_t *left);
 
+typedef struct { const double *restrict gain, *restrict a, *restrict c, *restrict own, *restrict cut, *restrict delay; } pi2_ack_points;
+
+/* The same of ack_margins.h, v in the place of w; left[i] is 1 for the points whose results must not be used, else 0. */
+typedef void pi2_ack_block_function(pi2_ack_points points, pi2_results results, uint64_t *left);
+
 #define PI2_BLOCK_FUNCTIONS(simd) \
-    pi2_block_function pi2_margins_reno_##simd, pi2_margins_scalable_##simd
+    pi2_block_function pi2_margins_reno_##simd, pi2_margins_scalable_##simd; \
+    pi2_ack_block_function pi2_ack_at_once_##simd, pi2_ack_reduced_##simd
+
+/* An instruction set that this build has and this machine can run. */
+typedef struct {
+    const char *name;
+    pi2_block_function *margins[2]; /* Reno, scalable */
+    pi2_ack_block_function *ack[2]; /* cuts made at once, spread over a round trip */
+} pi2_simd;
+
+/* The fastest first; NULL past the last. */
+const pi2_simd *pi2_simd_at(int level);

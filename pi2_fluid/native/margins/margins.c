@@ -14,32 +14,30 @@ PI2_BLOCK_FUNCTIONS(avx2);
 PI2_BLOCK_FUNCTIONS(avx512);
 #endif
 
-typedef struct {
-    const char *name;
-    pi2_block_function *margins[2]; /* Reno, scalable */
-} pi2_simd;
+#define PI2_SIMD_OF(simd) \
+    {#simd, {pi2_margins_reno_##simd, pi2_margins_scalable_##simd}, {pi2_ack_at_once_##simd, pi2_ack_reduced_##simd}}
 
 /* The features asked for are those the files are compiled with, see CMakeLists.txt. */
-static const pi2_simd *simd_at(int level)
+const pi2_simd *pi2_simd_at(int level)
 {
 #ifdef PI2_HAVE_AVX512
-    static const pi2_simd avx512 = {"avx512", {pi2_margins_reno_avx512, pi2_margins_scalable_avx512}};
+    static const pi2_simd avx512 = PI2_SIMD_OF(avx512);
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
         && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma") && level-- == 0)
         return &avx512;
 #endif
 #ifdef PI2_HAVE_AVX2
-    static const pi2_simd avx2 = {"avx2", {pi2_margins_reno_avx2, pi2_margins_scalable_avx2}};
+    static const pi2_simd avx2 = PI2_SIMD_OF(avx2);
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && level-- == 0)
         return &avx2;
 #endif
-    static const pi2_simd baseline = {"baseline", {pi2_margins_reno_baseline, pi2_margins_scalable_baseline}};
+    static const pi2_simd baseline = PI2_SIMD_OF(baseline);
     return level == 0 ? &baseline : NULL;
 }
 
 const char *pi2_simd_name(int simd)
 {
-    const pi2_simd *found = simd < 0 ? NULL : simd_at(simd);
+    const pi2_simd *found = simd < 0 ? NULL : pi2_simd_at(simd);
     return found ? found->name : NULL;
 }
 
@@ -99,7 +97,7 @@ static void push(pi2_queue *q, pi2_margins_input input, pi2_margins_output outpu
 
 size_t pi2_margins(int simd, int scalable, size_t n, pi2_margins_input input, pi2_margins_output output)
 {
-    pi2_queue queue = {.simd = simd_at(simd), .scalable = scalable != 0, .refused = n};
+    pi2_queue queue = {.simd = pi2_simd_at(simd), .scalable = scalable != 0, .refused = n};
     uint64_t left[PI2_BLOCK];
     size_t i = 0;
     for (; i + PI2_BLOCK <= n; i += PI2_BLOCK) {

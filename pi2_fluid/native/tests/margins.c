@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "margins/ack_margins.h"
 #include "margins/ack_plant.h"
 #include "margins/alias_sums.h"
+#include "margins/block.h"
 #include "margins/margins.h"
 #include "tests/chance.h"
 
@@ -291,6 +293,54 @@ static int ack_sums(void)
     return !(apart < 1e-11);
 }
 
+/* margins by the ack clock put back into L(jv), in long double: a block and what is left over, of exact sizes */
+static int ack_margins(void)
+{
+    enum { N = 70, COLUMNS = 6 };
+    double worst = 0.0;
+    for (int reduces = 0; reduces < 2; reduces++) {
+        double *in[COLUMNS], *out[4];
+        for (int j = 0; j < COLUMNS; j++)
+            in[j] = malloc(N * sizeof **in);
+        for (int j = 0; j < 4; j++)
+            out[j] = malloc(N * sizeof **out);
+        for (int i = 0; i < N; i++) {
+            const double values[] = {spread(0.1, 3), 1, spread(0.1, 3), spread(1e-3, 0.5), 0, uniform(0.5, 2)};
+            for (int j = 0; j < COLUMNS; j++)
+                in[j][i] = j == 4 ? in[3][i] : values[j];
+        }
+        const pi2_ack_input input = {in[0], in[1], in[2], in[3], in[4], in[5]};
+        pi2_ack_margins(reduces, N, input, (pi2_ack_output){out[0], out[1], out[2], out[3]});
+        for (int i = 0; i < N; i++)
+            for (int phase = 0; phase < 2; phase++) {
+                const real v = out[2 + phase][i], re = sinl(v) / v, im = (cosl(v) - 1) / v;
+                const real size = hypotl(in[1][i], in[2][i] * v) / v * in[0][i] * (reduces ? hypotl(re, im) : 1)
+                    / hypotl(in[3][i] + in[4][i] * re, v + in[4][i] * im);
+                const real above = atan2l(in[2][i] * v, in[1][i]) + atan2l(in[3][i] + in[4][i] * re, v + in[4][i] * im)
+                    - (in[5][i] + (reduces ? 0.5 : 0)) * v;
+                const real db = phase ? -20 * log10l(size) - out[0][i] : 20 * log10l(size);
+                const real deg = phase ? above * 180 / PI : above * 180 / PI - out[1][i];
+                worst = fmax(worst, (double)fmaxl(fabsl(db), fabsl(deg)));
+            }
+        const pi2_simd *simd;
+        for (int level = 0; (simd = pi2_simd_at(level)); level++) {
+            double found[4][PI2_BLOCK];
+            uint64_t left[PI2_BLOCK];
+            simd->ack[reduces]((pi2_ack_points){in[0], in[1], in[2], in[3], in[4], in[5]},
+                               (pi2_results){found[0], found[1], found[2], found[3]}, left);
+            for (int i = 0; i < PI2_BLOCK; i++)
+                for (int j = 0; j < 4; j++)
+                    worst = fmax(worst, left[i] ? INFINITY : fabs(found[j][i] - out[j][i]));
+        }
+        for (int j = 0; j < COLUMNS; j++)
+            free(in[j]);
+        for (int j = 0; j < 4; j++)
+            free(out[j]);
+    }
+    printf("margins by the ack clock: worst %.1e\n", worst);
+    return !(worst < 1e-11);
+}
+
 int main(int argc, char **argv)
 {
     static const char *kinds[] = {"ordinary", "wide", "whole domain", "nearly flat |L|", "mu = 0"};
@@ -310,6 +360,7 @@ int main(int argc, char **argv)
     }
     bad |= alias_sums();
     bad |= ack_sums();
+    bad |= ack_margins();
     puts(bad ? "FAILED" : "passed");
     return bad;
 }
