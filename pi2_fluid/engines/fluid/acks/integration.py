@@ -233,13 +233,17 @@ class Integrator:
 
     def _reach(self, at: float) -> None:
         """Go to an instant, before which nothing happens that is known beforehand."""
+        steps, dt = 0, 0.0
         while (left := at - self.times[-1]) > _SAME:
-            steps = max(1, math.ceil(left / self.step - 1e-9))
-            dt = left / steps
-            trial = self._try(dt if steps > 1 else left)
+            if steps <= 1:  # at first, after a step that was split, and for what rounding leaves
+                steps = max(1, math.ceil(left / self.step - 1e-9))
+                dt = left / steps
+            else:
+                steps -= 1
+            trial = self._try(dt)
             least = _TINY / dt
             if least < trial.split < 1.0 - least:
-                trial = self._try(trial.split * dt)
+                trial, steps = self._try(trial.split * dt), 0
             self._keep(trial)
             if len(self.times) > MOST_STEPS:
                 raise SolverError(TOO_MANY_STEPS.format(step=self.step))
@@ -295,12 +299,13 @@ class Integrator:
 
     def _keep(self, trial: _Trial) -> None:
         self.times.append(trial.t)
+        room = self.buffer - (sum(trial.arrived) - sum(trial.served) - sum(trial.lost))
         for stream, sent, p in zip(self.streams, trial.sent, self.p, strict=True):
             stream.keep(sent, p)
             window = stream.window
             if window is None or not window.slow:
                 continue
-            full = any(trial.lost) and stream.start <= trial.t
+            full = room < _CORNER and stream.start <= trial.t
             if full or window.now.expected >= 1.0 - _TINY:
                 window.leave_slow_start()
         steps = zip(self.lines, trial.arrived, trial.served, trial.lost, strict=True)

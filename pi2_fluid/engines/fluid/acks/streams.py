@@ -53,6 +53,7 @@ class Stream:
         past: tuple[float, float, float],
     ) -> None:
         self.times, self.window, self.rate = times, window, rate
+        self.per_flow = 1.0 / float(flows.count)
         self.number, self.path = float(flows.count), float(flows.base_rtt)
         self.start, self.jitter = float(flows.start), float(flows.start_jitter)
         self.stop = _NEVER if flows.stop is None else float(flows.stop)
@@ -117,8 +118,8 @@ class Stream:
         moved = self.window.move(
             t,
             dt,
-            (acked - self.acked) / self.number,
-            (heard - self.heard) / self.number,
+            (acked - self.acked) * self.per_flow,
+            (heard - self.heard) * self.per_flow,
             self.path + delay,
         )
         wanted = acked + self.number * self.begun(t) * moved.size

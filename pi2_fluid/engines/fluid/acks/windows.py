@@ -9,7 +9,7 @@ from pi2_fluid.laws.sender import Sender
 
 __all__ = ["Moved", "Window"]
 
-_SWEEPS: Final = 3  # of the midpoint rule, each of which is h/R closer
+_SWEEPS: Final = 2  # of the midpoint rule: each brings it closer by h/R, in parts of a window
 _LEAST: Final = 0.01  # segments, at which a window is held that its law would carry below
 
 
@@ -64,6 +64,7 @@ class Window:
     ) -> None:
         self.sender, self.round_trip, self.times, self.slow = sender, round_trip, times, slow
         self.spreads, self.cutting = sender.reduction == "prr", cutting
+        self.per_round_trip = 1.0 / round_trip
         self.cuts = [cutting * t for t in times]
         self.integrals = [0.5 * cutting * t * t for t in times]
         self.ago = Cursor(times)
@@ -89,14 +90,14 @@ class Window:
                 size=size, grown=now.grown + acks, expected=now.expected + marks, rest=now.rest
             )
         then = self._integral_then(t) if self.spreads else 0.0
-        size, rest = now.size, now.rest
+        size, rest, per_second = now.size, now.rest, 1.0 / dt
         moved = now
         for _ in range(_SWEEPS):
             middle = 0.5 * (now.size + size)
             state: Any = middle
             if rest:
                 state = (middle, *(0.5 * (a + b) for a, b in zip(now.rest, rest, strict=True)))
-            change, cut = self.sender.acked(state, acks / dt, marks / dt, rtt)
+            change, cut = self.sender.acked(state, acks * per_second, marks * per_second, rtt)
             growth = float(change[0] if rest else change) * dt
             rest = tuple(
                 a + float(b) * dt for a, b in zip(now.rest, change[1:] if rest else (), strict=True)
@@ -108,7 +109,7 @@ class Window:
             else:
                 grown, total = now.grown + growth, now.cut + fallen
                 integral = now.cut_integral + 0.5 * dt * (now.cut + total)
-                size = grown - (integral - then) / self.round_trip
+                size = grown - (integral - then) * self.per_round_trip
             if size < _LEAST:
                 grown, size = grown + _LEAST - size, _LEAST
             moved = Moved(size, rest, grown, total, integral, now.expected)
@@ -135,7 +136,9 @@ class Window:
         self.now, self.slow = other.now, other.slow
         self.cuts, self.integrals = list(other.cuts), list(other.integrals)
         if self.spreads:
-            mean = (self.now.cut_integral - self._integral_then(self.times[-1])) / self.round_trip
+            mean = (
+                self.now.cut_integral - self._integral_then(self.times[-1])
+            ) * self.per_round_trip
             self.now = self.now._replace(grown=self.now.size + mean)
 
     def _integral_then(self, t: float) -> float:

@@ -14,6 +14,9 @@ static void set_stream(acks_stream *stream, const pi2_acks_class *from)
     stream->law = from->law;
     memcpy(stream->parameters, from->parameters, sizeof stream->parameters);
     stream->states = from->law->states;
+    stream->kind = from->law == &pi2_sender_reno       ? RENO
+                   : from->law == &pi2_sender_scalable ? SCALABLE
+                                                       : OTHER_LAW;
     stream->steady = from->steady;
     stream->signal = from->signal;
     stream->band = from->band;
@@ -23,15 +26,19 @@ static void set_stream(acks_stream *stream, const pi2_acks_class *from)
     stream->copied = from->copied;
     stream->goes_on = from->before > 0.0;
     stream->number = from->count;
+    stream->per_flow = 1.0 / from->count;
     stream->path = from->base_rtt;
     stream->round_trip = from->round_trip;
+    stream->per_round_trip = 1.0 / from->round_trip;
     stream->start = from->start;
     stream->stop = from->stop;
     stream->ramp = from->steady ? from->start_jitter : from->base_rtt;
     stream->rate = from->steady ? from->law->sending_rate(from->parameters, from->x, 1.0) : 0.0;
     stream->kept = 1.0;
-    memcpy(stream->now.x, from->x, sizeof stream->now.x);
-    stream->now.grown = from->x[0] + (from->spreads ? -0.5 * from->cutting * from->round_trip : 0.0);
+    stream->now = stream->moved;
+    stream->then = stream->moved + 1;
+    memcpy(stream->now->x, from->x, sizeof stream->now->x);
+    stream->now->grown = from->x[0] + (from->spreads ? -0.5 * from->cutting * from->round_trip : 0.0);
 }
 
 static void set_parameters(pi2_acks *run, const pi2_acks_problem *problem)
@@ -224,10 +231,11 @@ void pi2_acks_count(const pi2_acks *run, pi2_acks_counts counts)
 {
     const double *row = acks_row(&run->past, run->past.newest);
     for (int i = 0; i < run->class_count; i++) {
-        const acks_stream *stream = run->streams + i;
+        acks_stream *stream = run->streams + i;
+        const acks_place back = acks_find(&run->past, &stream->ago, TIME, run->t - stream->path);
         counts.sent[i] = row[stream->column + SENT];
         counts.left[i] = row[stream->column + LEFT];
-        counts.acked[i] = stream->acked;
+        counts.acked[i] = stream->steady ? 0.0 : acks_at(back, stream->column + LEFT);
     }
     for (int k = 0; k < run->bands; k++) {
         counts.arrived[k] = row[run->lines[k].column + ARRIVED];

@@ -98,6 +98,8 @@ static void update(pi2_acks *run)
 
 void acks_happen(pi2_acks *run)
 {
+    run->fresh = 0;
+    run->planned = 0.0;
     begin_copies(run);
     for (; run->change < run->change_count && run->changes[run->change].at <= run->next + SAME; run->change++)
         run->capacity = run->changes[run->change].capacity;

@@ -31,7 +31,7 @@ static int double_slots(acks_past *past)
 
 int acks_past_make_room(acks_past *past)
 {
-    return past->newest + 2 - past->oldest <= past->slots || double_slots(past);
+    return 2 * (past->newest + 2 - past->oldest) <= past->slots || double_slots(past);
 }
 
 void acks_past_destroy(acks_past *past)

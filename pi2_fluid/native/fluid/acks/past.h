@@ -30,8 +30,15 @@ typedef struct {
 
 /* Both return 0 when there is no memory. */
 int acks_past_create(acks_past *past, size_t width);
+/* Makes room for one more node, if there is none among those that are kept; more than half of it stays free. */
 int acks_past_make_room(acks_past *past);
 void acks_past_destroy(acks_past *past);
+
+/* Whether a slot is free for one more node. */
+static inline int acks_has_room(const acks_past *past)
+{
+    return past->newest + 2 - past->oldest <= past->slots;
+}
 
 static inline double *acks_row(const acks_past *past, size_t node)
 {

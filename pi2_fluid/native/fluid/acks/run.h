@@ -20,23 +20,31 @@ typedef struct {
 
 /* What a class has done at the end of a step, before the queue has served it. */
 typedef struct {
+    int sends;                    /* whether it sent by its window in it: else the window is held */
     double packets, acked, heard; /* sent, acknowledged, signals heard until then */
     double silence;               /* packets under way beyond its window, so that it waits */
-    acks_moved moved;
 } acks_sent;
+
+/* A step that is tried, or what was given in the last one. */
+typedef struct {
+    double t, dt, per_second; /* its end and its length (s); 1/dt */
+} acks_time;
+
+/* The laws that have what acknowledgements do inline. */
+enum { OTHER_LAW, RENO, SCALABLE };
 
 typedef struct {
     const pi2_sender_law *law;
     double parameters[PI2_SENDER_PARAMETERS];
-    int states;
+    int kind, states;
     int steady, signal, band, thinned, slow, spreads, copied, goes_on;
-    double number, path, round_trip, start, stop, ramp;
+    double number, per_flow, path, round_trip, per_round_trip, start, stop, ramp;
     double rate, kept;    /* of a steady one: packets/s of a flow; the part of it that enters the queue */
     size_t column;        /* its first in a row of the past */
     size_t ago, cuts_ago; /* cursors: one path ago, one round trip ago */
     double acked, heard, silence;
-    acks_moved now;
-    acks_sent sent;       /* of the step that is tried */
+    acks_moved moved[2], *now, *then; /* the window now, and after the step that is tried */
+    acks_sent sent;                   /* of that step */
 } acks_stream;
 
 /* One queue, first in, first out. */
@@ -70,10 +78,14 @@ typedef struct pi2_acks {
     double tick;      /* number of the next one */
     double longest;   /* s: how far back classes look */
     size_t forgotten; /* cursor: that long ago */
-    double trial_t, split; /* of the step that is tried: its end; the part of it that it should end after */
+    acks_time trial;  /* the step that is tried */
+    double split;     /* the part of it that it should end after */
+    double dt;        /* s: of the steps that are left until then, */
+    double planned;   /* so many */
 
-    /* the node before the newest: what is held from there on */
+    /* the node before the newest: what is held from there on; whether it was otherwise just before the newest */
     double *p_before, controller_before, capacity_before;
+    int fresh;
     long long taken;
     int status;
 } pi2_acks;

@@ -28,11 +28,10 @@ void acks_thin(pi2_acks *run)
 /* Ends the step where slow start is over or a silent sender resumes. */
 static void split_stream(pi2_acks *run, const acks_stream *stream)
 {
-    const double before = stream->now.expected, after = stream->sent.moved.expected;
     const double silence = stream->sent.silence;
     double part = 1.0;
-    if (stream->slow && after > 1.0)
-        part = (1.0 - before) / (after - before);
+    if (stream->slow && stream->sent.sends && stream->then->expected > 1.0)
+        part = (1.0 - stream->now->expected) / (stream->then->expected - stream->now->expected);
     if (part < run->split)
         run->split = part;
     if (stream->silence > CORNER && silence < -CORNER) {
@@ -44,26 +43,42 @@ static void split_stream(pi2_acks *run, const acks_stream *stream)
 
 static void try_step(pi2_acks *run, double dt)
 {
-    run->trial_t = run->t + dt;
+    run->trial.t = run->t + dt;
+    if (dt != run->trial.dt) {
+        run->trial.dt = dt;
+        run->trial.per_second = 1.0 / dt;
+    }
     run->split = 1.0;
     for (int i = 0; i < run->class_count; i++) {
         acks_stream *stream = run->streams + i;
-        acks_send(stream, &run->past, run->trial_t, dt, run->lines[stream->band].delay);
+        acks_send(stream, &run->past, run->trial, run->lines[stream->band].delay);
         if (!stream->steady)
             split_stream(run, stream);
     }
     acks_try_lines(run, dt);
 }
 
+/* Packets for which there is room at the end of the step that was tried. */
+static double room_of(const pi2_acks *run)
+{
+    double arrived = 0.0, served = 0.0, lost = 0.0;
+    for (int k = 0; k < run->bands; k++) {
+        arrived += run->lines[k].arrived;
+        served += run->lines[k].served;
+        lost += run->lines[k].no_room;
+    }
+    return run->buffer - (arrived - served - lost);
+}
+
 static void keep_streams(pi2_acks *run)
 {
-    const int full = run->lines[0].no_room != 0.0 || (run->bands == 2 && run->lines[1].no_room != 0.0);
+    const int full = room_of(run) < CORNER;
     for (int i = 0; i < run->class_count; i++) {
         acks_stream *stream = run->streams + i;
-        acks_keep_sent(stream, &run->past, run->p[i]);
+        acks_keep_sent(stream, &run->past, run->trial, run->p[i]);
         if (stream->steady || !stream->slow)
             continue;
-        if ((full && stream->start <= run->t) || stream->now.expected >= 1.0 - TINY)
+        if ((full && stream->start <= run->t) || stream->now->expected >= 1.0 - TINY)
             acks_leave_slow_start(stream);
     }
 }
@@ -81,35 +96,70 @@ static void forget(pi2_acks *run)
         run->past.oldest = needed;
 }
 
-static void keep(pi2_acks *run)
+/* Returns 0 when there is no memory. */
+static int make_room(pi2_acks *run)
 {
-    acks_place entered[2];
+    forget(run);
+    if (!acks_past_make_room(&run->past))
+        run->status = PI2_FLUID_NO_MEMORY;
+    return !run->status;
+}
+
+/* What is held from the newest node on. */
+static void hold(pi2_acks *run)
+{
     memcpy(run->p_before, run->p, (size_t)run->class_count * sizeof *run->p);
     run->controller_before = run->aqm->controller(run->law, run->state);
     run->capacity_before = run->capacity;
+}
+
+static void keep(pi2_acks *run)
+{
+    acks_place entered[2];
+    if (!run->fresh)
+        hold(run);
+    run->fresh = run->bands == 1; /* of two, L4S packets are marked by their own delay, too */
     run->past.newest++;
-    run->t = acks_row(&run->past, run->past.newest)[TIME] = run->trial_t;
+    run->t = acks_row(&run->past, run->past.newest)[TIME] = run->trial.t;
     keep_streams(run);
     for (int k = 0; k < run->bands; k++)
         entered[k] = acks_keep_line(run->lines + k, &run->past);
-    if (run->bands == 2) /* L4S packets are marked by their own delay, too */
+    if (run->bands == 2)
         acks_signal(run, 0.0);
     for (int i = 0; i < run->class_count; i++)
         acks_serve(run->streams + i, &run->past, entered[run->streams[i].band], run->at_dequeue ? run->p[i] : -1.0);
-    forget(run);
+}
+
+/* Steps of equal length until the next known instant: at first, after one that was split, and for what rounding
+ * leaves. */
+static void plan(pi2_acks *run)
+{
+    if (run->planned <= 1.0) {
+        const double left = run->next - run->t, count = ceil(left / run->step - 1e-9);
+        run->planned = count > 1.0 ? count : 1.0;
+        run->dt = left / run->planned;
+    } else
+        run->planned -= 1.0;
+}
+
+/* Takes back the step that was tried, and tries the part of it. */
+static void split_step(pi2_acks *run)
+{
+    const double least = TINY / run->dt;
+    if (least < run->split && run->split < 1.0 - least) {
+        try_step(run, run->split * run->dt);
+        run->planned = 0.0;
+    }
 }
 
 void acks_step(pi2_acks *run)
 {
-    const double left = run->next - run->t, count = ceil(left / run->step - 1e-9);
-    const double dt = count > 1.0 ? left / count : left, least = TINY / dt;
-    if (!acks_past_make_room(&run->past)) {
-        run->status = PI2_FLUID_NO_MEMORY;
+    plan(run);
+    if (!acks_has_room(&run->past) && !make_room(run))
         return;
-    }
-    try_step(run, dt);
-    if (least < run->split && run->split < 1.0 - least)
-        try_step(run, run->split * dt);
+    try_step(run, run->dt);
+    if (run->split < 1.0)
+        split_step(run);
     keep(run);
     if (++run->taken > run->most_steps)
         run->status = PI2_FLUID_STUCK;

@@ -3,9 +3,9 @@
 
 #include "fluid/acks/run.h"
 
-/* Moves the window of a stream for a step of `dt` s that ends at `t`; `acks` and `marks` of one flow. */
-void acks_move_window(acks_stream *stream, const acks_past *past, double t, double dt, double acks, double marks,
-                      double rtt, acks_moved *to);
+/* What the window of a stream is after a step, in stream->then; `acks` and `marks` of one flow. */
+void acks_move_window(acks_stream *stream, const acks_past *past, acks_time step, double acks, double marks,
+                      double rtt);
 void acks_leave_slow_start(acks_stream *stream);
 /* Begin as another class's window is now, reductions under way included. */
 void acks_copy_window(acks_stream *stream, const acks_stream *other, acks_past *past);

@@ -10,8 +10,7 @@ static void rate(const void *law, const double *x, double window_delayed, double
 static double acked(const void *law, const double *x, double acks, double marks, double rtt, double *dx)
 {
     (void)rtt;
-    dx[0] = acks / x[0];
-    return ((const pi2_reno *)law)->decrease * x[0] * marks;
+    return pi2_reno_acked(law, x[0], acks, marks, dx);
 }
 
 const pi2_sender_law pi2_sender_reno = {

@@ -15,3 +15,10 @@ static inline double pi2_reno_rate(const pi2_reno *law, double window, double si
 {
     return inverse_rtt - law->decrease * window * signals;
 }
+
+/* What `acks` and `marks` per second change per second of a window, and return: the cut apart from it. */
+static inline double pi2_reno_acked(const pi2_reno *law, double window, double acks, double marks, double *change)
+{
+    *change = acks / window;
+    return law->decrease * window * marks;
+}

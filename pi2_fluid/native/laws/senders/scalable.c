@@ -11,8 +11,7 @@ static void rate(const void *law, const double *x, double window_delayed, double
 static double acked(const void *law, const double *x, double acks, double marks, double rtt, double *dx)
 {
     (void)rtt;
-    dx[0] = acks / x[0];
-    return ((const pi2_scalable *)law)->per_mark * marks;
+    return pi2_scalable_acked(law, x[0], acks, marks, dx);
 }
 
 const pi2_sender_law pi2_sender_scalable = {

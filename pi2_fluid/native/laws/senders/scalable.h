@@ -15,3 +15,11 @@ static inline double pi2_scalable_rate(const pi2_scalable *law, double signals, 
 {
     return inverse_rtt - law->per_mark * signals;
 }
+
+/* What `acks` and `marks` per second change per second of a window, and return: the cut apart from it. */
+static inline double pi2_scalable_acked(const pi2_scalable *law, double window, double acks, double marks,
+                                        double *change)
+{
+    *change = acks / window;
+    return law->per_mark * marks;
+}
