@@ -9,6 +9,12 @@ take turns (the quick ones ten times in each). The error is the largest of the q
 samples, in parts of its target, against this package's solver with fixed steps of 0.25 ms, which
 tests/engines/fluid/test_fluid_contract.py holds to trajectories of two independent solvers.
 
+A second table compares the two clocks in C, both with the steps that they take by default: what a
+trajectory by acknowledgements costs, in parts of its sibling by rates, and the largest error of
+each in parts of the target, the ack clock's against its own steps of 20 us. Several classes hand
+bursts on to one another undamped, and small windows keep them up: there the phase is lost, and
+errors are as large as what swings.
+
 jitcdde cannot hold a queue at 0: its clips are smoothed over 1e-6 packets, which is as sharp as its
 error asks for; steps of load are passed as its manual says, with blind steps up to them and
 `adjust_diff` after them. It has no sampled controller.
@@ -18,6 +24,7 @@ error asks for; steps of load are passed as its manual says, with blind steps up
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import platform
 import statistics
@@ -37,6 +44,7 @@ import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
 import pi2_fluid as pf
+from pi2_fluid.engines.fluid.acks.compiled import run_compiled as run_by_acks
 from pi2_fluid.engines.fluid.compiled import run_compiled
 from pi2_fluid.engines.fluid.integration import Accuracy
 
@@ -271,6 +279,74 @@ def contestants() -> list[Contestant]:
     ]
 
 
+# The two clocks
+
+
+def rested(scenario: pf.Scenario) -> pf.Fluid:
+    """Return the fluid from the state of rest of a scenario on."""
+    return pf.Fluid(initial=pf.equilibrium(scenario.network))
+
+
+def siblings() -> dict[str, tuple[pf.Scenario, pf.Fluid]]:
+    """Return what both clocks follow, and from where on."""
+    near, far, slow = (
+        pf.Flows(sender, 10, path)
+        for sender, path in ((pf.Reno(), "30ms"), (pf.Reno(), "100ms"), (pf.Cubic(), "60ms"))
+    )
+    link, drop = pf.Link("40Mbit/s"), pf.Change("5s", capacity="38Mbit/s")
+    pi2 = pf.Pi2(drop_at="dequeue")
+    one = pf.Scenario("100s", link, pi2, far, drop)
+    mixed = pf.Scenario("100s", link, pi2, [near, far, slow], drop)
+    dual = [far, pf.Flows(pf.Scalable(), 5, "50ms", name="L4S")]
+    return {
+        "one class, 5 % less capacity": (one, rested(one)),
+        "Reno, Reno and Cubic, likewise": (mixed, rested(mixed)),
+        "one class whose count changes": (ONE, pf.Fluid()),
+        "three classes that come and go": (THREE, pf.Fluid()),
+        "dual queue, start-up": (pf.Scenario("30s", link, pf.DualPi2(), dual), pf.Fluid()),
+    }
+
+
+def by_both(scenario: pf.Scenario, how: pf.Fluid) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Return what follows a scenario by rates, and what by acknowledgements, in C alone."""
+    rates = how._prepare(scenario)
+    clocked = dataclasses.replace(how, clock="acks")._prepare_acks(scenario)
+    split = rates.cohorts
+    return (
+        lambda: run_compiled(
+            split.scenario, "sampled", rates.accuracy, rates.times, split.beginning
+        ),
+        lambda: run_by_acks(clocked.integrator, clocked.times),
+    )
+
+
+def compare_clocks(rounds: int) -> None:
+    """Print what each clock costs, and how right it is."""
+    print(f"\n{'':34}{'rate, ms':>10}{'acks, ms':>10}{'ratio':>8}{'error, rate':>13}{'acks':>10}")
+    for name, (scenario, how) in siblings().items():
+        both = by_both(scenario, how)
+        times: list[list[float]] = [[], []]
+        for _ in range(rounds):
+            for run, spent in zip(both, times, strict=True):
+                start = time.process_time()
+                for _ in range(5):
+                    run()
+                spent.append((time.process_time() - start) / 5)
+        fine = (
+            dataclasses.replace(how, tolerance=1e-13),
+            dataclasses.replace(how, clock="acks", step=20e-6),
+        )
+        errors = []
+        for run, truth in zip(both, fine, strict=True):
+            delay = run().queue_delay
+            exact = np.asarray(truth.run(scenario).queue_delay).reshape(delay.shape)
+            errors.append(float(np.abs(delay - exact).max()) / TARGET)
+        rate, acks = (1e3 * statistics.median(spent) for spent in times)
+        print(
+            f"{name:34}{rate:10.2f}{acks:10.2f}{acks / rate:8.2f}{errors[0]:13.0e}{errors[1]:10.0e}"
+        )
+
+
 def references() -> dict[tuple[str, str], Array]:
     """Return the queue by fixed steps of 0.25 ms."""
     return {
@@ -319,6 +395,7 @@ def main() -> None:
     for who in everyone:
         ratio = medians[who.peer] / medians[who.name] if who.peer else 1.0
         print(f"{who.name:42}{1e3 * medians[who.name]:10.3f}{ratio:12.3g}{errors[who.name]:10.1e}")
+    compare_clocks(options.rounds)
 
 
 if __name__ == "__main__":

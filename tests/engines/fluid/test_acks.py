@@ -448,7 +448,7 @@ def test_a_full_buffer_ends_slow_start_and_loses_what_comes(aqm, lost) -> None:
     run = followed(pf.Scenario("4s", pf.Link("10Mbit/s", 50), aqm, many), 1e-3)
     queue = np.array([sum(node.queue) for node in run.nodes])
     assert queue.max() == pytest.approx(50.0, abs=1e-6)
-    # As in the limit of short steps, 5 us: slow start ends when the buffer is full, not a step later.
+    # As in the limit of short steps: slow start ends when the buffer is full, not a step later.
     assert run.lines[0].lost == pytest.approx(lost, abs=2e-4)
     assert run.streams[0].sent[-1] == pytest.approx(run.lines[0].arrived[-1] + run.lines[0].lost)
     result = pf.fluid.simulate(run.scenario, clock="acks")

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Cursor", "Place", "count_at", "integral_at"]
+__all__ = ["Cursor", "Grid", "Place", "count_at", "integral_at"]
+
+
+class Grid(list[float]):
+    """Rising instants (s), the first two of which bound the past."""
+
+    def __init__(self, past: float) -> None:
+        super().__init__([-past, 0.0])
+        #: 1 over the length of the cell that ends at each.
+        self.per_second = [0.0, 1.0 / past]
+
+    def grow(self, t: float, per_second: float) -> None:
+        """Add an instant, and 1 over how long it is after the last one."""
+        self.append(t)
+        self.per_second.append(per_second)
 
 
 class Place(NamedTuple):
@@ -30,6 +44,8 @@ class Cursor:
         while cell > 0 and values[cell] > value:  # a step that was taken back had looked further
             cell -= 1
         self.cell = cell
+        if isinstance(values, Grid):
+            return Place(cell, (value - values[cell]) * values.per_second[cell + 1])
         width = values[cell + 1] - values[cell]
         return Place(cell, (value - values[cell]) / width if width > 0.0 else 1.0)
 

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from pi2_fluid.engines.fluid.acks.counts import Cursor, Place
+from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, Place
 from pi2_fluid.engines.fluid.acks.streams import Sent, Stream
 from pi2_fluid.engines.fluid.acks.windows import Window
 from pi2_fluid.engines.fluid.beginning import Beginning
@@ -55,6 +55,7 @@ class _Trial(NamedTuple):
     """A step that may still be split."""
 
     t: float
+    per_second: float
     sent: list[Sent]
     arrived: list[float]
     served: list[float]
@@ -86,7 +87,7 @@ def step_of(scenario: Scenario, step: float | None) -> float:
 class Fifo:
     """One queue, first in, first out: what has arrived at it, and what has left it."""
 
-    def __init__(self, times: list[float], streams: list[Stream]) -> None:
+    def __init__(self, times: Grid, streams: list[Stream]) -> None:
         self.times, self.streams = times, streams
         self.arrived = [sum(s.sent[k] for s in streams) for k in (0, 1)]
         self.served = [sum(s.left[k] for s in streams) for k in (0, 1)]
@@ -148,7 +149,7 @@ class Integrator:
         self.waited = waited = _waited(scenario, beginning)
         paths = [float(flow.base_rtt) for flow in scenario.flows]
         past = _AGES * (1.0 + waited + max(paths))
-        self.times = [-past, 0.0]
+        self.times = Grid(past)
         self.senders = [f.sender.on_link(scenario.link.packet_size) for f in scenario.flows]
         thins = self.aqm.thins
         #: Which signal a class sees, drops of what is thinned included.
@@ -278,7 +279,7 @@ class Integrator:
             if room > _CORNER and over > _CORNER:
                 split = min(split, room / (room + over))
             lost = self._overflow(over, arrived, served)
-        return _Trial(t, sent, arrived, served, lost, split)
+        return _Trial(t, 1.0 / dt, sent, arrived, served, lost, split)
 
     def _overflow(self, over: float, arrived: list[float], served: list[float]) -> list[float]:
         """Return which packets of a step find no room: of those that came in it, and would wait."""
@@ -298,7 +299,7 @@ class Integrator:
         return float(self.aqm.serve(backlogged, [n / dt for n in needs], self.capacity)[k]) * dt
 
     def _keep(self, trial: _Trial) -> None:
-        self.times.append(trial.t)
+        self.times.grow(trial.t, trial.per_second)
         room = self.buffer - (sum(trial.arrived) - sum(trial.served) - sum(trial.lost))
         for stream, sent, p in zip(self.streams, trial.sent, self.p, strict=True):
             stream.keep(sent, p)

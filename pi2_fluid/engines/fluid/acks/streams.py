@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pi2_fluid.engines.fluid.acks.counts import Cursor, Place, count_at
+from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, Place, count_at
 from pi2_fluid.engines.fluid.acks.windows import Moved, Window
 from pi2_fluid.network.flows import Flows
 
@@ -34,8 +34,8 @@ class Stream:
     ----------
     flows : Flows
         The class.
-    times : list of float
-        The grid, whose first two nodes bound the past.
+    times : Grid
+        The instants of steps.
     window : Window, optional
         What decides how much is under way; None: packets are sent at a constant rate.
     rate : float
@@ -47,7 +47,7 @@ class Stream:
     def __init__(
         self,
         flows: Flows,
-        times: list[float],
+        times: Grid,
         window: Window | None,
         rate: float,
         past: tuple[float, float, float],

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from pi2_fluid.engines.fluid.acks.counts import Cursor, integral_at
+from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, integral_at
 from pi2_fluid.laws.sender import Sender
 
 __all__ = ["Moved", "Window"]
 
-_SWEEPS: Final = 2  # of the midpoint rule: each brings it closer by h/R, in parts of a window
 _LEAST: Final = 0.01  # segments, at which a window is held that its law would carry below
 
 
@@ -27,6 +26,8 @@ class Moved(NamedTuple):
     cut_integral: float
     expected: float
     """Signals per flow since it began in slow start."""
+    speed: tuple[float, ...]
+    """Change of every state per second in the last step, which leads to the middle of the next."""
 
 
 class Window:
@@ -46,8 +47,8 @@ class Window:
         The time (s) that a reduction takes.
     cutting : float
         Segments per second cut in the past, which goes on as it is.
-    times : list of float
-        The grid, whose first two nodes bound the past.
+    times : Grid
+        The instants of steps.
     slow : bool
         Whether it is in slow start.
     """
@@ -58,7 +59,7 @@ class Window:
         state: tuple[float, ...],
         round_trip: float,
         cutting: float,
-        times: list[float],
+        times: Grid,
         *,
         slow: bool,
     ) -> None:
@@ -69,7 +70,7 @@ class Window:
         self.integrals = [0.5 * cutting * t * t for t in times]
         self.ago = Cursor(times)
         mean = -0.5 * cutting * round_trip if self.spreads else 0.0
-        self.now = Moved(state[0], state[1:], state[0] + mean, 0.0, 0.0, 0.0)
+        self.now = Moved(state[0], state[1:], state[0] + mean, 0.0, 0.0, 0.0, (0.0,) * len(state))
 
     def move(self, t: float, dt: float, acks: float, marks: float, rtt: float) -> Moved:
         """Return the window after a step that ends at `t`.
@@ -90,30 +91,25 @@ class Window:
                 size=size, grown=now.grown + acks, expected=now.expected + marks, rest=now.rest
             )
         then = self._integral_then(t) if self.spreads else 0.0
-        size, rest, per_second = now.size, now.rest, 1.0 / dt
-        moved = now
-        for _ in range(_SWEEPS):
-            middle = 0.5 * (now.size + size)
-            state: Any = middle
-            if rest:
-                state = (middle, *(0.5 * (a + b) for a, b in zip(now.rest, rest, strict=True)))
-            change, cut = self.sender.acked(state, acks * per_second, marks * per_second, rtt)
-            growth = float(change[0] if rest else change) * dt
-            rest = tuple(
-                a + float(b) * dt for a, b in zip(now.rest, change[1:] if rest else (), strict=True)
-            )
-            fallen = float(cut) * dt
-            if not self.spreads:
-                grown, total, integral = now.grown + growth - fallen, 0.0, 0.0
-                size = grown
-            else:
-                grown, total = now.grown + growth, now.cut + fallen
-                integral = now.cut_integral + 0.5 * dt * (now.cut + total)
-                size = grown - (integral - then) * self.per_round_trip
-            if size < _LEAST:
-                grown, size = grown + _LEAST - size, _LEAST
-            moved = Moved(size, rest, grown, total, integral, now.expected)
-        return moved
+        per_second = 1.0 / dt
+        middle = max(_LEAST, now.size + 0.5 * dt * now.speed[0])
+        others = (x + 0.5 * dt * v for x, v in zip(now.rest, now.speed[1:], strict=True))
+        state: Any = (middle, *others) if now.rest else middle
+        change, cut = self.sender.acked(state, acks * per_second, marks * per_second, rtt)
+        changes = tuple(map(float, change)) if now.rest else (float(change),)
+        rest = tuple(x + v * dt for x, v in zip(now.rest, changes[1:], strict=True))
+        growth, fallen = changes[0] * dt, float(cut) * dt
+        if not self.spreads:
+            grown, total, integral = now.grown + growth - fallen, 0.0, 0.0
+            size = grown
+        else:
+            grown, total = now.grown + growth, now.cut + fallen
+            integral = now.cut_integral + 0.5 * dt * (now.cut + total)
+            size = grown - (integral - then) * self.per_round_trip
+        if size < _LEAST:
+            grown, size = grown + _LEAST - size, _LEAST
+        speed = ((size - now.size) * per_second, *changes[1:])
+        return Moved(size, rest, grown, total, integral, now.expected, speed)
 
     def rest(self, dt: float) -> Moved:
         """Return the window after a step in which its flows send nothing, and it is held.
@@ -153,4 +149,9 @@ class Window:
         after = self.sender.leave_slow_start(state)
         size, *rest = after if isinstance(after, tuple) else (after,)
         grown = now.grown + float(size) - now.size
-        self.now = now._replace(size=float(size), rest=tuple(map(float, rest)), grown=grown)
+        self.now = now._replace(
+            size=float(size),
+            rest=tuple(map(float, rest)),
+            grown=grown,
+            speed=(0.0,) * (1 + len(rest)),
+        )

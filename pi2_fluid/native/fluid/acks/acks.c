@@ -75,11 +75,12 @@ static int allocate(pi2_acks *run, const pi2_acks_problem *problem)
 {
     const size_t classes = (size_t)run->class_count, bands = (size_t)run->bands;
     run->streams = copy(NULL, classes, sizeof *run->streams);
+    run->lags = copy(NULL, 2 * classes, sizeof *run->lags);
     run->p = copy(NULL, classes, sizeof *run->p);
     run->p_before = copy(NULL, classes, sizeof *run->p);
     run->changes = copy(problem->changes, (size_t)run->change_count, sizeof *run->changes);
     run->pushes = copy(problem->pushes, run->push_count, sizeof *run->pushes);
-    return run->streams && run->p && run->p_before && run->changes && run->pushes
+    return run->streams && run->lags && run->p && run->p_before && run->changes && run->pushes
            && acks_past_create(&run->past, LINES + bands * PER_LINE + classes * PER_CLASS);
 }
 
@@ -101,10 +102,11 @@ static void set_past(const acks_stream *stream, const pi2_acks_class *from, doub
 static void set_rows(pi2_acks *run, const pi2_acks_problem *problem)
 {
     const double waits[2] = {problem->waited, 0.0};
-    run->past.newest = 1;
-    for (size_t node = 0; node < 2; node++) {
-        double *row = acks_row(&run->past, node);
+    run->past.newest = run->past.width;
+    for (int node = 0; node < 2; node++) {
+        double *row = node ? acks_newest(&run->past) : run->past.rows;
         row[TIME] = node ? 0.0 : -problem->past;
+        row[PER_SECOND] = 1.0 / problem->past;
         for (int i = 0; i < run->class_count; i++) {
             const acks_stream *stream = run->streams + i;
             double *line = row + run->lines[stream->band].column;
@@ -118,6 +120,18 @@ static void set_rows(pi2_acks *run, const pi2_acks_problem *problem)
             line[DELAY] = run->lines[k].delay;
         }
     }
+}
+
+/* The number of a lag (s), of a new one if there is none like it. */
+static size_t find_lag(pi2_acks *run, double time)
+{
+    size_t i = 0;
+    while (i < run->lag_count && run->lags[i].time != time)
+        i++;
+    if (i == run->lag_count)
+        run->lags[run->lag_count++].time = time;
+    run->longest = fmax(run->longest, time);
+    return i;
 }
 
 static void begin(pi2_acks *run, const pi2_acks_problem *problem)
@@ -134,15 +148,17 @@ static void begin(pi2_acks *run, const pi2_acks_problem *problem)
         run->p[i] = stream->signal == PI2_FLUID_CLASSIC    ? signal.classic
                     : stream->signal == PI2_FLUID_SCALABLE ? signal.scalable
                                                            : 0.0;
-        if (!stream->steady) {
-            run->longest = fmax(run->longest, fmax(stream->path, stream->spreads ? stream->round_trip : 0.0));
-        }
+        if (!stream->steady)
+            stream->path_ago = find_lag(run, stream->path);
+        if (stream->spreads)
+            stream->round_trip_ago = find_lag(run, stream->round_trip);
     }
     acks_thin(run);
     set_rows(run, problem);
     for (int i = 0; i < run->class_count; i++) {
         acks_stream *stream = run->streams + i;
-        const acks_place back = acks_find(&run->past, &stream->ago, TIME, -stream->path);
+        size_t cursor = 0;
+        const acks_place back = acks_find(&run->past, &cursor, TIME, -stream->path);
         stream->acked = acks_at(back, stream->column + LEFT);
         stream->heard = acks_at(back, stream->column + BORNE);
     }
@@ -173,6 +189,7 @@ void pi2_acks_destroy(pi2_acks *run)
         return;
     acks_past_destroy(&run->past);
     free(run->streams);
+    free(run->lags);
     free(run->p);
     free(run->p_before);
     free(run->changes);
@@ -224,15 +241,16 @@ long long pi2_acks_steps(const pi2_acks *run)
 
 size_t pi2_acks_kept(const pi2_acks *run)
 {
-    return run->past.newest + 1 - run->past.oldest;
+    return (run->past.newest - run->past.oldest) / run->past.width + 1;
 }
 
 void pi2_acks_count(const pi2_acks *run, pi2_acks_counts counts)
 {
-    const double *row = acks_row(&run->past, run->past.newest);
+    const double *row = acks_newest(&run->past);
     for (int i = 0; i < run->class_count; i++) {
         acks_stream *stream = run->streams + i;
-        const acks_place back = acks_find(&run->past, &stream->ago, TIME, run->t - stream->path);
+        size_t cursor = 0;
+        const acks_place back = acks_find(&run->past, &cursor, TIME, run->t - stream->path);
         counts.sent[i] = row[stream->column + SENT];
         counts.left[i] = row[stream->column + LEFT];
         counts.acked[i] = stream->steady ? 0.0 : acks_at(back, stream->column + LEFT);

@@ -69,13 +69,13 @@ static void begin_copies(pi2_acks *run)
     for (int i = 0; i < run->class_count; i++) {
         acks_stream *stream = run->streams + i;
         if (stream->copied >= 0 && fabs(stream->start - run->next) <= SAME)
-            acks_copy_window(stream, run->streams + stream->copied, &run->past);
+            acks_copy_window(run, stream, run->streams + stream->copied);
     }
 }
 
 static void update(pi2_acks *run)
 {
-    const double *row = acks_row(&run->past, run->past.newest), *before = acks_row(&run->past, run->past.newest - 1);
+    const double *row = acks_newest(&run->past), *before = acks_before(&run->past);
     const double dt = row[TIME] - before[TIME];
     const size_t place = (size_t)run->tick - 2; /* the next tick has been looked up */
     double after[PI2_AQM_STATES] = {0.0};

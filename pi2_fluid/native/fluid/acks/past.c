@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_SLOTS = 256 };
+enum { FIRST_SLOTS = 512 };
 
 int acks_past_create(acks_past *past, size_t width)
 {
@@ -15,23 +15,22 @@ int acks_past_create(acks_past *past, size_t width)
     return past->rows != NULL;
 }
 
-static int double_slots(acks_past *past)
+/* The kept nodes go to the beginning; there is to be room for three times as many. */
+int acks_past_make_room(acks_past *past, size_t *moved)
 {
-    acks_past larger = *past;
-    larger.slots = 2 * past->slots;
-    larger.rows = malloc(larger.slots * past->width * sizeof *larger.rows);
-    if (!larger.rows)
-        return 0;
-    for (size_t node = past->oldest; node <= past->newest; node++)
-        memcpy(acks_row(&larger, node), acks_row(past, node), past->width * sizeof *past->rows);
-    free(past->rows);
-    *past = larger;
+    const size_t kept = past->newest + past->width - past->oldest;
+    *moved = past->oldest;
+    memmove(past->rows, past->rows + past->oldest, kept * sizeof *past->rows);
+    past->newest -= past->oldest;
+    past->oldest = 0;
+    if (3 * kept > past->slots * past->width) {
+        double *larger = realloc(past->rows, 2 * past->slots * past->width * sizeof *past->rows);
+        if (!larger)
+            return 0;
+        past->rows = larger;
+        past->slots *= 2;
+    }
     return 1;
-}
-
-int acks_past_make_room(acks_past *past)
-{
-    return 2 * (past->newest + 2 - past->oldest) <= past->slots || double_slots(past);
 }
 
 void acks_past_destroy(acks_past *past)

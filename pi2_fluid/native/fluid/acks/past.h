@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* Columns of a row: the time (s), of each line, of each class. */
-enum { TIME, LINES };
+enum { TIME, PER_SECOND, LINES };
 /* Packets that have arrived and left; that wait; how long (s) what leaves has waited. */
 enum { ARRIVED, SERVED, QUEUE, DELAY, PER_LINE };
 /* Packets sent and left; signals given to what has come, and to what has left; segments cut of a flow, and their
@@ -18,8 +18,8 @@ enum { SENT, LEFT, GIVEN, BORNE, CUT, CUT_INTEGRAL, SIZE, PER_CLASS };
 typedef struct {
     double *rows;
     size_t width;          /* numbers in a row */
-    size_t slots;          /* a power of two; node i lies in slot i & (slots - 1) */
-    size_t oldest, newest; /* nodes that are kept */
+    size_t slots;          /* rows that there is room for */
+    size_t oldest, newest; /* where the rows of the nodes that are kept begin, in numbers */
 } acks_past;
 
 /* Where an instant lies: in the cell between two nodes, this part into it. */
@@ -28,40 +28,52 @@ typedef struct {
     double part;
 } acks_place;
 
-/* Both return 0 when there is no memory. */
+/* Returns 0 when there is no memory. */
 int acks_past_create(acks_past *past, size_t width);
-/* Makes room for one more node, if there is none among those that are kept; more than half of it stays free. */
-int acks_past_make_room(acks_past *past);
+/* Makes room for one more node, and some; all that begins after `*moved` numbers then begins so many earlier. Returns 0
+ * when there is no memory. */
+int acks_past_make_room(acks_past *past, size_t *moved);
 void acks_past_destroy(acks_past *past);
 
-/* Whether a slot is free for one more node. */
-static inline int acks_has_room(const acks_past *past)
+/* The rows of the newest node, and of the one before it. */
+static inline double *acks_newest(const acks_past *past)
 {
-    return past->newest + 2 - past->oldest <= past->slots;
+    return past->rows + past->newest;
 }
 
-static inline double *acks_row(const acks_past *past, size_t node)
+static inline const double *acks_before(const acks_past *past)
 {
-    return past->rows + (node & (past->slots - 1)) * past->width;
+    return past->rows + past->newest - past->width;
+}
+
+/* Whether there is room for one more node. */
+static inline int acks_has_room(const acks_past *past)
+{
+    return past->newest + past->width < past->slots * past->width;
 }
 
 /* Where a column that never falls reaches a value, of a plateau its end; fast where asked for in order, for `cursor`
  * is the cell found last. */
 static inline acks_place acks_find(const acks_past *past, size_t *cursor, size_t column, double value)
 {
-    const size_t last = past->newest - 1;
+    const size_t width = past->width, last = past->newest - width;
+    const double *rows = past->rows + column;
     size_t cell = *cursor < past->oldest ? past->oldest : *cursor;
     acks_place place;
-    double width;
-    while (cell < last && acks_row(past, cell + 1)[column] <= value)
-        cell++;
-    while (cell > past->oldest && acks_row(past, cell)[column] > value) /* a step that was taken back looked further */
-        cell--;
+    double rise;
+    while (cell < last && rows[cell + width] <= value)
+        cell += width;
+    while (cell > past->oldest && rows[cell] > value) /* a step that was taken back looked further */
+        cell -= width;
     *cursor = cell;
-    place.from = acks_row(past, cell);
-    place.to = acks_row(past, cell + 1);
-    width = place.to[column] - place.from[column];
-    place.part = width > 0.0 ? (value - place.from[column]) / width : 1.0;
+    place.from = past->rows + cell;
+    place.to = place.from + width;
+    if (column == TIME) {
+        place.part = (value - place.from[TIME]) * place.to[PER_SECOND];
+        return place;
+    }
+    rise = place.to[column] - place.from[column];
+    place.part = rise > 0.0 ? (value - place.from[column]) / rise : 1.0;
     return place;
 }
 

@@ -43,7 +43,7 @@ static double link_share(const pi2_acks *run, int band, cell cell)
 
 void acks_report(const pi2_acks *run, double sample, int at_node, size_t place, pi2_fluid_rows rows)
 {
-    const double *from = acks_row(&run->past, run->past.newest - 1), *to = acks_row(&run->past, run->past.newest);
+    const double *from = acks_before(&run->past), *to = acks_newest(&run->past);
     const double width = to[TIME] - from[TIME];
     const cell cell = {from, to, sample - from[TIME], width};
     const double *p = at_node ? run->p : run->p_before;

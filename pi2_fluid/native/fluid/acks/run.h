@@ -12,10 +12,11 @@
 
 /* A window after a step. */
 typedef struct {
-    double x[PI2_SENDER_STATES]; /* of the law, the window first */
-    double grown;                /* segments by which it has grown, less the cuts that are obeyed at once */
-    double cut, cut_integral;    /* segments cut that are obeyed over a round trip */
-    double expected;             /* signals per flow since it began in slow start */
+    double x[PI2_SENDER_STATES];     /* of the law, the window first */
+    double grown;                    /* segments by which it has grown, less the cuts that are obeyed at once */
+    double cut, cut_integral;        /* segments cut that are obeyed over a round trip */
+    double expected;                 /* signals per flow since it began in slow start */
+    double speed[PI2_SENDER_STATES]; /* of x per second in the last step, which leads to the middle of the next */
 } acks_moved;
 
 /* What a class has done at the end of a step, before the queue has served it. */
@@ -41,11 +42,18 @@ typedef struct {
     double number, per_flow, path, round_trip, per_round_trip, start, stop, ramp;
     double rate, kept;    /* of a steady one: packets/s of a flow; the part of it that enters the queue */
     size_t column;        /* its first in a row of the past */
-    size_t ago, cuts_ago; /* cursors: one path ago, one round trip ago */
+    size_t path_ago, round_trip_ago; /* which of the lags are its own */
     double acked, heard, silence;
     acks_moved moved[2], *now, *then; /* the window now, and after the step that is tried */
     acks_sent sent;                   /* of that step */
 } acks_stream;
+
+/* An instant that lies a fixed time ago; many classes look at the same. */
+typedef struct {
+    double time; /* s */
+    size_t cursor;
+    acks_place place; /* of the step that is tried */
+} acks_lag;
 
 /* One queue, first in, first out. */
 typedef struct {
@@ -58,6 +66,8 @@ typedef struct pi2_acks {
     /* the problem */
     int bands, class_count, change_count, at_dequeue, head;
     acks_stream *streams;
+    acks_lag *lags;
+    size_t lag_count;
     const pi2_aqm_law *aqm;
     double law[PI2_AQM_PARAMETERS], buffer, interval, end, step;
     long long most_steps;
@@ -94,6 +104,6 @@ static inline double acks_queue(const pi2_acks *run)
 {
     double queue = 0.0;
     for (int k = 0; k < run->bands; k++)
-        queue += acks_row(&run->past, run->past.newest)[run->lines[k].column + QUEUE];
+        queue += acks_newest(&run->past)[run->lines[k].column + QUEUE];
     return queue;
 }

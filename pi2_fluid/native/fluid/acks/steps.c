@@ -29,29 +29,29 @@ void acks_thin(pi2_acks *run)
 static void split_stream(pi2_acks *run, const acks_stream *stream)
 {
     const double silence = stream->sent.silence;
-    double part = 1.0;
     if (stream->slow && stream->sent.sends && stream->then->expected > 1.0)
-        part = (1.0 - stream->now->expected) / (stream->then->expected - stream->now->expected);
-    if (part < run->split)
-        run->split = part;
-    if (stream->silence > CORNER && silence < -CORNER) {
-        part = stream->silence / (stream->silence - silence);
-        if (part < run->split)
-            run->split = part;
-    }
+        acks_split_at(run, (1.0 - stream->now->expected) / (stream->then->expected - stream->now->expected));
+    if (stream->silence > CORNER && silence < -CORNER)
+        acks_split_at(run, stream->silence / (stream->silence - silence));
 }
 
 static void try_step(pi2_acks *run, double dt)
 {
+    const double *row;
     run->trial.t = run->t + dt;
     if (dt != run->trial.dt) {
         run->trial.dt = dt;
         run->trial.per_second = 1.0 / dt;
     }
     run->split = 1.0;
+    row = acks_newest(&run->past);
+    for (size_t i = 0; i < run->lag_count; i++) {
+        acks_lag *lag = run->lags + i;
+        lag->place = acks_find(&run->past, &lag->cursor, TIME, run->trial.t - lag->time);
+    }
     for (int i = 0; i < run->class_count; i++) {
         acks_stream *stream = run->streams + i;
-        acks_send(stream, &run->past, run->trial, run->lines[stream->band].delay);
+        acks_send(stream, run->lags, row, run->trial, run->lines[stream->band].delay);
         if (!stream->steady)
             split_stream(run, stream);
     }
@@ -70,12 +70,12 @@ static double room_of(const pi2_acks *run)
     return run->buffer - (arrived - served - lost);
 }
 
-static void keep_streams(pi2_acks *run)
+static void keep_streams(pi2_acks *run, const double *before, double *row)
 {
     const int full = room_of(run) < CORNER;
     for (int i = 0; i < run->class_count; i++) {
         acks_stream *stream = run->streams + i;
-        acks_keep_sent(stream, &run->past, run->trial, run->p[i]);
+        acks_keep_sent(stream, before, row, run->trial, run->p[i]);
         if (stream->steady || !stream->slow)
             continue;
         if ((full && stream->start <= run->t) || stream->now->expected >= 1.0 - TINY)
@@ -96,12 +96,23 @@ static void forget(pi2_acks *run)
         run->past.oldest = needed;
 }
 
+static void move_cursor(size_t *cursor, size_t moved)
+{
+    *cursor = *cursor > moved ? *cursor - moved : 0;
+}
+
 /* Returns 0 when there is no memory. */
 static int make_room(pi2_acks *run)
 {
+    size_t moved;
     forget(run);
-    if (!acks_past_make_room(&run->past))
+    if (!acks_past_make_room(&run->past, &moved))
         run->status = PI2_FLUID_NO_MEMORY;
+    for (size_t i = 0; i < run->lag_count; i++)
+        move_cursor(&run->lags[i].cursor, moved);
+    for (int k = 0; k < run->bands; k++)
+        move_cursor(&run->lines[k].entry, moved);
+    move_cursor(&run->forgotten, moved);
     return !run->status;
 }
 
@@ -116,18 +127,23 @@ static void hold(pi2_acks *run)
 static void keep(pi2_acks *run)
 {
     acks_place entered[2];
+    const double *before;
+    double *row;
     if (!run->fresh)
         hold(run);
     run->fresh = run->bands == 1; /* of two, L4S packets are marked by their own delay, too */
-    run->past.newest++;
-    run->t = acks_row(&run->past, run->past.newest)[TIME] = run->trial.t;
-    keep_streams(run);
+    run->past.newest += run->past.width;
+    row = acks_newest(&run->past);
+    before = acks_before(&run->past);
+    row[TIME] = run->t = run->trial.t;
+    row[PER_SECOND] = run->trial.per_second;
+    keep_streams(run, before, row);
     for (int k = 0; k < run->bands; k++)
         entered[k] = acks_keep_line(run->lines + k, &run->past);
     if (run->bands == 2)
         acks_signal(run, 0.0);
     for (int i = 0; i < run->class_count; i++)
-        acks_serve(run->streams + i, &run->past, entered[run->streams[i].band], run->at_dequeue ? run->p[i] : -1.0);
+        acks_serve(run->streams + i, before, row, entered[run->streams[i].band], run->at_dequeue ? run->p[i] : -1.0);
 }
 
 /* Steps of equal length until the next known instant: at first, after one that was split, and for what rounding
