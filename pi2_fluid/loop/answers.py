@@ -1,0 +1,283 @@
+"""What a `Loop` answers: margins, crossovers, modes, and responses in time and frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
+from pi2_fluid.loop.acks import AckLoop, closed_form_ack_margins, find_echoes
+from pi2_fluid.loop.construction import LinearisedLoop
+from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
+from pi2_fluid.loop.margins import Margins, closed_form_margins, margins_from_crossings
+from pi2_fluid.loop.roots import count_unstable, rightmost_roots
+from pi2_fluid.loop.transient import find_bandwidth, step_response
+from pi2_fluid.records.labels import line_up, relabel
+from pi2_fluid.units import has_labels
+
+if TYPE_CHECKING:
+    import xarray
+
+    from pi2_fluid.values import BoolArray, ComplexValues, FloatArray, Real, Values
+
+__all__ = ["LoopAnswers"]
+
+_HARMONICS: Final = 8
+_BOUNDARY: Final = 1e-9  # |1 + L| or |gain margin in dB| below which no verdict is given
+
+
+class LoopAnswers(LinearisedLoop):
+    """A linearised loop that says how stable it is and how it responds."""
+
+    # Margins
+
+    def margins(self, *, progress: Callable[[int, int], None] | None = None) -> Margins:
+        """Return gain, phase, delay and modulus margin and the verdict, of `shape`.
+
+        A loop in closed form with frozen RTT terms takes the fast path, in compiled code, and so
+        does one class in one queue by the ack clock, unless sampled; every other loop is searched
+        for all of its crossovers, which takes milliseconds each.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called as ``progress(done, total)`` after each loop that is searched.
+        """
+        rows = np.empty((5, *self.shape))
+        fast: Any = np.zeros(self.shape, dtype=bool)
+        closed = self._closed_form_margins()
+        if closed is not None:
+            found, valid = closed
+            rows[:4] = [np.broadcast_to(row, self.shape) for row in found]
+            fast = np.broadcast_to(valid, self.shape)
+            with np.errstate(invalid="ignore"):  # where it is not valid, and overwritten below
+                rows[4] = np.radians(rows[1]) / rows[2]
+        searched: list[Any] = [tuple(index) for index in np.argwhere(~np.asarray(fast)).tolist()]
+        for done, index in enumerate(searched, start=1):
+            rows[(slice(None), *index)] = self._margins_at(index)
+            if progress is not None:
+                progress(done, len(searched))
+        gm, pm, w_gc, w_pc, delay = (
+            relabel(self.labels, row) if row.ndim else float(row) for row in rows
+        )
+        return Margins(
+            gain_margin_db=gm,
+            phase_margin_deg=pm,
+            gain_crossover=w_gc,
+            phase_crossover=w_pc,
+            delay_margin=delay,
+            update=self.update,
+            _modulus=self._modulus,
+            _verdict=partial(self._verdict, gm, fast),
+            **({"_echo": self._echo_code} if self._dual else {}),
+        )
+
+    def crossovers(self) -> tuple[list[float], list[float]]:
+        """Return all gain crossovers and all phase crossovers (rad/s, rising) of one loop.
+
+        A phase crossover is a frequency at which L is real and negative: -180 degrees, or less by
+        full turns. They are listed up to where the gain has fallen for good.
+        """
+        self._require_scalar("crossovers")
+        crossings = self._crossings
+        return [gain.w for gain in crossings.gain], [phase.w for phase in crossings.phase]
+
+    def nyquist_count(self) -> Values:
+        """Return the number of unstable closed-loop modes (-1 on the boundary), of `shape`."""
+        count = self._each(lambda index: count_unstable(self._element(index), self.update), int)
+        return relabel(self.labels, count)
+
+    def echo(self, harmonics: int = _HARMONICS) -> xarray.Dataset:
+        """Return the echo modes of the L4S flows in a dual queue by the ack clock, as a Dataset.
+
+        Flows of one round-trip time that wait nowhere repeat what they sent at every harmonic of
+        it, and the loop damps that or feeds it; see docs/theory.md.
+
+        Parameters
+        ----------
+        harmonics : int, default 8
+            Of each class, those of its round-trip time.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``growth`` (1/s; positive: it grows) and ``frequency`` (rad/s) over ``harmonic``, from
+            1, and ``flow``, the number of the class. NaN where a harmonic is a multiple of the
+            update frequency, and is no mode of its own.
+
+        Raises
+        ------
+        UnsupportedError
+            If nothing echoes: by the rate clock, in one queue, of paced senders; for arrays.
+
+        Notes
+        -----
+        Flows of one class have one round-trip time here; where it differs from flow to flow, echoes
+        mix and fade.
+
+        Examples
+        --------
+        >>> import pi2_fluid as pf
+        >>> flows = [pf.Flows(pf.Reno(), 100, "80ms"), pf.Flows(pf.Scalable(), 119, "80ms")]
+        >>> model = {"update": "sampled", "clock": "acks"}
+        >>> echo = pf.Loop(flows, pf.DualPi2(), capacity="1.78Gbit/s", **model).echo(2).sel(flow=1)
+        >>> for growth, w in zip(echo.growth.values, echo.frequency.values, strict=True):
+        ...     print(f"{growth:.2f}/s at {w:.1f} rad/s")
+        -0.15/s at 79.2 rad/s
+        0.49/s at 157.4 rad/s
+        """
+        from pi2_fluid.loop.acks.table import echo_dataset
+
+        self._require_scalar("echo")
+        if harmonics < 1:
+            raise DomainError(f"harmonics = {harmonics} were asked for: give harmonics >= 1.")
+        if not self._dual:
+            raise UnsupportedError(
+                "nothing echoes in this loop: echo modes are those of L4S flows without pacing"
+                ' beside Classic traffic in a dual queue, by clock="acks".'
+            )
+        assert isinstance(self.linear, AckLoop)
+        modes = find_echoes(self.linear, self.update, harmonics)
+        numbers = [cls.number for cls in self.linear.classes if cls.echoes]
+        return echo_dataset(modes, numbers, self._attributes())
+
+    def roots(self, n: int = 1) -> ComplexValues:
+        """Return the `n` rightmost characteristic roots (rad/s), each conjugate pair once.
+
+        Returns
+        -------
+        complex or array
+            Of `shape` for n = 1, else with a last axis of n ("root", of labelled ones). Rightmost
+            first.
+
+        Raises
+        ------
+        UnsupportedError
+            With update="sampled", whose modes are not roots in s.
+        """
+        if self.update == "sampled":
+            raise UnsupportedError(
+                'roots() are those of a continuous loop: use update="delayed", or nyquist_count().'
+            )
+        if n < 1:
+            raise DomainError(f"n = {n} roots were asked for: give n >= 1.")
+        out = np.empty((*self.shape, n), dtype=complex)
+        for index in np.ndindex(self.shape):
+            out[index] = rightmost_roots(self._element(index), self.update, n)
+        if n == 1:
+            return relabel(self.labels, out[..., 0][()])
+        several = None if self.labels is None else self.labels.expand_dims({"root": n}, axis=-1)
+        return relabel(several, out)
+
+    # Closed-loop responses
+
+    def sensitivity(self, w: Values) -> ComplexValues:
+        """Return S = 1/(1 + L) at real frequencies `w` (rad/s), which broadcast against `shape`."""
+        return 1.0 / (1.0 + self(1j * (w if has_labels(w) else np.asarray(w, dtype=float))))
+
+    def bandwidth(self) -> Values:
+        """Return the frequency (rad/s) at which |L/(1 + L)| first falls 3 dB below its value at 0.
+
+        inf if it never does below pi/T, with update="sampled".
+        """
+        found = self._each(
+            lambda index: find_bandwidth(
+                self._element(index), self.update, self._crossings_at(index)
+            )
+        )
+        return relabel(self.labels, found)
+
+    def step(self, t: Values) -> Values:
+        """Return the unit step response of L/(1 + L) at times `t` (s), of shape (*shape, *t.shape).
+
+        It is what the queue delay does, per second of step, when what the loop follows steps. In
+        update "sampled" the value at the last update before `t`. An xarray.DataArray broadcasts by
+        name.
+        """
+        t, labels = line_up("t", t, self.labels, self.shape)
+        t = np.asarray(t, dtype=float)
+        if not np.isfinite(t).all():
+            raise QuantityError("t holds NaN or infinite times: give finite seconds.")
+        if labels is None:
+            t = np.broadcast_to(t, (*self.shape, *t.shape))
+        else:
+            t = np.broadcast_to(t, labels.shape)
+        out = np.empty(t.shape)
+        for index in np.ndindex(self.shape):
+            one = self._element(index)
+            if isinstance(one, AckLoop) and self.update != "sampled":
+                raise UnsupportedError(
+                    "the step response of a loop by the ack clock is built from update to update"
+                    ' only: use update="sampled", or simulate it.'
+                )
+            out[index] = step_response(one, self.update, np.asarray(t[index]))
+        return relabel(labels, out[()])
+
+    # Behind them
+
+    @cached_property
+    def _crossings(self) -> Crossings:
+        """The crossovers of one loop, for everything that is asked about it."""
+        return self._crossings_at(())
+
+    def _crossings_at(self, index: tuple[int, ...]) -> Crossings:
+        return find_crossings(self._element(index), self.update)
+
+    def _closed_form_margins(self) -> tuple[FloatArray, BoolArray] | None:
+        """Margins as rows that need no search, and where they are valid; None if there are none."""
+        if self.update == "sampled":
+            return None
+        if self.clock == "acks":
+            assert isinstance(self.linear, AckLoop)
+            return closed_form_ack_margins(self.linear, half_sample=self.update == "delayed")
+        if self.form is None or self.rtt_terms == "exact":
+            return None
+        k: Real = 1.0
+        if self.update == "delayed":
+            k = 1.0 + self.form.update_interval / (2.0 * self.form.rtt)
+        return closed_form_margins(self.form, k)
+
+    def _margins_at(self, index: tuple[int, ...]) -> tuple[float, ...]:
+        def is_stable() -> bool:
+            return count_unstable(self._element(index), self.update) == 0
+
+        crossings = self._crossings_at(index) if index else self._crossings
+        return margins_from_crossings(crossings, is_stable)
+
+    def _modulus(self) -> Values:
+        return relabel(self.labels, self._each(self._modulus_at))
+
+    def _modulus_at(self, index: tuple[int, ...]) -> float:
+        crossings = self._crossings_at(index) if index else self._crossings
+        return smallest_distance(self._element(index), self.update, crossings)
+
+    def _verdict(self, gain_margin_db: Values, fast: BoolArray) -> Values:
+        # On the fast path there is one gain and one phase crossover, and no open-loop pole on the
+        # right: the sign decides.
+        gain_margin_db = np.asarray(gain_margin_db)
+        code = np.where(np.abs(gain_margin_db) < _BOUNDARY, 0, np.sign(gain_margin_db)).astype(int)
+        for index in np.argwhere(~np.asarray(fast)).tolist():
+            code[tuple(index)] = self._verdict_at(tuple(index))
+        return relabel(self.labels, code) if self.shape else int(code)
+
+    def _verdict_at(self, index: tuple[int, ...]) -> int:
+        count = count_unstable(self._element(index), self.update)
+        if count < 0 or self._modulus_at(index) < _BOUNDARY:
+            return 0
+        return 1 if count == 0 else -1
+
+    @cached_property
+    def _dual(self) -> bool:
+        return isinstance(self.linear, AckLoop) and self.linear.dual
+
+    def _echo_code(self) -> Values:
+        def code(index: tuple[int, ...]) -> int:
+            one = self.linear.element(index)
+            assert isinstance(one, AckLoop)
+            modes = find_echoes(one, self.update, _HARMONICS)
+            return -1 if np.any(modes.real > 0.0) else 1
+
+        return relabel(self.labels, self._each(code, int))

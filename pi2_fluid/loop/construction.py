@@ -1,0 +1,255 @@
+"""What a `Loop` is made of: its arguments read and checked, and the linearised loop itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pi2_fluid.errors import DomainError, ScenarioError, UnsupportedError, renamed, show_value
+from pi2_fluid.html import html_table
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.sender import CLOCKS, Sender
+from pi2_fluid.loop.acks import AckLoop, linearize_acks, without_echoes
+from pi2_fluid.loop.equations import ClosedForm, closed_form
+from pi2_fluid.loop.linearization import RTT_TERMS, linearize, loop_shape
+from pi2_fluid.loop.state_space import LinearLoop
+from pi2_fluid.loop.updates import UPDATES, respond
+from pi2_fluid.network.equilibrium import (
+    OperatingPoint,
+    as_flows,
+    equilibrium,
+    equilibrium_of,
+    taken_apart,
+)
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.network import Network
+from pi2_fluid.network.rest import has_ticks
+from pi2_fluid.records.labels import align_labels, line_up, relabel
+from pi2_fluid.records.record import require_untraced
+from pi2_fluid.units import validate_choice, validate_number, validate_quantity
+
+if TYPE_CHECKING:
+    import xarray
+
+    from pi2_fluid.values import Complex, ComplexArray, ComplexValues, Quantity, Real
+
+__all__ = ["LinearisedLoop"]
+
+_SHOWN: Final = ("round-trip time", "p", "p'", "window")  # in a notebook
+
+
+class LinearisedLoop:
+    """Senders and a queue linearised where they rest: what `Loop` is, before it is asked anything.
+
+    Its parameters and attributes are those of `Loop`.
+    """
+
+    @renamed(mode="update")
+    def __init__(
+        self,
+        flows: Sender | Flows | Sequence[Flows] | Network,
+        aqm: Aqm | None = None,
+        *,
+        rtt: Quantity | None = None,
+        p: Quantity | None = None,
+        p_prime: Quantity | None = None,
+        capacity: Quantity | None = None,
+        packet_size: Quantity = "1500B",
+        update: str = "continuous",
+        rtt_terms: str = "frozen",
+        clock: str = "rate",
+        bunch: float = 0.0,
+    ) -> None:
+        validate_choice(update, UPDATES, "update")
+        validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
+        validate_choice(clock, CLOCKS, "clock")
+        bunch = validate_number(bunch, "number", "bunch", high=1.0, closed=True)
+        if clock == "rate" and bunch > 0.0:
+            raise UnsupportedError(
+                f"bunch = {bunch:g} says where packets of a window are, which the rate clock does"
+                ' not ask: leave it out, or use clock="acks".'
+            )
+        numbers = (rtt, p, p_prime, capacity, packet_size)
+        require_untraced("Loop", "pf.loop.margins_of", flows, aqm, numbers)
+        if isinstance(flows, Network):
+            flows, aqm, capacity, packet_size = taken_apart(flows, aqm, capacity, packet_size)
+        elif not isinstance(flows, Sender):
+            flows = as_flows(flows)
+        if not isinstance(aqm, Aqm):
+            raise ScenarioError(f"aqm = {show_value(aqm)} is no Aqm: give e.g. Pi2().")
+        given: dict[str, Any] = {"rtt": rtt, "p": p, "p_prime": p_prime, "capacity": capacity}
+        given["packet_size"] = packet_size
+        laws = (aqm, *(flows if isinstance(flows, tuple) else (flows,)))
+        given, (aqm, *several), self.labels = align_labels(given, laws)
+        flows = tuple(several) if isinstance(flows, tuple) else several[0]
+        rtt, p, p_prime, capacity, packet_size = given.values()
+        if isinstance(flows, Sender):
+            if capacity is not None:
+                raise ScenarioError(
+                    "capacity goes with Flows, not with a single sender: give rtt and p_prime, or"
+                    " Flows(...) and capacity."
+                )
+            if rtt is None:
+                raise ScenarioError('rtt is missing: give the round-trip time, e.g. rtt="100ms".')
+            point = equilibrium_of(flows, aqm, rtt, p=p, p_prime=p_prime)
+            self.flows: tuple[Flows, ...] = ()
+            self.senders: tuple[Sender, ...] = (flows,)
+        else:
+            if rtt is not None or p is not None or p_prime is not None:
+                raise ScenarioError(
+                    "rtt, p and p_prime go with a single sender; with Flows they are solved for:"
+                    " give capacity."
+                )
+            if capacity is None:
+                raise ScenarioError('capacity is missing: give the link\'s, e.g. "10Mbit/s".')
+            self.flows = flows
+            point = equilibrium(self.flows, aqm, capacity, packet_size)
+            size = validate_quantity(packet_size, "size", "packet_size")
+            self.senders = tuple(flow.sender.on_link(size) for flow in self.flows)
+        for sender in self.senders:
+            if sender.thinned:
+                kind = type(sender).__name__
+                other = "Cbr(thinned=False)" if sender.constant_rate is not None else "Reno"
+                raise UnsupportedError(
+                    f"{kind} thinned = True lets p act on the queue at once, beside the loop"
+                    f" through the senders, which no loop here describes: use {other}, or simulate"
+                    " it."
+                )
+        if update != "continuous" and not has_ticks(aqm, point.controller):
+            raise UnsupportedError(
+                f"{type(aqm).__name__} acts here on every packet and holds no signal for an update"
+                f' interval, so update = {update!r} has no meaning: use update="continuous".'
+            )
+        self.aqm = aqm
+        self.update = update
+        self.rtt_terms = rtt_terms
+        self.clock = clock
+        self.bunch = bunch
+        self._point = point  # plain, which arrays broadcast by
+        self.operating_point: OperatingPoint = point.labelled(self.labels)
+
+    def __repr__(self) -> str:
+        who = ", ".join(repr(flow) for flow in self.flows) or repr(self.senders[0])
+        clock = "" if self.clock == "rate" else f", clock={self.clock!r}, bunch={self.bunch:g}"
+        return (
+            f"Loop({who}, {self.aqm!r}, update={self.update!r}, rtt_terms={self.rtt_terms!r}"
+            f"{clock})"
+        )
+
+    def _repr_html_(self) -> str:
+        who = ", ".join(repr(flow) for flow in self.flows) or repr(self.senders[0])
+        rows = [
+            ("senders", who, ""),
+            ("queue", repr(self.aqm), ""),
+            ("model", f"{self.update}, round-trip time {self.rtt_terms}", ""),
+            *((("clock", "acknowledgements", ""),) if self.clock == "acks" else ()),
+            *((("array", str(self.shape), ""),) if self.shape else ()),
+            *(row for row in self.operating_point.rows() if row[0] in _SHOWN),
+        ]
+        return html_table("Loop", rows)
+
+    @cached_property
+    def linear(self) -> LinearLoop | AckLoop:
+        """The state matrices, by automatic differentiation of the laws."""
+        if self.clock == "acks":
+            terms = self.rtt_terms
+            return linearize_acks(self.senders, self.aqm, self._point, terms, self.bunch)
+        return linearize(self.senders, self.aqm, self._point, self.rtt_terms)
+
+    @cached_property
+    def form(self) -> ClosedForm | None:
+        """The constants of equations (31)-(37), None for pairs and mixtures without them.
+
+        And None by the ack clock, which has others.
+        """
+        return self._rate_form if self.clock == "rate" else None
+
+    @cached_property
+    def _rate_form(self) -> ClosedForm | None:
+        if self.flows and len(self.flows) > 1:
+            return None
+        point = self._point
+        if self.flows:
+            point = _single(point)
+        return closed_form(self.senders[0], self.aqm, point)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array of loops; () for one."""
+        return loop_shape(self.senders, self.aqm, self._point)
+
+    def __call__(self, s: Complex | xarray.DataArray) -> ComplexValues:
+        """Return L(s); the closed loop's characteristic equation is 1 + L(s) = 0.
+
+        Parameters
+        ----------
+        s : complex or array
+            rad/s, not 0; broadcasts against `shape`, an xarray.DataArray by name. In update
+            "sampled" this is L_d at z = e^{sT}, whose frequencies are 0 < w <= pi/T.
+        """
+        s, labels = line_up("s", s, self.labels, self.shape)
+        at: ComplexArray = np.asarray(s, dtype=complex)
+        if not np.isfinite(at).all() or np.any(at == 0):
+            raise DomainError(
+                "s must be finite and not 0, where the controller has its pole: give s != 0."
+            )
+        if labels is None:
+            return respond(self.linear, at, self.update)[()]
+        # Loops broadcast from the last axis; in the answer their dimensions come first.
+        own = tuple(range(len(self.shape)))
+        last = tuple(axis - len(own) for axis in own)
+        values = respond(self.linear, np.moveaxis(at, own, last), self.update)
+        return relabel(labels, np.moveaxis(values, last, own))
+
+    def _element(self, index: tuple[int, ...]) -> LinearLoop | AckLoop:
+        """One loop; of a dual queue by the ack clock the part below its echoes."""
+        one = self.linear.element(index)
+        return without_echoes(one) if isinstance(one, AckLoop) else one
+
+    def _inputs(self) -> dict[str, Real]:
+        """Every number that the loop was built from, by name."""
+        point = self._point
+        if self.flows:
+            inputs = {"capacity": point.capacity}
+            for index, flow in enumerate(self.flows):
+                inputs |= {f"count_{index}": flow.count, f"base_rtt_{index}": flow.base_rtt}
+        else:
+            inputs = {"rtt": point.rtt, "p_prime": point.p_prime, "p": point.p}
+        for record in (self.aqm, *self.senders):
+            inputs |= {n: v for n, v in vars(record).items() if isinstance(v, (float, np.ndarray))}
+        return inputs
+
+    def _attributes(self) -> dict[str, str | float]:
+        """Where numbers come from."""
+        attrs: dict[str, str | float] = {
+            "engine": "loop",
+            "update": self.update,
+            "rtt_terms": self.rtt_terms,
+            "senders": ", ".join(type(sender).__name__ for sender in self.senders),
+            "aqm": type(self.aqm).__name__,
+        }
+        return attrs if self.clock == "rate" else attrs | {"clock": "acks", "bunch": self.bunch}
+
+    def _require_scalar(self, what: str) -> None:
+        if self.shape:
+            raise UnsupportedError(
+                f"{what} is for one loop, and this is an array of shape {self.shape}: build the one"
+                " of interest with scalar parameters."
+            )
+
+    def _each(self, function: Callable[[tuple[int, ...]], Any], kind: type = float) -> Real:
+        out: Any = np.empty(self.shape, dtype=kind)
+        for index in np.ndindex(self.shape):
+            out[index] = function(index)
+        result: Real = kind(out) if not self.shape else out
+        return result
+
+
+def _single(point: OperatingPoint) -> OperatingPoint:
+    """The operating point of the only class, as `equilibrium_of` would give it."""
+    names = ("p", "p_prime", "window", "rtt", "rate", "share")
+    return replace(point, **{name: getattr(point, name)[0] for name in names})
