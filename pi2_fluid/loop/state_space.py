@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -14,7 +14,15 @@ from pi2_fluid.loop.polynomials import in_steps, tustin_image
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["AnyLoop", "LinearClass", "LinearController", "LinearLoop", "element_of", "once"]
+__all__ = [
+    "AnyLoop",
+    "Keeping",
+    "LinearClass",
+    "LinearController",
+    "LinearLoop",
+    "element_of",
+    "once",
+]
 
 L = TypeVar("L", bound="AnyLoop")
 T = TypeVar("T")
@@ -139,7 +147,15 @@ class LinearController:
 
 
 @dataclass(frozen=True)
-class LinearLoop:
+class Keeping:
+    """A dataclass with which `once` keeps answers, which stay behind where it is copied or sent."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True)
+class LinearLoop(Keeping):
     """A linearised loop: its classes, its controller, and the array shape of its parameters."""
 
     classes: tuple[LinearClass, ...]

@@ -50,7 +50,11 @@ def everything() -> dict[str, list[Any]]:
     """By public name what it stands for: of classes instances, of functions what they return."""
     one = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
     several = pf.Loop(pf.Reno(), pf.Pi2(), rtt=[0.05, 0.1], p_prime=0.1, update="sampled")
-    mixture = pf.Loop(FLOWS, pf.CoupledPi2(), capacity="20Mbit/s", update="sampled")
+    mixture, acks = (
+        pf.Loop(FLOWS, pf.CoupledPi2(), capacity="20Mbit/s", update="sampled", clock=clock)
+        for clock in ("rate", "acks")
+    )
+    assert abs(mixture(1j) / acks(1j)) > 0.0  # by compiled code, which stays here
     asked = one.margins()
     assert asked.verdict == "stable"
     assert asked.modulus_margin > 0.0
@@ -86,7 +90,7 @@ def everything() -> dict[str, list[Any]]:
         "OperatingPoint": [one.operating_point],
         "equilibrium": [pf.equilibrium(FLOWS, pf.CoupledPi2(), "20Mbit/s")],
         "equilibrium_of": [pf.equilibrium_of(pf.Reno(), pf.Pi2(), [0.05, 0.1], p=0.01)],
-        "Loop": [one, several, mixture, one.linear, one.form, one.explain(), several.sweep()],
+        "Loop": [one, several, mixture, acks, one.linear, one.form, one.explain(), several.sweep()],
         "Margins": [asked, one.margins(), several.margins(), mixture.margins()],
         "compare": [pf.compare(SCENARIO)],
         "coexistence": [table],

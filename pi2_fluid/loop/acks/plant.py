@@ -30,7 +30,7 @@ import numpy as np
 
 from pi2_fluid.loop.crossovers import plant_bound
 from pi2_fluid.loop.response import plant_response
-from pi2_fluid.loop.state_space import LinearController, element_of
+from pi2_fluid.loop.state_space import Keeping, LinearController, element_of
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
@@ -119,7 +119,7 @@ class AckClass:
 
 
 @dataclass(frozen=True)
-class AckLoop:
+class AckLoop(Keeping):
     """A loop by the ack clock: classes, the queue that rules, its controller.
 
     Attributes
