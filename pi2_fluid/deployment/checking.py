@@ -12,7 +12,9 @@ from pi2_fluid.deployment.readings import common_hz, readings
 from pi2_fluid.deployment.remedies import Remedy, find_remedy, is_enough, on_device
 from pi2_fluid.deployment.strangers import Longest, Stranger, judge_stranger, unread
 from pi2_fluid.design.asked import LONGEST_INTERVAL, Spans, make_region
+from pi2_fluid.design.by_acks import stable_up_to_by_acks, worst_by_acks
 from pi2_fluid.design.caveats import caveat
+from pi2_fluid.design.clocks import Least, least_of, said
 from pi2_fluid.design.design import WorstCase
 from pi2_fluid.design.guarantees.guarantee import guarantee
 from pi2_fluid.design.plants import make_plants
@@ -55,6 +57,10 @@ _OF_A_MODEL: Final = (
     "Verdicts and margins are those of {}. Packets keep less where windows are small: some 3 dB"
     " less with four segments per flow."
 )
+_CLOCKS: Final = (
+    "The smaller margin of two clocks decides: by rates flows send their window over the round-trip"
+    " time, by acknowledgements (checked on a grid) they send as these come."
+)
 _OLD_GAINS: Final = (
     "Up to Linux 5.0 integers cut PIE's gains by up to 7 % more below p = 10 %, which is not in the"
     " verdict."
@@ -69,7 +75,8 @@ _STEP: Final = "A step_thresh that counts packets plays no part in the verdict."
 class Case(NamedTuple):
     """What a queue is under one reading of what tc shows of it.
 
-    `hz` is the kernel's CONFIG_HZ, `kernel` its versions in words; the rest is as in `Verdict`.
+    `hz` is the kernel's CONFIG_HZ, `kernel` its versions in words; margins are the smaller of both
+    clocks, and the rest is as in `Verdict`.
     """
 
     hz: int
@@ -88,16 +95,20 @@ class _Cure:
     qdisc: Qdisc
     region: Region
     margins: Margins
+    ack_margins: Margins | None
     update: str
 
     @cached_property
     def remedy(self) -> Remedy:
-        return find_remedy(self.qdisc, self.region, self.margins, self.update)
+        both = self.margins, self.ack_margins
+        return find_remedy(self.qdisc, self.region, *both, self.update)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
     """Whether a queue is stable up to a round-trip time, at every load, in the model of `update`.
+
+    Judged by rates, as in the papers, and by acknowledgements: the smaller margin decides.
 
     Attributes
     ----------
@@ -111,15 +122,23 @@ class Verdict:
     rtt, min_rtt : float
         Round-trip times (s), the queue's target included.
     stable_up_to : float
-        Largest round-trip time (s), queue included, that is stable at every load; inf beyond 20
-        times `rtt`, 0 if `min_rtt` is unstable.
+        Largest round-trip time (s), queue included, that is stable at every load by both clocks;
+        inf beyond 20 times `rtt`, 0 if `min_rtt` is unstable.
     margins : Margins
-        The smallest there.
+        The smallest there, by rates.
     worst : WorstCase
-        Where the gain margin is smallest; its ``p_prime`` is 0 for the limit of no load.
+        Where that gain margin is smallest; its ``p_prime`` is 0 for the limit of no load.
+    ack_margins : Margins or None
+        The smallest found by acknowledgements, on a grid; None where there is no such loop, of
+        which `note` says why.
+    ack_worst : WorstCase or None
+        Where that gain margin is smallest.
+    least : Least
+        The smaller gain margin and phase margin of both clocks, and whose each is. That of the gain
+        margin decides.
     guarantee : {"proved", "checked"}
-        Whether the margins, less a thousandth, are proved for the whole region, or the smallest
-        found on a grid that is refined around the worst.
+        Whether the margins by rates, less a thousandth, are proved for the whole region, or the
+        smallest found on a grid that is refined around the worst.
     margin_lost_db : float
         What rounding and late timers cost of the gain margin there: asked for less installed (dB),
         negative where they help.
@@ -140,10 +159,18 @@ class Verdict:
     guarantee: str
     margin_lost_db: float
     rate_held: float
+    ack_margins: Margins | None = None
+    ack_worst: WorstCase | None = None
     reason: str = ""
     cases: tuple[Case, ...] = ()
     _notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    _why_no_acks: str = field(default="", repr=False, compare=False)
     _cure: _Cure = field(repr=False, compare=False)
+
+    @property
+    def least(self) -> Least:
+        """The smaller margins of both clocks, with the clock of each."""
+        return least_of(self.margins, self.ack_margins)
 
     @property
     def path_up_to(self) -> float:
@@ -151,9 +178,15 @@ class Verdict:
         return max(self.stable_up_to - float(self.qdisc.aqm.target), 0.0)
 
     @property
+    def decisive(self) -> WorstCase:
+        """Where the smaller gain margin of both clocks is."""
+        acks = self.ack_worst if self.least.gain_clock == "acks" else None
+        return self.worst if acks is None else acks
+
+    @property
     def window(self) -> float:
-        """The window (packets) of a flow in the worst case; inf in the limit of no load."""
-        worst = self.worst
+        """The window (packets) of a flow in the `decisive` case; inf in the limit of no load."""
+        worst = self.decisive
         plant = make_plants((worst.sender,), self.qdisc.aqm, worst.rtt, [worst.p_prime])
         per_window = float(plant.mu[0])
         return 1.0 / per_window if per_window > 0.0 else float("inf")
@@ -167,22 +200,21 @@ class Verdict:
     def notes(self) -> tuple[str, ...]:
         """The sentences of `note`."""
         model = _OF_A_MODEL.format(_MODELS[self.margins.update])
+        clocks = self._why_no_acks or _CLOCKS
         cubic = caveat([self.worst.sender])
-        return tuple(filter(None, (model, _NOTES[self.qdisc.kind], *self._notes, cubic)))
+        return tuple(filter(None, (model, clocks, _NOTES[self.qdisc.kind], *self._notes, cubic)))
 
     @cached_property
     def remedy(self) -> Remedy:
         """What one would change; found when asked for, as it is a search."""
-        if self.cases and not is_enough(self.margins):
+        if self.cases and not is_enough(self.margins, self.ack_margins):
             return Remedy(text=f"first give {_unsaid(self.cases)}: the line depends on it.")
         return on_device(self._cure.remedy, self.qdisc)
 
     def __str__(self) -> str:
         return (
             f"{self.qdisc.kind} {self.qdisc.handle} up to {1e3 * self.rtt:.4g} ms round trip:"
-            f" {self.verdict} in the {self.margins.update} model, at least"
-            f" {self.margins.gain_margin_db:.2f} dB and"
-            f" {self.margins.phase_margin_deg:.2f} deg"
+            f" {self.verdict} in the {self.margins.update} model, at least {said(self.least)}"
         )
 
 
@@ -268,12 +300,14 @@ def check(
 
     Notes
     -----
-    The verdict is of the model of `update`, not of packets. PIE is judged from p = 1e-6 on, where
-    its table ends. Of DualPI2 it is the controller in one queue; L4S beside Classic traffic, in two
-    queues, is not covered. In fq_pie it is one flow alone in its queue. The margins are the smaller
-    of two models: with R held constant in the window law, as in the papers, and without. RED is
-    judged at the longest path for numbers of flows from 1 on, with twice the probability of its
-    profile, as Linux spaces its signals.
+    The verdict is of the model of `update`, not of packets, and of two clocks: flows that send
+    their window over the round-trip time, as in the papers, and flows that send as acknowledgements
+    come, on a grid. The smaller margin decides. PIE is judged from p = 1e-6 on, where its table
+    ends. Of DualPI2 it is the controller in one queue; L4S beside Classic traffic, in two queues,
+    is not covered. In fq_pie it is one flow alone in its queue. The margins by rates are the
+    smaller of two models: with R held constant in the window law, as in the papers, and without.
+    RED is judged by rates, at the longest path for numbers of flows from 1 on, with twice the
+    probability of its profile, as Linux spaces its signals.
 
     Examples
     --------
@@ -281,7 +315,8 @@ def check(
     >>> asked = pf.qdisc.install(pf.presets.pi2_paper(), "dualpi2")
     >>> found = pf.check(pf.qdisc.show(asked), rtt="100ms")
     >>> print(found[0])
-    dualpi2 0: up to 100 ms round trip: stable in the sampled model, at least 0.23 dB and 0.55 deg
+    dualpi2 0: up to 100 ms round trip: stable in the sampled model, at least 0.23 dB and 0.55 deg\
+ by rates
     >>> found.verdict, f"{1e3 * found[0].stable_up_to:.1f} ms"
     ('stable', '101.2 ms')
     """
@@ -404,12 +439,12 @@ def _decide(found: Sequence[Qdisc], question: _Question) -> Verdict:
                 float(one.qdisc.aqm.update_interval),
                 one.verdict,
                 one.stable_up_to,
-                float(one.margins.gain_margin_db),
-                float(one.margins.phase_margin_deg),
+                one.least.gain_margin_db,
+                one.least.phase_margin_deg,
             )
             for one in each
         )
-        verdict = min(each, key=lambda one: (one.stable_up_to, one.margins.gain_margin_db))
+        verdict = min(each, key=lambda one: (one.stable_up_to, one.least.gain_margin_db))
         same = len({one.verdict for one in each}) == 1
         if same and verdict.verdict == "stable":
             verdict = _judge(verdict.qdisc, question, prove=True)
@@ -441,16 +476,19 @@ def _judge(qdisc: Qdisc, question: _Question, *, prove: bool) -> Verdict:
     spans = _spans(qdisc, question)
     region = make_region(spans, question.senders, law, None, None)
     found = worst_margins(region, law, update)
-    limit = stable_up_to(region, law, update)
+    acks, text = worst_by_acks(region, law, update)
+    limit = min(stable_up_to(region, law, update), stable_up_to_by_acks(region, law, update))
     kind = "checked"
     if prove:
         proof = guarantee(region, law, found, update)
         found, kind = proof.worst, proof.kind
     # The grid of the limit is coarser in the load, but finds what lies between.
-    verdict = "unstable" if limit < spans.max_rtt else str(found.margins.verdict)
+    verdicts = [str(found.margins.verdict)] + ([] if acks is None else [str(acks.margins.verdict)])
+    verdicts += ["unstable"] if limit < spans.max_rtt else []
+    ack_margins = None if acks is None else acks.margins
     return Verdict(
         qdisc=qdisc,
-        verdict=verdict,
+        verdict=min(verdicts, key=_WORST_FIRST.index),
         rtt=spans.max_rtt,
         min_rtt=region.min_rtt,
         stable_up_to=limit,
@@ -459,7 +497,10 @@ def _judge(qdisc: Qdisc, question: _Question, *, prove: bool) -> Verdict:
         guarantee=kind,
         margin_lost_db=_lost(qdisc, found, update),
         rate_held=rate_held(qdisc),
-        _cure=_Cure(qdisc, region, found.margins, update),
+        ack_margins=ack_margins,
+        ack_worst=None if acks is None else WorstCase(*acks.place),
+        _why_no_acks=text if acks is None else "",
+        _cure=_Cure(qdisc, region, found.margins, ack_margins, update),
     )
 
 

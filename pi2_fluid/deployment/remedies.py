@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from pi2_fluid.design.gains import Asked, make_ceiling
-from pi2_fluid.design.plants import Plants, join
+from pi2_fluid.design.binding import Binding
+from pi2_fluid.design.by_acks import worst_by_acks
+from pi2_fluid.design.clocks import Least, least_of, said
+from pi2_fluid.design.gains import Asked, Loops, make_ceiling
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.design.stepping import Gains, first_that_keeps, largest_in_steps
 from pi2_fluid.design.tuning import find_law
@@ -52,8 +54,8 @@ class Remedy:
         The line for tc that changes it, if there is one.
     asked, aqm : PiFamily or None
         The law that the line asks for, and the one that the kernel runs then.
-    margins : Margins or None
-        The smallest in the same region, as installed.
+    margins, ack_margins : Margins or None
+        The smallest in the same region, as installed: by rates, and by acknowledgements.
     """
 
     text: str
@@ -61,10 +63,15 @@ class Remedy:
     asked: PiFamily | None = None
     aqm: PiFamily | None = None
     margins: Margins | None = None
+    ack_margins: Margins | None = None
 
 
-def is_enough(margins: Margins) -> bool:
-    """Say whether a loop has the margins of `ENOUGH`, but for rounding."""
+def is_enough(margins: Margins, ack_margins: Margins | None = None) -> bool:
+    """Say whether loops have the margins of `ENOUGH` by both clocks, but for rounding."""
+    return _is_enough(margins) and (ack_margins is None or _is_enough(ack_margins))
+
+
+def _is_enough(margins: Margins) -> bool:
     return bool(
         margins.verdict == "stable"
         and margins.gain_margin_db >= ENOUGH.gain_db - _FORGIVEN[0]
@@ -72,7 +79,9 @@ def is_enough(margins: Margins) -> bool:
     )
 
 
-def find_remedy(qdisc: Qdisc, region: Region, margins: Margins, update: str) -> Remedy:
+def find_remedy(
+    qdisc: Qdisc, region: Region, margins: Margins, ack_margins: Margins | None, update: str
+) -> Remedy:
     """Return what one would change of a queue so that it has the margins of `ENOUGH`.
 
     Parameters
@@ -80,21 +89,27 @@ def find_remedy(qdisc: Qdisc, region: Region, margins: Margins, update: str) -> 
     qdisc : Qdisc
     region : Region
         The round-trip times, senders and loads that it is for.
-    margins : Margins
-        Those it has there.
+    margins, ack_margins : Margins
+        Those it has there, by rates and, if there is such a loop, by acknowledgements.
     update : {"continuous", "delayed", "sampled"}
     """
-    if is_enough(margins):
+    if is_enough(margins, ack_margins):
         return Remedy(text=f"nothing: {_words()} are left everywhere.")
     try:
         search = _whole_steps if isinstance(qdisc.aqm, Pie) else _tuned
         law, asked, worst = search(qdisc, region, update)
     except (DomainError, SolverError, UnsupportedError) as error:
         return Remedy(text=str(error))
-    if not is_enough(worst.margins):
-        return Remedy(text=_too_coarse(qdisc, worst))
+    acks = _by_acks(region, law, update)
+    if not is_enough(worst.margins, acks):
+        return Remedy(text=_too_coarse(qdisc, least_of(worst.margins, acks)))
     text = f"gains that leave {_words()} everywhere."
-    return Remedy(text=text, asked=asked, aqm=law, margins=worst.margins)
+    return Remedy(text=text, asked=asked, aqm=law, margins=worst.margins, ack_margins=acks)
+
+
+def _by_acks(region: Region, law: PiFamily, update: str) -> Margins | None:
+    found = worst_by_acks(region, law, update).worst
+    return None if found is None else found.margins
 
 
 def on_device(remedy: Remedy, qdisc: Qdisc) -> Remedy:
@@ -154,7 +169,7 @@ def _whole_steps(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, P
     One loop after another is added that turns out worse, as `tune` does.
     """
     version = "{}.{}".format(*qdisc.kernel.since)
-    plants = region.corners(qdisc.aqm)
+    plants = Binding(region.corners(qdisc.aqm))
     for _ in range(_ROUNDS):
         count, gains = _fewest_jiffies(qdisc, plants, region.max_rtt, update)
         asked = Pie(
@@ -167,14 +182,16 @@ def _whole_steps(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, P
         running = install(asked, qdisc.kind, hz=qdisc.hz, kernel=version).aqm
         running = replace(running, update_interval=_period(qdisc, count))
         worst = worst_margins(region, running, update)
-        if is_enough(worst.margins):
+        acks = worst_by_acks(region, running, update).worst
+        if is_enough(worst.margins, None if acks is None else acks.margins):
             break
-        plants = join(plants, worst.plants)
+        plants = plants.and_by_rates(worst.plants)
+        plants = plants if acks is None else plants.and_by_acks(acks.plants)
     return running, asked, worst
 
 
 def _fewest_jiffies(
-    qdisc: Qdisc, plants: Plants, rtt: float, update: str
+    qdisc: Qdisc, plants: Loops, rtt: float, update: str
 ) -> tuple[int, tuple[float, float]]:
     """Return for how many jiffies to ask, and the gains: the largest alpha/T is at the least T.
 
@@ -211,14 +228,13 @@ def _period(qdisc: Qdisc, count: int) -> float:
     return (qdisc.kernel.period(count) + rounds) / qdisc.hz
 
 
-def _too_coarse(qdisc: Qdisc, worst: Worst) -> str:
-    found = worst.margins
+def _too_coarse(qdisc: Qdisc, least: Least) -> str:
     remedy = "a shorter rtt"
     if qdisc.kind == "dualpi2" and qdisc.asked["coupling_factor"] > _COUPLED:
         remedy = f"coupling_factor {_COUPLED}, for which the gains are, or {remedy}"
     return (
-        f"the best gains leave {qdisc.kind} {found.gain_margin_db:.2f} dB and"
-        f" {found.phase_margin_deg:.1f} deg as installed, less than {_words()}: try {remedy}."
+        f"the best gains leave {qdisc.kind} {said(least, 1)} as installed, less than {_words()}:"
+        f" try {remedy}."
     )
 
 

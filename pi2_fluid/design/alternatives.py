@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pi2_fluid.design.by_acks import worst_by_acks
 from pi2_fluid.design.plants import plant_of
 from pi2_fluid.design.region import Region, Worst, stable_up_to, worst_margins
 from pi2_fluid.errors import DomainError
@@ -52,13 +54,19 @@ _COLUMNS: Final = {
     "beta": ("Hz", "proportional gain"),
     "update_interval": ("s", "time between updates"),
     "target": ("s", "target queue delay"),
-    "gain_margin": ("dB", "smallest gain margin"),
-    "phase_margin": ("degree", "smallest phase margin"),
-    "modulus_margin": ("1", "smallest |1 + L|"),
-    "verdict_code": ("1", "1 stable, -1 unstable, 0 undecided"),
+    "gain_margin": ("dB", "smallest gain margin by rates"),
+    "phase_margin": ("degree", "smallest phase margin by rates"),
+    "modulus_margin": ("1", "smallest |1 + L| by rates"),
+    "verdict_code": ("1", "1 stable by rates, -1 unstable, 0 undecided"),
+    "ack_gain_margin": ("dB", "smallest gain margin by acknowledgements, on a grid"),
+    "ack_phase_margin": ("degree", "smallest phase margin by acknowledgements, on a grid"),
+    "ack_verdict_code": ("1", "1 stable by acknowledgements, -1 unstable, 0 undecided or unknown"),
     "worst_rtt": ("s", "round-trip time, with the queue, of the smallest gain margin"),
     "worst_p_prime": ("1", "load of the smallest gain margin, 0 for the limit of none"),
-    "rtt_limit": ("s", "largest round-trip time, with the queue, up to which every load is stable"),
+    "rtt_limit": (
+        "s",
+        "round-trip time, with the queue, up to which every load is stable by rates",
+    ),
     "integral_gain": ("1/s^2", "alpha/T on p' at the typical load"),
     "delay_error": ("s^2", "integral of the delay error after 10 % more load"),
     "load_from": ("1", "smallest load of the first sender"),
@@ -107,6 +115,7 @@ def compare_designs(region: Region, aqm: PiFamily, update: str, found: Worst) ->
 
 def _row(region: Region, aqm: PiFamily, update: str, worst: Worst) -> dict[str, float]:
     strength = integral_gain(aqm, region.senders[0], typical_load(region))
+    acks = worst_by_acks(region, aqm, update).worst
     return {
         "alpha": float(aqm.alpha),
         "beta": float(aqm.beta),
@@ -116,6 +125,9 @@ def _row(region: Region, aqm: PiFamily, update: str, worst: Worst) -> dict[str, 
         "phase_margin": float(worst.margins.phase_margin_deg),
         "modulus_margin": float(worst.margins.modulus_margin),
         "verdict_code": int(worst.margins.verdict_code),
+        "ack_gain_margin": math.nan if acks is None else float(acks.margins.gain_margin_db),
+        "ack_phase_margin": math.nan if acks is None else float(acks.margins.phase_margin_deg),
+        "ack_verdict_code": 0 if acks is None else int(acks.margins.verdict_code),
         "worst_rtt": worst.rtt,
         "worst_p_prime": worst.p_prime,
         "rtt_limit": stable_up_to(region, aqm, update),
@@ -178,5 +190,6 @@ def _for_senders(aqm: PiFamily, senders: tuple[Sender, ...]) -> PiFamily:
             beta=aqm.beta,
             target=aqm.target,
             update_interval=aqm.update_interval,
+            drop_at=aqm.signals_at,
         )
     return aqm

@@ -12,6 +12,7 @@ import numpy as np
 from pi2_fluid.design import installing
 from pi2_fluid.design.alternatives import LABELS, dataset_of
 from pi2_fluid.design.caveats import caveat
+from pi2_fluid.design.clocks import BY_CLOCK, Least, least_of, said
 from pi2_fluid.design.region import Region
 from pi2_fluid.engines.ns3.attributes import ns3_attributes
 from pi2_fluid.errors import UnsupportedError
@@ -56,7 +57,8 @@ class Installed(NamedTuple):
     """What a Linux kernel makes of a design, and what is left of it.
 
     ``kind`` of tc; gains (Hz) and update interval (s) as they act; the smallest margins in the
-    region (dB, deg), and ``guarantee``, "proved" or "checked".
+    region by rates (dB, deg), and ``guarantee``, "proved" or "checked", of these; the smallest
+    found by acknowledgements, or None.
     """
 
     kind: str
@@ -66,6 +68,8 @@ class Installed(NamedTuple):
     gain_margin_db: float
     phase_margin_deg: float
     guarantee: str
+    ack_gain_margin_db: float | None = None
+    ack_phase_margin_deg: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,12 +100,18 @@ class Design:
     hz : int or None
         The kernel's ticks per second that the design is for.
     margins : Margins
-        The smallest in the region.
+        The smallest in the region, by rates.
     worst : WorstCase
-        Where the gain margin is smallest; its ``p_prime`` is 0 for the limit.
+        Where that gain margin is smallest; its ``p_prime`` is 0 for the limit.
+    ack_margins : Margins or None
+        The smallest found by acknowledgements, on a grid; None where there is no such loop.
+    ack_worst : WorstCase or None
+        Where that gain margin is smallest.
+    least : Least
+        The smaller gain margin and phase margin of both clocks, and whose each is.
     rtt_limit : float
-        Largest RTT (s), queue included, up to which the design is stable at every load; inf beyond
-        20 times `max_rtt`.
+        Largest RTT (s), queue included, up to which the design is stable at every load by both
+        clocks; inf beyond 20 times `max_rtt`. What follows is by rates.
     bandwidth : float
         Of the closed loop of the first sender (rad/s), at `max_rtt` and p' = 0.1 (or the nearest
         load in the region).
@@ -113,10 +123,11 @@ class Design:
     jitter_margin : float
         By how much (s) updates may come early or late, in any pattern, with the region stable.
     guarantee : {"proved", "checked"}
-        "proved" if no loop of the region, between the points of any grid, has less than what
-        `guarantee_text` claims.
+        "proved" if no loop of the region by rates, between the points of any grid, has less than
+        what `guarantee_text` claims. By acknowledgements all is "checked".
     guarantee_text : str
-        What the margins rest on, and what is claimed: the worst found less a thousandth.
+        What the margins by each clock rest on, and what is claimed: by rates the worst found less a
+        thousandth, by acknowledgements the worst of a grid.
     installed : Installed or None
         The same of what a Linux kernel makes of the design; None where tc cannot ask for it.
     alternatives : xarray.Dataset
@@ -151,6 +162,8 @@ class Design:
     guarantee: str
     guarantee_text: str
     alternatives: xarray.Dataset
+    ack_margins: Margins | None = None
+    ack_worst: WorstCase | None = None
     installed: Installed | None = None
     verification: xarray.Dataset | None = None
 
@@ -159,13 +172,12 @@ class Design:
             f"alpha {self.alpha:g} Hz, beta {self.beta:g} Hz, T"
             f" {1e3 * self.update_interval:.4g} ms, target {1e3 * self.target:.4g} ms\n"
             f"{self.span}\n"
-            f"at least {self.margins.gain_margin_db:.2f} dB,"
-            f" {self.margins.phase_margin_deg:.2f} deg\n"
+            f"at least {said(self.least)}\n"
             f"{self.guarantee_text}" + (f"\n{self.note}" if self.note else "")
         )
 
     def _repr_html_(self) -> str:
-        margins = self.margins
+        least = self.least
         return html_table(
             "Design",
             [
@@ -174,12 +186,25 @@ class Design:
                 ("T", 1e3 * self.update_interval, "ms"),
                 ("target", 1e3 * self.target, "ms"),
                 ("region", self.span, ""),
-                ("gain margin", margins.gain_margin_db, "dB at least"),
-                ("phase margin", margins.phase_margin_deg, "degrees at least"),
+                (
+                    "gain margin",
+                    least.gain_margin_db,
+                    f"dB at least, {BY_CLOCK[least.gain_clock]}",
+                ),
+                (
+                    "phase margin",
+                    least.phase_margin_deg,
+                    f"degrees at least, {BY_CLOCK[least.phase_clock]}",
+                ),
                 ("model", self.update, ""),
                 ("rests on", self.guarantee_text, ""),
             ],
         )
+
+    @property
+    def least(self) -> Least:
+        """The smaller margins of both clocks, with the clock of each."""
+        return least_of(self.margins, self.ack_margins)
 
     @property
     def span(self) -> str:
@@ -208,12 +233,11 @@ class Design:
             "load": [list(ends) for ends in self.load],
             "interval_range": list(self.interval_range),
             "installed": None if self.installed is None else self.installed._asdict(),
-            "margins": {name: getattr(self.margins, name) for name in _MARGINS},
-            "worst": {
-                "rtt": self.worst.rtt,
-                "p_prime": self.worst.p_prime,
-                "sender": _law_to_dict(self.worst.sender),
-            },
+            "margins": _margins_to_dict(self.margins),
+            "worst": _worst_to_dict(self.worst),
+            "ack_margins": None if self.ack_margins is None else _margins_to_dict(self.ack_margins),
+            "ack_worst": None if self.ack_worst is None else _worst_to_dict(self.ack_worst),
+            "least": self.least._asdict(),
             "alternatives": self.rows(),
             "note": self.note,
             "verification": None if self.verification is None else _verified(self.verification),
@@ -228,9 +252,8 @@ class Design:
         UnsupportedError
             If a law in it is not of this package.
         """
-        margins: dict[str, Any] = {name: float(data["margins"][name]) for name in _MARGINS}
-        modulus, code = margins.pop("modulus_margin"), int(margins.pop("verdict_code"))
-        worst, installed, verified = data["worst"], data["installed"], data["verification"]
+        installed, verified = data["installed"], data["verification"]
+        acks, at = data["ack_margins"], data["ack_worst"]
         plain: dict[str, Any] = {name: data[name] for name in _WORDS}
         plain |= {name: None if data[name] is None else float(data[name]) for name in _NUMBERS}
         return cls(
@@ -240,17 +263,13 @@ class Design:
             load=tuple((float(low), float(high)) for low, high in data["load"]),
             interval_range=(float(data["interval_range"][0]), float(data["interval_range"][1])),
             installed=None if installed is None else _installed_from(installed),
-            margins=Margins(
-                **margins, update=data["update"], _modulus=known(modulus), _verdict=known(code)
-            ),
-            worst=WorstCase(
-                float(worst["rtt"]),
-                float(worst["p_prime"]),
-                _law_from_dict(worst["sender"], sender_class),
-            ),
+            margins=_margins_from(data["margins"], data["update"]),
+            worst=_worst_from(data["worst"]),
+            ack_margins=None if acks is None else _margins_from(acks, data["update"]),
+            ack_worst=None if at is None else _worst_from(at),
             alternatives=dataset_of(
                 [
-                    {name: x if name == "design" else float(x) for name, x in row.items()}
+                    {name: x if name == "design" else _cell(x) for name, x in row.items()}
                     for row in data["alternatives"]
                 ]
             ),
@@ -353,6 +372,29 @@ class Design:
         return draw_trade_off(new_axes() if ax is None else ax, *curve, points)
 
 
+def _margins_to_dict(margins: Margins) -> dict[str, Any]:
+    return {name: getattr(margins, name) for name in _MARGINS}
+
+
+def _margins_from(data: Mapping[str, Any], update: str) -> Margins:
+    numbers: dict[str, Any] = {name: float(data[name]) for name in _MARGINS}
+    modulus, code = numbers.pop("modulus_margin"), int(numbers.pop("verdict_code"))
+    return Margins(**numbers, update=update, _modulus=known(modulus), _verdict=known(code))
+
+
+def _worst_to_dict(worst: WorstCase) -> dict[str, Any]:
+    return {
+        "rtt": worst.rtt,
+        "p_prime": worst.p_prime,
+        "sender": _law_to_dict(worst.sender),
+    }
+
+
+def _worst_from(data: Mapping[str, Any]) -> WorstCase:
+    sender = _law_from_dict(data["sender"], sender_class)
+    return WorstCase(float(data["rtt"]), float(data["p_prime"]), sender)
+
+
 def _verified(table: xarray.Dataset) -> dict[str, Any]:
     from pi2_fluid.comparison.verification.table import rows_of
 
@@ -369,7 +411,8 @@ def _verification_from(data: Mapping[str, Any]) -> xarray.Dataset:
 
 def _installed_from(data: Mapping[str, Any]) -> Installed:
     values: dict[str, Any] = {
-        name: x if isinstance(x, str) and x != "inf" else float(x) for name, x in data.items()
+        name: x if x is None or (isinstance(x, str) and x != "inf") else float(x)
+        for name, x in data.items()
     }
     return Installed(**values)
 
@@ -391,6 +434,10 @@ def _law_from_dict(data: Mapping[str, Any], find: Callable[[str], type[Any]]) ->
         )
     given = {name: value for name, value in data.items() if name != "kind"}
     return find(data["kind"])(**{name: _number(value) for name, value in given.items()})
+
+
+def _cell(value: Any) -> float:
+    return math.nan if value is None else float(value)
 
 
 def _number(value: object) -> object:

@@ -19,19 +19,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq, minimize_scalar
 
-from pi2_fluid.design.plants import Plants
 from pi2_fluid.loop.updates import NEARLY_ALL
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["Asked", "Ceiling", "largest_alpha", "largest_beta", "largest_factor", "make_ceiling"]
+__all__ = [
+    "Asked",
+    "Ceiling",
+    "Loops",
+    "OneLoop",
+    "largest_alpha",
+    "largest_beta",
+    "largest_factor",
+    "make_ceiling",
+]
 
 
 _POINTS: Final = 1400  # frequencies on a curve
@@ -50,12 +58,38 @@ class Asked:
     modulus: float = 0.0
 
 
+class OneLoop(Protocol):
+    """One loop without its gains, by either clock; arrays have shape (1,)."""
+
+    @property
+    def rtt(self) -> FloatArray:
+        """Round-trip time, queue included (s)."""
+
+    @property
+    def kappa(self) -> Any:
+        """Signals per round trip where Cubic's cubic rules, else 0."""
+
+    def basis(
+        self, w: FloatArray, interval: float, update: str
+    ) -> tuple[ComplexArray, ComplexArray]:
+        """Return (A, B) with L = alpha A + beta B, of shape (1, points)."""
+
+
+class Loops(Protocol):
+    """Several of them."""
+
+    def __len__(self) -> int: ...
+
+    def take(self, index: int) -> OneLoop:
+        """Return one."""
+
+
 #: The largest alpha (Hz) that is allowed with a beta (Hz); 0 or less if none is.
 Ceiling: TypeAlias = "Callable[[FloatArray], FloatArray]"
 
 
 def make_ceiling(
-    plants: Plants, asked: Asked, interval: float, update: str
+    plants: Loops, asked: Asked, interval: float, update: str
 ) -> tuple[Ceiling | None, float, int]:
     """Return what all of some loops allow.
 
@@ -131,7 +165,7 @@ def largest_factor(ceiling: Ceiling, highest: float, alpha: float, beta: float) 
     return float(brentq(at, factors[last], factors[last + 1], xtol=1e-14))
 
 
-def _ceilings_of(plant: Plants, asked: Asked, interval: float, update: str) -> list[Any]:
+def _ceilings_of(plant: OneLoop, asked: Asked, interval: float, update: str) -> list[Any]:
     """The ceilings of one loop, each with its largest beta; None where nothing is allowed."""
     dips = bool(plant.kappa[0] > 0.0)
     top = (_FIRST_TURN if dips else _HIGHEST) / float(plant.rtt[0])

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from scipy.optimize import brentq
@@ -34,12 +34,17 @@ if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, ComplexArray, Curve, FloatArray, Real
 
 __all__ = [
+    "HIGHEST_LIMIT",
     "Region",
+    "Responder",
     "Scan",
     "Worst",
+    "around",
     "exact_margins",
+    "last_stable",
     "responder",
     "scan",
+    "smallest_of",
     "stable_up_to",
     "table_edges",
     "worst_margins",
@@ -53,7 +58,8 @@ _MOST_STEPS: Final = 12
 # In ln w: what is left after a step is by far smaller than the step, and costs the margin 1e-7 dB.
 _LAST_STEP: Final = 1e-7
 _STRANGE: Final = 10.0  # times lower, where the search then begins
-_HIGHEST_LIMIT: Final = 20.0  # times the largest RTT, where the search for the limit ends
+#: Times the largest RTT, where the search for the limit ends.
+HIGHEST_LIMIT: Final = 20.0
 
 
 @dataclass(frozen=True)
@@ -101,8 +107,8 @@ class Region:
         """A finer grid between the neighbours of one point of the grid."""
         number = int(plant.sender[0])
         rtts, loads = self.rtts(), self.loads(aqm)[number]
-        near = _between(rtts, float(plant.rtt[0]))
-        load = _between(loads, float(plant.p_prime[0]))
+        near = around(rtts, float(plant.rtt[0]))
+        load = around(loads, float(plant.p_prime[0]))
         found = make_plants((self.senders[number],), aqm, near, [load])
         return replace(found, sender=np.full(len(found), number), exact=bool(plant.exact[0]))
 
@@ -130,7 +136,8 @@ def _both_sides(aqm: PiFamily, signal: str | None, low: float, high: float) -> F
     return np.concatenate([edges, np.sqrt(below) if signal == "classic" else below])
 
 
-def _between(grid: FloatArray, at: float) -> FloatArray:
+def around(grid: FloatArray, at: float) -> FloatArray:
+    """Return a finer grid between the neighbours of a point of a grid."""
     index = int(np.argmin(np.abs(grid - at)))
     low, high = grid[max(index - 1, 0)], grid[min(index + 1, grid.size - 1)]
     return np.unique(np.concatenate([np.linspace(low, high, 9), [at]]))
@@ -145,15 +152,25 @@ class Scan:
     modulus_margin: Any
 
 
-def scan(plants: Plants, alpha: float, beta: float, interval: float, update: str) -> Scan:
-    """Return the margins of many loops, each evaluated near the crossovers of its cheap twin."""
+def scan(
+    plants: Plants,
+    alpha: float,
+    beta: float,
+    interval: float,
+    update: str,
+    by_acks: Responder | None = None,
+) -> Scan:
+    """Return the margins of many loops, each evaluated near the crossovers of its cheap twin.
+
+    `by_acks` is L of the same points by the ack clock, if that is asked for.
+    """
     k = 1.0 if update == "continuous" else 1.0 + interval / (2.0 * plants.rtt)
     gm, pm, w_gc, w_pc = _twin(plants, alpha, beta, interval, k)
     end = np.pi / interval if update == "sampled" else np.inf
     top = NEARLY_ALL * end
     low = np.minimum(np.minimum(w_gc, np.where(w_pc > 0.0, w_pc, np.inf)), top / 4.0) / 3.0
     # The twin is of another load there, or of Reno.
-    strange = (plants.mu > _mu_limit(plants)) | (plants.kappa > 0.0)
+    strange = (plants.mu > _mu_limit(plants)) | (plants.kappa > 0.0) | (by_acks is not None)
     other = strange | plants.exact  # than the twin's loop
     low = np.where(strange, low / _STRANGE, low)
     slow = np.where(plants.kappa > 0.0, plants.kappa / (_STRANGE * plants.rtt), np.inf)
@@ -163,9 +180,15 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, update: str
         high = 4.0 * np.maximum(np.minimum(w_gc, 1e3 / plants.rtt), w_pc)
     steps = np.linspace(0.0, 1.0, _POINTS)
     x = np.log(low)[:, None] + np.log(high / low)[:, None] * steps
-    at = responder(plants, alpha, beta, interval, update)
+    at = responder(plants, alpha, beta, interval, update) if by_acks is None else by_acks
     values = at(x)
-    if update == "sampled":
+    if by_acks is not None:
+        twin = np.array([pm, w_gc, k * plants.rtt])
+        gm, pm = _crossings(x, values, at, twin, plants.kappa > 0.0, end)
+        # A phase that starts below -180 degrees, as where there are hardly any signals.
+        never = (values[:, 0].real < 0.0) & (values[:, 0].imag > 0.0)
+        gm = np.where(never, -np.inf, gm)
+    elif update == "sampled":
         twin = np.array([pm, w_gc, k * plants.rtt])
         gm, pm = _crossings(x, values, at, twin, plants.kappa > 0.0, end)
         # Above the limit of existence the phase of the limit of no load starts below -180 degrees.
@@ -179,10 +202,12 @@ def scan(plants: Plants, alpha: float, beta: float, interval: float, update: str
     return Scan(gm, pm, np.minimum(np.min(np.abs(1.0 + values), axis=1), 1.0))
 
 
-def responder(
-    plants: Plants, alpha: float, beta: float, interval: float, update: str
-) -> Callable[[Any], Any]:
-    """Return L as a function of ln w, which has the shape (n, points) or (points,)."""
+#: L as a function of ln w, which has the shape (n, points) or (points,).
+Responder: TypeAlias = "Callable[[Any], Any]"
+
+
+def responder(plants: Plants, alpha: float, beta: float, interval: float, update: str) -> Responder:
+    """Return L by rates as a function of ln w."""
     if update == "sampled":
         return lambda x: plants.sampled(alpha, beta, interval, np.exp(x))
     loop = plants.linear(alpha, beta, interval)
@@ -307,10 +332,17 @@ def worst_margins(region: Region, aqm: PiFamily, update: str, also: Plants | Non
     if also is not None:
         picked += [also.take(i) for i in range(len(also))]
     each = [exact_margins(plant, *gains, update) for plant in picked]
+    margins, index = smallest_of(each, update)
+    which = picked[index]
+    sender = region.senders[int(which.sender[0])]
+    at = float(which.rtt[0]), float(which.p_prime[0])
+    return Worst(margins, *at, sender, count, functools.reduce(join, picked))
+
+
+def smallest_of(each: Sequence[Margins], update: str) -> tuple[Margins, int]:
+    """Return the smallest of each margin of some loops, and which has the smallest gain margin."""
     by_gain = min(each, key=lambda one: float(one.gain_margin_db))
     by_phase = min(each, key=lambda one: float(one.phase_margin_deg))
-    modulus = min(float(one.modulus_margin) for one in each)
-    code = min(int(one.verdict_code) for one in each)
     margins = Margins(
         gain_margin_db=by_gain.gain_margin_db,
         phase_margin_deg=by_phase.phase_margin_deg,
@@ -318,13 +350,10 @@ def worst_margins(region: Region, aqm: PiFamily, update: str, also: Plants | Non
         phase_crossover=by_gain.phase_crossover,
         delay_margin=min(float(one.delay_margin) for one in each),
         update=update,
-        _modulus=known(modulus),
-        _verdict=known(code),
+        _modulus=known(min(float(one.modulus_margin) for one in each)),
+        _verdict=known(min(int(one.verdict_code) for one in each)),
     )
-    which = picked[each.index(by_gain)]
-    sender = region.senders[int(which.sender[0])]
-    at = float(which.rtt[0]), float(which.p_prime[0])
-    return Worst(margins, *at, sender, count, functools.reduce(join, picked))
+    return margins, each.index(by_gain)
 
 
 def exact_margins(
@@ -371,7 +400,14 @@ def stable_up_to(region: Region, aqm: PiFamily, update: str) -> float:
         found = scan(plants, *gains, update).gain_margin_db
         return np.array([np.min(found[plants.rtt == one]) for one in np.atleast_1d(rtt)])
 
-    low, high = region.min_rtt, _HIGHEST_LIMIT * region.max_rtt
+    return last_stable(region.min_rtt, HIGHEST_LIMIT * region.max_rtt, smallest)
+
+
+def last_stable(low: float, high: float, smallest: Callable[[Real], FloatArray]) -> float:
+    """Return the round-trip time (s) at which the smallest gain margin falls to 0; inf, or 0.
+
+    Up to `high` and from `low` on, `smallest` being a function of one or several.
+    """
     for beginning in (True, False):
         grid = np.geomspace(low, high, 17)
         margin = smallest(grid)

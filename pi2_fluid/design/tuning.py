@@ -20,9 +20,12 @@ from pi2_fluid.design.asked import (
     read_queue,
     read_spans,
 )
+from pi2_fluid.design.binding import Binding
+from pi2_fluid.design.by_acks import AckPlants, stable_up_to_by_acks, worst_by_acks
 from pi2_fluid.design.design import Design, Installed, WorstCase
 from pi2_fluid.design.gains import (
     Asked,
+    Loops,
     largest_alpha,
     largest_beta,
     largest_factor,
@@ -30,8 +33,8 @@ from pi2_fluid.design.gains import (
 )
 from pi2_fluid.design.guarantees.guarantee import Guarantee, guarantee
 from pi2_fluid.design.guarantees.tolerances import interval_range, jitter_margin
-from pi2_fluid.design.plants import Plants, join, make_plants
-from pi2_fluid.design.region import Region, Worst, worst_margins
+from pi2_fluid.design.plants import Plants, make_plants
+from pi2_fluid.design.region import Region, Worst, stable_up_to, worst_margins
 from pi2_fluid.design.stepping import Gains, Steps, first_that_keeps, steps_of
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, renamed
@@ -39,6 +42,7 @@ from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.loop.crossovers import find_crossings
+from pi2_fluid.loop.margins import Margins
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.transient import find_bandwidth
 from pi2_fluid.loop.updates import UPDATES
@@ -104,8 +108,8 @@ def tune(
         Target queue delay (s). By default the smaller of 20 ms (15 ms for "pie", "fq_pie" and
         "dualpi2") and a sixth of the largest RTT, rounded down to two digits.
     gain_margin_db, phase_margin_deg, modulus_margin : float
-        The margins to be left everywhere: dB, degrees, and the smallest |1 + L|, the inverse of
-        the peak of the sensitivity (0: not asked for).
+        The margins to be left everywhere, by rates and by acknowledgements: dB, degrees, and the
+        smallest |1 + L|, the inverse of the peak of the sensitivity (0: not asked for).
     load : (float, float), optional
         Range of each sender's p'; 0 is the limit of a very light load. By default (0, 1); for
         "pie" from p = 1e-6, where its table ends, for Cubic too, whose gain grows as p falls.
@@ -145,8 +149,11 @@ def tune(
     Exact for one loop: L is linear in alpha and beta, so that the largest alpha is a maximum over
     one frequency; over several loops, a maximum over beta of their smallest ceilings. It begins
     with the loops of the largest RTT at the ends of the load, and adds those of the region that
-    turn out worse. The margins hold with R held constant in the window law, as in the papers, and
-    without (``rtt_terms`` of `Loop`).
+    turn out worse. By rates the margins hold with R held constant in the window law, as in the
+    papers, and without (``rtt_terms`` of `Loop`). By the clock of acknowledgements the design is
+    checked on a grid, for the end of the queue at which it signals; where it has less there than
+    was asked for, those loops bind as well. A sender without such a loop is judged by rates alone,
+    and ``guarantee_text`` says so.
 
     Source: PI2 paper (CoNEXT'16), equations (4) and (29)-(37); RFC 9332, Appendix A.1, for T.
 
@@ -233,24 +240,33 @@ class _Task:
 
 
 def _prove(task: _Task) -> tuple[PiFamily, Guarantee]:
-    """The optimum, and what its margins rest on."""
-    plants = task.region.corners(task.template)
+    """The optimum, and what its margins by rates rest on."""
+    plants = Binding(task.region.corners(task.template))
     for _ in range(_ROUNDS):
         law, worst, plants = _solve(task, plants)
         proof = guarantee(task.region, law, worst, task.update)
-        if _shortfall(proof.worst, task.asked) <= 0.0:
+        if _shortfall(proof.worst.margins, task.asked) <= 0.0:
             return law, proof
-        plants = join(plants, proof.worst.plants)  # the proof has found a loop with less
+        plants = plants.and_by_rates(proof.worst.plants)  # the proof has found a loop with less
     raise _unsettled()
 
 
-def _solve(task: _Task, plants: Plants) -> tuple[PiFamily, Worst, Plants]:
-    """The optimum over the loops that bind, found by adding those that turn out worse."""
+def _solve(task: _Task, plants: Binding) -> tuple[PiFamily, Worst, Binding]:
+    """The optimum over the loops that bind, found by adding those that turn out worse.
+
+    First by rates. What then falls short by acknowledgements, on their grid, binds as well.
+    """
     for _ in range(_ROUNDS):
         queue, whole = _choose(task, plants)
         for _ in range(3):
             worst = worst_margins(task.region, queue, task.update)
-            short = _shortfall(worst, task.asked)
+            short = _shortfall(worst.margins, task.asked)
+            by_acks = None
+            if short <= 0.0:
+                by_acks = worst_by_acks(task.region, queue, task.update).worst
+                if by_acks is None:
+                    return queue, worst, plants
+                short = _shortfall(by_acks.margins, task.asked)
             if short <= 0.0:
                 return queue, worst, plants
             if short > 1e-3 or whole:
@@ -258,11 +274,14 @@ def _solve(task: _Task, plants: Plants) -> tuple[PiFamily, Worst, Plants]:
             queue = replace(
                 queue, alpha=_round_down(float(queue.alpha) * (1.0 - 1e-4))
             )  # beta's rounding
-        plants = join(plants, worst.plants)
+        if by_acks is None:
+            plants = plants.and_by_rates(worst.plants)
+        else:
+            plants = plants.and_by_acks(by_acks.plants)
     raise _unsettled()
 
 
-def _choose(task: _Task, plants: Plants) -> tuple[PiFamily, bool]:
+def _choose(task: _Task, plants: Binding) -> tuple[PiFamily, bool]:
     """Return the queue with its best gains, and whether these are whole steps of PIE.
 
     Where tc cannot ask for them at the default update interval, at the first one at which it can.
@@ -292,21 +311,21 @@ def _with(task: _Task, interval: float, gains: tuple[float, float]) -> PiFamily:
     return replace(task.template, update_interval=interval, alpha=gains[0], beta=gains[1])
 
 
-def _whole(task: _Task, plants: Plants, interval: float) -> Gains:
+def _whole(task: _Task, plants: Binding, interval: float) -> Gains:
     """Return gains in whole steps of PIE at an update interval."""
     assert task.steps is not None
     ceiling, _, _ = make_ceiling(plants, task.asked, interval, task.update)
     return None if ceiling is None else task.steps.gains(ceiling, task.objective, task.template)
 
 
-def _kept(task: _Task, plants: Plants, interval: float) -> Gains:
+def _kept(task: _Task, plants: Binding, interval: float) -> Gains:
     """Return the best gains at an update interval, if DualPI2 runs most of them."""
     assert task.steps is not None
     gains = _best(task, plants, interval)
     return gains if task.steps.keeps(_with(task, interval, gains)) else None
 
 
-def _most(task: _Task, plants: Plants, interval: float, beta: float) -> float:
+def _most(task: _Task, plants: Binding, interval: float, beta: float) -> float:
     """Return the largest alpha (Hz) at an update interval, with a beta of at most `beta` (Hz)."""
     ceiling, highest, _ = make_ceiling(plants, task.asked, interval, task.update)
     return 0.0 if ceiling is None else largest_alpha(ceiling, min(highest, beta))[0]
@@ -319,7 +338,7 @@ def _unsettled() -> SolverError:
     )
 
 
-def _best(task: _Task, plants: Plants, interval: float) -> tuple[float, float]:
+def _best(task: _Task, plants: Binding, interval: float) -> tuple[float, float]:
     """Return the best gains at an update interval, in five digits."""
     asked, update, objective = task.asked, task.update, task.objective
     ceiling, highest, binding = make_ceiling(plants, asked, interval, update)
@@ -327,7 +346,7 @@ def _best(task: _Task, plants: Plants, interval: float) -> tuple[float, float]:
         raise _infeasible(task, plants.take(binding), interval)
     alpha, beta = largest_alpha(ceiling, highest)
     if alpha <= 0.0:
-        raise _infeasible(task, plants, interval)
+        raise _infeasible(task, plants.take(0), interval, plants)
     if objective == "bandwidth":
         alpha *= _KEPT
         beta = largest_beta(ceiling, highest, alpha, beta)
@@ -350,8 +369,7 @@ def _best(task: _Task, plants: Plants, interval: float) -> tuple[float, float]:
     return _round_down(alpha), beta
 
 
-def _shortfall(worst: Worst, asked: Asked) -> float:
-    found = worst.margins
+def _shortfall(found: Margins, asked: Asked) -> float:
     return max(
         asked.gain_db - float(found.gain_margin_db),
         asked.phase_deg - float(found.phase_margin_deg),
@@ -364,8 +382,13 @@ def _round_down(value: float) -> float:
     return float(f"{math.floor(value / unit * (1.0 + 1e-12)) * unit:.{_DIGITS}g}")
 
 
-def _infeasible(task: _Task, plants: Plants, interval: float) -> DomainError:
-    """Find the condition that cannot be had even alone, and say what would help."""
+def _infeasible(
+    task: _Task, plant: Plants | AckPlants, interval: float, plants: Loops | None = None
+) -> DomainError:
+    """Find the condition that cannot be had even alone, and say what would help.
+
+    Of one loop; or of several, with which there is no alpha, told of the first of them.
+    """
     asked = task.asked
     alone = {
         f"phase_margin_deg = {asked.phase_deg:g}": Asked(0.0, asked.phase_deg),
@@ -374,16 +397,17 @@ def _infeasible(task: _Task, plants: Plants, interval: float) -> DomainError:
     }
     binding = _words(asked)
     for words, one in alone.items():
-        ceiling, highest, _ = make_ceiling(plants, one, interval, task.update)
+        ceiling, highest, _ = make_ceiling(plants or plant, one, interval, task.update)
         if ceiling is None or largest_alpha(ceiling, highest)[0] <= 0.0:
             binding = words
             break
-    who = type(task.region.senders[int(plants.sender[0])]).__name__
-    load = float(plants.p_prime[0])
+    who = type(task.region.senders[int(plant.sender[0])]).__name__
+    clock = " by acknowledgements" if isinstance(plant, AckPlants) else ""
+    load = float(plant.p_prime[0])
     where = "no load (windows without bound)" if load == 0.0 else f"p' = {load:.3g}"
     return DomainError(
-        f"{binding} cannot be had with any gains for {who} at a round-trip time of"
-        f" {float(plants.rtt[0]):g} s and {where}: ask for less, or bound the windows by"
+        f"{binding} cannot be had{clock} with any gains for {who} at a round-trip time of"
+        f" {float(plant.rtt[0]):g} s and {where}: ask for less, or bound the windows by"
         " max_window."
     )
 
@@ -401,8 +425,9 @@ def _describe(
     typical = make_plants(region.senders[:1], queue, region.max_rtt, [typical_load(region)])
     loop = typical.linear(*gains).element((0, 0))
     slowest = -float(rightmost_roots(loop, "delayed", 1)[0].real)
-    worst = proof.worst
+    worst, by_acks = proof.worst, worst_by_acks(region, queue, update)
     table = compare_designs(region, queue, update, worst)
+    limits = stable_up_to(region, queue, update), stable_up_to_by_acks(region, queue, update)
     return Design(
         alpha=gains[0],
         beta=gains[1],
@@ -421,13 +446,15 @@ def _describe(
         hz=hz,
         margins=worst.margins,
         worst=WorstCase(worst.rtt, worst.p_prime, worst.sender),
-        rtt_limit=float(table["rtt_limit"].sel(design="tuned")),
+        ack_margins=None if by_acks.worst is None else by_acks.worst.margins,
+        ack_worst=None if by_acks.worst is None else WorstCase(*by_acks.worst.place),
+        rtt_limit=min(limits),
         bandwidth=find_bandwidth(loop, update, find_crossings(loop, update)),
         settling_time=-math.log(_SETTLED) / slowest if slowest > 0.0 else math.inf,
         interval_range=interval_range(region, queue, update),
         jitter_margin=jitter_margin(region, queue, update),
         guarantee=proof.kind,
-        guarantee_text=proof.text,
+        guarantee_text=f"{proof.text} {by_acks.text}",
         alternatives=table,
     )
 
@@ -470,7 +497,18 @@ def _install(design: Design, region: Region, proof: Guarantee) -> Installed | No
         return None
     gains = float(law.alpha), float(law.beta), float(law.update_interval)
     asked = design.alpha, design.beta, design.update_interval
+    acks = design.ack_margins
     if not np.allclose(gains, asked, rtol=1e-8, atol=0.0):  # of whole steps nothing is lost
         queue = replace(design.aqm, alpha=gains[0], beta=gains[1], update_interval=gains[2])
         proof = guarantee(region, queue, worst_margins(region, queue, design.update), design.update)
-    return Installed(design.tc, *gains, proof.margins.gain_db, proof.margins.phase_deg, proof.kind)
+        found = worst_by_acks(region, queue, design.update).worst
+        acks = None if found is None else found.margins
+    return Installed(
+        design.tc,
+        *gains,
+        proof.margins.gain_db,
+        proof.margins.phase_deg,
+        proof.kind,
+        None if acks is None else float(acks.gain_margin_db),
+        None if acks is None else float(acks.phase_margin_deg),
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.pasting import in_shell
+from pi2_fluid.design.clocks import BY_CLOCK
 from pi2_fluid.laws.registry import kind_of
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pi2_fluid.deployment.checking import Case, Checked, Verdict
+    from pi2_fluid.deployment.remedies import Remedy
     from pi2_fluid.loop import Margins
 
 __all__ = ["print_checked"]
@@ -64,8 +66,11 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
     grid.add_row("  verdict", _verdict(one, who), style=_STYLES[one.verdict])
     if not one.cases:
         grid.add_row("  stable up to", _limit(one.stable_up_to, one))
-        known = f" ({one.guarantee})" if one.verdict == "stable" else ""
-        grid.add_row("  margins left", _margins(one.margins) + known)
+        stable = one.verdict == "stable"
+        grid.add_row("  margins left", f"{_margins(one.margins)} by rates{_known(one) * stable}")
+        if one.ack_margins is not None:
+            known = " (checked)" * stable
+            grid.add_row("", f"{_margins(one.ack_margins)} by acknowledgements{known}")
         grid.add_row("  least at", _worst(one))
         grid.add_row("  rounding", _rounding(one))
     grid.add_row(
@@ -78,7 +83,7 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
         changed = remedy.aqm
         grid.add_row(
             "",
-            f"{_margins(remedy.margins)} as alpha {changed.alpha:.3g} Hz, beta"
+            f"{_margins_of(remedy)} as alpha {changed.alpha:.3g} Hz, beta"
             f" {changed.beta:.3g} Hz, T {_ms(changed.update_interval)}:",
         )
     console.print(grid)
@@ -120,9 +125,32 @@ def _name(one: Verdict) -> str:
     return _printable(f"{queue.kind} {queue.handle} {dev}{where}")
 
 
+def _known(one: Verdict) -> str:
+    return f" ({one.guarantee})"
+
+
+def _margins_of(remedy: Remedy) -> str:
+    assert remedy.margins is not None
+    text = _margins(remedy.margins)
+    if remedy.ack_margins is None:
+        return text
+    return f"{text} by rates and {_margins(remedy.ack_margins)} by acknowledgements"
+
+
+def _clocks(one: Verdict) -> str:
+    """Return by what a queue is stable, or by what it is not."""
+    if one.ack_margins is None:
+        return "by rates"
+    found = {"by rates": one.margins.verdict, "by acknowledgements": one.ack_margins.verdict}
+    against = [name for name, verdict in found.items() if verdict != "stable"]
+    if one.verdict == "stable" or len(against) == len(found):
+        return "by both clocks"
+    return against[0] if against else BY_CLOCK[one.least.gain_clock]
+
+
 def _verdict(one: Verdict, who: str) -> str:
     span = f"at round-trip times of {1e3 * one.min_rtt:.3g} to {_ms(one.rtt)} with the queue"
-    model = f"in the {one.margins.update} model"
+    model = f"{_clocks(one)} in the {one.margins.update} model"
     if one.verdict == "stable":
         return f"STABLE {model}, {span}, for any number of {who} flows"
     if one.verdict == "unstable":
@@ -141,13 +169,14 @@ def _limit(limit: float, one: Verdict) -> str:
 
 
 def _worst(one: Verdict) -> str:
-    who, rtt = kind_of(one.worst.sender), _ms(one.worst.rtt)
-    if math.isinf(one.window):
+    worst, window = one.decisive, one.window
+    who, rtt = kind_of(worst.sender), _ms(worst.rtt)
+    if math.isinf(window):
         return f"{rtt}, with few {who} flows, each with a very large window"
-    p = one.worst.p_prime ** (2 if one.worst.sender.signal == "classic" else 1)
-    rate = one.window * 12000.0 / one.worst.rtt
+    p = worst.p_prime ** (2 if worst.sender.signal == "classic" else 1)
+    rate = window * 12000.0 / worst.rtt
     return (
-        f"{rtt}, with {who} flows of {_count(one.window)} packets under way each"
+        f"{rtt}, with {who} flows of {_count(window)} packets under way each"
         f" ({_rate(rate)} per flow, p {p:.2g})"
     )
 

@@ -17,6 +17,7 @@ from pi2_fluid.laws.registry import kind_of
 
 if TYPE_CHECKING:
     from pi2_fluid.deployment.checking import Verdict
+    from pi2_fluid.design.design import WorstCase
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.loop import Margins
 
@@ -100,7 +101,7 @@ def check(
         hz=None if hz is None else int(hz),
         kernel=kernel,
     )
-    if any(not is_enough(one.margins) and not one.cases for one in found):
+    if any(not is_enough(one.margins, one.ack_margins) and not one.cases for one in found):
         tell("searching for gains with more margin")
     if as_json:
         print_json(
@@ -120,7 +121,7 @@ def check(
 
 
 def _to_dict(one: Verdict) -> dict[str, Any]:
-    queue, worst, remedy = one.qdisc, one.worst, one.remedy
+    queue, worst, acks, remedy = one.qdisc, one.worst, one.ack_worst, one.remedy
     return {
         "kind": queue.kind,
         "dev": queue.dev,
@@ -137,13 +138,9 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
         "min_rtt": one.min_rtt,
         "rtt_limit": one.stable_up_to,
         "path_limit": one.path_up_to,
-        "worst": {
-            "rtt": worst.rtt,
-            "p_prime": worst.p_prime,
-            "window": one.window,
-            "sender": kind_of(worst.sender),
-            **_margins(one.margins),
-        },
+        "least": {**one.least._asdict(), "window": one.window},
+        "worst": _worst(worst, one.margins),
+        "ack_worst": None if acks is None else _worst(acks, one.ack_margins),
         "margin_lost_db": one.margin_lost_db,
         "rate_held": one.rate_held,
         "hz": queue.hz,
@@ -154,9 +151,16 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
             "tc": remedy.tc,
             "installed": None if remedy.aqm is None else _law(remedy.aqm),
             "margins": None if remedy.margins is None else _margins(remedy.margins),
+            "ack_margins": None if remedy.ack_margins is None else _margins(remedy.ack_margins),
         },
         "note": one.note,
     }
+
+
+def _worst(worst: WorstCase, margins: Margins | None) -> dict[str, Any]:
+    assert margins is not None
+    where = {"rtt": worst.rtt, "p_prime": worst.p_prime, "sender": kind_of(worst.sender)}
+    return {**where, **_margins(margins)}
 
 
 def _law(law: Aqm) -> dict[str, float]:
@@ -183,11 +187,12 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "JSON: qdiscs (a list: kind, dev, parent, handle; asked and installed, SI units;"
             " rounding; verdict, of which model, and the reason of one undecided; guarantee; rtt,"
             " min_rtt, rtt_limit with the queue and path_limit without it, s; worst: rtt, p_prime,"
-            " window of a flow, sender and the smallest margins, a p_prime of 0 is the limit of no"
-            " load; margin_lost_db; rate_held, the rate in bit/s above which the buffer is full"
-            " below the target; hz, kernel, and cases, one for each kernel that it can be of;"
-            " remedy: text, tc, installed, margins; note), verdict (the worst), foreign (names of"
-            " queues without a loop), others (name, kind, verdict and text of each queue that is no"
+            " sender and the smallest margins by rates, a p_prime of 0 is the"
+            " limit of no load; ack_worst, the same by acknowledgements; least, the smaller of"
+            " both, its clock, and the window of a flow there; margin_lost_db; rate_held, the rate"
+            " in bit/s above which the buffer is full below the target; hz, kernel, and cases, one"
+            " for each kernel that it can be of; remedy: text, tc, installed, margins, ack_margins;"
+            " note), verdict (the worst), foreign (names of queues without a loop), others (name, kind, verdict and text of each queue that is no"
             " PI, among them RED and what could not be read). What is infinite is the text"
             ' "inf" or "-inf".\n\n'
             "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided, also where a queue"

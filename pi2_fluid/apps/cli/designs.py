@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pi2_fluid.design.design import Design, Installed
+    from pi2_fluid.loop.margins import Margins
 
 __all__ = ["COMMANDS", "tune"]
 
@@ -232,6 +233,8 @@ def _read_pair(text: str) -> tuple[str, str]:
 
 
 def _print(design: Design, who: Iterable[str]) -> None:
+    from pi2_fluid.design.clocks import said as of_both
+
     console = make_console()
     words = [
         f"alpha {design.alpha:g} Hz",
@@ -243,13 +246,11 @@ def _print(design: Design, who: Iterable[str]) -> None:
     name = "fq_pie" if design.tc == "fq_pie" else kind_of(design.aqm)
     console.print(f"{name}: {', '.join(words)}", style="bold")
     console.print(f"for {' and '.join(who)}, {design.span}\n")
-    margins = design.margins
     grid = make_grid("left", "left")
-    grid.add_row(
-        "margins left",
-        f"{margins.gain_margin_db:.2f} dB, {margins.phase_margin_deg:.1f} deg of the"
-        f" {design.update} model ({design.guarantee}); at 0 it swings",
-    )
+    grid.add_row("margins left", f"{of_both(design.least, 1)}; at 0 it swings")
+    grid.add_row("by rates", f"{_margins(design.margins, design.update)} ({design.guarantee})")
+    if design.ack_margins is not None:
+        grid.add_row("by acks", f"{_margins(design.ack_margins, design.update)} (checked)")
     grid.add_row("least at", _place(design))
     limit = f"{_limit(design.rtt_limit)} ms round trip"
     if math.isinf(design.rtt_limit):
@@ -271,13 +272,19 @@ def _print(design: Design, who: Iterable[str]) -> None:
         console.print(in_shell(line), soft_wrap=True, style="bold")
 
 
+def _margins(margins: Margins, update: str) -> str:
+    gain, phase = float(margins.gain_margin_db), float(margins.phase_margin_deg)
+    return f"{gain:.2f} dB, {phase:.1f} deg of the {update} model"
+
+
 #: What margins are not.
 _PACKETS: Final = "Packets keep some 3 dB less where windows are of four segments."
 
 
 def _place(design: Design) -> str:
     """Return where the gain margin is least, by what people know: round trip, window, rate."""
-    worst = design.worst
+    acks = design.ack_worst if design.least.gain_clock == "acks" else None
+    worst = design.worst if acks is None else acks
     where = f"{1e3 * worst.rtt:.4g} ms round trip"
     if worst.p_prime == 0.0:
         return f"{where}, very large windows (few and fast flows) of {kind_of(worst.sender)}"
@@ -291,7 +298,11 @@ def _place(design: Design) -> str:
 
 
 def _in_linux(design: Design, runs: Installed) -> str:
-    margins = f"{runs.gain_margin_db:.2f} dB, {runs.phase_margin_deg:.1f} deg ({runs.guarantee})"
+    margins = f"{runs.gain_margin_db:.2f} dB, {runs.phase_margin_deg:.1f} deg by rates"
+    margins += f" ({runs.guarantee})"
+    if runs.ack_gain_margin_db is not None:
+        acks = f"{runs.ack_gain_margin_db:.2f} dB, {runs.ack_phase_margin_deg:.1f} deg by acks"
+        margins += f", {acks} (checked)"
     gains = f"alpha {runs.alpha:.4g}, beta {runs.beta:.4g}, T {1e3 * runs.update_interval:.4g} ms"
     if runs.kind != "dualpi2":
         gains += f" at CONFIG_HZ {design.hz} (its timer is a tick late)"
@@ -301,9 +312,9 @@ def _in_linux(design: Design, runs: Installed) -> str:
 def _print_alternatives(console: Console, design: Design) -> None:
     from pi2_fluid.design.alternatives import LABELS
 
-    grid = make_grid("left", *["right"] * 8)
-    grid.add_row("", "alpha", "beta", "T", "gain", "phase", "|1+L|", "stable", "error")
-    grid.add_row("", "Hz", "Hz", "ms", "dB", "deg", "", "to ms", "ms s")
+    grid = make_grid("left", *["right"] * 9)
+    grid.add_row("", "alpha", "beta", "T", "gain", "phase", "acks", "|1+L|", "stable", "error")
+    grid.add_row("", "Hz", "Hz", "ms", "dB", "deg", "dB", "", "to ms", "ms s")
     rows = design.rows()
     for row in rows:
         unstable = row["verdict_code"] < 0
@@ -314,7 +325,8 @@ def _print_alternatives(console: Console, design: Design) -> None:
             _short(1e3 * row["update_interval"], "3g"),
             _short(row["gain_margin"], "2f"),
             _short(row["phase_margin"], "1f"),
-            "unstable" if unstable else _short(row["modulus_margin"], "3f"),
+            "-" if math.isnan(row["ack_gain_margin"]) else _short(row["ack_gain_margin"], "2f"),
+            "none" if unstable else _short(row["modulus_margin"], "3f"),
             _limit(row["rtt_limit"]),
             "-" if unstable else _short(row["delay_error"], "2f", 1e3),
             style="red" if unstable else "bold" if row["design"] == "tuned" else None,
@@ -324,8 +336,8 @@ def _print_alternatives(console: Console, design: Design) -> None:
     cut = any(row["design"] == "rfc8033" and row["load_from"] > begin for row in rows)
     console.print(
         "\n|1+L|: distance from instability, 1 at most; stable to: round trip; error: delay above"
-        " target times time, after 10 % more load."
-        + (" PIE is judged from p = 1e-6 on." if cut else "")
+        " target times time, after 10 % more load; acks: gain margin by acknowledgements, all else"
+        " by rates." + (" PIE is judged from p = 1e-6 on." if cut else "")
     )
 
 
@@ -423,9 +435,10 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid tune --max-rtt 50ms --phase-margin 45 --plot designs.png --json\n\n"
             "pi2-fluid tune --max-rtt 100ms --verify fluid\n\n"
             "pi2-fluid tune --max-rtt 100ms --aqm fq_pie --hz 250\n\n"
-            "JSON: design (an object with the fields of Design, SI units; a p_prime of 0 is the"
-            " limit of no load), tc (the line that asks for it; null if there is none),"
-            " why_no_tc (the reason then) and alternatives (a list, the design itself first). What"
+            "JSON: design (an object with the fields of Design, SI units; margins and worst by"
+            " rates, ack_margins and ack_worst by acknowledgements, least the smaller of each and"
+            " its clock; a p_prime of 0 is the limit of no load), tc (the line that asks for it;"
+            " null if there is none), why_no_tc (the reason then) and alternatives (a list, the design itself first). What"
             ' is infinite is the text "inf".\n\n'
             "The exit code is 0; 2 if the margins cannot be had; 5 if they can, but tc has no line"
             " for the gains, with the reason on standard error."

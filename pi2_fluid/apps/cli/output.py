@@ -30,12 +30,14 @@ def print_json(payload: Mapping[str, Any]) -> None:
 
 
 def _strict(value: object) -> object:
-    """Replace what JSON has no literal for: infinities, by their names."""
+    """Replace what JSON has no literal for: infinities by their names, NaN by null."""
     if isinstance(value, Mapping):
         return {name: _strict(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_strict(item) for item in value]
     if isinstance(value, float):
+        if math.isnan(value):
+            return None
         return str(float(value)) if math.isinf(value) else float(value)
     return value
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from pi2_fluid.design.clocks import rounded_down
 from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.guarantees.certificate import Certificate, certify
 from pi2_fluid.design.guarantees.mixtures import any_mixture_is_stable, mixed_load
@@ -112,16 +113,19 @@ def _words(
         if proved
         else f"checked {span} at {worst.count} loops, refined around the worst, not proved"
     )
+    least = (
+        f"{rounded_down(margins.gain_db, 2)} dB, {rounded_down(margins.phase_deg, 1)} deg and |1+L|"
+        f" of {rounded_down(margins.modulus, 3)}"
+    )
     text = (
-        f"{how}: in the {_MODELS[update]} {who} keeps at least {_down(margins.gain_db, 2)} dB,"
-        f" {_down(margins.phase_deg, 1)} deg and |1+L| of {_down(margins.modulus, 3)},"
-        f" {_terms(region)} the papers' simplification of a constant round-trip time."
+        f"{how}: in the {_MODELS[update]} by rates {who} keeps at least {least}, {_terms(region)}"
+        " the papers' simplification of a constant round-trip time."
     )
     # Where Scalable flows have a queue of their own, their shares do not sum to one with the rest.
     apart = aqm.bands == 2 and not all(is_classic(one) for one in region.senders)
     if not apart and proved and any_mixture_is_stable(region, aqm):
         senders = "round-trip times and senders" if len(names) > 1 else "round-trip times"
-        text += f" Any mix of these {senders} is stable{_up_to(region, aqm)} ({_MIXED})."
+        text += f" Any mix of these {senders} is stable by rates{_up_to(region, aqm)} ({_MIXED})."
     else:
         text += " Not covered: mixtures of flows."
     if aqm.bands == 2:
@@ -159,9 +163,3 @@ def _each(region: Region) -> list[tuple[Sender, tuple[float, float]]]:
 
 def _span(low: float, high: float) -> str:
     return f"{low:.3g} to {high:.3g}"
-
-
-def _down(value: float, digits: int) -> str:
-    """Return a number rounded down, in favour of the claim."""
-    scale: Any = 10**digits
-    return f"{int(value * scale) / scale:.{digits}f}"

@@ -1,0 +1,292 @@
+"""The margins of gains in a region by the clock of acknowledgements: on a grid, not proved.
+
+Each sender alone in one queue, as for the rate clock, and with the end of the queue at which this
+one signals and what it measures (`Aqm.signals_at`, `Aqm.measures`). L is again linear in alpha and
+beta, so that a loop which falls short bounds the gains as those of the rate clock do (`gains`).
+A round-trip time is at least the target here: acknowledgements take the rest of it. What the limit
+of a vanishing load is by rates is a load of one in a million: there the windows have 10^6 segments.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.design.clocks import rounded_down
+from pi2_fluid.design.plants import Plants, make_plants
+from pi2_fluid.design.region import (
+    HIGHEST_LIMIT,
+    Region,
+    Responder,
+    around,
+    last_stable,
+    scan,
+    smallest_of,
+)
+from pi2_fluid.design.remembering import remembered
+from pi2_fluid.errors import AssumptionWarning, UnsupportedError
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.loop.acks import AckLoop
+from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
+from pi2_fluid.loop.margins import Margins, known, margins_from_crossings
+from pi2_fluid.loop.roots import count_unstable
+from pi2_fluid.loop.state_space import LinearController
+from pi2_fluid.loop.transfer import Loop
+from pi2_fluid.loop.updates import respond
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pi2_fluid.values import ComplexArray, FloatArray, Real
+
+__all__ = ["AckPlants", "AckWorst", "ByAcks", "stable_up_to_by_acks", "worst_by_acks"]
+
+_RTTS: Final = 9
+_LOADS: Final = 7
+_NO_LOAD: Final = 1e-6  # p', in the place of the limit
+_INSIDE: Final = 1.0 + 1e-9  # of the target: rounding leaves something for the path
+
+
+@dataclass(frozen=True, eq=False)
+class AckPlants:
+    """Loops of one sender by the ack clock without their gains, and the same points by rates.
+
+    Attributes
+    ----------
+    points : Plants
+        n of them.
+    loop : AckLoop
+        Of shape (n, 1), or () for one; with alpha = beta = 1 Hz.
+    """
+
+    points: Plants
+    loop: AckLoop
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def rtt(self) -> FloatArray:
+        """Round-trip times, queue included (s)."""
+        return self.points.rtt
+
+    @property
+    def p_prime(self) -> FloatArray:
+        """Loads."""
+        return self.points.p_prime
+
+    @property
+    def sender(self) -> NDArray[np.intp]:
+        """Which of the senders asked for."""
+        return self.points.sender
+
+    @property
+    def kappa(self) -> Any:
+        """Signals per round trip where Cubic's cubic rules."""
+        return self.points.kappa
+
+    def take(self, index: int) -> AckPlants:
+        """Return one point."""
+        one = self.loop if not self.loop.shape else self.loop.element((index, 0))
+        return AckPlants(self.points.take(index), one)
+
+    def linear(self, alpha: float, beta: float, interval: float) -> AckLoop:
+        """Return the loops of these gains."""
+        now, before = self.loop.controller.numerator
+        factor = now + before  # PIE's, and whatever else scales alpha and beta
+        gains = ((alpha + beta) * factor, -beta * factor)
+        T = np.full_like(factor, interval)
+        controller = LinearController(gains, self.loop.controller.denominator, T)
+        return replace(self.loop, controller=controller)
+
+    def at(self, alpha: float, beta: float, interval: float, update: str) -> Responder:
+        """Return L as a function of ln w."""
+        loop = self.linear(alpha, beta, interval)
+        return lambda x: respond(loop, 1j * np.exp(x), update)
+
+    def basis(
+        self, w: FloatArray, interval: float, update: str
+    ) -> tuple[ComplexArray, ComplexArray]:
+        """Return (A, B) with L = alpha A + beta B, of shape (n, points)."""
+        s = 1j * np.atleast_2d(np.asarray(w, float))
+        first = respond(self.linear(1.0, 0.0, interval), s, update)
+        if update == "sampled":
+            return first, -np.expm1(-s * interval) * first
+        return first, s / (1.0 / interval + s / 2.0) * first
+
+
+@dataclass(frozen=True, eq=False)
+class AckWorst:
+    """The smallest margins in a region by the ack clock.
+
+    Attributes
+    ----------
+    margins : Margins
+        Each the smallest, whichever loop it is of.
+    rtt, p_prime, sender
+        The loop of the smallest gain margin; a load of 0 for one in a million.
+    shortest : float
+        Round-trip time (s) from which on loops were looked at.
+    count : int
+        How many were evaluated.
+    plants : tuple of AckPlants
+        Those that were searched for all of their crossovers, each one loop.
+    """
+
+    margins: Margins
+    rtt: float
+    p_prime: float
+    sender: Sender
+    shortest: float
+    count: int
+    plants: tuple[AckPlants, ...]
+
+    @property
+    def place(self) -> tuple[float, float, Sender]:
+        """Where the gain margin is smallest: RTT (s), load and sender."""
+        return self.rtt, self.p_prime, self.sender
+
+
+class ByAcks(NamedTuple):
+    """The worst by the ack clock, and a sentence that says so; None and why where there is none."""
+
+    worst: AckWorst | None
+    text: str
+
+
+@remembered
+def worst_by_acks(region: Region, aqm: PiFamily, update: str) -> ByAcks:
+    """Return the worst margins of a queue's gains in a region by the ack clock."""
+    gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
+    rtts, count = _rtts(region, aqm), 0
+    picked: list[AckPlants] = []
+    try:
+        for number in range(len(region.senders)):
+            loads = _loads(region, aqm, number)
+            whole = _make(region, aqm, number, rtts, loads)
+            for index in _smallest(whole, *gains, update):
+                near = whole.points.take(index)
+                finer = _make(
+                    region,
+                    aqm,
+                    number,
+                    around(rtts, float(near.rtt[0])),
+                    around(loads, float(near.p_prime[0])),
+                )
+                count += len(finer)
+                picked += [finer.take(i) for i in _smallest(finer, *gains, update)]
+            count += len(whole)
+    except UnsupportedError as error:
+        return ByAcks(None, f"Not judged by acknowledgements: {error}")
+    each = [_exact(plant, *gains, update) for plant in picked]
+    margins, index = smallest_of(each, update)
+    points = picked[index].points
+    load = float(points.p_prime[0])
+    worst = AckWorst(
+        margins=margins,
+        rtt=float(points.rtt[0]),
+        p_prime=0.0 if load <= _NO_LOAD else load,
+        sender=region.senders[int(points.sender[0])],
+        shortest=float(rtts[0]),
+        count=count,
+        plants=tuple(picked),
+    )
+    return ByAcks(worst, _words(region, worst))
+
+
+@remembered
+def stable_up_to_by_acks(region: Region, aqm: PiFamily, update: str) -> float:
+    """Return `stable_up_to` by the ack clock, from the target on; inf where there is no loop."""
+    gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
+
+    def smallest(rtt: Real) -> FloatArray:
+        each = []
+        for number in range(len(region.senders)):
+            plants = _make(region, aqm, number, rtt, _loads(region, aqm, number, 5))
+            found = scan(plants.points, *gains, update, plants.at(*gains, update)).gain_margin_db
+            each.append([np.min(found[plants.points.rtt == one]) for one in np.atleast_1d(rtt)])
+        lowest: FloatArray = np.min(each, axis=0)
+        return lowest
+
+    try:
+        return last_stable(float(_rtts(region, aqm)[0]), HIGHEST_LIMIT * region.max_rtt, smallest)
+    except UnsupportedError:
+        return math.inf
+
+
+def _rtts(region: Region, aqm: PiFamily) -> FloatArray:
+    low = max(region.min_rtt, float(aqm.target) * _INSIDE)
+    return np.geomspace(low, region.max_rtt, _RTTS) if low < region.max_rtt else np.array([low])
+
+
+def _loads(region: Region, aqm: PiFamily, number: int, points: int = _LOADS) -> FloatArray:
+    return np.unique(np.maximum(region.loads(aqm, points)[number], _NO_LOAD))
+
+
+def _make(region: Region, aqm: PiFamily, number: int, rtt: Real, load: FloatArray) -> AckPlants:
+    """Every combination of round-trip time and load of one sender."""
+    sender = region.senders[number]
+    points = make_plants((sender,), aqm, rtt, [load])
+    points = replace(points, sender=np.full(len(points), number))
+    # Of the linearisation the clips and timeouts are said, and T beside R, all of which are known.
+    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+        found = Loop(
+            sender,
+            _in_one_queue(aqm),
+            rtt=points.rtt[:, None],
+            p_prime=points.p_prime[:, None],
+            clock="acks",
+        ).linear
+    assert isinstance(found, AckLoop)
+    return AckPlants(points, found)
+
+
+def _in_one_queue(aqm: PiFamily) -> PiFamily:
+    """The controller with one queue, that signals at the same end, and unit gains."""
+    one: Any = aqm.in_one_queue()
+    if hasattr(one, "drop_at"):
+        one = replace(one, drop_at=aqm.signals_at)
+    unit: PiFamily = replace(one, alpha=1.0, beta=1.0)
+    return unit
+
+
+def _smallest(plants: AckPlants, alpha: float, beta: float, interval: float, update: str) -> Any:
+    """Which loops of a row have the smallest margins."""
+    at = plants.at(alpha, beta, interval, update)
+    found = scan(plants.points, alpha, beta, interval, update, at)
+    names = ("gain_margin_db", "phase_margin_deg", "modulus_margin")
+    return dict.fromkeys(int(np.argmin(getattr(found, name))) for name in names)
+
+
+def _exact(plant: AckPlants, alpha: float, beta: float, interval: float, update: str) -> Margins:
+    """Return the margins of one loop, searched for all of its crossovers."""
+    loop = plant.linear(alpha, beta, interval)
+    crossings = find_crossings(loop, update)
+    count = count_unstable(loop, update)
+    gm, pm, w_gc, w_pc, delay = margins_from_crossings(crossings, lambda: count == 0)
+    return Margins(
+        gain_margin_db=gm,
+        phase_margin_deg=pm,
+        gain_crossover=w_gc,
+        phase_crossover=w_pc,
+        delay_margin=delay,
+        update=update,
+        _modulus=known(smallest_distance(loop, update, crossings)),
+        _verdict=known({0: 1, -1: 0}.get(count, -1)),
+    )
+
+
+def _words(region: Region, worst: AckWorst) -> str:
+    found = worst.margins
+    return (
+        f"Checked by acknowledgements on a grid of {worst.count} points from"
+        f" {1e3 * worst.shortest:.4g} to {1e3 * region.max_rtt:.4g} ms, refined around the worst,"
+        f" not proved: at least {rounded_down(float(found.gain_margin_db), 2)} dB,"
+        f" {rounded_down(float(found.phase_margin_deg), 1)} deg and |1+L| of"
+        f" {rounded_down(float(found.modulus_margin), 3)}."
+    )

@@ -1,0 +1,62 @@
+"""Margins by two clocks: which is the smaller, and what to call them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, NamedTuple
+
+from pi2_fluid.loop.margins import Margins
+
+__all__ = ["BY_CLOCK", "Least", "least_of", "rounded_down", "said"]
+
+#: In sentences.
+BY_CLOCK: Final = {"rate": "by rates", "acks": "by acknowledgements"}
+
+
+class Least(NamedTuple):
+    """The smaller gain margin (dB) and phase margin (deg) of two clocks, and whose each is."""
+
+    gain_margin_db: float
+    gain_clock: str
+    phase_margin_deg: float
+    phase_clock: str
+
+
+def least_of(rates: Margins, acks: Margins | None) -> Least:
+    """Return the smaller of each; those by rates where there are no others.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> loops = [
+    ...     pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1, clock=clock)
+    ...     for clock in ("rate", "acks")
+    ... ]
+    >>> print(said(least_of(*(loop.margins() for loop in loops))))
+    4.45 dB by acknowledgements and 20.03 deg by rates
+    """
+    each = {"rate": rates} if acks is None else {"rate": rates, "acks": acks}
+    by_gain = min(each, key=lambda clock: float(each[clock].gain_margin_db))
+    by_phase = min(each, key=lambda clock: float(each[clock].phase_margin_deg))
+    return Least(
+        float(each[by_gain].gain_margin_db),
+        by_gain,
+        float(each[by_phase].phase_margin_deg),
+        by_phase,
+    )
+
+
+def said(least: Least, digits: int = 2) -> str:
+    """Return both margins in words, with the clock of each."""
+    gain, phase = f"{least.gain_margin_db:.2f} dB", f"{least.phase_margin_deg:.{digits}f} deg"
+    if least.gain_clock == least.phase_clock:
+        return f"{gain} and {phase} {BY_CLOCK[least.gain_clock]}"
+    return f"{gain} {BY_CLOCK[least.gain_clock]} and {phase} {BY_CLOCK[least.phase_clock]}"
+
+
+def rounded_down(value: float, digits: int) -> str:
+    """Return a number rounded towards 0, in favour of the claim that there is so much."""
+    if not math.isfinite(value):
+        return f"{value:g}"
+    scale: Any = 10**digits
+    return f"{int(value * scale) / scale:.{digits}f}"
