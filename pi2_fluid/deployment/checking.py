@@ -58,8 +58,8 @@ _OF_A_MODEL: Final = (
     " less with four segments per flow."
 )
 _CLOCKS: Final = (
-    "The smaller margin of two clocks decides: by rates flows send their window over the round-trip"
-    " time, by acknowledgements (checked on a grid) they send as these come."
+    "By rates flows send their window over the round-trip time, by acknowledgements (on a grid) as"
+    " these come; the smaller margin decides."
 )
 _OLD_GAINS: Final = (
     "Up to Linux 5.0 integers cut PIE's gains by up to 7 % more below p = 10 %, which is not in the"

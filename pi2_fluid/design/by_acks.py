@@ -44,12 +44,20 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import ComplexArray, FloatArray, Real
 
-__all__ = ["AckPlants", "AckWorst", "ByAcks", "stable_up_to_by_acks", "worst_by_acks"]
+__all__ = [
+    "AckPlants",
+    "AckWorst",
+    "ByAcks",
+    "make_ack_plants",
+    "stable_up_to_by_acks",
+    "worst_by_acks",
+]
 
 _RTTS: Final = 9
 _LOADS: Final = 7
 _NO_LOAD: Final = 1e-6  # p', in the place of the limit
 _INSIDE: Final = 1.0 + 1e-9  # of the target: rounding leaves something for the path
+_SLOW: Final = 0.03  # of w R: far above the window's own rate at no load, below all else
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +94,10 @@ class AckPlants:
         return self.points.sender
 
     @property
-    def kappa(self) -> Any:
+    def kappa(self) -> FloatArray:
         """Signals per round trip where Cubic's cubic rules."""
-        return self.points.kappa
+        result: FloatArray = self.points.kappa
+        return result
 
     def take(self, index: int) -> AckPlants:
         """Return one point."""
@@ -165,13 +174,16 @@ def worst_by_acks(region: Region, aqm: PiFamily, update: str) -> ByAcks:
     gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
     rtts, count = _rtts(region, aqm), 0
     picked: list[AckPlants] = []
+    if rtts[0] > region.max_rtt:
+        text = f"the target, {float(aqm.target):g} s, is not below {region.max_rtt:g} s."
+        return ByAcks(None, f"Not judged by acknowledgements: {text}")
     try:
         for number in range(len(region.senders)):
             loads = _loads(region, aqm, number)
-            whole = _make(region, aqm, number, rtts, loads)
+            whole = make_ack_plants(region, aqm, number, rtts, loads)
             for index in _smallest(whole, *gains, update):
                 near = whole.points.take(index)
-                finer = _make(
+                finer = make_ack_plants(
                     region,
                     aqm,
                     number,
@@ -207,7 +219,7 @@ def stable_up_to_by_acks(region: Region, aqm: PiFamily, update: str) -> float:
     def smallest(rtt: Real) -> FloatArray:
         each = []
         for number in range(len(region.senders)):
-            plants = _make(region, aqm, number, rtt, _loads(region, aqm, number, 5))
+            plants = make_ack_plants(region, aqm, number, rtt, _loads(region, aqm, number, 5))
             found = scan(plants.points, *gains, update, plants.at(*gains, update)).gain_margin_db
             each.append([np.min(found[plants.points.rtt == one]) for one in np.atleast_1d(rtt)])
         lowest: FloatArray = np.min(each, axis=0)
@@ -228,8 +240,18 @@ def _loads(region: Region, aqm: PiFamily, number: int, points: int = _LOADS) -> 
     return np.unique(np.maximum(region.loads(aqm, points)[number], _NO_LOAD))
 
 
-def _make(region: Region, aqm: PiFamily, number: int, rtt: Real, load: FloatArray) -> AckPlants:
-    """Every combination of round-trip time and load of one sender."""
+def make_ack_plants(
+    region: Region, aqm: PiFamily, number: int, rtt: Real, load: FloatArray
+) -> AckPlants:
+    """Return every combination of round-trip time (s) and load of one sender of a region.
+
+    The gains of `aqm` do not enter.
+
+    Raises
+    ------
+    UnsupportedError
+        If sender and queue have no loop by the ack clock.
+    """
     sender = region.senders[number]
     points = make_plants((sender,), aqm, rtt, [load])
     points = replace(points, sender=np.full(len(points), number))
@@ -255,12 +277,14 @@ def _in_one_queue(aqm: PiFamily) -> PiFamily:
     return unit
 
 
-def _smallest(plants: AckPlants, alpha: float, beta: float, interval: float, update: str) -> Any:
+def _smallest(
+    plants: AckPlants, alpha: float, beta: float, interval: float, update: str
+) -> list[int]:
     """Which loops of a row have the smallest margins."""
     at = plants.at(alpha, beta, interval, update)
     found = scan(plants.points, alpha, beta, interval, update, at)
     names = ("gain_margin_db", "phase_margin_deg", "modulus_margin")
-    return dict.fromkeys(int(np.argmin(getattr(found, name))) for name in names)
+    return list(dict.fromkeys(int(np.argmin(getattr(found, name))) for name in names))
 
 
 def _exact(plant: AckPlants, alpha: float, beta: float, interval: float, update: str) -> Margins:
@@ -269,6 +293,10 @@ def _exact(plant: AckPlants, alpha: float, beta: float, interval: float, update:
     crossings = find_crossings(loop, update)
     count = count_unstable(loop, update)
     gm, pm, w_gc, w_pc, delay = margins_from_crossings(crossings, lambda: count == 0)
+    if plant.p_prime[0] <= _NO_LOAD:
+        low = complex(respond(loop, 1j * _SLOW / plant.rtt[0], update))
+        if low.real < 0.0 < low.imag:  # below -180 degrees from the beginning: no gain is too small
+            gm, w_pc = -math.inf, 0.0
     return Margins(
         gain_margin_db=gm,
         phase_margin_deg=pm,
@@ -285,8 +313,8 @@ def _words(region: Region, worst: AckWorst) -> str:
     found = worst.margins
     return (
         f"Checked by acknowledgements on a grid of {worst.count} points from"
-        f" {1e3 * worst.shortest:.4g} to {1e3 * region.max_rtt:.4g} ms, refined around the worst,"
-        f" not proved: at least {rounded_down(float(found.gain_margin_db), 2)} dB,"
+        f" {1e3 * worst.shortest:.4g} to {1e3 * region.max_rtt:.4g} ms: at least"
+        f" {rounded_down(float(found.gain_margin_db), 2)} dB,"
         f" {rounded_down(float(found.phase_margin_deg), 1)} deg and |1+L| of"
         f" {rounded_down(float(found.modulus_margin), 3)}."
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pi2_fluid.loop.margins import Margins
+if TYPE_CHECKING:
+    from pi2_fluid.loop.margins import Margins
 
-__all__ = ["BY_CLOCK", "Least", "least_of", "rounded_down", "said"]
+__all__ = ["BY_CLOCK", "Least", "least_among", "least_of", "rounded_down", "said"]
 
 #: In sentences.
 BY_CLOCK: Final = {"rate": "by rates", "acks": "by acknowledgements"}
@@ -36,14 +38,19 @@ def least_of(rates: Margins, acks: Margins | None) -> Least:
     4.45 dB by acknowledgements and 20.03 deg by rates
     """
     each = {"rate": rates} if acks is None else {"rate": rates, "acks": acks}
-    by_gain = min(each, key=lambda clock: float(each[clock].gain_margin_db))
-    by_phase = min(each, key=lambda clock: float(each[clock].phase_margin_deg))
-    return Least(
-        float(each[by_gain].gain_margin_db),
-        by_gain,
-        float(each[by_phase].phase_margin_deg),
-        by_phase,
+    return least_among(
+        {
+            clock: (float(one.gain_margin_db), float(one.phase_margin_deg))
+            for clock, one in each.items()
+        }
     )
+
+
+def least_among(each: Mapping[str, tuple[float, float]]) -> Least:
+    """Return the smaller gain margin (dB) and phase margin (deg) of some clocks."""
+    by_gain = min(each, key=lambda clock: each[clock][0])
+    by_phase = min(each, key=lambda clock: each[clock][1])
+    return Least(each[by_gain][0], by_gain, each[by_phase][1], by_phase)
 
 
 def said(least: Least, digits: int = 2) -> str:

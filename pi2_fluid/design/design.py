@@ -12,7 +12,7 @@ import numpy as np
 from pi2_fluid.design import installing
 from pi2_fluid.design.alternatives import LABELS, dataset_of
 from pi2_fluid.design.caveats import caveat
-from pi2_fluid.design.clocks import BY_CLOCK, Least, least_of, said
+from pi2_fluid.design.clocks import BY_CLOCK, Least, least_among, least_of, said
 from pi2_fluid.design.region import Region
 from pi2_fluid.engines.ns3.attributes import ns3_attributes
 from pi2_fluid.errors import UnsupportedError
@@ -70,6 +70,15 @@ class Installed(NamedTuple):
     guarantee: str
     ack_gain_margin_db: float | None = None
     ack_phase_margin_deg: float | None = None
+
+    @property
+    def least(self) -> Least:
+        """The smaller margins of both clocks, with the clock of each."""
+        rates = self.gain_margin_db, self.phase_margin_deg
+        if self.ack_gain_margin_db is None or self.ack_phase_margin_deg is None:
+            return least_among({"rate": rates})
+        acks = self.ack_gain_margin_db, self.ack_phase_margin_deg
+        return least_among({"rate": rates, "acks": acks})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -436,7 +445,7 @@ def _law_from_dict(data: Mapping[str, Any], find: Callable[[str], type[Any]]) ->
     return find(data["kind"])(**{name: _number(value) for name, value in given.items()})
 
 
-def _cell(value: Any) -> float:
+def _cell(value: float | str | None) -> float:
     return math.nan if value is None else float(value)
 
 

@@ -66,7 +66,7 @@ class OneLoop(Protocol):
         """Round-trip time, queue included (s)."""
 
     @property
-    def kappa(self) -> Any:
+    def kappa(self) -> FloatArray:
         """Signals per round trip where Cubic's cubic rules, else 0."""
 
     def basis(

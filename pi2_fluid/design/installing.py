@@ -23,7 +23,8 @@ _OFF: Final = 0.25  # of a gain: rounding off more makes it another design
 # The largest alpha/T falls with T like 1/(1 + 0.6 T/R): within 1 % of the optima at T from R/20 to
 # R, which keep 0.97, 0.92, 0.84, 0.77 and 0.62 at T/R = 0.05, 0.15, 0.32, 0.5 and 1.
 _FALL: Final = 0.6
-_ROOM: Final = 1.04  # on the update interval advised: near T = R, 1 % of alpha is 2 % of T
+# On the update interval advised: near T = R, 1 % of alpha is 2 % of T, and beta is in steps, too.
+_ROOM: Final = 1.06
 
 
 class Wanted(NamedTuple):

@@ -445,17 +445,21 @@ def test_alternatives_sit_at_the_end_without_margin(design):
 )
 def test_margins_asked_are_margins_left(asked):
     found = pf.tune(**asked)
-    margins = found.margins
-    assert margins.gain_margin_db >= asked.get("gain_margin_db", 6.0)
-    assert margins.phase_margin_deg >= 30.0
-    assert margins.modulus_margin >= asked.get("modulus_margin", 0.0)
-    assert margins.verdict == "stable"
+    each = found.margins, found.ack_margins
+    for margins in each:
+        assert margins.gain_margin_db >= asked.get("gain_margin_db", 6.0)
+        assert margins.phase_margin_deg >= 30.0
+        assert margins.modulus_margin >= asked.get("modulus_margin", 0.0)
+        assert margins.verdict == "stable"
+    assert found.least.gain_margin_db == min(one.gain_margin_db for one in each)
+    assert found.least.phase_margin_deg == min(one.phase_margin_deg for one in each)
     assert found.rtt_limit > found.max_rtt
     assert found.max_rtt == pytest.approx(found.max_base_rtt + found.target, rel=1e-12)
     # a design is optimal: one of the margins is used up
-    slack = [margins.phase_margin_deg - 30.0]
-    slack.append(margins.gain_margin_db - asked.get("gain_margin_db", 6.0))
-    slack.append(1e3 * (margins.modulus_margin - asked.get("modulus_margin", -1.0)))
+    slack = [found.least.phase_margin_deg - 30.0]
+    slack.append(found.least.gain_margin_db - asked.get("gain_margin_db", 6.0))
+    smallest = min(one.modulus_margin for one in each)
+    slack.append(1e3 * (smallest - asked.get("modulus_margin", -1.0)))
     assert min(slack) < 0.01
     again = pf.Design.from_dict(json.loads(json.dumps(found.to_dict())))
     assert again.to_dict() == found.to_dict()
@@ -471,10 +475,14 @@ def test_bandwidth_objective_gives_a_tenth_of_alpha_for_all_the_beta_there_is(de
     def least(beta):
         queue = dataclasses.replace(found.aqm, beta=beta)
         load = np.geomspace(1e-5, 0.7, 30)
-        left = pf.Loop(
-            pf.Reno(), queue, rtt=found.max_rtt, p_prime=load, update="sampled"
-        ).margins()
-        return min(left.gain_margin_db.min() - 6.0, left.phase_margin_deg.min() - 30.0)
+        where = {"rtt": found.max_rtt, "p_prime": load, "update": "sampled"}
+        each = [
+            pf.Loop(pf.Reno(), queue, **where, clock=clock).margins() for clock in ("rate", "acks")
+        ]
+        return min(
+            min(left.gain_margin_db.min() - 6.0, left.phase_margin_deg.min() - 30.0)
+            for left in each
+        )
 
     assert least(found.beta) >= 0.0
     assert least(1.001 * found.beta) < 0.0
@@ -666,10 +674,12 @@ def test_command_prints_one_screen(capsys, tmp_path):
     assert "proved for every round-trip time from 5 to 100 ms, queue included" in " ".join(
         text.split()
     )
-    assert "in Linux      alpha 0.04366, beta 2.51, T 16 ms: 8.00 dB, 31.7 deg (proved)" in text
+    assert "in Linux      alpha 0.04366, beta 2.51, T 16 ms: 8.00 dB and 31.7 deg by rates" in text
+    assert "margins left  7.82 dB and 30.0 deg by rates; at 0 it swings" in text
+    assert "ms: at least 8.34 dB, 38.6 deg and |1+L| of 0.517." in " ".join(text.split())
     assert "\x1b" not in text
     assert max(len(line) for line in text.splitlines()) <= 80
-    assert len(text.splitlines()) <= 30
+    assert len(text.splitlines()) <= 32
     assert picture.stat().st_size > 10_000
 
 

@@ -69,10 +69,12 @@ LAWS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("row", rows_of("queue as Linux makes it"), ids=lambda row: row[0])
 def test_verdicts_on_what_is_installed(row):
-    name, limit, closest, instead = row
+    name, limit, closest, acks, instead = row
     law, kind, hz = LAWS[name]
     (found,) = pf.check(pf.qdisc.show(pf.qdisc.install(law, kind, hz=hz)), hz=hz)
     assert limit.split(" (")[0] == f"{1e3 * found.stable_up_to:.1f} ms"
+    by_acks = found.ack_margins
+    assert acks == f"{by_acks.gain_margin_db:.2f} dB, {by_acks.phase_margin_deg:.1f} deg"
     if found.verdict == "unstable":
         assert "unstable at p = 1e-6" in closest
         assert found.worst.p_prime**2 == pytest.approx(1e-6)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.apps.cli.output import make_console, make_grid
 from pi2_fluid.apps.cli.pasting import in_shell
-from pi2_fluid.design.clocks import BY_CLOCK
+from pi2_fluid.design.clocks import BY_CLOCK, least_of, said
 from pi2_fluid.laws.registry import kind_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pi2_fluid.deployment.checking import Case, Checked, Verdict
-    from pi2_fluid.deployment.remedies import Remedy
     from pi2_fluid.loop import Margins
 
 __all__ = ["print_checked"]
@@ -80,10 +79,10 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
     remedy = one.remedy
     grid.add_row("  to change", remedy.text)
     if remedy.aqm is not None and remedy.margins is not None:
-        changed = remedy.aqm
+        changed, least = remedy.aqm, least_of(remedy.margins, remedy.ack_margins)
         grid.add_row(
             "",
-            f"{_margins_of(remedy)} as alpha {changed.alpha:.3g} Hz, beta"
+            f"{said(least, 1)} as alpha {changed.alpha:.3g} Hz, beta"
             f" {changed.beta:.3g} Hz, T {_ms(changed.update_interval)}:",
         )
     console.print(grid)
@@ -127,14 +126,6 @@ def _name(one: Verdict) -> str:
 
 def _known(one: Verdict) -> str:
     return f" ({one.guarantee})"
-
-
-def _margins_of(remedy: Remedy) -> str:
-    assert remedy.margins is not None
-    text = _margins(remedy.margins)
-    if remedy.ack_margins is None:
-        return text
-    return f"{text} by rates and {_margins(remedy.ack_margins)} by acknowledgements"
 
 
 def _clocks(one: Verdict) -> str:

@@ -192,7 +192,8 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             " both, its clock, and the window of a flow there; margin_lost_db; rate_held, the rate"
             " in bit/s above which the buffer is full below the target; hz, kernel, and cases, one"
             " for each kernel that it can be of; remedy: text, tc, installed, margins, ack_margins;"
-            " note), verdict (the worst), foreign (names of queues without a loop), others (name, kind, verdict and text of each queue that is no"
+            " note), verdict (the worst), foreign (names of queues without a loop), others (name,"
+            " kind, verdict and text of each queue that is no"
             " PI, among them RED and what could not be read). What is infinite is the text"
             ' "inf" or "-inf".\n\n'
             "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided, also where a queue"

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pi2_fluid.design.design import Design, Installed
-    from pi2_fluid.loop.margins import Margins
 
 __all__ = ["COMMANDS", "tune"]
 
@@ -233,8 +232,6 @@ def _read_pair(text: str) -> tuple[str, str]:
 
 
 def _print(design: Design, who: Iterable[str]) -> None:
-    from pi2_fluid.design.clocks import said as of_both
-
     console = make_console()
     words = [
         f"alpha {design.alpha:g} Hz",
@@ -246,11 +243,10 @@ def _print(design: Design, who: Iterable[str]) -> None:
     name = "fq_pie" if design.tc == "fq_pie" else kind_of(design.aqm)
     console.print(f"{name}: {', '.join(words)}", style="bold")
     console.print(f"for {' and '.join(who)}, {design.span}\n")
+    from pi2_fluid.design.clocks import said as of_both
+
     grid = make_grid("left", "left")
     grid.add_row("margins left", f"{of_both(design.least, 1)}; at 0 it swings")
-    grid.add_row("by rates", f"{_margins(design.margins, design.update)} ({design.guarantee})")
-    if design.ack_margins is not None:
-        grid.add_row("by acks", f"{_margins(design.ack_margins, design.update)} (checked)")
     grid.add_row("least at", _place(design))
     limit = f"{_limit(design.rtt_limit)} ms round trip"
     if math.isinf(design.rtt_limit):
@@ -270,11 +266,6 @@ def _print(design: Design, who: Iterable[str]) -> None:
     if line is not None:
         console.print()
         console.print(in_shell(line), soft_wrap=True, style="bold")
-
-
-def _margins(margins: Margins, update: str) -> str:
-    gain, phase = float(margins.gain_margin_db), float(margins.phase_margin_deg)
-    return f"{gain:.2f} dB, {phase:.1f} deg of the {update} model"
 
 
 #: What margins are not.
@@ -298,11 +289,9 @@ def _place(design: Design) -> str:
 
 
 def _in_linux(design: Design, runs: Installed) -> str:
-    margins = f"{runs.gain_margin_db:.2f} dB, {runs.phase_margin_deg:.1f} deg by rates"
-    margins += f" ({runs.guarantee})"
-    if runs.ack_gain_margin_db is not None:
-        acks = f"{runs.ack_gain_margin_db:.2f} dB, {runs.ack_phase_margin_deg:.1f} deg by acks"
-        margins += f", {acks} (checked)"
+    from pi2_fluid.design.clocks import said as of_both
+
+    margins = f"{of_both(runs.least, 1)}"
     gains = f"alpha {runs.alpha:.4g}, beta {runs.beta:.4g}, T {1e3 * runs.update_interval:.4g} ms"
     if runs.kind != "dualpi2":
         gains += f" at CONFIG_HZ {design.hz} (its timer is a tick late)"
@@ -336,8 +325,8 @@ def _print_alternatives(console: Console, design: Design) -> None:
     cut = any(row["design"] == "rfc8033" and row["load_from"] > begin for row in rows)
     console.print(
         "\n|1+L|: distance from instability, 1 at most; stable to: round trip; error: delay above"
-        " target times time, after 10 % more load; acks: gain margin by acknowledgements, all else"
-        " by rates." + (" PIE is judged from p = 1e-6 on." if cut else "")
+        " target times time, after 10 % more load."
+        + (" PIE is judged from p = 1e-6 on." if cut else "")
     )
 
 
@@ -438,7 +427,8 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "JSON: design (an object with the fields of Design, SI units; margins and worst by"
             " rates, ack_margins and ack_worst by acknowledgements, least the smaller of each and"
             " its clock; a p_prime of 0 is the limit of no load), tc (the line that asks for it;"
-            " null if there is none), why_no_tc (the reason then) and alternatives (a list, the design itself first). What"
+            " null if there is none), why_no_tc (the reason then) and alternatives (a list, the"
+            " design itself first; null where there is no such margin). What"
             ' is infinite is the text "inf".\n\n'
             "The exit code is 0; 2 if the margins cannot be had; 5 if they can, but tc has no line"
             " for the gains, with the reason on standard error."
