@@ -231,8 +231,9 @@ class Design:
     def to_dict(self) -> dict[str, Any]:
         """Return numbers (SI), text, lists and mappings only, as JSON takes them.
 
-        Infinities are floats; senders and the queue are their kind and their fields. Of a law of
-        one's own the kind is None and ``law`` its name: `from_dict` cannot make it again.
+        Infinities are floats, margins that are not there None; senders and the queue are their kind
+        and their fields. Of a law of one's own the kind is None and ``law`` its name: `from_dict`
+        cannot make it again.
         """
         plain = {name: getattr(self, name) for name in (*_NUMBERS, *_WORDS)}
         return {
@@ -247,7 +248,10 @@ class Design:
             "ack_margins": None if self.ack_margins is None else _margins_to_dict(self.ack_margins),
             "ack_worst": None if self.ack_worst is None else _worst_to_dict(self.ack_worst),
             "least": self.least._asdict(),
-            "alternatives": self.rows(),
+            "alternatives": [
+                {name: None if _is_missing(x) else x for name, x in row.items()}
+                for row in self.rows()
+            ],
             "note": self.note,
             "verification": None if self.verification is None else _verified(self.verification),
         }
@@ -443,6 +447,10 @@ def _law_from_dict(data: Mapping[str, Any], find: Callable[[str], type[Any]]) ->
         )
     given = {name: value for name, value in data.items() if name != "kind"}
     return find(data["kind"])(**{name: _number(value) for name, value in given.items()})
+
+
+def _is_missing(value: float | str) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _cell(value: float | str | None) -> float:

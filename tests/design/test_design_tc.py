@@ -362,7 +362,7 @@ def test_attributes_of_ns3(pie, dual):
         "A": repr(pie.alpha),
         "B": repr(pie.beta),
         "QueueDelayReference": "15ms",
-        "Tupdate": "45ms",
+        "Tupdate": "51ms",
     }
     fine = like(pie, target=0.0033, update_interval=1.6e-7)
     assert fine.to_ns3()["QueueDelayReference"] == "3300us"
