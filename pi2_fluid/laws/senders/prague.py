@@ -42,9 +42,9 @@ class Prague(Sender):
     target_rtt : duration, default "25ms"
         Round-trip time that shorter ones count as, in (0, inf).
     version : {"2024", "draft"}
-        Of the public code. "2024" begins with alpha = 0, halves the window at the first mark, and
-        goes over to the virtual round-trip time 4 round trips after slow start; "draft" begins with
-        alpha = 1, and goes over after 500. In the fluid only alpha and the halving differ.
+        Of the public code; differs in packets only. "2024" begins with alpha = 0, halves the window
+        at the first mark all the same, and goes over to the virtual round-trip time 4 round trips
+        after slow start; "draft" begins with alpha = 1, and goes over after 500.
 
     Notes
     -----
@@ -67,16 +67,12 @@ class Prague(Sender):
     kernel: ClassVar = "prague"
     congestion: ClassVar = "prague"
     signal: ClassVar = "scalable"
+    packets_only: ClassVar = ("version",)
     states: ClassVar = ("window", "alpha")
     paced: ClassVar = True
     gain: Parameter = quantity(1 / 16, "number", high=1.0)
     target_rtt: Parameter = quantity("25ms", "time")
     version: str = choice("2024", tuple(_VERSIONS))
-
-    @property
-    def first_alpha(self) -> float:
-        """Alpha before anything was marked."""
-        return _VERSIONS[self.version][0]
 
     def virtual_rtt(self, rtt: Number) -> Number:
         """Return the round-trip time by which a path of `rtt` seconds counts."""
@@ -124,23 +120,14 @@ class Prague(Sender):
             0.5 * alpha * window * reductions,
         )
 
-    def fluid_parameters(self) -> dict[str, Any]:
-        """Return the fields, and alpha at the beginning."""
-        return super().fluid_parameters() | {"first_alpha": self.first_alpha}
-
     def packet_parameters(self) -> dict[str, Any]:
-        """Return the same, and how many round trips after slow start go by the real RTT."""
-        _, rounds = _VERSIONS[self.version]
-        return self.fluid_parameters() | {"rounds": rounds}
+        """Return the numbers, alpha before the first mark, and the round trips by the real RTT."""
+        first_alpha, rounds = _VERSIONS[self.version]
+        return super().packet_parameters() | {"first_alpha": first_alpha, "rounds": rounds}
 
     def initial(self, window: Number) -> tuple[Number, Number]:
-        """Return (window, alpha at the beginning)."""
-        return (window, self.first_alpha)
-
-    def leave_slow_start(self, x: _State) -> tuple[Number, Number]:
-        """Return the state after the first mark, which halves: alpha of it by the law itself."""
-        window, alpha = x
-        return (0.5 * (1.0 + alpha) * window, alpha)
+        """Return (window, 1), which halves the window at the first marks."""
+        return (window, 1.0)
 
     def switches(self, x: _State, signal: Number, rtt: Number) -> tuple[Number, ...]:
         """Return M - 1, and how much longer than `target_rtt` a round trip is, over that."""

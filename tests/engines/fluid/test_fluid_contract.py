@@ -31,6 +31,7 @@ from pi2_fluid.laws.senders.cbr import Cbr
 from pi2_fluid.laws.senders.creno import CReno
 from pi2_fluid.laws.senders.cubic import Cubic
 from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.laws.senders.prague import Prague
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.laws.senders.scalable import Scalable
 from pi2_fluid.laws.senders.timeoutreno import TimeoutReno
@@ -122,6 +123,9 @@ SAMPLED: dict[str, Scenario] = {
         Pi2(), Flows(Reno(), 10, "50ms"), link=Link("10Mbit/s", 60)
     ),
     "dctcp and cubic": scenario(CoupledPi2(), Flows(Dctcp(), 3, "20ms"), Flows(Cubic(), 3, "40ms")),
+    "prague about its shortest round-trip time": scenario(
+        CoupledPi2(), avoiding(Prague(), 3, "10ms"), avoiding(Reno(), 2, "5ms")
+    ),
     "adaptive red": scenario(
         Red(min=5, max=25, adaptive=True), avoiding(Reno(), 5, "50ms"), avoiding(Reno(), 5, "30ms")
     ),
@@ -176,6 +180,7 @@ NO_LANES_IN_C = {
     "continuous timeouts": "^TimeoutReno is not in the compiled engine",
     "sampled timeouts": "^TimeoutReno is not in the compiled engine",
     "sampled dctcp and cubic": "^Dctcp is not in the compiled engine",
+    "sampled prague about its shortest round-trip time": "^Prague is not in the compiled engine",
     "sampled pie's heuristics": "^Pie with a burst allowance is not in the compiled engine",
 }
 WAYS = {

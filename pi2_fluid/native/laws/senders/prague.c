@@ -3,9 +3,8 @@
 #include "laws/sender.h"
 
 #define FIELDS(F) \
-    F(gain)        /* weight of the last virtual round trip in alpha */ \
-    F(target_rtt)  /* s that shorter round-trip times count as */ \
-    F(first_alpha) /* alpha before anything was marked */
+    F(gain)       /* weight of the last virtual round trip in alpha */ \
+    F(target_rtt) /* s that shorter round-trip times count as */
 
 typedef struct {
     FIELDS(PI2_FIELD)
@@ -21,8 +20,9 @@ static double virtual_rtt(const prague *p, double rtt)
 
 static void initial(const void *law, double window, double *x)
 {
+    (void)law;
     x[WINDOW] = window;
-    x[ALPHA] = ((const prague *)law)->first_alpha;
+    x[ALPHA] = 1.0;
 }
 
 static void rate(const void *law, const double *x, double window_delayed, double signal_delayed, double rtt,
@@ -35,13 +35,6 @@ static void rate(const void *law, const double *x, double window_delayed, double
     const double reductions = (expected < 1.0 ? expected : 1.0) / virtual;
     dx[WINDOW] = part * part * (acks - marks) / x[WINDOW] - 0.5 * x[ALPHA] * x[WINDOW] * reductions;
     dx[ALPHA] = p->gain * (signal_delayed - x[ALPHA]) / virtual;
-}
-
-/* The first mark halves the window: alpha of it by the law itself. */
-static void leave_slow_start(const void *law, double *x)
-{
-    (void)law;
-    x[WINDOW] *= 0.5 * (1.0 + x[ALPHA]);
 }
 
 static void switch_values(const void *law, const double *x, double signal, double rtt, double *values)
@@ -59,6 +52,6 @@ const pi2_sender_law pi2_sender_prague = {
     .initial = initial,
     .rate = rate,
     .sending_rate = pi2_window_sending_rate,
-    .leave_slow_start = leave_slow_start,
+    .leave_slow_start = pi2_window_stays,
     .switch_values = switch_values,
 };
