@@ -1,6 +1,6 @@
 """Bring tests/data/packet_digests.json up to date: python tools/write_digests.py.
 
-Ten small scenarios of packets, as different as can be, and what they count. CONTRIBUTING.md says
+Eleven small scenarios of packets, as different as can be, and what they count. CONTRIBUTING.md says
 when new numbers are legitimate.
 """
 
@@ -80,6 +80,14 @@ def scenarios() -> dict[str, Any]:
             pf.Flows(pf.Dctcp(variant="rfc8257"), 2, "15ms"),
             pf.Flows(pf.Scalable(), 2, "25ms", start=2),
             udp,
+        ),
+        "dual queue of few packets, prague beside cubic, marked and not": _scenario(
+            8,
+            pf.Link("20Mbit/s", buffer=40),
+            pf.DualPi2(),
+            pf.Flows(pf.Cubic(), 1, "10ms"),
+            pf.Flows(pf.Prague(), 2, "10ms"),
+            pf.Flows(pf.Prague(version="draft"), 1, "40ms", ecn=False, start=2),
         ),
         "codel": _scenario(
             8, mbit, pf.CoDel(target="5ms", interval="100ms"), pf.Flows(reno, 4, "50ms")

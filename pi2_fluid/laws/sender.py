@@ -204,7 +204,10 @@ class Sender(Record, ABC):
         return self
 
     def leave_slow_start(self, x: Any) -> Any:
-        """Return the state with which congestion avoidance begins after slow start at `x`."""
+        """Return the state with which congestion avoidance begins after slow start at `x`.
+
+        With the same window: the delays of a dual queue would jump with the flow's rate.
+        """
         return x
 
     def switches(self, x: Any, signal: Number, rtt: Number) -> tuple[Number, ...]:
