@@ -324,7 +324,8 @@ def test_the_numbers_in_the_sampled_figure_are_those_of_low_load(plotted, monkey
         for update in ("continuous", "sampled")
     )
     said = texts_of(fig07._draw_sampled(*plotted.values()))
-    assert f"{before:.1f} dB of margin on paper, {after:.1f} dB in the sampled model" in said
+    assert f"{before:.1f} dB on paper, {after:.1f} dB sampled, by rates" in said
+    assert "flows that send by acknowledgements have 1.4 dB (reno pi2)." in said
     assert f"reno pi2: {before:.1f} → {after:.1f} dB" in said
 
     assert "the smallest over all loads" in said
@@ -337,7 +338,7 @@ def test_the_numbers_in_the_sampled_figure_are_those_of_low_load(plotted, monkey
     other = type("Limit", (), {"gain_margin_db": 9.87})()
     monkeypatch.setattr(pf.loop, "low_load", lambda *_: other)
     said = texts_of(fig07._draw_sampled(*plotted.values()))
-    assert "9.9 dB of margin on paper" in said
+    assert "9.9 dB on paper" in said
     assert "2.0 dB" not in said
 
 
