@@ -6,6 +6,7 @@
 
 #include "fluid/acks/instants.h"
 #include "fluid/acks/report.h"
+#include "fluid/acks/rests.h"
 #include "fluid/acks/run.h"
 #include "fluid/acks/steps.h"
 
@@ -35,10 +36,8 @@ static void set_stream(acks_stream *stream, const pi2_acks_class *from)
     stream->ramp = from->steady ? from->start_jitter : from->base_rtt;
     stream->rate = from->steady ? from->law->sending_rate(from->parameters, from->x, 1.0) : 0.0;
     stream->kept = 1.0;
-    stream->now = stream->moved;
-    stream->then = stream->moved + 1;
-    memcpy(stream->now->x, from->x, sizeof stream->now->x);
-    stream->now->grown = from->x[0] + (from->spreads ? -0.5 * from->cutting * from->round_trip : 0.0);
+    memcpy(stream->window->x, from->x, sizeof stream->window->x);
+    stream->window->grown = from->x[0] + (from->spreads ? -0.5 * from->cutting * from->round_trip : 0.0);
 }
 
 static void set_parameters(pi2_acks *run, const pi2_acks_problem *problem)
@@ -75,12 +74,13 @@ static int allocate(pi2_acks *run, const pi2_acks_problem *problem)
 {
     const size_t classes = (size_t)run->class_count, bands = (size_t)run->bands;
     run->streams = copy(NULL, classes, sizeof *run->streams);
+    run->active = copy(NULL, classes, sizeof *run->active);
     run->lags = copy(NULL, 2 * classes, sizeof *run->lags);
     run->p = copy(NULL, classes, sizeof *run->p);
     run->p_before = copy(NULL, classes, sizeof *run->p);
     run->changes = copy(problem->changes, (size_t)run->change_count, sizeof *run->changes);
     run->pushes = copy(problem->pushes, run->push_count, sizeof *run->pushes);
-    return run->streams && run->lags && run->p && run->p_before && run->changes && run->pushes
+    return run->streams && run->active && run->lags && run->p && run->p_before && run->changes && run->pushes
            && acks_past_create(&run->past, LINES + bands * PER_LINE + classes * PER_CLASS);
 }
 
@@ -134,6 +134,13 @@ static size_t find_lag(pi2_acks *run, double time)
     return i;
 }
 
+/* Of a class with a window. */
+static acks_place one_path_ago(const pi2_acks *run, const acks_stream *stream)
+{
+    size_t cursor = 0;
+    return acks_find_time(&run->past, &cursor, run->t - stream->path);
+}
+
 static void begin(pi2_acks *run, const pi2_acks_problem *problem)
 {
     const pi2_seen seen = {{problem->waited, 0.0}, problem->waited * run->capacity, 0.0, run->capacity, 0.0};
@@ -157,10 +164,13 @@ static void begin(pi2_acks *run, const pi2_acks_problem *problem)
     set_rows(run, problem);
     for (int i = 0; i < run->class_count; i++) {
         acks_stream *stream = run->streams + i;
-        size_t cursor = 0;
-        const acks_place back = acks_find(&run->past, &cursor, TIME, -stream->path);
-        stream->acked = acks_at(back, stream->column + LEFT);
-        stream->heard = acks_at(back, stream->column + BORNE);
+        if (!stream->steady) {
+            const acks_place back = one_path_ago(run, stream);
+            stream->window->acked = acks_at(back, stream->column + LEFT);
+            stream->window->heard = acks_at(back, stream->column + BORNE);
+        }
+        stream->packets = acks_newest(&run->past)[stream->column + SENT];
+        run->slow_count += stream->slow;
     }
 }
 
@@ -180,6 +190,7 @@ pi2_acks *pi2_acks_create(const pi2_acks_problem *problem)
         return NULL;
     }
     acks_look_ahead(run);
+    acks_choose_phases(run, 0.0);
     return run;
 }
 
@@ -189,6 +200,7 @@ void pi2_acks_destroy(pi2_acks *run)
         return;
     acks_past_destroy(&run->past);
     free(run->streams);
+    free(run->active);
     free(run->lags);
     free(run->p);
     free(run->p_before);
@@ -213,7 +225,8 @@ int pi2_acks_advance(pi2_acks *run, const double *samples, size_t n, size_t *pla
 {
     size_t i = *place;
     while (!run->status) {
-        *place = i = report(run, samples, n, i, rows);
+        if (i < n && samples[i] <= run->t + SAME)
+            *place = i = report(run, samples, n, i, rows);
         if (i == n)
             return PI2_FLUID_DONE;
         if (!isfinite(run->next))
@@ -224,6 +237,7 @@ int pi2_acks_advance(pi2_acks *run, const double *samples, size_t n, size_t *pla
         if (!run->status && run->next - run->t <= SAME) {
             acks_happen(run);
             acks_look_ahead(run);
+            acks_choose_phases(run, run->t);
         }
     }
     return run->status;
@@ -249,11 +263,10 @@ void pi2_acks_count(const pi2_acks *run, pi2_acks_counts counts)
     const double *row = acks_newest(&run->past);
     for (int i = 0; i < run->class_count; i++) {
         acks_stream *stream = run->streams + i;
-        size_t cursor = 0;
-        const acks_place back = acks_find(&run->past, &cursor, TIME, run->t - stream->path);
+        acks_catch_up(stream, &run->past);
         counts.sent[i] = row[stream->column + SENT];
         counts.left[i] = row[stream->column + LEFT];
-        counts.acked[i] = stream->steady ? 0.0 : acks_at(back, stream->column + LEFT);
+        counts.acked[i] = stream->steady ? 0.0 : acks_at(one_path_ago(run, stream), stream->column + LEFT);
     }
     for (int k = 0; k < run->bands; k++) {
         counts.arrived[k] = row[run->lines[k].column + ARRIVED];

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "fluid/acks/rests.h"
 #include "fluid/acks/steps.h"
 #include "fluid/acks/windows.h"
 
@@ -68,8 +69,11 @@ static void begin_copies(pi2_acks *run)
 {
     for (int i = 0; i < run->class_count; i++) {
         acks_stream *stream = run->streams + i;
-        if (stream->copied >= 0 && fabs(stream->start - run->next) <= SAME)
-            acks_copy_window(run, stream, run->streams + stream->copied);
+        if (stream->copied < 0 || fabs(stream->start - run->next) > SAME)
+            continue;
+        acks_catch_up(stream, &run->past);
+        acks_catch_up(run->streams + stream->copied, &run->past);
+        acks_copy_window(run, stream, run->streams + stream->copied);
     }
 }
 

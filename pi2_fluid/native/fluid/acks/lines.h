@@ -11,7 +11,7 @@ static inline void acks_arrive(pi2_acks *run)
 {
     double sums[2] = {0.0, 0.0};
     for (int i = 0; i < run->class_count; i++)
-        sums[run->streams[i].band] += run->streams[i].sent.packets;
+        sums[run->streams[i].band] += run->streams[i].packets;
     for (int k = 0; k < run->bands; k++)
         run->lines[k].arrived = sums[k] - run->lines[k].lost;
 }
@@ -21,8 +21,6 @@ static inline double acks_service(const pi2_acks *run, int k, const double *row,
 {
     const int backlogged[2] = {k == 0, k == 1};
     double needs[2], served[2];
-    if (run->bands == 1)
-        return run->capacity * dt;
     for (int j = 0; j < 2; j++)
         needs[j] = (run->lines[j].arrived - row[run->lines[j].column + SERVED]) / dt;
     run->aqm->serve(run->law, backlogged, needs, run->capacity, served);
@@ -46,7 +44,7 @@ static inline void acks_try_lines(pi2_acks *run, double dt)
     for (int k = 0; k < run->bands; k++) {
         acks_line *line = run->lines + k;
         const double queue = row[line->column + QUEUE];
-        const double could = row[line->column + SERVED] + acks_service(run, k, row, dt);
+        const double could = row[line->column + SERVED] + (run->bands == 1 ? run->capacity * dt : acks_service(run, k, row, dt));
         line->served = could < line->arrived ? could : line->arrived;
         if (queue > CORNER && line->arrived - could < -CORNER)
             acks_split_at(run, queue / (queue + could - line->arrived));

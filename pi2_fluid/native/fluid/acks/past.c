@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_SLOTS = 512 };
+enum { FIRST_SLOTS = 1024 };
 
 int acks_past_create(acks_past *past, size_t width)
 {

@@ -53,12 +53,12 @@ static inline int acks_has_room(const acks_past *past)
 }
 
 /* Where a column that never falls reaches a value, of a plateau its end; fast where asked for in order, for `cursor`
- * is the cell found last. */
+ * is the cell found last, of those that are kept. */
 static inline acks_place acks_find(const acks_past *past, size_t *cursor, size_t column, double value)
 {
     const size_t width = past->width, last = past->newest - width;
     const double *rows = past->rows + column;
-    size_t cell = *cursor < past->oldest ? past->oldest : *cursor;
+    size_t cell = *cursor;
     acks_place place;
     double rise;
     while (cell < last && rows[cell + width] <= value)
@@ -68,12 +68,25 @@ static inline acks_place acks_find(const acks_past *past, size_t *cursor, size_t
     *cursor = cell;
     place.from = past->rows + cell;
     place.to = place.from + width;
-    if (column == TIME) {
-        place.part = (value - place.from[TIME]) * place.to[PER_SECOND];
-        return place;
-    }
     rise = place.to[column] - place.from[column];
     place.part = rise > 0.0 ? (value - place.from[column]) / rise : 1.0;
+    return place;
+}
+
+/* The same of a time (s) before the newest node. */
+static inline acks_place acks_find_time(const acks_past *past, size_t *cursor, double t)
+{
+    const size_t width = past->width;
+    const double *at = past->rows + *cursor;
+    acks_place place;
+    while (at[width + TIME] <= t)
+        at += width;
+    while (at[TIME] > t && at > past->rows + past->oldest)
+        at -= width;
+    *cursor = (size_t)(at - past->rows);
+    place.from = at;
+    place.to = at + width;
+    place.part = (t - place.from[TIME]) * place.to[PER_SECOND];
     return place;
 }
 

@@ -14,16 +14,27 @@ static double between(cell cell, size_t column)
     return (cell.to[column] - cell.from[column]) / cell.width * cell.since + cell.from[column];
 }
 
+/* Whether a class has rested in all of it, so that the past says nothing of it. */
+static int rests(const acks_stream *stream, cell cell)
+{
+    return stream->rests && stream->since < cell.to[TIME];
+}
+
 static double rate(cell cell, size_t column)
 {
     return (cell.to[column] - cell.from[column]) / cell.width;
+}
+
+static double leaving(const acks_stream *stream, cell cell)
+{
+    return rests(stream, cell) ? 0.0 : rate(cell, stream->column + LEFT);
 }
 
 /* Of a class without window, what it sends in one round trip of the path. */
 static double window(const acks_stream *stream, cell cell, double sample)
 {
     if (!stream->steady)
-        return between(cell, stream->column + SIZE);
+        return rests(stream, cell) ? stream->resting[SIZE] : between(cell, stream->column + SIZE);
     if (!(stream->start <= sample && sample < stream->stop))
         return 0.0;
     return stream->rate * stream->path * acks_begun(stream, sample);
@@ -37,7 +48,7 @@ static double link_share(const pi2_acks *run, int band, cell cell)
         return 1.0;
     for (int i = 0; i < run->class_count; i++)
         if (run->streams[i].band == band)
-            whole += rate(cell, run->streams[i].column + LEFT);
+            whole += leaving(run->streams + i, cell);
     return rate(cell, run->lines[band].column + SERVED) / (whole > 0.0 ? whole : 1.0);
 }
 
@@ -61,6 +72,6 @@ void acks_report(const pi2_acks *run, double sample, int at_node, size_t place, 
         const size_t at = place * (size_t)run->class_count + (size_t)i;
         rows.p[at] = p[i];
         rows.window[at] = window(stream, cell, sample);
-        rows.leaving[at] = rate(cell, stream->column + LEFT) * share[stream->band];
+        rows.leaving[at] = leaving(stream, cell) * share[stream->band];
     }
 }

@@ -10,42 +10,36 @@
 #define TINY 1e-9   /* packets, and seconds: what is no backlog, and no step worth splitting */
 #define CORNER 1e-3 /* packets: how far off a corner of what is sent may lie inside a step */
 
-/* A window after a step. */
+/* A window after a step, and what its class has heard. */
 typedef struct {
     double x[PI2_SENDER_STATES];     /* of the law, the window first */
-    double grown;                    /* segments by which it has grown, less the cuts that are obeyed at once */
-    double cut, cut_integral;        /* segments cut that are obeyed over a round trip */
-    double expected;                 /* signals per flow since it began in slow start */
     double speed[PI2_SENDER_STATES]; /* of x per second in the last step, which leads to the middle of the next */
-} acks_moved;
-
-/* What a class has done at the end of a step, before the queue has served it. */
-typedef struct {
-    int sends;                    /* whether it sent by its window in it: else the window is held */
-    double packets, acked, heard; /* sent, acknowledged, signals heard until then */
-    double silence;               /* packets under way beyond its window, so that it waits */
-} acks_sent;
-
-/* A step that is tried, or what was given in the last one. */
-typedef struct {
-    double t, dt, per_second; /* its end and its length (s); 1/dt */
-} acks_time;
+    double grown;                    /* segments by which it has grown, less the cuts that are obeyed at once */
+    double expected;                 /* signals per flow since it began in slow start */
+    double acked, heard;             /* packets acknowledged, signals heard */
+    double silence;                  /* packets under way beyond its window, so that it waits */
+} acks_window;
 
 /* The laws that have what acknowledgements do inline. */
 enum { OTHER_LAW, RENO, SCALABLE };
+
+/* What a class does until the next known instant. */
+enum { PAUSES, STEADY, BUILDS_UP, RUNS };
 
 typedef struct {
     const pi2_sender_law *law;
     double parameters[PI2_SENDER_PARAMETERS];
     int kind, states;
-    int steady, signal, band, thinned, slow, spreads, copied, goes_on;
+    int steady, signal, band, thinned, slow, spreads, copied, goes_on, phase;
     double number, per_flow, path, round_trip, per_round_trip, start, stop, ramp;
-    double rate, kept;    /* of a steady one: packets/s of a flow; the part of it that enters the queue */
-    size_t column;        /* its first in a row of the past */
+    double rate, kept;               /* of a steady one: packets/s of a flow; the part of it that enters the queue */
+    size_t column;                   /* its first in a row of the past */
     size_t path_ago, round_trip_ago; /* which of the lags are its own */
-    double acked, heard, silence;
-    acks_moved moved[2], *now, *then; /* the window now, and after the step that is tried */
-    acks_sent sent;                   /* of that step */
+    acks_window window[2];           /* now, and after the step that is tried: run->trial.now says which */
+    double packets;                  /* sent at the end of that step */
+    /* While nothing of it is sent or waits, its numbers are not written into the past: what they are, since when. */
+    int rests;
+    double resting[PER_CLASS], since;
 } acks_stream;
 
 /* An instant that lies a fixed time ago; many classes look at the same. */
@@ -54,6 +48,15 @@ typedef struct {
     size_t cursor;
     acks_place place; /* of the step that is tried */
 } acks_lag;
+
+/* A step that is tried. */
+typedef struct {
+    double t, dt, per_second; /* its end and its length (s); 1/dt */
+    int now;                  /* which of two windows of each class is that at its beginning */
+    const double *before;     /* rows of the past at its beginning, */
+    double *row;              /* and at its end */
+    const acks_lag *lags;
+} acks_trial;
 
 /* One queue, first in, first out. */
 typedef struct {
@@ -66,6 +69,7 @@ typedef struct pi2_acks {
     /* the problem */
     int bands, class_count, change_count, at_dequeue, head;
     acks_stream *streams;
+    int *active, active_count, slow_count; /* those of them that do not rest; how many are in slow start */
     acks_lag *lags;
     size_t lag_count;
     const pi2_aqm_law *aqm;
@@ -88,7 +92,7 @@ typedef struct pi2_acks {
     double tick;      /* number of the next one */
     double longest;   /* s: how far back classes look */
     size_t forgotten; /* cursor: that long ago */
-    acks_time trial;  /* the step that is tried */
+    acks_trial trial;
     double split;     /* the part of it that it should end after */
     double dt;        /* s: of the steps that are left until then, */
     double planned;   /* so many */

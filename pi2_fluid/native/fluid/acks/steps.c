@@ -28,31 +28,47 @@ void acks_thin(pi2_acks *run)
 /* Ends the step where slow start is over or a silent sender resumes. */
 static void split_stream(pi2_acks *run, const acks_stream *stream)
 {
-    const double silence = stream->sent.silence;
-    if (stream->slow && stream->sent.sends && stream->then->expected > 1.0)
-        acks_split_at(run, (1.0 - stream->now->expected) / (stream->then->expected - stream->now->expected));
-    if (stream->silence > CORNER && silence < -CORNER)
-        acks_split_at(run, stream->silence / (stream->silence - silence));
+    const acks_window *now = stream->window + run->trial.now, *then = stream->window + !run->trial.now;
+    if (stream->slow && then->expected > 1.0)
+        acks_split_at(run, (1.0 - now->expected) / (then->expected - now->expected));
+    if (now->silence > CORNER && then->silence < -CORNER)
+        acks_split_at(run, now->silence / (now->silence - then->silence));
+}
+
+/* Where classes look in a step that ends at `t`: before now, for a step is shorter than any lag. */
+static void look_back(pi2_acks *run, double t)
+{
+    for (size_t i = 0; i < run->lag_count; i++) {
+        acks_lag *lag = run->lags + i;
+        lag->place = acks_find_time(&run->past, &lag->cursor, t - lag->time);
+    }
+}
+
+static void set_trial(pi2_acks *run, double dt)
+{
+    acks_trial *step = &run->trial;
+    step->t = run->t + dt;
+    if (dt != step->dt) {
+        step->dt = dt;
+        step->per_second = 1.0 / dt;
+    }
+    step->before = acks_newest(&run->past);
+    step->row = acks_newest(&run->past) + run->past.width;
+    step->lags = run->lags;
 }
 
 static void try_step(pi2_acks *run, double dt)
 {
-    const double *row;
-    run->trial.t = run->t + dt;
-    if (dt != run->trial.dt) {
-        run->trial.dt = dt;
-        run->trial.per_second = 1.0 / dt;
-    }
+    acks_trial step;
+    set_trial(run, dt);
+    step = run->trial;
     run->split = 1.0;
-    row = acks_newest(&run->past);
-    for (size_t i = 0; i < run->lag_count; i++) {
-        acks_lag *lag = run->lags + i;
-        lag->place = acks_find(&run->past, &lag->cursor, TIME, run->trial.t - lag->time);
-    }
-    for (int i = 0; i < run->class_count; i++) {
+    look_back(run, step.t);
+    for (int j = 0; j < run->active_count; j++) {
+        const int i = run->active[j];
         acks_stream *stream = run->streams + i;
-        acks_send(stream, run->lags, row, run->trial, run->lines[stream->band].delay);
-        if (!stream->steady)
+        acks_send(stream, &step, run->lines[stream->band].delay, run->p[i]);
+        if (stream->phase >= BUILDS_UP)
             split_stream(run, stream);
     }
     acks_try_lines(run, dt);
@@ -70,16 +86,14 @@ static double room_of(const pi2_acks *run)
     return run->buffer - (arrived - served - lost);
 }
 
-static void keep_streams(pi2_acks *run, const double *before, double *row)
+static void end_slow_start(pi2_acks *run)
 {
     const int full = room_of(run) < CORNER;
     for (int i = 0; i < run->class_count; i++) {
         acks_stream *stream = run->streams + i;
-        acks_keep_sent(stream, before, row, run->trial, run->p[i]);
-        if (stream->steady || !stream->slow)
-            continue;
-        if ((full && stream->start <= run->t) || stream->now->expected >= 1.0 - TINY)
-            acks_leave_slow_start(stream);
+        const int started = stream->start <= run->t;
+        if (stream->slow && ((full && started) || stream->window[run->trial.now].expected >= 1.0 - TINY))
+            acks_leave_slow_start(run, stream);
     }
 }
 
@@ -87,7 +101,7 @@ static void keep_streams(pi2_acks *run, const double *before, double *row)
 static void forget(pi2_acks *run)
 {
     size_t needed;
-    acks_find(&run->past, &run->forgotten, TIME, run->t - run->longest);
+    acks_find_time(&run->past, &run->forgotten, run->t - run->longest - TINY);
     needed = run->forgotten;
     for (int k = 0; k < run->bands; k++)
         if (run->lines[k].entry < needed)
@@ -126,24 +140,25 @@ static void hold(pi2_acks *run)
 
 static void keep(pi2_acks *run)
 {
+    acks_trial *step = &run->trial;
     acks_place entered[2];
-    const double *before;
-    double *row;
     if (!run->fresh)
         hold(run);
     run->fresh = run->bands == 1; /* of two, L4S packets are marked by their own delay, too */
     run->past.newest += run->past.width;
-    row = acks_newest(&run->past);
-    before = acks_before(&run->past);
-    row[TIME] = run->t = run->trial.t;
-    row[PER_SECOND] = run->trial.per_second;
-    keep_streams(run, before, row);
+    step->row[TIME] = run->t = step->t;
+    step->row[PER_SECOND] = step->per_second;
+    step->now = !step->now;
+    if (run->slow_count)
+        end_slow_start(run);
     for (int k = 0; k < run->bands; k++)
         entered[k] = acks_keep_line(run->lines + k, &run->past);
     if (run->bands == 2)
         acks_signal(run, 0.0);
-    for (int i = 0; i < run->class_count; i++)
-        acks_serve(run->streams + i, before, row, entered[run->streams[i].band], run->at_dequeue ? run->p[i] : -1.0);
+    for (int j = 0; j < run->active_count; j++) {
+        const int i = run->active[j];
+        acks_serve(run->streams + i, step, entered[run->streams[i].band], run->at_dequeue ? run->p[i] : -1.0);
+    }
 }
 
 /* Steps of equal length until the next known instant: at first, after one that was split, and for what rounding

@@ -30,28 +30,31 @@ static inline double acks_change_of(const acks_stream *stream, int kind, const d
 }
 
 /* By the midpoint rule, whose middle is where the last step leads to; of one state, if the law is inline. */
-static inline void acks_follow_law(acks_stream *stream, int kind, acks_time step, double acks, double marks, double rtt,
-                                   double then)
+static inline void acks_follow_law(const acks_stream *stream, int kind, const acks_trial *step, double acks,
+                                   double marks, double rtt, acks_window *to)
 {
-    const acks_moved *now = stream->now;
+    const acks_window *now = stream->window + step->now;
     const int n = kind == OTHER_LAW ? stream->states : 1;
-    acks_moved *to = stream->then;
     double middle[PI2_SENDER_STATES], change[PI2_SENDER_STATES], fallen, grown, size;
     for (int j = 0; j < n; j++)
-        middle[j] = now->x[j] + 0.5 * step.dt * now->speed[j];
+        middle[j] = now->x[j] + 0.5 * step->dt * now->speed[j];
     if (middle[0] < LEAST)
         middle[0] = LEAST;
-    fallen = acks_change_of(stream, kind, middle, acks, marks, rtt, change) * step.dt;
+    fallen = acks_change_of(stream, kind, middle, acks, marks, rtt, change) * step->dt;
     for (int j = 1; j < n; j++) {
-        to->x[j] = now->x[j] + change[j] * step.dt;
+        to->x[j] = now->x[j] + change[j] * step->dt;
         to->speed[j] = change[j];
     }
-    grown = now->grown + change[0] * step.dt;
+    grown = now->grown + change[0] * step->dt;
     if (stream->spreads) {
-        const double cut = now->cut + fallen;
-        to->cut = cut;
-        to->cut_integral = now->cut_integral + 0.5 * step.dt * (now->cut + cut);
-        size = grown - (to->cut_integral - then) * stream->per_round_trip;
+        const double *before = step->before + stream->column;
+        double *row = step->row + stream->column;
+        const double then = acks_integral_until(stream, step->lags[stream->round_trip_ago].place);
+        const double cut = before[CUT] + fallen;
+        const double integral = before[CUT_INTEGRAL] + 0.5 * step->dt * (before[CUT] + cut);
+        row[CUT] = cut;
+        row[CUT_INTEGRAL] = integral;
+        size = grown - (integral - then) * stream->per_round_trip;
     } else {
         grown -= fallen;
         size = grown;
@@ -62,32 +65,40 @@ static inline void acks_follow_law(acks_stream *stream, int kind, acks_time step
     }
     to->grown = grown;
     to->x[0] = size;
-    to->speed[0] = (size - now->x[0]) * step.per_second;
+    to->speed[0] = (size - now->x[0]) * step->per_second;
 }
 
-/* What the window of a stream is after a step, in stream->then; `acks` and `marks` of one flow. */
-static inline void acks_move_window(acks_stream *stream, const acks_lag *lags, acks_time step, double acks,
-                                    double marks, double rtt)
+/* Nothing is cut while a window is held, but the time goes on over which cuts are obeyed. */
+static inline void acks_hold_window(acks_stream *stream, const acks_trial *step)
 {
-    double then;
+    const double *before = step->before + stream->column;
+    double *row = step->row + stream->column;
+    stream->window[!step->now] = stream->window[step->now];
+    row[CUT] = before[CUT];
+    row[CUT_INTEGRAL] = before[CUT_INTEGRAL] + step->dt * before[CUT];
+}
+
+/* What the window of a stream is after a step; `acks` and `marks` of one flow. */
+static inline void acks_move_window(acks_stream *stream, const acks_trial *step, double acks, double marks, double rtt)
+{
+    acks_window *to = stream->window + !step->now;
     if (stream->slow) {
-        *stream->then = *stream->now;
-        stream->then->x[0] += acks;
-        stream->then->grown += acks;
-        stream->then->expected += marks;
+        acks_hold_window(stream, step);
+        to->x[0] += acks;
+        to->grown += acks;
+        to->expected += marks;
         return;
     }
-    then = stream->spreads ? acks_integral_until(stream, lags[stream->round_trip_ago].place) : 0.0;
-    acks *= step.per_second;
-    marks *= step.per_second;
+    acks *= step->per_second;
+    marks *= step->per_second;
     if (stream->kind == RENO)
-        acks_follow_law(stream, RENO, step, acks, marks, rtt, then);
+        acks_follow_law(stream, RENO, step, acks, marks, rtt, to);
     else if (stream->kind == SCALABLE)
-        acks_follow_law(stream, SCALABLE, step, acks, marks, rtt, then);
+        acks_follow_law(stream, SCALABLE, step, acks, marks, rtt, to);
     else
-        acks_follow_law(stream, OTHER_LAW, step, acks, marks, rtt, then);
+        acks_follow_law(stream, OTHER_LAW, step, acks, marks, rtt, to);
 }
 
-void acks_leave_slow_start(acks_stream *stream);
+void acks_leave_slow_start(pi2_acks *run, acks_stream *stream);
 /* Begin as another class's window is now, reductions under way included. */
 void acks_copy_window(pi2_acks *run, acks_stream *stream, const acks_stream *other);
