@@ -1,6 +1,6 @@
 """What a trajectory costs, here and elsewhere, and how right it is.
 
-    python bench/fluid.py [--rounds 7]
+    python bench/fluid.py [--rounds 7] [--clocks]
 
 250 s of Reno flows that come and go on 10 Mbit/s, 100 ms, under PI2, with a sample every 32 ms
 (7,813 of them): 10:30:50:30:10 flows of one class whose count changes, or three classes that start
@@ -9,11 +9,11 @@ take turns (the quick ones ten times in each). The error is the largest of the q
 samples, in parts of its target, against this package's solver with fixed steps of 0.25 ms, which
 tests/engines/fluid/test_fluid_contract.py holds to trajectories of two independent solvers.
 
-A second table compares the two clocks in C, both with the steps that they take by default: what a
-trajectory by acknowledgements costs, in parts of its sibling by rates, and the largest error of
-each in parts of the target, the ack clock's against its own steps of 20 us. Several classes hand
-bursts on to one another undamped, and small windows keep them up: there the phase is lost, and
-errors are as large as what swings.
+A second table (`--clocks` gives it alone) compares the two clocks in C, both with the steps that
+they take by default: what a trajectory by acknowledgements costs, in parts of its sibling by rates,
+and the largest error of each in parts of the target, the ack clock's against its own steps of
+20 us. Several classes hand bursts on to one another undamped, and small windows keep them up: there
+the phase is lost, and errors are as large as what swings.
 
 jitcdde cannot hold a queue at 0: its clips are smoothed over 1e-6 packets, which is as sharp as its
 error asks for; steps of load are passed as its manual says, with blind steps up to them and
@@ -362,10 +362,14 @@ def main() -> None:
     """Run and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--clocks", action="store_true", help="compare the two clocks alone")
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     warnings.simplefilter("ignore")  # jitcdde's, of small sampling steps
+    if options.clocks:
+        compare_clocks(options.rounds)
+        return
     truth = references()
     home = Path.cwd()
     with tempfile.TemporaryDirectory() as scratch:

@@ -102,7 +102,7 @@ class Fluid(Engine):
         What sends packets: the rate window / round-trip time, as in the papers' equations, or
         acknowledgements, as in senders that do not pace: one packet for each, and what the window
         grows by. "acks" is for sampled queues, with steps that do not adapt: a
-        fortieth of the shortest path, at most 1 ms, unless `step` says otherwise. Order 2.
+        thirty-second of the shortest path, at most 1.25 ms, unless `step` says otherwise. Order 2.
 
     Raises
     ------

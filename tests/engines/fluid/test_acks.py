@@ -383,7 +383,9 @@ def test_flows_that_leave_are_those_of_a_class_that_stops() -> None:
 
 def test_windows_double_every_round_trip_in_slow_start() -> None:
     scenario = pf.Scenario("0.5s", pf.Link("10Gbit/s"), PI2, [RENO])
-    window = pf.fluid.simulate(scenario, clock="acks", sample="10ms").window[:, 0]
+    # The corners of what is sent come back after 100 ms, here between two steps.
+    options: Any = {"clock": "acks", "step": "1ms", "sample": "10ms"}
+    window = pf.fluid.simulate(scenario, **options).window[:, 0]
     # The first flight is sent over one round trip, and acknowledged over the next.
     for done in (1, 2, 3):
         assert float(window.sel(time=0.1 * (done + 1), method="nearest")) == pytest.approx(

@@ -27,8 +27,8 @@ from pi2_fluid.network.scenario import Scenario
 
 __all__ = ["MOST_STEPS", "TOO_MANY_STEPS", "Fifo", "Integrator", "step_of"]
 
-_PARTS: Final = 40  # of the shortest path: steps in which acknowledgements are on their way
-_LONGEST: Final = 1e-3  # s: with it the delay is right to some 1e-7 s where nothing empties
+_PARTS: Final = 32  # of the shortest path: steps in which acknowledgements are on their way
+_LONGEST: Final = 1.25e-3  # s: with it the delay is right to some 1e-7 s where nothing empties
 MOST_STEPS: Final = 20_000_000
 TOO_MANY_STEPS: Final = (
     f"the trajectory needs more than {MOST_STEPS} steps of at most {{step:g}} s: give a longer"
@@ -65,7 +65,7 @@ class _Trial(NamedTuple):
 
 
 def step_of(scenario: Scenario, step: float | None) -> float:
-    """Return the longest step (s): a fortieth of the shortest path and 1 ms at most, if not given.
+    """Return the longest step (s), if not given a 32nd of the shortest path, at most 1.25 ms.
 
     Raises
     ------
