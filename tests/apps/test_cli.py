@@ -38,6 +38,7 @@ MARGIN_KEYS = [
     "delay_margin",
     "modulus_margin",
     "verdict",
+    "other_clock",
 ]
 
 
@@ -99,7 +100,19 @@ def test_margins_by_the_ack_clock(capsys) -> None:
     assert answer["gain_margin_db"] == margins.gain_margin_db
     assert {name: answer["inputs"][name] for name in model} == model
     assert run(words.split()) == 0
-    assert "clock of acks, bunch 0.5" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "clock of acks, bunch 0.5" in out
+    assert re.search(r"by rates +[\d.]+ +dB, [\d.]+ deg: stable", out)
+
+
+def test_a_sender_without_a_loop_by_acks_is_told_of(capsys) -> None:
+    words = ["margins", "--sender", "dctcp", "--aqm", "coupled", "--rtt", "100ms", "--p", "0.1"]
+    assert run(words) == 1
+    assert "by acks: Dctcp does not say what one acknowledgement does" in capsys.readouterr().out
+    assert run([*words, "--json"]) == 1
+    other = strict_json(capsys.readouterr().out)["other_clock"]
+    assert (other["clock"], other["verdict"]) == ("acks", None)
+    assert other["why_not"].startswith("Dctcp does not say")
 
 
 def test_every_option_reaches_the_library(capsys) -> None:
@@ -112,6 +125,15 @@ def test_every_option_reaches_the_library(capsys) -> None:
     queue = pf.CoupledPi2(alpha=0.2, beta=2.5, update_interval=0.016, target=0.015, k=1.5)
     loop = pf.Loop(pf.CReno(), queue, rtt=0.05, p=0.04, update="sampled", rtt_terms="exact")
     assert answer["gain_margin_db"] == loop.margins().gain_margin_db
+    where = {"update": "sampled", "rtt_terms": "exact", "clock": "acks"}
+    other = pf.Loop(pf.CReno(), queue, rtt=0.05, p=0.04, **where).margins()
+    assert answer["other_clock"] == {
+        "clock": "acks",
+        "gain_margin_db": other.gain_margin_db,
+        "phase_margin_deg": other.phase_margin_deg,
+        "verdict": "stable",
+        "why_not": None,
+    }
     assert code == {"stable": 0, "unstable": 1}[loop.margins().verdict]
     for name in ("alpha", "beta", "update_interval", "target", "k"):
         assert answer["inputs"][name] == getattr(queue, name)
@@ -139,6 +161,7 @@ def test_margins_as_text(capsys) -> None:
     assert re.search(r"phase margin +20\.03 +deg +at 4\.988 rad/s", out)
     assert re.search(r"delay margin +70\.09 +ms", out)
     assert re.search(r"verdict +stable", out)
+    assert re.search(r"by acks +4\.4\d+ +dB, [\d.]+ deg: stable", out)
     assert "alpha 0.3125 Hz" in out
     assert "T 32 ms" in out
 

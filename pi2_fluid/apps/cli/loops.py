@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -12,16 +13,24 @@ from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json
 from pi2_fluid.apps.cli.parameters import USUAL, declared, kinds_with, owners
-from pi2_fluid.errors import QuantityError
+from pi2_fluid.errors import (
+    AssumptionWarning,
+    DomainError,
+    QuantityError,
+    SolverError,
+    UnsupportedError,
+)
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
+    from pi2_fluid.laws.sender import Sender
 
 __all__ = ["COMMANDS", "margins"]
 
 _SENDERS: Final = kinds_with("loop", SENDERS)
 _AQMS: Final = kinds_with("loop", AQMS)
+_BOTH: Final = ("gain_margin_db", "phase_margin_deg", "verdict")  # said of both clocks
 
 
 def margins(
@@ -192,11 +201,26 @@ def margins(
         "verdict",
     )
     values = {name: getattr(result, name) for name in names}
+    other = _by_the_other_clock(who, queue, {"rtt": rtt, "p": p, "p_prime": p_prime, **model})
     if as_json:
-        print_json({"inputs": inputs, **values})
+        print_json({"inputs": inputs, **values, "other_clock": other})
     else:
-        _print_margins(inputs, values)
+        _print_margins(inputs, values, other)
     raise typer.Exit(codes.OF_VERDICT[str(result.verdict)])
+
+
+def _by_the_other_clock(who: Sender, queue: Aqm, where: dict[str, Any]) -> dict[str, Any]:
+    """Return what the loop has by the other clock, or why there is no such loop."""
+    from pi2_fluid.loop.transfer import Loop
+
+    clock = "acks" if where["clock"] == "rate" else "rate"
+    # What is assumed was said of the loop that was asked for.
+    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+        try:
+            found = Loop(who, queue, **(where | {"clock": clock})).margins()
+        except (DomainError, SolverError, UnsupportedError) as error:
+            return {"clock": clock, **dict.fromkeys(_BOTH), "why_not": str(error)}
+    return {"clock": clock, **{name: getattr(found, name) for name in _BOTH}, "why_not": None}
 
 
 def _require_known(option: str, name: str, known: tuple[str, ...]) -> None:
@@ -222,7 +246,9 @@ def _build_queue(name: str, given: Mapping[str, str | None]) -> Aqm:
     return law
 
 
-def _print_margins(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+def _print_margins(
+    inputs: Mapping[str, Any], values: Mapping[str, Any], other: Mapping[str, Any]
+) -> None:
     console = make_console()
     queue = [f"alpha {inputs['alpha']:g} Hz", f"beta {inputs['beta']:g} Hz"]
     queue += [f"{name} {inputs[name]}" for name in ("table", "k") if inputs[name] is not None]
@@ -245,7 +271,13 @@ def _print_margins(inputs: Mapping[str, Any], values: Mapping[str, Any]) -> None
     ):
         table.add_row(name, f"{value:.4g}", unit)
     table.add_row("verdict", values["verdict"], f"in the {inputs['update']} model")
+    name = "by acks" if other["clock"] == "acks" else "by rates"
+    if other["why_not"] is None:
+        margins = f"dB, {other['phase_margin_deg']:.4g} deg: {other['verdict']}"
+        table.add_row(name, f"{other['gain_margin_db']:.4g}", margins)
     console.print(table)
+    if other["why_not"] is not None:
+        console.print(f"{name}: {other['why_not']}")
 
 
 COMMANDS: tuple[tuple[Any, str], ...] = (
@@ -258,9 +290,12 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid margins --rtt 100ms --p-prime 0.001 --update sampled --clock acks\n\n"
             "pi2-fluid margins --aqm pie --update-interval 32ms --rtt 100ms --p 0.01 --json\n\n"
             "JSON: inputs (an object, SI units), gain_margin_db, phase_margin_deg, gain_crossover"
-            " and phase_crossover (rad/s), delay_margin (s), modulus_margin, verdict. What is"
+            " and phase_crossover (rad/s), delay_margin (s), modulus_margin, verdict;"
+            " other_clock: clock, gain_margin_db, phase_margin_deg and verdict by the clock that"
+            " was not asked for, null if there is no such loop, and why_not. What is"
             ' infinite, as a margin without a crossover, is the text "inf" or "-inf".\n\n'
-            "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided."
+            "The exit code is the verdict by the clock asked for: 0 stable, 1 unstable, 3"
+            " undecided."
         ),
     ),
 )
