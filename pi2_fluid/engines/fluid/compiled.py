@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -23,10 +23,6 @@ __all__ = ["fill", "floats", "obstacle", "pack", "run_compiled", "unknown_law"]
 
 _STEPS: Final = 100_000  # between two looks at the keyboard: some 20 ms
 _FAILURES: Final = {
-    "stuck": (
-        "the trajectory took {steps} steps to t = {t:g} s and came no further: shorten the"
-        " duration, raise base_rtt, or give a longer step."
-    ),
     "lost image": (
         "the delayed image of an event was not found near t = {t:g} s: give another step."
     ),
@@ -84,7 +80,13 @@ def run_compiled(
         If there is no memory.
     """
     run = _core.FluidRun(*pack(scenario, update, accuracy, beginning))
-    return fill(run, scenario, samples, progress, _STEPS, _FAILURES)
+
+    def explain(status: str) -> str:
+        if status == "stuck":
+            return accuracy.explain_end(run.steps, run.time)
+        return _FAILURES[status].format(steps=run.steps, t=run.time)
+
+    return fill(run, scenario, samples, progress, _STEPS, explain)
 
 
 def fill(
@@ -93,7 +95,7 @@ def fill(
     samples: Sequence[float],
     progress: Callable[[float, float], None] | None,
     steps: int,
-    failures: Mapping[str, str],
+    explain: Callable[[str], str],
 ) -> Trace:
     """Return what a trajectory of the kernel is at each sample.
 
@@ -105,8 +107,8 @@ def fill(
         As for `run_compiled`.
     steps : int
         Steps between two looks at the keyboard.
-    failures : mapping
-        What each error of the kernel is in a sentence.
+    explain : callable
+        Returns what an error of the kernel is in a sentence.
     """
     time = np.array(samples, dtype=float)
     n, bands, classes = len(time), scenario.aqm.bands, len(scenario.flows)
@@ -128,7 +130,7 @@ def fill(
     if status == "no memory":
         raise MemoryError
     if status != "done":
-        raise SolverError(failures[status].format(steps=run.steps, t=run.time))
+        raise SolverError(explain(status))
     return trace
 
 

@@ -56,6 +56,16 @@ class Accuracy(NamedTuple):
         """How near the image of a breakpoint must be hit (s)."""
         return max(SAME, 1e-3 * self.tolerance)
 
+    def explain_end(self, taken: int, t: float) -> str:
+        """Return why a trajectory went no further than `t` (s), after so many steps."""
+        remedy = "shorten the duration, raise base_rtt, or give a longer step"
+        if self.tolerance == 0.0 and taken <= self.most_steps:
+            remedy = (
+                f"what falls there does so faster than steps of {self.step:g} s can follow, so give"
+                " a shorter step, or a tolerance"
+            )
+        return f"the trajectory took {taken} steps to t = {t:g} s and came no further: {remedy}."
+
 
 def integrate(
     plant: Plant, schedule: Schedule, accuracy: Accuracy, samples: Sequence[float]
@@ -132,10 +142,7 @@ class _Run:
         self.stalled = 0 if self.t > before else self.stalled + 1
         self._require_progress()
         if self.taken > self.accuracy.most_steps or self.stalled > _MOST_TRIALS:
-            raise SolverError(
-                f"the trajectory took {self.taken} steps to t = {self.t:g} s and came no further:"
-                " shorten the duration, raise base_rtt, or give a longer step."
-            )
+            raise SolverError(self.accuracy.explain_end(self.taken, self.t))
         if self._arrive(event, images, slopes):
             self.f, self.view = self._slope(self.t, self.y, self._stretches())
         else:

@@ -315,6 +315,16 @@ def test_order_four_through_clips_and_steps(scenario, controller):
     assert np.log2(errors[0] / errors[2]) / 2 > 3.5
 
 
+@pytest.mark.parametrize("engine", ["c", pytest.param("python", marks=pytest.mark.slow)])
+def test_steps_too_long_for_what_falls_are_named(engine):
+    # After slow start p' is 0.7: windows fall by more in 5 ms than a step can follow.
+    flows = pf.Flows(pf.Reno(), 10, "50ms", start=0.5, start_jitter=2)
+    scenario = pf.Scenario(6, pf.Link("20Mbit/s"), pf.Pi2(), flows)
+    with pytest.raises(pf.SolverError, match=r"t = 1\.\d+ s .*give a shorter step"):
+        pf.simulate(scenario, pf.Fluid(step="5ms", engine=engine))
+    pf.simulate(scenario, pf.Fluid(step="4ms", engine="c"))
+
+
 def test_a_tolerance_bounds_the_error():
     truth = queue(TWO, "sampled", 0.25e-3)
     for tolerance, most in ((1e-6, 1e-3), (1e-8, 1e-5), (1e-10, 1e-7)):

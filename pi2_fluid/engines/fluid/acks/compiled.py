@@ -53,9 +53,12 @@ def run_compiled(
     MemoryError
         If there is no memory.
     """
-    failures = {"stuck": TOO_MANY_STEPS.format(step=run.step)}
     steps = max(1, _STEPS // len(run.streams))
-    return fill(_core.AcksRun(*pack(run)), run.scenario, samples, progress, steps, failures)
+
+    def explain(_: str) -> str:
+        return TOO_MANY_STEPS.format(step=run.step)
+
+    return fill(_core.AcksRun(*pack(run)), run.scenario, samples, progress, steps, explain)
 
 
 def pack(run: Integrator) -> tuple[Any, ...]:
