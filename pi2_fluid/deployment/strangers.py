@@ -156,7 +156,7 @@ def _judge_red(
     flows = f"{count} {kind_of(sender)} flow{'s' * (count > 1)}"
     tried = max(one[1] for one in found)
     text = (
-        f"{verdict.upper()} in the continuous model {where}: the smallest gain margin is"
+        f"{verdict.upper()} in the continuous model by rates {where}: the smallest gain margin is"
         f" {margin:.2f} dB, with {flows} (tried 1 to {tried})"
     )
     safe = [one[1] for one in found if one[2] is sender and one[3] == "stable"]

@@ -85,9 +85,10 @@ def margin_map(
 
     Notes
     -----
-    R is held constant in the window law (``rtt_terms="frozen"``), which is pessimistic in gain
-    margin, and up to 5 degrees optimistic in phase margin where windows are small. PIE's table ends
-    at p = 1e-6: beyond it the margins of Reno fall without bound as the rate grows.
+    By rates (``clock="rate"``), with R held constant in the window law (``rtt_terms="frozen"``),
+    which is pessimistic in gain margin, and up to 5 degrees optimistic in phase margin where
+    windows are small. PIE's table ends at p = 1e-6: beyond it the margins of Reno fall without
+    bound as the rate grows.
 
     Source: PI2 paper (CoNEXT'16), equations (19) and (29)-(37); docs/theory.md.
 

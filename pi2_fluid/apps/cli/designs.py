@@ -408,7 +408,7 @@ def _draw(design: Design, path: Path) -> None:
         write_caption(
             figure,
             "Response against robustness: faster is up, safer is right",
-            f"{design.span}, T = {1e3 * design.update_interval:.4g} ms for the curve",
+            f"{design.span}, T = {1e3 * design.update_interval:.4g} ms for the curve, by rates",
             note=f"{design.guarantee_text}\n{_PACKETS}",
         )
         save_picture(figure, path)
