@@ -112,6 +112,8 @@ class AcksRun : public Trajectory<pi2_acks, pi2_acks_advance, pi2_acks_destroy> 
         for (const pi2_acks_class &c : all)
             if (!(p.step > 0.0) || (!c.steady && !(p.step < c.base_rtt)))
                 refuse("step = " + std::to_string(p.step) + " s is not above 0 and below the shortest path.");
+        for (const pi2_acks_class &c : all)
+            require(c.count > 0.0 && (!c.spreads || c.round_trip > 0.0), "a class has no flows, or no round trip.");
         require(p.past > 0.0, "past is not above 0.");
         p.class_count = static_cast<int>(all.size());
         p.classes = all.data();

@@ -206,6 +206,7 @@ def test_progress_is_told_and_may_stop_it() -> None:
         (5, {"law": "dctcp"}, "dctcp knows no|dctcp has no form"),
         (5, {"copied": 7}, "no class has the number"),
         (5, {"band": 1}, "outside"),
+        (5, {"count": 0.0}, "no flows"),
         (5, {"unheard": 1}, "knows no 'unheard'"),
     ],
 )

@@ -73,13 +73,13 @@ static inline acks_place acks_find(const acks_past *past, size_t *cursor, size_t
     return place;
 }
 
-/* The same of a time (s) before the newest node. */
+/* The same of a time (s); of one after the newest node, what the last cell leads to. */
 static inline acks_place acks_find_time(const acks_past *past, size_t *cursor, double t)
 {
     const size_t width = past->width;
-    const double *at = past->rows + *cursor;
+    const double *at = past->rows + *cursor, *last = past->rows + past->newest - width;
     acks_place place;
-    while (at[width + TIME] <= t)
+    while (at < last && at[width + TIME] <= t)
         at += width;
     while (at[TIME] > t && at > past->rows + past->oldest)
         at -= width;
