@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray, Real
 
-__all__ = ["CLOCKS", "Sender", "load_of"]
+__all__ = ["CLOCKS", "REDUCTIONS", "Sender", "load_of"]
 
 #: What makes senders send: a rate of their own, window / round-trip time, or acknowledgements.
 CLOCKS: Final = ("rate", "acks")
+
+#: How a window that falls is obeyed; see `Sender.reduction`.
+REDUCTIONS: Final = ("at once", "prr", "late")
 
 # The windows (segments) between which a law's operating point is searched. The upper end is far
 # above any network's, because a mixture is solved from signals as weak as 1e-30.
@@ -94,8 +97,16 @@ class Sender(Record, ABC):
     #: Fields that only a packet simulation can act on.
     packets_only: ClassVar[tuple[str, ...]] = ()
     #: How a window that falls is obeyed: "at once", the sender is silent until what is in flight
-    #: fits into it, or "prr", by proportional rate reduction, spread over one round trip.
+    #: fits into it; "prr", by proportional rate reduction, spread over one round trip; or "late",
+    #: at the end of that, as rate reduction does with less than a segment, since it rounds up.
     reduction: ClassVar[str] = "at once"
+    #: Whether a flow that has reduced its window neither grows nor hears signals for one round
+    #: trip. `acked` is then told what comes to those flows that do.
+    pauses: ClassVar[bool] = False
+    #: Whether, besides, a window grows by whole segments, one for each window of acknowledgements
+    #: since a pause, so that what is counted when a signal comes is lost. `acked` then leaves out
+    #: this growth.
+    counts: ClassVar[bool] = False
     #: Whether packets are sent evenly, window / smoothed round-trip time, instead of one per
     #: acknowledgement.
     paced: ClassVar[bool] = False
@@ -105,10 +116,11 @@ class Sender(Record, ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         solve_again(cls, Sender, _CLOSED_FORMS)
-        if cls.reduction not in ("at once", "prr"):
+        reduction: Any = cls.reduction
+        if isinstance(reduction, str) and reduction not in REDUCTIONS:
             raise UnsupportedError(
                 f"{cls.__name__} reduction = {show_value(cls.reduction)} is no way to obey a window"
-                ' that falls: set "at once" or "prr".'
+                ' that falls: set "at once", "prr" or "late".'
             )
         if cls.signal not in ("classic", "scalable", None):
             raise UnsupportedError(

@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 import pi2_fluid as pf
 from pi2_fluid.loop.acks import find_echoes, without_echoes
 from pi2_fluid.loop.acks.pencil import eigenvalues
+from pi2_fluid.loop.acks.plant import answer_of
 from pi2_fluid.loop.crossovers import plant_bound
 from pi2_fluid.loop.response import plant_response
 from pi2_fluid.loop.roots import count_right
@@ -45,6 +46,7 @@ SENDERS: dict[tuple[str, bool], Any] = {
     ("reno", True): PacedReno,
     ("scalable", False): pf.Scalable,
     ("scalable", True): PacedScalable,
+    ("dctcp", False): lambda: pf.Dctcp(law="renewal", segments="real"),
 }
 
 
@@ -217,6 +219,8 @@ def test_packets_answer_so(name) -> None:
     p = np.sqrt(2.0) / 65.0  # at which Reno's window is the one measured
     alone = all(cls["kind"] == "reno" for cls in classes)
     options: dict[str, Any] = {} if alone else {"k": 0.04 / p}  # and Scalable's, 50
+    if any(cls["kind"] == "dctcp" for cls in classes):
+        options = {"k": np.sqrt(2.0) / 36.0 / p}
     w, real, imaginary, error = np.array(case["theta"]).T
     measured = real + 1j * imaginary
     rtt = max(cls["b"] for cls in case["classes"]) + case["queue_delay"]
@@ -374,6 +378,123 @@ def test_both_clocks_have_one_law(sender, rng) -> None:
         moved = np.atleast_1d(np.asarray(change, dtype=float))
         moved[0] -= cut
         assert moved == pytest.approx(np.atleast_1d(sender.rate(x, x, p, R, R)), rel=1e-12)
+
+
+# --- flows that pause -------------------------------------------------------------------------
+
+REAL = pf.Dctcp(law="renewal", segments="real")
+WHOLE = pf.Dctcp(law="renewal")
+
+
+def pausing(sender: Any, dual: bool, scale: float = 1.0, **options: Any) -> pf.Loop:
+    """DCTCP alone in one queue, or beside Reno in two."""
+    gains = TUNED | {key: scale * TUNED[key] for key in ("alpha", "beta")}
+    flows = [pf.Flows(sender, 10, "85ms")] + [pf.Flows(pf.Reno(), 10, "60ms")] * dual
+    queue = (pf.DualPi2 if dual else pf.CoupledPi2)(**gains, target="15ms", drop_at="dequeue")
+    return pf.Loop(flows, queue, capacity="20Mbit/s", clock="acks", **options)
+
+
+@pytest.mark.parametrize("bunch", [0.0, 0.4])
+@pytest.mark.parametrize("sender", [REAL, WHOLE], ids=["real", "whole"])
+def test_a_pause_by_hand(sender, bunch) -> None:
+    """dW/W over a signal, of alpha's lag, pauses, reductions, and what is counted of growth."""
+    loop = pausing(sender, False, update="continuous", bunch=bunch)
+    point, s, R, g = loop.operating_point, 1j * np.geomspace(0.3, 60.0, 9), 0.1, 1 / 16
+    W, M, e = point.window[0], point.window[0] * point.p[0], np.exp(-s * 0.1)
+    P = (1 - bunch) * (1 - e) / (s * R) + bunch * (1 + e) / 2
+    rho, alpha = 1 / (1 + M * P), 1 / (1 + s * R / g)
+    if sender is REAL:
+        down, up, weight, by_window, Q = 1.0, rho - 1, 1.0, 1.0, e
+    else:
+        q = np.exp(-M)
+        steps = 1 / (1 + np.exp((np.arange(1, 5) - M / 2) / (0.28 * np.sqrt(g / (2 - g)))))
+        slope = np.sum(steps * (1 - steps)) / (0.28 * np.sqrt(g / (2 - g)))
+        weight, Q = M / 2 * slope / steps.sum(), 1.0
+        up = ((1 - q) * e**2 * rho - M * P) / (1 - q * e)
+        by_window, down = M / (1 - q * e), 1.0
+    grown = (1 if sender is REAL else M / (np.exp(M) - 1)) / (1 + M)
+    heard = np.exp(-s * 0.085)
+    by_hand = (
+        -heard
+        * (Q * (down * rho + weight * alpha) - up)
+        / (s * R * W / grown + by_window + Q * weight)
+    )
+    cls = loop.linear.classes[0]
+    found = answer_of(cls, s, bunch).by_signal / cls.rtt * point.controller
+    np.testing.assert_allclose(found, by_hand, rtol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sender", "dual", "options"),
+    [
+        (REAL, False, {}),
+        (REAL, True, {}),
+        (WHOLE, False, {"rtt_terms": "exact", "bunch": 0.4}),
+        (WHOLE, True, {"rtt_terms": "exact"}),
+    ],
+    ids=["real", "real, two queues", "whole", "whole, two queues"],
+)
+def test_roots_of_pauses_by_two_methods(sender, dual, options) -> None:
+    loop = pausing(sender, dual, 8.0, update="delayed", **options)
+    roots = loop.roots(2)
+    # Of several classes with exact terms those of the frozen form.
+    frozen = pausing(sender, dual, 8.0, update="delayed", bunch=loop.bunch) if dual else loop
+    assert np.max(np.abs(1.0 + frozen(roots))) < 1e-6
+    raw = eigenvalues(without_echoes(frozen.linear), True, 48)
+    for root in roots:
+        assert np.min(np.abs(raw - root)) < 1e-5 * abs(root)
+    stable = bool(np.all(roots.real < 0.0))
+    assert (loop.nyquist_count() == 0) == stable
+    assert np.sign(loop.margins().gain_margin_db) == (1.0 if stable else -1.0)
+
+
+@pytest.mark.parametrize("bunch", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("sender", [REAL, WHOLE], ids=["real", "whole"])
+def test_the_bound_of_pauses_is_one(sender, bunch) -> None:
+    loop = pausing(sender, False, bunch=bunch).linear
+    for w in (300.0, 3000.0):
+        bound, falls = plant_bound(loop, w)
+        v = w * np.geomspace(1.0, 30.0, 3000)
+        assert np.all(np.abs(plant_response(loop, 1j * v)) * (v / w) ** falls <= bound)
+        assert np.isfinite(bound)
+
+
+@pytest.mark.slow
+def test_arrays_of_pauses_are_their_elements() -> None:
+    paths, gains = np.array([0.02, 0.05]), np.array([[1 / 16], [1 / 4]])
+
+    def loop_of_both(path: Any, gain: Any) -> pf.Loop:
+        flows = [
+            pf.Flows(pf.Reno(), 10, path),
+            pf.Flows(pf.Dctcp(law="renewal", gain=gain), 5, path),
+        ]
+        return pf.Loop(flows, pf.DualPi2(), capacity="100Mbit/s", update="sampled", clock="acks")
+
+    several = loop_of_both(paths, gains)
+    for row, column in np.ndindex(several.shape):
+        alone = loop_of_both(float(paths[column]), float(gains[row, 0]))
+        assert complex(several(2j)[row, column]) == pytest.approx(complex(alone(2j)), rel=1e-9)
+        assert several.margins().verdict[row, column] == alone.margins().verdict
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "peak"), [(0.032, 196.4), (0.048, 131.3), (0.08, 78.5)])
+def test_packets_of_dctcp_echo_where_it_says(path, peak) -> None:
+    """The largest line above 40 rad/s that packets have in docs/ack_clock.md."""
+    rates = [128 * np.sqrt(2.0) / 0.02 / (path + 0.015), 128 * 70.7 / (path + 0.015)]
+    flows = [
+        pf.Flows(pf.Reno(), 128, path),
+        pf.Flows(WHOLE, rates[1] * path * 0.04 / 1.85, path),
+    ]
+    loop = pf.Loop(
+        flows, pf.DualPi2(), capacity=sum(rates) * PACKET, update="sampled", clock="acks"
+    )
+    echo = loop.echo(2)
+    grows = echo.growth.to_numpy().ravel()
+    found = echo.frequency.to_numpy().ravel()[np.nanargmax(grows > 0.0)]
+    assert np.nanmax(grows) < 0.05  # by 1.4 with Scalable
+    assert found == pytest.approx(peak, rel=0.005)
 
 
 # --- what loops answer ------------------------------------------------------------------------
@@ -655,7 +776,7 @@ def test_a_law_of_ones_own() -> None:
             lambda: one(pf.Reno(), pf.Pi2(update_interval=0.002), rtt=0.01).margins(),
             "shorter than the queue delay",
         ),
-        (lambda: one(pf.Dctcp(), pf.CoupledPi2()).margins(), "Dctcp does not say"),
+        (lambda: one(pf.Dctcp(), pf.CoupledPi2()).margins(), 'law = "rate" does not say'),
         (lambda: one(update="sampled").roots(), "delayed"),
         (lambda: one().step(1.0), 'update="sampled"'),
         (lambda: mixture().explain(), "no closed form to explain"),

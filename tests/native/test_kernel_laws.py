@@ -34,6 +34,8 @@ SENDER_LAWS: list[Sender] = [
     Scalable(per_mark=2.0),
     Dctcp(),
     Dctcp(gain=0.5, variant="rfc8257"),
+    Dctcp(law="renewal"),
+    Dctcp(law="renewal", gain=0.5, segments="real"),
     Cubic(),
     Cubic(variant="linux3.18", c=1.0, decrease=0.5),
     Cbr(rate="3Mbit/s").on_link("1500B"),

@@ -8,28 +8,50 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.ops import Number, where
-from pi2_fluid.records.record import Parameter, choice, quantity
+from pi2_fluid.ops import Number, exp, log, maximum, minimum, sqrt, where
+from pi2_fluid.records.record import Parameter, choice, numbers_of, quantity
 
 __all__ = ["Dctcp"]
 
 _State: TypeAlias = tuple[Number, Number]
 
 _MOST_GAIN_BITS: Final = 10
+#: The spread of alpha W/2 among flows, of which a logistic distribution has this scale, over
+#: sqrt(gain/(2 - gain)). The noise of alpha alone makes it 0.40 (sqrt(M/2)/2 of alpha's relative
+#: deviation, M = 1.85, over the 1.70 by which a normal deviation is wider than a logistic scale);
+#: windows take back a part. Fitted to windows at rest under random marks.
+_SPREAD: Final = 0.28
+_STEPS: Final = 4  # of whole segments that the spread blurs; beyond, half a segment is lost
+_FARTHEST: Final = 50.0  # scales from a step: e^50 of nothing
+_SMALL: Final = 1e-4  # marks, below which 1/(e^M - 1) is taken from its series
+_ROUNDS: Final = 12  # of Newton's method, from below, where it cannot overshoot
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Dctcp(Sender):
-    """DCTCP: once per round trip with marks, the window falls by the fraction alpha / 2.
+    """DCTCP: a round trip with marks takes a fraction alpha / 2 off the window.
 
     alpha tracks the fraction of packets that are marked, with M = W(t-R) p(t-R) the marks that are
-    expected in a round trip:
+    expected in a round trip. On average ("rate"), with a reduction in each round trip that has
+    marks,
 
         dalpha/dt = gain (p(t-R) - alpha) / R(t)
         dW/dt = 1/R(t) - alpha W / 2 * min(M, 1) / R(t)
 
     At rest M = 2, so that every round trip has its reduction; only where marks are rare (M < 1) do
     some round trips pass without one. Both clocks tick once per round trip that passes now, R(t).
+
+    Under independent marks ("renewal") it is otherwise: a reduction lasts one round trip, in which
+    the window does not grow and hears no marks, and the next mark comes after 1/M round trips on
+    average. So a part 1/(1 + M) of the flows is open,
+
+        dW/dt = (1 - M alpha W / 2) / ((1 + M) R(t))
+        dW/dt = M (1/(e^M - 1) - E floor(alpha W / 2)) / ((1 + M) R(t))
+
+    in real numbers, where M = sqrt(2) at rest, and in whole segments: growth is counted from the
+    end of a reduction, and what is counted when a mark comes is lost, and so are fractions of a
+    reduction. Then M = 1.85 at rest, as alpha W / 2 scatters about 0.92: four reductions of five
+    take nothing.
 
     Parameters
     ----------
@@ -38,23 +60,32 @@ class Dctcp(Sender):
     variant : {"linux", "rfc8257"}
         Differs in packets only. Linux counts alpha in 1024ths: a marked fraction below 1/64 adds
         nothing, and alpha below 1/64 becomes 0. RFC 8257 has real numbers.
+    law : {"rate", "renewal"}
+        Which of the two; packets need none. By the ack clock there is the second alone.
+    segments : {"whole", "real"}
+        Of the renewal law: whether windows are whole segments, as in Linux and in packets here.
 
     Notes
     -----
-    The window at rest, 2/p, is that of Linux under periodic marks (2.0/p for p = 0.5 to 20 %). Not
-    in these equations: that Linux does not grow in a round trip with a reduction, that independent
-    marks come in clusters, and its integers. Linux's code measures 1.82 to 1.86 / p under
-    independent marks for p = 5 to 30 %, and 1.5 to 2.5 times the window of this law for p of 2 %
-    and less, where its integers set alpha to 0.
+    **Which one.** The averaged law is the papers', and what Linux does under periodic marks, as a
+    step or a steady queue gives them (2.0/p for p = 0.5 to 20 %). Independent marks, as queues draw
+    them, are the renewal law's: packets measure W p = 1.83, 1.86, 1.88, 1.87 and 1.80 at p = 2, 5,
+    10, 20 and 40 % (`variant="rfc8257"`), where the law in whole segments has 1.85; 1.96, 1.69 and
+    1.31 with gains of 1/64, 1/4 and 1, where it has 1.92, 1.73 and 1.48. The spread of alpha W / 2
+    is the one number of the law that is fitted; that of alpha alone, without fit, would be 1.4
+    times as wide, and M = 1.80. In real numbers another simulator has 1.41, 1.38, 1.37 and 1.33 at
+    p = 2, 4, 5 and 10 %. Neither law has Linux's integers: below p = 3 % they set alpha to 0, and
+    windows are 1.5 to 2.5 times as large.
 
-    With a reduction in every round trip, the window hears of a change of p through alpha alone, a
-    lag of R / gain. Independent marks also reduce it more or less often, which is faster: where
-    that lag counts, a crowd of flows under a queue that draws lots follows p with less phase lag
-    than this law, but also with a larger gain (simulated at R = 30 ms and p = 5 %, 4 to 10 rad/s:
-    58 to 74 degrees, 1.4 to 3 times). Margins of its loops are rough there, to either side.
+    **How they answer.** In the averaged law the window hears of a change of p through alpha alone,
+    a lag of R / gain. In the renewal law it also hears by how often it reduces: at once. In real
+    numbers that is as much again; in whole segments a change of alpha or W by 1 % changes what
+    reductions take by some 16 %, and of p what is grown by 2.2 %. So margins of loops of the
+    averaged law are rough where a queue draws lots; `docs/coexistence.md` has an example.
 
     Source: PI2 paper (CoNEXT'16), equations (9)-(11); RFC 8257, section 3.3; Alizadeh, Javanmard,
-    Prabhakar (SIGMETRICS 2011), equations (1) and (2), with alpha W / 2 per round trip.
+    Prabhakar (SIGMETRICS 2011), equations (1) and (2), with alpha W / 2 per round trip. The renewal
+    law: `docs/theory.md`, "DCTCP".
     """
 
     kernel: ClassVar = "dctcp"
@@ -64,6 +95,23 @@ class Dctcp(Sender):
     states: ClassVar = ("window", "alpha")
     gain: Parameter = quantity(1 / 16, "number", high=1.0)
     variant: str = choice("linux", ("linux", "rfc8257"))
+    law: str = choice("rate", ("rate", "renewal"))
+    segments: str = choice("whole", ("whole", "real"))
+
+    @property
+    def reduction(self) -> str:  # type: ignore[override]
+        """A segment, or less than one, which rate reduction by its rounding delays to the end."""
+        return "at once" if self.segments == "whole" else "late"
+
+    @property
+    def pauses(self) -> bool:  # type: ignore[override]
+        """By the renewal law."""
+        return self.law == "renewal"
+
+    @property
+    def counts(self) -> bool:  # type: ignore[override]
+        """By the renewal law, in whole segments."""
+        return self.pauses and self.segments == "whole"
 
     def rate(
         self,
@@ -76,11 +124,63 @@ class Dctcp(Sender):
         """Return d(W, alpha)/dt per second."""
         window, alpha = x
         marks = x_delayed[0] * signal_delayed
-        reductions = where(marks < 1.0, marks, 1.0)
-        return (
-            (1.0 - 0.5 * alpha * window * reductions) / rtt,
-            self.gain * (signal_delayed - alpha) / rtt,
-        )
+        change = self.gain * (signal_delayed - alpha) / rtt
+        if self.law == "rate":
+            reductions = where(marks < 1.0, marks, 1.0)
+            return (1.0 - 0.5 * alpha * window * reductions) / rtt, change
+        growth = _grown(marks) if self.counts else 1.0
+        return (growth - marks * self._taken(window, alpha)) / ((1.0 + marks) * rtt), change
+
+    def acked(
+        self, x: _State, acks: Number, marks: Number, rtt: Number
+    ) -> tuple[tuple[Number, Number], Number]:
+        """Return what acknowledgements to flows that do not pause do; alpha hears all alike.
+
+        In whole segments without the growth, which is counted.
+
+        Raises
+        ------
+        UnsupportedError
+            By the averaged law.
+        """
+        if self.law == "rate":
+            raise UnsupportedError(
+                'Dctcp law = "rate" does not say what one acknowledgement does to its window, so'
+                ' that it has no loop or trajectory by the ack clock: use law="renewal", or'
+                ' clock="rate".'
+            )
+        window, alpha = x
+        change = self.gain * (marks / maximum(acks, 1e-300) - alpha) / rtt
+        growth = 0.0 * window if self.counts else acks / window
+        return (growth, change), marks * self._taken(window, alpha)
+
+    def _taken(self, window: Number, alpha: Number) -> Number:
+        """Return the segments that a reduction takes; of whole ones, on average."""
+        cut = 0.5 * alpha * window
+        return _blurred_floor(cut, self._spread) if self.counts else cut
+
+    @property
+    def _spread(self) -> Number:
+        return _SPREAD * sqrt(self.gain / (2.0 - self.gain))
+
+    @property
+    def _marks_at_rest(self) -> Number:
+        """M, of which growth and reductions balance."""
+        if self.law == "rate":
+            return 2.0
+        if not self.counts:
+            return math.sqrt(2.0)
+        spread, marks = self._spread, 2.0 - 4.0 * self._spread
+        for _ in range(_ROUNDS):
+            steps, grows = _steps(0.5 * marks, spread), exp(marks)
+            slope = 0.5 * sum(s * (1.0 - s) for s in steps) / sum(steps) / spread
+            marks -= log(sum(steps) * (grows - 1.0)) / (slope + grows / (grows - 1.0))
+        return marks
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return the gain, and which law in which segments."""
+        renewal = {"renewal": float(self.pauses), "whole": float(self.counts)}
+        return numbers_of(self, without=self.packets_only) | renewal
 
     def packet_parameters(self) -> dict[str, Any]:
         """Return the gain, and whether it acts in Linux's integers, which have it as a shift.
@@ -104,13 +204,34 @@ class Dctcp(Sender):
         return (window, 1.0)
 
     def switches(self, x: _State, signal: Number, rtt: Number) -> tuple[Number, ...]:
-        """Return M - 1: the law has a kink where one mark per round trip is expected."""
-        return (x[0] * signal - 1.0,)
+        """Return M - 1: the averaged law has a kink where one mark per round trip is expected."""
+        return (x[0] * signal - 1.0,) if self.law == "rate" else (1.0,)
 
     def at_rest(self, rtt: Number, p: Number) -> tuple[Number, Number]:
-        """Return (2/p, p), equation (11): the kink lies at half of that window."""
-        return (2.0 / p, p + 0.0 * rtt)
+        """Return (M/p, p), with M = 2 of the averaged law, equation (11): twice its kink."""
+        return (self._marks_at_rest / p, p + 0.0 * rtt)
 
     def equilibrium(self, rtt: Number, rate: Number) -> Number:
         """Return the p at which the flow sends `rate` segments/s."""
-        return 2.0 / (rate * rtt)
+        return self._marks_at_rest / (rate * rtt)
+
+
+def _blurred_floor(x: Number, spread: Number) -> Number:
+    """Return the mean of floor(x) where x scatters, by a logistic distribution of that scale."""
+    beyond: Number = maximum(x - (_STEPS + 0.5), 0.0 * x)
+    return sum(_steps(x, spread), start=beyond)
+
+
+def _steps(x: Number, spread: Number) -> list[Number]:
+    """Return how far each whole segment is reached."""
+    return [
+        1.0 / (1.0 + exp(minimum((step - x) / spread, 0.0 * x + _FARTHEST)))
+        for step in range(1, _STEPS + 1)
+    ]
+
+
+def _grown(marks: Number) -> Number:
+    """Return M/(e^M - 1): M times the segments grown until a mark, of M a round trip, comes."""
+    safe = maximum(marks, 0.0 * marks + _SMALL)
+    left = exp(-safe)
+    return where(marks < _SMALL, 1.0 - 0.5 * marks, safe * left / (1.0 - left))

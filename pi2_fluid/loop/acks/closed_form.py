@@ -39,6 +39,8 @@ def closed_form_ack_margins(
         return None
     if np.any(loop.unclocked) or np.any(cls.growth_by_signal):
         return None
+    if cls.late or cls.pauses is not None:
+        return None
     R: Any = cls.rtt
     delay = cls.heard + (loop.queue_delay if loop.measures == "head" else 0.0)
     if half_sample:

@@ -41,8 +41,14 @@ def _of_acks(loop: AckLoop, s: ComplexArray) -> ComplexArray:
 
 @once
 def compiled_plant(loop: AckLoop) -> _core.AckPlant | None:
-    """Return the compiled plant of one loop whose classes have few states each, made once."""
-    if loop.shape or any(cls.size > _MOST_STATES for cls in loop.classes):
+    """Return the compiled plant of one loop whose classes have few states each, made once.
+
+    None where flows pause, or a cut is late, which it does not know.
+    """
+    unknown = any(
+        cls.size > _MOST_STATES or cls.late or cls.pauses is not None for cls in loop.classes
+    )
+    if loop.shape or unknown:
         return None
     return _core.AckPlant(
         [_describe(cls) for cls in loop.classes],

@@ -18,6 +18,7 @@ from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.laws.sender import Sender
+from pi2_fluid.loop.acks.pauses import Pauses
 from pi2_fluid.loop.acks.plant import AckClass, AckLoop
 from pi2_fluid.loop.controllers import linearize_aqm
 from pi2_fluid.loop.linearization import loop_shape, per_class, require_windows
@@ -145,8 +146,11 @@ def _linearize(
             " acknowledgements take: raise rtt, or lower the target."
         )
     acks = np.asarray(sender.sending_rate(x[0] if len(x) == 1 else tuple(x), rtt)) + np.zeros(shape)
+    each = acks * p * rtt
+    if sender.pauses:
+        acks = acks / (1.0 + each)  # of those that do not
     marks = acks * p
-    sender.acked(state, acks, marks, rtt)  # or it says that it does not say
+    grown, lost = sender.acked(state, acks, marks, rtt)  # or it says that it does not say
     what = f"{type(sender).__name__}.acked"
     columns = [
         [numeric(entry, shape, what) for entry in column]
@@ -156,6 +160,17 @@ def _linearize(
     by_state = np.array(columns[:size])  # [j, i]: move both to the end as [i, j]
     by_acks = [a * acks + m * marks for a, m in zip(columns[size], columns[size + 1], strict=True)]
     by_signal = [m * acks * slope for m in columns[size + 1]]
+    pauses = None
+    if sender.pauses:
+        grows = grown[0] if isinstance(grown, tuple) else grown
+        pauses = Pauses(
+            marks=each,
+            signal=slope / p,
+            growth=np.moveaxis(np.array(by_acks[:size]), 0, -1),
+            cut=by_acks[size],
+            counted=np.asarray(lost - grows if sender.counts else 0.0) + np.zeros(shape),
+            window=x[0],
+        )
     return AckClass(
         growth_by_state=np.moveaxis(by_state[:, :size], (0, 1), (-1, -2)),
         cut_by_state=np.moveaxis(by_state[:, size], 0, -1),
@@ -171,4 +186,6 @@ def _linearize(
         waits=True,
         prr=sender.reduction == "prr" and not sender.paced,  # a pace is lowered at once
         paced=bool(sender.paced),
+        late=sender.reduction == "late" and not sender.paced,
+        pauses=pauses,
     )

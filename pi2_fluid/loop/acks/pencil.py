@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from pi2_fluid.loop.acks.pauses import Pauses
 from pi2_fluid.loop.acks.plant import SMOOTHING, AckClass, AckLoop
 from pi2_fluid.loop.delay_system import controller_matrices
 from pi2_fluid.loop.roots import differentiation, interpolation
@@ -143,7 +144,9 @@ def _add_class(
         system.adds(x[0], {cut: -bunch / 2.0}, late=R)
     else:
         system.adds(spread, {spread: 1.0})
-        system.adds(x[0], {cut: -1.0})
+        system.adds(x[0], {cut: -1.0}, late=R if cls.late else 0.0)
+    if cls.pauses is not None:
+        _add_pauses(system, cls.pauses, R, bunch, (x, cut, acks, u), heard, cls.follows_acks)
     if cls.paced:
         system.moves(sent, sent)
         system.adds(sent, {x[0]: 1.0 / W})
@@ -165,3 +168,45 @@ def _add_class(
     system.adds(acks, {acks: 1.0})
     system.moves(acks, beyond)
     return sent
+
+
+def _add_pauses(
+    system: _System,
+    pauses: Pauses,
+    R: float,
+    bunch: float,
+    variables: tuple[list[int], int, int, int],
+    heard: float,
+    follows: bool,
+) -> None:
+    """Add what a class's state and cut have of its pauses."""
+    x, cut, acks, u = variables
+    M, q = float(pauses.marks), float(pauses.clear)
+    signal, reduced, open_, gamma = (system.new() for _ in range(4))
+    system.adds(signal, {signal: -1.0})
+    system.adds(signal, {u: float(pauses.signal)}, late=heard)
+    system.adds(reduced, {reduced: -1.0, open_: 1.0, signal: 1.0})
+    if follows:
+        system.adds(reduced, {acks: 1.0})
+    system.adds(open_, {open_: -1.0})
+    _add_mean(system, open_, reduced, R, bunch, -M)
+    for state, answer in zip(x, pauses.growth, strict=True):
+        system.adds(state, {open_: float(answer)})
+    system.adds(cut, {open_: float(pauses.cut)})
+    system.adds(gamma, {gamma: -1.0, x[0]: -M / float(pauses.window)})
+    system.adds(gamma, {gamma: q}, late=R)
+    system.adds(gamma, {reduced: 1.0 - q}, late=2.0 * R)
+    _add_mean(system, gamma, signal, R, bunch, -M)
+    system.adds(x[0], {gamma: float(pauses.counted)})
+
+
+def _add_mean(
+    system: _System, row: int, variable: int, R: float, bunch: float, factor: float
+) -> None:
+    """Add factor times the mean of a variable over a round trip to the right of a row."""
+    mean = system.new()
+    system.moves(mean, mean)
+    system.adds(mean, {variable: 1.0 / R})
+    system.adds(mean, {variable: -1.0 / R}, late=R)
+    system.adds(row, {mean: (1.0 - bunch) * factor, variable: 0.5 * bunch * factor})
+    system.adds(row, {variable: 0.5 * bunch * factor}, late=R)

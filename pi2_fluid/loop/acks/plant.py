@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from pi2_fluid.loop.acks.pauses import Pauses
 from pi2_fluid.loop.crossovers import plant_bound
 from pi2_fluid.loop.response import plant_response
 from pi2_fluid.loop.state_space import Keeping, LinearController, element_of
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     #: From a delay (s) to e^{-s delay}.
     Shift = Callable[[FloatArray], ComplexArray]
 
-__all__ = ["AckClass", "AckLoop", "Answer", "answer_of", "delay_response", "reduction_response"]
+__all__ = ["AckClass", "AckLoop", "Answer", "answer_of", "delay_response", "state_matrix"]
 
 #: Seconds over a round-trip time: how long a paced sender's smoothed round-trip time lags behind
 #: the measured one. Linux's filter has gain 1/8 per acknowledgement of some two samples a round
@@ -79,6 +80,10 @@ class AckClass:
         How the window is obeyed, and how packets are sent; see `Sender`.
     number : int
         Of the class, among all.
+    late : bool
+        Whether a cut is carried out one round trip after it is decided.
+    pauses : Pauses, optional
+        Of flows that pause after a reduction.
     """
 
     growth_by_state: FloatArray
@@ -96,6 +101,8 @@ class AckClass:
     prr: bool
     paced: bool
     number: int = 0
+    late: bool = False
+    pauses: Pauses | None = None
 
     @property
     def size(self) -> int:
@@ -207,6 +214,8 @@ class AckLoop(Keeping):
                 name: element_of(value, self.shape, index, _TRAILING.get(name, 0))
                 for name, value in arrays.items()
             }
+            if cls.pauses is not None:
+                picked["pauses"] = cls.pauses.element(self.shape, index)
             return replace(cls, **picked)
 
         return replace(
@@ -245,11 +254,19 @@ def reduction_response(
 
     Proportional rate reduction halves (or so) what acknowledgements release for one round trip. Of
     packets that lie evenly in it, the cut is spread as evenly; of a burst, half of it acts at once
-    and half with the burst's return.
+    and half with the burst's return. What is less than a segment is late: all of it is carried out
+    at the end.
     """
+    if cls.late:
+        return e
     if not cls.prr:
         one: ComplexArray = np.ones_like(e)
         return one
+    return _mean(cls, s, e, bunch)
+
+
+def _mean(cls: AckClass, s: ComplexArray, e: ComplexArray, bunch: float) -> ComplexArray:
+    """Return the mean over what is acknowledged in one round trip."""
     even: Any = (1.0 - e) / (s * cls.rtt) if bunch < 1.0 else 0.0
     together: Any = (1.0 + e) / 2.0 if bunch > 0.0 else 0.0
     result: ComplexArray = (1.0 - bunch) * even + bunch * together
@@ -268,8 +285,7 @@ def answer_of(cls: AckClass, s: ComplexArray, bunch: float, shift: Shift | None 
     late = _shift_of(s) if shift is None else shift
     e = late(cls.rtt)
     released = late(cls.base_rtt) if cls.waits else np.zeros_like(e)
-    P = reduction_response(cls, s, e, bunch)
-    by_signal, by_acks = _windows(cls, s, P)
+    by_signal, by_acks = _windows(cls, s, e, bunch)
     by_signal = by_signal * late(cls.heard)
     if cls.paced:
         lag = 1.0 + s * SMOOTHING * cls.rtt
@@ -281,27 +297,52 @@ def answer_of(cls: AckClass, s: ComplexArray, bunch: float, shift: Shift | None 
     return Answer(cls.rtt * by_signal, gain * released, 1.0 - e * gain)
 
 
-def _windows(cls: AckClass, s: ComplexArray, P: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
+def _windows(
+    cls: AckClass, s: ComplexArray, e: ComplexArray, bunch: float
+) -> tuple[ComplexArray, ComplexArray]:
     """Return Hu and Hk: dW/W over the signal that is heard, and over acknowledgements."""
-    if cls.size == 1:
+    P = reduction_response(cls, s, e, bunch)
+    if cls.size == 1 and cls.pauses is None:
         matrix = s - cls.growth_by_state[..., 0, 0] + P * cls.cut_by_state[..., 0]
         unit: Any = cls.window * matrix
         return (
             (cls.growth_by_signal[..., 0] - P * cls.cut_by_signal) / unit,
             (cls.growth_by_acks[..., 0] - P * cls.cut_by_acks) / unit,
         )
-    first = np.zeros(cls.size)
-    first[0] = 1.0
-    full, cut = np.asarray(s)[..., None, None], np.asarray(P)[..., None]
-    matrix = full * np.eye(cls.size) - cls.growth_by_state
-    matrix = matrix + cut[..., None] * first[:, None] * cls.cut_by_state[..., None, :]
-    drives = [
-        cls.growth_by_signal - cut * first * np.asarray(cls.cut_by_signal)[..., None],
-        cls.growth_by_acks - cut * first * np.asarray(cls.cut_by_acks)[..., None],
-    ]
-    solved: Any = np.linalg.solve(matrix, np.stack(np.broadcast_arrays(*drives), axis=-1))
+    first, cut = _first(cls), np.asarray(P)[..., None]
+    by_signal: Any = cls.growth_by_signal - cut * first * np.asarray(cls.cut_by_signal)[..., None]
+    by_acks: Any = cls.growth_by_acks - cut * first * np.asarray(cls.cut_by_acks)[..., None]
+    if cls.pauses is not None:
+        paused = cls.pauses.respond(e, _mean(cls, s, e, bunch))
+        opened: Any = cls.pauses.growth - cut * first * np.asarray(cls.pauses.cut)[..., None]
+        opened = opened * np.asarray(paused.opened)[..., None]
+        opened = opened + first * np.asarray(paused.counted)[..., None]
+        alone = opened + first * np.asarray(paused.heard)[..., None]
+        by_signal = by_signal + alone * np.asarray(cls.pauses.signal)[..., None]
+        if cls.follows_acks:
+            by_acks = by_acks + opened
+    drives = np.stack(np.broadcast_arrays(by_signal, by_acks), axis=-1)
+    solved: Any = np.linalg.solve(state_matrix(cls, s, e, bunch), drives)
     window = np.asarray(cls.window)
     return solved[..., 0, 0] / window, solved[..., 0, 1] / window
+
+
+def _first(cls: AckClass) -> FloatArray:
+    first = np.zeros(cls.size)
+    first[0] = 1.0
+    return first
+
+
+def state_matrix(cls: AckClass, s: ComplexArray, e: ComplexArray, bunch: float) -> ComplexArray:
+    """Return what a class's state, by itself, solves with: shape (..., n, n)."""
+    first, P = _first(cls), np.asarray(reduction_response(cls, s, e, bunch))
+    matrix: Any = np.asarray(s)[..., None, None] * np.eye(cls.size) - cls.growth_by_state
+    matrix = matrix + P[..., None, None] * first[:, None] * cls.cut_by_state[..., None, :]
+    if cls.pauses is not None:
+        paused = cls.pauses.respond(e, _mean(cls, s, e, bunch))
+        matrix = matrix + np.asarray(paused.window)[..., None, None] * first[:, None] * first
+    result: ComplexArray = matrix
+    return result
 
 
 def delay_response(
@@ -379,9 +420,19 @@ def _window_bound(cls: AckClass, w: float, bunch: float) -> tuple[float, int]:
     """An upper bound of R |Hu(jv)| over v >= w, and the power of 1/v with which it falls."""
     matrix = np.atleast_2d(cls.growth_by_state)
     rest = w - float(np.linalg.norm(matrix, 2)) - float(np.linalg.norm(cls.cut_by_state))
-    if rest <= 0.0:
+    more = 0.0
+    if cls.pauses is not None:
+        one = cls.pauses
+        rho, counted = one.bound(w * float(cls.rtt), bunch)
+        opened = float(np.linalg.norm(one.growth)) + abs(float(one.cut))
+        more = abs(float(one.signal)) * (opened * (rho + 1.0) + counted)
+        rest -= float(one.counted * one.marks / one.window / (1.0 - one.clear))
+    if rest <= 0.0 or not np.isfinite(more):
         return np.inf, 1
     unit = float(cls.rtt / cls.window) / rest
+    if cls.pauses is not None:
+        growth = float(np.linalg.norm(cls.growth_by_signal)) + abs(float(cls.cut_by_signal))
+        return unit * (growth + more), 1
     growth, cut = float(np.linalg.norm(cls.growth_by_signal)), abs(float(cls.cut_by_signal))
     if growth == 0.0 and cls.prr and bunch == 0.0:
         return unit * cut * min(1.0, 2.0 / (w * float(cls.rtt))), 2

@@ -22,7 +22,7 @@ import numpy as np
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.acks.pencil import eigenvalues
-from pi2_fluid.loop.acks.plant import AckClass, AckLoop, reduction_response
+from pi2_fluid.loop.acks.plant import AckClass, AckLoop, state_matrix
 from pi2_fluid.loop.crossovers import fading_end
 from pi2_fluid.loop.response import controller_polynomials, held_polynomials
 from pi2_fluid.loop.roots import (
@@ -126,7 +126,7 @@ def _countable(loop: AckLoop) -> AckLoop:
 def _unstable_windows(cls: AckClass, bunch: float) -> int:
     """Modes on the right of a window law by itself: zeros of det(s - A + P e0 c)."""
     growth, cut = cls.growth_by_state, cls.cut_by_state
-    if cls.size == 1 and float(growth[0, 0]) <= -abs(float(cut[0])):
+    if cls.size == 1 and cls.pauses is None and float(growth[0, 0]) <= -abs(float(cut[0])):
         return 0  # as |P| <= 1 there
     longest = float(cls.rtt)
     scale = 1.0 / longest
@@ -135,8 +135,7 @@ def _unstable_windows(cls: AckClass, bunch: float) -> int:
 
     def curve(w: FloatArray) -> ComplexArray:
         s = 1j * w
-        P = reduction_response(cls, s, np.exp(-s * longest), bunch)[..., None, None]
-        matrix = s[..., None, None] * np.eye(cls.size) - growth + P * first * cut
+        matrix = state_matrix(cls, s, np.exp(-s * longest), bunch)
         result: ComplexArray = np.linalg.det(matrix) / (s + scale) ** cls.size
         return result
 

@@ -251,6 +251,8 @@ def test_what_is_sent_and_not_acknowledged_is_the_window_unless_senders_are_sile
         (pf.CReno(), pf.Pi2(drop_at="dequeue")),
         (pf.Cubic(), pf.Pie()),
         (pf.Scalable(), pf.Pi()),
+        (pf.Dctcp(law="renewal"), pf.Pi2()),
+        (pf.Dctcp(law="renewal", segments="real"), pf.Pi2(drop_at="dequeue")),
     ],
 )
 def test_rest_stays_at_rest(sender: Any, aqm: Any) -> None:
@@ -310,6 +312,51 @@ def test_small_swings_are_those_of_the_loop(w, drop_at) -> None:
     loop = pf.Loop(network, clock="acks", rtt_terms="exact")
     model = -plant_response(loop.linear, np.array([1j * w]))[0]
     assert abs(answer / model - 1.0) < 5e-4
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class SwingingCoupled(pf.CoupledPi2):
+    """The same with one cosine around a given mean."""
+
+    mean: float = 0.02
+    wave: tuple[float, float] = (1e-4, 3.0)
+
+    def update(self, state: Any, seen: Any, dt: Any) -> Any:
+        size, w = self.wave
+        return self.mean * (1.0 + size * math.cos(w * (state[1] + 1.5) * dt)), state[1] + 1.0
+
+    def at_rest(self, u: Any, capacity: Any) -> Any:
+        return (u, 0.0), self.target
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("segments", "w", "beside"),
+    [("real", 12.0, True), ("real", 31.0, False), ("whole", 12.0, True), ("whole", 31.0, False)],
+)
+def test_small_swings_of_dctcp_are_those_of_the_loop(segments, w, beside) -> None:
+    fields = {"target": "15ms", "drop_at": "dequeue"}
+    dctcp = pf.Dctcp(law="renewal", segments=segments)
+    flows = [pf.Flows(dctcp, 10, "85ms")] + [pf.Flows(pf.Reno(), 10, "60ms")] * beside
+    point = pf.equilibrium(flows, pf.CoupledPi2(**fields), LINK.capacity)
+    aqm = SwingingCoupled(**fields, mean=point.controller, wave=(1e-4, w), update_interval="1ms")
+    scenario = pf.Scenario("12s", LINK, aqm, flows)
+    result = pf.fluid.simulate(scenario, clock="acks", initial=point, sample="2ms")
+    result = result.sel(time=slice(6, 12))
+    t = result.time.to_numpy()
+    waves = [np.exp(1j * w * t), np.exp(-1j * w * t), np.ones(t.size), t - 9.0, (t - 9.0) ** 2]
+    fitted = np.linalg.lstsq(np.column_stack(waves), result.queue_delay.to_numpy(), rcond=None)[0]
+    answer = 2.0 * fitted[0] / (point.controller * 1e-4)
+    network = pf.Network(pf.Node("link", LINK, pf.CoupledPi2(**fields)), flows)
+    loop = pf.Loop(network, clock="acks", rtt_terms="exact")
+    model = -plant_response(loop.linear, np.array([1j * w]))[0]
+    assert abs(answer / model - 1.0) < 5e-4
+
+
+def test_dctcp_averaged_has_no_acknowledgements() -> None:
+    scenario = pf.Scenario("1s", LINK, pf.CoupledPi2(), [pf.Flows(pf.Dctcp(), 2, "20ms")])
+    with pytest.raises(pf.UnsupportedError, match='use law="renewal", or clock="rate"'):
+        pf.fluid.simulate(scenario, clock="acks")
 
 
 # --- schedules -------------------------------------------------------------------------------

@@ -177,14 +177,15 @@ class Integrator:
         if there and beginning is not None:
             state, p, rtt = beginning.senders[i], self.p[i], path + waited
             before = float(flows.count) * state[0] / rtt
-            cutting = _cutting(sender, state, state[0] / rtt, p, rtt)
+            hearing = (state[0] / rtt, p * state[0] / rtt)
+            cutting = _cutting(sender, state, *hearing, rtt)
         else:
             initial = sender.initial(float(flows.initial_window))
             state = tuple(map(float, initial if isinstance(initial, tuple) else (initial,)))
-            before = cutting = p = 0.0
+            before, cutting, p, hearing = 0.0, 0.0, 0.0, (0.0, 0.0)
         rest = path + (self._delay_at_rest() if self.band[i] == 0 else 0.0)
         slow = bool(flows.slow_start) and not there
-        window = Window(sender, state, rest, cutting, self.times, slow=slow)
+        window = Window(sender, state, rest, cutting, self.times, slow=slow, hearing=hearing)
         return Stream(flows, self.times, window, 0.0, (before, waited, p))
 
     def _delay_at_rest(self) -> float:
@@ -420,9 +421,12 @@ def _waited(scenario: Scenario, beginning: Beginning | None) -> float:
     return high
 
 
-def _cutting(sender: Sender, state: tuple[float, ...], acks: float, p: float, rtt: float) -> float:
+def _cutting(
+    sender: Sender, state: tuple[float, ...], acks: float, marks: float, rtt: float
+) -> float:
     """Return the segments per second that were cut in a past that goes on as it is."""
-    if sender.reduction != "prr":
+    if sender.reduction == "at once":
         return 0.0
     x: Any = state if len(state) > 1 else state[0]
-    return float(sender.acked(x, acks, acks * p, rtt)[1])
+    part = 1.0 / (1.0 + marks * rtt) if sender.pauses else 1.0
+    return float(sender.acked(x, part * acks, part * marks, rtt)[1])

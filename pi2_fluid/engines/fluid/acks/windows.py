@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, integral_at
+from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, count_at, integral_at
+from pi2_fluid.engines.fluid.acks.pauses import Counted, Pauses
 from pi2_fluid.laws.sender import Sender
 
 __all__ = ["Moved", "Window"]
@@ -28,6 +29,8 @@ class Moved(NamedTuple):
     """Signals per flow since it began in slow start."""
     speed: tuple[float, ...]
     """Change of every state per second in the last step, which leads to the middle of the next."""
+    counted: Counted | None = None
+    """Of flows that pause after a reduction."""
 
 
 class Window:
@@ -51,6 +54,8 @@ class Window:
         The instants of steps.
     slow : bool
         Whether it is in slow start.
+    hearing : tuple of float
+        Acknowledgements, and signals among them, per second in the past.
     """
 
     def __init__(
@@ -62,15 +67,19 @@ class Window:
         times: Grid,
         *,
         slow: bool,
+        hearing: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self.sender, self.round_trip, self.times, self.slow = sender, round_trip, times, slow
         self.spreads, self.cutting = sender.reduction == "prr", cutting
+        self.late = sender.reduction == "late"
         self.per_round_trip = 1.0 / round_trip
         self.cuts = [cutting * t for t in times]
         self.integrals = [0.5 * cutting * t * t for t in times]
         self.ago = Cursor(times)
-        mean = -0.5 * cutting * round_trip if self.spreads else 0.0
-        self.now = Moved(state[0], state[1:], state[0] + mean, 0.0, 0.0, 0.0, (0.0,) * len(state))
+        obeyed = 0.5 if self.spreads else float(self.late)
+        grown = state[0] - obeyed * cutting * round_trip
+        self.pauses = Pauses(*hearing, round_trip, times) if sender.pauses else None
+        self.now = Moved(state[0], state[1:], grown, 0.0, 0.0, 0.0, (0.0,) * len(state))
 
     def move(self, t: float, dt: float, acks: float, marks: float, rtt: float) -> Moved:
         """Return the window after a step that ends at `t`.
@@ -87,20 +96,37 @@ class Window:
         now = self.now
         if self.slow:
             size = now.size + acks
+            counted = self.pauses.wait(dt) if self.pauses else None
             return now._replace(
-                size=size, grown=now.grown + acks, expected=now.expected + marks, rest=now.rest
+                size=size,
+                grown=now.grown + acks,
+                expected=now.expected + marks,
+                rest=now.rest,
+                counted=counted,
             )
         then = self._integral_then(t) if self.spreads else 0.0
+        obeyed = self._cut_then(t) if self.late else 0.0
+        part = self.pauses.open(t, dt, marks) if self.pauses else 1.0
         per_second = 1.0 / dt
         middle = max(_LEAST, now.size + 0.5 * dt * now.speed[0])
         others = (x + 0.5 * dt * v for x, v in zip(now.rest, now.speed[1:], strict=True))
         state: Any = (middle, *others) if now.rest else middle
-        change, cut = self.sender.acked(state, acks * per_second, marks * per_second, rtt)
+        change, cut = self.sender.acked(
+            state, part * acks * per_second, part * marks * per_second, rtt
+        )
         changes = tuple(map(float, change)) if now.rest else (float(change),)
         rest = tuple(x + v * dt for x, v in zip(now.rest, changes[1:], strict=True))
         growth, fallen = changes[0] * dt, float(cut) * dt
-        if not self.spreads:
-            grown, total, integral = now.grown + growth - fallen, 0.0, 0.0
+        counted = None
+        if self.pauses:
+            counted = self.pauses.count(t, dt, middle, acks, marks, part)
+            growth += counted.grown - self.pauses.counts[-1].grown if self.sender.counts else 0.0
+        total = integral = 0.0
+        if self.late:
+            grown, total = now.grown + growth, now.cut + fallen
+            size = grown - obeyed
+        elif not self.spreads:
+            grown = now.grown + growth - fallen
             size = grown
         else:
             grown, total = now.grown + growth, now.cut + fallen
@@ -109,20 +135,23 @@ class Window:
         if size < _LEAST:
             grown, size = grown + _LEAST - size, _LEAST
         speed = ((size - now.size) * per_second, *changes[1:])
-        return Moved(size, rest, grown, total, integral, now.expected, speed)
+        return Moved(size, rest, grown, total, integral, now.expected, speed, counted)
 
     def rest(self, dt: float) -> Moved:
         """Return the window after a step in which its flows send nothing, and it is held.
 
         No more is cut then, but the time goes on over which cuts are obeyed.
         """
-        return self.now._replace(cut_integral=self.now.cut_integral + dt * self.now.cut)
+        integral = self.now.cut_integral + dt * self.now.cut
+        return self.now._replace(cut_integral=integral, counted=None)
 
     def keep(self, moved: Moved) -> None:
         """Take a step for good; slow start ends where one signal per flow has come."""
         self.now = moved
         self.cuts.append(moved.cut)
         self.integrals.append(moved.cut_integral)
+        if self.pauses:
+            self.pauses.counts.append(moved.counted or self.pauses.counts[-1])
 
     def copy(self, other: Window) -> None:
         """Begin as another class's window is now, reductions under way included.
@@ -136,6 +165,14 @@ class Window:
                 self.now.cut_integral - self._integral_then(self.times[-1])
             ) * self.per_round_trip
             self.now = self.now._replace(grown=self.now.size + mean)
+        if self.late:
+            self.now = self.now._replace(grown=self.now.size + self._cut_then(self.times[-1]))
+        if self.pauses and other.pauses:
+            self.pauses.counts = list(other.pauses.counts)
+
+    def _cut_then(self, t: float) -> float:
+        """Return the cuts until one round trip before `t`."""
+        return count_at(self.cuts, self.ago.place(t - self.round_trip))
 
     def _integral_then(self, t: float) -> float:
         """Return the integral of the cuts until one round trip before `t`."""
