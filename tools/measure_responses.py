@@ -1,18 +1,20 @@
 """Which clock do packets keep? Measured responses to an imposed signal against both models.
 
-    python tools/measure_responses.py [--others] [--only NAME] [--flows 600] [--seeds 4]
+    python tools/measure_responses.py [--others | --dctcp] [--only NAME] [--flows 600] [--seeds 4]
 
 Prints, for each set-up of docs/ack_clock.md, the root mean square of |measured/model - 1| of the
 queue delay over eight frequencies, by the rate clock and by the ack clock without and with
 bunching, and the largest error of the phase. Four set-ups, with which the model was found, take a
 minute of CPU time at the default size; `--others` are twenty that had no part in that, and take
-five. The page was made with 1500 flows and six seeds, which is five times as long.
+five; `--dctcp` are four with pauses. The page was made with 1500 flows and six seeds, which is five
+times as long.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +32,8 @@ DROPS = pf.Pi2(target="15ms")
 COUPLED = pf.CoupledPi2(target="15ms", drop_at="dequeue")
 DUAL = pf.DualPi2(drop_at="dequeue")
 TAIL = pf.DualPi2()
+WIDE = pf.DualPi2(drop_at="dequeue", step="100ms")
+DCTCP = pf.Dctcp(variant="rfc8257", law="renewal")
 
 Queue = PiFamily | CoupledFamily
 
@@ -115,6 +119,16 @@ OTHERS: dict[str, Setup] = {
         ),
     ),
 }
+PAUSING: dict[str, Setup] = {
+    "DCTCP, 85 ms": Setup(COUPLED, 0.02, (Kind(DCTCP, 0.085),)),
+    "DCTCP, 85 ms, W = 19": Setup(COUPLED, 0.05, (Kind(DCTCP, 0.085),)),
+    "Reno and DCTCP, 85 ms": Setup(
+        COUPLED, 0.02, (Kind(pf.Reno(), 0.085, 0.5), Kind(DCTCP, 0.085, 0.5))
+    ),
+    "dual: Reno and DCTCP, 85 ms": Setup(
+        WIDE, 0.02, (Kind(pf.Reno(), 0.085, 0.5), Kind(DCTCP, 0.085, 0.5))
+    ),
+}
 
 
 def scenario(setup: Setup, flows: int) -> pf.Scenario:
@@ -146,6 +160,15 @@ def scenario(setup: Setup, flows: int) -> pf.Scenario:
     return pf.Scenario("110s", link, setup.aqm, begun)
 
 
+def averaged(one: pf.Scenario) -> pf.Scenario:
+    """Return a scenario whose DCTCP is that of the papers, which the rate clock is compared as."""
+    flows = [
+        replace(flow, sender=pf.Dctcp()) if isinstance(flow.sender, pf.Dctcp) else flow
+        for flow in one.flows
+    ]
+    return replace(one, flows=flows)
+
+
 def measure(one: pf.Scenario, seeds: int) -> str:
     """Return the standard error and the distance to each model as cells of a table."""
     aqm = one.aqm
@@ -157,7 +180,8 @@ def measure(one: pf.Scenario, seeds: int) -> str:
     cells = [f"{float((error / abs(measured)).mean()):.2f}"]
     pi = (aqm.alpha / aqm.update_interval + (aqm.beta + aqm.alpha / 2) * s) / s
     for clock in CLOCKS:
-        loop = pf.Loop(one.network, update="continuous", rtt_terms="exact", **clock)
+        network = averaged(one).network if clock["clock"] == "rate" else one.network
+        loop = pf.Loop(network, update="continuous", rtt_terms="exact", **clock)
         model = -loop(s) / pi * float(loop.operating_point.controller)
         ratio = measured.to_numpy() / model
         rms = np.sqrt(np.mean(np.abs(ratio - 1.0) ** 2))
@@ -169,6 +193,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--others", action="store_true")
+    parser.add_argument("--dctcp", action="store_true")
     parser.add_argument("--only", default="", help="a part of the names of those to measure")
     parser.add_argument("--flows", type=int, default=600)
     parser.add_argument("--seeds", type=int, default=4)
@@ -178,7 +203,8 @@ def main() -> None:
         "| set-up | standard error | rate clock | ack clock | the same, bunched |\n"
         "|---|---|---|---|---|"
     )
-    for name, setup in (OTHERS if asked.others else FOUND_WITH).items():
+    chosen = PAUSING if asked.dctcp else OTHERS if asked.others else FOUND_WITH
+    for name, setup in chosen.items():
         if asked.only in name:
             print(f"| {name} | {measure(scenario(setup, asked.flows), asked.seeds)} |", flush=True)
 

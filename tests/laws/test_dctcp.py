@@ -196,24 +196,24 @@ class TestOneLawEverywhere:
 def crowd(law: Dctcp, frequency: float, p: float, rtt: float) -> tuple[float, complex]:
     """Return W p of flows marked by lot, and what W answers to p (1 + 0.1 sin(w t)), over both.
 
-    Each for itself, in tenths of a round trip: it grows by that much (or counts it), unless it
+    Each for itself, in twentieths of a round trip: it grows by that much (or counts it), unless it
     pauses, and the first mark takes alpha W/2 off, in real numbers at the end of the pause.
     """
-    rng, parts, swing, flows = np.random.default_rng(1), 10, 0.1, 4000
+    rng, parts, swing, flows = np.random.default_rng(1), 20, 0.1, 4000
     real, dt, period = law.segments == "real", rtt / parts, 2 * np.pi / frequency
     window = np.full(flows, law.at_rest(rtt, p)[0])
     if not real:
         window = np.floor(window + rng.random(flows))
     alpha, count, closed = np.full(flows, p), rng.random(flows), np.zeros(flows, dtype=int)
     owed, packets, marked = np.zeros((3, flows))
-    time = np.arange(round(35 * period / dt)) * dt
+    time = np.arange(round(25 * period / dt)) * dt
     means = np.empty(time.size)
     for step, t in enumerate(time):
         means[step] = window.mean()
         sent = np.floor(window / parts + rng.random(flows)).astype(int)
         marks = rng.binomial(sent, p * (1 + swing * np.sin(frequency * (t - rtt))))
         packets, marked = packets + sent, marked + marks
-        mine = slice(step % parts, None, parts)  # a tenth of the flows ends its round trip
+        mine = slice(step % parts, None, parts)  # part of the flows ends its round trip
         alpha[mine] += law.gain * (marked[mine] / np.maximum(packets[mine], 1) - alpha[mine])
         packets[mine] = marked[mine] = 0
         closed = np.maximum(closed - 1, 0)
@@ -230,7 +230,7 @@ def crowd(law: Dctcp, frequency: float, p: float, rtt: float) -> tuple[float, co
             window, count = window + full, np.where(full | hit, 0.0, count)
             window = np.where(hit, window - np.floor(0.5 * alpha * window), window)
         window, closed = np.maximum(window, 2), np.where(hit, parts, closed)
-    late = time > 10 * period
+    late = time > 8 * period
     t, found = time[late], means[late]
     waves = [np.exp(1j * frequency * t), np.exp(-1j * frequency * t), np.ones(t.size), t]
     wave = np.linalg.lstsq(np.column_stack(waves), found, rcond=None)[0][0]
@@ -275,7 +275,7 @@ class TestRenewal:
     @pytest.mark.slow
     @pytest.mark.parametrize(
         ("segments", "frequency", "size", "turn"),
-        [("real", 10.0, 0.06, 4.0), ("real", 30.0, 0.06, 4.0), ("whole", 10.0, 0.25, 6.0)],
+        [("real", 30.0, 0.08, 4.0), ("whole", 30.0, 0.12, 18.0)],
     )
     def test_a_crowd_under_independent_marks(self, segments, frequency, size, turn):
         """How the law and flows marked by lot answer to p = 5 %, R = 30 ms."""
