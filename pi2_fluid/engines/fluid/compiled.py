@@ -19,10 +19,11 @@ from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.records.record import declares
 
-__all__ = ["fill", "floats", "obstacle", "pack", "run_compiled", "unknown_law"]
+__all__ = ["FAILURES", "fill", "floats", "obstacle", "pack", "run_compiled", "unknown_law"]
 
 _STEPS: Final = 100_000  # between two looks at the keyboard: some 20 ms
-_FAILURES: Final = {
+#: What the kernel's errors are, but for one that needs more words.
+FAILURES: Final = {
     "lost image": (
         "the delayed image of an event was not found near t = {t:g} s: give another step."
     ),
@@ -84,7 +85,7 @@ def run_compiled(
     def explain(status: str) -> str:
         if status == "stuck":
             return accuracy.explain_end(run.steps, run.time)
-        return _FAILURES[status].format(steps=run.steps, t=run.time)
+        return FAILURES[status].format(steps=run.steps, t=run.time)
 
     return fill(run, scenario, samples, progress, _STEPS, explain)
 

@@ -90,7 +90,7 @@ class AcksRun : public Trajectory<pi2_acks, pi2_acks_advance, pi2_acks_destroy> 
     {
         pi2_acks_problem p = {};
         const Entries of_link(link, "link", {"duration", "capacity", "buffer", "update_interval"});
-        const Entries limits(accuracy, "accuracy", {"step", "most_steps"});
+        const Entries limits(accuracy, "accuracy", {"step", "most_steps", "most_bytes"});
         const Entries of_queue(queue, "queue", {"state", "at_dequeue", "head", "past", "waited"});
         double state[PI2_AQM_STATES];
         p.duration = of_link.as<double>("duration");
@@ -99,6 +99,7 @@ class AcksRun : public Trajectory<pi2_acks, pi2_acks_advance, pi2_acks_destroy> 
         p.update_interval = of_link.as<double>("update_interval");
         p.step = limits.as<double>("step");
         p.most_steps = static_cast<long long>(std::min(limits.as<double>("most_steps"), 9e18));
+        p.most_bytes = limits.as<double>("most_bytes");
         p.aqm = named(pi2_find_aqm(aqm.c_str()), aqm, "queue law");
         read_aqm(p.aqm, parameters, p.parameters);
         require_clocked(p.aqm, p.update_interval);
@@ -148,7 +149,7 @@ Parameters
 link
     duration (s), capacity (packets/s), buffer (packets), update_interval (s).
 accuracy
-    step (s), most_steps.
+    step (s), most_steps, most_bytes that the past may take.
 aqm, parameters
     A queue law of the kernel, which holds what it signals, and what configures it.
 queue

@@ -143,6 +143,7 @@ static void make(scenario *s)
     p->past = 10.0;
     p->step = chance(0.4) ? 0.001 : chance(0.5) ? 0.004 : 0.01 * (1.0 - 1e-13); /* as long as the shortest path */
     p->most_steps = 1000000;
+    p->most_bytes = 1e9;
 }
 
 static void run(const pi2_acks_problem *p, long long steps, result *r)

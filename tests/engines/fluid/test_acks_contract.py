@@ -157,6 +157,17 @@ def test_the_past_is_forgotten() -> None:
     assert 50 < kept < 2000
 
 
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [("_MOST_BYTES", "past that fits into memory"), ("MOST_STEPS", "steps of at most")],
+)
+def test_limits_are_named(monkeypatch: Any, limit: str, said: str) -> None:
+    monkeypatch.setattr(compiled, limit, 1000)
+    flood = pf.Flows(pf.Cbr(rate="20Mbit/s", thinned=False))
+    with refused(pf.SolverError, said):
+        run(scenario(PI2, flood, link=pf.Link("10Mbit/s"), duration=9.0), "c")
+
+
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Eager(pf.Reno):
     """A law of one's own, which only the oracle can run."""
@@ -202,7 +213,7 @@ def test_progress_is_told_and_may_stop_it() -> None:
     ("place", "change", "sentence"),
     [
         (2, "taildrop", "taildrop knows no"),
-        (1, {"step": 1.0, "most_steps": 10.0}, "shortest path"),
+        (1, {"step": 1.0, "most_steps": 10.0, "most_bytes": 1e9}, "shortest path"),
         (5, {"law": "dctcp"}, "dctcp knows no|dctcp has no form"),
         (5, {"copied": 7}, "no class has the number"),
         (5, {"band": 1}, "outside"),

@@ -9,13 +9,14 @@ from typing import Any, Final
 from pi2_fluid import _core
 from pi2_fluid.engines.fluid.acks.integration import MOST_STEPS, TOO_MANY_STEPS, Integrator
 from pi2_fluid.engines.fluid.acks.streams import Stream
-from pi2_fluid.engines.fluid.compiled import fill, floats, unknown_law
+from pi2_fluid.engines.fluid.compiled import FAILURES, fill, floats, unknown_law
 from pi2_fluid.engines.fluid.trace import Trace
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
 __all__ = ["obstacle", "pack", "run_compiled"]
 
+_MOST_BYTES: Final = 2.0**30  # that the past may take, as by the rate clock
 _STEPS: Final = 200_000  # of one class, between two looks at the keyboard: some 20 ms
 
 
@@ -49,16 +50,19 @@ def run_compiled(
     Raises
     ------
     SolverError
-        If the steps become too many.
+        If the steps become too many, or packets wait too long for their past to be kept.
     MemoryError
         If there is no memory.
     """
     steps = max(1, _STEPS // len(run.streams))
 
-    def explain(_: str) -> str:
-        return TOO_MANY_STEPS.format(step=run.step)
+    kernel = _core.AcksRun(*pack(run))
 
-    return fill(_core.AcksRun(*pack(run)), run.scenario, samples, progress, steps, explain)
+    def explain(status: str) -> str:
+        sentence = TOO_MANY_STEPS if status == "stuck" else FAILURES[status]
+        return sentence.format(step=run.step, steps=kernel.steps, t=kernel.time)
+
+    return fill(kernel, run.scenario, samples, progress, steps, explain)
 
 
 def pack(run: Integrator) -> tuple[Any, ...]:
@@ -72,7 +76,7 @@ def pack(run: Integrator) -> tuple[Any, ...]:
             "buffer": run.buffer,
             "update_interval": float(aqm.update_interval or math.inf),
         },
-        {"step": run.step, "most_steps": float(MOST_STEPS)},
+        {"step": run.step, "most_steps": float(MOST_STEPS), "most_bytes": _MOST_BYTES},
         aqm.kernel,
         floats(aqm.fluid_parameters()),
         {

@@ -52,6 +52,7 @@ static void set_parameters(pi2_acks *run, const pi2_acks_problem *problem)
     run->end = problem->duration;
     run->step = problem->step;
     run->most_steps = problem->most_steps;
+    run->most_bytes = problem->most_bytes;
     run->at_dequeue = problem->at_dequeue;
     run->head = problem->head;
     run->tick = 1.0;

@@ -15,21 +15,27 @@ int acks_past_create(acks_past *past, size_t width)
     return past->rows != NULL;
 }
 
-/* The kept nodes go to the beginning; there is to be room for three times as many. */
-int acks_past_make_room(acks_past *past, size_t *moved)
+size_t acks_past_compact(acks_past *past)
 {
-    const size_t kept = past->newest + past->width - past->oldest;
-    *moved = past->oldest;
+    const size_t moved = past->oldest, kept = past->newest + past->width - past->oldest;
     memmove(past->rows, past->rows + past->oldest, kept * sizeof *past->rows);
-    past->newest -= past->oldest;
+    past->newest -= moved;
     past->oldest = 0;
-    if (3 * kept > past->slots * past->width) {
-        double *larger = realloc(past->rows, 2 * past->slots * past->width * sizeof *past->rows);
-        if (!larger)
-            return 0;
-        past->rows = larger;
-        past->slots *= 2;
-    }
+    return moved;
+}
+
+int acks_past_is_crowded(const acks_past *past)
+{
+    return 3 * (past->newest + past->width) > past->slots * past->width;
+}
+
+int acks_past_grow(acks_past *past)
+{
+    double *larger = realloc(past->rows, 2 * past->slots * past->width * sizeof *past->rows);
+    if (!larger)
+        return 0;
+    past->rows = larger;
+    past->slots *= 2;
     return 1;
 }
 

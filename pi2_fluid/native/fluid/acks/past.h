@@ -30,9 +30,12 @@ typedef struct {
 
 /* Returns 0 when there is no memory. */
 int acks_past_create(acks_past *past, size_t width);
-/* Makes room for one more node, and some; all that begins after `*moved` numbers then begins so many earlier. Returns 0
- * when there is no memory. */
-int acks_past_make_room(acks_past *past, size_t *moved);
+/* Puts the nodes that are kept at the beginning; returns by how many numbers they all begin earlier. */
+size_t acks_past_compact(acks_past *past);
+/* Whether what is kept takes more than a third of the room, so that it would soon be moved again. */
+int acks_past_is_crowded(const acks_past *past);
+/* Doubles the room; returns 0 when there is no memory. */
+int acks_past_grow(acks_past *past);
 void acks_past_destroy(acks_past *past);
 
 /* The rows of the newest node, and of the one before it. */

@@ -39,4 +39,5 @@ typedef struct {
     const double *pushes;         /* before each update: added to the controller's variable, the first state */
     double step;                  /* s, the longest; less than the shortest path of a class with a window */
     long long most_steps;
+    double most_bytes;            /* that the past may take */
 } pi2_acks_problem;

@@ -75,6 +75,7 @@ typedef struct pi2_acks {
     const pi2_aqm_law *aqm;
     double law[PI2_AQM_PARAMETERS], buffer, interval, end, step;
     long long most_steps;
+    double most_bytes;
     pi2_fluid_change *changes;
     double *others; /* known instants besides ticks (s), rising */
     int other_count;

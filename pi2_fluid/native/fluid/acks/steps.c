@@ -115,19 +115,27 @@ static void move_cursor(size_t *cursor, size_t moved)
     *cursor = *cursor > moved ? *cursor - moved : 0;
 }
 
-/* Returns 0 when there is no memory. */
-static int make_room(pi2_acks *run)
+static void grow(pi2_acks *run)
+{
+    const acks_past *past = &run->past;
+    if (2.0 * (double)(past->slots * past->width * sizeof *past->rows) > run->most_bytes)
+        run->status = PI2_FLUID_TOO_OLD;
+    else if (!acks_past_grow(&run->past))
+        run->status = PI2_FLUID_NO_MEMORY;
+}
+
+static void make_room(pi2_acks *run)
 {
     size_t moved;
     forget(run);
-    if (!acks_past_make_room(&run->past, &moved))
-        run->status = PI2_FLUID_NO_MEMORY;
+    moved = acks_past_compact(&run->past);
     for (size_t i = 0; i < run->lag_count; i++)
         move_cursor(&run->lags[i].cursor, moved);
     for (int k = 0; k < run->bands; k++)
         move_cursor(&run->lines[k].entry, moved);
     move_cursor(&run->forgotten, moved);
-    return !run->status;
+    if (acks_past_is_crowded(&run->past))
+        grow(run);
 }
 
 /* What is held from the newest node on. */
@@ -186,7 +194,9 @@ static void split_step(pi2_acks *run)
 void acks_step(pi2_acks *run)
 {
     plan(run);
-    if (!acks_has_room(&run->past) && !make_room(run))
+    if (!acks_has_room(&run->past))
+        make_room(run);
+    if (run->status)
         return;
     try_step(run, run->dt);
     if (run->split < 1.0)
