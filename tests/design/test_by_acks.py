@@ -114,10 +114,9 @@ def test_what_cannot_be_judged_is_said() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sender", [pf.Reno(), pf.Scalable(), pf.Cubic()], ids=str)
+@pytest.mark.parametrize("sender", [pf.Reno(), pf.Scalable()], ids=str)
 def test_no_random_point_has_less(sender, rng) -> None:
     """Between the points of the grid, of random gains, targets and intervals."""
-    low = 1e-3 if isinstance(sender, pf.Cubic) else 0.0
     for drop_at in ("enqueue", "dequeue"):
         longest = 10.0 ** rng.uniform(-1.7, -0.4)
         T, target = longest * rng.uniform(0.05, 1.0), longest * rng.uniform(0.05, 0.5)
@@ -128,12 +127,12 @@ def test_no_random_point_has_less(sender, rng) -> None:
         queue = pf.CoupledPi2(
             alpha=gains[0], beta=gains[1], target=target, update_interval=T, drop_at=drop_at
         )
-        region = Region((sender,), target, longest, ((low, 0.5),))
+        region = Region((sender,), target, longest, ((0.0, 0.5),))
         found = worst_by_acks(region, queue, "sampled").worst.margins
         rtts = np.append(
             np.geomspace(1.001 * target, longest, 99)[rng.integers(0, 99, 11)], longest
         )
-        loads = np.exp(rng.uniform(np.log(max(low, 1e-6)), np.log(0.5), 12))
+        loads = np.exp(rng.uniform(np.log(1e-6), np.log(0.5), 12))
         plants = make_ack_plants(region, queue, 0, rtts, loads)
         each = scan(plants.points, *gains, T, "sampled", plants.at(*gains, T, "sampled"))
         assert each.gain_margin_db.min() > found.gain_margin_db - 1e-3
