@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from recorded import runs_of
 from refusals import refused
+from scipy.optimize import brentq
+from scipy.stats import gamma
 
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.laws import congestion_of
@@ -89,6 +91,22 @@ def test_independent_marks_leave_1_4_times_the_law(rtt, p, expected):
     rng = np.random.default_rng(1)
     found = ratio_to_rest(Prague(), rtt, p, (rng.random(500_000) < p).astype(int))
     assert found == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("rtt", [0.005, 0.01, 0.018, 0.022, 0.025, 0.05])
+def test_the_excess_is_that_of_episodes(rtt):
+    """A round without a reduction, and the wait for a mark; those within 25 ms are in vain."""
+    p, virtual = 0.02, max(rtt, 0.025)
+
+    def surplus(marks: float) -> float:
+        rounds = range(1, int(virtual / rtt) + 1)
+        episodes = 1 + sum(gamma.cdf(marks * (virtual / rtt - n), n) for n in rounds)
+        return float(marks**2 / (2 * (1 + marks) * episodes) - (1 - p) * (rtt / virtual) ** 2)
+
+    counted = brentq(surplus, 1e-6, 100.0) / p / Prague().at_rest(rtt, p)[0]
+    rng = np.random.default_rng(3)
+    found = ratio_to_rest(Prague(), rtt, p, (rng.random(500_000) < p).astype(int))
+    assert found == pytest.approx(counted, rel=0.04)
 
 
 @pytest.mark.parametrize(
