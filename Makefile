@@ -9,6 +9,8 @@ FUZZ_SECONDS ?= 60
 
 # Bytecode is kept: compiling the package and rewriting the tests is half of what collecting them takes.
 unexport PYTHONDONTWRITEBYTECODE
+# ... but of all that pip brings little is run here, which is compiled then.
+export PIP_NO_COMPILE := 1
 
 VENV := .venv
 BIN := $(VENV)/bin
