@@ -17,6 +17,7 @@ static void set_stream(acks_stream *stream, const pi2_acks_class *from)
     stream->states = from->law->states;
     stream->kind = from->law == &pi2_sender_reno       ? RENO
                    : from->law == &pi2_sender_scalable ? SCALABLE
+                   : from->law == &pi2_sender_cubic    ? CUBIC
                                                        : OTHER_LAW;
     stream->steady = from->steady;
     stream->signal = from->signal;

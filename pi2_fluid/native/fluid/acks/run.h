@@ -21,7 +21,7 @@ typedef struct {
 } acks_window;
 
 /* The laws that have what acknowledgements do inline. */
-enum { OTHER_LAW, RENO, SCALABLE };
+enum { OTHER_LAW, RENO, SCALABLE, CUBIC };
 
 /* What a class does until the next known instant. */
 enum { PAUSES, STEADY, BUILDS_UP, RUNS };

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "fluid/acks/run.h"
+#include "laws/senders/cubic.h"
 #include "laws/senders/reno.h"
 #include "laws/senders/scalable.h"
 
@@ -26,15 +27,17 @@ static inline double acks_change_of(const acks_stream *stream, int kind, const d
         return pi2_reno_acked((const pi2_reno *)stream->parameters, x[0], acks, marks, change);
     if (kind == SCALABLE)
         return pi2_scalable_acked((const pi2_scalable *)stream->parameters, x[0], acks, marks, change);
+    if (kind == CUBIC)
+        return pi2_cubic_acked((const pi2_cubic *)stream->parameters, x, acks, marks, change);
     return stream->law->acked(stream->parameters, x, acks, marks, rtt, change);
 }
 
-/* By the midpoint rule, whose middle is where the last step leads to; of one state, if the law is inline. */
+/* By the midpoint rule, whose middle is where the last step leads to. */
 static inline void acks_follow_law(const acks_stream *stream, int kind, const acks_trial *step, double acks,
                                    double marks, double rtt, acks_window *to)
 {
     const acks_window *now = stream->window + step->now;
-    const int n = kind == OTHER_LAW ? stream->states : 1;
+    const int n = kind == OTHER_LAW ? stream->states : kind == CUBIC ? PI2_CUBIC_STATES : 1;
     double middle[PI2_SENDER_STATES], change[PI2_SENDER_STATES], fallen, grown, size;
     for (int j = 0; j < n; j++)
         middle[j] = now->x[j] + 0.5 * step->dt * now->speed[j];
@@ -95,6 +98,8 @@ static inline void acks_move_window(acks_stream *stream, const acks_trial *step,
         acks_follow_law(stream, RENO, step, acks, marks, rtt, to);
     else if (stream->kind == SCALABLE)
         acks_follow_law(stream, SCALABLE, step, acks, marks, rtt, to);
+    else if (stream->kind == CUBIC)
+        acks_follow_law(stream, CUBIC, step, acks, marks, rtt, to);
     else
         acks_follow_law(stream, OTHER_LAW, step, acks, marks, rtt, to);
 }
