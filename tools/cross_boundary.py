@@ -1,6 +1,6 @@
 """Do packets swing where the loop says? A dual queue inside and outside of its boundary.
 
-    python tools/cross_boundary.py [--seeds 4]
+    python tools/cross_boundary.py [--only NAME] [--seeds 4]
 
 Under DualPi2 with Linux's gains, at p' = 0.02, L4S flows take a share of the link below and above
 the largest with which the loop is stable by the clock of acknowledgements. The standard deviation
@@ -25,7 +25,11 @@ TIMES = (1, 4, 16)
 PATHS = (0.050, 0.085)  # s, from 0.8 to 1.2 times as long, so that nothing echoes
 PARTS = 8
 DURATION, AFTER = "90s", 30.0
-L4S = {"Scalable": pf.Scalable(), "Prague": pf.Prague()}
+L4S = {
+    "Scalable": pf.Scalable(),
+    "DCTCP": pf.Dctcp(law="renewal", variant="rfc8257"),
+    "Prague": pf.Prague(),
+}
 
 
 def scenario(sender: pf.Sender, path: float, share: float, times: int) -> pf.Scenario:
@@ -59,8 +63,9 @@ def _plain(law: pf.Sender) -> pf.Aqm:
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", default="", help="one kind of L4S flows")
     parser.add_argument("--seeds", type=int, default=4)
-    seeds = parser.parse_args().seeds
+    asked = parser.parse_args()
     warnings.simplefilter("ignore", AssumptionWarning)
     print(
         "| L4S flows | path | boundary by acks, by rates | share of L4S | sd (ms) at x1 | x4 | x16"
@@ -68,6 +73,8 @@ def main() -> None:
         "|---|---|---|---|---|---|---|---|"
     )
     for name, sender in L4S.items():
+        if asked.only not in name:
+            continue
         for path in PATHS:
             limits = {
                 clock: float(
@@ -81,7 +88,7 @@ def main() -> None:
                 cells, emptied = [], 0.0
                 for times in TIMES:
                     runs = pf.packet.simulate(
-                        scenario(sender, path, share, times), seeds=seeds, bin="10ms"
+                        scenario(sender, path, share, times), seeds=asked.seeds, bin="10ms"
                     )
                     late = runs.sel(time=slice(AFTER, None))
                     delay = late.sojourn.sel(band="C").fillna(0.0)
