@@ -108,11 +108,11 @@ def test_margins_by_the_ack_clock(capsys) -> None:
 def test_a_sender_without_a_loop_by_acks_is_told_of(capsys) -> None:
     words = ["margins", "--sender", "dctcp", "--aqm", "coupled", "--rtt", "100ms", "--p", "0.1"]
     assert run(words) == 1
-    assert "by acks: Dctcp does not say what one acknowledgement does" in capsys.readouterr().out
+    assert 'by acks: Dctcp law = "rate" does not say what one' in capsys.readouterr().out
     assert run([*words, "--json"]) == 1
     other = strict_json(capsys.readouterr().out)["other_clock"]
     assert (other["clock"], other["verdict"]) == ("acks", None)
-    assert other["why_not"].startswith("Dctcp does not say")
+    assert other["why_not"].startswith("Dctcp law")
 
 
 def test_every_option_reaches_the_library(capsys) -> None:

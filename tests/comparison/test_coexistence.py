@@ -673,7 +673,7 @@ def test_stability_lost_just_below_what_the_scheduler_leaves(path, load):
 def margin_at(share, path, scalable, aqm, clock):
     """Gain margin (dB) with so much of the link for Scalable flows, at p' = 0.02."""
     wait = 0.015 if aqm.bands == 1 else 0.0
-    rates = 2.0**0.5 / 0.02 / (path + 0.015), 1.0 / 0.02 / (path + wait)
+    rates = [2.0**0.5 / 0.02 / (path + 0.015), 1.0 / 0.02 / (path + wait)]
     flows = [
         pf.Flows(sender, 1e4 * part / rate, path)
         for sender, part, rate in zip(
