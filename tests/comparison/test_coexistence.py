@@ -15,6 +15,7 @@ import xarray as xr
 from scipy.optimize import brentq
 
 import pi2_fluid as pf
+from pi2_fluid.comparison.sharing.pairs import flow_rates, read_pair
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -672,8 +673,7 @@ def test_stability_lost_just_below_what_the_scheduler_leaves(path, load):
 
 def margin_at(share, path, scalable, aqm, clock):
     """Gain margin (dB) with so much of the link for Scalable flows, at p' = 0.02."""
-    wait = 0.015 if aqm.bands == 1 else 0.0
-    rates = [2.0**0.5 / 0.02 / (path + 0.015), 1.0 / 0.02 / (path + wait)]
+    rates = flow_rates(read_pair(pf.Reno(), scalable, aqm), (path, path), 0.02)
     flows = [
         pf.Flows(sender, 1e4 * part / rate, path)
         for sender, part, rate in zip(
@@ -723,3 +723,7 @@ def test_shares_on_the_page():
                 assert margin_at(below, path, pf.Scalable(), queue, clock) > 0.0, (path, clock)
             if told < 0.9:
                 assert margin_at(above, path, pf.Scalable(), queue, clock) < 0.0, (path, clock)
+    assert "its boundary is at 57 %" in page
+    dctcp = pf.Dctcp(law="renewal")
+    assert margin_at(0.565, 0.085, dctcp, queue, "acks") > 0.0
+    assert margin_at(0.575, 0.085, dctcp, queue, "acks") < 0.0
