@@ -80,7 +80,7 @@ class Dctcp(Sender):
     **How they answer.** In the averaged law the window hears of a change of p through alpha alone,
     a lag of R / gain. In the renewal law it also hears by how often it reduces: at once. In real
     numbers that is as much again; in whole segments a change of alpha or W by 1 % changes what
-    reductions take by some 16 %, and of p what is grown by 2.2 %. So margins of loops of the
+    reductions take by some 15 %, and of p what is grown by 2.2 %. So margins of loops of the
     averaged law are rough where a queue draws lots; `docs/coexistence.md` has an example.
 
     Source: PI2 paper (CoNEXT'16), equations (9)-(11); RFC 8257, section 3.3; Alizadeh, Javanmard,
