@@ -493,7 +493,7 @@ def test_the_largest_factor_continuous(found: dict[str, Claim]) -> None:
     phase = low_load_phase(times(PIE, 2.5), RTT, T, math.sqrt(2.0))
     claim = found["pi2-09"]
     assert_shows(claim, "continuous: at least # dB and # deg", 20 * math.log10(factor), phase)
-    assert_shows(claim, "as p goes to 0; the factor could be #; sampled", 2.5 * factor)
+    assert_shows(claim, "as p goes to 0; the factor could be #; sampled: at", 2.5 * factor)
     # No load is worse than the lightest: loaded loops are stable up to that factor.
     for load in (1e-3, 1e-2, 0.1, 0.4, 1.0):
         assert is_stable(scaled(times(PIE, 2.5 * factor), p_prime=load)(1.0))
@@ -512,9 +512,15 @@ def test_the_largest_factor_sampled(found: dict[str, Claim]) -> None:
         20 * math.log10(factor / 2.5),
         math.degrees(delay * turn),
     )
-    assert_shows(claim, "as p goes to 0; the factor could be #.", factor)
+    assert_shows(claim, "as p goes to 0; the factor could be #; sampled by", factor)
     for load in (1e-3, 1e-2, 0.1, 0.4, 1.0):
         assert is_stable(scaled(times(PIE, factor), p_prime=load, update="sampled")(1.0))
+
+
+def test_the_largest_factor_by_acknowledgements(found: dict[str, Claim]) -> None:
+    (number, _) = shown(found["pi2-09"], "acknowledgements: at least # dB and # deg")
+    make = scaled(times(PIE, 2.5), p_prime=1e-3, update="sampled", clock="acks")
+    assert_gain_margin(make, number)
 
 
 def test_the_flat_and_the_diagonal_margin(found: dict[str, Claim]) -> None:
@@ -621,26 +627,35 @@ def flows_loop(
     capacity: str,
     update: str,
     terms: str,
+    clock: str,
 ) -> Callable[[float], pf.Loop]:
     flows = pf.Flows(pf.Reno(), count=count, base_rtt=base)
 
     def make(factor: float) -> pf.Loop:
         aqm = queue(alpha=gains[0] * factor, beta=gains[1] * factor, update_interval=T)
-        return pf.Loop(flows, aqm, capacity=capacity, update=update, rtt_terms=terms)
+        model = {"update": update, "rtt_terms": terms, "clock": clock}
+        return pf.Loop(flows, aqm, capacity=capacity, **model)
 
     return make
 
 
-MODELS = (("continuous", "frozen"), ("sampled", "frozen"), ("sampled", "exact"))
+MODELS = (
+    ("continuous", "frozen", "rate"),
+    ("sampled", "frozen", "rate"),
+    ("sampled", "exact", "rate"),
+    ("sampled", "frozen", "acks"),
+)
+LISTED = (
+    "# dB continuous, # dB sampled, # dB sampled with the RTT varying,"
+    " # dB sampled by the clock of acknowledgements"
+)
 
 
 def test_the_untuned_controller_with_few_flows(found: dict[str, Claim]) -> None:
     claim = found["pi2-16"]
-    numbers = shown(
-        claim, "margin # dB continuous, # dB sampled, # dB sampled with the RTT varying; 30"
-    )
-    for (update, terms), number in zip(MODELS, numbers, strict=True):
-        make = flows_loop(PIE, pf.Pi, 10, "10ms", "100Mbit/s", update, terms)
+    numbers = shown(claim, f"margin {LISTED}; 30")
+    for model, number in zip(MODELS, numbers, strict=True):
+        make = flows_loop(PIE, pf.Pi, 10, "10ms", "100Mbit/s", *model)
         assert_gain_margin(make, number)
         assert is_stable(make(1.0))
     # C = 100 Mb/s / 12 kbit; W = 0.03 C / N
@@ -653,14 +668,10 @@ def test_the_untuned_controller_with_few_flows(found: dict[str, Claim]) -> None:
 
 @pytest.mark.parametrize("count", [5, 10, 50])
 def test_the_experiments_with_pi2(found: dict[str, Claim], count: int) -> None:
-    numbers = shown(
-        found["pi2-17"],
-        f"{count} flows: # dB continuous, # dB sampled, # dB sampled with the RTT varying"
-        if count != 5
-        else "5 flows: # dB continuous, # dB sampled, # dB sampled with the RTT varying; 10",
-    )
-    for (update, terms), number in zip(MODELS, numbers, strict=True):
-        make = flows_loop(PI2, pf.Pi2, count, "100ms", "10Mbit/s", update, terms)
+    ending = "; 10" if count == 5 else ""  # which "50 flows" has not
+    numbers = shown(found["pi2-17"], f"{count} flows: {LISTED}{ending}")
+    for model, number in zip(MODELS, numbers, strict=True):
+        make = flows_loop(PI2, pf.Pi2, count, "100ms", "10Mbit/s", *model)
         assert_gain_margin(make, number)
     # W = 0.12 s C / N with C = 10 Mb/s / 12 kbit
     by_bode = bode_margin("reno_p2", 100.0 / count, PI2, rtt=0.12)
@@ -939,6 +950,9 @@ def test_the_thesis_at_100_ms(found: dict[str, Claim]) -> None:
     ((edge, unit),) = shown(claim, "unstable below p' = #;")
     for load, stable in ((edge - unit, False), (edge + unit, True)):
         assert is_stable(scaled(PI2, interval=PIE_T, p_prime=load, update="sampled")(1.0)) is stable
+    ((number, unit),) = shown(claim, "acknowledgements at least # dB from")
+    lightest = scaled(PI2, interval=PIE_T, p_prime=1e-3, update="sampled", clock="acks")
+    assert_gain_margin(lightest, (number, unit))
     # W = 0.1 s * 1250 packets/s / N
     for count in (5, 50):
         numbers = shown(claim, f"its {count} flows: # dB, sampled # dB")

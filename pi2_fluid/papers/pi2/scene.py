@@ -53,9 +53,11 @@ def gain_margin(
     rtt: float = RTT,
     update: str = "continuous",
     rtt_terms: str = "frozen",
+    clock: str = "rate",
 ) -> FloatArray:
     """Return the gain margin in dB; the load is given as for `pf.Loop`."""
-    loop = pf.Loop(sender, aqm, rtt=rtt, p=p, p_prime=p_prime, update=update, rtt_terms=rtt_terms)
+    model: dict[str, Any] = {"update": update, "rtt_terms": rtt_terms, "clock": clock}
+    loop = pf.Loop(sender, aqm, rtt=rtt, p=p, p_prime=p_prime, **model)
     return np.asarray(loop.margins().gain_margin_db)
 
 

@@ -14,6 +14,7 @@ from pi2_fluid.papers.pi2.scene import (
     PIE,
     RTT,
     TUNED_PI2,
+    decades,
     gain_margin,
     load_where,
 )
@@ -79,6 +80,12 @@ def _only_up_to_100_ms() -> Claim:
     )
     if margins[1] < 0.0:
         lines[-1] += f", unstable below p' = {_lightest_stable_load():.4f}"
+    acks = gain_margin(
+        CLASSIC, _pi2(THESIS_INTERVAL), p_prime=decades(-3, 4), update="sampled", clock="acks"
+    )
+    lines.append(
+        f"by the clock of acknowledgements at least {acks.min():.2f} dB from p' = 0.001 on"
+    )
     for count in (5, 50):
         loaded = _scenario(count)
         lines.append(f"its {count} flows: {loaded[0]:.1f} dB, sampled {loaded[1]:.1f} dB")
