@@ -62,8 +62,8 @@ def said(least: Least, digits: int = 2) -> str:
 
 
 def rounded_down(value: float, digits: int) -> str:
-    """Return a number rounded towards 0, in favour of the claim that there is so much."""
+    """Return a number rounded down, so that the claim that there is so much holds."""
     if not math.isfinite(value):
         return f"{value:g}"
     scale: Any = 10**digits
-    return f"{int(value * scale) / scale:.{digits}f}"
+    return f"{math.floor(value * scale) / scale:.{digits}f}"

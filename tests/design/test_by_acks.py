@@ -152,7 +152,8 @@ def test_the_smaller_of_each_is_named() -> None:
 
 
 def test_claims_are_rounded_down() -> None:
-    assert [rounded_down(x, 1) for x in (7.39, 7.0, math.inf)] == ["7.3", "7.0", "inf"]
+    numbers = (7.39, 7.0, 0.0, -2.31, math.inf)
+    assert [rounded_down(x, 1) for x in numbers] == ["7.3", "7.0", "0.0", "-2.4", "inf"]
 
 
 @pytest.mark.slow
