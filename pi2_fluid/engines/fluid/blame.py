@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING, Any, Final
 from pi2_fluid.engines.fluid.history import Segment
 from pi2_fluid.engines.fluid.plant import Mode, Plant, View
 from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, SolverError
-from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.sender import Sender
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
 
-__all__ = ["LAW_ERRORS", "OUR_ERRORS", "blame_failure", "blame_kink", "require_probability"]
+__all__ = [
+    "LAW_ERRORS",
+    "OUR_ERRORS",
+    "blame_acked",
+    "blame_failure",
+    "blame_kink",
+    "require_probability",
+]
 
 #: What arithmetic raises on plain floats where NumPy would return infinity or NaN.
 LAW_ERRORS: Final = (ArithmeticError, ValueError)
@@ -24,16 +31,15 @@ OUR_ERRORS: Final = (DomainError, QuantityError, ScenarioError)
 _ROUNDING: Final = 1e-9
 
 
-def require_probability(plant: Plant, t: float, y: Sequence[float], view: View) -> None:
+def require_probability(aqm: Aqm, t: float, state: Sequence[float], signals: Signal) -> None:
     """Refuse signals that are no probabilities, once a step has led to them."""
-    for kind, p in zip(view.signals._fields, view.signals, strict=True):
+    for kind, p in zip(signals._fields, signals, strict=True):
         if not -_ROUNDING <= p <= 1.0 + _ROUNDING:
-            law = type(plant.aqm).__name__
-            u = float(plant.aqm.controller(tuple(y[plant.state])))
+            u = float(aqm.controller(tuple(state)))
             raise DomainError(
-                f"{law} signals {kind} packets with p = {float(p):.6g} at t = {t:.6g} s, outside"
-                f" [0, 1], where its controller is at {u:.6g}: keep that within bounds in"
-                " saturate(state), or clip p in encode(u)."
+                f"{type(aqm).__name__} signals {kind} packets with p = {float(p):.6g} at"
+                f" t = {t:.6g} s, outside [0, 1], where its controller is at {u:.6g}: keep that"
+                " within bounds in saturate(state), or clip p in encode(u)."
             )
 
 
@@ -56,7 +62,7 @@ def blame_failure(
     error : Exception or None
         What was raised, None if nothing was.
     """
-    what = f"raises {type(error).__name__} ({error})" if error else "returns no finite number"
+    what = _failure(error)
 
     def fails(law: Callable[[], Any]) -> bool:
         try:
@@ -72,6 +78,22 @@ def blame_failure(
             if mine:
                 found = mine.format(what)
                 break
+    return _law_error(found, t)
+
+
+def blame_acked(
+    sender: Sender, t: float, x: Number | tuple[Number, ...], rtt: float, error: Exception | None
+) -> SolverError:
+    """Return the error that names `acked` of a law which fails, or returns no number, and where."""
+    name = type(sender).__name__
+    return _law_error(f"{name}.acked {_failure(error)} at {_state(x)}, R = {rtt:.6g} s", t)
+
+
+def _failure(error: Exception | None) -> str:
+    return f"raises {type(error).__name__} ({error})" if error else "returns no finite number"
+
+
+def _law_error(found: str, t: float) -> SolverError:
     return SolverError(f"{found}, t = {t:.6g} s: define the law there, or give a shorter step.")
 
 

@@ -148,7 +148,8 @@ class _Run:
         else:
             self.f = slopes
         if self.plant.floors:  # a tangent may leave them
-            require_probability(self.plant, self.t, self.y, self.view)
+            state = self.y[self.plant.state]
+            require_probability(self.plant.aqm, self.t, state, self.view.signals)
 
     def _require_numbers(self) -> None:
         """Name the law that returns no number in the present state, if it is a law."""

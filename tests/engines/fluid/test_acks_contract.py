@@ -9,6 +9,7 @@ are differences of times, which are as large as the duration.
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -184,6 +185,43 @@ def test_laws_of_ones_own_are_run_by_the_oracle() -> None:
     assert run(scenario(PI2, RENO, duration=0.3), "auto").attrs["compiled"] == 1
     with refused(pf.UnsupportedError, "Eager is not in the compiled engine"):
         run(own, "c")
+
+
+class Divides(Eager):
+    def acked(self, x: Any, acks: Any, marks: Any, rtt: Any) -> Any:
+        return acks / 0.0, 0.0
+
+
+class NoNumber(Eager):
+    def acked(self, x: Any, acks: Any, marks: Any, rtt: Any) -> Any:
+        return math.nan * acks, 0.0
+
+
+class Unclipped(pf.Pi2):
+    """A controller whose probability leaves [0, 1]."""
+
+    kernel: ClassVar = None
+
+    def saturate(self, state: Any) -> Any:
+        return (state[0] + 2.0,)
+
+
+@pytest.mark.parametrize(
+    ("sender", "said"),
+    [
+        (Divides(), r"Divides\.acked raises ZeroDivisionError \(.*\) at W = 4, R = .*, t = .* s:"),
+        (NoNumber(), r"NoNumber\.acked returns no finite number at W = 4, R = .*, t = .* s:"),
+    ],
+)
+def test_what_is_no_number_names_law_and_state(sender: Any, said: str) -> None:
+    flows = dataclasses.replace(RENO, sender=sender, initial_window=4.0, slow_start=False)
+    with pytest.raises(pf.SolverError, match=said):
+        run(scenario(PI2, flows, duration=0.3), "python")
+
+
+def test_signals_are_probabilities() -> None:
+    with pytest.raises(pf.DomainError, match=r"Unclipped signals classic packets with p = "):
+        run(scenario(Unclipped(), RENO, duration=0.3), "python")
 
 
 @pytest.mark.parametrize("sender", [pf.Dctcp(), pf.TimeoutReno()])

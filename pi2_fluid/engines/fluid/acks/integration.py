@@ -20,6 +20,7 @@ from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, Place
 from pi2_fluid.engines.fluid.acks.streams import Sent, Stream
 from pi2_fluid.engines.fluid.acks.windows import Window
 from pi2_fluid.engines.fluid.beginning import Beginning
+from pi2_fluid.engines.fluid.blame import require_probability
 from pi2_fluid.errors import QuantityError, ScenarioError, SolverError
 from pi2_fluid.laws.aqm import Seen
 from pi2_fluid.laws.sender import Sender
@@ -202,6 +203,7 @@ class Integrator:
     def _signals(self, delays: tuple[float, ...], queue: float, rate: float) -> list[float]:
         seen = Seen(delays if len(delays) > 1 else delays[0], queue, rate, self.capacity)
         signals = self.aqm.signals(self.state, seen)
+        require_probability(self.aqm, self.times[-1], self.state, signals)
         return [float(getattr(signals, kind)) if kind else 0.0 for kind in self.kinds]
 
     # In time

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.engines.fluid.acks.counts import Cursor, Grid, count_at, integral_at
 from pi2_fluid.engines.fluid.acks.pauses import Counted, Pauses
+from pi2_fluid.engines.fluid.blame import LAW_ERRORS, OUR_ERRORS, blame_acked
 from pi2_fluid.laws.sender import Sender
 
 __all__ = ["Moved", "Window"]
@@ -110,13 +112,10 @@ class Window:
         per_second = 1.0 / dt
         middle = max(_LEAST, now.size + 0.5 * dt * now.speed[0])
         others = (x + 0.5 * dt * v for x, v in zip(now.rest, now.speed[1:], strict=True))
-        state: Any = (middle, *others) if now.rest else middle
-        change, cut = self.sender.acked(
-            state, part * acks * per_second, part * marks * per_second, rtt
-        )
-        changes = tuple(map(float, change)) if now.rest else (float(change),)
+        acknowledged, heard = part * acks * per_second, part * marks * per_second
+        changes, cut = self._ask(t, (middle, *others), acknowledged, heard, rtt)
         rest = tuple(x + v * dt for x, v in zip(now.rest, changes[1:], strict=True))
-        growth, fallen = changes[0] * dt, float(cut) * dt
+        growth, fallen = changes[0] * dt, cut * dt
         counted = None
         if self.pauses:
             counted = self.pauses.count(t, dt, middle, acks, marks, part)
@@ -136,6 +135,22 @@ class Window:
             grown, size = grown + _LEAST - size, _LEAST
         speed = ((size - now.size) * per_second, *changes[1:])
         return Moved(size, rest, grown, total, integral, now.expected, speed, counted)
+
+    def _ask(
+        self, t: float, state: tuple[float, ...], acks: float, marks: float, rtt: float
+    ) -> tuple[tuple[float, ...], float]:
+        """Return what the law changes per second at `t`, and what it cuts."""
+        x: Any = state if len(state) > 1 else state[0]
+        try:
+            change, cut = self.sender.acked(x, acks, marks, rtt)
+        except OUR_ERRORS:
+            raise
+        except LAW_ERRORS as error:
+            raise blame_acked(self.sender, t, state, rtt, error) from error
+        changes = tuple(map(float, change)) if len(state) > 1 else (float(change),)
+        if not math.isfinite(sum(changes) + cut):
+            raise blame_acked(self.sender, t, state, rtt, None)
+        return changes, float(cut)
 
     def rest(self, dt: float) -> Moved:
         """Return the window after a step in which its flows send nothing, and it is held.
