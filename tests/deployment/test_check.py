@@ -397,7 +397,7 @@ def test_shuffled_lines_and_doubled_words_are_judged_as_read_or_refused(lines, d
 
 
 @pytest.mark.slow
-@patient
+@settings(patient, max_examples=25)  # each is judged by both clocks
 @given(
     alpha=st.integers(1, 2**20),
     beta=st.integers(1, 2**20),
