@@ -396,8 +396,21 @@ def test_every_option_of_simulate_reaches_the_library(small, monkeypatch, capsys
     words = "--update continuous --linear --sample 50ms"
     assert run(["simulate", small, *words.split(), "--step", "2ms"]) == 0
     assert run(["simulate", small, *words.split(), "--tolerance", "1e-4"]) == 0
+    assert run(["simulate", small, "--clock", "acks"]) == 0
     rest: dict[str, Any] = {"update": "continuous", "linear": True, "sample": 0.05}
-    assert asked == [pf.Fluid(step=0.002, **rest), pf.Fluid(tolerance=1e-4, **rest)]
+    two = [pf.Fluid(step=0.002, **rest), pf.Fluid(tolerance=1e-4, **rest)]
+    assert asked == [*two, pf.Fluid(clock="acks")]
+
+
+def test_simulate_by_the_ack_clock(small, capsys) -> None:
+    assert run(["simulate", small, "--clock", "acks", "--step", "5ms", "--json"]) == 0
+    answer = strict_json(capsys.readouterr().out)
+    scenario = pf.Scenario.from_toml(SCENARIO)
+    summary = pf.summarize(pf.fluid.simulate(scenario, clock="acks", step="5ms"))
+    assert answer["clock"] == "acks"
+    assert answer["summary"]["delay_p99"] == float(summary.delay_p99)
+    assert run(["simulate", small, "--clock", "acks", "--tolerance", "1e-4"]) == 2
+    assert "tolerance = 0.0001 is for the rate clock" in capsys.readouterr().err
 
 
 def test_netcdf_holds_what_simulate_returns(small, tmp_path, capsys) -> None:

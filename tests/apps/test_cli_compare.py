@@ -110,6 +110,12 @@ def test_tables_are_written(small, tmp_path, capsys) -> None:
         assert float(table["value"].sel(name="delay_mean", engine="packet")) == values["delay_mean"]
 
 
+def test_a_fluid_by_the_ack_clock_says_so(small, capsys) -> None:
+    engines = ["--engine", "fluid", "--engine", "fluid:clock=acks"]
+    shown = printed(capsys, ["compare", small, *engines])
+    assert "fluid, sampled update, and fluid(clock='acks'), sampled update, by the ack" in shown
+
+
 @pytest.mark.slow
 def test_more_than_two_engines_have_lines_of_their_own(small, tmp_path, capsys) -> None:
     path = tmp_path / "x.png"

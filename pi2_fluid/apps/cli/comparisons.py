@@ -47,6 +47,7 @@ def compare(
     ] = None,
     update: options.Update = None,
     linear: options.Linear = False,
+    clock: options.Clock = None,
     tolerance: options.Tolerance = None,
     step: options.Step = None,
     seeds: options.Seeds = None,
@@ -63,7 +64,8 @@ def compare(
     check_path(plot, PICTURES, "--plot")
     check_path(output, tuple(_WRITERS), "--output")
     given = {"update": update, "linear": linear or None, "tolerance": tolerance, "step": step}
-    engines = make_engines(engine or _USUAL, given | {"seeds": seeds, "threads": threads})
+    given |= {"clock": clock, "seeds": seeds, "threads": threads}
+    engines = make_engines(engine or _USUAL, given)
     described, title = load_scenario(scenario)
     from pi2_fluid.comparison.agreement.agreement import run_all, tabulate
 
@@ -165,8 +167,9 @@ def _print_text(
 def _way(run: Run, *, two: bool) -> str:
     """Say how an engine ran the scenario."""
     if "seed" not in run.result.dims:
-        update = run.result.attrs.get("update")
-        return f"{run.label}" + (f", {update} update" if update else "")
+        told = run.result.attrs
+        update = f", {told['update']} update" if "update" in told else ""
+        return f"{run.label}{update}" + ", by the ack clock" * (told.get("clock") == "acks")
     n = run.result.sizes["seed"]
     seeds = "1 seed" if n == 1 else f"median of {n} seeds" + " and their range" * two
     return f"{run.label}, {seeds}"

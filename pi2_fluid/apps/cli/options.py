@@ -12,6 +12,7 @@ from pi2_fluid.errors import QuantityError, show_value
 __all__ = [
     "After",
     "Bin",
+    "Clock",
     "Linear",
     "Output",
     "Plot",
@@ -59,6 +60,15 @@ Linear = Annotated[
         "Linearise around the operating point, without bounds: what margins speak of; fluid only.",
         "Fluid",
         "--linear",
+    ),
+]
+Clock = Annotated[
+    str | None,
+    option(
+        "NAME",
+        "What sends packets. rate: the window per round-trip time, as in the papers' equations; or"
+        " acks: acknowledgements, as in senders that do not pace. Default rate; fluid only.",
+        "Fluid",
     ),
 ]
 Tolerance = Annotated[

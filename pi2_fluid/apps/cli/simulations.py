@@ -37,6 +37,7 @@ def simulate(
     ] = "fluid",
     update: options.Update = None,
     linear: options.Linear = False,
+    clock: options.Clock = None,
     tolerance: options.Tolerance = None,
     step: options.Step = None,
     sample: options.Sample = None,
@@ -52,7 +53,7 @@ def simulate(
     check_path(plot, PICTURES, "--plot")
     check_path(output, tuple(WRITERS), "--output")
     given = {"update": update, "linear": linear or None, "tolerance": tolerance, "step": step}
-    given |= {"sample": sample, "seeds": seeds, "bin": bin, "threads": threads}
+    given |= {"clock": clock, "sample": sample, "seeds": seeds, "bin": bin, "threads": threads}
     (chosen,) = make_engines([engine], given)
     described, title = load_scenario(scenario)
     begin = "0s" if after is None else after
@@ -164,14 +165,15 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "Examples:\n\n"
             "pi2-fluid simulate pi2_fig11a_pie --after 20s\n\n"
             "pi2-fluid simulate mine.toml --plot mine.png -o mine.nc\n\n"
+            "pi2-fluid simulate pi2_fig11a_pi2 --clock acks --after 20s\n\n"
             "pi2-fluid simulate pi2_fig11a_pie --engine packet --seeds 20 --after 20s\n\n"
             "pi2-fluid simulate thesis_fig4_2_pie --engine ns3 --seeds 3 --after 20s\n\n"
             "pi2-fluid scenarios pi2_fig12_pi2 | pi2-fluid simulate - --json\n\n"
             "JSON: scenario, duration, engine, interrupted, after, summary (an object, SI units;"
             " per class or queue an object of its own), not_modelled, output, plot. Of a fluid"
-            " update, linear, compiled, beyond_the_laws, too; of packets and ns-3 seeds, bin,"
-            " smallest and largest, the range of the seeds, while summary is their mean; of ns-3"
-            " ns3_version."
+            " update, linear, compiled, beyond_the_laws, too, and clock where it is acks; of"
+            " packets and ns-3 seeds, bin, smallest and largest, the range of the seeds, while"
+            " summary is their mean; of ns-3 ns3_version."
         ),
     ),
 )
