@@ -95,9 +95,7 @@ def answer_to_push(
             changes=(),
         )
         begun = dataclasses.replace(rest, queue=_PUSH * float(rest.queue))
-        engine = dataclasses.replace(fluid, initial=begun, sample=step)
-        if fluid.step is None:
-            engine = dataclasses.replace(engine, tolerance=_TOLERANCE)
-        run = engine.run(pushed)
+        engine = dataclasses.replace(fluid, initial=begun, sample=step, tolerance=None)
+        run = engine.with_tolerance(_TOLERANCE).run(pushed)
     delay = run["queue_delay"]
     return (delay.isel(band=0) if "band" in delay.dims else delay).to_numpy()
