@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
+from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.loop.acks import AckLoop, closed_form_ack_margins, find_echoes
 from pi2_fluid.loop.construction import LinearisedLoop
 from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
@@ -112,6 +113,8 @@ class LoopAnswers(LinearisedLoop):
         ------
         UnsupportedError
             If nothing echoes: by the rate clock, in one queue, of paced senders; for arrays.
+        DomainError
+            If `harmonics` is no whole number above 0.
 
         Notes
         -----
@@ -132,8 +135,7 @@ class LoopAnswers(LinearisedLoop):
         from pi2_fluid.loop.acks.table import echo_dataset
 
         self._require_scalar("echo")
-        if harmonics < 1:
-            raise DomainError(f"harmonics = {harmonics} were asked for: give harmonics >= 1.")
+        _require_count(harmonics, "harmonics")
         if not self._dual:
             raise UnsupportedError(
                 "nothing echoes in this loop: echo modes are those of L4S flows without pacing"
@@ -157,13 +159,14 @@ class LoopAnswers(LinearisedLoop):
         ------
         UnsupportedError
             With update="sampled", whose modes are not roots in s.
+        DomainError
+            If `n` is no whole number above 0.
         """
         if self.update == "sampled":
             raise UnsupportedError(
                 'roots() are those of a continuous loop: use update="delayed", or nyquist_count().'
             )
-        if n < 1:
-            raise DomainError(f"n = {n} roots were asked for: give n >= 1.")
+        _require_count(n, "n", " roots")
         out = np.empty((*self.shape, n), dtype=complex)
         for index in np.ndindex(self.shape):
             out[index] = rightmost_roots(self._element(index), self.update, n)
@@ -281,3 +284,10 @@ class LoopAnswers(LinearisedLoop):
             return -1 if np.any(modes.real > 0.0) else 1
 
         return relabel(self.labels, self._each(code, int))
+
+
+def _require_count(value: object, name: str, of: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise DomainError(
+            f"{name} = {show_value(value)}{of} were asked for: give a whole number, {name} >= 1."
+        )

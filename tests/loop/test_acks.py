@@ -784,6 +784,8 @@ def test_a_law_of_ones_own() -> None:
         (lambda: one().to_control("pade"), 'kind="frd"'),
         (lambda: one().echo(), "nothing echoes"),
         (lambda: dual_of(0.05, 0.5, LINUX).echo(0), "harmonics >= 1"),
+        (lambda: dual_of(0.05, 0.5, LINUX).echo(1.5), "harmonics = 1.5 were asked for"),
+        (lambda: one().roots("two"), "n = 'two' roots were asked for"),
         (lambda: mixture(11).roots(), "merge classes"),
     ],
 )
