@@ -146,7 +146,6 @@ static acks_place one_path_ago(const pi2_acks *run, const acks_stream *stream)
 static void begin(pi2_acks *run, const pi2_acks_problem *problem)
 {
     const pi2_seen seen = {{problem->waited, 0.0}, problem->waited * run->capacity, 0.0, run->capacity, 0.0};
-    const pi2_signal signal = run->aqm->signals(run->law, run->state, &seen);
     run->lines[0].delay = problem->waited;
     for (int k = 0; k < run->bands; k++)
         run->lines[k].column = LINES + (size_t)k * PER_LINE;
@@ -154,14 +153,12 @@ static void begin(pi2_acks *run, const pi2_acks_problem *problem)
         acks_stream *stream = run->streams + i;
         set_stream(stream, problem->classes + i);
         stream->column = LINES + (size_t)run->bands * PER_LINE + (size_t)i * PER_CLASS;
-        run->p[i] = stream->signal == PI2_FLUID_CLASSIC    ? signal.classic
-                    : stream->signal == PI2_FLUID_SCALABLE ? signal.scalable
-                                                           : 0.0;
         if (!stream->steady)
             stream->path_ago = find_lag(run, stream->path);
         if (stream->spreads)
             stream->round_trip_ago = find_lag(run, stream->round_trip);
     }
+    acks_signal_by(run, &seen);
     acks_thin(run);
     set_rows(run, problem);
     for (int i = 0; i < run->class_count; i++) {

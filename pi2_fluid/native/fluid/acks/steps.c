@@ -6,15 +6,20 @@
 #include "fluid/acks/streams.h"
 #include "fluid/acks/windows.h"
 
-void acks_signal(pi2_acks *run, double rate)
+void acks_signal_by(pi2_acks *run, const pi2_seen *seen)
 {
-    const double delays[2] = {run->lines[0].delay, run->bands == 2 ? run->lines[1].delay : 0.0};
-    const pi2_seen seen = {{delays[0], delays[1]}, acks_queue(run), rate, run->capacity, 0.0};
-    const pi2_signal signal = run->aqm->signals(run->law, run->state, &seen);
+    const pi2_signal signal = run->aqm->signals(run->law, run->state, seen);
     for (int i = 0; i < run->class_count; i++)
         run->p[i] = run->streams[i].signal == PI2_FLUID_CLASSIC    ? signal.classic
                     : run->streams[i].signal == PI2_FLUID_SCALABLE ? signal.scalable
                                                                    : 0.0;
+}
+
+void acks_signal(pi2_acks *run, double rate)
+{
+    const double delays[2] = {run->lines[0].delay, run->bands == 2 ? run->lines[1].delay : 0.0};
+    const pi2_seen seen = {{delays[0], delays[1]}, acks_queue(run), rate, run->capacity, 0.0};
+    acks_signal_by(run, &seen);
 }
 
 void acks_thin(pi2_acks *run)
