@@ -130,6 +130,14 @@ def test_periodic_marks_can_lock_into_fewer_reductions():
 # --- rules ----------------------------------------------------------------------------------
 
 
+def test_a_window_recovers_from_marks_on_all_packets():
+    """It stays within what is sent, so that an unmarked segment adds one at most."""
+    found = replay_prague(ce=[1] * 1000 + [0] * 3, rtt="30ms")
+    window = found.window.to_numpy()
+    assert window[500] == window[999] == 1.0
+    assert window[1000:].tolist() == pytest.approx([2.0, 2.5, 2.9])
+
+
 def test_the_first_mark_halves_whatever_alpha_is():
     ce = [0] * 90 + [1]
     for version, alpha in (("2024", 0.0), ("draft", 1.0)):

@@ -12,6 +12,10 @@
 
 _Static_assert(sizeof(pi2_prague) <= PI2_CC_STATE_BYTES, "the state must fit into its block");
 
+/* Segments. The two that are sent at least would go on being marked, while the window falls to a fraction of one, and the
+ * next that is not marked would add its inverse. */
+#define LEAST 1.0
+
 static int64_t target_of(const pi2_prague_parameters *p)
 {
     return (int64_t)(p->target_rtt * 1e9 + 0.5);
@@ -55,6 +59,8 @@ static void meet_mark(pi2_prague *s, pi2_window *window, int independent, int64_
     if (s->met_mark && independent && now - s->reduced < target)
         return; /* nor will a later mark of this window reduce it */
     s->window -= 0.5 * (s->met_mark ? s->alpha : 1.0) * s->window;
+    if (s->window < LEAST)
+        s->window = LEAST;
     s->reduced = now;
     s->met_mark = 1;
 }
