@@ -77,8 +77,10 @@ std::vector<pi2_acks_class> classes_of(const AllDescribed &items, const pi2_aqm_
 std::vector<pi2_fluid_change> changes_of(const std::vector<std::pair<double, double>> &items)
 {
     std::vector<pi2_fluid_change> changes;
-    for (const auto &[at, capacity] : items)
+    for (const auto &[at, capacity] : items) {
+        require(capacity > 0.0, "the capacity of a change is not above 0.");
         changes.push_back({at, capacity});
+    }
     return changes;
 }
 
@@ -115,6 +117,7 @@ class AcksRun : public Trajectory<pi2_acks, pi2_acks_advance, pi2_acks_destroy> 
                 refuse("step = " + std::to_string(p.step) + " s is not above 0 and below the shortest path.");
         for (const pi2_acks_class &c : all)
             require(c.count > 0.0 && (!c.spreads || c.round_trip > 0.0), "a class has no flows, or no round trip.");
+        require(p.capacity > 0.0, "capacity is not above 0.");
         require(p.past > 0.0, "past is not above 0.");
         p.class_count = static_cast<int>(all.size());
         p.classes = all.data();

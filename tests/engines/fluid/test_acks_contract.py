@@ -179,6 +179,15 @@ class Eager(pf.Reno):
         return 2.0 * acks / x, self.decrease * x * marks
 
 
+@pytest.mark.parametrize("change", [{"state": [math.nan]}, {"before": math.nan}])
+def test_what_is_no_number_ends_the_run(change: dict[str, Any]) -> None:
+    arguments: Any = list(compiled.pack(Integrator(CASES["slow start"], 1e-3, None)))
+    arguments[5] = [arguments[5][0] | change]
+    kernel = _core.AcksRun(*arguments)
+    rows = [np.zeros(2) for _ in range(7)]
+    assert kernel.advance(np.array([0.0, 1.0]), 0, 10_000, *rows) == (1, "not finite")
+
+
 def test_laws_of_ones_own_are_run_by_the_oracle() -> None:
     own = scenario(PI2, dataclasses.replace(RENO, sender=Eager()), duration=0.3)
     assert run(own, "auto").attrs["compiled"] == 0
@@ -252,6 +261,7 @@ def test_progress_is_told_and_may_stop_it() -> None:
         (2, "taildrop", "taildrop knows no"),
         (1, {"step": 1.0, "most_steps": 10.0, "most_bytes": 1e9}, "shortest path"),
         (5, {"law": "dctcp"}, "dctcp knows no|dctcp has no form"),
+        (6, [(0.5, math.nan)], "the capacity of a change is not above 0"),
         (5, {"copied": 7}, "no class has the number"),
         (5, {"band": 1}, "outside"),
         (5, {"count": 0.0}, "no flows"),

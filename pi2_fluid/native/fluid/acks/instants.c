@@ -77,6 +77,16 @@ static void begin_copies(pi2_acks *run)
     }
 }
 
+/* Whether backlog, controller and windows still are numbers. */
+static int is_finite(const pi2_acks *run)
+{
+    double sum = acks_queue(run) + run->state[0];
+    for (int i = 0; i < run->class_count; i++)
+        if (!run->streams[i].steady)
+            sum += run->streams[i].window[run->trial.now].x[0];
+    return isfinite(sum);
+}
+
 static void update(pi2_acks *run)
 {
     const double *row = acks_newest(&run->past), *before = acks_before(&run->past);
@@ -98,6 +108,8 @@ static void update(pi2_acks *run)
         run->state[j] = after[j];
     acks_signal(run, seen.arrival_rate);
     acks_thin(run);
+    if (!is_finite(run))
+        run->status = PI2_FLUID_NOT_FINITE;
 }
 
 void acks_happen(pi2_acks *run)
