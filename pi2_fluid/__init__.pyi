@@ -52,6 +52,7 @@ from pi2_fluid.laws.senders.timeoutreno import TimeoutReno as TimeoutReno
 from pi2_fluid.laws.sines import Sines as Sines
 from pi2_fluid.loop.margins import Margins as Margins
 from pi2_fluid.loop.transfer import Loop as Loop
+from pi2_fluid.network.bottlenecks import NetworkPoint as NetworkPoint
 from pi2_fluid.network.catalogue import named_scenario as named_scenario
 from pi2_fluid.network.catalogue import scenario_names as scenario_names
 from pi2_fluid.network.changes import Change as Change

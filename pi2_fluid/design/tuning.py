@@ -46,6 +46,7 @@ from pi2_fluid.loop.margins import Margins
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.transient import find_bandwidth
 from pi2_fluid.loop.updates import UPDATES
+from pi2_fluid.network.network import refuse_several
 from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:
@@ -166,6 +167,12 @@ def tune(
     >>> design.span
     'paths up to 84 ms + 16 ms target = 100 ms round trip'
     """
+    refuse_several(
+        max_rtt,
+        "a queue is tuned by itself",
+        "give tune, for each bottleneck of equilibrium(network), the largest round-trip time of the"
+        " classes that cross it",
+    )
     validate_choice(update, UPDATES, "update")
     validate_choice(objective, OBJECTIVES, "objective")
     if verify is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pi2_fluid.errors import ScenarioError, show_value, suggest
 from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.routes import check_routes
 from pi2_fluid.ops import Number
 from pi2_fluid.units import format_quantity
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pi2_fluid.network.changes import Change
     from pi2_fluid.network.link import Link
 
-__all__ = ["check_changes", "check_labels", "check_times"]
+__all__ = ["check_changes", "check_labels", "check_only_node", "check_times"]
 
 _INITIAL_WINDOW: Final = Flows.__dataclass_fields__["initial_window"].default
 
@@ -47,17 +48,29 @@ class Described(Protocol):
         """What each class is called."""
 
 
-def check_labels(scenario: Described) -> None:
+def check_labels(classes: Sequence[Flows], owner: str = "Scenario") -> None:
     """Refuse two classes of one name, and a name that is empty: nothing that is a number."""
     first: dict[str, int] = {}
-    for number, flows in enumerate(scenario.flows, 1):
-        place = f"Scenario flows {number}"
+    for number, flows in enumerate(classes, 1):
+        place = f"{owner} flows {number}"
         if flows.name == "":
             raise ScenarioError(f"{place} name = '' is empty: give a label, or leave it out.")
         if flows.name is not None and first.setdefault(flows.name, number) != number:
             raise ScenarioError(
                 f"{place} name = {show_value(flows.name)} is also that of class"
                 f" {first[flows.name]}: give each class its own, or none."
+            )
+
+
+def check_only_node(classes: Sequence[Flows], node: str) -> None:
+    """Refuse routes of a scenario that lead elsewhere than over its only node, and hops."""
+    check_routes("Scenario", (node,), classes)
+    for number, flows in enumerate(classes, 1):
+        if flows.hops:
+            raise ScenarioError(
+                f"Scenario flows {number} hops = {show_value(flows.hops)} are where several nodes"
+                " are crossed, and a scenario has one: leave them out, for Link delay_on says on"
+                " which way its propagation lies."
             )
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import reduce
-from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -20,8 +18,10 @@ from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.assumptions import check_assumptions
+from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
 from pi2_fluid.network.flows import Flows
-from pi2_fluid.network.network import Network
+from pi2_fluid.network.network import Network, refuse_several
+from pi2_fluid.network.response import linear_form, plain, respond, window_of
 from pi2_fluid.network.rest import Rest, l4s_is_alone, own_delay, rest_at
 from pi2_fluid.records.labels import align_labels, relabel
 from pi2_fluid.records.record import named_arrays
@@ -188,31 +188,40 @@ def equilibrium_of(
     state = sender.at_rest(rtt, p)
     rate = sender.sending_rate(state, rtt)
     rest = rest_at(aqm, p if alone else aqm.decode(p, sender.signal), rate, alone=alone)
-    delay, window = own_delay(rest.queue_delay, sender), _window(state)
+    delay, window = own_delay(rest.queue_delay, sender), window_of(state)
     _require_path(aqm, rest, delay, rtt)
     return OperatingPoint(
-        controller=_plain(rest.controller),
-        queue_delay=_plain(rest.queue_delay),
-        queue=_plain(rate * delay),
+        controller=plain(rest.controller),
+        queue_delay=plain(rest.queue_delay),
+        queue=plain(rate * delay),
         broken=check_assumptions(aqm, rest.controller, [sender], [window], [rtt]),
-        p=_plain(p),
-        p_prime=_plain(p_prime),
-        window=_plain(window),
-        rtt=_plain(rtt),
-        rate=_plain(rate),
+        p=plain(p),
+        p_prime=plain(p_prime),
+        window=plain(window),
+        rtt=plain(rtt),
+        rate=plain(rate),
         share=1.0,
-        capacity=_plain(rate),
-        states=(_plain(state),),
+        capacity=plain(rate),
+        states=(plain(state),),
     ).labelled(labels)
 
 
+@overload
+def equilibrium(flows: Network) -> OperatingPoint | NetworkPoint: ...
+@overload
+def equilibrium(
+    flows: Flows | Sequence[Flows],
+    aqm: Aqm | None = None,
+    capacity: Quantity | None = None,
+    packet_size: Quantity = "1500B",
+) -> OperatingPoint: ...
 def equilibrium(
     flows: Flows | Sequence[Flows] | Network,
     aqm: Aqm | None = None,
     capacity: Quantity | None = None,
     packet_size: Quantity = "1500B",
-) -> OperatingPoint:
-    """Return the operating point of one or several classes of flows that share a queue.
+) -> OperatingPoint | NetworkPoint:
+    """Return the operating point of classes of flows that share a queue, or cross several.
 
     Parameters
     ----------
@@ -241,6 +250,12 @@ def equilibrium(
     by the names of their dimensions, and results keep them. In a dual queue beside Classic traffic,
     the L4S queue is empty and the Classic one rests at the target.
 
+    A network of several nodes, of queues with a target, has one controller value for each link: at
+    rest a link is full and waits its target, or is no bottleneck and has no queue. Signals of
+    several links combine as independent draws, 1 - prod(1 - p). What is returned then is a
+    `NetworkPoint`, with the dimensions `link` and `flows`. A full link waits less than its target,
+    and signals nothing, where its own delay is enough beside what other links signal.
+
     Examples
     --------
     >>> import pi2_fluid as pf
@@ -248,6 +263,10 @@ def equilibrium(
     >>> round(point.window[0], 9), round(point.controller, 9)
     (10.0, 0.141421356)
     """
+    if isinstance(flows, Network) and len(flows.nodes) > 1:
+        _refuse_beside(aqm, capacity, packet_size)
+        _require_responsive(flows.flows)
+        return network_equilibrium(flows)
     flows, aqm, capacity, packet_size = taken_apart(flows, aqm, capacity, packet_size)
     given = {"capacity": capacity, "packet_size": packet_size}
     given, (aqm, *several), labels = align_labels(given, (aqm, *flows))
@@ -263,12 +282,9 @@ def equilibrium(
         return rest_at(aqm, u, packets, alone=alone)
 
     rest = rest_of(_solve_controller(flows, rest_of, packets, shape))
-    p, rtts, states, rates = _respond(flows, [rest])
-    p_prime = tuple(
-        np.sqrt(mine)[()] if flow.sender.signal == "classic" else mine
-        for flow, mine in zip(flows, p, strict=True)
-    )
-    windows = [_window(state) for state in states]
+    p, rtts, states, rates = respond(flows, [rest])
+    p_prime = tuple(linear_form(flow.sender, mine) for flow, mine in zip(flows, p, strict=True))
+    windows = [window_of(state) for state in states]
     shares = [f.count * rate / packets for f, rate in zip(flows, rates, strict=True)]
     senders = [flow.sender for flow in flows]
     if aqm.bands == 1:
@@ -278,18 +294,18 @@ def equilibrium(
         queue = packets * sum(share * own_delay(rest.queue_delay, s) for s, share in both)
         l4s_share = sum(share for s, share in both if s.signal == "scalable" and not alone)
     return OperatingPoint(
-        controller=_plain(rest.controller),
-        queue_delay=_plain(rest.queue_delay),
-        queue=_plain(queue),
+        controller=plain(rest.controller),
+        queue_delay=plain(rest.queue_delay),
+        queue=plain(queue),
         broken=check_assumptions(aqm, rest.controller, senders, windows, list(rtts), l4s_share),
-        p=_plain(p),
-        p_prime=_plain(p_prime),
-        window=_plain(tuple(windows)),
-        rtt=_plain(rtts),
-        rate=_plain(rates),
-        share=_plain(tuple(shares)),
+        p=plain(p),
+        p_prime=plain(p_prime),
+        window=plain(tuple(windows)),
+        rtt=plain(rtts),
+        rate=plain(rates),
+        share=plain(tuple(shares)),
         capacity=packets,
-        states=_plain(states),
+        states=plain(states),
     ).labelled(labels)
 
 
@@ -302,6 +318,8 @@ def taken_apart(
     ------
     ScenarioError
         If something is given beside a network, or is missing.
+    UnsupportedError
+        If the network has several nodes.
     """
     if not isinstance(flows, Network):
         classes = as_flows(flows)
@@ -310,6 +328,19 @@ def taken_apart(
         if capacity is None:
             raise ScenarioError('capacity is missing: give the link\'s, e.g. "10Mbit/s".')
         return classes, aqm, capacity, packet_size
+    _refuse_beside(aqm, capacity, packet_size)
+    refuse_several(
+        flows,
+        "a Loop is of one bottleneck",
+        "ask equilibrium(network) where it rests, or give the flows, the queue and the capacity of"
+        " one node",
+    )
+    link = flows.node.link
+    return as_flows(flows.flows), flows.node.aqm, link.capacity, link.packet_size
+
+
+def _refuse_beside(aqm: Aqm | None, capacity: Quantity | None, packet_size: Quantity) -> None:
+    """Refuse what is given beside a network."""
     beside = {"aqm": aqm, "capacity": capacity, "packet_size": packet_size}
     for name, value in beside.items():
         default = "1500B" if name == "packet_size" else None
@@ -318,8 +349,6 @@ def taken_apart(
                 f"{name} = {show_value(value)} is given beside a network, which has its own: leave"
                 " it out."
             )
-    link = flows.node.link
-    return as_flows(flows.flows), flows.node.aqm, link.capacity, link.packet_size
 
 
 def as_flows(flows: object) -> tuple[Flows, ...]:
@@ -331,12 +360,22 @@ def as_flows(flows: object) -> tuple[Flows, ...]:
             f"flows = {show_value(flows)} is not one Flows or a sequence of them: give e.g."
             ' Flows(Reno(), count=10, base_rtt="80ms").'
         )
+    for flow in classes:
+        if flow.route is not None and len(flow.route) > 1:
+            raise ScenarioError(
+                f"Flows route = {show_value(flow.route)} crosses several nodes, and here one queue"
+                " is given: give a Network of them all, or leave route out."
+            )
+    _require_responsive(classes)
+    return classes
+
+
+def _require_responsive(classes: tuple[Flows, ...]) -> None:
     if all(flow.sender.signal is None for flow in classes):
         raise UnsupportedError(
             "no class of flows obeys congestion signals, so there is no loop: add e.g."
             ' Flows(Reno(), base_rtt="80ms").'
         )
-    return classes
 
 
 def _shape_of(flows: tuple[Flows, ...], aqm: Aqm, numbers: dict[str, Any]) -> tuple[int, ...]:
@@ -346,28 +385,6 @@ def _shape_of(flows: tuple[Flows, ...], aqm: Aqm, numbers: dict[str, Any]) -> tu
     return broadcast_shape(named)
 
 
-def _respond(flows: tuple[Flows, ...], rests: Sequence[Rest]) -> tuple[tuple[Any, ...], ...]:
-    """(p, rtt, state, rate) of every class while the queues on its way rest."""
-    rows = []
-    for flow in flows:
-        sender = flow.sender
-        p, delay = _met(sender, rests)
-        rtt = flow.base_rtt + delay
-        state = sender.at_rest(rtt, p)
-        rate = sender.sending_rate(state, rtt)
-        # Of thinned traffic only what is not dropped enters the queue.
-        rows.append((p, rtt, state, rate * (1.0 - p) if sender.thinned else rate))
-    return tuple(zip(*rows, strict=True))
-
-
-def _met(sender: Sender, rests: Sequence[Rest]) -> tuple[Number, Number]:
-    """Probability that some queue signals a sender's packet, and the delay in all of them."""
-    seen = "classic" if sender.thinned else sender.signal or ""
-    signals = [getattr(rest.signal, seen, 0.0) for rest in rests]
-    delays = [own_delay(rest.queue_delay, sender) for rest in rests]
-    return reduce(lambda p, q: p + q - p * q, signals), reduce(add, delays)
-
-
 def _solve_controller(
     flows: tuple[Flows, ...],
     rest_of: Callable[[Any], Rest],
@@ -375,7 +392,7 @@ def _solve_controller(
     shape: tuple[int, ...],
 ) -> Number:
     def excess(log_u: Number, packets: Number, *_: object) -> FloatArray:
-        rates = _respond(flows, [rest_of(np.exp(log_u))])[-1]
+        rates = respond(flows, [rest_of(np.exp(log_u))])[-1]
         total = sum(flow.count * rate for flow, rate in zip(flows, rates, strict=True))
         with np.errstate(divide="ignore"):  # of thinned traffic nothing is left at p = 1
             result: FloatArray = np.log(total) - np.log(packets)
@@ -429,17 +446,6 @@ def _require_path(aqm: Aqm, rest: Rest, delay: Number, rtt: Number) -> None:
             f" flow on a link of its own, and rtt = {float(np.min(rtt)):.3g} s leaves nothing for"
             " the path: raise rtt, or give Flows and a capacity."
         )
-
-
-def _window(state: Number | tuple[Number, ...]) -> Number:
-    return state[0] if isinstance(state, tuple) else state
-
-
-def _plain(value: Any) -> Any:
-    """Python floats for scalars, so that they print as numbers; in tuples too."""
-    if isinstance(value, tuple):
-        return tuple(_plain(item) for item in value)
-    return float(value) if np.ndim(value) == 0 else value
 
 
 def _require(value: object, kind: type, name: str, example: str) -> None:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from pi2_fluid.errors import QuantityError, ScenarioError, show_value
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.records.record import OptionalParameter, Parameter, Record, choice, quantity
+from pi2_fluid.ops import Number
+from pi2_fluid.records.record import (
+    OptionalParameter,
+    Parameter,
+    Record,
+    choice,
+    described,
+    leaves,
+    quantities,
+    quantity,
+)
+from pi2_fluid.units import format_quantity, is_traced
 
-__all__ = ["Flows"]
+__all__ = ["Flows", "class_names"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +55,11 @@ class Flows(Record):
         Whether receivers acknowledge every other segment (packets only).
     ecn : bool, optional
         Whether packets are marked instead of dropped; None: those of scalable senders.
+    route : str or sequence of str, optional
+        Names of the nodes that the class crosses, in order; kept as a tuple. None: the only node.
+    hops : float, str, or sequence of them
+        Propagation times (s), >= 0: from the source to the first node, from the first to the
+        second, and so on; none: 0 each. The rest of `base_rtt` lies behind the last node.
     """
 
     sender: Sender
@@ -54,6 +73,8 @@ class Flows(Record):
     slow_start: bool = choice(True, (True, False))
     delayed_ack: bool = choice(True, (True, False))
     ecn: bool | None = choice(None, (None, True, False))
+    route: tuple[str, ...] | None = described(None, "names of nodes")
+    hops: tuple[Number, ...] = quantities("time", closed=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,3 +93,64 @@ class Flows(Record):
             raise QuantityError(
                 f"Flows name = {show_value(self.name)} is no text: give a label, or None."
             )
+        if self.route is not None:
+            object.__setattr__(self, "route", _names(self.route))
+        self._check_hops()
+
+    def _check_hops(self) -> None:
+        """Refuse hops of another number than that of the nodes, or longer than the path."""
+        if not self.hops:
+            return
+        nodes = 1 if self.route is None else len(self.route)
+        if len(self.hops) != nodes:
+            raise ScenarioError(
+                f"Flows hops = {show_value(self.hops)} are {len(self.hops)} and the nodes of the"
+                f" route {nodes}: give one time for each node, or none."
+            )
+        if any(is_traced(leaf) for leaf in leaves((self.hops, self.base_rtt))):
+            return
+        way, path = sum(map(float, self.hops)), float(np.min(np.asarray(self.base_rtt)))
+        if way > path * (1 + 1e-12):  # sums of decimals are rounded
+            raise ScenarioError(
+                f"Flows hops take {format_quantity(way, 'time')}, longer than base_rtt ="
+                f" {format_quantity(path, 'time')}: shorten them, or raise base_rtt."
+            )
+
+
+def class_names(classes: Sequence[Flows]) -> tuple[str, ...]:
+    """Return the name of each class of flows, in order.
+
+    A class without a name is called after its kind of sender, which is the sender's class in
+    lower case; the next ones of that kind kind2, kind3, ..., leaving out names that are given.
+    """
+    taken = {flows.name for flows in classes}
+    names = []
+    for flows in classes:
+        name = flows.name
+        if name is None:
+            kind = type(flows.sender).__name__.lower()
+            name, number = kind, 1
+            while name in taken:
+                number += 1
+                name = f"{kind}{number}"
+            taken.add(name)
+        names.append(name)
+    return tuple(names)
+
+
+def _names(route: object) -> tuple[str, ...]:
+    """Names of nodes from one of them, or a sequence."""
+    given = (route,) if isinstance(route, str) else route
+    names = tuple(given) if isinstance(given, Sequence) else ()
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ScenarioError(
+            f"Flows route = {show_value(route)} names no nodes: give their names in order, e.g."
+            ' ("a", "b").'
+        )
+    for name in names:
+        if names.count(name) > 1:
+            raise ScenarioError(
+                f"Flows route = {show_value(route)} crosses {show_value(name)} twice, and a class"
+                " visits a node at most once: leave one out, or add a node."
+            )
+    return names

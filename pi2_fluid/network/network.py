@@ -1,4 +1,4 @@
-"""`Network`: nodes, each a link with its queue, and the flows that cross them; one node so far."""
+"""`Network`: nodes, each a link with its queue, and the flows that cross them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING
 
 from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.checks import check_labels
+from pi2_fluid.network.flows import Flows, class_names
 from pi2_fluid.network.link import Link
+from pi2_fluid.network.routes import check_routes, routing_of
+from pi2_fluid.network.text import format_nodes, located, parse_nodes, read_text
 from pi2_fluid.records.record import Record, as_tuple
+from pi2_fluid.saving import save_text
 
-__all__ = ["BOTTLENECK", "Network", "Node"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import xarray
+
+__all__ = ["BOTTLENECK", "Network", "Node", "refuse_several", "show_nodes"]
 
 #: What the node of a scenario is called.
 BOTTLENECK = "bottleneck"
@@ -63,14 +72,13 @@ class Network(Record):
     nodes : Node or sequence of Node
         Kept as a tuple.
     flows : Flows or sequence of Flows
-        The classes; kept as a tuple.
+        The classes; kept as a tuple. Where there are several nodes, each says its `route`.
 
     Raises
     ------
     ScenarioError
-        If there is no node or no class of flows, or it is something else.
-    UnsupportedError
-        If there are several nodes.
+        If there is no node or no class of flows, or it is something else; if two nodes or two
+        classes have one name, or a route leads over a node that is not there.
 
     Examples
     --------
@@ -82,6 +90,18 @@ class Network(Record):
     >>> loop = pf.Loop(pf.named_scenario("thesis_fig4_2_pi2").network, update="sampled")
     >>> f"{loop.margins().gain_margin_db:.2f} dB"
     '1.96 dB'
+
+    Of several nodes, `equilibrium` says which are bottlenecks:
+
+    >>> nodes = [pf.Node(name, pf.Link("12Mbit/s"), pf.Pi2()) for name in ("a", "b")]
+    >>> network = pf.Network(nodes, [
+    ...     pf.Flows(pf.Reno(), 5, "80ms", route=("a", "b"), hops=("5ms", "10ms")),
+    ...     pf.Flows(pf.Reno(), 5, "80ms", route="b"),
+    ... ])
+    >>> network.routing_matrix.to_numpy().tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    >>> pf.equilibrium(network).bottleneck.to_numpy().tolist()
+    [False, True]
     """
 
     nodes: tuple[Node, ...]
@@ -100,15 +120,133 @@ class Network(Record):
         for name, example in (("nodes", "Node"), ("flows", "Flows")):
             if not getattr(self, name):
                 raise ScenarioError(f"Network {name} = () is empty: give at least one {example}.")
-        if len(self.nodes) > 1:
-            names = ", ".join(show_value(node.name) for node in self.nodes)
-            raise UnsupportedError(
-                f"Network has the nodes {names}, and loops and engines know of one bottleneck: give"
-                " a single Node."
-            )
+        names = self.node_names
+        for name in names:
+            if names.count(name) > 1:
+                raise ScenarioError(
+                    f"Network nodes has {show_value(name)} {names.count(name)} times: give each"
+                    " Node a name of its own."
+                )
+        check_labels(self.flows, "Network")
+        check_routes("Network", names, self.flows)
 
     @property
     def node(self) -> Node:
-        """The only node."""
-        (node,) = self.nodes
-        return node
+        """The only node.
+
+        Raises
+        ------
+        UnsupportedError
+            If there are several.
+        """
+        refuse_several(self, "this asks for the only one", "name one of its nodes")
+        return self.nodes[0]
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """The name of each node, in order."""
+        return tuple(node.name for node in self.nodes)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The name of each class of flows, in order, as of a `Scenario`."""
+        return class_names(self.flows)
+
+    @property
+    def routing_matrix(self) -> xarray.DataArray:
+        """1 where a class crosses a link, else 0; dimensions `link` and `flows`."""
+        import xarray
+
+        return xarray.DataArray(
+            routing_of(self.node_names, self.flows),
+            {"link": list(self.node_names), "flows": list(self.class_names)},
+            ("link", "flows"),
+        )
+
+    @classmethod
+    def from_toml(cls, text: str) -> Network:
+        """Return the network that a TOML text describes.
+
+        The tables are ``[[node]]``, with its ``name`` and the keys of `Link`, each followed by its
+        ``[node.aqm]``, and ``[[flows]]`` as in a scenario, with ``route`` and ``hops``.
+
+        Raises
+        ------
+        QuantityError, DomainError, ScenarioError
+            Naming the table and the key.
+
+        Examples
+        --------
+        >>> Network.from_toml('''
+        ... [[node]]
+        ... name = "a"
+        ... capacity = "15Mbit/s"
+        ... [node.aqm]
+        ... kind = "pi2"
+        ... [[node]]
+        ... name = "b"
+        ... capacity = "12Mbit/s"
+        ... [node.aqm]
+        ... kind = "pie"
+        ... [[flows]]
+        ... sender = "reno"
+        ... count = 6
+        ... base_rtt = "80ms"
+        ... route = ["a", "b"]
+        ... hops = ["5ms", "10ms"]
+        ... ''').flows[0].hops
+        (0.005, 0.01)
+        """
+        nodes, flows = parse_nodes(text)
+        with located("", "Network"):
+            return cls([Node(*node) for node in nodes], flows)
+
+    def to_toml(self) -> str:
+        """Return the network as TOML text, from which `from_toml` makes an equal one.
+
+        Raises
+        ------
+        UnsupportedError
+            If a queue or a sender is a law of one's own, which text cannot name.
+        """
+        nodes = [(node.name, node.link, node.aqm) for node in self.nodes]
+        return format_nodes(nodes, self.flows)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Network:
+        """Return the network in a TOML file, or on standard input if the path is "-".
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        QuantityError, DomainError, ScenarioError
+            Naming the file, the table and the key.
+        """
+        name, text = read_text(path)
+        with located(f"{name}:"):
+            return cls.from_toml(text)
+
+    def save(self, path: str | Path) -> None:
+        """Write the network as TOML to a file; errors as `Scenario.save`."""
+        save_text(path, self.to_toml())
+
+
+def show_nodes(network: Network) -> str:
+    """Return what a network consists of, for messages."""
+    names = ", ".join(show_value(node.name) for node in network.nodes)
+    return f"Network has the node{'s' * (len(network.nodes) > 1)} {names}"
+
+
+def refuse_several(network: object, why: str, remedy: str) -> None:
+    """Raise UnsupportedError if this is a network of several nodes; anything else may pass.
+
+    Parameters
+    ----------
+    network : object
+        What was given.
+    why, remedy : str
+        Why several are too many here, and what to do; in messages.
+    """
+    if isinstance(network, Network) and len(network.nodes) > 1:
+        raise UnsupportedError(f"{show_nodes(network)}, and {why}: {remedy}.")

@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pi2_fluid.errors import ScenarioError, show_value
+from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.network.changes import Change
-from pi2_fluid.network.checks import check_changes, check_labels, check_times
-from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.checks import (
+    check_changes,
+    check_labels,
+    check_only_node,
+    check_times,
+)
+from pi2_fluid.network.flows import Flows, class_names
 from pi2_fluid.network.link import Link
-from pi2_fluid.network.network import BOTTLENECK, Network, Node
+from pi2_fluid.network.network import BOTTLENECK, Network, Node, show_nodes
 from pi2_fluid.network.text import format_tables, located, parse_tables, read_text
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import Record, as_tuple, leaves, map_leaves, quantity
@@ -104,7 +109,8 @@ class Scenario(Record):
         if not self.flows:
             raise ScenarioError("Scenario flows = () is empty: give at least one Flows.")
         object.__setattr__(self, "changes", as_tuple(self.changes, Change, "Scenario changes"))
-        check_labels(self)
+        check_labels(self.flows)
+        check_only_node(self.flows, BOTTLENECK)
         map_leaves(_require_number, self)
         # Nothing can be said about numbers that JAX is tracing.
         if not any(is_traced(leaf) for leaf in leaves(self)):
@@ -138,19 +144,7 @@ class Scenario(Record):
         A class without a name is called after its kind of sender, which is the sender's class in
         lower case; the next ones of that kind kind2, kind3, ..., leaving out names that are given.
         """
-        taken = {flows.name for flows in self.flows}
-        names = []
-        for flows in self.flows:
-            name = flows.name
-            if name is None:
-                kind = type(flows.sender).__name__.lower()
-                name, number = kind, 1
-                while name in taken:
-                    number += 1
-                    name = f"{kind}{number}"
-                taken.add(name)
-            names.append(name)
-        return tuple(names)
+        return class_names(self.flows)
 
     @classmethod
     def from_toml(cls, text: str) -> Scenario:
@@ -224,7 +218,13 @@ class Scenario(Record):
 
 
 def require_scenario(scenario: object) -> None:
-    """Raise ScenarioError unless this is a scenario."""
+    """Raise ScenarioError unless this is a scenario; UnsupportedError of a network."""
+    if isinstance(scenario, Network):
+        raise UnsupportedError(
+            f"{show_nodes(scenario)} without a schedule, and only a Scenario, with its single node,"
+            " is run: give Scenario(duration, link, aqm, flows), or ask equilibrium(network) where"
+            " it rests."
+        )
     if not isinstance(scenario, Scenario):
         raise ScenarioError(
             f"scenario = {show_value(scenario)} is no Scenario: build one, or load one with"

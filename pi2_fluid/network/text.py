@@ -34,7 +34,14 @@ from pi2_fluid.network.link import Link
 from pi2_fluid.records.record import Record, default_of, map_leaves
 from pi2_fluid.units import format_quantity, validate_quantity
 
-__all__ = ["format_tables", "located", "parse_tables", "read_text"]
+__all__ = [
+    "format_nodes",
+    "format_tables",
+    "located",
+    "parse_nodes",
+    "parse_tables",
+    "read_text",
+]
 
 
 _TYPED: Final = (QuantityError, DomainError, ScenarioError, UnsupportedError)
@@ -67,20 +74,69 @@ def read_text(path: str | Path) -> tuple[str, str]:
 def parse_tables(text: str) -> dict[str, Any]:
     """Return the fields of the scenario that a TOML text describes; see `Scenario.from_toml`."""
     data = _parse_toml(text)
+    _check_style(data)
+    if "node" in data:
+        raise UnsupportedError(
+            "[[node]] describes a network without a schedule, which is not run yet: read it with"
+            " Network.from_toml, and ask equilibrium where it rests."
+        )
     if "changes" not in data and "change" in data:  # as these tables were once called
         data["changes"] = data.pop("change")
     _check_keys(data, _TOP, "")
     link = _build(Link, "[link]", _table(data, "link", "capacity"))
     aqm = _read_aqm("aqm", _table(data, "aqm", "kind"))
-    flows = [_read_flows(index, keys) for index, keys in _tables(data, "flows")]
+    flows = _read_classes(data)
     changes = [_build(Change, f"[[changes]] {i}:", keys) for i, keys in _tables(data, "changes")]
-    if not flows:
-        raise ScenarioError("[[flows]] is missing: give at least one such table, with a sender.")
     head: dict[str, Any] = {key: data[key] for key in ("duration", "name") if key in data}
     _check_values(head, "")
     if "duration" not in head:
         raise ScenarioError('duration is missing: give the length of the run, e.g. "100s".')
     return {"link": link, "aqm": aqm, "flows": flows, "changes": changes, **head}
+
+
+def parse_nodes(text: str) -> tuple[list[tuple[str, Link, Aqm]], list[Flows]]:
+    """Return the nodes and the flows that a TOML text describes; see `Network.from_toml`."""
+    data = _parse_toml(text)
+    _check_style(data)
+    if "node" not in data and "link" in data:
+        raise ScenarioError(
+            "[link] is of a scenario, and a network has [[node]] tables: read it with"
+            " Scenario.from_toml(text).network."
+        )
+    _check_keys(data, ("node", "flows"), "")
+    nodes = [_read_node(index, keys) for index, keys in _tables(data, "node")]
+    if not nodes:
+        raise ScenarioError("[[node]] is missing: give at least one such table, with a name.")
+    return nodes, _read_classes(data)
+
+
+def _check_style(data: dict[str, Any]) -> None:
+    """Refuse a text that is of a scenario, and of a network, too."""
+    both = [name for name in ("link", "aqm") if name in data]
+    if "node" in data and both:
+        raise ScenarioError(
+            f"[{both[0]}] is the only link of a scenario or its queue, and [[node]] one of several:"
+            " use [link] and [aqm], or [[node]] and [node.aqm]."
+        )
+
+
+def _read_node(index: int, keys: dict[str, Any]) -> tuple[str, Link, Aqm]:
+    place = f"[[node]] {index}:"
+    shared = list(_keys_of(Link))
+    _check_keys(keys, ["name", "aqm", *shared], place)
+    if "name" not in keys:
+        raise ScenarioError(f'{place} name is missing: give what routes call it, e.g. "a".')
+    link = _build(Link, place, {key: keys[key] for key in keys if key in shared})
+    with located(place):
+        aqm = _read_aqm("node.aqm", _table(keys, "aqm", "kind", "node.aqm"))
+    return keys["name"], link, aqm
+
+
+def _read_classes(data: dict[str, Any]) -> list[Flows]:
+    flows = [_read_flows(index, keys) for index, keys in _tables(data, "flows")]
+    if not flows:
+        raise ScenarioError("[[flows]] is missing: give at least one such table, with a sender.")
+    return flows
 
 
 def _parse_toml(text: object) -> dict[str, Any]:
@@ -158,9 +214,9 @@ def located(place: str, owner: str = "") -> Iterator[None]:
         raise type(error)(f"{place} {text}".lstrip()) from None
 
 
-def _table(data: dict[str, Any], name: str, key: str) -> dict[str, Any]:
+def _table(data: dict[str, Any], name: str, key: str, place: str = "") -> dict[str, Any]:
     if name not in data:
-        raise ScenarioError(f"[{name}] is missing: give that table, with its {key}.")
+        raise ScenarioError(f"[{place or name}] is missing: give that table, with its {key}.")
     if not isinstance(data[name], dict):
         raise ScenarioError(
             f"{name} = {show_value(data[name])} is no table: use [{name}] once, and keys below it."
@@ -198,7 +254,7 @@ def _check_values(
 ) -> None:
     """Refuse lists, which classes take for arrays, and what is no flag where one is needed."""
     for key, value in keys.items():
-        if isinstance(value, list):
+        if isinstance(value, list) and not (known and _takes_several(known[key])):
             raise ScenarioError(
                 f"{place} {key} = {show_value(value)} is a list: give one value.".lstrip()
             )
@@ -209,6 +265,11 @@ def _check_values(
             )
 
 
+def _takes_several(field: Field[Any]) -> bool:
+    """Whether a field is a list in text."""
+    return "quantities" in field.metadata or str(field.type).startswith("tuple[str")
+
+
 # --- writing ----------------------------------------------------------------------------------
 
 
@@ -216,18 +277,39 @@ def format_tables(
     scenario: Record, link: Link, aqm: Aqm, flows: Sequence[Flows], changes: Sequence[Change]
 ) -> str:
     """Return a scenario, whose own fields are the first table, as text; see `Scenario.to_toml`."""
-    kinds = [_kind_in_text(each.sender) for each in flows]
+    classes = _class_blocks(flows)
     link = _plain(link)
     blocks = [_lines(_plain(scenario), {"link", "aqm", "flows", "changes"})]
     blocks.append(["[link]", *_lines(link)])
     blocks += _aqm_blocks("aqm", _plain(aqm))
+    blocks += classes
+    blocks += [["[[changes]]", *_lines(change)] for change in map(_plain, changes)]
+    return _joined(blocks)
+
+
+def format_nodes(nodes: Sequence[tuple[str, Link, Aqm]], flows: Sequence[Flows]) -> str:
+    """Return a network, each node its name, its link and its queue, as text."""
+    blocks = []
+    for name, link, aqm in nodes:
+        blocks.append(["[[node]]", f"name = {_text(name)}", *_lines(_plain(link))])
+        blocks += _aqm_blocks("node.aqm", _plain(aqm))
+    return _joined(blocks + _class_blocks(flows))
+
+
+def _joined(blocks: Sequence[Sequence[str]]) -> str:
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def _class_blocks(flows: Sequence[Flows]) -> list[list[str]]:
+    """Return the table of each class of flows."""
+    blocks = []
+    kinds = [_kind_in_text(each.sender) for each in flows]
     for kind, each in zip(kinds, map(_plain, flows), strict=True):
         # 0 is what a sender that ignores signals has without being given.
         free = each.sender.signal is None and each.base_rtt == 0.0
         lines = _lines(each, {"sender", "base_rtt"} if free else {"sender"})
         blocks.append(["[[flows]]", f"sender = {_text(kind)}", *_lines(each.sender), *lines])
-    blocks += [["[[changes]]", *_lines(change)] for change in map(_plain, changes)]
-    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+    return blocks
 
 
 def _aqm_blocks(name: str, aqm: Aqm) -> list[list[str]]:
@@ -290,6 +372,8 @@ def _value(value: Any, field: Field[Any]) -> str:
     if isinstance(value, Mapping):
         pairs = (f"{_key(key)} = {_number(count)}" for key, count in value.items())
         return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(_value(item, field) for item in value)}]"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -301,7 +385,8 @@ def _value(value: Any, field: Field[Any]) -> str:
             f"{field.name} = {show_value(value)} is a function, which TOML text cannot hold:"
             " pickle the scenario, or give a number or Sines."
         )
-    dimension = field.metadata.get("quantity", {}).get("dimension", "number")
+    rule = field.metadata.get("quantity") or field.metadata.get("quantities") or {}
+    dimension = rule.get("dimension", "number")
     if dimension in _UNITLESS:
         return _number(value)
     return f'"{format_quantity(value, dimension)}"'

@@ -20,11 +20,12 @@ def read_path(record: object, path: str) -> SupportsFloat:
     Parameters
     ----------
     record : Record
-        A scenario.
+        A scenario, or a network.
     path : str
         Fields and places, joined by dots: ``"link.capacity"``, ``"flows.1.sender.decrease"`` (or
         by the name of the class, ``"flows.reno2.count"``), ``"changes.0.at"``,
-        ``"changes.0.counts.reno"``.
+        ``"changes.0.counts.reno"``; of a network ``"nodes.0.link.capacity"`` (or by the name of the
+        node), ``"flows.0.hops.1"``.
 
     Raises
     ------
@@ -63,8 +64,9 @@ def _parts(record: object, path: object) -> list[str]:
             f'the path {show_value(path)} names nothing: give e.g. "aqm.alpha" or "flows.0.count".'
         )
     parts = path.split(".")
-    names = list(getattr(record, "class_names", ()))
-    if parts[0] == "flows" and len(parts) > 1 and parts[1] in names:
+    called = {"flows": "class_names", "nodes": "node_names"}
+    names = list(getattr(record, called.get(parts[0], ""), ()))
+    if len(parts) > 1 and parts[1] in names:
         parts[1] = str(names.index(parts[1]))
     return parts
 

@@ -50,6 +50,7 @@ __all__ = [
     "map_leaves",
     "named_arrays",
     "numbers_of",
+    "quantities",
     "quantity",
     "require_scalars",
     "require_untraced",
@@ -108,6 +109,18 @@ def quantity(
     rule = {"dimension": dimension, "low": low, "high": high, "closed": closed}
     metadata = {"quantity": rule, "optional": optional, "tc": tc, "kernel": kernel}
     return dataclasses.field(default=default, metadata=metadata)
+
+
+def quantities(dimension: str, *, low: float = 0.0, closed: bool = False) -> Any:
+    """Declare a field of any number of quantities, none by default; single ones, kept as a tuple.
+
+    Parameters
+    ----------
+    dimension, low, closed
+        As in `quantity`.
+    """
+    each = {"dimension": dimension, "low": low, "closed": closed}
+    return dataclasses.field(default=(), metadata={"quantities": each})
 
 
 def choice(
@@ -179,6 +192,9 @@ class Record:
                 if has_labels(value):
                     number = value.copy(data=number)
                 object.__setattr__(self, field.name, number)
+            elif "quantities" in field.metadata:
+                each = field.metadata["quantities"]
+                object.__setattr__(self, field.name, _numbers(value, each, name))
             elif "choice" in field.metadata:
                 validate_choice(value, field.metadata["choice"], name)
         arrays = named_arrays(self)
@@ -334,6 +350,21 @@ def align(record: R, **named: Number) -> tuple[list[FloatArray], Callable[[Seque
         return made
 
     return [np.broadcast_to(np.asarray(value, float), shape) for value in values], rebuild
+
+
+def _numbers(value: Any, each: Mapping[str, Any], name: str) -> tuple[Number, ...]:
+    """A tuple of single numbers from one quantity, or a sequence of them."""
+    if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)):
+        value = (value,)
+    numbers = []
+    for place, item in enumerate(value, 1):
+        number = validate_quantity(item, name=f"{name} {place}", **each)
+        if np.ndim(number):
+            raise QuantityError(
+                f"{name} {place} = {show_value(item)} is an array: give one number."
+            )
+        numbers.append(number)
+    return tuple(numbers)
 
 
 def _rank(value: object) -> int:

@@ -23,6 +23,7 @@ from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.network.equilibrium import OperatingPoint, equilibrium
 from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.network import refuse_several
 from pi2_fluid.results import Column, make_dataset
 from pi2_fluid.units import validate_choice, validate_quantity
 
@@ -157,6 +158,11 @@ def coexistence(
     >>> print(f"{one.echo_growth.item():.2f}/s at {one.echo_frequency.item():.0f} rad/s")
     0.63/s at 174 rad/s
     """
+    refuse_several(
+        classic,
+        "two classes share one queue here",
+        "ask equilibrium(network) for the rates of all classes, or give two senders",
+    )
     validate_choice(update, UPDATES, "update")
     validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
     validate_choice(clock, CLOCKS, "clock")

@@ -1,0 +1,377 @@
+"""Where several links rest: which of them are bottlenecks, and what each signals.
+
+Every link has one coordinate, v from -1 to 1. Up to 0 the queue signals nothing and waits
+(1 + v) target; above 0 it waits the target, and v is the controller's variable. At rest a link is
+either full, or idle at v = -1, without a queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
+from pi2_fluid.html import html_table
+from pi2_fluid.laws.aqm import Aqm, Signal
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.network.assumptions import check_assumptions
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.network import Network, Node
+from pi2_fluid.network.response import linear_form, plain, respond, window_of
+from pi2_fluid.network.rest import Rest
+from pi2_fluid.network.routes import places_of, routing_of
+from pi2_fluid.records.record import map_leaves, require_untraced
+
+if TYPE_CHECKING:
+    import xarray
+
+    from pi2_fluid.values import BoolArray, FloatArray
+
+__all__ = ["NetworkPoint", "network_equilibrium"]
+
+# So little that it changes no digit where something else signals, too, and a window of 1e15.
+_NO_SIGNAL: Final = 1e-30
+# Of log(y/C), where Newton has converged; and how far above C rounding may leave an idle link.
+_CONVERGED: Final = 1e-11
+# A link that would have to signal less than this signals nothing.
+_LEAST: Final = 1e-12
+_SWEEPS: Final = (50, 100, 200, 400, 800, 1600, 3200, 6400)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NetworkPoint:
+    """Where a network of several links rests, as xarray's DataArrays.
+
+    Attributes
+    ----------
+    bottleneck : DataArray (link)
+        Whether the link is full; others have no queue, and signal nothing.
+    load : DataArray (link)
+        What arrives over the capacity.
+    controller : DataArray (link)
+        The queue's own variable; 0 also of a full link that waits less than its target, since
+        signals of other links hold its flows back.
+    link_p, link_p_prime : DataArray (link, signal)
+        Probability that the link signals a packet of classic or scalable senders, and its linear
+        form: sqrt(p) for classic ones, p for scalable ones.
+    queue_delay : DataArray (link)
+        Seconds.
+    queue : DataArray (link)
+        Packets.
+    capacity : DataArray (link)
+        Packets per second served.
+    p, p_prime : DataArray (flows)
+        Probability that some link of the route signals a packet, by independent draws, and its
+        linear form.
+    window : DataArray (flows)
+        Segments; of a sender without window, what it sends in one round-trip time.
+    rtt : DataArray (flows)
+        Round-trip time, all queues of the route included (s).
+    rate : DataArray (flows)
+        Segments per second of one flow that enter the last queue of its route.
+    share : DataArray (link, flows)
+        Part of the link's capacity that the class uses.
+    unique : bool
+        Whether p' of the bottlenecks are the only ones with these rates: their rows of the routing
+        matrix are independent.
+    broken : tuple of str
+        Assumptions that do not hold, as of `OperatingPoint`.
+    states : tuple
+        The full state of each sender at rest, one entry per class.
+    """
+
+    bottleneck: xarray.DataArray
+    load: xarray.DataArray
+    controller: xarray.DataArray
+    link_p: xarray.DataArray
+    link_p_prime: xarray.DataArray
+    queue_delay: xarray.DataArray
+    queue: xarray.DataArray
+    capacity: xarray.DataArray
+    p: xarray.DataArray
+    p_prime: xarray.DataArray
+    window: xarray.DataArray
+    rtt: xarray.DataArray
+    rate: xarray.DataArray
+    share: xarray.DataArray
+    unique: bool
+    broken: tuple[str, ...]
+    states: tuple[Any, ...]
+
+    def rows(self) -> list[tuple[str, Any, str]]:
+        """Return each quantity as its name, its value and its unit."""
+
+        def each(array: xarray.DataArray) -> tuple[float, ...]:
+            return tuple(map(float, array))
+
+        links = [str(name) for name in self.load.link.to_numpy()]
+        full = [name for name, is_full in zip(links, self.bottleneck, strict=True) if is_full]
+        return [
+            ("links", ", ".join(links), ""),
+            ("bottlenecks", ", ".join(full), ""),
+            ("load", each(self.load), ""),
+            ("controller", each(self.controller), ""),
+            ("p' is unique", "yes" if self.unique else "no: the rates are, not where signals", ""),
+            ("queue delay", each(self.queue_delay), "s"),
+            ("queue", each(self.queue), "packets"),
+            ("classes", ", ".join(map(str, self.rate.flows.to_numpy())), ""),
+            ("p", each(self.p), ""),
+            ("p'", each(self.p_prime), ""),
+            ("window", each(self.window), "segments"),
+            ("round-trip time", each(self.rtt), "s"),
+            ("rate of a flow", each(self.rate), "segments/s"),
+            ("assumptions broken", ", ".join(self.broken) or "none", ""),
+        ]
+
+    def _repr_html_(self) -> str:
+        return html_table("Operating point of a network", self.rows())
+
+
+def network_equilibrium(network: Network) -> NetworkPoint:
+    """Return where a network of several nodes rests; see `equilibrium`.
+
+    Raises
+    ------
+    DomainError
+        If flows fill a link even while it signals every packet.
+    SolverError
+        If no rest was found.
+    UnsupportedError
+        If a queue has no target at which it rests in one queue, the links differ in their packet
+        size, or something is an array.
+    """
+    require_untraced("the rest of several links", "a network of one node", network)
+    map_leaves(_require_number, network)
+    for node in network.nodes:
+        _require_target(node)
+    sizes = {float(node.link.packet_size): node.name for node in network.nodes}
+    if len(sizes) > 1:
+        shown = " and ".join(f"{size:g} B at {name!r}" for size, name in sizes.items())
+        raise UnsupportedError(
+            f"Network packet_size is {shown}, and the windows of flows count one size: give all"
+            " links the same."
+        )
+    (size,) = sizes
+    flows = tuple(replace(f, sender=f.sender.on_link(size)) for f in network.flows)
+    links = _Links(network.nodes, flows)
+    return _described(network, links, _solve(links))
+
+
+class _Links:
+    """What arrives at every link, given the coordinates v of all."""
+
+    def __init__(self, nodes: Sequence[Node], flows: tuple[Flows, ...]) -> None:
+        self.names = tuple(node.name for node in nodes)
+        self.aqms: list[Any] = [node.aqm for node in nodes]
+        self.flows = flows
+        self.capacity = np.array([n.link.capacity / (8.0 * n.link.packet_size) for n in nodes])
+        self.target = np.array([float(node.aqm.target) for node in nodes])  # type: ignore[attr-defined]
+        self.places = places_of(self.names, flows)
+        self.routing = routing_of(self.names, flows)
+
+    def rests(self, v: FloatArray) -> list[Rest]:
+        """The queues at v: (links,) or (links, variants)."""
+        rests = []
+        for aqm, target, own in zip(self.aqms, self.target, v, strict=True):
+            u = np.maximum(own, 0.0)
+            seen = Signal(*(np.maximum(p, _NO_SIGNAL) for p in aqm.encode(u)))
+            rests.append(Rest(u, seen, target * np.minimum(1.0 + own, 1.0)))
+        return rests
+
+    def response(self, index: int, rests: Sequence[Rest]) -> tuple[Any, ...]:
+        """(p, rtt, state, rate) of one class."""
+        columns = respond((self.flows[index],), [rests[place] for place in self.places[index]])
+        return tuple(column[0] for column in columns)
+
+    def arrivals(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Packets per second at each link by class, (links, flows, ...), and the classes' RTTs."""
+        rests = self.rests(v)
+        rates = np.zeros((len(v), len(self.flows), *v.shape[1:]))
+        rtts = np.empty(rates.shape[1:])
+        for index, (flow, route) in enumerate(zip(self.flows, self.places, strict=True)):
+            _, rtts[index], state, _ = self.response(index, rests)
+            rate = flow.count * flow.sender.sending_rate(state, rtts[index])
+            for place in route:
+                if flow.sender.thinned:  # what one link drops does not reach the next
+                    rate = rate * (1.0 - rests[place].signal.classic)
+                rates[place, index] = rate
+        return rates, rtts
+
+    def excess(self, rates: FloatArray) -> FloatArray:
+        """log(y/C) of each link; -inf where nothing arrives."""
+        with np.errstate(divide="ignore"):
+            result: FloatArray = np.log((rates.sum(axis=1).T / self.capacity).T)
+        return result
+
+    def excess_at(self, v: FloatArray) -> FloatArray:
+        """The same at the coordinates v."""
+        return self.excess(self.arrivals(v)[0])
+
+
+def _solve(links: _Links) -> FloatArray:
+    """Relax until it is clear which links are full, then finish by Newton's method."""
+    v = np.where(links.routing.any(axis=1), 0.1, -1.0)
+    beyond = links.excess_at(np.where(v > 0.0, 1.0, -1.0))
+    _require_room(links, beyond > _CONVERGED, beyond)
+    for sweeps in _SWEEPS:
+        v = _relax(links, v, sweeps)
+        found = _polish(links, v)
+        if found is not None:
+            return found
+        excess = links.excess_at(v)
+        if sweeps >= 400:
+            _require_room(links, (v >= 1.0) & (excess > 1e-6), excess)
+    raise SolverError(
+        f"no rest of the network was found: the loads are {np.exp(excess).round(6).tolist()} after"
+        " the last try; change a capacity or a count a little."
+    )
+
+
+def _require_room(links: _Links, overfull: BoolArray, excess: FloatArray) -> None:
+    for name, is_over, by in zip(links.names, overfull, excess, strict=True):
+        if is_over:
+            raise DomainError(
+                f"the flows over node {name!r} offer {float(np.exp(by)):.3g} times its capacity"
+                " even at p = 1: raise the capacity or lower the counts."
+            )
+
+
+def _relax(links: _Links, v: FloatArray, sweeps: int) -> FloatArray:
+    """Move every link a little towards y = C, all at once, as their controllers do."""
+    identity = np.eye(len(v), dtype=bool)
+    # Where signals begin again, after they were found to be needless.
+    begin = np.full(len(v), 1e-2)
+    for _ in range(sweeps):
+        # Beside v itself, v with the signals of one link at a time switched off.
+        tried = np.column_stack([v, np.where(identity, np.minimum(v, 0.0)[:, None], v[:, None])])
+        rates, rtts = links.arrivals(tried)
+        excess = links.excess(rates)
+        # Of what arrives at each link: how much one queue delay takes from it.
+        total = np.maximum(rates[:, :, 0].sum(axis=1), _NO_SIGNAL)
+        mean_rtt = rates[:, :, 0] @ rtts[:, 0] / total
+        off = np.diagonal(excess[:, 1:])
+        step = 0.3 * np.clip(excess[:, 0], -2.0, 2.0)
+        signals = v > 0.0
+        needless = signals & (off < 0.0)
+        begin = np.where(needless, 0.5 * np.minimum(v, begin), begin)
+        waits = v + np.clip(step * mean_rtt / links.target, -0.5, 0.5)
+        waits = np.where(waits > 0.0, np.maximum(begin, _LEAST), np.maximum(waits, -1.0))
+        marks = np.clip(v * np.exp(step), _LEAST, 1.0)
+        v = np.where(needless, 0.0, np.where(signals, marks, waits))
+    return v
+
+
+def _polish(links: _Links, v: FloatArray) -> FloatArray | None:
+    """Newton's method on the full links, in log u or the delay; None if they do not stay so."""
+    v = v.copy()
+    full = np.flatnonzero(v > -1.0)
+    signals = v[full] > 0.0
+    size = len(full)
+    last = np.inf
+    for _ in range(60):
+        # Steps of log u, or of v where nothing is signalled.
+        h = np.where(signals, 1e-6, -1e-6)
+        tried = np.repeat(v[:, None], size + 1, axis=1)
+        moved = np.where(signals, v[full] * np.exp(h), v[full] + h)
+        tried[full, 1 + np.arange(size)] = moved
+        excess = links.excess_at(tried)
+        residual = excess[full, 0]
+        worst = float(np.max(np.abs(residual), initial=0.0))
+        if worst < _CONVERGED and worst >= 0.5 * last:
+            idle = np.setdiff1d(np.arange(len(v)), full)
+            return v if np.all(excess[idle, 0] <= _CONVERGED) else None
+        last = worst
+        if not np.isfinite(worst):
+            return None
+        slopes = (excess[full, 1:] - residual[:, None]) / h
+        step = np.clip(np.linalg.lstsq(slopes, -residual, rcond=1e-9)[0], -1.0, 1.0)
+        v[full] = np.where(signals, v[full] * np.exp(step), v[full] + step)
+        stays = np.where(
+            signals, (v[full] > _LEAST) & (v[full] <= 1.0), np.abs(v[full] + 0.5) <= 0.5
+        )
+        if not np.all(stays):
+            return None
+    return None
+
+
+def _described(network: Network, links: _Links, v: FloatArray) -> NetworkPoint:
+    import xarray
+
+    rests = links.rests(v)
+    responses = [links.response(index, rests) for index in range(len(links.flows))]
+    p, rtt, states, rate = zip(*responses, strict=True)
+    senders = [flow.sender for flow in links.flows]
+    windows = [window_of(state) for state in states]
+    full = v > -1.0
+    signals = np.array([[r.signal.classic, r.signal.scalable] for r in rests], float)
+    signals = np.where((v > 0.0)[:, None], signals, 0.0)
+    delay = np.array([float(rest.queue_delay) for rest in rests])
+    shares = links.arrivals(v)[0] / links.capacity[:, None]
+    broken: dict[str, None] = {}
+    for place, aqm in enumerate(links.aqms):
+        mine = [i for i, route in enumerate(links.places) if place in route]
+        if v[place] > 0.0:
+            found = check_assumptions(
+                aqm,
+                v[place],
+                [senders[i] for i in mine],
+                [windows[i] for i in mine],
+                [rtt[i] for i in mine],
+            )
+            broken |= dict.fromkeys(found)
+
+    names = {"link": list(links.names), "flows": list(network.class_names)}
+    names["signal"] = ["classic", "scalable"]
+
+    def labelled(values: Any, *dims: str) -> xarray.DataArray:
+        return xarray.DataArray(np.asarray(values), {dim: names[dim] for dim in dims}, dims)
+
+    responsive = [i for i, s in enumerate(senders) if s.signal is not None or s.thinned]
+    rows = links.routing[full][:, responsive]
+    return NetworkPoint(
+        bottleneck=labelled(full, "link"),
+        load=labelled(shares.sum(axis=1), "link"),
+        controller=labelled(np.maximum(v, 0.0), "link"),
+        link_p=labelled(signals, "link", "signal"),
+        link_p_prime=labelled(
+            np.column_stack([np.sqrt(signals[:, 0]), signals[:, 1]]), "link", "signal"
+        ),
+        queue_delay=labelled(delay, "link"),
+        queue=labelled(delay * links.capacity, "link"),
+        capacity=labelled(links.capacity, "link"),
+        p=labelled(p, "flows"),
+        p_prime=labelled(list(map(linear_form, senders, p)), "flows"),
+        window=labelled(windows, "flows"),
+        rtt=labelled(rtt, "flows"),
+        rate=labelled(rate, "flows"),
+        share=labelled(shares, "link", "flows"),
+        unique=bool(np.linalg.matrix_rank(rows) == len(rows)) if len(rows) else True,
+        broken=tuple(broken),
+        states=plain(tuple(states)),
+    )
+
+
+def _require_target(node: Node) -> None:
+    aqm: Any = node.aqm
+    kind = type(aqm).__name__
+    if aqm.bands != 1:
+        why = "has two queues"
+    elif not isinstance(aqm, PiFamily) or type(aqm).at_rest is Aqm.at_rest:
+        why = "has no target at which its queue rests"
+    else:
+        return
+    raise UnsupportedError(
+        f"{kind} at node {show_value(node.name)} {why}, and the rest of several links is known of"
+        " queues with a target: give Pi, Pie, Pi2 or CoupledPi2, or a network of one node."
+    )
+
+
+def _require_number(leaf: Any, place: str) -> None:
+    if np.ndim(leaf):
+        raise UnsupportedError(
+            f"Network {place.removeprefix('.')} has the shape {np.shape(leaf)}, and several nodes"
+            " are solved for one network at a time: give one number, and call once for each."
+        )

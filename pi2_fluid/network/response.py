@@ -1,0 +1,58 @@
+"""What classes of flows make of the queues on their way while these rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.rest import Rest, own_delay
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import Number
+
+__all__ = ["linear_form", "plain", "respond", "window_of"]
+
+
+def respond(flows: tuple[Flows, ...], rests: Sequence[Rest]) -> tuple[tuple[Any, ...], ...]:
+    """Return (p, rtt, state, rate) of every class while the queues on its way rest."""
+    rows = []
+    for flow in flows:
+        sender = flow.sender
+        p, delay = _met(sender, rests)
+        rtt = flow.base_rtt + delay
+        state = sender.at_rest(rtt, p)
+        rate = sender.sending_rate(state, rtt)
+        # Of thinned traffic only what is not dropped enters the queue.
+        rows.append((p, rtt, state, rate * (1.0 - p) if sender.thinned else rate))
+    return tuple(zip(*rows, strict=True))
+
+
+def _met(sender: Sender, rests: Sequence[Rest]) -> tuple[Number, Number]:
+    """Probability that some queue signals a sender's packet, and the delay in all of them."""
+    seen = "classic" if sender.thinned else sender.signal or ""
+    signals = [getattr(rest.signal, seen, 0.0) for rest in rests]
+    delays = [own_delay(rest.queue_delay, sender) for rest in rests]
+    return reduce(lambda p, q: p + q - p * q, signals), reduce(add, delays)
+
+
+def linear_form(sender: Sender, p: Number) -> Any:
+    """Return p' of a probability: its square root for a classic sender, itself for any other."""
+    return np.sqrt(p)[()] if sender.signal == "classic" else p
+
+
+def window_of(state: Number | tuple[Number, ...]) -> Number:
+    """Return the window, which is the first state."""
+    return state[0] if isinstance(state, tuple) else state
+
+
+def plain(value: Any) -> Any:
+    """Return Python floats for scalars, so that they print as numbers; in tuples too."""
+    if isinstance(value, tuple):
+        return tuple(plain(item) for item in value)
+    return float(value) if np.ndim(value) == 0 else value

@@ -1,0 +1,58 @@
+"""Routes: which nodes each class of flows crosses, and in what order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pi2_fluid.errors import ScenarioError, show_value, suggest
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.values import FloatArray
+
+__all__ = ["check_routes", "places_of", "routing_of"]
+
+
+def check_routes(owner: str, nodes: Sequence[str], classes: Sequence[Flows]) -> None:
+    """Refuse routes over nodes that are not there, and none where there are several nodes.
+
+    Parameters
+    ----------
+    owner : str
+        Whose flows they are, in messages.
+    nodes : sequence of str
+        The names of the nodes.
+    classes : sequence of Flows
+        The classes.
+
+    Raises
+    ------
+    ScenarioError
+        Naming the class by its place.
+    """
+    for number, flows in enumerate(classes, 1):
+        place = f"{owner} flows {number}"
+        if flows.route is None and len(nodes) > 1:
+            raise ScenarioError(
+                f"{place} route = None is missing, for there are {len(nodes)} nodes: name those"
+                f" that it crosses, in order, of {', '.join(map(repr, nodes))}."
+            )
+        for name in flows.route or ():
+            if name not in nodes:
+                raise ScenarioError(
+                    f"{place} route = {show_value(flows.route)} has {show_value(name)}, which is no"
+                    f" node: give {suggest(name, nodes)}."
+                )
+
+
+def places_of(nodes: Sequence[str], classes: Sequence[Flows]) -> list[list[int]]:
+    """Return the places of the nodes on each class's route, in its order."""
+    return [[nodes.index(name) for name in flows.route or nodes[:1]] for flows in classes]
+
+
+def routing_of(nodes: Sequence[str], classes: Sequence[Flows]) -> FloatArray:
+    """Return the routing matrix: 1 where a class (column) crosses a node (row), else 0."""
+    matrix = np.zeros((len(nodes), len(classes)))
+    for column, places in enumerate(places_of(nodes, classes)):
+        matrix[places, column] = 1.0
+    return matrix
