@@ -172,12 +172,12 @@ class _Links:
         self.places = places_of(self.names, flows)
         self.routing = routing_of(self.names, flows)
 
-    def rests(self, v: FloatArray) -> list[Rest]:
-        """The queues at v: (links,) or (links, variants)."""
+    def rests(self, v: FloatArray, least: float = _NO_SIGNAL) -> list[Rest]:
+        """The queues at v, (links,) or (links, variants), that signal `least` at least."""
         rests = []
         for aqm, target, own in zip(self.aqms, self.target, v, strict=True):
             u = np.maximum(own, 0.0)
-            seen = Signal(*(np.maximum(p, _NO_SIGNAL) for p in aqm.encode(u)))
+            seen = Signal(*(np.maximum(p, least) for p in aqm.encode(u)))
             rests.append(Rest(u, seen, target * np.minimum(1.0 + own, 1.0)))
         return rests
 
@@ -249,7 +249,7 @@ def _relax(links: _Links, v: FloatArray, sweeps: int) -> FloatArray:
         tried = np.column_stack([v, np.where(identity, np.minimum(v, 0.0)[:, None], v[:, None])])
         rates, rtts = links.arrivals(tried)
         excess = links.excess(rates)
-        # Of what arrives at each link: how much one queue delay takes from it.
+        # A queue delay takes about its part of the mean RTT from what arrives.
         total = np.maximum(rates[:, :, 0].sum(axis=1), _NO_SIGNAL)
         mean_rtt = rates[:, :, 0] @ rtts[:, 0] / total
         off = np.diagonal(excess[:, 1:])
@@ -300,14 +300,13 @@ def _polish(links: _Links, v: FloatArray) -> FloatArray | None:
 def _described(network: Network, links: _Links, v: FloatArray) -> NetworkPoint:
     import xarray
 
-    rests = links.rests(v)
+    rests = links.rests(v, least=0.0)
     responses = [links.response(index, rests) for index in range(len(links.flows))]
     p, rtt, states, rate = zip(*responses, strict=True)
     senders = [flow.sender for flow in links.flows]
     windows = [window_of(state) for state in states]
     full = v > -1.0
     signals = np.array([[r.signal.classic, r.signal.scalable] for r in rests], float)
-    signals = np.where((v > 0.0)[:, None], signals, 0.0)
     delay = np.array([float(rest.queue_delay) for rest in rests])
     shares = links.arrivals(v)[0] / links.capacity[:, None]
     broken: dict[str, None] = {}

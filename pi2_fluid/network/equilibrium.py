@@ -240,8 +240,11 @@ def equilibrium(
         If no controller value in (0, 1] makes the flows fill the capacity exactly.
     ScenarioError
         If something is missing, or given beside a network.
+    SolverError
+        If no rest was found of a network of several nodes.
     UnsupportedError
-        If the queue never rests: a dual queue that marks L4S traffic alone by a step.
+        If the queue never rests: a dual queue that marks L4S traffic alone by a step; of several
+        nodes, if a queue has no target or is a dual one, or something is an array.
 
     Notes
     -----

@@ -29,7 +29,8 @@ __all__ = ["Flows", "class_names"]
 class Flows(Record):
     """A class of equal flows.
 
-    Loops and operating points use the first four fields; the others describe a scenario.
+    Loops and operating points use the first four fields, and those of a network `route`; the others
+    describe a scenario.
 
     Parameters
     ----------

@@ -87,8 +87,9 @@ def relaxed(network: pf.Network) -> tuple[np.ndarray, np.ndarray]:
             rtt = flows.base_rtt + sum(network.nodes[i].aqm.target for i in route if u[i] > 0)
             state = flows.sender.at_rest(rtt, 1.0 - prod(1.0 - p for p in marks))
             loads[route] += flows.count * flows.sender.sending_rate(state, rtt) / capacity[route]
-        u = np.where(u < 1e-9, 0.0, u * loads**0.3)
-        if np.all((u == 0.0) | (np.abs(loads - 1.0) < 1e-13)):
+        left = (u > 0.0) & (u < 1e-9)  # without its delay, loads are others
+        u = np.where(left, 0.0, u * loads**0.3)
+        if not left.any() and np.all((u == 0.0) | (np.abs(loads - 1.0) < 1e-13)):
             break
     return u, loads
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from refusals import refused
+from shell import assert_bad_input
 
 import pi2_fluid as pf
 from pi2_fluid.records.paths import read_path, replace_path
@@ -116,3 +117,11 @@ def test_a_network_is_no_scenario() -> None:
         pf.Scenario.from_toml(TEXT)
     with refused(pf.ScenarioError, "[link] is the only link"):
         pf.Scenario.from_toml(HEAD + TEXT)
+
+
+def test_the_shell_says_that_it_runs_no_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "network.toml").write_text(TEXT, encoding="utf-8")
+    words = ["simulate", str(tmp_path / "network.toml")]
+    assert_bad_input(capsys, words, "network.toml: [[node]] describes a network", "equilibrium")

@@ -45,6 +45,11 @@ def laws() -> dict[str, list[Any]]:
     return {cls.__name__: [cls(**needed.get(kind, {}))] for kind, cls in classes.items()}
 
 
+def two_links() -> pf.Network:
+    nodes = [pf.Node(name, pf.Link("10Mbit/s"), pf.Pi2()) for name in ("a", "b")]
+    return pf.Network(nodes, pf.Flows(pf.Reno(), 5, "50ms", route="b"))
+
+
 @pytest.fixture(scope="module")
 def everything() -> dict[str, list[Any]]:
     """By public name what it stands for: of classes instances, of functions what they return."""
@@ -88,6 +93,7 @@ def everything() -> dict[str, list[Any]]:
         "Ns3": [pf.Ns3(seeds=2)],
         "simulate": [pf.simulate(SCENARIO, pf.Fluid(step="10ms"))],
         "OperatingPoint": [one.operating_point],
+        "NetworkPoint": [pf.equilibrium(two_links())],
         "equilibrium": [pf.equilibrium(FLOWS, pf.CoupledPi2(), "20Mbit/s")],
         "equilibrium_of": [pf.equilibrium_of(pf.Reno(), pf.Pi2(), [0.05, 0.1], p=0.01)],
         "Loop": [one, several, mixture, acks, one.linear, one.form, one.explain(), several.sweep()],
@@ -121,7 +127,7 @@ def same(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, (type, FunctionType, ModuleType)):
         return a is b
-    if isinstance(a, xarray.Dataset):
+    if isinstance(a, (xarray.Dataset, xarray.DataArray)):
         return a.identical(b)
     if isinstance(a, np.ndarray):
         return np.array_equal(a, b)
