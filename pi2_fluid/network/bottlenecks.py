@@ -27,6 +27,7 @@ from pi2_fluid.records.record import map_leaves, require_untraced
 
 if TYPE_CHECKING:
     import xarray
+    from numpy.typing import ArrayLike
 
     from pi2_fluid.values import BoolArray, FloatArray
 
@@ -325,7 +326,7 @@ def _described(network: Network, links: _Links, v: FloatArray) -> NetworkPoint:
     names = {"link": list(links.names), "flows": list(network.class_names)}
     names["signal"] = ["classic", "scalable"]
 
-    def labelled(values: Any, *dims: str) -> xarray.DataArray:
+    def labelled(values: object, *dims: str) -> xarray.DataArray:
         return xarray.DataArray(np.asarray(values), {dim: names[dim] for dim in dims}, dims)
 
     responsive = [i for i, s in enumerate(senders) if s.signal is not None or s.thinned]
@@ -368,7 +369,7 @@ def _require_target(node: Node) -> None:
     )
 
 
-def _require_number(leaf: Any, place: str) -> None:
+def _require_number(leaf: ArrayLike, place: str) -> None:
     if np.ndim(leaf):
         raise UnsupportedError(
             f"Network {place.removeprefix('.')} has the shape {np.shape(leaf)}, and several nodes"

@@ -41,9 +41,10 @@ def _met(sender: Sender, rests: Sequence[Rest]) -> tuple[Number, Number]:
     return reduce(lambda p, q: p + q - p * q, signals), reduce(add, delays)
 
 
-def linear_form(sender: Sender, p: Number) -> Any:
+def linear_form(sender: Sender, p: Number) -> Number:
     """Return p' of a probability: its square root for a classic sender, itself for any other."""
-    return np.sqrt(p)[()] if sender.signal == "classic" else p
+    prime: Number = np.sqrt(p)[()] if sender.signal == "classic" else p
+    return prime
 
 
 def window_of(state: Number | tuple[Number, ...]) -> Number:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -111,7 +111,7 @@ def quantity(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def quantities(dimension: str, *, low: float = 0.0, closed: bool = False) -> Any:
+def quantities(dimension: str, *, low: float = 0.0, closed: bool = False) -> tuple[Number, ...]:
     """Declare a field of any number of quantities, none by default; single ones, kept as a tuple.
 
     Parameters
@@ -120,7 +120,8 @@ def quantities(dimension: str, *, low: float = 0.0, closed: bool = False) -> Any
         As in `quantity`.
     """
     each = {"dimension": dimension, "low": low, "closed": closed}
-    return dataclasses.field(default=(), metadata={"quantities": each})
+    field: tuple[Number, ...] = dataclasses.field(default=(), metadata={"quantities": each})
+    return field
 
 
 def choice(
@@ -352,12 +353,13 @@ def align(record: R, **named: Number) -> tuple[list[FloatArray], Callable[[Seque
     return [np.broadcast_to(np.asarray(value, float), shape) for value in values], rebuild
 
 
-def _numbers(value: Any, each: Mapping[str, Any], name: str) -> tuple[Number, ...]:
+def _numbers(value: object, each: Mapping[str, Any], name: str) -> tuple[Number, ...]:
     """A tuple of single numbers from one quantity, or a sequence of them."""
-    if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)):
-        value = (value,)
+    items: Iterable[object] = (value,)
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
+        items = value
     numbers = []
-    for place, item in enumerate(value, 1):
+    for place, item in enumerate(items, 1):
         number = validate_quantity(item, name=f"{name} {place}", **each)
         if np.ndim(number):
             raise QuantityError(
