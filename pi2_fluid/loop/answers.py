@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
-from pi2_fluid.loop.acks import AckLoop, closed_form_ack_margins, find_echoes
+from pi2_fluid.loop.acks import HARMONICS, AckLoop, closed_form_ack_margins, find_echoes
 from pi2_fluid.loop.construction import LinearisedLoop
 from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
 from pi2_fluid.loop.margins import Margins, closed_form_margins, margins_from_crossings
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LoopAnswers"]
 
-_HARMONICS: Final = 8
 _BOUNDARY: Final = 1e-9  # |1 + L| or |gain margin in dB| below which no verdict is given
 
 
@@ -91,7 +90,7 @@ class LoopAnswers(LinearisedLoop):
         count = self._each(lambda index: count_unstable(self._element(index), self.update), int)
         return relabel(self.labels, count)
 
-    def echo(self, harmonics: int = _HARMONICS) -> xarray.Dataset:
+    def echo(self, harmonics: int = HARMONICS) -> xarray.Dataset:
         """Return the echo modes of the L4S flows in a dual queue by the ack clock, as a Dataset.
 
         Flows of one round-trip time that wait nowhere repeat what they sent at every harmonic of
@@ -280,7 +279,7 @@ class LoopAnswers(LinearisedLoop):
         def code(index: tuple[int, ...]) -> int:
             one = self.linear.element(index)
             assert isinstance(one, AckLoop)
-            modes = find_echoes(one, self.update, _HARMONICS)
+            modes = find_echoes(one, self.update)
             return -1 if np.any(modes.real > 0.0) else 1
 
         return relabel(self.labels, self._each(code, int))

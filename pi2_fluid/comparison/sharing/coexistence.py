@@ -53,7 +53,6 @@ _ECHOES: Final = {
     "echo_growth": ("1/s", "growth of the fastest echo mode of the L4S flows; nan without any"),
     "echo_frequency": ("rad/s", "frequency of that mode"),
 }
-_HARMONICS: Final = 8
 
 
 @renamed(mode="update")
@@ -343,7 +342,7 @@ def _fastest_echoes(loop: Loop) -> ComplexArray:
     fastest = np.full(loop.shape, complex(np.nan, np.nan))
     if isinstance(loop.linear, AckLoop) and loop.linear.dual:
         for index in np.ndindex(loop.shape):
-            modes = find_echoes(loop.linear.element(index), loop.update, _HARMONICS).ravel()
+            modes = find_echoes(loop.linear.element(index), loop.update).ravel()
             found = modes[np.isfinite(modes)]  # not of multiples of the update frequency
             if found.size:
                 fastest[index] = found[np.argmax(found.real)]

@@ -358,7 +358,8 @@ def simulate(
     -----
     Delay-differential equations with a state-dependent delay R(t) = base_rtt + q/C, solved by an
     event-aligned Runge-Kutta method of order 4: ticks, jumps of load and capacity, clips, and the
-    delayed images of all of these are step boundaries.
+    delayed images of all of these are step boundaries. With ``clock="acks"`` packets are counted
+    instead, by a method of order 2 whose steps end where slow start, a silence or a backlog ends.
 
     Source: PI2 paper (CoNEXT'16), equations (15) to (22) with their delays kept; Misra, Gong,
     Towsley (SIGCOMM 2000).

@@ -1,13 +1,14 @@
 """The loop by the clock of acknowledgements: another plant before the same controller."""
 
 from pi2_fluid.loop.acks.closed_form import closed_form_ack_margins
-from pi2_fluid.loop.acks.echoes import find_echoes
+from pi2_fluid.loop.acks.echoes import HARMONICS, find_echoes
 from pi2_fluid.loop.acks.linearization import linearize_acks
 from pi2_fluid.loop.acks.plant import AckLoop
 from pi2_fluid.loop.acks.roots import without_echoes
 from pi2_fluid.loop.acks.sampled import alias_sum_of_acks
 
 __all__ = [
+    "HARMONICS",
     "AckLoop",
     "alias_sum_of_acks",
     "closed_form_ack_margins",

@@ -21,14 +21,15 @@ from pi2_fluid.loop.updates import respond
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray
 
-__all__ = ["find_echoes"]
+__all__ = ["HARMONICS", "find_echoes"]
 
+HARMONICS: Final = 8  # of each class, unless others are asked for
 _ALIASES: Final = 400  # pairs
 _ROUNDS: Final = 60
 _SAME: Final = 1e-6  # of the update frequency
 
 
-def find_echoes(loop: AckLoop, update: str, harmonics: int) -> ComplexArray:
+def find_echoes(loop: AckLoop, update: str, harmonics: int = HARMONICS) -> ComplexArray:
     """Return the echo modes (rad/s) of a scalar loop, of shape (harmonics, classes that echo).
 
     NaN where a harmonic is a multiple of the update frequency: updates cannot tell it from the
