@@ -18,7 +18,7 @@ from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.engines.fluid.acks import compiled
+from pi2_fluid.engines.fluid.acks import compiled, integration
 from pi2_fluid.engines.fluid.acks.integration import Integrator, step_of
 from pi2_fluid.engines.fluid.beginning import begin
 
@@ -160,13 +160,22 @@ def test_the_past_is_forgotten() -> None:
 
 @pytest.mark.parametrize(
     ("limit", "said"),
-    [("_MOST_BYTES", "past that fits into memory"), ("MOST_STEPS", "steps of at most")],
+    [
+        ("_MOST_BYTES", "past that fits into memory"),
+        ("_MOST_STEPS", "more than 1000 steps of at most"),
+    ],
 )
 def test_limits_are_named(monkeypatch: Any, limit: str, said: str) -> None:
     monkeypatch.setattr(compiled, limit, 1000)
     flood = pf.Flows(pf.Cbr(rate="20Mbit/s", thinned=False))
     with refused(pf.SolverError, said):
         run(scenario(PI2, flood, link=pf.Link("10Mbit/s"), duration=9.0), "c")
+
+
+def test_the_oracle_keeps_no_more_than_fits(monkeypatch: Any) -> None:
+    monkeypatch.setattr(integration, "_MOST_KEPT", 200)
+    with refused(pf.SolverError, "needs more than 100 steps of at most 0.00125 s"):
+        run(scenario(PI2, RENO), "python")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from pi2_fluid import _core
-from pi2_fluid.engines.fluid.acks.integration import MOST_STEPS, TOO_MANY_STEPS, Integrator
+from pi2_fluid.engines.fluid.acks.integration import TOO_MANY_STEPS, Integrator
 from pi2_fluid.engines.fluid.acks.streams import Stream
 from pi2_fluid.engines.fluid.compiled import FAILURES, fill, floats, unknown_law
 from pi2_fluid.engines.fluid.trace import Trace
@@ -16,6 +16,7 @@ from pi2_fluid.network.scenario import Scenario
 
 __all__ = ["obstacle", "pack", "run_compiled"]
 
+_MOST_STEPS: Final = 20_000_000
 _MOST_BYTES: Final = 2.0**30  # that the past may take, as by the rate clock
 _STEPS: Final = 200_000  # of one class, between two looks at the keyboard: some 20 ms
 
@@ -60,7 +61,7 @@ def run_compiled(
 
     def explain(status: str) -> str:
         sentence = TOO_MANY_STEPS if status == "stuck" else FAILURES[status]
-        return sentence.format(step=run.step, steps=kernel.steps, t=kernel.time)
+        return sentence.format(most=_MOST_STEPS, step=run.step, steps=kernel.steps, t=kernel.time)
 
     return fill(kernel, run.scenario, samples, progress, steps, explain)
 
@@ -76,7 +77,7 @@ def pack(run: Integrator) -> tuple[Any, ...]:
             "buffer": run.buffer,
             "update_interval": float(aqm.update_interval or math.inf),
         },
-        {"step": run.step, "most_steps": float(MOST_STEPS), "most_bytes": _MOST_BYTES},
+        {"step": run.step, "most_steps": float(_MOST_STEPS), "most_bytes": _MOST_BYTES},
         aqm.kernel,
         floats(aqm.fluid_parameters()),
         {

@@ -26,15 +26,15 @@ from pi2_fluid.laws.aqm import Seen
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["MOST_STEPS", "TOO_MANY_STEPS", "Fifo", "Integrator", "step_of"]
+__all__ = ["TOO_MANY_STEPS", "Fifo", "Integrator", "step_of"]
 
 _PARTS: Final = 32  # of the shortest path: steps in which acknowledgements are on their way
 _LONGEST: Final = 1.25e-3  # s: with it the delay is right to some 1e-7 s where nothing empties
-MOST_STEPS: Final = 20_000_000
 TOO_MANY_STEPS: Final = (
-    f"the trajectory needs more than {MOST_STEPS} steps of at most {{step:g}} s: give a longer"
-    " step, or a shorter duration."
+    "the trajectory needs more than {most} steps of at most {step:g} s: give a longer step, or a"
+    " shorter duration."
 )
+_MOST_KEPT: Final = 5_000_000  # steps, of each class and of the queue: some 2 GB, for all are kept
 _SAME: Final = 1e-12  # s: instants closer than this are one
 _TINY: Final = 1e-9  # packets, and seconds: what is no backlog, and no step worth splitting
 _CORNER: Final = 1e-3  # packets: how far off a corner of what is sent may lie inside a step
@@ -249,8 +249,9 @@ class Integrator:
             if least < trial.split < 1.0 - least:
                 trial, steps = self._try(trial.split * dt), 0
             self._keep(trial)
-            if len(self.times) > MOST_STEPS:
-                raise SolverError(TOO_MANY_STEPS.format(step=self.step))
+            most = _MOST_KEPT // (1 + len(self.streams))
+            if len(self.times) > most:
+                raise SolverError(TOO_MANY_STEPS.format(most=most, step=self.step))
 
     def _try(self, dt: float) -> _Trial:
         t = self.times[-1] + dt
