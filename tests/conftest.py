@@ -112,7 +112,7 @@ def known():
 def rng(request):
     """A generator whose seed is the test's own name: reproducible, and different in each test.
 
-    Its file counts, wherever that lies.
+    Its file counts, wherever that lies, and not the group that pytest-xdist hangs on to it.
     """
-    _, _, name = request.node.nodeid.partition("::")
+    _, _, name = request.node.nodeid.removesuffix(f"@{request.path.stem}").partition("::")
     return np.random.default_rng(list(f"tests/{request.path.name}::{name}".encode()))
