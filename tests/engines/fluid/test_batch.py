@@ -512,6 +512,8 @@ def test_bad_variations(over, kind, message):
     ("options", "kind", "message"),
     [
         ({"update": "digital"}, pf.QuantityError, "update = 'digital' is unknown"),
+        ({"clock": "wall"}, pf.QuantityError, "clock = 'wall' is unknown"),
+        ({"clock": "acks"}, pf.UnsupportedError, "clock = 'acks' is not of batches"),
         ({"engine": "fortran"}, pf.QuantityError, "engine = 'fortran' is unknown"),
         ({"step": 0}, pf.DomainError, "step = 0"),
         ({"after": "6s"}, pf.QuantityError, "after = 6 s leaves nothing"),

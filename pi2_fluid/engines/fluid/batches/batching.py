@@ -23,6 +23,7 @@ from pi2_fluid.errors import (
     show_value,
 )
 from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.sender import CLOCKS
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.units import validate_choice, validate_quantity
 
@@ -46,6 +47,7 @@ def batch(
     over: Mapping[str, Any],
     *,
     update: str = "sampled",
+    clock: str = "rate",
     engine: str = "jax",
     step: float | str = "8ms",
     after: float | str = "0s",
@@ -66,6 +68,8 @@ def batch(
         one for all.
     update : {"sampled", "continuous"}
         As in `Fluid`.
+    clock : {"rate", "acks"}
+        As in `Fluid`; batches run by rates alone, and "acks" is refused.
     engine : {"jax", "c"}
         "jax" runs any law, "c" Reno, CReno, Scalable and Cbr under Pi, Pie, Pi2 and CoupledPi2,
         several times faster. The numbers are the same.
@@ -100,7 +104,7 @@ def batch(
     QuantityError, DomainError
         If values are no numbers, of unequal lengths, or out of range.
     UnsupportedError
-        If a law has no fluid form, or none in the engine asked for.
+        If a law has no fluid form, or none in the engine asked for; by the ack clock.
 
     Warns
     -----
@@ -135,7 +139,7 @@ def batch(
     >>> [f"{1e3 * float(sd):.1f} ms" for sd in runs.queue_delay_sd]
     ['7.1 ms', '0.4 ms']
     """
-    _check(scenario, update, engine)
+    _check(scenario, update, clock, engine)
     step = _time(step, "step")
     begin = validate_quantity(after, "time", "after", closed=True)
     chunk = _as_count(chunk)
@@ -164,10 +168,16 @@ def batch(
 # Checks
 
 
-def _check(scenario: Scenario, update: str, engine: str) -> None:
+def _check(scenario: Scenario, update: str, clock: str, engine: str) -> None:
     require_scenario(scenario)
     validate_choice(update, UPDATES, "update")
+    validate_choice(clock, CLOCKS, "clock")
     validate_choice(engine, ("jax", "c"), "engine")
+    if clock == "acks":
+        raise UnsupportedError(
+            "clock = 'acks' is not of batches, which run by rates: use simulate, one run after the"
+            " other."
+        )
     scenario.aqm.initial()  # a law without a fluid form says so here
     if scenario.aqm.bands != 1:
         raise UnsupportedError(
