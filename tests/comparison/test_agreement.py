@@ -258,7 +258,7 @@ def test_integers_of_dctcp_are_named() -> None:
 
 
 def test_what_has_no_known_cause_says_so() -> None:
-    flow = FlowFacts("reno", True, 20.0, 0.004, 20.1, False)
+    flow = FlowFacts("reno", True, 20.0, 0.004, 20.1, False, False)
     facts = Facts(
         flows=(flow,), backlog=100.0, slot=1e-4, step=math.inf, unresponsive=0.0,
         clamped=(0.0, 0.0), spread=(0.01, 0.01), late_starts=False, spare=1.0, aims=True,
@@ -269,6 +269,9 @@ def test_what_has_no_known_cause_says_so() -> None:
     assert "leave slow start together" in name_causes(late, "delay_p99")
     dual = facts._replace(slot=3e-3, step=1e-3)
     assert "one packet takes 3 ms" in name_causes(dual, "mark_fraction")
+    dctcp = facts._replace(flows=(flow._replace(name="dctcp", averaged=True),))
+    assert "averaged law of dctcp" in name_causes(dctcp, "damping")
+    assert name_causes(dctcp, "delay_mean") == UNKNOWN
     red = facts._replace(flows=(flow._replace(window=17.0),), aims=False)
     assert "delay of this queue follows its p" in name_causes(red, "delay_mean")
 

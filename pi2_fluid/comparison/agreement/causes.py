@@ -54,6 +54,8 @@ class FlowFacts(NamedTuple):
     """Segments that the window law has at these signals; NaN if it has none there."""
     integers: bool
     """Whether it is a DCTCP that counts alpha in Linux's integers."""
+    averaged: bool
+    """Whether it is a DCTCP by its averaged law, which does not pause after a reduction."""
 
 
 class Facts(NamedTuple):
@@ -156,6 +158,7 @@ def _flow_facts(scenario: Scenario, index: int, means: xarray.Dataset, delay: fl
         signals=signals,
         law=law,
         integers=isinstance(sender, Dctcp) and sender.variant == "linux",
+        averaged=isinstance(sender, Dctcp) and sender.law == "rate",
     )
 
 
@@ -227,6 +230,16 @@ def _integers(facts: Facts) -> str:
             return (
                 f"{flow.name} has {flow.window:.3g} segments where its law has {flow.law:.3g}:"
                 " Linux's integers set DCTCP's alpha to 0 below 1/64, and it hardly falls then"
+            )
+    return ""
+
+
+def _averages(facts: Facts) -> str:
+    for flow in facts.flows:
+        if flow.averaged:
+            return (
+                f"the averaged law of {flow.name} reduces in every round trip, while packets pause"
+                ' after a reduction: Dctcp(law="renewal") knows that'
             )
     return ""
 
@@ -312,6 +325,7 @@ _CAUSES: Final[tuple[tuple[Callable[[Facts], str], tuple[str, ...]], ...]] = (
     (_lattice, (*_SIGNALS, *_SHARES)),
     (_timeouts, (*_SIGNALS, *_SHARES, *_SWING)),
     (_integers, (*_SIGNALS, *_SHARES, *_SWING)),
+    (_averages, (*_SPREADS, *_SWING)),
     (_spacing, ("controller",)),
     (_constant, (*_SIGNALS, *_SHARES, *_SWING)),
     (_moved, (*_DELAYS, *_SPREADS)),
