@@ -41,23 +41,20 @@ def scenario(sender: pf.Sender, path: float, share: float, times: int) -> pf.Sce
     for (law, part), p in zip(kinds, (P_PRIME**2, queue.k * P_PRIME), strict=True):
         for b in paths:
             rtt = b + (queue.target if law.signal == "classic" else 0.0)
-            rest = pf.Loop(law, _plain(law), rtt=rtt, p=p).operating_point
-            count = part * times * RATE / 12e3 / PARTS / (float(rest.window) / rtt)
+            state = law.at_rest(rtt, p)
+            window = float(state[0] if isinstance(state, tuple) else state)
+            count = part * times * RATE / 12e3 / PARTS / (window / rtt)
             flows.append(
                 pf.Flows(
                     law,
                     max(1, round(count)),
                     b,
-                    initial_window=round(float(rest.window)),
+                    initial_window=round(window),
                     slow_start=False,
                     start_jitter="2s",
                 )
             )
     return pf.Scenario(DURATION, pf.Link(times * RATE, buffer=times * 20_000), queue, flows)
-
-
-def _plain(law: pf.Sender) -> pf.Aqm:
-    return pf.Pi2() if law.signal == "classic" else pf.Pi()
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Which clock do packets keep? Measured responses to an imposed signal against both models.
 
-    python tools/measure_responses.py [--others | --dctcp] [--only NAME] [--flows 600] [--seeds 4]
+    python tools/measure_responses.py [--others | --dctcp | --sizes] [--only NAME]
+                                      [--flows 600] [--seeds 4]
 
 Prints, for each set-up of docs/ack_clock.md, the root mean square of |measured/model - 1| of the
 queue delay over eight frequencies, by the rate clock and by the ack clock without and with
@@ -29,6 +30,7 @@ OMEGA = np.array([2.0, 3.3, 5.0, 7.0, 9.5, 12.5, 16.0, 21.0])
 CLOCKS = ({"clock": "rate"}, {"clock": "acks"}, {"clock": "acks", "bunch": 1.0})
 ONE = pf.Pi2(target="15ms", ecn=True, drop_at="dequeue")
 DROPS = pf.Pi2(target="15ms")
+MARKS = pf.Pi2(target="15ms", ecn=True)
 COUPLED = pf.CoupledPi2(target="15ms", drop_at="dequeue")
 DUAL = pf.DualPi2(drop_at="dequeue")
 TAIL = pf.DualPi2()
@@ -144,15 +146,12 @@ def scenario(setup: Setup, flows: int) -> pf.Scenario:
     capacity = brentq(excess, 1e6 * flows, 1e9 * flows, rtol=1e-6)
     windows = pf.equilibrium(classes, setup.aqm, capacity).window
     begun = [
-        pf.Flows(
-            each.sender,
-            each.count,
-            each.base_rtt,
+        replace(
+            each,
             initial_window=round(float(window)),
-            slow_start=False,
             ecn=setup.aqm is not DROPS,
             # What starts at once over one path stays a burst where nothing smooths it.
-            start_jitter="2s" if setup.aqm.bands == 2 else 0.0,
+            start_jitter=2.0 if setup.aqm.bands == 2 else 0.0,
         )
         for each, window in zip(classes, windows, strict=True)
     ]
@@ -189,16 +188,42 @@ def measure(one: pf.Scenario, seeds: int) -> str:
     return " | ".join(cells)
 
 
+def sizes(flows: int, seeds: int) -> None:
+    """Print what drops, and delayed acknowledgements, change of the response of marked flows."""
+    print("| W | changed | size at each frequency, over that with marks | degrees later |")
+    print("|---|---|---|---|")
+    for window in (14, 28, 65):
+        kinds = (Kind(pf.Reno(), 0.06),)
+        marked, dropped = (
+            scenario(Setup(aqm, reno(window), kinds), flows) for aqm in (MARKS, DROPS)
+        )
+        each = replace(marked, flows=[replace(f, delayed_ack=False) for f in marked.flows])
+        ways = {"": marked, "drops": dropped, "no delayed acks": each}
+        answers = {
+            name: pf.identify_response(one, OMEGA, pf.Packets(seeds=seeds)).delay.to_numpy()
+            for name, one in ways.items()
+        }
+        for name in ("drops", "no delayed acks"):
+            ratio = answers[name] / answers[""]
+            size = " ".join(f"{value:.2f}" for value in abs(ratio))
+            later = " ".join(f"{-value:.0f}" for value in np.angle(ratio, deg=True))
+            print(f"| {window} | {name} | {size} | {later} |", flush=True)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--others", action="store_true")
     parser.add_argument("--dctcp", action="store_true")
+    parser.add_argument("--sizes", action="store_true", help="of recovery and delayed acks")
     parser.add_argument("--only", default="", help="a part of the names of those to measure")
     parser.add_argument("--flows", type=int, default=600)
     parser.add_argument("--seeds", type=int, default=4)
     asked = parser.parse_args()
     warnings.simplefilter("ignore", AssumptionWarning)
+    if asked.sizes:
+        sizes(asked.flows, asked.seeds)
+        return
     print(
         "| set-up | standard error | rate clock | ack clock | the same, bunched |\n"
         "|---|---|---|---|---|"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from pi2_fluid.papers.pi2 import (
 from pi2_fluid.papers.pi2.packet_experiments import value_at
 from pi2_fluid.plot import page_style
 
+ROOT = Path(__file__).parents[2]
 MODULES = {
     "pi2_fig06_packets": fig06_packets,
     "pi2_fig11_packets": fig11_packets,
@@ -306,3 +309,16 @@ def test_packets_swing_at_the_echo_modes_that_were_predicted(table) -> None:
             }
             assert heights["equal"] > 5.0 * heights["spread"]
             assert heights["equal"] > 1e-3
+
+
+def test_the_page_has_the_scatter_with_and_without_echoes(table) -> None:
+    page = (ROOT / "docs" / "ack_clock.md").read_text(encoding="utf-8")
+    scatter = {
+        (row["line"], float(path)): 1e3 * float(sd)
+        for row in table("echo_modes_scatter")
+        for path, sd in zip(row["path_s"], row["sd_delay_s"], strict=True)
+    }
+    for path in echo_modes.PATHS:
+        (line,) = re.findall(rf"^\| {1e3 * path:.0f} ms \|.*$", page, re.MULTILINE)
+        said = [f"{scatter[name, path]:.1f} ms" for name in ("equal", "spread")]
+        assert line.endswith(f"| {said[0]} | {said[1]} |")

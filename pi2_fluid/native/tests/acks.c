@@ -32,16 +32,6 @@ typedef struct {
     long long steps;
 } result;
 
-static int chance(double p)
-{
-    return uniform(0, 1) < p;
-}
-
-static int pick(int n)
-{
-    return (int)uniform(0, n) % n;
-}
-
 static void make_aqm(pi2_acks_problem *p)
 {
     static const char *const names[] = {"pi", "pi2", "pi2", "pie", "coupled", "dualpi2", "dualpi2"};

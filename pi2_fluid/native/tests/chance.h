@@ -18,3 +18,14 @@ static inline double spread(double low, double high)
 {
     return exp(uniform(log(low), log(high)));
 }
+
+static inline int chance(double p)
+{
+    return uniform(0, 1) < p;
+}
+
+/* One of 0 .. n-1. */
+static inline int pick(int n)
+{
+    return (int)uniform(0, n) % n;
+}

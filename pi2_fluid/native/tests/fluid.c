@@ -34,16 +34,6 @@ typedef struct {
     long long steps;
 } result;
 
-static int chance(double p)
-{
-    return uniform(0, 1) < p;
-}
-
-static int pick(int n)
-{
-    return (int)uniform(0, n) % n;
-}
-
 static void set(pi2_fluid_problem *p, const void *parameters, size_t size)
 {
     memset(p->parameters, 0, sizeof p->parameters);

@@ -83,8 +83,8 @@ def curves() -> list[dict[str, Any]]:
                 {
                     "line": line,
                     "path_s": path,
-                    "mean_delay_s": delay.mean(),
-                    "sd_delay_s": delay.std(),
+                    "mean_delay_s": np.array([delay.mean()]),
+                    "sd_delay_s": np.array([delay.std()]),
                     "time_s": watched.time.to_numpy()[shown],
                     "delay_s": delay[shown],
                     "frequency_rad_s": omega,
@@ -116,9 +116,12 @@ def draw(out: Path) -> list[Path]:
     rows, predicted = curves(), lines()
     spectra = [_columns(row, ("frequency_rad_s", "amplitude_s")) for row in rows]
     delays = [_columns(row, ("time_s", "delay_s")) for row in rows]
+    scatter = [_columns(row, ("mean_delay_s", "sd_delay_s")) for row in rows]
     with page_style():
         figure = _draw(rows, predicted)
-        return save_figure(figure, out / "echo_modes", spectra, delays=delays, predicted=predicted)
+        return save_figure(
+            figure, out / "echo_modes", spectra, delays=delays, scatter=scatter, predicted=predicted
+        )
 
 
 def _columns(row: dict[str, Any], names: tuple[str, str]) -> dict[str, Any]:
