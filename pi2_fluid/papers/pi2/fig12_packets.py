@@ -71,7 +71,8 @@ def draw(out: Path) -> list[Path]:
             f" queue empty just then, it would be {least - 100.0:.0f} ms."
             " What made PI2 in the testbed so much lower neither model says. The fluid can be"
             " lower, because its senders slow down as the queue grows.\n"
-            "At 100 Mbit/s both queues are beyond their margin at this RTT: fluid and packets"
+            "At 100 Mbit/s both queues are beyond their margin at this RTT by rates, though not by"
+            " acknowledgements: fluid and packets"
             f" swing. {STARTS}.",
             source="PI2 paper, Figure 12",
         )
