@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -269,11 +269,8 @@ def make_ack_plants(
 
 
 def _in_one_queue(aqm: PiFamily) -> PiFamily:
-    """The controller with one queue, that signals at the same end, and unit gains."""
-    one: Any = aqm.in_one_queue()
-    if hasattr(one, "drop_at"):
-        one = replace(one, drop_at=aqm.signals_at)
-    unit: PiFamily = replace(one, alpha=1.0, beta=1.0)
+    """The controller with one queue and unit gains."""
+    unit: PiFamily = replace(aqm.in_one_queue(), alpha=1.0, beta=1.0)
     return unit
 
 

@@ -96,17 +96,6 @@ class Sender(Record, ABC):
     congestion: ClassVar[str | None] = None
     #: Fields that only a packet simulation can act on.
     packets_only: ClassVar[tuple[str, ...]] = ()
-    #: How a window that falls is obeyed: "at once", the sender is silent until what is in flight
-    #: fits into it; "prr", by proportional rate reduction, spread over one round trip; or "late",
-    #: at the end of that, as rate reduction does with less than a segment, since it rounds up.
-    reduction: ClassVar[str] = "at once"
-    #: Whether a flow that has reduced its window neither grows nor hears signals for one round
-    #: trip. `acked` is then told what comes to those flows that do.
-    pauses: ClassVar[bool] = False
-    #: Whether, besides, a window grows by whole segments, one for each window of acknowledgements
-    #: since a pause, so that what is counted when a signal comes is lost. `acked` then leaves out
-    #: this growth.
-    counts: ClassVar[bool] = False
     #: Whether packets are sent evenly, window / smoothed round-trip time, instead of one per
     #: acknowledgement.
     paced: ClassVar[bool] = False
@@ -172,6 +161,36 @@ class Sender(Record, ABC):
             f"{type(self).__name__} does not say what one acknowledgement does to its window, so"
             ' that it has no loop by the ack clock: define acked(), or use clock="rate".'
         )
+
+    # How reductions happen. Most laws say it once for all of theirs, such as
+    # ``reduction: ClassVar = "prr"``; it may follow from their fields.
+
+    @property
+    def reduction(self) -> str:
+        """How a window that falls is obeyed: "at once", "prr" or "late".
+
+        "at once", the sender is silent until what is in flight fits into it; "prr", by
+        proportional rate reduction, spread over one round trip; or "late", at the end of that, as
+        rate reduction does with less than a segment, since it rounds up.
+        """
+        return "at once"
+
+    @property
+    def pauses(self) -> bool:
+        """Whether a flow that has reduced neither grows nor hears signals for one round trip.
+
+        `acked` is then told what comes to those flows that do.
+        """
+        return False
+
+    @property
+    def counts(self) -> bool:
+        """Whether, besides, a window grows by whole segments.
+
+        One for each window of acknowledgements since a pause, so that what is counted when a
+        signal comes is lost. `acked` then leaves out this growth.
+        """
+        return False
 
     def fluid_parameters(self) -> dict[str, Any]:
         """Return what configures the law in the compiled fluid, by the names it has there.

@@ -121,7 +121,8 @@ def test_scalable_flows_meet_the_same_gains_without_the_l4s_queue():
     dual = pf.DualPi2(alpha=COUPLED.alpha, beta=COUPLED.beta, update_interval="16ms", target="16ms")
     corners = corners_of(region_of(BOTH), dual)
     assert [type(corner.queue) for corner in corners] == 4 * [pf.DualPi2] + 4 * [pf.CoupledPi2]
-    assert corners[4:] == corners_of(region_of((pf.Scalable(),)), COUPLED)
+    one = dataclasses.replace(COUPLED, drop_at="dequeue", ecn=True)
+    assert corners[4:] == corners_of(region_of((pf.Scalable(),)), one)
     # Classic traffic alone: the other queue is empty, and makes no difference to the fluid.
     step = STEPS[2]
     alone, beside = (

@@ -122,17 +122,12 @@ def linux():
     return pf.CoupledPi2(alpha=aqm.alpha, beta=aqm.beta, update_interval=aqm.update_interval)
 
 
-def in_one_queue(aqm):
-    """Of DualPI2, for one loop: which signals at its head."""
-    return dataclasses.replace(aqm.in_one_queue(), drop_at=aqm.signals_at)
-
-
 def test_the_comment():
     header = TABLES[5][0]
     loads = [float(cell) for cell in header[1:]]
     for cell, load in zip(COMMENT[0][2:], loads[1:], strict=True):
         check(cell, np.sqrt(2) / load)
-    queue = in_one_queue(pf.presets.linux_dualpi2())
+    queue = pf.presets.linux_dualpi2().in_one_queue()
     where = {"rtt": 0.1, "p_prime": [1e-6, *loads[1:]], "update": "sampled", "clock": "acks"}
     with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
         by_acks = pf.Loop(pf.Reno(), queue, **where).margins().gain_margin_db
@@ -157,7 +152,7 @@ def test_where_the_comment_holds():
         r" ms",
         PAGE.replace("\n", " "),
     ).groups()
-    queue = in_one_queue(pf.presets.linux_dualpi2())
+    queue = pf.presets.linux_dualpi2().in_one_queue()
     for level, text in zip((10.0, 6.0, 0.0), numbers[3:], strict=True):
         rtt = [1e-3 * (float(text) + shift) for shift in (-0.05, 0.05)]
         how = {"rtt": rtt, "p_prime": 1e-6, "update": "sampled", "clock": "acks"}

@@ -89,7 +89,7 @@ def test_gains_at_their_ceiling_use_up_a_margin(update) -> None:
 def test_the_limit_is_where_the_margin_is_lost() -> None:
     for queue in (pf.presets.linux_dualpi2(), QUICK):
         limit = stable_up_to_by_acks(REGION, queue, "sampled")
-        one = replace(queue.in_one_queue(), drop_at=queue.drop_at)
+        one = queue.in_one_queue()
         assert by_loop(one, rtt=0.999 * limit).gain_margin_db > 0.0
         assert by_loop(one, rtt=1.001 * limit).gain_margin_db < 0.0
 

@@ -35,6 +35,14 @@ class TestLaw:
         for signal in ("classic", "scalable"):
             np.testing.assert_array_equal(dual.decode(u, signal), single.decode(u, signal))
 
+    def test_one_queue_has_the_same_controller_and_signals_at_the_same_end(self):
+        same = {"alpha": 0.16015625, "beta": 3.19921875, "target": 0.01, "update_interval": 0.02}
+        same |= {"k": 3.0, "arithmetic": "fixed", "quirks": False, "first_update": 0.1}
+        for end in ("dequeue", "enqueue"):
+            dual = DualPi2(**same, drop_at=end, step="2ms", c_protection=0.2, min_step_packets=2)
+            # Classic packets that can be marked are, in either of the two queues.
+            assert dual.in_one_queue() == pf.CoupledPi2(**same, drop_at=end, ecn=True)
+
     def test_controller_is_that_of_pi2_on_the_driving_delay(self, rng):
         plain = pf.Pi2(alpha=0.16, beta=3.2, target=0.015, update_interval=0.016)
         for classic, l4s in ((0.02, 0.001), (0.001, 0.02), (0.01, 0.01)):

@@ -12,7 +12,12 @@ import numpy as np
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Seen, Signal
 from pi2_fluid.laws.aqms.coupled import CoupledFamily, CoupledPi2
-from pi2_fluid.laws.aqms.pi_family import controller_parameters, dualpi2_gains, first_update_of
+from pi2_fluid.laws.aqms.pi_family import (
+    PiFamily,
+    controller_parameters,
+    dualpi2_gains,
+    first_update_of,
+)
 from pi2_fluid.laws.kernel.units import (
     AT_ENQUEUE,
     COUPLING,
@@ -39,6 +44,11 @@ __all__ = ["DualPi2"]
 # The ramp's inverse and back may exceed 1 by a rounding error; that is not its upper corner.
 _ROUNDING: Final = 1e-12
 _LARGEST: Final = 1e6  # Hz, and of k: what packets compute with
+#: What does not depend on there being two queues.
+_OF_ONE_QUEUE: Final = (
+    *("alpha", "beta", "target", "update_interval", "k", "drop_at"),
+    *PiFamily.packets_only,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -165,8 +175,7 @@ class DualPi2(CoupledFamily):
 
     def in_one_queue(self) -> CoupledPi2:
         """Return the controller with one queue, where L4S packets wait behind Classic ones."""
-        names = ("alpha", "beta", "target", "update_interval", "k")
-        return CoupledPi2(**{name: getattr(self, name) for name in names})
+        return CoupledPi2(ecn=True, **{name: getattr(self, name) for name in _OF_ONE_QUEUE})
 
     @property
     def kept_for_classic(self) -> Number:

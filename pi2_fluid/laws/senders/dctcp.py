@@ -99,17 +99,17 @@ class Dctcp(Sender):
     segments: str = choice("whole", ("whole", "real"))
 
     @property
-    def reduction(self) -> str:  # type: ignore[override]
+    def reduction(self) -> str:
         """A segment, or less than one, which rate reduction by its rounding delays to the end."""
         return "at once" if self.segments == "whole" else "late"
 
     @property
-    def pauses(self) -> bool:  # type: ignore[override]
+    def pauses(self) -> bool:
         """By the renewal law."""
         return self.law == "renewal"
 
     @property
-    def counts(self) -> bool:  # type: ignore[override]
+    def counts(self) -> bool:
         """By the renewal law, in whole segments."""
         return self.pauses and self.segments == "whole"
 
