@@ -148,14 +148,7 @@ def network_equilibrium(network: Network) -> NetworkPoint:
     map_leaves(_require_number, network)
     for node in network.nodes:
         _require_target(node)
-    sizes = {float(node.link.packet_size): node.name for node in network.nodes}
-    if len(sizes) > 1:
-        shown = " and ".join(f"{size:g} B at {name!r}" for size, name in sizes.items())
-        raise UnsupportedError(
-            f"Network packet_size is {shown}, and the windows of flows count one size: give all"
-            " links the same."
-        )
-    (size,) = sizes
+    size = network.packet_size
     flows = tuple(replace(f, sender=f.sender.on_link(size)) for f in network.flows)
     links = _Links(network.nodes, flows)
     return _described(network, links, _solve(links))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pi2_fluid.errors import ScenarioError, show_value
 from pi2_fluid.ops import Number
 from pi2_fluid.records.counts import Counts
-from pi2_fluid.records.record import OptionalParameter, Parameter, Record, quantity
+from pi2_fluid.records.record import OptionalParameter, Parameter, Record, described, quantity
 
 __all__ = ["Change"]
 
@@ -28,21 +28,24 @@ class Change(Record):
         a class pauses: none of its flows sends until a later change. In the fluid the windows stay
         as they are, so that flows that join are copies of those that are there; to let flows begin
         with their initial window, give them a class of their own with a `start`.
+    link : str, optional
+        The node whose capacity it is; may be left out where there is one.
 
     Raises
     ------
     ScenarioError
-        If neither capacity nor counts are given.
+        If neither capacity nor counts are given, or a link without capacity.
 
     Examples
     --------
     >>> Change("50s", counts={"reno": 15})
-    Change(at=50.0, capacity=None, counts={'reno': 15.0})
+    Change(at=50.0, capacity=None, counts={'reno': 15.0}, link=None)
     """
 
     at: Parameter = quantity(None, "time", closed=True)
     capacity: OptionalParameter = quantity(None, "rate", optional=True)
     counts: Mapping[str, Number] | None = None
+    link: str | None = described(None, "name of a node")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,4 +56,14 @@ class Change(Record):
             raise ScenarioError(
                 f"Change at = {show_value(self.at)} changes nothing: give capacity, or counts of"
                 " flows."
+            )
+        name: object = self.link
+        if name is not None and (not isinstance(name, str) or not name):
+            raise ScenarioError(
+                f"Change link = {show_value(name)} is no name: give that of a node, or None."
+            )
+        if name is not None and self.capacity is None:
+            raise ScenarioError(
+                f"Change link = {show_value(name)} is whose capacity changes, and capacity is not"
+                " given: give both, or leave link out."
             )

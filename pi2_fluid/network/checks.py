@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pi2_fluid.network.changes import Change
-    from pi2_fluid.network.link import Link
 
 __all__ = ["check_changes", "check_labels", "check_only_node", "check_times"]
 
@@ -32,8 +31,12 @@ class Described(Protocol):
         """Seconds."""
 
     @property
-    def link(self) -> Link:
-        """The bottleneck."""
+    def packet_size(self) -> Any:
+        """Bytes."""
+
+    @property
+    def node_names(self) -> Sequence[str]:
+        """What each link is called."""
 
     @property
     def flows(self) -> Sequence[Flows]:
@@ -100,7 +103,7 @@ def check_times(scenario: Described) -> None:
                 f" {_time(last)}, after the class ends at {_time(min(stop, end))}: lower it."
             )
         try:
-            flows.sender.on_link(scenario.link.packet_size)
+            flows.sender.on_link(scenario.packet_size)
         except ScenarioError as error:
             raise ScenarioError(f"{place} {error}") from None
         if flows.sender.constant_rate is not None and flows.initial_window != _INITIAL_WINDOW:
@@ -112,6 +115,7 @@ def check_times(scenario: Described) -> None:
 
 def check_changes(scenario: Described) -> None:
     """Refuse changes of what is not there, or that come too late, or twice at one instant."""
+    links = scenario.node_names
     stops = dict(zip(scenario.class_names, (flows.stop for flows in scenario.flows), strict=True))
     done: set[tuple[float, str]] = set()
     for change in scenario.changes:
@@ -136,11 +140,27 @@ def check_changes(scenario: Described) -> None:
                     " or raise its stop."
                 )
         what = [f"the count of {show_value(name)}" for name in counts]
-        what += ["the capacity"] if change.capacity is not None else []
+        if change.capacity is not None:
+            what.append(_capacity(change, links, place))
         for thing in what:
             if (at, thing) in done:
                 raise ScenarioError(f"{place} sets {thing} twice: give it once.")
             done.add((at, thing))
+
+
+def _capacity(change: Change, links: Sequence[str], place: str) -> str:
+    """Return which capacity a change sets."""
+    if change.link is None and len(links) > 1:
+        raise ScenarioError(
+            f"{place} sets capacity, and there are {len(links)} links: give link, one of"
+            f" {', '.join(map(show_value, links))}."
+        )
+    if change.link is not None and change.link not in links:
+        raise ScenarioError(
+            f"{place} has link = {show_value(change.link)}, which is no node: give"
+            f" {suggest(change.link, links)}."
+        )
+    return "the capacity" + (f" of {show_value(change.link)}" if len(links) > 1 else "")
 
 
 def _time(value: Number) -> str:

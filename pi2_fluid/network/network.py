@@ -12,13 +12,11 @@ from pi2_fluid.network.checks import check_labels
 from pi2_fluid.network.flows import Flows, class_names
 from pi2_fluid.network.link import Link
 from pi2_fluid.network.routes import check_routes, routing_of
-from pi2_fluid.network.text import format_nodes, located, parse_nodes, read_text
+from pi2_fluid.network.text import Written, format_nodes, located, parse_nodes
+from pi2_fluid.ops import Number
 from pi2_fluid.records.record import Record, as_tuple
-from pi2_fluid.saving import save_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import xarray
 
 __all__ = ["BOTTLENECK", "Network", "Node", "refuse_several", "show_nodes"]
@@ -64,7 +62,7 @@ class Node(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Network(Record):
+class Network(Written):
     """Nodes, and classes of flows that cross them: a scenario without its schedule.
 
     Parameters
@@ -153,6 +151,29 @@ class Network(Record):
         return class_names(self.flows)
 
     @property
+    def parts(self) -> list[tuple[str, Link, Aqm]]:
+        """Name, link and queue of each node."""
+        return [(node.name, node.link, node.aqm) for node in self.nodes]
+
+    @property
+    def packet_size(self) -> Number:
+        """Bytes of a full packet, the same on all links.
+
+        Raises
+        ------
+        UnsupportedError
+            If it is not.
+        """
+        sizes = {float(node.link.packet_size): node.name for node in self.nodes}
+        if len(sizes) > 1:
+            shown = " and ".join(f"{size:g} B at {name!r}" for size, name in sizes.items())
+            raise UnsupportedError(
+                f"Network packet_size is {shown}, and the windows of flows count one size: give all"
+                " links the same."
+            )
+        return self.nodes[0].link.packet_size
+
+    @property
     def routing_matrix(self) -> xarray.DataArray:
         """1 where a class crosses a link, else 0; dimensions `link` and `flows`."""
         import xarray
@@ -209,27 +230,7 @@ class Network(Record):
         UnsupportedError
             If a queue or a sender is a law of one's own, which text cannot name.
         """
-        nodes = [(node.name, node.link, node.aqm) for node in self.nodes]
-        return format_nodes(nodes, self.flows)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Network:
-        """Return the network in a TOML file, or on standard input if the path is "-".
-
-        Raises
-        ------
-        OSError
-            If the file cannot be read.
-        QuantityError, DomainError, ScenarioError
-            Naming the file, the table and the key.
-        """
-        name, text = read_text(path)
-        with located(f"{name}:"):
-            return cls.from_toml(text)
-
-    def save(self, path: str | Path) -> None:
-        """Write the network as TOML to a file; errors as `Scenario.save`."""
-        save_text(path, self.to_toml())
+        return format_nodes(self.parts, self.flows)
 
 
 def show_nodes(network: Network) -> str:

@@ -1,12 +1,11 @@
-"""Scenario: the one description of link, queue, flows and schedule that the engines share."""
+"""Scenario: the one description of links, queues, flows and schedule that the engines share."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -22,11 +21,10 @@ from pi2_fluid.network.checks import (
 )
 from pi2_fluid.network.flows import Flows, class_names
 from pi2_fluid.network.link import Link
-from pi2_fluid.network.network import BOTTLENECK, Network, Node, show_nodes
-from pi2_fluid.network.text import format_tables, located, parse_tables, read_text
+from pi2_fluid.network.network import BOTTLENECK, Network, Node, refuse_several, show_nodes
+from pi2_fluid.network.text import Written, format_nodes, format_tables, located, parse_tables
 from pi2_fluid.ops import Number
-from pi2_fluid.records.record import Record, as_tuple, leaves, map_leaves, quantity
-from pi2_fluid.saving import save_text
+from pi2_fluid.records.record import as_tuple, leaves, map_leaves, quantity
 from pi2_fluid.units import is_traced
 
 if TYPE_CHECKING:
@@ -35,11 +33,26 @@ if TYPE_CHECKING:
 __all__ = ["Scenario", "require_scenario"]
 
 
-@dataclass(frozen=True, eq=False)
-class Scenario(Record):
-    """A link, its queue, the flows, and when what changes: all that a run needs to know.
+class _NetworkOfOne:
+    """The network of a scenario that keeps link, queue and flows; not of one that keeps it."""
 
-    Every number in it is a single one: a scenario is one run.
+    # Without __set__, so that what a scenario keeps itself comes first.
+    @overload
+    def __get__(self, scenario: None, owner: type) -> _NetworkOfOne: ...
+    @overload
+    def __get__(self, scenario: Scenario, owner: type) -> Network: ...
+    def __get__(self, scenario: Scenario | None, owner: type) -> Network | _NetworkOfOne:
+        if scenario is None:
+            return self
+        return Network(Node(BOTTLENECK, scenario.link, scenario.aqm), scenario.flows)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Scenario(Written):
+    """Links, their queues, the flows, and when what changes: all that a run needs to know.
+
+    Every number in it is a single one: a scenario is one run. It is given as a link with its queue
+    and the flows, or as a `Network`; of one node, both are the same.
 
     Parameters
     ----------
@@ -55,11 +68,16 @@ class Scenario(Record):
         The schedule; kept as a tuple sorted by time.
     name : str
         What the scenario is called.
+    network : Network
+        In place of link, queue and flows. A scenario of several nodes has no `link` and no `aqm` of
+        its own: whatever asks for one refuses it.
 
     Raises
     ------
     QuantityError, DomainError, ScenarioError
         If something in it is no number, is of another type, or contradicts the rest.
+    UnsupportedError
+        If links of several nodes differ in their packet size.
 
     Examples
     --------
@@ -71,6 +89,16 @@ class Scenario(Record):
     ('reno', 'reno2')
     >>> Scenario.from_toml(scenario.to_toml()) == scenario
     True
+    >>> Scenario("100s", network=scenario.network) == scenario
+    True
+
+    Of several nodes:
+
+    >>> nodes = [Node(name, Link("10Mbit/s"), Pi2()) for name in ("a", "b")]
+    >>> network = Network(nodes, Flows(Reno(), 10, "100ms", route=("a", "b")))
+    >>> change = Change("50s", capacity="8Mbit/s", link="a")
+    >>> Scenario("100s", network=network, changes=change).network.node_names
+    ('a', 'b')
     """
 
     # field() alone is what type checkers know for a field without default
@@ -81,36 +109,59 @@ class Scenario(Record):
     changes: tuple[Change, ...] = ()
     name: str = ""
 
-    if TYPE_CHECKING:  # what may be given is wider than what the attributes hold
+    #: What the run is of, without its schedule: one node, which is link and queue, or several.
+    network = _NetworkOfOne()
 
-        def __init__(
-            self,
-            duration: Quantity,
-            link: Link,
-            aqm: Aqm,
-            flows: Flows | Sequence[Flows],
-            changes: Change | Sequence[Change] = (),
-            name: str = "",
-        ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        duration: Quantity,
+        link: Link,
+        aqm: Aqm,
+        flows: Flows | Sequence[Flows],
+        changes: Change | Sequence[Change] = (),
+        name: str = "",
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        duration: Quantity,
+        *,
+        network: Network,
+        changes: Change | Sequence[Change] = (),
+        name: str = "",
+    ) -> None: ...
+    def __init__(
+        self,
+        duration: Quantity,
+        link: Link | None = None,
+        aqm: Aqm | None = None,
+        flows: Flows | Sequence[Flows] = (),
+        changes: Change | Sequence[Change] = (),
+        name: str = "",
+        *,
+        network: Network | None = None,
+    ) -> None:
+        kept: dict[str, Any] = {"link": link, "aqm": aqm, "flows": flows}
+        changes = as_tuple(changes, Change, "Scenario changes")
+        if network is not None:
+            _require_alone(network, kept)
+            kept, changes = _parts_of(network, changes)
+        # Which fields it has depends on what is kept, and so on what is given.
+        if "network" in kept:
+            object.__setattr__(self, "__class__", _Routed)
+        elif isinstance(self, _Routed):  # one that was, and is made anew of one node
+            object.__setattr__(self, "__class__", Scenario)
+        kept |= {"duration": duration, "changes": changes, "name": name}
+        for field in dataclasses.fields(self):
+            object.__setattr__(self, field.name, kept[field.name])
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.link, Link):
-            raise ScenarioError(
-                f'Scenario link = {show_value(self.link)} is no Link: give e.g. Link("10Mbit/s").'
-            )
-        if not isinstance(self.aqm, Aqm):
-            raise ScenarioError(
-                f"Scenario aqm = {show_value(self.aqm)} is no Aqm: give e.g. Pi2()."
-            )
+        self._check_parts()
         if not isinstance(self.name, str):
             raise ScenarioError(f"Scenario name = {show_value(self.name)} is no text: give text.")
-        object.__setattr__(self, "flows", as_tuple(self.flows, Flows, "Scenario flows"))
-        if not self.flows:
-            raise ScenarioError("Scenario flows = () is empty: give at least one Flows.")
-        object.__setattr__(self, "changes", as_tuple(self.changes, Change, "Scenario changes"))
-        check_labels(self.flows)
-        check_only_node(self.flows, BOTTLENECK)
         map_leaves(_require_number, self)
         # Nothing can be said about numbers that JAX is tracing.
         if not any(is_traced(leaf) for leaf in leaves(self)):
@@ -119,11 +170,26 @@ class Scenario(Record):
             check_times(self)
             check_changes(self)
 
+    def _check_parts(self) -> None:
+        """Refuse what is no link, no queue or no flows."""
+        if not isinstance(self.link, Link):
+            raise ScenarioError(
+                f'Scenario link = {show_value(self.link)} is no Link: give e.g. Link("10Mbit/s").'
+            )
+        if not isinstance(self.aqm, Aqm):
+            raise ScenarioError(
+                f"Scenario aqm = {show_value(self.aqm)} is no Aqm: give e.g. Pi2()."
+            )
+        object.__setattr__(self, "flows", as_tuple(self.flows, Flows, "Scenario flows"))
+        if not self.flows:
+            raise ScenarioError("Scenario flows = () is empty: give at least one Flows.")
+        check_labels(self.flows)
+        check_only_node(self.flows, BOTTLENECK)
+
     def _repr_html_(self) -> str:
         rows = [
             ("duration", self.duration, "s"),
-            ("link", repr(self.link), ""),
-            ("queue", repr(self.aqm), ""),
+            *self._node_rows(),
             *(
                 (name, repr(one), "")
                 for name, one in zip(self.class_names, self.flows, strict=True)
@@ -132,10 +198,18 @@ class Scenario(Record):
         ]
         return html_table(f"Scenario {self.name}".rstrip(), rows)
 
+    def _node_rows(self) -> list[tuple[str, Any, str]]:
+        return [("link", repr(self.link), ""), ("queue", repr(self.aqm), "")]
+
     @property
-    def network(self) -> Network:
-        """What the run is of, without its schedule: one node, which is link and queue."""
-        return Network(Node(BOTTLENECK, self.link, self.aqm), self.flows)
+    def node_names(self) -> tuple[str, ...]:
+        """The name of each node, in order."""
+        return (BOTTLENECK,)
+
+    @property
+    def packet_size(self) -> Number:
+        """Bytes of a full packet on every link."""
+        return self.link.packet_size
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -152,7 +226,8 @@ class Scenario(Record):
 
         Quantities are numbers in SI units, or text with a unit. The tables are ``[link]``,
         ``[aqm]`` with its ``kind``, ``[[flows]]`` with the kind of their ``sender``, and
-        ``[[changes]]``; the keys are the fields of the classes.
+        ``[[changes]]``; the keys are the fields of the classes. Of several nodes there are
+        ``[[node]]`` and ``[node.aqm]`` instead of the first two, as in a `Network`.
 
         Raises
         ------
@@ -175,6 +250,10 @@ class Scenario(Record):
         ('creno',)
         """
         tables = parse_tables(text)
+        if "nodes" in tables:
+            with located("", "Network"):
+                nodes = [Node(*node) for node in tables.pop("nodes")]
+                tables["network"] = Network(nodes, tables.pop("flows"))
         with located("", "Scenario"):
             return cls(**tables)
 
@@ -184,46 +263,92 @@ class Scenario(Record):
         Raises
         ------
         UnsupportedError
-            If the queue or a sender is a law of one's own, which text cannot name.
+            If a queue or a sender is a law of one's own, which text cannot name.
         """
         return format_tables(self, self.link, self.aqm, self.flows, self.changes)
 
-    @classmethod
-    def load(cls, path: str | Path) -> Scenario:
-        """Return the scenario in a TOML file, or on standard input if the path is "-".
 
-        Raises
-        ------
-        OSError
-            If the file cannot be read.
-        QuantityError, DomainError, ScenarioError
-            Naming the file, the table and the key.
-        """
-        name, text = read_text(path)
-        with located(f"{name}:"):
-            return cls.from_toml(text)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class _Routed(Scenario):
+    """A scenario of several nodes: it keeps their network in the place of link, queue and flows."""
 
-    def save(self, path: str | Path) -> None:
-        """Write the scenario as TOML to a file.
+    network: Network = dataclasses.field(kw_only=True)
 
-        Raises
-        ------
-        OSError
-            If the file cannot be written, as `WriteError` if it could not be to its end; an old one
-            is as it was then.
-        UnsupportedError
-            As `to_toml`.
-        """
-        save_text(path, self.to_toml())
+    if not TYPE_CHECKING:  # whose fields they are not, but ways to say no, or to the network
+        link: ClassVar[property] = property(lambda self: _refuse_only(self.network))
+        aqm: ClassVar[property] = property(lambda self: _refuse_only(self.network))
+        flows: ClassVar[property] = property(lambda self: self.network.flows)
+
+    def __repr__(self) -> str:
+        fields = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
+        return f"Scenario({', '.join(f'{name}={value!r}' for name, value in fields)})"
+
+    def _check_parts(self) -> None:
+        """Refuse links that count packets differently; the rest is checked in the network."""
+        _ = self.network.packet_size
+
+    def _node_rows(self) -> list[tuple[str, Any, str]]:
+        return [(node.name, f"{node.link!r}, {node.aqm!r}", "") for node in self.network.nodes]
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """The name of each node, in order."""
+        return self.network.node_names
+
+    @property
+    def packet_size(self) -> Number:
+        """Bytes of a full packet on every link."""
+        return self.network.packet_size
+
+    def to_toml(self) -> str:
+        """Return the scenario as TOML text, as one of one node."""
+        return format_nodes(self.network.parts, self.network.flows, self, self.changes)
+
+
+def _refuse_only(network: Network) -> None:
+    refuse_several(
+        network,
+        "what was asked for is of one link",
+        "give a scenario of one of them",
+    )
+
+
+def _require_alone(network: object, others: dict[str, Any]) -> None:
+    """Refuse what is no network, and a network with a link, a queue or flows beside it."""
+    if not isinstance(network, Network):
+        raise ScenarioError(
+            f"Scenario network = {show_value(network)} is no Network: give e.g. Network(nodes,"
+            " flows)."
+        )
+    for name, value in others.items():
+        if value is not None and value != ():
+            raise ScenarioError(
+                f"Scenario {name} = {show_value(value)} is given beside a network, which has its"
+                " own: give one of them."
+            )
+
+
+def _parts_of(
+    network: Network, changes: tuple[Change, ...]
+) -> tuple[dict[str, Any], tuple[Change, ...]]:
+    """Return what a scenario keeps of a network, and its changes: of one node, without its name."""
+    if len(network.nodes) > 1:
+        return {"network": network}, changes
+    (node,) = network.nodes
+    flows = tuple(dataclasses.replace(flow, route=None) for flow in network.flows)
+    changes = tuple(
+        dataclasses.replace(change, link=None) if change.link == node.name else change
+        for change in changes
+    )
+    return {"link": node.link, "aqm": node.aqm, "flows": flows}, changes
 
 
 def require_scenario(scenario: object) -> None:
     """Raise ScenarioError unless this is a scenario; UnsupportedError of a network."""
     if isinstance(scenario, Network):
         raise UnsupportedError(
-            f"{show_nodes(scenario)} without a schedule, and only a Scenario, with its single node,"
-            " is run: give Scenario(duration, link, aqm, flows), or ask equilibrium(network) where"
-            " it rests."
+            f"{show_nodes(scenario)} without a schedule, and only a Scenario is run: give"
+            " Scenario(duration, network=network), or ask equilibrium(network) where it rests."
         )
     if not isinstance(scenario, Scenario):
         raise ScenarioError(

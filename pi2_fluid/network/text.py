@@ -10,12 +10,13 @@ import json
 import re
 import sys
 import tomllib
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, SupportsFloat, TypeVar
+from typing import Any, Final, Self, SupportsFloat, TypeVar
 
 from pi2_fluid.errors import (
     DomainError,
@@ -32,20 +33,23 @@ from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.link import Link
 from pi2_fluid.records.record import Record, default_of, map_leaves
+from pi2_fluid.saving import save_text
 from pi2_fluid.units import format_quantity, validate_quantity
 
 __all__ = [
+    "Written",
     "format_nodes",
     "format_tables",
     "located",
     "parse_nodes",
     "parse_tables",
-    "read_text",
 ]
 
 
 _TYPED: Final = (QuantityError, DomainError, ScenarioError, UnsupportedError)
-_TOP: Final = ("duration", "name", "link", "aqm", "flows", "changes")
+#: What a scenario has beside its flows; and of its links, one or several.
+_SCHEDULE: Final = ("duration", "name", "changes")
+_ONE: Final = ("link", "aqm")
 # Written as plain numbers: nobody gives alpha as "0.3125Hz".
 _UNITLESS: Final = frozenset({"number", "frequency"})
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -55,10 +59,52 @@ _WHOLE: Final = 1e15
 T = TypeVar("T", bound=Record)
 
 
+@dataclass(frozen=True, eq=False)
+class Written(Record):
+    """What is read from TOML text, and written so."""
+
+    @classmethod
+    @abstractmethod
+    def from_toml(cls, text: str) -> Self:
+        """Return what a TOML text describes."""
+
+    @abstractmethod
+    def to_toml(self) -> str:
+        """Return it as TOML text, from which `from_toml` makes an equal one."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return what a TOML file describes, or standard input if the path is "-".
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        QuantityError, DomainError, ScenarioError
+            Naming the file, the table and the key.
+        """
+        name, text = _read_text(path)
+        with located(f"{name}:"):
+            return cls.from_toml(text)
+
+    def save(self, path: str | Path) -> None:
+        """Write it as TOML to a file.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written, as `WriteError` if it could not be to its end; an old one
+            is as it was then.
+        UnsupportedError
+            As `to_toml`.
+        """
+        save_text(path, self.to_toml())
+
+
 # --- reading ----------------------------------------------------------------------------------
 
 
-def read_text(path: str | Path) -> tuple[str, str]:
+def _read_text(path: str | Path) -> tuple[str, str]:
     """Return what a file, or standard input ("-"), is called in messages, and its text."""
     name = "standard input" if str(path) == "-" else str(path)
     data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
@@ -72,52 +118,63 @@ def read_text(path: str | Path) -> tuple[str, str]:
 
 
 def parse_tables(text: str) -> dict[str, Any]:
-    """Return the fields of the scenario that a TOML text describes; see `Scenario.from_toml`."""
+    """Return the fields of the scenario that a TOML text describes; see `Scenario.from_toml`.
+
+    Of several nodes, ``nodes`` are in the place of ``link`` and ``aqm``.
+    """
     data = _parse_toml(text)
     _check_style(data)
-    if "node" in data:
-        raise UnsupportedError(
-            "[[node]] describes a network without a schedule, which is not run yet: read it with"
-            " Network.from_toml, and ask equilibrium where it rests."
-        )
     if "changes" not in data and "change" in data:  # as these tables were once called
         data["changes"] = data.pop("change")
-    _check_keys(data, _TOP, "")
-    link = _build(Link, "[link]", _table(data, "link", "capacity"))
-    aqm = _read_aqm("aqm", _table(data, "aqm", "kind"))
-    flows = _read_classes(data)
-    changes = [_build(Change, f"[[changes]] {i}:", keys) for i, keys in _tables(data, "changes")]
+    links = ("node",) if "node" in data else _ONE
+    _check_keys(data, ("duration", "name", *links, "flows", "changes"), "")
+    tables: dict[str, Any] = {}
+    if "node" in data:
+        tables["nodes"] = _read_nodes(data)
+    else:
+        tables["link"] = _build(Link, "[link]", _table(data, "link", "capacity"))
+        tables["aqm"] = _read_aqm("aqm", _table(data, "aqm", "kind"))
+    tables["flows"] = _read_classes(data)
+    tables["changes"] = [
+        _build(Change, f"[[changes]] {i}:", keys) for i, keys in _tables(data, "changes")
+    ]
     head: dict[str, Any] = {key: data[key] for key in ("duration", "name") if key in data}
     _check_values(head, "")
     if "duration" not in head:
         raise ScenarioError('duration is missing: give the length of the run, e.g. "100s".')
-    return {"link": link, "aqm": aqm, "flows": flows, "changes": changes, **head}
+    return tables | head
 
 
 def parse_nodes(text: str) -> tuple[list[tuple[str, Link, Aqm]], list[Flows]]:
     """Return the nodes and the flows that a TOML text describes; see `Network.from_toml`."""
     data = _parse_toml(text)
     _check_style(data)
-    if "node" not in data and "link" in data:
-        raise ScenarioError(
-            "[link] is of a scenario, and a network has [[node]] tables: read it with"
-            " Scenario.from_toml(text).network."
-        )
+    for name in (*_ONE, *_SCHEDULE):
+        if name in data:
+            shown = f"[{name}]" if name in _ONE else name
+            raise ScenarioError(
+                f"{shown} is of a scenario, and a network has [[node]] and [[flows]] only: read it"
+                " with Scenario.from_toml(text).network."
+            )
     _check_keys(data, ("node", "flows"), "")
-    nodes = [_read_node(index, keys) for index, keys in _tables(data, "node")]
-    if not nodes:
-        raise ScenarioError("[[node]] is missing: give at least one such table, with a name.")
-    return nodes, _read_classes(data)
+    return _read_nodes(data), _read_classes(data)
 
 
 def _check_style(data: dict[str, Any]) -> None:
     """Refuse a text that is of a scenario, and of a network, too."""
-    both = [name for name in ("link", "aqm") if name in data]
+    both = [name for name in _ONE if name in data]
     if "node" in data and both:
         raise ScenarioError(
             f"[{both[0]}] is the only link of a scenario or its queue, and [[node]] one of several:"
             " use [link] and [aqm], or [[node]] and [node.aqm]."
         )
+
+
+def _read_nodes(data: dict[str, Any]) -> list[tuple[str, Link, Aqm]]:
+    nodes = [_read_node(index, keys) for index, keys in _tables(data, "node")]
+    if not nodes:
+        raise ScenarioError("[[node]] is missing: give at least one such table, with a name.")
+    return nodes
 
 
 def _read_node(index: int, keys: dict[str, Any]) -> tuple[str, Link, Aqm]:
@@ -282,18 +339,28 @@ def format_tables(
     blocks = [_lines(_plain(scenario), {"link", "aqm", "flows", "changes"})]
     blocks.append(["[link]", *_lines(link)])
     blocks += _aqm_blocks("aqm", _plain(aqm))
-    blocks += classes
-    blocks += [["[[changes]]", *_lines(change)] for change in map(_plain, changes)]
-    return _joined(blocks)
+    return _joined(blocks + classes + _change_blocks(changes))
 
 
-def format_nodes(nodes: Sequence[tuple[str, Link, Aqm]], flows: Sequence[Flows]) -> str:
-    """Return a network, each node its name, its link and its queue, as text."""
-    blocks = []
+def format_nodes(
+    nodes: Sequence[tuple[str, Link, Aqm]],
+    flows: Sequence[Flows],
+    scenario: Record | None = None,
+    changes: Sequence[Change] = (),
+) -> str:
+    """Return a network, each node its name, its link and its queue, as text.
+
+    If it is that of a `scenario`, this one's own fields are the first table.
+    """
+    blocks = [_lines(_plain(scenario), {"network", "changes"})] if scenario else []
     for name, link, aqm in nodes:
         blocks.append(["[[node]]", f"name = {_text(name)}", *_lines(_plain(link))])
         blocks += _aqm_blocks("node.aqm", _plain(aqm))
-    return _joined(blocks + _class_blocks(flows))
+    return _joined(blocks + _class_blocks(flows) + _change_blocks(changes))
+
+
+def _change_blocks(changes: Sequence[Change]) -> list[list[str]]:
+    return [["[[changes]]", *_lines(change)] for change in map(_plain, changes)]
 
 
 def _joined(blocks: Sequence[Sequence[str]]) -> str:

@@ -25,7 +25,8 @@ def read_path(record: object, path: str) -> SupportsFloat:
         Fields and places, joined by dots: ``"link.capacity"``, ``"flows.1.sender.decrease"`` (or
         by the name of the class, ``"flows.reno2.count"``), ``"changes.0.at"``,
         ``"changes.0.counts.reno"``; of a network ``"nodes.0.link.capacity"`` (or by the name of the
-        node), ``"flows.0.hops.1"``.
+        node), ``"flows.0.hops.1"``; of a scenario of several nodes
+        ``"network.nodes.0.link.capacity"``.
 
     Raises
     ------
@@ -65,9 +66,12 @@ def _parts(record: object, path: object) -> list[str]:
         )
     parts = path.split(".")
     called = {"flows": "class_names", "nodes": "node_names"}
-    names = list(getattr(record, called.get(parts[0], ""), ()))
-    if len(parts) > 1 and parts[1] in names:
-        parts[1] = str(names.index(parts[1]))
+    first = 1 if parts[0] == "network" else 0  # which has names of its own
+    if len(parts) > first + 1:
+        owner = getattr(record, "network", None) if first else record
+        names = list(getattr(owner, called.get(parts[first], ""), ()))
+        if parts[first + 1] in names:
+            parts[first + 1] = str(names.index(parts[first + 1]))
     return parts
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from refusals import refused
-from shell import assert_bad_input
 
 import pi2_fluid as pf
 from pi2_fluid.records.paths import read_path, replace_path
@@ -94,7 +93,7 @@ def test_a_scenario_may_name_its_node() -> None:
     ("text", "sentence"),
     [
         (TEXT + HEAD, r"\[link\] is the only link of a scenario or its queue, and \[\[node\]\]"),
-        (HEAD, r"\[link\] is of a scenario, and a network has \[\[node\]\] tables: read it with"),
+        (HEAD, r"\[link\] is of a scenario, and a network has \[\[node\]\] and \[\[flows\]\] only"),
         (TEXT.replace('name = "a"\n', ""), r"\[\[node\]\] 1: name is missing: give what routes"),
         (TEXT.replace("capacity", "speed"), r"\[\[node\]\] 1: speed is unknown: give one of"),
         (TEXT.replace('kind = "pie"', 'kind = "x"'), r"\[\[node\]\] 2: \[node.aqm\] kind = 'x' is"),
@@ -113,15 +112,9 @@ def test_what_is_wrong_in_text_is_said(text: str, sentence: str) -> None:
 
 
 def test_a_network_is_no_scenario() -> None:
-    with refused(pf.UnsupportedError, "[[node]] describes a network", "Network.from_toml"):
+    with refused(pf.ScenarioError, "duration is missing: give the length of the run"):
         pf.Scenario.from_toml(TEXT)
     with refused(pf.ScenarioError, "[link] is the only link"):
         pf.Scenario.from_toml(HEAD + TEXT)
-
-
-def test_the_shell_says_that_it_runs_no_network(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "network.toml").write_text(TEXT, encoding="utf-8")
-    words = ["simulate", str(tmp_path / "network.toml")]
-    assert_bad_input(capsys, words, "network.toml: [[node]] describes a network", "equilibrium")
+    with refused(pf.ScenarioError, "duration is of a scenario", "Scenario.from_toml(text).network"):
+        pf.Network.from_toml('duration = "10s"\n' + TEXT)

@@ -158,8 +158,8 @@ class TestMade:
         scenario(flows=[flows(sender=Cbr(rate="6Mbit/s"), base_rtt=None)], changes=())
 
     def test_without_what_is_required(self):
-        with pytest.raises(TypeError, match="aqm"):
-            Scenario("10s", Link("10Mbit/s"), flows=flows())  # type: ignore[call-arg]
+        with refusals.refused(pf.ScenarioError, "Scenario aqm = None is no Aqm: give"):
+            Scenario("10s", Link("10Mbit/s"), flows=flows())  # type: ignore[call-overload]
 
     BAD: ClassVar[dict[str, tuple[dict[str, Any], type, tuple[str, ...]]]] = {
         "no-flows": ({"flows": []}, pf.ScenarioError, ("flows = ()", "at least one")),
