@@ -31,7 +31,7 @@ class Described(Protocol):
         """Seconds."""
 
     @property
-    def packet_size(self) -> Any:
+    def packet_size(self) -> Number:
         """Bytes."""
 
     @property
