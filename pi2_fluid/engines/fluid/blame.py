@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.engines.fluid.history import Segment
-from pi2_fluid.engines.fluid.plant import Mode, Plant, View
+from pi2_fluid.engines.fluid.plant import Heard, Mode, Plant, View
 from pi2_fluid.errors import DomainError, QuantityError, ScenarioError, SolverError
 from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.sender import Sender
@@ -48,7 +48,7 @@ def blame_failure(
     t: float,
     y: Sequence[float],
     mode: Mode,
-    past: Callable[[View], Sequence[Any]],
+    past: Callable[[View], Sequence[Heard | None]],
     error: Exception | None,
 ) -> SolverError:
     """Return the error that names the law which fails, or returns no number, and its state.
@@ -70,9 +70,13 @@ def blame_failure(
         except LAW_ERRORS:
             return True
 
-    state = tuple(y[plant.state])
-    found = f"{type(plant.aqm).__name__} {what} in the state {_numbers(state)}"
-    if not fails(lambda: plant.aqm.encode(plant.aqm.controller(state))):
+    def silent(law: Aqm, state: tuple[float, ...]) -> bool:
+        return fails(lambda: law.encode(law.controller(state)))
+
+    queues = [(law, tuple(y[where])) for law, where in plant.laws]
+    law, state = next((queue for queue in queues if silent(*queue)), queues[0])
+    found = f"{type(law).__name__} {what} in the state {_numbers(state)}"
+    if not silent(law, state):
         for i in range(len(plant.senders)):
             mine = _failing_sender(plant, t, y, mode, past, i, fails) if mode.active[i] else ""
             if mine:
@@ -102,20 +106,22 @@ def _failing_sender(
     t: float,
     y: Sequence[float],
     mode: Mode,
-    past: Callable[[View], Sequence[Any]],
+    past: Callable[[View], Sequence[Heard | None]],
     i: int,
     fails: Callable[[Callable[[], Any]], bool],
 ) -> str:
     """Return which method of class `i` fails and where, "{}" for how; "" if none does."""
     sender, x = plant.senders[i], plant.x(y, i)
-    name, rtt = type(sender).__name__, plant.base_rtt[i] + y[0] / mode.capacity
+    name, rtt = type(sender).__name__, plant.rtt(y, mode, i)
     if fails(lambda: sender.sending_rate(x, rtt)):
         return f"{name}.sending_rate {{}} at {_state(x)}, R = {rtt:.6g} s"
     if not plant.listens[i]:
         return ""
     try:
         view = plant.observe(t, y, mode)
-        x_then, p, rtt_then = past(view)[i]
+        heard = past(view)[i]
+        assert heard is not None, "it listens"
+        x_then, p, rtt_then = heard
     except LAW_ERRORS:  # of another class, or of the queue
         return ""
     if fails(lambda: sender.rate(x, x_then, p, view.rtt[i], rtt_then)):
@@ -126,14 +132,14 @@ def _failing_sender(
 def blame_kink(plant: Plant, step: Segment, view: View) -> SolverError:
     """Return the error that names the law whose slope jumps where steps vanish."""
     jumps = [abs(b - a) / (abs(y) + 1.0) for a, b, y in zip(step.f0, step.f1, step.y1, strict=True)]
-    own = type(plant.aqm)
+    queues = [(max(jumps[where], default=0.0), type(law)) for law, where in plant.laws]
+    steepest, own = max(queues, key=lambda queue: queue[0])
     law, where, declared = f"{own.__name__}.drift or flow", "", own.switches is not Aqm.switches
-    steepest = max(jumps[plant.state], default=0.0)
     for i, sender in enumerate(plant.senders):
         mine = max(jumps[plant.windows[i]])
         if step.mode.active[i] and plant.listens[i] and mine > steepest:
             steepest, law = mine, f"{type(sender).__name__}.rate"
-            where = f" at {_state(plant.x(step.y1, i))}, p = {plant.signal(view.signals, i):.6g}"
+            where = f" at {_state(plant.x(step.y1, i))}, p = {plant.met(view, i):.6g}"
             declared = type(sender).switches is not Sender.switches
     stays, remedy = (
         (f"the trajectory stays where {law} jumps", "make the law continuous there")

@@ -15,7 +15,7 @@ __all__ = ["Event", "Trial", "apply_event", "crossed_events", "locate_event"]
 T = TypeVar("T")
 
 #: What every class hears at an instant, given the view of that instant.
-Past: TypeAlias = Callable[[float, View], list[Heard]]
+Past: TypeAlias = Callable[[float, View], list[Heard | None]]
 # Packets that a queue may miss: one that has just left 0 may begin a rounding error below.
 _TINY: Final = 1e-9
 _WITHIN: Final = 1e-13  # of a step: how well an event is located on its cubic
@@ -65,11 +65,12 @@ def _crossed_bounds(plant: Plant, mode: Mode, trial: Trial) -> list[Event]:
     def net(k: int, t: float, y: list[float]) -> float:
         return -plant.observe(t, y, mode).net[k]
 
-    def room(_: float, y: list[float]) -> float:
-        return plant.buffer - sum(y[: plant.bands])
+    def room(b: int, _: float, y: list[float]) -> float:
+        queues, size = plant.basins[b]
+        return size - sum(y[queues])
 
-    def growth(t: float, y: list[float]) -> float:
-        return plant.growth(plant.observe(t, y, mode).net, mode)
+    def growth(b: int, t: float, y: list[float]) -> float:
+        return plant.growth(b, plant.observe(t, y, mode).net, mode)
 
     found = []
     for k, bound in enumerate(mode.bound):
@@ -77,10 +78,12 @@ def _crossed_bounds(plant: Plant, mode: Mode, trial: Trial) -> list[Event]:
             found.append(Event("empty", k, partial(_distance, k, 0.0, -1.0)))
         if bound == EMPTY and trial.view.net[k] > 0.0:
             found.append(Event("fill", k, partial(net, k)))
-    if FULL not in mode.bound and room(trial.t, trial.y) < 0.0:
-        found.append(Event("full", 0, room))
-    if FULL in mode.bound and plant.growth(trial.view.net, mode) < 0.0:
-        found.append(Event("drain", 0, growth))
+    for b, basin in enumerate(plant.basins):
+        full = FULL in mode.bound[basin.queues]
+        if not full and room(b, trial.t, trial.y) < 0.0:
+            found.append(Event("full", b, partial(room, b)))
+        if full and plant.growth(b, trial.view.net, mode) < 0.0:
+            found.append(Event("drain", b, partial(growth, b)))
     return found
 
 
@@ -111,7 +114,8 @@ def _crossed_floors(plant: Plant, mode: Mode, trial: Trial, past: Past) -> list[
 
     def held_back(i: int, t: float, y: list[float]) -> float:
         view = plant.observe(t, y, mode)
-        return -plant.window_slope(i, y, view, past(t, view)[i])
+        heard = past(t, view)[i]
+        return 0.0 if heard is None else -plant.window_slope(i, y, view, heard)
 
     found = []
     for i, floored in enumerate(mode.floored):
@@ -178,12 +182,13 @@ def apply_event(
     elif event.kind == "fill":
         mode = mode._replace(bound=_put(mode.bound, k, FREE))
     elif event.kind == "full":
-        longest = max(range(plant.bands), key=y.__getitem__)
-        y[longest] += plant.buffer - sum(y[: plant.bands])
-        mode = mode._replace(bound=tuple(FULL if b == FREE else b for b in mode.bound))
-        y, mode = plant.end_slow_start(range(len(mode.slow)), y, mode)
+        queues, size = plant.basins[k]
+        longest = max(range(queues.start, queues.stop), key=y.__getitem__)
+        y[longest] += size - sum(y[queues])
+        mode = mode._replace(bound=_turned(mode.bound, queues, FREE, FULL))
+        y, mode = plant.end_slow_start(plant.crossing(k), y, mode)
     elif event.kind == "drain":
-        mode = mode._replace(bound=tuple(FREE if b == FULL else b for b in mode.bound))
+        mode = mode._replace(bound=_turned(mode.bound, plant.basins[k].queues, FULL, FREE))
     elif event.kind == "clip":
         y[plant.state.start + k] = event.bound
         mode = mode._replace(held=_put(mode.held, k, event.side))
@@ -201,6 +206,12 @@ def apply_event(
     if event.kind in {"empty", "full"} and plant.continuous:
         mode = mode._replace(held=plant.clips(y, mode, plant.observe(t, y, mode)))
     return y, mode
+
+
+def _turned(bound: tuple[int, ...], queues: slice, old: int, new: int) -> tuple[int, ...]:
+    """Return the bounds with those of some queues that are `old` made `new`."""
+    mine = tuple(new if b == old else b for b in bound[queues])
+    return (*bound[: queues.start], *mine, *bound[queues.stop :])
 
 
 def _put(values: tuple[T, ...], i: int, value: T) -> tuple[T, ...]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pi2_fluid.engines.fluid.blame import (
     LAW_ERRORS,
@@ -27,18 +27,17 @@ from pi2_fluid.engines.fluid.blame import (
 from pi2_fluid.engines.fluid.events import Event, Trial, apply_event, crossed_events, locate_event
 from pi2_fluid.engines.fluid.history import History, Reader, Segment, Stretch
 from pi2_fluid.engines.fluid.instants import Reporter, Row
-from pi2_fluid.engines.fluid.plant import Mode, Plant, View
+from pi2_fluid.engines.fluid.plant import Heard, Mode, Plant, View
 from pi2_fluid.engines.fluid.timeline import SAME, Schedule
 from pi2_fluid.errors import SolverError
 
-__all__ = ["Accuracy", "Row", "integrate"]
+__all__ = ["Accuracy", "Row", "Run", "integrate"]
 
 _MOST_TRIALS: Final = 60
 _LONGEST: Final = 0.9  # of a round-trip time, so that no stage needs a past that is not there yet
 _MENDED: Final = 1e-3  # of a step, over which the slope of an event's function is taken
 _MOST_MENDINGS: Final = 6
 _NEGLIGIBLE: Final = 0.1  # of the tolerance: jumps below it are stepped over
-_SLOWEST: Final = 1e-3  # s of queue, added to its length to make its error relative
 # So many steps that lead no further than this part of a round-trip time are steps that vanish.
 _CROWD: Final = 1000
 _PACE: Final = 0.01
@@ -77,21 +76,10 @@ def integrate(
     SolverError
         If the steps become too small or too many.
     """
-    run = _Run(plant, schedule, accuracy)
-    place = 0
-    while place < len(samples):
-        segment = run.history.segments[-1]
-        while place < len(samples) and samples[place] < run.t - SAME:
-            yield run.reporter.report(samples[place], segment.values(samples[place]), segment.mode)
-            place += 1
-        while place < len(samples) and samples[place] <= run.t + SAME:
-            yield run.reporter.report(run.t, run.y, run.mode)
-            place += 1
-        if place < len(samples):
-            run.advance()
+    return Run(plant, schedule, accuracy).follow(samples)
 
 
-class _Run:
+class Run:
     """One trajectory in the making."""
 
     def __init__(self, plant: Plant, schedule: Schedule, accuracy: Accuracy) -> None:
@@ -107,6 +95,22 @@ class _Run:
         self._happen(None)
         self.y, self.mode = plant.hold_bounds(self.t, self.y, self.mode)
         self.f, self.view = self._slope(self.t, self.y, self._stretches())
+
+    def follow(self, samples: Sequence[float]) -> Iterator[Row]:
+        """Yield the state at each of the times `samples` (s, rising from 0); see `integrate`."""
+        place = 0
+        while place < len(samples):
+            segment = self.history.segments[-1]
+            while place < len(samples) and samples[place] < self.t - SAME:
+                yield self.reporter.report(
+                    samples[place], segment.values(samples[place]), segment.mode
+                )
+                place += 1
+            while place < len(samples) and samples[place] <= self.t + SAME:
+                yield self.reporter.report(self.t, self.y, self.mode)
+                place += 1
+            if place < len(samples):
+                self.advance()
 
     # One step
 
@@ -148,13 +152,13 @@ class _Run:
         else:
             self.f = slopes
         if self.plant.floors:  # a tangent may leave them
-            state = self.y[self.plant.state]
-            require_probability(self.plant.aqm, self.t, state, self.view.signals)
+            for (law, where), signals in zip(self.plant.laws, self.view.signals, strict=True):
+                require_probability(law, self.t, self.y[where], signals)
 
     def _require_numbers(self) -> None:
         """Name the law that returns no number in the present state, if it is a law."""
         slopes, view = self._slope(self.t, self.y, self._stretches())
-        if not math.isfinite(sum(slopes) + sum(view.signals)):
+        if not math.isfinite(sum(slopes) + sum(map(sum, view.signals))):
             raise self._blame(self.t, self.y, self._stretches(), None)
 
     def _require_progress(self) -> None:
@@ -171,7 +175,7 @@ class _Run:
     def _blame(
         self, t: float, y: list[float], stretches: list[Stretch], error: Exception | None
     ) -> SolverError:
-        def past(view: View) -> list[Any]:
+        def past(view: View) -> list[Heard | None]:
             return self._past(t, view, stretches)
 
         return blame_failure(self.plant, t, y, self.mode, past, error)
@@ -215,11 +219,8 @@ class _Run:
     def _error(self, h: float, y: list[float], k4: list[float], k5: list[float]) -> float:
         if self.accuracy.tolerance == 0.0:
             return 0.0
-        plant, worst = self.plant, 0.0
-        sizes = [(k, _SLOWEST * self.mode.capacity) for k in range(plant.bands)]
-        sizes += [(j, 1e-3) for j in range(plant.state.start, plant.state.stop)]
-        sizes += [(j, 0.1) for w in plant.windows for j in range(w.start, w.stop)]
-        for j, size in sizes:
+        worst = 0.0
+        for j, size in self.plant.sizes(self.mode):
             worst = max(worst, abs(k4[j] - k5[j]) / (abs(y[j]) + size))
         return h / 6.0 * worst / self.accuracy.tolerance
 
@@ -240,19 +241,13 @@ class _Run:
         except LAW_ERRORS as error:
             raise self._blame(t, y, stretches, error) from error
 
-    def _past(self, t: float, view: View, stretches: list[Stretch]) -> list[Any]:
+    def _past(self, t: float, view: View, stretches: list[Stretch]) -> list[Heard | None]:
         """Return what each class hears now: its state, signal and round-trip time of then."""
-        plant, mode = self.plant, self.mode
-        read: dict[int, tuple[float, list[float], Mode]] = {}
-        past: list[Any] = []
-        for i, group in enumerate(plant.group):
-            if not (mode.active[i] and plant.listens[i]):
-                past.append(None)
-                continue
-            if group not in read:
-                read[group] = self._read(t - view.rtt[i], stretches[group])
-            past.append(plant.heard(*read[group], i))
-        return past
+
+        def read(group: int, then: float) -> tuple[float, list[float], Mode]:
+            return self._read(then, stretches[group])
+
+        return self.plant.past(t, view, self.mode, read)
 
     def _read(self, t: float, stretch: Stretch) -> tuple[float, list[float], Mode]:
         # Beyond a breakpoint there is another branch: the nearest instant of this one is read.
@@ -267,7 +262,7 @@ class _Run:
         first, where = None, 1.0
         mode = self.mode
 
-        def past(t: float, view: View) -> list[Any]:
+        def past(t: float, view: View) -> list[Heard | None]:
             return self._past(t, view, stretches)
 
         for event in crossed_events(self.plant, mode, trial, past):
@@ -359,22 +354,13 @@ class _Run:
     def _delayed(
         self, group: int, t: float, y: list[float], f: list[float], view: View
     ) -> tuple[float, float] | None:
-        """Return the delayed time of a group and how fast it moves; None if nobody listens."""
-        plant, mode = self.plant, self.mode
-        for i, mine in enumerate(plant.group):
-            if mine == group and mode.active[i] and plant.listens[i]:
-                return t - view.rtt[i], plant.speed(i, t, y, f, view, mode)
-        return None
+        return self.plant.delayed(group, t, y, f, view, self.mode)
 
     # What happens at the end of a step
 
     def _arrive(self, event: Event | None, images: dict[int, int], slopes: list[float]) -> bool:
         """Do all that happens now; return whether the slopes have changed."""
-        passed = {}
-        for group, side in images.items():
-            reader = self.readers[group]
-            passed[group] = reader.orders[reader.place + (1 if side > 0 else 0)]
-            reader.place += side
+        passed = self._pass(images)
         if passed:
             self._mark_images(passed, slopes)
         if event is not None:
@@ -383,6 +369,15 @@ class _Run:
             if self.plant.bands == 2 and event.kind in {"empty", "fill"}:
                 self._seek()  # the other band's share has jumped, and with it all delays
         return self._happen(event) or bool(images) or event is not None
+
+    def _pass(self, images: dict[int, int]) -> dict[int, int]:
+        """Go on to the next stretch of the past, or the last; return orders of the breakpoints."""
+        passed = {}
+        for group, side in images.items():
+            reader = self.readers[group]
+            passed[group] = reader.orders[reader.place + (1 if side > 0 else 0)]
+            reader.place += side
+        return passed
 
     def _mark_event(self, event: Event) -> None:
         """Note an event: of one class's window for its group alone, when steps adapt.
@@ -448,7 +443,7 @@ class _Run:
             self._mark_all()
             self._seek()
         if ticks:
-            self._mark_tick(self.plant.tick(self.t, self.y, self.mode))
+            self._mark_tick(self.plant.tick(self.t, self.y, self.mode, ticks))
         if changes or ticks or (event is not None and event.kind == "signalled"):
             self.y, self.mode = self.plant.hold_bounds(self.t, self.y, self.mode)
         return bool(changes or ticks)
@@ -460,13 +455,13 @@ class _Run:
 
     def _mark_tick(self, y: list[float]) -> None:
         """Take over the state after a tick; note it as a jump for those to whom it matters."""
-        plant, old = self.plant, self.view.signals
+        plant, old = self.plant, self.view
         view = plant.observe(self.t, y, self.mode)
         for i, sender in enumerate(plant.senders):
             if not (self.mode.active[i] and plant.listens[i]):
                 continue
             x, rtt = plant.x(y, i), view.rtt[i]
-            rates = (sender.rate(x, x, plant.signal(s, i), rtt, rtt) for s in (old, view.signals))
+            rates = (sender.rate(x, x, plant.met(v, i), rtt, rtt) for v in (old, view))
             before, after = ((r if isinstance(r, tuple) else (r,)) for r in rates)
             h = min(self.accuracy.step, rtt)
             values = x if isinstance(x, tuple) else (x,)

@@ -8,6 +8,7 @@ for an overlay on what really happens.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.engines.fluid.beginning import Beginning
-from pi2_fluid.engines.fluid.plant import Mode, Plant, View
+from pi2_fluid.engines.fluid.plant import Basin, Mode, Plant, View
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Seen, Signal
 from pi2_fluid.laws.derivatives import differentiate
@@ -76,7 +77,7 @@ class LinearPlant(Plant):
                 f"{type(self.aqm).__name__} has two queues, which linear=True does not describe:"
                 " simulate it with linear=False."
             )
-        self.buffer = float("inf")
+        self.basins = (Basin(slice(0, 1), math.inf),)
         self._switching = False
         self._stages: dict[Any, _Stage | None] = {}
 
@@ -87,7 +88,7 @@ class LinearPlant(Plant):
 
     def stage(self, mode: Mode) -> _Stage | None:
         """Return the expansion for who sends now; None if nobody listens to signals."""
-        key = (mode.capacity, mode.counts, mode.active)
+        key = (mode.capacity[0], mode.counts, mode.active)
         if key not in self._stages:
             self._stages[key] = self._expand(mode)
         return self._stages[key]
@@ -98,8 +99,8 @@ class LinearPlant(Plant):
             return None
         size = self.scenario.link.packet_size
         flows = [Flows(self.senders[i], mode.counts[i], self.base_rtt[i]) for i in acting]
-        point = equilibrium(flows, self.aqm, 8.0 * size * mode.capacity, size)
-        rest, delay = self.aqm.at_rest(point.controller, mode.capacity)
+        point = equilibrium(flows, self.aqm, 8.0 * size * mode.capacity[0], size)
+        rest, delay = self.aqm.at_rest(point.controller, mode.capacity[0])
         state = tuple(float(value) for value in rest)
         classes: list[_Tangent | None] = [None] * len(self.senders)
         for place, i in enumerate(acting):
@@ -152,7 +153,7 @@ class LinearPlant(Plant):
     def _controller_slopes(
         self, state: tuple[float, ...], delay: float, mode: Mode
     ) -> tuple[list[list[float]], list[float]]:
-        n, C, aqm = len(state), mode.capacity, self.aqm
+        n, C, aqm = len(state), mode.capacity[0], self.aqm
         move: Callable[..., tuple[Any, ...]]
         if self.continuous:
             name, move = "flow", partial(aqm.flow, d_queue_delay=0.0)
@@ -170,7 +171,7 @@ class LinearPlant(Plant):
     def _trend(self, state: tuple[float, ...], delay: float, mode: Mode) -> list[float]:
         if not self.continuous:
             return [0.0] * len(state)
-        C = mode.capacity
+        (C,) = mode.capacity
         seen = Seen(delay, delay * C, C, C)
         moved, still = (self.aqm.flow(state, seen, d) for d in (1.0, 0.0))
         return [float(m - s) for m, s in zip(moved, still, strict=True)]
@@ -179,12 +180,13 @@ class LinearPlant(Plant):
 
     def observe(self, t: float, y: Sequence[float], mode: Mode) -> View:
         """Return delays, rates and signals at one instant; `rtt` is that at rest."""
-        tau, stage = y[0] / mode.capacity, self.stage(mode)
+        (C,) = mode.capacity
+        tau, stage = y[0] / C, self.stage(mode)
         state = tuple(y[self.state])
         if stage is None:
             rates = (0.0,) * len(self.senders)
-            seen = Seen(tau, y[0], 0.0, mode.capacity)
-            return View((tau,), self.base_rtt, rates, (0.0,), (0.0,), seen, Signal(0.0, 0.0))
+            seen = Seen(tau, y[0], 0.0, C)
+            return View((tau,), self.base_rtt, rates, (0.0,), (0.0,), (seen,), (Signal(0.0, 0.0),))
         u = _dot(stage.controller, _minus(state, stage.state))
         dropped = stage.encode[0] * u
         found = [
@@ -197,9 +199,8 @@ class LinearPlant(Plant):
             for base, mine in zip(self.base_rtt, stage.classes, strict=True)
         )
         total = sum(found)
-        seen = Seen(tau, y[0], total, mode.capacity)
-        C = mode.capacity
-        return View((tau,), rtt, tuple(found), (total - C,), (C,), seen, signals)
+        seen = Seen(tau, y[0], total, C)
+        return View((tau,), rtt, tuple(found), (total - C,), (C,), (seen,), (signals,))
 
     def _sends(
         self, i: int, mine: _Tangent, y: Sequence[float], tau: float, dropped: float
@@ -217,7 +218,7 @@ class LinearPlant(Plant):
         """Return state, signal probability and (varying) round-trip time at an earlier instant."""
         view = self.observe(t, y, mode)
         heard = mode.signalling and mode.active[i]
-        p = self.signal(view.signals, i) if heard else 0.0
+        p = self.signal(view.signals[0], i) if heard else 0.0
         return tuple(y[self.windows[i]]), p, self.base_rtt[i] + view.tau[0]
 
     def derivative(
@@ -247,7 +248,7 @@ class LinearPlant(Plant):
             ]
         if self.continuous or self.aqm.update_interval is None:
             move = self._move(y, stage, view.tau[0])
-            growth = f[0] / mode.capacity
+            growth = f[0] / mode.capacity[0]
             f[self.state] = [a + b * growth for a, b in zip(move, stage.trend, strict=True)]
         return f
 
@@ -256,12 +257,14 @@ class LinearPlant(Plant):
         away, late = _minus(y[self.state], stage.state), tau - stage.point.queue_delay
         return [_dot(a, away) + b * late for a, b in zip(by_state, by_delay, strict=True)]
 
-    def tick(self, t: float, y: list[float], mode: Mode) -> list[float]:
+    def tick(
+        self, t: float, y: list[float], mode: Mode, links: Sequence[int] = (0,)
+    ) -> list[float]:
         """Return the state after one update, to first order."""
         stage = self.stage(mode)
         if stage is None:
             return y
-        moved = self._move(y, stage, y[0] / mode.capacity)
+        moved = self._move(y, stage, y[0] / mode.capacity[0])
         y = list(y)
         y[self.state] = [a + b for a, b in zip(stage.state, moved, strict=True)]
         return y
@@ -271,7 +274,7 @@ class LinearPlant(Plant):
         stage = self.stage(after)
         if not self.continuous or stage is None:
             return y
-        jump = y[0] / after.capacity - y[0] / before.capacity
+        jump = y[0] / after.capacity[0] - y[0] / before.capacity[0]
         y = list(y)
         y[self.state] = [a + b * jump for a, b in zip(y[self.state], stage.trend, strict=True)]
         return y

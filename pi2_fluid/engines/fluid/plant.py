@@ -14,7 +14,7 @@ it changes at events only, so that between two events everything is smooth.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pi2_fluid.engines.fluid.beginning import Beginning
@@ -22,7 +22,7 @@ from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["EMPTY", "FREE", "FULL", "Mode", "Plant", "View"]
+__all__ = ["EMPTY", "FREE", "FULL", "Basin", "Heard", "Mode", "Plant", "Read", "State", "View"]
 
 #: The state of a sender: a number, or a tuple of several.
 State: TypeAlias = float | tuple[float, ...]
@@ -35,19 +35,23 @@ Shares: TypeAlias = tuple[
 Heard: TypeAlias = tuple[State, float, float]
 
 
+#: Reads the past: from a group and an instant to state and mode then.
+Read: TypeAlias = "Callable[[int, float], tuple[float, list[float], Mode]]"
+
 EMPTY: Final = -1
 FREE: Final = 0
 FULL: Final = 1
 _DOUBLING: Final = math.log(2.0)  # slow start doubles the window in one round trip
 _NUDGE: Final = 1e-6  # s: how far ahead a clip is felt
+_SLOWEST: Final = 1e-3  # s of queue, added to its length to make its error relative
 _AHEAD: Final = 1e-6  # of a round-trip time, over which its own slope is taken
 
 
 class Mode(NamedTuple):
     """The discrete state: constant between two events."""
 
-    capacity: float
-    """Packets per second."""
+    capacity: tuple[float, ...]
+    """Packets per second of each link."""
     counts: tuple[float, ...]
     """Flows of each class, once all have started."""
     started: tuple[bool, ...]
@@ -68,13 +72,15 @@ class Mode(NamedTuple):
     """Signs of the laws' switches."""
     signalling: bool = True
     """False before time 0: nobody has been signalled yet."""
+    places: tuple[int, ...] = ()
+    """Where in the past is read, by those whose reading of it is a part of the state."""
 
 
 class View(NamedTuple):
     """What follows from the state of one instant, without looking at the past."""
 
     tau: tuple[float, ...]
-    """Queue delay of each band (s)."""
+    """Queue delay of each queue (s)."""
     rtt: tuple[float, ...]
     """Round-trip time of each class (s)."""
     rates: tuple[float, ...]
@@ -83,8 +89,20 @@ class View(NamedTuple):
     """Growth of each queue, were it free (packets/s)."""
     served: tuple[float, ...]
     """Packets per second that leave each queue."""
-    seen: Seen
-    signals: Signal
+    seen: tuple[Seen, ...]
+    """What each law knows of its queue."""
+    signals: tuple[Signal, ...]
+    """What each law makes of it."""
+    leaving: tuple[float, ...] = ()
+    """Packets per second of `rates` that leave again, where others wait for them."""
+
+
+class Basin(NamedTuple):
+    """Queues that share a buffer."""
+
+    queues: slice
+    size: float
+    """Packets."""
 
 
 class Plant:
@@ -97,7 +115,7 @@ class Plant:
         self.scenario, self.beginning = scenario, beginning
         self.aqm: Aqm = scenario.aqm
         self.bands = self.aqm.bands
-        self.buffer = float(scenario.link.buffer)
+        self.basins = (Basin(slice(0, self.bands), float(scenario.link.buffer)),)
         self.flows = scenario.flows
         self.senders = tuple(f.sender.on_link(scenario.link.packet_size) for f in scenario.flows)
         self.base_rtt = tuple(float(flow.base_rtt) for flow in scenario.flows)
@@ -129,6 +147,8 @@ class Plant:
         self.arrived = self.bands
         first = 2 * self.bands
         self.state = slice(first, first + len(self.aqm.initial()))
+        #: Each law with the place of its state.
+        self.laws: tuple[tuple[Aqm, slice], ...] = ((self.aqm, self.state),)
         place, slices = self.state.stop, []
         for sender in self.senders:
             slices.append(slice(place, place + len(sender.states)))
@@ -146,8 +166,9 @@ class Plant:
             y[where] = [float(v) for v in (x if len(sender.states) > 1 else (x,))]
         none = (False,) * len(self.flows)
         mode = Mode(
-            capacity=float(self.scenario.link.capacity)
-            / (8.0 * float(self.scenario.link.packet_size)),
+            capacity=(
+                float(self.scenario.link.capacity) / (8.0 * float(self.scenario.link.packet_size)),
+            ),
             counts=tuple(float(flow.count) for flow in self.flows),
             started=none,
             active=none,
@@ -192,30 +213,30 @@ class Plant:
         """Return delays, rates and signals at one instant."""
         tau, rtt, rates, net, served = self._share(t, y, mode)
         arrivals = sum(rates)
-        overflow = max(0.0, self.growth(net, mode)) if FULL in mode.bound else 0.0
+        overflow = max(0.0, self.growth(0, net, mode)) if FULL in mode.bound else 0.0
         delay = tau if self.bands == 2 else tau[0]
-        seen = Seen(delay, sum(y[: self.bands]), arrivals, mode.capacity, overflow)
-        return View(
-            tau, rtt, rates, net, served, seen, self.aqm.signals(tuple(y[self.state]), seen)
-        )
+        seen = Seen(delay, sum(y[: self.bands]), arrivals, mode.capacity[0], overflow)
+        signals = self.aqm.signals(tuple(y[self.state]), seen)
+        return View(tau, rtt, rates, net, served, (seen,), (signals,))
 
     def _share(self, t: float, y: Sequence[float], mode: Mode) -> Shares:
+        (capacity,) = mode.capacity
         if self.bands == 1:
-            tau = (y[0] / mode.capacity,)
+            tau = (y[0] / capacity,)
             rtt = tuple(base + tau[0] for base in self.base_rtt)
             rates = self._rates(t, y, mode, rtt)
             arrivals = sum(rates)
-            served = arrivals if mode.bound[0] == EMPTY else mode.capacity
-            return tau, rtt, rates, (arrivals - mode.capacity,), (served,)
+            served = arrivals if mode.bound[0] == EMPTY else capacity
+            return tau, rtt, rates, (arrivals - capacity,), (served,)
         return self._share_two(t, y, mode)
 
     def _share_two(self, t: float, y: Sequence[float], mode: Mode) -> Shares:
         """Share the link of a dual queue: an idle band's delay is 0, a backlogged one's follows."""
-        law = self.aqm
+        law, (capacity,) = self.aqm, mode.capacity
         backlogged = [bound != EMPTY for bound in mode.bound]
         idle = self._rates(t, y, mode, self.base_rtt)
         arrivals = [sum(r for r, b in zip(idle, self.band, strict=True) if b == k) for k in (0, 1)]
-        served = law.serve(backlogged, arrivals, mode.capacity)
+        served = law.serve(backlogged, arrivals, capacity)
         tau = tuple(y[k] / float(served[k]) if backlogged[k] else 0.0 for k in (0, 1))
         rtt = tuple(base + tau[b] for base, b in zip(self.base_rtt, self.band, strict=True))
         rates = self._rates(t, y, mode, rtt)
@@ -227,7 +248,7 @@ class Plant:
                 float(served[k])
                 if backlogged[k]
                 else float(
-                    law.serve([backlogged[j] or j == k for j in (0, 1)], arrivals, mode.capacity)[k]
+                    law.serve([backlogged[j] or j == k for j in (0, 1)], arrivals, capacity)[k]
                 )
             )
             for k in (0, 1)
@@ -249,6 +270,14 @@ class Plant:
         kept = 1.0 - float(self.aqm.encode(self.aqm.controller(tuple(y[self.state]))).classic)
         return tuple(r * kept if t else r for r, t in zip(rates, self.thinned, strict=True))
 
+    def rtt(self, y: Sequence[float], mode: Mode, i: int) -> float:
+        """Return the round-trip time of class `i`; in a dual queue that of its first band."""
+        return self.base_rtt[i] + y[0] / mode.capacity[0]
+
+    def met(self, view: View, i: int) -> float:
+        """Return the probability with which packets of class `i` are signalled on their way."""
+        return self.signal(view.signals[0], i)
+
     def signal(self, signals: Signal, i: int) -> float:
         """Return the probability with which packets of class `i` are signalled."""
         kind = "classic" if self.thinned[i] else self.senders[i].signal
@@ -257,7 +286,8 @@ class Plant:
     def within_bounds(self, y: list[float]) -> list[float]:
         """Return the state with what interpolation has carried past a bound put back on it."""
         y = list(y)
-        y[: self.bands] = [min(max(q, 0.0), self.buffer) for q in y[: self.bands]]
+        (basin,) = self.basins
+        y[: self.bands] = [min(max(q, 0.0), basin.size) for q in y[: self.bands]]
         y[self.state] = [float(value) for value in self.aqm.saturate(tuple(y[self.state]))]
         for where in self.windows:
             y[where.start] = max(y[where.start], 0.0)
@@ -269,19 +299,49 @@ class Plant:
         This is what reaches it one round trip later. Before it starts, nothing does.
         """
         if self._simple_signals:
-            rtt = self.base_rtt[i] + y[0] / mode.capacity
+            rtt = self.base_rtt[i] + y[0] / mode.capacity[0]
             signals = self.aqm.encode(self.aqm.controller(tuple(y[self.state])))
         else:
             view = self.observe(t, y, mode)
-            rtt, signals = view.rtt[i], view.signals
+            rtt, (signals,) = view.rtt[i], view.signals
         heard = mode.signalling and mode.active[i]
         return self.x(y, i), self.signal(signals, i) if heard else 0.0, rtt
 
+    def past(self, t: float, view: View, mode: Mode, read: Read) -> list[Heard | None]:
+        """Return what each class hears now, None if it does not listen."""
+        found: dict[int, tuple[float, list[float], Mode]] = {}
+        past: list[Heard | None] = []
+        for i, group in enumerate(self.group):
+            if not (mode.active[i] and self.listens[i]):
+                past.append(None)
+                continue
+            if group not in found:
+                found[group] = read(group, t - view.rtt[i])
+            past.append(self.heard(*found[group], i))
+        return past
+
+    def delayed(
+        self, group: int, t: float, y: list[float], f: list[float], view: View, mode: Mode
+    ) -> tuple[float, float] | None:
+        """Return the delayed time of a group and how fast it moves; None if nobody listens."""
+        for i, mine in enumerate(self.group):
+            if mine == group and mode.active[i] and self.listens[i]:
+                return t - view.rtt[i], self.speed(i, t, y, f, view, mode)
+        return None
+
+    def sizes(self, mode: Mode) -> list[tuple[int, float]]:
+        """Return which components' errors count, and what is added to each to make it relative."""
+        found = [(k, _SLOWEST * mode.capacity[0]) for k in range(self.bands)]
+        found += [(j, 1e-3) for j in range(self.state.start, self.state.stop)]
+        return found + [(j, 0.1) for w in self.windows for j in range(w.start, w.stop)]
+
     # The right-hand side
 
-    def growth(self, net: tuple[float, ...], mode: Mode) -> float:
-        """Return how fast all packets together would grow in number, were there room."""
-        return sum(n for n, bound in zip(net, mode.bound, strict=True) if bound != EMPTY)
+    def growth(self, basin: int, net: tuple[float, ...], mode: Mode) -> float:
+        """Return how fast all packets of a basin would grow in number, were there room."""
+        queues = self.basins[basin].queues
+        found = zip(net[queues], mode.bound[queues], strict=True)
+        return sum(n for n, bound in found if bound != EMPTY)
 
     def queue_slopes(self, net: tuple[float, ...], mode: Mode) -> list[float]:
         """Return dq/dt of each queue within the bounds that hold."""
@@ -333,18 +393,18 @@ class Plant:
         return [0.0] * len(mode.held)
 
     def _drift(self, y: Sequence[float], mode: Mode, view: View) -> Sequence[float]:
-        return [float(v) for v in self.aqm.drift(tuple(y[self.state]), view.seen)]
+        return [float(v) for v in self.aqm.drift(tuple(y[self.state]), view.seen[0])]
 
     def _flow(self, y: Sequence[float], mode: Mode, view: View) -> Sequence[float]:
-        growth = self.queue_slopes(view.net, mode)[0] / mode.capacity
-        return [float(v) for v in self.aqm.flow(tuple(y[self.state]), view.seen, growth)]
+        growth = self.queue_slopes(view.net, mode)[0] / mode.capacity[0]
+        return [float(v) for v in self.aqm.flow(tuple(y[self.state]), view.seen[0], growth)]
 
     def speed(
         self, i: int, t: float, y: Sequence[float], f: Sequence[float], view: View, mode: Mode
     ) -> float:
         """Return how fast the instant moves that class `i` reads, d(t - R)/dt."""
         if self.bands == 1:
-            return 1.0 - f[0] / mode.capacity
+            return 1.0 - f[0] / mode.capacity[0]
         # The rate at which a band is served moves as well: look ahead a little.
         ahead = _AHEAD * view.rtt[i]
         after = [v + ahead * slope for v, slope in zip(y, f, strict=True)]
@@ -352,9 +412,11 @@ class Plant:
 
     # Jumps
 
-    def tick(self, t: float, y: list[float], mode: Mode) -> list[float]:
-        """Return the state after one update of the controller."""
-        seen = self.observe(t, y, mode).seen
+    def tick(
+        self, t: float, y: list[float], mode: Mode, links: Sequence[int] = (0,)
+    ) -> list[float]:
+        """Return the state after one update of the controllers of some links."""
+        (seen,) = self.observe(t, y, mode).seen
         interval = self.aqm.update_interval
         assert interval is not None, "what has no ticks is not ticked"
         state = self.aqm.update(tuple(y[self.state]), seen, interval)
@@ -367,9 +429,9 @@ class Plant:
         if not self.continuous:
             return y
         old, new = self.observe(t, y, before), self.observe(t, y, after)
-        state = tuple(y[self.state])
-        still = self.aqm.flow(state, old.seen, 0.0)
-        moved = self.aqm.flow(state, old.seen, new.tau[0] - old.tau[0])
+        state, (seen,) = tuple(y[self.state]), old.seen
+        still = self.aqm.flow(state, seen, 0.0)
+        moved = self.aqm.flow(state, seen, new.tau[0] - old.tau[0])
         impulse = [s + m - f for s, m, f in zip(state, moved, still, strict=True)]
         y = list(y)
         y[self.state] = [float(value) for value in self.aqm.saturate(tuple(impulse))]
@@ -385,20 +447,24 @@ class Plant:
         """
         for _ in range(2):  # whether one band is served decides about the other
             view = self.observe(t, y, mode)
-            full = sum(y[: self.bands]) >= self.buffer
+            full = sum(y[: self.bands]) >= self.basins[0].size
             bound: list[int] = []
             for k in range(self.bands):
                 if y[k] <= 0.0 and view.net[k] <= 0.0:
                     bound.append(EMPTY)
-                elif full and self.growth(view.net, mode) >= 0.0:
+                elif full and self.growth(0, view.net, mode) >= 0.0:
                     bound.append(FULL)
                 else:
                     bound.append(FREE)
             mode = mode._replace(bound=tuple(bound))
         if FULL in mode.bound:
-            y, mode = self.end_slow_start(range(len(mode.slow)), y, mode)
+            y, mode = self.end_slow_start(self.crossing(0), y, mode)
         mode = mode._replace(held=self.clips(y, mode, self.observe(t, y, mode)))
         return y, mode._replace(signs=self.signs(t, y, mode))
+
+    def crossing(self, basin: int) -> Iterable[int]:
+        """Return the classes that meet the queues of a basin."""
+        return range(len(self.senders))
 
     def end_slow_start(
         self, classes: Iterable[int], y: list[float], mode: Mode
@@ -435,10 +501,11 @@ class Plant:
         if not self._switching:
             return []
         view = self.observe(t, y, mode)
-        values = [float(v) for v in self.aqm.switches(tuple(y[self.state]), view.seen)]
+        (seen,), (signals,) = view.seen, view.signals
+        values = [float(v) for v in self.aqm.switches(tuple(y[self.state]), seen)]
         for i, sender in enumerate(self.senders):
             if mode.active[i]:
-                p = self.signal(view.signals, i)
+                p = self.signal(signals, i)
                 values += [float(v) for v in sender.switches(self.x(y, i), p, view.rtt[i])]
         return values
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from pi2_fluid.engines.fluid.plant import Mode
+from pi2_fluid.network.changes import Change
 from pi2_fluid.network.scenario import Scenario
 
 __all__ = ["SAME", "Happening", "Schedule"]
@@ -23,14 +24,15 @@ class Happening(NamedTuple):
 
 
 class Schedule:
-    """All instants known beforehand. First changes, then the tick, if both come at once."""
+    """All instants known beforehand. First changes, then the ticks, if both come at once."""
 
     def __init__(self, scenario: Scenario, *, ticks: bool) -> None:
         self.end = float(scenario.duration)
         self.happenings = sorted(_happenings(scenario), key=lambda item: item.at)
-        interval = scenario.aqm.update_interval
-        self.interval = float(interval) if ticks and interval is not None else math.inf
-        self._place, self._tick = 0, 1
+        nodes = scenario.network.nodes
+        intervals = (node.aqm.update_interval if ticks else None for node in nodes)
+        self.intervals = [math.inf if each is None else float(each) for each in intervals]
+        self._place, self._ticks = 0, [1] * len(nodes)
 
     def next_after(self, t: float) -> float:
         """Return when the next thing happens after `t`, the end of the run at the latest."""
@@ -38,18 +40,23 @@ class Schedule:
             self.happenings[self._place].at if self._place < len(self.happenings) else math.inf
         )
         end = self.end if self.end > t + SAME else math.inf
-        return min(scheduled, self._tick * self.interval, end)
+        ticks = zip(self._ticks, self.intervals, strict=True)
+        return min(scheduled, end, *(tick * interval for tick, interval in ticks))
 
-    def take(self, t: float) -> tuple[list[Happening], bool]:
-        """Return what happens at `t`: the changes, and whether the controller ticks."""
+    def take(self, t: float) -> tuple[list[Happening], list[int]]:
+        """Return what happens at `t`: the changes, and which links' controllers tick."""
         found = []
         while self._place < len(self.happenings) and self.happenings[self._place].at <= t + SAME:
             found.append(self.happenings[self._place])
             self._place += 1
-        ticks = self._tick * self.interval <= t + SAME
-        if ticks:
-            self._tick += 1
-        return found, ticks
+        ticking = [
+            link
+            for link, (tick, interval) in enumerate(zip(self._ticks, self.intervals, strict=True))
+            if tick * interval <= t + SAME
+        ]
+        for link in ticking:
+            self._ticks[link] += 1
+        return found, ticking
 
 
 def _happenings(scenario: Scenario) -> list[Happening]:
@@ -87,15 +94,16 @@ def _stop(i: int) -> Callable[[Mode], Mode]:
     )
 
 
-def _change(scenario: Scenario, change: object) -> Callable[[Mode], Mode]:
+def _change(scenario: Scenario, change: Change) -> Callable[[Mode], Mode]:
     names = scenario.class_names
-    counts = dict(getattr(change, "counts", None) or {})
-    capacity = getattr(change, "capacity", None)
+    counts = dict(change.counts or {})
+    link = 0 if change.link is None else scenario.node_names.index(change.link)
 
     def apply(mode: Mode) -> Mode:
-        if capacity is not None:
-            packets = float(capacity) / (8.0 * float(scenario.link.packet_size))
-            mode = mode._replace(capacity=packets)
+        if change.capacity is not None:
+            packets = float(change.capacity) / (8.0 * float(scenario.packet_size))
+            capacity = (*mode.capacity[:link], packets, *mode.capacity[link + 1 :])
+            mode = mode._replace(capacity=capacity)
         new = tuple(float(counts.get(n, old)) for n, old in zip(names, mode.counts, strict=True))
         sends = tuple(s and n > 0.0 for s, n in zip(mode.started, new, strict=True))
         return mode._replace(counts=new, active=sends)
