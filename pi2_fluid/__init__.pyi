@@ -38,6 +38,7 @@ from pi2_fluid.laws.aqms.pi import Pi as Pi
 from pi2_fluid.laws.aqms.pi2 import Pi2 as Pi2
 from pi2_fluid.laws.aqms.pi_family import PiFamily as PiFamily
 from pi2_fluid.laws.aqms.pie import Pie as Pie
+from pi2_fluid.laws.aqms.price import Price as Price
 from pi2_fluid.laws.aqms.red import Red as Red
 from pi2_fluid.laws.aqms.taildrop import TailDrop as TailDrop
 from pi2_fluid.laws.sender import Sender as Sender
@@ -45,6 +46,7 @@ from pi2_fluid.laws.senders.cbr import Cbr as Cbr
 from pi2_fluid.laws.senders.creno import CReno as CReno
 from pi2_fluid.laws.senders.cubic import Cubic as Cubic
 from pi2_fluid.laws.senders.dctcp import Dctcp as Dctcp
+from pi2_fluid.laws.senders.paganini import Paganini as Paganini
 from pi2_fluid.laws.senders.prague import Prague as Prague
 from pi2_fluid.laws.senders.reno import Reno as Reno
 from pi2_fluid.laws.senders.scalable import Scalable as Scalable

@@ -19,7 +19,19 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray, Number, Real, Truth
 
-__all__ = ["Dual", "cbrt", "exp", "log", "maximum", "minimum", "slopes", "sqrt", "where"]
+__all__ = [
+    "Dual",
+    "cbrt",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "maximum",
+    "minimum",
+    "slopes",
+    "sqrt",
+    "where",
+]
 
 #: What an operation with a dual number takes on its other side.
 Operand: TypeAlias = "Dual | Real"
@@ -154,7 +166,9 @@ def _elementary(function: np.ufunc, slope: Callable[[Real, Real], Real]) -> Call
 
 
 exp: Final = _elementary(np.exp, lambda _, y: y)
+expm1: Final = _elementary(np.expm1, lambda _, y: 1.0 + y)
 log: Final = _elementary(np.log, lambda x, _: 1.0 / x)
+log1p: Final = _elementary(np.log1p, lambda x, _: 1.0 / (1.0 + x))
 sqrt: Final = _elementary(np.sqrt, lambda _, y: 0.5 / y)
 cbrt: Final = _elementary(np.cbrt, lambda _, y: 1.0 / (3.0 * y * y))
 

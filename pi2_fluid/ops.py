@@ -14,7 +14,19 @@ import numpy as np
 from pi2_fluid import duals
 from pi2_fluid.values import Number, Truth
 
-__all__ = ["Number", "cbrt", "exp", "log", "maximum", "minimum", "namespace", "sqrt", "where"]
+__all__ = [
+    "Number",
+    "cbrt",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "maximum",
+    "minimum",
+    "namespace",
+    "sqrt",
+    "where",
+]
 
 
 def namespace(*values: object) -> ModuleType:
@@ -64,9 +76,21 @@ def exp(x: Number) -> Number:
     return result
 
 
+def expm1(x: Number) -> Number:
+    """Exponential less 1, to full precision near 0."""
+    result: Number = namespace(x).expm1(x)
+    return result
+
+
 def log(x: Number) -> Number:
     """Natural logarithm."""
     result: Number = namespace(x).log(x)
+    return result
+
+
+def log1p(x: Number) -> Number:
+    """Natural logarithm of 1 + x, to full precision near 0."""
+    result: Number = namespace(x).log1p(x)
     return result
 
 

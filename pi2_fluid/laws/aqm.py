@@ -48,15 +48,15 @@ class Line(Protocol):
     """What a queue of packets is told of the link it stands before: a `Link` is one."""
 
     @property
-    def capacity(self) -> Any:
+    def capacity(self) -> Number:
         """Rate at which it serves (bit/s)."""
 
     @property
-    def buffer(self) -> Any:
+    def buffer(self) -> Number:
         """Packets that the queue holds at most."""
 
     @property
-    def packet_size(self) -> Any:
+    def packet_size(self) -> Number:
         """Bytes of a full packet."""
 
 
@@ -109,6 +109,9 @@ class Aqm(Record, ABC):
     #: Whether operating points and loops can be built of its two queues: of bands, `serve`,
     #: `delays`, `at_rest_alone`, and a `target` that is that of the Classic one.
     rests_apart: ClassVar[bool] = False
+    #: What its controller acts on: "queue", how long packets wait; or "arrivals", how many come, so
+    #: that its variable is a price and, at rest, no queue waits.
+    acts_on: ClassVar[str] = "queue"
     #: Fields that only a packet simulation can act on.
     packets_only: ClassVar[tuple[str, ...]] = ()
     #: Whether thinned traffic loses what is signalled of it before it enters the queue. What a full
@@ -175,6 +178,16 @@ class Aqm(Record, ABC):
     def saturate(self, state: tuple[Number, ...]) -> tuple[Number, ...]:
         """Return the state as clipped by the queue after an update (unchanged by default)."""
         return state
+
+    @property
+    def highest(self) -> Number:
+        """The value of the controller's variable above which all that can be is signalled."""
+        return 1.0
+
+    @property
+    def full_load(self) -> Number:
+        """What arrives at a bottleneck at rest, over its capacity."""
+        return 1.0
 
     @property
     def measures(self) -> str:

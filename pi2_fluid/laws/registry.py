@@ -51,6 +51,7 @@ SENDERS: Final = {
     "prague": Entry(f"{_LAWS}.senders.prague:Prague", loop=True),
     "cubic": Entry(f"{_LAWS}.senders.cubic:Cubic", loop=True, design=True),
     "cbr": Entry(f"{_LAWS}.senders.cbr:Cbr"),
+    "paganini": Entry(f"{_LAWS}.senders.paganini:Paganini"),
     "timeoutreno": Entry(f"{_LAWS}.senders.timeoutreno:TimeoutReno"),
 }
 #: Kind of queue -> its law.
@@ -63,6 +64,7 @@ AQMS: Final = {
     "red": Entry(f"{_LAWS}.aqms.red:Red"),
     "codel": Entry(f"{_LAWS}.aqms.codel:CoDel"),
     "imposed": Entry(f"{_LAWS}.aqms.imposed:Imposed"),
+    "price": Entry(f"{_LAWS}.aqms.price:Price"),
     "taildrop": Entry(f"{_LAWS}.aqms.taildrop:TailDrop"),
 }
 #: Queues that can be designed, by their kinds and by what tc calls them.

@@ -16,6 +16,7 @@ from pi2_fluid.records.record import Record, align, numbers_of, solve_again
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.values import BoolArray, FloatArray, Real
 
 __all__ = ["CLOCKS", "REDUCTIONS", "Sender", "load_of"]
@@ -39,9 +40,9 @@ _MOST_STEPS: Final = 200
 _LEAST_RATE: Final = 1e-300  # segments/s: a law may send nothing where everything is signalled
 #: What may have a closed form, and what it follows from.
 _CLOSED_FORMS: Final = {
-    "at_rest": ("rate",),
-    "equilibrium": ("rate", "sending_rate"),
-    "acked": ("rate", "sending_rate"),
+    "at_rest": ("rate", "sending_rate_under"),
+    "equilibrium": ("rate", "sending_rate", "sending_rate_under"),
+    "acked": ("rate", "sending_rate", "sending_rate_under"),
 }
 
 
@@ -221,6 +222,29 @@ class Sender(Record, ABC):
         window: Number = x[0] if isinstance(x, tuple) else x
         return window / rtt
 
+    def sending_rate_under(self, x: Any, signal_delayed: Number, rtt: Number) -> Number:
+        """Return the sending rate in segments/s while a signal arrives: `sending_rate`.
+
+        A law whose rate hears the signal itself, not through its state alone, overrides this. The
+        first state is then the window that it would have without signals; what is under way is this
+        rate times the round-trip time.
+
+        Parameters
+        ----------
+        x : float or tuple
+            The state now.
+        signal_delayed : float
+            Probability that a packet of this class was signalled, one round trip ago.
+        rtt : float
+            Round-trip time now (s).
+        """
+        return self.sending_rate(x, rtt)
+
+    @property
+    def answers_at_once(self) -> bool:
+        """Whether the sending rate hears signals itself: see `sending_rate_under`."""
+        return type(self).sending_rate_under is not Sender.sending_rate_under
+
     def initial(self, window: Number) -> Any:
         """Return the state of a new flow that starts with `window` segments."""
         if len(self.states) > 1:
@@ -232,6 +256,10 @@ class Sender(Record, ABC):
 
     def on_link(self, packet_size: Number) -> Sender:
         """Return this law for segments of `packet_size` bytes: itself, unless it counts in bits."""
+        return self
+
+    def on_route(self, queues: Sequence[Aqm]) -> Sender:
+        """Return this law for a path through these queues: itself, unless it counts prices."""
         return self
 
     def leave_slow_start(self, x: Any) -> Any:
@@ -266,7 +294,8 @@ class Sender(Record, ABC):
             log_p: FloatArray, rtt: FloatArray, target: FloatArray, *arrays: FloatArray
         ) -> FloatArray:
             law, p = rebuild(arrays), np.exp(log_p)
-            sent = np.maximum(law.sending_rate(law.at_rest(rtt, p), rtt), _LEAST_RATE)
+            sent = law.sending_rate_under(law.at_rest(rtt, p), p, rtt)
+            sent = np.maximum(sent, _LEAST_RATE)
             return np.log(sent) - np.log(target)
 
         (rtt, rate, *arrays), rebuild = align(self, rtt=rtt, rate=rate)

@@ -110,15 +110,7 @@ class LinearisedLoop:
             point = equilibrium(self.flows, aqm, capacity, packet_size)
             size = validate_quantity(packet_size, "size", "packet_size")
             self.senders = tuple(flow.sender.on_link(size) for flow in self.flows)
-        for sender in self.senders:
-            if sender.thinned:
-                kind = type(sender).__name__
-                other = "Cbr(thinned=False)" if sender.constant_rate is not None else "Reno"
-                raise UnsupportedError(
-                    f"{kind} thinned = True lets p act on the queue at once, beside the loop"
-                    f" through the senders, which no loop here describes: use {other}, or simulate"
-                    " it."
-                )
+        _require_states_between(self.senders, aqm)
         if update != "continuous" and not has_ticks(aqm, point.controller):
             raise UnsupportedError(
                 f"{type(aqm).__name__} acts here on every packet and holds no signal for an update"
@@ -247,6 +239,28 @@ class LinearisedLoop:
             out[index] = function(index)
         result: Real = kind(out) if not self.shape else out
         return result
+
+
+def _require_states_between(senders: tuple[Sender, ...], aqm: Aqm) -> None:
+    """Refuse what acts at once: signals on what is sent, or what arrives on the controller."""
+    for sender in senders:
+        kind = type(sender).__name__
+        if sender.answers_at_once:
+            raise UnsupportedError(
+                f"{kind} lets signals act on its rate at once, which no loop here describes yet:"
+                " ask equilibrium where it rests."
+            )
+        if sender.thinned:
+            other = "Cbr(thinned=False)" if sender.constant_rate is not None else "Reno"
+            raise UnsupportedError(
+                f"{kind} thinned = True lets p act on the queue at once, beside the loop through"
+                f" the senders, which no loop here describes: use {other}, or simulate it."
+            )
+    if aqm.acts_on == "arrivals":
+        raise UnsupportedError(
+            f"{type(aqm).__name__} acts on what arrives, not on the queue, for which no loop is"
+            " built here yet: ask equilibrium where it rests, or simulate it."
+        )
 
 
 def _single(point: OperatingPoint) -> OperatingPoint:

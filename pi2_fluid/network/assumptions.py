@@ -70,7 +70,7 @@ def check_assumptions(
             f" time {min(float(np.min(rtt)) for rtt in rtts):.3g} s, so only the exact"
             ' update="sampled" describes the loop: shorten T.'
         )
-    limit = aqm.limit if isinstance(aqm, PiFamily) else 1.0
+    limit = aqm.limit if isinstance(aqm, PiFamily) else aqm.highest
     clamped = np.any(u > np.asarray(limit) * (1 + 1e-9))
     # One class alone cannot ask for more than p = 1; a Classic one beside it can.
     beside = len(senders) > 1 and any(sender.signal == "scalable" for sender in senders)

@@ -8,7 +8,7 @@ either full, or idle at v = -1, without a queue.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,7 +22,7 @@ from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.network import Network, Node
 from pi2_fluid.network.response import linear_form, plain, respond, window_of
 from pi2_fluid.network.rest import Rest
-from pi2_fluid.network.routes import places_of, routing_of
+from pi2_fluid.network.routes import on_their_ways, places_of, routing_of
 from pi2_fluid.records.record import map_leaves, require_untraced
 
 if TYPE_CHECKING:
@@ -148,8 +148,8 @@ def network_equilibrium(network: Network) -> NetworkPoint:
     map_leaves(_require_number, network)
     for node in network.nodes:
         _require_target(node)
-    size = network.packet_size
-    flows = tuple(replace(f, sender=f.sender.on_link(size)) for f in network.flows)
+    queues = {node.name: node.aqm for node in network.nodes}
+    flows = on_their_ways(network.flows, queues, network.packet_size)
     links = _Links(network.nodes, flows)
     return _described(network, links, _solve(links))
 
@@ -186,8 +186,8 @@ class _Links:
         rates = np.zeros((len(v), len(self.flows), *v.shape[1:]))
         rtts = np.empty(rates.shape[1:])
         for index, (flow, route) in enumerate(zip(self.flows, self.places, strict=True)):
-            _, rtts[index], state, _ = self.response(index, rests)
-            rate = flow.count * flow.sender.sending_rate(state, rtts[index])
+            p, rtts[index], state, _ = self.response(index, rests)
+            rate = flow.count * flow.sender.sending_rate_under(state, p, rtts[index])
             for place in route:
                 if flow.sender.thinned:  # what one link drops does not reach the next
                     rate = rate * (1.0 - rests[place].signal.classic)
@@ -298,7 +298,7 @@ def _described(network: Network, links: _Links, v: FloatArray) -> NetworkPoint:
     responses = [links.response(index, rests) for index in range(len(links.flows))]
     p, rtt, states, rate = zip(*responses, strict=True)
     senders = [flow.sender for flow in links.flows]
-    windows = [window_of(state) for state in states]
+    windows = list(map(window_of, senders, states, rate, rtt))
     full = v > -1.0
     signals = np.array([[r.signal.classic, r.signal.scalable] for r in rests], float)
     delay = np.array([float(rest.queue_delay) for rest in rests])

@@ -30,7 +30,7 @@ from pi2_fluid.units import broadcast_shape, validate_quantity
 if TYPE_CHECKING:
     import xarray
 
-    from pi2_fluid.values import FloatArray, Number, Quantity
+    from pi2_fluid.values import FloatArray, Number, Quantity, Real
 
 __all__ = ["OperatingPoint", "equilibrium", "equilibrium_of", "taken_apart"]
 
@@ -186,9 +186,9 @@ def equilibrium_of(
     broadcast_shape({"rtt": rtt, load: p} | named_arrays(sender) | named_arrays(aqm))
     alone = aqm.bands == 2 and sender.signal == "scalable"
     state = sender.at_rest(rtt, p)
-    rate = sender.sending_rate(state, rtt)
+    rate = sender.sending_rate_under(state, p, rtt)
     rest = rest_at(aqm, p if alone else aqm.decode(p, sender.signal), rate, alone=alone)
-    delay, window = own_delay(rest.queue_delay, sender), window_of(state)
+    delay, window = own_delay(rest.queue_delay, sender), window_of(sender, state, rate, rtt)
     _require_path(aqm, rest, delay, rtt)
     return OperatingPoint(
         controller=plain(rest.controller),
@@ -200,8 +200,8 @@ def equilibrium_of(
         window=plain(window),
         rtt=plain(rtt),
         rate=plain(rate),
-        share=1.0,
-        capacity=plain(rate),
+        share=plain(aqm.full_load),
+        capacity=plain(rate / aqm.full_load),
         states=(plain(state),),
     ).labelled(labels)
 
@@ -284,12 +284,13 @@ def equilibrium(
     def rest_of(u: Number) -> Rest:
         return rest_at(aqm, u, packets, alone=alone)
 
-    rest = rest_of(_solve_controller(flows, rest_of, packets, shape))
+    highest = np.log(np.asarray(aqm.highest, float))[()]
+    rest = rest_of(_solve_controller(flows, rest_of, packets * aqm.full_load, highest, shape))
     p, rtts, states, rates = respond(flows, [rest])
     p_prime = tuple(linear_form(flow.sender, mine) for flow, mine in zip(flows, p, strict=True))
-    windows = [window_of(state) for state in states]
-    shares = [f.count * rate / packets for f, rate in zip(flows, rates, strict=True)]
     senders = [flow.sender for flow in flows]
+    windows = list(map(window_of, senders, states, rates, rtts))
+    shares = [f.count * rate / packets for f, rate in zip(flows, rates, strict=True)]
     if aqm.bands == 1:
         queue, l4s_share = packets * rest.queue_delay, 0.0
     else:
@@ -392,8 +393,11 @@ def _solve_controller(
     flows: tuple[Flows, ...],
     rest_of: Callable[[Any], Rest],
     packets: Number,
+    highest: Real,
     shape: tuple[int, ...],
 ) -> Number:
+    """Return where the flows offer `packets` per second, its logarithm up to `highest`."""
+
     def excess(log_u: Number, packets: Number, *_: object) -> FloatArray:
         rates = respond(flows, [rest_of(np.exp(log_u))])[-1]
         total = sum(flow.count * rate for flow, rate in zip(flows, rates, strict=True))
@@ -402,8 +406,8 @@ def _solve_controller(
             return result
 
     if shape:
-        return _solve_each(excess, shape, packets)
-    at_full = excess(0.0, packets)
+        return _solve_each(excess, shape, packets, highest)
+    at_full = excess(highest, packets)
     if at_full > 0.0:
         raise DomainError(
             f"the flows offer {float(np.exp(at_full)):.3g} times the capacity even at p = 1: raise"
@@ -411,9 +415,8 @@ def _solve_controller(
         )
     from scipy.optimize import elementwise  # 0.3 s to import, and one flow alone needs none
 
-    found = elementwise.find_root(
-        excess, (np.log(_SMALLEST_CONTROLLER), 0.0), args=(np.asarray(packets, float),)
-    )
+    bracket = (np.log(_SMALLEST_CONTROLLER), float(highest))
+    found = elementwise.find_root(excess, bracket, args=(np.asarray(packets, float),))
     if not found.success:
         raise DomainError(
             "the unresponsive flows alone fill the capacity: raise the capacity or lower their"
@@ -423,11 +426,14 @@ def _solve_controller(
 
 
 def _solve_each(
-    excess: Callable[[Number, Number], FloatArray], shape: tuple[int, ...], packets: Number
+    excess: Callable[[Number, Number], FloatArray],
+    shape: tuple[int, ...],
+    packets: Number,
+    highest: Real,
 ) -> FloatArray:
     """Bisect on the whole array at once: fields of flows and queue are arrays of one shape."""
     low = np.full(shape, np.log(_SMALLEST_CONTROLLER))
-    high = np.zeros(shape)
+    high = np.full(shape, highest)
     if np.any(excess(high, packets) > 0.0) or np.any(excess(low, packets) < 0.0):
         raise DomainError(
             "some element of the arrays has no operating point with p in (0, 1]: raise the"
@@ -437,7 +443,8 @@ def _solve_each(
         middle = 0.5 * (low + high)
         too_low = excess(middle, packets) > 0.0
         low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
-    return np.exp(0.5 * (low + high))
+    log_u: FloatArray = 0.5 * (low + high)
+    return np.exp(log_u)
 
 
 def _require_path(aqm: Aqm, rest: Rest, delay: Number, rtt: Number) -> None:

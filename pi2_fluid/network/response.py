@@ -27,7 +27,7 @@ def respond(flows: tuple[Flows, ...], rests: Sequence[Rest]) -> tuple[tuple[Any,
         p, delay = _met(sender, rests)
         rtt = flow.base_rtt + delay
         state = sender.at_rest(rtt, p)
-        rate = sender.sending_rate(state, rtt)
+        rate = sender.sending_rate_under(state, p, rtt)
         # Of thinned traffic only what is not dropped enters the queue.
         rows.append((p, rtt, state, rate * (1.0 - p) if sender.thinned else rate))
     return tuple(zip(*rows, strict=True))
@@ -47,8 +47,12 @@ def linear_form(sender: Sender, p: Number) -> Number:
     return prime
 
 
-def window_of(state: Number | tuple[Number, ...]) -> Number:
-    """Return the window, which is the first state."""
+def window_of(
+    sender: Sender, state: Number | tuple[Number, ...], rate: Number, rtt: Number
+) -> Number:
+    """Return the window: the first state, or what is under way if signals act on rates at once."""
+    if sender.answers_at_once:
+        return rate * rtt
     return state[0] if isinstance(state, tuple) else state
 
 

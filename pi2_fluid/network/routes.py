@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from pi2_fluid.errors import ScenarioError, show_value, suggest
+from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.network.flows import Flows
+from pi2_fluid.ops import Number
 from pi2_fluid.values import FloatArray
 
-__all__ = ["check_routes", "places_of", "routing_of"]
+__all__ = ["check_routes", "on_their_ways", "places_of", "routing_of"]
 
 
 def check_routes(owner: str, nodes: Sequence[str], classes: Sequence[Flows]) -> None:
@@ -56,3 +59,24 @@ def routing_of(nodes: Sequence[str], classes: Sequence[Flows]) -> FloatArray:
     for column, places in enumerate(places_of(nodes, classes)):
         matrix[places, column] = 1.0
     return matrix
+
+
+def on_their_ways(
+    classes: Sequence[Flows], queues: Mapping[str, Aqm], packet_size: Number
+) -> tuple[Flows, ...]:
+    """Return the classes with senders that know their segments and the queues on their routes.
+
+    Parameters
+    ----------
+    classes : sequence of Flows
+        The classes.
+    queues : mapping of str to Aqm
+        The queue of each node by its name.
+    packet_size : float
+        Bytes of a segment.
+    """
+    told = []
+    for flows in classes:
+        way = [queues[name] for name in flows.route or list(queues)[:1]]
+        told.append(replace(flows, sender=flows.sender.on_link(packet_size).on_route(way)))
+    return tuple(told)

@@ -89,6 +89,6 @@ def flow_rates(pair: Pair, base_rtts: tuple[Real, Real], p_prime: Real) -> tuple
     for sender, base_rtt in zip((pair.classic, pair.scalable), base_rtts, strict=True):
         law = sender.on_link(PACKET)
         rtt = base_rtt + own_delay(rest.queue_delay, law)
-        state = law.at_rest(rtt, getattr(rest.signal, str(law.signal)))
-        rates.append(law.sending_rate(state, rtt))
+        p = getattr(rest.signal, str(law.signal))
+        rates.append(law.sending_rate_under(law.at_rest(rtt, p), p, rtt))
     return rates[0], rates[1]

@@ -21,7 +21,12 @@ from pi2_fluid.engines.fluid.cohorts import Cohorts, split_starts
 from pi2_fluid.engines.fluid.integration import Accuracy, integrate
 from pi2_fluid.engines.fluid.linear import LinearPlant
 from pi2_fluid.engines.fluid.plant import Plant
-from pi2_fluid.engines.fluid.refusals import UPDATES, not_modelled, require_round_trips
+from pi2_fluid.engines.fluid.refusals import (
+    UPDATES,
+    not_modelled,
+    require_rates_of_states,
+    require_round_trips,
+)
 from pi2_fluid.engines.fluid.timeline import Schedule
 from pi2_fluid.engines.fluid.trace import Trace, trace_rows
 from pi2_fluid.engines.fluid.validity import check_trajectory
@@ -251,6 +256,7 @@ class Fluid(Engine):
         require_scenario(scenario)
         require_untraced("simulate", "pf.fluid.gradient", scenario)
         require_round_trips(scenario)
+        require_rates_of_states(scenario)
         times, accuracy = self._times(scenario), self._accuracy(scenario)
         beginning = None if self.initial is None else begin(scenario, self.initial)
         whole = Cohorts(scenario, tuple(range(len(scenario.flows))), beginning)

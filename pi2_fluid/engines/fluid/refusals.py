@@ -6,12 +6,12 @@ from typing import Final
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError
+from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["UPDATES", "not_modelled", "require_round_trips"]
+__all__ = ["UPDATES", "not_modelled", "require_rates_of_states", "require_round_trips"]
 
 UPDATES: Final = ("sampled", "continuous")
 # Of a link and of flows: what only packets can feel.
@@ -31,6 +31,16 @@ def require_round_trips(scenario: Scenario) -> None:
             raise DomainError(
                 "Flows base_rtt = 0.0 leaves no round-trip time while the queue is empty, so that"
                 " the window law is singular: give base_rtt in (0, inf) s."
+            )
+
+
+def require_rates_of_states(scenario: Scenario) -> None:
+    """Raise UnsupportedError if a rate hears signals itself, which no trajectory has yet."""
+    for flow in scenario.flows:
+        if flow.sender.answers_at_once:
+            raise UnsupportedError(
+                f"{type(flow.sender).__name__} lets signals act on its rate at once, which"
+                " trajectories do not follow yet: ask equilibrium where it rests."
             )
 
 

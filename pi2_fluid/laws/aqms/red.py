@@ -12,7 +12,7 @@ import numpy as np
 from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.laws.packet_limits import require_single, require_time, require_whole_packets
-from pi2_fluid.ops import Number, maximum, minimum, namespace, where
+from pi2_fluid.ops import Number, log1p, maximum, minimum, namespace, where
 from pi2_fluid.records.record import OptionalParameter, Parameter, choice, quantity
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class Red(Aqm):
     def drift(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
         """Return d(average, max_p)/dt: one step of the average per arriving packet; max_p held."""
         # n steps leave (1 - weight)^n of a difference: an exponential in the number of arrivals.
-        rate = -namespace(self.weight).log1p(-self.weight) * seen.arrival_rate
+        rate = -log1p(-self.weight) * seen.arrival_rate
         return (rate * (seen.queue - state[0]), 0.0 * state[1])
 
     def update(self, state: tuple[Number, ...], seen: Seen, dt: Number) -> tuple[Number, ...]:

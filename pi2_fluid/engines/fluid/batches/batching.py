@@ -12,7 +12,7 @@ from pi2_fluid.engines.fluid.batches.results import batch_dataset
 from pi2_fluid.engines.fluid.lanes.in_c import obstacle, run_compiled
 from pi2_fluid.engines.fluid.lanes.timetable import Timetable, tabulate, take_runs
 from pi2_fluid.engines.fluid.lanes.variation import Variation, vary
-from pi2_fluid.engines.fluid.refusals import UPDATES, require_round_trips
+from pi2_fluid.engines.fluid.refusals import UPDATES, require_rates_of_states, require_round_trips
 from pi2_fluid.engines.fluid.validity import check_runs
 from pi2_fluid.errors import (
     AssumptionWarning,
@@ -193,6 +193,7 @@ def _check(scenario: Scenario, update: str, clock: str, engine: str) -> None:
 
 def _check_varied(varied: Variation, after: float) -> None:
     require_round_trips(varied.scenario)
+    require_rates_of_states(varied.scenario)
     shortest = float(np.min(varied.scenario.duration))
     if after >= shortest:
         raise QuantityError(

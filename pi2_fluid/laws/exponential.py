@@ -1,0 +1,42 @@
+"""Exponential marking: a price as the probability of a mark, so that independent marks add it up.
+
+What is left unmarked by several links is phi ** -(sum of their prices).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pi2_fluid.ops import Number, expm1, log, log1p, minimum
+
+__all__ = ["highest_price", "marked", "price_of"]
+
+# Beyond it, what is left unmarked is lost in rounding.
+_CERTAIN: Final = 1.0 - 1e-15
+
+
+def marked(price: Number, phi: Number) -> Number:
+    """Return the probability that a packet is marked at a price: 1 - phi ** -price.
+
+    Examples
+    --------
+    >>> round(marked(0.1, 100.0), 6)
+    0.369043
+    """
+    return -expm1(-price * log(phi))
+
+
+def price_of(p: Number, phi: Number) -> Number:
+    """Return the price at which packets are marked with probability `p`, `highest_price` at most.
+
+    Examples
+    --------
+    >>> round(price_of(0.369043, 100.0), 6)
+    0.1
+    """
+    return -log1p(-minimum(p, _CERTAIN)) / log(phi)
+
+
+def highest_price(phi: Number) -> Number:
+    """Return the price above which all are the same: all but one in 1e15 packets are marked."""
+    return price_of(1.0, phi)
