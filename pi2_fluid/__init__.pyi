@@ -53,6 +53,7 @@ from pi2_fluid.laws.senders.scalable import Scalable as Scalable
 from pi2_fluid.laws.senders.timeoutreno import TimeoutReno as TimeoutReno
 from pi2_fluid.laws.sines import Sines as Sines
 from pi2_fluid.loop.margins import Margins as Margins
+from pi2_fluid.loop.matrix.network_loop import NetworkLoop as NetworkLoop
 from pi2_fluid.loop.transfer import Loop as Loop
 from pi2_fluid.network.bottlenecks import NetworkPoint as NetworkPoint
 from pi2_fluid.network.catalogue import named_scenario as named_scenario

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, ComplexValues, FloatArray, Real, Values
 
-__all__ = ["LoopAnswers"]
+__all__ = ["LoopAnswers", "require_count"]
 
 _BOUNDARY: Final = 1e-9  # |1 + L| or |gain margin in dB| below which no verdict is given
 
@@ -72,7 +72,7 @@ class LoopAnswers(LinearisedLoop):
             update=self.update,
             _modulus=self._modulus,
             _verdict=partial(self._verdict, gm, fast),
-            **({"_echo": self._echo_code} if self._dual else {}),
+            _echo=self._echo_code if self._dual else None,
         )
 
     def crossovers(self) -> tuple[list[float], list[float]]:
@@ -134,7 +134,7 @@ class LoopAnswers(LinearisedLoop):
         from pi2_fluid.loop.acks.table import echo_dataset
 
         self._require_scalar("echo")
-        _require_count(harmonics, "harmonics")
+        require_count(harmonics, "harmonics")
         if not self._dual:
             raise UnsupportedError(
                 "nothing echoes in this loop: echo modes are those of L4S flows without pacing"
@@ -165,7 +165,7 @@ class LoopAnswers(LinearisedLoop):
             raise UnsupportedError(
                 'roots() are those of a continuous loop: use update="delayed", or nyquist_count().'
             )
-        _require_count(n, "n", " roots")
+        require_count(n, "n", " roots")
         out = np.empty((*self.shape, n), dtype=complex)
         for index in np.ndindex(self.shape):
             out[index] = rightmost_roots(self._element(index), self.update, n)
@@ -285,7 +285,14 @@ class LoopAnswers(LinearisedLoop):
         return relabel(self.labels, self._each(code, int))
 
 
-def _require_count(value: object, name: str, of: str = "") -> None:
+def require_count(value: object, name: str, of: str = "") -> None:
+    """Refuse what is no number of things.
+
+    Raises
+    ------
+    DomainError
+        If it is no whole number above 0.
+    """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise DomainError(
             f"{name} = {show_value(value)}{of} were asked for: give a whole number, {name} >= 1."

@@ -15,9 +15,10 @@ from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import CLOCKS, Sender
 from pi2_fluid.loop.acks import AckLoop, linearize_acks, without_echoes
 from pi2_fluid.loop.equations import ClosedForm, closed_form
-from pi2_fluid.loop.linearization import RTT_TERMS, linearize, loop_shape
+from pi2_fluid.loop.linearization import RTT_TERMS, TRANSPORTS, linearize, loop_shape
 from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.updates import UPDATES, respond
+from pi2_fluid.network.bottlenecks import only_bottleneck
 from pi2_fluid.network.equilibrium import (
     OperatingPoint,
     as_flows,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import Complex, ComplexArray, ComplexValues, Quantity, Real
 
-__all__ = ["LinearisedLoop"]
+__all__ = ["LinearisedLoop", "require_states_between", "require_ticks"]
 
 _SHOWN: Final = ("round-trip time", "p", "p'", "window")  # in a notebook
 
@@ -61,11 +62,13 @@ class LinearisedLoop:
         packet_size: Quantity = "1500B",
         update: str = "continuous",
         rtt_terms: str = "frozen",
+        transport: str = "fifo",
         clock: str = "rate",
         bunch: float = 0.0,
     ) -> None:
         validate_choice(update, UPDATES, "update")
         validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
+        validate_choice(transport, TRANSPORTS, "transport")  # the same in one queue
         validate_choice(clock, CLOCKS, "clock")
         bunch = validate_number(bunch, "number", "bunch", high=1.0, closed=True)
         if clock == "rate" and bunch > 0.0:
@@ -76,6 +79,7 @@ class LinearisedLoop:
         numbers = (rtt, p, p_prime, capacity, packet_size)
         require_untraced("Loop", "pf.loop.margins_of", flows, aqm, numbers)
         if isinstance(flows, Network):
+            flows = only_bottleneck(flows) or flows
             flows, aqm, capacity, packet_size = taken_apart(flows, aqm, capacity, packet_size)
         elif not isinstance(flows, Sender):
             flows = as_flows(flows)
@@ -110,12 +114,8 @@ class LinearisedLoop:
             point = equilibrium(self.flows, aqm, capacity, packet_size)
             size = validate_quantity(packet_size, "size", "packet_size")
             self.senders = tuple(flow.sender.on_link(size) for flow in self.flows)
-        _require_states_between(self.senders, aqm)
-        if update != "continuous" and not has_ticks(aqm, point.controller):
-            raise UnsupportedError(
-                f"{type(aqm).__name__} acts here on every packet and holds no signal for an update"
-                f' interval, so update = {update!r} has no meaning: use update="continuous".'
-            )
+        require_states_between(self.senders, aqm)
+        require_ticks(aqm, point.controller, update)
         self.aqm = aqm
         self.update = update
         self.rtt_terms = rtt_terms
@@ -241,8 +241,14 @@ class LinearisedLoop:
         return result
 
 
-def _require_states_between(senders: tuple[Sender, ...], aqm: Aqm) -> None:
-    """Refuse what acts at once: signals on what is sent, or what arrives on the controller."""
+def require_states_between(senders: Sequence[Sender], aqm: Aqm) -> None:
+    """Refuse what acts at once: signals on what is sent, or what arrives on the controller.
+
+    Raises
+    ------
+    UnsupportedError
+        Naming the law.
+    """
     for sender in senders:
         kind = type(sender).__name__
         if sender.answers_at_once:
@@ -260,6 +266,21 @@ def _require_states_between(senders: tuple[Sender, ...], aqm: Aqm) -> None:
         raise UnsupportedError(
             f"{type(aqm).__name__} acts on what arrives, not on the queue, for which no loop is"
             " built here yet: ask equilibrium where it rests, or simulate it."
+        )
+
+
+def require_ticks(aqm: Aqm, controller: Real, update: str) -> None:
+    """Refuse a model of the update interval for a queue that has none where it rests.
+
+    Raises
+    ------
+    UnsupportedError
+        Naming the law.
+    """
+    if update != "continuous" and not has_ticks(aqm, controller):
+        raise UnsupportedError(
+            f"{type(aqm).__name__} acts here on every packet and holds no signal for an update"
+            f' interval, so update = {update!r} has no meaning: use update="continuous".'
         )
 
 

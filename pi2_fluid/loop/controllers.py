@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
@@ -12,14 +12,13 @@ from pi2_fluid.laws.aqm import Aqm, Seen
 from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.loop.polynomials import resolvent
 from pi2_fluid.loop.state_space import LinearController
-from pi2_fluid.network.equilibrium import OperatingPoint
 from pi2_fluid.network.rest import has_ticks
 from pi2_fluid.ops import Number
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["drift_slopes", "encode_slopes", "linearize_aqm", "update_slopes"]
+__all__ = ["QueueAtRest", "drift_slopes", "encode_slopes", "linearize_aqm", "update_slopes"]
 
 #: The slopes of each number that moves over what it depends on, and of the controller's variable.
 StateSlopes: TypeAlias = tuple[tuple[tuple[Number, ...], ...], tuple[Number, ...]]
@@ -30,8 +29,24 @@ _ROUNDING: Final = 1e-9
 _APART: Final = 1e-6
 
 
+class QueueAtRest(Protocol):
+    """Where a queue rests: what of an `OperatingPoint` is its own."""
+
+    @property
+    def controller(self) -> Any:
+        """Its own variable."""
+
+    @property
+    def queue_delay(self) -> Any:
+        """Seconds; of a dual queue a pair."""
+
+    @property
+    def capacity(self) -> Any:
+        """Packets per second served."""
+
+
 def linearize_aqm(
-    aqm: Aqm, point: OperatingPoint, shape: tuple[int, ...]
+    aqm: Aqm, point: QueueAtRest, shape: tuple[int, ...]
 ) -> tuple[dict[str, FloatArray], LinearController]:
     """Linearise a queue's controller and encoder where it rests.
 
@@ -147,7 +162,7 @@ def _state_slopes(
 
 
 def _linearize_native(
-    aqm: Aqm, point: OperatingPoint, shape: tuple[int, ...]
+    aqm: Aqm, point: QueueAtRest, shape: tuple[int, ...]
 ) -> tuple[dict[str, FloatArray], LinearController]:
     """L4S traffic alone, marked by the L queue itself: a gain, without state."""
     what = f"{type(aqm).__name__}.signals"
@@ -166,7 +181,7 @@ def _native_slope(aqm: Aqm, u: Number, classic: Number, l4s: Number) -> Number:
     return result
 
 
-def _check_rest(aqm: Aqm, state: tuple[Number, ...], point: OperatingPoint) -> None:
+def _check_rest(aqm: Aqm, state: tuple[Number, ...], point: QueueAtRest) -> None:
     if aqm.rests_apart and np.any(np.asarray(point.controller) <= 0.0):
         raise UnsupportedError(
             f"in some elements of the arrays the controller of {type(aqm).__name__} rules, in"

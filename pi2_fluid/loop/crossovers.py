@@ -22,6 +22,7 @@ __all__ = [
     "Crossings",
     "GainCrossing",
     "PhaseCrossing",
+    "crossings_on",
     "fading_end",
     "find_crossings",
     "gain_bound",
@@ -55,7 +56,10 @@ class PhaseCrossing(NamedTuple):
 
 @dataclass(frozen=True)
 class Crossings:
-    """All crossovers in rising frequency, and the followed curve they were found on."""
+    """All crossovers in rising frequency, and the followed curve they were found on.
+
+    Of a matrix those of all its eigenvalues, and these as columns.
+    """
 
     gain: tuple[GainCrossing, ...]
     phase: tuple[PhaseCrossing, ...]
@@ -100,21 +104,40 @@ def find_crossings(loop: AnyLoop, update: str) -> Crossings:
         high = min(top, max(fading_end(loop, update, 1.0), 8 * low))
     while True:
         grid = np.union1d(base_grid(low, high, spacing), loop.landmarks(high))
-        crossings = _search(response, grid, asymptote, end, reached=high == symmetric)
+        w, values = track(response, grid)
+        reached = high == symmetric
+        crossings = crossings_on(response, w, values, asymptote, end, reached=reached)
         best = max((crossing.gain for crossing in crossings.phase), default=0.0)
         if high == top or best > gain_bound(loop, update, high):
             return crossings
         high = min(top, 2 * high + _TURN * turning)
 
 
-def _search(
-    response: Curve, grid: FloatArray, asymptote: float, end: float, *, reached: bool
+def crossings_on(
+    response: Curve,
+    w: FloatArray,
+    values: ComplexArray,
+    asymptote: float,
+    end: float,
+    *,
+    reached: bool,
 ) -> Crossings:
-    """All crossovers on the grid, and that at the `end` of a sampled loop, pi/T, where L is real.
+    """Return all crossovers on a followed curve.
 
-    About pi/T, if it is `reached`, |L| is even and the phase odd, up to full turns.
+    Parameters
+    ----------
+    response : callable
+        The curve.
+    w, values : numpy.ndarray
+        Where it was followed, and what it is there.
+    asymptote : float
+        Its phase as w -> 0 (rad).
+    end : float
+        Where the frequencies of a sampled loop end, pi/T, where L is real; else inf.
+    reached : bool
+        Whether the curve was followed to there. About pi/T |L| is even and the phase odd, up to
+        full turns.
     """
-    w, values = track(response, grid)
     phase: FloatArray = np.unwrap(np.angle(values))
     phase += _TURN * np.round((asymptote - phase[0]) / _TURN)
     log_gain = np.log(np.abs(values))
@@ -133,15 +156,16 @@ def _search(
 
 def smallest_distance(loop: AnyLoop, update: str, crossings: Crossings) -> float:
     """Return the modulus margin, min over w of |1 + L|: the inverse of the peak sensitivity."""
-    found, _ = smallest_on_curve(loop, update, crossings, lambda value: np.abs(1.0 + value))
+
+    def response(w: FloatArray) -> ComplexArray:
+        return respond(loop, 1j * w, update)
+
+    found, _ = smallest_on_curve(response, crossings, lambda value: np.abs(1.0 + value))
     return min(found, 1.0)
 
 
 def smallest_on_curve(
-    loop: AnyLoop,
-    update: str,
-    crossings: Crossings,
-    function: Callable[[ComplexArray], FloatArray],
+    response: Curve, crossings: Crossings, function: Callable[[ComplexArray], FloatArray]
 ) -> tuple[float, float]:
     """Return the smallest of a positive function of L on the followed curve, and its frequency.
 
@@ -157,7 +181,7 @@ def smallest_on_curve(
     lowest &= sizes < np.min(sizes) + 0.5
 
     def at(log_w: float) -> float:
-        return float(function(respond(loop, 1j * np.exp(log_w), update)))
+        return float(function(response(np.exp([log_w])))[0])
 
     first = int(np.argmin(sizes))
     best, where = float(sizes[first]), float(crossings.w[first])

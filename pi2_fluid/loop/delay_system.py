@@ -65,11 +65,12 @@ def controller_matrices(
     top, bottom, unit = controller.continuous_image
     if len(bottom) == 1:  # a gain, for which tf2ss would make up a state
         return np.zeros((0, 0)), np.zeros(0), np.zeros(0), float(top[0] / bottom[0])
-    from scipy.signal import tf2ss  # 0.4 s to import, and only this needs it
-
-    falling = (
-        [float(value * unit**power) for power, value in enumerate(side)][::-1]
-        for side in (top, bottom)
-    )
-    A, B, C, D = tf2ss(*falling)
-    return A, B.ravel(), C.ravel(), float(D.ravel()[0])
+    order = len(bottom) - 1
+    a, b = np.zeros(order + 1), np.zeros(order + 1)  # over the highest power, in falling powers
+    for side, coefficients in ((a, bottom), (b, top)):
+        for power, value in enumerate(coefficients):
+            side[order - power] = float(value * unit**power)
+    a, b = a / a[0], b / a[0]
+    A = np.eye(order, k=-1)
+    A[0] = -a[1:]
+    return A, np.eye(order)[0], b[1:] - b[0] * a[1:], float(b[0])

@@ -6,10 +6,9 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from pi2_fluid.loop.crossovers import Crossings, smallest_on_curve
-from pi2_fluid.loop.state_space import AnyLoop
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import ComplexArray, FloatArray
+    from pi2_fluid.values import ComplexArray, Curve, FloatArray
 
 __all__ = ["DiskMargin", "disk_margin"]
 
@@ -27,16 +26,28 @@ class DiskMargin(NamedTuple):
     """The frequency (rad/s) of the disk that the curve touches."""
 
 
-def disk_margin(loop: AnyLoop, update: str, crossings: Crossings, skew: float) -> DiskMargin:
-    """Return the disk margin of a stable scalar loop; see `Loop.disk_margin`."""
+def disk_margin(response: Curve, crossings: Crossings, skew: float, *, fades: bool) -> DiskMargin:
+    """Return the disk margin of a stable scalar loop; see `Loop.disk_margin`.
+
+    Parameters
+    ----------
+    response : callable
+        L(jw).
+    crossings : Crossings
+        Found on it.
+    skew : float
+        As there.
+    fades : bool
+        Whether L goes to 0 at high frequency, as it does unless it is sampled.
+    """
     half = (skew - 1.0) / 2.0
 
     def size(value: ComplexArray) -> FloatArray:
         return abs((1.0 + value) / (1.0 + half * (1.0 + value)))
 
-    alpha, w = smallest_on_curve(loop, update, crossings, size)
+    alpha, w = smallest_on_curve(response, crossings, size)
     ends = [(alpha, w)]
-    if update != "sampled" and skew > -1.0:
+    if fades and skew > -1.0:
         ends.append((2.0 / (1.0 + skew), math.inf))  # L has faded
     alpha, w = min(ends)
     below, above = 1.0 + alpha * half, 1.0 - alpha * (1.0 + skew) / 2.0

@@ -46,6 +46,8 @@ __all__ = [
 T = TypeVar("T")
 
 RTT_TERMS: Final = ("frozen", "exact")
+#: How rates get from one queue to the next; of one queue both are the same.
+TRANSPORTS: Final = ("fifo", "delay")
 
 
 def linearize(

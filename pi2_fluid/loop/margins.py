@@ -55,8 +55,12 @@ class Margins:
         The gain margin as a ratio.
     update : {"continuous", "delayed", "sampled"}
         The model of the update interval in which they were found.
+    uniform : bool
+        Whether they are those of several links together: of a factor, an angle or a delay that is
+        the same at each. A change at one link alone may be larger or must be smaller.
     modulus_margin : float or array
         min over w of |1 + L|, the inverse of the peak of the sensitivity; computed when asked for.
+        Of a matrix the smallest singular value of I + L, which is also called `sigma_min`.
     verdict, verdict_code : str, int, or arrays
         "stable" (+1), "unstable" (-1) or "undecided" (0), computed when asked for: from the sign of
         the gain margin where that is proved to decide, else by counting unstable modes.
@@ -78,6 +82,7 @@ class Margins:
     _modulus: Callable[[], Any] = field(repr=False, compare=False)
     _verdict: Callable[[], Any] = field(repr=False, compare=False)
     _echo: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
+    uniform: bool = False
 
     @property
     def gain_margin(self) -> Values:
@@ -91,6 +96,11 @@ class Margins:
         """min over w of |1 + L|."""
         result: Values = self._modulus()
         return result
+
+    @property
+    def sigma_min(self) -> Values:
+        """min over w of the smallest singular value of I + L: `modulus_margin`, of a matrix."""
+        return self.modulus_margin
 
     @cached_property
     def verdict_code(self) -> Values:
@@ -138,8 +148,9 @@ class Margins:
             ("delay margin", self.delay_margin, "s"),
             ("model", self.update, ""),
         ]
+        rows += [("uniform", "all links together", "")] if self.uniform else []
         if np.ndim(self.gain_margin_db) == 0:  # of an array both may take long
-            rows += [("modulus margin", self.modulus_margin, ""), ("verdict", self.verdict, "")]
+            rows += [(self._modulus_name, self.modulus_margin, ""), ("verdict", self.verdict, "")]
             rows += [("echo modes", self.echo, "")] if self._echo is not None else []
         return html_table("Margins", rows)
 
@@ -151,10 +162,15 @@ class Margins:
             f"gain margin   {self.gain_margin_db:10.4g} dB  at {self.phase_crossover:.4g} rad/s\n"
             f"phase margin  {self.phase_margin_deg:10.4g} deg at {self.gain_crossover:.4g} rad/s\n"
             f"delay margin  {1e3 * self.delay_margin:10.4g} ms\n"
-            f"modulus margin{self.modulus_margin:10.4g}\n"
+            f"{self._modulus_name:<14}{self.modulus_margin:10.4g}\n"
             f"verdict       {self.verdict:>10}     in the {self.update} model"
             + (f"\necho modes    {self.echo:>10}" if self._echo is not None else "")
+            + "\nuniform: all links are scaled, turned or delayed together" * self.uniform
         )
+
+    @property
+    def _modulus_name(self) -> str:
+        return "sigma_min" if self.uniform else "modulus margin"
 
 
 def closed_form_margins(form: ClosedForm, k: Real) -> tuple[FloatArray, BoolArray]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "characteristic",
     "characteristic_degree",
+    "class_response",
     "controller_polynomials",
     "held_polynomials",
     "integrators",
@@ -131,17 +132,17 @@ def _plant_parts(loop: LinearLoop, s: ComplexArray) -> tuple[ComplexArray, Compl
     feedback: Any = 0.0
     for cls in loop.classes:
         e = np.exp(-s * cls.rtt)
-        from_u, from_delay = _respond(cls, s, e)
+        from_u, from_delay = class_response(cls, s, e)
         ahead = 1.0 if cls.lead is None else 1.0 + cls.lead * s
         drive = drive - cls.weight * ahead * from_u * e
         feedback = feedback + cls.weight * (cls.r + from_delay)
     return drive, feedback
 
 
-def _respond(
+def class_response(
     cls: LinearClass, s: ComplexArray, e: ComplexArray
 ) -> tuple[ComplexArray, ComplexArray]:
-    """Return c Phi b and c Phi (e0 + e1 e) with Phi = (s - A0 - A1 e)^-1."""
+    """Return c Phi b and c Phi (e0 + e1 e) with Phi = (s - A0 - A1 e)^-1 and e = e^{-s rtt}."""
     if cls.size == 1:
         gain = cls.c / (s - cls.a0 - cls.a1 * e)
         return gain * cls.b, gain * (cls.e0 + cls.e1 * e)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import singledispatch
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, Curve, FloatArray
 
 __all__ = [
+    "ClosedSystem",
     "count_right",
     "count_turns",
     "count_unstable",
     "differentiation",
     "distinct",
     "interpolation",
+    "resolved_roots",
     "rightmost_roots",
 ]
 
@@ -191,18 +193,60 @@ def _roots_of_rates(loop: LinearLoop, update: str, n: int) -> ComplexArray:
         If it does not, with up to 192 nodes, or there are more than 40 states.
     """
     half = update == "delayed"
-    states = characteristic_degree(loop)[0]
+    return resolved_roots(
+        _closed_system(loop, half),
+        lambda s: characteristic(loop, s, half_sample=half),
+        count_unstable(loop, update),
+        n,
+    )
+
+
+class ClosedSystem(NamedTuple):
+    """A closed loop: d/dt (z + sum of N_i z(t - d_i)) = M0 z + sum of M_i z(t - d_i)."""
+
+    present: FloatArray
+    """M0."""
+    delayed: list[tuple[float, FloatArray]]
+    """Every d_i with its M_i."""
+    neutral: list[tuple[float, FloatArray]]
+    """Every d_i with its N_i; none, as a rule."""
+
+
+def resolved_roots(
+    system: ClosedSystem,
+    function: Callable[[ComplexArray], ComplexArray],
+    unstable: int,
+    n: int,
+) -> ComplexArray:
+    """Return the `n` rightmost roots of a closed loop, as `rightmost_roots` does.
+
+    Parameters
+    ----------
+    system : ClosedSystem
+        The loop, whose generator gives first guesses.
+    function : callable
+        Its characteristic function, entire.
+    unstable : int
+        How many roots were counted in the right half plane; -1 if some are on the axis.
+    n : int
+
+    Raises
+    ------
+    SolverError
+        If others are found there, or there are too many states.
+    """
+    states = len(system.present)
     if states > _MOST_STATES:
         raise SolverError(
             f"the loop has {states} states, too many (above {_MOST_STATES}) for its roots to be"
             " computed: merge classes, or use nyquist_count() and margins(), which take any number."
         )
-    unstable = count_unstable(loop, update)
+    scale = 1.0 / max(delay for delay, _ in system.delayed)
     before = np.array([])
     for nodes in _NODES:
-        guesses = _generator_eigenvalues(loop, half, nodes)
+        guesses = _generator_eigenvalues(system, nodes)
         guesses = guesses[np.argsort(-guesses.real)][: 4 * n + 2 * max(unstable, 0) + 12]
-        roots = distinct(_polish(loop, guesses, half))
+        roots = distinct(_polish(function, guesses, scale))
         upper = roots[roots.imag >= 0.0]
         right = sum(1 + (root.imag > 0.0) for root in upper if root.real > 0.0)
         if upper.size >= n and (unstable in {right, _UNDECIDED}):
@@ -218,15 +262,16 @@ def _roots_of_rates(loop: LinearLoop, update: str, n: int) -> ComplexArray:
     )
 
 
-def _polish(loop: LinearLoop, s: ComplexArray, half: bool) -> ComplexArray:
+def _polish(
+    function: Callable[[ComplexArray], ComplexArray], s: ComplexArray, scale: float
+) -> ComplexArray:
     """Newton's method on all guesses at once; those that do not converge are dropped."""
-    scale = 1.0 / max(float(cls.rtt) for cls in loop.classes)
     start = s
     with np.errstate(all="ignore"):
         for _ in range(40):
             h = 1e-5 * (np.abs(s) + scale)
             near = np.stack([s, s + h, s - h])
-            value, ahead, behind = characteristic(loop, near, half_sample=half)
+            value, ahead, behind = function(near)
             step: ComplexArray = 2 * h * value / (ahead - behind)
             s = s - step
         good = np.abs(step) < 1e-10 * (np.abs(s) + scale)
@@ -246,26 +291,29 @@ def distinct(roots: ComplexArray) -> ComplexArray:
     return np.array(kept, dtype=complex)
 
 
-def _generator_eigenvalues(loop: LinearLoop, half: bool, nodes: int) -> ComplexArray:
-    from scipy.linalg import eigvals  # 0.2 s to import, and closed forms need none
+def _generator_eigenvalues(system: ClosedSystem, nodes: int) -> ComplexArray:
+    """The eigenvalues of z -> z' on Chebyshev nodes, where z' now is what the system says."""
+    from scipy.linalg import eigvals, solve  # 0.2 s to import, and closed forms need none
 
-    present, delayed = _closed_system(loop, half)
-    size = present.shape[0]
-    longest = max(delay for delay, _ in delayed)
+    size = len(system.present)
+    longest = max(delay for delay, _ in system.delayed)
     k = np.arange(nodes + 1)
     theta = (np.cos(np.pi * k / nodes) - 1.0) * longest / 2  # from 0 down to -longest
     generator = np.kron(differentiation(theta), np.eye(size))
     generator[:size] = 0.0
-    generator[:size, :size] = present
-    for delay, matrix in delayed:
+    generator[:size, :size] = system.present
+    for delay, matrix in system.delayed:
         generator[:size] += np.kron(interpolation(theta, -delay), matrix)
+    if system.neutral:
+        moved = np.eye(len(generator))
+        for delay, matrix in system.neutral:
+            moved[:size] += np.kron(interpolation(theta, -delay), matrix)
+        generator = solve(moved, generator, check_finite=False)
     return eigvals(generator, check_finite=False)
 
 
-def _closed_system(
-    loop: LinearLoop, half: bool
-) -> tuple[FloatArray, list[tuple[float, FloatArray]]]:
-    """Matrices of z = (senders, queue delay, controller): z' = M0 z + sum of M_i z(t - delay_i)."""
+def _closed_system(loop: LinearLoop, half: bool) -> ClosedSystem:
+    """Matrices of z = (senders, queue delay, controller)."""
     plant = delay_system(loop)
     A, B, C, D = controller_matrices(loop.controller)
     size = plant.present.shape[0]
@@ -282,7 +330,7 @@ def _closed_system(
         signal[:size, size - 1] = part.drive * D
         signal[:size, size:] = np.outer(part.drive, C)
         delayed += [(part.delay, now), (part.delay + extra, signal)]
-    return present, delayed
+    return ClosedSystem(present, delayed, [])
 
 
 def differentiation(x: FloatArray) -> FloatArray:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
+from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.loop.acks import AckLoop
 from pi2_fluid.loop.answers import LoopAnswers
 from pi2_fluid.loop.disk import DiskMargin, disk_margin
 from pi2_fluid.loop.explanation import Explanation, explain_acks, explain_form
+from pi2_fluid.loop.matrix.network_loop import NetworkLoop
 from pi2_fluid.loop.pade import pade_transfer_function
 from pi2_fluid.loop.realization import realize
+from pi2_fluid.network.bottlenecks import only_bottleneck
+from pi2_fluid.network.equilibrium import refuse_beside
+from pi2_fluid.network.network import Network
 from pi2_fluid.units import validate_choice, validate_number
 
 if TYPE_CHECKING:
@@ -22,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import ComplexArray, FloatArray, Quantity
 
 __all__ = ["Loop"]
 
@@ -33,7 +40,8 @@ class Loop(LoopAnswers):
     ``Loop(flows, aqm, capacity=...)`` is one or several classes sharing a link, at the operating
     point that is solved for; ``Loop(scenario.network)`` is the loop of what a scenario describes.
     Several classes still form one scalar loop, because all of them see the same controller variable
-    and the same queue delay.
+    and the same queue delay. Of a network in which several links have a queue at rest,
+    or hops lead to the only one, ``Loop(network)`` is a `NetworkLoop`, a matrix.
 
     Parameters
     ----------
@@ -57,6 +65,9 @@ class Loop(LoopAnswers):
         Whether R(t) is held constant in the window law, as in the papers, or varies with the queue.
         By the ack clock: whether acknowledgements are taken to come at the rate W/R, or as fast as
         they do; it differs by the order of 1/W, and not at all for one class.
+    transport : {"fifo", "delay"}
+        How rates get from one queue to the next; see `NetworkLoop`. With one queue both are the
+        same.
     clock : {"rate", "acks"}
         What makes senders send: the rate W/R(t), as in equations (31)-(37), or, as real senders
         that are not `paced` do, one packet per acknowledgement and what the window grows by.
@@ -92,6 +103,28 @@ class Loop(LoopAnswers):
     >>> print(f"{gm:.3f} {pm:.2f} deg, {wcg:.3f} {wcp:.3f} rad/s")
     1.719 20.03 deg, 7.313 4.988 rad/s
     """
+
+    def __new__(
+        cls,
+        flows: object = None,
+        aqm: Aqm | None = None,
+        *,
+        capacity: Quantity | None = None,
+        packet_size: Quantity = "1500B",
+        **options: Any,
+    ) -> Self:
+        """Return a `NetworkLoop` of a network that is more than one queue at rest."""
+        if isinstance(flows, Network) and len(flows.nodes) > 1:
+            refuse_beside(aqm, capacity, packet_size)
+            for name in ("rtt", "p", "p_prime"):
+                if options.get(name) is not None:
+                    raise ScenarioError(
+                        f"{name} = {show_value(options[name])} goes with a single sender; of a"
+                        " network it is solved for: leave it out."
+                    )
+            if only_bottleneck(flows) is None:
+                return NetworkLoop(flows, **options)  # type: ignore[return-value]
+        return super().__new__(cls)
 
     def bode(self, ax: Sequence[Axes] | None = None) -> list[Artist]:
         """Draw gain and phase with both margins of one loop; returns the artists.
@@ -157,7 +190,12 @@ class Loop(LoopAnswers):
                 "this loop is not stable, and a disk margin is of a stable loop: lower the gains."
             )
         skew = validate_number(skew, "number", "skew", low=-math.inf, closed=True)
-        return disk_margin(self._element(()), self.update, self._crossings, skew)
+        fades = self.update != "sampled"
+
+        def response(w: FloatArray) -> ComplexArray:
+            return np.asarray(self(1j * w))
+
+        return disk_margin(response, self._crossings, skew, fades=fades)
 
     def to_control(self, kind: str = "frd", w: ArrayLike | None = None, order: int = 5) -> Any:
         """Return this loop for python-control, named after senders and queue.

@@ -8,7 +8,7 @@ either full, or idle at v = -1, without a queue.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,7 +18,7 @@ from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.network.assumptions import check_assumptions
-from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.flows import Flows, require_responsive
 from pi2_fluid.network.network import Network, Node
 from pi2_fluid.network.response import linear_form, plain, respond, window_of
 from pi2_fluid.network.rest import Rest
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["NetworkPoint", "network_equilibrium"]
+__all__ = ["NetworkPoint", "network_equilibrium", "only_bottleneck"]
 
 # So little that it changes no digit where something else signals, too, and a window of 1e15.
 _NO_SIGNAL: Final = 1e-30
@@ -141,9 +141,10 @@ def network_equilibrium(network: Network) -> NetworkPoint:
     SolverError
         If no rest was found.
     UnsupportedError
-        If a queue has no target at which it rests in one queue, the links differ in their packet
-        size, or something is an array.
+        If no class obeys signals, a queue has no target at which it rests in one queue, the links
+        differ in their packet size, or something is an array.
     """
+    require_responsive(network.flows)
     require_untraced("the rest of several links", "a network of one node", network)
     map_leaves(_require_number, network)
     for node in network.nodes:
@@ -152,6 +153,37 @@ def network_equilibrium(network: Network) -> NetworkPoint:
     flows = on_their_ways(network.flows, queues, network.packet_size)
     links = _Links(network.nodes, flows)
     return _described(network, links, _solve(links))
+
+
+def only_bottleneck(network: Network) -> Network | None:
+    """Return a network of one node that is the same as this one; None if there is none.
+
+    It is there if one link of the network is full at rest, and nothing lies between the sources and
+    it: the other links have no queue, and the flows that cross them alone have no part in what
+    happens at this one. Where rates reach it late, by `hops`, one queue with the same round-trip
+    times is not quite the same.
+
+    Raises
+    ------
+    DomainError, SolverError, UnsupportedError
+        As `network_equilibrium`.
+    """
+    if len(network.nodes) == 1:
+        return network
+    full = np.flatnonzero(network_equilibrium(network).bottleneck)
+    if len(full) != 1:
+        return None
+    node = network.nodes[full[0]]
+    queues = {each.name: each.aqm for each in network.nodes}
+    crossing = []
+    for flow in network.flows:
+        route = flow.route or ()
+        if node.name in route:
+            if any(hop > 0.0 for hop in flow.hops[: route.index(node.name) + 1]):
+                return None
+            sender = flow.sender.on_route([queues[name] for name in route])
+            crossing.append(replace(flow, sender=sender, route=None, hops=()))
+    return Network(node, crossing)
 
 
 class _Links:

@@ -19,8 +19,8 @@ from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.assumptions import check_assumptions
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
-from pi2_fluid.network.flows import Flows
-from pi2_fluid.network.network import Network, refuse_several
+from pi2_fluid.network.flows import Flows, require_responsive
+from pi2_fluid.network.network import Network
 from pi2_fluid.network.response import linear_form, plain, respond, window_of
 from pi2_fluid.network.rest import Rest, l4s_is_alone, own_delay, rest_at
 from pi2_fluid.records.labels import align_labels, relabel
@@ -32,7 +32,14 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, Number, Quantity, Real
 
-__all__ = ["OperatingPoint", "equilibrium", "equilibrium_of", "taken_apart"]
+__all__ = [
+    "OperatingPoint",
+    "as_flows",
+    "equilibrium",
+    "equilibrium_of",
+    "refuse_beside",
+    "taken_apart",
+]
 
 # The smallest controller value searched; at p' = 1e-15 a Reno window is 1e15 segments.
 _SMALLEST_CONTROLLER = 1e-15
@@ -267,8 +274,7 @@ def equilibrium(
     (10.0, 0.141421356)
     """
     if isinstance(flows, Network) and len(flows.nodes) > 1:
-        _refuse_beside(aqm, capacity, packet_size)
-        _require_responsive(flows.flows)
+        refuse_beside(aqm, capacity, packet_size)
         return network_equilibrium(flows)
     flows, aqm, capacity, packet_size = taken_apart(flows, aqm, capacity, packet_size)
     given = {"capacity": capacity, "packet_size": packet_size}
@@ -322,8 +328,6 @@ def taken_apart(
     ------
     ScenarioError
         If something is given beside a network, or is missing.
-    UnsupportedError
-        If the network has several nodes.
     """
     if not isinstance(flows, Network):
         classes = as_flows(flows)
@@ -332,19 +336,19 @@ def taken_apart(
         if capacity is None:
             raise ScenarioError('capacity is missing: give the link\'s, e.g. "10Mbit/s".')
         return classes, aqm, capacity, packet_size
-    _refuse_beside(aqm, capacity, packet_size)
-    refuse_several(
-        flows,
-        "a Loop is of one bottleneck",
-        "ask equilibrium(network) where it rests, or give the flows, the queue and the capacity of"
-        " one node",
-    )
+    refuse_beside(aqm, capacity, packet_size)
     link = flows.node.link
     return as_flows(flows.flows), flows.node.aqm, link.capacity, link.packet_size
 
 
-def _refuse_beside(aqm: Aqm | None, capacity: Quantity | None, packet_size: Quantity) -> None:
-    """Refuse what is given beside a network."""
+def refuse_beside(aqm: Aqm | None, capacity: Quantity | None, packet_size: Quantity) -> None:
+    """Refuse what is given beside a network.
+
+    Raises
+    ------
+    ScenarioError
+        Naming what was given.
+    """
     beside = {"aqm": aqm, "capacity": capacity, "packet_size": packet_size}
     for name, value in beside.items():
         default = "1500B" if name == "packet_size" else None
@@ -370,16 +374,8 @@ def as_flows(flows: object) -> tuple[Flows, ...]:
                 f"Flows route = {show_value(flow.route)} crosses several nodes, and here one queue"
                 " is given: give a Network of them all, or leave route out."
             )
-    _require_responsive(classes)
+    require_responsive(classes)
     return classes
-
-
-def _require_responsive(classes: tuple[Flows, ...]) -> None:
-    if all(flow.sender.signal is None for flow in classes):
-        raise UnsupportedError(
-            "no class of flows obeys congestion signals, so there is no loop: add e.g."
-            ' Flows(Reno(), base_rtt="80ms").'
-        )
 
 
 def _shape_of(flows: tuple[Flows, ...], aqm: Aqm, numbers: dict[str, Any]) -> tuple[int, ...]:

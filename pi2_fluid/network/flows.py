@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pi2_fluid.errors import QuantityError, ScenarioError, show_value
+from pi2_fluid.errors import QuantityError, ScenarioError, UnsupportedError, show_value
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import (
@@ -22,7 +22,7 @@ from pi2_fluid.records.record import (
 )
 from pi2_fluid.units import format_quantity, is_traced
 
-__all__ = ["Flows", "class_names"]
+__all__ = ["Flows", "class_names", "require_responsive"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +137,21 @@ def class_names(classes: Sequence[Flows]) -> tuple[str, ...]:
             taken.add(name)
         names.append(name)
     return tuple(names)
+
+
+def require_responsive(classes: Sequence[Flows]) -> None:
+    """Refuse flows of which none adapts.
+
+    Raises
+    ------
+    UnsupportedError
+        Saying what to add.
+    """
+    if all(flow.sender.signal is None for flow in classes):
+        raise UnsupportedError(
+            "no class of flows obeys congestion signals, so there is no loop: add e.g."
+            ' Flows(Reno(), base_rtt="80ms").'
+        )
 
 
 def _names(route: object) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from pi2_fluid.plot.designs import draw_trade_off
 from pi2_fluid.plot.explorer import LoopCurves, LoopPicture
 from pi2_fluid.plot.loops import (
     draw_bode,
+    draw_eigenloci,
     draw_nyquist,
     mark_outside,
     mark_unstable,
@@ -30,6 +31,7 @@ __all__ = [
     "LoopCurves",
     "LoopPicture",
     "draw_bode",
+    "draw_eigenloci",
     "draw_fluid",
     "draw_margin_map",
     "draw_margin_maps",

@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["draw_bode", "draw_nyquist", "mark_outside", "mark_unstable", "new_axes", "show_percent"]
+__all__ = [
+    "draw_bode",
+    "draw_eigenloci",
+    "draw_nyquist",
+    "mark_outside",
+    "mark_unstable",
+    "new_axes",
+    "show_percent",
+]
 
 
 def new_axes(rows: int = 1, **figure: Any) -> Any:
@@ -89,15 +97,43 @@ def draw_nyquist(ax: Axes, response: ComplexArray, label: str | None = None) -> 
     label : str, optional
         For the legend.
     """
+    artists = _draw_both_halves(ax, response, label) + _draw_plane(ax)
+    ax.set(xlabel="Re L", ylabel="Im L")
+    return artists
+
+
+def _draw_both_halves(ax: Axes, response: ComplexArray, label: str | None) -> list[Artist]:
+    """A curve for positive frequencies, and dashed its mirror image."""
     lines = ax.plot(response.real, response.imag, label=label)
     color = lines[0].get_color()
-    artists: list[Artist] = [*lines]
-    artists += ax.plot(response.real, -response.imag, color=color, linestyle="--", linewidth=0.8)
-    artists += ax.plot([-1.0], [0.0], "+", color="black", markersize=12, label="-1")
+    mirrored = ax.plot(response.real, -response.imag, color=color, linestyle="--", linewidth=0.8)
+    return [*lines, *mirrored]
+
+
+def _draw_plane(ax: Axes) -> list[Artist]:
+    """The axes around -1, and this point."""
+    artists = ax.plot([-1.0], [0.0], "+", color="black", markersize=12, label="-1")
     ax.axhline(0.0, color="0.7", linewidth=0.8)
     ax.axvline(0.0, color="0.7", linewidth=0.8)
-    ax.set(xlim=(-3, 1), ylim=(-2, 2), aspect="equal", xlabel="Re L", ylabel="Im L")
+    ax.set(xlim=(-3, 1), ylim=(-2, 2), aspect="equal")
     ax.grid(visible=True, alpha=0.25)
+    return [*artists]
+
+
+def draw_eigenloci(ax: Axes, loci: ComplexArray) -> list[Artist]:
+    """Draw the eigenvalues of a matrix L(jw) in the complex plane, around the point -1.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    loci : array (frequencies, loci)
+        For rising w.
+    """
+    artists: list[Artist] = []
+    for number, locus in enumerate(loci.T, start=1):
+        artists += _draw_both_halves(ax, locus, f"eigenvalue {number}")
+    artists += _draw_plane(ax)
+    ax.set(xlabel="real part", ylabel="imaginary part")
     return artists
 
 

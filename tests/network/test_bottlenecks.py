@@ -14,33 +14,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from networks import PACKET, built, random_network
 from refusals import refused
 
 import pi2_fluid as pf
 
 ROOT = Path(__file__).parents[2]
 KNOWN = json.loads((ROOT / "tests/data/network_rests.json").read_text(encoding="utf-8"))
-PACKET = 12000.0  # bits
-SENDERS: dict[str, Any] = {
-    "Reno": lambda decrease: pf.Reno(decrease=decrease),
-    "Scalable": lambda decrease: pf.Scalable(),
-}
-
-
-def built(queue, packets_per_s, target, sender, decrease, count, base_rtt, route, hops):
-    """A network of columns: of links, then of classes."""
-    nodes = [
-        pf.Node(f"l{place}", pf.Link(PACKET * rate), getattr(pf, law)(target=aim))
-        for place, (law, rate, aim) in enumerate(zip(queue, packets_per_s, target, strict=True))
-    ]
-    rows = zip(sender, decrease, count, base_rtt, route, hops, strict=True)
-    return pf.Network(
-        nodes,
-        [
-            pf.Flows(SENDERS[law](by), n, rtt, route=[f"l{i}" for i in way], hops=times)
-            for law, by, n, rtt, way, times in rows
-        ],
-    )
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=[known["name"] for known in KNOWN])
@@ -92,30 +72,6 @@ def relaxed(network: pf.Network) -> tuple[np.ndarray, np.ndarray]:
         if not left.any() and np.all((u == 0.0) | (np.abs(loads - 1.0) < 1e-13)):
             break
     return u, loads
-
-
-def random_network(rng: np.random.Generator) -> pf.Network:
-    names = [f"l{place}" for place in range(rng.integers(2, 7))]
-    laws = [pf.Pi, pf.Pi2, pf.Pie, pf.CoupledPi2]
-    senders = [pf.Reno(), pf.Reno(decrease=0.3), pf.Scalable(), pf.CReno()]
-    nodes = [
-        pf.Node(
-            name,
-            pf.Link(10 ** rng.uniform(6.7, 8)),
-            laws[rng.integers(4)](target=rng.uniform(0.005, 0.03)),
-        )
-        for name in names
-    ]
-    flows = [
-        pf.Flows(
-            senders[rng.integers(4)],
-            rng.uniform(0.5, 5),
-            rng.uniform(0.02, 0.2),
-            route=[names[i] for i in rng.permutation(len(names))[: rng.integers(1, len(names))]],
-        )
-        for _ in range(rng.integers(3, 13))
-    ]
-    return pf.Network(nodes, flows)
 
 
 @pytest.mark.slow

@@ -148,11 +148,6 @@ def test_a_node_that_nobody_crosses_is_idle() -> None:
         ),
         (lambda: pf.equilibrium(SEVERAL, pf.Pi2()), pf.ScenarioError, "beside a network"),
         (
-            lambda: pf.Loop(SEVERAL),
-            pf.UnsupportedError,
-            r"Network has the nodes 'a', 'b', and a Loop is of one bottleneck: ask equilibrium",
-        ),
-        (
             lambda: pf.tune(SEVERAL),
             pf.UnsupportedError,
             "a queue is tuned by itself: give tune, for each bottleneck of .* the largest round-",

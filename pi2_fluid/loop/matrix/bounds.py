@@ -1,0 +1,65 @@
+"""Beyond which frequency no eigenvalue of L is large any more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pi2_fluid.loop.matrix.response import passed_on
+from pi2_fluid.loop.matrix.system import MatrixLoop
+from pi2_fluid.loop.response import controller_polynomials
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
+
+__all__ = ["response_bound"]
+
+_SAMPLES: Final = 2000
+_BEYOND_SAMPLES: Final = 1.5
+
+
+def response_bound(loop: MatrixLoop, w: float) -> FloatArray:
+    """Return upper bounds of |L_lm(jv)| over all v >= w; infinite while w is too low for them.
+
+    Entry by entry, with matrices of absolute values: X = s (I + F) - K, so that
+    |X^-1| <= (I - G |K|/w)^-1 G/w with G >= |(I + F)^-1|.
+    """
+    size = [float(np.linalg.norm(np.atleast_1d(cls.c))) for cls in loop.classes]
+    from_signal, from_delay = np.empty((2, len(size)))
+    for row, (cls, gain) in enumerate(zip(loop.classes, size, strict=True)):
+        rest = w - sum(float(np.linalg.norm(np.atleast_2d(a), 2)) for a in (cls.a0, cls.a1))
+        if rest <= 0.0:
+            return np.full((len(loop.signals),) * 2, np.inf)
+        coupling = sum(float(np.linalg.norm(np.atleast_1d(e))) for e in (cls.e0, cls.e1))
+        from_signal[row] = gain * float(np.linalg.norm(np.atleast_1d(cls.b))) / rest
+        from_delay[row] = abs(float(cls.r)) + gain * coupling / rest
+    passes = _passing_bound(loop)
+    feedback = passes @ (loop.weight.T @ (from_delay[:, None] * loop.crosses)) / w
+    if np.max(np.abs(np.linalg.eigvals(feedback))) >= 1.0:
+        return np.full((len(loop.signals),) * 2, np.inf)
+    driven = passes @ (loop.weight.T @ (from_signal[:, None] * np.abs(loop.slopes))) / w
+    solved: Any = np.linalg.solve(np.eye(len(passes)) - feedback, driven)
+    plant: FloatArray = solved[list(loop.signals)]
+    s = 1j * np.geomspace(w, 1e6 * w, 200)
+    for column, controller in enumerate(loop.controllers):
+        numerator, denominator = controller_polynomials(controller, s)
+        plant[:, column] *= 1.05 * float(np.max(np.abs(numerator / denominator)))
+    return plant
+
+
+def _passing_bound(loop: MatrixLoop) -> FloatArray:
+    """Bounds of |(I + F)^-1|: the sum of powers of |F|, finite without a ring and mostly with one.
+
+    Else the largest values on many frequencies, and half as much again.
+    """
+    queues = len(loop.capacity)
+    most = np.zeros((queues, queues))
+    for passing in loop.passings:
+        most[passing.at, passing.before] += float(np.sum(passing.shares))
+    if np.max(np.abs(np.linalg.eigvals(most))) < 0.9:
+        return np.asarray(np.linalg.inv(np.eye(queues) - most), float)
+    shortest = min(float(np.min(passing.delays)) for passing in loop.passings)
+    s = 1j * np.linspace(0.0, 100.0 / shortest, _SAMPLES)
+    largest: FloatArray = np.max(np.abs(np.linalg.inv(passed_on(loop, s))), axis=0)
+    return _BEYOND_SAMPLES * largest

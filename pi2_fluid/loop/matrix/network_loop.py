@@ -1,0 +1,537 @@
+"""`NetworkLoop`: a network of several bottlenecks around its operating point, as a matrix L(s)."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import numpy as np
+
+from pi2_fluid.errors import (
+    DomainError,
+    ScenarioError,
+    UnsupportedError,
+    renamed,
+    show_value,
+    suggest,
+)
+from pi2_fluid.html import html_table
+from pi2_fluid.laws.sender import CLOCKS
+from pi2_fluid.loop.answers import require_count
+from pi2_fluid.loop.construction import require_states_between, require_ticks
+from pi2_fluid.loop.crossovers import Crossings
+from pi2_fluid.loop.disk import DiskMargin, disk_margin
+from pi2_fluid.loop.linearization import RTT_TERMS, TRANSPORTS
+from pi2_fluid.loop.margins import Margins, margins_from_crossings
+from pi2_fluid.loop.matrix.bounds import response_bound
+from pi2_fluid.loop.matrix.counting import (
+    count_modes,
+    count_sampled_modes,
+    longest_delay,
+    rightmost_modes,
+)
+from pi2_fluid.loop.matrix.eigenloci import follow
+from pi2_fluid.loop.matrix.margins import find_matrix_crossings, smallest_singular_value
+from pi2_fluid.loop.matrix.response import matrix_response
+from pi2_fluid.loop.matrix.sampled import sampled_matrix
+from pi2_fluid.loop.matrix.system import MatrixLoop, linearize_network
+from pi2_fluid.loop.updates import UPDATES
+from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
+from pi2_fluid.network.network import Network
+from pi2_fluid.units import validate_choice, validate_number
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import Complex, ComplexArray, FloatArray, Real
+
+__all__ = ["NetworkLoop"]
+
+_BOUNDARY: Final = 1e-9  # as for `Loop`
+
+
+class NetworkLoop:
+    """The feedback loop of a network in which several links signal, linearised where it rests.
+
+    ``Loop(network)`` is one if more than one link has a queue at rest, or hops lead to the only
+    one. L(s) is a matrix, with a row for each link whose queue delay answers and a column for each
+    whose controller acts: det(I + L(s)) = 0 is the characteristic equation. Links without a queue
+    at rest have no part in it. One that is full and waits less than its target signals nothing, so
+    that it has no row and no column, but its delay is part of what lies between the others.
+
+    Parameters
+    ----------
+    network : Network
+        Of any number of nodes.
+    update : {"continuous", "delayed", "sampled"}
+        As for `Loop`; "sampled" where all that signal have one update interval and tick together.
+    rtt_terms : {"frozen", "exact"}
+        As for `Loop`.
+    transport : {"fifo", "delay"}
+        Whether a queue that waits passes on what entered it, no more than its capacity in all, or
+        the rate of each class reaches every queue as it left the source, only later, as textbooks
+        have it.
+    clock : {"rate"}
+        The ack clock has no loop of several queues.
+
+    Attributes
+    ----------
+    links : tuple of str
+        The names of the rows and columns of L.
+    closed : tuple of str
+        Those of links whose own loops are closed, see `close`.
+    operating_point : NetworkPoint
+        Where the network rests.
+
+    Notes
+    -----
+    Margins are *uniform*: the gain that all links may be multiplied by, the phase that all may be
+    turned by and the time that all may be delayed by, together. They say nothing of a change at one
+    link alone, for which close the others, nor of different ones at once, for which `sigma_min`
+    does: the smallest singular value of I + L over all frequencies.
+
+    Raises
+    ------
+    QuantityError, DomainError, ScenarioError, SolverError, UnsupportedError
+        One sentence each, with the value, the allowed range and the remedy.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> network = pf.Network(
+    ...     [
+    ...         pf.Node("a", pf.Link("15Mbit/s"), pf.Pi2()),
+    ...         pf.Node("b", pf.Link("12Mbit/s"), pf.Pi2()),
+    ...     ],
+    ...     [
+    ...         pf.Flows(pf.Reno(), 6, "80ms", route=("a", "b"), hops=("5ms", "10ms")),
+    ...         pf.Flows(pf.Reno(), 5, "40ms", route="a", hops="4ms"),
+    ...         pf.Flows(pf.Reno(), 8, "60ms", route="b", hops="12ms"),
+    ...     ],
+    ... )
+    >>> loop = pf.Loop(network, rtt_terms="exact")
+    >>> loop(1j).shape
+    (2, 2)
+    >>> print(loop.margins())
+    gain margin        9.049 dB  at 11.04 rad/s
+    phase margin       56.59 deg at 4.294 rad/s
+    delay margin         230 ms
+    sigma_min         0.5642
+    verdict           stable     in the continuous model
+    uniform: all links are scaled, turned or delayed together
+    >>> loop.close("b").margins().uniform
+    False
+    """
+
+    @renamed(mode="update")
+    def __init__(
+        self,
+        network: Network,
+        *,
+        update: str = "continuous",
+        rtt_terms: str = "frozen",
+        transport: str = "fifo",
+        clock: str = "rate",
+        bunch: float = 0.0,
+    ) -> None:
+        if not isinstance(network, Network):
+            raise ScenarioError(
+                f"network = {show_value(network)} is no Network: give e.g. scenario.network."
+            )
+        validate_choice(update, UPDATES, "update")
+        validate_choice(rtt_terms, RTT_TERMS, "rtt_terms")
+        validate_choice(transport, TRANSPORTS, "transport")
+        validate_choice(clock, CLOCKS, "clock")
+        self.network = network
+        self.update = update
+        self.rtt_terms = rtt_terms
+        self.transport = transport
+        self.clock = clock
+        self.operating_point: NetworkPoint = network_equilibrium(network)
+        names = [str(name) for name in self.operating_point.load.link.to_numpy()]
+        if clock == "acks" or bunch:
+            full = self.operating_point.bottleneck.to_numpy()
+            queues = ", ".join(
+                repr(name) for name, is_full in zip(names, full, strict=True) if is_full
+            )
+            raise UnsupportedError(
+                f"clock = {clock!r}, bunch = {show_value(bunch)} are of one queue, and here those"
+                f' of {queues} wait: use clock="rate" without bunch.'
+            )
+        senders = [flow.sender for flow in network.flows]
+        controller = self.operating_point.controller.to_numpy()
+        signal = [place for place in range(len(names)) if controller[place] > 0.0]
+        for place in signal:
+            require_states_between(senders, network.nodes[place].aqm)
+            require_ticks(network.nodes[place].aqm, controller[place], update)
+        self._signalling = tuple(names[place] for place in signal)
+        self.links: tuple[str, ...] = self._signalling
+        self.closed: tuple[str, ...] = ()
+        if update == "sampled":
+            self._require_one_interval()
+
+    def __repr__(self) -> str:
+        closed = f", closed={self.closed!r}" * bool(self.closed)
+        return (
+            f"NetworkLoop(links={self.links!r}{closed}, update={self.update!r},"
+            f" rtt_terms={self.rtt_terms!r}, transport={self.transport!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        shown = ("classes", "window", "round-trip time")
+        rows = [
+            ("links", ", ".join(self.links), ""),
+            *((("closed", ", ".join(self.closed), ""),) if self.closed else ()),
+            ("model", f"{self.update}, round-trip time {self.rtt_terms}", ""),
+            ("transport", self.transport, ""),
+            *(row for row in self.operating_point.rows() if row[0] in shown),
+        ]
+        return html_table("Loop of a network", rows)
+
+    @cached_property
+    def linear(self) -> MatrixLoop:
+        """The matrices of classes, controllers and ways, by automatic differentiation."""
+        point = self.operating_point
+        return linearize_network(self.network, point, self.rtt_terms, self.transport)
+
+    def __call__(self, s: Complex) -> ComplexArray:
+        """Return L(s), of shape (*s.shape, links, links).
+
+        Parameters
+        ----------
+        s : complex or array
+            rad/s, not 0. In update "sampled" this is L_d at z = e^{sT}, whose frequencies are
+            0 < w <= pi/T.
+        """
+        at: ComplexArray = np.asarray(s, dtype=complex)
+        if not np.isfinite(at).all() or np.any(at == 0):
+            raise DomainError(
+                "s must be finite and not 0, where the controllers have their poles: give s != 0."
+            )
+        return self._matrices(at.ravel()).reshape(*at.shape, *(2 * (len(self.links),)))
+
+    def close(self, *links: str) -> NetworkLoop:
+        """Return the loop of the other links, with the loops of these closed.
+
+        With o for the links that stay open and c for those that are closed,
+        L_oo - L_oc (I + L_cc)^-1 L_co. Its modes are those of the whole, and where one link is
+        left, its margins say how far this link alone may be changed while all others stay as they
+        are.
+
+        Parameters
+        ----------
+        links : str
+            Names out of `links`; one must be left open.
+
+        Examples
+        --------
+        ``loop.close("b").bode()`` draws link a's loop, of two, with that of b closed.
+        """
+        for name in links:
+            if name not in self.links:
+                known = suggest(name, self.links)
+                raise ScenarioError(f"link {show_value(name)} has no open loop here: give {known}.")
+        left = tuple(name for name in self.links if name not in links)
+        if not left:
+            raise ScenarioError(
+                f"close({', '.join(map(repr, links))}) leaves no link open, and a loop is what is"
+                " open: leave one out."
+            )
+        twin = copy.copy(self)
+        for name in ("_crossings", "_margins", "_smallest"):
+            vars(twin).pop(name, None)
+        twin.links = left
+        twin.closed = tuple(name for name in self._signalling if name not in left)
+        return twin
+
+    # Margins
+
+    def margins(self) -> Margins:
+        """Return uniform gain, phase and delay margin, with `sigma_min`, and the verdict.
+
+        The gain margin is the smallest g > 0 for which det(I + g L(jw)) = 0 at some frequency, the
+        phase margin the smallest angle for which det(I + e^{-j angle} L) = 0, both found on the
+        followed eigenvalues and polished on the determinant. Where the loop is conditionally stable
+        they are those of what may be added, as for `Loop`; all are in `crossovers`.
+        """
+        gm, pm, w_gc, w_pc, delay = self._margins
+        return Margins(
+            gain_margin_db=gm,
+            phase_margin_deg=pm,
+            gain_crossover=w_gc,
+            phase_crossover=w_pc,
+            delay_margin=delay,
+            update=self.update,
+            uniform=len(self.links) > 1,
+            _modulus=partial(getattr, self, "_smallest"),
+            _verdict=self._verdict,
+        )
+
+    def crossovers(self) -> tuple[list[float], list[float]]:
+        """Return all gain and all phase crossovers of the eigenvalues of L (rad/s, rising)."""
+        crossings = self._crossings
+        return [gain.w for gain in crossings.gain], [phase.w for phase in crossings.phase]
+
+    def nyquist_count(self) -> int:
+        """Return the number of unstable closed-loop modes (-1 on the boundary)."""
+        return self._count
+
+    def roots(self, n: int = 1) -> complex | ComplexArray:
+        """Return the `n` rightmost characteristic roots (rad/s), each conjugate pair once.
+
+        As many on the right as `nyquist_count` counts by the argument of the determinant.
+
+        Raises
+        ------
+        UnsupportedError
+            With update="sampled", whose modes are not roots in s.
+        DomainError
+            If `n` is no whole number above 0.
+        """
+        if self.update == "sampled":
+            raise UnsupportedError(
+                'roots() are those of a continuous loop: use update="delayed", or nyquist_count().'
+            )
+        require_count(n, "n", " roots")
+        found = rightmost_modes(self.linear, self.update, n)
+        return complex(found[0]) if n == 1 else found
+
+    def sensitivity(self, w: Real) -> ComplexArray:
+        """Return S = (I + L)^-1 at real frequencies `w` (rad/s), of shape (*w.shape, L, L)."""
+        values = self(1j * np.asarray(w, dtype=float))
+        result: ComplexArray = np.linalg.inv(np.eye(len(self.links)) + values)
+        return result
+
+    def disk_margin(self, skew: float = 0.0) -> DiskMargin:
+        """Return how far gain and phase of the only open link may change at once; as for `Loop`."""
+        self._require_one("disk_margin is of one loop")
+        if self._count != 0:
+            raise UnsupportedError(
+                "this loop is not stable, and a disk margin is of a stable loop: lower the gains."
+            )
+        skew = validate_number(skew, "number", "skew", low=-math.inf, closed=True)
+        fades = self.update != "sampled"
+        return disk_margin(self._only, self._curve, skew, fades=fades)
+
+    # Pictures
+
+    def eigenloci(
+        self, frequencies: ArrayLike | None = None, ax: Axes | None = None
+    ) -> xarray.DataArray:
+        """Return the eigenvalues of L(jw), each followed over frequency.
+
+        Parameters
+        ----------
+        frequencies : array, optional
+            rad/s, > 0; by default those on which the margins were found.
+        ax : matplotlib Axes, optional
+            If given, draw them there around -1, as `nyquist` does.
+
+        Returns
+        -------
+        xarray.DataArray
+            Complex, over ``locus``, from 1, the largest at low frequency first, and ``frequency``.
+
+        Notes
+        -----
+        From one frequency to the next they are matched by minimal assignment on |ln(e/e')|. Two
+        that touch may be taken for each other there; margins do not depend on which is which.
+        """
+        import xarray
+
+        w, loci = self._crossings.w, self._crossings.values
+        if frequencies is not None:
+            asked = np.atleast_1d(np.asarray(frequencies, dtype=float))
+            if asked.ndim != 1 or not np.all((asked > 0.0) & np.isfinite(asked)):
+                raise DomainError(
+                    f"frequencies = {show_value(frequencies)} are not all positive: give rad/s > 0."
+                )
+            asked = np.unique(asked)
+            w, loci = follow(self._on_axis, np.union1d(w, asked))
+            there = np.searchsorted(w, asked)
+            w, loci = w[there], loci[there]
+        if ax is not None:
+            from pi2_fluid.plot import draw_eigenloci
+
+            draw_eigenloci(ax, loci)
+        return xarray.DataArray(
+            loci.T,
+            {
+                "locus": ("locus", np.arange(1, loci.shape[1] + 1), {"long_name": "eigenvalue"}),
+                "frequency": ("frequency", w, {"units": "rad/s", "long_name": "frequency"}),
+            },
+            ("locus", "frequency"),
+            "eigenloci",
+            {"units": "1", "long_name": "eigenvalues of L(jw)"},
+        )
+
+    def nyquist(self, ax: Axes | None = None) -> list[Artist]:
+        """Draw the eigenvalues of L(jw) around -1; returns the artists.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new one if not given.
+        """
+        from pi2_fluid.plot import draw_eigenloci, new_axes
+
+        return draw_eigenloci(new_axes() if ax is None else ax, self._crossings.values)
+
+    def bode(self, ax: Sequence[Axes] | None = None) -> list[Artist]:
+        """Draw gain and phase with both margins of the only open link; returns the artists.
+
+        Parameters
+        ----------
+        ax : pair of matplotlib Axes, optional
+            New ones if not given.
+        """
+        from pi2_fluid.plot import draw_bode, new_axes
+
+        self._require_one("bode draws one loop")
+        curve = self._curve
+        gm, pm, w_gc, w_pc, _ = self._margins
+        phase = np.degrees(np.unwrap(np.angle(curve.values)))
+        axes = new_axes(2) if ax is None else ax
+        return draw_bode(axes, curve.w, curve.values, phase, (w_gc, pm), (w_pc, gm))
+
+    def to_control(self, kind: str = "frd", w: ArrayLike | None = None) -> Any:
+        """Return this loop for python-control: frequency response data, exact at `w`.
+
+        Parameters
+        ----------
+        kind : {"frd"}
+            No other kind holds the delays of a network exactly.
+        w : array, optional
+            Frequencies (rad/s); by default those on which the loop was followed.
+        """
+        import control
+
+        validate_choice(kind, ("frd",), "kind")
+        dt = self.linear.intervals[0] if self.update == "sampled" else 0
+        w = self._crossings.w if w is None else np.asarray(w, dtype=float)
+        values = np.moveaxis(self(1j * w), 0, -1)
+        return control.FRD(values, w, smooth=True, name="_".join(self.links), dt=dt)
+
+    # What a matrix has no answer to
+
+    def bandwidth(self) -> NoReturn:
+        """Refuse: of one link alone, `close` the others and look at `bode`."""
+        self._refuse("bandwidth", "look at sensitivity(w)")
+
+    def step(self, t: Real) -> NoReturn:
+        """Refuse: a step of which link is not said."""
+        self._refuse("step", "use roots(n) for how it settles")
+
+    def echo(self, harmonics: int = 1) -> NoReturn:
+        """Refuse: echo modes are those of a dual queue by the ack clock."""
+        self._refuse("echo", "build the Loop of the dual queue alone")
+
+    def explain(self) -> NoReturn:
+        """Refuse: no network has a closed form."""
+        self._refuse("explain", "look at linear, its matrices")
+
+    def sweep(self) -> NoReturn:
+        """Refuse: a network is one loop at a time."""
+        self._refuse("sweep", "build one loop for each value")
+
+    # Behind them
+
+    def _matrices(self, s: ComplexArray) -> ComplexArray:
+        """L at each s, reduced to the open links."""
+        if self.update == "sampled":
+            full = sampled_matrix(self.linear, s)
+        else:
+            full = matrix_response(self.linear, s, half_sample=self.update == "delayed")
+        if not self.closed:
+            return full
+        oo, oc, co, cc = self._blocks(full)
+        result: ComplexArray = oo - oc @ np.linalg.solve(np.eye(len(self.closed)) + cc, co)
+        return result
+
+    def _blocks(self, full: Any) -> list[Any]:
+        """The parts of matrices, open or closed links' rows and columns: oo, oc, co, cc."""
+        o, c = ([self._signalling.index(n) for n in names] for names in (self.links, self.closed))
+        return [full[..., rows, :][..., columns] for rows in (o, c) for columns in (o, c)]
+
+    def _on_axis(self, w: FloatArray) -> ComplexArray:
+        return self._matrices(1j * w)
+
+    def _only(self, w: FloatArray) -> ComplexArray:
+        """The only entry of L(jw)."""
+        return self._on_axis(np.ravel(w))[:, 0, 0].reshape(np.shape(w))
+
+    def _bound(self, w: float) -> float:
+        """An upper bound of the eigenvalues from w on."""
+        bound = response_bound(self.linear, w)
+        if not np.isfinite(bound).all():
+            return np.inf
+        if self.closed:
+            oo, oc, co, cc = self._blocks(bound)
+            if np.max(np.abs(np.linalg.eigvals(cc))) >= 1.0:
+                return np.inf
+            bound = oo + oc @ np.linalg.solve(np.eye(len(self.closed)) - cc, co)
+        return float(np.max(np.abs(np.linalg.eigvals(bound))))
+
+    @cached_property
+    def _crossings(self) -> Crossings:
+        end = np.pi / self.linear.intervals[0] if self.update == "sampled" else np.inf
+        turning = 1.0 / longest_delay(self.linear, self.update)
+        return find_matrix_crossings(self._on_axis, turning, end, self._bound)
+
+    @property
+    def _curve(self) -> Crossings:
+        """The crossings of the only locus, with this as a curve."""
+        found = self._crossings
+        return Crossings(found.gain, found.phase, found.w, found.values[:, 0])
+
+    @cached_property
+    def _margins(self) -> tuple[float, float, float, float, float]:
+        return margins_from_crossings(self._crossings, lambda: self._count == 0)
+
+    @cached_property
+    def _count(self) -> int:
+        if self.update == "sampled":
+            return count_sampled_modes(self.linear)
+        return count_modes(self.linear, self.update)
+
+    @cached_property
+    def _smallest(self) -> float:
+        return smallest_singular_value(self._on_axis, self._crossings)
+
+    def _verdict(self) -> int:
+        if self._count < 0 or self._smallest < _BOUNDARY:
+            return 0
+        return 1 if self._count == 0 else -1
+
+    def _require_one_interval(self) -> None:
+        found = {
+            node.name: float(node.aqm.update_interval)  # type: ignore[arg-type]
+            for node in self.network.nodes
+            if node.name in self._signalling
+        }
+        if len(set(found.values())) > 1:
+            shown = ", ".join(f"{1e3 * each:g} ms at {name!r}" for name, each in found.items())
+            raise UnsupportedError(
+                f'update = "sampled" is of queues that tick together, and update_interval is'
+                f' {shown}: give all the same, or use update="delayed".'
+            )
+
+    def _require_one(self, why: str) -> None:
+        if len(self.links) > 1:
+            names = ", ".join(map(repr, self.links))
+            rest = ", ".join(map(repr, self.links[1:]))
+            raise UnsupportedError(
+                f"{why}, and this is of the links {names}: close all but one, e.g. close({rest}),"
+                " or use eigenloci()."
+            )
+
+    def _refuse(self, what: str, remedy: str) -> NoReturn:
+        raise UnsupportedError(
+            f"{what}() has no meaning for the matrix loop of a network: {remedy}."
+        )

@@ -1,0 +1,87 @@
+"""L(s) of a network, (L, L), from deviations of its rates, queue delays and controllers.
+
+With the deviations tau of the queue delays and u of the controllers, at the arrival of class i at
+its queue l, f_il after the source,
+
+    dx_i  = c x_i + r sum of tau over the route                       (`class_response`)
+    dA_il = e^{-s f_il} dx_i - x_i s sum over m before l of e^{-s (f_il - f_im)} tau_m
+    s tau_l = sum of N_i dA_il / C_l
+
+and what class i hears is sum of dp_i/du_l e^{-s (R_i - f_il)} u_l. Collected, X tau = Y u, and
+u = H tau closes the loop: L = -X^-1 Y H. The second line is FIFO: a queue that waits lets through
+C in all, so that a class's share of it changes as the others' do, which leaves sum of dA = s C tau
+less than came. Without it every queue would see what the source sent.
+
+A law that acts on the rate that arrives, u = H_tau tau + H_y dy with dy_l = sum of N_i dA_il, has
+H_tau + s C H_y in place of H where its queue waits; where it does not, its unknown is dy_l itself,
+whose row of X has 1 in place of s and whose column has nothing else. A sender whose rate follows
+the signal at once adds to `from_signal`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pi2_fluid.loop.matrix.system import MatrixLoop
+from pi2_fluid.loop.response import class_response, controller_polynomials
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray
+
+__all__ = ["matrix_response", "passed_on", "plant_matrix"]
+
+
+def matrix_response(
+    loop: MatrixLoop, s: ComplexArray, *, half_sample: bool = False
+) -> ComplexArray:
+    """Return L(s), so that det(I + L) = 0 is the characteristic equation.
+
+    Parameters
+    ----------
+    loop : MatrixLoop
+    s : complex array, shape (n,)
+        rad/s, not 0.
+    half_sample : bool
+        Multiply each column by e^{-sT/2}, the mean delay of a signal held for T.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n, links, links)
+        A row for each link whose delay answers, a column for each whose controller acts.
+    """
+    plant = plant_matrix(loop, s)
+    for column, controller in enumerate(loop.controllers):
+        numerator, denominator = controller_polynomials(controller, s)
+        extra = np.exp(-s * controller.interval / 2) if half_sample else 1.0
+        plant[:, :, column] *= (numerator / denominator * extra)[:, None]
+    return plant
+
+
+def plant_matrix(loop: MatrixLoop, s: ComplexArray) -> ComplexArray:
+    """Return G(s) = -X^-1 Y: from the controllers' variables to minus the queue delays."""
+    back = np.exp(-s * loop.rtt[:, None])
+    there = np.exp(-s * loop.forward[:, :, None])
+    from_signal, from_delay = np.empty_like(back), np.empty_like(back)
+    for places, group in loop.groups:
+        signal, delay = class_response(group, s, back[places])
+        from_signal[places], from_delay[places] = signal, delay + group.r
+    arriving = loop.weight[:, :, None] * there
+    heard = loop.slopes[:, :, None] * back[:, None] / there[:, list(loop.signals)]
+    X = s[:, None, None] * passed_on(loop, s)
+    X -= np.einsum("iln,in,im->nlm", arriving, from_delay, loop.crosses, optimize=True)
+    Y = np.einsum("iln,in,imn->nlm", arriving, from_signal, heard, optimize=True)
+    result: ComplexArray = -np.linalg.solve(X, Y)[:, list(loop.signals)]
+    return result
+
+
+def passed_on(loop: MatrixLoop, s: ComplexArray) -> ComplexArray:
+    """Return I + F(s): what arrives is (I + F)^-1 of what would, did queues let through all."""
+    queues = len(loop.capacity)
+    result = np.zeros((*s.shape, queues, queues), dtype=complex)
+    result[:, range(queues), range(queues)] = 1.0
+    for passing in loop.passings:
+        late = np.exp(-s[:, None] * passing.delays)
+        result[:, passing.at, passing.before] += late @ passing.shares
+    return result

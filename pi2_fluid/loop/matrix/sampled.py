@@ -1,0 +1,93 @@
+"""The exact loop of queues that update together every T seconds and hold their signals.
+
+As of one queue (`pi2_fluid.loop.sampled`), L_d = (1 - y) (1/T) sum over k of G(s_k)/s_k times the
+updates D(y) of the links, s_k = s + 2 pi j k/T, now with matrices: what each update sees are the
+delays of all, sampled at one time. Where links tick at other intervals there is no such matrix.
+
+At large s every entry of G/s is a sum of terms -N_i (c b)_i dp_i/du_m e^{-s d}/(C_l s^3), with the
+way from the controller to the source and on to the queue as d, but for what other queues on the
+way change. Their sums are known, and only what is left is summed, alias by alias.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from pi2_fluid.loop.matrix.response import plant_matrix
+from pi2_fluid.loop.matrix.system import MatrixLoop
+from pi2_fluid.loop.response import held_polynomials
+from pi2_fluid.loop.sampled import held_sums
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import ComplexArray, FloatArray
+
+__all__ = ["sampled_matrix"]
+
+_ALIASES: Final = 32
+_REACH: Final = 40.0
+_MOST_ALIASES: Final = 4000
+_BLOCK: Final = 2**14  # frequencies at once
+
+
+def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None) -> ComplexArray:
+    """Return L_d at z = e^{sT}, a matrix for each s.
+
+    Parameters
+    ----------
+    loop : MatrixLoop
+        All controllers tick at one interval.
+    s : complex array, shape (n,)
+    aliases : int, optional
+        Pairs of aliases summed; enough for the fastest rate of the classes if not given.
+    """
+    below = s.imag < 0.0
+    if below.any():  # at the mirror image of s the mirror image
+        mirrored = sampled_matrix(loop, np.where(below, np.conj(s), s), aliases)
+        unmirrored: ComplexArray = np.where(below[:, None, None], np.conj(mirrored), mirrored)
+        return unmirrored
+    T = loop.intervals[0]
+    count = _alias_count(loop, T) if aliases is None else aliases
+    delays, sizes = _leading_terms(loop)
+    total: ComplexArray = np.zeros((s.size, *delays.shape[1:]), dtype=complex)
+    block = max(1, _BLOCK // s.size)
+    for start in range(-count - 1, count + 1, block):
+        k = np.arange(start, min(start + block, count + 1))
+        aliased = (s + 2j * np.pi * k[:, None] / T).ravel()
+        rest = plant_matrix(loop, aliased) / aliased[:, None, None]
+        rest -= _leading(aliased, delays, sizes, 1.0 / T)
+        total += rest.reshape(k.size, *total.shape).sum(axis=0)
+    y = np.exp(-s * T)
+    square = held_sums(delays[..., None] / T, y)[1]
+    total = total / T + np.einsum("ilm,ilmn->nlm", sizes, square) * T**2 / 2
+    total *= -np.expm1(-s * T)[:, None, None]
+    for column, controller in enumerate(loop.controllers):
+        numerator, denominator = held_polynomials(controller, s)
+        total[:, :, column] *= (numerator / denominator)[:, None]
+    return total
+
+
+def _leading_terms(loop: MatrixLoop) -> tuple[FloatArray, FloatArray]:
+    """Delays and coefficients of 1/s^3 in G/s, each of shape (classes, links, links)."""
+    signals = list(loop.signals)
+    slope = np.array([float(np.sum(cls.c * cls.b)) for cls in loop.classes])
+    there, crosses = loop.forward[:, signals], loop.crosses[:, signals]
+    delays = (loop.rtt[:, None] - there)[:, None, :] + there[:, :, None]
+    both = crosses[:, None, :] * crosses[:, :, None]
+    sizes = -(loop.weight[:, signals] * slope[:, None])[:, :, None] * loop.slopes[:, None, :]
+    return np.where(both > 0.0, delays, loop.rtt[:, None, None]), sizes * both
+
+
+def _leading(s: ComplexArray, delays: FloatArray, sizes: FloatArray, rate: float) -> ComplexArray:
+    """Those terms in powers of 1/(s + rate)."""
+    total = np.einsum("ilm,ilmn->nlm", sizes, np.exp(-s * delays[..., None]))
+    result: ComplexArray = total / ((s + rate) ** 3)[:, None, None]
+    return result
+
+
+def _alias_count(loop: MatrixLoop, T: float) -> int:
+    rates = [1.0 / float(np.min(loop.rtt))]
+    rates += [float(np.max(np.abs(cls.a0) + np.abs(cls.a1))) for cls in loop.classes]
+    return min(_MOST_ALIASES, max(_ALIASES, math.ceil(_REACH * max(rates) * T / (2 * np.pi))))
