@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from pi2_fluid.network.rest import has_ticks
 from pi2_fluid.ops import Number
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import FloatArray
+    from pi2_fluid.values import FloatArray, Real
 
 __all__ = ["QueueAtRest", "drift_slopes", "encode_slopes", "linearize_aqm", "update_slopes"]
 
@@ -33,15 +33,15 @@ class QueueAtRest(Protocol):
     """Where a queue rests: what of an `OperatingPoint` is its own."""
 
     @property
-    def controller(self) -> Any:
+    def controller(self) -> Real:
         """Its own variable."""
 
     @property
-    def queue_delay(self) -> Any:
+    def queue_delay(self) -> Real | tuple[Real, Real]:
         """Seconds; of a dual queue a pair."""
 
     @property
-    def capacity(self) -> Any:
+    def capacity(self) -> Real:
         """Packets per second served."""
 
 
@@ -166,6 +166,7 @@ def _linearize_native(
 ) -> tuple[dict[str, FloatArray], LinearController]:
     """L4S traffic alone, marked by the L queue itself: a gain, without state."""
     what = f"{type(aqm).__name__}.signals"
+    assert isinstance(point.queue_delay, tuple), "of two queues"
     classic, l4s = as_arrays(point.queue_delay, shape)
     zero = np.zeros(shape)
     slope = numeric(_native_slope(aqm, zero, classic, l4s), shape, what)

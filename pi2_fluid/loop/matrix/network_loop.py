@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import numpy as np
 
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NetworkLoop"]
 
+_Numbers = TypeVar("_Numbers", "ComplexArray", "FloatArray")
 _BOUNDARY: Final = 1e-9  # as for `Loop`
 
 
@@ -454,10 +455,11 @@ class NetworkLoop:
         result: ComplexArray = oo - oc @ np.linalg.solve(np.eye(len(self.closed)) + cc, co)
         return result
 
-    def _blocks(self, full: Any) -> list[Any]:
+    def _blocks(self, full: _Numbers) -> list[_Numbers]:
         """The parts of matrices, open or closed links' rows and columns: oo, oc, co, cc."""
         o, c = ([self._signalling.index(n) for n in names] for names in (self.links, self.closed))
-        return [full[..., rows, :][..., columns] for rows in (o, c) for columns in (o, c)]
+        kept = [full[..., rows, :] for rows in (o, c)]
+        return [rows[..., columns] for rows in kept for columns in (o, c)]
 
     def _on_axis(self, w: FloatArray) -> ComplexArray:
         return self._matrices(1j * w)
