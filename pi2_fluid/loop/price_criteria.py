@@ -1,0 +1,155 @@
+"""When a network of links with a price is stable whatever its routes and round-trip times.
+
+Of sources whose rate answers the sum of prices on their route, and links that integrate what
+arrives over their capacity, after Paganini, Wang, Low and Doyle (2002): with the gain alpha of all
+sources at most, the longest round-trip time tau_max, and z = beta M/alpha, the rate at which
+sources move to their utility, only alpha and eta = z tau_max matter. The static law has eta = 0.
+docs/theory.md proves it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from pi2_fluid.records.labels import align_labels, relabel
+from pi2_fluid.units import validate_quantity
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray, Quantity, Values
+
+__all__ = ["alpha_max", "alpha_max_published", "eta_max"]
+
+_HALVINGS: Final = 60
+
+
+def alpha_max(eta: Quantity) -> Values:
+    """Return the gain below which every network of sources with this eta is stable.
+
+    theta sin(theta), where theta/tan(theta) = eta: pi/2 of the static law (Theorem 2 of the paper),
+    0 from eta = 1 on. No larger gain will do: equal sources on one link that have a utility only
+    (nu/kappa without bound) oscillate at it, with the frequency theta/tau.
+
+    Where all sources have alpha at most, the uniform gain margin is at least alpha_max(eta)/alpha.
+    The phase margin of the static law is at least pi/2 - alpha.
+
+    Parameters
+    ----------
+    eta : float or array
+        z tau_max, the longest round-trip time times the rate at which sources move to their
+        utility; >= 0.
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If it is no number, or negative.
+
+    Notes
+    -----
+    M, by which a source divides its gain, is the number of bottlenecks on its route, or more; the
+    routing matrix of the bottlenecks has full row rank.
+
+    Examples
+    --------
+    >>> print(f"{alpha_max(0):.5f} {alpha_max(0.3):.5f}")
+    1.57080 1.32043
+
+    The paper's own simulation has alpha = 0.37, beta = 1.5 and 200 ms, which its Proposition 3 does
+    not cover:
+
+    >>> eta = 1.5 / 0.37 * 0.2
+    >>> print(f"{eta:.3f} {alpha_max(eta):.5f} {alpha_max_published(eta):.1f}")
+    0.811 0.49811 0.0
+    """
+
+    def largest(eta: FloatArray) -> FloatArray:
+        def excess(theta: FloatArray) -> FloatArray:
+            return eta * np.sin(theta) - theta * np.cos(theta)
+
+        theta = _rising_root(excess, np.zeros(eta.shape), np.full(eta.shape, math.pi / 2))
+        return np.where(eta < 1.0, theta * np.sin(theta), 0.0)
+
+    return _of_number(largest, "eta", eta)
+
+
+def eta_max(alpha: Quantity) -> Values:
+    """Return the eta below which every network of sources with this gain is stable.
+
+    The inverse of `alpha_max`; 0 from alpha = pi/2 on, where even the static law may oscillate.
+
+    Parameters
+    ----------
+    alpha : float or array
+        The largest gain of a source, > 0.
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If it is no number, or negative.
+
+    Examples
+    --------
+    >>> print(f"{eta_max(0.37):.4f} {eta_max(2.0):.1f}")
+    0.8645 0.0
+    """
+
+    def largest(alpha: FloatArray) -> FloatArray:
+        def excess(theta: FloatArray) -> FloatArray:
+            return theta * np.sin(theta) - alpha
+
+        theta = _rising_root(excess, np.zeros(alpha.shape), np.full(alpha.shape, math.pi / 2))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            eta = theta / np.tan(theta)
+        return np.where(alpha < math.pi / 2, np.where(theta > 0.0, eta, 1.0), 0.0)
+
+    return _of_number(largest, "alpha", alpha)
+
+
+def alpha_max_published(eta: Quantity) -> Values:
+    """Return the gain below which Proposition 3 of the paper says so: never more than `alpha_max`.
+
+    (pi/2 - atan eta)/sqrt(1 + eta^2) for eta < 1/tan(1) = 0.642, above which it says nothing: 0.
+
+    Parameters
+    ----------
+    eta : float or array
+        As for `alpha_max`.
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If it is no number, or negative.
+
+    Examples
+    --------
+    >>> print(f"{alpha_max_published(0.3):.4f}")
+    1.2254
+    """
+
+    def largest(eta: FloatArray) -> FloatArray:
+        found = (math.pi / 2 - np.arctan(eta)) / np.sqrt(1.0 + eta**2)
+        return np.where(eta < 1.0 / math.tan(1.0), found, 0.0)
+
+    return _of_number(largest, "eta", eta)
+
+
+def _of_number(function: Callable[[FloatArray], FloatArray], name: str, value: Quantity) -> Values:
+    """Ask a function of an array; numbers come back as numbers, labelled arrays labelled."""
+    given, _, labels = align_labels({name: value}, ())
+    number = np.asarray(validate_quantity(given[name], "number", name, closed=True), dtype=float)
+    found = function(number)
+    return relabel(labels, found) if found.ndim else float(found)
+
+
+def _rising_root(
+    function: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """Where a function that is negative at first turns positive; `high` if it never does."""
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        beyond = function(middle) > 0.0
+        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+    return 0.5 * (low + high)
