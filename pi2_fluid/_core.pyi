@@ -281,17 +281,14 @@ def fluid_lanes(
 class PacketRun:
     def __init__(
         self,
-        link: dict[str, Any],
-        qdisc: str,
-        parameters: Mapping[str, float],
+        duration: int,
+        packet_size: int,
+        links: list[dict[str, Any]],
         classes: list[dict[str, Any]],
         changes: list[dict[str, Any]],
         seed: int,
         bin: int,
         trace: int,
-        pushes: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
     ) -> None: ...
     def advance(self, events: int) -> str: ...
     def outcome(self) -> dict[str, Any]: ...

@@ -84,9 +84,11 @@ def runs_dataset(
         Provenance; the seeds are added.
     """
     runs = list(outcomes.values())
-    bins, queues, classes, totals = (
-        _stack(runs, name) for name in ("bins", "bands", "classes", "totals")
+    bins, queues, legs, classes, totals = (
+        _stack(runs, name) for name in ("bins", "bands", "legs", "classes", "totals")
     )
+    bins = {name: rows[..., 0] for name, rows in bins.items()}  # of the only link,
+    classes |= legs  # which all classes cross
     delays, segments = _stack(runs, "delays"), _stack(runs, "segments")
     ends = _ends(scenario, length)
     widths = np.diff(ends, prepend=0) / NS

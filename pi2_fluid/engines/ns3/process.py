@@ -175,9 +175,10 @@ def _read(path: Path, task: Task) -> dict[str, Any]:
         arrays[name] = np.frombuffer(data, kind, count, at).reshape(shape)
         at += count * kind.itemsize
     return {
-        "bins": _columns(arrays["bins"], ("controller", "classic", "scalable")),
+        "bins": _columns(arrays["bins"][:, None], ("controller", "classic", "scalable")),
         "bands": _columns(arrays["bands"], ("bytes", "square")),
-        "classes": _columns(arrays["classes"], _CLASS),
+        "legs": _columns(arrays["classes"], _LEG),
+        "classes": _columns(arrays["classes"][..., len(_LEG) :], _CLASS),
         "totals": _totals(arrays["totals"].astype(np.int64)),
         "delays": arrays["delays"],
         "segments": arrays["segments"],
@@ -186,9 +187,8 @@ def _read(path: Path, task: Task) -> dict[str, Any]:
 
 
 # The columns of `dumbbell.hpp`, in its order.
-_CLASS: Final = (
-    *("arrivals", "departures", "bits", "drops", "marks", "sojourn", "window", "flows"),
-)
+_LEG: Final = ("arrivals", "departures", "bits", "drops", "marks", "sojourn")
+_CLASS: Final = ("window", "flows")
 _TOTALS: Final = (
     *("sent", "delivered", "drop_aqm", "drop_full", "mark_aqm", "queued", "in_flight"),
     *("retransmissions", "timeouts"),

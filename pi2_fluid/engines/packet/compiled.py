@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +12,8 @@ from pi2_fluid.engines.packet.laws import congestion_of, discipline_of
 from pi2_fluid.engines.packet.requirements import interval_of
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.network import Node
+from pi2_fluid.network.routes import places_of
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, to_ns
 
@@ -77,26 +79,18 @@ def pack(
     discipline : tuple of str and dict of str to float, optional
         A queue discipline of the kernel and its parameters, instead of the scenario's queue.
     """
-    link = scenario.link
-    name, parameters = discipline_of(scenario.aqm, link) if discipline is None else discipline
+    network = scenario.network
+    size = int(scenario.packet_size)
+    routes = places_of(network.node_names, network.flows)
     return (
-        {
-            "duration": to_ns(scenario.duration),
-            "capacity": float(link.capacity),
-            "kind": link.kind,
-            "delay_on": link.delay_on,
-            "ack_jitter": to_ns(link.ack_jitter),
-            "buffer": int(link.buffer),
-            "packet_size": int(link.packet_size),
-        },
-        name,
-        parameters,
-        [_pack_class(flow, scenario) for flow in scenario.flows],
-        [_pack_change(change, scenario) for change in scenario.changes],
+        to_ns(scenario.duration),
+        size,
+        [_pack_link(node, float(scenario.duration), discipline) for node in network.nodes],
+        [_pack_class(*each, scenario, size) for each in zip(network.flows, routes, strict=True)],
+        [_pack_change(change, scenario, network.node_names) for change in scenario.changes],
         seed,
         bin,
         trace,
-        np.empty(0) if discipline else scenario.aqm.pushes(float(scenario.duration)),
     )
 
 
@@ -110,13 +104,30 @@ def ecn_field(flow: Flows) -> int:
     return ECT0 if flow.ecn else NOT_ECT
 
 
-def _pack_class(flow: Flows, scenario: Scenario) -> dict[str, Any]:
+def _pack_link(
+    node: Node, duration: float, discipline: tuple[str, dict[str, float]] | None
+) -> dict[str, Any]:
+    link = node.link
+    name, parameters = discipline_of(node.aqm, link) if discipline is None else discipline
+    return {
+        "capacity": float(link.capacity),
+        "kind": link.kind,
+        "delay_on": link.delay_on,
+        "ack_jitter": to_ns(link.ack_jitter),
+        "buffer": int(link.buffer),
+        "qdisc": name,
+        "parameters": parameters,
+        "pushes": np.empty(0) if discipline else node.aqm.pushes(duration),
+    }
+
+
+def _pack_class(flow: Flows, route: list[int], scenario: Scenario, size: int) -> dict[str, Any]:
     sender: Any = flow.sender
     name: str | None = None
     parameters: dict[str, float] = {}
     interval = 0.0
     if sender.constant_rate is not None:
-        interval = interval_of(sender.constant_rate, scenario.link.packet_size)
+        interval = interval_of(sender.constant_rate, size)
     else:
         name, parameters = congestion_of(sender)
     stop = None if flow.stop is None or flow.stop >= scenario.duration else to_ns(flow.stop)
@@ -134,13 +145,23 @@ def _pack_class(flow: Flows, scenario: Scenario) -> dict[str, Any]:
         "delayed_ack": flow.delayed_ack,
         "paced": sender.paced,
         "ecn": ecn_field(flow),
+        "route": route,
+        "hops": _pack_hops(flow, len(route)),
     }
 
 
-def _pack_change(change: Change, scenario: Scenario) -> dict[str, Any]:
+def _pack_hops(flow: Flows, count: int) -> list[int]:
+    """Return hops in ns, the last of which may lose what rounding adds to them."""
+    hops = [to_ns(hop) for hop in flow.hops or [0.0] * count]
+    hops[-1] -= max(0, sum(hops) - to_ns(flow.base_rtt))
+    return hops
+
+
+def _pack_change(change: Change, scenario: Scenario, links: Sequence[str]) -> dict[str, Any]:
     counts = change.counts or {}
     return {
         "at": to_ns(change.at),
         "capacity": 0.0 if change.capacity is None else float(change.capacity),
+        "link": 0 if change.link is None else links.index(change.link),
         "counts": [int(counts.get(name, _AS_IT_IS)) for name in scenario.class_names],
     }

@@ -63,7 +63,7 @@ pi2_packet_class class_of(nb::handle item, const std::string &what)
 {
     const Entries e(item, what,
                     {"congestion", "parameters", "interval", "count", "base_rtt", "start", "stop", "start_jitter",
-                     "initial_window", "slow_start", "delayed_ack", "paced", "ecn"});
+                     "initial_window", "slow_start", "delayed_ack", "paced", "ecn", "route", "hops"});
     pi2_packet_class c = {};
     if (e.is_none("congestion")) {
         c.interval = e.as<double>("interval");
@@ -97,10 +97,10 @@ constexpr Name BIN[] = {{"capacity", PI2_BIN_CAPACITY},
                         {"classic", PI2_BIN_CLASSIC},
                         {"scalable", PI2_BIN_SCALABLE}};
 constexpr Name BAND[] = {{"bytes", PI2_BAND_BYTES}, {"square", PI2_BAND_SQUARE}};
-constexpr Name CLASS[] = {{"arrivals", PI2_CLASS_ARRIVALS}, {"departures", PI2_CLASS_DEPARTURES},
-                          {"bits", PI2_CLASS_BITS},         {"drops", PI2_CLASS_DROPS},
-                          {"marks", PI2_CLASS_MARKS},       {"sojourn", PI2_CLASS_SOJOURN},
-                          {"window", PI2_CLASS_WINDOW},     {"flows", PI2_CLASS_FLOWS}};
+constexpr Name LEG[] = {{"arrivals", PI2_LEG_ARRIVALS}, {"departures", PI2_LEG_DEPARTURES},
+                        {"bits", PI2_LEG_BITS},         {"drops", PI2_LEG_DROPS},
+                        {"marks", PI2_LEG_MARKS},       {"sojourn", PI2_LEG_SOJOURN}};
+constexpr Name CLASS[] = {{"window", PI2_CLASS_WINDOW}, {"flows", PI2_CLASS_FLOWS}};
 constexpr Name TOTAL[] = {{"sent", PI2_SENT},
                           {"delivered", PI2_DELIVERED},
                           {"drop_aqm", PI2_DROP_AQM},
@@ -109,9 +109,8 @@ constexpr Name TOTAL[] = {{"sent", PI2_SENT},
                           {"mark_aqm", PI2_MARK_AQM},
                           {"mark_step", PI2_MARK_STEP},
                           {"queued", PI2_TOTAL_QUEUED},
-                          {"in_flight", PI2_TOTAL_IN_FLIGHT},
-                          {"retransmissions", PI2_TOTAL_RETRANSMISSIONS},
-                          {"timeouts", PI2_TOTAL_TIMEOUTS}};
+                          {"in_flight", PI2_TOTAL_IN_FLIGHT}};
+constexpr Name OF_CLASS[] = {{"retransmissions", PI2_TOTAL_RETRANSMISSIONS}, {"timeouts", PI2_TOTAL_TIMEOUTS}};
 
 nb::dict trace_of(const pi2_packet_outcome &o)
 {
@@ -126,42 +125,38 @@ nb::dict trace_of(const pi2_packet_outcome &o)
     columns["band"] = column_of<std::uint8_t>(o.trace, n, &pi2_trace_row::band);
     columns["ecn"] = column_of<std::uint8_t>(o.trace, n, &pi2_trace_row::ecn);
     columns["cause"] = column_of<std::uint8_t>(o.trace, n, &pi2_trace_row::cause);
+    columns["link"] = column_of<std::uint16_t>(o.trace, n, &pi2_trace_row::link);
     return columns;
 }
 
 class PacketRun {
   public:
-    PacketRun(Told<Described> link, const std::string &qdisc, const Parameters &parameters, const AllDescribed &classes,
-              const AllDescribed &changes, Told<std::uint64_t> seed, Told<std::int64_t> bin,
-              Told<std::int64_t> trace, const Line<const double> &pushes)
+    PacketRun(Told<std::int64_t> duration, Told<std::int64_t> packet_size, const AllDescribed &links,
+              const AllDescribed &classes, const AllDescribed &changes, Told<std::uint64_t> seed,
+              Told<std::int64_t> bin, Told<std::int64_t> trace)
     {
         pi2_packet_scenario s = {};
-        read_link(link, s);
+        s.duration = whole(duration, 1, PI2_LONGEST, "duration");
+        s.packet_size = static_cast<int>(whole(packet_size, PI2_LEAST_PACKET, PI2_MOST_PACKET, "packet_size"));
         s.seed = as<std::uint64_t>(seed, "seed");
         s.bin = whole(bin, 1, s.duration, "bin");
         s.trace = whole(trace, 0, PI2_MOST_TRACE, "trace");
-        s.qdisc = named(pi2_find_qdisc(qdisc.c_str()), qdisc, "queue discipline");
-        read_parameters(s.qdisc, parameters, s.qdisc_parameters);
-        const std::vector<pi2_packet_class> all = read_classes(classes);
-        const auto members = static_cast<std::int64_t>(all.size());
-        const std::int64_t bins = (s.duration - 1) / s.bin + 1;
-        if (bins > PI2_MOST_ROWS / (members + s.qdisc->bands + 1))
-            refuse("bin leaves " + std::to_string(bins) + " rows, which are too many.");
+        const Links served = read_links(links, s.packet_size);
+        s.link_count = static_cast<int>(served.all.size());
+        s.links = served.all.data();
+        const Classes sent = read_classes(classes, s);
+        s.class_count = static_cast<int>(sent.all.size());
+        s.classes = sent.all.data();
+        require_rows(s, sent.routes.size());
         std::vector<std::int64_t> counts;
-        const std::vector<pi2_packet_change> schedule = read_changes(changes, s, members, counts);
-        s.class_count = static_cast<int>(members);
-        s.classes = all.data();
+        const std::vector<pi2_packet_change> schedule = read_changes(changes, s, counts);
         s.change_count = static_cast<int>(schedule.size());
         s.changes = schedule.data();
         s.counts = counts.data();
         require_few(s);
-        s.push_count = pushes.shape(0);
-        s.pushes = pushes.data();
-        if (s.push_count > 0 && !s.qdisc->push)
-            refuse(qdisc + " takes no pushes.");
         int refused = 0;
         run.reset(pi2_run_new(&s, &refused));
-        require_sound(!refused, qdisc);
+        require_sound(!refused, refused ? s.links[refused - 1].qdisc->name : "");
         if (!run)
             throw std::bad_alloc();
     }
@@ -190,22 +185,28 @@ class PacketRun {
         require_idle();
         pi2_run_outcome(run.get(), &o);
         const auto bins = static_cast<std::size_t>(o.bins), bands = static_cast<std::size_t>(o.bands),
+                   links = static_cast<std::size_t>(o.links), legs = static_cast<std::size_t>(o.legs),
                    classes = static_cast<std::size_t>(o.classes), blocks = static_cast<std::size_t>(o.blocks),
                    flows = static_cast<std::size_t>(o.flows);
-        nb::dict found, of_bins, of_bands, of_classes, totals;
+        nb::dict found, of_bins, of_bands, of_legs, of_classes, totals;
         for (const auto &[name, column] : BIN)
-            of_bins[name] = array_of<double>(o.bin_rows + column, PI2_BIN_COLUMNS, {bins});
+            of_bins[name] = array_of<double>(o.bin_rows + column, PI2_BIN_COLUMNS, {bins, links});
         for (const auto &[name, column] : BAND)
             of_bands[name] = array_of<double>(o.band_rows + column, PI2_BAND_COLUMNS, {bins, bands});
+        for (const auto &[name, column] : LEG)
+            of_legs[name] = array_of<double>(o.leg_rows + column, PI2_LEG_COLUMNS, {bins, legs});
         for (const auto &[name, column] : CLASS)
             of_classes[name] = array_of<double>(o.class_rows + column, PI2_CLASS_COLUMNS, {bins, classes});
         for (const auto &[name, column] : TOTAL)
-            totals[name] = array_of<std::int64_t>(o.totals + column, PI2_TOTALS, {classes});
+            totals[name] = array_of<std::int64_t>(o.leg_totals + column, PI2_LEG_TOTALS, {legs});
+        for (const auto &[name, column] : OF_CLASS)
+            totals[name] = array_of<std::int64_t>(o.class_totals + column, PI2_CLASS_TOTALS, {classes});
         found["bins"] = of_bins;
         found["bands"] = of_bands;
+        found["legs"] = of_legs;
         found["classes"] = of_classes;
         found["totals"] = totals;
-        found["delays"] = array_of<std::uint32_t>(o.delays, 1, {blocks, classes, std::size_t{PI2_DELAY_BUCKETS}});
+        found["delays"] = array_of<std::uint32_t>(o.delays, 1, {blocks, legs, std::size_t{PI2_DELAY_BUCKETS}});
         found["segments"] = array_of<std::uint32_t>(o.delivered, 1, {blocks, flows});
         found["trace"] = trace_of(o);
         found["block"] = o.block;
@@ -215,40 +216,130 @@ class PacketRun {
     }
 
   private:
-    static void read_link(nb::handle link, pi2_packet_scenario &s)
-    {
-        const Entries e(link, "link",
-                        {"duration", "capacity", "kind", "delay_on", "ack_jitter", "buffer", "packet_size"});
-        s.duration = e.whole("duration", 1, PI2_LONGEST);
-        s.kind = e.one_of("kind", {"wire", "htb"});
-        s.delay_on = e.one_of("delay_on", {"return", "forward", "split"});
-        s.ack_jitter = e.whole("ack_jitter", 0, PI2_MOST_JITTER);
-        s.buffer = e.whole("buffer", 1, PI2_MOST_BUFFER);
-        s.packet_size = static_cast<int>(e.whole("packet_size", PI2_LEAST_PACKET, PI2_MOST_PACKET));
-        s.capacity = capacity_of(e["capacity"], s.packet_size, "link capacity");
-    }
-
-    static std::vector<pi2_packet_class> read_classes(const AllDescribed &classes)
-    {
+    // What they point to lies beside them.
+    struct Links {
+        std::vector<pi2_packet_link> all;
+        std::vector<Numbers> pushes;
+    };
+    struct Classes {
         std::vector<pi2_packet_class> all;
-        for (nb::handle item : classes)
-            all.push_back(class_of(item, "class " + std::to_string(all.size())));
-        if (all.empty() || all.size() > static_cast<std::size_t>(PI2_MOST_CLASSES))
-            refuse(std::to_string(all.size()) + " classes are outside [1, " + std::to_string(PI2_MOST_CLASSES) + "].");
-        return all;
+        std::vector<std::uint32_t> routes;
+        std::vector<std::int64_t> hops;
+    };
+
+    static void require_between(std::size_t count, std::int64_t most, const char *what)
+    {
+        if (count == 0 || count > static_cast<std::size_t>(most))
+            refuse(std::to_string(count) + what + " are outside [1, " + std::to_string(most) + "].");
     }
 
-    // Of each change: when (ns), capacity (bit/s, 0: as it is), flows of each class (-1: as they are).
+    static pi2_packet_link link_of(nb::handle item, int packet_size, const std::string &what, Numbers &pushes)
+    {
+        const Entries e(item, what,
+                        {"capacity", "kind", "delay_on", "ack_jitter", "buffer", "qdisc", "parameters", "pushes"});
+        pi2_packet_link l = {};
+        l.capacity = capacity_of(e["capacity"], packet_size, what + " capacity");
+        l.kind = e.one_of("kind", {"wire", "htb"});
+        l.delay_on = e.one_of("delay_on", {"return", "forward", "split"});
+        l.ack_jitter = e.whole("ack_jitter", 0, PI2_MOST_JITTER);
+        l.buffer = e.whole("buffer", 1, PI2_MOST_BUFFER);
+        const auto name = e.as<std::string>("qdisc");
+        l.qdisc = named(pi2_find_qdisc(name.c_str()), name, "queue discipline");
+        read_parameters(l.qdisc, e.as<Parameters>("parameters"), l.qdisc_parameters);
+        const auto given = e.as<Line<const double>>("pushes");
+        pushes.assign(given.data(), given.data() + given.shape(0));
+        l.push_count = pushes.size();
+        if (l.push_count > 0 && !l.qdisc->push)
+            refuse(name + " takes no pushes.");
+        return l;
+    }
+
+    static Links read_links(const AllDescribed &links, int packet_size)
+    {
+        Links found;
+        for (nb::handle item : links) {
+            const std::string what = "link " + std::to_string(found.all.size());
+            found.pushes.emplace_back();
+            found.all.push_back(link_of(item, packet_size, what, found.pushes.back()));
+        }
+        require_between(found.all.size(), PI2_MOST_LINKS, " links");
+        for (std::size_t i = 0; i < found.all.size(); i++)
+            found.all[i].pushes = found.pushes[i].data();
+        return found;
+    }
+
+    // Over links that there are, none twice, with hops that leave of base_rtt what is not negative.
+    static void require_route(const pi2_packet_class &c, const std::vector<std::uint32_t> &route,
+                              const std::vector<std::int64_t> &hops, std::vector<std::size_t> &crossed,
+                              std::size_t number)
+    {
+        const std::string what = "class " + std::to_string(number);
+        std::int64_t left = c.base_rtt;
+        if (route.empty() || route.size() != hops.size())
+            refuse(what + " has " + std::to_string(route.size()) + " links and " + std::to_string(hops.size())
+                   + " hops.");
+        for (const std::uint32_t link : route) {
+            if (link >= crossed.size() || crossed[link] == number + 1)
+                refuse(what + " route has link " + std::to_string(link)
+                       + (link >= crossed.size() ? ", which is not there." : " twice."));
+            crossed[link] = number + 1;
+        }
+        for (const std::int64_t hop : hops) {
+            if (hop < 0 || hop > left)
+                refuse(what + " hops are below 0, or more than base_rtt.");
+            left -= hop;
+        }
+    }
+
+    static Classes read_classes(const AllDescribed &classes, const pi2_packet_scenario &s)
+    {
+        Classes found;
+        std::vector<std::size_t> crossed(static_cast<std::size_t>(s.link_count)); // by which class last, from 1 on
+        for (nb::handle item : classes) {
+            const std::size_t number = found.all.size();
+            pi2_packet_class c = class_of(item, "class " + std::to_string(number));
+            const auto route = as<std::vector<std::uint32_t>>(item["route"], "route");
+            const auto hops = as<std::vector<std::int64_t>>(item["hops"], "hops");
+            require_route(c, route, hops, crossed, number);
+            c.route_length = static_cast<std::uint32_t>(route.size());
+            found.all.push_back(c);
+            found.routes.insert(found.routes.end(), route.begin(), route.end());
+            found.hops.insert(found.hops.end(), hops.begin(), hops.end());
+        }
+        require_between(found.all.size(), PI2_MOST_CLASSES, " classes");
+        require_between(found.routes.size(), PI2_MOST_LEGS, " links on all routes");
+        std::size_t at = 0;
+        for (pi2_packet_class &c : found.all) {
+            c.route = found.routes.data() + at;
+            c.hops = found.hops.data() + at;
+            at += c.route_length;
+        }
+        return found;
+    }
+
+    static void require_rows(const pi2_packet_scenario &s, std::size_t legs)
+    {
+        const std::int64_t bins = (s.duration - 1) / s.bin + 1;
+        std::int64_t rows = s.class_count + s.link_count + static_cast<std::int64_t>(legs);
+        for (int i = 0; i < s.link_count; i++)
+            rows += s.links[i].qdisc->bands;
+        if (bins > PI2_MOST_ROWS / rows)
+            refuse("bin leaves " + std::to_string(bins) + " rows, which are too many.");
+    }
+
+    // Of each change: when (ns), capacity (bit/s, 0: as it is) of which link, flows of each class (-1: as they are).
     static std::vector<pi2_packet_change> read_changes(const AllDescribed &changes, const pi2_packet_scenario &s,
-                                                       std::int64_t members, std::vector<std::int64_t> &counts)
+                                                       std::vector<std::int64_t> &counts)
     {
         std::vector<pi2_packet_change> schedule;
+        const std::int64_t members = s.class_count;
         std::int64_t before = 0;
         for (nb::handle item : changes) {
             const std::string what = "change " + std::to_string(schedule.size());
-            const Entries e(item, what, {"at", "capacity", "counts"});
+            const Entries e(item, what, {"at", "capacity", "link", "counts"});
             pi2_packet_change change = {};
             change.at = before = e.whole("at", before, s.duration);
+            change.link = static_cast<std::uint32_t>(e.whole("link", 0, s.link_count - 1));
             if (e.as<double>("capacity") != 0.0)
                 change.capacity = capacity_of(e["capacity"], s.packet_size, what + " capacity");
             schedule.push_back(change);
@@ -324,7 +415,7 @@ std::pair<std::uint64_t, Steps> class_steps(std::int64_t start, const std::optio
     only.stop = stop.value_or(PI2_NEVER);
     only.count = count;
     for (const auto &[at, wanted] : changes) {
-        schedule.push_back({at, 0.0});
+        schedule.push_back({at, 0.0, 0});
         counts.push_back(wanted);
     }
     s.class_count = 1;
@@ -372,48 +463,50 @@ void register_packet(nb::module_ &module)
 
 Parameters
 ----------
-link
-    duration (ns), capacity (bit/s), kind ("wire" or "htb"), delay_on ("return", "forward" or
-    "split"), ack_jitter (ns), buffer (packets), packet_size (bytes).
-qdisc, parameters
-    A queue discipline of the kernel, and what configures it.
+duration, packet_size
+    ns, and bytes.
+links
+    Of each link: capacity (bit/s), kind ("wire" or "htb"), delay_on ("return", "forward" or
+    "split") and ack_jitter (ns) of those who cross it last, buffer (packets); qdisc, a queue
+    discipline of the kernel, and the parameters of that; pushes, what is added to the controller's
+    variable before each update, from the first on.
 classes
     Of each class: congestion, its control (None: constant bit rate), and the parameters of
     that; interval between packets (ns, of a constant bit rate); count; base_rtt, start, stop
     (None: the end) and start_jitter (ns); initial_window (segments); slow_start, delayed_ack,
-    paced (bool); ecn, the field (0 Not-ECT, 1 ECT(1), 2 ECT(0)).
+    paced (bool); ecn, the field (0 Not-ECT, 1 ECT(1), 2 ECT(0)); route, the numbers of the links
+    that it crosses, and hops, the propagation times to each (ns).
 changes
-    Of each change, in the order of time: at (ns), capacity (bit/s, 0: as it is), and counts,
-    the flows of every class (-1: as they are).
+    Of each change, in the order of time: at (ns), capacity (bit/s, 0: as it is) of which link,
+    and counts, the flows of every class (-1: as they are).
 seed
     In [0, 2^64).
 bin
     Length of a row of statistics (ns).
 trace
     Events recorded at most.
-pushes
-    What is added to the controller's variable before each update, from the first on.
 
 Raises
 ------
 ValueError
     A name is unknown or missing, or a number is out of range.
 )")
-        .def(nb::init<Told<Described>, const std::string &, const Parameters &, const AllDescribed &, const AllDescribed &,
-                      Told<std::uint64_t>, Told<std::int64_t>, Told<std::int64_t>, const Line<const double> &>(),
-             nb::arg("link"), nb::arg("qdisc"), nb::arg("parameters"), nb::arg("classes"), nb::arg("changes"),
-             nb::arg("seed"), nb::arg("bin"), nb::arg("trace"), nb::arg("pushes").noconvert())
+        .def(nb::init<Told<std::int64_t>, Told<std::int64_t>, const AllDescribed &, const AllDescribed &,
+                      const AllDescribed &, Told<std::uint64_t>, Told<std::int64_t>, Told<std::int64_t>>(),
+             nb::arg("duration"), nb::arg("packet_size"), nb::arg("links"), nb::arg("classes"), nb::arg("changes"),
+             nb::arg("seed"), nb::arg("bin"), nb::arg("trace"))
         .def("advance", &PacketRun::advance, nb::arg("events"),
              "Handle up to that many events: \"more\", \"done\" or \"no memory\"; releases the GIL.")
         .def("outcome", &PacketRun::outcome,
              R"(Copies of all that was counted so far, by the names of the header's columns.
 
-"bins": arrays (bins,) of capacity, controller, classic, scalable. "bands": (bins, bands) of
-bytes and square. "classes": (bins, classes) of arrivals, departures, bits, drops, marks,
-sojourn (ns), window, flows. "totals": (classes,) of the causes, queued, in_flight,
-retransmissions, timeouts. "delays": (blocks, classes, buckets). "segments": (blocks,
-flows). "trace": (events,) of the members of a row. "block": bins in a block. "events" and
-"packets": how many were handled.
+"bins": arrays (bins, links) of capacity, controller, classic, scalable. "bands": (bins, bands)
+of bytes and square, the bands link after link. "legs", each class at each link of its route:
+(bins, legs) of arrivals, departures, bits, drops, marks, sojourn (ns). "classes": (bins,
+classes) of window, flows. "totals": (legs,) of the causes, queued, in_flight; (classes,) of
+retransmissions, timeouts. "delays": (blocks, legs, buckets). "segments": (blocks, flows).
+"trace": (events,) of the members of a row. "block": bins in a block. "events" and "packets":
+how many were handled.
 )")
         .def_prop_ro("time", &PacketRun::time,
              "How far it is (ns).");

@@ -11,20 +11,22 @@
 /* Packets of a flow of constant bit rate that are counted out in one go. */
 enum { MOST_COUNTED = 1 << 30 };
 
-/* Steps: of each class its beginning, its changes and its end; changes of the capacity */
+/* Steps: of each class its beginning, its changes and its end; changes of capacities */
 
-static void add_step(pi2_run *run, int64_t at, int class_, uint32_t count, double capacity)
+static void add_step(pi2_run *run, pi2_step step)
 {
-    const int order = run->step_count++;
-    run->steps[order] = (pi2_step){at, order, class_, count, capacity};
+    step.order = run->step_count;
+    run->steps[run->step_count++] = step;
 }
 
-/* By time, then the capacity first, then by class, then as given: qsort alone may change the order of equals. */
+/* By time, then capacities first, by link, then by class, then as given: qsort alone may change the order of equals. */
 static int compare_steps(const void *x, const void *y)
 {
     const pi2_step *a = x, *b = y;
     if (a->at != b->at)
         return a->at < b->at ? -1 : 1;
+    if (a->link != b->link)
+        return a->link < b->link ? -1 : 1;
     return a->class_ != b->class_ ? a->class_ - b->class_ : a->order - b->order;
 }
 
@@ -41,7 +43,7 @@ int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *s)
         int steps;
         const uint64_t most = pi2_class_steps(s, i, told, &steps);
         for (int j = 0; j < steps; j++)
-            add_step(run, told[j].at, i, told[j].count, 0.0);
+            add_step(run, (pi2_step){.at = told[j].at, .class_ = i, .link = UINT32_MAX, .count = told[j].count});
         class_->first = (uint32_t)flows;
         class_->most = (uint32_t)most;
         flows += most;
@@ -54,7 +56,8 @@ int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *s)
     free(told);
     for (int j = 0; j < s->change_count; j++)
         if (s->changes[j].capacity > 0.0)
-            add_step(run, s->changes[j].at, -1, 0, s->changes[j].capacity);
+            add_step(run, (pi2_step){.at = s->changes[j].at, .class_ = -1, .link = s->changes[j].link,
+                                     .capacity = s->changes[j].capacity});
     qsort(run->steps, (size_t)run->step_count, sizeof *run->steps, compare_steps);
     run->flow_count = (uint32_t)flows;
     run->starts = malloc((flows + 1) * sizeof *run->starts);
@@ -132,7 +135,7 @@ void pi2_schedule_step(pi2_run *run, int64_t now)
     const pi2_step *step = run->steps + run->next_step++;
     run->step_due = run->next_step < run->step_count ? step[1].at : PI2_NEVER;
     if (step->class_ < 0)
-        pi2_hop_capacity(&run->hop, step->capacity, now);
+        pi2_link_capacity(run, run->hops + step->link, step->capacity, now);
     else
         call_flows(run, run->classes + step->class_, step->count, now);
 }
@@ -155,13 +158,13 @@ void pi2_schedule_start(pi2_run *run, int64_t now)
 /* The k-th packet leaves k intervals after the first, so that rounding to ns does not add up. */
 void pi2_cbr_send(pi2_run *run, pi2_flow *f, int64_t now)
 {
-    const pi2_packet_class *spec = pi2_class_of(run, f)->spec;
+    const pi2_class *class_ = pi2_class_of(run, f);
+    const pi2_packet_class *spec = class_->spec;
     pi2_packet packet = {
         .sent = now,
         .segment = f->window.next++,
         .flow = pi2_number(run, f),
         .bytes = (uint16_t)run->scenario.packet_size,
-        .class_ = f->class_,
         .ecn = (uint8_t)spec->ecn,
         .flags = PI2_UNRESPONSIVE,
     };
@@ -171,5 +174,5 @@ void pi2_cbr_send(pi2_run *run, pi2_flow *f, int64_t now)
         f->syn_arrived = next;
     }
     pi2_timer_set(&run->timers, &f->timers[PI2_SENDER_TIMER], next);
-    pi2_link_send(run, &packet, now);
+    pi2_link_begin(run, class_, &packet, now);
 }

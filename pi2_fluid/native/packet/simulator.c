@@ -7,6 +7,7 @@
 
 #include "packet/core/bits.h"
 #include "packet/run/link.h"
+#include "packet/run/paths.h"
 #include "packet/run/statistics.h"
 #include "packet/run/streams.h"
 #include "packet/schedule.h"
@@ -28,21 +29,7 @@ static void marked(void *context, const pi2_packet *packet, int cause)
     pi2_trace_event(run, packet, PI2_TRACE_MARK, cause, run->now);
 }
 
-/* 0 if there is no memory. */
-static int find_pipes(pi2_run *run)
-{
-    const int where = run->scenario.delay_on;
-    for (int i = 0; i < run->scenario.class_count; i++) {
-        pi2_class *class_ = run->classes + i;
-        const int64_t rtt = class_->spec->base_rtt;
-        const int64_t forward = where == PI2_DELAY_FORWARD ? rtt : where == PI2_DELAY_SPLIT ? rtt / 2 : 0;
-        class_->forward = pi2_pipes_find(&run->data, forward);
-        class_->back = pi2_pipes_find(&run->acks, rtt - forward);
-        if (class_->forward == PI2_NO_PIPE || class_->back == PI2_NO_PIPE)
-            return 0;
-    }
-    return 1;
-}
+/* Of what is set up, 0 if there is no memory. */
 
 static int set_up_classes(pi2_run *run, const pi2_packet_scenario *s)
 {
@@ -58,7 +45,7 @@ static int set_up_classes(pi2_run *run, const pi2_packet_scenario *s)
         run->classes[i].exact_ce = cc && cc->flags & PI2_CC_EXACT_CE;
         run->classes[i].reacts = cc && !(cc->flags & PI2_CC_NO_REDUCTION);
     }
-    return pi2_schedule_new(run, s);
+    return pi2_schedule_new(run, s) && pi2_paths_new(run, s);
 }
 
 static int set_up_flows(pi2_run *run)
@@ -76,31 +63,44 @@ static int set_up_flows(pi2_run *run)
     return 1;
 }
 
-static int set_up_hop(pi2_run *run, int *refused)
+static int set_up_hops(pi2_run *run, const pi2_packet_scenario *s, int *refused)
 {
-    const int traced = run->scenario.trace > 0;
-    run->hop.queue.dropped = traced ? dropped : NULL;
-    run->hop.queue.marked = traced ? marked : NULL;
-    run->hop.queue.context = run;
-    return pi2_hop_new(&run->hop, &run->scenario, run->counts, refused);
+    const int traced = s->trace > 0;
+    for (uint32_t i = 0; i < run->hop_count; i++) {
+        pi2_hop *hop = run->hops + i;
+        hop->queue.dropped = traced ? dropped : NULL;
+        hop->queue.marked = traced ? marked : NULL;
+        hop->queue.context = run;
+        hop->queue.no_memory = &run->no_memory;
+        if (!pi2_hop_new(hop, s, i, run->counts, refused)) {
+            *refused *= (int)i + 1;
+            return 0;
+        }
+        pi2_winners_set(&run->ticks, i, hop->tick);
+        run->late[i].below = s->links[i].ack_jitter > 0 ? (uint64_t)s->links[i].ack_jitter + 1 : 0;
+        run->late[i].key = pi2_stream_key(s->seed, pi2_link_stream(i, PI2_STREAM_ACK_JITTER));
+    }
+    return 1;
+}
+
+static int count_hops(pi2_run *run, const pi2_packet_scenario *s)
+{
+    run->hop_count = (uint32_t)s->link_count;
+    run->hops = calloc(run->hop_count, sizeof *run->hops);
+    run->late = calloc(run->hop_count, sizeof *run->late);
+    for (int i = 0; i < s->link_count; i++)
+        run->band_count += (uint32_t)s->links[i].qdisc->bands;
+    return run->hops && run->late && pi2_winners_new(&run->ticks, run->hop_count) && pi2_winners_new(&run->links, run->hop_count);
 }
 
 /* What comes at times known beforehand. */
 static void plan(pi2_run *run)
 {
     run->planned = run->bin_end < run->step_due ? run->bin_end : run->step_due;
-    if (run->hop.tick < run->planned)
-        run->planned = run->hop.tick;
+    if (run->ticks.due < run->planned)
+        run->planned = run->ticks.due;
     if (run->start_due < run->planned)
         run->planned = run->start_due;
-}
-
-/* Bins that are counted together, so that there are no more blocks than memory allows. */
-static int64_t bins_of_a_block(int64_t bins, int classes)
-{
-    const int64_t room = PI2_MOST_BUCKETS / ((int64_t)classes * PI2_DELAY_BUCKETS);
-    const int64_t blocks = room < 1 ? 1 : room < PI2_MOST_BLOCKS ? room : PI2_MOST_BLOCKS;
-    return (bins + blocks - 1) / blocks;
 }
 
 pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused)
@@ -111,14 +111,9 @@ pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused)
         return NULL;
     run->scenario = *scenario;
     run->bins = (scenario->duration + scenario->bin - 1) / scenario->bin;
-    run->per_block = bins_of_a_block(run->bins, scenario->class_count);
-    run->blocks = (int)((run->bins + run->per_block - 1) / run->per_block);
     run->bin_end = scenario->bin < scenario->duration ? scenario->bin : scenario->duration;
-    run->jitter_key = pi2_stream_key(scenario->seed, PI2_STREAM_ACK_JITTER);
-    run->jitter = scenario->ack_jitter > 0 ? (uint64_t)scenario->ack_jitter + 1 : 0;
-    if (!set_up_classes(run, scenario) || !pi2_pipes_new(&run->acks, (uint32_t)scenario->class_count, sizeof(pi2_ack))
-        || !pi2_pipes_new(&run->data, (uint32_t)scenario->class_count, sizeof(pi2_packet)) || !set_up_flows(run)
-        || !pi2_statistics_new(run) || !set_up_hop(run, refused) || !find_pipes(run)) {
+    if (!count_hops(run, scenario) || !set_up_classes(run, scenario) || !set_up_flows(run)
+        || !pi2_statistics_new(run) || !set_up_hops(run, scenario, refused)) {
         pi2_run_free(run);
         return NULL;
     }
@@ -132,13 +127,17 @@ void pi2_run_free(pi2_run *run)
         return;
     for (uint32_t i = 0; run->flows && i < run->flow_count; i++)
         pi2_flow_free(run->flows + i);
-    pi2_hop_free(&run->hop);
-    pi2_pipes_free(&run->acks);
-    pi2_pipes_free(&run->data);
+    for (uint32_t i = 0; run->hops && i < run->hop_count; i++)
+        pi2_hop_free(run->hops + i);
+    pi2_winners_free(&run->ticks);
+    pi2_winners_free(&run->links);
+    pi2_paths_free(run);
     pi2_timers_free(&run->timers);
     pi2_statistics_free(run);
     pi2_schedule_free(run);
     free(run->flow_memory);
+    free(run->hops);
+    free(run->late);
     free(run->classes);
     free(run->specs);
     free(run);
@@ -166,9 +165,8 @@ static void act_timer(pi2_run *run, int64_t now)
 
 static void act_data(pi2_run *run, int64_t now)
 {
-    const pi2_packet packet = *(const pi2_packet *)pi2_pipes_take(&run->data);
-    run->classes[packet.class_].in_flight--;
-    pi2_deliver(run, &packet, now);
+    pi2_packet packet = *(const pi2_packet *)pi2_pipes_take(&run->data);
+    pi2_link_arrive(run, &packet, now);
 }
 
 /* What an acknowledgement touches of its flow, called for while others are handled. */
@@ -188,6 +186,13 @@ static void act_ack(pi2_run *run, int64_t now)
     pi2_on_ack(run, run->flows + ack.flow, &ack, now);
 }
 
+static void tick(pi2_run *run, int64_t now)
+{
+    pi2_hop *hop = run->hops + pi2_winners_first(&run->ticks);
+    pi2_hop_tick(hop, now);
+    pi2_winners_set(&run->ticks, hop->number, hop->tick);
+}
+
 /* Of several at once, in this order. */
 static void act_planned(pi2_run *run, int64_t now)
 {
@@ -195,8 +200,8 @@ static void act_planned(pi2_run *run, int64_t now)
         pi2_end_bin(run, now);
     else if (run->step_due == now)
         pi2_schedule_step(run, now);
-    else if (run->hop.tick == now)
-        pi2_hop_tick(&run->hop, now);
+    else if (run->ticks.due == now)
+        tick(run, now);
     else
         pi2_schedule_start(run, now);
     plan(run);
@@ -210,19 +215,19 @@ int pi2_run_advance(pi2_run *run, int64_t events)
     for (; events > 0; events--) {
         int64_t t = run->planned;
         int what = PLANNED;
-        if (run->hop.due < t)
-            t = run->hop.due, what = LINK;
-        if (run->data.due < t)
-            t = run->data.due, what = DATA;
-        if (run->acks.due < t)
-            t = run->acks.due, what = ACK;
+        if (run->links.due < t)
+            t = run->links.due, what = LINK;
+        if (pi2_pipes_due(&run->data) < t)
+            t = pi2_pipes_due(&run->data), what = DATA;
+        if (pi2_pipes_due(&run->acks) < t)
+            t = pi2_pipes_due(&run->acks), what = ACK;
         if (run->timers.due < t)
             t = run->timers.due, what = TIMER;
         if (what != TIMER)
             run->now = t;
         run->events++;
         if (what == LINK) {
-            pi2_link_act(run, t);
+            pi2_link_act(run, run->hops + pi2_winners_first(&run->links), t);
         } else if (what == ACK) {
             act_ack(run, t);
         } else if (what == TIMER) {
@@ -234,7 +239,7 @@ int pi2_run_advance(pi2_run *run, int64_t events)
             if (run->bin == run->bins)
                 return PI2_RUN_DONE;
         }
-        if (run->no_memory || run->hop.queue.no_memory || run->timers.no_memory)
+        if (run->no_memory || run->timers.no_memory)
             return PI2_RUN_NO_MEMORY;
     }
     return PI2_RUN_MORE;
@@ -245,29 +250,41 @@ int64_t pi2_run_time(const pi2_run *run)
     return run->now;
 }
 
+static void count_queued(const pi2_run *run, const pi2_hop *hop)
+{
+    if (hop->busy)
+        run->leg_totals[(size_t)hop->in_service.leg * PI2_LEG_TOTALS + PI2_TOTAL_QUEUED]++;
+    for (int band = 0; band < hop->queue.bands; band++) {
+        const pi2_band *b = hop->queue.band + band;
+        for (uint32_t i = 0; i < b->count; i++)
+            run->leg_totals[(size_t)b->ring[(b->head + i) & b->mask].leg * PI2_LEG_TOTALS + PI2_TOTAL_QUEUED]++;
+    }
+}
+
 static void fill_totals(const pi2_run *run)
 {
-    const int classes = run->scenario.class_count;
-    for (int i = 0; i < classes; i++) {
-        int64_t *totals = run->totals + (size_t)i * PI2_TOTALS;
-        memcpy(totals, run->counts + (size_t)i * PI2_CAUSES, PI2_CAUSES * sizeof *totals);
-        totals[PI2_TOTAL_QUEUED] = run->hop.busy && run->hop.in_service.class_ == i;
-        totals[PI2_TOTAL_IN_FLIGHT] = run->classes[i].in_flight;
+    for (size_t i = 0; i < run->leg_count; i++) {
+        int64_t *totals = run->leg_totals + i * PI2_LEG_TOTALS;
+        memcpy(totals, run->counts + i * PI2_CAUSES, PI2_CAUSES * sizeof *totals);
+        totals[PI2_TOTAL_QUEUED] = 0;
+        totals[PI2_TOTAL_IN_FLIGHT] = run->legs[i].in_flight;
+    }
+    for (int i = 0; i < run->scenario.class_count; i++) {
+        int64_t *totals = run->class_totals + (size_t)i * PI2_CLASS_TOTALS;
         totals[PI2_TOTAL_RETRANSMISSIONS] = run->classes[i].retransmissions;
         totals[PI2_TOTAL_TIMEOUTS] = run->classes[i].timeouts;
     }
-    for (int band = 0; band < run->hop.queue.bands; band++) {
-        const pi2_band *b = run->hop.queue.band + band;
-        for (uint32_t i = 0; i < b->count; i++)
-            run->totals[(size_t)b->ring[(b->head + i) & b->mask].class_ * PI2_TOTALS + PI2_TOTAL_QUEUED]++;
-    }
+    for (uint32_t i = 0; i < run->hop_count; i++)
+        count_queued(run, run->hops + i);
 }
 
 void pi2_run_outcome(const pi2_run *run, pi2_packet_outcome *outcome)
 {
     fill_totals(run);
     *outcome = (pi2_packet_outcome){
-        .bands = run->hop.queue.bands,
+        .links = (int)run->hop_count,
+        .bands = (int)run->band_count,
+        .legs = (int)run->leg_count,
         .classes = run->scenario.class_count,
         .blocks = run->blocks,
         .bins = run->bins,
@@ -275,10 +292,12 @@ void pi2_run_outcome(const pi2_run *run, pi2_packet_outcome *outcome)
         .flows = run->flow_count,
         .bin_rows = run->bin_rows,
         .band_rows = run->band_rows,
+        .leg_rows = run->leg_rows,
         .class_rows = run->class_rows,
         .delays = run->delays,
         .delivered = run->delivered,
-        .totals = run->totals,
+        .leg_totals = run->leg_totals,
+        .class_totals = run->class_totals,
         .trace = run->trace,
         .traced = run->traced,
         .events = run->events,

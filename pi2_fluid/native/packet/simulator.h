@@ -1,12 +1,13 @@
-/* One run of the packet simulator: a bottleneck, its queue discipline, its flows, its schedule. Pure C11.
+/* One run of the packet simulator: links with their queue disciplines, flows, a schedule. Pure C11.
  *
  * The door of this folder: a scenario goes in, `advance` runs it for a number of events at a time, and what was
  * counted comes out. Time is in ns from the beginning. Same scenario and seed: same bytes, on every platform.
  *
- * Events of one instant happen in this order: the end of a bin, a change of the schedule, a tick of the queue's
- * controller, starts of flows, the link, arrivals at the receivers, acknowledgements at the senders, timers; among
- * starts and timers the lower flow first, among arrivals and acknowledgements the lower pipe (pipes are numbered as
- * the classes that first use them).
+ * Events of one instant happen in this order: the end of a bin, a change of the schedule, ticks of the queues'
+ * controllers, starts of flows, links, arrivals at queues and receivers, acknowledgements at the senders, timers;
+ * among ticks and links the lower link first, among starts and timers the lower flow, among arrivals and
+ * acknowledgements the lower pipe (there is one for each delay, numbered as classes first use them on their routes;
+ * of acknowledgements, for each delay from each link that is somebody's last).
  */
 #pragma once
 
@@ -22,19 +23,21 @@ typedef struct pi2_run pi2_run;
 
 enum { PI2_RUN_MORE, PI2_RUN_DONE, PI2_RUN_NO_MEMORY };
 
-/* NULL if there is no memory, or the discipline refuses its parameters (then `*refused` is 1).
+/* NULL if there is no memory, or a discipline refuses its parameters (then `*refused` is its link, counted from 1).
  *
  * Whoever calls this has checked, and nothing here checks again, that
- *   duration is 1 ns to PI2_LONGEST, bin at least 1 ns, buffer 1 to 10^9, packet_size 64 to 65535, ack_jitter 0 to
- *   2^31 ns;
+ *   duration is 1 ns to PI2_LONGEST, bin at least 1 ns, packet_size 64 to 65535;
+ *   there are 1 to 65535 links, with a buffer of 1 to 10^9 and an ack_jitter of 0 to 2^31 ns;
  *   a full packet takes 1 ns to 2^53 ns at every capacity, and so long are the intervals of constant bit rate;
  *   there are 1 to 65535 classes, with base_rtt, start and start_jitter of 0 to PI2_LONGEST, stop not before start and
- *   up to PI2_LONGEST or PI2_NEVER, initial_window 1 to 10^6;
+ *   up to PI2_LONGEST or PI2_NEVER, initial_window 1 to 10^6, routes of at least one link, with no link twice, up to
+ *   10^6 links on all of them together, and hops of at least 0 that add up to base_rtt at most;
  *   changes are in the order of time, from 0 on, and their counts are -1 or numbers of flows;
  *   all parameters are numbers, gains at most 10^6 Hz, times 10^-9 to 10^6 s where they cannot be 0.
  * All else may be: bins longer than the run, no flows, flows that come after its end, several changes at one instant.
  * How long a run takes is the caller's concern, and so is memory: some 600 bytes for each flow and 4 for each of its
- * blocks, 6 KB for each class and block, of which there are fewer the more classes. */
+ * blocks, some 3 KB for each link, and for each class 6 KB at each of its links and block, of which there are fewer
+ * the more of these there are. */
 pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused);
 void pi2_run_free(pi2_run *run);
 /* Handles up to `events` events. */

@@ -272,20 +272,20 @@ def test_pack_speaks_of_every_field() -> None:
             pf.Change("2s", counts={"cbr": 1}, capacity="5Mbit/s"),
         ],
     )
-    link, name, parameters, classes, changes, seed, length, trace, pushes = compiled.pack(
+    duration, size, (link,), classes, changes, seed, length, trace = compiled.pack(
         described, 4, 10**8, 7, ("lottery", {"p": 0.1, "mark": 1.0})
     )
+    assert (duration, size) == (10**10, 1000)
+    assert link.pop("pushes").size == 0
     assert link == {
-        "duration": 10**10,
         "capacity": 8e6,
         "kind": "htb",
         "delay_on": "split",
         "ack_jitter": 3000,
         "buffer": 50,
-        "packet_size": 1000,
+        "qdisc": "lottery",
+        "parameters": {"p": 0.1, "mark": 1.0},
     }
-    assert (name, parameters) == ("lottery", {"p": 0.1, "mark": 1.0})
-    assert pushes.size == 0
     own = {"base_rtt": 5 * 10**7, "start": 10**9, "stop": 4 * 10**9, "start_jitter": 5 * 10**8}
     assert classes[0] == own | {
         "congestion": "reno",
@@ -297,6 +297,8 @@ def test_pack_speaks_of_every_field() -> None:
         "delayed_ack": False,
         "paced": False,
         "ecn": compiled.NOT_ECT,
+        "route": [0],
+        "hops": [0],
     }
     assert classes[1] == CLASS | {"interval": 4e6, "count": 3}
     assert changes == [change(2 * 10**9, 5e6, -1, 1), change(7 * 10**9, 4e6, -1, -1)]
@@ -380,17 +382,20 @@ def test_a_change_at_the_end_of_a_bin_leaves_its_capacity_as_it_is():
 # --- the kernel's own door ------------------------------------------------------------------
 
 ARGUMENTS = (
-    {
-        "duration": 10**9,
-        "capacity": 1e7,
-        "kind": "wire",
-        "delay_on": "return",
-        "ack_jitter": 1000,
-        "buffer": 100,
-        "packet_size": 1500,
-    },
-    "lottery",
-    {"p": 0.01, "mark": 0.0},
+    10**9,
+    1500,
+    [
+        {
+            "capacity": 1e7,
+            "kind": "wire",
+            "delay_on": "return",
+            "ack_jitter": 1000,
+            "buffer": 100,
+            "qdisc": "lottery",
+            "parameters": {"p": 0.01, "mark": 0.0},
+            "pushes": np.empty(0),
+        }
+    ],
     [
         {
             "congestion": None,
@@ -406,15 +411,16 @@ ARGUMENTS = (
             "delayed_ack": True,
             "paced": False,
             "ecn": 0,
+            "route": [0],
+            "hops": [0],
         }
     ],
-    [{"at": 5 * 10**8, "capacity": 0.0, "counts": [2]}],
+    [{"at": 5 * 10**8, "capacity": 0.0, "link": 0, "counts": [2]}],
     1,
     10**8,
     10,
-    np.empty(0),
 )
-LINK_OF_RUN: Any = ARGUMENTS[0]
+LINK_OF_RUN: Any = ARGUMENTS[2][0]  # type: ignore[index]
 CLASS: Any = ARGUMENTS[3][0]  # type: ignore[index]
 
 
@@ -423,7 +429,7 @@ def changed(items: Any, place: int, value: Any) -> Any:
 
 
 def change(at: int, capacity: float, *counts: int) -> dict[str, Any]:
-    return {"at": at, "capacity": capacity, "counts": list(counts)}
+    return {"at": at, "capacity": capacity, "link": 0, "counts": list(counts)}
 
 
 def test_the_kernel_takes_good_numbers() -> None:
@@ -432,7 +438,7 @@ def test_the_kernel_takes_good_numbers() -> None:
         assert 0 <= run.time <= 10**9
     assert run.time == 10**9
     found = run.outcome()
-    assert found["bins"]["capacity"].shape == (10,)
+    assert found["bins"]["capacity"].shape == (10, 1)
     assert found["segments"].shape == (10, 2)
     assert found["totals"]["sent"].dtype == np.int64
     edges = _core.packet_delay_edges()
@@ -446,21 +452,26 @@ def test_the_kernel_takes_good_numbers() -> None:
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
-        *((0, LINK_OF_RUN | {k: x}, f"link {k}") for k, x in [
-            ("duration", 0), ("duration", 2**51 + 1), ("duration", 2**70), ("duration", 1.5),
+        *((0, x, "duration") for x in (0, 2**51 + 1, 2**70, 1.5)),
+        *((1, x, "packet_size") for x in (63, 65536)),
+        *((2, [LINK_OF_RUN | {k: x}], f"link 0 {k}") for k, x in [
             ("capacity", 0.0), ("capacity", float("nan")), ("capacity", float("inf")),
             ("capacity", -1.0), ("capacity", 1e-12), ("kind", "token"), ("delay_on", "forwards"),
             ("ack_jitter", -1), ("ack_jitter", 2**40), ("buffer", 0), ("buffer", 10**10),
-            ("packet_size", 63), ("packet_size", 65536),
+            ("pushes", "none"),
         ]),
-        (0, (1, 2), "link is no dict"),
-        (0, {k: x for k, x in LINK_OF_RUN.items() if k != "kind"}, "link lacks 'kind'"),
-        (1, "none", "'none' is not a queue discipline"),
-        (2, {"p": 0.1}, "lottery lacks 'mark'"),
-        (2, {"p": 0.1, "mark": 0.0, "k": 2.0}, "lottery knows no 'k'"),
-        (2, {"p": 0.1, "marks": 0.0}, "lottery knows no 'marks', and lacks 'mark'"),
-        (2, {"p": float("nan"), "mark": 0.0}, "lottery p is not a number"),
-        (2, {"p": 2.0, "mark": 0.0}, "lottery cannot have these parameters"),
+        (2, [], "0 links"),
+        (2, [LINK_OF_RUN, (1, 2)], "link 1 is no dict"),
+        (2, [{k: x for k, x in LINK_OF_RUN.items() if k != "kind"}], "link 0 lacks 'kind'"),
+        (2, [LINK_OF_RUN | {"qdisc": "none"}], "'none' is not a queue discipline"),
+        *((2, [LINK_OF_RUN, LINK_OF_RUN | {"parameters": x}], said) for x, said in [
+            ({"p": 0.1}, "lottery lacks 'mark'"),
+            ({"p": 0.1, "mark": 0.0, "k": 2.0}, "lottery knows no 'k'"),
+            ({"p": 0.1, "marks": 0.0}, "lottery knows no 'marks', and lacks 'mark'"),
+            ({"p": float("nan"), "mark": 0.0}, "lottery p is not a number"),
+            ({"p": 2.0, "mark": 0.0}, "lottery cannot have these parameters"),
+        ]),
+        (2, [LINK_OF_RUN | {"pushes": np.ones(1)}], "lottery takes no pushes"),
         (3, [], "0 classes"),
         *((3, [CLASS | {k: x}], said) for k, x, said in [
             ("congestion", "none", "'none' is not a congestion control"),
@@ -470,22 +481,29 @@ def test_the_kernel_takes_good_numbers() -> None:
                 ("base_rtt", -1), ("start", 2**60), ("stop", -1), ("start_jitter", -1),
                 ("initial_window", 0), ("ecn", 3), ("slow_start", "no"),
             ]),
+            ("route", [], "class 0 has 0 links and 1 hops"),
+            ("route", [1], "class 0 route has link 1, which is not there"),
+            ("hops", [0, 0], "class 0 has 1 links and 2 hops"),
+            ("hops", [-1], "class 0 hops are below 0"),
+            ("hops", [1], "class 0 hops are below 0, or more than base_rtt"),
         ]),
         (3, [{k: x for k, x in CLASS.items() if k != "ecn"}], "class 0 lacks 'ecn'"),
         (3, [CLASS, CLASS | {"rtt": 5}], "class 1 knows no 'rtt'"),
+        (3, [CLASS, CLASS | {"route": [0, 0], "hops": [0, 0]}], "class 1 route has link 0 twice"),
         (4, [change(10**10, 0.0, 1)], "change 0 at"),
         (4, [change(5, 0.0, 1), change(4, 0.0, 1)], "change 1 at"),
         (4, [change(5, -1.0, 1)], "change 0 capacity"),
         (4, [change(5, 0.0, 1, 1)], "2 counts instead of 1"),
         (4, [change(5, 0.0, -2)], "count = -2"),
         (4, [change(5, 0.0, 0), change(6, 0.0, 10**6)], "1000001 flows"),
-        (4, [{"at": 5, "capacity": 0.0}], "change 0 lacks 'counts'"),
+        (4, [change(5, 0.0, 1) | {"link": 1}], "change 0 link"),
+        (4, [{"at": 5, "capacity": 0.0, "link": 0}], "change 0 lacks 'counts'"),
         (5, -1, "seed"),
         (5, 2**64, "seed"),
         (6, 0, "bin"),
         (6, 10**9 + 1, "bin"),
         (7, -1, "trace"),
-        (8, np.ones(1), "lottery takes no pushes"),
+        (7, "all", "trace"),
     ],
 )  # fmt: skip
 def test_the_kernel_refuses_what_it_cannot_compute_with(place, value, said) -> None:

@@ -3,6 +3,13 @@
 
 #include <stdint.h>
 
+/* A function that is kept out of those that call it: they are shorter where it is not needed. */
+#if defined(__GNUC__)
+#define PI2_APART __attribute__((noinline))
+#else
+#define PI2_APART
+#endif
+
 /* Number of the lowest bit that is set; `bits` must not be 0. */
 static inline unsigned pi2_lowest_bit(uint64_t bits)
 {

@@ -8,7 +8,9 @@
     X(LONGEST_SLOT, INT64_C(1) << 53) /* ns of a packet, and between two of constant bit rate: doubles count them */  \
     X(MOST_JITTER, INT64_C(1) << 31)  /* ns of an acknowledgement: 32 bits are drawn */                               \
     X(MOST_FLOWS, 1000000)            /* in a whole run, all classes together */                                      \
-    X(MOST_CLASSES, 65535)            /* a packet has 16 bits for its class */                                        \
+    X(MOST_CLASSES, 65535)            /* a flow has 16 bits for its class */                                          \
+    X(MOST_LINKS, 65535)              /* a row of the trace has 16 bits for its link */                               \
+    X(MOST_LEGS, 1000000)             /* links on all routes together: 6 GB of histograms */                          \
     X(MOST_WINDOW, 1000000)           /* segments, the first window */                                                \
     X(MOST_BUFFER, 1000000000)        /* packets */                                                                   \
     X(LEAST_PACKET, 64)               /* bytes */                                                                     \

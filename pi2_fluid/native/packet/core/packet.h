@@ -19,11 +19,13 @@ typedef struct {
     int64_t sent;     /* ns, when it was sent, which the acknowledgement echoes */
     uint32_t segment; /* number of the segment within its flow */
     uint32_t flow;
-    uint16_t bytes;   /* as the queue counts them */
-    uint16_t class_;  /* of its flow, for statistics */
-    uint8_t ecn, flags;
-    uint8_t eligible; /* DualPI2: whether the step may mark it (decided on arrival) */
-    uint8_t band;     /* through which it goes: by its ECN field on arrival, where there are two */
+    uint32_t leg;     /* of its class: at which link it is, or was last, or will be next */
+    /* One word, so that there are two packets in a line of memory. */
+    unsigned bytes : 16;   /* as the queue counts them */
+    unsigned ecn : 8, flags : 5;
+    unsigned onward : 1;   /* it is under way to the queue of its leg, not to the receiver */
+    unsigned eligible : 1; /* DualPI2: whether the step may mark it (decided on arrival) */
+    unsigned band : 1;     /* through which it goes: by its ECN field on arrival, where there are two */
 } pi2_packet;
 
 /* An acknowledgement. */
@@ -37,10 +39,10 @@ typedef struct {
     uint32_t flags;
 } pi2_ack;
 
-/* What became of packets, counted for each class. */
+/* What became of packets, counted for each class at each link. */
 enum {
     PI2_SENT,          /* into the queue or lost at its tail */
-    PI2_DELIVERED,
+    PI2_DELIVERED,     /* to the receiver or, where there is one, the next link */
     PI2_DROP_AQM,      /* signalled by loss */
     PI2_DROP_FULL,     /* did not fit */
     PI2_DROP_OVERLOAD, /* dropped although it could have been marked */

@@ -1,4 +1,4 @@
-/* Two plain heaps; see plain_core.h. */
+/* Plain heaps; see plain_core.h. */
 #include "packet/core/plain_core.h"
 
 #include <stdlib.h>
@@ -87,10 +87,12 @@ uint32_t pi2_timers_take(pi2_timers *t, int64_t now)
 
 /* Pipes */
 
-int pi2_pipes_new(pi2_pipes *p, uint32_t most, size_t content)
+int pi2_pipes_new(pi2_pipes *p, const int64_t *delays, uint32_t count, size_t content)
 {
     *p = (pi2_pipes){.content = content, .due = PI2_NEVER};
-    p->pipes = calloc(most, sizeof *p->pipes);
+    p->pipes = malloc(((size_t)count + 1) * sizeof *p->pipes);
+    for (uint32_t i = 0; p->pipes && i < count; i++)
+        p->pipes[i] = (pi2_pipe){delays[i], INT64_MIN};
     return p->pipes != NULL;
 }
 
@@ -101,15 +103,6 @@ void pi2_pipes_free(pi2_pipes *p)
     free(p->heap);
     free(p->taken);
     free(p->pipes);
-}
-
-uint32_t pi2_pipes_find(pi2_pipes *p, int64_t delay)
-{
-    for (uint32_t i = 0; i < p->count; i++)
-        if (p->pipes[i].delay == delay)
-            return i;
-    p->pipes[p->count] = (pi2_pipe){delay, INT64_MIN};
-    return p->count++;
 }
 
 static int item_first(const pi2_item *a, const pi2_item *b)
@@ -167,4 +160,52 @@ const void *pi2_pipes_take(pi2_pipes *p)
     p->heap[place] = last;
     p->due = p->heap_size ? p->heap[0].due : PI2_NEVER;
     return p->taken;
+}
+
+/* Winners */
+
+int pi2_winners_new(pi2_winners *of, uint32_t count)
+{
+    *of = (pi2_winners){.count = count, .due = PI2_NEVER};
+    of->heap = malloc(((size_t)count + 1) * sizeof *of->heap);
+    of->places = malloc(((size_t)count + 1) * sizeof *of->places);
+    for (uint32_t i = 0; of->heap && of->places && i < count; i++) {
+        of->heap[i] = (pi2_coming){PI2_NEVER, i};
+        of->places[i] = i;
+    }
+    return of->heap && of->places;
+}
+
+void pi2_winners_free(pi2_winners *of)
+{
+    free(of->heap);
+    free(of->places);
+}
+
+static int comes_first(pi2_coming a, pi2_coming b)
+{
+    return a.time < b.time || (a.time == b.time && a.number < b.number);
+}
+
+static void stand(pi2_winners *of, uint32_t place, pi2_coming one)
+{
+    of->heap[place] = one;
+    of->places[one.number] = place;
+}
+
+void pi2_winners_set(pi2_winners *of, uint32_t number, int64_t time)
+{
+    const pi2_coming one = {time, number};
+    uint32_t place = of->places[number];
+    for (; place > 0 && comes_first(one, of->heap[(place - 1) / 2]); place = (place - 1) / 2)
+        stand(of, place, of->heap[(place - 1) / 2]);
+    for (uint32_t child; (child = 2 * place + 1) < of->count; place = child) {
+        if (child + 1 < of->count && comes_first(of->heap[child + 1], of->heap[child]))
+            child++;
+        if (!comes_first(of->heap[child], one))
+            break;
+        stand(of, place, of->heap[child]);
+    }
+    stand(of, place, one);
+    of->due = of->heap[0].time;
 }

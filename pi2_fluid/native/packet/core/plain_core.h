@@ -1,6 +1,6 @@
-/* The plain twin of timers.h and pipes.h: the same functions over one binary heap each, for comparison.
+/* The plain twin of timers.h, pipes.h and winners.h: the same functions over one binary heap each, for comparison.
  *
- * No wheel, no rings, no tree: every deadline and every item has its own entry. A run built with PI2_PLAIN_CORE must
+ * No wheel, no rings, no trees: every deadline, every item and every link has its own entry. A run built with PI2_PLAIN_CORE must
  * count the same as one without, but for the events that only put a timer off. Slow, and made for tests alone.
  */
 #pragma once
@@ -53,7 +53,6 @@ typedef struct {
 
 typedef struct {
     pi2_pipe *pipes;
-    uint32_t count;
     pi2_item *heap;
     size_t heap_size, heap_room;
     size_t content;      /* bytes */
@@ -62,15 +61,42 @@ typedef struct {
     int64_t due;         /* ns: when the first item is due, PI2_NEVER if there is none */
 } pi2_pipes;
 
-int pi2_pipes_new(pi2_pipes *pipes, uint32_t most, size_t content);
+int pi2_pipes_new(pi2_pipes *pipes, const int64_t *delays, uint32_t count, size_t content);
 void pi2_pipes_free(pi2_pipes *pipes);
-uint32_t pi2_pipes_find(pi2_pipes *pipes, int64_t delay);
 void *pi2_pipes_put(pi2_pipes *pipes, uint32_t pipe, int64_t due);
 const void *pi2_pipes_take(pi2_pipes *pipes);
+
+static inline int64_t pi2_pipes_due(const pi2_pipes *pipes)
+{
+    return pipes->due;
+}
 
 /* Nothing lies in a row that could be called for ahead. */
 static inline const void *pi2_pipes_ahead(const pi2_pipes *pipes, uint32_t ahead)
 {
     (void)pipes, (void)ahead;
     return NULL;
+}
+
+/* Which of many comes first, by (time, number) */
+
+typedef struct {
+    int64_t time;        /* ns */
+    uint32_t number;
+} pi2_coming;
+
+typedef struct {
+    pi2_coming *heap;    /* all of them, those that never come last */
+    uint32_t *places;    /* where each is in it */
+    uint32_t count;
+    int64_t due;         /* ns: when the first comes */
+} pi2_winners;
+
+int pi2_winners_new(pi2_winners *of, uint32_t count);
+void pi2_winners_free(pi2_winners *of);
+void pi2_winners_set(pi2_winners *of, uint32_t number, int64_t time);
+
+static inline uint32_t pi2_winners_first(const pi2_winners *of)
+{
+    return of->heap[0].number;
 }

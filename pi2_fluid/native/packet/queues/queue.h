@@ -20,8 +20,8 @@ typedef struct {
     int64_t limit;       /* packets, both bands together */
     int64_t mtu;         /* bytes of a full packet */
     double capacity;     /* bit/s at which the link serves now */
-    int no_memory;        /* set when a packet did not fit into memory: the run must end */
-    int64_t *counts;     /* PI2_CAUSES of each class */
+    int *no_memory;      /* set when a packet did not fit into memory: the run must end; may be NULL */
+    int64_t *counts;     /* PI2_CAUSES of each class at each link, by leg */
     /* told of each loss and of each mark; may be NULL */
     void (*dropped)(void *context, const pi2_packet *packet, int64_t now, int cause);
     void (*marked)(void *context, const pi2_packet *packet, int cause);
@@ -58,7 +58,7 @@ static inline int64_t pi2_band_age(const pi2_band *band, int64_t now)
 
 static inline void pi2_queue_count(pi2_queue *queue, const pi2_packet *packet, int cause)
 {
-    queue->counts[(size_t)packet->class_ * PI2_CAUSES + (size_t)cause]++;
+    queue->counts[(size_t)packet->leg * PI2_CAUSES + (size_t)cause]++;
 }
 
 /* Makes room for twice as many, or the first room of a band that is all 0; 0 if there is no memory (in queue.c). */
@@ -70,7 +70,8 @@ static inline void pi2_queue_push(pi2_queue *queue, int band, const pi2_packet *
     pi2_band *b = &queue->band[band];
     pi2_packet *place;
     if (b->count > b->mask && !pi2_band_grow(b)) {
-        queue->no_memory = 1;
+        if (queue->no_memory)
+            *queue->no_memory = 1;
         return;
     }
     place = b->ring + ((b->head + b->count) & b->mask);

@@ -7,7 +7,7 @@
 #include "packet/run/streams.h"
 
 /* Returns 0 if there is no memory. */
-static int copy_pushes(pi2_hop *hop, const pi2_packet_scenario *s)
+static int copy_pushes(pi2_hop *hop, const pi2_packet_link *s)
 {
     if (!s->push_count)
         return 1;
@@ -19,18 +19,25 @@ static int copy_pushes(pi2_hop *hop, const pi2_packet_scenario *s)
     return 1;
 }
 
-int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *s, int64_t *counts, int *refused)
+static uint64_t key_of(const pi2_hop *hop, const pi2_packet_scenario *scenario, int kind)
 {
+    return pi2_stream_key(scenario->seed, pi2_link_stream(hop->number, kind));
+}
+
+int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, uint32_t number, int64_t *counts, int *refused)
+{
+    const pi2_packet_link *s = scenario->links + number;
+    hop->number = number;
     hop->queue.bands = s->qdisc->bands;
     hop->queue.limit = s->buffer;
-    hop->queue.mtu = s->packet_size;
+    hop->queue.mtu = scenario->packet_size;
     hop->queue.capacity = s->capacity;
     hop->queue.counts = counts;
     hop->qdisc = s->qdisc;
     hop->discipline = calloc(1, s->qdisc->size);
     for (int which = 0; which < 2; which++) {
-        hop->at_enqueue.key[which] = pi2_stream_key(s->seed, PI2_STREAM_ENQUEUE + which);
-        hop->at_dequeue.key[which] = pi2_stream_key(s->seed, PI2_STREAM_DEQUEUE + which);
+        hop->at_enqueue.key[which] = key_of(hop, scenario, PI2_STREAM_ENQUEUE + which);
+        hop->at_dequeue.key[which] = key_of(hop, scenario, PI2_STREAM_DEQUEUE + which);
     }
     hop->kind = s->kind;
     hop->due = PI2_NEVER;

@@ -1,4 +1,5 @@
-/* A hop: a queue, its discipline, and the link that takes packets from it. It knows neither flows nor the run.
+/* A hop: a queue, its discipline, and the link that takes packets from it. It knows neither flows nor the run, nor
+ * other hops.
  *
  * wire: a packet enters service when the one before it has left, and reaches the far end when its last bit does.
  * htb:  as under Linux's hierarchical token bucket with a burst of one packet: a packet goes at once, at the start of
@@ -13,6 +14,7 @@
 #include "packet/run/scenario.h"
 
 typedef struct {
+    uint32_t number;
     /* the queue */
     pi2_queue queue;
     const pi2_qdisc *qdisc;
@@ -37,9 +39,9 @@ typedef struct {
     double area[2], square[2]; /* of each band: bytes ns, bytes^2 ns */
 } pi2_hop;
 
-/* Of a hop that is all 0. `counts`: PI2_CAUSES of each class. Returns 0 if there is no memory, or the discipline refuses
+/* Of a hop that is all 0. `counts`: PI2_CAUSES of each leg. Returns 0 if there is no memory, or the discipline refuses
  * its parameters (then `*refused` is 1). */
-int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, int64_t *counts, int *refused);
+int pi2_hop_new(pi2_hop *hop, const pi2_packet_scenario *scenario, uint32_t number, int64_t *counts, int *refused);
 void pi2_hop_free(pi2_hop *hop);
 /* Its controller acts. */
 void pi2_hop_tick(pi2_hop *hop, int64_t now);

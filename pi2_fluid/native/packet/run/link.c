@@ -1,4 +1,4 @@
-/* The link: takes packets from the queue and carries them, one after the other; how, hop.h says. */
+/* Links: each takes packets from its queue and carries them, one after the other; how, hop.h says. */
 #include "packet/run/link.h"
 
 #include "packet/core/bits.h"
@@ -7,44 +7,59 @@
 
 enum { SOON = 4 }; /* packets that are called for ahead */
 
-/* The packet has left the link. */
+/* The packet reaches the far end. */
+static void deliver(pi2_run *run, const pi2_packet *packet, int64_t now)
+{
+    run->counts[(size_t)packet->leg * PI2_CAUSES + PI2_DELIVERED]++;
+    if (!(packet->flags & PI2_UNRESPONSIVE))
+        pi2_receive(run, packet, now);
+}
+
+/* Into a pipe: it comes out `onward`, at that leg, or at the receiver. */
+static PI2_APART void travel(pi2_run *run, const pi2_packet *packet, uint32_t pipe, uint32_t leg, unsigned onward,
+                             int64_t now)
+{
+    pi2_packet *place = pi2_pipes_put(&run->data, pipe, now + run->data.pipes[pipe].delay);
+    if (!place) {
+        run->no_memory = 1;
+        return;
+    }
+    *place = *packet;
+    place->leg = leg;
+    place->onward = onward;
+}
+
+/* The packet has left the link. To the next one it goes through a pipe even if there is no way between the two: a
+ * chain of links would call one another to any depth. */
 static void leave(pi2_run *run, const pi2_packet *packet, int64_t now)
 {
-    pi2_class *class_ = run->classes + packet->class_;
-    const int64_t delay = run->data.pipes[class_->forward].delay;
-    class_->bits += 8 * packet->bytes;
-    if (delay == 0) {
-        pi2_deliver(run, packet, now);
-    } else {
-        pi2_packet *place = pi2_pipes_put(&run->data, class_->forward, now + delay);
-        if (!place) {
-            run->no_memory = 1;
-            return;
-        }
-        *place = *packet;
-        class_->in_flight++;
+    pi2_leg *leg = run->legs + packet->leg;
+    leg->bits += 8 * packet->bytes;
+    if (leg->at_end) {
+        deliver(run, packet, now);
+        return;
     }
+    leg->in_flight++;
+    travel(run, packet, leg->pipe, packet->leg + !leg->last, !leg->last, now);
 }
 
 /* What the arrival of a packet touches of its flow, called for while others are served. */
-static void call_for_receiver(const pi2_run *run)
+static void call_for_receiver(const pi2_run *run, const pi2_hop *hop)
 {
-    const pi2_hop *hop = &run->hop;
     const pi2_band *band = &hop->queue.band[PI2_C];
     if (band->count > SOON)
         pi2_prefetch(&run->flows[band->ring[(band->head + SOON) & band->mask].flow].expected);
 }
 
 /* Takes the next packet from the queue; 0 if there is none. */
-static int take(pi2_run *run, pi2_packet *packet, int64_t now)
+static int take(pi2_run *run, pi2_hop *hop, pi2_packet *packet, int64_t now)
 {
-    pi2_hop *hop = &run->hop;
     hop->at_dequeue.index++;
     pi2_backlog_changes(hop, now);
     if (!hop->qdisc->dequeue(hop->discipline, &hop->queue, packet, now, &hop->at_dequeue))
         return 0;
     if (run->crowded)
-        call_for_receiver(run);
+        call_for_receiver(run, hop);
     pi2_departed(run, packet, now);
     return 1;
 }
@@ -54,37 +69,43 @@ static int64_t slot_of(const pi2_hop *hop, const pi2_packet *packet)
     return packet->bytes == hop->queue.mtu ? hop->slot : pi2_slot_of(hop, packet->bytes);
 }
 
-static void serve_wire(pi2_run *run, int64_t now)
+/* When the link acts next by itself. */
+static void set_due(pi2_run *run, pi2_hop *hop, int64_t due)
 {
-    pi2_hop *hop = &run->hop;
-    hop->busy = pi2_queue_packets(&hop->queue) && take(run, &hop->in_service, now);
-    hop->due = hop->busy ? now + slot_of(hop, &hop->in_service) : PI2_NEVER;
+    hop->due = due;
+    pi2_winners_set(&run->links, hop->number, due);
 }
 
-static void serve_htb(pi2_run *run, int64_t now)
+static void serve_wire(pi2_run *run, pi2_hop *hop, int64_t now)
 {
-    pi2_hop *hop = &run->hop;
+    hop->busy = pi2_queue_packets(&hop->queue) && take(run, hop, &hop->in_service, now);
+    set_due(run, hop, hop->busy ? now + slot_of(hop, &hop->in_service) : PI2_NEVER);
+}
+
+static void serve_htb(pi2_run *run, pi2_hop *hop, int64_t now)
+{
     pi2_packet packet;
-    hop->due = PI2_NEVER;
+    int64_t due = PI2_NEVER;
     while (pi2_queue_packets(&hop->queue)) {
         int64_t slot;
         if (now < hop->free_from) {
-            hop->due = hop->free_from;
-            return;
+            due = hop->free_from;
+            break;
         }
-        if (!take(run, &packet, now))
-            return;
+        if (!take(run, hop, &packet, now))
+            break;
         slot = slot_of(hop, &packet);
         if (hop->free_from < now - PI2_HTB_SLOTS * hop->slot)
             hop->free_from = now - PI2_HTB_SLOTS * hop->slot;
         hop->free_from += slot;
         leave(run, &packet, now);
     }
+    set_due(run, hop, due);
 }
 
-void pi2_link_send(pi2_run *run, pi2_packet *packet, int64_t now)
+/* The packet reaches the queue of its leg. */
+static void enter(pi2_run *run, pi2_hop *hop, pi2_packet *packet, int64_t now)
 {
-    pi2_hop *hop = &run->hop;
     pi2_queue_count(&hop->queue, packet, PI2_SENT);
     hop->at_enqueue.index++;
     packet->enqueued = PI2_NOT_QUEUED;
@@ -96,18 +117,48 @@ void pi2_link_send(pi2_run *run, pi2_packet *packet, int64_t now)
     if (hop->due != PI2_NEVER)
         return; /* it is at work, or waits for the end of a slot */
     if (hop->kind == PI2_LINK_HTB)
-        serve_htb(run, now);
+        serve_htb(run, hop, now);
     else
-        serve_wire(run, now);
+        serve_wire(run, hop, now);
 }
 
-void pi2_link_act(pi2_run *run, int64_t now)
+void pi2_link_begin(pi2_run *run, const pi2_class *class_, pi2_packet *packet, int64_t now)
 {
-    pi2_hop *hop = &run->hop;
+    packet->leg = class_->leg;
+    if (class_->access == PI2_NO_PIPE)
+        enter(run, class_->hop, packet, now);
+    else
+        travel(run, packet, class_->access, class_->leg, 1, now);
+}
+
+void pi2_link_arrive(pi2_run *run, pi2_packet *packet, int64_t now)
+{
+    pi2_leg *leg = run->legs + packet->leg;
+    if (!packet->onward) {
+        leg->in_flight--;
+        deliver(run, packet, now);
+        return;
+    }
+    packet->onward = 0;
+    if (!leg->first) {
+        leg[-1].in_flight--;
+        run->counts[(size_t)(packet->leg - 1) * PI2_CAUSES + PI2_DELIVERED]++;
+    }
+    enter(run, leg->hop, packet, now);
+}
+
+void pi2_link_act(pi2_run *run, pi2_hop *hop, int64_t now)
+{
     if (hop->kind == PI2_LINK_HTB) {
-        serve_htb(run, now);
+        serve_htb(run, hop, now);
         return;
     }
     leave(run, &hop->in_service, now);
-    serve_wire(run, now);
+    serve_wire(run, hop, now);
+}
+
+void pi2_link_capacity(pi2_run *run, pi2_hop *hop, double capacity, int64_t now)
+{
+    pi2_hop_capacity(hop, capacity, now);
+    set_due(run, hop, hop->due);
 }

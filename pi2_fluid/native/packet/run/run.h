@@ -7,6 +7,25 @@
 #include "packet/run/scenario.h"
 #include "packet/tcp/flow.h"
 
+/* A class at one link of its route. Those of a class follow one another, and packets go from one to the next. */
+typedef struct {
+    pi2_hop *hop;
+    uint32_t pipe;          /* to the next link or, if this is the last, the receiver */
+    uint8_t first, last;
+    uint8_t at_end;         /* it is the last, and the receiver is near */
+    int64_t bits, departures; /* in this bin */
+    double sojourn;         /* ns, summed over them: 63 bits would not hold some hundred waits of half a year */
+    uint32_t *delays;       /* departures in this block, by delay */
+    int64_t before[PI2_CAUSES]; /* counts at its beginning */
+    int64_t in_flight;      /* left the link, but have not come to the next, or the receiver */
+} pi2_leg;
+
+/* How late acknowledgements are, of those who cross a link last. */
+typedef struct {
+    uint64_t below; /* ns, 0: none is late */
+    uint64_t key, index;
+} pi2_lateness;
+
 /* A class of flows, as it is during the run. */
 typedef struct {
     const pi2_packet_class *spec;
@@ -14,18 +33,18 @@ typedef struct {
     uint32_t used;          /* how many of them were called so far; none is called twice */
     uint32_t *present;      /* stack of those that are there, or were called and will be */
     uint32_t present_count;
-    uint32_t forward, back; /* its pipes to the receiver and back */
+    pi2_hop *hop;           /* the first that it crosses, */
+    uint32_t leg;           /* its leg there, */
+    uint32_t access;        /* and the pipe to there; PI2_NO_PIPE: it is near */
+    uint32_t back;          /* the pipe of its acknowledgements, */
+    pi2_lateness *late;     /* and by how much they are late */
     int exact_ce;           /* they tell of each mark */
     int reacts;             /* marks lead to a reduction */
     int64_t window_sum;     /* of all its flows, segments */
     int64_t there;          /* how many flows that is */
     int64_t changed;        /* ns: up to when the sums are integrated */
     double window_area, flow_area; /* segments ns and flows ns in this bin */
-    int64_t bits, departures; /* in this bin */
-    double sojourn;         /* ns, summed over them: 63 bits would not hold some hundred waits of half a year */
-    uint32_t *delays;       /* departures in this block, by delay */
-    int64_t before[PI2_CAUSES]; /* counts at its beginning */
-    int64_t retransmissions, timeouts, in_flight;
+    int64_t retransmissions, timeouts;
 } pi2_class;
 
 /* A flow that is to start. */
@@ -34,11 +53,12 @@ typedef struct {
     uint32_t flow;
 } pi2_start;
 
-/* A step of the schedule: a class that begins, changes or ends, or a new capacity. */
+/* A step of the schedule: a class that begins, changes or ends, or a new capacity of a link. */
 typedef struct {
     int64_t at;      /* ns */
     int order;       /* in which it was given: the last word at one time is that of the last */
-    int class_;      /* -1: the capacity */
+    int class_;      /* -1: a capacity */
+    uint32_t link;   /* whose */
     uint32_t count;  /* flows from now on */
     double capacity; /* bit/s */
 } pi2_step;
@@ -54,27 +74,30 @@ typedef struct pi2_run {
     pi2_flow *flows;        /* in it, at a multiple of 64 bytes */
     uint32_t flow_count;
     int crowded;            /* they are so many that memory is called for ahead */
-    pi2_hop hop;
-    int64_t *counts;        /* PI2_CAUSES of each class */
+    pi2_hop *hops;
+    pi2_lateness *late;     /* by hop */
+    uint32_t hop_count;
+    uint32_t band_count;    /* of all hops together */
+    pi2_leg *legs;
+    uint32_t leg_count;
+    int64_t *counts;        /* PI2_CAUSES of each leg */
 
     /* what is to come */
     int64_t now;
-    /* ns: the next end of a bin, step of the schedule, start of a flow, and the earliest, the hop's tick among them */
+    /* ns: the next end of a bin, step of the schedule, start of a flow, and the earliest, ticks of hops among them */
     int64_t bin_end, step_due, start_due, planned;
+    pi2_winners ticks, links; /* when each hop's controller acts, and its link */
     pi2_pipes acks, data;
     pi2_timers timers;
     pi2_start *starts;      /* heap of (at, flow) */
     uint32_t start_count;
 
-    /* delays of acknowledgements: `jitter`: ns below which one is late, 0: none is */
-    uint64_t jitter_key, jitter_index, jitter;
-
     /* statistics */
     int64_t bin, bins, per_block;
     int blocks;
-    double *bin_rows, *band_rows, *class_rows;
+    double *bin_rows, *band_rows, *leg_rows, *class_rows;
     uint32_t *delays, *delivered;
-    int64_t *totals;
+    int64_t *leg_totals, *class_totals;
     pi2_trace_row *trace;
     int64_t traced, events, packets;
     int no_memory;

@@ -1,4 +1,4 @@
-/* What goes into a run: a bottleneck, its queue discipline, classes of flows, changes on the way. Time is in ns. */
+/* What goes into a run: links with their queue disciplines, classes of flows, changes on the way. Time is in ns. */
 #pragma once
 
 #include "packet/queues/qdisc.h"
@@ -10,6 +10,18 @@ extern "C" {
 
 enum { PI2_LINK_WIRE, PI2_LINK_HTB };                         /* `kind` */
 enum { PI2_DELAY_RETURN, PI2_DELAY_FORWARD, PI2_DELAY_SPLIT }; /* `delay_on` */
+
+typedef struct {
+    double capacity;        /* bit/s */
+    int kind;
+    int delay_on;           /* of those who cross it last: where what is left of their base_rtt lies, behind it or back */
+    int64_t ack_jitter;     /* ns; of their acknowledgements */
+    int64_t buffer;         /* packets */
+    const pi2_qdisc *qdisc;
+    double qdisc_parameters[PI2_QDISC_PARAMETERS];
+    size_t push_count;
+    const double *pushes;   /* before each tick: added to the controller's variable */
+} pi2_packet_link;
 
 typedef struct {
     const pi2_congestion *congestion; /* NULL: constant bit rate */
@@ -24,30 +36,27 @@ typedef struct {
     int delayed_ack;        /* 0: every segment is acknowledged at once */
     int paced;              /* new segments leave at window / smoothed round-trip time, not as acknowledgements come */
     int ecn;                /* ECN field of its packets: PI2_NOT_ECT, PI2_ECT1 or PI2_ECT0 */
+    uint32_t route_length;  /* at least 1 */
+    const uint32_t *route;  /* the links that it crosses, in order, each once */
+    const int64_t *hops;    /* ns of propagation to each of them, from the source or the link before; within base_rtt */
 } pi2_packet_class;
 
 typedef struct {
     int64_t at;      /* ns */
     double capacity; /* bit/s, 0: as it is */
+    uint32_t link;   /* whose capacity */
 } pi2_packet_change;
 
 typedef struct {
     uint64_t seed;
     int64_t duration, bin;  /* ns; the last bin may be shorter */
-    double capacity;        /* bit/s */
-    int kind, delay_on;
-    int64_t ack_jitter;     /* ns */
-    int64_t buffer;         /* packets */
     int packet_size;        /* bytes */
-    const pi2_qdisc *qdisc;
-    double qdisc_parameters[PI2_QDISC_PARAMETERS];
-    int class_count, change_count;
+    int link_count, class_count, change_count;
+    const pi2_packet_link *links;
     const pi2_packet_class *classes;
     const pi2_packet_change *changes; /* in the order of time */
     const int64_t *counts;  /* of each change, for each class: flows, -1: as they are */
     int64_t trace;          /* events recorded at most */
-    size_t push_count;
-    const double *pushes;   /* before each tick: added to the controller's variable */
 } pi2_packet_scenario;
 
 /* When a class is told how many flows are to be there (ns). */

@@ -7,25 +7,36 @@
 static void begin_block(pi2_run *run)
 {
     const int64_t block = run->bin < run->bins ? run->bin / run->per_block : run->blocks - 1;
-    const size_t classes = (size_t)run->scenario.class_count;
-    for (size_t i = 0; i < classes; i++)
-        run->classes[i].delays = run->delays + ((size_t)block * classes + i) * PI2_DELAY_BUCKETS;
+    for (size_t i = 0; i < run->leg_count; i++)
+        run->legs[i].delays = run->delays + ((size_t)block * run->leg_count + i) * PI2_DELAY_BUCKETS;
+}
+
+/* Bins that are counted together, so that there are no more blocks than memory allows. */
+static int64_t bins_of_a_block(int64_t bins, uint32_t legs)
+{
+    const int64_t room = PI2_MOST_BUCKETS / ((int64_t)legs * PI2_DELAY_BUCKETS);
+    const int64_t blocks = room < 1 ? 1 : room < PI2_MOST_BLOCKS ? room : PI2_MOST_BLOCKS;
+    return (bins + blocks - 1) / blocks;
 }
 
 int pi2_statistics_new(pi2_run *run)
 {
     const pi2_packet_scenario *s = &run->scenario;
-    const size_t bins = (size_t)run->bins, classes = (size_t)s->class_count, bands = (size_t)s->qdisc->bands;
-    run->bin_rows = calloc(bins * PI2_BIN_COLUMNS, sizeof *run->bin_rows);
-    run->band_rows = calloc(bins * bands * PI2_BAND_COLUMNS, sizeof *run->band_rows);
+    run->per_block = bins_of_a_block(run->bins, run->leg_count);
+    run->blocks = (int)((run->bins + run->per_block - 1) / run->per_block);
+    const size_t bins = (size_t)run->bins, classes = (size_t)s->class_count, legs = run->leg_count;
+    run->bin_rows = calloc(bins * run->hop_count * PI2_BIN_COLUMNS, sizeof *run->bin_rows);
+    run->band_rows = calloc(bins * run->band_count * PI2_BAND_COLUMNS, sizeof *run->band_rows);
+    run->leg_rows = calloc(bins * legs * PI2_LEG_COLUMNS, sizeof *run->leg_rows);
     run->class_rows = calloc(bins * classes * PI2_CLASS_COLUMNS, sizeof *run->class_rows);
-    run->delays = calloc((size_t)run->blocks * classes * PI2_DELAY_BUCKETS, sizeof *run->delays);
+    run->delays = calloc((size_t)run->blocks * legs * PI2_DELAY_BUCKETS, sizeof *run->delays);
     run->delivered = calloc((size_t)run->blocks * run->flow_count + 1, sizeof *run->delivered);
-    run->totals = calloc(classes * PI2_TOTALS, sizeof *run->totals);
-    run->counts = calloc(classes * PI2_CAUSES, sizeof *run->counts);
+    run->leg_totals = calloc(legs * PI2_LEG_TOTALS, sizeof *run->leg_totals);
+    run->class_totals = calloc(classes * PI2_CLASS_TOTALS, sizeof *run->class_totals);
+    run->counts = calloc(legs * PI2_CAUSES, sizeof *run->counts);
     run->trace = s->trace > 0 ? malloc((size_t)s->trace * sizeof *run->trace) : NULL;
-    if (!run->bin_rows || !run->band_rows || !run->class_rows || !run->delays || !run->delivered || !run->totals
-        || !run->counts || (s->trace > 0 && !run->trace))
+    if (!run->bin_rows || !run->band_rows || !run->leg_rows || !run->class_rows || !run->delays || !run->delivered
+        || !run->leg_totals || !run->class_totals || !run->counts || (s->trace > 0 && !run->trace))
         return 0;
     begin_block(run);
     return 1;
@@ -35,10 +46,12 @@ void pi2_statistics_free(pi2_run *run)
 {
     free(run->bin_rows);
     free(run->band_rows);
+    free(run->leg_rows);
     free(run->class_rows);
     free(run->delays);
     free(run->delivered);
-    free(run->totals);
+    free(run->leg_totals);
+    free(run->class_totals);
     free(run->counts);
     free(run->trace);
 }
@@ -52,11 +65,12 @@ static void count_up(uint32_t *counter)
 void pi2_departed(pi2_run *run, const pi2_packet *packet, int64_t now)
 {
     const int64_t waited = now - packet->enqueued;
-    pi2_class *class_ = run->classes + packet->class_;
-    class_->departures++;
-    class_->sojourn += (double)waited;
-    count_up(class_->delays + pi2_delay_bucket(waited));
-    count_up(&run->flows[packet->flow].departed);
+    pi2_leg *leg = run->legs + packet->leg;
+    leg->departures++;
+    leg->sojourn += (double)waited;
+    count_up(leg->delays + pi2_delay_bucket(waited));
+    if (leg->last)
+        count_up(&run->flows[packet->flow].departed);
     run->packets++;
     if (run->trace)
         pi2_trace_event(run, packet, PI2_TRACE_DEQUEUE, 0, now);
@@ -99,32 +113,59 @@ void pi2_trace_event(pi2_run *run, const pi2_packet *packet, int what, int cause
         .band = packet->band,
         .ecn = packet->ecn,
         .cause = (uint8_t)cause,
+        .link = (uint16_t)run->legs[packet->leg].hop->number,
     };
 }
 
-/* A row of a class: what was counted since the last. */
+/* Rows of what was counted since the last. */
+
+static void leg_row(pi2_run *run, size_t i)
+{
+    pi2_leg *leg = run->legs + i;
+    const int64_t *counts = run->counts + i * PI2_CAUSES;
+    double *row = run->leg_rows + ((size_t)run->bin * run->leg_count + i) * PI2_LEG_COLUMNS;
+    int64_t since[PI2_CAUSES];
+    for (int cause = 0; cause < PI2_CAUSES; cause++) {
+        since[cause] = counts[cause] - leg->before[cause];
+        leg->before[cause] = counts[cause];
+    }
+    row[PI2_LEG_ARRIVALS] = (double)since[PI2_SENT];
+    row[PI2_LEG_DEPARTURES] = (double)leg->departures;
+    row[PI2_LEG_BITS] = (double)leg->bits;
+    row[PI2_LEG_DROPS] = (double)(since[PI2_DROP_AQM] + since[PI2_DROP_FULL] + since[PI2_DROP_OVERLOAD]);
+    row[PI2_LEG_MARKS] = (double)(since[PI2_MARK_AQM] + since[PI2_MARK_STEP]);
+    row[PI2_LEG_SOJOURN] = leg->sojourn;
+    leg->departures = leg->bits = 0;
+    leg->sojourn = 0.0;
+}
+
 static void class_row(pi2_run *run, int i, double time, int64_t now)
 {
     pi2_class *c = run->classes + i;
-    const int64_t *counts = run->counts + (size_t)i * PI2_CAUSES;
     double *row = run->class_rows + ((size_t)run->bin * (size_t)run->scenario.class_count + (size_t)i)
                                         * PI2_CLASS_COLUMNS;
-    int64_t since[PI2_CAUSES];
     integrate(c, now);
-    for (int cause = 0; cause < PI2_CAUSES; cause++) {
-        since[cause] = counts[cause] - c->before[cause];
-        c->before[cause] = counts[cause];
-    }
-    row[PI2_CLASS_ARRIVALS] = (double)since[PI2_SENT];
-    row[PI2_CLASS_DEPARTURES] = (double)c->departures;
-    row[PI2_CLASS_BITS] = (double)c->bits;
-    row[PI2_CLASS_DROPS] = (double)(since[PI2_DROP_AQM] + since[PI2_DROP_FULL] + since[PI2_DROP_OVERLOAD]);
-    row[PI2_CLASS_MARKS] = (double)(since[PI2_MARK_AQM] + since[PI2_MARK_STEP]);
-    row[PI2_CLASS_SOJOURN] = c->sojourn;
     row[PI2_CLASS_WINDOW] = c->flow_area > 0.0 ? c->window_area / c->flow_area : 0.0;
     row[PI2_CLASS_FLOWS] = c->flow_area / time;
-    c->departures = c->bits = 0;
-    c->sojourn = c->window_area = c->flow_area = 0.0;
+    c->window_area = c->flow_area = 0.0;
+}
+
+/* `means`: of each of its bands. */
+static void hop_row(pi2_run *run, pi2_hop *hop, double *means, double time, int64_t now)
+{
+    double *row = run->bin_rows + ((size_t)run->bin * run->hop_count + hop->number) * PI2_BIN_COLUMNS;
+    pi2_probe probe = {0.0, 0.0, 0.0};
+    pi2_backlog_changes(hop, now);
+    for (int band = 0; band < hop->queue.bands; band++, means += PI2_BAND_COLUMNS) {
+        means[PI2_BAND_BYTES] = hop->area[band] / time;
+        means[PI2_BAND_SQUARE] = hop->square[band] / time;
+        hop->area[band] = hop->square[band] = 0.0;
+    }
+    hop->qdisc->probe(hop->discipline, &hop->queue, &probe);
+    row[PI2_BIN_CAPACITY] = hop->queue.capacity;
+    row[PI2_BIN_CONTROLLER] = probe.controller;
+    row[PI2_BIN_CLASSIC] = probe.classic;
+    row[PI2_BIN_SCALABLE] = probe.scalable;
 }
 
 /* At the end of a block: what departed in it, flow by flow. */
@@ -140,21 +181,13 @@ static void end_block(pi2_run *run)
 void pi2_end_bin(pi2_run *run, int64_t now)
 {
     const double time = (double)(now - run->bin * run->scenario.bin);
-    double *row = run->bin_rows + (size_t)run->bin * PI2_BIN_COLUMNS;
-    pi2_hop *hop = &run->hop;
-    double *means = run->band_rows + (size_t)run->bin * (size_t)hop->queue.bands * PI2_BAND_COLUMNS;
-    pi2_probe probe = {0.0, 0.0, 0.0};
-    pi2_backlog_changes(hop, now);
-    for (int band = 0; band < hop->queue.bands; band++, means += PI2_BAND_COLUMNS) {
-        means[PI2_BAND_BYTES] = hop->area[band] / time;
-        means[PI2_BAND_SQUARE] = hop->square[band] / time;
-        hop->area[band] = hop->square[band] = 0.0;
+    double *means = run->band_rows + (size_t)run->bin * run->band_count * PI2_BAND_COLUMNS;
+    for (uint32_t i = 0; i < run->hop_count; i++) {
+        hop_row(run, run->hops + i, means, time, now);
+        means += run->hops[i].queue.bands * PI2_BAND_COLUMNS;
     }
-    hop->qdisc->probe(hop->discipline, &hop->queue, &probe);
-    row[PI2_BIN_CAPACITY] = hop->queue.capacity;
-    row[PI2_BIN_CONTROLLER] = probe.controller;
-    row[PI2_BIN_CLASSIC] = probe.classic;
-    row[PI2_BIN_SCALABLE] = probe.scalable;
+    for (size_t i = 0; i < run->leg_count; i++)
+        leg_row(run, i);
     for (int i = 0; i < run->scenario.class_count; i++)
         class_row(run, i, time, now);
     run->bin++;

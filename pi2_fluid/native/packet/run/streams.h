@@ -1,6 +1,8 @@
 /* The streams of random numbers of a run, so that one more draw in one shifts nothing in another. */
 #pragma once
 
+#include <stdint.h>
+
 /* Those of flows are PI2_STREAM_FLOWS + number of the flow. */
 enum {
     PI2_STREAM_ENQUEUE,      /* first and second draw for a packet judged on arrival */
@@ -10,3 +12,9 @@ enum {
     PI2_STREAM_ACK_JITTER,
     PI2_STREAM_FLOWS,
 };
+
+/* A link's own stream of that kind: there are fewer flows than lie between two links. */
+static inline uint64_t pi2_link_stream(uint32_t link, int kind)
+{
+    return ((uint64_t)link << 32) + (uint64_t)kind;
+}

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static int equal(const char *what, int class_, double a, double b)
+static int equal(const char *what, int leg, double a, double b)
 {
     if (a == b)
         return 1;
-    printf("class %d, %s: %.17g is not %.17g\n", class_, what, a, b);
+    printf("leg %d, %s: %.17g is not %.17g\n", leg, what, a, b);
     return 0;
 }
 
@@ -21,11 +21,33 @@ static int within(const char *what, double value, double low, double high)
     return 0;
 }
 
-static double column(const pi2_packet_outcome *o, int class_, int which)
+/* A class at a link of its route. */
+typedef struct {
+    int number;
+    const pi2_packet_class *class_;
+    uint32_t link;
+    int first, last;
+} leg;
+
+enum { LEGS = PI2_TEST_CLASSES * PI2_TEST_LINKS };
+
+/* Returns how many there are. */
+static int list_legs(const pi2_test_scenario *s, leg *legs)
+{
+    int count = 0;
+    for (int i = 0; i < s->problem.class_count; i++) {
+        const pi2_packet_class *class_ = s->problem.classes + i;
+        for (uint32_t k = 0; k < class_->route_length; k++, count++)
+            legs[count] = (leg){count, class_, class_->route[k], k == 0, k + 1 == class_->route_length};
+    }
+    return count;
+}
+
+static double column(const pi2_packet_outcome *o, int leg, int which)
 {
     double sum = 0.0;
     for (int64_t i = 0; i < o->bins; i++)
-        sum += o->class_rows[(i * o->classes + class_) * PI2_CLASS_COLUMNS + which];
+        sum += o->leg_rows[(i * o->legs + leg) * PI2_LEG_COLUMNS + which];
     return sum;
 }
 
@@ -37,54 +59,76 @@ static double segments(const pi2_packet_outcome *o)
     return sum;
 }
 
-static double delayed(const pi2_packet_outcome *o, int class_)
+static double delayed(const pi2_packet_outcome *o, int leg)
 {
     double sum = 0.0;
     for (int64_t block = 0; block < o->blocks; block++)
         for (int i = 0; i < PI2_DELAY_BUCKETS; i++)
-            sum += o->delays[(block * o->classes + class_) * PI2_DELAY_BUCKETS + i];
+            sum += o->delays[(block * o->legs + leg) * PI2_DELAY_BUCKETS + i];
     return sum;
 }
 
-static int conserved(const pi2_packet_outcome *o, int class_)
+static int64_t marks(const int64_t *totals)
 {
-    const int64_t *t = o->totals + class_ * PI2_TOTALS;
-    const int64_t out = t[PI2_DELIVERED] + t[PI2_DROP_AQM] + t[PI2_DROP_FULL] + t[PI2_DROP_OVERLOAD];
-    for (int i = 0; i < PI2_TOTALS; i++)
+    return totals[PI2_MARK_AQM] + totals[PI2_MARK_STEP];
+}
+
+static int64_t drops(const int64_t *totals)
+{
+    return totals[PI2_DROP_AQM] + totals[PI2_DROP_FULL] + totals[PI2_DROP_OVERLOAD];
+}
+
+/* What comes to a link goes on or is somewhere, and what goes on comes to the next. */
+static int conserved(const pi2_packet_outcome *o, const leg *l)
+{
+    const int64_t *t = o->leg_totals + l->number * PI2_LEG_TOTALS;
+    for (int i = 0; i < PI2_LEG_TOTALS; i++)
         if (t[i] < 0)
             return within("a total", (double)t[i], 0, INFINITY);
-    return equal("sent", class_, (double)t[PI2_SENT],
-                 (double)(out + t[PI2_TOTAL_QUEUED] + t[PI2_TOTAL_IN_FLIGHT]))
-           && within("marks", (double)(t[PI2_MARK_AQM] + t[PI2_MARK_STEP]), 0, (double)t[PI2_SENT]);
+    return equal("sent", l->number, (double)t[PI2_SENT],
+                 (double)(t[PI2_DELIVERED] + drops(t) + t[PI2_TOTAL_QUEUED] + t[PI2_TOTAL_IN_FLIGHT]))
+           && within("marks", (double)marks(t), 0, (double)t[PI2_SENT])
+           && (l->first
+               || equal("came from the link before", l->number, (double)t[PI2_SENT],
+                        (double)t[PI2_DELIVERED - PI2_LEG_TOTALS]));
 }
 
 /* Rows of bins against totals, which agree once the last bin is over. */
-static int adds_up(const pi2_test_scenario *s, const pi2_packet_outcome *o, int class_)
+static int adds_up(const pi2_test_scenario *s, const pi2_packet_outcome *o, const leg *l)
 {
-    const int64_t *t = o->totals + class_ * PI2_TOTALS;
-    const double departures = column(o, class_, PI2_CLASS_DEPARTURES), bits = column(o, class_, PI2_CLASS_BITS);
-    const double drops = (double)(t[PI2_DROP_AQM] + t[PI2_DROP_FULL] + t[PI2_DROP_OVERLOAD]);
-    return equal("arrivals", class_, column(o, class_, PI2_CLASS_ARRIVALS), (double)t[PI2_SENT])
-           && equal("drops", class_, column(o, class_, PI2_CLASS_DROPS), drops)
-           && equal("marks", class_, column(o, class_, PI2_CLASS_MARKS),
-                    (double)(t[PI2_MARK_AQM] + t[PI2_MARK_STEP]))
-           && equal("delays", class_, delayed(o, class_), departures)
+    const int64_t *t = o->leg_totals + l->number * PI2_LEG_TOTALS;
+    const double departures = column(o, l->number, PI2_LEG_DEPARTURES), bits = column(o, l->number, PI2_LEG_BITS);
+    return equal("arrivals", l->number, column(o, l->number, PI2_LEG_ARRIVALS), (double)t[PI2_SENT])
+           && equal("drops", l->number, column(o, l->number, PI2_LEG_DROPS), (double)drops(t))
+           && equal("marks", l->number, column(o, l->number, PI2_LEG_MARKS), (double)marks(t))
+           && equal("delays", l->number, delayed(o, l->number), departures)
            && within("bits", bits, 0, 8.0 * s->problem.packet_size * departures)
            && within("bits", bits, 8.0 * 64 * (departures - 1), INFINITY)
-           && within("sojourn", column(o, class_, PI2_CLASS_SOJOURN), 0,
-                     departures * (double)s->problem.duration);
+           && within("sojourn", column(o, l->number, PI2_LEG_SOJOURN), 0, departures * (double)s->problem.duration);
+}
+
+static int sound_backlog(const double *row, double full)
+{
+    return within("mean backlog", row[PI2_BAND_BYTES], 0, full * (1 + 1e-9))
+           && within("its square", row[PI2_BAND_SQUARE], row[PI2_BAND_BYTES] * row[PI2_BAND_BYTES] * (1 - 1e-9),
+                     full * full * (1 + 1e-9));
+}
+
+static int sound_backlogs(const pi2_test_scenario *s, const pi2_packet_outcome *o)
+{
+    const double *row = o->band_rows;
+    for (int64_t i = 0; i < o->bins; i++)
+        for (int link = 0; link < o->links; link++) {
+            const double full = (double)s->specs[link].buffer * s->problem.packet_size;
+            for (int band = 0; band < s->specs[link].qdisc->bands; band++, row += PI2_BAND_COLUMNS)
+                if (!sound_backlog(row, full))
+                    return 0;
+        }
+    return equal("rows of bands", -1, (double)(row - o->band_rows), (double)(o->bins * o->bands * PI2_BAND_COLUMNS));
 }
 
 static int sound_rows(const pi2_test_scenario *s, const pi2_packet_outcome *o)
 {
-    const double full = (double)s->problem.buffer * s->problem.packet_size;
-    for (int64_t i = 0; i < o->bins * o->bands; i++) {
-        const double *row = o->band_rows + i * PI2_BAND_COLUMNS;
-        if (!within("mean backlog", row[PI2_BAND_BYTES], 0, full * (1 + 1e-9))
-            || !within("its square", row[PI2_BAND_SQUARE], row[PI2_BAND_BYTES] * row[PI2_BAND_BYTES] * (1 - 1e-9),
-                       full * full * (1 + 1e-9)))
-            return 0;
-    }
     for (int64_t i = 0; i < o->bins * o->classes; i++) {
         const double *row = o->class_rows + i * PI2_CLASS_COLUMNS;
         const int windows = s->problem.classes[i % o->classes].congestion != NULL;
@@ -96,14 +140,15 @@ static int sound_rows(const pi2_test_scenario *s, const pi2_packet_outcome *o)
     return 1;
 }
 
-static int sound_controller(const pi2_test_scenario *s, const pi2_packet_outcome *o)
+static int sound_controllers(const pi2_test_scenario *s, const pi2_packet_outcome *o)
 {
-    for (int64_t i = 0; i < o->bins; i++) {
+    for (int64_t i = 0; i < o->bins * o->links; i++) {
         const double *row = o->bin_rows + i * PI2_BIN_COLUMNS;
-        if (!within("controller", row[PI2_BIN_CONTROLLER], 0, s->largest < 1e300 ? s->largest * (1 + 1e-9) : 1e300)
+        const pi2_test_link *l = s->links + i % o->links;
+        if (!within("controller", row[PI2_BIN_CONTROLLER], 0, l->largest < 1e300 ? l->largest * (1 + 1e-9) : 1e300)
             || !within("capacity", row[PI2_BIN_CAPACITY], 0, 1e15))
             return 0;
-        if (!s->unlikely
+        if (!l->unlikely
             && (!within("p of Classic", row[PI2_BIN_CLASSIC], 0, 1 + 1e-9)
                 || !within("p of Scalable", row[PI2_BIN_SCALABLE], 0, 1 + 1e-9)))
             return 0;
@@ -111,14 +156,14 @@ static int sound_controller(const pi2_test_scenario *s, const pi2_packet_outcome
     return 1;
 }
 
-/* The bits that the link could carry: of each stretch of time its capacity, and two packets on either side. */
-static int not_overused(const pi2_test_scenario *s, const pi2_packet_outcome *o)
+/* The bits that a link could carry: of each stretch of time its capacity, and two packets on either side. */
+static int not_overused(const pi2_test_scenario *s, uint32_t link, double bits)
 {
     const pi2_packet_scenario *p = &s->problem;
-    double capacity = p->capacity, least_slot = s->slot, room = 0.0, bits = 0.0;
+    double capacity = p->links[link].capacity, least_slot = s->links[link].slot, room = 0.0;
     int64_t at = 0;
     for (int i = 0; i < p->change_count; i++) {
-        if (p->changes[i].capacity <= 0.0)
+        if (p->changes[i].capacity <= 0.0 || p->changes[i].link != link)
             continue;
         room += capacity * 1e-9 * (double)(p->changes[i].at - at);
         at = p->changes[i].at;
@@ -126,27 +171,35 @@ static int not_overused(const pi2_test_scenario *s, const pi2_packet_outcome *o)
         least_slot = fmin(least_slot, 8e9 * p->packet_size / capacity);
     }
     room += capacity * 1e-9 * (double)(p->duration - at) + 16.0 * p->packet_size * (1 + p->change_count);
-    for (int i = 0; i < o->classes; i++)
-        bits += column(o, i, PI2_CLASS_BITS);
     return least_slot < 1000.0 || within("bits of all", bits, 0, 1.01 * room); /* slots are whole ns */
 }
 
 int pi2_check_outcome(const pi2_test_scenario *s, const pi2_packet_outcome *o, int done)
 {
-    double departures = 0.0;
-    for (int i = 0; i < o->classes; i++)
-        if (!conserved(o, i))
+    leg legs[LEGS];
+    const int count = list_legs(s, legs);
+    double all = 0.0, at_last = 0.0, bits[PI2_TEST_LINKS] = {0.0};
+    if (!equal("legs", -1, (double)count, (double)o->legs))
+        return 0;
+    for (const leg *l = legs; l < legs + count; l++)
+        if (!conserved(o, l))
             return 0;
     if (!done)
         return 1;
-    for (int i = 0; i < o->classes; i++) {
-        departures += column(o, i, PI2_CLASS_DEPARTURES);
-        if (!adds_up(s, o, i))
+    for (const leg *l = legs; l < legs + count; l++) {
+        const double departures = column(o, l->number, PI2_LEG_DEPARTURES);
+        all += departures;
+        at_last += l->last ? departures : 0.0;
+        bits[l->link] += column(o, l->number, PI2_LEG_BITS);
+        if (!adds_up(s, o, l))
             return 0;
     }
-    return equal("departures", -1, departures, (double)o->packets)
-           && equal("departures of flows", -1, segments(o), (double)o->packets) && sound_rows(s, o)
-           && sound_controller(s, o) && not_overused(s, o);
+    for (uint32_t link = 0; link < (uint32_t)o->links; link++)
+        if (!not_overused(s, link, bits[link]))
+            return 0;
+    return equal("departures", -1, all, (double)o->packets)
+           && equal("departures of flows", -1, segments(o), at_last) && sound_backlogs(s, o) && sound_rows(s, o)
+           && sound_controllers(s, o);
 }
 
 /* Eight bytes at a time, so that it takes less time than the run. */
@@ -166,14 +219,17 @@ static uint64_t mixed(uint64_t digest, const void *from, size_t bytes)
 
 uint64_t pi2_digest(const pi2_packet_outcome *o)
 {
-    const size_t bins = (size_t)o->bins, classes = (size_t)o->classes, blocks = (size_t)o->blocks;
+    const size_t bins = (size_t)o->bins, classes = (size_t)o->classes, legs = (size_t)o->legs;
+    const size_t blocks = (size_t)o->blocks;
     uint64_t d = UINT64_C(0xcbf29ce484222325);
-    d = mixed(d, o->bin_rows, bins * PI2_BIN_COLUMNS * sizeof *o->bin_rows);
+    d = mixed(d, o->bin_rows, bins * (size_t)o->links * PI2_BIN_COLUMNS * sizeof *o->bin_rows);
     d = mixed(d, o->band_rows, bins * (size_t)o->bands * PI2_BAND_COLUMNS * sizeof *o->band_rows);
+    d = mixed(d, o->leg_rows, bins * legs * PI2_LEG_COLUMNS * sizeof *o->leg_rows);
     d = mixed(d, o->class_rows, bins * classes * PI2_CLASS_COLUMNS * sizeof *o->class_rows);
-    d = mixed(d, o->delays, blocks * classes * PI2_DELAY_BUCKETS * sizeof *o->delays);
+    d = mixed(d, o->delays, blocks * legs * PI2_DELAY_BUCKETS * sizeof *o->delays);
     d = mixed(d, o->delivered, blocks * (size_t)o->flows * sizeof *o->delivered);
-    d = mixed(d, o->totals, classes * PI2_TOTALS * sizeof *o->totals);
+    d = mixed(d, o->leg_totals, legs * PI2_LEG_TOTALS * sizeof *o->leg_totals);
+    d = mixed(d, o->class_totals, classes * PI2_CLASS_TOTALS * sizeof *o->class_totals);
     d = mixed(d, o->trace, (size_t)o->traced * sizeof *o->trace);
     return mixed(d, &o->packets, sizeof o->packets);
 }

@@ -3,7 +3,7 @@
 
 #include "packet/simulator.h"
 
-enum { PI2_TEST_CLASSES = 7, PI2_TEST_CHANGES = 4 };
+enum { PI2_TEST_LINKS = 6, PI2_TEST_CLASSES = 7, PI2_TEST_CHANGES = 4 };
 
 /* Where the choices come from: bytes that somebody gives, as far as they go, or a seed. */
 typedef struct {
@@ -18,13 +18,23 @@ double pi2_spread(pi2_choices *choices, double low, double high); /* its logarit
 int pi2_chance(pi2_choices *choices, double p);
 int pi2_pick(pi2_choices *choices, int n); /* one of 0 .. n - 1 */
 
+/* What is known of a link besides. */
+typedef struct {
+    pi2_packet_link *spec;
+    int64_t duration; /* ns, of the run */
+    double slot;      /* ns of a full packet at the beginning */
+    double largest;   /* what the controller's variable may reach */
+    int unlikely;     /* its discipline reports no probabilities */
+} pi2_test_link;
+
 /* What a scenario points to lies beside it, so that it must not be moved. */
 typedef struct {
     pi2_packet_scenario problem;
+    pi2_packet_link specs[PI2_TEST_LINKS];
+    pi2_test_link links[PI2_TEST_LINKS];
     pi2_packet_class classes[PI2_TEST_CLASSES];
+    uint32_t routes[PI2_TEST_CLASSES][PI2_TEST_LINKS];
+    int64_t hops[PI2_TEST_CLASSES][PI2_TEST_LINKS];
     pi2_packet_change changes[PI2_TEST_CHANGES];
     int64_t counts[PI2_TEST_CHANGES * PI2_TEST_CLASSES];
-    double slot;     /* ns of a full packet at the beginning */
-    double largest;  /* what the controller's variable may reach */
-    int unlikely;    /* its discipline reports no probabilities */
 } pi2_test_scenario;

@@ -17,43 +17,43 @@ static double bit(pi2_choices *c)
 }
 
 /* s: around some slots, or anything that packets can count. */
-static double time_of(pi2_choices *c, const pi2_test_scenario *t)
+static double time_of(pi2_choices *c, const pi2_test_link *t)
 {
     const double slot = 1e-9 * t->slot;
     const double s = pi2_chance(c, 0.9) ? slot * pi2_spread(c, 0.3, 100) : pi2_spread(c, 1e-9, 1e3);
     return fmin(fmax(s, 1e-9), 999.0);
 }
 
-static double time_or_none(pi2_choices *c, const pi2_test_scenario *t)
+static double time_or_none(pi2_choices *c, const pi2_test_link *t)
 {
     return pi2_chance(c, 0.5) ? 0.0 : time_of(c, t);
 }
 
 /* s between updates: no more than some hundred in a run. */
-static double interval_of(pi2_choices *c, const pi2_test_scenario *t)
+static double interval_of(pi2_choices *c, const pi2_test_link *t)
 {
-    const double least = fmax(1e-9, 1e-9 * (double)t->problem.duration / 500);
+    const double least = fmax(1e-9, 1e-9 * (double)t->duration / 500);
     return fmin(fmax(time_of(c, t), least), 9e5);
 }
 
 /* Hz: such that a delay of some slots moves p by some percent, or any other. */
-static double gain_of(pi2_choices *c, const pi2_test_scenario *t)
+static double gain_of(pi2_choices *c, const pi2_test_link *t)
 {
     return pi2_chance(c, 0.8) ? fmin(1e5, pi2_spread(c, 1e-4, 1) * 1e9 / t->slot) : pi2_spread(c, 1e-2, 1e5);
 }
 
-static void begin(pi2_test_scenario *t, const char *name)
+static void begin(pi2_test_link *t, const char *name)
 {
-    t->problem.qdisc = pi2_find_qdisc(name);
+    t->spec->qdisc = pi2_find_qdisc(name);
 }
 
-static void put(pi2_test_scenario *t, const char *name, double value)
+static void put(pi2_test_link *t, const char *name, double value)
 {
-    pi2_put(t->problem.qdisc_parameters, t->problem.qdisc->names, name, value);
+    pi2_put(t->spec->qdisc_parameters, t->spec->qdisc->names, name, value);
 }
 
 /* The five that all PI controllers have, and the largest p' among them; returns the update interval. */
-static double put_controller(pi2_choices *c, pi2_test_scenario *t, double largest_gain)
+static double put_controller(pi2_choices *c, pi2_test_link *t, double largest_gain)
 {
     const double alpha = fmin(largest_gain, gain_of(c, t)), interval = interval_of(c, t);
     put(t, "alpha", alpha);
@@ -65,7 +65,7 @@ static double put_controller(pi2_choices *c, pi2_test_scenario *t, double larges
     return interval;
 }
 
-static void make_pi(pi2_choices *c, pi2_test_scenario *t)
+static void make_pi(pi2_choices *c, pi2_test_link *t)
 {
     static const char *const names[] = {"pi", "pi2", "pi2", "coupled"};
     static const double ks[] = {1, 2, 4, 255};
@@ -92,7 +92,7 @@ static double table_of(pi2_choices *c, int arithmetic)
     return arithmetic == 0 ? pi2_pick(c, 6) : from(c, arithmetic == 1 ? 4 : 3, shifts);
 }
 
-static void make_pie(pi2_choices *c, pi2_test_scenario *t)
+static void make_pie(pi2_choices *c, pi2_test_link *t)
 {
     static const double bytes[] = {16384, 10000}, weights[] = {0.5, 0.125}, limits[] = {0.1, 0.1, 1.0};
     const int arithmetic = pi2_pick(c, 3), by_update = arithmetic == 0 && pi2_pick(c, 2), quirks = pi2_pick(c, 2);
@@ -122,7 +122,7 @@ static void make_pie(pi2_choices *c, pi2_test_scenario *t)
     put(t, "at_dequeue", bit(c));
 }
 
-static void make_dualpi2(pi2_choices *c, pi2_test_scenario *t)
+static void make_dualpi2(pi2_choices *c, pi2_test_link *t)
 {
     static const double ks[] = {1, 2, 3, 255};
     const int fixed = pi2_pick(c, 2);
@@ -144,7 +144,7 @@ static void make_dualpi2(pi2_choices *c, pi2_test_scenario *t)
     put(t, "first_update", pi2_chance(c, 0.8) ? interval : time_of(c, t));
 }
 
-static void make_red(pi2_choices *c, pi2_test_scenario *t)
+static void make_red(pi2_choices *c, pi2_test_link *t)
 {
     const int fixed = pi2_pick(c, 2);
     const double low = pi2_chance(c, 0.8) ? pi2_uniform(c, 0.1, 10) : pi2_spread(c, 1, 1e3);
@@ -163,7 +163,7 @@ static void make_red(pi2_choices *c, pi2_test_scenario *t)
     put(t, "spacing", fixed ? 0.0 : pi2_pick(c, 3));
 }
 
-static void make_codel(pi2_choices *c, pi2_test_scenario *t)
+static void make_codel(pi2_choices *c, pi2_test_link *t)
 {
     const double target = time_of(c, t);
     begin(t, "codel");
@@ -175,7 +175,7 @@ static void make_codel(pi2_choices *c, pi2_test_scenario *t)
     put(t, "fixed", bit(c));
 }
 
-static void make_lottery(pi2_choices *c, pi2_test_scenario *t)
+static void make_lottery(pi2_choices *c, pi2_test_link *t)
 {
     begin(t, "lottery");
     t->largest = pi2_chance(c, 0.8) ? pi2_spread(c, 1e-3, 0.5) : bit(c);
@@ -183,9 +183,9 @@ static void make_lottery(pi2_choices *c, pi2_test_scenario *t)
     put(t, "mark", bit(c));
 }
 
-void pi2_make_discipline(pi2_choices *c, pi2_test_scenario *t)
+void pi2_make_discipline(pi2_choices *c, pi2_test_link *t)
 {
-    static void (*const makers[])(pi2_choices *, pi2_test_scenario *) = {
+    static void (*const makers[])(pi2_choices *, pi2_test_link *) = {
         make_pi, make_pi, make_pie, make_pie, make_dualpi2, make_dualpi2, make_red, make_codel, make_lottery};
     const int which = pi2_pick(c, 10);
     if (which < 9)

@@ -13,14 +13,14 @@ typedef void (*twist)(pi2_test_scenario *s);
 static void change(pi2_test_scenario *s, int64_t at, double capacity, int64_t first, int64_t second)
 {
     const int i = s->problem.change_count++;
-    s->changes[i] = (pi2_packet_change){at, capacity};
+    s->changes[i] = (pi2_packet_change){.at = at, .capacity = capacity};
     s->counts[2 * i] = first;
     s->counts[2 * i + 1] = second;
 }
 
 static void put(pi2_test_scenario *s, const char *name, double value)
 {
-    pi2_put(s->problem.qdisc_parameters, s->problem.qdisc->names, name, value);
+    pi2_put(s->specs->qdisc_parameters, s->specs->qdisc->names, name, value);
 }
 
 static void instant(pi2_test_scenario *s)
@@ -37,7 +37,7 @@ static void hurried(pi2_test_scenario *s) /* an update every ns, on a link of 1 
 {
     put(s, "update_interval", 1e-9);
     put(s, "first_update", 1e-9);
-    s->problem.capacity = 1e12;
+    s->specs->capacity = 1e12;
     s->problem.duration = 20000;
     s->classes[1].interval = 1.0;
 }
@@ -51,8 +51,8 @@ static void leisurely(pi2_test_scenario *s)
 static void pushed(pi2_test_scenario *s) /* p', beyond its bounds, for fewer updates than there are */
 {
     static const double pushes[] = {0.1, 5.0, -7.0, 0.2, 0.3};
-    s->problem.pushes = pushes;
-    s->problem.push_count = sizeof pushes / sizeof *pushes;
+    s->specs->pushes = pushes;
+    s->specs->push_count = sizeof pushes / sizeof *pushes;
 }
 
 static void nobody(pi2_test_scenario *s)
@@ -82,7 +82,7 @@ static void far_away(pi2_test_scenario *s)
 
 static void slow(pi2_test_scenario *s) /* 12000 s for a packet */
 {
-    s->problem.capacity = 1.0;
+    s->specs->capacity = 1.0;
     s->problem.duration = INT64_C(50000000000000);
     s->problem.bin = INT64_C(1000000000000);
     s->classes[1].interval = 1e13;
@@ -90,7 +90,7 @@ static void slow(pi2_test_scenario *s) /* 12000 s for a packet */
 
 static void tight(pi2_test_scenario *s)
 {
-    s->problem.buffer = 1;
+    s->specs->buffer = 1;
     s->problem.packet_size = 64;
 }
 
@@ -120,18 +120,25 @@ static int at_edge(twist how, int kind, int delay_on)
     int refused, good = 1;
     pi2_run *run;
     memset(&s, 0, sizeof s);
-    s.problem = (pi2_packet_scenario){.seed = 1, .duration = 500000000, .bin = 100000000, .capacity = 1e6, .kind = kind,
-                                      .delay_on = delay_on, .ack_jitter = 1000, .buffer = 50, .packet_size = 1500,
-                                      .qdisc = &pi2_qdisc_pi2, .class_count = 2, .classes = s.classes,
+    s.problem = (pi2_packet_scenario){.seed = 1, .duration = 500000000, .bin = 100000000, .packet_size = 1500,
+                                      .link_count = 1, .links = s.specs, .class_count = 2, .classes = s.classes,
                                       .changes = s.changes, .counts = s.counts, .trace = 100000};
-    memcpy(s.problem.qdisc_parameters, &parameters, sizeof parameters);
+    s.specs[0] = (pi2_packet_link){.capacity = 1e6, .kind = kind, .delay_on = delay_on, .ack_jitter = 1000,
+                                   .buffer = 50, .qdisc = &pi2_qdisc_pi2};
+    memcpy(s.specs[0].qdisc_parameters, &parameters, sizeof parameters);
     s.classes[0] = (pi2_packet_class){.congestion = &pi2_cc_reno, .count = 3, .base_rtt = 20000000,
                                       .stop = PI2_NEVER, .initial_window = 10, .slow_start = 1};
     pi2_put(s.classes[0].parameters, pi2_cc_reno.names, "decrease", 0.5);
     s.classes[1] = (pi2_packet_class){.interval = 5e7, .count = 1, .stop = PI2_NEVER};
-    s.largest = 1.0;
+    for (int i = 0; i < 2; i++) {
+        s.classes[i].route_length = 1;
+        s.classes[i].route = s.routes[i];
+        s.classes[i].hops = s.hops[i];
+    }
+    s.links[0] = (pi2_test_link){.spec = s.specs, .duration = s.problem.duration, .largest = 1.0};
     how(&s);
-    s.slot = 8e9 * s.problem.packet_size / s.problem.capacity;
+    for (int i = 0; i < s.problem.link_count; i++)
+        s.links[i].slot = 8e9 * s.problem.packet_size / s.specs[i].capacity;
     run = pi2_run_new(&s.problem, &refused);
     if (!run)
         return 0;

@@ -69,24 +69,34 @@ static int sound_classes(const pi2_run *run)
     return 1;
 }
 
-int pi2_check_inside(const pi2_run *run)
+static int sound_hop(const pi2_run *run, const pi2_hop *hop)
 {
-    for (int band = 0; band < run->hop.queue.bands; band++) {
-        const pi2_band *b = run->hop.queue.band + band;
+    for (int band = 0; band < hop->queue.bands; band++) {
+        const pi2_band *b = hop->queue.band + band;
         int64_t bytes = 0, before = 0;
         for (uint32_t i = 0; i < b->count; i++) {
             const pi2_packet *packet = b->ring + ((b->head + i) & b->mask);
             if (packet->enqueued < before)
                 return wrong(run, packet->flow, "entered", packet->enqueued, before);
+            if (run->legs[packet->leg].hop != hop)
+                return wrong(run, packet->flow, "link", run->legs[packet->leg].hop->number, hop->number);
             before = packet->enqueued;
             bytes += packet->bytes;
         }
         if (bytes != b->bytes)
             return wrong(run, 0, "backlog", b->bytes, bytes);
     }
-    if (pi2_queue_packets(&run->hop.queue) > run->hop.queue.limit)
-        return wrong(run, 0, "limit", run->hop.queue.limit, pi2_queue_packets(&run->hop.queue));
-    if (pi2_queue_packets(&run->hop.queue) && run->hop.due == PI2_NEVER)
-        return wrong(run, 0, "link idle", 0, pi2_queue_packets(&run->hop.queue));
+    if (pi2_queue_packets(&hop->queue) > hop->queue.limit)
+        return wrong(run, 0, "limit", hop->queue.limit, pi2_queue_packets(&hop->queue));
+    if (pi2_queue_packets(&hop->queue) && hop->due == PI2_NEVER)
+        return wrong(run, 0, "link idle", 0, pi2_queue_packets(&hop->queue));
+    return hop->due >= run->now || wrong(run, 0, "link overdue", hop->due, run->now);
+}
+
+int pi2_check_inside(const pi2_run *run)
+{
+    for (uint32_t i = 0; i < run->hop_count; i++)
+        if (!sound_hop(run, run->hops + i))
+            return 0;
     return sound_classes(run);
 }

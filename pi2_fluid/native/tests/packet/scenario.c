@@ -1,4 +1,4 @@
-/* Random scenarios: link, classes, changes. Times are drawn in slots of the link, so that whatever its rate, things
+/* Random scenarios: links, classes, routes, changes. Times are drawn in slots of the link, so that whatever its rate, things
  * happen within the some hundred packets that a run lasts. */
 #include "tests/packet/scenario.h"
 
@@ -17,28 +17,35 @@ static int64_t whole(double ns, double low, double high)
     return (int64_t)(ns < low ? low : ns > high ? high : ns);
 }
 
-static void make_link(pi2_choices *c, pi2_test_scenario *t)
+static void make_service(pi2_choices *c, pi2_test_link *link)
 {
-    static const int sizes[] = {64, 74, 590, 1500, 1500, 1500, 9000};
     static const double buffers[] = {1, 2, 3, 10, 100, 1000, 1e5, 1e9};
-    pi2_packet_scenario *s = &t->problem;
-    double packets = pi2_spread(c, 10, 1500);
-    s->packet_size = pi2_chance(c, 0.7)    ? sizes[pi2_pick(c, 7)]
-                     : pi2_chance(c, 0.9) ? 64 + pi2_pick(c, 9000 - 63)
-                                          : 64 + pi2_pick(c, 65535 - 63);
-    t->slot = pi2_chance(c, 0.6) ? pi2_spread(c, 1e4, 1e7) : pi2_chance(c, 0.7) ? pi2_spread(c, 10, 1e5)
-              : pi2_chance(c, 0.9) ? pi2_spread(c, 1, 1e13)                    : pi2_spread(c, 1, LONGEST_SLOT);
-    s->capacity = 8e9 * s->packet_size / t->slot;
-    /* hours are many events, as senders try again every two minutes; who chooses by bytes counts events instead */
-    if (!c->bytes && packets * t->slot > 2e13)
-        packets = 2e13 / t->slot;
-    s->duration = whole(packets * t->slot, 1, LONGEST);
-    s->bin = pi2_chance(c, 0.9) ? whole((double)s->duration / pi2_spread(c, 1, 300), 1, LONGEST)
-                                : whole((double)s->duration * pi2_spread(c, 1, 10), 1, LONGEST);
+    pi2_packet_link *s = link->spec;
     s->kind = pi2_pick(c, 2);
     s->delay_on = pi2_pick(c, 3);
     s->ack_jitter = pi2_chance(c, 0.4) ? 0 : pi2_chance(c, 0.5) ? 1000 : whole(pi2_spread(c, 1, 0x1p31), 1, 0x1p31);
     s->buffer = pi2_chance(c, 0.7) ? (int64_t)buffers[pi2_pick(c, 8)] : (int64_t)pi2_spread(c, 1, 300);
+}
+
+static void make_first_link(pi2_choices *c, pi2_test_scenario *t)
+{
+    static const int sizes[] = {64, 74, 590, 1500, 1500, 1500, 9000};
+    pi2_packet_scenario *s = &t->problem;
+    pi2_test_link *link = t->links;
+    double packets = pi2_spread(c, 10, 1500);
+    s->packet_size = pi2_chance(c, 0.7)    ? sizes[pi2_pick(c, 7)]
+                     : pi2_chance(c, 0.9) ? 64 + pi2_pick(c, 9000 - 63)
+                                          : 64 + pi2_pick(c, 65535 - 63);
+    link->slot = pi2_chance(c, 0.6) ? pi2_spread(c, 1e4, 1e7) : pi2_chance(c, 0.7) ? pi2_spread(c, 10, 1e5)
+              : pi2_chance(c, 0.9) ? pi2_spread(c, 1, 1e13)                    : pi2_spread(c, 1, LONGEST_SLOT);
+    link->spec->capacity = 8e9 * s->packet_size / link->slot;
+    /* hours are many events, as senders try again every two minutes; who chooses by bytes counts events instead */
+    if (!c->bytes && packets * link->slot > 2e13)
+        packets = 2e13 / link->slot;
+    s->duration = whole(packets * link->slot, 1, LONGEST);
+    s->bin = pi2_chance(c, 0.9) ? whole((double)s->duration / pi2_spread(c, 1, 300), 1, LONGEST)
+                                : whole((double)s->duration * pi2_spread(c, 1, 10), 1, LONGEST);
+    make_service(c, link);
     s->trace = pi2_chance(c, 0.6) ? 30000 : pi2_pick(c, 30);
     s->seed = pi2_choose_bits(c) << 32;
     s->seed |= pi2_choose_bits(c);
@@ -55,7 +62,7 @@ static void make_sender(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_c
     static const double halves[] = {0.5, 0.3, 1.0};
     const int which = pi2_pick(c, 7), fixed = pi2_pick(c, 2);
     if (which == 6) { /* up to three times what the link carries, all its flows together */
-        class_->interval = fmax(1.0, t->slot * (1 + class_->count) * pi2_spread(c, 0.3, 30));
+        class_->interval = fmax(1.0, t->links->slot * (1 + class_->count) * pi2_spread(c, 0.3, 30));
         class_->interval = fmin(class_->interval, LONGEST_SLOT);
         return;
     }
@@ -86,7 +93,7 @@ static int64_t make_rtt(pi2_choices *c, const pi2_test_scenario *t)
     if (pi2_chance(c, 0.15))
         return 0;
     if (pi2_chance(c, 0.85))
-        return whole(t->slot * pi2_spread(c, 0.2, 100), 0, LONGEST);
+        return whole(t->links->slot * pi2_spread(c, 0.2, 100), 0, LONGEST);
     return whole(pi2_chance(c, 0.8) ? pi2_spread(c, 1, 1e9) : pi2_spread(c, 1, LONGEST), 0, LONGEST);
 }
 
@@ -94,7 +101,11 @@ static void make_class(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_cl
 {
     static const uint32_t windows[] = {10, 10, 10, 1, 2, 4, 100, 1000};
     const double duration = (double)t->problem.duration;
+    const int number = (int)(class_ - t->classes);
     memset(class_, 0, sizeof *class_);
+    class_->route_length = 1;
+    class_->route = t->routes[number];
+    class_->hops = t->hops[number];
     class_->count = (uint32_t)(pi2_chance(c, 0.95) ? pi2_pick(c, 8) : pi2_pick(c, 150));
     make_sender(c, t, class_);
     class_->base_rtt = make_rtt(c, t);
@@ -119,7 +130,7 @@ static void make_changes(pi2_choices *c, pi2_test_scenario *t)
         t->changes[i].at = whole(at, 0, (double)s->duration);
         t->changes[i].capacity = 0.0;
         if (pi2_chance(c, 0.6)) {
-            const double slot = t->slot * (pi2_chance(c, 0.8) ? pi2_spread(c, 0.2, 5) : pi2_spread(c, 0.5, 1e6));
+            const double slot = t->links->slot * (pi2_chance(c, 0.8) ? pi2_spread(c, 0.2, 5) : pi2_spread(c, 0.5, 1e6));
             t->changes[i].capacity = 8e9 * s->packet_size / fmin(fmax(slot, 1.0), LONGEST_SLOT);
         }
         for (int j = 0; j < s->class_count; j++)
@@ -127,16 +138,72 @@ static void make_changes(pi2_choices *c, pi2_test_scenario *t)
     }
 }
 
+/* Further links, most of them about as fast as the first. */
+static void make_links(pi2_choices *c, pi2_test_scenario *t)
+{
+    const double first = t->links->slot;
+    t->problem.link_count = 2 + pi2_pick(c, PI2_TEST_LINKS - 1);
+    for (int i = 1; i < t->problem.link_count; i++) {
+        pi2_test_link *link = t->links + i;
+        const double slot = pi2_chance(c, 0.3)   ? first
+                            : pi2_chance(c, 0.9) ? first * pi2_spread(c, 0.1, 3)
+                                                 : pi2_spread(c, first, LONGEST_SLOT);
+        *link = (pi2_test_link){t->specs + i, t->problem.duration, fmin(fmax(slot, 1.0), LONGEST_SLOT), 0.0, 0};
+        link->spec->capacity = 8e9 * t->problem.packet_size / link->slot;
+        make_service(c, link);
+        pi2_make_discipline(c, link);
+    }
+}
+
+/* Some of the links in any order, and parts of the way to them, none perhaps. */
+static void make_route(pi2_choices *c, pi2_test_scenario *t, int class_)
+{
+    pi2_packet_class *spec = t->classes + class_;
+    uint32_t *route = t->routes[class_];
+    int64_t left = spec->base_rtt;
+    const int count = t->problem.link_count;
+    for (int i = 0; i < count; i++)
+        route[i] = (uint32_t)i;
+    for (int i = 0; i < count - 1; i++) {
+        const int other = i + pi2_pick(c, count - i);
+        const uint32_t link = route[other];
+        route[other] = route[i];
+        route[i] = link;
+    }
+    spec->route_length = 1 + (uint32_t)pi2_pick(c, count);
+    for (uint32_t k = 0; k < spec->route_length; k++) {
+        t->hops[class_][k] = pi2_chance(c, 0.4)   ? 0
+                             : pi2_chance(c, 0.9) ? (int64_t)pi2_uniform(c, 0, 0.5 * (double)left)
+                                                  : left;
+        left -= t->hops[class_][k];
+    }
+}
+
+static void make_network(pi2_choices *c, pi2_test_scenario *t)
+{
+    make_links(c, t);
+    for (int i = 0; i < t->problem.class_count; i++)
+        make_route(c, t, i);
+    for (int i = 0; i < t->problem.change_count; i++)
+        t->changes[i].link = (uint32_t)pi2_pick(c, t->problem.link_count);
+}
+
 void pi2_make_scenario(pi2_choices *c, pi2_test_scenario *t)
 {
     pi2_packet_scenario *s = &t->problem;
     memset(t, 0, sizeof *t);
-    make_link(c, t);
-    pi2_make_discipline(c, t);
+    s->link_count = 1;
+    t->links->spec = t->specs;
+    make_first_link(c, t);
+    t->links->duration = s->duration;
+    pi2_make_discipline(c, t->links);
     s->class_count = 1 + (pi2_chance(c, 0.4) ? 0 : pi2_pick(c, PI2_TEST_CLASSES));
     for (int i = 0; i < s->class_count; i++)
         make_class(c, t, t->classes + i);
     make_changes(c, t);
+    if (pi2_chance(c, 0.5))
+        make_network(c, t);
+    s->links = t->specs;
     s->classes = t->classes;
     s->changes = t->changes;
     s->counts = t->counts;
@@ -145,23 +212,31 @@ void pi2_make_scenario(pi2_choices *c, pi2_test_scenario *t)
 void pi2_print_scenario(const pi2_test_scenario *t)
 {
     const pi2_packet_scenario *s = &t->problem;
-    printf("%s:", s->qdisc->name);
-    for (int i = 0; i < s->qdisc->parameters; i++)
-        printf(" %s %.9g", s->qdisc->names[i], s->qdisc_parameters[i]);
-    printf("\n%s, delay on %d, %.9g bit/s, %d bytes (%.9g ns), buffer %lld, jitter %lld ns, %lld ns in bins of %lld\n",
-           s->kind ? "htb" : "wire", s->delay_on, s->capacity, s->packet_size, t->slot, (long long)s->buffer,
-           (long long)s->ack_jitter, (long long)s->duration, (long long)s->bin);
+    printf("%lld ns in bins of %lld, %d bytes\n", (long long)s->duration, (long long)s->bin, s->packet_size);
+    for (int i = 0; i < s->link_count; i++) {
+        const pi2_packet_link *l = s->links + i;
+        printf("link %d, %s, delay on %d, %.9g bit/s (%.9g ns), buffer %lld, jitter %lld ns, %s:", i,
+               l->kind ? "htb" : "wire", l->delay_on, l->capacity, t->links[i].slot, (long long)l->buffer,
+               (long long)l->ack_jitter, l->qdisc->name);
+        for (int j = 0; j < l->qdisc->parameters; j++)
+            printf(" %s %.9g", l->qdisc->names[j], l->qdisc_parameters[j]);
+        printf("\n");
+    }
     for (int i = 0; i < s->class_count; i++) {
         const pi2_packet_class *k = s->classes + i;
         printf("%u of %s", k->count, k->congestion ? k->congestion->name : "cbr");
         for (int j = 0; k->congestion && j < k->congestion->parameters; j++)
             printf(" %s %.9g", k->congestion->names[j], k->parameters[j]);
         printf(", interval %.9g, rtt %lld, from %lld to %lld, jitter %lld ns, window %u, slow start %d, delayed %d, "
-               "ecn %d\n", k->interval, (long long)k->base_rtt, (long long)k->start, (long long)k->stop,
+               "ecn %d, route", k->interval, (long long)k->base_rtt, (long long)k->start, (long long)k->stop,
                (long long)k->start_jitter, k->initial_window, k->slow_start, k->delayed_ack, k->ecn);
+        for (uint32_t j = 0; j < k->route_length; j++)
+            printf(" %u after %lld ns", k->route[j], (long long)k->hops[j]);
+        printf("\n");
     }
     for (int i = 0; i < s->change_count; i++) {
-        printf("at %lld ns: %.9g bit/s, flows", (long long)s->changes[i].at, s->changes[i].capacity);
+        printf("at %lld ns: link %u %.9g bit/s, flows", (long long)s->changes[i].at, s->changes[i].link,
+               s->changes[i].capacity);
         for (int j = 0; j < s->class_count; j++)
             printf(" %lld", (long long)s->counts[i * s->class_count + j]);
         printf("\n");

@@ -77,7 +77,7 @@ static int check(uint64_t number)
             good = 0;
         }
     }
-    printf("%llu %s %016llx%s\n", (unsigned long long)number, s.problem.qdisc->name, (unsigned long long)whole,
+    printf("%llu %s %016llx%s\n", (unsigned long long)number, s.specs->qdisc->name, (unsigned long long)whole,
            good ? "" : " WRONG");
     return good;
 }

@@ -1,35 +1,64 @@
-/* The trace tells all that entered and left the queue. Replayed, it must be in the order of time, first in, first out
- * in each band, and the link must not idle while packets wait, nor send before it is free. */
+/* The trace tells all that entered and left the queues. Replayed, it must be in the order of time, first in, first out
+ * in each band, and no link may idle while packets wait, nor send before it is free. What leaves a link comes to the
+ * next in the same order, no sooner than the way takes, and bears the mark it bore. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "packet/run/run.h"
 #include "tests/packet/checks.h"
 
-/* A band: the rows of the packets in it. */
+/* Rows of packets that are somewhere, in the order in which they came. */
 typedef struct {
-    int64_t *rows;
-    int64_t head, end;
+    int64_t head, end, before; /* -1: none; the one before `end`, while it is known */
 } fifo;
 
 typedef struct {
-    const pi2_run *run;
     fifo band[2];
+    int64_t count;         /* of packets in both */
     int64_t waiting_since; /* ns: the queue has not been empty since then */
     int64_t free_from;     /* ns: when the link may send next */
+    int steady;            /* its capacity never changes */
+} queue;
+
+typedef struct {
+    const pi2_run *run;
+    queue *queues;  /* of each link */
+    fifo *ways;     /* of each leg: what entered service and has not come to the next link */
+    int64_t *after; /* of each row that of the packet behind it, -1: there is none */
 } replay;
 
 static int wrong(const replay *r, int64_t row, const char *what)
 {
     const pi2_trace_row *t = r->run->trace + row;
-    printf("trace row %lld, at %lld ns, flow %u, segment %u: %s\n", (long long)row, (long long)t->time, t->flow,
-           t->segment, what);
+    printf("trace row %lld, at %lld ns, link %d, flow %u, segment %u: %s\n", (long long)row, (long long)t->time, t->link,
+           t->flow, t->segment, what);
     return 0;
 }
 
-static int64_t waiting(const replay *r)
+static void append(const replay *r, fifo *f, int64_t row)
 {
-    return r->band[0].end - r->band[0].head + r->band[1].end - r->band[1].head;
+    r->after[row] = -1;
+    if (f->head < 0)
+        f->head = row;
+    else
+        r->after[f->end] = row;
+    f->before = f->end;
+    f->end = row;
+}
+
+static void remove_head(const replay *r, fifo *f)
+{
+    f->head = r->after[f->head];
+}
+
+/* The row that was appended last. */
+static void remove_end(const replay *r, fifo *f)
+{
+    if (f->head == f->end)
+        f->head = -1;
+    else
+        r->after[f->before] = -1;
+    f->end = f->before;
 }
 
 static int same(const pi2_trace_row *a, const pi2_trace_row *b)
@@ -41,11 +70,13 @@ static int same(const pi2_trace_row *a, const pi2_trace_row *b)
 static int leaves(replay *r, int64_t row)
 {
     const pi2_trace_row *trace = r->run->trace, *t = trace + row;
-    fifo *f = r->band + t->band;
-    const pi2_trace_row *head = trace + f->rows[f->head];
-    if (f->head == f->end || !same(head, t) || t->time - head->time != t->waited)
+    queue *q = r->queues + t->link;
+    fifo *f = q->band + t->band;
+    const pi2_trace_row *head = trace + f->head;
+    if (f->head < 0 || !same(head, t) || t->time - head->time != t->waited)
         return wrong(r, row, "it is not the first of its band, or waited another time");
-    f->head++;
+    remove_head(r, f);
+    q->count--;
     return 1;
 }
 
@@ -54,40 +85,81 @@ static int served(replay *r, int64_t row)
 {
     const pi2_run *run = r->run;
     const pi2_trace_row *t = run->trace + row;
-    const int64_t full = pi2_slot_of(&run->hop, run->scenario.packet_size), slot = pi2_slot_of(&run->hop, t->bytes);
-    if (t->time < r->free_from)
+    const pi2_hop *hop = run->hops + t->link;
+    queue *q = r->queues + t->link;
+    const int64_t full = pi2_slot_of(hop, run->scenario.packet_size), slot = pi2_slot_of(hop, t->bytes);
+    if (t->time < q->free_from)
         return wrong(r, row, "the link is not free yet");
-    if (t->time > r->waiting_since && t->time > r->free_from)
+    if (t->time > q->waiting_since && t->time > q->free_from)
         return wrong(r, row, "the link was idle while packets waited");
-    if (run->scenario.kind == PI2_LINK_HTB)
-        r->free_from = (r->free_from > t->time - full ? r->free_from : t->time - full) + slot;
+    if (hop->kind == PI2_LINK_HTB)
+        q->free_from = (q->free_from > t->time - full ? q->free_from : t->time - full) + slot;
     else
-        r->free_from = t->time + slot;
+        q->free_from = t->time + slot;
     return 1;
 }
 
-static int replayed(replay *r, int64_t row, int steady)
+/* The leg of the class of this row's flow at its link. */
+static uint32_t leg_of(const replay *r, int64_t row)
+{
+    const pi2_run *run = r->run;
+    const pi2_trace_row *t = run->trace + row;
+    uint32_t leg = run->classes[run->flows[t->flow].class_].leg;
+    while (run->legs[leg].hop->number != t->link)
+        leg++;
+    return leg;
+}
+
+/* A packet comes from the link before, if there is one. */
+static int came(replay *r, int64_t row)
+{
+    const pi2_run *run = r->run;
+    const pi2_trace_row *t = run->trace + row, *from;
+    const uint32_t leg = leg_of(r, row);
+    const pi2_leg *before = run->legs + leg - 1;
+    int64_t way;
+    if (run->legs[leg].first)
+        return 1;
+    if (r->ways[leg - 1].head < 0)
+        return wrong(r, row, "it comes from nowhere");
+    from = run->trace + r->ways[leg - 1].head;
+    if (!same(from, t) || from->ecn != t->ecn)
+        return wrong(r, row, "it is not the one that left the link before, or is marked otherwise");
+    way = run->data.pipes[before->pipe].delay + (before->hop->kind == PI2_LINK_WIRE && r->queues[before->hop->number].steady
+                               ? pi2_slot_of(before->hop, t->bytes)
+                               : 0);
+    if (t->time < from->time + way)
+        return wrong(r, row, "it comes too soon");
+    remove_head(r, r->ways + leg - 1);
+    return 1;
+}
+
+static int replayed(replay *r, int64_t row)
 {
     const pi2_trace_row *t = r->run->trace + row;
-    fifo *f = r->band + t->band;
+    queue *q = r->queues + t->link;
     if (row && t->time < t[-1].time)
         return wrong(r, row, "time went back");
-    if (t->what == PI2_TRACE_ENQUEUE && t->band != (r->run->hop.queue.bands == 2 && t->ecn & PI2_ECT1))
+    if (t->what == PI2_TRACE_ENQUEUE && t->band != (r->run->hops[t->link].queue.bands == 2 && t->ecn & PI2_ECT1))
         return wrong(r, row, "it is in the other band");
     switch (t->what) {
     case PI2_TRACE_ENQUEUE:
-        if (!waiting(r))
-            r->waiting_since = t->time;
-        f->rows[f->end++] = row;
+        if (!came(r, row))
+            return 0;
+        if (!q->count++)
+            q->waiting_since = t->time;
+        append(r, q->band + t->band, row);
         return 1;
     case PI2_TRACE_DROP:
         if (!row || t[-1].what != PI2_TRACE_ENQUEUE || !same(t - 1, t) || t->time > t[-1].time || t->waited > 0)
             return leaves(r, row);
-        f->end--; /* lost on arrival */
+        remove_end(r, q->band + t->band); /* lost on arrival */
+        q->count--;
         return 1;
     case PI2_TRACE_DEQUEUE:
-        if (steady && !served(r, row))
+        if (q->steady && !served(r, row))
             return 0;
+        append(r, r->ways + leg_of(r, row), row);
         return leaves(r, row);
     default:
         return t->ecn == PI2_CE || wrong(r, row, "it bears no mark");
@@ -96,34 +168,49 @@ static int replayed(replay *r, int64_t row, int steady)
 
 static int complete(const replay *r)
 {
-    int64_t in_band[2] = {r->run->hop.queue.band[0].count, r->run->hop.queue.band[1].count};
-    if (r->run->traced == r->run->scenario.trace)
+    const pi2_run *run = r->run;
+    if (run->traced == run->scenario.trace)
         return 1;
-    for (int band = 0; band < 2; band++)
-        if (r->band[band].end - r->band[band].head != in_band[band]) {
-            printf("band %d holds %lld packets, but by the trace %lld\n", band, (long long)in_band[band],
-                   (long long)(r->band[band].end - r->band[band].head));
+    for (uint32_t i = 0; i < run->hop_count; i++)
+        if (pi2_queue_packets(&run->hops[i].queue) != r->queues[i].count) {
+            printf("link %u holds %lld packets, but by the trace %lld\n", i,
+                   (long long)pi2_queue_packets(&run->hops[i].queue), (long long)r->queues[i].count);
             return 0;
         }
     return 1;
 }
 
+static void begin(replay *r, const pi2_test_scenario *s)
+{
+    const pi2_run *run = r->run;
+    const fifo empty = {-1, -1, -1};
+    for (uint32_t i = 0; i < run->leg_count; i++)
+        r->ways[i] = empty;
+    for (uint32_t i = 0; i < run->hop_count; i++) {
+        r->queues[i] = (queue){.band = {empty, empty}, .free_from = INT64_MIN / 2, .steady = 1};
+        if (run->hops[i].kind == PI2_LINK_HTB)
+            r->queues[i].free_from = 0; /* it begins without a slot in store */
+    }
+    for (int i = 0; i < s->problem.change_count; i++)
+        if (s->problem.changes[i].capacity > 0.0)
+            r->queues[s->problem.changes[i].link].steady = 0;
+}
+
 int pi2_check_trace(const pi2_test_scenario *s, const pi2_run *run)
 {
-    replay r = {.run = run, .free_from = INT64_MIN / 2};
-    int steady = 1, good = 1;
-    for (int i = 0; i < s->problem.change_count; i++)
-        steady &= s->problem.changes[i].capacity <= 0.0;
-    if (run->scenario.kind == PI2_LINK_HTB)
-        r.free_from = 0; /* it begins without a slot in store */
-    for (int band = 0; band < 2; band++) {
-        r.band[band].rows = calloc((size_t)run->traced + 1, sizeof *r.band[band].rows);
-        good &= r.band[band].rows != NULL;
-    }
+    replay r = {.run = run};
+    int good;
+    r.queues = malloc(run->hop_count * sizeof *r.queues);
+    r.ways = malloc(run->leg_count * sizeof *r.ways);
+    r.after = malloc(((size_t)run->traced + 1) * sizeof *r.after);
+    good = r.queues && r.ways && r.after;
+    if (good)
+        begin(&r, s);
     for (int64_t row = 0; good && row < run->traced; row++)
-        good = replayed(&r, row, steady);
+        good = replayed(&r, row);
     good = good && complete(&r);
-    free(r.band[0].rows);
-    free(r.band[1].rows);
+    free(r.queues);
+    free(r.ways);
+    free(r.after);
     return good;
 }

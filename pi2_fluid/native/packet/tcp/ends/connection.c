@@ -8,12 +8,11 @@
 
 static void send_syn(pi2_run *run, pi2_flow *f, int64_t now)
 {
-    pi2_packet packet = {
-        .sent = now, .flow = pi2_number(run, f), .bytes = PI2_SYN_BYTES, .class_ = f->class_, .flags = PI2_SYN};
+    pi2_packet packet = {.sent = now, .flow = pi2_number(run, f), .bytes = PI2_SYN_BYTES, .flags = PI2_SYN};
     if (packet.bytes > run->scenario.packet_size)
         packet.bytes = (uint16_t)run->scenario.packet_size;
     pi2_arm(run, f, PI2_TIMER_RTO, f->rto, now);
-    pi2_link_send(run, &packet, now);
+    pi2_link_begin(run, pi2_class_of(run, f), &packet, now);
 }
 
 void pi2_flow_open(pi2_run *run, pi2_flow *f, int64_t now)

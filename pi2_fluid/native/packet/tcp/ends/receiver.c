@@ -14,11 +14,13 @@
 /* An acknowledgement on its way, all but its number of flow, log and echo still to be filled in; NULL: no memory. */
 static pi2_ack *new_ack(pi2_run *run, pi2_flow *f, int64_t now)
 {
-    const uint32_t pipe = pi2_class_of(run, f)->back;
+    const pi2_class *class_ = pi2_class_of(run, f);
+    const uint32_t pipe = class_->back;
+    pi2_lateness *late = class_->late;
     int64_t due = now + run->acks.pipes[pipe].delay;
     pi2_ack *ack;
-    if (run->jitter)
-        due += (int64_t)pi2_random_below(run->jitter_key, run->jitter_index++, run->jitter);
+    if (late->below)
+        due += (int64_t)pi2_random_below(late->key, late->index++, late->below);
     ack = pi2_pipes_put(&run->acks, pipe, due);
     if (!ack) {
         run->no_memory = 1;

@@ -13,7 +13,6 @@ void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_
         .segment = segment,
         .flow = pi2_number(run, f),
         .bytes = (uint16_t)run->scenario.packet_size,
-        .class_ = f->class_,
         .ecn = (uint8_t)class_->spec->ecn,
     };
     uint64_t *entry = pi2_board(f, segment);
@@ -25,7 +24,7 @@ void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_
         packet.flags = PI2_CWR;
         f->cwr_due = 0;
     }
-    pi2_link_send(run, &packet, now);
+    pi2_link_begin(run, class_, &packet, now);
 }
 
 /* How many of `room` new segments a paced flow may send now: what its pace lets pass in PI2_PACED_BURST_US, at least
