@@ -9,7 +9,7 @@ import numpy as np
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import Crossings, GainCrossing, PhaseCrossing, crossings_on
-from pi2_fluid.loop.matrix.eigenloci import Matrices, follow, locus_near, match
+from pi2_fluid.loop.matrix.eigenloci import Matrices, follow, loci_near, match
 from pi2_fluid.loop.tracking import base_grid
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _REAL: Final = 1e-3
 _POLISHING: Final = 2
 _SMALL: Final = 1e-5
 _PARTS: Final = 12  # of each bracket,
-_NARROWINGS: Final = 8  # so often
+_NARROWINGS: Final = 10  # so often
 
 
 def find_matrix_crossings(
@@ -60,14 +60,14 @@ def find_matrix_crossings(
         w, loci = follow(response, base_grid(low, high, spacing))
         found = [
             crossings_on(
-                locus_near(response, w, locus),
+                curve,
                 w,
                 locus,
                 -np.pi / 2,
                 end,
                 reached=np.isfinite(end) and abs(locus[-1].imag) < _REAL * abs(locus[-1]),
             )
-            for locus in loci.T
+            for curve, locus in zip(loci_near(response, w, loci), loci.T, strict=True)
         ]
         gains = [(one.w, np.radians(one.phase_margin_deg)) for each in found for one in each.gain]
         phases = [(one.w, -np.log(one.gain)) for each in found for one in each.phase]
