@@ -19,7 +19,7 @@ from networks import built, random_network
 from refusals import refused
 
 import pi2_fluid as pf
-from pi2_fluid.loop.matrix.delays import characteristic_matrix, closed_system
+from pi2_fluid.loop.matrix.delays import CharacteristicMatrix, closed_system
 
 DATA = Path(__file__).parents[1] / "data"
 RESTS = {
@@ -185,7 +185,9 @@ RATES = ("12Mbit/s", "30Mbit/s")
 APART = [pf.Flows(pf.Reno(), 10, "60ms"), pf.Flows(pf.Prague(), 4, "30ms")]
 
 
-@pytest.mark.parametrize("update", ["continuous", "sampled"])
+@pytest.mark.parametrize(
+    "update", ["continuous", pytest.param("sampled", marks=pytest.mark.slow)]
+)
 def test_links_that_share_no_flow_are_loops_side_by_side(update: str) -> None:
     laws = [pf.Pi2(), pf.CoupledPi2(alpha=0.16, beta=3.2)]
     matrix = pf.NetworkLoop(beside(RATES, laws, APART), update=update)
@@ -269,7 +271,7 @@ def test_the_system_with_its_delays_has_this_determinant(seed, s, update, terms,
     at = np.array([s])
     closed = closed_system(loop.linear, half_sample=update == "delayed")
     opened = closed_system(loop.linear, without=range(len(loop.links)))
-    whole, plant = (np.linalg.det(characteristic_matrix(each, at))[0] for each in (closed, opened))
+    whole, plant = (np.linalg.det(CharacteristicMatrix(each)(at))[0] for each in (closed, opened))
     integrators = s ** len(loop.links)
     expected = plant * integrators * np.linalg.det(np.eye(len(loop.links)) + loop(s))
     assert whole == pytest.approx(expected, rel=1e-6)
@@ -309,6 +311,7 @@ def ring(base_rtt: str) -> pf.Network:
     return pf.Network(nodes, flows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("base_rtt", "stable"), [("70ms", True), ("150ms", False)])
 def test_a_ring_has_a_loop(base_rtt: str, stable: bool) -> None:
     """Its equation is neutral; margins, the count and the roots say the same."""
@@ -339,6 +342,7 @@ def test_what_goes_round_a_ring_dies_out(rng: np.random.Generator) -> None:
 # --- what is asked of it --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_margins_are_where_the_loop_ends_up_on_its_boundary(two: pf.NetworkLoop) -> None:
     """With all gains scaled by the uniform margin, or those of a link by its own."""
 
@@ -383,6 +387,14 @@ def test_closing_a_link(two: pf.NetworkLoop) -> None:
 
 
 @pytest.mark.slow
+def test_python_control_takes_it(two: pf.NetworkLoop) -> None:
+    data = two.to_control(w=[1.0, 2.0])
+    assert data(2j) == pytest.approx(two(2j))
+    with refused(pf.QuantityError, "kind = 'ss' is unknown"):
+        two.to_control("ss")
+
+
+@pytest.mark.slow
 def test_sigma_min_is_the_smallest_of_a_fine_grid(two: pf.NetworkLoop) -> None:
     w = np.geomspace(1, 100, 20_000)
     on_grid = np.min(np.linalg.svd(np.eye(2) + two(1j * w), compute_uv=False))
@@ -423,8 +435,6 @@ def test_it_can_be_copied_sent_and_shown(two: pf.NetworkLoop) -> None:
     assert "all links together" in two.margins()._repr_html_()
     assert "uniform" in str(two.margins())
     assert "uniform" not in str(two.close("l1").margins())
-    data = two.to_control(w=[1.0, 2.0])
-    assert data(2j) == pytest.approx(two(2j))
 
 
 def test_a_link_that_waits_less_than_its_target_is_part_of_the_plant() -> None:
@@ -529,7 +539,6 @@ def test_what_has_no_matrix_loop_is_refused(ask, error, sentence) -> None:
         (lambda loop: loop.echo(), pf.UnsupportedError, "build the Loop of the dual queue alone"),
         (lambda loop: loop.explain(), pf.UnsupportedError, "look at linear, its matrices"),
         (lambda loop: loop.sweep(), pf.UnsupportedError, "build one loop for each value"),
-        (lambda loop: loop.to_control("ss"), pf.QuantityError, "kind = 'ss'"),
     ],
 )
 def test_what_a_matrix_has_no_answer_to_is_refused(two, ask, error, sentence) -> None:
