@@ -185,9 +185,7 @@ RATES = ("12Mbit/s", "30Mbit/s")
 APART = [pf.Flows(pf.Reno(), 10, "60ms"), pf.Flows(pf.Prague(), 4, "30ms")]
 
 
-@pytest.mark.parametrize(
-    "update", ["continuous", pytest.param("sampled", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("update", ["continuous", pytest.param("sampled", marks=pytest.mark.slow)])
 def test_links_that_share_no_flow_are_loops_side_by_side(update: str) -> None:
     laws = [pf.Pi2(), pf.CoupledPi2(alpha=0.16, beta=3.2)]
     matrix = pf.NetworkLoop(beside(RATES, laws, APART), update=update)
