@@ -286,7 +286,7 @@ def assert_verdicts_agree(loop: pf.NetworkLoop) -> bool:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
 def test_margins_roots_and_counts_agree_on_random_networks() -> None:
-    """500 of them were tried once; these are of 2 to 6 links, on rings too."""
+    """Of 2 to 6 links, stable and not, many of them with rings."""
     models = [
         {"update": update, "rtt_terms": terms}
         for update in ("continuous", "delayed")
