@@ -61,6 +61,7 @@ lint: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/margins.py
+	$(BIN)/python bench/networks.py
 	$(BIN)/python bench/fluid.py
 	$(BIN)/python bench/batch.py
 	$(BIN)/python bench/packets.py
