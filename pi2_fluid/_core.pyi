@@ -43,9 +43,9 @@ class AckPlant:
 class AckSums:
     def __init__(
         self,
-        plants: Sequence[AckPlant],
+        plant: AckPlant,
         *,
-        interval: Sequence[float],
+        interval: float,
         whole: Annotated[
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
@@ -57,10 +57,9 @@ class AckSums:
     def at(
         self,
         s: Annotated[
-            NDArray[numpy.complex128],
-            dict(shape=(None, None), order="C", device="cpu", writable=False),
+            NDArray[numpy.complex128], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
-    ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None, None))]: ...
+    ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None,))]: ...
 
 def ack_margins(
     *,
@@ -534,6 +533,38 @@ class CongestionControl:
     def ssthresh(self) -> int: ...
     @property
     def flags(self) -> int: ...
+
+class RoutesRun:
+    def __init__(
+        self,
+        duration: float,
+        nodes: list[dict[str, Any]],
+        classes: list[dict[str, Any]],
+        changes: list[dict[str, Any]],
+        continuous: bool,
+        sum: bool,
+        began: bool,
+        accuracy: dict[str, float],
+    ) -> None: ...
+    def advance(
+        self,
+        samples: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        place: int,
+        most_steps: int,
+        queue: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        queue_delay: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        controller: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        capacity: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        window: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        p: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+        leaving: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
+    ) -> tuple[int, str]: ...
+    @property
+    def time(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
 
 def simd() -> str: ...
 def simd_levels() -> tuple[str, ...]: ...

@@ -24,7 +24,7 @@ __all__ = [
     "once",
 ]
 
-L = TypeVar("L", bound="Keeping")
+L = TypeVar("L", bound="AnyLoop")
 T = TypeVar("T")
 
 

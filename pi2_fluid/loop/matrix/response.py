@@ -67,12 +67,11 @@ def plant_matrix(loop: MatrixLoop, s: ComplexArray) -> ComplexArray:
     for places, group in loop.groups:
         signal, delay = class_response(group, s, back[places])
         from_signal[places], from_delay[places] = signal, delay + group.r
-    # Classes last but one, frequencies first: one small product of matrices for each frequency.
-    arriving = (loop.weight[:, :, None] * there).transpose(2, 1, 0)
+    arriving = loop.weight[:, :, None] * there
     heard = loop.slopes[:, :, None] * back[:, None] / there[:, list(loop.signals)]
     X = s[:, None, None] * passed_on(loop, s)
-    X -= (arriving * from_delay.T[:, None]) @ loop.crosses
-    Y = (arriving * from_signal.T[:, None]) @ heard.transpose(2, 0, 1)
+    X -= np.einsum("iln,in,im->nlm", arriving, from_delay, loop.crosses, optimize=True)
+    Y = np.einsum("iln,in,imn->nlm", arriving, from_signal, heard, optimize=True)
     result: ComplexArray = -np.linalg.solve(X, Y)[:, list(loop.signals)]
     return result
 

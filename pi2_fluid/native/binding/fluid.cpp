@@ -213,24 +213,8 @@ class AqmLaw {
 
 pi2_fluid_class class_of(nb::handle item, const std::string &what, const pi2_aqm_law *aqm)
 {
-    const Entries e(item, what,
-                    {"law", "parameters", "state", "signal", "thinned", "slow_start", "count", "base_rtt", "start",
-                     "stop", "start_jitter"});
-    pi2_fluid_class c = {};
-    const auto name = e.as<std::string>("law");
-    c.law = named(pi2_find_sender(name.c_str()), name, "window law");
-    c.signal = signal_of(e);
-    c.thinned = e.as<bool>("thinned");
-    if (c.thinned && (!aqm->encode || c.signal == PI2_FLUID_SCALABLE))
-        refuse(name + " cannot be thinned by " + aqm->name + ".");
-    c.slow_start = e.as<bool>("slow_start");
-    read_parameters(c.law, e.as<Parameters>("parameters"), c.parameters);
-    copy(e.as<Numbers>("state"), c.x, c.law->states, name + "'s state");
-    c.count = e.as<double>("count");
-    c.base_rtt = e.as<double>("base_rtt");
-    c.start = e.as<double>("start");
-    c.stop = e.as<double>("stop");
-    c.start_jitter = e.as<double>("start_jitter");
+    const pi2_fluid_class c = read_class(Entries(item, what, class_names));
+    require_thinning(c, aqm);
     return c;
 }
 

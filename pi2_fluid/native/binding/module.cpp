@@ -18,6 +18,7 @@
 #include "binding/replay_queues.h"
 #include "binding/replay_senders.h"
 #include "binding/replay_updates.h"
+#include "binding/routes.h"
 #include "margins/margins.h"
 
 namespace nb = nanobind;
@@ -171,6 +172,7 @@ ValueError
     register_replay_updates(module);
     register_replay_queues(module);
     register_replay_senders(module);
+    register_routes(module);
     module.def("simd", &simd,
                "The instruction set that the kernels use on this machine: \"avx512\", \"avx2\" or \"baseline\".");
     module.def("simd_levels", &simd_levels,

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "binding/arguments.h"
 #include "fluid/problem.h"
@@ -32,6 +33,49 @@ inline int signal_of(const Entries &entries)
     return entries.is_none("signal") ? PI2_FLUID_DEAF : entries.one_of("signal", {"classic", "scalable"});
 }
 
+// Where an array of the caller lies, if it has as many elements.
+inline double *data_of(const Output &array, std::size_t size)
+{
+    if (array.size() != size)
+        refuse("an array has " + std::to_string(array.size()) + " elements instead of " + std::to_string(size) + ".");
+    return array.data();
+}
+
+// What a class of flows is described by.
+inline const std::vector<std::string> class_names = {"law", "parameters", "state", "signal", "thinned", "slow_start",
+                                                     "count", "base_rtt", "start", "stop", "start_jitter"};
+
+inline pi2_fluid_class read_class(const Entries &e)
+{
+    pi2_fluid_class c = {};
+    const auto name = e.as<std::string>("law");
+    c.law = named(pi2_find_sender(name.c_str()), name, "window law");
+    c.signal = signal_of(e);
+    c.thinned = e.as<bool>("thinned");
+    c.slow_start = e.as<bool>("slow_start");
+    read_parameters(c.law, e.as<Parameters>("parameters"), c.parameters);
+    copy(e.as<Numbers>("state"), c.x, c.law->states, name + "'s state");
+    c.count = e.as<double>("count");
+    c.base_rtt = e.as<double>("base_rtt");
+    c.start = e.as<double>("start");
+    c.stop = e.as<double>("stop");
+    c.start_jitter = e.as<double>("start_jitter");
+    return c;
+}
+
+inline void require_thinning(const pi2_fluid_class &c, const pi2_aqm_law *aqm)
+{
+    if (c.thinned && (!aqm->encode || c.signal == PI2_FLUID_SCALABLE))
+        refuse(std::string(c.law->name) + " cannot be thinned by " + aqm->name + ".");
+}
+
+// Why a trajectory stopped, by its number.
+inline const char *status_name(int status)
+{
+    static const char *const names[] = {"done", "more", "stuck", "lost image", "not finite", "too old", "no memory"};
+    return names[status];
+}
+
 template <typename Kernel> using Advance = int (*)(Kernel *, const double *, size_t, size_t *, pi2_fluid_rows, long long);
 
 // One in the making, of the kernel's functions that go on with it and that end it.
@@ -42,12 +86,11 @@ template <typename Kernel, Advance<Kernel> go_on, void (*destroy)(Kernel *)> cla
                                                  const Output &controller, const Output &p, const Output &window,
                                                  const Output &leaving, const Output &capacity)
     {
-        static const char *const names[] = {"done", "more", "stuck", "lost image", "not finite", "too old",
-                                            "no memory"};
         const std::size_t n = samples.shape(0);
-        const pi2_fluid_rows rows = {data(queue, n * bands),   data(queue_delay, n * bands), data(controller, n),
-                                     data(capacity, n),        data(p, n * members),         data(window, n * members),
-                                     data(leaving, n * members)};
+        const pi2_fluid_rows rows = {data_of(queue, n * bands), data_of(queue_delay, n * bands),
+                                     data_of(controller, n),    data_of(capacity, n),
+                                     data_of(p, n * members),   data_of(window, n * members),
+                                     data_of(leaving, n * members)};
         int status;
         if (busy)
             throw std::runtime_error("this trajectory is being computed by another thread.");
@@ -57,7 +100,7 @@ template <typename Kernel, Advance<Kernel> go_on, void (*destroy)(Kernel *)> cla
             status = go_on(run.get(), samples.data(), n, &place, rows, most_steps);
         }
         busy = false;
-        return {place, names[status]};
+        return {place, status_name(status)};
     }
 
   protected:
@@ -77,14 +120,6 @@ template <typename Kernel, Advance<Kernel> go_on, void (*destroy)(Kernel *)> cla
     std::size_t bands = 1, members = 1;
 
   private:
-    static double *data(const Output &array, std::size_t size)
-    {
-        if (array.size() != size)
-            refuse("an array has " + std::to_string(array.size()) + " elements instead of "
-                   + std::to_string(size) + ".");
-        return array.data();
-    }
-
     bool busy = false;
 };
 

@@ -1,6 +1,7 @@
 /* State events: a queue empties or fills, a clip is reached or left, a law switches, slow start ends. */
 #include "fluid/events.h"
 
+#include "fluid/bracket.h"
 #include "fluid/modes.h"
 #include "fluid/plant.h"
 #include "fluid/readers.h"
@@ -113,50 +114,34 @@ int fluid_crossed(pi2_fluid *run)
     return n;
 }
 
+typedef struct {
+    pi2_fluid *run;
+    const fluid_event *event;
+} sought;
+
 /* The event's value at a part of the trial step, on the cubic through its ends. */
-static double value_at(pi2_fluid *run, const fluid_event *event, double part)
+static double value_at(void *what, double part)
 {
+    const sought *s = what;
+    pi2_fluid *run = s->run;
     const double h = run->trial->t - run->now->t, a = part, b = 1.0 - part;
     const double w0 = b * b * (1.0 + 2.0 * a), w1 = a * a * (3.0 - 2.0 * a), v0 = a * b * b * h, v1 = -a * a * b * h;
     for (int j = 0; j < run->size; j++)
         run->scratch.y[j] = w0 * run->now->y[j] + w1 * run->trial->y[j] + v0 * run->now->f[j] + v1 * run->trial->f[j];
-    return value(run, event, run->now->t + part * h, run->scratch.y);
+    return value(run, s->event, run->now->t + part * h, run->scratch.y);
 }
 
 double fluid_locate(pi2_fluid *run, const fluid_event *event)
 {
-    static const double WITHIN = 1e-13;
-    double low = 0.0, high = 1.0, at_low = value_at(run, event, low), at_high = value_at(run, event, high);
-    if (at_low <= 0.0) {
-        /* It begins on the event (the other branch has just been left): look where it is off it. */
-        for (int n = 15; n > 0 && low == 0.0; n--)
-            if ((at_low = value_at(run, event, n / 16.0)) > 0.0)
-                low = n / 16.0;
-        if (low == 0.0)
-            return 0.0;
-    }
-    for (int i = 0; i < 100 && high - low > WITHIN && at_high != 0.0; i++) {
-        const double middle = (low * at_high - high * at_low) / (at_high - at_low);
-        const double at_middle = value_at(run, event, middle);
-        if (at_middle <= 0.0) {
-            if (high - middle < 0.5 * (high - low))
-                at_low *= 0.5;
-            high = middle;
-            at_high = at_middle;
-        } else {
-            if (middle - low < 0.5 * (high - low))
-                at_high *= 0.5;
-            low = middle;
-            at_low = at_middle;
-        }
-    }
-    return high;
+    sought s = {run, event};
+    return fluid_bracket(value_at, &s);
 }
 
 double fluid_speed(pi2_fluid *run, const fluid_event *event, double *now)
 {
     static const double BACK = 1e-3; /* of the step */
-    const double before = value_at(run, event, 1.0 - BACK);
+    sought s = {run, event};
+    const double before = value_at(&s, 1.0 - BACK);
     *now = value(run, event, run->trial->t, run->trial->y);
     return (*now - before) / (BACK * (run->trial->t - run->now->t));
 }

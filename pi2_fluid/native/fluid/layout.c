@@ -4,18 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Hands out parts of one block of memory; the first round only counts. */
-typedef struct {
-    char *memory;
-    size_t used;
-} pool;
-
-static void *take(pool *p, size_t n, size_t bytes)
-{
-    const size_t at = p->used;
-    p->used += (n * bytes + 15) / 16 * 16;
-    return p->memory ? p->memory + at : NULL;
-}
+#include "fluid/pool.h"
 
 static void take_view(pool *p, const pi2_fluid *run, fluid_view *view)
 {
@@ -165,5 +154,5 @@ int fluid_lay_out(pi2_fluid *run, const pi2_fluid_problem *problem)
     if (!run->memory)
         return 0;
     take_all(&p, run, problem->change_count);
-    return past_create(&run->past, run->stored, run->class_count);
+    return past_create(&run->past, run->stored, sizeof(fluid_mode) + classes * sizeof(fluid_share));
 }

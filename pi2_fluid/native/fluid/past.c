@@ -7,7 +7,7 @@
 
 enum { FIRST_SLOTS = 64, FIRST_MODES = 8, FIRST_MARKS = 64 };
 
-int past_create(fluid_past *past, int components, int classes)
+int past_create(fluid_past *past, int components, size_t mode_bytes)
 {
     memset(past, 0, sizeof *past);
     past->components = components;
@@ -15,8 +15,7 @@ int past_create(fluid_past *past, int components, int classes)
     past->start = malloc(past->slots * sizeof *past->start);
     past->cubics = malloc(past->slots * sizeof *past->cubics * 4 * (size_t)components);
     past->mode = malloc(past->slots * sizeof *past->mode);
-    past->mode_bytes = sizeof(fluid_mode) + (size_t)classes * sizeof(fluid_share);
-    past->mode_bytes = (past->mode_bytes + 7) / 8 * 8;
+    past->mode_bytes = (mode_bytes + 7) / 8 * 8;
     past->mode_slots = FIRST_MODES;
     past->mode_count = 1;
     past->modes = calloc(past->mode_slots, past->mode_bytes);
@@ -107,7 +106,7 @@ void past_append(fluid_past *past, double start, double end, const double *y0, c
     past->length++;
 }
 
-fluid_mode *past_change_mode(fluid_past *past)
+void *past_change_mode(fluid_past *past)
 {
     const size_t last = past->mode_count - 1;
     if (past->length == 0 || past->mode[past_slot(past, past->length - 1)] != last)

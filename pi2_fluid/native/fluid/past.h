@@ -2,7 +2,8 @@
  *
  * Each step is a segment, a cubic in every component through the values and slopes at both ends. No cubic may be read
  * across a breakpoint: a group of classes reads between two neighbouring ones, its stretch. Segments are numbered from
- * 0, the time before 0; the oldest are forgotten when no delay can reach them any more.
+ * 0, the time before 0; the oldest are forgotten when no delay can reach them any more. What is constant between two
+ * events is a mode, of as many bytes as its owner says.
  */
 #pragma once
 
@@ -10,20 +11,6 @@
 #include <stdint.h>
 
 #define BEGINNING (-1e30) /* s: when the time before 0 began; finite, so that 0 times it is 0 */
-
-typedef struct {
-    double count; /* flows, once all have started */
-    unsigned char started, active; /* it does not send while its count is 0 */
-    unsigned char ramping, slow;
-} fluid_share;
-
-/* The discrete state that readers of the past need: constant between two events. */
-typedef struct {
-    double capacity; /* packets/s */
-    signed char bound[2];
-    unsigned char signalling; /* 0 before time 0, when nobody has been signalled */
-    fluid_share of[]; /* each class */
-} fluid_mode;
 
 typedef struct {
     size_t length, oldest; /* segments so far; the first one that is kept */
@@ -52,7 +39,7 @@ typedef struct {
     double low, high;
     size_t first, last;
     int open;               /* whether it reaches up to now */
-    const fluid_mode *mode; /* of then */
+    const void *mode;       /* of then */
     /* the segment that was read last, and from when to when it is */
     size_t cursor;
     double from, to;
@@ -60,7 +47,7 @@ typedef struct {
 } fluid_reader;
 
 /* All return 0 when there is no memory. */
-int past_create(fluid_past *past, int components, int classes);
+int past_create(fluid_past *past, int components, size_t mode_bytes);
 void past_destroy(fluid_past *past);
 /* Makes room for one more segment; those that end before `needed` may be forgotten. It may move all of them. */
 int past_make_room(fluid_past *past, double needed);
@@ -69,7 +56,7 @@ int past_is_long(const fluid_past *past);
 void past_append(fluid_past *past, double start, double end, const double *y0, const double *f0, const double *y1,
                  const double *f1);
 /* The latest mode, as a copy if segments refer to it already; NULL when there is no memory. */
-fluid_mode *past_change_mode(fluid_past *past);
+void *past_change_mode(fluid_past *past);
 int reader_mark(fluid_reader *reader, const fluid_past *past, double t, int order, double close);
 void reader_seek(fluid_reader *reader, double t);
 void reader_stretch(fluid_reader *reader, const fluid_past *past, double now);
@@ -79,15 +66,14 @@ static inline size_t past_slot(const fluid_past *past, size_t segment)
     return segment & (past->slots - 1);
 }
 
-static inline fluid_mode *past_mode(const fluid_past *past, size_t segment)
+static inline void *past_mode(const fluid_past *past, size_t segment)
 {
-    return (fluid_mode *)(void *)(past->modes
-                                  + (past->mode[past_slot(past, segment)] - past->mode_oldest) * past->mode_bytes);
+    return past->modes + (past->mode[past_slot(past, segment)] - past->mode_oldest) * past->mode_bytes;
 }
 
-static inline fluid_mode *past_latest_mode(const fluid_past *past)
+static inline void *past_latest_mode(const fluid_past *past)
 {
-    return (fluid_mode *)(void *)(past->modes + (past->mode_count - 1 - past->mode_oldest) * past->mode_bytes);
+    return past->modes + (past->mode_count - 1 - past->mode_oldest) * past->mode_bytes;
 }
 
 static inline const double *past_cubics(const fluid_past *past, size_t segment)

@@ -34,6 +34,20 @@ enum { OTHER_ENCODER = -1, SQUARE, LINEAR, COUPLED };
 #define SENDER_WEIGHT 0.1
 
 typedef struct {
+    double count; /* flows, once all have started */
+    unsigned char started, active; /* it does not send while its count is 0 */
+    unsigned char ramping, slow;
+} fluid_share;
+
+/* The discrete state that readers of the past need: constant between two events. */
+typedef struct {
+    double capacity; /* packets/s */
+    signed char bound[2];
+    unsigned char signalling; /* 0 before time 0, when nobody has been signalled */
+    fluid_share of[]; /* each class */
+} fluid_mode;
+
+typedef struct {
     const pi2_sender_law *law;
     double parameters[PI2_SENDER_PARAMETERS];
     int kind;                       /* RENO, SCALABLE, OTHER_LAW: which have their slopes inline */

@@ -67,12 +67,13 @@ static double then(const pi2_fluid *run, const fluid_group *group, int component
 /* Returns the round-trip time that the group met then, and leaves the signals of then in `group`. */
 static double read_plain(pi2_fluid *run, fluid_group *group, double t)
 {
+    const fluid_mode *mode = group->reader.mode;
     double state[PI2_AQM_STATES];
     go_back(run, group, t);
     for (int j = 0; j < run->moving; j++)
         state[run->moves[j]] = then(run, group, run->controller + j);
     group->signals = run->aqm->signals(run->law, state, NULL);
-    return group->base_rtt + then(run, group, 0) / group->reader.mode->capacity;
+    return group->base_rtt + then(run, group, 0) / mode->capacity;
 }
 
 static double read_general(pi2_fluid *run, fluid_group *group, double t)

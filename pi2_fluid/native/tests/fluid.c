@@ -10,12 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "laws/aqms/dualpi2.h"
-#include "laws/aqms/pie.h"
-#include "laws/aqms/red.h"
 #include "fluid/fluid.h"
-#include "tests/chance.h"
-#include "tests/put.h"
+#include "tests/draw.h"
 
 enum { CLASSES = 4, CHANGES = 3, ROWS = 250, RUNS = 2500 };
 
@@ -33,78 +29,6 @@ typedef struct {
     size_t rows;
     long long steps;
 } result;
-
-static void set(pi2_fluid_problem *p, const void *parameters, size_t size)
-{
-    memset(p->parameters, 0, sizeof p->parameters);
-    memcpy(p->parameters, parameters, size);
-}
-
-static void make_aqm(pi2_fluid_problem *p, double packets)
-{
-    static const char *const names[] = {"pi", "pi2", "pi2", "pie", "coupled", "dualpi2", "red", "taildrop"};
-    const double alpha = uniform(0.05, 0.4), beta = alpha * uniform(5, 20), T = uniform(0.01, 0.04);
-    const double limit = chance(0.8) ? 1.0 : 0.5, least = packets * uniform(0.005, 0.03);
-    const double ramp = chance(0.5) ? 0.002 : 0.0, adaptive = chance(0.5);
-    p->aqm = pi2_find_aqm(names[pick(8)]);
-    p->update_interval = T;
-    p->continuous = chance(0.5);
-    if (p->aqm == &pi2_aqm_red) {
-        const pi2_red n = {.min = least, .max = 3 * least, .max_p = 0.1, .weight = spread(1e-3, 1e-2),
-                           .gentle = chance(0.8), .adaptive = adaptive, .update_interval = 0.5};
-        set(p, &n, sizeof n);
-        p->update_interval = adaptive != 0.0 ? 0.5 : INFINITY;
-    } else if (p->aqm == &pi2_aqm_taildrop)
-        p->update_interval = INFINITY;
-    else if (p->aqm == &pi2_aqm_pie) {
-        const pi2_pie n = {.pi = {alpha / 2, beta / 2, .target = 0.02, .update_interval = T, .limit = 1.0},
-                           .table = pick(6), .cap = chance(0.5), .boost = chance(0.5),
-                           .decay = chance(0.5) ? 0.98 : 1.0, .burst = chance(0.5) ? 0.15 : -1.0};
-        set(p, &n, sizeof n);
-    } else { /* the others have the first of these */
-        const pi2_dualpi2 n = {
-            .coupled = {.pi = {alpha, beta, 0.02, T, p->aqm == &pi2_aqm_pi2 ? limit : 1.0}, .k = 2.0},
-            .step = 0.002, .ramp = ramp, .c_protection = 0.1, .classic_drives = chance(0.5)};
-        set(p, &n, sizeof n);
-    }
-    p->continuous &= p->aqm->bands == 1;
-    p->aqm->initial(p->parameters, p->state);
-}
-
-static void make_class(pi2_fluid_class *c, double duration, double packets, int thins)
-{
-    static const char *const names[] = {"reno", "reno", "scalable", "dctcp", "cubic", "cbr", "timeoutreno", "prague"};
-    static const struct {
-        const char *name;
-        double value;
-    } parameters[][3] = {{{"decrease", 0.5}},
-                         {{"decrease", 0.3}},
-                         {{"per_mark", 0.5}},
-                         {{"gain", 0.0625}},
-                         {{"increase", 8.0 / 15}, {"c", 0.4}, {"decrease", 0.3}},
-                         {{0}},
-                         {{"decrease", 0.5}, {"min_rto", 0.2}},
-                         {{"gain", 0.0625}, {"target_rtt", 0.025}}};
-    static const int signals[] = {PI2_FLUID_CLASSIC, PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE, PI2_FLUID_SCALABLE,
-                                  PI2_FLUID_CLASSIC, PI2_FLUID_DEAF, PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE};
-    static const double base_rtts[] = {0.01, 0.03, 0.03, 0.1};
-    const int kind = pick(8);
-    memset(c, 0, sizeof *c);
-    c->law = pi2_find_sender(names[kind]);
-    for (int i = 0; i < 3 && parameters[kind][i].name; i++)
-        pi2_put(c->parameters, c->law->names, parameters[kind][i].name, parameters[kind][i].value);
-    c->signal = signals[kind];
-    c->thinned = thins && (kind == 6 || (kind == 5 && chance(0.5)));
-    c->base_rtt = base_rtts[pick(4)];
-    c->count = packets * c->base_rtt * uniform(0.02, 0.3);
-    c->slow_start = kind != 5 && chance(0.5);
-    c->start = chance(0.5) ? 0.0 : uniform(0, duration / 2);
-    c->stop = chance(0.7) ? INFINITY : c->start + uniform(0.1, duration / 2);
-    c->start_jitter = chance(0.8) ? 0.0 : uniform(0.01, 0.5);
-    if (kind == 5)
-        pi2_put(c->parameters, c->law->names, "rate", packets / c->count * uniform(0.05, 0.9));
-    c->law->initial(c->parameters, uniform(1, 10), c->x);
-}
 
 static void make_changes(scenario *s)
 {
@@ -127,10 +51,10 @@ static void make(scenario *s)
     p->duration = uniform(0.5, 5);
     p->capacity = spread(100, 20000);
     p->buffer = p->capacity * spread(0.02, 20);
-    make_aqm(p, p->capacity);
+    draw_aqm(p, p->capacity);
     p->class_count = 1 + pick(CLASSES - 1);
     for (int i = 0; i < p->class_count; i++)
-        make_class(s->classes + i, p->duration, p->capacity, p->aqm->encode != NULL);
+        draw_class(s->classes + i, p->duration, p->capacity, p->aqm->encode != NULL);
     make_changes(s);
     if (chance(0.2)) {
         p->began = 1;
@@ -236,7 +160,7 @@ static int closed_form(void)
     p->capacity = 2500.0 / 3;
     p->buffer = 1e9;
     p->aqm = &pi2_aqm_pi2;
-    set(p, &pi2, sizeof pi2);
+    set_law(p, &pi2, sizeof pi2);
     p->update_interval = 0.032;
     p->class_count = 1;
     p->classes = s.classes;

@@ -1,0 +1,279 @@
+/* What happens at the end of a step: events, changes, ticks, images, and the marks that all of them leave. Whatever
+ * jumps then, in value or in slope, is found by comparing what is before with what is after, and marked for those who
+ * read it. So breakpoints travel: what has changed in a queue reaches the next node when it leaves. */
+#include "fluid/routes/arrival.h"
+
+#include <string.h>
+
+#include "fluid/routes/events.h"
+#include "fluid/routes/modes.h"
+#include "fluid/routes/plant.h"
+#include "fluid/routes/readers.h"
+#include "fluid/routes/schedule.h"
+#include "fluid/routes/slopes.h"
+#include "fluid/routes/trial.h"
+
+#define NEGLIGIBLE 0.1 /* of the tolerance: jumps below it are stepped over */
+#define FIXED 1e-9     /* as a tolerance when steps do not adapt */
+#define NEVER 9        /* no derivative of that order is looked at */
+#define RELATIVE 0.1   /* added to a window (segments) to make its jumps relative */
+
+static void keep_before(pi2_routes *run)
+{
+    memcpy(run->before.y, run->now->y, (size_t)run->stored * sizeof(double));
+    memcpy(run->before.f, run->now->f, (size_t)run->stored * sizeof(double));
+    memcpy(run->before.tau, run->now->tau, (size_t)run->node_count * sizeof(double));
+}
+
+static double allowed(const pi2_routes *run)
+{
+    return NEGLIGIBLE * (run->tolerance > 0.0 ? run->tolerance : FIXED);
+}
+
+/* The signals of a class as they are with the state y of the controller of one of its nodes. */
+static double signal_with(const pi2_routes *run, int i, int l, const double *state)
+{
+    const routes_class *c = run->classes + i;
+    double together = 0.0;
+    for (int v = c->from; v < c->end; v++) {
+        const int at = run->visits[v].node;
+        const routes_node *node = run->nodes + at;
+        const int changed = at == l && !node->aqm->queue_signals;
+        const pi2_signal signals = changed ? node->aqm->signals(node->law, state, NULL)
+                                           : routes_signals(run, at, run->now->y, run->mode);
+        together = routes_combine(run, together, routes_signal_of(c, signals));
+    }
+    return together;
+}
+
+/* Of which order the jump of a node's signals is for class i: 0 of the value, 1 of the slope. */
+static int order_of_signals(const pi2_routes *run, int i, int l)
+{
+    const routes_node *node = run->nodes + l;
+    const routes_class *c = run->classes + i;
+    const double rtt = run->now->rtt[i], h = run->step < rtt ? run->step : rtt;
+    double old[PI2_AQM_STATES], new[PI2_AQM_STATES], before[PI2_SENDER_STATES], after[PI2_SENDER_STATES];
+    for (int order = 0; order < 2; order++) {
+        int moved = 0;
+        routes_state(node, order ? run->now->y : run->before.y, old);
+        routes_state(node, run->now->y, new);
+        for (int j = 0; order && j < node->moving; j++) {
+            old[node->moves[j]] += h * run->before.f[node->controller + j];
+            new[node->moves[j]] += h * run->now->f[node->controller + j];
+        }
+        for (int j = 0; j < node->moving; j++)
+            moved |= old[node->moves[j]] != new[node->moves[j]];
+        if (!moved)
+            continue;
+        if (order) {
+            node->aqm->saturate(node->law, old);
+            node->aqm->saturate(node->law, new);
+        }
+        routes_slopes_at_rest(run, i, run->now, signal_with(run, i, l, old), before);
+        routes_slopes_at_rest(run, i, run->now, signal_with(run, i, l, new), after);
+        for (int j = 0; j < c->states; j++)
+            if (fabs(after[j] - before[j]) * h > allowed(run) * (fabs(run->now->y[c->x + j]) + RELATIVE))
+                return order;
+    }
+    return NEVER;
+}
+
+static int order_of_window(const pi2_routes *run, int i)
+{
+    const routes_class *c = run->classes + i;
+    const double rtt = run->now->rtt[i], h = run->step < rtt ? run->step : rtt;
+    for (int j = c->x; j < c->x + c->states; j++) {
+        const double scale = allowed(run) * (fabs(run->now->y[j]) + RELATIVE);
+        if (fabs(run->now->y[j] - run->before.y[j]) > scale)
+            return 0;
+        if (fabs(run->now->f[j] - run->before.f[j]) * (h * h / rtt) > scale)
+            return 1;
+    }
+    return NEVER;
+}
+
+/* Of a rate: its scale is a capacity. */
+static int order_of_rate(const pi2_routes *run, int j)
+{
+    const double scale = allowed(run) * run->weights[j], ahead = 4.0 * run->proposal;
+    const double h = ahead < run->step ? ahead : run->step;
+    if (fabs(run->now->y[j] - run->before.y[j]) > scale)
+        return 0;
+    return fabs(run->now->f[j] - run->before.f[j]) * h > scale ? 1 : NEVER;
+}
+
+/* Of a queue, whose delay is part of a round-trip time. */
+static int order_of_queue(const pi2_routes *run, int l)
+{
+    const int j = run->nodes[l].queue;
+    if (run->now->tau[l] != run->before.tau[l])
+        return 0;
+    return fabs(run->now->f[j] - run->before.f[j]) > allowed(run) * run->mode->links[l].capacity ? 1 : NEVER;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Marks, for those who read it, whatever has jumped since keep_before. */
+static void mark_jumps(pi2_routes *run)
+{
+    const fluid_share *shares = routes_shares(run, run->mode);
+    for (int k = 0; k < run->reader_count; k++) {
+        routes_reader *r = run->readers + k;
+        int order = NEVER;
+        for (int n = 0; n < r->read_count; n++) {
+            const int j = r->reads[n];
+            if (j >= run->integrated)
+                order = least(order, order_of_rate(run, j));
+            else if (j < run->node_count)
+                order = least(order, order_of_queue(run, j));
+            else if (j < 2 * run->node_count && fabs(run->now->f[j] - run->before.f[j])
+                                                    > allowed(run) * run->mode->links[j - run->node_count].capacity)
+                order = 0; /* what entered: its slope is what counts */
+        }
+        r->order = order;
+    }
+    for (int i = 0; i < run->class_count; i++) {
+        const routes_class *c = run->classes + i;
+        if (!shares[i].active || !c->listens)
+            continue;
+        run->readers[c->reader].order = least(run->readers[c->reader].order, order_of_window(run, i));
+        for (int v = c->from; v < c->end; v++) {
+            routes_reader *r = run->readers + run->visits[v].signals;
+            if (r->order > 0)
+                r->order = least(r->order, order_of_signals(run, i, run->visits[v].node));
+        }
+    }
+    for (int k = 0; k < run->reader_count; k++)
+        if (run->readers[k].order != NEVER)
+            routes_mark(run, run->readers + k, run->readers[k].order);
+}
+
+/* One update of a node's controller; now->net and the rates are those of the present state. */
+static void update(pi2_routes *run, int l)
+{
+    routes_node *node = run->nodes + l;
+    double *y = run->now->y, before[PI2_AQM_STATES], after[PI2_AQM_STATES];
+    pi2_seen seen;
+    routes_state(node, y, before);
+    routes_seen(run, l, y, run->mode, &seen);
+    before[0] += routes_push(node);
+    node->aqm->update(node->law, before, &seen, node->interval, after);
+    node->aqm->saturate(node->law, after);
+    for (int j = 0; j < node->states; j++)
+        node->state[j] = after[j];
+    for (int j = 0; j < node->moving; j++)
+        y[node->controller + j] = after[node->moves[j]];
+    node->tick++;
+}
+
+/* What is changed from outside. Delays may jump with it, and then everyone reads elsewhere. */
+static void make_changes(pi2_routes *run)
+{
+    double *tau = run->scratch.tau;
+    routes_look(run, run->now);
+    for (int l = 0; l < run->node_count; l++) {
+        routes_seen(run, l, run->now->y, run->mode, run->seen + l);
+        tau[l] = run->now->tau[l];
+    }
+    routes_take_changes(run);
+    routes_choose(run);
+    routes_hold_bounds(run);
+    for (int l = 0; l < run->node_count; l++)
+        if (run->nodes[l].continuous)
+            routes_jump(run, l, run->now->tau[l] - tau[l], run->seen + l);
+    routes_mark_all(run);
+    routes_seek(run, run->now);
+}
+
+static int take_ticks(pi2_routes *run)
+{
+    int ticks = 0;
+    for (int l = 0; l < run->node_count; l++)
+        if (routes_ticks_now(run, run->nodes + l)) {
+            if (!ticks)
+                routes_look(run, run->now);
+            update(run, l);
+            ticks |= run->nodes[l].aqm->drift || run->nodes[l].thins || run->switching ? 3 : 1;
+        }
+    return ticks;
+}
+
+int routes_happen(pi2_routes *run, int signalled)
+{
+    const int changes = routes_changes_now(run);
+    int ticks;
+    if (changes)
+        make_changes(run);
+    ticks = take_ticks(run);
+    routes_look_ahead(run);
+    if (changes || ticks > 1 || signalled)
+        routes_hold_bounds(run);
+    return changes || ticks > 1;
+}
+
+/* Moves those on who pass a breakpoint, beyond stretches in which nothing entered a queue as well. */
+static void move_on(pi2_routes *run)
+{
+    for (int k = 0; k < run->reader_count; k++) {
+        routes_reader *r = run->readers + k;
+        if (!r->used || !r->image)
+            continue;
+        r->reader.place += (size_t)(ptrdiff_t)r->image;
+        routes_stretch(run, r);
+        while (r->kind == ENTRY && !r->reader.open && r->high <= r->low) {
+            r->reader.place++;
+            routes_stretch(run, r);
+        }
+    }
+}
+
+/* A jump of what enters may end what holds a queue. */
+static void release_bounds(pi2_routes *run)
+{
+    static const double CLEAR = 1e-9; /* of the capacity */
+    for (int round = 0; round < run->node_count; round++) {
+        int changed = 0;
+        routes_choose(run);
+        routes_look(run, run->now);
+        for (int l = 0; l < run->node_count; l++) {
+            const routes_link *link = run->mode->links + l;
+            const double net = run->now->net[l], clear = CLEAR * link->capacity;
+            if ((link->bound == EMPTY && net > clear) || (link->bound == FULL && net < -clear)) {
+                routes_set_bound(run, l, FREE);
+                changed = 1;
+            }
+        }
+        if (!changed)
+            return;
+    }
+    routes_choose(run);
+}
+
+void routes_arrive(pi2_routes *run, const routes_event *event, int images)
+{
+    int stale = event || images;
+    keep_before(run);
+    if (images)
+        move_on(run);
+    if (event)
+        routes_apply_event(run, event);
+    if (stale)
+        release_bounds(run);
+    if (event && (event->kind == QUEUE_EMPTIES || event->kind == BUFFER_FILLS))
+        routes_hold_clips(run, event->index);
+    stale |= routes_happen(run, event && event->kind == SIGNALLED);
+    if (stale) {
+        routes_choose(run);
+        routes_stretches(run);
+        routes_slopes(run, run->now, 1);
+    }
+    mark_jumps(run);
+    if (stale) {
+        routes_seek_now(run);
+        run->smooth = 0;
+        routes_foresee(run);
+    }
+}

@@ -1,0 +1,285 @@
+#include "fluid/routes/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fluid/pool.h"
+
+static int count_visits(const pi2_routes_problem *problem)
+{
+    int n = 0;
+    for (int i = 0; i < problem->class_count; i++)
+        n += problem->classes[i].length;
+    return n;
+}
+
+static void take_point(pool *p, const pi2_routes *run, routes_point *point)
+{
+    point->y = take(p, (size_t)run->size, sizeof(double));
+    point->f = take(p, (size_t)run->size, sizeof(double));
+    point->tau = take(p, (size_t)run->node_count, sizeof(double));
+    point->net = take(p, (size_t)run->node_count, sizeof(double));
+    point->rtt = take(p, (size_t)run->class_count, sizeof(double));
+}
+
+/* What is known to be needed before anything is laid out. */
+static void take_parts(pool *p, pi2_routes *run)
+{
+    const size_t nodes = (size_t)run->node_count, classes = (size_t)run->class_count;
+    const size_t visits = (size_t)run->visit_count, readers = 2 * visits + nodes + classes;
+    int *places = take(p, 2 * visits, sizeof(int));
+    run->nodes = take(p, nodes, sizeof *run->nodes);
+    run->classes = take(p, classes, sizeof *run->classes);
+    run->visits = take(p, visits, sizeof *run->visits);
+    run->readers = take(p, readers, sizeof *run->readers);
+    run->floored = take(p, classes, 1);
+    if (!places)
+        return;
+    run->classes[0].nodes = places;
+    run->nodes[0].visits = places + visits;
+}
+
+/* What depends on how many components and switches there are. */
+static void take_numbers(pool *p, pi2_routes *run, int changes)
+{
+    const size_t nodes = (size_t)run->node_count, classes = (size_t)run->class_count, size = (size_t)run->size;
+    const size_t signs = PI2_AQM_SWITCHES * nodes + PI2_SENDER_SWITCHES * classes;
+    double **const of_size[] = {&run->weights, &run->k2, &run->k3, &run->k4, &run->middle, &run->previous, &run->then};
+    for (size_t i = 0; i < sizeof of_size / sizeof *of_size; i++)
+        *of_size[i] = take(p, size, sizeof(double));
+    run->delayed = take(p, size, 1);
+    run->happenings = take(p, (size_t)changes * (1 + classes) + 3 * classes, sizeof *run->happenings);
+    run->signs = take(p, signs, sizeof(double));
+    run->switches = take(p, signs, sizeof(double));
+    run->seen = take(p, nodes, sizeof *run->seen);
+    run->events = take(p, (4 + PI2_AQM_STATES) * nodes + signs + 2 * classes, sizeof *run->events);
+    for (int r = 0; r < run->reader_count; r++)
+        run->readers[r].reads = take(p, size, sizeof(int));
+    run->now = run->ends;
+    run->trial = run->ends + 1;
+    take_point(p, run, run->now);
+    take_point(p, run, run->trial);
+    take_point(p, run, &run->scratch);
+    take_point(p, run, &run->before);
+}
+
+static void copy_nodes(pi2_routes *run, const pi2_routes_problem *problem)
+{
+    for (int l = 0; l < run->node_count; l++) {
+        const pi2_routes_node *from = problem->nodes + l;
+        routes_node *node = run->nodes + l;
+        node->aqm = from->aqm;
+        memcpy(node->law, from->parameters, sizeof node->law);
+        node->buffer = from->buffer;
+        node->continuous = from->continuous && isfinite(from->update_interval);
+        node->interval = node->continuous ? INFINITY : from->update_interval;
+        node->tick = 1;
+        node->entry = -1;
+        node->states = from->aqm->initial(node->law, node->state);
+        for (int j = 0; j < node->states; j++)
+            if (!(from->aqm->still & (1u << j)))
+                node->moves[node->moving++] = j;
+        run->switching |= from->aqm->switch_values != NULL;
+    }
+}
+
+static void copy_class(pi2_routes *run, const pi2_routes_problem *problem, int i)
+{
+    const pi2_fluid_class *from = &problem->classes[i].flows;
+    routes_class *c = run->classes + i;
+    c->law = from->law;
+    memcpy(c->parameters, from->parameters, sizeof c->parameters);
+    c->signal = from->signal;
+    c->thinned = from->thinned;
+    c->listens = from->signal != PI2_FLUID_DEAF;
+    c->windowed = from->law->sending_rate == pi2_window_sending_rate;
+    c->states = from->law->states;
+    c->base_rtt = from->base_rtt;
+    c->start = from->start;
+    c->start_jitter = from->start_jitter;
+    c->most = from->count;
+    for (int j = 0; j < problem->change_count; j++) {
+        const double count = problem->counts[j * problem->class_count + i];
+        if (count > c->most) /* not if it is NaN */
+            c->most = count;
+    }
+    run->switching |= from->law->switch_values != NULL;
+}
+
+static void copy_classes(pi2_routes *run, const pi2_routes_problem *problem)
+{
+    int *nodes = run->classes[0].nodes;
+    int visit = 0;
+    for (int i = 0; i < run->class_count; i++) {
+        const pi2_routes_class *from = problem->classes + i;
+        routes_class *c = run->classes + i;
+        copy_class(run, problem, i);
+        c->nodes = nodes + visit;
+        c->from = visit;
+        for (int k = 0; k < from->length; k++) {
+            routes_visit *v = run->visits + visit;
+            c->nodes[k] = from->nodes[k];
+            v->class_ = i;
+            v->node = from->nodes[k];
+            run->nodes[v->node].thins |= from->flows.thinned;
+            visit++;
+        }
+        c->end = visit;
+    }
+}
+
+/* Which classes visit a node. */
+static void list_visits(pi2_routes *run)
+{
+    int *list = run->nodes[0].visits;
+    for (int l = 0; l < run->node_count; l++) {
+        routes_node *node = run->nodes + l;
+        node->visits = list;
+        for (int v = 0; v < run->visit_count; v++)
+            if (run->visits[v].node == l)
+                node->visits[node->visit_count++] = v;
+        list += node->visit_count;
+    }
+}
+
+/* Where each component of the state lies. */
+static void place_components(pi2_routes *run, const pi2_routes_problem *problem)
+{
+    int place = 0;
+    for (int l = 0; l < run->node_count; l++)
+        run->nodes[l].queue = place++;
+    for (int l = 0; l < run->node_count; l++)
+        run->nodes[l].entered = place++;
+    for (int l = 0; l < run->node_count; l++) {
+        run->nodes[l].controller = place;
+        place += run->nodes[l].moving;
+    }
+    for (int i = 0; i < run->class_count; i++) {
+        run->classes[i].x = place;
+        place += run->classes[i].states;
+    }
+    run->integrated = place;
+    for (int i = 0; i < run->class_count; i++) {
+        routes_class *c = run->classes + i;
+        int from = c->sent = place++;
+        for (int v = c->from; v < c->end; v++) {
+            run->visits[v].from = from;
+            run->visits[v].offered = place++;
+            from = run->visits[v].left = v + 1 < c->end ? place++ : -1;
+        }
+    }
+    run->stored = place;
+    for (int i = 0; i < run->class_count; i++)
+        run->classes[i].expected = problem->classes[i].flows.slow_start ? place++ : -1;
+    run->size = place;
+}
+
+/* The reader of that kind with that delay, a new one if need be. */
+static int find_reader(pi2_routes *run, int kind, int node, double delay, const int *nodes, int count)
+{
+    routes_reader *r = run->readers;
+    for (; r < run->readers + run->reader_count; r++)
+        if (r->kind == kind && r->node == node && r->delay == delay && r->node_count == count
+            && (!count || !memcmp(r->nodes, nodes, (size_t)count * sizeof *nodes)))
+            return (int)(r - run->readers);
+    r->kind = kind;
+    r->node = node;
+    r->delay = delay;
+    r->nodes = nodes;
+    r->node_count = count;
+    return run->reader_count++;
+}
+
+static void make_readers(pi2_routes *run, const pi2_routes_problem *problem)
+{
+    for (int i = 0; i < run->class_count; i++) {
+        routes_class *c = run->classes + i;
+        double delay = c->base_rtt;
+        c->reader = find_reader(run, BACK, -1, delay, c->nodes, c->end - c->from);
+        for (int v = c->from; v < c->end; v++) {
+            routes_visit *visit = run->visits + v;
+            const double hop = problem->classes[i].hops[v - c->from];
+            delay = delay > hop ? delay - hop : 0.0;
+            visit->hop = hop > 0.0 ? find_reader(run, HOP, -1, hop, NULL, 0) : -1;
+            visit->signals = find_reader(run, BACK, -1, delay, c->nodes + (v - c->from), c->end - v);
+            if (visit->left >= 0 && run->nodes[visit->node].entry < 0)
+                run->nodes[visit->node].entry = find_reader(run, ENTRY, visit->node, 0.0, NULL, 0);
+        }
+    }
+}
+
+static void read(pi2_routes *run, int reader, int component)
+{
+    routes_reader *r = run->readers + reader;
+    for (int i = 0; i < r->read_count; i++)
+        if (r->reads[i] == component)
+            return;
+    r->reads[r->read_count++] = component;
+}
+
+/* Which rates come from the past, or are read there. */
+static void find_delayed(pi2_routes *run)
+{
+    for (int v = 0; v < run->visit_count; v++) {
+        const routes_visit *visit = run->visits + v;
+        const int first = visit->from == run->classes[visit->class_].sent;
+        run->delayed[visit->from] = visit->hop >= 0;
+        run->delayed[visit->offered] = visit->hop >= 0 || !first || run->nodes[visit->node].entry >= 0;
+        run->delays |= run->delayed[visit->offered];
+    }
+}
+
+/* What each reader reads. */
+static void list_reads(pi2_routes *run)
+{
+    for (int v = 0; v < run->visit_count; v++) {
+        const routes_visit *visit = run->visits + v;
+        const routes_node *node = run->nodes + visit->node;
+        if (visit->hop >= 0)
+            read(run, visit->hop, visit->from);
+        if (node->entry >= 0) {
+            read(run, node->entry, visit->offered);
+            read(run, node->entry, node->entered);
+        }
+        for (int j = 0; j < node->moving; j++)
+            read(run, visit->signals, node->controller + j);
+        read(run, run->classes[visit->class_].reader, node->queue);
+        if (node->aqm->queue_signals) {
+            read(run, visit->signals, node->queue);
+            for (int k = 0; k < node->visit_count; k++)
+                read(run, visit->signals, run->visits[node->visits[k]].offered);
+        }
+    }
+    for (int i = 0; i < run->class_count; i++)
+        read(run, run->classes[i].reader, run->classes[i].x);
+}
+
+int routes_lay_out(pi2_routes *run, const pi2_routes_problem *problem)
+{
+    pool parts = {NULL, 0}, p = {NULL, 0};
+    const size_t mode = sizeof(routes_mode) + (size_t)problem->node_count * sizeof(routes_link)
+                        + (size_t)problem->class_count * sizeof(fluid_share);
+    run->node_count = problem->node_count;
+    run->class_count = problem->class_count;
+    run->visit_count = count_visits(problem);
+    take_parts(&parts, run);
+    parts.memory = run->parts = calloc(1, parts.used);
+    parts.used = 0;
+    if (!run->parts)
+        return 0;
+    take_parts(&parts, run);
+    copy_nodes(run, problem);
+    copy_classes(run, problem);
+    list_visits(run);
+    place_components(run, problem);
+    make_readers(run, problem);
+    take_numbers(&p, run, problem->change_count);
+    p.memory = run->memory = calloc(1, p.used);
+    p.used = 0;
+    if (!run->memory)
+        return 0;
+    take_numbers(&p, run, problem->change_count);
+    list_reads(run);
+    find_delayed(run);
+    return past_create(&run->past, run->stored, mode);
+}

@@ -1,0 +1,115 @@
+#include "fluid/routes/modes.h"
+
+#include <string.h>
+
+#include "fluid/routes/plant.h"
+#include "fluid/routes/slopes.h"
+
+routes_mode *routes_change_mode(pi2_routes *run)
+{
+    routes_mode *mode = past_change_mode(&run->past);
+    if (!mode) {
+        run->status = PI2_FLUID_NO_MEMORY;
+        mode = run->mode;
+    }
+    return run->mode = mode;
+}
+
+void routes_set_bound(pi2_routes *run, int l, int bound)
+{
+    const int before = run->mode->links[l].bound, entry = run->nodes[l].entry;
+    if (before == bound)
+        return;
+    routes_change_mode(run)->links[l].bound = (signed char)bound;
+    if (before == EMPTY && entry >= 0 && run->readers[entry].reader.count) {
+        routes_reader *reader = run->readers + entry; /* what leaves came just now */
+        reader->reader.place = reader->reader.count - 1;
+        reader->d = run->now->t;
+    }
+}
+
+void routes_hold_clips(pi2_routes *run, int l)
+{
+    static const double NUDGE = 1e-6; /* s: how far ahead a clip is felt */
+    routes_node *node = run->nodes + l;
+    double slope[PI2_AQM_STATES], state[PI2_AQM_STATES], ahead[PI2_AQM_STATES];
+    if (!node->continuous)
+        return;
+    routes_controller_slope(run, l, run->now->y, run->now->net[l], slope);
+    routes_state(node, run->now->y, state);
+    for (int j = 0; j < node->moving; j++)
+        state[node->moves[j]] += NUDGE * slope[j];
+    memcpy(ahead, state, sizeof ahead);
+    node->aqm->saturate(node->law, state);
+    for (int j = 0; j < node->moving; j++) {
+        const double clipped = state[node->moves[j]];
+        const int holds = clipped != ahead[node->moves[j]] && clipped == run->now->y[node->controller + j];
+        node->held[j] = holds ? copysign(1.0, slope[j]) : 0.0;
+    }
+}
+
+static int bound_of(const pi2_routes *run, int l)
+{
+    const double q = run->now->y[run->nodes[l].queue], net = run->now->net[l];
+    return q <= 0.0 && net <= 0.0                         ? EMPTY
+           : q >= run->nodes[l].buffer && net >= 0.0 ? FULL
+                                                          : FREE;
+}
+
+void routes_hold_bounds(pi2_routes *run)
+{
+    int signs;
+    for (int round = 0; round <= run->node_count; round++) { /* what one lets through decides about the next */
+        int changed = 0;
+        routes_look(run, run->now);
+        for (int l = 0; l < run->node_count; l++) {
+            const int bound = bound_of(run, l);
+            changed |= bound != run->mode->links[l].bound;
+            routes_set_bound(run, l, bound);
+        }
+        if (!changed)
+            break;
+        routes_choose(run);
+    }
+    for (int l = 0; l < run->node_count; l++) {
+        if (run->mode->links[l].bound == FULL)
+            routes_end_slow_starts(run, l);
+        routes_hold_clips(run, l);
+    }
+    signs = routes_switches(run, run->now, run->signs);
+    for (int j = 0; j < signs; j++)
+        run->signs[j] = copysign(1.0, run->signs[j]);
+}
+
+void routes_jump(pi2_routes *run, int l, double by, const pi2_seen *before)
+{
+    routes_node *node = run->nodes + l;
+    double state[PI2_AQM_STATES], still[PI2_AQM_STATES], moved[PI2_AQM_STATES];
+    double *y = run->now->y;
+    routes_state(node, y, state);
+    node->aqm->flow(node->law, state, before, 0.0, still);
+    node->aqm->flow(node->law, state, before, by, moved);
+    for (int j = 0; j < node->moving; j++)
+        state[node->moves[j]] += moved[node->moves[j]] - still[node->moves[j]];
+    node->aqm->saturate(node->law, state);
+    for (int j = 0; j < node->moving; j++)
+        y[node->controller + j] = state[node->moves[j]];
+}
+
+void routes_end_slow_start(pi2_routes *run, int i)
+{
+    const routes_class *c = run->classes + i;
+    const fluid_share *share = routes_shares(run, run->mode) + i;
+    if (share->slow && share->active) {
+        c->law->leave_slow_start(c->parameters, run->now->y + c->x);
+        routes_shares(run, routes_change_mode(run))[i].slow = 0;
+    }
+}
+
+void routes_end_slow_starts(pi2_routes *run, int l)
+{
+    for (int i = 0; i < run->class_count; i++)
+        for (int v = run->classes[i].from; v < run->classes[i].end; v++)
+            if (run->visits[v].node == l)
+                routes_end_slow_start(run, i);
+}

@@ -1,0 +1,140 @@
+#include "fluid/routes/plant.h"
+
+double routes_count(const pi2_routes *run, double t, const routes_mode *mode, int i)
+{
+    const fluid_share *share = routes_shares(run, mode) + i;
+    const routes_class *c = run->classes + i;
+    double part;
+    if (!share->active)
+        return 0.0;
+    if (!share->ramping)
+        return share->count;
+    part = (t - c->start) / c->start_jitter;
+    return share->count * (part < 0.0 ? 0.0 : part > 1.0 ? 1.0 : part);
+}
+
+void routes_delays(const pi2_routes *run, routes_point *at)
+{
+    for (int l = 0; l < run->node_count; l++)
+        at->tau[l] = at->y[run->nodes[l].queue] / run->mode->links[l].capacity;
+    for (int i = 0; i < run->class_count; i++) {
+        const routes_class *c = run->classes + i;
+        at->rtt[i] = c->base_rtt;
+        for (int k = 0; k < c->end - c->from; k++)
+            at->rtt[i] += at->tau[c->nodes[k]];
+    }
+}
+
+void routes_send(const pi2_routes *run, routes_point *at)
+{
+    const fluid_share *shares = routes_shares(run, run->mode);
+    for (int i = 0; i < run->class_count; i++) {
+        const routes_class *c = run->classes + i;
+        const double *x = at->y + c->x;
+        double rate = 0.0;
+        if (shares[i].active)
+            rate = routes_count(run, at->t, run->mode, i)
+                   * (c->windowed ? x[0] / at->rtt[i] : c->law->sending_rate(c->parameters, x, at->rtt[i]));
+        at->y[c->sent] = rate;
+    }
+}
+
+double routes_arrivals(const pi2_routes *run, int l, const double *y)
+{
+    const routes_node *node = run->nodes + l;
+    double sum = 0.0;
+    for (int k = 0; k < node->visit_count; k++)
+        sum += y[run->visits[node->visits[k]].offered];
+    return sum;
+}
+
+void routes_state(const routes_node *node, const double *y, double *state)
+{
+    for (int j = 0; j < node->states; j++)
+        state[j] = node->state[j];
+    for (int j = 0; j < node->moving; j++)
+        state[node->moves[j]] = y[node->controller + j];
+}
+
+void routes_seen(const pi2_routes *run, int l, const double *y, const routes_mode *mode, pi2_seen *seen)
+{
+    const double q = y[run->nodes[l].queue], capacity = mode->links[l].capacity;
+    seen->queue_delay[0] = q / capacity;
+    seen->queue_delay[1] = 0.0;
+    seen->queue = q;
+    seen->arrival_rate = routes_arrivals(run, l, y);
+    seen->capacity = capacity;
+    seen->overflow = 0.0;
+    if (mode->links[l].bound == FULL && seen->arrival_rate > capacity)
+        seen->overflow = seen->arrival_rate - capacity;
+}
+
+pi2_signal routes_signals(const pi2_routes *run, int l, const double *y, const routes_mode *mode)
+{
+    const routes_node *node = run->nodes + l;
+    double state[PI2_AQM_STATES];
+    pi2_seen seen;
+    routes_state(node, y, state);
+    if (node->aqm->queue_signals)
+        routes_seen(run, l, y, mode, &seen);
+    return node->aqm->signals(node->law, state, &seen);
+}
+
+double routes_kept(const routes_node *node, const double *y)
+{
+    double state[PI2_AQM_STATES];
+    routes_state(node, y, state);
+    return 1.0 - node->aqm->encode(node->law, node->aqm->controller(node->law, state)).classic;
+}
+
+void routes_controller_slope(const pi2_routes *run, int l, const double *y, double net, double *slope)
+{
+    const routes_node *node = run->nodes + l;
+    const routes_link *link = run->mode->links + l;
+    double state[PI2_AQM_STATES], all[PI2_AQM_STATES];
+    pi2_seen seen;
+    if (!node->continuous && !node->aqm->drift) {
+        for (int j = 0; j < node->moving; j++)
+            slope[j] = 0.0;
+        return;
+    }
+    routes_state(node, y, state);
+    routes_seen(run, l, y, run->mode, &seen);
+    if (node->continuous)
+        node->aqm->flow(node->law, state, &seen, routes_queue_slope(link, net) / link->capacity, all);
+    else
+        node->aqm->drift(node->law, state, &seen, all);
+    for (int j = 0; j < node->moving; j++)
+        slope[j] = all[node->moves[j]];
+}
+
+int routes_switches(const pi2_routes *run, const routes_point *at, double *values)
+{
+    const fluid_share *shares = routes_shares(run, run->mode);
+    int n = 0;
+    if (!run->switching)
+        return 0;
+    for (int l = 0; l < run->node_count; l++) {
+        const routes_node *node = run->nodes + l;
+        double state[PI2_AQM_STATES];
+        pi2_seen seen;
+        if (!node->aqm->switch_values)
+            continue;
+        routes_state(node, at->y, state);
+        routes_seen(run, l, at->y, run->mode, &seen);
+        n += node->aqm->switch_values(node->law, state, &seen, values + n);
+    }
+    for (int i = 0; i < run->class_count; i++) {
+        const routes_class *c = run->classes + i;
+        double p = 0.0;
+        if (!shares[i].active || !c->law->switch_values)
+            continue;
+        for (int v = c->from; v < c->end; v++) {
+            const int l = run->visits[v].node;
+            p = routes_combine(run, p, routes_signal_of(c, routes_signals(run, l, at->y, run->mode)));
+        }
+        c->law->switch_values(c->parameters, at->y + c->x, p, at->rtt[i], values + n);
+        n += c->law->switches;
+    }
+    return n;
+}

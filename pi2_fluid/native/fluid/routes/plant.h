@@ -1,0 +1,40 @@
+/* What follows from the state of one instant. */
+#pragma once
+
+#include "fluid/routes/run.h"
+
+/* The probability with which packets of a class are signalled. */
+static inline double routes_signal_of(const routes_class *c, pi2_signal signals)
+{
+    return c->thinned || c->signal == PI2_FLUID_CLASSIC ? signals.classic
+           : c->signal == PI2_FLUID_SCALABLE            ? signals.scalable
+                                                        : 0.0;
+}
+
+/* The signals of several nodes together. */
+static inline double routes_combine(const pi2_routes *run, double together, double p)
+{
+    const double sum = together + p;
+    return !run->sum ? 1.0 - (1.0 - together) * (1.0 - p) : sum < 1.0 ? sum : 1.0;
+}
+
+double routes_count(const pi2_routes *run, double t, const routes_mode *mode, int i);
+/* Delays and round-trip times, and what the classes send. */
+void routes_delays(const pi2_routes *run, routes_point *at);
+void routes_send(const pi2_routes *run, routes_point *at);
+/* Packets/s that enter a node. */
+double routes_arrivals(const pi2_routes *run, int l, const double *y);
+void routes_state(const routes_node *node, const double *y, double *state);
+void routes_seen(const pi2_routes *run, int l, const double *y, const routes_mode *mode, pi2_seen *seen);
+pi2_signal routes_signals(const pi2_routes *run, int l, const double *y, const routes_mode *mode);
+/* What is left of thinned traffic. */
+double routes_kept(const routes_node *node, const double *y);
+/* dq/dt of a node within the bound that holds. */
+static inline double routes_queue_slope(const routes_link *link, double net)
+{
+    return link->bound == EMPTY || (link->bound == FULL && net > 0.0) ? 0.0 : net;
+}
+/* d(moving states)/dt before clipping. */
+void routes_controller_slope(const pi2_routes *run, int l, const double *y, double net, double *slope);
+/* Every quantity whose sign tells on which side of a kink a law is; returns how many. */
+int routes_switches(const pi2_routes *run, const routes_point *at, double *values);

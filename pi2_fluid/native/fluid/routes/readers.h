@@ -1,0 +1,23 @@
+/* Where everyone reads the past, and the marks that they must not read across. */
+#pragma once
+
+#include "fluid/routes/run.h"
+
+/* Finds the stretch of a reader anew; an open one goes on into the step in the making. */
+void routes_stretch(pi2_routes *run, routes_reader *reader);
+void routes_stretches(pi2_routes *run);
+/* Stretches that reach up to now have grown, and what is forgotten cannot be read. */
+void routes_follow(pi2_routes *run);
+/* Notes for a reader, or for all, that derivative `order` jumps now. */
+void routes_mark(pi2_routes *run, routes_reader *reader, int order);
+void routes_mark_all(pi2_routes *run);
+/* Goes to where everyone reads from a point, after delays have jumped. */
+void routes_seek(pi2_routes *run, const routes_point *at);
+/* The same for those who read what is happening now. */
+void routes_seek_now(pi2_routes *run);
+/* How far a reader, looking back from a point, is out of its stretch (s), and how fast it moves. */
+typedef struct {
+    double under, over; /* before the beginning, and beyond the end; < 0: inside */
+    double speed;
+} routes_place;
+routes_place routes_find_place(const pi2_routes *run, const routes_reader *reader, const routes_point *at);

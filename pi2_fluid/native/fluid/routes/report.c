@@ -1,0 +1,101 @@
+#include "fluid/routes/report.h"
+
+#include "fluid/routes/entries.h"
+#include "fluid/routes/plant.h"
+
+static void interpolate(pi2_routes *run, double t, double *y)
+{
+    const size_t last = run->past.length - 1;
+    past_values(past_cubics(&run->past, last), run->stored, t - run->past.start[past_slot(&run->past, last)], y);
+}
+
+/* Puts what interpolation has carried past a bound back on it. */
+static void keep_within_bounds(const pi2_routes *run, double *y)
+{
+    for (int l = 0; l < run->node_count; l++) {
+        const routes_node *node = run->nodes + l;
+        double state[PI2_AQM_STATES], *q = y + node->queue;
+        *q = *q < 0.0 ? 0.0 : *q > node->buffer ? node->buffer : *q;
+        routes_state(node, y, state);
+        node->aqm->saturate(node->law, state);
+        for (int j = 0; j < node->moving; j++)
+            y[node->controller + j] = state[node->moves[j]];
+    }
+    for (int i = 0; i < run->class_count; i++)
+        y[run->classes[i].x] = y[run->classes[i].x] > 0.0 ? y[run->classes[i].x] : 0.0;
+    for (int j = run->integrated; j < run->stored; j++)
+        y[j] = y[j] > 0.0 ? y[j] : 0.0;
+}
+
+/* The rates with which those entered who leave a node now, in run->then. */
+static void find_entered(pi2_routes *run, routes_node *node, double gone)
+{
+    const fluid_past *past = &run->past;
+    size_t i = node->departures > past->oldest ? node->departures : past->oldest;
+    double whole, s;
+    while (i + 1 < past->length && past_cubics(past, i + 1)[node->entered] <= gone)
+        i++;
+    node->departures = i;
+    whole = i + 1 < past->length ? past->start[past_slot(past, i + 1)] : run->now->t;
+    whole -= past->start[past_slot(past, i)];
+    s = routes_reaches(past_cubics(past, i), run->stored, node->entered, gone, whole);
+    past_values(past_cubics(past, i), run->stored, s, run->then);
+}
+
+static void report_leaving(pi2_routes *run, int l, const double *y, const routes_link *link, double *leaving)
+{
+    routes_node *node = run->nodes + l;
+    const double *rates = y;
+    double total, served = link->bound == EMPTY ? routes_arrivals(run, l, y) : link->capacity;
+    if (y[node->queue] > 0.0) {
+        find_entered(run, node, y[node->entered] - y[node->queue]);
+        rates = run->then;
+    }
+    total = routes_arrivals(run, l, rates);
+    for (int k = 0; k < node->visit_count; k++) {
+        const int v = node->visits[k];
+        const double rate = rates[run->visits[v].offered];
+        leaving[v] = total > 0.0 && rate > 0.0 ? served * rate / total : 0.0;
+    }
+}
+
+/* Of a sender without window, what it sends in one round-trip time. */
+static double window(const pi2_routes *run, double t, const double *y, const routes_mode *mode, int i)
+{
+    const routes_class *c = run->classes + i;
+    double rtt = c->base_rtt;
+    if (c->listens)
+        return y[c->x];
+    for (int k = 0; k < c->end - c->from; k++)
+        rtt += y[run->nodes[c->nodes[k]].queue] / mode->links[c->nodes[k]].capacity;
+    return routes_count(run, t, mode, i) > 0.0 ? c->law->sending_rate(c->parameters, y + c->x, rtt) * rtt : 0.0;
+}
+
+void routes_report(pi2_routes *run, double t, int earlier, size_t row, pi2_routes_rows rows)
+{
+    const routes_mode *mode = earlier ? past_mode(&run->past, run->past.length - 1) : run->mode;
+    const size_t nodes = (size_t)run->node_count, classes = (size_t)run->class_count, visits = (size_t)run->visit_count;
+    double *y = run->scratch.y;
+    if (earlier)
+        interpolate(run, t, y);
+    else
+        for (int j = 0; j < run->stored; j++)
+            y[j] = run->now->y[j];
+    keep_within_bounds(run, y);
+    for (int l = 0; l < run->node_count; l++) {
+        const routes_node *node = run->nodes + l;
+        double state[PI2_AQM_STATES];
+        routes_state(node, y, state);
+        rows.queue[row * nodes + l] = y[node->queue];
+        rows.queue_delay[row * nodes + l] = y[node->queue] / mode->links[l].capacity;
+        rows.controller[row * nodes + l] = node->aqm->controller(node->law, state);
+        rows.capacity[row * nodes + l] = mode->links[l].capacity;
+        report_leaving(run, l, y, mode->links + l, rows.leaving + row * visits);
+    }
+    for (int i = 0; i < run->class_count; i++)
+        rows.window[row * classes + i] = window(run, t, y, mode, i);
+    for (int v = 0; v < run->visit_count; v++) {
+        const pi2_signal signals = routes_signals(run, run->visits[v].node, y, mode);
+        rows.p[row * visits + v] = routes_signal_of(run->classes + run->visits[v].class_, signals);
+    }
+}

@@ -1,0 +1,153 @@
+/* Inside: one trajectory over several nodes in the making. */
+#pragma once
+
+#include "fluid/routes/problem.h"
+#include "fluid/run.h"
+
+/* Who looks back: over a hop, at what left the node before; at when what leaves a node now came; at a node's signals or
+ * a class's window. */
+enum { HOP, ENTRY, BACK };
+
+typedef struct {
+    fluid_reader reader;
+    int kind;
+    double delay;    /* s: the part that stays, */
+    int node_count;
+    const int *nodes; /* and the nodes whose queue delays come to it */
+    int node;        /* of an ENTRY */
+    int used;        /* whether what it reads matters now */
+    int image, order; /* side on which it leaves its stretch (0: none); of a mark to be made */
+    double d;        /* s: where it reads now, */
+    double s;        /* and how long the segment had begun then */
+    double low, high; /* of an ENTRY: packets that had entered at the ends of its stretch */
+    int read_count;
+    int *reads;      /* the components that it reads */
+} routes_reader;
+
+typedef struct {
+    const pi2_aqm_law *aqm;
+    double law[PI2_AQM_PARAMETERS];
+    double buffer;
+    double interval, tick; /* s; number of the next one */
+    int continuous, thins;
+    int states, moving, moves[PI2_AQM_STATES];
+    double state[PI2_AQM_STATES]; /* those that do not move */
+    double held[PI2_AQM_STATES];
+    int queue, entered, controller; /* where they lie in the state */
+    int entry;                      /* reader, -1: nobody needs it */
+    int visit_count;
+    int *visits;
+    double *pushes;
+    size_t push_count;
+    size_t departures; /* for reports: segment in which came what leaves now */
+    double total;      /* packets/s that came then */
+} routes_node;
+
+typedef struct {
+    int class_, node;
+    int from;    /* component: what left the node before, or was sent, */
+    int hop;     /* and its reader, -1: no delay */
+    int offered; /* component: packets/s that enter */
+    int left;    /* component: packets/s that leave; -1: nobody needs it */
+    int signals; /* reader of the signals that the class hears from here */
+} routes_visit;
+
+typedef struct {
+    const pi2_sender_law *law;
+    double parameters[PI2_SENDER_PARAMETERS];
+    int signal, thinned, listens;
+    int windowed;      /* sends window / round-trip time */
+    int x, states, expected, sent;
+    int reader;
+    int from, end;     /* its visits */
+    int *nodes;
+    double base_rtt, start, start_jitter, most;
+} routes_class;
+
+typedef struct {
+    double capacity; /* packets/s */
+    signed char bound;
+} routes_link;
+
+/* The discrete state; fluid_share of each class follows after the links. */
+typedef struct {
+    double signalling; /* 0 before time 0 */
+    routes_link links[];
+} routes_mode;
+
+typedef struct {
+    double t;
+    double *y, *f;
+    double *tau, *net; /* of each node: s, packets/s */
+    double *rtt;       /* of each class: s */
+} routes_point;
+
+typedef struct {
+    int kind, index;    /* as fluid_event; of which node, class or switch */
+    int state;          /* of a controller */
+    double bound, side;
+} routes_event;
+
+typedef struct pi2_routes {
+    int node_count, class_count, visit_count, reader_count, sum, switching;
+    routes_node *nodes;
+    routes_class *classes;
+    routes_visit *visits;
+    routes_reader *readers;
+    double lookback, longest_path, least_capacity;
+    int flooded;
+    double step, tolerance, close;
+    long long most_steps;
+
+    fluid_happening *happenings; /* index: of a node, where a capacity changes */
+    int happening_count, happening;
+    double end, next;
+
+    /* The state is [queues, what entered them, controllers, senders | sent, offered, left | expected signals]: the
+     * first part and the last are integrated, the second follows from the first and the past. */
+    int integrated, stored, size;
+    double *weights; /* of each component: what makes its error relative; < 0: it does not count */
+
+    unsigned char *delayed; /* of a rate: whether it comes from the past, or is read there; */
+    int delays;             /* whether one is */
+
+    fluid_past past;
+    routes_mode *mode;
+    double *signs, *switches;
+    pi2_seen *seen;  /* of each node, before something jumps */
+    unsigned char *floored;
+    routes_point ends[2], *now, *trial, scratch, before;
+    double *k2, *k3, *k4, *middle, *previous, *then;
+    int provisional; /* whether the step in the making can be read, */
+    double reach;    /* and for how long (s) */
+    int smooth;      /* whether the step before ended at nothing */
+    int overlapped;  /* whether it has been read */
+    routes_event *events;
+    double proposal, error;
+    long long taken;
+    int stalled, slow, status;
+    void *parts, *memory;
+} pi2_routes;
+
+static inline fluid_share *routes_shares(const pi2_routes *run, const routes_mode *mode)
+{
+    return (fluid_share *)(void *)(mode->links + run->node_count);
+}
+
+static inline const routes_mode *routes_mode_then(const pi2_routes *run, const routes_reader *reader)
+{
+    return past_mode(&run->past, reader->reader.cursor);
+}
+
+/* A component where a reader reads now, and its slope. */
+static inline double routes_then(const pi2_routes *run, const routes_reader *reader, int component)
+{
+    return past_value(reader->reader.cubics, run->stored, component, reader->s);
+}
+
+static inline double routes_slope_then(const pi2_routes *run, const routes_reader *reader, int component)
+{
+    const double *c = reader->reader.cubics + component, s = reader->s;
+    const int n = run->stored;
+    return c[n] + s * (2.0 * c[2 * n] + 3.0 * s * c[3 * n]);
+}

@@ -1,0 +1,321 @@
+#include "fluid/routes/slopes.h"
+
+#include "fluid/routes/entries.h"
+#include "fluid/routes/plant.h"
+
+static const double DOUBLING = 0.69314718055994530942; /* slow start doubles the window in one round trip */
+/* of a round-trip time: over which the slope of a law's sending rate is taken */
+#define NUDGE 1e-6
+
+/* Goes to where a reader looks back from `at`. */
+static void go_back(pi2_routes *run, routes_reader *r, const routes_point *at)
+{
+    double t = at->t - r->delay;
+    for (int k = 0; k < r->node_count; k++)
+        t -= at->tau[r->nodes[k]];
+    r->d = t;
+    t = reader_go(&r->reader, &run->past, t);
+    r->s = t - r->reader.from;
+    run->overlapped |= r->reader.cursor == run->past.length;
+}
+
+/* What leaves the nodes where packets wait: shares of what entered. */
+static void leave(pi2_routes *run, routes_point *at)
+{
+    for (int l = 0; l < run->node_count; l++) {
+        routes_node *node = run->nodes + l;
+        routes_reader *r = run->readers + (node->entry >= 0 ? node->entry : 0);
+        if (node->entry < 0 || !r->used)
+            continue;
+        routes_find_entry(run, node, at->y[node->entered] - at->y[node->queue]);
+        if (!run->provisional && r->d >= run->now->t)
+            continue; /* it enters now: see `pass` */
+        node->total = 0.0;
+        for (int k = 0; k < node->visit_count; k++)
+            node->total += routes_then(run, r, run->visits[node->visits[k]].offered);
+        for (int k = 0; k < node->visit_count; k++) {
+            const routes_visit *v = run->visits + node->visits[k];
+            if (v->left >= 0)
+                at->y[v->left] = node->total > 0.0 ? run->mode->links[l].capacity * routes_then(run, r, v->offered)
+                                                         / node->total
+                                                   : 0.0;
+        }
+    }
+}
+
+/* Whether what leaves a node now entered it now. */
+static int passes(const pi2_routes *run, int l)
+{
+    const routes_node *node = run->nodes + l;
+    return run->mode->links[l].bound == EMPTY
+           || (!run->provisional && node->entry >= 0 && run->readers[node->entry].d >= run->now->t);
+}
+
+/* What enters the nodes, along each route; where packets do not wait it leaves as well. */
+static void pass(pi2_routes *run, routes_point *at)
+{
+    for (int n = 0; n < run->visit_count; n++) {
+        const routes_visit *v = run->visits + n;
+        const routes_class *c = run->classes + v->class_;
+        at->y[v->offered] = v->hop >= 0 ? routes_then(run, run->readers + v->hop, v->from) : at->y[v->from];
+        if (c->thinned)
+            at->y[v->offered] *= routes_kept(run->nodes + v->node, at->y);
+        if (v->left >= 0 && passes(run, v->node))
+            at->y[v->left] = at->y[v->offered];
+    }
+}
+
+/* Where packets begin to wait just now, a full link divides what enters. */
+static int divide(pi2_routes *run, routes_point *at)
+{
+    int found = 0;
+    for (int n = 0; n < run->visit_count; n++) {
+        const routes_visit *v = run->visits + n;
+        const routes_link *link = run->mode->links + v->node;
+        if (v->left < 0 || link->bound == EMPTY || !passes(run, v->node))
+            continue;
+        const double total = routes_arrivals(run, v->node, at->y);
+        at->y[v->left] = total > 0.0 ? link->capacity * at->y[v->offered] / total : 0.0;
+        found = 1;
+    }
+    return found;
+}
+
+void routes_look(pi2_routes *run, routes_point *at)
+{
+    int again = run->provisional ? 0 : run->node_count;
+    routes_delays(run, at);
+    routes_send(run, at);
+    for (int r = 0; r < run->reader_count; r++)
+        if (run->readers[r].kind == HOP)
+            go_back(run, run->readers + r, at);
+    leave(run, at);
+    pass(run, at);
+    while (again-- > 0 && divide(run, at)) {
+        for (int n = 0; n < run->visit_count; n++) {
+            const routes_visit *v = run->visits + n;
+            if (v->hop < 0 && !run->classes[v->class_].thinned)
+                at->y[v->offered] = at->y[v->from];
+            if (v->left >= 0 && run->mode->links[v->node].bound == EMPTY)
+                at->y[v->left] = at->y[v->offered];
+        }
+    }
+    for (int l = 0; l < run->node_count; l++)
+        at->net[l] = routes_arrivals(run, l, at->y) - run->mode->links[l].capacity;
+}
+
+/* The probability that a class hears, of all nodes of its route. */
+static double hear(const pi2_routes *run, int i)
+{
+    const routes_class *c = run->classes + i;
+    double together = 0.0;
+    for (int v = c->from; v < c->end; v++) {
+        const routes_visit *visit = run->visits + v;
+        const routes_node *node = run->nodes + visit->node;
+        const routes_reader *r = run->readers + visit->signals;
+        const routes_mode *mode = routes_mode_then(run, r);
+        pi2_signal signals;
+        if (mode->signalling == 0.0)
+            continue;
+        if (node->aqm->queue_signals) {
+            double *y = run->then;
+            past_values(r->reader.cubics, run->stored, r->s, y);
+            signals = routes_signals(run, visit->node, y, mode);
+        } else {
+            double state[PI2_AQM_STATES];
+            for (int j = 0; j < node->states; j++)
+                state[j] = node->state[j];
+            for (int j = 0; j < node->moving; j++)
+                state[node->moves[j]] = routes_then(run, r, node->controller + j);
+            signals = node->aqm->signals(node->law, state, NULL);
+        }
+        together = routes_combine(run, together, routes_signal_of(c, signals));
+    }
+    return together;
+}
+
+/* dx/dt of class i by its law, of which the past has been read; *heard: signals of a flow per second. */
+static void law_slopes(const pi2_routes *run, int i, const double *x, double rtt, double *slopes, double *heard)
+{
+    const routes_class *c = run->classes + i;
+    const routes_reader *r = run->readers + c->reader;
+    const routes_mode *mode = routes_mode_then(run, r);
+    const double window = routes_then(run, r, c->x);
+    double back = c->base_rtt, p = 0.0;
+    for (int k = 0; k < c->end - c->from; k++)
+        back += routes_then(run, r, run->nodes[c->nodes[k]].queue) / mode->links[c->nodes[k]].capacity;
+    if (routes_shares(run, mode)[i].active)
+        p = hear(run, i);
+    *heard = window / back * p;
+    c->law->rate(c->parameters, x, window, p, rtt, back, slopes);
+}
+
+double routes_window_slope(pi2_routes *run, int i, routes_point *at)
+{
+    const routes_class *c = run->classes + i;
+    double slopes[PI2_SENDER_STATES], heard;
+    go_back(run, run->readers + c->reader, at);
+    for (int v = c->from; v < c->end; v++)
+        go_back(run, run->readers + run->visits[v].signals, at);
+    law_slopes(run, i, at->y + c->x, at->rtt[i], slopes, &heard);
+    return slopes[0];
+}
+
+void routes_slopes_at_rest(const pi2_routes *run, int i, const routes_point *at, double p, double *slopes)
+{
+    const routes_class *c = run->classes + i;
+    const double *x = at->y + c->x;
+    c->law->rate(c->parameters, x, x[0], p, at->rtt[i], at->rtt[i], slopes);
+}
+
+static void sender_slopes(pi2_routes *run, routes_point *at, int i)
+{
+    const routes_class *c = run->classes + i;
+    const fluid_share *share = routes_shares(run, run->mode) + i;
+    double heard = 0.0;
+    if (share->active && c->listens) {
+        law_slopes(run, i, at->y + c->x, at->rtt[i], at->f + c->x, &heard);
+        if (run->floored[i])
+            at->f[c->x] = 0.0;
+        if (share->slow)
+            at->f[c->x] = DOUBLING * at->y[c->x] / at->rtt[i];
+    } else
+        for (int j = 0; j < c->states; j++)
+            at->f[c->x + j] = 0.0;
+    if (c->expected >= 0)
+        at->f[c->expected] = share->slow ? heard : 0.0;
+}
+
+/* How fast what a class sends changes. */
+static double sent_slope(const pi2_routes *run, const routes_point *at, int i)
+{
+    const routes_class *c = run->classes + i;
+    const fluid_share *share = routes_shares(run, run->mode) + i;
+    const double *x = at->y + c->x, *dx = at->f + c->x, rtt = at->rtt[i];
+    double d_rtt = 0.0, count, rate, slope;
+    if (!share->active)
+        return 0.0;
+    count = routes_count(run, at->t, run->mode, i);
+    for (int k = 0; k < c->end - c->from; k++)
+        d_rtt += at->f[run->nodes[c->nodes[k]].queue] / run->mode->links[c->nodes[k]].capacity;
+    if (c->windowed) {
+        rate = x[0] / rtt;
+        slope = (dx[0] - rate * d_rtt) / rtt;
+    } else {
+        double before[PI2_SENDER_STATES], after[PI2_SENDER_STATES];
+        const double dt = NUDGE * rtt;
+        for (int j = 0; j < c->states; j++) {
+            before[j] = x[j] - dt * dx[j];
+            after[j] = x[j] + dt * dx[j];
+        }
+        rate = c->law->sending_rate(c->parameters, x, rtt);
+        slope = (c->law->sending_rate(c->parameters, after, rtt + dt * d_rtt)
+                 - c->law->sending_rate(c->parameters, before, rtt - dt * d_rtt))
+                / (2.0 * dt);
+    }
+    return count * slope + (share->ramping ? share->count / c->start_jitter * rate : 0.0);
+}
+
+/* The slope of a share C A(a)/sum A(a) of what leaves a node, of those who entered at a. */
+static double share_slope(const pi2_routes *run, int l, const routes_visit *v)
+{
+    const routes_node *node = run->nodes + l;
+    const routes_reader *r = run->readers + node->entry;
+    const double capacity = run->mode->links[l].capacity, speed = capacity / routes_slope_then(run, r, node->entered);
+    double d_total = 0.0;
+    for (int k = 0; k < node->visit_count; k++)
+        d_total += routes_slope_then(run, r, run->visits[node->visits[k]].offered);
+    if (!(node->total > 0.0) || !(speed < INFINITY))
+        return 0.0;
+    return capacity * speed / node->total
+           * (routes_slope_then(run, r, v->offered) - routes_then(run, r, v->offered) * d_total / node->total);
+}
+
+/* The same of those who enter now. */
+static double present_share_slope(const pi2_routes *run, const routes_point *at, int l, const routes_visit *v)
+{
+    const double capacity = run->mode->links[l].capacity, total = routes_arrivals(run, l, at->y);
+    const double d_total = routes_arrivals(run, l, at->f);
+    if (!(total > 0.0))
+        return 0.0;
+    return capacity * capacity / (total * total) * (at->f[v->offered] - at->y[v->offered] * d_total / total);
+}
+
+/* The slope of what is kept of thinned traffic. */
+static double kept_slope(const pi2_routes *run, const routes_node *node, const routes_point *at)
+{
+    double *y = run->then;
+    double kept[2];
+    for (int side = 0; side < 2; side++) {
+        for (int j = 0; j < node->moving; j++)
+            y[node->controller + j] = at->y[node->controller + j]
+                                      + (side ? NUDGE : -NUDGE) * at->f[node->controller + j];
+        kept[side] = routes_kept(node, y);
+    }
+    return (kept[1] - kept[0]) / (2.0 * NUDGE);
+}
+
+static void flow_slopes(pi2_routes *run, routes_point *at)
+{
+    int rounds = run->provisional ? 1 : 1 + run->node_count;
+    for (int i = 0; i < run->class_count; i++)
+        at->f[run->classes[i].sent] = sent_slope(run, at, i);
+    while (rounds-- > 0)
+        for (int n = 0; n < run->visit_count; n++) {
+            const routes_visit *v = run->visits + n;
+            const int l = v->node;
+            double slope = v->hop >= 0 ? routes_slope_then(run, run->readers + v->hop, v->from) : at->f[v->from];
+            if (run->classes[v->class_].thinned) {
+                const double in = v->hop >= 0 ? routes_then(run, run->readers + v->hop, v->from) : at->y[v->from];
+                slope = slope * routes_kept(run->nodes + l, at->y) + in * kept_slope(run, run->nodes + l, at);
+            }
+            at->f[v->offered] = slope;
+            if (v->left >= 0)
+                at->f[v->left] = run->mode->links[l].bound == EMPTY ? slope
+                                 : passes(run, l) ? present_share_slope(run, at, l, v)
+                                                  : share_slope(run, l, v);
+        }
+}
+
+void routes_slopes(pi2_routes *run, routes_point *at, int all)
+{
+    routes_look(run, at);
+    for (int r = 0; r < run->reader_count; r++)
+        if (run->readers[r].kind == BACK && run->readers[r].used)
+            go_back(run, run->readers + r, at);
+    for (int l = 0; l < run->node_count; l++) {
+        const routes_node *node = run->nodes + l;
+        const routes_link *link = run->mode->links + l;
+        const double slope = routes_queue_slope(link, at->net[l]);
+        at->f[node->queue] = slope;
+        at->f[node->entered] = slope + (link->bound == EMPTY ? at->net[l] + link->capacity : link->capacity);
+        routes_controller_slope(run, l, at->y, at->net[l], at->f + node->controller);
+        for (int j = 0; j < node->moving; j++)
+            if (node->held[j] != 0.0)
+                at->f[node->controller + j] = 0.0;
+    }
+    for (int i = 0; i < run->class_count; i++)
+        sender_slopes(run, at, i);
+    if (all)
+        flow_slopes(run, at);
+}
+
+void routes_choose(pi2_routes *run)
+{
+    const fluid_share *shares = routes_shares(run, run->mode);
+    run->slow = 0;
+    for (int r = 0; r < run->reader_count; r++)
+        run->readers[r].used = run->readers[r].kind == HOP;
+    for (int i = 0; i < run->class_count; i++) {
+        const routes_class *c = run->classes + i;
+        run->slow |= shares[i].slow;
+        if (!shares[i].active || !c->listens)
+            continue;
+        run->readers[c->reader].used = 1;
+        for (int v = c->from; v < c->end; v++)
+            run->readers[run->visits[v].signals].used = 1;
+    }
+    for (int l = 0; l < run->node_count; l++)
+        if (run->nodes[l].entry >= 0)
+            run->readers[run->nodes[l].entry].used = run->mode->links[l].bound != EMPTY;
+}

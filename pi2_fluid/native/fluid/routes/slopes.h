@@ -1,0 +1,15 @@
+/* The right-hand side: what the present and the past make of the state. */
+#pragma once
+
+#include "fluid/routes/run.h"
+
+/* Delays, and what is sent, enters and leaves, from the integrated part of the state. */
+void routes_look(pi2_routes *run, routes_point *at);
+/* The slopes of the integrated part after that; if `all`, of the rest as well. */
+void routes_slopes(pi2_routes *run, routes_point *at, int all);
+/* dW/dt of a class by its law, whatever holds the window; `at` has been looked at. */
+double routes_window_slope(pi2_routes *run, int i, routes_point *at);
+/* dx/dt of a class that has always been where it is, under a signal. */
+void routes_slopes_at_rest(const pi2_routes *run, int i, const routes_point *at, double p, double *slopes);
+/* Who matters now. */
+void routes_choose(pi2_routes *run);

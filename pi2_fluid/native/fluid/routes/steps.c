@@ -1,0 +1,278 @@
+/* The steps of fluid/steps.c, for many readers. */
+#include "fluid/routes/steps.h"
+
+#include "fluid/routes/arrival.h"
+#include "fluid/routes/events.h"
+#include "fluid/routes/plant.h"
+#include "fluid/routes/readers.h"
+#include "fluid/routes/slopes.h"
+#include "fluid/routes/trial.h"
+
+enum { MOST_TRIALS = 60 };
+
+/* Shortens a step to where the first image is expected, to first order in its length; *target is whose. */
+static double predict_image(pi2_routes *run, double h, const routes_reader **target)
+{
+    *target = NULL;
+    for (int k = 0; k < run->reader_count; k++) {
+        const routes_reader *r = run->readers + k;
+        routes_place place;
+        double ahead;
+        if (!r->used)
+            continue;
+        place = routes_find_place(run, r, run->now);
+        if (place.speed > 0.0 ? r->reader.open : place.speed == 0.0 || r->reader.low <= BEGINNING)
+            continue;
+        ahead = (place.speed > 0.0 ? -place.over : place.under) / place.speed;
+        if (run->close < ahead && ahead < h) {
+            h = ahead;
+            *target = r;
+        }
+    }
+    return h;
+}
+
+/* How long a step may be before anything is tried. */
+static double first_length(const pi2_routes *run)
+{
+    static const double LONGEST = 0.9; /* of a round-trip time */
+    const fluid_share *shares = routes_shares(run, run->mode);
+    const double left = run->next - run->now->t;
+    double h = run->step < run->proposal ? run->step : run->proposal;
+    for (int i = 0; i < run->class_count; i++)
+        if (shares[i].active && run->classes[i].listens) {
+            const double most = LONGEST * run->now->rtt[i];
+            h = most < h ? most : h;
+        }
+    /* Two equal steps rather than a long and a tiny one. */
+    return h >= left ? left : 2.0 * h > left && 0.5 * left < h ? 0.5 * left : h;
+}
+
+/* Takes a step as long as allowed, or to where the image of *target is expected; returns how long it could have
+ * been. */
+static double first_trial(pi2_routes *run, const routes_reader **target)
+{
+    double h = first_length(run);
+    for (;;) {
+        const double shorter = predict_image(run, h, target);
+        double shrink;
+        routes_try(run, shorter);
+        if (run->error <= 1.0 || h <= 16.0 * SAME)
+            return h;
+        shrink = 0.9 / sqrt(sqrt(run->error));
+        h = shorter * (shrink > 0.2 ? shrink : 0.2);
+    }
+}
+
+/* Takes a step that ends at an event, which the cubic of the trial has placed at `h`, and mends the place by the slope
+ * of the event's own function. */
+static void step_to(pi2_routes *run, double h, const routes_event *event)
+{
+    enum { MOST_MENDINGS = 6 };
+    const double longest = run->trial->t - run->now->t;
+    for (int n = 0; n < MOST_MENDINGS; n++) {
+        double now, speed;
+        routes_try(run, h);
+        if (h <= 0.0)
+            break;
+        speed = routes_speed(run, event, &now);
+        if (speed >= 0.0 || fabs(now) <= -speed * run->close)
+            break;
+        h = h - now / speed > 0.5 * h ? h - now / speed : 0.5 * h;
+        h = h < longest ? h : longest;
+    }
+}
+
+/* Ends the step at the first event in it; returns that, NULL if there is none. */
+static const routes_event *stop_at_event(pi2_routes *run)
+{
+    const routes_event *first = NULL;
+    double where = 1.0;
+    const int n = routes_crossed(run);
+    for (int j = 0; j < n; j++) {
+        const double place = routes_locate(run, run->events + j);
+        if (!first || place < where) {
+            first = run->events + j;
+            where = place;
+        }
+    }
+    if (first)
+        step_to(run, where * (run->trial->t - run->now->t), first);
+    return first;
+}
+
+/* Looks where the trial step has come to among the breakpoints: counts the images it has hit, each with its side in
+ * `image`, and returns how long it had better be (INFINITY: as it is), to end at an image of *target. */
+static double look_for_images(pi2_routes *run, const routes_reader **target, int *images)
+{
+    const double h = run->trial->t - run->now->t;
+    const routes_reader *sought = *target;
+    double wanted = INFINITY;
+    *images = 0;
+    for (int k = 0; k < run->reader_count; k++) {
+        routes_reader *r = run->readers + k;
+        routes_place place;
+        double beyond;
+        int side;
+        r->image = 0;
+        if (!r->used)
+            continue;
+        place = routes_find_place(run, r, run->trial);
+        side = place.over > place.under ? 1 : -1;
+        beyond = side > 0 ? place.over : place.under;
+        if (beyond < -run->close && r != sought)
+            continue;
+        if (fabs(beyond) <= run->close) {
+            if (place.speed * side > 0.0) {
+                r->image = side;
+                ++*images;
+            }
+        } else if (beyond > 0.0 || (-beyond < 0.1 * h && place.speed * side > 0.0)) {
+            const double length = h - beyond / (place.speed * side > 0.0 ? fabs(place.speed) : 1.0);
+            if (length < wanted) { /* whoever is beyond comes first: from now on the step is to end there */
+                wanted = length;
+                *target = r;
+            }
+        }
+    }
+    return wanted;
+}
+
+/* Ends the step where the first image comes, if it does; returns how many readers pass one. Newton's method on the
+ * length of the step, which stays below `longest`. */
+static int stop_at_image(pi2_routes *run, double longest, const routes_reader *target)
+{
+    int images;
+    for (int n = 0; n < MOST_TRIALS; n++) {
+        const double h = run->trial->t - run->now->t;
+        double wanted = look_for_images(run, &target, &images);
+        if (wanted == INFINITY || (wanted >= h && images))
+            return images;
+        if (wanted > h) {
+            if (wanted > longest)
+                return images;
+        } else {
+            longest = h;
+            wanted = wanted > 0.0 ? wanted : 0.5 * h;
+        }
+        routes_try(run, wanted);
+    }
+    run->status = PI2_FLUID_LOST_IMAGE;
+    return 0;
+}
+
+/* How long the next step may be, from the error of one of length h. */
+static void propose(pi2_routes *run, double h, double error)
+{
+    double growth = 4.0;
+    if (error > 0.0025) { /* else the factor is more than 4 anyway */
+        growth = 0.9 / sqrt(sqrt(error));
+        growth = growth < 0.2 ? 0.2 : growth < 4.0 ? growth : 4.0;
+    }
+    run->proposal = h * growth;
+}
+
+static int too_old(const pi2_routes *run)
+{
+    const double oldest = run->past.start[past_slot(&run->past, run->past.oldest)];
+    for (int k = 0; k < run->reader_count; k++)
+        if (run->readers[k].used && run->readers[k].d < oldest)
+            return 1;
+    return 0;
+}
+
+/* Whether what leaves a queue now may have entered it in the oldest segment. */
+static int leaves_the_oldest(const pi2_routes *run)
+{
+    const double *y = run->now->y, *next = past_cubics(&run->past, run->past.oldest + 1);
+    for (int l = 0; l < run->node_count; l++) {
+        const routes_node *node = run->nodes + l;
+        if (next[node->entered] > y[node->entered] - y[node->queue])
+            return 1;
+    }
+    return 0;
+}
+
+/* The earliest instant that may still be read. Of a long past: unless windows more than double first, for all packets
+ * in flight are no more than these, whoever joins. In slow start they may. */
+static double earliest_needed(const pi2_routes *run)
+{
+    const double *y = run->now->y;
+    double windows = 0.0, queues = 0.0, reach;
+    if (!past_is_long(&run->past) || run->flooded || run->slow)
+        return run->now->t - run->lookback;
+    if (leaves_the_oldest(run))
+        return BEGINNING;
+    for (int l = 0; l < run->node_count; l++)
+        queues += y[run->nodes[l].queue];
+    for (int i = 0; i < run->class_count; i++)
+        if (run->classes[i].listens)
+            windows += run->classes[i].most * y[run->classes[i].x];
+    reach = 2.0 * (run->longest_path + run->node_count * (windows > queues ? windows : queues) / run->least_capacity);
+    return run->now->t - (reach < run->lookback ? reach : run->lookback);
+}
+
+/* Makes room for the step to come. */
+static void make_room(pi2_routes *run)
+{
+    const double *before = run->past.cubics, needed = earliest_needed(run);
+    run->past.forgot |= needed > run->now->t - run->lookback;
+    if (!past_make_room(&run->past, needed))
+        run->status = PI2_FLUID_NO_MEMORY;
+    else if (run->past.cubics != before)
+        routes_stretches(run);
+}
+
+/* Ends the step at the trial: the cubic, and the state. */
+static void accept(pi2_routes *run)
+{
+    routes_point *old = run->now;
+    const int moved = run->trial->t > old->t;
+    double sum = 0.0;
+    if (moved)
+        past_append(&run->past, old->t, run->trial->t, old->y, old->f, run->trial->y, run->trial->f);
+    run->now = run->trial;
+    run->trial = old;
+    run->stalled = moved ? 0 : run->stalled + 1;
+    run->smooth = moved;
+    if (run->past.length - run->past.oldest == run->past.slots)
+        make_room(run);
+    routes_foresee(run);
+    routes_follow(run);
+    run->taken++;
+    if (run->taken > run->most_steps || run->stalled > MOST_TRIALS)
+        run->status = PI2_FLUID_STUCK;
+    for (int l = 0; l < run->node_count; l++)
+        sum += run->now->y[run->nodes[l].queue];
+    if (!(fabs(sum) < INFINITY)) /* where whatever is not finite ends up */
+        run->status = PI2_FLUID_NOT_FINITE;
+    if (SELDOM(run->past.forgot) && too_old(run))
+        run->status = PI2_FLUID_TOO_OLD;
+}
+
+void routes_step(pi2_routes *run)
+{
+    const routes_reader *target;
+    const routes_event *event;
+    double longest, whole, error, reached;
+    int images;
+    longest = first_trial(run, &target);
+    whole = run->trial->t - run->now->t;
+    error = run->error;
+    event = stop_at_event(run);
+    if (event)
+        longest = run->trial->t - run->now->t;
+    reached = run->trial->t;
+    images = stop_at_image(run, longest, target);
+    if (run->trial->t < reached)
+        event = NULL;
+    else if (run->trial->t > reached) { /* the search for the image has gone on beyond what was looked at */
+        event = stop_at_event(run);
+        images = event ? 0 : images;
+    }
+    if (run->tolerance > 0.0)
+        propose(run, whole, error);
+    accept(run);
+    if (!run->status && (event || images || run->now->t + SAME >= run->next))
+        routes_arrive(run, event, images);
+}

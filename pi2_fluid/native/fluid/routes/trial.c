@@ -1,0 +1,167 @@
+/* Classical Runge-Kutta, as in fluid/trial.c. Delays may be shorter than a step: the time over a hop, or a queue that
+ * has just begun to grow. Then what is read is the step in the making, at first as it was foreseen, and the step is
+ * taken again until it agrees with what was read.
+ *
+ * What comes from the past alone enters the slopes like a given function of time, of whose curvature the difference of
+ * the slopes at the end says nothing: so the equations are asked once more within the step.
+ */
+#include "fluid/routes/trial.h"
+
+#include <string.h>
+
+#include "fluid/routes/slopes.h"
+
+enum { MOST_PASSES = 8 };
+#define AGREED 0.05   /* of the tolerance */
+#define ENOUGH 1e-13  /* instead, when steps do not adapt */
+#define SLOPE 0.25    /* parts of the errors at a quarter of a step that the whole step makes */
+#define RATE 1.0
+
+static double end_of(const pi2_routes *run, double h)
+{
+    const double end = run->now->t + h;
+    return fabs(end - run->next) <= SAME ? run->next : end;
+}
+
+static void along(const pi2_routes *run, double h, const double *f)
+{
+    for (int j = 0; j < run->integrated; j++)
+        run->middle[j] = run->now->y[j] + h * f[j];
+    for (int j = run->stored; j < run->size; j++)
+        run->middle[j] = run->now->y[j] + h * f[j];
+}
+
+static double *provisional_cubics(pi2_routes *run)
+{
+    const size_t slot = past_slot(&run->past, run->past.length);
+    run->past.start[slot] = run->now->t;
+    run->past.mode[slot] = (uint32_t)(run->past.mode_count - 1);
+    return run->past.cubics + slot * 4 * (size_t)run->stored;
+}
+
+void routes_foresee(pi2_routes *run)
+{
+    const size_t n = (size_t)run->stored;
+    double *c = provisional_cubics(run);
+    memcpy(c, run->now->y, n * sizeof *c);
+    memcpy(c + n, run->now->f, n * sizeof *c);
+    memset(c + 2 * n, 0, 2 * n * sizeof *c);
+    if (run->smooth) {
+        const size_t before = run->past.length - 1;
+        const double *b = past_cubics(&run->past, before);
+        const double h = run->now->t - run->past.start[past_slot(&run->past, before)];
+        for (size_t j = 0; j < n; j++) {
+            c[2 * n + j] = b[2 * n + j] + 3.0 * h * b[3 * n + j];
+            c[3 * n + j] = b[3 * n + j];
+        }
+    }
+}
+
+/* What has been found is what is read from now on. */
+static void see(pi2_routes *run)
+{
+    past_append(&run->past, run->now->t, run->trial->t, run->now->y, run->now->f, run->trial->y, run->trial->f);
+    run->past.length--;
+    memcpy(run->previous, run->trial->y, (size_t)run->stored * sizeof(double));
+}
+
+/* The largest difference from the pass before, as a part of what is allowed in a step. */
+static double disagreement(const pi2_routes *run)
+{
+    double worst = 0.0;
+    for (int j = 0; j < run->stored; j++)
+        if (run->weights[j] > 0.0) {
+            const double part = fabs(run->trial->y[j] - run->previous[j]) / (fabs(run->trial->y[j]) + run->weights[j]);
+            worst = part > worst ? part : worst;
+        }
+    return worst / (run->tolerance > 0.0 ? AGREED * run->tolerance : ENOUGH);
+}
+
+/* The error of the integrated part in units of the tolerance: of a method of order 3. */
+static double error_of(const pi2_routes *run, double h)
+{
+    double worst = 0.0;
+    for (int j = 0; j < run->integrated; j++)
+        if (run->weights[j] > 0.0) {
+            const double part = fabs(run->k4[j] - run->trial->f[j]) / (fabs(run->trial->y[j]) + run->weights[j]);
+            worst = part > worst ? part : worst;
+        }
+    return h * worst / (6.0 * run->tolerance);
+}
+
+/* How far the cubics of the step are from the equations at a quarter of it, in units of the tolerance: slopes of what is
+ * integrated, and rates that others read or that come from the past, in packets of a queue that they fill. */
+static double error_of_cubics(pi2_routes *run, double h)
+{
+    const double *y0 = run->now->y, *f0 = run->now->f, *y1 = run->trial->y, *f1 = run->trial->f;
+    const double at = 0.25, b = 1.0 - at, w1 = at * at * (3.0 - 2.0 * at), v0 = at * b * b * h, v1 = -at * at * b * h;
+    const double slope = 6.0 * at * b / h, s0 = b * (1.0 - 3.0 * at), s1 = at * (3.0 * at - 2.0);
+    routes_point quarter = run->scratch;
+    double worst = 0.0;
+    quarter.t = run->now->t + at * h;
+    for (int j = 0; j < run->integrated; j++)
+        quarter.y[j] = y0[j] + w1 * (y1[j] - y0[j]) + v0 * f0[j] + v1 * f1[j];
+    routes_slopes(run, &quarter, 0);
+    for (int j = 0; j < run->stored; j++) {
+        double part;
+        if (j < run->integrated && run->weights[j] > 0.0) {
+            const double cubic = slope * (y1[j] - y0[j]) + s0 * f0[j] + s1 * f1[j];
+            part = SLOPE * fabs(cubic - quarter.f[j]) / (fabs(y1[j]) + run->weights[j]);
+        } else if (j >= run->integrated && run->delayed[j]) {
+            const double cubic = y0[j] + w1 * (y1[j] - y0[j]) + v0 * f0[j] + v1 * f1[j];
+            part = RATE * fabs(cubic - quarter.y[j]) / (QUEUE_WEIGHT * run->weights[j]);
+        } else
+            continue;
+        worst = part > worst ? part : worst;
+    }
+    return h * worst / run->tolerance;
+}
+
+/* A step of length h to `end`. */
+static void pass(pi2_routes *run, double h, double end)
+{
+    routes_point stage = run->scratch;
+    stage.y = run->middle;
+    stage.t = run->now->t + 0.5 * h;
+    stage.f = run->k2;
+    along(run, 0.5 * h, run->now->f);
+    routes_slopes(run, &stage, 0);
+    stage.f = run->k3;
+    along(run, 0.5 * h, run->k2);
+    routes_slopes(run, &stage, 0);
+    stage.t = end;
+    stage.f = run->k4;
+    along(run, h, run->k3);
+    routes_slopes(run, &stage, 0);
+    for (int j = 0; j < run->size; j++)
+        if (j < run->integrated || j >= run->stored) {
+            const double mean = (run->now->f[j] + 2.0 * (run->k2[j] + run->k3[j]) + run->k4[j]) / 6.0;
+            run->trial->y[j] = run->now->y[j] + h * mean;
+        }
+    run->trial->t = end;
+    routes_slopes(run, run->trial, 1);
+}
+
+void routes_try(pi2_routes *run, double h)
+{
+    const double end = end_of(run, h);
+    h = end - run->now->t;
+    run->provisional = 1;
+    run->reach = 2.0 * h;
+    routes_foresee(run);
+    for (int n = 0; n < MOST_PASSES; n++) {
+        run->overlapped = 0;
+        pass(run, h, end);
+        if (!run->overlapped || !(h > 0.0) || (n > 0 && disagreement(run) <= 1.0))
+            break;
+        see(run);
+    }
+    run->error = 0.0;
+    if (run->tolerance > 0.0) {
+        const double error = error_of(run, h), of_cubics = error_of_cubics(run, h);
+        run->error = error > of_cubics ? error : of_cubics;
+        if (run->overlapped && h > 0.0 && disagreement(run) > 1.0)
+            run->error = run->error > 2.0 ? run->error : 2.0;
+    }
+    run->provisional = 0;
+}

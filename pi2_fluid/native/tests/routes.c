@@ -1,0 +1,315 @@
+/* Checks the fluid over several nodes without Python, on random networks: rings, hops that take no time, all laws of one
+ * band, changes of load and capacity.
+ *
+ * Each must end, or say why not; stay finite and within its bounds; give the same bytes when it is interrupted and
+ * resumed; give the queues of the kernel of one link where there is one, and the same queues when a class is split in
+ * two. Meant to be built with -DPI2_SANITIZE=ON. Prints counts; the exit status is 1 when something is wrong.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fluid/fluid.h"
+#include "fluid/routes/routes.h"
+#include "tests/draw.h"
+
+enum { NODES = 4, CLASSES = 6, CHANGES = 3, ROWS = 150, RUNS = 400 };
+
+typedef struct {
+    pi2_routes_problem problem;
+    pi2_routes_node nodes[NODES];
+    pi2_routes_class classes[CLASSES];
+    int routes[CLASSES][NODES];
+    double hops[CLASSES][NODES];
+    pi2_routes_change changes[CHANGES];
+    double counts[CHANGES * CLASSES];
+} scenario;
+
+typedef struct {
+    double queue[NODES * ROWS], queue_delay[NODES * ROWS], controller[NODES * ROWS], capacity[NODES * ROWS],
+        window[CLASSES * ROWS], p[NODES * CLASSES * ROWS], leaving[NODES * CLASSES * ROWS];
+    int status;
+    size_t rows;
+    long long steps;
+} result;
+
+static void point_at_own(scenario *s)
+{
+    s->problem.nodes = s->nodes;
+    s->problem.classes = s->classes;
+    s->problem.changes = s->changes;
+    s->problem.counts = s->counts;
+    for (int i = 0; i < CLASSES; i++) {
+        s->classes[i].nodes = s->routes[i];
+        s->classes[i].hops = s->hops[i];
+    }
+}
+
+static void make_node(pi2_routes_node *node, int continuous)
+{
+    pi2_fluid_problem drawn;
+    memset(&drawn, 0, sizeof drawn);
+    node->capacity = spread(300, 5000);
+    node->buffer = node->capacity * spread(0.02, 20);
+    do
+        draw_aqm(&drawn, node->capacity);
+    while (drawn.aqm->bands != 1 || (continuous && !drawn.aqm->flow && isfinite(drawn.update_interval)));
+    node->aqm = drawn.aqm;
+    memcpy(node->parameters, drawn.parameters, sizeof node->parameters);
+    memcpy(node->state, drawn.state, sizeof node->state);
+    node->update_interval = drawn.update_interval;
+    node->continuous = continuous;
+}
+
+static void make_route(scenario *s, int i, int nodes)
+{
+    pi2_routes_class *c = s->classes + i;
+    double left = c->flows.base_rtt;
+    int from = pick(nodes), step = 1 + pick(nodes > 1 ? nodes - 1 : 1);
+    c->length = 1 + pick(nodes);
+    for (int k = 0; k < c->length; k++) {
+        int taken = 0, node = (from + k * step) % nodes;
+        for (int j = 0; j < k; j++)
+            taken |= s->routes[i][j] == node;
+        if (taken) {
+            c->length = k;
+            break;
+        }
+        s->routes[i][k] = node;
+        s->hops[i][k] = chance(0.4) ? 0.0 : uniform(0, 0.5) * left;
+        left -= s->hops[i][k];
+    }
+}
+
+static int can_thin(const scenario *s, int nodes)
+{
+    for (int l = 0; l < nodes; l++)
+        if (!s->nodes[l].aqm->encode)
+            return 0;
+    return 1;
+}
+
+static void make_changes(scenario *s)
+{
+    pi2_routes_problem *p = &s->problem;
+    double at = 0.0;
+    p->change_count = pick(CHANGES + 1);
+    for (int i = 0; i < p->change_count; i++) {
+        at += uniform(0.01, p->duration / CHANGES);
+        s->changes[i].at = at;
+        s->changes[i].node = pick(p->node_count);
+        s->changes[i].capacity = chance(0.5) ? NAN : s->nodes[s->changes[i].node].capacity * spread(0.3, 3);
+        for (int j = 0; j < p->class_count; j++)
+            s->counts[i * p->class_count + j] = chance(0.7) ? NAN : s->classes[j].flows.count * uniform(0, 3);
+    }
+}
+
+static void make(scenario *s)
+{
+    pi2_routes_problem *p = &s->problem;
+    const int continuous = chance(0.5);
+    double least = INFINITY;
+    memset(s, 0, sizeof *s);
+    point_at_own(s);
+    p->duration = uniform(0.5, 3);
+    p->node_count = chance(0.2) ? 1 : 2 + pick(NODES - 1);
+    p->class_count = 1 + pick(CLASSES - 1);
+    p->sum = chance(0.2);
+    p->began = chance(0.2);
+    for (int l = 0; l < p->node_count; l++) {
+        make_node(s->nodes + l, continuous);
+        least = fmin(least, s->nodes[l].capacity);
+        if (p->began) {
+            s->nodes[l].queue = chance(0.5) ? 0.0 : s->nodes[l].buffer * uniform(0, 1);
+            s->nodes[l].state[0] = s->nodes[l].aqm == &pi2_aqm_taildrop ? 0.0 : uniform(0, 0.5);
+        }
+    }
+    for (int i = 0; i < p->class_count; i++) {
+        draw_class(&s->classes[i].flows, p->duration, least, can_thin(s, p->node_count));
+        make_route(s, i, p->node_count);
+    }
+    make_changes(s);
+    p->step = p->duration;
+    p->tolerance = spread(1e-9, 1e-4);
+    p->most_steps = 20000;
+    if (chance(0.2)) {
+        p->step = spread(5e-3, 5e-2);
+        p->tolerance = 0.0;
+    }
+}
+
+/* In parts of `steps` steps. */
+static void run(const pi2_routes_problem *p, long long steps, result *r)
+{
+    const pi2_routes_rows rows = {r->queue, r->queue_delay, r->controller, r->capacity, r->window, r->p, r->leaving};
+    pi2_routes *routes = pi2_routes_create(p);
+    double samples[ROWS];
+    memset(r, 0, sizeof *r);
+    for (int i = 0; i < ROWS; i++)
+        samples[i] = i * p->duration / (ROWS - 1);
+    do
+        r->status = routes ? pi2_routes_advance(routes, samples, ROWS, &r->rows, rows, steps) : PI2_FLUID_NO_MEMORY;
+    while (r->status == PI2_FLUID_MORE);
+    r->steps = routes ? pi2_routes_steps(routes) : 0;
+    pi2_routes_destroy(routes);
+}
+
+static int within(const char *what, double value, double low, double high)
+{
+    if (value >= low && value <= high)
+        return 1;
+    printf("%s = %.17g lies outside [%g, %g]\n", what, value, low, high);
+    return 0;
+}
+
+/* Steps of a fixed length may be too long for a scenario, so that anything comes out; not those that adapt. */
+static int sound(const pi2_routes_problem *p, const result *r)
+{
+    int good = p->tolerance == 0.0 || r->status <= PI2_FLUID_STUCK;
+    for (size_t i = 0; p->tolerance > 0.0 && good && i < r->rows; i++) {
+        double leaves[NODES] = {0};
+        size_t visits = 0;
+        for (int j = 0; j < p->class_count; j++)
+            visits += (size_t)p->classes[j].length;
+        for (size_t j = 0, v = i * visits; j < (size_t)p->class_count; j++) {
+            good &= within("window", r->window[i * (size_t)p->class_count + j], 0.0, 1e12);
+            for (int k = 0; k < p->classes[j].length; k++, v++) {
+                good &= within("p", r->p[v], 0.0, 1.0);
+                good &= within("leaving", r->leaving[v], 0.0, INFINITY);
+                leaves[p->classes[j].nodes[k]] += r->leaving[v];
+            }
+        }
+        for (size_t l = 0, n = (size_t)p->node_count; l < n; l++) {
+            good &= within("queue", r->queue[i * n + l], 0.0, p->nodes[l].buffer);
+            good &= within("controller", r->controller[i * n + l], 0.0, 1.0);
+            good &= within("all that leaves", leaves[l], 0.0, r->capacity[i * n + l] * (1 + 1e-6));
+        }
+    }
+    return good;
+}
+
+static double distance(const pi2_routes_problem *p, const result *r, const double *queue)
+{
+    double worst = 0.0;
+    for (int i = 0; i < ROWS * p->node_count; i++)
+        worst = fmax(worst, fabs(queue[i] - r->queue[i]) / p->nodes[i % p->node_count].capacity);
+    return worst;
+}
+
+/* The largest difference of the queues (s) after half of the first class is another class. */
+static double split(const scenario *s, const result *r)
+{
+    static scenario half;
+    static result other;
+    pi2_routes_problem *p = &half.problem;
+    const int n = s->problem.class_count;
+    half = *s;
+    point_at_own(&half);
+    half.classes[0].flows.count *= 0.5;
+    half.classes[n] = half.classes[0];
+    memcpy(half.routes[n], half.routes[0], sizeof half.routes[0]);
+    memcpy(half.hops[n], half.hops[0], sizeof half.hops[0]);
+    point_at_own(&half);
+    p->class_count++;
+    for (int i = 0; i < p->change_count; i++) {
+        for (int j = 0; j < n; j++)
+            half.counts[i * (n + 1) + j] = s->counts[i * n + j] * (j ? 1.0 : 0.5);
+        half.counts[i * (n + 1) + n] = half.counts[i * (n + 1)];
+    }
+    run(p, 1 << 30, &other);
+    return other.status == PI2_FLUID_DONE ? distance(&s->problem, r, other.queue) : INFINITY;
+}
+
+/* The largest difference of the queue (s) from that of the kernel of one link, which knows no hops. */
+static double alone(const scenario *s)
+{
+    static scenario single;
+    static result r;
+    static double queue[ROWS], delay[ROWS], controller[ROWS], capacity[ROWS], p[CLASSES * ROWS], window[CLASSES * ROWS],
+        leaving[CLASSES * ROWS];
+    const pi2_fluid_rows rows = {queue, delay, controller, capacity, p, window, leaving};
+    pi2_fluid_class classes[CLASSES];
+    pi2_fluid_change changes[CHANGES];
+    pi2_fluid_problem one;
+    double samples[ROWS];
+    size_t place = 0;
+    int status;
+    pi2_fluid *fluid;
+    single = *s;
+    point_at_own(&single);
+    memset(&one, 0, sizeof one);
+    one.duration = s->problem.duration;
+    one.capacity = s->nodes[0].capacity;
+    one.buffer = s->nodes[0].buffer;
+    one.aqm = s->nodes[0].aqm;
+    memcpy(one.parameters, s->nodes[0].parameters, sizeof one.parameters);
+    memcpy(one.state, s->nodes[0].state, sizeof one.state);
+    one.queues[0] = s->nodes[0].queue;
+    one.update_interval = s->nodes[0].update_interval;
+    one.continuous = s->nodes[0].continuous;
+    one.began = s->problem.began;
+    one.class_count = s->problem.class_count;
+    one.change_count = s->problem.change_count;
+    one.classes = classes;
+    one.changes = changes;
+    one.counts = s->counts;
+    one.step = s->problem.duration;
+    one.tolerance = single.problem.tolerance = 1e-9;
+    one.most_steps = 1000000;
+    single.problem.step = s->problem.duration;
+    single.problem.most_steps = 1000000;
+    for (int i = 0; i < one.class_count; i++) {
+        classes[i] = s->classes[i].flows;
+        single.hops[i][0] = 0.0;
+    }
+    for (int i = 0; i < one.change_count; i++) {
+        changes[i].at = s->changes[i].at;
+        changes[i].capacity = s->changes[i].capacity;
+    }
+    for (int i = 0; i < ROWS; i++)
+        samples[i] = i * one.duration / (ROWS - 1);
+    run(&single.problem, 1 << 30, &r);
+    fluid = pi2_fluid_create(&one);
+    status = fluid ? pi2_fluid_advance(fluid, samples, ROWS, &place, rows, 1 << 30) : PI2_FLUID_NO_MEMORY;
+    pi2_fluid_destroy(fluid);
+    return status == PI2_FLUID_DONE && r.status == PI2_FLUID_DONE ? distance(&single.problem, &r, queue) : INFINITY;
+}
+
+int main(void)
+{
+    static scenario s;
+    static result whole, parts;
+    int ended[PI2_FLUID_NO_MEMORY + 1] = {0}, wrong = 0, equal = 0, halves = 0, ones = 0, same = 0;
+    long long steps = 0;
+    for (int i = 0; i < RUNS; i++) {
+        make(&s);
+        run(&s.problem, 1 << 30, &whole);
+        run(&s.problem, 7, &parts);
+        ended[whole.status]++;
+        steps += whole.steps;
+        if (memcmp(&whole, &parts, sizeof whole)) {
+            printf("run %d gives other bytes when it is interrupted\n", i);
+            wrong++;
+        }
+        if (!sound(&s.problem, &whole)) {
+            printf("run %d: status %d, %d nodes, %d classes\n", i, whole.status, s.problem.node_count,
+                   s.problem.class_count);
+            wrong++;
+        }
+        if (whole.status != PI2_FLUID_DONE || s.problem.tolerance == 0.0)
+            continue;
+        halves++;
+        equal += split(&s, &whole) < 1e-6;
+        if (s.problem.node_count == 1) {
+            ones++;
+            same += alone(&s) < 1e-6;
+        }
+    }
+    printf("%d networks, %lld steps: %d done, %d stuck, %d with a lost image; %d of %d unchanged by a split, %d of %d as "
+           "one link\n",
+           RUNS, steps, ended[PI2_FLUID_DONE], ended[PI2_FLUID_STUCK], ended[PI2_FLUID_LOST_IMAGE], equal, halves, same,
+           ones);
+    return wrong || ended[PI2_FLUID_DONE] < 0.9 * RUNS || equal < 0.9 * halves || same < 0.9 * ones;
+}

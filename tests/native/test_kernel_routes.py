@@ -1,0 +1,268 @@
+"""The compiled fluid over several nodes by itself: references, one node, order, refusals."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pi2_fluid import _core
+
+# By two methods of others: Runge-Kutta of fixed steps, and a solver that locates its events.
+TRUTH = json.loads(
+    (Path(__file__).parents[1] / "data" / "route_trajectories.json").read_text("utf-8")
+)
+# How far these agree with themselves: packets, of the controllers, segments.
+WITHIN = {"two_links_nchange": (1e-4, 1e-6, 1e-5), "two_links_sampled": (5e-4, 1e-5, 5e-5)}
+GAINS = {"alpha": 0.3125, "beta": 3.125, "target": 0.02, "update_interval": 0.032, "limit": 1.0}
+NODES = ("queue", "queue_delay", "controller", "capacity")
+VISITS = ("p", "leaving")
+
+
+def node(capacity: float, aqm: str = "pi2", buffer: float = 1e9, **fields: Any) -> dict[str, Any]:
+    """A node under a controller of the PI family."""
+    return {
+        "capacity": capacity,
+        "buffer": buffer,
+        "aqm": aqm,
+        "parameters": GAINS | fields,
+        "update_interval": fields.get("update_interval", GAINS["update_interval"]),
+        "queue": 0.0,
+        "state": [0.0, 0.0],
+        "pushes": [],
+    }
+
+
+def flows(count: float, base_rtt: float, route: Any, hops: Any, **fields: Any) -> dict[str, Any]:
+    """Reno in congestion avoidance."""
+    return {
+        "law": "reno",
+        "parameters": {"decrease": 0.5},
+        "state": [1.0],
+        "signal": "classic",
+        "thinned": False,
+        "slow_start": False,
+        "count": count,
+        "base_rtt": base_rtt,
+        "start": 0.0,
+        "stop": math.inf,
+        "start_jitter": 0.0,
+        "nodes": list(route),
+        "hops": list(hops),
+    } | fields
+
+
+def change(at: float, counts: Any, node: int = 0, capacity: float = math.nan) -> dict[str, Any]:
+    return {"at": at, "node": node, "capacity": capacity, "counts": list(counts)}
+
+
+def solve(
+    nodes: Any,
+    classes: Any,
+    times: Any,
+    changes: Any = (),
+    *,
+    continuous: bool = True,
+    began: bool = False,
+    tolerance: float = 1e-10,
+    step: float | None = None,
+    steps: int = 10**6,
+) -> dict[str, Any]:
+    times = np.ascontiguousarray(times, dtype=float)
+    limits = {
+        "step": float(times[-1]) if step is None else step,
+        "tolerance": tolerance if step is None else 0.0,
+        "most_steps": 1e6,
+    }
+    run = _core.RoutesRun(
+        float(times[-1]),
+        list(nodes),
+        list(classes),
+        list(changes),
+        continuous,
+        False,
+        began,
+        limits,
+    )
+    visits = sum(len(item["nodes"]) for item in classes)
+    rows = {name: np.full((len(times), len(nodes)), np.nan) for name in NODES}
+    rows["window"] = np.full((len(times), len(classes)), np.nan)
+    rows |= {name: np.full((len(times), visits), np.nan) for name in VISITS}
+    place, status = 0, "more"
+    while status == "more":
+        place, status = run.advance(times, place, steps, *rows.values())
+    assert status == "done", f"{status} at t = {run.time:g} s"
+    return rows
+
+
+def of_truth(case: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Nodes, classes and changes of a reference, whose flows change in number where they arrive."""
+    nodes, classes = [], []
+    for k, kind in enumerate(case["enc"]):
+        gains = {name: case[name][k] for name in ("alpha", "beta", "target")}
+        gains["update_interval"] = case["T"][k]
+        if kind == 2:
+            gains["k"] = case["k"][k]
+        nodes.append(node(case["C"][k], ("pi", "pi2", "coupled")[kind], **gains))
+    columns = (case[name] for name in ("n", "base", "routes", "hop", "kind", "b"))
+    for count, base, route, hops, kind, decrease in zip(*columns, strict=True):
+        law = (
+            {"law": "scalable", "parameters": {"per_mark": 0.5}, "signal": "scalable"}
+            if kind
+            else {"parameters": {"decrease": decrease}}
+        )
+        classes.append(flows(count, base, route, hops, **law))
+    changes = []
+    for at, place, count in case.get("changes", []):
+        counts = [count if i == place else math.nan for i in range(case["S"])]
+        changes.append(change(at - case["hop"][place][0], counts))
+    return nodes, classes, changes
+
+
+@pytest.mark.parametrize("name", TRUTH)
+def test_trajectories_of_others(name: str):
+    case = TRUTH[name]
+    rows = np.array(case["rows"])
+    got = solve(
+        *of_truth(case)[:2], rows[:, 0], of_truth(case)[2], continuous="sampled" not in case
+    )
+    links = case["L"]
+    parts = np.split(rows[:, 1:], [links, 2 * links], axis=1)
+    for key, want, within in zip(
+        ("queue", "controller", "window"), parts, WITHIN.get(name, (1e-6, 1e-8, 1e-6)), strict=True
+    ):
+        np.testing.assert_allclose(got[key], want, rtol=0.0, atol=within, err_msg=key)
+
+
+TIMES = np.linspace(0.0, 4.0, 201)
+
+
+def on_one_link(capacity: float, classes: Any, changes: Any, *, continuous: bool) -> Any:
+    """Queue and windows by the kernel of one link."""
+    names = ("at", "capacity", "counts")
+    run = _core.FluidRun(
+        {"duration": 4.0, "capacity": capacity, "buffer": 60.0, "update_interval": 0.032},
+        continuous,
+        {"step": 4.0, "tolerance": 1e-10, "most_steps": 1e6},
+        "pi2",
+        GAINS,
+        [{k: v for k, v in item.items() if k not in ("nodes", "hops")} for item in classes],
+        [{name: item[name] for name in names} for item in changes],
+        None,
+        np.zeros(0),
+    )
+    n, m = len(TIMES), len(classes)
+    rows = [np.zeros(shape) for shape in ((n, 1), (n, 1), n, (n, m), (n, m), (n, m), n)]
+    assert run.advance(TIMES, 0, 10**6, *rows) == (n, "done")
+    return rows[0], rows[4], rows[5]
+
+
+@pytest.mark.parametrize("continuous", [False, True])
+def test_one_node_is_one_link(continuous: bool):
+    """Flows that join and leave, a full buffer, slow start, a capacity that changes."""
+    classes = [
+        flows(6.0, 0.08, [0], [0.0], slow_start=True),
+        flows(4.0, 0.03, [0], [0.0], start=1.0, stop=3.1),
+        flows(2.0, 0.03, [0], [0.0], law="cbr", parameters={"rate": 100.0}, signal=None),
+    ]
+    changes = [change(2.0, [20.0, math.nan, math.nan], 0, 900.0)]
+    queue, window, leaving = on_one_link(1250.0, classes, changes, continuous=continuous)
+    got = solve([node(1250.0, buffer=60.0)], classes, TIMES, changes, continuous=continuous)
+    assert queue.max() == 60.0, "the buffer should fill"
+    np.testing.assert_allclose(got["queue"], queue, rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(got["window"], window, rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(got["leaving"], leaving, rtol=1e-6, atol=1e-4)
+
+
+@pytest.mark.parametrize("hop", [0.0, 0.01])
+def test_a_second_link_ten_times_as_fast_is_none(hop: float):
+    classes = [flows(6.0, 0.08, [0, 1], [0.0, hop]), flows(4.0, 0.03, [0, 1], [0.0, hop])]
+    changes = [change(2.0, [20.0, math.nan])]
+    queue, window, _ = on_one_link(1250.0, classes, changes, continuous=False)
+    nodes = [node(1250.0, buffer=60.0), node(12500.0)]
+    got = solve(nodes, classes, TIMES, changes, continuous=False)
+    np.testing.assert_allclose(got["queue"][:, 0], queue[:, 0], rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(got["window"], window, rtol=0.0, atol=1e-7)
+    assert not got["queue"][:, 1].any(), "nothing waits behind the bottleneck"
+
+
+def test_a_slower_second_link_gets_what_the_first_lets_through():
+    """All that leaves the first has left the second or waits in it."""
+    times = np.linspace(0.0, 2.0, 40001)
+    classes = [flows(8.0, 0.06, [0, 1], [0.004, 0.006]), flows(5.0, 0.04, [0], [0.0])]
+    got = solve([node(1250.0), node(600.0)], classes, times, [change(1.0, [20.0, 1.0])])
+    sent, _, _ = (got["leaving"][:, k] for k in (0, 1, 2))
+    late = round(0.006 / times[1])
+    arrived = np.trapezoid(sent[:-late], dx=times[1])
+    left = np.trapezoid(got["leaving"][:, 1], dx=times[1])
+    assert abs(arrived - left - got["queue"][-1, 1]) < 0.02, "of some 1000 packets"
+    assert got["queue"][-1, 1] > 10.0
+
+
+def test_rings_of_equals_stay_equal():
+    """Three links in a ring, each route two of them, without hops: one turn is like another."""
+    ring = [flows(5.0, 0.05, [k, (k + 1) % 3], [0.0, 0.0]) for k in range(3)]
+    got = solve([node(1000.0)] * 3, ring, TIMES[:101], tolerance=1e-8)
+    assert got["queue"].max() > 20.0
+    np.testing.assert_allclose(got["queue"], got["queue"][:, [1, 2, 0]], atol=1e-7)
+    np.testing.assert_allclose(got["window"], got["window"][:, [1, 2, 0]], atol=1e-7)
+
+
+def test_the_order_is_four_where_jumps_travel_over_two_hops():
+    """Twenty flows for five: a jump that waits in two queues and comes over two hops."""
+    nodes, classes, changes = of_truth(TRUTH["two_links_nchange"])
+    times = np.linspace(0.0, 3.6, 181)
+    reference = solve(nodes, classes, times, changes, tolerance=1e-12)["queue"]
+    errors = [
+        np.abs(solve(nodes, classes, times, changes, step=step)["queue"] - reference).max()
+        for step in (4e-3, 5e-4)
+    ]
+    assert math.log2(errors[0] / errors[1]) / 3.0 > 3.5
+
+
+def test_interrupted_it_goes_on_as_it_was():
+    nodes, classes, changes = of_truth(TRUTH["two_links_sampled"])
+    whole = solve(nodes, classes, TIMES[:41], changes, continuous=False)
+    parts = solve(nodes, classes, TIMES[:41], changes, continuous=False, steps=7)
+    for name, rows in whole.items():
+        np.testing.assert_array_equal(rows, parts[name], err_msg=name)
+
+
+def test_what_rests_goes_on_resting():
+    """Queues at their targets, and the windows and signals that hold them there."""
+    rtts, rates = [0.12, 0.06, 0.08], [49.99290359812721, 190.0085156822474, 87.50532230140472]
+    p = [0.1240482614945964, 0.20201822088917581]
+    nodes, classes, _ = of_truth(TRUTH["two_links"])
+    for k, queue in enumerate((25.0, 20.0)):
+        nodes[k] |= {"queue": queue, "state": [p[k], 0.02]}
+    for item, rtt, rate in zip(classes, rtts, rates, strict=True):
+        item["state"] = [rtt * rate]
+    got = solve(nodes, classes, TIMES, began=True, tolerance=1e-8)
+    np.testing.assert_allclose(got["queue"], [[25.0, 20.0]] * len(TIMES), atol=1e-7)
+    np.testing.assert_allclose(got["controller"], [p] * len(TIMES), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ({"nodes": [0, 2]}, "class 0 node 2 is unknown, or comes twice"),
+        ({"nodes": [1, 1]}, "class 0 node 1 is unknown, or comes twice"),
+        ({"nodes": []}, "class 0 nodes is empty"),
+        ({"hops": [0.0]}, "class 0 hops takes 2 numbers, not 1"),
+        ({"hops": [0.0, -1.0]}, "class 0 hops are not all at least 0"),
+        ({"law": "none"}, "'none' is not a window law"),
+    ],
+)
+def test_routes_that_lead_nowhere(what: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        solve([node(1.0), node(1.0)], [flows(1.0, 0.1, [0, 1], [0.0, 0.0]) | what], [0.0, 1.0])
+
+
+def test_nodes_are_of_one_band():
+    dual = node(1.0) | {"aqm": "dualpi2"}
+    with pytest.raises(ValueError, match="node 0: dualpi2 has two bands"):
+        solve([dual], [flows(1.0, 0.1, [0], [0.0])], [0.0, 1.0])
