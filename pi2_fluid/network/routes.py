@@ -50,7 +50,8 @@ def check_routes(owner: str, nodes: Sequence[str], classes: Sequence[Flows]) -> 
 
 def places_of(nodes: Sequence[str], classes: Sequence[Flows]) -> list[list[int]]:
     """Return the places of the nodes on each class's route, in its order."""
-    return [[nodes.index(name) for name in flows.route or nodes[:1]] for flows in classes]
+    places = {name: place for place, name in enumerate(nodes)}
+    return [[places[name] for name in flows.route or nodes[:1]] for flows in classes]
 
 
 def routing_of(nodes: Sequence[str], classes: Sequence[Flows]) -> FloatArray:

@@ -6,12 +6,13 @@ last go first, and one that has gone does not come back: whoever is called later
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from pi2_fluid import _core
+from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
 
@@ -62,10 +63,23 @@ def flow_lives(scenario: Scenario) -> Lives:
 
 
 def mean_capacity(scenario: Scenario, ends: IntArray) -> FloatArray:
-    """Return the mean capacity (bit/s) of each bin, given by its end (ns)."""
-    changes = [change for change in scenario.changes if change.capacity is not None]
+    """Return the mean capacity (bit/s) of each bin, given by its end (ns).
+
+    Of several links it has the shape (bins, links).
+    """
+    nodes = scenario.network.nodes
+    changes: dict[str, list[Change]] = {node.name: [] for node in nodes}
+    for change in scenario.changes:
+        if change.capacity is not None:
+            changes[change.link or nodes[0].name].append(change)
+    means = [_mean_rate(node.link.capacity, changes[node.name], ends) for node in nodes]
+    return means[0] if len(nodes) == 1 else np.stack(means, axis=-1)
+
+
+def _mean_rate(capacity: Number, changes: Sequence[Change], ends: IntArray) -> FloatArray:
+    """Return the mean of a capacity (bit/s) over each bin."""
     at = np.array([0, *(to_ns(change.at) for change in changes)], dtype=np.int64)
-    rate = np.array([scenario.link.capacity, *(change.capacity for change in changes)], dtype=float)
+    rate = np.array([capacity, *(change.capacity for change in changes)], dtype=float)
     starts = np.append(0, ends[:-1])
     first = np.searchsorted(at, starts, side="right")
     last = np.searchsorted(at, ends, side="left")

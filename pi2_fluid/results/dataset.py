@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
+from pi2_fluid.network.routes import places_of
 from pi2_fluid.network.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ __all__ = [
     "Column",
     "class_coords",
     "label_coords",
+    "link_dims",
     "make_dataset",
+    "most_bands",
     "quantile_name",
     "shared_variables",
 ]
@@ -106,14 +109,18 @@ def shared_variables(
     scenario : Scenario
         What was simulated.
     dims : tuple of str
-        The leading dims of all values but the capacity's, which has ``time`` alone.
+        The leading dims of all values but the capacity's, which has ``time`` instead.
     values : mapping of str to array
         ``queue_delay`` (s) and ``queue`` (packets) with the queues last; ``controller``; ``p``,
         ``window`` (segments) and ``throughput`` (bit/s) with the classes last; ``capacity``
-        (bit/s).
+        (bit/s). Of several links all but those of classes have ``link`` behind the leading dims,
+        and there are ``link_p`` and ``link_throughput`` with links and classes last, 0 where the
+        class does not cross the link.
     """
-    dual = scenario.aqm.bands == 2
-    queues = (*dims, "band") if dual else dims
+    links = link_dims(scenario)
+    of_links = (*dims, *links)
+    dual = most_bands(scenario) == 2
+    queues = (*of_links, "band") if dual else of_links
     classes = (*dims, "flows")
     classic = np.array([flow.sender.signal == "classic" for flow in scenario.flows])
     p = values["p"]
@@ -121,10 +128,10 @@ def shared_variables(
     def band(of_queues: FloatArray) -> FloatArray:
         return of_queues if dual else of_queues[..., 0]
 
-    return {
+    shared = {
         "queue_delay": Column(queues, band(values["queue_delay"]), "s", "queueing delay"),
         "queue": Column(queues, band(values["queue"]), "packets", "backlog"),
-        "controller": Column(dims, values["controller"], "1", "the controller's own variable"),
+        "controller": Column(of_links, values["controller"], "1", "the controller's own variable"),
         "p": Column(classes, p, "1", "probability that a packet is signalled"),
         "p_prime": Column(
             classes,
@@ -136,8 +143,31 @@ def shared_variables(
         "throughput": Column(
             classes, values["throughput"], "bit/s", "rate at which the class leaves the link"
         ),
-        "capacity": Column(("time",), values["capacity"], "bit/s", "capacity of the link"),
+        "capacity": Column(("time", *links), values["capacity"], "bit/s", "capacity of the link"),
     }
+    if links:
+        crossing = (*of_links, "flows")
+        shared["p"] = shared["p"]._replace(long_name="probability that a link signals a packet")
+        shared["throughput"] = shared["throughput"]._replace(
+            long_name="rate at which the class leaves its last link"
+        )
+        shared["link_p"] = Column(
+            crossing, values["link_p"], "1", "probability that this link signals a packet"
+        )
+        shared["link_throughput"] = Column(
+            crossing, values["link_throughput"], "bit/s", "rate at which the class leaves the link"
+        )
+    return shared
+
+
+def link_dims(scenario: Scenario) -> tuple[str, ...]:
+    """Return the dims of what each link has, none where there is one."""
+    return ("link",) if len(scenario.node_names) > 1 else ()
+
+
+def most_bands(scenario: Scenario) -> int:
+    """Return 2 if a queue of the scenario is dual, 1 if none is."""
+    return max(node.aqm.bands for node in scenario.network.nodes)
 
 
 def class_coords(scenario: Scenario, bands: Sequence[int]) -> dict[str, Column]:
@@ -160,7 +190,16 @@ def class_coords(scenario: Scenario, bands: Sequence[int]) -> dict[str, Column]:
             ("flows",), np.array(marked, dtype=int), "1", "1 if packets are marked, not dropped"
         ),
     }
-    if scenario.aqm.bands == 2:
+    if link_dims(scenario):
+        routes = places_of(scenario.node_names, scenario.flows)
+        place = np.zeros((len(scenario.node_names), len(scenario.flows)), dtype=int)
+        for column, route in enumerate(routes):
+            place[route, column] = np.arange(1, len(route) + 1)
+        coords["link"] = Column(("link",), np.array(scenario.node_names), "1", "link")
+        coords["place"] = Column(
+            ("link", "flows"), place, "1", "place of the link on the route, from 1 on; 0: it is not"
+        )
+    if most_bands(scenario) == 2:
         coords["band_of"] = Column(
             ("flows",), np.array(bands, dtype=int), "1", "which queue the class goes through"
         )

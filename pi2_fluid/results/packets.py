@@ -48,7 +48,7 @@ def summarize_packets(
     stretch = _find_stretch(dataset, after, until)
     part = dataset.isel(time=stretch.bins, block=stretch.blocks)
     variables = _delays(part) | _backlog(part) | _shares(part) | _classes(part)
-    coords = label_coords(part, ("seed", "flows", "band", "quantile"))
+    coords = label_coords(part, ("seed", "link", "flows", "band", "quantile"))
     if "delay_quantile" not in variables:
         coords.pop("quantile", None)
     attrs = {
@@ -85,41 +85,44 @@ def _find_stretch(dataset: xr.Dataset, after: float | str, until: float | str | 
     return _Stretch(bins, blocks, begin, end, float(starts[blocks[0]]), float(stops[blocks[-1]]))
 
 
+def _each_link(part: xr.Dataset) -> tuple[str, ...]:
+    """Return the dims of what each link of each seed has."""
+    return ("seed", "link") if "link" in part.dims else ("seed",)
+
+
 def _delays(part: xr.Dataset) -> dict[str, Column]:
     departures = part["departures"].to_numpy()
     met = np.sum(part["class_sojourn"].to_numpy() * departures, axis=1)
     left = departures.sum(axis=1)
-    counts = part["delay_histogram"].to_numpy().sum(axis=1, dtype=np.int64)
+    of_queues = _histograms(part)
+    together = of_queues.sum(axis=-2)
     lower, upper = part["delay"].to_numpy(), part["delay_end"].to_numpy()
-    together = counts.sum(axis=1)
     levels = delay_quantiles(together, lower, upper, QUANTILES)
-    seed = ("seed",)
+    dims = _each_link(part)
     variables = {
         "delay_mean": Column(
-            seed, mean_of(met.sum(axis=1), left.sum(axis=1)), "s", "mean delay of what leaves"
+            dims, mean_of(met.sum(axis=-1), left.sum(axis=-1)), "s", "mean delay of what leaves"
         ),
         "delay_sd": Column(
-            seed,
+            dims,
             delay_sd(together, lower, upper),
             "s",
             "standard deviation of the delay of what leaves",
         ),
         **{
             quantile_name(level): Column(
-                seed, levels[:, k], "s", f"{100 * level:g} % delay quantile"
+                dims, levels[..., k], "s", f"{100 * level:g} % delay quantile"
             )
             for k, level in enumerate(QUANTILES)
         },
         "delay_mean_of": Column(
-            ("seed", "flows"), mean_of(met, left), "s", "mean delay of what leaves of the class"
+            (*dims, "flows"), mean_of(met, left), "s", "mean delay of what leaves of the class"
         ),
     }
     if "band" in part.dims:
-        bands = part["band_of"].to_numpy()
-        of_bands = np.stack([counts[:, bands == k].sum(axis=1) for k in (0, 1)], axis=1)
-        values = delay_quantiles(of_bands, lower, upper, part["quantile"].to_numpy())
+        values = delay_quantiles(of_queues, lower, upper, part["quantile"].to_numpy())
         variables["delay_quantile"] = Column(
-            ("seed", "quantile", "band"),
+            ("seed", "quantile", *dims[1:], "band"),
             np.moveaxis(values, -1, 1),
             "s",
             "delay quantile of what leaves the queue",
@@ -127,9 +130,20 @@ def _delays(part: xr.Dataset) -> dict[str, Column]:
     return variables
 
 
+def _histograms(part: xr.Dataset) -> IntArray:
+    """Return how many packets of all blocks met each delay (the last dim) in each band."""
+    counted = part["delay_histogram"]
+    counts: IntArray = counted.to_numpy().sum(axis=1, dtype=np.int64)
+    if "flows" not in counted.dims:
+        return counts if "band" in counted.dims else counts[..., None, :]
+    bands = part["band_of"].to_numpy() if "band" in part.dims else np.zeros(counts.shape[1])
+    of_bands = [counts[:, bands == k].sum(axis=1) for k in range(part.sizes.get("band", 1))]
+    return np.stack(of_bands, axis=1)
+
+
 def _backlog(part: xr.Dataset) -> dict[str, Column]:
     """Return mean and standard deviation of the backlog's delay over time."""
-    dims = ("seed", "band") if "band" in part.dims else ("seed",)
+    dims = (*_each_link(part), "band") if "band" in part.dims else _each_link(part)
     weight = part["bin"].to_numpy() / part["bin"].to_numpy().sum()
     delay = part["queue_delay"].transpose("time", ...).to_numpy()
     queue = part["queue"].transpose("time", ...).to_numpy()
@@ -148,17 +162,18 @@ def _backlog(part: xr.Dataset) -> dict[str, Column]:
 
 def _shares(part: xr.Dataset) -> dict[str, Column]:
     """Return what becomes of capacity and of arrivals."""
-    width = part["bin"].to_numpy()
-    bits = np.einsum("t,stf->s", width, part["throughput"].to_numpy())
-    offered = float(width @ part["capacity"].to_numpy())
+    width, dims = part["bin"].to_numpy(), _each_link(part)
+    left = part["link_throughput" if "link_throughput" in part else "throughput"].to_numpy()
+    bits = np.einsum("t,st...f->s...", width, left)
+    offered = width @ part["capacity"].to_numpy()
     arrived = part["arrivals"].to_numpy().sum(axis=1)
-    variables = {"utilization": Column(("seed",), bits / offered, "1", "part of the capacity used")}
+    variables = {"utilization": Column(dims, bits / offered, "1", "part of the capacity used")}
     for name, key, text in (("drop", "drops", "dropped"), ("mark", "marks", "marked")):
         lost = part[key].to_numpy().sum(axis=1)
-        total = mean_of(lost.sum(axis=1), arrived.sum(axis=1))
-        variables[f"{name}_fraction"] = Column(("seed",), total, "1", f"part {text}")
+        total = mean_of(lost.sum(axis=-1), arrived.sum(axis=-1))
+        variables[f"{name}_fraction"] = Column(dims, total, "1", f"part {text}")
         variables[f"{name}_fraction_of"] = Column(
-            ("seed", "flows"), mean_of(lost, arrived), "1", f"part of the class {text}"
+            (*dims, "flows"), mean_of(lost, arrived), "1", f"part of the class {text}"
         )
     variables["jain"] = Column(
         ("seed",), _jain(part), "1", "Jain's index of fairness between all flows"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from pi2_fluid import _core
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, flow_lives, mean_capacity, to_ns
 from pi2_fluid.results.dataset import (
-    BANDS,
     QUANTILES,
     Column,
     class_coords,
@@ -19,6 +18,7 @@ from pi2_fluid.results.dataset import (
     shared_variables,
 )
 from pi2_fluid.results.delays import delay_quantiles, mean_of
+from pi2_fluid.results.layout import Layout, layout_of
 
 if TYPE_CHECKING:
     import xarray
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, IntArray
 
 __all__ = ["CAUSES", "runs_dataset", "uninterrupted"]
-
-#: Arrays by the names of the kernel.
-_Columns: TypeAlias = "Mapping[str, NDArray[Any]]"
-
 
 #: What became of packets, by the names of the counts.
 CAUSES: Final = (
@@ -57,6 +53,7 @@ _EVENT: Final = {
     "band": ("1", "queue: 0 the only one or C, 1 L"),
     "ecn": ("1", "ECN field: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE"),
     "cause": ("1", "of a drop or mark: 2 law, 3 full, 4 overload, 5 law's mark, 6 step's mark"),
+    "link": ("1", "number of the link"),
 }
 
 
@@ -84,21 +81,17 @@ def runs_dataset(
         Provenance; the seeds are added.
     """
     runs = list(outcomes.values())
-    bins, queues, legs, classes, totals = (
-        _stack(runs, name) for name in ("bins", "bands", "legs", "classes", "totals")
-    )
-    bins = {name: rows[..., 0] for name, rows in bins.items()}  # of the only link,
-    classes |= legs  # which all classes cross
-    delays, segments = _stack(runs, "delays"), _stack(runs, "segments")
+    layout = layout_of(scenario, bands)
     ends = _ends(scenario, length)
     widths = np.diff(ends, prepend=0) / NS
     edges = _core.packet_delay_edges()
+    delays = _stack(runs, "delays")
     used = _used(delays)
-    delays = delays[..., :used]
+    delays = layout.of_histograms(delays[..., :used])
     variables = {
-        **_of_bins(scenario, bands, bins, queues, classes, ends),
-        **_of_blocks(delays, segments),
-        **_of_run(scenario, bands, classes, totals, delays, edges),
+        **_of_bins(scenario, layout, runs, ends),
+        **_of_blocks(layout, delays, _stack(runs, "segments")),
+        **_of_run(scenario, layout, runs, delays, edges),
         **_of_events(runs),
     }
     coords = {
@@ -157,65 +150,73 @@ def _used(delays: NDArray[Any]) -> int:
 
 
 def _of_bins(
-    scenario: Scenario,
-    bands: Sequence[int],
-    bins: _Columns,
-    queues: _Columns,
-    classes: _Columns,
-    ends: IntArray,
+    scenario: Scenario, layout: Layout, runs: list[Mapping[str, Any]], ends: IntArray
 ) -> dict[str, Column]:
-    packet, widths = float(scenario.link.packet_size), np.diff(ends, prepend=0) / NS
+    packet, widths = float(scenario.packet_size), np.diff(ends, prepend=0) / NS
     capacity = mean_capacity(scenario, ends)
+    bins = {name: layout.of_links(rows) for name, rows in _stack(runs, "bins").items()}
+    queues = {name: layout.of_queues(rows) for name, rows in _stack(runs, "bands").items()}
+    legs, classes = _stack(runs, "legs"), _stack(runs, "classes")
     mean, square = queues["bytes"], queues["square"]
-    arrivals, drops, marks = classes["arrivals"], classes["drops"], classes["marks"]
-    signalled = drops + marks
+    signalled = legs["drops"] + legs["marks"]
     # What is dropped on its way out may have come in an earlier bin.
-    p = mean_of(signalled, np.maximum(arrivals, signalled))
+    p = mean_of(signalled, np.maximum(legs["arrivals"], signalled))
+    throughput = legs["bits"] / widths[:, None]
     shared = {
-        "queue_delay": 8.0 * mean / capacity[:, None],
+        "queue_delay": 8.0 * mean / capacity[..., None],
         "queue": mean / packet,
         "controller": bins["controller"],
-        "p": p,
+        "p": layout.on_routes(p),
         "window": classes["window"],
-        "throughput": classes["bits"] / widths[:, None],
+        "throughput": layout.at_ends(throughput),
         "capacity": capacity,
+        "link_p": layout.at_links(p),
+        "link_throughput": layout.at_links(throughput),
     }
     spread = np.sqrt(np.maximum(square - mean**2, 0.0)) / packet
-    sojourn, departures = classes["sojourn"] / NS, classes["departures"]
-    probability = np.stack([bins["classic"], bins["scalable"]], axis=-1)[..., list(bands)]
-    queue_dims: tuple[str, ...] = _BIN
-    if scenario.aqm.bands == 2:
-        queue_dims = (*_BIN, "band")
-        through = _by_band(sojourn, bands), _by_band(departures, bands)
-    else:
-        spread = spread[..., 0]
-        through = sojourn.sum(axis=-1), departures.sum(axis=-1)
+    sojourn = legs["sojourn"] / NS
+    of_queues = (*_BIN, *layout.queue_dims)
+    of_classes = (*_BIN, *layout.class_dims)
+    probability = np.stack([bins["classic"], bins["scalable"]], axis=-1)[..., list(layout.bands)]
+    through = _last_mean(layout.by_queue(sojourn), layout.by_queue(legs["departures"]))
+    waited = layout.at_links(_last_mean(sojourn, legs["departures"]))
+    counted = {name: layout.at_links(rows) for name, rows in legs.items()}
     return {
         **shared_variables(scenario, _BIN, shared),
         "queue_sd": Column(
-            queue_dims, spread, "packets", "standard deviation of the backlog within the bin"
+            of_queues,
+            spread if layout.dual else spread[..., 0],
+            "packets",
+            "standard deviation of the backlog within the bin",
         ),
-        "sojourn": Column(queue_dims, _last_mean(*through), "s", "mean time in the queue"),
-        "class_sojourn": Column(
-            _CLASS, _last_mean(sojourn, departures), "s", "mean time in the queue of the class"
+        "sojourn": Column(of_queues, through, "s", "mean time in the queue"),
+        "class_sojourn": Column(of_classes, waited, "s", "mean time in the queue of the class"),
+        "arrivals": Column(
+            of_classes, counted["arrivals"], "packets", "packets that came to the queue"
         ),
-        "arrivals": Column(_CLASS, arrivals, "packets", "packets that came to the queue"),
-        "departures": Column(_CLASS, departures, "packets", "packets that entered service"),
-        "drops": Column(_CLASS, drops, "packets", "packets lost, for whatever cause"),
-        "marks": Column(_CLASS, marks, "packets", "packets marked"),
+        "departures": Column(
+            of_classes, counted["departures"], "packets", "packets that entered service"
+        ),
+        "drops": Column(
+            of_classes, counted["drops"], "packets", "packets lost, for whatever cause"
+        ),
+        "marks": Column(of_classes, counted["marks"], "packets", "packets marked"),
         "active_flows": Column(
             _CLASS, classes["flows"], "1", "mean number of flows that are there"
         ),
         "p_aqm": Column(
-            _CLASS, probability, "1", "probability that the queue's law signals a packet"
+            of_classes, probability, "1", "probability that the queue's law signals a packet"
         ),
     }
 
 
-def _of_blocks(delays: NDArray[Any], segments: NDArray[Any]) -> dict[str, Column]:
+def _of_blocks(layout: Layout, delays: NDArray[Any], segments: NDArray[Any]) -> dict[str, Column]:
     return {
         "delay_histogram": Column(
-            ("seed", "block", "flows", "delay"), delays, "packets", "packets that left, by delay"
+            ("seed", "block", *layout.histogram_dims, "delay"),
+            delays,
+            "packets",
+            "packets that left, by delay",
         ),
         "flow_segments": Column(
             ("seed", "block", "flow"), segments, "segments", "segments of the flow that left"
@@ -225,29 +226,27 @@ def _of_blocks(delays: NDArray[Any], segments: NDArray[Any]) -> dict[str, Column
 
 def _of_run(
     scenario: Scenario,
-    bands: Sequence[int],
-    classes: _Columns,
-    totals: _Columns,
+    layout: Layout,
+    runs: list[Mapping[str, Any]],
     delays: NDArray[Any],
     edges: FloatArray,
 ) -> dict[str, Column]:
-    counts = delays.sum(axis=1, dtype=np.int64)
+    totals, bits = _stack(runs, "totals"), _stack(runs, "legs")["bits"]
+    counts = layout.queues_of(delays.sum(axis=1, dtype=np.int64))
     used = counts.shape[-1]
-    dims: tuple[str, ...] = ("seed", "quantile")
-    if scenario.aqm.bands == 2:
-        dims = (*dims, "band")
-        counts = np.moveaxis(_by_band(np.moveaxis(counts, 1, -1), bands), -1, 1)
-    else:
-        counts = counts.sum(axis=1)
     levels = delay_quantiles(counts, edges[:used], edges[1 : used + 1], QUANTILES)
     each = ("seed", "flows")
+    causes = [layout.at_links(totals[cause]) for cause in CAUSES]
     return {
         "delay_quantile": Column(
-            dims, np.moveaxis(levels, -1, 1), "s", "delay quantile of what left, in the whole run"
+            ("seed", "quantile", *layout.queue_dims),
+            np.moveaxis(levels, -1, 1),
+            "s",
+            "delay quantile of what left, in the whole run",
         ),
         "count": Column(
-            ("seed", "flows", "cause"),
-            np.stack([totals[cause] for cause in CAUSES], axis=-1),
+            ("seed", *layout.class_dims, "cause"),
+            np.stack(causes, axis=-1),
             "packets",
             "packets by what became of them, in the whole run",
         ),
@@ -259,9 +258,9 @@ def _of_run(
         ),
         "rate": Column(
             each,
-            classes["bits"].sum(axis=1) / float(scenario.duration),
+            layout.at_ends(bits.sum(axis=1)) / float(scenario.duration),
             "bit/s",
-            "rate at which the class left the link, over the whole run",
+            "rate at which the class left the link, or the last, over the whole run",
         ),
     }
 
@@ -289,13 +288,6 @@ def _stack(runs: list[Mapping[str, Any]], name: str) -> Any:
     if isinstance(first, Mapping):
         return {key: np.stack([run[name][key] for run in runs]) for key in first}
     return np.stack([run[name] for run in runs])
-
-
-def _by_band(values: NDArray[Any], bands: Sequence[int]) -> NDArray[Any]:
-    """Return the sums over the classes (the last dim) of each band."""
-    belongs = np.array(bands)[:, None] == np.arange(len(BANDS))
-    result: NDArray[Any] = values @ belongs.astype(values.dtype)
-    return result
 
 
 def _last_mean(total: NDArray[Any], count: NDArray[Any]) -> FloatArray:

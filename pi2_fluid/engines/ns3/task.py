@@ -11,6 +11,7 @@ from pi2_fluid import _core
 from pi2_fluid.engines.ns3.laws import Described, congestion_of, queue_disc_of
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.network import refuse_several
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
 from pi2_fluid.units import format_quantity
@@ -51,12 +52,13 @@ def make_task(scenario: Scenario, length: int) -> Task:
     Raises
     ------
     UnsupportedError
-        If ns-3 lacks a law, or a field of one that decides what it does.
+        If ns-3 lacks a law, or a field of one that decides what it does; of several links.
     DomainError
         If something that is counted is no whole number, or a number is out of range.
     QuantityError
         If there are too many bins.
     """
+    refuse_several(scenario.network, "ns-3 is asked for one link", "use Packets()")
     link = scenario.link
     queue = queue_disc_of(scenario.aqm, link)
     classes = [_class_of(scenario, index) for index in range(len(scenario.flows))]

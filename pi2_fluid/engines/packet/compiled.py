@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -151,10 +152,10 @@ def _pack_class(flow: Flows, route: list[int], scenario: Scenario, size: int) ->
 
 
 def _pack_hops(flow: Flows, count: int) -> list[int]:
-    """Return hops in ns, the last of which may lose what rounding adds to them."""
-    hops = [to_ns(hop) for hop in flow.hops or [0.0] * count]
-    hops[-1] -= max(0, sum(hops) - to_ns(flow.base_rtt))
-    return hops
+    """Return hops in ns: how far each link is from the source is rounded, so that all fit."""
+    hops, rtt = map(float, flow.hops or [0.0] * count), to_ns(flow.base_rtt)
+    places = [0, *(min(to_ns(place), rtt) for place in accumulate(hops))]
+    return [there - here for here, there in pairwise(places)]
 
 
 def _pack_change(change: Change, scenario: Scenario, links: Sequence[str]) -> dict[str, Any]:

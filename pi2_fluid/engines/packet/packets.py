@@ -12,10 +12,10 @@ from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.packet import compiled
 from pi2_fluid.engines.packet.reporting import packet_dataset
 from pi2_fluid.engines.packet.requirements import (
-    Sizes,
     bin_length,
     require_packets,
     require_room,
+    sizes_of,
     trace_length,
 )
 from pi2_fluid.network.scenario import Scenario, require_scenario
@@ -138,8 +138,7 @@ class Packets(Engine):
         events = trace_length(self.trace, len(numbers))
         flows = flow_counts(scenario)
         bins = -(-to_ns(scenario.duration) // length)
-        sizes = Sizes(bins, scenario.aqm.bands, len(flows), sum(flows))
-        require_room(sizes, len(numbers))
+        require_room(sizes_of(scenario, bins, sum(flows)), len(numbers))
 
         def arguments(seed: int) -> tuple[Any, ...]:
             return compiled.pack(scenario, seed, length, events, discipline)
@@ -171,7 +170,8 @@ def simulate(
     Returns
     -------
     xarray.Dataset
-        Dims ``seed``, ``time`` (the end of each bin), ``flows`` and, for a dual queue, ``band``.
+        Dims ``seed``, ``time`` (the end of each bin), ``flows``, for a dual queue ``band`` and, of
+        several links, ``link``.
 
         As from `fluid.simulate`, with ``seed`` in front: ``queue_delay`` (s; the mean backlog over
         the capacity), ``queue`` (packets; the mean), ``controller``, ``p`` (which part of the
@@ -191,6 +191,12 @@ def simulate(
         Of the run: ``count`` (packets by ``cause``), ``rate`` (bit/s), ``retransmissions`` and
         ``timeouts`` per class, ``delay_quantile`` (s) by ``quantile``. With `trace` also variables
         over ``event``, with names that begin with ``event_``.
+
+        Of several links, what queues have has ``link`` behind ``time``, and what classes have at a
+        queue has ``link`` and ``flows``, 0 where they do not cross it; ``throughput`` and ``rate``
+        are of the last link of the class, ``p`` is the probability that one of its links signals,
+        and each link has ``link_throughput`` and ``link_p``; ``delay_histogram`` has no classes.
+        ``place`` says where on its route a class crosses a link, from 1 on, 0 if it does not.
 
         An interrupted simulation (Ctrl-C) has the seeds that were finished, and
         ``attrs["interrupted"]`` is 1.

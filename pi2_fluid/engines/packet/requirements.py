@@ -13,6 +13,7 @@ from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.network import Node
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, flow_counts, to_ns
 from pi2_fluid.results.seeds import is_integer
@@ -27,6 +28,7 @@ __all__ = [
     "interval_of",
     "require_packets",
     "require_room",
+    "sizes_of",
     "trace_length",
 ]
 
@@ -37,6 +39,9 @@ _LONGEST: Final = _LIMITS["LONGEST"]
 _LONGEST_SLOT: Final = float(_LIMITS["LONGEST_SLOT"])
 _MOST_JITTER: Final = _LIMITS["MOST_JITTER"]
 _MOST_FLOWS: Final = _LIMITS["MOST_FLOWS"]
+_MOST_CLASSES: Final = _LIMITS["MOST_CLASSES"]
+_MOST_LINKS: Final = _LIMITS["MOST_LINKS"]
+_MOST_LEGS: Final = _LIMITS["MOST_LEGS"]
 _MOST_WINDOW: Final = _LIMITS["MOST_WINDOW"]
 _MOST_BUFFER: Final = _LIMITS["MOST_BUFFER"]
 _PACKET: Final = (_LIMITS["LEAST_PACKET"], _LIMITS["MOST_PACKET"])  # bytes
@@ -47,7 +52,8 @@ _MOST_BYTES: Final = 4 * 10**9
 # What is kept of each seed: bytes of a row of each kind, blocks at most, and bytes of histograms.
 _BIN_BYTES: Final = 8 * 4
 _BAND_BYTES: Final = 8 * 2
-_CLASS_BYTES: Final = 8 * 8
+_CLASS_BYTES: Final = 8 * 2
+_CROSSING_BYTES: Final = 8 * 6
 _HISTOGRAM_BYTES: Final = 4 * 64 * 24
 _BLOCKS: Final = 100
 _HISTOGRAMS: Final = 4 * 2**23
@@ -57,9 +63,24 @@ class Sizes(NamedTuple):
     """How large a run is."""
 
     bins: int
+    links: int
     bands: int
+    """Of all links together."""
+    legs: int
+    """Links on the routes of all classes together."""
     classes: int
     flows: int
+
+
+def sizes_of(scenario: Scenario, bins: int, flows: int) -> Sizes:
+    """Return how large a run of so many bins is, with so many flows in all."""
+    nodes = scenario.network.nodes
+    bands = sum(node.aqm.bands for node in nodes)
+    return Sizes(bins, len(nodes), bands, _crossed(scenario), len(scenario.flows), flows)
+
+
+def _crossed(scenario: Scenario) -> int:
+    return sum(len(flow.route or (None,)) for flow in scenario.flows)
 
 
 def interval_of(rate: SupportsFloat, packet_size: SupportsFloat) -> float:
@@ -80,14 +101,21 @@ def require_packets(scenario: Scenario) -> None:
     DomainError
         If something that is counted is no whole number, or a number is out of the kernel's range.
     """
-    laws: list[Aqm | Sender] = [scenario.aqm, *(flow.sender for flow in scenario.flows)]
+    nodes = scenario.network.nodes
+    laws: list[Aqm | Sender] = [
+        *(node.aqm for node in nodes),
+        *(flow.sender for flow in scenario.flows),
+    ]
     for law in laws:
         if kind_of(law) is None:
             raise UnsupportedError(
                 f"{type(law).__name__} is a law of one's own, which packets do not follow: use"
                 " fluid.simulate, or one of this package's laws."
             )
-    _require_link(scenario)
+    _short(scenario.duration, "Scenario duration", low=1)
+    for node in nodes:
+        _require_node(node, scenario, f"Node {show_value(node.name)} " if len(nodes) > 1 else "")
+    _require_routes(scenario)
     for number, (flow, name) in enumerate(
         zip(scenario.flows, scenario.class_names, strict=True), 1
     ):
@@ -119,15 +147,26 @@ def require_packets(scenario: Scenario) -> None:
         )
 
 
-def _require_link(scenario: Scenario) -> None:
-    link, interval = scenario.link, scenario.aqm.update_interval
-    _short(scenario.duration, "Scenario duration", low=1)
-    _whole(link.packet_size, "Link packet_size", *_PACKET)
-    _whole(link.buffer, "Link buffer", 1, _MOST_BUFFER)
-    _require_slot(float(link.capacity), scenario, "Link capacity")
-    _short(link.ack_jitter, "Link ack_jitter", high=_MOST_JITTER)
+def _require_routes(scenario: Scenario) -> None:
+    """Refuse more links or classes, or longer routes, than are counted."""
+    for count, what, most in (
+        (len(scenario.node_names), "links", _MOST_LINKS),
+        (len(scenario.flows), "classes", _MOST_CLASSES),
+        (_crossed(scenario), "links on all its routes together", _MOST_LEGS),
+    ):
+        if count > most:
+            raise DomainError(f"Scenario has {count} {what}, more than {most}: give fewer.")
+
+
+def _require_node(node: Node, scenario: Scenario, where: str) -> None:
+    """Refuse what packets cannot be served with; `where` says which node it is, if need be."""
+    link, interval = node.link, node.aqm.update_interval
+    _whole(link.packet_size, f"{where}Link packet_size", *_PACKET)
+    _whole(link.buffer, f"{where}Link buffer", 1, _MOST_BUFFER)
+    _require_slot(float(link.capacity), scenario, f"{where}Link capacity")
+    _short(link.ack_jitter, f"{where}Link ack_jitter", high=_MOST_JITTER)
     if interval is not None:
-        name = f"{type(scenario.aqm).__name__} update_interval"
+        name = f"{where}{type(node.aqm).__name__} update_interval"
         _short(interval, name, low=1)
         updates = float(scenario.duration) / float(interval)
         if updates > _MOST_UPDATES:
@@ -154,7 +193,7 @@ def _short(value: Number, name: str, low: int = 0, high: int = _LONGEST) -> None
 
 
 def _require_slot(rate: float, scenario: Scenario, name: str) -> None:
-    slot = interval_of(rate, scenario.link.packet_size)
+    slot = interval_of(rate, scenario.packet_size)
     if not 1.0 <= slot <= _LONGEST_SLOT:
         raise DomainError(
             f"{name} = {rate:g} bit/s sends a packet every {slot / NS:.3g} s, which is outside"
@@ -207,14 +246,16 @@ def require_room(sizes: Sizes, seeds: int) -> None:
     QuantityError
         Saying what makes them large.
     """
-    room = _HISTOGRAMS // (sizes.classes * _HISTOGRAM_BYTES)
+    room = _HISTOGRAMS // (sizes.legs * _HISTOGRAM_BYTES)
     blocks = min(_BLOCKS, sizes.bins, max(1, room))
-    row = _BIN_BYTES + sizes.bands * _BAND_BYTES + sizes.classes * _CLASS_BYTES
-    histograms = blocks * (sizes.classes * _HISTOGRAM_BYTES + 4 * sizes.flows)
+    row = sizes.links * _BIN_BYTES + sizes.bands * _BAND_BYTES
+    row += sizes.classes * (_CLASS_BYTES + sizes.links * _CROSSING_BYTES)
+    histograms = blocks * (sizes.legs * _HISTOGRAM_BYTES + 4 * sizes.flows)
     total = seeds * (sizes.bins * row + histograms)
     if total > _MOST_BYTES:
+        links = f"{sizes.links} links, " if sizes.links > 1 else ""
         raise QuantityError(
-            f"seeds = {seeds} with {sizes.bins} bins, {sizes.classes} classes and {sizes.flows}"
-            f" flows make {total / 1e9:.3g} GB of results, more than {_MOST_BYTES / 1e9:g}: give"
-            " fewer seeds, or a longer bin."
+            f"seeds = {seeds} with {sizes.bins} bins, {links}{sizes.classes} classes and"
+            f" {sizes.flows} flows make {total / 1e9:.3g} GB of results, more than"
+            f" {_MOST_BYTES / 1e9:g}: give fewer seeds, or a longer bin."
         )

@@ -1,0 +1,237 @@
+"""Packets over several links: what is conserved, what is independent, what is reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from refusals import refused
+
+import pi2_fluid as pf
+from pi2_fluid.engines.packet import compiled
+from pi2_fluid.network.schedule import mean_capacity
+
+COUNTED = ("arrivals", "departures", "drops", "marks")
+
+
+def node(name: str, rate: str = "4Mbit/s", aqm: Any = None, **link: Any) -> pf.Node:
+    return pf.Node(name, pf.Link(rate, **link), aqm or pf.Pi2(ecn=True))
+
+
+def crossing(*route: str, **options: Any) -> pf.Flows:
+    given = {"count": 3, "base_rtt": "20ms", "name": " ".join(route), "ecn": True}
+    return pf.Flows(pf.Reno(), route=route, **given | options)
+
+
+def over(nodes: Any, flows: Any, duration: str = "4s", **options: Any) -> pf.Scenario:
+    return pf.Scenario(duration, network=pf.Network(nodes, flows), **options)
+
+
+def two_links(**options: Any) -> pf.Scenario:
+    flows = [crossing("b", "a", hops=("1ms", "3ms")), crossing("a"), crossing("b", base_rtt="9ms")]
+    return over([node("a"), node("b", "3Mbit/s")], flows, **options)
+
+
+RUNS = pf.simulate(two_links(), pf.Packets(seeds=2, bin="500ms"))
+
+
+# --- what is packed -------------------------------------------------------------------------
+
+
+def test_routes_hops_and_changes_go_by_number() -> None:
+    change = pf.Change("1s", capacity="2Mbit/s", link="b")
+    packed: Any = compiled.pack(two_links(changes=change), 1, 10**8)
+    assert [link["capacity"] for link in packed[2]] == [4e6, 3e6]
+    assert [each["route"] for each in packed[3]] == [[1, 0], [0], [1]]
+    assert [each["hops"] for each in packed[3]] == [[10**6, 3 * 10**6], [0], [0]]
+    assert packed[4] == [{"at": 10**9, "capacity": 2e6, "link": 1, "counts": [-1, -1, -1]}]
+
+
+def test_hops_that_rounding_makes_longer_than_the_path_are_not() -> None:
+    """Each of 0.6 ns would be 1 ns, the path of 1.8 ns is 2: it is places that are rounded."""
+    flows = crossing("a", "b", "c", base_rtt=1.8e-9, hops=[0.6e-9] * 3)
+    packed: Any = compiled.pack(over([node("a"), node("b"), node("c")], flows), 1, 10**8)
+    assert packed[3][0]["hops"] == [1, 0, 1]
+
+
+# --- what packets do ------------------------------------------------------------------------
+
+
+def test_nothing_is_lost_between_links() -> None:
+    """Of each class at each link; what left one came to the next."""
+    count = {cause: RUNS["count"].sel(cause=cause) for cause in RUNS.cause.to_numpy()}
+    gone = count["drop_aqm"] + count["drop_full"] + count["drop_overload"]
+    rest = count["queued"] + count["in_flight"]
+    assert (count["sent"] == count["delivered"] + gone + rest).all()
+    first, second = (count[cause].sel(flows="b a") for cause in ("delivered", "sent"))
+    assert (first.sel(link="b") == second.sel(link="a")).all()
+    assert (second > 100).all()
+    assert (count["sent"].where(RUNS.place == 0, 0) == 0).all()
+    for name, cause in (("arrivals", "sent"), ("drops", "drop_aqm"), ("marks", "mark_aqm")):
+        assert (RUNS[name].sum("time") == count[cause]).all()
+
+
+def test_another_link_changes_nothing() -> None:
+    """Nor do those who cross it: draws, and late acknowledgements, are each link's own."""
+    here = [crossing("a", start_jitter="50ms"), crossing("a", name="far", base_rtt="50ms")]
+    both = over([node("a"), node("b")], [*here, crossing("b", count=2)])
+    alone = pf.Scenario("4s", pf.Link("4Mbit/s"), pf.Pi2(ecn=True), [
+        pf.Flows(pf.Reno(), 3, each.base_rtt, each.name, start_jitter=each.start_jitter, ecn=True)
+        for each in here
+    ])  # fmt: skip
+    found, expected = (pf.packet.simulate(each, seeds=[5]) for each in (both, alone))
+    found = found.sel(link="a").isel(flows=[0, 1])
+    assert expected.marks.sum() > 10
+    for name in (*COUNTED, "queue", "controller", "sojourn", "class_sojourn", "window", "count"):
+        np.testing.assert_array_equal(found[name], expected[name])
+    np.testing.assert_array_equal(found.link_p, expected.p)
+
+
+def test_links_draw_numbers_of_their_own() -> None:
+    """Two equal links in parallel, under equal flows, do not signal the same packets."""
+    cbr = {"count": 1, "sender": pf.Cbr(rate="3Mbit/s"), "base_rtt": "10ms"}
+    flows = [pf.Flows(**cbr, name=name, route=name) for name in ("a", "b")]
+    runs = pf.packet.simulate(over([node("a", "2Mbit/s"), node("b", "2Mbit/s")], flows), seeds=1)
+    lost = runs.drops.sum("flows").isel(seed=0)
+    assert (lost.sum("time") > 50).all()
+    assert (lost.sel(link="a") != lost.sel(link="b")).any()
+
+
+def test_a_mark_stays() -> None:
+    """What leaves the first link comes to the next in its order, marked or not as it was then."""
+    runs = pf.packet.simulate(two_links(duration="3s"), seeds=1, trace=20000)
+    events = {
+        name: runs[f"event_{name}"].isel(seed=0)[: int(runs.event_count[0])].to_numpy()
+        for name in ("what", "ecn", "link", "flow", "segment", "time")
+    }
+    mine = events["flow"] < 3  # who cross b, then a
+    left = mine & (events["what"] == 1) & (events["link"] == 1)
+    came = mine & (events["what"] == 0) & (events["link"] == 0)
+    total = int(came.sum())
+    for name in ("flow", "segment", "ecn"):
+        np.testing.assert_array_equal(events[name][came], events[name][left][:total])
+    assert (events["ecn"][came] == 3).sum() > 5
+    assert (events["time"][came] >= events["time"][left][:total] + 3_000_000).all()
+
+
+def test_a_fast_link_behind_another_changes_little() -> None:
+    """Ten times faster, it holds a packet for a tenth of its time on the first, and queues none."""
+    behind = over(
+        [node("a"), node("b", "40Mbit/s")],
+        crossing("a", "b", count=5, base_rtt="40ms"),
+        duration="60s",
+    )
+    alone = over([node("a")], crossing("a", count=5, base_rtt="40.3ms"), duration="60s")
+    found, expected = (
+        pf.summarize(pf.packet.simulate(each, seeds=2, bin="1s"), after="5s").mean("seed")
+        for each in (behind, alone)
+    )
+    assert float(found.delay_p99.sel(link="b")) == 0.0
+    for name, within in (("delay_mean", 0.05), ("utilization", 0.01), ("mark_fraction", 0.08)):
+        ratio = float(found[name].sel(link="a") / expected[name])
+        assert abs(ratio - 1.0) < within, (name, ratio)
+
+
+def test_only_the_named_link_changes() -> None:
+    change = pf.Change("2s", capacity="1Mbit/s", link="b")
+    described = two_links(changes=change)
+    runs = pf.simulate(described, pf.Packets(seeds=1, bin="1s"))
+    assert runs.capacity.to_numpy().tolist() == [[4e6, 3e6]] * 2 + [[4e6, 1e6]] * 2
+    assert mean_capacity(described, np.array([4 * 10**9])).tolist() == [[4e6, 2e6]]
+    served = runs.link_throughput.sum("flows").isel(seed=0)
+    assert float(served.sel(link="b")[-1]) <= 1.02e6
+    assert float(served.sel(link="a")[-1]) > 2e6
+
+
+def test_a_buffer_of_one_packet_on_every_hop() -> None:
+    names = [f"hop {k}" for k in range(30)]
+    nodes = [node(name, "10Mbit/s", pf.TailDrop(), buffer=1, kind="htb") for name in names]
+    described = over(nodes, crossing(*names, base_rtt="50ms", hops=["1ms"] * 30), "3s")
+    runs = pf.simulate(described, pf.Packets(seeds=1, bin="1s"))
+    assert (runs["count"].sel(cause="drop_full").sum("link") > 0).all()
+    assert (runs.rate > 5e5).all()
+    assert (runs.queue <= 1.0).all()
+
+
+# --- what is reported -----------------------------------------------------------------------
+
+
+def test_what_links_and_classes_have() -> None:
+    at_link, of_class = ("seed", "time", "link"), ("seed", "time", "flows")
+    for name in ("queue", "queue_delay", "queue_sd", "sojourn", "controller"):
+        assert RUNS[name].dims == at_link
+    for name in ("p", "p_prime", "window", "throughput", "active_flows"):
+        assert RUNS[name].dims == of_class
+    for name in (*COUNTED, "class_sojourn", "p_aqm", "link_p", "link_throughput"):
+        assert RUNS[name].dims == (*at_link, "flows")
+    assert RUNS["count"].dims == ("seed", "link", "flows", "cause")
+    assert RUNS.delay_histogram.dims == ("seed", "block", "link", "delay")
+    assert RUNS.capacity.dims == ("time", "link")
+    assert RUNS.place.to_numpy().tolist() == [[2, 1, 0], [1, 0, 1]]
+    ends = RUNS.link_throughput.where(RUNS.place == RUNS.place.max("link")).sum("link")
+    np.testing.assert_array_equal(RUNS.throughput, ends)
+    passed = (1.0 - RUNS.link_p).prod("link")
+    np.testing.assert_allclose(RUNS.p, 1.0 - passed, atol=1e-15)
+    left = RUNS.departures.sum("flows").sum("time")
+    assert (RUNS.delay_histogram.sum(("block", "delay")) == left).all()
+
+
+def test_a_summary_of_links_is_that_of_each() -> None:
+    found = pf.summarize(RUNS, after="1s")
+    for name in ("delay_mean", "delay_p95", "queue_delay_mean", "utilization", "mark_fraction"):
+        assert found[name].dims == ("seed", "link")
+    for link in ("a", "b"):
+        one = pf.summarize(RUNS.sel(link=link), after="1s")
+        for name in ("delay_mean", "delay_sd", "delay_p95", "utilization", "mark_fraction_of"):
+            np.testing.assert_array_equal(found[name].sel(link=link), one[name])
+    assert found.throughput.dims == ("seed", "flows")
+    assert found.jain.dims == ("seed",)
+    assert (found.utilization.mean("seed") > 0.9).all()
+
+
+def test_a_dual_queue_behind_a_single_one() -> None:
+    flows = [
+        crossing("a", "b", base_rtt="30ms"),
+        pf.Flows(pf.Dctcp(), 3, "30ms", "l4s", route=("a", "b")),
+    ]
+    nodes = [node("a", "8Mbit/s", pf.CoupledPi2(ecn=True)), node("b", aqm=pf.DualPi2())]
+    runs = pf.simulate(over(nodes, flows), pf.Packets(seeds=1, bin="500ms"))
+    for name in ("queue", "sojourn", "queue_sd"):
+        assert runs[name].dims == ("seed", "time", "link", "band")
+        assert (runs[name].sel(link="a", band="L") == 0.0).all()
+        assert (runs[name].sel(link="b").max("time") > 0.0).all()
+    left = runs.departures.sum("time").isel(seed=0)
+    counted = runs.delay_histogram.sum(("block", "delay")).isel(seed=0)
+    assert counted.sel(link="a").to_numpy().tolist() == [int(left.sel(link="a").sum()), 0]
+    assert counted.sel(link="b").to_numpy().tolist() == left.sel(link="b").to_numpy().tolist()
+    levels = pf.summarize(runs, after="1s").delay_quantile
+    assert levels.dims == ("seed", "quantile", "link", "band")
+    assert (levels.sel(link="a", band="L") == 0.0).all()
+
+
+# --- what is refused ------------------------------------------------------------------------
+
+
+def test_a_hop_without_capacity_is_refused() -> None:
+    with refused(pf.DomainError, "capacity"):
+        node("a", "0Mbit/s")
+
+
+@pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        ({"rate": "100Tbit/s"}, "Node 'b' Link capacity"),
+        ({"buffer": 1.5}, "Node 'b' Link buffer"),
+        ({"aqm": pf.Pie(update_interval="1e-9s")}, "Node 'b' Pie update_interval"),
+    ],
+)
+def test_the_node_that_packets_cannot_have_is_named(link, said) -> None:
+    described = over([node("a"), node("b", **link)], crossing("a", "b"), "100s")
+    with refused(pf.DomainError, said):
+        pf.simulate(described, pf.Packets())
+
+
+def test_ns3_is_asked_for_one_link() -> None:
+    with refused(pf.UnsupportedError, "ns-3 is asked for one link", "Packets()"):
+        pf.Ns3().require(two_links())
