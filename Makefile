@@ -61,6 +61,7 @@ lint: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/margins.py
+	$(BIN)/python bench/networks.py
 	$(BIN)/python bench/fluid.py
 	$(BIN)/python bench/batch.py
 	$(BIN)/python bench/packets.py
@@ -109,9 +110,13 @@ $(VENV)/.created:
 	@"$(PYTHON)" -m venv $(VENV)
 	@touch $@
 
+# Built with what is in $(VENV), which is at first what the build asks for and nothing else, and not in a place
+# of pip's own: so the next build of it finds what this one compiled.
 $(VENV)/.installed-core: $(VENV)/.created $(SOURCES)
 	@echo "Building pi2_fluid and installing what it needs ..."
-	@$(PIP) install --quiet --editable .
+	@$(BIN)/python tools/requirements.py --build > $(VENV)/build.txt
+	@$(PIP) install --quiet --requirement $(VENV)/build.txt
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --quiet --no-build-isolation --editable .
 	@touch $@
 
 # The package is built once: an extra adds what it asks for to it.

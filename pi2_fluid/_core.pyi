@@ -43,9 +43,9 @@ class AckPlant:
 class AckSums:
     def __init__(
         self,
-        plant: AckPlant,
+        plants: Sequence[AckPlant],
         *,
-        interval: float,
+        interval: Sequence[float],
         whole: Annotated[
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
@@ -57,9 +57,10 @@ class AckSums:
     def at(
         self,
         s: Annotated[
-            NDArray[numpy.complex128], dict(shape=(None,), order="C", device="cpu", writable=False)
+            NDArray[numpy.complex128],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
         ],
-    ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None,))]: ...
+    ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None, None))]: ...
 
 def ack_margins(
     *,

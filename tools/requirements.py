@@ -1,6 +1,8 @@
 """Print what an extra of pyproject.toml asks for, line by line: python tools/requirements.py EXTRA.
 
 So that `make docs` after `make test` installs what it lacks, and does not build the package again.
+With --build in the place of an extra it is what the package is built with, which is then all that
+there is to build it.
 """
 
 from __future__ import annotations
@@ -24,5 +26,12 @@ def requirements(extra: str) -> list[str]:
     return found
 
 
+def build_requirements() -> list[str]:
+    """Return what a build asks for, and the tools that its backend takes from the machine."""
+    declared = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
+    return [*declared["build-system"]["requires"], *requirements("compile")]
+
+
 if __name__ == "__main__":
-    print("\n".join(requirements(sys.argv[1])))
+    asked = sys.argv[1]
+    print("\n".join(build_requirements() if asked == "--build" else requirements(asked)))

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pi2_fluid.deployment.buffers import rate_held, too_small
+from pi2_fluid.deployment.paths import PathVerdict, judge_path, longest_through, require_devices
 from pi2_fluid.deployment.readings import common_hz, readings
 from pi2_fluid.deployment.remedies import Remedy, find_remedy, is_enough, on_device
 from pi2_fluid.deployment.strangers import Longest, Stranger, judge_stranger, unread
@@ -31,6 +32,7 @@ from pi2_fluid.tc.parsing import nothing_of_ours, require_hz
 from pi2_fluid.units import validate_choice, validate_number
 
 if TYPE_CHECKING:
+    from pi2_fluid.network.network import Network
     from pi2_fluid.values import Quantity
 
 __all__ = ["Case", "Checked", "Verdict", "check"]
@@ -222,12 +224,16 @@ class Checked(list[Verdict]):
     """A `Verdict` for each queue that `check` has judged.
 
     In `others` there is a `Stranger` for each of the other queues, and for those that could not be
-    read or judged.
+    read or judged. If a network was given, `path` is the `PathVerdict` of all of its queues
+    together, else None.
     """
 
-    def __init__(self, verdicts: list[Verdict], others: list[Stranger]) -> None:
+    def __init__(
+        self, verdicts: list[Verdict], others: list[Stranger], path: PathVerdict | None = None
+    ) -> None:
         super().__init__(verdicts)
         self.others = others
+        self.path = path
 
     @property
     def foreign(self) -> list[str]:
@@ -239,6 +245,7 @@ class Checked(list[Verdict]):
         """The worst of them; "undecided" if there is none."""
         found = [one.verdict for one in self]
         found += [one.verdict for one in self.others if one.verdict is not None]
+        found += [] if self.path is None else [self.path.verdict]
         return min(found, key=_WORST_FIRST.index, default="undecided")
 
 
@@ -253,6 +260,7 @@ def check(
     rate: Quantity | None = None,
     hz: int | None = None,
     kernel: str | None = None,
+    network: Network | None = None,
     update: str = "sampled",
 ) -> Checked:
     """Say of each queue that tc shows whether it is stable, as the kernel runs it.
@@ -282,8 +290,14 @@ def check(
         Its version, as ``uname -r`` prints it. Without it, PIE is that of Linux 5.1 and newer,
         unless its statistics are those of an older one: then it is judged for each that they can
         be of.
+    network : Network, optional
+        Flows, and the nodes that they cross, which are called like devices. Each queue is then
+        judged by itself up to the longest round-trip time through it, the targets of all queues on
+        the way included, and all of them together where those flows rest. Nodes that tc does not
+        show keep the queue of the network.
     update : {"sampled", "delayed", "continuous"}
-        How the update interval is seen, as in `Loop`; a kernel's is sampled.
+        How the update interval is seen, as in `Loop`; a kernel's is sampled. Queues of a network
+        that differ in it are "delayed" together.
 
     Returns
     -------
@@ -294,7 +308,10 @@ def check(
     ------
     QuantityError, DomainError
         As `qdisc.parse`, if nothing else is there; if a target is not below `rtt`, or `min_rtt` is
-        above it; if both `rtt` and `max_base_rtt` are given.
+        above it; if both `rtt` and `max_base_rtt` are given, or one of them beside a network; if
+        several queues are shown for a node, or none signals where the flows rest.
+    ScenarioError
+        If no node of the network is called like a device that is shown.
     UnsupportedError
         If sender and queue have no closed form to judge with.
 
@@ -332,14 +349,25 @@ def check(
     if not any(block.kind for block in blocks):
         raise nothing_of_ours(text, [])
     common = common_hz(block for block in blocks if block.ours)
+    longest: dict[str, Longest] = {}
+    if network is not None:
+        if rtt is not None or max_base_rtt is not None:
+            raise DomainError(
+                f"rtt = {show_value(rtt)} and max_base_rtt = {show_value(max_base_rtt)} are given"
+                " beside a network, whose flows have their own: leave them out."
+            )
+        mine = require_devices(network, blocks)
+        laws = {dev: readings(one, hz, generation, common)[0].aqm for dev, one in mine.items()}
+        longest = {dev: Longest(longest_through(network, laws, dev), True) for dev in mine}
     # Queues of many hardware queues are alike: each kind of them is judged once.
     judged: dict[Any, Verdict] = {}
     verdicts: list[Verdict] = []
     others: list[Stranger] = []
     refusals: list[QuantityError | DomainError] = []
     for block in blocks:
+        own = question._replace(longest=longest.get(block.dev or "", question.longest))
         if not block.ours:
-            others.append(judge_stranger(block, question.longest, question.rate, senders))
+            others.append(judge_stranger(block, own.longest, own.rate, senders))
             continue
         if block.offloaded:
             others.append(unread(block, _OFFLOADED))
@@ -348,9 +376,10 @@ def check(
             if block.trouble is not None:
                 raise block.trouble
             found = readings(block, hz, generation, common)
-            alike = tuple((one.kind, *one.asked.values(), one.hz, one.kernel) for one in found)
+            readable = ((one.kind, *one.asked.values(), one.hz, one.kernel) for one in found)
+            alike = (own.longest, *readable)
             if alike not in judged:
-                judged[alike] = _decide(found, question)
+                judged[alike] = _decide(found, own)
             notes = _notes_on(block, found, generation)
             verdicts.append(replace(judged[alike], qdisc=_placed(judged[alike], found),
                             _notes=notes))  # fmt: skip
@@ -359,7 +388,12 @@ def check(
             others.append(unread(block, str(error)))
     if refusals and not verdicts and len(refusals) == len(others):
         raise refusals[0]
-    return Checked(verdicts, others)
+    path = None
+    if network is not None:
+        placed = {one.qdisc.dev: one.qdisc for one in verdicts}
+        queues = {dev: placed[dev] for dev in longest if dev in placed}
+        path = judge_path(network, queues, update)
+    return Checked(verdicts, others, path)
 
 
 _OFFLOADED: Final = (

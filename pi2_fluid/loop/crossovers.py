@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from pi2_fluid.loop.response import controller_polynomials, held_polynomials, in
 from pi2_fluid.loop.state_space import AnyLoop, LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
 from pi2_fluid.loop.updates import NEARLY_ALL, highest_frequency, longest_delay, respond
+from pi2_fluid.loop.zeros import zeros_between
 
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, ComplexArray, Curve, FloatArray
@@ -37,7 +38,7 @@ _SMALL_GRID: Final = 1000
 _NEAR: Final = 0.4  # as close as neighbours on the followed curve
 #: Of ln w, and of the level that is crossed there.
 _Level: TypeAlias = "Callable[[FloatArray, FloatArray], FloatArray]"
-_TOLERANCES: Final[Any] = {"xatol": 1e-15, "xrtol": 1e-15}  # of ln w
+_TOLERANCE: Final = 1e-15  # of ln w
 
 
 class GainCrossing(NamedTuple):
@@ -318,12 +319,14 @@ def _roots(
     if cell.size:
         # The ends are evaluated anew: a crossing within rounding of a grid point may vanish.
         low, high, where = x[cell], x[cell + 1], level[cell]
-        real = at(low, where) * at(high, where) < 0.0
-        if real.any():
-            from scipy.optimize import elementwise
-
-            bracket, args = (low[real], high[real]), (where[real],)
-            roots += list(elementwise.find_root(at, bracket, args=args, tolerances=_TOLERANCES).x)
+        f_low, f_high = at(low, where), at(high, where)
+        real = f_low * f_high < 0.0
+        where = where[real]
+        roots += zeros_between(
+            lambda x, number: at(x, where[number]),
+            *(end[real] for end in (low, high, f_low, f_high)),
+            tolerance=_TOLERANCE,
+        )
     return sorted(float(np.exp(root)) for root in roots)
 
 

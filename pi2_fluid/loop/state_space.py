@@ -24,7 +24,7 @@ __all__ = [
     "once",
 ]
 
-L = TypeVar("L", bound="AnyLoop")
+L = TypeVar("L", bound="Keeping")
 T = TypeVar("T")
 
 

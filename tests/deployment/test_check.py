@@ -517,7 +517,8 @@ def test_json(capsys, monkeypatch):
     )
     answer = json.loads(out)
     assert code == 1
-    assert list(answer) == ["qdiscs", "verdict", "foreign", "others"]
+    assert list(answer) == ["qdiscs", "verdict", "foreign", "others", "path"]
+    assert answer["path"] is None
     assert answer["verdict"] == "unstable"
     first, second = answer["qdiscs"]
     assert {"kind", "asked", "installed", "verdict", "rtt_limit", "worst"} <= set(first)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.loop.acks.compiled import compiled_plant
+from pi2_fluid.loop.acks.compiled import compiled_plants
 from pi2_fluid.loop.acks.plant import AckLoop, delay_response
 from pi2_fluid.loop.acks.sampled import sum_all
 from pi2_fluid.loop.response import plant_response
@@ -77,17 +77,37 @@ def test_it_is_the_plant_of_arrays(loop, angle) -> None:
     end = angle if loop.dual else np.pi / 2
     s = np.geomspace(1e-2, 0.997, 37) * np.exp(1j * np.linspace(angle, end, 37))
     s *= np.pi / float(loop.controller.interval)
-    assert compiled_plant(loop) is not None
+    assert compiled_plants(loop) is not None
     np.testing.assert_allclose(plant_response(loop, s), delay_response(loop, s), rtol=1e-12)
     np.testing.assert_allclose(alias_sum(loop, s, None), sum_all(loop, s), rtol=1e-12)
 
 
+@pytest.mark.parametrize("sender", [*SENDERS, pf.Prague()], ids=lambda law: type(law).__name__)
+@pytest.mark.parametrize("shape", [(3, 1), (2, 3, 1), (3,), (1, 1)], ids=str)
+def test_arrays_of_loops_are_summed_too(sender, shape) -> None:
+    """Along axes of their own, and beside points that lie along these."""
+    rtt = np.linspace(0.03, 0.2, np.prod(shape)).reshape(shape)
+    load = np.linspace(0.3, 0.02, shape[0]).reshape(-1, *(1,) * (len(shape) - 1))
+    queue = pf.CoupledPi2()
+    options: dict[str, Any] = {"clock": "acks", "rtt_terms": "exact"}
+    linear = pf.Loop(sender, queue, rtt=rtt, p_prime=load, **options).linear
+    T = np.full(shape, 0.01)
+    T.flat[-1] = 0.02
+    linear = replace(linear, controller=replace(linear.controller, interval=T))
+    assert compiled_plants(linear) is not None
+    s = 1j * np.geomspace(0.1, 100.0, 7)
+    points = [s[:1], s.reshape(-1, 1, 1, 1), 1j * rtt]
+    for at in (*points, s) if shape[-1] == 1 else points:
+        found = alias_sum(linear, at, None)
+        assert found.shape == np.broadcast_shapes(at.shape, shape)
+        np.testing.assert_allclose(found, sum_all(linear, at), rtol=1e-12)
+
+
 def test_what_it_does_not_take() -> None:
-    """Arrays of loops, and laws of more states than there is room for, are left to NumPy."""
+    """Laws of more states than there is room for are left to NumPy."""
     options: dict[str, Any] = {"rtt": "100ms", "p_prime": 0.1, "clock": "acks"}
     linear = pf.Loop(pf.Cubic(), pf.Pi2(), **options).linear
-    assert compiled_plant(linear) is not None
-    assert compiled_plant(replace(linear, shape=(1,))) is None
+    assert compiled_plants(linear) is not None
     (cls,) = linear.classes
     more = -np.eye(5)
     more[:4, :4] = cls.growth_by_state
@@ -96,7 +116,7 @@ def test_what_it_does_not_take() -> None:
         for name in ("cut_by_state", "growth_by_signal", "growth_by_acks")
     }
     large = replace(linear, classes=(replace(cls, growth_by_state=more, **wide),))
-    assert compiled_plant(large) is None
+    assert compiled_plants(large) is None
     s = np.array([2j, 20j])
     np.testing.assert_allclose(plant_response(large, s), plant_response(linear, s), rtol=1e-12)
 
@@ -114,10 +134,14 @@ def test_it_refuses_what_it_does_not_know() -> None:
     plant = _core.AckPlant([cls], **queue)
     weights: dict[str, Any] = {"whole": np.ones(4), "mean": np.ones(4), "echoing": True}
     with pytest.raises(ValueError, match="interval must be positive"):
-        _core.AckSums(plant, interval=0.0, **weights)
+        _core.AckSums([plant], interval=[0.0], **weights)
+    with pytest.raises(ValueError, match="an interval for each plant"):
+        _core.AckSums([plant], interval=[], **weights)
     with pytest.raises(ValueError, match="of one length"):
-        _core.AckSums(plant, interval=0.1, **weights | {"mean": np.ones(2)})
+        _core.AckSums([plant], interval=[0.1], **weights | {"mean": np.ones(2)})
+    with pytest.raises(ValueError, match="a row for each plant"):
+        _core.AckSums([plant], interval=[0.1], **weights).at(np.ones((2, 3), complex))
     for odd in (0, 3):
         weights |= {"whole": np.ones(odd), "mean": np.ones(odd)}
         with pytest.raises(ValueError, match="pairs of aliases"):
-            _core.AckSums(plant, interval=0.1, **weights)
+            _core.AckSums([plant], interval=[0.1], **weights)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pi2_fluid.deployment.checking import Case, Checked, Verdict
+    from pi2_fluid.deployment.paths import PathVerdict
     from pi2_fluid.loop import Margins
 
 __all__ = ["print_checked"]
@@ -38,13 +39,16 @@ def print_checked(found: Checked, who: str) -> None:
         alike.setdefault(key, []).append(one)
     for group in alike.values():
         _print_block(console, group, who)
+    if found.path is not None:
+        _print_path(console, found.path)
     for other in found.others:
         if other.text:
             console.print(f"{_printable(other.name)}: {_printable(other.text)}")
     silent = [other.name for other in found.others if not other.text]
     if silent:
         console.print(f"Not judged: {_printable(', '.join(silent))}.")
-    for note in dict.fromkeys(note for one in found for note in one.notes):
+    notes = dict.fromkeys(note for one in found for note in one.notes)
+    for note in notes | dict.fromkeys(() if found.path is None else found.path.notes):
         console.print(note)
 
 
@@ -88,6 +92,35 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
     console.print(grid)
     for line in _lines(group):
         console.print(line, soft_wrap=True, style="bold")
+    console.print()
+
+
+def _print_path(console: Console, path: PathVerdict) -> None:
+    """Print what the queues of a network are together."""
+    console.print(_printable(f"together: {', '.join(path.bottlenecks)}"))
+    grid = make_grid("left", "left")
+    flows = ", ".join(
+        f"{name} of {_ms(rtt)}"
+        for name, rtt in zip(path.network.class_names, path.rest.rtt.to_numpy(), strict=True)
+    )
+    grid.add_row("  flows", _printable(f"{flows}, with the queues"))
+    model = f"in the {path.margins.update} model"
+    text = f"{path.verdict.upper()} by rates {model}, where these flows rest"
+    grid.add_row("  verdict", text, style=_STYLES[path.verdict])
+    grid.add_row("  margins left", f"{_margins(path.margins)}, of all at once")
+    for name, margins in path.each.items():
+        grid.add_row("", f"{_margins(margins)} at {_printable(name)} while the others stay")
+    idle = [name for name in path.network.node_names if name not in path.bottlenecks]
+    if idle:
+        grid.add_row("  signal nothing", _printable(", ".join(idle)))
+    if path.factor is None:
+        grid.add_row("  to change", "lower gains alone do not leave 6 dB and 30 deg.")
+    elif path.factor < 1.0:
+        grid.add_row(
+            "  to change",
+            f"alpha and beta of all of them times {path.factor:.3g} leave 6 dB and 30 deg.",
+        )
+    console.print(grid)
     console.print()
 
 

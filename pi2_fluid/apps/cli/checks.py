@@ -17,6 +17,7 @@ from pi2_fluid.laws.registry import kind_of
 
 if TYPE_CHECKING:
     from pi2_fluid.deployment.checking import Verdict
+    from pi2_fluid.deployment.paths import PathVerdict
     from pi2_fluid.design.design import WorstCase
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.loop import Margins
@@ -75,6 +76,14 @@ def check(
             " statistics (tc -s) are those of an older one.",
         ),
     ] = None,
+    network: Annotated[
+        str | None,
+        option(
+            "FILE",
+            "Flows that cross several of these queues, and the nodes, called like devices: the"
+            " queues are judged together, too.",
+        ),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Say of queues that tc shows whether they are stable, how narrowly, and what would help."""
@@ -90,6 +99,7 @@ def check(
 
     from pi2_fluid.deployment.checking import check as judge
     from pi2_fluid.deployment.remedies import is_enough
+    from pi2_fluid.network.network import Network
 
     found = judge(
         shown,
@@ -100,6 +110,7 @@ def check(
         rate=rate,
         hz=None if hz is None else int(hz),
         kernel=kernel,
+        network=None if network is None else Network.load(network),
     )
     if any(not is_enough(one.margins, one.ack_margins) and not one.cases for one in found):
         tell("searching for gains with more margin")
@@ -110,6 +121,7 @@ def check(
                 "verdict": found.verdict,
                 "foreign": found.foreign,
                 "others": [one._asdict() for one in found.others],
+                "path": None if found.path is None else _path_to_dict(found.path),
             }
         )
     else:
@@ -157,6 +169,22 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
     }
 
 
+def _path_to_dict(path: PathVerdict) -> dict[str, Any]:
+    rest = path.rest
+    return {
+        "shown": list(path.shown),
+        "bottlenecks": list(path.bottlenecks),
+        "verdict": path.verdict,
+        "model": path.margins.update,
+        "margins": _margins(path.margins),
+        "each": {name: _margins(margins) for name, margins in path.each.items()},
+        "factor": path.factor,
+        "p": dict(zip(path.network.class_names, rest.p.to_numpy().tolist(), strict=True)),
+        "rtt": dict(zip(path.network.class_names, rest.rtt.to_numpy().tolist(), strict=True)),
+        "notes": list(path.notes),
+    }
+
+
 def _worst(worst: WorstCase, margins: Margins | None) -> dict[str, Any]:
     assert margins is not None
     where = {"rtt": worst.rtt, "p_prime": worst.p_prime, "sender": kind_of(worst.sender)}
@@ -182,6 +210,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             'pi2-fluid check queues.txt --hz 250 --kernel "$(uname -r)"\n\n'
             "tc -j qdisc show | pi2-fluid check - --max-base-rtt 60ms --sender reno,scalable"
             " --json\n\n"
+            "tc qdisc show | pi2-fluid check - --network home.toml\n\n"
             "What tc does not show is not assumed: PIE is judged for each CONFIG_HZ, and each"
             " kernel, that can have shown it, and undecided where they differ.\n\n"
             "JSON: qdiscs (a list: kind, dev, parent, handle; asked and installed, SI units;"
@@ -194,7 +223,10 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             " for each kernel that it can be of; remedy: text, tc, installed, margins, ack_margins;"
             " note), verdict (the worst), foreign (names of queues without a loop), others (name,"
             " kind, verdict and text of each queue that is no"
-            " PI, among them RED and what could not be read). What is infinite is the text"
+            " PI, among them RED and what could not be read), path (null without --network: shown,"
+            " bottlenecks, verdict, of which model, margins of all together, each: those of each"
+            " queue while the others stay as they are, factor of alpha and beta that leaves 6 dB"
+            " and 30 deg, p and rtt of each class, notes). What is infinite is the text"
             ' "inf" or "-inf".\n\n'
             "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided, also where a queue"
             " could not be read or judged, or there is none with a loop; 2 if nothing can be read."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.network_margins import margins_of_network
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json
 from pi2_fluid.apps.cli.parameters import USUAL, declared, kinds_with, owners
@@ -34,6 +35,14 @@ _BOTH: Final = ("gain_margin_db", "phase_margin_deg", "verdict")  # said of both
 
 
 def margins(
+    scenario: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE | NAME | -]",
+            help="A scenario or a network as TOML, or the name of a scenario: its flows and queues"
+            " in place of --sender, --aqm, --rtt and what is theirs.",
+        ),
+    ] = None,
     rtt: Annotated[
         str | None,
         option("TIME", "Round-trip time, queue included, with its unit: 100ms. Required.", "Load"),
@@ -165,6 +174,15 @@ def margins(
         "table": table,
         "k": k,
     }
+    model: dict[str, Any] = {"update": update, "rtt_terms": rtt_terms, "clock": clock}
+    from pi2_fluid.units import validate_number
+
+    bunched = validate_number(bunch, "number", "bunch", high=1.0, closed=True)
+    if scenario is not None:
+        own = {"sender": sender != "reno", "aqm": aqm != USUAL, "rtt": rtt, "p": p}
+        _require_none(scenario, own | {"p_prime": p_prime} | given)
+        verdict = margins_of_network(scenario, model | {"bunch": bunched}, as_json=as_json)
+        raise typer.Exit(codes.OF_VERDICT[verdict])
     _require_known("sender", sender, _SENDERS)
     who, queue = sender_class(sender)(), _build_queue(aqm, given)
     if rtt is None:
@@ -175,10 +193,7 @@ def margins(
         )
 
     from pi2_fluid.loop.transfer import Loop
-    from pi2_fluid.units import validate_number
 
-    model = {"update": update, "rtt_terms": rtt_terms, "clock": clock}
-    bunched = validate_number(bunch, "number", "bunch", high=1.0, closed=True)
     loop = Loop(who, queue, rtt=rtt, p=p, p_prime=p_prime, bunch=bunched, **model)
     point, result = loop.operating_point, loop.margins()
     inputs = {
@@ -221,6 +236,16 @@ def _by_the_other_clock(who: Sender, queue: Aqm, where: dict[str, Any]) -> dict[
         except (DomainError, SolverError, UnsupportedError) as error:
             return {"clock": clock, **dict.fromkeys(_BOTH), "why_not": str(error)}
     return {"clock": clock, **{name: getattr(found, name) for name in _BOTH}, "why_not": None}
+
+
+def _require_none(scenario: str, given: Mapping[str, Any]) -> None:
+    """Refuse what says again, or otherwise, what a scenario has."""
+    for name, value in given.items():
+        if value:
+            raise QuantityError(
+                f"--{name.replace('_', '-')} is given beside {scenario}, which has its own: leave"
+                " one of them out."
+            )
 
 
 def _require_known(option: str, name: str, known: tuple[str, ...]) -> None:
@@ -288,11 +313,14 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid margins --rtt 100ms --p-prime 0.1\n\n"
             "pi2-fluid margins --rtt 100ms --p-prime 0.001 --update sampled\n\n"
             "pi2-fluid margins --rtt 100ms --p-prime 0.001 --update sampled --clock acks\n\n"
+            "pi2-fluid margins network.toml --update sampled\n\n"
             "pi2-fluid margins --aqm pie --update-interval 32ms --rtt 100ms --p 0.01 --json\n\n"
             "JSON: inputs (an object, SI units), gain_margin_db, phase_margin_deg, gain_crossover"
             " and phase_crossover (rad/s), delay_margin (s), modulus_margin, verdict;"
             " other_clock: clock, gain_margin_db, phase_margin_deg and verdict by the clock that"
-            " was not asked for, null if there is no such loop, and why_not. What is"
+            " was not asked for, null if there is no such loop, and why_not. Of a scenario or"
+            " network: inputs, bottlenecks, uniform, the margins, each (those of each bottleneck"
+            " while the others stay as they are), classes. What is"
             ' infinite, as a margin without a crossover, is the text "inf" or "-inf".\n\n'
             "The exit code is the verdict by the clock asked for: 0 stable, 1 unstable, 3"
             " undecided."

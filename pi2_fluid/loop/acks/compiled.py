@@ -7,11 +7,12 @@ below: the polynomials of a class, over W,
     own = det + P c adj e0,    signal = e0 adj g + P [(e0 adj g c adj e0 - e0 adj e0 c adj g)/det
                                                       - k e0 adj e0],
 
-det and adj being those of s - A. `pi2_fluid.loop.acks.plant` gives the same of arrays, too.
+det and adj being those of s - A. `pi2_fluid.loop.acks.plant` has the same in NumPy, of any classes.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -25,80 +26,99 @@ from pi2_fluid.loop.state_space import once
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["compiled_plant"]
+__all__ = ["compiled_plants"]
 
 _MOST_STATES: Final = 4
 
 
 @plant_response.register(AckLoop)
 def _of_acks(loop: AckLoop, s: ComplexArray) -> ComplexArray:
-    plant = compiled_plant(loop)
-    if plant is None:
+    plants = None if loop.shape else compiled_plants(loop)
+    if plants is None:
         return delay_response(loop, s)
     at = np.asarray(s, dtype=np.complex128)
-    return plant.at(at.ravel()).reshape(at.shape)
+    return plants[0].at(at.ravel()).reshape(at.shape)
 
 
 @once
-def compiled_plant(loop: AckLoop) -> _core.AckPlant | None:
-    """Return the compiled plant of one loop whose classes have few states each, made once.
+def compiled_plants(loop: AckLoop) -> list[_core.AckPlant] | None:
+    """Return the compiled plants of loops whose classes have few states each, made once.
 
-    None where flows pause, or a cut is late, which it does not know.
+    In the order of the array. None where flows pause, or a cut is late, which they do not know.
     """
     unknown = any(
         cls.size > _MOST_STATES or cls.late or cls.pauses is not None for cls in loop.classes
     )
-    if loop.shape or unknown:
+    if unknown:
         return None
-    return _core.AckPlant(
-        [_describe(cls) for cls in loop.classes],
-        queue_delay=float(loop.queue_delay),
-        bunch=loop.bunch,
-        head=loop.measures == "head",
-    )
+    each = [_describe(cls, loop.shape) for cls in loop.classes]
+    queue_delay = np.broadcast_to(loop.queue_delay, loop.shape).ravel().tolist()
+    return [
+        _core.AckPlant(
+            [described[index] for described in each],
+            queue_delay=queue_delay[index],
+            bunch=loop.bunch,
+            head=loop.measures == "head",
+        )
+        for index in range(math.prod(loop.shape))
+    ]
 
 
-def _describe(cls: AckClass) -> dict[str, Any]:
-    """Numbers of a class by the names of `pi2_ack_class`."""
-    falling, matrices = resolvent(cls.growth_by_state)
-    det, adjugate = np.array(falling[::-1]), np.array(matrices[::-1])
-    cut, window = cls.cut_by_state, float(cls.window)
-    from_window = adjugate[:, :, 0]
+def _describe(cls: AckClass, shape: tuple[int, ...]) -> list[dict[str, Any]]:
+    """Numbers of a class by the names of `pi2_ack_class`, of each loop of an array."""
 
-    def answer(growth: FloatArray, now: FloatArray) -> tuple[list[float], list[float]]:
-        from_growth = adjugate @ growth
-        cross = np.convolve(from_growth[:, 0], from_window @ cut)
-        cross -= np.convolve(from_window[:, 0], from_growth @ cut)
-        reduced = -float(now) * from_window[:, 0]
+    def whole(value: FloatArray, *trailing: int) -> FloatArray:
+        return np.broadcast_to(value, shape + trailing).reshape(-1, *trailing)
+
+    size = cls.size
+    falling, matrices = resolvent(whole(cls.growth_by_state, size, size))
+    det, adjugate = np.stack(falling[::-1], axis=-1), np.stack(matrices[::-1], axis=-3)
+    cut, window = whole(cls.cut_by_state, size)[:, None, :], whole(cls.window)[:, None]
+    from_window = adjugate[..., 0]
+    window_cut = np.sum(from_window * cut, axis=-1)
+
+    def answer(growth: FloatArray, now: FloatArray) -> tuple[FloatArray, FloatArray]:
+        from_growth = np.sum(adjugate * whole(growth, size)[:, None, None, :], axis=-1)
+        cross = _product(from_growth[..., 0], window_cut)
+        cross -= _product(from_window[..., 0], np.sum(from_growth * cut, axis=-1))
+        reduced = -whole(now)[:, None] * from_window[..., 0]
         shared = _quotient(cross, det)
-        reduced[: shared.size] += shared
-        return from_growth[:, 0].tolist(), reduced.tolist()
+        reduced[:, : shared.shape[-1]] += shared
+        return from_growth[..., 0], reduced
 
     signal, signal_reduced = answer(cls.growth_by_signal, cls.cut_by_signal)
-    acks, acks_reduced = [0.0], [0.0]
+    acks = acks_reduced = np.zeros_like(window)
     if cls.follows_acks:
         acks, acks_reduced = answer(cls.growth_by_acks, cls.cut_by_acks)
-    numbers = {name: float(getattr(cls, name)) for name in ("base_rtt", "rtt", "heard", "share")}
-    return numbers | {
-        "own": (window * det).tolist(),
-        "own_reduced": (window * (from_window @ cut)).tolist(),
+    columns = {name: whole(getattr(cls, name)) for name in ("base_rtt", "rtt", "heard", "share")}
+    columns |= {
+        "own": window * det,
+        "own_reduced": window * window_cut,
         "signal": signal,
         "signal_reduced": signal_reduced,
         "acks": acks,
         "acks_reduced": acks_reduced,
-        "smoothing": SMOOTHING * numbers["rtt"],
-        "waits": cls.waits,
-        "reduces": cls.prr,
-        "paced": cls.paced,
+        "smoothing": SMOOTHING * columns["rtt"],
     }
+    alike = {"waits": cls.waits, "reduces": cls.prr, "paced": cls.paced}
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) | alike for row in rows]
+
+
+def _product(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Of polynomials, row by row; both rising."""
+    found = np.zeros((one.shape[0], one.shape[-1] + other.shape[-1] - 1))
+    for power in range(one.shape[-1]):
+        found[:, power : power + other.shape[-1]] += one[:, power, None] * other
+    return found
 
 
 def _quotient(dividend: FloatArray, divisor: FloatArray) -> FloatArray:
-    """A polynomial over one that divides it, with leading coefficient 1; both rising."""
+    """A polynomial over one that divides it, with leading coefficient 1; both rising, by rows."""
     rest = dividend.copy()
-    degree = divisor.size - 1
-    found = np.zeros(max(rest.size - degree, 0))
-    for power in range(found.size - 1, -1, -1):
-        found[power] = rest[power + degree]
-        rest[power : power + degree + 1] -= found[power] * divisor
+    degree = divisor.shape[-1] - 1
+    found = np.zeros((rest.shape[0], max(rest.shape[-1] - degree, 0)))
+    for power in range(found.shape[-1] - 1, -1, -1):
+        found[:, power] = rest[:, power + degree]
+        rest[:, power : power + degree + 1] -= found[:, power, None] * divisor
     return found

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid import _core
-from pi2_fluid.loop.acks.compiled import compiled_plant
+from pi2_fluid.loop.acks.compiled import compiled_plants
 from pi2_fluid.loop.acks.plant import AckLoop, delay_response
 from pi2_fluid.loop.sampled import alias_sum, held_sums
 from pi2_fluid.loop.state_space import once
@@ -41,23 +41,28 @@ def alias_sum_of_acks(loop: AckLoop, s: ComplexArray, aliases: int | None) -> Co
     sums = compiled_sums_of(loop) if aliases is None else compiled_sums(loop, aliases)
     if sums is None:
         return sum_all(loop, s, aliases)
-    flat: NDArray[np.complex128] = s.astype(np.complex128, copy=False).ravel()
-    return sums.at(flat).reshape(s.shape)
+    # A row of points for each loop: those axes come first along which the loops differ.
+    shape = np.broadcast_shapes(s.shape, loop.shape)
+    own = [axis - len(loop.shape) for axis, size in enumerate(loop.shape) if size > 1]
+    first = list(range(len(own)))
+    rows = np.moveaxis(np.broadcast_to(s, shape), own, first)
+    flat = np.ascontiguousarray(rows.reshape(math.prod(loop.shape), -1), np.complex128)
+    return np.moveaxis(sums.at(flat).reshape(rows.shape), first, own)
 
 
 def compiled_sums(loop: AckLoop, aliases: int = _ALIASES) -> _core.AckSums | None:
-    """Return the compiled sums over so many pairs of aliases of one loop."""
-    plant = compiled_plant(loop)
-    if plant is None:
+    """Return the compiled sums over so many pairs of aliases of each loop."""
+    plants = compiled_plants(loop)
+    if plants is None:
         return None
     _, whole, mean = _weights(aliases)
-    T = float(loop.controller.interval)
-    return _core.AckSums(plant, interval=T, whole=whole, mean=mean, echoing=loop.echoing)
+    T = np.broadcast_to(np.asarray(loop.controller.interval, float), loop.shape).ravel()
+    return _core.AckSums(plants, interval=T.tolist(), whole=whole, mean=mean, echoing=loop.echoing)
 
 
 @once
 def compiled_sums_of(loop: AckLoop) -> _core.AckSums | None:
-    """Return `compiled_sums` of a loop over as many aliases as it needs, made once."""
+    """Return `compiled_sums` of loops over as many aliases as they need, made once."""
     return compiled_sums(loop)
 
 

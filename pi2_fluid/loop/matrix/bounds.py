@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from pi2_fluid.loop.matrix.response import passed_on
 from pi2_fluid.loop.matrix.system import MatrixLoop
 from pi2_fluid.loop.response import controller_polynomials
+from pi2_fluid.loop.state_space import once
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
@@ -25,27 +26,50 @@ def response_bound(loop: MatrixLoop, w: float) -> FloatArray:
     Entry by entry, with matrices of absolute values: X = s (I + F) - K, so that
     |X^-1| <= (I - G |K|/w)^-1 G/w with G >= |(I + F)^-1|.
     """
-    size = [float(np.linalg.norm(np.atleast_1d(cls.c))) for cls in loop.classes]
-    from_signal, from_delay = np.empty((2, len(size)))
-    for row, (cls, gain) in enumerate(zip(loop.classes, size, strict=True)):
-        rest = w - sum(float(np.linalg.norm(np.atleast_2d(a), 2)) for a in (cls.a0, cls.a1))
-        if rest <= 0.0:
-            return np.full((len(loop.signals),) * 2, np.inf)
-        coupling = sum(float(np.linalg.norm(np.atleast_1d(e))) for e in (cls.e0, cls.e1))
-        from_signal[row] = gain * float(np.linalg.norm(np.atleast_1d(cls.b))) / rest
-        from_delay[row] = abs(float(cls.r)) + gain * coupling / rest
-    passes = _passing_bound(loop)
+    fastest, driven, coupled, at_once, passes = _sizes(loop)
+    rest = w - fastest
+    if np.any(rest <= 0.0):
+        return np.full((len(loop.signals),) * 2, np.inf)
+    from_signal, from_delay = driven / rest, at_once + coupled / rest
     feedback = passes @ (loop.weight.T @ (from_delay[:, None] * loop.crosses)) / w
     if np.max(np.abs(np.linalg.eigvals(feedback))) >= 1.0:
         return np.full((len(loop.signals),) * 2, np.inf)
-    driven = passes @ (loop.weight.T @ (from_signal[:, None] * np.abs(loop.slopes))) / w
-    solved: Any = np.linalg.solve(np.eye(len(passes)) - feedback, driven)
+    drive = passes @ (loop.weight.T @ (from_signal[:, None] * np.abs(loop.slopes))) / w
+    solved: Any = np.linalg.solve(np.eye(len(passes)) - feedback, drive)
     plant: FloatArray = solved[list(loop.signals)]
     s = 1j * np.geomspace(w, 1e6 * w, 200)
     for column, controller in enumerate(loop.controllers):
         numerator, denominator = controller_polynomials(controller, s)
         plant[:, column] *= 1.05 * float(np.max(np.abs(numerator / denominator)))
     return plant
+
+
+class _Sizes(NamedTuple):
+    """Norms of the parts of each class, and how much queues may amplify."""
+
+    fastest: FloatArray
+    """Of A0 and A1 together (1/s)."""
+    driven: FloatArray
+    """Of c and b."""
+    coupled: FloatArray
+    """Of c, and of e0 and e1 together."""
+    at_once: FloatArray
+    """Of r."""
+    passes: FloatArray
+    """Of (I + F)^-1, (queues, queues)."""
+
+
+@once
+def _sizes(loop: MatrixLoop) -> _Sizes:
+    rows = []
+    for cls in loop.classes:
+        fastest = sum(float(np.linalg.norm(np.atleast_2d(a), 2)) for a in (cls.a0, cls.a1))
+        c, b, e0, e1, r = (
+            float(np.linalg.norm(np.ravel(part))) for part in (cls.c, cls.b, cls.e0, cls.e1, cls.r)
+        )
+        rows.append((fastest, c * b, c * (e0 + e1), r))
+    fastest, driven, coupled, at_once = np.array(rows).T
+    return _Sizes(fastest, driven, coupled, at_once, _passing_bound(loop))
 
 
 def _passing_bound(loop: MatrixLoop) -> FloatArray:

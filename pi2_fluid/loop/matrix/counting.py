@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pi2_fluid.loop.matrix.delays import characteristic_matrix, closed_system
+from pi2_fluid.loop.matrix.delays import CharacteristicMatrix, closed_system
 from pi2_fluid.loop.matrix.response import passed_on
 from pi2_fluid.loop.matrix.sampled import sampled_matrix
 from pi2_fluid.loop.matrix.system import MatrixLoop
@@ -37,15 +37,17 @@ def count_modes(loop: MatrixLoop, update: str, without: Collection[int] = ()) ->
     without : collection of int
         Links whose loops are open, as in `closed_system`.
     """
-    system = closed_system(loop, half_sample=update == "delayed", without=without)
+    matrix = CharacteristicMatrix(
+        closed_system(loop, half_sample=update == "delayed", without=without)
+    )
     longest = longest_delay(loop, update)
 
     def curve(w: FloatArray) -> ComplexArray:
-        modes = np.linalg.det(characteristic_matrix(system, 1j * w, 1.0 / longest))
+        modes = np.linalg.det(matrix(1j * w, 1.0 / longest))
         result: ComplexArray = modes / np.linalg.det(passed_on(loop, 1j * w))
         return result
 
-    return count_right(curve, len(system.present), longest, _slowest(loop))
+    return count_right(curve, matrix.size, longest, _slowest(loop))
 
 
 def count_sampled_modes(loop: MatrixLoop) -> int:
@@ -79,9 +81,10 @@ def rightmost_modes(loop: MatrixLoop, update: str, n: int) -> ComplexArray:
     count.
     """
     system = closed_system(loop, half_sample=update == "delayed")
+    matrix = CharacteristicMatrix(system)
 
     def function(s: ComplexArray) -> ComplexArray:
-        result: ComplexArray = np.linalg.det(characteristic_matrix(system, s.ravel()))
+        result: ComplexArray = np.linalg.det(matrix(s.ravel()))
         return result.reshape(s.shape)
 
     return resolved_roots(system, function, count_modes(loop, update), n)

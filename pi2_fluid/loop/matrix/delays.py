@@ -25,7 +25,7 @@ from pi2_fluid.loop.roots import ClosedSystem
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["characteristic_matrix", "closed_system"]
+__all__ = ["CharacteristicMatrix", "closed_system"]
 
 
 def closed_system(
@@ -93,20 +93,40 @@ def _first(item: tuple[float, Any]) -> float:
     return item[0]
 
 
-def characteristic_matrix(
-    system: ClosedSystem, s: ComplexArray, scale: float | None = None
-) -> ComplexArray:
-    """Return the matrix whose determinant is 0 at the modes: entire in s, s^n for large s.
+class CharacteristicMatrix:
+    """The matrix whose determinant is 0 at the modes: entire in s, s^n for large s.
 
-    With a `scale`, over s + scale, so that of many states the determinant does not overflow.
+    Parameters
+    ----------
+    system : ClosedSystem
     """
-    one = np.eye(len(system.present))
-    result: Any = np.multiply.outer(one, s) - system.present[..., None]
-    for parts, factor in ((system.delayed, -1.0), (system.neutral, s)):
-        for delay, matrix in parts:
-            term = factor * np.exp(-s * delay)
-            for row, column in np.argwhere(matrix):
-                result[row, column] += matrix[row, column] * term
-    if scale is not None:
-        result = result / (s + scale)
-    return np.moveaxis(result, (0, 1), (-2, -1))
+
+    def __init__(self, system: ClosedSystem) -> None:
+        self.size = len(system.present)
+        self._present = system.present
+        self._delays = [[delay for delay, _ in each] for each in (system.delayed, system.neutral)]
+        self._entries = [
+            [
+                (number, row, column, float(matrix[row, column]))
+                for number, (_, matrix) in enumerate(each)
+                for row, column in np.argwhere(matrix).tolist()
+            ]
+            for each in (system.delayed, system.neutral)
+        ]
+
+    def __call__(self, s: ComplexArray, scale: float | None = None) -> ComplexArray:
+        """Return the matrix at each s, of shape (n, states, states).
+
+        With a `scale`, over s + scale, so that of many states the determinant does not overflow.
+        """
+        result: ComplexArray = np.empty((self.size, self.size, s.size), dtype=complex)
+        result[:] = -self._present[..., None]
+        for state in range(self.size):
+            result[state, state] += s
+        for delays, entries, factor in zip(self._delays, self._entries, (-1.0, s), strict=True):
+            late = factor * np.exp(np.multiply.outer(-np.array(delays), s))
+            for number, row, column, value in entries:
+                result[row, column] += value * late[number]
+        if scale is not None:
+            result *= 1.0 / (s + scale)
+        return np.moveaxis(result, (0, 1), (-2, -1))

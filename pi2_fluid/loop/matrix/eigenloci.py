@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ from pi2_fluid.errors import SolverError
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, ComplexArray, Curve, FloatArray, IntArray
 
-__all__ = ["Matrices", "follow", "locus_near", "match"]
+__all__ = ["Matrices", "follow", "loci_near", "match"]
 
 #: A matrix for each of several frequencies (rad/s).
 Matrices: TypeAlias = "Callable[[FloatArray], ComplexArray]"
@@ -27,7 +28,7 @@ _FAR: Final = 1e9  # instead of the distance from an eigenvalue that is 0
 def follow(response: Matrices, grid: FloatArray) -> tuple[FloatArray, ComplexArray]:
     """Return a refined grid, and the eigenvalues there as columns, each followed from the first.
 
-    Neighbours are matched by minimal assignment on |ln(e/e')|, and differ by less than 0.4 in
+    Neighbours are matched by minimal assignment on |ln(e/e')|^2, and differ by less than 0.4 in
     phase and in ln|e|. Where loci that are close to one another are close to the unit circle or to
     the negative axis, cells are halved until it is clear which is which: two that were taken for
     each other could cross in opposite directions, unseen.
@@ -63,15 +64,9 @@ def match(left: ComplexArray, right: ComplexArray) -> tuple[IntArray, FloatArray
         Whether two that are near a level could as well be each other.
     """
     far = _distances(left, right)
-    order = np.argmin(far, axis=2)
-    count = left.shape[1]
-    unclear = np.any(np.sort(order, axis=1) != np.arange(count), axis=1)
-    if unclear.any():
-        from scipy.optimize import linear_sum_assignment
-
-        for row in np.flatnonzero(unclear):
-            order[row] = linear_sum_assignment(far[row])[1]
+    order = _assigned(far)
     steps = np.take_along_axis(far, order[:, :, None], axis=2)[:, :, 0]
+    count = left.shape[1]
     mixed = np.zeros(len(left), dtype=bool)
     if count > 1:
         after = np.take_along_axis(right, order, axis=1)
@@ -86,20 +81,42 @@ def match(left: ComplexArray, right: ComplexArray) -> tuple[IntArray, FloatArray
     return order, steps, mixed
 
 
-def locus_near(response: Matrices, w: FloatArray, locus: ComplexArray) -> Curve:
-    """Return one locus as a curve: the eigenvalue nearest to where it was followed."""
-    x, size, phase = np.log(w), np.log(np.abs(locus)), np.unwrap(np.angle(locus))
+def loci_near(response: Matrices, w: FloatArray, loci: ComplexArray) -> list[Curve]:
+    """Return each locus as a curve: the eigenvalues matched to where all were followed."""
+    x, size, phase = np.log(w), np.log(np.abs(loci)), np.unwrap(np.angle(loci), axis=0)
 
-    def at(frequency: FloatArray) -> ComplexArray:
+    def at(frequency: FloatArray, locus: int) -> ComplexArray:
         place = np.log(frequency).ravel()
         values = np.linalg.eigvals(response(np.ravel(frequency)))
-        guess = np.exp(np.interp(place, x, size) + 1j * np.interp(place, x, phase))
-        nearest = np.argmin(_distances(guess[:, None], values)[:, 0], axis=1)
-        found = np.take_along_axis(values, nearest[:, None], axis=1)[:, 0]
+        guess = np.exp(
+            np.array(
+                [
+                    np.interp(place, x, size[:, k]) + 1j * np.interp(place, x, phase[:, k])
+                    for k in range(loci.shape[1])
+                ]
+            ).T
+        )
+        order = _assigned(_distances(guess, values))
+        found = np.take_along_axis(values, order, axis=1)[:, locus]
         result: ComplexArray = found.reshape(np.shape(frequency))
         return result
 
-    return at
+    return [partial(at, locus=locus) for locus in range(loci.shape[1])]
+
+
+def _assigned(far: FloatArray) -> IntArray:
+    """Which on the right each on the left is, row by row: the least sum of squared distances.
+
+    Squares tell two apart that have gone the same way, side by side; distances may not.
+    """
+    order: IntArray = np.argmin(far, axis=2)
+    unclear = np.any(np.sort(order, axis=1) != np.arange(far.shape[1]), axis=1)
+    if unclear.any():
+        from scipy.optimize import linear_sum_assignment
+
+        for row in np.flatnonzero(unclear):
+            order[row] = linear_sum_assignment(far[row] ** 2)[1]
+    return order
 
 
 def _distances(left: ComplexArray, right: ComplexArray) -> FloatArray:

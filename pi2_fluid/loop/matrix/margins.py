@@ -9,11 +9,11 @@ import numpy as np
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.crossovers import Crossings, GainCrossing, PhaseCrossing, crossings_on
-from pi2_fluid.loop.matrix.eigenloci import Matrices, follow, locus_near, match
+from pi2_fluid.loop.matrix.eigenloci import Matrices, follow, loci_near, match
 from pi2_fluid.loop.tracking import base_grid
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import ComplexArray, FloatArray
+    from pi2_fluid.values import BoolArray, ComplexArray, FloatArray
 
 __all__ = ["find_matrix_crossings", "smallest_singular_value"]
 
@@ -21,9 +21,14 @@ _QUARTERS: Final = 60  # of the lowest frequency tried, each the last over 4
 _SETTLED: Final = 0.02  # change of w e, where it settles
 _REAL: Final = 1e-3
 _POLISHING: Final = 2
+_ROUNDS: Final = 6
+_CONVERGED: Final = 1e-9  # by a step: the next would be the square of it
+_APART: Final = 1e-6
+_NEAR: Final = 0.4
+_TURN: Final = 2 * np.pi
 _SMALL: Final = 1e-5
 _PARTS: Final = 12  # of each bracket,
-_NARROWINGS: Final = 8  # so often
+_NARROWINGS: Final = 10  # so often
 
 
 def find_matrix_crossings(
@@ -58,35 +63,92 @@ def find_matrix_crossings(
         high = max(_fading(bound, turning), 8 * low)
     while True:
         w, loci = follow(response, base_grid(low, high, spacing))
-        found = [
-            crossings_on(
-                locus_near(response, w, locus),
-                w,
-                locus,
-                -np.pi / 2,
-                end,
-                reached=np.isfinite(end) and abs(locus[-1].imag) < _REAL * abs(locus[-1]),
-            )
-            for locus in loci.T
-        ]
-        gains = [(one.w, np.radians(one.phase_margin_deg)) for each in found for one in each.gain]
-        phases = [(one.w, -np.log(one.gain)) for each in found for one in each.phase]
-        crossings = Crossings(
-            tuple(
-                GainCrossing(w_gc, float(np.degrees(angle)))
-                for w_gc, angle in _polished(response, gains, -1j, end)
-            ),
-            tuple(
-                PhaseCrossing(w_pc, float(np.exp(-more)))
-                for w_pc, more in _polished(response, phases, 1.0, end)
-            ),
-            w,
-            loci,
-        )
+        crossings = None if np.isfinite(end) else _crossings_between(response, w, loci)
+        if crossings is None:
+            crossings = _crossings_one_by_one(response, w, loci, end)
         best = max((phase.gain for phase in crossings.phase), default=0.0)
         if np.isfinite(end) or best > bound(high):
             return crossings
         high = 2 * high + 2 * np.pi * turning
+
+
+def _crossings_between(response: Matrices, w: FloatArray, loci: ComplexArray) -> Crossings | None:
+    """All crossovers at once, by Newton's method on the determinant from between grid points.
+
+    None where that is not safe: where loci come close to a level between points without crossing
+    it, or steps do not lead to one crossing each, as where loci coincide.
+    """
+    x = np.log(w)
+    size, angle = np.log(np.abs(loci)), np.unwrap(np.angle(loci), axis=0)
+    angle += _TURN * np.round((-np.pi / 2 - angle[0]) / _TURN)
+    level = np.pi + _TURN * np.round((angle - np.pi) / _TURN)
+    found: list[list[tuple[float, float]]] = []
+    for f, other, same, turn in (
+        (size, np.pi + angle, np.zeros_like(size), -1j),
+        (angle - level, -size, level, 1.0),
+    ):
+        if np.any(f == 0.0) or np.any(_nearly_crosses(f)):
+            return None
+        cell, locus = np.nonzero((f[:-1] * f[1:] < 0.0) & (same[:-1] == same[1:]))
+        part = f[cell, locus] / (f[cell, locus] - f[cell + 1, locus])
+        start = np.array(
+            [
+                (1.0 - part) * x[cell] + part * x[cell + 1],
+                (1.0 - part) * other[cell, locus] + part * other[cell + 1, locus],
+            ]
+        )
+        places, moved = _newton(response, start, turn, _ROUNDS)
+        outside = (places[0] < x[cell]) | (places[0] > x[cell + 1])
+        pairs = np.hypot(*(row[:, None] - row for row in places)) + np.eye(cell.size)
+        if np.any(outside) or np.any(moved > _CONVERGED) or np.any(pairs < _APART):
+            return None
+        found.append(sorted(zip(np.exp(places[0]).tolist(), places[1].tolist(), strict=True)))
+    gains, phases = found
+    return _crossings_of(gains, phases, w, loci)
+
+
+def _nearly_crosses(f: FloatArray) -> BoolArray:
+    """Where a followed value is next to 0, on one side of it, and turns back."""
+    inner = np.abs(f[1:-1])
+    turns = (inner < np.abs(f[:-2])) & (inner <= np.abs(f[2:])) & (inner < _NEAR)
+    result: BoolArray = turns & (f[1:-1] * f[:-2] > 0.0) & (f[1:-1] * f[2:] > 0.0)
+    return result
+
+
+def _crossings_one_by_one(
+    response: Matrices, w: FloatArray, loci: ComplexArray, end: float
+) -> Crossings:
+    """All crossovers, each bracketed on its own locus as those of a scalar loop, then polished."""
+    found = [
+        crossings_on(
+            curve,
+            w,
+            locus,
+            -np.pi / 2,
+            end,
+            reached=np.isfinite(end) and abs(locus[-1].imag) < _REAL * abs(locus[-1]),
+        )
+        for curve, locus in zip(loci_near(response, w, loci), loci.T, strict=True)
+    ]
+    gains = [(one.w, np.radians(one.phase_margin_deg)) for each in found for one in each.gain]
+    phases = [(one.w, -np.log(one.gain)) for each in found for one in each.phase]
+    polished = _polished(response, gains, -1j, end), _polished(response, phases, 1.0, end)
+    return _crossings_of(*polished, w, loci)
+
+
+def _crossings_of(
+    gains: list[tuple[float, float]],
+    phases: list[tuple[float, float]],
+    w: FloatArray,
+    loci: ComplexArray,
+) -> Crossings:
+    """Crossovers by their frequencies and what is left there: an angle, the logarithm of a gain."""
+    return Crossings(
+        tuple(GainCrossing(at, float(np.degrees(angle))) for at, angle in gains),
+        tuple(PhaseCrossing(at, float(np.exp(-more))) for at, more in phases),
+        w,
+        loci,
+    )
 
 
 def smallest_singular_value(response: Matrices, crossings: Crossings) -> float:
@@ -143,29 +205,58 @@ def _fading(bound: Callable[[float], float], turning: float) -> float:
 def _polished(
     response: Matrices, found: list[tuple[float, float]], turn: complex, end: float
 ) -> list[tuple[float, float]]:
-    """Newton's method on det(I + e^(turn y) L(jw)) for w and y, from what eigenvalues have shown.
+    """Newton's method from what eigenvalues have shown; a step that is not small is not taken.
 
-    The determinant does not know the labels of eigenvalues. A step that is not small is not taken:
-    two crossings are then one, where the determinant has no slope.
+    Two crossings are then one, where the determinant has no slope.
     """
     if not found:
         return []
-    w, y = np.array(sorted(found)).T
+    start = np.array(sorted(found)).T
+    start[0] = np.log(start[0])
+    places, moved = _newton(response, start, turn, _POLISHING, largest=_SMALL)
+    # At the end of a sampled loop L is real, and stays where it is.
+    kept = (moved >= _SMALL) | (start[0] > np.log(end * (1.0 - 2e-6)))
+    x, y = np.where(kept, start, places)
+    return list(zip(np.exp(x).tolist(), y.tolist(), strict=True))
 
-    def determinant(matrices: ComplexArray, y: FloatArray) -> ComplexArray:
-        scaled = np.exp(turn * y)[:, None, None] * matrices
-        result: ComplexArray = np.linalg.det(np.eye(matrices.shape[-1]) + scaled)
-        return result
 
-    for _ in range(_POLISHING):
-        here, ahead, behind = (response(w * np.exp(h)) for h in (0.0, _SMALL, -_SMALL))
-        by_w = (determinant(ahead, y) - determinant(behind, y)) / (2 * _SMALL)
-        by_y = (determinant(here, y + _SMALL) - determinant(here, y - _SMALL)) / (2 * _SMALL)
-        value = determinant(here, y)
-        area = by_w.real * by_y.imag - by_w.imag * by_y.real
+def _newton(
+    response: Matrices, start: FloatArray, turn: complex, rounds: int, largest: float = 0.5
+) -> tuple[FloatArray, FloatArray]:
+    """Newton's method on det(I + e^(turn y) L(jw)) for x = ln w and y, columns of starts at once.
+
+    The determinant does not know the labels of eigenvalues.
+
+    Returns
+    -------
+    places : numpy.ndarray, shape (2, n)
+    moved : shape (n,)
+        How far the last step went; inf if one was larger than the `largest`.
+    """
+    x, y = start
+    count = x.size
+    moved = np.zeros(count)
+    lost = np.zeros(count, dtype=bool)
+    shifts = np.repeat([0.0, _SMALL, -_SMALL], count)
+    for _ in range(rounds if count else 0):
+        matrices = response(np.exp(np.tile(x, 3) + shifts))
+        here, ahead, behind = matrices[:count], matrices[count : 2 * count], matrices[2 * count :]
+        by_x = (_determinant(ahead, turn * y) - _determinant(behind, turn * y)) / (2 * _SMALL)
+        beyond, before = (_determinant(here, turn * (y + h)) for h in (_SMALL, -_SMALL))
+        by_y = (beyond - before) / (2 * _SMALL)
+        value = _determinant(here, turn * y)
+        area = by_x.real * by_y.imag - by_x.imag * by_y.real
         with np.errstate(divide="ignore", invalid="ignore"):
-            in_w = (value.imag * by_y.real - value.real * by_y.imag) / area
-            in_y = (value.real * by_w.imag - value.imag * by_w.real) / area
-        taken = (np.hypot(in_w, in_y) < _SMALL) & (w < end * (1.0 - 2e-6))
-        w, y = np.where(taken, w * np.exp(in_w), w), np.where(taken, y + in_y, y)
-    return list(zip(w.tolist(), y.tolist(), strict=True))
+            in_x = (value.imag * by_y.real - value.real * by_y.imag) / area
+            in_y = (value.real * by_x.imag - value.imag * by_x.real) / area
+        moved = np.hypot(in_x, in_y)
+        lost |= ~(moved < largest)
+        x, y = np.where(lost, x, x + in_x), np.where(lost, y, y + in_y)
+    return np.array([x, y]), np.where(lost, np.inf, moved)
+
+
+def _determinant(matrices: ComplexArray, exponent: ComplexArray) -> ComplexArray:
+    """det(I + e^exponent L)."""
+    scaled = np.exp(exponent)[:, None, None] * matrices
+    result: ComplexArray = np.linalg.det(np.eye(matrices.shape[-1]) + scaled)
+    return result

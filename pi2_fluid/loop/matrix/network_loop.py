@@ -176,6 +176,7 @@ class NetworkLoop:
         self.closed: tuple[str, ...] = ()
         if update == "sampled":
             self._require_one_interval()
+        _ = self.linear  # so that what has no loop is refused here
 
     def __repr__(self) -> str:
         closed = f", closed={self.closed!r}" * bool(self.closed)
@@ -341,7 +342,7 @@ class NetworkLoop:
 
         Notes
         -----
-        From one frequency to the next they are matched by minimal assignment on |ln(e/e')|. Two
+        From one frequency to the next they are matched by minimal assignment on |ln(e/e')|^2. Two
         that touch may be taken for each other there; margins do not depend on which is which.
         """
         import xarray

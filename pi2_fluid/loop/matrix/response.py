@@ -67,11 +67,12 @@ def plant_matrix(loop: MatrixLoop, s: ComplexArray) -> ComplexArray:
     for places, group in loop.groups:
         signal, delay = class_response(group, s, back[places])
         from_signal[places], from_delay[places] = signal, delay + group.r
-    arriving = loop.weight[:, :, None] * there
+    # Classes last but one, frequencies first: one small product of matrices for each frequency.
+    arriving = (loop.weight[:, :, None] * there).transpose(2, 1, 0)
     heard = loop.slopes[:, :, None] * back[:, None] / there[:, list(loop.signals)]
     X = s[:, None, None] * passed_on(loop, s)
-    X -= np.einsum("iln,in,im->nlm", arriving, from_delay, loop.crosses, optimize=True)
-    Y = np.einsum("iln,in,imn->nlm", arriving, from_signal, heard, optimize=True)
+    X -= (arriving * from_delay.T[:, None]) @ loop.crosses
+    Y = (arriving * from_signal.T[:, None]) @ heard.transpose(2, 0, 1)
     result: ComplexArray = -np.linalg.solve(X, Y)[:, list(loop.signals)]
     return result
 

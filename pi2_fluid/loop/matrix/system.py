@@ -192,7 +192,8 @@ def linearize_network(
 def _require_unique(point: NetworkPoint) -> None:
     if point.unique:
         return
-    full = [show_value(name) for name in point.load.link.to_numpy()[point.bottleneck.to_numpy()]]
+    names, waits = point.load.link.to_numpy(), point.bottleneck.to_numpy()
+    full = [show_value(str(name)) for name in names[waits]]
     raise UnsupportedError(
         f"what the bottlenecks {', '.join(full)} signal is not unique, since the same flows fill"
         " them, so that nothing holds one of their queues where it is: leave one of them out, or"

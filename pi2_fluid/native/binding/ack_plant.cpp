@@ -100,32 +100,52 @@ class AckPlant {
 class AckSums {
   public:
     using Weights = Line<const double>;
+    using Points = Rows<const std::complex<double>>;
+    using Values = nb::ndarray<nb::numpy, std::complex<double>, nb::ndim<2>>;
 
-    AckSums(const AckPlant &of, double interval, Weights whole, Weights mean, bool echoing) : plant(of.plant)
+    AckSums(const std::vector<const AckPlant *> &of, const Numbers &interval, Weights whole, Weights mean, bool echoing)
     {
         const std::size_t aliases = whole.shape(0);
-        require(interval > 0.0, "interval must be positive.");
+        require(interval.size() == of.size(), "there must be an interval for each plant.");
         require(mean.shape(0) == aliases, "the weights must be of one length.");
         require(aliases > 0 && aliases % 2 == 0 && aliases / 2 <= MOST_PAIRS,
                 "there must be weights of 1 to 2^20 pairs of aliases.");
-        sums.reset(pi2_ack_sums_make(plant.get(), interval, aliases / 2, whole.data(), mean.data(), echoing));
-        if (!sums)
-            throw std::bad_alloc();
+        for (std::size_t i = 0; i < of.size(); i++) {
+            require(of[i] != nullptr, "None is no plant.");
+            require(interval[i] > 0.0, "interval must be positive.");
+            plants.push_back(of[i]->plant);
+            sums.emplace_back(
+                pi2_ack_sums_make(plants[i].get(), interval[i], aliases / 2, whole.data(), mean.data(), echoing));
+            if (!sums[i])
+                throw std::bad_alloc();
+        }
     }
+
+    AckSums(const AckSums &) = delete; // a vector of what cannot be copied says that it can be
 
     Values at(Points s) const
     {
-        return answer(s, [&](std::size_t n, const double *points, double *values) {
-            return pi2_ack_sums_at(sums.get(), n, points, values);
-        });
+        const std::size_t n = s.shape(1);
+        require(s.shape(0) == sums.size(), "s must have a row for each plant.");
+        std::vector<std::complex<double>> values(sums.size() * n);
+        bool done = true;
+        {
+            nb::gil_scoped_release release;
+            for (std::size_t i = 0; i < sums.size(); i++)
+                done &= pi2_ack_sums_at(sums[i].get(), n, reinterpret_cast<const double *>(s.data() + i * n),
+                                        reinterpret_cast<double *>(values.data() + i * n)) != 0;
+        }
+        if (!done)
+            throw std::bad_alloc();
+        return nb::cast<Values>(as_array(std::move(values), {sums.size(), n}));
     }
 
   private:
     struct Free {
         void operator()(pi2_ack_sums *sums) const { pi2_ack_sums_free(sums); }
     };
-    std::shared_ptr<const pi2_ack_plant> plant; // which the sums need as long as they last
-    std::unique_ptr<pi2_ack_sums, Free> sums;
+    std::vector<std::shared_ptr<const pi2_ack_plant>> plants; // which the sums need as long as they last
+    std::vector<std::unique_ptr<pi2_ack_sums, Free>> sums;
 };
 
 using Column = Line<const double>;
@@ -162,21 +182,24 @@ ValueError
 )")
         .def("at", &AckPlant::at, nb::arg("s").noconvert(),
              "From the controller's variable to minus the delay that it acts on, at each s. Releases the GIL.");
-    nb::class_<AckSums>(module, "AckSums", "The sums over aliases of an `AckPlant`.")
-        .def(nb::init<const AckPlant &, double, AckSums::Weights, AckSums::Weights, bool>(), nb::arg("plant"),
-             nb::kw_only(), nb::arg("interval"), nb::arg("whole").noconvert(), nb::arg("mean").noconvert(),
-             nb::arg("echoing"),
-             R"(Take the weights of the aliases from k = -pairs to pairs - 1: of the sum, and of the mean.
+    nb::class_<AckSums>(module, "AckSums", "The sums over aliases of some of `AckPlant`.")
+        .def(nb::init<const std::vector<const AckPlant *> &, const Numbers &, AckSums::Weights, AckSums::Weights, bool>(),
+             nb::arg("plants"), nb::kw_only(), nb::arg("interval"), nb::arg("whole").noconvert(),
+             nb::arg("mean").noconvert(), nb::arg("echoing"),
+             R"(Take an interval for each, and the weights of all aliases from k = -pairs to pairs - 1: of the sum, and of the mean.
 
 With `echoing` packets that are served first come back in all aliases, else in that of k = 0.
 
 Raises
 ------
 ValueError
-    If an interval or the number of weights is out of range.
+    If an interval or the number of intervals or of weights is out of range.
 )")
         .def("at", &AckSums::at, nb::arg("s").noconvert(),
-             "(1/T) sum over k of G(s_k)/s_k, s_k = s + 2 pi j k/T, at each s. Releases the GIL.");
+             R"((1/T) sum over k of G(s_k)/s_k, s_k = s + 2 pi j k/T, at each s. Releases the GIL.
+
+`s` has a row for each plant, and so has what is returned.
+)");
     module.def("ack_margins", &ack_margins, nb::kw_only(), nb::arg("reduces"), nb::arg("gain").noconvert(),
                nb::arg("a").noconvert(), nb::arg("c").noconvert(), nb::arg("own").noconvert(),
                nb::arg("cut").noconvert(), nb::arg("delay").noconvert(),

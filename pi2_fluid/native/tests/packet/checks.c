@@ -61,11 +61,13 @@ static double segments(const pi2_packet_outcome *o)
 
 static double delayed(const pi2_packet_outcome *o, int leg)
 {
-    double sum = 0.0;
-    for (int64_t block = 0; block < o->blocks; block++)
+    uint64_t sum = 0;
+    for (int64_t block = 0; block < o->blocks; block++) {
+        const uint32_t *const row = o->delays + (block * o->legs + leg) * PI2_DELAY_BUCKETS;
         for (int i = 0; i < PI2_DELAY_BUCKETS; i++)
-            sum += o->delays[(block * o->legs + leg) * PI2_DELAY_BUCKETS + i];
-    return sum;
+            sum += row[i];
+    }
+    return (double)sum;
 }
 
 static int64_t marks(const int64_t *totals)

@@ -1,0 +1,223 @@
+"""`PathVerdict`: whether queues that the same flows cross are stable together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from pi2_fluid.deployment.remedies import is_enough
+from pi2_fluid.errors import DomainError, ScenarioError, UnsupportedError, show_value
+from pi2_fluid.loop.linearization import RTT_TERMS
+from pi2_fluid.loop.matrix.network_loop import NetworkLoop
+from pi2_fluid.network.bottlenecks import network_equilibrium
+from pi2_fluid.network.network import Network, Node
+
+if TYPE_CHECKING:
+    from pi2_fluid.loop.margins import Margins
+    from pi2_fluid.network.bottlenecks import NetworkPoint
+    from pi2_fluid.tc import Qdisc
+    from pi2_fluid.tc.blocks import Block
+
+__all__ = ["PathVerdict", "judge_path", "longest_through", "require_devices"]
+
+_NOTE: Final = (
+    "Together the queues are judged where these flows rest, by rates: other numbers of flows rest"
+    " elsewhere. The less of a queue's traffic answers to it alone, the less margin it has."
+)
+_MODELS: Final = {
+    "sampled": "They are taken to be updated at the same instants.",
+    "delayed": "Each update is seen as a delay of T/2, as they need not have one interval.",
+}
+
+
+#: Steps of 1.5 dB.
+_FACTORS: Final[tuple[float, ...]] = tuple(2.0 ** (-k / 4) for k in range(25))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathVerdict:
+    """Whether the queues of a network, as installed, are stable together.
+
+    Attributes
+    ----------
+    network : Network
+        What was given, with the queues that tc shows in place of its own.
+    shown : tuple of str
+        The nodes whose queues tc shows.
+    loop : NetworkLoop
+        The loop of all, where the network rests, of the two models with R held constant in the
+        window law or without that with the smaller gain margin.
+    """
+
+    network: Network
+    shown: tuple[str, ...]
+    loop: NetworkLoop
+
+    @property
+    def rest(self) -> NetworkPoint:
+        """Where the network rests."""
+        return self.loop.operating_point
+
+    @property
+    def bottlenecks(self) -> tuple[str, ...]:
+        """The nodes whose queues signal there."""
+        return self.loop.links
+
+    @cached_property
+    def margins(self) -> Margins:
+        """The uniform margins: of all queues scaled, turned or delayed together."""
+        return self.loop.margins()
+
+    @cached_property
+    def each(self) -> dict[str, Margins]:
+        """The margins of each bottleneck alone, while the loops of the others are closed."""
+        names = self.bottlenecks
+        return {
+            name: self.loop.close(*(other for other in names if other != name)).margins()
+            for name in names
+        }
+
+    @property
+    def verdict(self) -> str:
+        """Of the network there: "stable", "unstable" or "undecided"."""
+        return str(self.margins.verdict)
+
+    @cached_property
+    def factor(self) -> float | None:
+        """By what alpha and beta of all bottlenecks would be multiplied to leave 6 dB and 30 deg.
+
+        1 if they leave that already, None if no factor down to 1/64 does; found when asked for, as
+        it is a search.
+        """
+        for factor in _FACTORS:
+            margins = self.margins
+            if factor < 1.0:
+                law = _scaled(self.network, self.bottlenecks, factor)
+                margins = _loop(law, self.loop.update, self.loop.rtt_terms).margins()
+            if is_enough(margins):
+                return factor
+        return None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the verdict is of."""
+        model = _MODELS.get(self.loop.update)
+        return (_NOTE,) if model is None else (_NOTE, model)
+
+    def __str__(self) -> str:
+        margins = self.margins
+        return (
+            f"path {', '.join(self.bottlenecks)} with these flows: {self.verdict} in the"
+            f" {margins.update} model, at least {margins.gain_margin_db:.2f} dB and"
+            f" {margins.phase_margin_deg:.2f} deg together"
+        )
+
+
+def require_devices(network: object, blocks: Iterable[Block]) -> dict[str, Block]:
+    """Return the queues that are shown of a network, by the nodes called like their devices.
+
+    Raises
+    ------
+    ScenarioError
+        If it is no network, or no node is called like a device.
+    QuantityError, DomainError
+        If a queue cannot be read, or a device has several.
+    UnsupportedError
+        If its flows do not share the queue.
+    """
+    if not isinstance(network, Network):
+        raise ScenarioError(
+            f"network = {show_value(network)} is no Network: give the nodes and the flows that"
+            " cross them, e.g. Network.load(path)."
+        )
+    found: dict[str, Block] = {}
+    for block in blocks:
+        name = block.dev
+        if not block.ours or name is None or name not in network.node_names:
+            continue
+        if name in found:
+            raise DomainError(
+                f"dev {name} has several queues, and a node of the network is one: give the output"
+                " with the one that the flows cross."
+            )
+        if block.kind == "fq_pie":
+            raise UnsupportedError(
+                f"{block.name} gives each flow a queue of its own, so that flows share none: leave"
+                f" node {name!r} out of the network."
+            )
+        found[name] = block
+        if block.trouble is not None:
+            raise block.trouble
+    if not found:
+        names = ", ".join(map(repr, network.node_names))
+        raise ScenarioError(
+            f"no queue is shown for the nodes {names}: call nodes like devices, as eth0."
+        )
+    return found
+
+
+def longest_through(network: Network, law_of: Mapping[str, Any], name: str) -> float:
+    """Return the longest round-trip time (s) of flows through a node, with all targets on it.
+
+    Parameters
+    ----------
+    network : Network
+        What was given.
+    law_of : mapping
+        The laws that run at nodes, where they are not the network's own.
+    name : str
+        Which node.
+    """
+    own = {node.name: node.aqm for node in network.nodes} | dict(law_of)
+    names = network.node_names
+    found = [
+        float(flow.base_rtt) + sum(float(getattr(own[each], "target", 0.0)) for each in route)
+        for flow in network.flows
+        for route in [flow.route or names[:1]]
+        if name in route
+    ]
+    return max(found, default=0.0)
+
+
+def judge_path(network: Network, queues: Mapping[str, Qdisc], update: str) -> PathVerdict:
+    """Return the verdict of a network with these queues in place of its own, by node.
+
+    Raises
+    ------
+    DomainError, SolverError, UnsupportedError
+        As `Loop` of a network.
+    """
+    nodes = tuple(
+        replace(node, aqm=queues[node.name].aqm.in_one_queue()) if node.name in queues else node
+        for node in network.nodes
+    )
+    whole = replace(network, nodes=nodes)
+    point = network_equilibrium(whole)
+    signalling = [node for node in nodes if float(point.controller.sel(link=node.name)) > 0.0]
+    if not signalling:
+        raise DomainError(
+            "no queue of the network signals where these flows rest, so that there is no loop:"
+            " raise their counts, or give the smaller capacity that holds them back."
+        )
+    if update == "sampled" and len({node.aqm.update_interval for node in signalling}) > 1:
+        update = "delayed"
+    loops = [_loop(whole, update, terms) for terms in RTT_TERMS]
+    loop = min(loops, key=lambda one: float(one.margins().gain_margin_db))
+    return PathVerdict(network=whole, shown=tuple(queues), loop=loop)
+
+
+def _loop(network: Network, update: str, terms: str) -> NetworkLoop:
+    return NetworkLoop(network, update=update, rtt_terms=terms)
+
+
+def _scaled(network: Network, names: Iterable[str], factor: float) -> Network:
+    """Return the network with other gains of these nodes."""
+
+    def scale(node: Node) -> Node:
+        law: Any = node.aqm
+        return replace(node, aqm=replace(law, alpha=factor * law.alpha, beta=factor * law.beta))
+
+    nodes = tuple(scale(node) if node.name in names else node for node in network.nodes)
+    return replace(network, nodes=nodes)

@@ -1,0 +1,72 @@
+"""Networks in the shell: margins of files, and what is refused beside them."""
+
+from __future__ import annotations
+
+import pytest
+from shell import answered, assert_bad_input, printed
+
+import pi2_fluid as pf
+
+
+@pytest.fixture
+def file(tmp_path) -> str:
+    path = tmp_path / "two.toml"
+    two_links().save(path)
+    return str(path)
+
+
+def two_links() -> pf.Network:
+    nodes = [
+        pf.Node("a", pf.Link("15Mbit/s"), pf.Pi2()),
+        pf.Node("b", pf.Link("12Mbit/s"), pf.Pi2()),
+        pf.Node("c", pf.Link("1Gbit/s"), pf.Pi2()),
+    ]
+    return pf.Network(
+        nodes,
+        [
+            pf.Flows(pf.Reno(), 6, "80ms", "long", route=("a", "b", "c"), hops=("5ms", "10ms", 0)),
+            pf.Flows(pf.Reno(), 5, "40ms", route="a", hops="4ms"),
+            pf.Flows(pf.Reno(), 8, "60ms", route="b", hops="12ms"),
+        ],
+    )
+
+
+def test_margins_of_a_network_are_those_of_its_loop(file, capsys) -> None:
+    found = answered(capsys, ["margins", file, "--rtt-terms", "exact", "--json"])
+    loop = pf.Loop(two_links(), rtt_terms="exact")
+    assert found["bottlenecks"] == ["a", "b"]
+    assert found["uniform"] is True
+    assert found["gain_margin_db"] == loop.margins().gain_margin_db
+    assert found["modulus_margin"] == loop.margins().sigma_min
+    assert found["each"]["a"]["phase_margin_deg"] == loop.close("b").margins().phase_margin_deg
+    assert [one["name"] for one in found["classes"]] == list(two_links().class_names)
+    assert found["classes"][0]["rtt"] == pytest.approx(0.12)
+
+
+def test_margins_of_a_network_as_text(file, capsys) -> None:
+    out = " ".join(printed(capsys, ["margins", file]).split())
+    assert "bottlenecks a (Pi2), b (Pi2); without signals: c" in out
+    assert "uniform: of all links scaled" in out
+    assert "verdict stable in the continuous model" in out
+
+
+def test_margins_of_a_scenario_are_those_of_its_queue(capsys) -> None:
+    words = ["margins", "pi2_fig11a_pi2", "--update", "sampled", "--clock", "acks", "--json"]
+    found = answered(capsys, words)
+    network = pf.named_scenario("pi2_fig11a_pi2").network
+    loop = pf.Loop(network, update="sampled", clock="acks")
+    assert found["phase_margin_deg"] == loop.margins().phase_margin_deg
+    assert not found["uniform"]
+    assert not found["each"]
+
+
+@pytest.mark.parametrize("option", [["--rtt", "3ms"], ["--sender", "creno"], ["--alpha", "1"]])
+def test_what_a_scenario_has_is_not_given_beside_it(file, capsys, option) -> None:
+    assert_bad_input(capsys, ["margins", file, *option], option[0], "leave one of them out")
+
+
+def test_a_file_that_is_no_scenario_is_refused(tmp_path, capsys) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text("[[node]", encoding="utf-8")
+    assert_bad_input(capsys, ["margins", str(path)], "no TOML")
+    assert_bad_input(capsys, ["margins", str(tmp_path / "none.toml")], "No such file")
