@@ -160,6 +160,43 @@ def test_csv_has_a_row_per_seed_and_bin(small, tmp_path, capsys) -> None:
     assert "timeouts" not in rows[0]
 
 
+TWO_LINKS = """
+duration = "2s"
+[[node]]
+name = "a"
+capacity = "6Mbit/s"
+[node.aqm]
+kind = "pi2"
+[[node]]
+name = "b"
+capacity = "4Mbit/s"
+[node.aqm]
+kind = "pie"
+[[flows]]
+sender = "reno"
+count = 3
+base_rtt = "20ms"
+route = ["a", "b"]
+"""
+
+
+def test_links_one_after_the_other(tmp_path, capsys) -> None:
+    path, table = tmp_path / "two.toml", tmp_path / "two.csv"
+    path.write_text(TWO_LINKS, encoding="utf-8")
+    out = printed(capsys, packets(str(path), "--seeds", "2", "-o", str(table)))
+    runs = pf.packet.simulate(pf.Scenario.load(path), seeds=2)
+    summary = pf.summarize(runs).mean("seed")
+    for name in ("a", "b"):
+        part = out.split(f"\nlink {name}\n")[1]
+        mean = f"{1e3 * float(summary.delay_mean.sel(link=name)):.4g}"
+        assert re.match(rf"queue delay +mean +{mean} +ms ", part)
+    whole = f"{1e3 * float(summary.delay_mean_of.sum()):.4g}"
+    assert re.search(rf"\nreno +[\d.]+ +\(.*?\) +[\d.]+ +{whole} +[\d.]+ % ", out)
+    with table.open(encoding="utf-8", newline="") as file:
+        found = [float(row["drops_packets.b.reno"]) for row in csv.DictReader(file)]
+    assert found == runs.drops.sel(link="b", flows="reno").to_numpy().ravel().tolist()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", ["1", "3"])
 def test_packets_are_drawn(small, tmp_path, capsys, seeds) -> None:

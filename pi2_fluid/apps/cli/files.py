@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -93,11 +94,12 @@ def write_table(table: xarray.Dataset, path: Path) -> None:
 
 
 def _write_csv(dataset: xarray.Dataset, path: Path) -> None:
-    """Write one row per sample and one column per variable, class and queue.
+    """Write one row per sample and one column per variable, class, link and queue.
 
     Of packets that is a row per seed and bin. Columns are named as in the Dataset, with the unit,
-    then the class or queue: ``seed``, ``time_s``, ``queue_delay_s``, ``window_segments.reno``. What
-    is not of single samples, such as a histogram, is left out.
+    then the class or queue: ``seed``, ``time_s``, ``queue_delay_s``, ``window_segments.reno``, or
+    ``drops_packets.a.reno`` of a link and a class. What is not of single samples, such as a
+    histogram, is left out.
     """
     import numpy as np
 
@@ -116,8 +118,10 @@ def _write_csv(dataset: xarray.Dataset, path: Path) -> None:
         if not labels:
             columns[column] = values[:, 0]
             continue
-        names = dataset[labels[0]].to_numpy()
-        columns |= {f"{column}.{label}": values[:, k] for k, label in enumerate(names)}
+        places = itertools.product(*(dataset[dim].to_numpy() for dim in labels))
+        columns |= {
+            ".".join((column, *map(str, place))): values[:, k] for k, place in enumerate(places)
+        }
     made = io.StringIO()
     writer = csv.writer(made, lineterminator="\n")
     writer.writerow(columns)

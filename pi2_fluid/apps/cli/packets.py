@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = ["print_runs", "runs_as_json"]
+
+_OF_PACKETS: Final = ("drop_fraction_of", "mark_fraction_of")
 
 
 def runs_as_json(dataset: xarray.Dataset, summary: xarray.Dataset) -> dict[str, Any]:
@@ -39,9 +41,23 @@ def print_runs(way: str, dataset: xarray.Dataset, summary: xarray.Dataset) -> No
     # What is no table is echoed, so that it is not broken into lines where nobody looks at them.
     typer.echo(f"{way}, {seeds}{unfinished}, {begin:.4g} s to {end:.4g} s\n")
     console = make_console()
-    console.print(_delay_table(summary))
-    typer.echo()
+    several = "link" in summary.dims
+    for link in summary.link.to_numpy() if several else ():
+        typer.echo(f"link {link}")
+        console.print(_delay_table(summary.sel(link=link)))
+        typer.echo()
+    if several:
+        summary = _on_routes(summary)
+    else:
+        console.print(_delay_table(summary))
+        typer.echo()
     console.print(_class_table(summary))
+
+
+def _on_routes(summary: xarray.Dataset) -> xarray.Dataset:
+    """Return what classes meet on their routes: all queues, and a signal of any of them."""
+    met = {name: 1 - (1 - summary[name]).prod("link") for name in _OF_PACKETS}
+    return summary.assign(met | {"delay_mean_of": summary.delay_mean_of.sum("link")})
 
 
 def _delay_table(summary: xarray.Dataset) -> Table:
@@ -63,7 +79,8 @@ def _delay_table(summary: xarray.Dataset) -> Table:
     add("dropped", "", summary.drop_fraction, 100.0, "%")
     if float(summary.mark_fraction.max()) > 0.0:
         add("marked", "", summary.mark_fraction, 100.0, "%")
-    add("Jain's index", "", summary.jain, 1.0, "")
+    if "link" not in summary.coords:
+        add("Jain's index", "", summary.jain, 1.0, "")
     return table
 
 
