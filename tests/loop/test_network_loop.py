@@ -19,7 +19,9 @@ from networks import built, random_network
 from refusals import refused
 
 import pi2_fluid as pf
+from pi2_fluid.loop.matrix.bounds import response_bound
 from pi2_fluid.loop.matrix.delays import CharacteristicMatrix, closed_system
+from pi2_fluid.loop.matrix.sampled import sampled_matrix
 
 DATA = Path(__file__).parents[1] / "data"
 RESTS = {
@@ -335,6 +337,45 @@ def test_what_goes_round_a_ring_dies_out(rng: np.random.Generator) -> None:
                 late = np.exp(-s * (times[after] - times[before]))
                 F[:, way[after], way[before]] += rates[start] * late
         assert np.min(np.abs(np.linalg.det(np.eye(links) + F))) > 0.01
+
+
+@pytest.mark.parametrize("terms", ["frozen", "exact"])
+def test_no_entry_is_above_its_bound(two: pf.NetworkLoop, terms: str) -> None:
+    for loop in (pf.NetworkLoop(two.network, rtt_terms=terms), pf.NetworkLoop(ring("70ms"))):
+        assert np.isinf(response_bound(loop.linear, 0.5)).all()
+        for w in (60.0, 300.0):
+            bound = response_bound(loop.linear, w)
+            beyond = np.abs(loop(1j * w * np.geomspace(1, 100, 2000)))
+            assert np.all(beyond <= bound)
+            assert np.all(bound < 4 * np.max(beyond, axis=0) + 0.02)
+
+
+@pytest.mark.slow
+def test_aliases_are_as_many_as_it_takes(two: pf.NetworkLoop) -> None:
+    s = 1j * np.array([0.5, 8.0, 60.0, 97.0])
+    linear = pf.NetworkLoop(two.network, update="sampled", rtt_terms="exact").linear
+    few, many = sampled_matrix(linear, s), sampled_matrix(linear, s, aliases=1500)
+    assert np.max(np.abs(few - many)) < 1e-8
+    often = [
+        dataclasses.replace(node, aqm=dataclasses.replace(node.aqm, **by(node.aqm, 64.0)))
+        for node in two.network.nodes
+    ]
+    quick = pf.NetworkLoop(
+        pf.Network(often, two.network.flows), update="sampled", rtt_terms="exact"
+    )
+    # with a short interval it is the delayed loop
+    assert quick(5j) == pytest.approx(
+        pf.NetworkLoop(quick.network, update="delayed", rtt_terms="exact")(5j), rel=1e-5
+    )
+
+
+def by(aqm: Any, times: float) -> dict[str, float]:
+    """The same controller in continuous time, with updates so many times as often."""
+    return {
+        "alpha": aqm.alpha / times,
+        "beta": aqm.beta + aqm.alpha / 2 * (1 - 1 / times),
+        "update_interval": aqm.update_interval / times,
+    }
 
 
 # --- what is asked of it --------------------------------------------------------------------
