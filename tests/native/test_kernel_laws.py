@@ -14,6 +14,7 @@ from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.aqms.pi import Pi
 from pi2_fluid.laws.aqms.pi2 import Pi2
 from pi2_fluid.laws.aqms.pie import TABLES, Pie
+from pi2_fluid.laws.aqms.price import Price
 from pi2_fluid.laws.aqms.red import Red
 from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
@@ -22,6 +23,7 @@ from pi2_fluid.laws.senders.cbr import Cbr
 from pi2_fluid.laws.senders.creno import CReno
 from pi2_fluid.laws.senders.cubic import Cubic
 from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.laws.senders.paganini import Paganini
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.laws.senders.scalable import Scalable
 from pi2_fluid.laws.senders.timeoutreno import TimeoutReno
@@ -41,6 +43,9 @@ SENDER_LAWS: list[Sender] = [
     Cbr(rate="3Mbit/s").on_link("1500B"),
     TimeoutReno(),
     TimeoutReno(decrease=0.3, min_rto="1s"),
+    Paganini(),
+    Paganini(alpha=1.2, beta=0.7, k=20.0, fairness=2.0, bottlenecks=3.0, phi=1.6),
+    Paganini(static=True, max_rate="10Mbit/s").on_link("1500B"),
 ]
 AQM_LAWS: list[Aqm] = [
     Pi(alpha=0.3, beta=4.0, target="5ms", update_interval="10ms"),
@@ -57,6 +62,8 @@ AQM_LAWS: list[Aqm] = [
     DualPi2(),
     DualPi2(ramp="400us", k=1.5, drop_overload=False, variant="rfc9332", c_protection=0.2),
     TailDrop(),
+    Price(),
+    Price(phi=1.6, utilization=0.8),
 ]
 # Kinds that are not varied here come with their defaults. One that is run by another's law is left
 # out.
@@ -107,6 +114,8 @@ def test_senders(law: Sender):
     for _ in range(TRIALS):
         window, delayed = spread(rng, 0.1, 1e4), spread(rng, 0.1, 1e4)
         p, rtt, rtt_delayed = rng.choice([0.0, 1.0, rng.uniform()]), *np.exp(rng.uniform(-7, 0, 2))
+        if law.answers_at_once:
+            p *= 0.1  # the rate at the highest price is 0, at which no utility has a slope
         x = list(map(float, unwrap(law.initial(window))))
         same(c.initial(window), x)
         x[1:] = [value * spread(rng, 0.1, 10.0) + rng.uniform() for value in x[1:]]
@@ -119,6 +128,8 @@ def test_senders(law: Sender):
             changed, obeyed = c.acked(x, acks, marks, rtt)
             same([*changed, obeyed], [*unwrap(change), cut], acks)
         same([c.sending_rate(x, rtt)], [law.sending_rate(wrap(x), rtt)])
+        sent = law.sending_rate_under(wrap(x), p, rtt)
+        same([c.sending_rate_under(x, p, rtt)], [sent], sent)
         same(c.leave_slow_start(x), unwrap(law.leave_slow_start(wrap(x))))
         same(c.switches(x, p, rtt), law.switches(wrap(x), p, rtt))
 

@@ -13,9 +13,9 @@ import pytest
 from pi2_fluid import _core
 
 # By two methods of others: Runge-Kutta of fixed steps, and a solver that locates its events.
-TRUTH = json.loads(
-    (Path(__file__).parents[1] / "data" / "route_trajectories.json").read_text("utf-8")
-)
+DATA = Path(__file__).parents[1] / "data"
+TRUTH = json.loads((DATA / "route_trajectories.json").read_text("utf-8"))
+PRICES = json.loads((DATA / "price_trajectories.json").read_text("utf-8"))
 # How far these agree with themselves: packets, of the controllers, segments.
 WITHIN = {"two_links_nchange": (1e-4, 1e-6, 1e-5), "two_links_sampled": (5e-4, 1e-5, 5e-5)}
 GAINS = {"alpha": 0.3125, "beta": 3.125, "target": 0.02, "update_interval": 0.032, "limit": 1.0}
@@ -136,6 +136,48 @@ def test_trajectories_of_others(name: str):
         ("queue", "controller", "window"), parts, WITHIN.get(name, (1e-6, 1e-8, 1e-6)), strict=True
     ):
         np.testing.assert_allclose(got[key], want, rtol=0.0, atol=within, err_msg=key)
+
+
+# Links of prices are this many times as fast as they let flows be: nothing waits.
+FAST = 1000.0
+
+
+def of_prices(case: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    nodes, classes = [], []
+    for target, price in zip(case["c"], case["p0"], strict=True):
+        parameters = {"phi": 100.0, "utilization": 1.0 / FAST, "update_interval": 0.005}
+        law = {"aqm": "price", "parameters": parameters, "state": [price, 0.0]}
+        nodes.append(node(FAST * target) | law)
+    many = len(case["routes"])
+    for i, route in enumerate(case["routes"]):
+        static, most = case["law"] == "static", case["xm"][i]
+        parameters = {
+            "alpha": case["alpha"],
+            "beta": case.get("beta", 1.0),
+            "k": case.get("K", 1.0),
+            "fairness": 1.0,
+            "links": float(case["M"][i]),
+            "phi": 100.0,
+            "largest_rate": most if static else 0.0,
+        }
+        law = {"law": "paganini", "parameters": parameters, "signal": "scalable"}
+        stop = (case["stop"] or [None] * many)[i]
+        law |= {
+            "state": [most * case["tau"][i]],
+            "start": float((case["start"] or [0.0] * many)[i]),
+            "stop": math.inf if stop is None else stop,
+        }
+        hops = np.diff([0.0, *(case["f"][link][i] for link in route)])
+        classes.append(flows(float(case["n"][i]), case["tau"][i], route, hops, **law))
+    return nodes, classes
+
+
+@pytest.mark.parametrize("name", PRICES)
+def test_prices_of_others(name: str):
+    case = PRICES[name]
+    rows = np.array(case["rows"])
+    got = solve(*of_prices(case), rows[:, 0], began=case["start"] is None)
+    np.testing.assert_allclose(got["controller"], rows[:, 1:], rtol=0.0, atol=1e-8)
 
 
 TIMES = np.linspace(0.0, 4.0, 201)

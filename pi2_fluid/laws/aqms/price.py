@@ -53,6 +53,7 @@ class Price(Aqm):
     (0.369043, 0.150515)
     """
 
+    kernel: ClassVar = "price"
     acts_on: ClassVar = "arrivals"
 
     phi: Parameter = quantity(100.0, "number", low=1.0)

@@ -83,6 +83,7 @@ class Paganini(Sender):
     (53.465, 0.205672)
     """
 
+    kernel: ClassVar = "paganini"
     signal: ClassVar = "scalable"
 
     alpha: Parameter = quantity(0.37, "number")
@@ -137,6 +138,12 @@ class Paganini(Sender):
         if self.bottlenecks is not None or prices == 0:
             return self
         return dataclasses.replace(self, bottlenecks=prices)
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return what the compiled law is configured by: links instead of bottlenecks and so on."""
+        own = {name: getattr(self, name) for name in ("alpha", "beta", "k", "fairness", "phi")}
+        links = 1.0 if self.bottlenecks is None else self.bottlenecks
+        return own | {"links": links, "largest_rate": self.largest_rate if self.static else 0.0}
 
     # What it reads, wants, and sends
 

@@ -70,6 +70,13 @@ class SenderLaw {
         return law->sending_rate(data, x.data(), rtt);
     }
 
+    double sending_rate_under(Numbers x, double signal_delayed, double rtt) const
+    {
+        x.resize(law->states);
+        return law->sending_rate_under ? law->sending_rate_under(data, x.data(), signal_delayed, rtt)
+                                       : law->sending_rate(data, x.data(), rtt);
+    }
+
     Numbers leave_slow_start(Numbers x) const
     {
         x.resize(law->states);
@@ -324,6 +331,7 @@ ValueError
              nb::arg("rtt_delayed"))
         .def("acked", &SenderLaw::acked, nb::arg("x"), nb::arg("acks"), nb::arg("marks"), nb::arg("rtt"))
         .def("sending_rate", &SenderLaw::sending_rate, nb::arg("x"), nb::arg("rtt"))
+        .def("sending_rate_under", &SenderLaw::sending_rate_under, nb::arg("x"), nb::arg("signal_delayed"), nb::arg("rtt"))
         .def("leave_slow_start", &SenderLaw::leave_slow_start, nb::arg("x"))
         .def("switches", &SenderLaw::switches, nb::arg("x"), nb::arg("signal"), nb::arg("rtt"));
     nb::class_<AqmLaw>(module, "AqmLaw", R"(A queue law of the kernel, for tests: native/laws/aqm.h.

@@ -12,7 +12,7 @@ extern "C" {
 #include "parameters.h"
 
 /* Enough for every law of the table in laws.c. */
-enum { PI2_SENDER_PARAMETERS = 4, PI2_SENDER_STATES = 4, PI2_SENDER_SWITCHES = 2 };
+enum { PI2_SENDER_PARAMETERS = 8, PI2_SENDER_STATES = 4, PI2_SENDER_SWITCHES = 2 };
 
 typedef struct {
     const char *name;
@@ -31,6 +31,8 @@ typedef struct {
     double (*acked)(const void *law, const double *x, double acks, double marks, double rtt, double *dx);
     /* Segments per second that a flow sends. */
     double (*sending_rate)(const void *law, const double *x, double rtt);
+    /* The same of a law whose rate hears signals itself, not through its state alone; NULL of others. */
+    double (*sending_rate_under)(const void *law, const double *x, double signal_delayed, double rtt);
     /* The state with which congestion avoidance begins, in place. */
     void (*leave_slow_start)(const void *law, double *x);
     /* Quantities whose change of sign marks a kink of `rate`; NULL if there are none. */

@@ -15,7 +15,7 @@
 #include "fluid/routes/routes.h"
 #include "tests/draw.h"
 
-enum { NODES = 4, CLASSES = 6, CHANGES = 3, ROWS = 150, RUNS = 400 };
+enum { NODES = 4, CLASSES = 6, CHANGES = 3, ROWS = 150, RUNS = 300 };
 
 typedef struct {
     pi2_routes_problem problem;
@@ -83,6 +83,34 @@ static void make_route(scenario *s, int i, int nodes)
     }
 }
 
+/* Links with a price, and sources that answer it. */
+static void make_prices(scenario *s)
+{
+    pi2_routes_problem *p = &s->problem;
+    for (int l = 0; l < p->node_count; l++) {
+        pi2_routes_node *node = s->nodes + l;
+        node->aqm = &pi2_aqm_price;
+        pi2_put(node->parameters, node->aqm->names, "phi", 100.0);
+        pi2_put(node->parameters, node->aqm->names, "utilization", chance(0.5) ? 0.95 : 1.0);
+        node->update_interval = uniform(0.005, 0.02);
+        memset(node->state, 0, sizeof node->state);
+    }
+    for (int i = 0; i < p->class_count; i++) {
+        static const struct {
+            const char *name;
+            double value;
+        } numbers[] = {{"alpha", 0.37}, {"beta", 1.5}, {"k", 50.0}, {"fairness", 1.0}, {"links", 2.0}, {"phi", 100.0}};
+        pi2_fluid_class *c = &s->classes[i].flows;
+        c->law = &pi2_sender_paganini;
+        c->signal = PI2_FLUID_SCALABLE;
+        c->thinned = 0;
+        c->x[0] = uniform(1, 10);
+        memset(c->parameters, 0, sizeof c->parameters);
+        for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+            pi2_put(c->parameters, c->law->names, numbers[n].name, numbers[n].value);
+    }
+}
+
 static int can_thin(const scenario *s, int nodes)
 {
     for (int l = 0; l < nodes; l++)
@@ -130,6 +158,8 @@ static void make(scenario *s)
         draw_class(&s->classes[i].flows, p->duration, least, can_thin(s, p->node_count));
         make_route(s, i, p->node_count);
     }
+    if (chance(0.15))
+        make_prices(s);
     make_changes(s);
     p->step = p->duration;
     p->tolerance = spread(1e-9, 1e-4);
@@ -183,7 +213,7 @@ static int sound(const pi2_routes_problem *p, const result *r)
         }
         for (size_t l = 0, n = (size_t)p->node_count; l < n; l++) {
             good &= within("queue", r->queue[i * n + l], 0.0, p->nodes[l].buffer);
-            good &= within("controller", r->controller[i * n + l], 0.0, 1.0);
+            good &= within("controller", r->controller[i * n + l], 0.0, p->nodes[l].aqm == &pi2_aqm_price ? 1e3 : 1.0);
             good &= within("all that leaves", leaves[l], 0.0, r->capacity[i * n + l] * (1 + 1e-6));
         }
     }
@@ -302,7 +332,7 @@ int main(void)
             continue;
         halves++;
         equal += split(&s, &whole) < 1e-6;
-        if (s.problem.node_count == 1) {
+        if (s.problem.node_count == 1 && s.classes[0].flows.law != &pi2_sender_paganini) {
             ones++;
             same += alone(&s) < 1e-6;
         }

@@ -52,7 +52,7 @@ static int order_of_signals(const pi2_routes *run, int i, int l)
     const routes_node *node = run->nodes + l;
     const routes_class *c = run->classes + i;
     const double rtt = run->now->rtt[i], h = run->step < rtt ? run->step : rtt;
-    double old[PI2_AQM_STATES], new[PI2_AQM_STATES], before[PI2_SENDER_STATES], after[PI2_SENDER_STATES];
+    double old[PI2_AQM_STATES], new[PI2_AQM_STATES], before[PI2_SENDER_STATES], after[PI2_SENDER_STATES], p, q;
     for (int order = 0; order < 2; order++) {
         int moved = 0;
         routes_state(node, order ? run->now->y : run->before.y, old);
@@ -69,8 +69,13 @@ static int order_of_signals(const pi2_routes *run, int i, int l)
             node->aqm->saturate(node->law, old);
             node->aqm->saturate(node->law, new);
         }
-        routes_slopes_at_rest(run, i, run->now, signal_with(run, i, l, old), before);
-        routes_slopes_at_rest(run, i, run->now, signal_with(run, i, l, new), after);
+        p = signal_with(run, i, l, old);
+        q = signal_with(run, i, l, new);
+        routes_slopes_at_rest(run, i, run->now, p, before);
+        routes_slopes_at_rest(run, i, run->now, q, after);
+        if (c->answers && fabs(routes_rate(c, run->now->y + c->x, p, rtt) - routes_rate(c, run->now->y + c->x, q, rtt))
+                                  * routes_shares(run, run->mode)[i].count > allowed(run) * run->weights[c->sent])
+            return order;
         for (int j = 0; j < c->states; j++)
             if (fabs(after[j] - before[j]) * h > allowed(run) * (fabs(run->now->y[c->x + j]) + RELATIVE))
                 return order;

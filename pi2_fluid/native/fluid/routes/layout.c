@@ -48,6 +48,7 @@ static void take_numbers(pool *p, pi2_routes *run, int changes)
     for (size_t i = 0; i < sizeof of_size / sizeof *of_size; i++)
         *of_size[i] = take(p, size, sizeof(double));
     run->delayed = take(p, size, 1);
+    run->heard = take(p, classes, sizeof(double));
     run->happenings = take(p, (size_t)changes * (1 + classes) + 3 * classes, sizeof *run->happenings);
     run->signs = take(p, signs, sizeof(double));
     run->switches = take(p, signs, sizeof(double));
@@ -92,7 +93,9 @@ static void copy_class(pi2_routes *run, const pi2_routes_problem *problem, int i
     c->signal = from->signal;
     c->thinned = from->thinned;
     c->listens = from->signal != PI2_FLUID_DEAF;
-    c->windowed = from->law->sending_rate == pi2_window_sending_rate;
+    c->answers = from->law->sending_rate_under && c->listens;
+    c->windowed = !c->answers && from->law->sending_rate == pi2_window_sending_rate;
+    run->answering |= c->answers;
     c->states = from->law->states;
     c->base_rtt = from->base_rtt;
     c->start = from->start;

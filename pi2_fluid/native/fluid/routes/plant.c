@@ -25,7 +25,7 @@ void routes_delays(const pi2_routes *run, routes_point *at)
     }
 }
 
-void routes_send(const pi2_routes *run, routes_point *at)
+void routes_send(const pi2_routes *run, routes_point *at, const double *heard)
 {
     const fluid_share *shares = routes_shares(run, run->mode);
     for (int i = 0; i < run->class_count; i++) {
@@ -33,8 +33,7 @@ void routes_send(const pi2_routes *run, routes_point *at)
         const double *x = at->y + c->x;
         double rate = 0.0;
         if (shares[i].active)
-            rate = routes_count(run, at->t, run->mode, i)
-                   * (c->windowed ? x[0] / at->rtt[i] : c->law->sending_rate(c->parameters, x, at->rtt[i]));
+            rate = routes_count(run, at->t, run->mode, i) * routes_rate(c, x, heard[i], at->rtt[i]);
         at->y[c->sent] = rate;
     }
 }

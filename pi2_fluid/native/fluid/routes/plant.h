@@ -19,9 +19,17 @@ static inline double routes_combine(const pi2_routes *run, double together, doub
 }
 
 double routes_count(const pi2_routes *run, double t, const routes_mode *mode, int i);
-/* Delays and round-trip times, and what the classes send. */
+/* Delays and round-trip times. */
 void routes_delays(const pi2_routes *run, routes_point *at);
-void routes_send(const pi2_routes *run, routes_point *at);
+/* What the classes send that hear (if any do) signals with the probability `heard`. */
+void routes_send(const pi2_routes *run, routes_point *at, const double *heard);
+/* The same of a flow with state x. */
+static inline double routes_rate(const routes_class *c, const double *x, double p, double rtt)
+{
+    return c->windowed  ? x[0] / rtt
+           : c->answers ? c->law->sending_rate_under(c->parameters, x, p, rtt)
+                        : c->law->sending_rate(c->parameters, x, rtt);
+}
 /* Packets/s that enter a node. */
 double routes_arrivals(const pi2_routes *run, int l, const double *y);
 void routes_state(const routes_node *node, const double *y, double *state);

@@ -46,7 +46,9 @@ static void report_leaving(pi2_routes *run, int l, const double *y, const routes
 {
     routes_node *node = run->nodes + l;
     const double *rates = y;
-    double total, served = link->bound == EMPTY ? routes_arrivals(run, l, y) : link->capacity;
+    double total, served = routes_arrivals(run, l, y);
+    if (link->bound != EMPTY || served > link->capacity)
+        served = link->capacity;
     if (y[node->queue] > 0.0) {
         find_entered(run, node, y[node->entered] - y[node->queue]);
         rates = run->then;
@@ -68,7 +70,7 @@ static double window(const pi2_routes *run, double t, const double *y, const rou
         return y[c->x];
     for (int k = 0; k < c->end - c->from; k++)
         rtt += y[run->nodes[c->nodes[k]].queue] / mode->links[c->nodes[k]].capacity;
-    return routes_count(run, t, mode, i) > 0.0 ? c->law->sending_rate(c->parameters, y + c->x, rtt) * rtt : 0.0;
+    return routes_count(run, t, mode, i) > 0.0 ? routes_rate(c, y + c->x, 0.0, rtt) * rtt : 0.0;
 }
 
 void routes_report(pi2_routes *run, double t, int earlier, size_t row, pi2_routes_rows rows)

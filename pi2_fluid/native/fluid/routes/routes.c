@@ -116,12 +116,26 @@ static void set_state(pi2_routes *run, const pi2_routes_problem *problem)
         set_class(run, problem, i);
 }
 
+/* What a class hears where nothing changes. */
+static double signals_at_rest(const pi2_routes *run, int i)
+{
+    const routes_class *c = run->classes + i;
+    double together = 0.0;
+    for (int v = c->from; v < c->end; v++) {
+        const pi2_signal signals = routes_signals(run, run->visits[v].node, run->now->y, run->mode);
+        together = routes_combine(run, together, routes_signal_of(c, signals));
+    }
+    return together;
+}
+
 /* What enters and leaves each node where nothing changes. */
 static void flow_at_rest(pi2_routes *run)
 {
     double *y = run->now->y;
     routes_delays(run, run->now);
-    routes_send(run, run->now);
+    for (int i = 0; i < run->class_count; i++)
+        run->heard[i] = run->classes[i].answers ? signals_at_rest(run, i) : 0.0;
+    routes_send(run, run->now, run->heard);
     for (int round = 0; round <= run->node_count; round++)
         for (int n = 0; n < run->visit_count; n++) {
             const routes_visit *v = run->visits + n;

@@ -57,6 +57,7 @@ typedef struct {
     double parameters[PI2_SENDER_PARAMETERS];
     int signal, thinned, listens;
     int windowed;      /* sends window / round-trip time */
+    int answers;       /* its rate hears signals at once */
     int x, states, expected, sent;
     int reader;
     int from, end;     /* its visits */
@@ -89,7 +90,7 @@ typedef struct {
 } routes_event;
 
 typedef struct pi2_routes {
-    int node_count, class_count, visit_count, reader_count, sum, switching;
+    int node_count, class_count, visit_count, reader_count, sum, switching, answering;
     routes_node *nodes;
     routes_class *classes;
     routes_visit *visits;
@@ -118,6 +119,7 @@ typedef struct pi2_routes {
     unsigned char *floored;
     routes_point ends[2], *now, *trial, scratch, before;
     double *k2, *k3, *k4, *middle, *previous, *then;
+    double *heard;   /* of each class whose rate answers at once: probability of a signal */
     int provisional; /* whether the step in the making can be read, */
     double reach;    /* and for how long (s) */
     int smooth;      /* whether the step before ended at nothing */

@@ -19,6 +19,71 @@ static void go_back(pi2_routes *run, routes_reader *r, const routes_point *at)
     run->overlapped |= r->reader.cursor == run->past.length;
 }
 
+/* How fast the instant moves that a reader looks back at. */
+static double speed(const pi2_routes *run, const routes_reader *r, const double *slopes)
+{
+    double found = 1.0;
+    for (int k = 0; k < r->node_count; k++)
+        found -= slopes[run->nodes[r->nodes[k]].queue] / run->mode->links[r->nodes[k]].capacity;
+    return found;
+}
+
+/* The signals that a reader hears from a node, where it looks or `later` (s). */
+static pi2_signal signals_then(const pi2_routes *run, const routes_visit *visit, double later)
+{
+    const routes_node *node = run->nodes + visit->node;
+    const routes_reader *r = run->readers + visit->signals;
+    const double *c = r->reader.cubics, s = r->s + later;
+    double state[PI2_AQM_STATES];
+    if (node->aqm->queue_signals) {
+        past_values(c, run->stored, s, run->then);
+        return routes_signals(run, visit->node, run->then, routes_mode_then(run, r));
+    }
+    for (int j = 0; j < node->states; j++)
+        state[j] = node->state[j];
+    for (int j = 0; j < node->moving; j++)
+        state[node->moves[j]] = past_value(c, run->stored, node->controller + j, s);
+    return node->aqm->signals(node->law, state, NULL);
+}
+
+/* The probability of a signal, of all nodes of its route, that a class hears: now, or later by `after` (s) if all goes on
+ * by these slopes. */
+static double hear(const pi2_routes *run, int i, double after, const double *slopes)
+{
+    const routes_class *c = run->classes + i;
+    double together = 0.0;
+    if (!routes_shares(run, routes_mode_then(run, run->readers + c->reader))[i].active)
+        return 0.0;
+    for (int v = c->from; v < c->end; v++) {
+        const routes_visit *visit = run->visits + v;
+        const routes_reader *r = run->readers + visit->signals;
+        const double later = after != 0.0 ? after * speed(run, r, slopes) : 0.0;
+        if (routes_mode_then(run, r)->signalling != 0.0)
+            together = routes_combine(run, together, routes_signal_of(c, signals_then(run, visit, later)));
+    }
+    return together;
+}
+
+/* Goes back to what a class hears now. */
+static void go_back_for(pi2_routes *run, int i, const routes_point *at)
+{
+    const routes_class *c = run->classes + i;
+    go_back(run, run->readers + c->reader, at);
+    for (int v = c->from; v < c->end; v++)
+        go_back(run, run->readers + run->visits[v].signals, at);
+}
+
+/* What those hear whose rate answers at once. */
+static void answer(pi2_routes *run, const routes_point *at)
+{
+    const fluid_share *shares = routes_shares(run, run->mode);
+    for (int i = 0; i < run->class_count; i++)
+        if (run->classes[i].answers && shares[i].active) {
+            go_back_for(run, i, at);
+            run->heard[i] = hear(run, i, 0.0, NULL);
+        }
+}
+
 /* What leaves the nodes where packets wait: shares of what entered. */
 static void leave(pi2_routes *run, routes_point *at)
 {
@@ -85,7 +150,9 @@ void routes_look(pi2_routes *run, routes_point *at)
 {
     int again = run->provisional ? 0 : run->node_count;
     routes_delays(run, at);
-    routes_send(run, at);
+    if (run->answering)
+        answer(run, at);
+    routes_send(run, at, run->heard);
     for (int r = 0; r < run->reader_count; r++)
         if (run->readers[r].kind == HOP)
             go_back(run, run->readers + r, at);
@@ -104,36 +171,6 @@ void routes_look(pi2_routes *run, routes_point *at)
         at->net[l] = routes_arrivals(run, l, at->y) - run->mode->links[l].capacity;
 }
 
-/* The probability that a class hears, of all nodes of its route. */
-static double hear(const pi2_routes *run, int i)
-{
-    const routes_class *c = run->classes + i;
-    double together = 0.0;
-    for (int v = c->from; v < c->end; v++) {
-        const routes_visit *visit = run->visits + v;
-        const routes_node *node = run->nodes + visit->node;
-        const routes_reader *r = run->readers + visit->signals;
-        const routes_mode *mode = routes_mode_then(run, r);
-        pi2_signal signals;
-        if (mode->signalling == 0.0)
-            continue;
-        if (node->aqm->queue_signals) {
-            double *y = run->then;
-            past_values(r->reader.cubics, run->stored, r->s, y);
-            signals = routes_signals(run, visit->node, y, mode);
-        } else {
-            double state[PI2_AQM_STATES];
-            for (int j = 0; j < node->states; j++)
-                state[j] = node->state[j];
-            for (int j = 0; j < node->moving; j++)
-                state[node->moves[j]] = routes_then(run, r, node->controller + j);
-            signals = node->aqm->signals(node->law, state, NULL);
-        }
-        together = routes_combine(run, together, routes_signal_of(c, signals));
-    }
-    return together;
-}
-
 /* dx/dt of class i by its law, of which the past has been read; *heard: signals of a flow per second. */
 static void law_slopes(const pi2_routes *run, int i, const double *x, double rtt, double *slopes, double *heard)
 {
@@ -141,11 +178,10 @@ static void law_slopes(const pi2_routes *run, int i, const double *x, double rtt
     const routes_reader *r = run->readers + c->reader;
     const routes_mode *mode = routes_mode_then(run, r);
     const double window = routes_then(run, r, c->x);
-    double back = c->base_rtt, p = 0.0;
+    double back = c->base_rtt, p;
     for (int k = 0; k < c->end - c->from; k++)
         back += routes_then(run, r, run->nodes[c->nodes[k]].queue) / mode->links[c->nodes[k]].capacity;
-    if (routes_shares(run, mode)[i].active)
-        p = hear(run, i);
+    p = hear(run, i, 0.0, NULL);
     *heard = window / back * p;
     c->law->rate(c->parameters, x, window, p, rtt, back, slopes);
 }
@@ -154,9 +190,7 @@ double routes_window_slope(pi2_routes *run, int i, routes_point *at)
 {
     const routes_class *c = run->classes + i;
     double slopes[PI2_SENDER_STATES], heard;
-    go_back(run, run->readers + c->reader, at);
-    for (int v = c->from; v < c->end; v++)
-        go_back(run, run->readers + run->visits[v].signals, at);
+    go_back_for(run, i, at);
     law_slopes(run, i, at->y + c->x, at->rtt[i], slopes, &heard);
     return slopes[0];
 }
@@ -204,14 +238,14 @@ static double sent_slope(const pi2_routes *run, const routes_point *at, int i)
     } else {
         double before[PI2_SENDER_STATES], after[PI2_SENDER_STATES];
         const double dt = NUDGE * rtt;
+        const double p0 = c->answers ? hear(run, i, -dt, at->f) : 0.0, p1 = c->answers ? hear(run, i, dt, at->f) : 0.0;
         for (int j = 0; j < c->states; j++) {
             before[j] = x[j] - dt * dx[j];
             after[j] = x[j] + dt * dx[j];
         }
-        rate = c->law->sending_rate(c->parameters, x, rtt);
-        slope = (c->law->sending_rate(c->parameters, after, rtt + dt * d_rtt)
-                 - c->law->sending_rate(c->parameters, before, rtt - dt * d_rtt))
-                / (2.0 * dt);
+        rate = routes_rate(c, x, run->heard[i], rtt);
+        slope = routes_rate(c, after, p1, rtt + dt * d_rtt) - routes_rate(c, before, p0, rtt - dt * d_rtt);
+        slope /= 2.0 * dt;
     }
     return count * slope + (share->ramping ? share->count / c->start_jitter * rate : 0.0);
 }
