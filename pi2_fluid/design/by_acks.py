@@ -252,14 +252,22 @@ def make_ack_plants(
     UnsupportedError
         If sender and queue have no loop by the ack clock.
     """
+    each = (np.atleast_1d(np.asarray(x, float)).tolist() for x in (rtt, load))
+    return _make_plants(region, _in_one_queue(aqm), number, *map(tuple, each))
+
+
+@remembered
+def _make_plants(
+    region: Region, unit: PiFamily, number: int, rtt: tuple[float, ...], load: tuple[float, ...]
+) -> AckPlants:
     sender = region.senders[number]
-    points = make_plants((sender,), aqm, rtt, [load])
+    points = make_plants((sender,), unit, np.array(rtt), [load])
     points = replace(points, sender=np.full(len(points), number))
     # Of the linearisation the clips and timeouts are said, and T beside R, all of which are known.
     with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
         found = Loop(
             sender,
-            _in_one_queue(aqm),
+            unit,
             rtt=points.rtt[:, None],
             p_prime=points.p_prime[:, None],
             clock="acks",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -140,7 +141,7 @@ class Design:
     installed : Installed or None
         The same of what a Linux kernel makes of the design; None where tc cannot ask for it.
     alternatives : xarray.Dataset
-        This design ("tuned") and others in the same region, by ``design``.
+        This design ("tuned") and others in the same region, by ``design``; computed when asked for.
     verification : xarray.Dataset or None
         What steps of load and capacity do at the corners of the region, by ``case``: peak and
         settling, and whether packets stay within the bounds that theory gives.
@@ -170,7 +171,7 @@ class Design:
     jitter_margin: float
     guarantee: str
     guarantee_text: str
-    alternatives: xarray.Dataset
+    _alternatives: Callable[[], xarray.Dataset] = field(repr=False, compare=False)
     ack_margins: Margins | None = None
     ack_worst: WorstCase | None = None
     installed: Installed | None = None
@@ -214,6 +215,11 @@ class Design:
     def least(self) -> Least:
         """The smaller margins of both clocks, with the clock of each."""
         return least_of(self.margins, self.ack_margins)
+
+    @cached_property
+    def alternatives(self) -> xarray.Dataset:
+        """The design and others in the same region."""
+        return self._alternatives()
 
     @property
     def span(self) -> str:
@@ -280,11 +286,13 @@ class Design:
             worst=_worst_from(data["worst"]),
             ack_margins=None if acks is None else _margins_from(acks, data["update"]),
             ack_worst=None if at is None else _worst_from(at),
-            alternatives=dataset_of(
-                [
-                    {name: x if name == "design" else _cell(x) for name, x in row.items()}
-                    for row in data["alternatives"]
-                ]
+            _alternatives=known(
+                dataset_of(
+                    [
+                        {name: x if name == "design" else _cell(x) for name, x in row.items()}
+                        for row in data["alternatives"]
+                    ]
+                )
             ),
             verification=None if verified is None else _verification_from(verified),
         )

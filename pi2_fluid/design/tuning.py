@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -433,7 +434,6 @@ def _describe(
     loop = typical.linear(*gains).element((0, 0))
     slowest = -float(rightmost_roots(loop, "delayed", 1)[0].real)
     worst, by_acks = proof.worst, worst_by_acks(region, queue, update)
-    table = compare_designs(region, queue, update, worst)
     limits = stable_up_to(region, queue, update), stable_up_to_by_acks(region, queue, update)
     return Design(
         alpha=gains[0],
@@ -462,7 +462,7 @@ def _describe(
         jitter_margin=jitter_margin(region, queue, update),
         guarantee=proof.kind,
         guarantee_text=f"{proof.text} {by_acks.text}",
-        alternatives=table,
+        _alternatives=partial(compare_designs, region, queue, update, worst),
     )
 
 
