@@ -33,6 +33,7 @@ __all__ = [
     "differentiation",
     "distinct",
     "interpolation",
+    "polish",
     "resolved_roots",
     "rightmost_roots",
 ]
@@ -40,6 +41,10 @@ __all__ = [
 _NODES: Final = (24, 48, 96, 192)  # Chebyshev nodes per delay interval, tried in turn
 _UNDECIDED: Final = -1
 _MOST_STATES: Final = 40  # times 192 nodes: a matrix whose eigenvalues take minutes
+# Of a root and the loop's slowest scale: a step of Newton's method after which none is needed, and
+# how far from a guess it is lost, ten times as far as its root may be.
+_EXACT: Final = 1e-13
+_LOST: Final = 2.0
 _FACTORS: Final = 8.0  # that may turn by 0.1 rad each, from one frequency of the grid to the next
 
 
@@ -246,7 +251,7 @@ def resolved_roots(
     for nodes in _NODES:
         guesses = _generator_eigenvalues(system, nodes)
         guesses = guesses[np.argsort(-guesses.real)][: 4 * n + 2 * max(unstable, 0) + 12]
-        roots = distinct(_polish(function, guesses, scale))
+        roots = distinct(polish(function, guesses, scale))
         upper = roots[roots.imag >= 0.0]
         right = sum(1 + (root.imag > 0.0) for root in upper if root.real > 0.0)
         if upper.size >= n and (unstable in {right, _UNDECIDED}):
@@ -262,22 +267,36 @@ def resolved_roots(
     )
 
 
-def _polish(
-    function: Callable[[ComplexArray], ComplexArray], s: ComplexArray, scale: float
+def polish(
+    function: Callable[[ComplexArray], ComplexArray],
+    s: ComplexArray,
+    scale: float,
+    *,
+    settled: float = 1e-10,
 ) -> ComplexArray:
-    """Newton's method on all guesses at once; those that do not converge are dropped."""
-    start = s
+    """Return the zeros of an analytic function near guesses, by Newton's method on all at once.
+
+    Those that do not converge, to a last step of less than `settled`, relative, are dropped.
+    """
+    found, step, start = s.astype(complex), np.full(s.shape, np.inf, complex), s
+    left = np.arange(s.size)
     with np.errstate(all="ignore"):
         for _ in range(40):
-            h = 1e-5 * (np.abs(s) + scale)
-            near = np.stack([s, s + h, s - h])
-            value, ahead, behind = function(near)
-            step: ComplexArray = 2 * h * value / (ahead - behind)
-            s = s - step
-        good = np.abs(step) < 1e-10 * (np.abs(s) + scale)
+            at = found[left]
+            size = np.abs(at) + scale
+            h = 1e-5 * size
+            value, ahead, behind = function(np.stack([at, at + h, at - h]))
+            step[left] = 2 * h * value / (ahead - behind)
+            found[left] -= step[left]
+            far = np.abs(found[left] - start[left]) > _LOST * (np.abs(start[left]) + scale)
+            left = left[(np.abs(step[left]) > _EXACT * size) & ~far]
+            if not left.size:
+                break
+        good = np.abs(step) < settled * (np.abs(found) + scale)
         # A guess that wandered far was no root of the discretised system's trusted part.
-        good &= np.abs(s - start) < 0.2 * (np.abs(start) + scale)
-    return s[good & np.isfinite(s)]
+        good &= np.abs(found - start) < 0.2 * (np.abs(start) + scale)
+    kept: ComplexArray = found[good & np.isfinite(found)]
+    return kept
 
 
 def distinct(roots: ComplexArray) -> ComplexArray:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from pi2_fluid.loop.roots import (
     count_turns,
     count_unstable,
     distinct,
+    polish,
     rightmost_roots,
 )
 from pi2_fluid.loop.tracking import base_grid, track
@@ -173,13 +174,19 @@ def _roots_of_acks(loop: AckLoop, update: str, n: int) -> ComplexArray:
     half = update == "delayed"
     below = loop.reach
     unstable = count_unstable(loop, update)
+    scale = 1.0 / max(float(cls.rtt) for cls in loop.classes)
+
+    def function(s: ComplexArray) -> ComplexArray:
+        """The controller's denominator times 1 + L."""
+        return controller_polynomials(loop.controller, s)[1] * (1.0 + respond(loop, s, update))
+
     upper = np.array([])
     right = 0
     for nodes in _NODES:
         guesses = eigenvalues(loop, half, nodes)
         guesses = guesses[(guesses.imag >= -1e-9) & (guesses.imag < below)]
         guesses = guesses[np.argsort(-guesses.real)][: 4 * n + 2 * max(unstable, 0) + 12]
-        roots = distinct(_polish(loop, guesses, update))
+        roots = distinct(polish(function, guesses, scale, settled=1e-9))
         upper = roots[(roots.imag >= 0.0) & (roots.imag < below)]
         right = sum(1 + (root.imag > 0.0) for root in upper if root.real > 0.0)
         if upper.size >= n and unstable in {right, _UNDECIDED}:
@@ -188,25 +195,3 @@ def _roots_of_acks(loop: AckLoop, update: str, n: int) -> ComplexArray:
         f"the rightmost roots could not be resolved: {right} found in the right half plane,"
         f" {unstable} counted; the round-trip times of the classes may lie too far apart."
     )
-
-
-def _polish(loop: AckLoop, s: ComplexArray, update: str) -> ComplexArray:
-    """Newton's method on the controller's denominator times 1 + L, all guesses at once."""
-    scale = 1.0 / max(float(cls.rtt) for cls in loop.classes)
-    start = s
-
-    def value(at: ComplexArray) -> ComplexArray:
-        bottom = controller_polynomials(loop.controller, at)[1]
-        return bottom * (1.0 + respond(loop, at, update))
-
-    step: Any = np.full(s.shape, np.inf)
-    with np.errstate(all="ignore"):
-        for _ in range(40):
-            h = 1e-5 * (np.abs(s) + scale)
-            here, ahead, behind = value(np.stack([s, s + h, s - h]))
-            step = 2 * h * here / (ahead - behind)
-            s = s - step
-        good = np.abs(step) < 1e-9 * (np.abs(s) + scale)
-        good &= np.abs(s - start) < 0.2 * (np.abs(start) + scale)
-    found: ComplexArray = s[good & np.isfinite(s)]
-    return found
