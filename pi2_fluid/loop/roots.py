@@ -23,6 +23,8 @@ from pi2_fluid.loop.tracking import base_grid, track
 from pi2_fluid.loop.updates import highest_frequency, longest_delay
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pi2_fluid.values import ComplexArray, Curve, FloatArray
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "polish",
     "resolved_roots",
     "rightmost_roots",
+    "with_pasts",
 ]
 
 _NODES: Final = (24, 48, 96, 192)  # Chebyshev nodes per delay interval, tried in turn
@@ -323,12 +326,30 @@ def _generator_eigenvalues(system: ClosedSystem, nodes: int) -> ComplexArray:
     generator[:size, :size] = system.present
     for delay, matrix in system.delayed:
         generator[:size] += np.kron(interpolation(theta, -delay), matrix)
+    kept = with_pasts(size, nodes, [matrix for _, matrix in (*system.delayed, *system.neutral)])
     if system.neutral:
         moved = np.eye(len(generator))
         for delay, matrix in system.neutral:
             moved[:size] += np.kron(interpolation(theta, -delay), matrix)
-        generator = solve(moved, generator, check_finite=False)
+        generator = solve(moved[kept], generator[kept], check_finite=False)
+    else:
+        generator = generator[kept]
     return eigvals(generator, check_finite=False)
+
+
+def with_pasts(
+    size: int, nodes: int, late: list[FloatArray]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows and columns of a generator without pasts that nothing looks at.
+
+    Of variables that no matrix of a delay takes the past moves nothing: its modes are none of the
+    system's, and to leave them out costs less than to find them.
+    """
+    felt = np.flatnonzero(np.any([np.any(matrix != 0.0, axis=0) for matrix in late], axis=0))
+    past = size * np.arange(1, nodes + 1)[:, None] + felt
+    kept = np.concatenate([np.arange(size), past.ravel()])
+    rows, columns = np.ix_(kept, kept)
+    return rows, columns
 
 
 def _closed_system(loop: LinearLoop, half: bool) -> ClosedSystem:

@@ -17,7 +17,7 @@ import numpy as np
 from pi2_fluid.loop.acks.pauses import Pauses
 from pi2_fluid.loop.acks.plant import SMOOTHING, AckClass, AckLoop
 from pi2_fluid.loop.delay_system import controller_matrices
-from pi2_fluid.loop.roots import differentiation, interpolation
+from pi2_fluid.loop.roots import differentiation, interpolation, with_pasts
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
@@ -83,6 +83,8 @@ def eigenvalues(loop: AckLoop, half: bool, nodes: int) -> ComplexArray:
     A[:size], B[:size, :size] = 0.0, E
     for delay, matrix in delayed.items():
         A[:size] += np.kron(interpolation(theta, -delay), matrix)
+    kept = with_pasts(size, nodes, [matrix for delay, matrix in delayed.items() if delay > 0.0])
+    A, B = A[kept], B[kept]
     shift = 1.0 / longest  # where no mode is, as a rule; infinite ones become 0
     inverse = eigvals(np.linalg.solve(A - shift * B, B), check_finite=False)
     finite = inverse[np.abs(inverse) > 1.0 / _FARTHEST]
