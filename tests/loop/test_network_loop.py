@@ -39,8 +39,7 @@ def network_of(name: str) -> pf.Network:
 
 @pytest.fixture(scope="module")
 def two() -> pf.NetworkLoop:
-    loop: Any = pf.Loop(network_of("two_links"), rtt_terms="exact")
-    return loop
+    return pf.NetworkLoop(network_of("two_links"), rtt_terms="exact")
 
 
 # --- known answers --------------------------------------------------------------------------
