@@ -1,4 +1,4 @@
-"""The figures of the PI2 paper and three of our own, each drawn by one short module.
+"""The figures of the PI2 paper and four of our own, each drawn by one short module.
 
 Every figure leaves the numbers behind it as CSV.
 """
@@ -32,6 +32,7 @@ _MODULES: Final = {
     "phase_portrait": "ours.phase_portrait",
     "across_the_margin": "ours.across_the_margin",
     "echo_modes": "ours.echo_modes",
+    "chains": "ours.chains",
 }
 #: The same -> what the figure's files are called: by paper and figure, or by the name of our own.
 FIGURES: Final = {
@@ -63,8 +64,8 @@ def figures(
     names : "all", or one or several of these
         4, 5, 6, 7, 11, 12, 13, 14, 15: numbers of figures in the PI2 paper, of which 6, 11, 12 and
         13 are fluids; 6_packets, 11_packets, 12_packets, 13_packets: the same packet by packet;
-        phase_portrait, across_the_margin, echo_modes: our own. Also as their files are called:
-        pi2_fig07, pi2_fig12_packets.
+        phase_portrait, across_the_margin, echo_modes, chains: our own. Also as their files are
+        called: pi2_fig07, pi2_fig12_packets.
     out : path, default "figures"
         Folder for the files; made if it does not exist. Files of the same name are replaced.
     progress : callable, optional
