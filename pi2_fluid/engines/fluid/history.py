@@ -83,6 +83,8 @@ class Stretch(NamedTuple):
     high: float
     first: int
     last: int
+    open: bool
+    """Whether no step can reach its end."""
 
 
 class History:
@@ -140,4 +142,6 @@ class Reader:
             high, last = self.times[self.place + 1], self.indices[self.place + 1] - 1
         else:
             high, last = now, len(history) - 1
-        return Stretch(self.times[self.place], high, self.indices[self.place], last)
+        # What has happened just now is read in later steps only: no step is as long as a delay.
+        is_open = last == len(history) - 1
+        return Stretch(self.times[self.place], high, self.indices[self.place], last, is_open)

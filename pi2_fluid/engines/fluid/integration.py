@@ -91,10 +91,14 @@ class Run:
         self.history = History(self.y, before)
         self.readers = [Reader() for _ in range(plant.group_count)]
         self.reporter = Reporter(plant, self.history)
+        self._begin()
         self.mode = before._replace(signalling=True)
         self._happen(None)
         self.y, self.mode = plant.hold_bounds(self.t, self.y, self.mode)
         self.f, self.view = self._slope(self.t, self.y, self._stretches())
+
+    def _begin(self) -> None:
+        """Do what is needed before anything is read."""
 
     def follow(self, samples: Sequence[float]) -> Iterator[Row]:
         """Yield the state at each of the times `samples` (s, rising from 0); see `integrate`."""
@@ -304,7 +308,7 @@ class Run:
                 continue
             d, speed = delayed
             bound = stretch.high if speed > 0.0 else stretch.low
-            open_ended = speed > 0.0 and stretch.last == len(self.history) - 1
+            open_ended = speed > 0.0 and stretch.open
             if speed == 0.0 or open_ended or not math.isfinite(bound):
                 continue
             ahead = (bound - d) / speed
@@ -328,7 +332,7 @@ class Run:
                 if delayed is None:
                     continue
                 d, speed = delayed
-                last = stretch.last == len(self.history) - 1
+                last = stretch.open
                 beyond = max(stretch.low - d, -math.inf if last else d - stretch.high)
                 side = -1 if stretch.low - d > d - stretch.high or last else 1
                 length = h - beyond / (abs(speed) if speed * side > 0.0 else 1.0)
@@ -385,14 +389,13 @@ class Run:
         Others feel it no more than a weak kink.
         """
         if self.accuracy.tolerance > 0.0 and event.kind in {"signalled", "floor", "lift"}:
-            reader = self.readers[self.plant.group[event.place]]
-            reader.mark(self.t, len(self.history), 0, self.accuracy.close)
+            self._mark(self.plant.group[event.place], 0)
         else:
             self._mark_all()
 
     def _mark_all(self) -> None:
-        for reader in self.readers:
-            reader.mark(self.t, len(self.history), 0, self.accuracy.close)
+        for group in range(len(self.readers)):
+            self._mark(group, 0)
 
     def _mark_images(self, passed: dict[int, int], slopes: list[float]) -> None:
         """Note the kinks that passing a breakpoint leaves in the windows.
@@ -408,28 +411,33 @@ class Run:
             return
         for group, order in passed.items():
             if order < 2:
-                self.readers[group].mark(self.t, len(self.history), order + 1, self.accuracy.close)
-        for group, reader in enumerate(self.readers):
+                self._mark(group, order + 1)
+        for group in range(len(self.readers)):
             if jumped and group not in passed:
-                reader.mark(self.t, len(self.history), 2, self.accuracy.close)
+                self._mark(group, 2)
 
     def _mark_strong(self, groups: list[int], slopes: list[float]) -> None:
         """Note the kinks in the windows of some groups that are not negligible."""
+        for i in self._strong(groups, slopes):
+            self._mark(self.plant.group[i], 1)
+
+    def _strong(self, groups: list[int], slopes: list[float]) -> list[int]:
+        """Return the classes among some groups whose windows' slopes have jumped by so much."""
         after, _ = self._slope(self.t, self.y, self._stretches())
-        for group in groups:
-            for i, mine in enumerate(self.plant.group):
-                if mine != group or not self.mode.active[i]:
-                    continue
-                where, rtt = self.plant.windows[i], self.view.rtt[i]
-                h = min(self.accuracy.step, rtt)
-                matters = any(
-                    abs(after[j] - slopes[j]) * h * h / rtt
-                    > _NEGLIGIBLE * self.accuracy.tolerance * (abs(self.y[j]) + 0.1)
-                    for j in range(where.start, where.stop)
-                )
-                if matters:
-                    self.readers[group].mark(self.t, len(self.history), 1, self.accuracy.close)
-                    break
+        found = []
+        for i in dict.fromkeys(i for group in groups for i in self.plant.listeners(group)):
+            where, rtt = self.plant.windows[i], self.view.rtt[i]
+            h = min(self.accuracy.step, rtt)
+            if self.mode.active[i] and any(
+                abs(after[j] - slopes[j]) * h * h / rtt
+                > _NEGLIGIBLE * self.accuracy.tolerance * (abs(self.y[j]) + 0.1)
+                for j in range(where.start, where.stop)
+            ):
+                found.append(i)
+        return found
+
+    def _mark(self, group: int, order: int) -> None:
+        self.readers[group].mark(self.t, len(self.history), order, self.accuracy.close)
 
     def _happen(self, event: Event | None) -> bool:
         """Do what is scheduled for now: first the changes, then the tick."""
@@ -455,13 +463,19 @@ class Run:
 
     def _mark_tick(self, y: list[float]) -> None:
         """Take over the state after a tick; note it as a jump for those to whom it matters."""
-        plant, old = self.plant, self.view
-        view = plant.observe(self.t, y, self.mode)
+        old, view = self.view, self.plant.observe(self.t, y, self.mode)
+        for i in self._moved(old, view, y):
+            self._mark(self.plant.group[i], 0)
+        self.y, self.view = y, view
+
+    def _moved(self, old: View, new: View, y: list[float]) -> Iterator[int]:
+        """Yield the classes to whom it matters that signals have become others."""
+        plant = self.plant
         for i, sender in enumerate(plant.senders):
             if not (self.mode.active[i] and plant.listens[i]):
                 continue
-            x, rtt = plant.x(y, i), view.rtt[i]
-            rates = (sender.rate(x, x, plant.met(v, i), rtt, rtt) for v in (old, view))
+            x, rtt = plant.x(y, i), new.rtt[i]
+            rates = (sender.rate(x, x, plant.met(v, i), rtt, rtt) for v in (old, new))
             before, after = ((r if isinstance(r, tuple) else (r,)) for r in rates)
             h = min(self.accuracy.step, rtt)
             values = x if isinstance(x, tuple) else (x,)
@@ -469,8 +483,7 @@ class Run:
                 abs(b - a) * h > _NEGLIGIBLE * self.accuracy.tolerance * (abs(v) + 0.1)
                 for a, b, v in zip(before, after, values, strict=True)
             ):
-                self.readers[plant.group[i]].mark(self.t, len(self.history), 0, self.accuracy.close)
-        self.y, self.view = y, view
+                yield i
 
 
 def _length(candidate: tuple[float, int | None]) -> float:

@@ -43,7 +43,8 @@ FREE: Final = 0
 FULL: Final = 1
 _DOUBLING: Final = math.log(2.0)  # slow start doubles the window in one round trip
 _NUDGE: Final = 1e-6  # s: how far ahead a clip is felt
-_SLOWEST: Final = 1e-3  # s of queue, added to its length to make its error relative
+#: s of queue, added to its length to make its error relative
+SLOWEST: Final = 1e-3
 _AHEAD: Final = 1e-6  # of a round-trip time, over which its own slope is taken
 
 
@@ -93,8 +94,8 @@ class View(NamedTuple):
     """What each law knows of its queue."""
     signals: tuple[Signal, ...]
     """What each law makes of it."""
-    leaving: tuple[float, ...] = ()
-    """Packets per second of `rates` that leave again, where others wait for them."""
+    passing: tuple[float, ...] = ()
+    """Of links from which classes go on: how fast the time of entry moves, and what leaves."""
 
 
 class Basin(NamedTuple):
@@ -112,13 +113,10 @@ class Plant:
     floors = True
 
     def __init__(self, scenario: Scenario, update: str, beginning: Beginning | None = None) -> None:
-        self.scenario, self.beginning = scenario, beginning
+        self._take_classes(scenario, beginning)
         self.aqm: Aqm = scenario.aqm
         self.bands = self.aqm.bands
-        self.basins = (Basin(slice(0, self.bands), float(scenario.link.buffer)),)
-        self.flows = scenario.flows
-        self.senders = tuple(f.sender.on_link(scenario.link.packet_size) for f in scenario.flows)
-        self.base_rtt = tuple(float(flow.base_rtt) for flow in scenario.flows)
+        self.basins: tuple[Basin, ...] = (Basin(slice(0, self.bands), float(scenario.link.buffer)),)
         #: Which band a class sends into: the L4S one takes the scalable senders.
         self.band = tuple(int(self.bands == 2 and s.signal == "scalable") for s in self.senders)
         keys = list(zip(self.base_rtt, self.band, strict=True))
@@ -126,7 +124,6 @@ class Plant:
         #: Classes with the same delay read the same past; senders that ignore signals read none.
         self.group = tuple(groups.index(key) for key in keys)
         self.group_count = len(groups)
-        self.listens = tuple(sender.signal is not None for sender in self.senders)
         #: Traffic that ignores signals, but of which the queue drops what it signals.
         self.thinned = tuple(self.aqm.thins and s.thinned for s in self.senders)
         self._lay_out()
@@ -139,7 +136,20 @@ class Plant:
             self._slope = self._drift if own.drift is not Aqm.drift else self._hold
         self.continuous = self._slope == self._flow
         self._simple_signals = own.signals is Aqm.signals and self.bands == 1
-        self._switching = own.switches is not Aqm.switches or any(
+        self._switching = self._has_switches()
+
+    def _take_classes(self, scenario: Scenario, beginning: Beginning | None) -> None:
+        """Take over the classes of flows."""
+        self.scenario, self.beginning = scenario, beginning
+        self.flows = scenario.flows
+        self.senders = tuple(f.sender.on_link(scenario.packet_size) for f in scenario.flows)
+        self.base_rtt = tuple(float(flow.base_rtt) for flow in scenario.flows)
+        self.listens = tuple(sender.signal is not None for sender in self.senders)
+        self.thinned = tuple(sender.thinned for sender in self.senders)
+
+    def _has_switches(self) -> bool:
+        """Return whether some law has a kink."""
+        return any(type(law).switches is not Aqm.switches for law, _ in self.laws) or any(
             type(sender).switches is not Sender.switches for sender in self.senders
         )
 
@@ -149,7 +159,11 @@ class Plant:
         self.state = slice(first, first + len(self.aqm.initial()))
         #: Each law with the place of its state.
         self.laws: tuple[tuple[Aqm, slice], ...] = ((self.aqm, self.state),)
-        place, slices = self.state.stop, []
+        self._lay_out_classes(self.state.stop)
+
+    def _lay_out_classes(self, place: int) -> None:
+        """Lay out the states of the classes from `place` on."""
+        slices = []
         for sender in self.senders:
             slices.append(slice(place, place + len(sender.states)))
             place += len(sender.states)
@@ -159,16 +173,20 @@ class Plant:
 
     def initial(self) -> tuple[list[float], Mode]:
         """Return the state before time 0: an empty queue, a constant window, no signals."""
+        link = self.scenario.link
+        y, mode = self._initial([float(link.capacity) / (8.0 * float(link.packet_size))])
+        return (y, mode) if self.beginning is None else self._begin(self.beginning, y, mode)
+
+    def _initial(self, capacity: Iterable[float]) -> tuple[list[float], Mode]:
         y = [0.0] * self.size
-        y[self.state] = [float(value) for value in self.aqm.initial()]
+        for law, where in self.laws:
+            y[where] = [float(value) for value in law.initial()]
         for flow, sender, where in zip(self.flows, self.senders, self.windows, strict=True):
             x = sender.initial(float(flow.initial_window))
             y[where] = [float(v) for v in (x if len(sender.states) > 1 else (x,))]
         none = (False,) * len(self.flows)
         mode = Mode(
-            capacity=(
-                float(self.scenario.link.capacity) / (8.0 * float(self.scenario.link.packet_size)),
-            ),
+            capacity=tuple(capacity),
             counts=tuple(float(flow.count) for flow in self.flows),
             started=none,
             active=none,
@@ -180,7 +198,7 @@ class Plant:
             signs=(),
             signalling=False,
         )
-        return (y, mode) if self.beginning is None else self._begin(self.beginning, y, mode)
+        return y, mode
 
     def _begin(self, given: Beginning, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
         """Return a past that goes on as it is, signals included, for those who send at time 0."""
@@ -286,8 +304,8 @@ class Plant:
     def within_bounds(self, y: list[float]) -> list[float]:
         """Return the state with what interpolation has carried past a bound put back on it."""
         y = list(y)
-        (basin,) = self.basins
-        y[: self.bands] = [min(max(q, 0.0), basin.size) for q in y[: self.bands]]
+        size = self.basins[0].size
+        y[: self.bands] = [min(max(q, 0.0), size) for q in y[: self.bands]]
         y[self.state] = [float(value) for value in self.aqm.saturate(tuple(y[self.state]))]
         for where in self.windows:
             y[where.start] = max(y[where.start], 0.0)
@@ -320,6 +338,10 @@ class Plant:
             past.append(self.heard(*found[group], i))
         return past
 
+    def listeners(self, group: int) -> list[int]:
+        """Return the classes of a group."""
+        return [i for i, mine in enumerate(self.group) if mine == group]
+
     def delayed(
         self, group: int, t: float, y: list[float], f: list[float], view: View, mode: Mode
     ) -> tuple[float, float] | None:
@@ -331,8 +353,11 @@ class Plant:
 
     def sizes(self, mode: Mode) -> list[tuple[int, float]]:
         """Return which components' errors count, and what is added to each to make it relative."""
-        found = [(k, _SLOWEST * mode.capacity[0]) for k in range(self.bands)]
-        found += [(j, 1e-3) for j in range(self.state.start, self.state.stop)]
+        found = [(k, SLOWEST * mode.capacity[0]) for k in range(self.bands)]
+        return found + self._sizes_of_laws()
+
+    def _sizes_of_laws(self) -> list[tuple[int, float]]:
+        found = [(j, 1e-3) for j in range(self.state.start, self.state.stop)]
         return found + [(j, 0.1) for w in self.windows for j in range(w.start, w.stop)]
 
     # The right-hand side
@@ -375,7 +400,7 @@ class Plant:
                 f[where.start] = _DOUBLING * y[where.start] / view.rtt[i]
                 then = x_then[0] if isinstance(x_then, tuple) else x_then
                 f[self.expected[i]] = then / rtt_then * p_then
-        moves = self._slope(y, mode, view)
+        moves = self.controller_slope(y, mode, view)
         f[self.state] = [0.0 if held else v for v, held in zip(moves, mode.held, strict=True)]
         return f
 
@@ -488,9 +513,9 @@ class Plant:
         if not self.continuous:
             return mode.held
         state = y[self.state]
-        slope = self._slope(y, mode, view)
+        slope = self.controller_slope(y, mode, view)
         ahead = tuple(s + _NUDGE * v for s, v in zip(state, slope, strict=True))
-        clipped = self.aqm.saturate(ahead)
+        clipped = self.clipped(ahead)
         return tuple(
             math.copysign(1.0, v) if c != a and c == s else 0.0
             for s, v, a, c in zip(state, slope, ahead, clipped, strict=True)
@@ -501,11 +526,15 @@ class Plant:
         if not self._switching:
             return []
         view = self.observe(t, y, mode)
-        (seen,), (signals,) = view.seen, view.signals
+        (seen,) = view.seen
         values = [float(v) for v in self.aqm.switches(tuple(y[self.state]), seen)]
+        return values + self._switches_of_classes(y, mode, view)
+
+    def _switches_of_classes(self, y: Sequence[float], mode: Mode, view: View) -> list[float]:
+        values: list[float] = []
         for i, sender in enumerate(self.senders):
             if mode.active[i]:
-                p = self.signal(signals, i)
+                p = self.met(view, i)
                 values += [float(v) for v in sender.switches(self.x(y, i), p, view.rtt[i])]
         return values
 

@@ -1,0 +1,196 @@
+"""The event-aligned method over several links: more is read, and breakpoints travel.
+
+An instant at which what arrives at a link is not smooth reaches the next link one queue delay and a
+hop later, where what has entered then arrives. So breakpoints have images of two more kinds: the
+time of entry of what leaves a link passes one, or the time that lies a hop ago does.
+
+Where a queue has just begun to grow, what leaves it has entered within the step. Such a step is
+taken again with its own cubic as the past, until it no longer changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from pi2_fluid.engines.fluid.events import Event, Trial
+from pi2_fluid.engines.fluid.history import Segment, Stretch
+from pi2_fluid.engines.fluid.integration import Run
+from pi2_fluid.engines.fluid.plant import EMPTY
+from pi2_fluid.engines.fluid.routes.kinks import MOST, Part
+from pi2_fluid.engines.fluid.routes.past import Past
+from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
+
+__all__ = ["RoutesRun"]
+
+_SWEEPS: Final = 12  # of a step that reads itself
+_SETTLED: Final = 1e-14  # relative, of what still changes then
+_STRONGEST: Final = 1  # order of kinks that are noted where steps adapt
+_SLIGHT: Final = 1e-12  # of a capacity: jumps of rates below it are none
+
+
+class RoutesRun(Run):
+    """One trajectory of several links in the making."""
+
+    plant: RoutesPlant
+
+    def _begin(self) -> None:
+        self.past = Past(self.history, self.readers)
+        self.plant.attach(self.past)
+
+    # A step, which may read itself
+
+    def advance(self) -> None:
+        """Take one step, to the next event at the latest, and do what happens there."""
+        self._skip_silence()
+        super().advance()
+
+    def _skip_silence(self) -> None:
+        """Go on to what entered next, where nothing had entered for a while."""
+        for reader, place in self.plant.entries(self.mode):
+            mine = self.readers[reader]
+            while place is not None and self.f[place] <= 0.0 and mine.place + 1 < len(mine.times):
+                mine.place += 1
+                self.y = [*self.y]
+                self.y[place] = mine.times[mine.place]
+                self._stand()
+                self.f, self.view = self._slope(self.t, self.y, self._stretches())
+
+    def _try(self, h: float, stretches: list[Stretch]) -> Trial:
+        end, f = self.t + h, self.f
+        ahead = [a + h * b for a, b in zip(self.y, f, strict=True)]
+        self.past.ahead = Segment(self.t, max(end, self.t + 1e-300), self.y, ahead, f, f, self.mode)
+        self.past.overlaps = False
+        trial = super()._try(h, stretches)
+        for _ in range(_SWEEPS):
+            if trial.t <= self.t or not self.past.overlaps:
+                break
+            self.past.ahead = self._segment(trial)
+            last, trial = trial.y, super()._try(h, stretches)
+            pairs = zip(last, trial.y, strict=True)
+            if all(abs(b - a) <= _SETTLED * (1.0 + abs(b)) for a, b in pairs):
+                break
+        if trial.t > self.t:
+            self.past.ahead = self._segment(trial)
+        return trial
+
+    def _stretches(self) -> list[Stretch]:
+        return [self.past.stretch(reader) for reader in range(len(self.readers))]
+
+    # What happens at the end of a step
+
+    def _pass(self, images: dict[int, int]) -> dict[int, int]:
+        passed = super()._pass(images)
+        self._stand()
+        return passed
+
+    def _happen(self, event: Event | None) -> bool:
+        changed = super()._happen(event)
+        self._stand()
+        return changed
+
+    def _seek(self) -> None:
+        view = self.plant.observe(self.t, self.y, self.mode)
+        for reader, lag in enumerate(self.plant.layout.lags):
+            if lag.links:
+                self.readers[reader].seek(self.t - self.plant.lag(reader, view))
+        self._stand()
+
+    def _stand(self) -> None:
+        """Take over where the readers are: that is a part of the discrete state."""
+        for reader, place in self.plant.entries(self.mode):
+            mine = self.readers[reader]
+            if place is None or self.y[place] >= mine.times[-1]:
+                mine.place = len(mine.times) - 1
+        self.mode = self.mode._replace(places=tuple(reader.place for reader in self.readers))
+        self.past.stand(self.t, self.y, self.mode)
+
+    # Kinks
+
+    def _note(self, jumps: dict[Part, int]) -> None:
+        """Mark the present as a breakpoint for all whom these jumps concern."""
+        most = MOST if self.accuracy.tolerance == 0.0 else _STRONGEST
+        empty = tuple(bound == EMPTY for bound in self.mode.bound)
+        for reader, order in self.plant.kinks.spread(jumps, empty).items():
+            if order <= most:
+                self._mark(reader, order)
+
+    def _mark_event(self, event: Event) -> None:
+        """Note an event: at a bound what leaves a link jumps, at a clip the signal's slope."""
+        if event.kind in {"empty", "fill", "full", "drain"}:
+            self._turn([event.place])
+        elif event.kind in {"clip", "release"}:
+            self._note({Part("signal", self.plant.link_of(event.place)): 1})
+        elif event.kind == "switch":
+            jumps = {Part("signal", link): 1 for link in range(self.plant.bands)}
+            self._note(jumps | {Part("window", i): 1 for i in range(len(self.plant.senders))})
+        else:
+            self._note({Part("window", event.place): 0})
+
+    def _turn(self, links: Iterable[int]) -> None:
+        """Note that queues have reached or left a bound."""
+        jumps, y = {}, list(self.y)
+        for link in links:
+            if link in self.plant.entered and y[link] <= 0.0:  # nobody has waited there
+                y[self.plant.entered[link]] = self.t
+            jumps[Part("outflow", link)] = 0
+            jumps |= {Part("arrival", s): 0 for s in self.plant.layout.arriving[link]}
+        self.y = y
+        self._note(jumps)
+        self._stand()
+
+    def _mark_images(self, passed: dict[int, int], slopes: list[float]) -> None:
+        """Note what follows from reading beyond breakpoints."""
+        adaptive = self.accuracy.tolerance > 0.0
+        heard = {r: order for r, order in passed.items() if not self.plant.carries(r)}
+        travelled = {r: order for r, order in passed.items() if self.plant.carries(r)}
+        jumped = bool(travelled) and self._jumped()
+        found: list[tuple[Part, int]] = []
+        if adaptive:  # as for one link, weak kinks are left to the error estimate
+            strong = self._strong([r for r, order in heard.items() if order == 0], slopes)
+            found += [(Part("window", i), 1) for i in strong]
+        else:
+            for reader, order in heard.items():
+                found += [(Part("window", i), order + 1) for i in self.plant.listeners(reader)]
+        for reader, order in travelled.items():
+            if not adaptive or (order == 0 and jumped):
+                found += [(part, order) for part in self.plant.fed(reader)]
+        jumps: dict[Part, int] = {}
+        for part, order in found:
+            jumps[part] = min(order, jumps.get(part, order))
+        self._note(jumps)
+        if jumped:
+            self._hold()
+
+    def _hold(self) -> None:
+        """Let queues leave or reach their bounds where what arrives has jumped."""
+        before = self.mode.bound
+        self.y, self.mode = self.plant.hold_bounds(self.t, self.y, self.mode)
+        turned = [k for k, (a, b) in enumerate(zip(before, self.mode.bound, strict=True)) if a != b]
+        if turned:
+            self._turn(turned)
+
+    def _jumped(self) -> bool:
+        """Return whether what arrives at or leaves links is another than at the step's end."""
+        view = self.plant.observe(self.t, self.y, self.mode)
+        least = _SLIGHT * min(self.mode.capacity)
+        pairs = [
+            *zip(view.rates, self.view.rates, strict=True),
+            *zip(view.passing, self.view.passing, strict=True),
+        ]
+        return any(abs(a - b) > least for a, b in pairs)
+
+    def _mark_tick(self, y: list[float]) -> None:
+        """Take over the state after ticks; note the jumps of signals for those to whom they matter.
+
+        Of each class by how much its window's slope would jump if it heard them all at once.
+        """
+        old, view = self.view, self.plant.observe(self.t, y, self.mode)
+        pairs = zip(old.signals, view.signals, strict=True)
+        ticked = [link for link, (before, after) in enumerate(pairs) if before != after]
+        for i in self._moved(old, view, y):
+            path = self.plant.paths[i]
+            for link, reader in zip(path.links, path.heard, strict=True):
+                if link in ticked:
+                    self._mark(reader, 0)
+        self.y, self.view = y, view

@@ -1,0 +1,56 @@
+"""The past of a network: read at any instant, also inside the step that is being taken.
+
+What leaves a queue that has just begun to grow has entered it a moment ago, so that its entry lies
+inside the step. There the step is read as it came out of the trial before; see `Run`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pi2_fluid.engines.fluid.history import BEGINNING, History, Reader, Segment, Stretch
+from pi2_fluid.engines.fluid.plant import Mode
+
+__all__ = ["Past"]
+
+
+class Past:
+    """Segments, readers of them, and what is known of the step that is being taken."""
+
+    def __init__(self, history: History, readers: Sequence[Reader]) -> None:
+        self.history, self.readers = history, readers
+        self.ahead = history.segments[0]
+        #: Whether the step itself was read.
+        self.overlaps = False
+
+    def stand(self, t: float, y: list[float], mode: Mode) -> None:
+        """Begin a step at `t`, of which nothing is known yet."""
+        still = [0.0] * len(y)
+        self.ahead = Segment(BEGINNING, t, y, y, still, still, mode)
+
+    def stretch(self, reader: int) -> Stretch:
+        """Return the smooth piece of the past that a reader is in; the last one has no end yet."""
+        mine = self.readers[reader]
+        place = mine.place
+        if place + 1 == len(mine.times):
+            last = len(self.history) - 1
+            return Stretch(mine.times[place], math.inf, mine.indices[place], last, open=True)
+        high, last = mine.times[place + 1], mine.indices[place + 1] - 1
+        return Stretch(mine.times[place], high, mine.indices[place], last, open=False)
+
+    def read(self, reader: int, t: float, places: Sequence[int]) -> tuple[float, list[float], Mode]:
+        """Return the instant, state and mode that a reader finds at `t`, with `places` of then.
+
+        Beyond a breakpoint there is another branch: the nearest instant of this one is read.
+        """
+        mine, place = self.readers[reader], places[reader]
+        t, first, last = max(t, mine.times[place]), mine.indices[place], len(self.history) - 1
+        if place + 1 < len(mine.times):
+            t, last = min(t, mine.times[place + 1]), mine.indices[place + 1] - 1
+        now = self.history.segments[-1].end
+        if t > now or first > last:
+            self.overlaps = self.overlaps or t > now
+            return t, self.ahead.values(t), self.ahead.mode
+        segment = self.history.find(t, first, last)
+        return t, segment.values(t), segment.mode
