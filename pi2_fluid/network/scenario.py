@@ -220,6 +220,10 @@ class Scenario(Written):
         """
         return class_names(self.flows)
 
+    def with_classes(self, flows: Sequence[Flows], changes: Sequence[Change]) -> Scenario:
+        """Return it with other classes of flows over the same links, and another schedule."""
+        return dataclasses.replace(self, flows=tuple(flows), changes=tuple(changes))
+
     @classmethod
     def from_toml(cls, text: str) -> Scenario:
         """Return the scenario that a TOML text describes.
@@ -300,6 +304,11 @@ class _Routed(Scenario):
         """Bytes of a full packet on every link."""
         return self.network.packet_size
 
+    def with_classes(self, flows: Sequence[Flows], changes: Sequence[Change]) -> Scenario:
+        """Return it with other classes of flows over the same links, and another schedule."""
+        network = dataclasses.replace(self.network, flows=tuple(flows))
+        return dataclasses.replace(self, network=network, changes=tuple(changes))
+
     def to_toml(self) -> str:
         """Return the scenario as TOML text, as one of one node."""
         return format_nodes(self.network.parts, self.network.flows, self, self.changes)
@@ -309,7 +318,7 @@ def _refuse_only(network: Network) -> None:
     refuse_several(
         network,
         "what was asked for is of one link",
-        "give a scenario of one of them",
+        "simulate several as a fluid by rates, or give a scenario of one of them",
     )
 
 

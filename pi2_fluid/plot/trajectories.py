@@ -25,7 +25,7 @@ def draw_trajectory(
     time: FloatArray,
     queue_delay: Mapping[str, FloatArray],
     throughput: Mapping[str, FloatArray],
-    capacity: Real,
+    capacity: Real | Mapping[str, FloatArray],
     probability: Mapping[str, FloatArray],
     target: float | None = None,
 ) -> list[Artist]:
@@ -44,8 +44,9 @@ def draw_trajectory(
         Seconds; one entry per queue, without a label in the picture if there is only one.
     throughput : mapping of label to array ([runs,] time)
         bit/s of each class of flows; of one run stacked on one another.
-    capacity : array (time,)
-        bit/s.
+    capacity : array (time,), or mapping of label to such arrays
+        bit/s; one entry per link where there are several, of which no class has a share of all, so
+        that their throughputs are lines.
     probability : mapping of label to array ([runs,] time)
         Signal probability of each class, and the controller's variable.
     target : float, optional
@@ -60,10 +61,17 @@ def draw_trajectory(
             "target", (1, 1e3 * target), (2, 0), va="center", fontsize=8, color="0.35",
             xycoords=("axes fraction", "data"), textcoords="offset points", annotation_clip=False,
         )  # fmt: skip
-    artists += _draw_shares(middle, time, {k: 1e-6 * np.asarray(v) for k, v in throughput.items()})
-    artists += middle.plot(
-        time, 1e-6 * np.asarray(capacity), color=COLORS[0], linewidth=1.0, label="capacity"
-    )
+    rates = {k: 1e-6 * np.asarray(v) for k, v in throughput.items()}
+    if isinstance(capacity, Mapping):
+        artists += _draw_lines(middle, time, rates)
+    else:
+        artists += _draw_shares(middle, time, rates)
+    limits = capacity if isinstance(capacity, Mapping) else {"": capacity}
+    for place, (name, limit) in enumerate(limits.items()):
+        artists += middle.plot(
+            time, 1e-6 * np.asarray(limit), color=COLORS[0], linewidth=1.0,
+            linestyle=_DASHES[place % len(_DASHES)], label=f"capacity {name}".rstrip(),
+        )  # fmt: skip
     middle.set_ylabel("throughput [Mbit/s]")
     artists += _draw_lines(bottom, time, {k: 100 * np.asarray(v) for k, v in probability.items()})
     bottom.set(ylabel="probability [%]", xlabel="time [s]")

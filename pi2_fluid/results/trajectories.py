@@ -27,11 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = ["summarize_trajectory", "trajectory_dataset"]
 
+#: What a summary has of all classes together, and of each.
+_OF_CLASSES: Final = ("jain", "throughput", "window_mean")
 _SAME: Final = 1e-12  # s: an instant is reached this much before it
 
 
 class Samples(Protocol):
-    """What an engine has sampled, in packets and seconds: n samples, m classes, b bands."""
+    """What an engine has sampled, in packets and seconds: n samples, m classes, b bands or links.
+
+    The last two are of networks of several links.
+    """
 
     @property
     def time(self) -> FloatArray: ...
@@ -49,6 +54,10 @@ class Samples(Protocol):
     def leaving(self) -> FloatArray: ...
     @property
     def capacity(self) -> FloatArray: ...
+    @property
+    def link_p(self) -> FloatArray | None: ...
+    @property
+    def link_leaving(self) -> FloatArray | None: ...
 
 
 def trajectory_dataset(
@@ -65,7 +74,7 @@ def trajectory_dataset(
     attrs : mapping
         Provenance.
     """
-    bits = 8.0 * float(scenario.link.packet_size)
+    bits = 8.0 * float(scenario.packet_size)
     values = {
         "queue_delay": trace.queue_delay,
         "queue": trace.queue,
@@ -75,8 +84,13 @@ def trajectory_dataset(
         "throughput": bits * trace.leaving,
         "capacity": bits * trace.capacity,
     }
+    if trace.link_p is not None and trace.link_leaving is not None:
+        values |= {"link_p": trace.link_p, "link_throughput": bits * trace.link_leaving}
+        values |= {name: values[name][..., None] for name in ("queue_delay", "queue")}  # one band
     bands = [int(flow.sender.signal == "scalable") for flow in scenario.flows]
-    thinned = [int(scenario.aqm.thins and flow.sender.thinned) for flow in scenario.flows]
+    queues = [node.aqm for node in scenario.network.nodes]
+    thins = any(queue.thins for queue in queues)
+    thinned = [int(thins and flow.sender.thinned) for flow in scenario.flows]
     coords = {
         "time": Column(("time",), trace.time, "s", "time"),
         **class_coords(scenario, bands),
@@ -119,6 +133,8 @@ def summarize_trajectory(
     dataset: xr.Dataset, after: float | str, until: float | str | None
 ) -> xr.Dataset:
     """Return the statistics of a trajectory, as `summarize` describes them."""
+    if "link" in dataset.dims:
+        return _summarize_links(dataset, after, until)
     begin = validate_quantity(after, "time", "after", closed=True)
     end = float(dataset.time[-1]) if until is None else validate_quantity(until, "time", "until")
     part = dataset.sel(time=slice(begin, end))
@@ -170,6 +186,27 @@ def summarize_trajectory(
     coords = label_coords(part, ("flows", "band"))
     attrs = {"engine": dataset.attrs.get("engine", ""), "after": begin, "until": end}
     return make_dataset(variables, coords, attrs)
+
+
+def _summarize_links(
+    dataset: xr.Dataset, after: float | str, until: float | str | None
+) -> xr.Dataset:
+    """Return the statistics of each link, over the classes that cross it, and of all classes."""
+    found = []
+    for name in dataset.link.to_numpy():
+        mine = dataset.sel(link=name, drop=True)
+        mine = mine.assign(throughput=mine.link_throughput, p=mine.link_p)
+        mine = mine.isel(flows=mine.place > 0)
+        found.append(summarize_trajectory(mine, after, until).drop_vars(_OF_CLASSES))
+    alone = dataset.isel(link=0, drop=True)
+    classes = summarize_trajectory(alone, after, until)[list(_OF_CLASSES)]
+    links = xr.concat(
+        [each.drop_dims("flows", errors="ignore") for each in found],
+        dataset.link,
+        coords="minimal",
+        compat="override",
+    )
+    return links.merge(classes, combine_attrs="override")
 
 
 def _arrivals(

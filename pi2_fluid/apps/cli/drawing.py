@@ -32,7 +32,8 @@ def draw_result(dataset: xarray.Dataset, title: str, target: float | None, path:
 
     # The time that packets spent in their queue: what a dual queue serves of each is not constant.
     schema = schema_of(dataset)
-    delay = _by_label(dataset, schema.waited, "band")
+    several = "link" in dataset.dims
+    delay = _by_label(dataset, schema.waited, "link" if several else "band")
     with page_style():
         figure = Figure(figsize=(8.0, 6.4))
         draw_trajectory(
@@ -40,7 +41,7 @@ def draw_result(dataset: xarray.Dataset, title: str, target: float | None, path:
             dataset.time.to_numpy(),
             {f"queue {band}" if band else "": values for band, values in delay.items()},
             _by_label(dataset, "throughput", "flows"),
-            dataset.capacity.to_numpy(),
+            _by_label(dataset, "capacity", "link") if several else dataset.capacity.to_numpy(),
             _probabilities(dataset, schema.signal),
             target,
         )
@@ -64,8 +65,12 @@ def _probabilities(dataset: xarray.Dataset, signal: str) -> dict[str, Any]:
 
     Of packets the law's own probability: what happened to the few of a bin is too noisy.
     """
-    u = dataset.controller.to_numpy()
     values = _by_label(dataset, signal, "flows")
+    if "link" in dataset.dims:
+        controllers = _by_label(dataset, "controller", "link")
+        seen_by = {f"seen by {name}": seen for name, seen in values.items()}
+        return {f"controller {name}": u for name, u in controllers.items()} | seen_by
+    u = dataset.controller.to_numpy()
     who: dict[bytes, list[str]] = {}
     for name, seen in values.items():
         if seen.any() and (seen != u).any():

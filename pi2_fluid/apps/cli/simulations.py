@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pi2_fluid.engines.engine import Engine
+    from pi2_fluid.network.scenario import Scenario
 
 __all__ = ["COMMANDS", "simulate"]
 
@@ -71,7 +72,7 @@ def simulate(
         from pi2_fluid.apps.cli.drawing import draw_result
 
         shown = dataset.sel(time=slice(summary.attrs["after"], None))
-        draw_result(shown, title, getattr(described.aqm, "target", None), path)
+        draw_result(shown, title, _target(described), path)
 
     def report(files: Sequence[Path]) -> None:
         if not as_json:
@@ -102,6 +103,12 @@ def simulate(
         raise typer.Exit(codes.INTERRUPTED)
 
 
+def _target(scenario: Scenario) -> float | None:
+    """Return the queue delay aimed at, if all links aim at the same one."""
+    targets = {getattr(node.aqm, "target", None) for node in scenario.network.nodes}
+    return targets.pop() if len(targets) == 1 else None
+
+
 def _trajectory_as_json(dataset: xarray.Dataset, summary: xarray.Dataset) -> dict[str, Any]:
     del dataset
     return {"summary": {name: plain(variable) for name, variable in summary.items()}}
@@ -111,8 +118,14 @@ def _print_trajectory(way: str, dataset: xarray.Dataset, summary: xarray.Dataset
     # What is no table is echoed, so that it is not broken into lines where nobody looks at them.
     typer.echo(f"{way}, {summary.attrs['after']:.4g} s to {summary.attrs['until']:.4g} s\n")
     console = make_console()
-    console.print(_delay_table(summary))
-    typer.echo()
+    several = "link" in summary.dims
+    for name in summary.link.to_numpy() if several else ():
+        typer.echo(f"link {name}")
+        console.print(_delay_table(summary.sel(link=name)))
+        typer.echo()
+    if not several:
+        console.print(_delay_table(summary))
+        typer.echo()
     console.print(_class_table(dataset, summary))
 
 

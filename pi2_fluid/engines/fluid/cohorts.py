@@ -9,7 +9,7 @@ window, and each leaves slow start by itself. The results are those of the class
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from pi2_fluid.engines.fluid.trace import Trace
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["Cohorts", "split_starts"]
 
@@ -44,11 +47,21 @@ class Cohorts(NamedTuple):
         first = np.flatnonzero(np.diff(origin, prepend=-1))
         # Before a class has started, its window is the one that it is going to start with.
         begun[:, first] = 1.0
-        weighted, weights, leaving = (
-            np.add.reduceat(values, first, axis=1)
-            for values in (begun * trace.window, begun, trace.leaving)
+
+        def total(values: FloatArray) -> FloatArray:
+            result: FloatArray = np.add.reduceat(values, first, axis=-1)
+            return result
+
+        merged = trace._replace(
+            p=trace.p[:, first],
+            window=total(begun * trace.window) / total(begun),
+            leaving=total(trace.leaving),
         )
-        return trace._replace(p=trace.p[:, first], window=weighted / weights, leaving=leaving)
+        if trace.link_p is None or trace.link_leaving is None:
+            return merged
+        return merged._replace(
+            link_p=trace.link_p[..., first], link_leaving=total(trace.link_leaving)
+        )
 
 
 def split_starts(scenario: Scenario, beginning: Beginning | None = None) -> Cohorts:
@@ -73,7 +86,7 @@ def split_starts(scenario: Scenario, beginning: Beginning | None = None) -> Coho
     origin = tuple(i for i, size in enumerate(sizes) for _ in range(size))
     if beginning is not None:
         beginning = beginning._replace(senders=tuple(beginning.senders[i] for i in origin))
-    split = dataclasses.replace(scenario, flows=tuple(flows), changes=tuple(changes))
+    split = scenario.with_classes(flows, changes)
     return Cohorts(split, origin, beginning)
 
 

@@ -125,7 +125,7 @@ def fill(
     )
     place, status, duration = 0, "more", float(scenario.duration)
     while status == "more":
-        place, status = run.advance(time, place, steps, *trace[1:])
+        place, status = run.advance(time, place, steps, *trace[1:8])
         if progress is not None:
             progress(min(run.time, duration), duration)
     if status == "no memory":

@@ -18,16 +18,21 @@ from pi2_fluid.engines.fluid.acks.refusals import beyond_packets, require_clocke
 from pi2_fluid.engines.fluid.acks.reporting import trace_nodes
 from pi2_fluid.engines.fluid.beginning import begin
 from pi2_fluid.engines.fluid.cohorts import Cohorts, split_starts
-from pi2_fluid.engines.fluid.integration import Accuracy, integrate
+from pi2_fluid.engines.fluid.integration import Accuracy, Run
 from pi2_fluid.engines.fluid.linear import LinearPlant
 from pi2_fluid.engines.fluid.plant import Plant
 from pi2_fluid.engines.fluid.refusals import (
     UPDATES,
     not_modelled,
+    require_hops_in_rings,
+    require_one_band,
     require_rates_of_states,
     require_round_trips,
 )
-from pi2_fluid.engines.fluid.timeline import Schedule
+from pi2_fluid.engines.fluid.routes.integration import RoutesRun
+from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
+from pi2_fluid.engines.fluid.routes.trace import trace_routes
+from pi2_fluid.engines.fluid.timeline import Schedule, shortest_interval
 from pi2_fluid.engines.fluid.trace import Trace, trace_rows
 from pi2_fluid.engines.fluid.validity import check_trajectory
 from pi2_fluid.errors import QuantityError, UnsupportedError, renamed, show_value
@@ -72,7 +77,7 @@ class _Task(NamedTuple):
     """A scenario, made ready."""
 
     cohorts: Cohorts
-    plant: Plant | LinearPlant
+    plant: Plant
     compiled: bool
     times: Any
     accuracy: Accuracy
@@ -258,6 +263,8 @@ class Fluid(Engine):
         require_round_trips(scenario)
         require_rates_of_states(scenario)
         times, accuracy = self._times(scenario), self._accuracy(scenario)
+        if len(scenario.network.nodes) > 1:
+            return self._prepare_routes(scenario, times, accuracy)
         beginning = None if self.initial is None else begin(scenario, self.initial)
         whole = Cohorts(scenario, tuple(range(len(scenario.flows))), beginning)
         # Linear laws have neither windows that start nor slow start: their counts grow as they are.
@@ -267,6 +274,20 @@ class Fluid(Engine):
         plant = kind(cohorts.scenario, self.update, cohorts.beginning)
         reason = "linear=True" if self.linear else compiled.obstacle(cohorts.scenario, self.update)
         return _Task(cohorts, plant, self._compiles(reason), times, accuracy)
+
+    def _prepare_routes(self, scenario: Scenario, times: Any, accuracy: Accuracy) -> _Task:
+        require_one_band(scenario)
+        require_hops_in_rings(scenario.network)
+        for name, alone in (("linear", False), ("initial", None)):
+            if getattr(self, name) is not alone:
+                raise UnsupportedError(
+                    f"{name} is for one link, and the network has"
+                    f" {len(scenario.network.nodes)}: leave it out."
+                )
+        cohorts = split_starts(scenario)
+        plant = RoutesPlant(cohorts.scenario, self.update)
+        compiles = self._compiles("a network of several links")
+        return _Task(cohorts, plant, compiles, times, accuracy)
 
     def _compiles(self, obstacle: str) -> bool:
         """Return whether the compiled engine runs it, unless something is an obstacle to that."""
@@ -279,7 +300,7 @@ class Fluid(Engine):
     def _times(self, scenario: Scenario) -> FloatArray:
         duration, sample = float(scenario.duration), self.sample
         if sample is None:
-            sample = min(float(scenario.aqm.update_interval or _SAMPLE), duration)
+            sample = min(shortest_interval(scenario) or _SAMPLE, duration)
         step = validate_number(sample, "time", "sample", high=duration)
         count = int(np.floor(duration / step * (1.0 + 1e-12)))
         if count > _MOST_SAMPLES:
@@ -300,13 +321,18 @@ def _run_python(task: _Task, update: str, progress: Callable[[float, float], Non
     scenario = task.cohorts.scenario
     schedule = Schedule(scenario, ticks=update == "sampled")
     rows, duration, reported = [], float(scenario.duration), -1
-    for row in integrate(task.plant, schedule, task.accuracy, task.times.tolist()):
+    plant, accuracy = task.plant, task.accuracy
+    if isinstance(plant, RoutesPlant):
+        run: Run = RoutesRun(plant, schedule, accuracy)
+    else:
+        run = Run(plant, schedule, accuracy)
+    for row in run.follow(task.times.tolist()):
         rows.append(row)
         part = int(100 * row.t / duration)
         if progress is not None and part > reported:
             progress(row.t, duration)
             reported = part
-    return trace_rows(task.plant, rows)
+    return trace_routes(plant, rows) if isinstance(plant, RoutesPlant) else trace_rows(plant, rows)
 
 
 @renamed(controller="update")

@@ -15,6 +15,7 @@ import numpy as np
 
 from pi2_fluid.engines.fluid.fluid import simulate
 from pi2_fluid.engines.fluid.refusals import UPDATES
+from pi2_fluid.engines.fluid.timeline import shortest_interval
 from pi2_fluid.errors import DomainError, ScenarioError, SolverError, renamed, show_value
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.records.paths import read_path, replace_path
@@ -51,7 +52,8 @@ def gradient(
     objective : callable
         From a trajectory, as `simulate` returns it, to one number, smooth in the trajectory.
     wrt : str or iterable of str
-        Paths of the numbers to vary: ``"aqm.alpha"``, ``"link.capacity"``, ``"flows.0.count"``.
+        Paths of the numbers to vary: ``"aqm.alpha"``, ``"link.capacity"``, ``"flows.0.count"``; of
+        several links ``"network.nodes.a.aqm.alpha"``.
     update : {"sampled", "continuous"}
         As in `Fluid`.
     **how
@@ -94,8 +96,8 @@ def gradient(
         )
     how = {"tolerance": _TOLERANCE, **how} if "step" not in how else how
     if how.get("sample") is None:
-        interval = scenario.aqm.update_interval or 0.01
-        how["sample"] = min(float(interval), float(scenario.duration))
+        interval = shortest_interval(scenario) or 0.01
+        how["sample"] = min(interval, float(scenario.duration))
 
     def value(path: str, number: float) -> float:
         changed = replace_path(scenario, path, number)

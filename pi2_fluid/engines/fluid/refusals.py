@@ -9,9 +9,18 @@ import numpy as np
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
+from pi2_fluid.network.network import Network
+from pi2_fluid.network.routes import places_of
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["UPDATES", "not_modelled", "require_rates_of_states", "require_round_trips"]
+__all__ = [
+    "UPDATES",
+    "not_modelled",
+    "require_hops_in_rings",
+    "require_one_band",
+    "require_rates_of_states",
+    "require_round_trips",
+]
 
 UPDATES: Final = ("sampled", "continuous")
 # Of a link and of flows: what only packets can feel.
@@ -22,6 +31,8 @@ _PACKETS_ONLY: Final = (
     "flows.delayed_ack",
     "flows.ecn",
 )
+# Of several links: what is dropped at one of them does not arrive at the next.
+_NETWORKS_ONLY: Final = ("room that drops leave downstream",)
 
 
 def require_round_trips(scenario: Scenario) -> None:
@@ -46,7 +57,43 @@ def require_rates_of_states(scenario: Scenario) -> None:
 
 def not_modelled(scenario: Scenario) -> list[str]:
     """Return what of a scenario a fluid cannot feel."""
-    laws: list[tuple[str, Aqm | Sender]] = [("aqm", scenario.aqm)]
+    nodes = scenario.network.nodes
+    laws: list[tuple[str, Aqm | Sender]] = [("aqm", node.aqm) for node in nodes]
     laws += [("flows.sender", flow.sender) for flow in scenario.flows]
     found = [f"{place}.{name}" for place, law in laws for name in law.packets_only]
-    return [*_PACKETS_ONLY, *dict.fromkeys(found)]
+    return [*_PACKETS_ONLY, *_NETWORKS_ONLY * (len(nodes) > 1), *dict.fromkeys(found)]
+
+
+def require_hops_in_rings(network: Network) -> None:
+    """Raise UnsupportedError if routes lead around a ring of links without any propagation time.
+
+    What enters each of its links would follow from itself at the same instant.
+    """
+    places = places_of(network.node_names, network.flows)
+    ahead: dict[int, set[int]] = {}
+    for flows, route in zip(network.flows, places, strict=True):
+        for k in range(1, len(route)):
+            if not flows.hops or float(flows.hops[k]) == 0.0:
+                ahead.setdefault(route[k - 1], set()).add(route[k])
+    # Take away links from which no way without a time leads on, until only rings are left.
+    while ahead:
+        left = {link: after & ahead.keys() for link, after in ahead.items()}
+        left = {link: after for link, after in left.items() if after}
+        if left == ahead:
+            names = ", ".join(repr(network.node_names[link]) for link in sorted(left))
+            raise UnsupportedError(
+                f"routes lead around a ring of the links {names} in no time, so that what enters"
+                " them would follow from itself: give hops between them."
+            )
+        ahead = left
+
+
+def require_one_band(scenario: Scenario) -> None:
+    """Raise UnsupportedError if one of several links has a dual queue."""
+    for node in scenario.network.nodes:
+        if node.aqm.bands != 1 and len(scenario.network.nodes) > 1:
+            raise UnsupportedError(
+                f"node {node.name!r} has two queues ({type(node.aqm).__name__}), and trajectories"
+                " over several links are of single queues: use CoupledPi2, or a scenario of this"
+                " node alone."
+            )

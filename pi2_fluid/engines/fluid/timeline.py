@@ -10,10 +10,16 @@ from pi2_fluid.engines.fluid.plant import Mode
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["SAME", "Happening", "Schedule"]
+__all__ = ["SAME", "Happening", "Schedule", "shortest_interval"]
 
 #: Instants closer than this are one (s); a generous tolerance costs accuracy.
 SAME: Final = 1e-12
+
+
+def shortest_interval(scenario: Scenario) -> float | None:
+    """Return the shortest time between two ticks of a queue (s), None if none ticks."""
+    intervals = [node.aqm.update_interval for node in scenario.network.nodes]
+    return min((float(each) for each in intervals if each is not None), default=None)
 
 
 class Happening(NamedTuple):

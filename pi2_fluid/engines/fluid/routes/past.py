@@ -39,8 +39,8 @@ class Past:
         high, last = mine.times[place + 1], mine.indices[place + 1] - 1
         return Stretch(mine.times[place], high, mine.indices[place], last, open=False)
 
-    def read(self, reader: int, t: float, places: Sequence[int]) -> tuple[float, list[float], Mode]:
-        """Return the instant, state and mode that a reader finds at `t`, with `places` of then.
+    def find(self, reader: int, t: float, places: Sequence[int]) -> tuple[float, Segment]:
+        """Return what a reader finds at `t`, with the `places` of then: an instant and its segment.
 
         Beyond a breakpoint there is another branch: the nearest instant of this one is read.
         """
@@ -51,6 +51,9 @@ class Past:
         now = self.history.segments[-1].end
         if t > now or first > last:
             self.overlaps = self.overlaps or t > now
-            return t, self.ahead.values(t), self.ahead.mode
-        segment = self.history.find(t, first, last)
-        return t, segment.values(t), segment.mode
+            return t, self.ahead
+        return t, self.history.find(t, first, last)
+
+    def is_past(self, segment: Segment) -> bool:
+        """Return whether a segment is no longer in the making."""
+        return segment is not self.ahead

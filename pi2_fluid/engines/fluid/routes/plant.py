@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Final, TypeAlias
 
+from pi2_fluid.engines.fluid.history import Segment
 from pi2_fluid.engines.fluid.plant import (
     EMPTY,
     FREE,
@@ -43,6 +44,7 @@ from pi2_fluid.ops import Number
 
 __all__ = ["RoutesPlant"]
 
+_THIRDS: Final = (0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0)
 _LATE: Final = 1e-3  # s, added to the time of entry to make its error relative
 
 #: What leaves a link: how fast the time of its entry moves, and the rate of each stream.
@@ -76,7 +78,9 @@ class RoutesPlant(Plant):
         self._switching = self._has_switches()
         held = tuple(move is _hold for move in self._moves)
         self.kinks = Kinks(self.layout, held, self._simple)
+        # What has been found out about one instant, and instants before it.
         self._found: dict[tuple[int, float, int], Outflow] = {}
+        self._seen: dict[tuple[int, float, int], tuple[float, list[float], Segment]] = {}
         self._looking = 0
 
     def _lay_out(self) -> None:
@@ -97,6 +101,8 @@ class RoutesPlant(Plant):
     def attach(self, past: Past) -> None:
         """Say where the past is read."""
         self.memory = past
+        self._before: Mode = past.history.segments[0].mode
+        self._kept: dict[tuple[float, int], tuple[float, ...]] = {}
 
     def initial(self) -> tuple[list[float], Mode]:
         """Return the state before time 0: empty queues, constant windows, no signals."""
@@ -110,6 +116,7 @@ class RoutesPlant(Plant):
         """Return delays, rates and signals at one instant."""
         if not self._looking:
             self._found.clear()
+            self._seen.clear()
         self._looking += 1
         try:
             return self._observe(t, y, mode)
@@ -132,12 +139,19 @@ class RoutesPlant(Plant):
             overflow = max(0.0, arrivals - C) if bound == FULL else 0.0
             seen.append(Seen(tau[link], y[link], arrivals, C, overflow))
             signals.append(aqm.signals(tuple(y[self.laws[link][1]]), seen[link]))
-        outflows = [self._outflow(link, t, y, mode) for link in self.layout.carriers]
-        passing = [pace for pace, _ in outflows]
-        for _, leaving in outflows:
-            passing += leaving.values()
+        paces, leaving = [], []
+        for link in self.layout.carriers:
+            mine = self.layout.arriving[link]
+            if mode.bound[link] == EMPTY:
+                paces.append(1.0)
+                leaving += [rates[s] for s in mine]
+            else:
+                pace, left = self._outflow(link, t, y, mode)
+                paces.append(pace)
+                leaving += left.values()
+        passing = (*paces, *leaving)
         return View(
-            tau, rtt, rates, tuple(net), tuple(served), tuple(seen), tuple(signals), tuple(passing)
+            tau, rtt, rates, tuple(net), tuple(served), tuple(seen), tuple(signals), passing
         )
 
     def rtt(self, y: Sequence[float], mode: Mode, i: int) -> float:
@@ -149,11 +163,10 @@ class RoutesPlant(Plant):
         stream = self.streams[s]
         then, past, old = t, y, mode
         if stream.reader >= 0:
-            then, past, old = self.memory.read(stream.reader, t - stream.lag, mode.places)
+            then, past, segment = self._look(stream.reader, t - stream.lag, mode)
+            old = segment.mode
         if stream.before >= 0:
-            rate = self._outflow(self.streams[stream.before].link, then, past, old)[1][
-                stream.before
-            ]
+            rate = self._left(stream.before, then, past, old)
         else:
             rate = self._sent(stream.owner, then, past, old)
         if self.thinned[stream.owner] and self.nodes[stream.link].aqm.thins:
@@ -166,21 +179,28 @@ class RoutesPlant(Plant):
         rtt = self.rtt(y, mode, i)
         return self.count(t, mode, i) * float(self.senders[i].sending_rate(self.x(y, i), rtt))
 
+    def _left(self, s: int, t: float, y: Sequence[float], mode: Mode) -> float:
+        """Return the packets per second of a stream that leave its link."""
+        link = self.streams[s].link
+        if mode is self._before:  # nothing was under way before time 0
+            return 0.0
+        if mode.bound[link] == EMPTY:
+            return self._arrival(s, t, y, mode)
+        return self._outflow(link, t, y, mode)[1][s]
+
     def _outflow(self, link: int, t: float, y: Sequence[float], mode: Mode) -> Outflow:
-        """Return what leaves a link: of an empty one what arrives, else what has entered then."""
+        """Return what leaves a queue that is not empty: what has entered it then."""
         key = (link, t, id(mode))
         if key not in self._found:
             self._found[key] = self._find_outflow(link, t, y, mode)
         return self._found[key]
 
     def _find_outflow(self, link: int, t: float, y: Sequence[float], mode: Mode) -> Outflow:
-        mine = self.layout.arriving[link]
-        if mode.bound[link] == EMPTY:
-            return 1.0, {s: self._arrival(s, t, y, mode) for s in mine}
-        place = self.entered[link]
         reader = len(self.layout.lags) + self.layout.carriers.index(link)
-        then, past, old = self.memory.read(reader, y[place], mode.places)
-        entered = {s: self._arrival(s, then, past, old) for s in mine}
+        then, past, segment = self._look(reader, y[self.entered[link]], mode)
+        old = segment.mode
+        mine = self.layout.arriving[link]
+        entered = {s: self._entered(s, then, past, segment) for s in mine}
         total = sum(entered.values())
         if total <= 0.0:  # nothing has entered then, and nothing leaves
             return 0.0, entered
@@ -188,6 +208,33 @@ class RoutesPlant(Plant):
         kept = min(total, old.capacity[link]) if old.bound[link] == FULL else total
         C = mode.capacity[link]
         return C / kept, {s: C * rate / total for s, rate in entered.items()}
+
+    def _look(self, reader: int, t: float, mode: Mode) -> tuple[float, list[float], Segment]:
+        """Return the instant, the state then, and the segment that a reader finds at `t`."""
+        key = (reader, t, id(mode))
+        if key not in self._seen:
+            then, segment = self.memory.find(reader, t, mode.places)
+            self._seen[key] = then, segment.values(then), segment
+        return self._seen[key]
+
+    def _entered(self, s: int, t: float, y: list[float], segment: Segment) -> float:
+        """Return what arrived of a stream at an earlier instant.
+
+        What came from another link is kept, as a cubic in each segment: it would lead back from
+        link to link, in a ring as far as to the beginning.
+        """
+        if segment.mode is self._before:
+            return 0.0
+        if self.streams[s].before < 0 or not self.memory.is_past(segment):
+            return self._arrival(s, t, y, segment.mode)
+        key = (segment.start, s)
+        if key not in self._kept:
+            width = segment.end - segment.start
+            instants = [segment.start + part * width for part in _THIRDS]
+            self._kept[key] = tuple(
+                self._arrival(s, when, segment.values(when), segment.mode) for when in instants
+            )
+        return _cubic(self._kept[key], (t - segment.start) / (segment.end - segment.start))
 
     def _encoded(self, link: int, y: Sequence[float]) -> Signal:
         aqm, where = self.laws[link]
@@ -220,13 +267,10 @@ class RoutesPlant(Plant):
 
     def _heard(self, i: int, t: float, view: View, mode: Mode) -> Heard:
         path = self.paths[i]
-        found: dict[int, tuple[float, list[float], Mode]] = {}
 
         def read(reader: int) -> tuple[float, list[float], Mode]:
-            if reader not in found:
-                lag = self.lag(reader, view)
-                found[reader] = self.memory.read(reader, t - lag, mode.places)
-            return found[reader]
+            then, past, segment = self._look(reader, t - self.lag(reader, view), mode)
+            return then, past, segment.mode
 
         _, then, old = read(path.round_trip)
         # Nothing reaches it of what it had not sent.
@@ -404,6 +448,13 @@ class RoutesPlant(Plant):
         for (aqm, where), seen in zip(self.laws, view.seen, strict=True):
             values += [float(v) for v in aqm.switches(tuple(y[where]), seen)]
         return values + self._switches_of_classes(y, mode, view)
+
+
+def _cubic(values: tuple[float, ...], x: float) -> float:
+    """Return the cubic that has four values at 0, 1/3, 2/3 and 1, at `x`."""
+    a, b, c, d = values
+    u, v, w = 3.0 * x - 1.0, 3.0 * x - 2.0, x - 1.0
+    return 0.5 * u * v * (d * x - a * w) + 4.5 * x * w * (b * v - c * u)
 
 
 def _any(chances: Sequence[float]) -> float:

@@ -1,0 +1,37 @@
+"""The rows of a trajectory over several links, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pi2_fluid.engines.fluid.instants import Row
+from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
+from pi2_fluid.engines.fluid.trace import Trace, window_of
+
+__all__ = ["trace_routes"]
+
+
+def trace_routes(plant: RoutesPlant, rows: Sequence[Row]) -> Trace:
+    """Gather the rows of the Python engine."""
+    n, links, classes = len(rows), plant.bands, range(len(plant.senders))
+    link_p, leaving = np.zeros((n, links, len(classes))), np.zeros((n, links, len(classes)))
+    for stream, (owner, link, *_) in enumerate(plant.streams):
+        leaving[:, link, owner] = [row.leaving[stream] for row in rows]
+        link_p[:, link, owner] = [plant.signal(row.view.signals[link], owner) for row in rows]
+    last = [path.links[-1] for path in plant.paths]
+    return Trace(
+        time=np.array([row.t for row in rows]),
+        queue=np.array([row.y[:links] for row in rows]),
+        queue_delay=np.array([row.view.tau for row in rows]),
+        controller=np.array(
+            [[aqm.controller(tuple(row.y[where])) for aqm, where in plant.laws] for row in rows]
+        ),
+        p=np.array([[plant.met(row.view, i) for i in classes] for row in rows]),
+        window=np.array([[window_of(plant, row, i) for i in classes] for row in rows]),
+        leaving=leaving[:, last, list(classes)],
+        capacity=np.array([row.mode.capacity for row in rows]),
+        link_p=link_p,
+        link_leaving=leaving,
+    )
