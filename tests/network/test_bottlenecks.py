@@ -216,6 +216,7 @@ def test_links_of_several_packet_sizes_are_refused() -> None:
         pf.equilibrium(pf.Network([small, NODES[1]], LONG))
 
 
+@pytest.mark.slow
 def test_the_page_says_what_its_code_prints() -> None:
     page = (ROOT / "docs/networks.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL)

@@ -275,7 +275,7 @@ class Fluid(Engine):
         reason = "linear=True" if self.linear else compiled.obstacle(cohorts.scenario, self.update)
         return _Task(cohorts, plant, self._compiles(reason), times, accuracy)
 
-    def _prepare_routes(self, scenario: Scenario, times: Any, accuracy: Accuracy) -> _Task:
+    def _prepare_routes(self, scenario: Scenario, times: FloatArray, accuracy: Accuracy) -> _Task:
         require_one_band(scenario)
         require_hops_in_rings(scenario.network)
         for name, alone in (("linear", False), ("initial", None)):
