@@ -20,7 +20,7 @@ def marked(price: Number, phi: Number) -> Number:
 
     Examples
     --------
-    >>> round(marked(0.1, 100.0), 6)
+    >>> print(f"{marked(0.1, 100.0):.6f}")
     0.369043
     """
     return -expm1(-price * log(phi))
@@ -31,8 +31,8 @@ def price_of(p: Number, phi: Number) -> Number:
 
     Examples
     --------
-    >>> round(price_of(0.369043, 100.0), 6)
-    0.1
+    >>> print(f"{price_of(0.369043, 100.0):.6f}")
+    0.100000
     """
     return -log1p(-minimum(p, _CERTAIN)) / log(phi)
 

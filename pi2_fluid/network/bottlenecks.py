@@ -1,8 +1,11 @@
 """Where several links rest: which of them are bottlenecks, and what each signals.
 
-Every link has one coordinate, v from -1 to 1. Up to 0 the queue signals nothing and waits
-(1 + v) target; above 0 it waits the target, and v is the controller's variable. At rest a link is
-either full, or idle at v = -1, without a queue.
+Every link has one coordinate, v from -1 to 1. Up to 0 the queue signals nothing and waits 1 + v
+of the delay at which it begins to; above 0, v is the controller's variable over the highest that it
+may have, and the delay is the target of a queue that has one, what the profile needs of RED, all
+that the buffer holds of a tail drop. At rest a link is either full, or idle at v = -1, without a
+queue. Where all links have a price, which has no queue, rest is a convex problem instead: see
+`pi2_fluid.network.prices`.
 """
 
 from __future__ import annotations
@@ -17,11 +20,15 @@ from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_va
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.aqms.price import Price
+from pi2_fluid.laws.aqms.red import Red
+from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.network.assumptions import check_assumptions
 from pi2_fluid.network.flows import Flows, require_responsive
 from pi2_fluid.network.network import Network, Node
+from pi2_fluid.network.prices import LEAST, share_by_prices
 from pi2_fluid.network.response import linear_form, plain, respond, window_of
-from pi2_fluid.network.rest import Rest
+from pi2_fluid.network.rest import Rest, require_round_trip
 from pi2_fluid.network.routes import on_their_ways, places_of, routing_of
 from pi2_fluid.records.record import map_leaves, require_untraced
 
@@ -37,6 +44,7 @@ __all__ = ["NetworkPoint", "network_equilibrium", "only_bottleneck"]
 _NO_SIGNAL: Final = 1e-30
 # Of log(y/C), where Newton has converged; and how far above C rounding may leave an idle link.
 _CONVERGED: Final = 1e-11
+_FULL: Final = 1e-9
 # A link that would have to signal less than this signals nothing.
 _LEAST: Final = 1e-12
 _SWEEPS: Final = (50, 100, 200, 400, 800, 1600, 3200, 6400)
@@ -51,10 +59,13 @@ class NetworkPoint:
     bottleneck : DataArray (link)
         Whether the link is full; others have no queue, and signal nothing.
     load : DataArray (link)
-        What arrives over the capacity.
+        What arrives over the capacity: 1 of a full queue, `utilization` of a full link with a
+        price, more than 1 of a tail drop that loses the rest.
     controller : DataArray (link)
         The queue's own variable; 0 also of a full link that waits less than its target, since
-        signals of other links hold its flows back.
+        signals of other links hold its flows back. Of a tail drop, what part it loses.
+    price : DataArray (link)
+        The controller of links that have a price (s); NaN of others.
     link_p, link_p_prime : DataArray (link, signal)
         Probability that the link signals a packet of classic or scalable senders, and its linear
         form: sqrt(p) for classic ones, p for scalable ones.
@@ -65,8 +76,8 @@ class NetworkPoint:
     capacity : DataArray (link)
         Packets per second served.
     p, p_prime : DataArray (flows)
-        Probability that some link of the route signals a packet, by independent draws, and its
-        linear form.
+        Probability that some link of the route signals a packet, by the network's `combine`, and
+        its linear form.
     window : DataArray (flows)
         Segments; of a sender without window, what it sends in one round-trip time.
     rtt : DataArray (flows)
@@ -76,8 +87,8 @@ class NetworkPoint:
     share : DataArray (link, flows)
         Part of the link's capacity that the class uses.
     unique : bool
-        Whether p' of the bottlenecks are the only ones with these rates: their rows of the routing
-        matrix are independent.
+        Whether p', or the prices, of the bottlenecks are the only ones with these rates: their rows
+        of the routing matrix are independent.
     broken : tuple of str
         Assumptions that do not hold, as of `OperatingPoint`.
     states : tuple
@@ -87,6 +98,7 @@ class NetworkPoint:
     bottleneck: xarray.DataArray
     load: xarray.DataArray
     controller: xarray.DataArray
+    price: xarray.DataArray
     link_p: xarray.DataArray
     link_p_prime: xarray.DataArray
     queue_delay: xarray.DataArray
@@ -141,18 +153,45 @@ def network_equilibrium(network: Network) -> NetworkPoint:
     SolverError
         If no rest was found.
     UnsupportedError
-        If no class obeys signals, a queue has no target at which it rests in one queue, the links
-        differ in their packet size, or something is an array.
+        If no class obeys signals, a queue is a dual one, or one of one's own that is like none
+        here, the links differ in their packet size, or something is an array.
     """
     require_responsive(network.flows)
     require_untraced("the rest of several links", "a network of one node", network)
     map_leaves(_require_number, network)
     for node in network.nodes:
-        _require_target(node)
+        _require_known(node)
     queues = {node.name: node.aqm for node in network.nodes}
+    for flow in network.flows:
+        require_round_trip(flow, [queues[name] for name in flow.route or ()])
     flows = on_their_ways(network.flows, queues, network.packet_size)
-    links = _Links(network.nodes, flows)
-    return _described(network, links, _solve(links))
+    links = _Links(network.nodes, flows, network.combine)
+    return _described(network, links, _share(links) if links.priced else _solve(links))
+
+
+class _Law:
+    """The queue of a node, or its price, as its rest asks for it."""
+
+    def __init__(self, node: Node, capacity: float) -> None:
+        self.aqm, self.capacity = node.aqm, float(capacity)
+        self.full_load, self.highest = float(node.aqm.full_load), float(node.aqm.highest)
+        #: Of a tail drop, whose variable is what part it loses: the delay of a full buffer.
+        self.buffer = float(node.link.buffer) / self.capacity
+        self.overflows = isinstance(node.aqm, TailDrop)
+        self.prices = node.aqm.acts_on == "arrivals"
+
+    def encode(self, u: FloatArray) -> Signal:
+        """What packets see."""
+        return Signal(u, u) if self.overflows else self.aqm.encode(u)
+
+    def delay(self, u: FloatArray) -> FloatArray:
+        """How long they wait (s) where something is signalled, or begins to be."""
+        waits = self.buffer if self.overflows else self.aqm.at_rest(u, self.capacity)[1]
+        return np.asarray(waits, float) + 0.0 * u
+
+    def kept(self, v: FloatArray) -> FloatArray:
+        """The part of what arrives that a full link has to serve."""
+        return 1.0 - np.maximum(v, 0.0) if self.overflows else np.ones(v.shape)
 
 
 def only_bottleneck(network: Network) -> Network | None:
@@ -189,27 +228,38 @@ def only_bottleneck(network: Network) -> Network | None:
 class _Links:
     """What arrives at every link, given the coordinates v of all."""
 
-    def __init__(self, nodes: Sequence[Node], flows: tuple[Flows, ...]) -> None:
+    def __init__(self, nodes: Sequence[Node], flows: tuple[Flows, ...], combine: str) -> None:
         self.names = tuple(node.name for node in nodes)
-        self.aqms: list[Any] = [node.aqm for node in nodes]
-        self.flows = flows
         self.capacity = np.array([n.link.capacity / (8.0 * n.link.packet_size) for n in nodes])
-        self.target = np.array([float(node.aqm.target) for node in nodes])  # type: ignore[attr-defined]
+        self.laws = list(map(_Law, nodes, self.capacity))
+        self.flows, self.combine = flows, combine
+        #: Whether no link has a queue at rest, each marks all packets alike, and drops none.
+        self.priced = all(type(law.aqm).encode is Price.encode for law in self.laws) and not any(
+            flow.sender.thinned for flow in flows
+        )
+        self.least = LEAST if self.priced else _NO_SIGNAL
+        self.highest = np.array([law.highest for law in self.laws])
+        #: What may arrive at a link that is full.
+        self.usable = self.capacity * [law.full_load for law in self.laws]
+        #: The delay with which each queue begins to signal.
+        self.begins = np.array([float(law.delay(np.zeros(()))) for law in self.laws])
         self.places = places_of(self.names, flows)
         self.routing = routing_of(self.names, flows)
 
-    def rests(self, v: FloatArray, least: float = _NO_SIGNAL) -> list[Rest]:
+    def rests(self, v: FloatArray, least: float | None = None) -> list[Rest]:
         """The queues at v, (links,) or (links, variants), that signal `least` at least."""
-        rests = []
-        for aqm, target, own in zip(self.aqms, self.target, v, strict=True):
-            u = np.maximum(own, 0.0)
-            seen = Signal(*(np.maximum(p, least) for p in aqm.encode(u)))
-            rests.append(Rest(u, seen, target * np.minimum(1.0 + own, 1.0)))
+        rests, least = [], self.least if least is None else least
+        for law, begins, highest, own in zip(self.laws, self.begins, self.highest, v, strict=True):
+            u = np.maximum(own, 0.0) * highest
+            seen = Signal(*(np.maximum(p, least) for p in law.encode(u)))
+            waits = np.where(own > 0.0, law.delay(u), begins * np.minimum(1.0 + own, 1.0))
+            rests.append(Rest(u, seen, waits))
         return rests
 
     def response(self, index: int, rests: Sequence[Rest]) -> tuple[Any, ...]:
         """(p, rtt, state, rate) of one class."""
-        columns = respond((self.flows[index],), [rests[place] for place in self.places[index]])
+        on_the_way = [rests[place] for place in self.places[index]]
+        columns = respond((self.flows[index],), on_the_way, self.combine)
         return tuple(column[0] for column in columns)
 
     def arrivals(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -226,15 +276,27 @@ class _Links:
                 rates[place, index] = rate
         return rates, rtts
 
-    def excess(self, rates: FloatArray) -> FloatArray:
-        """log(y/C) of each link; -inf where nothing arrives."""
+    def excess(self, rates: FloatArray, v: FloatArray) -> FloatArray:
+        """log(y/C) of each link, of what it does not lose; -inf where nothing arrives."""
+        kept = np.array([law.kept(own) for law, own in zip(self.laws, v, strict=True)])
         with np.errstate(divide="ignore"):
-            result: FloatArray = np.log((rates.sum(axis=1).T / self.capacity).T)
+            result: FloatArray = np.log((rates.sum(axis=1).T / self.usable).T * kept)
         return result
 
     def excess_at(self, v: FloatArray) -> FloatArray:
         """The same at the coordinates v."""
-        return self.excess(self.arrivals(v)[0])
+        return self.excess(self.arrivals(v)[0], v)
+
+
+def _share(links: _Links) -> FloatArray:
+    """Let prices share the links out."""
+    args = (links.names, links.flows, links.routing, links.usable, links.combine)
+    marks = share_by_prices(*args)
+    laws = [law.aqm for law in links.laws]
+    u = [float(aqm.decode(p, "scalable")) for aqm, p in zip(laws, marks, strict=True)]
+    v = np.array(u) / links.highest
+    full = np.abs(links.excess_at(v)) < _FULL
+    return np.where((v > 0.0) | full, v, -1.0)
 
 
 def _solve(links: _Links) -> FloatArray:
@@ -270,11 +332,13 @@ def _relax(links: _Links, v: FloatArray, sweeps: int) -> FloatArray:
     identity = np.eye(len(v), dtype=bool)
     # Where signals begin again, after they were found to be needless.
     begin = np.full(len(v), 1e-2)
+    # A price waits for nothing.
+    begins = np.maximum(links.begins, 1e-9)
     for _ in range(sweeps):
         # Beside v itself, v with the signals of one link at a time switched off.
         tried = np.column_stack([v, np.where(identity, np.minimum(v, 0.0)[:, None], v[:, None])])
         rates, rtts = links.arrivals(tried)
-        excess = links.excess(rates)
+        excess = links.excess(rates, tried)
         # A queue delay takes about its part of the mean RTT from what arrives.
         total = np.maximum(rates[:, :, 0].sum(axis=1), _NO_SIGNAL)
         mean_rtt = rates[:, :, 0] @ rtts[:, 0] / total
@@ -283,7 +347,7 @@ def _relax(links: _Links, v: FloatArray, sweeps: int) -> FloatArray:
         signals = v > 0.0
         needless = signals & (off < 0.0)
         begin = np.where(needless, 0.5 * np.minimum(v, begin), begin)
-        waits = v + np.clip(step * mean_rtt / links.target, -0.5, 0.5)
+        waits = v + np.clip(step * mean_rtt / begins, -0.5, 0.5)
         waits = np.where(waits > 0.0, np.maximum(begin, _LEAST), np.maximum(waits, -1.0))
         marks = np.clip(v * np.exp(step), _LEAST, 1.0)
         v = np.where(needless, 0.0, np.where(signals, marks, waits))
@@ -331,17 +395,17 @@ def _described(network: Network, links: _Links, v: FloatArray) -> NetworkPoint:
     p, rtt, states, rate = zip(*responses, strict=True)
     senders = [flow.sender for flow in links.flows]
     windows = list(map(window_of, senders, states, rate, rtt))
-    full = v > -1.0
+    full, u = v > -1.0, np.maximum(v, 0.0) * links.highest
     signals = np.array([[r.signal.classic, r.signal.scalable] for r in rests], float)
     delay = np.array([float(rest.queue_delay) for rest in rests])
     shares = links.arrivals(v)[0] / links.capacity[:, None]
     broken: dict[str, None] = {}
-    for place, aqm in enumerate(links.aqms):
+    for place, law in enumerate(links.laws):
         mine = [i for i, route in enumerate(links.places) if place in route]
         if v[place] > 0.0:
             found = check_assumptions(
-                aqm,
-                v[place],
+                law.aqm,
+                u[place],
                 [senders[i] for i in mine],
                 [windows[i] for i in mine],
                 [rtt[i] for i in mine],
@@ -359,7 +423,8 @@ def _described(network: Network, links: _Links, v: FloatArray) -> NetworkPoint:
     return NetworkPoint(
         bottleneck=labelled(full, "link"),
         load=labelled(shares.sum(axis=1), "link"),
-        controller=labelled(np.maximum(v, 0.0), "link"),
+        controller=labelled(u, "link"),
+        price=labelled(np.where([law.prices for law in links.laws], u, np.nan), "link"),
         link_p=labelled(signals, "link", "signal"),
         link_p_prime=labelled(
             np.column_stack([np.sqrt(signals[:, 0]), signals[:, 1]]), "link", "signal"
@@ -379,18 +444,19 @@ def _described(network: Network, links: _Links, v: FloatArray) -> NetworkPoint:
     )
 
 
-def _require_target(node: Node) -> None:
+def _require_known(node: Node) -> None:
     aqm: Any = node.aqm
     kind = type(aqm).__name__
     if aqm.bands != 1:
         why = "has two queues"
-    elif not isinstance(aqm, PiFamily) or type(aqm).at_rest is Aqm.at_rest:
-        why = "has no target at which its queue rests"
+    elif not isinstance(aqm, (PiFamily, Red, Price, TailDrop)) or type(aqm).at_rest is Aqm.at_rest:
+        why = "is none of them, or updates otherwise"
     else:
         return
     raise UnsupportedError(
         f"{kind} at node {show_value(node.name)} {why}, and the rest of several links is known of"
-        " queues with a target: give Pi, Pie, Pi2 or CoupledPi2, or a network of one node."
+        " single queues with a target, a profile, a price or nothing but a buffer: give Pi, Pie,"
+        " Pi2, CoupledPi2, Red, Price or TailDrop, or a network of one node."
     )
 
 

@@ -22,7 +22,7 @@ from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
 from pi2_fluid.network.flows import Flows, require_responsive
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.response import linear_form, plain, respond, window_of
-from pi2_fluid.network.rest import Rest, l4s_is_alone, own_delay, rest_at
+from pi2_fluid.network.rest import Rest, l4s_is_alone, own_delay, require_round_trip, rest_at
 from pi2_fluid.records.labels import align_labels, relabel
 from pi2_fluid.records.record import named_arrays
 from pi2_fluid.units import broadcast_shape, validate_quantity
@@ -251,7 +251,8 @@ def equilibrium(
         If no rest was found of a network of several nodes.
     UnsupportedError
         If the queue never rests: a dual queue that marks L4S traffic alone by a step; of several
-        nodes, if a queue has no target or is a dual one, or something is an array.
+        nodes, if a queue is a dual one, or one of one's own that is like none here, or something
+        is an array.
 
     Notes
     -----
@@ -260,11 +261,13 @@ def equilibrium(
     by the names of their dimensions, and results keep them. In a dual queue beside Classic traffic,
     the L4S queue is empty and the Classic one rests at the target.
 
-    A network of several nodes, of queues with a target, has one controller value for each link: at
-    rest a link is full and waits its target, or is no bottleneck and has no queue. Signals of
-    several links combine as independent draws, 1 - prod(1 - p). What is returned then is a
-    `NetworkPoint`, with the dimensions `link` and `flows`. A full link waits less than its target,
-    and signals nothing, where its own delay is enough beside what other links signal.
+    A network of several nodes has one controller value for each link: at rest a link is full and
+    waits its target (RED what its profile needs, tail drop what its buffer holds, a `Price` not at
+    all), or is no bottleneck and has no queue. Signals of several links combine as the network
+    says. What is returned then is a `NetworkPoint`, with the dimensions `link` and `flows`. A full
+    link waits less than its target, and signals nothing, where its own delay is enough beside what
+    other links signal. Where all links have a price, rest is where the flows' utilities are shared
+    out best: a convex problem, solved through its dual.
 
     Examples
     --------
@@ -283,6 +286,8 @@ def equilibrium(
     capacity = validate_quantity(capacity, "rate", "capacity")
     packet_size = validate_quantity(packet_size, "size", "packet_size")
     flows = tuple(replace(f, sender=f.sender.on_link(packet_size)) for f in flows)
+    for flow in flows:
+        require_round_trip(flow, [aqm])
     shape = _shape_of(flows, aqm, {"capacity": capacity, "packet_size": packet_size})
     packets = capacity / (8.0 * packet_size)
     alone = l4s_is_alone(flows, aqm, packets)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
@@ -14,7 +14,7 @@ from pi2_fluid.network.link import Link
 from pi2_fluid.network.routes import check_routes, routing_of
 from pi2_fluid.network.text import Written, format_nodes, located, parse_nodes
 from pi2_fluid.ops import Number
-from pi2_fluid.records.record import Record, as_tuple
+from pi2_fluid.records.record import Record, as_tuple, choice
 
 if TYPE_CHECKING:
     import xarray
@@ -23,6 +23,8 @@ __all__ = ["BOTTLENECK", "Network", "Node", "refuse_several", "show_nodes"]
 
 #: What the node of a scenario is called.
 BOTTLENECK = "bottleneck"
+#: How the signals of several links do; see `Network`.
+COMBINATIONS: Final = ("product", "sum")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +73,9 @@ class Network(Written):
         Kept as a tuple.
     flows : Flows or sequence of Flows
         The classes; kept as a tuple. Where there are several nodes, each says its `route`.
+    combine : {"product", "sum"}
+        With what probability some link of a route signals a packet, where several do: by
+        independent draws, 1 - prod(1 - p), or the sum of p, 1 at most, as textbooks have it.
 
     Raises
     ------
@@ -104,11 +109,15 @@ class Network(Written):
 
     nodes: tuple[Node, ...]
     flows: tuple[Flows, ...]
+    combine: str = choice("product", COMBINATIONS)
 
     if TYPE_CHECKING:  # what may be given is wider than what the attributes hold
 
         def __init__(
-            self, nodes: Node | Sequence[Node], flows: Flows | Sequence[Flows]
+            self,
+            nodes: Node | Sequence[Node],
+            flows: Flows | Sequence[Flows],
+            combine: str = "product",
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -189,7 +198,8 @@ class Network(Written):
         """Return the network that a TOML text describes.
 
         The tables are ``[[node]]``, with its ``name`` and the keys of `Link`, each followed by its
-        ``[node.aqm]``, and ``[[flows]]`` as in a scenario, with ``route`` and ``hops``.
+        ``[node.aqm]``, and ``[[flows]]`` as in a scenario, with ``route`` and ``hops``; above them
+        ``combine``, if it is given.
 
         Raises
         ------
@@ -218,9 +228,9 @@ class Network(Written):
         ... ''').flows[0].hops
         (0.005, 0.01)
         """
-        nodes, flows = parse_nodes(text)
+        nodes, flows, own = parse_nodes(text)
         with located("", "Network"):
-            return cls([Node(*node) for node in nodes], flows)
+            return cls([Node(*node) for node in nodes], flows, **own)
 
     def to_toml(self) -> str:
         """Return the network as TOML text, from which `from_toml` makes an equal one.
@@ -230,7 +240,7 @@ class Network(Written):
         UnsupportedError
             If a queue or a sender is a law of one's own, which text cannot name.
         """
-        return format_nodes(self.parts, self.flows)
+        return format_nodes(self.parts, self.flows, self)
 
 
 def show_nodes(network: Network) -> str:

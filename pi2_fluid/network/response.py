@@ -12,6 +12,7 @@ import numpy as np
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.rest import Rest, own_delay
+from pi2_fluid.ops import minimum
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
@@ -19,12 +20,24 @@ if TYPE_CHECKING:
 __all__ = ["linear_form", "plain", "respond", "window_of"]
 
 
-def respond(flows: tuple[Flows, ...], rests: Sequence[Rest]) -> tuple[tuple[Any, ...], ...]:
-    """Return (p, rtt, state, rate) of every class while the queues on its way rest."""
+def respond(
+    flows: tuple[Flows, ...], rests: Sequence[Rest], combine: str = "product"
+) -> tuple[tuple[Any, ...], ...]:
+    """Return (p, rtt, state, rate) of every class while the queues on its way rest.
+
+    Parameters
+    ----------
+    flows : tuple of Flows
+        The classes.
+    rests : sequence of Rest
+        The queues, in order.
+    combine : {"product", "sum"}
+        How their signals do; see `Network`.
+    """
     rows = []
     for flow in flows:
         sender = flow.sender
-        p, delay = _met(sender, rests)
+        p, delay = _met(sender, rests, combine)
         rtt = flow.base_rtt + delay
         state = sender.at_rest(rtt, p)
         rate = sender.sending_rate_under(state, p, rtt)
@@ -33,11 +46,13 @@ def respond(flows: tuple[Flows, ...], rests: Sequence[Rest]) -> tuple[tuple[Any,
     return tuple(zip(*rows, strict=True))
 
 
-def _met(sender: Sender, rests: Sequence[Rest]) -> tuple[Number, Number]:
+def _met(sender: Sender, rests: Sequence[Rest], combine: str) -> tuple[Number, Number]:
     """Probability that some queue signals a sender's packet, and the delay in all of them."""
     seen = "classic" if sender.thinned else sender.signal or ""
     signals = [getattr(rest.signal, seen, 0.0) for rest in rests]
     delays = [own_delay(rest.queue_delay, sender) for rest in rests]
+    if combine == "sum":
+        return minimum(reduce(add, signals), 1.0), reduce(add, delays)
     return reduce(lambda p, q: p + q - p * q, signals), reduce(add, delays)
 
 

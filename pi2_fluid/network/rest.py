@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from pi2_fluid.network.flows import Flows
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
 
-__all__ = ["Rest", "has_ticks", "l4s_is_alone", "own_delay", "rest_at"]
+__all__ = ["Rest", "has_ticks", "l4s_is_alone", "own_delay", "require_round_trip", "rest_at"]
 
 
 class Rest(NamedTuple):
@@ -54,6 +55,22 @@ def own_delay(queue_delay: Number | tuple[Number, Number], sender: Sender) -> Nu
     if isinstance(queue_delay, tuple):
         return queue_delay[1 if sender.signal == "scalable" else 0]
     return queue_delay
+
+
+def require_round_trip(flow: Flows, queues: Sequence[Aqm]) -> None:
+    """Refuse flows that heed signals over no path where no link has a queue at rest.
+
+    Raises
+    ------
+    ScenarioError
+        If `base_rtt` is 0, and all queues act on what arrives.
+    """
+    prices = all(queue.acts_on == "arrivals" for queue in queues)
+    if prices and flow.sender.signal is not None and np.any(np.asarray(flow.base_rtt) == 0.0):
+        raise ScenarioError(
+            f"Flows base_rtt = {show_value(flow.base_rtt)} leaves no round-trip time, since a link"
+            " with a price has no queue at rest: give base_rtt > 0."
+        )
 
 
 def has_ticks(aqm: Aqm, controller: Number) -> bool:

@@ -257,7 +257,8 @@ class Scenario(Written):
         if "nodes" in tables:
             with located("", "Network"):
                 nodes = [Node(*node) for node in tables.pop("nodes")]
-                tables["network"] = Network(nodes, tables.pop("flows"))
+                own = tables.pop("combined")
+                tables["network"] = Network(nodes, tables.pop("flows"), **own)
         with located("", "Scenario"):
             return cls(**tables)
 
@@ -311,7 +312,8 @@ class _Routed(Scenario):
 
     def to_toml(self) -> str:
         """Return the scenario as TOML text, as one of one node."""
-        return format_nodes(self.network.parts, self.network.flows, self, self.changes)
+        network = self.network
+        return format_nodes(network.parts, network.flows, network, self, self.changes)
 
 
 def _refuse_only(network: Network) -> None:

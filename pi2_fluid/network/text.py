@@ -50,6 +50,8 @@ _TYPED: Final = (QuantityError, DomainError, ScenarioError, UnsupportedError)
 #: What a scenario has beside its flows; and of its links, one or several.
 _SCHEDULE: Final = ("duration", "name", "changes")
 _ONE: Final = ("link", "aqm")
+#: What a network of several has beside them.
+_NETWORK: Final = ("combine",)
 # Written as plain numbers: nobody gives alpha as "0.3125Hz".
 _UNITLESS: Final = frozenset({"number", "frequency"})
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -120,17 +122,18 @@ def _read_text(path: str | Path) -> tuple[str, str]:
 def parse_tables(text: str) -> dict[str, Any]:
     """Return the fields of the scenario that a TOML text describes; see `Scenario.from_toml`.
 
-    Of several nodes, ``nodes`` are in the place of ``link`` and ``aqm``.
+    Of several nodes, ``nodes`` are in the place of ``link`` and ``aqm``, and ``combined`` are the
+    network's own fields.
     """
     data = _parse_toml(text)
     _check_style(data)
     if "changes" not in data and "change" in data:  # as these tables were once called
         data["changes"] = data.pop("change")
-    links = ("node",) if "node" in data else _ONE
+    links = ("node", *_NETWORK) if "node" in data else _ONE
     _check_keys(data, ("duration", "name", *links, "flows", "changes"), "")
     tables: dict[str, Any] = {}
     if "node" in data:
-        tables["nodes"] = _read_nodes(data)
+        tables["nodes"], tables["combined"] = _read_nodes(data), _own(data)
     else:
         tables["link"] = _build(Link, "[link]", _table(data, "link", "capacity"))
         tables["aqm"] = _read_aqm("aqm", _table(data, "aqm", "kind"))
@@ -145,8 +148,8 @@ def parse_tables(text: str) -> dict[str, Any]:
     return tables | head
 
 
-def parse_nodes(text: str) -> tuple[list[tuple[str, Link, Aqm]], list[Flows]]:
-    """Return the nodes and the flows that a TOML text describes; see `Network.from_toml`."""
+def parse_nodes(text: str) -> tuple[list[tuple[str, Link, Aqm]], list[Flows], dict[str, Any]]:
+    """Return nodes, flows, and the network's own fields, of a TOML text: `Network.from_toml`."""
     data = _parse_toml(text)
     _check_style(data)
     for name in (*_ONE, *_SCHEDULE):
@@ -156,8 +159,15 @@ def parse_nodes(text: str) -> tuple[list[tuple[str, Link, Aqm]], list[Flows]]:
                 f"{shown} is of a scenario, and a network has [[node]] and [[flows]] only: read it"
                 " with Scenario.from_toml(text).network."
             )
-    _check_keys(data, ("node", "flows"), "")
-    return _read_nodes(data), _read_classes(data)
+    _check_keys(data, ("node", "flows", *_NETWORK), "")
+    return _read_nodes(data), _read_classes(data), _own(data)
+
+
+def _own(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a network that are no tables."""
+    own = {key: data[key] for key in _NETWORK if key in data}
+    _check_values(own, "")
+    return own
 
 
 def _check_style(data: dict[str, Any]) -> None:
@@ -345,14 +355,17 @@ def format_tables(
 def format_nodes(
     nodes: Sequence[tuple[str, Link, Aqm]],
     flows: Sequence[Flows],
+    network: Record,
     scenario: Record | None = None,
     changes: Sequence[Change] = (),
 ) -> str:
     """Return a network, each node its name, its link and its queue, as text.
 
-    If it is that of a `scenario`, this one's own fields are the first table.
+    Its own fields are the first table; if it is that of a `scenario`, with those of this one.
     """
-    blocks = [_lines(_plain(scenario), {"network", "changes"})] if scenario else []
+    own = _lines(_plain(scenario), {"network", "changes"}) if scenario else []
+    own += _lines(network, {"nodes", "flows"})
+    blocks = [own] if own else []
     for name, link, aqm in nodes:
         blocks.append(["[[node]]", f"name = {_text(name)}", *_lines(_plain(link))])
         blocks += _aqm_blocks("node.aqm", _plain(aqm))

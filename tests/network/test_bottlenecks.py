@@ -176,13 +176,7 @@ LONG = pf.Flows(pf.Reno(), 5, "60ms", route=("a", "b"))
 @pytest.mark.parametrize(
     ("first", "flows", "error", "sentence"),
     [
-        (
-            pf.Red(min=20, max=60, max_p=0.1),
-            LONG,
-            pf.UnsupportedError,
-            "Red at node 'a' has no target at which its queue rests, and the rest of several",
-        ),
-        (pf.TailDrop(), LONG, pf.UnsupportedError, "TailDrop at node 'a' has no target at which"),
+        (pf.Imposed(p_prime=0.1), LONG, pf.UnsupportedError, "Imposed at node 'a' is none of them"),
         (pf.DualPi2(), LONG, pf.UnsupportedError, "DualPi2 at node 'a' has two queues, and"),
         (
             pf.Pi2(),

@@ -82,6 +82,7 @@ class TestKinds:
             "scalable": pf.Scalable,
             "dctcp": pf.Dctcp,
             "cubic": pf.Cubic,
+            "paganini": pf.Paganini,
             "cbr": pf.Cbr,
         }.items(),
     )
@@ -101,6 +102,7 @@ class TestKinds:
             "red": pf.Red(min=5, max=15),
             "codel": pf.CoDel(),
             "imposed": pf.Imposed(p_prime=0.1),
+            "price": pf.Price(),
             "taildrop": pf.TailDrop(),
         }.items(),
     )
@@ -560,7 +562,7 @@ class TestFiles:
 def number(rule: dict[str, Any]) -> st.SearchStrategy[Any]:
     """Floats that a field takes, with all their digits."""
     low, high = max(rule["low"], 1e-9), min(rule["high"], 1e9)
-    return st.floats(low, high, exclude_max=high == 1.0)
+    return st.floats(low, high, exclude_min=low == 1.0, exclude_max=high == 1.0)
 
 
 SINE = st.floats(1e-9, 0.02)
@@ -595,7 +597,7 @@ def fields_of(cls: type) -> st.SearchStrategy[dict[str, Any]]:
         else:
             assert not field.init, f"{cls.__name__} {key}: say here what it takes"
     for key in ("update_interval", "ramp", "packet_size"):  # each has a rule of its own
-        if cls in (pf.Red, pf.DualPi2, pf.Cbr):
+        if cls in (pf.Red, pf.DualPi2, pf.Cbr, pf.Paganini):
             chosen.pop(key, None)
     must = [
         field.metadata.get("key", field.name)
@@ -630,8 +632,11 @@ def classes(draw, duration, name):
     if cls is not pf.Cbr:
         more["initial_window"] = draw(st.floats(1, 100))
     needed = st.floats(1e-6, 10) | st.just(0.0)
+    fields = draw(fields_of(cls))
+    if cls is pf.Paganini:
+        fields["static"] = "max_rate" in fields
     return pf.Flows(
-        cls(**draw(fields_of(cls))),
+        cls(**fields),
         draw(st.floats(1e-3, 1e6) | st.integers(1, 1000)),
         draw(needed | st.none() if cls is pf.Cbr else needed),
         name,

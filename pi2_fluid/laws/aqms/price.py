@@ -49,8 +49,8 @@ class Price(Aqm):
     Examples
     --------
     >>> queue = Price()
-    >>> round(queue.encode(0.1).scalable, 6), round(queue.decode(0.5, "scalable"), 6)
-    (0.369043, 0.150515)
+    >>> print(f"{queue.encode(0.1).scalable:.6f}, {queue.decode(0.5, 'scalable'):.6f} s")
+    0.369043, 0.150515 s
     """
 
     kernel: ClassVar = "price"

@@ -79,8 +79,8 @@ class Paganini(Sender):
     Examples
     --------
     >>> sender = Paganini()
-    >>> round(sender.at_rest(0.04, 0.5), 3), round(sender.equilibrium(0.04, 1000.0), 6)
-    (53.465, 0.205672)
+    >>> print(f"{sender.demand(0.1):.0f} segments/s, p = {sender.equilibrium(0.04, 500.0):.6f}")
+    500 segments/s, p = 0.369043
     """
 
     kernel: ClassVar = "paganini"
