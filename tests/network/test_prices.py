@@ -272,6 +272,13 @@ class TestSums:
             assert float(point.p[0]) == pytest.approx(told, rel=1e-12)
             assert point.load.to_numpy() == pytest.approx(float(aqm.full_load), rel=1e-10)
 
+    def test_packets_draw_at_every_link(self) -> None:
+        nodes = [pf.Node(name, pf.Link("12Mbit/s"), pf.Pi2()) for name in ("a", "b")]
+        flows = pf.Flows(pf.Reno(), 1, 0.1, route=("a", "b"))
+        scenario = pf.Scenario(1, network=pf.Network(nodes, flows, "sum"))
+        with refused(pf.UnsupportedError, "combine = 'sum'"):
+            pf.packet.simulate(scenario)
+
     def test_as_text(self) -> None:
         network = lot([1000.0, 700.0], Paganini(), combine="sum")
         text = network.to_toml()

@@ -97,7 +97,7 @@ def require_packets(scenario: Scenario) -> None:
     Raises
     ------
     UnsupportedError
-        If the queue or a sender is a law of one's own.
+        If the queue or a sender is a law of one's own, or signals of links are summed.
     DomainError
         If something that is counted is no whole number, or a number is out of the kernel's range.
     """
@@ -112,6 +112,11 @@ def require_packets(scenario: Scenario) -> None:
                 f"{type(law).__name__} is a law of one's own, which packets do not follow: use"
                 " fluid.simulate, or one of this package's laws."
             )
+    if scenario.network.combine != "product":
+        raise UnsupportedError(
+            f"Network combine = {scenario.network.combine!r} is what textbooks compute with, and"
+            ' packets are signalled or not at each link by itself: give combine = "product".'
+        )
     _short(scenario.duration, "Scenario duration", low=1)
     for node in nodes:
         _require_node(node, scenario, f"Node {show_value(node.name)} " if len(nodes) > 1 else "")

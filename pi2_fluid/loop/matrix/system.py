@@ -225,7 +225,7 @@ def _slopes(
     the route leave unsignalled.
     """
     slopes = np.zeros((len(senders), len(encoders)))
-    adds = getattr(network, "combine", "product") == "sum"
+    adds = network.combine == "sum"
     names = network.node_names
     for row, (sender, flow) in enumerate(zip(senders, network.flows, strict=True)):
         if sender.signal is None:
