@@ -108,6 +108,34 @@ static void crowd(pi2_test_scenario *s)
     s->problem.bin = s->problem.duration;
 }
 
+static void in_a_row(pi2_test_scenario *s) /* links one after the other, no way between them */
+{
+    s->problem.link_count = PI2_TEST_LINKS;
+    for (int link = 0; link < PI2_TEST_LINKS; link++) {
+        s->specs[link] = s->specs[0];
+        s->routes[0][link] = (uint32_t)link;
+        s->routes[1][link] = (uint32_t)(PI2_TEST_LINKS - 1 - link);
+    }
+    s->classes[0].route_length = s->classes[1].route_length = PI2_TEST_LINKS;
+}
+
+static void tight_row(pi2_test_scenario *s) /* no room for a second packet anywhere, and a way to the first alone */
+{
+    in_a_row(s);
+    for (int link = 0; link < PI2_TEST_LINKS; link++)
+        s->specs[link].buffer = 1;
+    s->hops[0][0] = s->classes[0].base_rtt;
+}
+
+static void narrowing_row(pi2_test_scenario *s) /* its last link stops for a while, and then all but stops */
+{
+    in_a_row(s);
+    change(s, 100000000, 12000e9 / 0x1p53, -1, -1);
+    change(s, 200000000, 1e9, -1, -1);
+    change(s, 200000000, 1.0, -1, -1);
+    s->changes[0].link = s->changes[1].link = PI2_TEST_LINKS - 1;
+}
+
 /* 0 if something is wrong. */
 static int at_edge(twist how, int kind, int delay_on)
 {
@@ -135,10 +163,10 @@ static int at_edge(twist how, int kind, int delay_on)
         s.classes[i].route = s.routes[i];
         s.classes[i].hops = s.hops[i];
     }
-    s.links[0] = (pi2_test_link){.spec = s.specs, .duration = s.problem.duration, .largest = 1.0};
     how(&s);
     for (int i = 0; i < s.problem.link_count; i++)
-        s.links[i].slot = 8e9 * s.problem.packet_size / s.specs[i].capacity;
+        s.links[i] = (pi2_test_link){s.specs + i, s.problem.duration,
+                                     8e9 * s.problem.packet_size / s.specs[i].capacity, 1.0, 0};
     run = pi2_run_new(&s.problem, &refused);
     if (!run)
         return 0;
@@ -158,7 +186,8 @@ int main(void)
     } edges[] = {{"instant", instant}, {"one bin", one_bin}, {"hurried", hurried}, {"leisurely", leisurely},
                  {"pushed", pushed}, {"nobody", nobody}, {"comings and goings", comings_and_goings},
                  {"no time at all", no_time_at_all}, {"far away", far_away}, {"slow", slow}, {"tight", tight},
-                 {"jumps", jumps}, {"crowd", crowd}};
+                 {"jumps", jumps}, {"crowd", crowd}, {"in a row", in_a_row},
+                 {"tight row", tight_row}, {"narrowing row", narrowing_row}};
     int wrong = 0;
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
         for (int where = PI2_DELAY_RETURN; where <= PI2_DELAY_SPLIT; where++)
