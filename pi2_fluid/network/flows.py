@@ -163,7 +163,7 @@ def _names(route: object) -> tuple[str, ...]:
             f"Flows route = {show_value(route)} names no nodes: give their names in order, e.g."
             ' ("a", "b").'
         )
-    for name in names:
+    for name in () if len(set(names)) == len(names) else names:
         if names.count(name) > 1:
             raise ScenarioError(
                 f"Flows route = {show_value(route)} crosses {show_value(name)} twice, and a class"

@@ -128,7 +128,7 @@ class Network(Written):
             if not getattr(self, name):
                 raise ScenarioError(f"Network {name} = () is empty: give at least one {example}.")
         names = self.node_names
-        for name in names:
+        for name in () if len(set(names)) == len(names) else names:
             if names.count(name) > 1:
                 raise ScenarioError(
                     f"Network nodes has {show_value(name)} {names.count(name)} times: give each"

@@ -33,6 +33,7 @@ def check_routes(owner: str, nodes: Sequence[str], classes: Sequence[Flows]) -> 
     ScenarioError
         Naming the class by its place.
     """
+    known = set(nodes)
     for number, flows in enumerate(classes, 1):
         place = f"{owner} flows {number}"
         if flows.route is None and len(nodes) > 1:
@@ -41,7 +42,7 @@ def check_routes(owner: str, nodes: Sequence[str], classes: Sequence[Flows]) -> 
                 f" that it crosses, in order, of {', '.join(map(repr, nodes))}."
             )
         for name in flows.route or ():
-            if name not in nodes:
+            if name not in known:
                 raise ScenarioError(
                     f"{place} route = {show_value(flows.route)} has {show_value(name)}, which is no"
                     f" node: give {suggest(name, nodes)}."

@@ -101,7 +101,7 @@ def require_packets(scenario: Scenario) -> None:
     DomainError
         If something that is counted is no whole number, or a number is out of the kernel's range.
     """
-    nodes = scenario.network.nodes
+    nodes, size = scenario.network.nodes, scenario.packet_size
     laws: list[Aqm | Sender] = [
         *(node.aqm for node in nodes),
         *(flow.sender for flow in scenario.flows),
@@ -130,13 +130,13 @@ def require_packets(scenario: Scenario) -> None:
         _short(flow.base_rtt, f"{place} base_rtt")
         rate = flow.sender.constant_rate
         if rate is not None:
-            _require_slot(float(rate), scenario, f"{place} rate")
+            _require_slot(float(rate), size, f"{place} rate")
     for change in scenario.changes:
         place = f"Scenario change at {format_quantity(float(change.at), 'time')}"
         for name, count in (change.counts or {}).items():
             _whole(count, f"{place} counts[{name!r}]", 0, _MOST_FLOWS)
         if change.capacity is not None:
-            _require_slot(float(change.capacity), scenario, f"{place} capacity")
+            _require_slot(float(change.capacity), size, f"{place} capacity")
     counts = flow_counts(scenario)
     if sum(counts) > _MOST_FLOWS:
         raise DomainError(
@@ -168,7 +168,7 @@ def _require_node(node: Node, scenario: Scenario, where: str) -> None:
     link, interval = node.link, node.aqm.update_interval
     _whole(link.packet_size, f"{where}Link packet_size", *_PACKET)
     _whole(link.buffer, f"{where}Link buffer", 1, _MOST_BUFFER)
-    _require_slot(float(link.capacity), scenario, f"{where}Link capacity")
+    _require_slot(float(link.capacity), link.packet_size, f"{where}Link capacity")
     _short(link.ack_jitter, f"{where}Link ack_jitter", high=_MOST_JITTER)
     if interval is not None:
         name = f"{where}{type(node.aqm).__name__} update_interval"
@@ -197,8 +197,8 @@ def _short(value: Number, name: str, low: int = 0, high: int = _LONGEST) -> None
         )
 
 
-def _require_slot(rate: float, scenario: Scenario, name: str) -> None:
-    slot = interval_of(rate, scenario.packet_size)
+def _require_slot(rate: float, size: Number, name: str) -> None:
+    slot = interval_of(rate, size)
     if not 1.0 <= slot <= _LONGEST_SLOT:
         raise DomainError(
             f"{name} = {rate:g} bit/s sends a packet every {slot / NS:.3g} s, which is outside"
