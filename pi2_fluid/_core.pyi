@@ -166,6 +166,64 @@ def design_alias_sums(
     ],
 ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None, None))]: ...
 
+class LinearLoops:
+    def __init__(
+        self,
+        classes: list[
+            dict[
+                str,
+                Annotated[
+                    NDArray[numpy.float64],
+                    dict(shape=(None,), order="C", device="cpu", writable=False),
+                ],
+            ]
+        ],
+        echoes: list[
+            dict[
+                str,
+                Annotated[
+                    NDArray[numpy.float64],
+                    dict(shape=(None,), order="C", device="cpu", writable=False),
+                ],
+            ]
+        ],
+        *,
+        top: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        bottom: Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        unit: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        interval: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        slow: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        integrators: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        aliases: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        update: str,
+        simd: str | None = None,
+    ) -> None: ...
+    def margins(
+        self, first: int, last: int
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+    def nearest(
+        self, first: int, last: int
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+    def unstable(
+        self, first: int, last: int
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+
 class FluidRun:
     def __init__(
         self,

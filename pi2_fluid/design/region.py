@@ -22,10 +22,9 @@ from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import TABLES, Pie, just_below
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.analytic import MU_LIMIT, solve_margins
-from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
 from pi2_fluid.loop.limits import rtt_limit
-from pi2_fluid.loop.margins import Margins, known, margins_from_crossings
-from pi2_fluid.loop.roots import count_unstable
+from pi2_fluid.loop.margins import Margins, known
+from pi2_fluid.loop.searching import search_of
 from pi2_fluid.loop.updates import NEARLY_ALL, respond
 
 if TYPE_CHECKING:
@@ -361,17 +360,13 @@ def exact_margins(
 ) -> Margins:
     """Return the margins of one loop, searched for all of its crossovers."""
     loop = plant.linear(alpha, beta, interval).element((0, 0))
-    crossings = find_crossings(loop, update)
-    count = count_unstable(loop, update) if plant.mu[0] > 0.0 else None
-
-    def is_stable() -> bool:
-        return count == 0
-
-    gm, pm, w_gc, w_pc, delay = margins_from_crossings(crossings, is_stable)
+    search, this = search_of(loop, update), np.array(True)
+    gm, pm, w_gc, w_pc, delay = search.margins(this).ravel().tolist()
+    count = int(search.counts(this)[0]) if plant.mu[0] > 0.0 else None
     if plant.mu[0] == 0.0 and plant.rtt[0] >= rtt_limit(alpha, beta, interval, update):
         gm, w_pc = -math.inf, 0.0
     code = int(np.sign(gm)) if count is None else {0: 1, -1: 0}.get(count, -1)
-    modulus = smallest_distance(loop, update, crossings)
+    modulus = float(search.distances(this)[0])
     return Margins(
         gain_margin_db=gm,
         phase_margin_deg=pm,

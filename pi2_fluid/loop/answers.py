@@ -12,9 +12,10 @@ import numpy as np
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.loop.acks import HARMONICS, AckLoop, closed_form_ack_margins, find_echoes
 from pi2_fluid.loop.construction import LinearisedLoop
-from pi2_fluid.loop.crossovers import Crossings, find_crossings, smallest_distance
-from pi2_fluid.loop.margins import Margins, closed_form_margins, margins_from_crossings
-from pi2_fluid.loop.roots import count_unstable, rightmost_roots
+from pi2_fluid.loop.crossovers import Crossings
+from pi2_fluid.loop.margins import Margins, closed_form_margins
+from pi2_fluid.loop.roots import rightmost_roots
+from pi2_fluid.loop.searching import Search
 from pi2_fluid.loop.transient import find_bandwidth, step_response
 from pi2_fluid.records.labels import line_up, relabel
 from pi2_fluid.units import has_labels
@@ -39,7 +40,8 @@ class LoopAnswers(LinearisedLoop):
 
         A loop in closed form with frozen RTT terms takes the fast path, in compiled code, and so
         does one class in one queue by the ack clock, unless sampled; every other loop is searched
-        for all of its crossovers, which takes milliseconds each.
+        for all of its crossovers. By the rate clock and with senders of one state that is done in
+        compiled code, too, in tens of microseconds each; else it takes milliseconds.
 
         Parameters
         ----------
@@ -55,11 +57,8 @@ class LoopAnswers(LinearisedLoop):
             fast = np.broadcast_to(valid, self.shape)
             with np.errstate(invalid="ignore"):  # where it is not valid, and overwritten below
                 rows[4] = np.radians(rows[1]) / rows[2]
-        searched: list[Any] = [tuple(index) for index in np.argwhere(~np.asarray(fast)).tolist()]
-        for done, index in enumerate(searched, start=1):
-            rows[(slice(None), *index)] = self._margins_at(index)
-            if progress is not None:
-                progress(done, len(searched))
+        if not np.all(fast):
+            rows[:, ~fast] = self._search.margins(~fast, progress)
         gm, pm, w_gc, w_pc, delay = (
             relabel(self.labels, row) if row.ndim else float(row) for row in rows
         )
@@ -87,8 +86,8 @@ class LoopAnswers(LinearisedLoop):
 
     def nyquist_count(self) -> Values:
         """Return the number of unstable closed-loop modes (-1 on the boundary), of `shape`."""
-        count = self._each(lambda index: count_unstable(self._element(index), self.update), int)
-        return relabel(self.labels, count)
+        count = self._search.counts(self._all).astype(int)
+        return relabel(self.labels, count.reshape(self.shape) if self.shape else int(count[0]))
 
     def echo(self, harmonics: int = HARMONICS) -> xarray.Dataset:
         """Return the echo modes of the L4S flows in a dual queue by the ack clock, as a Dataset.
@@ -187,7 +186,7 @@ class LoopAnswers(LinearisedLoop):
         """
         found = self._each(
             lambda index: find_bandwidth(
-                self._element(index), self.update, self._crossings_at(index)
+                self._element(index), self.update, self._search.crossings(index)
             )
         )
         return relabel(self.labels, found)
@@ -221,12 +220,13 @@ class LoopAnswers(LinearisedLoop):
     # Behind them
 
     @cached_property
+    def _search(self) -> Search:
+        return Search(self.linear, self.update, self._element)
+
+    @property
     def _crossings(self) -> Crossings:
         """The crossovers of one loop, for everything that is asked about it."""
-        return self._crossings_at(())
-
-    def _crossings_at(self, index: tuple[int, ...]) -> Crossings:
-        return find_crossings(self._element(index), self.update)
+        return self._search.crossings()
 
     def _closed_form_margins(self) -> tuple[FloatArray, BoolArray] | None:
         """Margins as rows that need no search, and where they are valid; None if there are none."""
@@ -242,34 +242,25 @@ class LoopAnswers(LinearisedLoop):
             k = 1.0 + self.form.update_interval / (2.0 * self.form.rtt)
         return closed_form_margins(self.form, k)
 
-    def _margins_at(self, index: tuple[int, ...]) -> tuple[float, ...]:
-        def is_stable() -> bool:
-            return count_unstable(self._element(index), self.update) == 0
-
-        crossings = self._crossings_at(index) if index else self._crossings
-        return margins_from_crossings(crossings, is_stable)
+    @property
+    def _all(self) -> BoolArray:
+        return np.ones(self.shape, dtype=bool)
 
     def _modulus(self) -> Values:
-        return relabel(self.labels, self._each(self._modulus_at))
-
-    def _modulus_at(self, index: tuple[int, ...]) -> float:
-        crossings = self._crossings_at(index) if index else self._crossings
-        return smallest_distance(self._element(index), self.update, crossings)
+        found = self._search.distances(self._all)
+        return relabel(self.labels, found.reshape(self.shape) if self.shape else float(found[0]))
 
     def _verdict(self, gain_margin_db: Values, fast: BoolArray) -> Values:
         # On the fast path there is one gain and one phase crossover, and no open-loop pole on the
         # right: the sign decides.
         gain_margin_db = np.asarray(gain_margin_db)
         code = np.where(np.abs(gain_margin_db) < _BOUNDARY, 0, np.sign(gain_margin_db)).astype(int)
-        for index in np.argwhere(~np.asarray(fast)).tolist():
-            code[tuple(index)] = self._verdict_at(tuple(index))
+        searched = ~np.asarray(fast)
+        if searched.any():
+            count, distance = self._search.counts(searched), self._search.distances(searched)
+            boundary = (count < 0) | (distance < _BOUNDARY)
+            code[searched] = np.where(boundary, 0, np.where(count == 0, 1, -1))
         return relabel(self.labels, code) if self.shape else int(code)
-
-    def _verdict_at(self, index: tuple[int, ...]) -> int:
-        count = count_unstable(self._element(index), self.update)
-        if count < 0 or self._modulus_at(index) < _BOUNDARY:
-            return 0
-        return 1 if count == 0 else -1
 
     @cached_property
     def _dual(self) -> bool:

@@ -95,7 +95,7 @@ def find_crossings(loop: AnyLoop, update: str) -> Crossings:
     end, turning = highest_frequency(loop, update), 1.0 / longest_delay(loop, update)
     symmetric = NEARLY_ALL * end  # as far as a sampled loop goes
     top = min(symmetric, loop.reach)
-    asymptote = -np.pi / 2 * integrators(loop)
+    asymptote = -np.pi / 2 * float(integrators(loop))
     low = _low_end(response, min(turning, top / 8), asymptote)
     spacing = min(0.4 * turning, top / 8)
     high = top

@@ -24,8 +24,8 @@ from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.analytic import solve_margins
-from pi2_fluid.loop.crossovers import find_crossings, smallest_distance
-from pi2_fluid.loop.margins import Margins, known, margins_from_crossings
+from pi2_fluid.loop.margins import Margins, known
+from pi2_fluid.loop.searching import search_of
 from pi2_fluid.loop.state_space import LinearClass, LinearController, LinearLoop
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.records.labels import align_labels, relabel
@@ -154,21 +154,16 @@ def low_load(sender: Sender, aqm: Aqm, rtt: Quantity, update: str = "continuous"
 
 
 def _modulus(parameters: list[FloatArray], update: str, labels: object) -> Values:
-    out = np.empty(parameters[0].shape)
-    for index in np.ndindex(out.shape):
-        loop = _limit_loop(*(float(value[index]) for value in parameters))
-        out[index] = smallest_distance(loop, update, find_crossings(loop, update))
-    return relabel(labels, out[()])
+    loop = _limit_loop(*parameters)
+    found = search_of(loop, update).distances(np.ones(loop.shape, dtype=bool))
+    return relabel(labels, found.reshape(loop.shape)[()])
 
 
 def _rows(parameters: list[FloatArray], update: str) -> FloatArray:
     """(gain_margin_db, phase_margin_deg, w_gc, w_pc, delay_margin), each of the arrays' shape."""
     m, alpha, beta, interval, rtt = parameters
     if update == "sampled":
-        rows = np.empty((5, *rtt.shape))
-        for index in np.ndindex(rtt.shape):
-            rows[(slice(None), *index)] = _sampled(*(float(value[index]) for value in parameters))
-        return rows
+        return _sampled(*parameters)
     k = 1.0 + (interval / (2 * rtt) if update == "delayed" else 0.0)
     a, c = alpha * rtt**2 / interval, (beta + alpha / 2) * rtt
     gm, pm, w_gc, w_pc = solve_margins("reno", m, 0.0, a, c, rtt, k)
@@ -216,24 +211,26 @@ def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
 
 
 def _sampled(
-    m: float, alpha: float, beta: float, interval: float, rtt: float
-) -> tuple[float, float, float, float, float]:
-    """(gain_margin_db, phase_margin_deg, w_gc, w_pc, delay_margin) of one sampled loop."""
+    m: FloatArray, alpha: FloatArray, beta: FloatArray, interval: FloatArray, rtt: FloatArray
+) -> FloatArray:
+    """(gain_margin_db, phase_margin_deg, w_gc, w_pc, delay_margin) of sampled loops."""
     loop = _limit_loop(m, alpha, beta, interval, rtt)
-    found = margins_from_crossings(find_crossings(loop, "sampled"), lambda: False)
-    if rtt >= _existence(alpha, beta, interval, "sampled"):
-        # The phase starts below -180 degrees: the crossover is the limit of zero frequency.
-        return (-np.inf, *found[1:3], 0.0, found[4])
-    return found
+    every = np.ones(loop.shape, dtype=bool)
+    rows = search_of(loop, "sampled").margins(every).reshape(5, *loop.shape)
+    # From there on the phase starts below -180 degrees: its crossover is the limit of frequency 0.
+    below = rtt >= _existence(alpha, beta, interval, "sampled")
+    rows[0], rows[3] = np.where(below, -np.inf, rows[0]), np.where(below, 0.0, rows[3])
+    return rows
 
 
-def _limit_loop(m: float, alpha: float, beta: float, interval: float, rtt: float) -> LinearLoop:
-    """The loop with windows that only integrate: s x = -(m/R) u e, s d = x - d/R."""
-    zero = np.zeros(())
-    one = np.ones(())
+def _limit_loop(
+    m: FloatArray, alpha: FloatArray, beta: FloatArray, interval: FloatArray, rtt: FloatArray
+) -> LinearLoop:
+    """The loops with windows that only integrate: s x = -(m/R) u e, s d = x - d/R."""
+    zero, one = np.zeros(rtt.shape), np.ones(rtt.shape)
     cls = LinearClass(
-        a0=zero, a1=zero, b=-m / rtt * one, e0=zero, e1=zero, c=one, r=-one / rtt,
-        weight=one, rtt=rtt * one, size=1,
+        a0=zero, a1=zero, b=-m / rtt, e0=zero, e1=zero, c=one, r=-one / rtt,
+        weight=one, rtt=rtt, size=1,
     )  # fmt: skip
-    controller = LinearController(((alpha + beta) * one, -beta * one), (one, -one), interval * one)
-    return LinearLoop((cls,), controller, ())
+    controller = LinearController((alpha + beta, -beta), (one, -one), interval)
+    return LinearLoop((cls,), controller, rtt.shape)

@@ -10,7 +10,7 @@ import numpy as np
 from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearController, LinearLoop
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import ComplexArray, FloatArray
+    from pi2_fluid.values import ComplexArray, FloatArray, IntArray
 
 __all__ = [
     "characteristic",
@@ -42,11 +42,13 @@ def loop_response(loop: AnyLoop, s: ComplexArray, *, half_sample: bool = False) 
     return numerator / denominator * plant_response(loop, s) * extra
 
 
-def integrators(loop: AnyLoop) -> int:
+def integrators(loop: AnyLoop) -> IntArray:
     """Return the number of poles of L at s = 0; its phase starts at -90 degrees times it."""
-    slowest = max(float(cls.rtt) for cls in loop.classes)
-    angle = float(np.angle(loop_response(loop, np.array([1e-30j / slowest]))[0]))
-    return round((-angle if angle < np.pi / 2 else 2 * np.pi - angle) / (np.pi / 2))
+    slowest = np.max(np.broadcast_arrays(*(cls.rtt for cls in loop.classes)), axis=0)
+    angle = np.angle(loop_response(loop, 1e-30j / slowest))
+    below = np.where(angle < np.pi / 2, -angle, 2 * np.pi - angle)
+    result: IntArray = np.round(below / (np.pi / 2)).astype(np.int64)
+    return result
 
 
 @singledispatch

@@ -30,9 +30,16 @@ from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop, once
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pi2_fluid.values import Complex, ComplexArray, FloatArray, Real
+    from pi2_fluid.values import Complex, ComplexArray, FloatArray, IntArray, Real
 
-__all__ = ["alias_sum", "alias_sums", "alias_sums_of", "held_sums", "sampled_response"]
+__all__ = [
+    "alias_counts",
+    "alias_sum",
+    "alias_sums",
+    "alias_sums_of",
+    "held_sums",
+    "sampled_response",
+]
 
 # Pairs of aliases summed directly: at least _ALIASES, and enough for the highest one to lie
 # _REACH times above the fastest pole of the loop, where the expansion holds.
@@ -118,13 +125,20 @@ def _sum_all(loop: LinearLoop, s: ComplexArray, aliases: int | None) -> ComplexA
     return result
 
 
+def alias_counts(loop: LinearLoop) -> IntArray:
+    """Return how many pairs of aliases each loop of an array needs."""
+    T = np.asarray(loop.controller.interval)
+    rates = [1.0 / cls.rtt for cls in loop.classes]
+    for cls in loop.classes:
+        own = np.abs(cls.a0) + np.abs(cls.a1)
+        rates.append(own if cls.size == 1 else np.max(own, axis=(-2, -1)))
+    count = np.ceil(_REACH * np.max(np.broadcast_arrays(*rates), axis=0) * T / (2 * np.pi))
+    result: IntArray = np.clip(count, _ALIASES, _MOST_ALIASES).astype(np.int64)
+    return result
+
+
 def _alias_count(loop: LinearLoop) -> int:
-    T = float(np.max(loop.controller.interval))
-    fastest = max(
-        max(float(np.max(1.0 / cls.rtt)), float(np.max(np.abs(cls.a0) + np.abs(cls.a1))))
-        for cls in loop.classes
-    )
-    return min(_MOST_ALIASES, max(_ALIASES, math.ceil(_REACH * fastest * T / (2 * np.pi))))
+    return int(np.max(alias_counts(loop)))
 
 
 def _evaluate(echoes: list[Echo], s: ComplexArray, rate: FloatArray) -> ComplexArray:

@@ -138,7 +138,7 @@ class Loop(LoopAnswers):
 
         self._require_scalar("bode")
         crossings = self._crossings
-        gm, pm, w_gc, w_pc, _ = self._margins_at(())
+        gm, pm, w_gc, w_pc, _ = self._search.margins(np.array(True)).ravel().tolist()
         phase = np.degrees(np.unwrap(np.angle(crossings.values)))
         axes = new_axes(2) if ax is None else ax
         return draw_bode(axes, crossings.w, crossings.values, phase, (w_gc, pm), (w_pc, gm))

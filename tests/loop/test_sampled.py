@@ -10,7 +10,8 @@ from scipy.optimize import brentq
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.loop.crossovers import gain_bound
+from pi2_fluid.loop.crossovers import find_crossings, gain_bound
+from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.loop.sampled import alias_sums_of, sampled_response
 from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.transient import sampled_step
@@ -303,14 +304,14 @@ def test_ending_the_search_early_loses_nothing(monkeypatch):
     """A long round trip and a short interval: the range up to pi/T is cut where |L_d| is small."""
     aqm = pf.Pi2(alpha=0.003, beta=1.5, update_interval=0.001)
     loop = pf.Loop(pf.Reno(), aqm, rtt=1.0, p=0.01, update="sampled")
-    short = loop._crossings_at(())
+    short = find_crossings(loop.linear, "sampled")
     assert short.w[-1] < 0.5 * np.pi / 0.001
-    count = loop.nyquist_count()
+    count = count_unstable(loop.linear, "sampled")
     monkeypatch.setattr("pi2_fluid.loop.crossovers._SMALL_GRID", np.inf)
     monkeypatch.setattr("pi2_fluid.loop.roots.fading_end", lambda *_: np.pi / 0.001)
-    full = loop._crossings_at(())
+    full = find_crossings(loop.linear, "sampled")
     assert full.w[-1] == pytest.approx(np.pi / 0.001, rel=2e-6)
-    assert loop.nyquist_count() == count == 2
+    assert count_unstable(loop.linear, "sampled") == count == loop.nyquist_count() == 2
     np.testing.assert_allclose(short.gain, full.gain, rtol=1e-12)
     found = np.array(full.phase)[: len(short.phase)]
     np.testing.assert_allclose(short.phase, found, rtol=1e-9)

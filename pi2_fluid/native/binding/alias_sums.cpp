@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <complex>
 #include <initializer_list>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "binding/arguments.h"
 #include "binding/arrays.h"
 #include "margins/alias_sums.h"
+#include "margins/linear_sums.h"
 
 namespace nb = nanobind;
 using namespace binding;
@@ -42,37 +44,41 @@ using ByName = nb::typed<nb::list, Dict<double>>;
 class AliasSums {
   public:
     AliasSums(ByName classes, ByName echoes, double interval, std::int64_t count)
-        : interval(interval), count(count)
     {
         require(interval > 0.0, "interval must be positive.");
         require(count >= 0 && count <= MOST_ALIASES, "count is outside [0, 2^20].");
+        std::vector<pi2_linear_class> cls;
+        std::vector<pi2_echo> echo;
         for (nb::handle object : classes)
-            this->classes.push_back(class_of(object));
+            cls.push_back(class_of(object));
         for (nb::handle object : echoes)
-            this->echoes.push_back(echo_of(object));
+            echo.push_back(echo_of(object));
+        sums.reset(pi2_linear_sums_make(0, cls.size(), cls.data(), echo.size(), echo.data(), interval,
+                                        static_cast<std::size_t>(count)));
+        if (!sums)
+            throw std::bad_alloc();
     }
 
     Sums<1> at(Line<const std::complex<double>> s) const
     {
         const std::size_t n = s.shape(0);
-        std::vector<std::complex<double>> sums(n);
+        std::vector<std::complex<double>> values(n);
         bool done;
         {
             nb::gil_scoped_release release;
-            done = pi2_alias_sums(classes.size(), classes.data(), echoes.size(), echoes.data(), interval,
-                                  static_cast<std::size_t>(count), n, reinterpret_cast<const double *>(s.data()),
-                                  reinterpret_cast<double *>(sums.data()));
+            done = pi2_linear_sums_at(sums.get(), n, reinterpret_cast<const double *>(s.data()),
+                                      reinterpret_cast<double *>(values.data()));
         }
         if (!done)
             throw std::bad_alloc();
-        return nb::cast<Sums<1>>(as_array(std::move(sums), {n}));
+        return nb::cast<Sums<1>>(as_array(std::move(values), {n}));
     }
 
   private:
-    std::vector<pi2_linear_class> classes;
-    std::vector<pi2_echo> echoes;
-    double interval;
-    std::int64_t count;
+    struct Free {
+        void operator()(pi2_linear_sums *sums) const { pi2_linear_sums_free(sums); }
+    };
+    std::unique_ptr<pi2_linear_sums, Free> sums;
 };
 
 using Column = Line<const double>;

@@ -14,6 +14,7 @@
 #include "binding/arguments.h"
 #include "binding/fluid.h"
 #include "binding/lanes.h"
+#include "binding/linear_loops.h"
 #include "binding/packet.h"
 #include "binding/replay_queues.h"
 #include "binding/replay_senders.h"
@@ -166,6 +167,7 @@ ValueError
     register_ack_plant(module);
     register_acks(module);
     register_alias_sums(module);
+    register_linear_loops(module);
     register_fluid(module);
     register_lanes(module);
     register_packet(module);

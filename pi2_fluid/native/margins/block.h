@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "margins/linear_lines.h"
+
 enum { PI2_BLOCK = 64 };
 
 typedef struct { const double *restrict m, *restrict mu, *restrict a, *restrict c, *restrict rtt; } pi2_points;
@@ -19,13 +21,17 @@ typedef void pi2_ack_block_function(pi2_ack_points points, pi2_results results, 
 
 #define PI2_BLOCK_FUNCTIONS(simd) \
     pi2_block_function pi2_margins_reno_##simd, pi2_margins_scalable_##simd; \
-    pi2_ack_block_function pi2_ack_at_once_##simd, pi2_ack_reduced_##simd
+    pi2_ack_block_function pi2_ack_at_once_##simd, pi2_ack_reduced_##simd; \
+    pi2_linear_sum_function pi2_linear_sum_##simd; \
+    pi2_linear_turns_function pi2_linear_turns_##simd
 
 /* An instruction set that this build has and this machine can run. */
 typedef struct {
     const char *name;
     pi2_block_function *margins[2]; /* Reno, scalable */
     pi2_ack_block_function *ack[2]; /* cuts made at once, spread over a round trip */
+    pi2_linear_sum_function *linear_sum;
+    pi2_linear_turns_function *linear_turns;
 } pi2_simd;
 
 /* The fastest first; NULL past the last. */

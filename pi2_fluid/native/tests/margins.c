@@ -13,6 +13,7 @@
 #include "margins/ack_margins.h"
 #include "margins/ack_plant.h"
 #include "margins/alias_sums.h"
+#include "margins/crossings.h"
 #include "margins/block.h"
 #include "margins/margins.h"
 #include "tests/chance.h"
@@ -214,6 +215,22 @@ static int order(int simd, int scalable)
     return bad;
 }
 
+/* of every instruction set, which must agree; one class and two, without echoes */
+static int linear_sums(size_t classes, const pi2_linear_class *cls, size_t count, size_t n, const double *s, double *sums)
+{
+    double *const other = malloc(2 * n * sizeof *other);
+    int done = other != NULL;
+    for (int simd = 0; done && pi2_simd_name(simd); simd++) {
+        pi2_linear_sums *const of = pi2_linear_sums_make(simd, classes, cls, 0, NULL, 0.032, count);
+        done = of && pi2_linear_sums_at(of, n, s, simd ? other : sums);
+        pi2_linear_sums_free(of);
+        for (size_t i = 0; done && simd && i < 2 * n; i++)
+            done = fabs(other[i] - sums[i]) <= 1e-13 * (1e-3 + fabs(sums[i]));
+    }
+    free(other);
+    return done;
+}
+
 /* the default number of aliases against thirty times as many, of exact sizes; every lane of every line is touched */
 static int alias_sums(void)
 {
@@ -236,7 +253,7 @@ static int alias_sums(void)
         for (int k = 0; k < 2; k++) {
             const size_t count = k ? 3000 : 100;
             const int done = both ? pi2_design_alias_sums(LOOPS, loop, 0.032, count, N, 0, w, sums[k])
-                                  : pi2_alias_sums(2, cls, 0, NULL, 0.032, count, N, s, sums[k]);
+                                  : linear_sums(2, cls, count, N, s, sums[k]);
             if (!done)
                 abort();
         }
@@ -248,6 +265,55 @@ static int alias_sums(void)
     /* without echoes, what lies beyond 100 aliases falls like their square */
     printf("alias sums: %.1e apart\n", apart);
     return !(apart < 1e-6);
+}
+
+/* margins of random loops, one class or two, of every update: each is where a crossing is, and none of a stable loop is
+ * negative */
+static int searches(void)
+{
+    double worst = 0.0;
+    int wrong = 0;
+    pi2_searching room = {0};
+    for (int k = 0; k < 60; k++) {
+        const double rtt = 0.02 + 0.18 * uniform(0, 1), mu = 0.5 * uniform(0, 1), T = 0.005 + 0.05 * uniform(0, 1), own = -mu / rtt;
+        const double gain = 0.05 + uniform(0, 1);
+        const size_t classes = 1 + k % 2;
+        pi2_linear_class cls[2];
+        for (size_t c = 0; c < classes; c++)
+            cls[c] = (pi2_linear_class){own, own, -10.0 * gain / (double)classes, 0, 0, 1, -1.0 / rtt, 1.0 / (double)classes,
+                                        rtt * (1.0 + 0.5 * (double)c), 0};
+        pi2_linear_loop loop = {.update = (pi2_update)(k % 3), .classes = classes, .cls = cls, .degree = 1, .interval = T,
+                                .integrators = 1, .slow = fmin(1.0 / cls[classes - 1].rtt, 2.0 * mu / rtt)};
+        pi2_linear_sums *const sums = pi2_linear_sums_make(0, classes, cls, 0, NULL, T, 40);
+        loop.sums = sums;
+        const double alpha = 0.02, beta = 0.2;
+        const int sampled = loop.update == PI2_SAMPLED;
+        loop.unit = sampled ? 1.0 : T / 2.0;
+        loop.top[0] = alpha;
+        loop.top[1] = sampled ? beta : alpha + 2.0 * beta;
+        loop.bottom[1] = sampled ? 1.0 : 2.0;
+        pi2_loop_margins found;
+        double distance;
+        int count;
+        if (!sums || pi2_find_margins(&loop, &room, &found) != PI2_DONE
+            || pi2_find_nearest(&loop, &room, &distance) != PI2_DONE
+            || pi2_count_unstable(&loop, &room, &count) != PI2_DONE)
+            abort();
+        const pi2_curve L = pi2_linear_response(&loop);
+        double at[2];
+        if (isfinite(found.w_gc) && L.at(L.of, 1, &found.w_gc, at)) {
+            worst = fmax(worst, fabs(hypot(at[0], at[1]) - 1.0));
+            wrong |= distance > fabs(hypot(1.0 + at[0], at[1])) + 1e-12;
+        }
+        if (isfinite(found.w_pc) && L.at(L.of, 1, &found.w_pc, at))
+            worst = fmax(worst, fabs(hypot(at[0], at[1]) * pow(10.0, found.gm_db / 20.0) - 1.0));
+        wrong |= count == 0 && (found.gm_db < 0.0 || found.pm_deg < 0.0);
+        wrong |= count > 0 && found.gm_db > 0.0 && found.pm_deg > 0.0;
+        pi2_linear_sums_free(sums);
+    }
+    pi2_searching_free(&room);
+    printf("searched margins: worst %.1e%s\n", worst, wrong ? ", and signs that are not those of stability" : "");
+    return wrong || !(worst < 1e-11);
 }
 
 /* sums with weights 1 and no mean, which are those of the plant at each alias, of fewer than a line and of more */
@@ -369,6 +435,7 @@ int main(int argc, char **argv)
         }
     }
     bad |= alias_sums();
+    bad |= searches();
     bad |= ack_sums();
     bad |= ack_margins();
     puts(bad ? "FAILED" : "passed");

@@ -1,0 +1,143 @@
+"""Loops whose crossovers compiled code searches for: those of classes with one state each.
+
+`native/margins/` does what `crossovers`, `tracking` and `roots` do, which stay the readable twin:
+they are tested against one another, and a loop that compiled code cannot follow is left to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from pi2_fluid import _core
+from pi2_fluid.loop.expansion import Echo, echoes_of
+from pi2_fluid.loop.response import integrators
+from pi2_fluid.loop.sampled import alias_counts
+from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import BoolArray, FloatArray, IntArray, Real
+
+__all__ = ["CompiledLoops", "Tell", "compile_loops"]
+
+#: Told how many loops more have been dealt with.
+Tell: TypeAlias = Callable[[int], None]
+
+_ORDERS: Final = (2, 3, 4)
+_MOST_COEFFICIENTS: Final = 8
+_AT_ONCE: Final = 500  # loops between two looks at whether one wants to stop
+
+
+class CompiledLoops:
+    """Loops in compiled code, as a row; what it cannot follow it answers with NaN."""
+
+    def __init__(self, loops: _core.LinearLoops, size: int) -> None:
+        self._loops = loops
+        self._size = size
+
+    def margins(self, tell: Tell) -> FloatArray:
+        """Return gain and phase margin, gain and phase crossover, delay margin, as rows."""
+        return self._in_parts(self._loops.margins, tell)
+
+    def distances(self, tell: Tell) -> FloatArray:
+        """Return the smallest |1 + L|, one row."""
+        return self._in_parts(self._loops.nearest, tell)
+
+    def counts(self, tell: Tell) -> FloatArray:
+        """Return the number of closed-loop modes that grow, -1 on the boundary, one row."""
+        return self._in_parts(self._loops.unstable, tell)
+
+    def _in_parts(self, function: Callable[[int, int], FloatArray], tell: Tell) -> FloatArray:
+        parts = []
+        for first in range(0, self._size, _AT_ONCE):
+            parts.append(function(first, min(first + _AT_ONCE, self._size)))
+            tell(int(np.count_nonzero(~np.isnan(parts[-1][0]))))
+        return np.concatenate(parts, axis=1)
+
+
+def compile_loops(
+    loop: AnyLoop, update: str, chosen: BoolArray, simd: str | None = None
+) -> CompiledLoops | None:
+    """Return chosen ones of an array of loops in compiled code, None if they have no place there.
+
+    Parameters
+    ----------
+    loop : AnyLoop
+    update : {"continuous", "delayed", "sampled"}
+    chosen : numpy.ndarray of bool
+        Of the loop's shape.
+    simd : str, optional
+        The instruction set; the fastest if not given.
+    """
+    if not isinstance(loop, LinearLoop) or not loop.classes:
+        return None
+    controller = loop.controller
+    unit: Real = 1.0
+    if update == "sampled":
+        top, bottom = controller.in_steps
+    else:
+        top, bottom, unit = controller.continuous_image
+    several = any(cls.size > 1 for cls in loop.classes)
+    if several or len(bottom) > _MOST_COEFFICIENTS or len(top) > len(bottom):
+        return None
+    if not np.all(bottom[-1]):  # of lower degree in some loops
+        return None
+
+    def each(value: Real | IntArray) -> FloatArray:
+        full: FloatArray = np.broadcast_to(np.asarray(value, dtype=float), loop.shape)
+        return np.ascontiguousarray(full[chosen])
+
+    padding = [np.zeros(())] * (len(bottom) - len(top))
+    ticks = controller.interval is not None
+    echoes = echoes_of(loop) if update == "sampled" else []
+    loops = _core.LinearLoops(
+        [_class_columns(cls, each) for cls in loop.classes],
+        [_echo_columns(echo, each) for echo in echoes],
+        top=np.array([each(value) for value in [*top, *padding]]),
+        bottom=np.array([each(value) for value in bottom]),
+        unit=each(unit),
+        interval=each(controller.interval if ticks else 0.0),
+        slow=each(_slow_rates(loop)),
+        integrators=each(integrators(loop)).astype(np.int64),
+        aliases=each(alias_counts(loop) if update == "sampled" else 0).astype(np.int64),
+        update=update,
+        simd=simd,
+    )
+    return CompiledLoops(loops, int(np.count_nonzero(chosen)))
+
+
+def _class_columns(cls: LinearClass, each: Callable[[Real], FloatArray]) -> dict[str, FloatArray]:
+    names = [field.name for field in fields(LinearClass) if field.name != "size"]
+    values = {name: getattr(cls, name) for name in names}
+    return {name: each(0.0 if value is None else value) for name, value in values.items()}
+
+
+def _echo_columns(echo: Echo, each: Callable[[Real], FloatArray]) -> dict[str, FloatArray]:
+    orders = {f"order{m}": each(echo.orders.get(m, 0.0)) for m in _ORDERS}
+    return {"delay": each(echo.delay)} | orders
+
+
+def _slow_rates(loop: LinearLoop) -> FloatArray:
+    """The slowest rate (1/s) in each loop's open-loop matrices, as `roots` finds it of one loop."""
+    rates: list[Any] = [1.0 / cls.rtt for cls in loop.classes]
+    rates += [np.abs(cls.a0 + cls.a1) for cls in loop.classes]
+    if loop.controller.interval is None:
+        rates += list(_pole_rates(loop.controller.denominator))
+    rates = [np.where(rate == 0.0, np.inf, rate) for rate in rates]
+    slowest: FloatArray = np.min(np.broadcast_arrays(*rates), axis=0)
+    return slowest
+
+
+def _pole_rates(denominator: tuple[FloatArray, ...]) -> FloatArray:
+    """The moduli of the roots of polynomials, along the first axis."""
+    falling = np.stack(np.broadcast_arrays(*denominator[::-1]), axis=-1)
+    degree = falling.shape[-1] - 1
+    if degree == 0:
+        return np.zeros((0, *falling.shape[:-1]))
+    companion = np.zeros((*falling.shape[:-1], degree, degree))
+    companion[..., 1:, :-1] = np.eye(degree - 1)
+    companion[..., 0, :] = -falling[..., 1:] / falling[..., :1]
+    return np.moveaxis(np.abs(np.linalg.eigvals(companion)), -1, 0)

@@ -1,0 +1,246 @@
+// Arrays of loops of classes with one state: margins, |1 + L| and unstable modes, searched on followed curves.
+#include "binding/linear_loops.h"
+
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "binding/arguments.h"
+#include "binding/arrays.h"
+#include "margins/crossings.h"
+
+namespace nb = nanobind;
+using namespace binding;
+
+namespace {
+
+constexpr std::int64_t MOST_ALIASES = 1 << 20;
+
+using Column = Line<const double>;
+using Whole = Line<const std::int64_t>;
+using Table = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
+using Columns = nb::typed<nb::list, Dict<Column>>;
+
+// A number of each loop.
+class Loops {
+  public:
+    explicit Loops(std::size_t n) : n(n) {}
+
+    template <typename Array> Array of_each(Array array, const char *name) const
+    {
+        if (array.shape(0) != n)
+            refuse(std::string(name) + " has " + std::to_string(array.shape(0)) + " numbers for " + std::to_string(n)
+                   + " loops.");
+        return array;
+    }
+
+    Column column(const Entries &given, const char *name) const
+    {
+        return of_each(given.as<Column>(name), name);
+    }
+
+    const std::size_t n;
+};
+
+struct ClassColumns {
+    Column a0, a1, b, e0, e1, c, r, weight, rtt, lead;
+
+    pi2_linear_class at(std::size_t i) const
+    {
+        return {a0(i), a1(i), b(i), e0(i), e1(i), c(i), r(i), weight(i), rtt(i), lead(i)};
+    }
+};
+
+struct EchoColumns {
+    Column delay, order2, order3, order4;
+
+    pi2_echo at(std::size_t i) const { return {delay(i), {order2(i), order3(i), order4(i)}}; }
+};
+
+struct FreeSums {
+    void operator()(pi2_linear_sums *sums) const { pi2_linear_sums_free(sums); }
+};
+
+// Memory that is used from loop to loop.
+struct Room {
+    pi2_searching searching = {};
+    std::vector<pi2_linear_class> classes;
+    std::vector<pi2_echo> echoes;
+    std::unique_ptr<pi2_linear_sums, FreeSums> sums;
+
+    Room() = default;
+    Room(const Room &) = delete;
+    Room &operator=(const Room &) = delete;
+    ~Room() { pi2_searching_free(&searching); }
+};
+
+class LinearLoops {
+  public:
+    LinearLoops(Columns classes, Columns echoes, Rows<const double> top, Rows<const double> bottom, Column unit,
+                Column interval, Column slow, Whole integrators, Whole aliases, const std::string &update,
+                const std::optional<std::string> &simd)
+        : loops(unit.shape(0)), top(top), bottom(bottom), unit(unit), interval(loops.of_each(interval, "interval")),
+          slow(loops.of_each(slow, "slow")), integrators(loops.of_each(integrators, "integrators")),
+          aliases(loops.of_each(aliases, "aliases")),
+          update(static_cast<pi2_update>(place_of(update, {"continuous", "delayed", "sampled"}, "update"))),
+          simd(simd_level(simd))
+    {
+        const std::size_t terms = top.shape(0);
+        require(terms >= 1 && terms <= PI2_CONTROLLER_COEFFICIENTS && bottom.shape(0) == terms,
+                "top and bottom must have 1 to 8 coefficients, and as many.");
+        require(top.shape(1) == loops.n && bottom.shape(1) == loops.n, "top and bottom must have a column for each loop.");
+        require(classes.size() > 0, "there must be a class.");
+        for (nb::handle object : classes) {
+            const Entries given(object, "a class of flows",
+                                {"a0", "a1", "b", "e0", "e1", "c", "r", "weight", "rtt", "lead"});
+            const auto column = [&](const char *name) { return loops.column(given, name); };
+            this->classes.push_back({column("a0"), column("a1"), column("b"), column("e0"), column("e1"), column("c"),
+                                     column("r"), column("weight"), column("rtt"), column("lead")});
+        }
+        for (nb::handle object : echoes) {
+            const Entries given(object, "an echo", {"delay", "order2", "order3", "order4"});
+            const auto column = [&](const char *name) { return loops.column(given, name); };
+            this->echoes.push_back({column("delay"), column("order2"), column("order3"), column("order4")});
+        }
+        for (std::size_t i = 0; i < loops.n; i++) {
+            require(aliases(i) >= 0 && aliases(i) <= MOST_ALIASES, "aliases are outside [0, 2^20].");
+            require(this->update == PI2_CONTINUOUS || interval(i) > 0.0, "interval must be positive.");
+        }
+    }
+
+    Table margins(std::size_t first, std::size_t last) const
+    {
+        return each(first, last, 5, [](const pi2_linear_loop &loop, pi2_searching &room, double *found) {
+            pi2_loop_margins margins = {};
+            const pi2_outcome outcome = pi2_find_margins(&loop, &room, &margins);
+            const double row[] = {margins.gm_db, margins.pm_deg, margins.w_gc, margins.w_pc, margins.delay};
+            std::copy(std::begin(row), std::end(row), found);
+            return outcome;
+        });
+    }
+
+    Table nearest(std::size_t first, std::size_t last) const
+    {
+        return each(first, last, 1, [](const pi2_linear_loop &loop, pi2_searching &room, double *found) {
+            return pi2_find_nearest(&loop, &room, found);
+        });
+    }
+
+    Table unstable(std::size_t first, std::size_t last) const
+    {
+        return each(first, last, 1, [](const pi2_linear_loop &loop, pi2_searching &room, double *found) {
+            int count = 0;
+            const pi2_outcome outcome = pi2_count_unstable(&loop, &room, &count);
+            *found = count == PI2_ON_CONTOUR ? -1.0 : count;
+            return outcome;
+        });
+    }
+
+  private:
+    // Rows of what `function` finds of the loops from first to last - 1, NaN where it does not.
+    template <typename Function>
+    Table each(std::size_t first, std::size_t last, std::size_t rows, const Function &function) const
+    {
+        require(first <= last && last <= loops.n, "first and last are outside the array.");
+        const std::size_t n = last - first;
+        std::vector<double> table(rows * n), found(rows);
+        bool done = true;
+        {
+            nb::gil_scoped_release release;
+            Room room;
+            for (std::size_t i = first; i < last && done; i++) {
+                pi2_linear_loop loop;
+                pi2_outcome outcome = PI2_NO_MEMORY;
+                if (prepare(i, room, loop))
+                    outcome = function(loop, room.searching, found.data());
+                done = outcome != PI2_NO_MEMORY;
+                for (std::size_t row = 0; row < rows; row++)
+                    table[row * n + i - first] =
+                        outcome == PI2_DONE ? found[row] : std::numeric_limits<double>::quiet_NaN();
+            }
+        }
+        if (!done)
+            throw std::bad_alloc();
+        return nb::cast<Table>(as_array(std::move(table), {rows, n}));
+    }
+
+    bool prepare(std::size_t i, Room &room, pi2_linear_loop &loop) const
+    {
+        room.classes.clear();
+        room.echoes.clear();
+        for (const ClassColumns &cls : classes)
+            room.classes.push_back(cls.at(i));
+        for (const EchoColumns &echo : echoes)
+            room.echoes.push_back(echo.at(i));
+        loop = {};
+        loop.update = update;
+        loop.classes = room.classes.size();
+        loop.cls = room.classes.data();
+        loop.degree = static_cast<int>(top.shape(0)) - 1;
+        for (int k = 0; k <= loop.degree; k++) {
+            loop.top[k] = top(static_cast<std::size_t>(k), i);
+            loop.bottom[k] = bottom(static_cast<std::size_t>(k), i);
+        }
+        loop.unit = unit(i);
+        loop.interval = interval(i);
+        loop.integrators = static_cast<int>(integrators(i));
+        loop.slow = slow(i);
+        if (update == PI2_SAMPLED) {
+            room.sums.reset(pi2_linear_sums_make(simd, room.classes.size(), room.classes.data(), room.echoes.size(),
+                                                 room.echoes.data(), loop.interval, static_cast<std::size_t>(aliases(i))));
+            loop.sums = room.sums.get();
+        }
+        return update != PI2_SAMPLED || loop.sums;
+    }
+
+    const Loops loops;
+    std::vector<ClassColumns> classes;
+    std::vector<EchoColumns> echoes;
+    Rows<const double> top, bottom;
+    Column unit, interval, slow;
+    Whole integrators, aliases;
+    pi2_update update;
+    int simd;
+};
+
+} // namespace
+
+void register_linear_loops(nb::module_ &module)
+{
+    nb::class_<LinearLoops>(module, "LinearLoops", "An array of loops whose classes of flows have one state each.")
+        .def(nb::init<Columns, Columns, Rows<const double>, Rows<const double>, Column, Column, Column, Whole, Whole,
+                      const std::string &, const std::optional<std::string> &>(),
+             nb::arg("classes"), nb::arg("echoes"), nb::kw_only(), nb::arg("top").noconvert(),
+             nb::arg("bottom").noconvert(), nb::arg("unit").noconvert(), nb::arg("interval").noconvert(),
+             nb::arg("slow").noconvert(), nb::arg("integrators").noconvert(), nb::arg("aliases").noconvert(),
+             nb::arg("update"), nb::arg("simd").none() = nb::none(),
+             R"(Take the numbers of `pi2_linear_loop`, each an array with one of each loop.
+
+Classes are dicts of `pi2_linear_class`, echoes of delay and order2 to order4; `top` and
+`bottom` have a row for each coefficient.
+
+Raises
+------
+ValueError
+    If a name is missing or unknown, or a number or length is out of range.
+)")
+        .def("margins", &LinearLoops::margins, nb::arg("first"), nb::arg("last"),
+             R"(Margins of the loops from first to last - 1, searched for all of their crossovers.
+
+Rows: gain margin (dB), phase margin (degrees), gain and phase crossover (rad/s), delay margin
+(s); NaN where a loop cannot be followed. Releases the GIL.
+)")
+        .def("nearest", &LinearLoops::nearest, nb::arg("first"), nb::arg("last"),
+             "The smallest |1 + L| of each of them, in a row; NaN likewise. Releases the GIL.")
+        .def("unstable", &LinearLoops::unstable, nb::arg("first"), nb::arg("last"),
+             R"(How many modes of the closed loop of each of them grow, in a row.
+
+-1: it is on the boundary; NaN likewise. Releases the GIL.
+)");
+}

@@ -1,0 +1,182 @@
+#include "margins/crossings.h"
+
+#include <math.h>
+
+#include "elementary.h"
+
+/* As far as the phase of a sampled loop tells from which side it comes to pi/T, where it is real. */
+#define NEARLY_ALL (1.0 - 1e-6)
+/* Points of a range that costs less than finding a shorter one. */
+#define SMALL_GRID 1000.0
+/* Of the slowest scale: where the search for the asymptote gives up. */
+#define LOWEST 1e-25
+/* Factors that may turn by 0.1 rad each, from one frequency of the grid to the next. */
+#define FACTORS 8.0
+
+void pi2_searching_free(pi2_searching *room)
+{
+    pi2_path_free(&room->path);
+    pi2_path_free(&room->spare);
+    pi2_crossings_free(&room->gain);
+    pi2_crossings_free(&room->phase);
+}
+
+/* --- crossings ------------------------------------------------------------------------------- */
+
+/* A frequency below which L has its asymptotic phase and, with an integrator, a gain > 1; 0: none. */
+static double low_end(const pi2_curve *curve, double start, double asymptote, pi2_outcome *outcome)
+{
+    const double re = cos(asymptote), im = sin(asymptote);
+    for (double w = start / 100.0; w > start * LOWEST; w /= 4.0) {
+        double L[2];
+        if (!curve->at(curve->of, 1, &w, L)) {
+            *outcome = PI2_NO_MEMORY;
+            return 0.0;
+        }
+        const double off = fabs(atan2(L[1] * re - L[0] * im, L[0] * re + L[1] * im));
+        if (off < 0.02 && (hypot(L[0], L[1]) > 2.0 || asymptote == 0.0))
+            return w;
+    }
+    *outcome = PI2_NO_ASYMPTOTE;
+    return 0.0;
+}
+
+pi2_outcome pi2_find_crossings(const pi2_linear_loop *loop, pi2_searching *room)
+{
+    const pi2_curve curve = pi2_linear_response(loop);
+    const double end = pi2_linear_end(loop), turning = 1.0 / pi2_linear_longest(loop), top = NEARLY_ALL * end;
+    const double asymptote = -PI2_PI / 2.0 * loop->integrators, spacing = fmin(0.4 * turning, top / 8.0);
+    pi2_outcome outcome = PI2_DONE;
+    const double low = low_end(&curve, fmin(turning, top / 8.0), asymptote, &outcome);
+    if (outcome != PI2_DONE)
+        return outcome;
+    double high = top;
+    if (top / spacing > SMALL_GRID) {
+        const double fading = pi2_linear_fading(loop, 1.0);
+        if (isnan(fading))
+            return PI2_NOT_FADING;
+        high = fmin(top, fmax(fading, 8.0 * low));
+    }
+    for (;;) {
+        outcome = pi2_path_grid(&room->path, low, high, spacing, 1.0);
+        if (outcome == PI2_DONE)
+            outcome = pi2_path_follow(&room->path, &curve, &room->spare);
+        if (outcome == PI2_DONE)
+            outcome = pi2_path_cross(&room->path, &curve, asymptote, end, high == top, &room->gain, &room->phase);
+        if (outcome != PI2_DONE || high == top)
+            return outcome;
+        double best = 0.0;
+        for (size_t k = 0; k < room->phase.n; k++)
+            best = fmax(best, room->phase.at[k].value);
+        if (best > pi2_linear_bound(loop, high))
+            return PI2_DONE;
+        high = fmin(top, 2.0 * high + 2.0 * PI2_PI * turning);
+    }
+}
+
+/* --- unstable modes -------------------------------------------------------------------------- */
+
+static pi2_outcome count_right(const pi2_linear_loop *loop, const pi2_curve *curve, double degree, pi2_searching *room,
+                               int *count)
+{
+    enum { POINTS = 60 };
+    const double scale = 1.0 / pi2_linear_longest(loop);
+    double high = 10.0 * scale, worst;
+    for (;;) {
+        double w[POINTS], value[2 * POINTS];
+        for (int i = 0; i < POINTS; i++)
+            w[i] = high * pow(1e4, (double)i / (POINTS - 1));
+        if (!curve->at(curve->of, POINTS, w, value))
+            return PI2_NO_MEMORY;
+        worst = 0.0;
+        for (int i = 0; i < POINTS; i++)
+            worst = fmax(worst, hypot(value[2 * i] - 1.0, value[2 * i + 1]));
+        if (!(worst > 0.3))
+            break;
+        high *= 3.0;
+        if (high > 1e12 * scale)
+            return PI2_NOT_FADING;
+    }
+    const double finer = fmax(1.0, degree / FACTORS), low = 1e-6 * fmin(loop->slow, scale);
+    pi2_outcome outcome = pi2_path_grid(&room->path, low, high, 0.4 * scale / finer, finer);
+    if (outcome == PI2_DONE)
+        outcome = pi2_path_follow(&room->path, curve, &room->spare);
+    return outcome == PI2_DONE ? pi2_path_turns(&room->path, NULL, 0.0, count) : outcome;
+}
+
+pi2_outcome pi2_count_unstable(const pi2_linear_loop *loop, pi2_searching *room, int *count)
+{
+    const double degree = 1.0 + (double)loop->classes;
+    if (loop->update != PI2_SAMPLED) {
+        const pi2_curve closed = pi2_linear_closed(loop);
+        return count_right(loop, &closed, degree + loop->degree, room, count);
+    }
+    const pi2_curve open = pi2_linear_open(loop);
+    pi2_outcome outcome = count_right(loop, &open, degree, room, count);
+    if (outcome != PI2_DONE || *count == PI2_ON_CONTOUR)
+        return outcome;
+    const pi2_curve denominator = pi2_linear_denominator(loop), returned = pi2_linear_returned(loop);
+    const double end = pi2_linear_end(loop), low = 1e-6 * fmin(loop->slow, end);
+    /* where |L| < 1/2 for certain, only the denominator turns: what it still turns is added */
+    const double high = pi2_linear_fading(loop, 0.5);
+    if (isnan(high))
+        return PI2_NOT_FADING;
+    outcome = pi2_path_grid(&room->path, low, high, fmin(0.4 / pi2_linear_longest(loop), end / 8.0), 1.0);
+    if (outcome == PI2_DONE)
+        outcome = pi2_path_follow(&room->path, &returned, &room->spare);
+    int turns = PI2_ON_CONTOUR;
+    if (outcome == PI2_DONE)
+        outcome = pi2_path_turns(&room->path, &denominator, end, &turns);
+    *count = turns == PI2_ON_CONTOUR ? turns : *count + turns;
+    return outcome;
+}
+
+/* --- margins --------------------------------------------------------------------------------- */
+
+pi2_outcome pi2_find_margins(const pi2_linear_loop *loop, pi2_searching *room, pi2_loop_margins *margins)
+{
+    pi2_outcome outcome = pi2_find_crossings(loop, room);
+    if (outcome != PI2_DONE)
+        return outcome;
+    size_t loud = 0;
+    for (size_t k = 0; k < room->phase.n; k++)
+        loud += room->phase.at[k].value > 1.0;
+    int stable = 0;
+    if (room->gain.n > 1 || loud > 1) {
+        int count;
+        outcome = pi2_count_unstable(loop, room, &count);
+        if (outcome != PI2_DONE)
+            return outcome;
+        stable = count == 0;
+    }
+    *margins = (pi2_loop_margins){INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+    for (size_t k = 0; k < room->gain.n; k++) {
+        const double w = room->gain.at[k].w;
+        double angle = room->gain.at[k].value;
+        if (stable)
+            angle -= 360.0 * floor(angle / 360.0);
+        if (angle < margins->pm_deg) {
+            margins->pm_deg = angle;
+            margins->w_gc = w;
+        }
+        margins->delay = fmin(margins->delay, angle * (PI2_PI / 180.0) / w);
+    }
+    for (size_t k = 0; k < room->phase.n; k++) {
+        const double db = -20.0 * log10(room->phase.at[k].value);
+        if (db < margins->gm_db && (!stable || db > 0.0)) {
+            margins->gm_db = db;
+            margins->w_pc = room->phase.at[k].w;
+        }
+    }
+    return PI2_DONE;
+}
+
+pi2_outcome pi2_find_nearest(const pi2_linear_loop *loop, pi2_searching *room, double *distance)
+{
+    const pi2_curve curve = pi2_linear_response(loop);
+    pi2_outcome outcome = pi2_find_crossings(loop, room);
+    if (outcome == PI2_DONE)
+        outcome = pi2_path_nearest(&room->path, &curve, distance);
+    *distance = fmin(*distance, 1.0);
+    return outcome;
+}

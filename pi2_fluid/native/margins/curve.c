@@ -1,0 +1,535 @@
+#include "margins/curve.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elementary.h"
+
+#define TURN (2.0 * PI2_PI)
+/* Largest change of phase (rad) or of ln|f| between neighbours; how close to a level a curve is whose extremum is looked at. */
+#define STEP 0.4
+enum { PER_DECADE = 24, ROUNDS = 60 };
+#define MOST_POINTS 2000000.0
+
+/* --- frequencies ----------------------------------------------------------------------------- */
+
+void pi2_path_free(pi2_path *path)
+{
+    free(path->w);
+    free(path->values);
+    free(path->followed);
+    *path = (pi2_path){0};
+}
+
+static int reserve(pi2_path *path, size_t n)
+{
+    if (n <= path->room)
+        return 1;
+    const size_t room = n + n / 2;
+    double *const w = realloc(path->w, room * sizeof *w);
+    path->w = w ? w : path->w;
+    double *const values = realloc(path->values, 2 * room * sizeof *values);
+    path->values = values ? values : path->values;
+    unsigned char *const followed = realloc(path->followed, room);
+    path->followed = followed ? followed : path->followed;
+    if (!w || !values || !followed)
+        return 0;
+    path->room = room;
+    return 1;
+}
+
+pi2_outcome pi2_path_grid(pi2_path *path, double low, double high, double spacing, double finer)
+{
+    const double asked = ceil(finer * PER_DECADE * log10(high / low)) + 1.0;
+    if (!(asked <= MOST_POINTS))
+        return PI2_TOO_OFTEN;
+    const size_t points = asked < 2.0 ? 2 : (size_t)asked;
+    const double step = log(high / low) / (double)(points - 1), ratio = exp(step);
+    if (!reserve(path, points))
+        return PI2_NO_MEMORY;
+    path->n = 0;
+    double w = low;
+    for (size_t i = 0; i < points; i++) {
+        /* products of the ratio lose what it is rounded by: not for long */
+        w = i + 1 == points ? high : i % 32 ? w * ratio : low * exp((double)i * step);
+        if (i && w - path->w[i - 1] > spacing) {
+            const double start = path->w[i - 1], count = ceil((high - start) / spacing);
+            if (!(count <= MOST_POINTS))
+                return PI2_TOO_OFTEN;
+            if (!reserve(path, i + (size_t)count))
+                return PI2_NO_MEMORY;
+            for (size_t k = 1; k <= (size_t)count; k++)
+                path->w[i - 1 + k] = k == (size_t)count ? high : start + (high - start) * ((double)k / count);
+            path->n = i + (size_t)count;
+            return PI2_DONE;
+        }
+        path->w[i] = w;
+    }
+    path->n = points;
+    return PI2_DONE;
+}
+
+/* --- following ------------------------------------------------------------------------------- */
+
+static void insert(pi2_path *path, size_t at, double w, const double *value, unsigned char followed)
+{
+    path->w[at] = w;
+    path->values[2 * at] = value[0];
+    path->values[2 * at + 1] = value[1];
+    path->followed[at] = followed;
+}
+
+/* b/a: where |b/a - 1| says whether |ln b/a| < STEP, it is not computed. */
+static int short_step(const double *a, const double *b)
+{
+    const double size = a[0] * a[0] + a[1] * a[1];
+    const double re = (b[0] * a[0] + b[1] * a[1]) / size, im = (b[1] * a[0] - b[0] * a[1]) / size;
+    const double away = (re - 1.0) * (re - 1.0) + im * im;
+    if (away < 0.32 * 0.32) /* |ln(1 + x)| <= -ln(1 - |x|) */
+        return 1;
+    if (!(away < 0.5 * 0.5)) /* |x| <= e^|ln(1 + x)| - 1 */
+        return 0;
+    return hypot(0.5 * log(re * re + im * im), atan2(im, re)) <= STEP;
+}
+
+pi2_outcome pi2_path_follow(pi2_path *path, const pi2_curve *curve, pi2_path *spare)
+{
+    if (!curve->at(curve->of, path->n, path->w, path->values))
+        return PI2_NO_MEMORY;
+    memset(path->followed, 0, path->n);
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t wide = 0;
+        for (size_t i = 0; i + 1 < path->n; i++)
+            if (!path->followed[i]) {
+                path->followed[i] = short_step(path->values + 2 * i, path->values + 2 * i + 2)
+                    || !(path->w[i + 1] - path->w[i] > 1e-12 * path->w[i + 1]);
+                wide += !path->followed[i];
+            }
+        if (!wide)
+            return PI2_DONE;
+        if ((double)path->n > MOST_POINTS)
+            break;
+        if (!reserve(spare, path->n + wide))
+            return PI2_NO_MEMORY;
+        double *const middle = spare->w, *const found = spare->values;
+        size_t left = 0;
+        for (size_t i = 0; i + 1 < path->n; i++)
+            if (!path->followed[i])
+                middle[left++] = sqrt(path->w[i] * path->w[i + 1]);
+        if (!curve->at(curve->of, wide, middle, found) || !reserve(path, path->n + wide))
+            return PI2_NO_MEMORY;
+        const size_t before = path->n;
+        path->n += wide;
+        for (size_t i = before; i-- > 0 && left > 0;) { /* from the back, in place */
+            unsigned char short_ = path->followed[i];
+            if (i + 1 < before && !short_) {
+                insert(path, i + left, middle[left - 1], found + 2 * (left - 1), 0);
+                left--;
+            }
+            insert(path, i + left, path->w[i], path->values + 2 * i, short_);
+        }
+    }
+    return PI2_TOO_OFTEN;
+}
+
+/* --- crossings ------------------------------------------------------------------------------- */
+
+void pi2_crossings_free(pi2_crossings *crossings)
+{
+    free(crossings->at);
+    *crossings = (pi2_crossings){0};
+}
+
+static int append(pi2_crossings *to, double w, double value)
+{
+    if (to->n == to->room) {
+        const size_t room = 2 * to->room + 8;
+        pi2_crossing *const at = realloc(to->at, room * sizeof *at);
+        if (!at)
+            return 0;
+        to->at = at;
+        to->room = room;
+    }
+    to->at[to->n++] = (pi2_crossing){w, value};
+    return 1;
+}
+
+/* What is 0 at a crossing, as a function of ln w: ln |L|, or how far the phase is from the nearest odd multiple of 180
+ * degrees. pi/T is one by symmetry: that distance is divided by cos(wT/2), which vanishes there with it. */
+typedef struct {
+    const pi2_curve *curve;
+    int phase;
+    double end;
+    int failed; /* for want of memory */
+} level;
+
+static double level_of(const level *to, double w, const double *value)
+{
+    if (!to->phase)
+        return 0.5 * log(value[0] * value[0] + value[1] * value[1]);
+    return atan2(-value[1], -value[0]) / cos(PI2_PI / 2.0 * w / to->end);
+}
+
+static double level_at(level *to, double x)
+{
+    const double w = exp(x);
+    double value[2] = {1.0, 0.0};
+    to->failed |= !to->curve->at(to->curve->of, 1, &w, value);
+    return level_of(to, w, value);
+}
+
+/* The root between two points at which the level has opposite signs, by Chandrupatla's method. */
+static double root_between(level *to, double a, double fa, double b, double fb)
+{
+    double c = a, fc = fa, t = fa / (fa - fb);
+    for (int i = 0; i < 100 && !to->failed; i++) {
+        const double x = a + t * (b - a), fx = level_at(to, x);
+        if ((fx > 0.0) == (fa > 0.0)) {
+            c = a;
+            fc = fa;
+        } else {
+            c = b;
+            fc = fb;
+            b = a;
+            fb = fa;
+        }
+        a = x;
+        fa = fx;
+        const double best = fabs(fa) < fabs(fb) ? a : b, width = fabs(b - a), least = 1e-15 * (1.0 + fabs(best));
+        if (fx == 0.0 || width <= 2.0 * least)
+            return fx == 0.0 ? x : best;
+        const double xi = (a - b) / (c - b), phi = (fa - fb) / (fc - fb);
+        t = 0.5;
+        if (phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi)
+            t = fa / (fb - fa) * (fc / (fb - fc)) + (c - a) / (b - a) * (fa / (fc - fa)) * (fb / (fc - fb));
+        const double edge = least / width;
+        t = t < edge ? edge : t > 1.0 - edge ? 1.0 - edge : t;
+    }
+    return fabs(fa) < fabs(fb) ? a : b;
+}
+
+/* A function of ln w that is to be as small as it gets. */
+typedef double small_function(void *of, double x);
+
+typedef struct {
+    double x, f;
+} sample;
+
+/* Brent's search between a and b, from a point x between them. If `enough` is finite it ends where the function is not above
+ * that, or where one that is convex there cannot get down to it. */
+static sample smallest_between(small_function *function, void *of, sample a, sample x, sample b, double enough)
+{
+    const double golden = 0.5 * (3.0 - sqrt(5.0)), least = 1e-9;
+    sample v = x, w = x;
+    double d = 0.0, e = 0.0;
+    for (int i = 0; i < 200 && x.f > enough; i++) {
+        const double middle = 0.5 * (a.x + b.x);
+        if (fabs(x.x - middle) <= 2.0 * least - 0.5 * (b.x - a.x))
+            break;
+        if (isfinite(enough) && b.x > x.x && x.x > a.x) {
+            /* lines through neighbours lie below a convex function beyond them; twice as far, to be sure */
+            const double left = (b.f - x.f) / (b.x - x.x) * (x.x - a.x), right = (a.f - x.f) / (x.x - a.x) * (b.x - x.x);
+            if (x.f - 2.0 * (left > right ? left : right) > enough)
+                break;
+        }
+        int step = 0;
+        if (fabs(e) > least) {
+            const double r = (x.x - w.x) * (x.f - v.f), q = (x.x - v.x) * (x.f - w.f);
+            double p = (x.x - v.x) * q - (x.x - w.x) * r, over = 2.0 * (q - r);
+            p = over > 0.0 ? -p : p;
+            over = fabs(over);
+            const double before = e;
+            e = d;
+            if (fabs(p) < fabs(0.5 * over * before) && p > over * (a.x - x.x) && p < over * (b.x - x.x)) {
+                d = p / over;
+                if (x.x + d - a.x < 2.0 * least || b.x - x.x - d < 2.0 * least)
+                    d = copysign(least, middle - x.x);
+                step = 1;
+            }
+        }
+        if (!step) {
+            e = x.x < middle ? b.x - x.x : a.x - x.x;
+            d = golden * e;
+        }
+        sample u = {x.x + (fabs(d) >= least ? d : copysign(least, d)), 0.0};
+        u.f = function(of, u.x);
+        if (u.f <= x.f) {
+            *(u.x < x.x ? &b : &a) = x;
+            v = w;
+            w = x;
+            x = u;
+        } else {
+            *(u.x < x.x ? &a : &b) = u;
+            if (u.f <= w.f || w.x == x.x) {
+                v = w;
+                w = u;
+            } else if (u.f <= v.f || v.x == x.x || v.x == w.x) {
+                v = u;
+            }
+        }
+    }
+    return x;
+}
+
+typedef struct {
+    level *to;
+    double sign;
+} one_sided;
+
+static double one_sided_at(void *of, double x)
+{
+    const one_sided *const p = of;
+    return p->sign * level_at(p->to, x);
+}
+
+/* Of a followed path: what it crosses. */
+typedef struct {
+    const pi2_path *path;
+    const pi2_curve *curve;
+    int mirrored;
+    level to;
+    double turns; /* by which the phase at the point looked at is more than its angle */
+    pi2_crossings *found;
+} search;
+
+/* Is this point as near to the level as neighbours are to one another? */
+static int near_level(const level *to, const double *value)
+{
+    if (to->phase)
+        return value[0] < 0.0 && fabs(value[1]) < -0.42279321873816176 * value[0]; /* tan(STEP) */
+    const double size = value[0] * value[0] + value[1] * value[1];
+    return size > 0.44932896411722156 && size < 2.225540928492468; /* e^(-2 STEP), e^(2 STEP) */
+}
+
+/* On which side of the level: 1, -1, or 0. */
+static int side(const level *to, const double *value)
+{
+    const double beyond = to->phase ? -value[1] : value[0] * value[0] + value[1] * value[1] - 1.0;
+    return (beyond > 0.0) - (beyond < 0.0);
+}
+
+/* Keeps a root; the phase there is within half a turn of `near`. */
+static int keep(search *s, double x, double near)
+{
+    const double w = exp(x);
+    double value[2];
+    if (s->to.failed || !s->curve->at(s->curve->of, 1, &w, value))
+        return 0;
+    if (s->to.phase)
+        return append(s->found, w, hypot(value[0], value[1]));
+    const double angle = atan2(value[1], value[0]);
+    return append(s->found, w, 180.0 + (angle + TURN * round((near - angle) / TURN)) * (180.0 / PI2_PI));
+}
+
+/* An extremum beyond the level between the neighbours of a point that are all on one side of it; NaN: none. */
+static sample touched(search *s, size_t i)
+{
+    const pi2_path *const path = s->path;
+    const sample none = {NAN, NAN};
+    const size_t last = path->n - 1;
+    const double *const here = path->values + 2 * i;
+    if (i == 0 || (i == last && !s->mirrored) || !near_level(&s->to, here))
+        return none;
+    const size_t next = i == last ? i - 1 : i + 1;
+    const double f = level_of(&s->to, path->w[i], here), sign = f > 0.0 ? 1.0 : -1.0;
+    const sample a = {log(path->w[i - 1]), sign * level_of(&s->to, path->w[i - 1], here - 2)};
+    const sample b = {log(path->w[next]), sign * level_of(&s->to, path->w[next], path->values + 2 * next)};
+    if (!(a.f > fabs(f) && b.f >= fabs(f) && f != 0.0))
+        return none;
+    one_sided of = {&s->to, sign};
+    const sample x = {log(path->w[i]), fabs(f)};
+    sample found;
+    if (i == last) {
+        sample within = {0.5 * (a.x + x.x), 0.0};
+        within.f = one_sided_at(&of, within.x);
+        found = smallest_between(one_sided_at, &of, a, within, x, 0.0);
+    } else {
+        found = smallest_between(one_sided_at, &of, a, x, b, 0.0);
+    }
+    return found.f <= 0.0 ? (sample){found.x, sign * found.f} : none;
+}
+
+/* What lies between two neighbours, or at two points between them. */
+static int cross_between(search *s, sample a, sample b, double near)
+{
+    if (a.f * b.f < 0.0)
+        return keep(s, root_between(&s->to, a.x, a.f, b.x, b.f), near);
+    return 1;
+}
+
+/* All roots in one cell of the path; `hidden` are the extrema found about its ends. */
+static int cross_cell(search *s, size_t i, const sample *hidden)
+{
+    const pi2_path *const path = s->path;
+    const double *const a = path->values + 2 * i, *const b = a + 2;
+    const double near = atan2(b[1], b[0]) + TURN * s->turns;
+    sample point[4] = {{log(path->w[i]), level_of(&s->to, path->w[i], a)}};
+    int n = 1;
+    for (int k = 0; k < 2; k++)
+        if (hidden[k].x > point[0].x && hidden[k].x < log(path->w[i + 1]))
+            point[n++] = hidden[k];
+    if (n == 3 && point[2].x < point[1].x) {
+        const sample first = point[2];
+        point[2] = point[1];
+        point[1] = first;
+    }
+    point[n++] = (sample){log(path->w[i + 1]), level_of(&s->to, path->w[i + 1], b)};
+    for (int k = 0; k + 1 < n; k++) {
+        if (!cross_between(s, point[k], point[k + 1], near))
+            return 0;
+        if (k + 2 < n && point[k + 1].f == 0.0 && !keep(s, point[k + 1].x, near))
+            return 0;
+    }
+    return 1;
+}
+
+/* By how many turns the phase gains on its angle from one point to the next: where the negative axis is crossed. */
+static double turns_between(const double *a, const double *b)
+{
+    if (signbit(a[1]) == signbit(b[1]))
+        return 0.0;
+    const double at = a[0] * fabs(b[1]) + b[0] * fabs(a[1]); /* where the chord meets the axis, times something positive */
+    return at < 0.0 ? (signbit(b[1]) ? 1.0 : -1.0) : 0.0;
+}
+
+static pi2_outcome search_all(search *s, double asymptote)
+{
+    const pi2_path *const path = s->path;
+    const double first = atan2(path->values[1], path->values[0]);
+    s->turns = round((asymptote - first) / TURN);
+    sample hidden[2] = {{NAN, NAN}, {NAN, NAN}};
+    for (size_t i = 0; i < path->n; i++) {
+        const double *const here = path->values + 2 * i;
+        const int on = side(&s->to, here), eligible = !s->to.phase || here[0] < 0.0;
+        if (on == 0 && eligible && !keep(s, log(path->w[i]), atan2(here[1], here[0]) + TURN * s->turns))
+            return PI2_NO_MEMORY;
+        if (i + 1 == path->n)
+            break;
+        const int next = side(&s->to, here + 2);
+        s->turns += turns_between(here, here + 2);
+        hidden[0] = hidden[1];
+        hidden[1] = touched(s, i + 1);
+        const int same = eligible && (!s->to.phase || here[2] < 0.0);
+        if ((on * next < 0 && same) || !isnan(hidden[0].x) || !isnan(hidden[1].x))
+            if (!cross_cell(s, i, hidden))
+                return PI2_NO_MEMORY;
+        if (s->to.failed)
+            return PI2_NO_MEMORY;
+    }
+    return PI2_DONE;
+}
+
+pi2_outcome pi2_path_cross(const pi2_path *path, const pi2_curve *curve, double asymptote, double end, int reached,
+                           pi2_crossings *gain, pi2_crossings *phase)
+{
+    gain->n = phase->n = 0;
+    search gains = {path, curve, reached, {curve, 0, end, 0}, 0.0, gain};
+    search phases = {path, curve, reached, {curve, 1, end, 0}, 0.0, phase};
+    pi2_outcome outcome = search_all(&gains, asymptote);
+    if (outcome == PI2_DONE)
+        outcome = search_all(&phases, asymptote);
+    const double last = path->values[2 * path->n - 2];
+    if (outcome == PI2_DONE && reached && last < 0.0 && !append(phase, end, -last))
+        outcome = PI2_NO_MEMORY;
+    return outcome;
+}
+
+/* --- |1 + L| --------------------------------------------------------------------------------- */
+
+typedef struct {
+    const pi2_curve *curve;
+    int failed;
+} distant;
+
+static double distance_of(const double *value)
+{
+    return hypot(1.0 + value[0], value[1]);
+}
+
+static double distance_at(void *of, double x)
+{
+    distant *const p = of;
+    const double w = exp(x);
+    double value[2] = {0.0, 0.0};
+    p->failed |= !p->curve->at(p->curve->of, 1, &w, value);
+    return distance_of(value);
+}
+
+pi2_outcome pi2_path_nearest(const pi2_path *path, const pi2_curve *curve, double *distance)
+{
+    distant of = {curve, 0};
+    double least = INFINITY;
+    for (size_t i = 0; i < path->n; i++)
+        least = fmin(least, distance_of(path->values + 2 * i));
+    *distance = least;
+    double before = INFINITY, here = distance_of(path->values);
+    for (size_t i = 0; i < path->n; i++) {
+        const double after = i + 1 < path->n ? distance_of(path->values + 2 * i + 2) : INFINITY;
+        /* as neighbours do, a minimum hides no deeper than this */
+        if (here <= before && here <= after && here < least + 0.5) {
+            const size_t low = i ? i - 1 : 0, high = i + 1 < path->n ? i + 1 : i;
+            const sample a = {log(path->w[low]), before}, b = {log(path->w[high]), after};
+            sample x = {log(path->w[i]), here};
+            if (low == i || high == i) {
+                x.x = 0.5 * (a.x + b.x);
+                x.f = distance_at(&of, x.x);
+            }
+            *distance = fmin(*distance, smallest_between(distance_at, &of, a, x, b, -INFINITY).f);
+        }
+        before = here;
+        here = after;
+    }
+    return of.failed ? PI2_NO_MEMORY : PI2_DONE;
+}
+
+/* --- turns ----------------------------------------------------------------------------------- */
+
+static double angle_between(const double *a, const double *b)
+{
+    return atan2(b[1] * a[0] - b[0] * a[1], b[0] * a[0] + b[1] * a[1]);
+}
+
+/* How far from real, in half turns. */
+static double off_real(const double *value)
+{
+    const double half = atan2(value[1], value[0]) / PI2_PI;
+    return half - round(half);
+}
+
+/* Whether a curve has turned by less than 1.5 from one point to the next; not if either is 0 or not a number. */
+static int turns_little(const double *a, const double *b)
+{
+    const double along = a[0] * b[0] + a[1] * b[1], across = a[0] * b[1] - a[1] * b[0];
+    return fabs(across) < 14.101419947171719 * along; /* tan(1.5) */
+}
+
+pi2_outcome pi2_path_turns(const pi2_path *path, const pi2_curve *rest, double end, int *zeros)
+{
+    enum { TAIL = 200 };
+    const double *const first = path->values;
+    double last[2] = {first[2 * path->n - 2], first[2 * path->n - 1]}, turns = 0.0;
+    *zeros = PI2_ON_CONTOUR;
+    for (size_t i = 0; i + 1 < path->n; i++) {
+        if (!turns_little(first + 2 * i, first + 2 * i + 2))
+            return PI2_DONE;
+        turns += turns_between(first + 2 * i, first + 2 * i + 2);
+    }
+    double change = atan2(last[1], last[0]) - atan2(first[1], first[0]) + TURN * turns;
+    const double from = path->w[path->n - 1];
+    if (rest && from < end) {
+        double w[TAIL], tail[2 * TAIL];
+        for (int i = 0; i < TAIL; i++)
+            w[i] = from + (end - from) * i / (TAIL - 1);
+        if (!rest->at(rest->of, TAIL, w, tail))
+            return PI2_NO_MEMORY;
+        for (int i = 0; i + 1 < TAIL; i++)
+            change += angle_between(tail + 2 * i, tail + 2 * i + 2);
+        change -= angle_between(tail, last);
+        memcpy(last, tail + 2 * TAIL - 2, sizeof last);
+    }
+    const double count = -change / PI2_PI + off_real(last) - off_real(first), whole = round(count);
+    if (fabs(count - whole) < 1e-6 && fabs(whole) < 1e9)
+        *zeros = (int)whole;
+    return PI2_DONE;
+}

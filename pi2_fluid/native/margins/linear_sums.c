@@ -1,0 +1,169 @@
+#include "margins/linear_sums.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elementary.h"
+#include "margins/aliases.h"
+#include "margins/block.h"
+
+struct pi2_linear_sums {
+    pi2_linear_lines lines;
+    pi2_linear_sum_function *sum;
+    double interval, decay;
+    size_t delays; /* of classes and crosses */
+    double *delay;
+    size_t known;
+    held *known_of; /* of each delay that has leading terms */
+    pi2_linear_member *cls;
+    pi2_linear_cross *cross;
+    pi2_wide *turn;
+    double *shift;
+};
+
+static void know(pi2_linear_sums *sums, double delay, const double *order)
+{
+    if (order[0] != 0.0 || order[1] != 0.0 || order[2] != 0.0)
+        sums->known_of[sums->known++] = hold(sums->interval, delay, 1.0 / sums->interval, order);
+}
+
+/* Puts the terms of one delay where they belong: to a class, if it is that of one or of two of its round trips. */
+static void put(pi2_linear_sums *sums, const pi2_echo *echo)
+{
+    for (size_t c = 0; c < sums->lines.classes; c++) {
+        pi2_linear_member *const p = &sums->cls[c];
+        double *const to = echo->delay == p->law.rtt ? p->once : echo->delay == p->law.rtt + p->law.rtt ? p->twice : NULL;
+        if (to) {
+            for (int m = 0; m < 3; m++)
+                to[m] += echo->order[m];
+            return;
+        }
+    }
+    pi2_linear_cross *const to = &sums->cross[sums->lines.crosses++];
+    memcpy(to->order, echo->order, sizeof to->order);
+    sums->delay[sums->delays++] = echo->delay;
+}
+
+pi2_linear_sums *pi2_linear_sums_make(int simd, size_t classes, const pi2_linear_class *cls, size_t echoes,
+                                      const pi2_echo *echo, double interval, size_t count)
+{
+    const pi2_simd *const found = pi2_simd_at(simd);
+    pi2_linear_sums *const sums = calloc(1, sizeof *sums);
+    if (!found || !sums) {
+        free(sums);
+        return NULL;
+    }
+    const size_t aliases = 2 * count + 2, lines = (aliases + PI2_WIDE - 1) / PI2_WIDE, most = classes + echoes + 1;
+    sums->sum = found->linear_sum;
+    sums->interval = interval;
+    sums->decay = exp(-1.0);
+    sums->delay = calloc(most, sizeof *sums->delay);
+    sums->known_of = calloc(2 * most, sizeof *sums->known_of);
+    sums->cls = calloc(most, sizeof *sums->cls);
+    sums->cross = calloc(most, sizeof *sums->cross);
+    sums->turn = calloc(most * lines, sizeof *sums->turn);
+    sums->shift = calloc(lines * PI2_WIDE, sizeof *sums->shift);
+    if (!sums->delay || !sums->known_of || !sums->cls || !sums->cross || !sums->turn || !sums->shift) {
+        pi2_linear_sums_free(sums);
+        return NULL;
+    }
+    for (size_t c = 0; c < classes; c++) {
+        sums->cls[c].law = cls[c];
+        sums->delay[c] = cls[c].rtt;
+    }
+    sums->lines = (pi2_linear_lines){classes, 0, lines, sums->cls, sums->cross, sums->shift, 1.0 / interval};
+    sums->delays = classes;
+    for (size_t k = 0; k < echoes; k++)
+        put(sums, &echo[k]);
+    for (size_t d = 0; d < sums->delays; d++) {
+        pi2_wide *const turn = sums->turn + d * lines;
+        found->linear_turns(sums->delay[d] / interval, count, lines, turn);
+        if (d < classes)
+            sums->cls[d].turn = turn;
+        else
+            sums->cross[d - classes].turn = turn;
+    }
+    for (size_t k = 0; k < lines * PI2_WIDE; k++)
+        sums->shift[k] = 2.0 * PI2_PI * ((double)k - (double)count - 1.0) / interval;
+    for (size_t c = 0; c < classes; c++) {
+        know(sums, cls[c].rtt, sums->cls[c].once);
+        know(sums, 2.0 * cls[c].rtt, sums->cls[c].twice);
+    }
+    for (size_t c = 0; c < sums->lines.crosses; c++)
+        know(sums, sums->delay[classes + c], sums->cross[c].order);
+    return sums;
+}
+
+void pi2_linear_sums_free(pi2_linear_sums *sums)
+{
+    if (sums) {
+        free(sums->delay);
+        free(sums->known_of);
+        free(sums->cls);
+        free(sums->cross);
+        free(sums->turn);
+        free(sums->shift);
+    }
+    free(sums);
+}
+
+/* The sums over m >= 0 of m^{0, 1, 2, 3} q^m. */
+static void powers(number q, number *to)
+{
+    const double size = 1.0 / ((1.0 - q.re) * (1.0 - q.re) + q.im * q.im);
+    const number one = {size * (1.0 - q.re), size * q.im}, square = times(one, one), two = times(q, square);
+    const number most = times(q, (number){4.0 + q.re, q.im});
+    to[0] = one;
+    to[1] = two;
+    to[2] = times(times(two, (number){1.0 + q.re, q.im}), one);
+    to[3] = times(times(two, (number){1.0 + most.re, most.im}), square);
+}
+
+/* e^{-s delay}, as vector code would compute it where that holds. */
+static number late_at(const double *s, double delay)
+{
+    const double angle = s[1] * delay;
+    if (s[0] != 0.0 || !(fabs(angle) < PI2_SINCOS_LIMIT))
+        return late(s, delay);
+    double sine, cosine;
+    pi2_sincos(0, angle, &sine, &cosine);
+    return (number){cosine, -sine};
+}
+
+int pi2_linear_sums_at(const pi2_linear_sums *sums, size_t n, const double *s, double *values)
+{
+    enum { USUAL = 16 };
+    number usual[USUAL];
+    number *const e = sums->delays <= USUAL ? usual : malloc(sums->delays * sizeof *e);
+    if (!e)
+        return 0;
+    const double each = 1.0 / sums->interval;
+    for (size_t p = 0; p < n; p++) {
+        const double *const s_p = s + 2 * p;
+        double found[2];
+        for (size_t d = 0; d < sums->delays; d++)
+            e[d] = late_at(s_p, sums->delay[d]);
+        sums->sum(&sums->lines, s_p, &e->re, found);
+        number sum = {each * found[0], each * found[1]};
+        const number y = late_at(s_p, sums->interval);
+        number power[4];
+        powers((number){sums->decay * y.re, sums->decay * y.im}, power);
+        for (size_t k = 0; k < sums->known; k++) {
+            const held *const known = &sums->known_of[k];
+            number whole = {0.0, 0.0};
+            for (int m = 0; m < 4; m++) {
+                whole.re += known->on[m] * power[m].re;
+                whole.im += known->on[m] * power[m].im;
+            }
+            whole = times(whole, late_at(s_p, known->first));
+            sum.re += whole.re;
+            sum.im += whole.im;
+        }
+        values[2 * p] = sum.re;
+        values[2 * p + 1] = sum.im;
+    }
+    if (e != usual)
+        free(e);
+    return 1;
+}
