@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "packet/core/bits.h"
 #include "packet/core/winners.h"
 
 typedef struct {
@@ -22,6 +23,8 @@ typedef struct {
 } pi2_pipes;
 
 #define PI2_NO_PIPE UINT32_MAX
+/* How many items before its turn one is fetched: of many pipes no processor foresees which is next. */
+#define PI2_PIPE_FETCHED 8
 
 /* One for each of the delays (ns), `content` bytes each; 0 if there is no memory. */
 int pi2_pipes_new(pi2_pipes *pipes, const int64_t *delays, uint32_t count, size_t content);
@@ -60,6 +63,7 @@ static inline const void *pi2_pipes_take(pi2_pipes *p)
     const unsigned char *place = pipe->ring + (pipe->head++ & pipe->mask) * p->item;
     const unsigned char *next = pipe->ring + (pipe->head & pipe->mask) * p->item;
     pi2_winners_set(&p->heads, number, --pipe->count ? *(const int64_t *)next : INT64_MAX);
+    pi2_prefetch(pipe->ring + ((pipe->head + PI2_PIPE_FETCHED) & pipe->mask) * p->item);
     return place + sizeof(int64_t);
 }
 
