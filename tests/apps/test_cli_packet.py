@@ -198,6 +198,16 @@ def test_links_one_after_the_other(tmp_path, capsys) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("second", ["pie", "dualpi2"])
+def test_links_are_drawn(tmp_path, capsys, second) -> None:
+    path, picture = tmp_path / "two.toml", tmp_path / "two.png"
+    path.write_text(TWO_LINKS.replace('"pie"', f'"{second}"'), encoding="utf-8")
+    assert run(packets(str(path), "--seeds", "2", "--plot", str(picture))) == 0
+    assert f"\nwritten: {picture}\n" in capsys.readouterr().out
+    assert picture.stat().st_size > 10_000
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", ["1", "3"])
 def test_packets_are_drawn(small, tmp_path, capsys, seeds) -> None:
     path = tmp_path / "run.png"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,15 +34,15 @@ def draw_result(dataset: xarray.Dataset, title: str, target: float | None, path:
     # The time that packets spent in their queue: what a dual queue serves of each is not constant.
     schema = schema_of(dataset)
     several = "link" in dataset.dims
-    delay = _by_label(dataset, schema.waited, "link" if several else "band")
+    delay = _by_label(dataset[schema.waited], "link", "band")
     with page_style():
         figure = Figure(figsize=(8.0, 6.4))
         draw_trajectory(
             figure.subplots(3, 1, sharex=True),
             dataset.time.to_numpy(),
             {f"queue {band}" if band else "": values for band, values in delay.items()},
-            _by_label(dataset, "throughput", "flows"),
-            _by_label(dataset, "capacity", "link") if several else dataset.capacity.to_numpy(),
+            _by_label(dataset.throughput, "flows"),
+            _by_label(dataset.capacity, "link") if several else dataset.capacity.to_numpy(),
             _probabilities(dataset, schema.signal),
             target,
         )
@@ -49,14 +50,13 @@ def draw_result(dataset: xarray.Dataset, title: str, target: float | None, path:
         save_picture(figure, path)
 
 
-def _by_label(dataset: xarray.Dataset, name: str, dim: str) -> dict[str, Any]:
-    """Return the arrays ([seed,] time) of a variable, by the label of a dim that it may have."""
-    variable = dataset[name]
-    if dim not in variable.dims:
-        return {"": variable.to_numpy()}
+def _by_label(variable: xarray.DataArray, *dims: str) -> dict[str, Any]:
+    """Return the arrays ([seed,] time) of a variable, by the labels of dims that it may have."""
+    mine = [dim for dim in dims if dim in variable.dims]
+    labels = product(*(variable[dim].to_numpy() for dim in mine))
     return {
-        str(label): variable.isel({dim: k}).to_numpy()
-        for k, label in enumerate(dataset[dim].to_numpy())
+        " ".join(map(str, each)): variable.sel(dict(zip(mine, each, strict=True))).to_numpy()
+        for each in labels
     }
 
 
@@ -65,9 +65,12 @@ def _probabilities(dataset: xarray.Dataset, signal: str) -> dict[str, Any]:
 
     Of packets the law's own probability: what happened to the few of a bin is too noisy.
     """
-    values = _by_label(dataset, signal, "flows")
+    met = dataset[signal]
+    if "link" in met.dims:  # by any of the links that the class crosses
+        met = 1.0 - (1.0 - met.where(dataset.place > 0, 0.0)).prod("link")
+    values = _by_label(met, "flows")
     if "link" in dataset.dims:
-        controllers = _by_label(dataset, "controller", "link")
+        controllers = _by_label(dataset.controller, "link")
         seen_by = {f"seen by {name}": seen for name, seen in values.items()}
         return {f"controller {name}": u for name, u in controllers.items()} | seen_by
     u = dataset.controller.to_numpy()
