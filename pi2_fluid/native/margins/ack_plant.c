@@ -15,6 +15,8 @@ typedef struct {
 
 struct pi2_ack_plant {
     size_t classes, delays, queue; /* `queue`: which delay that of the queue is */
+    int alone;                     /* one class of windows that waits, and all that waits: theta = e^{-s tau} R w */
+    size_t through;                /* which delay lies then between the signal and what the controller acts on */
     pi2_ack_queue rest;
     member *cls;
     double *delay; /* s, each once */
@@ -37,6 +39,11 @@ static int degree_of(const double (*of)[PI2_ACK_COEFFICIENTS])
     return 0;
 }
 
+static int follows(const pi2_ack_class *cls)
+{
+    return degree_of(cls->acks) > 0 || cls->acks[0][0] != 0.0 || cls->acks[1][0] != 0.0;
+}
+
 pi2_ack_plant *pi2_ack_plant_make(size_t classes, const pi2_ack_class *cls, const pi2_ack_queue *queue)
 {
     pi2_ack_plant *const plant = calloc(1, sizeof *plant);
@@ -50,15 +57,21 @@ pi2_ack_plant *pi2_ack_plant_make(size_t classes, const pi2_ack_class *cls, cons
     }
     plant->classes = classes;
     plant->rest = *queue;
-    plant->queue = delay_at(plant, queue->queue_delay);
+    plant->alone = classes == 1 && cls->waits && !cls->paced && cls->share == 1.0 && !follows(cls);
+    if (plant->alone)
+        plant->through = delay_at(plant, cls->heard + (queue->head ? queue->queue_delay : 0.0));
+    else
+        plant->queue = delay_at(plant, queue->queue_delay);
     for (size_t c = 0; c < classes; c++) {
         member *const p = &plant->cls[c];
         p->law = cls[c];
         p->own = degree_of(cls[c].own);
         p->signal = degree_of(cls[c].signal);
         p->acks = degree_of(cls[c].acks);
-        p->follows = p->acks > 0 || cls[c].acks[0][0] != 0.0 || cls[c].acks[1][0] != 0.0;
+        p->follows = follows(&cls[c]);
         p->rtt = delay_at(plant, cls[c].rtt);
+        if (plant->alone)
+            break;
         p->base = delay_at(plant, cls[c].base_rtt);
         p->heard = delay_at(plant, cls[c].heard);
     }
@@ -198,11 +211,32 @@ static void add_member(const member *p, double bunch, const line *s, const line 
     }
 }
 
+/* Of a class that is alone what goes round cancels: R by_signal e^{-s tau}, or without the e of a backlog. */
+static void respond_alone(const pi2_ack_plant *plant, const line *s, const line *u, const line *delayed, line *to)
+{
+    const member *const p = plant->cls;
+    line P, own, signal;
+    carry_out(p, plant->rest.bunch, u, &delayed[p->rtt], &P);
+    evaluate(p->law.own, p->own, s, &P, &own);
+    evaluate(p->law.signal, p->signal, s, &P, &signal);
+    invert(&own, &own);
+    multiply(&signal, &own, &signal);
+    multiply(&signal, &delayed[plant->through], to);
+    for (int i = 0; i < LANES; i++) {
+        to->re[i] *= -p->law.rtt;
+        to->im[i] *= -p->law.rtt;
+    }
+}
+
 static void respond(const pi2_ack_plant *plant, const line *s, const line *u, const line *delayed, const double *echo,
                     line *to)
 {
     sums_of_classes of;
     line denominator, one, found;
+    if (plant->alone) {
+        respond_alone(plant, s, u, delayed, to);
+        return;
+    }
     memset(&of, 0, sizeof of);
     for (size_t c = 0; c < plant->classes; c++)
         add_member(&plant->cls[c], plant->rest.bunch, s, u, delayed, echo, &of);
