@@ -19,7 +19,20 @@ from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.records.record import declares
 
-__all__ = ["FAILURES", "fill", "floats", "obstacle", "pack", "run_compiled", "unknown_law"]
+__all__ = [
+    "FAILURES",
+    "explained",
+    "fill",
+    "floats",
+    "follow",
+    "limits_of",
+    "obstacle",
+    "pack",
+    "pack_class",
+    "pack_law",
+    "run_compiled",
+    "unknown_law",
+]
 
 _STEPS: Final = 100_000  # between two looks at the keyboard: some 20 ms
 #: What the kernel's errors are, but for one that needs more words.
@@ -42,15 +55,17 @@ def obstacle(scenario: Scenario, update: str) -> str:
     """Return what of a scenario the compiled engine does not know, "" if it knows everything."""
     if unknown := unknown_law(scenario):
         return unknown
-    flows = scenario.aqm.bands == 1 and type(scenario.aqm).flow is not Aqm.flow
-    if update == "continuous" and not flows and scenario.aqm.update_interval is not None:
-        return f'{type(scenario.aqm).__name__} with update="continuous"'
+    for aqm in (node.aqm for node in scenario.network.nodes):
+        flows = aqm.bands == 1 and type(aqm).flow is not Aqm.flow
+        if update == "continuous" and not flows and aqm.update_interval is not None:
+            return f'{type(aqm).__name__} with update="continuous"'
     return ""
 
 
 def unknown_law(scenario: Scenario) -> str:
     """Return the first law of a scenario that is not in the kernel, "" if all are."""
-    for law in (scenario.aqm, *(flow.sender for flow in scenario.flows)):
+    queues = (node.aqm for node in scenario.network.nodes)
+    for law in (*queues, *(flow.sender for flow in scenario.flows)):
         if declares(law, "kernel") is None:
             return type(law).__name__
     return ""
@@ -81,13 +96,18 @@ def run_compiled(
         If there is no memory.
     """
     run = _core.FluidRun(*pack(scenario, update, accuracy, beginning))
+    return fill(run, scenario, samples, progress, _STEPS, explained(run, accuracy))
+
+
+def explained(run: _core.FluidRun | _core.RoutesRun, accuracy: Accuracy) -> Callable[[str], str]:
+    """Return what says in a sentence why a trajectory of the kernel ended."""
 
     def explain(status: str) -> str:
         if status == "stuck":
             return accuracy.explain_end(run.steps, run.time)
         return FAILURES[status].format(steps=run.steps, t=run.time)
 
-    return fill(run, scenario, samples, progress, _STEPS, explain)
+    return explain
 
 
 def fill(
@@ -123,16 +143,41 @@ def fill(
         leaving=np.empty((n, classes)),
         capacity=np.empty(n),
     )
-    place, status, duration = 0, "more", float(scenario.duration)
+
+    def advance(place: int) -> tuple[int, str]:
+        return run.advance(time, place, steps, *trace[1:8])
+
+    follow(advance, run, float(scenario.duration), progress, explain)
+    return trace
+
+
+def follow(
+    advance: Callable[[int], tuple[int, str]],
+    run: _core.FluidRun | _core.RoutesRun | _core.AcksRun,
+    duration: float,
+    progress: Callable[[float, float], None] | None,
+    explain: Callable[[str], str],
+) -> None:
+    """Go on with a trajectory of the kernel until all its rows are filled.
+
+    Parameters
+    ----------
+    advance : callable
+        Fills rows from one on, and returns which is next, and why it has stopped.
+    run, progress, explain
+        As for `fill`.
+    duration : float
+        Seconds.
+    """
+    place, status = 0, "more"
     while status == "more":
-        place, status = run.advance(time, place, steps, *trace[1:8])
+        place, status = advance(place)
         if progress is not None:
             progress(min(run.time, duration), duration)
     if status == "no memory":
         raise MemoryError
     if status != "done":
         raise SolverError(explain(status))
-    return trace
 
 
 def pack(
@@ -143,32 +188,44 @@ def pack(
 ) -> tuple[Any, ...]:
     """Return the arguments of `_core.FluidRun` that describe a run."""
     aqm, bits = scenario.aqm, 8.0 * float(scenario.link.packet_size)
-    interval = math.inf if aqm.update_interval is None else float(aqm.update_interval)
+    law = pack_law(aqm)
     link = {
         "duration": float(scenario.duration),
         "capacity": float(scenario.link.capacity) / bits,
         "buffer": float(scenario.link.buffer),
-        "update_interval": interval,
+        "update_interval": law["update_interval"],
     }
-    limits = dict(zip(("step", "tolerance", "most_steps"), map(float, accuracy[:3]), strict=True))
     states = beginning.senders if beginning else (None,) * len(scenario.flows)
     size = float(scenario.link.packet_size)
     return (
         link,
         update == "continuous",
-        limits,
-        aqm.kernel,
-        floats(aqm.fluid_parameters()),
-        [_pack_class(flow, aqm, size, x) for flow, x in zip(scenario.flows, states, strict=True)],
+        limits_of(accuracy),
+        law["aqm"],
+        law["parameters"],
+        [pack_class(flow, aqm, size, x) for flow, x in zip(scenario.flows, states, strict=True)],
         _pack_changes(scenario, bits) if scenario.changes else [],
         (list(beginning.queues), list(beginning.controller)) if beginning else None,
         aqm.pushes(float(scenario.duration)),
     )
 
 
-def _pack_class(
+def limits_of(accuracy: Accuracy) -> dict[str, float]:
+    """Return how long steps may be, by name."""
+    return dict(zip(("step", "tolerance", "most_steps"), map(float, accuracy[:3]), strict=True))
+
+
+def pack_law(aqm: Aqm) -> dict[str, Any]:
+    """Return a queue law by its name in the kernel, what configures it, and how often it acts."""
+    interval = math.inf if aqm.update_interval is None else float(aqm.update_interval)
+    parameters = floats(aqm.fluid_parameters())
+    return {"aqm": aqm.kernel, "parameters": parameters, "update_interval": interval}
+
+
+def pack_class(
     flow: Flows, aqm: Aqm, packet_size: float, x: Sequence[float] | None
 ) -> dict[str, Any]:
+    """Return what describes a class under a queue, with the states `x` or those of new flows."""
     sender = flow.sender.on_link(packet_size)
     if x is None:
         begin = sender.initial(float(flow.initial_window))

@@ -29,6 +29,8 @@ from pi2_fluid.engines.fluid.refusals import (
     require_rates_of_states,
     require_round_trips,
 )
+from pi2_fluid.engines.fluid.routes.compiled import obstacle as routes_obstacle
+from pi2_fluid.engines.fluid.routes.compiled import run_compiled as run_routes
 from pi2_fluid.engines.fluid.routes.integration import RoutesRun
 from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
 from pi2_fluid.engines.fluid.routes.trace import trace_routes
@@ -201,7 +203,8 @@ class Fluid(Engine):
         task = self._prepare(scenario)
         cohorts, update = task.cohorts, self.update
         if task.compiled:
-            trace = compiled.run_compiled(
+            run = run_routes if isinstance(task.plant, RoutesPlant) else compiled.run_compiled
+            trace = run(
                 cohorts.scenario, update, task.accuracy, task.times, cohorts.beginning, progress
             )
         else:
@@ -261,10 +264,11 @@ class Fluid(Engine):
         require_scenario(scenario)
         require_untraced("simulate", "pf.fluid.gradient", scenario)
         require_round_trips(scenario)
-        require_rates_of_states(scenario)
         times, accuracy = self._times(scenario), self._accuracy(scenario)
-        if len(scenario.network.nodes) > 1:
+        answers = any(flow.sender.answers_at_once for flow in scenario.flows)
+        if len(scenario.network.nodes) > 1 or (answers and not self.linear):
             return self._prepare_routes(scenario, times, accuracy)
+        require_rates_of_states(scenario)
         beginning = None if self.initial is None else begin(scenario, self.initial)
         whole = Cohorts(scenario, tuple(range(len(scenario.flows))), beginning)
         # Linear laws have neither windows that start nor slow start: their counts grow as they are.
@@ -277,16 +281,20 @@ class Fluid(Engine):
 
     def _prepare_routes(self, scenario: Scenario, times: FloatArray, accuracy: Accuracy) -> _Task:
         require_one_band(scenario)
-        require_hops_in_rings(scenario.network)
+        links = len(scenario.network.nodes)
         for name, alone in (("linear", False), ("initial", None)):
-            if getattr(self, name) is not alone:
+            if links > 1 and getattr(self, name) is not alone:
                 raise UnsupportedError(
-                    f"{name} is for one link, and the network has"
-                    f" {len(scenario.network.nodes)}: leave it out."
+                    f"{name} is for one link, and the network has {links}: leave it out."
                 )
-        cohorts = split_starts(scenario)
+        beginning = None if self.initial is None else begin(scenario, self.initial)
+        cohorts = split_starts(scenario, beginning)
+        # A law says here whether it has a fluid form at all.
         plant = RoutesPlant(cohorts.scenario, self.update)
-        compiles = self._compiles("a network of several links")
+        compiles = self._compiles(routes_obstacle(cohorts.scenario, self.update))
+        if not compiles:
+            require_rates_of_states(scenario)
+            require_hops_in_rings(scenario.network)
         return _Task(cohorts, plant, compiles, times, accuracy)
 
     def _compiles(self, obstacle: str) -> bool:

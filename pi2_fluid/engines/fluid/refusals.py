@@ -46,12 +46,13 @@ def require_round_trips(scenario: Scenario) -> None:
 
 
 def require_rates_of_states(scenario: Scenario) -> None:
-    """Raise UnsupportedError if a rate hears signals itself, which no trajectory has yet."""
+    """Raise UnsupportedError if a rate hears signals itself: only compiled trajectories let it."""
     for flow in scenario.flows:
         if flow.sender.answers_at_once:
             raise UnsupportedError(
-                f"{type(flow.sender).__name__} lets signals act on its rate at once, which"
-                " trajectories do not follow yet: ask equilibrium where it rests."
+                f"{type(flow.sender).__name__} lets signals act on its rate at once, which only"
+                " compiled trajectories follow: simulate laws of this package, without"
+                ' engine="python" or linear=True.'
             )
 
 

@@ -40,6 +40,8 @@ static void find_entered(pi2_routes *run, routes_node *node, double gone)
     whole -= past->start[past_slot(past, i)];
     s = routes_reaches(past_cubics(past, i), run->stored, node->entered, gone, whole);
     past_values(past_cubics(past, i), run->stored, s, run->then);
+    for (int j = run->integrated; j < run->stored; j++)
+        run->then[j] = run->then[j] > 0.0 ? run->then[j] : 0.0;
 }
 
 static void report_leaving(pi2_routes *run, int l, const double *y, const routes_link *link, double *leaving)
@@ -57,7 +59,7 @@ static void report_leaving(pi2_routes *run, int l, const double *y, const routes
     for (int k = 0; k < node->visit_count; k++) {
         const int v = node->visits[k];
         const double rate = rates[run->visits[v].offered];
-        leaving[v] = total > 0.0 && rate > 0.0 ? served * rate / total : 0.0;
+        leaving[v] = total > 0.0 ? served * rate / total : 0.0;
     }
 }
 

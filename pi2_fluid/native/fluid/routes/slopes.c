@@ -237,7 +237,7 @@ static double sent_slope(const pi2_routes *run, const routes_point *at, int i)
         slope = (dx[0] - rate * d_rtt) / rtt;
     } else {
         double before[PI2_SENDER_STATES], after[PI2_SENDER_STATES];
-        const double dt = NUDGE * rtt;
+        const double dt = rtt > 0.0 ? NUDGE * rtt : NUDGE;
         const double p0 = c->answers ? hear(run, i, -dt, at->f) : 0.0, p1 = c->answers ? hear(run, i, dt, at->f) : 0.0;
         for (int j = 0; j < c->states; j++) {
             before[j] = x[j] - dt * dx[j];

@@ -1,0 +1,182 @@
+"""The compiled fluid over several links against the Python one, and what it alone follows."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from networks import random_network
+from refusals import refused
+
+import pi2_fluid as pf
+from pi2_fluid.engines.fluid import compiled as one_link
+from pi2_fluid.engines.fluid.integration import Accuracy
+from pi2_fluid.engines.fluid.routes import compiled
+
+NODES = (
+    pf.Node("a", pf.Link("15Mbit/s"), pf.Pi2()),
+    pf.Node("b", pf.Link("9Mbit/s", 40), pf.CoupledPi2(target="15ms", update_interval="16ms")),
+    pf.Node("c", pf.Link("11Mbit/s"), pf.Pi()),
+)
+FLOWS = (
+    pf.Flows(pf.Reno(), 6, "80ms", route=("a", "b"), hops=("5ms", "10ms")),
+    pf.Flows(pf.Cbr(rate="4Mbit/s", thinned=True), route="b", start="0.1s"),
+    pf.Flows(pf.Cubic(), 2, "40ms", route=("c", "a"), start="0.2s", start_jitter="0.1s"),
+    pf.Flows(pf.Scalable(), 3, "30ms", route=("b", "c"), hops=("0ms", "4ms")),
+)
+ALL = pf.Scenario(
+    "0.6s",
+    network=pf.Network(NODES, FLOWS),
+    changes=[pf.Change("0.4s", "8Mbit/s", link="a"), pf.Change("0.5s", counts={"reno": 12})],
+)
+NAMES = ("queue", "controller", "window", "link_p", "link_throughput", "p", "throughput")
+
+
+def assert_near(got: Any, want: Any, within: float) -> None:
+    for name in NAMES:
+        worst = float(np.abs(got[name] - want[name]).max() / np.abs(want[name]).max())
+        assert worst < within, f"{name} differs by {worst:.1e} of its largest value"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("update", ["sampled", "continuous"])
+def test_both_engines_find_the_same(update: str) -> None:
+    """Two programs with the same equations, each with its own steps."""
+    found = [
+        pf.simulate(ALL, pf.Fluid(update=update, tolerance=1e-7, engine=engine))
+        for engine in ("c", "python")
+    ]
+    assert [each.attrs["compiled"] for each in found] == [1, 0]
+    assert float(found[0].queue.sel(link="b").max()) == 40.0, "a buffer should fill"
+    assert_near(*found, 1e-4)
+
+
+def test_both_engines_find_the_same_at_first() -> None:
+    short = dataclasses.replace(
+        ALL, duration="0.15s", changes=[], network=dataclasses.replace(ALL.network, flows=FLOWS[:2])
+    )
+    found = [
+        pf.simulate(short, pf.Fluid(tolerance=1e-6, engine=engine)) for engine in ("c", "python")
+    ]
+    assert_near(*found, 1e-4)
+
+
+@pytest.mark.parametrize("update", ["sampled", "continuous"])
+def test_one_node_is_one_link(update: str) -> None:
+    one = pf.Scenario(
+        2.0,
+        pf.Link("10Mbit/s", 60),
+        pf.Pi2(),
+        [pf.Flows(pf.Reno(), 6, "80ms"), pf.Flows(pf.Dctcp(), 3, "30ms", start=0.7)],
+        [pf.Change(1.2, "6Mbit/s")],
+    )
+    accuracy, times = Accuracy(2.0, 1e-9), np.linspace(0.0, 2.0, 101).tolist()
+    over = compiled.run_compiled(one, update, accuracy, times)
+    link = one_link.run_compiled(one, update, accuracy, times)
+    for name in ("queue", "queue_delay", "controller", "p", "window", "leaving", "capacity"):
+        got, want = getattr(over, name), getattr(link, name)
+        assert got.shape == want.shape, name
+        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6 * np.abs(want).max())
+
+
+def test_signals_may_be_added() -> None:
+    """As where they rest: the class that crosses both links, alone on neither."""
+    flows = [
+        dataclasses.replace(flow, slow_start=False)
+        for flow in (FLOWS[0], pf.Flows(pf.Reno(), 4, "40ms", "x", route="a"))
+    ]
+    nodes = [NODES[0], pf.Node("b", pf.Link("4Mbit/s"), pf.Pi2())]
+    network = pf.Network(nodes, flows, combine="sum")
+    found = pf.simulate(pf.Scenario(15.0, network=network), pf.Fluid(tolerance=1e-6)).isel(time=-1)
+    assert float(found.p[0]) == pytest.approx(float(found.link_p.sum("link")[0]), rel=1e-14)
+    rest, drawn = (
+        pf.equilibrium(dataclasses.replace(network, combine=combine))
+        for combine in ("sum", "product")
+    )
+    np.testing.assert_allclose(found.controller, rest.controller, rtol=1e-4)
+    assert np.abs(rest.controller - drawn.controller).max() > 1e-3 * rest.controller.max()
+
+
+PRICE = pf.Scenario(
+    "20s",
+    network=pf.Network(
+        [pf.Node(name, pf.Link("160Mbit/s", packet_size="1000B"), pf.Price()) for name in "ab"],
+        [
+            pf.Flows(pf.Paganini(), 20, "100ms", route=("a", "b"), hops=("5ms", "10ms")),
+            pf.Flows(pf.Paganini(), 30, "60ms", route="a", start="2s"),
+            pf.Flows(pf.Paganini(), 10, "40ms", route="b", stop="15s"),
+        ],
+    ),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("update", ["sampled", "continuous"])
+def test_prices_come_to_where_they_rest(update: str) -> None:
+    found = pf.simulate(PRICE, pf.Fluid(update=update, tolerance=1e-7)).sel(
+        time=14.9, method="nearest"
+    )
+    rest = pf.equilibrium(PRICE.network)
+    sent = found.throughput.to_numpy() / 8000.0 / [20, 30, 10]
+    np.testing.assert_allclose(sent, rest.rate, rtol=1e-4)
+    np.testing.assert_allclose(found.controller, rest.controller, rtol=1e-4)
+    assert float(found.queue.max()) == 0.0
+
+
+@pytest.mark.slow
+def test_a_price_at_one_link_goes_on_resting() -> None:
+    flows = pf.Flows(pf.Paganini(), 20, "100ms")
+    link = pf.Link("160Mbit/s", packet_size="1000B")
+    one = pf.Scenario(3.0, link, pf.Price(), flows)
+    rest = pf.equilibrium(one.network)
+    found = pf.simulate(one, pf.Fluid(initial=rest, update="continuous"))
+    assert found.controller.dims == ("time",)
+    np.testing.assert_allclose(found.controller, rest.controller, rtol=1e-9)
+    np.testing.assert_allclose(found.throughput, 0.95 * 160e6, rtol=1e-9)
+
+
+@pytest.mark.parametrize("how", [{"engine": "python"}, {"linear": True}])
+def test_rates_that_answer_at_once_are_compiled(how: dict[str, Any]) -> None:
+    one = pf.Scenario(1.0, pf.Link("160Mbit/s"), pf.Price(), pf.Flows(pf.Paganini(), 2, "100ms"))
+    with refused(pf.UnsupportedError, "Paganini lets signals act on its rate at once"):
+        pf.simulate(one, pf.Fluid(**how))
+
+
+def test_links_must_agree_on_what_they_thin() -> None:
+    nodes = [NODES[0], pf.Node("d", pf.Link("9Mbit/s"), pf.TailDrop())]
+    flows = pf.Flows(pf.Cbr(rate="4Mbit/s", thinned=True), route=("a", "d"))
+    mixed = pf.Scenario(
+        1.0, network=pf.Network(nodes, [flows, dataclasses.replace(FLOWS[0], route="a", hops=())])
+    )
+    assert compiled.obstacle(mixed, "sampled") == (
+        "traffic that some links of its route thin and others do not"
+    )
+
+
+def test_progress_and_the_end_are_reported() -> None:
+    reported: list[tuple[float, float]] = []
+    pf.simulate(ALL, pf.Fluid(tolerance=1e-5), lambda *done: reported.append(done))
+    assert reported[-1] == pytest.approx((0.6, 0.6), abs=0.01)
+    with refused(pf.SolverError, "took", "steps"):
+        compiled.run_compiled(ALL, "sampled", Accuracy(0.6, 1e-9, most_steps=50), [0.0, 0.6])
+
+
+@pytest.mark.slow
+def test_many_networks_run() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        network = random_network(rng)
+        update = ("sampled", "continuous")[int(rng.integers(2))]
+        found = pf.simulate(
+            pf.Scenario("1s", network=network), pf.Fluid(update=update, tolerance=1e-6)
+        )
+        assert found.attrs["compiled"] == 1
+        for name in NAMES:
+            assert np.isfinite(found[name]).all(), name
+        # what comes out of a link it has served
+        left = found.link_throughput.sum("flows") / found.capacity
+        assert float(left.max()) < 1.0 + 1e-6
+        assert math.isfinite(float(found.queue.max()))
