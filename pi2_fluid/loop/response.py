@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 __all__ = [
     "characteristic",
     "characteristic_degree",
+    "class_determinant",
     "class_response",
+    "controller_order",
     "controller_polynomials",
     "held_polynomials",
     "integrators",
+    "leading_coefficient",
     "loop_response",
     "open_characteristic",
     "plant_response",
@@ -103,8 +106,10 @@ def characteristic(
     numerator, denominator = controller_polynomials(loop.controller, s)
     drive, plant = _entire_parts(loop, s, scale)
     extra = np.exp(-s * loop.controller.interval / 2) if half_sample else 1.0
-    found = (denominator * plant + numerator * drive * extra) / _leading(loop.controller)
-    return found if scale is None else found / (s + scale) ** (1 + _order(loop.controller))
+    found = (denominator * plant + numerator * drive * extra) / leading_coefficient(loop.controller)
+    return (
+        found if scale is None else found / (s + scale) ** (1 + controller_order(loop.controller))
+    )
 
 
 def open_characteristic(loop: LinearLoop, s: ComplexArray, scale: float) -> ComplexArray:
@@ -115,15 +120,16 @@ def open_characteristic(loop: LinearLoop, s: ComplexArray, scale: float) -> Comp
 def characteristic_degree(loop: LinearLoop) -> tuple[int, int]:
     """Return the degrees of `characteristic` and `open_characteristic`."""
     open_degree = 1 + sum(cls.size for cls in loop.classes)
-    return open_degree + _order(loop.controller), open_degree
+    return open_degree + controller_order(loop.controller), open_degree
 
 
-def _order(controller: LinearController) -> int:
+def controller_order(controller: LinearController) -> int:
+    """Return the number of states of a controller."""
     return max(len(controller.numerator), len(controller.denominator)) - 1
 
 
-def _leading(controller: LinearController) -> FloatArray:
-    """The coefficient of the highest power of s in the controller's denominator."""
+def leading_coefficient(controller: LinearController) -> FloatArray:
+    """Return the coefficient of the highest power of s in the controller's denominator."""
     _, bottom, unit = controller.continuous_image
     return bottom[-1] * unit ** (len(bottom) - 1)
 
@@ -189,11 +195,25 @@ def _numerators(
     if cls.size == 1:
         from_u: Any = cls.c * cls.b
         return from_u, cls.c * (cls.e0 + cls.e1 * e), s - cls.a0 - cls.a1 * e
-    n, full, delayed = cls.size, np.asarray(s)[..., None, None], np.asarray(e)[..., None, None]
-    matrix = full * np.eye(n) - cls.a0 - cls.a1 * delayed
+    n, matrix = cls.size, _own_matrix(cls, s, e)
+    delayed = np.asarray(e)[..., None, None]
     bordered = np.zeros((2, *matrix.shape[:-2], n + 1, n + 1), dtype=complex)
     bordered[..., :n, :n], bordered[..., n, :n] = matrix, cls.c
     bordered[0, ..., :n, n] = cls.b
     bordered[1, ..., :n, n] = cls.e0 + cls.e1 * delayed[..., 0]
     from_u, from_delay = -np.linalg.det(bordered)
     return from_u, from_delay, np.linalg.det(matrix)
+
+
+def class_determinant(cls: LinearClass, s: ComplexArray, e: ComplexArray) -> ComplexArray:
+    """Return det(s - A0 - A1 e), of degree n: what a class would do by itself."""
+    if cls.size == 1:
+        return s - cls.a0 - cls.a1 * e
+    result: ComplexArray = np.linalg.det(_own_matrix(cls, s, e))
+    return result
+
+
+def _own_matrix(cls: LinearClass, s: ComplexArray, e: ComplexArray) -> ComplexArray:
+    full, delayed = np.asarray(s)[..., None, None], np.asarray(e)[..., None, None]
+    result: ComplexArray = full * np.eye(cls.size) - cls.a0 - cls.a1 * delayed
+    return result

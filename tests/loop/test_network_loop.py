@@ -21,6 +21,7 @@ from refusals import refused
 import pi2_fluid as pf
 from pi2_fluid.loop.matrix.bounds import response_bound
 from pi2_fluid.loop.matrix.delays import CharacteristicMatrix, closed_system
+from pi2_fluid.loop.matrix.response import matrix_characteristic, passed_on
 from pi2_fluid.loop.matrix.sampled import sampled_matrix
 
 DATA = Path(__file__).parents[1] / "data"
@@ -262,18 +263,21 @@ def some_loop(seed: int, **model: str) -> pf.NetworkLoop:
 )
 @settings(deadline=None, max_examples=40)
 def test_the_system_with_its_delays_has_this_determinant(seed, s, update, terms, transport) -> None:
-    """det of all states = that without controllers, times these' denominators, det(I + L)."""
+    """All states written out; without controllers, times these' denominators and det(I + L)."""
     try:
         loop = some_loop(seed, update=update, rtt_terms=terms, transport=transport)
     except pf.DomainError:
         assume(False)
-    at = np.array([s])
-    closed = closed_system(loop.linear, half_sample=update == "delayed")
-    opened = closed_system(loop.linear, without=range(len(loop.links)))
-    whole, plant = (np.linalg.det(CharacteristicMatrix(each)(at))[0] for each in (closed, opened))
-    integrators = s ** len(loop.links)
-    expected = plant * integrators * np.linalg.det(np.eye(len(loop.links)) + loop(s))
-    assert whole == pytest.approx(expected, rel=1e-6)
+    linear, at, scale = loop.linear, np.array([s]), 7.0
+    half = update == "delayed"
+    matrix = CharacteristicMatrix(closed_system(linear, half_sample=half))
+    written_out = np.linalg.det(matrix(at, scale)) / np.linalg.det(passed_on(linear, at))
+    whole = matrix_characteristic(linear, at, scale, half_sample=half)
+    links = len(loop.links)
+    plant = matrix_characteristic(linear, at, scale, without=range(links))
+    integrators = (s / (s + scale)) ** links
+    assert written_out == pytest.approx(whole, rel=1e-6)
+    assert plant * integrators * np.linalg.det(np.eye(links) + loop(s)) == pytest.approx(whole)
 
 
 def assert_verdicts_agree(loop: pf.NetworkLoop) -> bool:
@@ -349,7 +353,6 @@ def test_no_entry_is_above_its_bound(two: pf.NetworkLoop, terms: str) -> None:
             assert np.all(bound < 4 * np.max(beyond, axis=0) + 0.02)
 
 
-@pytest.mark.slow
 def test_aliases_are_as_many_as_it_takes(two: pf.NetworkLoop) -> None:
     s = 1j * np.array([0.5, 8.0, 60.0, 97.0])
     linear = pf.NetworkLoop(two.network, update="sampled", rtt_terms="exact").linear
@@ -460,6 +463,15 @@ def test_eigenloci_are_labelled_and_drawn(two: pf.NetworkLoop) -> None:
     assert names[:3:2] == ["eigenvalue 1", "eigenvalue 2"]
     assert len(two.nyquist(figure.add_subplot())) == 5
     assert two.close("l0").bode([figure.add_subplot(), figure.add_subplot()])
+
+
+def test_loci_keep_their_columns() -> None:
+    """Where eigenvalues come in another order at the next frequency."""
+    loop = pf.NetworkLoop(ring("70ms"), rtt_terms="exact")
+    loci = loop.eigenloci(np.geomspace(0.01, 300.0, 3000)).to_numpy()
+    assert np.max(np.abs(np.log(loci[:, 1:] / loci[:, :-1]))) < 0.4
+    orders = np.argsort(np.abs(loci), axis=0)
+    assert np.any(orders != orders[:, :1])  # they do change places
 
 
 def test_it_can_be_copied_sent_and_shown(two: pf.NetworkLoop) -> None:
@@ -583,5 +595,7 @@ def test_what_a_matrix_has_no_answer_to_is_refused(two, ask, error, sentence) ->
     with refused(error, match=sentence):
         ask(two)
     sampled = pf.NetworkLoop(two.network, update="sampled")
+    with refused(pf.UnsupportedError, "this loop is not stable, and a disk margin is of a stable"):
+        pf.NetworkLoop(network_of("two_links_low_load")).close("l0").disk_margin()
     with refused(pf.UnsupportedError, 'use update="delayed", or nyquist_count()'):
         sampled.roots()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pi2_fluid.loop.matrix.delays import CharacteristicMatrix, closed_system
-from pi2_fluid.loop.matrix.response import passed_on
+from pi2_fluid.loop.matrix.response import matrix_characteristic, matrix_degree
 from pi2_fluid.loop.matrix.sampled import sampled_matrix
 from pi2_fluid.loop.matrix.system import MatrixLoop
 from pi2_fluid.loop.response import held_polynomials
@@ -35,19 +35,16 @@ def count_modes(loop: MatrixLoop, update: str, without: Collection[int] = ()) ->
     loop : MatrixLoop
     update : {"continuous", "delayed"}
     without : collection of int
-        Links whose loops are open, as in `closed_system`.
+        Links whose loops are open, as in `matrix_characteristic`.
     """
-    matrix = CharacteristicMatrix(
-        closed_system(loop, half_sample=update == "delayed", without=without)
-    )
     longest = longest_delay(loop, update)
+    half = update == "delayed"
 
     def curve(w: FloatArray) -> ComplexArray:
-        modes = np.linalg.det(matrix(1j * w, 1.0 / longest))
-        result: ComplexArray = modes / np.linalg.det(passed_on(loop, 1j * w))
-        return result
+        scale = 1.0 / longest
+        return matrix_characteristic(loop, 1j * w, scale, half_sample=half, without=without)
 
-    return count_right(curve, matrix.size, longest, _slowest(loop))
+    return count_right(curve, matrix_degree(loop, without), longest, _slowest(loop))
 
 
 def count_sampled_modes(loop: MatrixLoop) -> int:

@@ -13,7 +13,6 @@ det(I + F) has no zeros on the right, nor on the axis in any limit.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["CharacteristicMatrix", "closed_system"]
 
 
-def closed_system(
-    loop: MatrixLoop, *, half_sample: bool = False, without: Collection[int] = ()
-) -> ClosedSystem:
+def closed_system(loop: MatrixLoop, *, half_sample: bool = False) -> ClosedSystem:
     """Return the matrices of z = (classes, queue delays, controllers).
 
     Parameters
@@ -38,20 +35,13 @@ def closed_system(
     loop : MatrixLoop
     half_sample : bool
         Whether signals come T/2 later, the mean delay of one that is held for T.
-    without : collection of int
-        Numbers of links among those that signal whose loops are open: what they signal is not
-        heard, and their controllers are left out.
     """
     sizes = [cls.size for cls in loop.classes]
     starts = np.cumsum([0, *sizes]).tolist()
     last = starts[-1] + len(loop.capacity)
     queues = np.arange(starts[-1], last)
-    parts = {
-        number: controller_matrices(controller)
-        for number, controller in enumerate(loop.controllers)
-        if number not in without
-    }
-    total = last + sum(len(A) for A, *_ in parts.values())
+    parts = [controller_matrices(controller) for controller in loop.controllers]
+    total = last + sum(len(A) for A, *_ in parts)
     late: defaultdict[float, FloatArray] = defaultdict(lambda: np.zeros((total, total)))
     neutral: defaultdict[float, FloatArray] = defaultdict(lambda: np.zeros((total, total)))
     for row, (cls, start) in enumerate(zip(loop.classes, starts, strict=False)):
@@ -67,7 +57,7 @@ def closed_system(
             arriving[queues[met], own] += weight * cls.c
             arriving[queues[met], queues] += weight * float(cls.r) * on_route
     state = last
-    for number, (A, B, C, D) in parts.items():
+    for number, (A, B, C, D) in enumerate(parts):
         queue = loop.signals[number]
         own = slice(state, state + len(A))
         late[0.0][own, own] = A

@@ -20,17 +20,53 @@ the signal at once adds to `from_signal`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec
 
 import numpy as np
 
 from pi2_fluid.loop.matrix.system import MatrixLoop
-from pi2_fluid.loop.response import class_response, controller_polynomials
+from pi2_fluid.loop.response import (
+    class_determinant,
+    class_response,
+    controller_order,
+    controller_polynomials,
+    leading_coefficient,
+)
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray
 
-__all__ = ["matrix_response", "passed_on", "plant_matrix"]
+__all__ = [
+    "matrix_characteristic",
+    "matrix_degree",
+    "matrix_response",
+    "passed_on",
+    "plant_matrix",
+]
+
+
+_P = ParamSpec("_P")
+_BLOCK: Final = 2**16  # ways of classes to queues, times frequencies, at once: 1 MiB an array
+
+
+def in_blocks(
+    function: Callable[Concatenate[MatrixLoop, ComplexArray, _P], ComplexArray],
+) -> Callable[Concatenate[MatrixLoop, ComplexArray, _P], ComplexArray]:
+    """Let a function of many frequencies take as many at a time as stay in the cache."""
+
+    @wraps(function)
+    def answer(
+        loop: MatrixLoop, s: ComplexArray, /, *args: _P.args, **options: _P.kwargs
+    ) -> ComplexArray:
+        block = max(16, _BLOCK // loop.crosses.size)
+        if s.size <= block:
+            return function(loop, s, *args, **options)
+        parts = (s[start : start + block] for start in range(0, s.size, block))
+        return np.concatenate([function(loop, part, *args, **options) for part in parts])
+
+    return answer
 
 
 def matrix_response(
@@ -59,22 +95,82 @@ def matrix_response(
     return plant
 
 
+@in_blocks
 def plant_matrix(loop: MatrixLoop, s: ComplexArray) -> ComplexArray:
     """Return G(s) = -X^-1 Y: from the controllers' variables to minus the queue delays."""
+    X, Y = _plant_parts(loop, s)
+    result: ComplexArray = -np.linalg.solve(X, Y)[:, list(loop.signals)]
+    return result
+
+
+@in_blocks
+def matrix_characteristic(
+    loop: MatrixLoop,
+    s: ComplexArray,
+    scale: float,
+    *,
+    half_sample: bool = False,
+    without: Collection[int] = (),
+) -> ComplexArray:
+    """Return the characteristic function of the closed loop: free of poles, and near 1 at large s.
+
+    det(X - Y H) times the determinants of the classes and the denominators of the controllers: of
+    degree `matrix_degree`, over (s + scale)^degree and over det(I + F), which has no zeros on the
+    right (see `pi2_fluid.loop.matrix.delays`).
+
+    Parameters
+    ----------
+    loop : MatrixLoop
+    s : complex array, shape (n,)
+    scale : float
+        rad/s.
+    half_sample : bool
+        As for `matrix_response`.
+    without : collection of int
+        Numbers of links among those that signal whose loops are open.
+    """
+    X, Y = _plant_parts(loop, s)
+    inverse = 1.0 / (s + scale)
+    result: ComplexArray = np.ones(s.shape, dtype=complex)
+    for number, controller in enumerate(loop.controllers):
+        if number not in without:
+            numerator, denominator = controller_polynomials(controller, s)
+            extra = np.exp(-s * controller.interval / 2) if half_sample else 1.0
+            ratio = (numerator / denominator * extra)[:, None]
+            X[:, :, loop.signals[number]] -= Y[:, :, number] * ratio
+            order = controller_order(controller)
+            result *= denominator / leading_coefficient(controller) * inverse**order
+    for places, group in loop.groups:
+        back = np.exp(-s * loop.rtt[places][:, None])
+        own = class_determinant(group, s, back) * inverse**group.size
+        result *= np.prod(own, axis=0)
+    result *= np.linalg.det(X * inverse[:, None, None]) / np.linalg.det(passed_on(loop, s))
+    return result
+
+
+def matrix_degree(loop: MatrixLoop, without: Collection[int] = ()) -> int:
+    """Return how many factors `matrix_characteristic` has: the states of the system."""
+    closed = [c for number, c in enumerate(loop.controllers) if number not in without]
+    own = sum(cls.size for cls in loop.classes) + len(loop.capacity)
+    return own + sum(controller_order(controller) for controller in closed)
+
+
+def _plant_parts(loop: MatrixLoop, s: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
+    """Return X and Y: X tau = Y u."""
     back = np.exp(-s * loop.rtt[:, None])
     there = np.exp(-s * loop.forward[:, :, None])
     from_signal, from_delay = np.empty_like(back), np.empty_like(back)
     for places, group in loop.groups:
         signal, delay = class_response(group, s, back[places])
         from_signal[places], from_delay[places] = signal, delay + group.r
-    # Classes last but one, frequencies first: one small product of matrices for each frequency.
-    arriving = (loop.weight[:, :, None] * there).transpose(2, 1, 0)
+    # Frequencies first, in the order of the memory: a product of matrices for each of them.
+    arriving = np.ascontiguousarray((loop.weight[:, :, None] * there).transpose(2, 1, 0))
     heard = loop.slopes[:, :, None] * back[:, None] / there[:, list(loop.signals)]
-    X = s[:, None, None] * passed_on(loop, s)
-    X -= (arriving * from_delay.T[:, None]) @ loop.crosses
-    Y = (arriving * from_signal.T[:, None]) @ heard.transpose(2, 0, 1)
-    result: ComplexArray = -np.linalg.solve(X, Y)[:, list(loop.signals)]
-    return result
+    heard = np.ascontiguousarray(heard.transpose(2, 0, 1))
+    X: ComplexArray = s[:, None, None] * passed_on(loop, s)
+    X -= np.multiply(arriving, from_delay.T[:, None], order="C") @ loop.crosses.astype(complex)
+    Y: ComplexArray = np.multiply(arriving, from_signal.T[:, None], order="C") @ heard
+    return X, Y
 
 
 def passed_on(loop: MatrixLoop, s: ComplexArray) -> ComplexArray:

@@ -29,7 +29,7 @@ __all__ = ["sampled_matrix"]
 _ALIASES: Final = 32
 _REACH: Final = 40.0
 _MOST_ALIASES: Final = 4000
-_BLOCK: Final = 2**14  # frequencies at once
+_BLOCK: Final = 2**14  # frequencies of aliases at once
 
 
 def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None) -> ComplexArray:
