@@ -141,7 +141,8 @@ def test_samples_may_lie_anywhere():
     fine = compiled.run_compiled(case, "sampled", ADAPTIVE, sorted([*coarse.time, *some]))
     places = np.searchsorted(fine.time, coarse.time, side="right") - 1
     for got, want in zip(fine, coarse, strict=True):
-        np.testing.assert_allclose(got[places], want, rtol=1e-9, atol=1e-9)
+        if want is not None:  # what is of several links
+            np.testing.assert_allclose(got[places], want, rtol=1e-9, atol=1e-9)
 
 
 def test_the_order_is_four():
