@@ -127,7 +127,7 @@ def has_ack_clock(sender: str) -> bool: ...
 class AliasSums:
     def __init__(
         self,
-        classes: list[dict[str, float]],
+        classes: list[dict[str, Any]],
         echoes: list[dict[str, float]],
         interval: float,
         count: int,
@@ -169,15 +169,7 @@ def design_alias_sums(
 class LinearLoops:
     def __init__(
         self,
-        classes: list[
-            dict[
-                str,
-                Annotated[
-                    NDArray[numpy.float64],
-                    dict(shape=(None,), order="C", device="cpu", writable=False),
-                ],
-            ]
-        ],
+        classes: list[dict[str, Any]],
         echoes: list[
             dict[
                 str,

@@ -40,8 +40,8 @@ class LoopAnswers(LinearisedLoop):
 
         A loop in closed form with frozen RTT terms takes the fast path, in compiled code, and so
         does one class in one queue by the ack clock, unless sampled; every other loop is searched
-        for all of its crossovers. By the rate clock and with senders of one state that is done in
-        compiled code, too, in tens of microseconds each; else it takes milliseconds.
+        for all of its crossovers. By the rate clock that is done in compiled code, too, in tens of
+        microseconds each; by the ack clock it takes milliseconds.
 
         Parameters
         ----------

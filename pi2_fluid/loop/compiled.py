@@ -1,4 +1,4 @@
-"""Loops whose crossovers compiled code searches for: those of classes with one state each.
+"""Loops whose crossovers compiled code searches for: those by the rate clock.
 
 `native/margins/` does what `crossovers`, `tracking` and `roots` do, which stay the readable twin:
 they are tested against one another, and a loop that compiled code cannot follow is left to them.
@@ -7,13 +7,13 @@ they are tested against one another, and a loop that compiled code cannot follow
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from pi2_fluid import _core
 from pi2_fluid.loop.expansion import Echo, echoes_of
+from pi2_fluid.loop.ratios import MOST_STATES, norms_of, ratios_of
 from pi2_fluid.loop.response import integrators
 from pi2_fluid.loop.sampled import alias_counts
 from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop
@@ -80,8 +80,8 @@ def compile_loops(
         top, bottom = controller.in_steps
     else:
         top, bottom, unit = controller.continuous_image
-    several = any(cls.size > 1 for cls in loop.classes)
-    if several or len(bottom) > _MOST_COEFFICIENTS or len(top) > len(bottom):
+    many = any(cls.size > MOST_STATES for cls in loop.classes)
+    if many or len(bottom) > _MOST_COEFFICIENTS or len(top) > len(bottom):
         return None
     if not np.all(bottom[-1]):  # of lower degree in some loops
         return None
@@ -110,9 +110,13 @@ def compile_loops(
 
 
 def _class_columns(cls: LinearClass, each: Callable[[Real], FloatArray]) -> dict[str, FloatArray]:
-    names = [field.name for field in fields(LinearClass) if field.name != "size"]
-    values = {name: getattr(cls, name) for name in names}
-    return {name: each(0.0 if value is None else value) for name, value in values.items()}
+    polynomials = ratios_of(cls)._asdict()
+    numbers = {"r": cls.r, "weight": cls.weight, "rtt": cls.rtt, **norms_of(cls)}
+    return {
+        **{name: np.array([each(term) for term in terms]) for name, terms in polynomials.items()},
+        **{name: each(value) for name, value in numbers.items()},
+        "lead": each(0.0 if cls.lead is None else cls.lead),
+    }
 
 
 def _echo_columns(echo: Echo, each: Callable[[Real], FloatArray]) -> dict[str, FloatArray]:
@@ -123,7 +127,11 @@ def _echo_columns(echo: Echo, each: Callable[[Real], FloatArray]) -> dict[str, F
 def _slow_rates(loop: LinearLoop) -> FloatArray:
     """The slowest rate (1/s) in each loop's open-loop matrices, as `roots` finds it of one loop."""
     rates: list[Any] = [1.0 / cls.rtt for cls in loop.classes]
-    rates += [np.abs(cls.a0 + cls.a1) for cls in loop.classes]
+    for cls in loop.classes:
+        own = np.abs(cls.a0 + cls.a1)
+        rates += (
+            [own] if cls.size == 1 else list(np.moveaxis(own.reshape(*own.shape[:-2], -1), -1, 0))
+        )
     if loop.controller.interval is None:
         rates += list(_pole_rates(loop.controller.denominator))
     rates = [np.where(rate == 0.0, np.inf, rate) for rate in rates]

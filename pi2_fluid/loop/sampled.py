@@ -16,7 +16,6 @@ terms begin with m = 3, or with m = 2 if a class has a lead: it moves the delay 
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,8 +23,9 @@ import numpy as np
 
 from pi2_fluid import _core
 from pi2_fluid.loop.expansion import Echo, echoes_of
+from pi2_fluid.loop.ratios import MOST_STATES, norms_of, ratios_of
 from pi2_fluid.loop.response import held_polynomials, plant_response
-from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop, once
+from pi2_fluid.loop.state_space import AnyLoop, LinearLoop, once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,11 +90,18 @@ def _of_rates(loop: LinearLoop, s: ComplexArray, aliases: int | None) -> Complex
 
 
 def alias_sums(loop: LinearLoop, aliases: int | None = None) -> _core.AliasSums | None:
-    """Return the compiled sums over aliases of one loop whose classes have one state each."""
-    if loop.shape or any(cls.size > 1 for cls in loop.classes):
+    """Return the compiled sums over aliases of one loop."""
+    if loop.shape or any(cls.size > MOST_STATES for cls in loop.classes):
         return None
-    names = [field.name for field in fields(LinearClass) if field.name != "size"]
-    classes = [{name: float(getattr(cls, name) or 0.0) for name in names} for cls in loop.classes]
+    classes = []
+    for cls in loop.classes:
+        numbers = {"r": cls.r, "weight": cls.weight, "rtt": cls.rtt, **norms_of(cls)}
+        terms = ratios_of(cls)._asdict()
+        classes.append(
+            {name: [float(value) for value in values] for name, values in terms.items()}
+            | {name: float(value) for name, value in numbers.items()}
+            | {"lead": float(cls.lead or 0.0)}
+        )
     echoes = [
         {"delay": float(delay)} | {f"order{m}": float(orders.get(m, 0.0)) for m in (2, 3, 4)}
         for delay, orders in echoes_of(loop)

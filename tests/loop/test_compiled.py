@@ -184,21 +184,41 @@ def test_what_cannot_be_followed_is_left_to_the_twin():
         loop.margins()
 
 
-def test_senders_of_several_states_have_the_twin(rng):
-    loop = pf.Loop(pf.Dctcp(), pf.CoupledPi2(), rtt="50ms", p=0.1, update="sampled")
-    assert compile_loops(loop.linear, "sampled", np.array(True)) is None
-    assert np.isfinite(loop.margins().gain_margin_db)
+@pytest.mark.parametrize("update", UPDATES)
+def test_senders_of_several_states(rng, update):
+    """Cubic of four, Prague of two beside Reno of one, with exact round-trip times."""
+    rtt = 10 ** rng.uniform(-1.7, -0.7, 3)
+    kind = {"update": update, "rtt_terms": "exact"}
+    compare(pf.Loop(pf.Cubic(), pf.Pi2(), rtt=rtt, p=0.03, **kind).linear, update)
+    flows = [pf.Flows(pf.Prague(), 4, rtt), pf.Flows(pf.Reno(), 4, 1.7 * rtt)]
+    loop = pf.Loop(flows, pf.CoupledPi2(target="5ms"), capacity="100Mbit/s", **kind)
+    compare(loop.linear, update)
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_dual_queues(rng, update):
+    """Whose L4S flows take the link from the Classic queue: they lead."""
+    rtt = 10 ** rng.uniform(-1.7, -0.7, 3)
+    flows = [pf.Flows(pf.Reno(), 5, rtt), pf.Flows(pf.Dctcp(), 5, 0.8 * rtt)]
+    loop = pf.Loop(flows, pf.DualPi2(), capacity="100Mbit/s", update=update).linear
+    assert any(cls.lead is not None for cls in loop.classes)
+    compare(loop, update)
 
 
 def test_columns_of_other_lengths_are_refused():
     one, two = np.ones(1), np.ones(2)
-    names = ("a0", "a1", "b", "e0", "e1", "c", "r", "weight", "rtt", "lead")
+    numbers = ("r", "weight", "rtt", "lead", "rates", "heard", "shown", "felt")
+    terms = dict.fromkeys(("own", "signal", "delay"), np.ones((4, 1)))
     whole = {"integrators": np.ones(1, int), "aliases": np.ones(1, int), "update": "sampled"}
     plain = {"unit": one, "interval": one, "slow": one, "top": one[None], "bottom": one[None]}
-    cls = dict.fromkeys(names, one)
+    cls = dict.fromkeys(numbers, one) | terms
     _core.LinearLoops([cls], [], **plain, **whole)
-    with pytest.raises(ValueError, match="b has 2 numbers for 1 loops"):
-        _core.LinearLoops([cls | {"b": two}], [], **plain, **whole)
+    with pytest.raises(ValueError, match="r has 2 numbers for 1 loops"):
+        _core.LinearLoops([cls | {"r": two}], [], **plain, **whole)
+    with pytest.raises(ValueError, match=r"takes \(n \+ 1\)\^2 coefficients"):
+        _core.LinearLoops([cls | {"own": np.ones((5, 1))}], [], **plain, **whole)
+    with pytest.raises(ValueError, match="delay must have a row for each term"):
+        _core.LinearLoops([cls | {"delay": np.ones((9, 1))}], [], **plain, **whole)
     with pytest.raises(ValueError, match="there must be a class"):
         _core.LinearLoops([], [], **plain, **whole)
     with pytest.raises(ValueError, match="a column for each loop"):

@@ -51,11 +51,12 @@ def test_alias_sum_against_the_sum_as_it_is_defined():
 @pytest.mark.parametrize("terms", ["frozen", "exact"])
 @pytest.mark.parametrize("ratio", [0.05, 1.0, 7.3])
 def test_compiled_sums_are_those_of_the_arrays(ratio, terms):
-    """Classes of all kinds of one state, one of them with a lead, at complex frequencies, too."""
+    """Classes of one state and of four, one of them with a lead, at complex frequencies, too."""
     T = 0.032
     flows = [
         pf.Flows(pf.Reno(), 20, T / ratio),
         pf.Flows(pf.Scalable(), 3, 2.7 * T / ratio),
+        pf.Flows(pf.Cubic(), 3, 1.3 * T / ratio),
         pf.Flows(pf.Cbr(rate="1Mbit/s", thinned=False), 2, "50ms"),
     ]
     aqm = pf.CoupledPi2(target="5ms", update_interval=T)
@@ -74,7 +75,7 @@ def test_compiled_sums_are_those_of_the_arrays(ratio, terms):
 
 def test_compiled_sums_refuse_what_they_do_not_know():
     none = np.zeros(0)
-    with pytest.raises(ValueError, match=r"a class of flows lacks 'a0', .*'lead'"):
+    with pytest.raises(ValueError, match=r"a class of flows lacks 'own', .*'felt'"):
         _core.AliasSums([{}], [], 0.1, 32)
     with pytest.raises(ValueError, match="an echo knows no 'late', and lacks 'delay'"):
         _core.AliasSums([], [{"late": 1.0, "order2": 0.0, "order3": 0.0, "order4": 0.0}], 0.1, 32)

@@ -11,6 +11,7 @@
 
 #include "binding/arguments.h"
 #include "binding/arrays.h"
+#include "binding/linear_class.h"
 #include "margins/alias_sums.h"
 #include "margins/linear_sums.h"
 
@@ -23,11 +24,24 @@ constexpr std::int64_t MOST_ALIASES = 1 << 20;
 
 pi2_linear_class class_of(nb::handle object)
 {
-    const Entries given(object, "a class of flows",
-                        {"a0", "a1", "b", "e0", "e1", "c", "r", "weight", "rtt", "lead"});
+    const Entries given(object, "a class of flows", names_of_classes());
     const auto number = [&](const char *name) { return given.as<double>(name); };
-    return {number("a0"), number("a1"), number("b"), number("e0"), number("e1"),
-            number("c"), number("r"), number("weight"), number("rtt"), number("lead")};
+    const auto own = given.as<Numbers>("own");
+    pi2_linear_class cls = {};
+    cls.states = states_of(own.size());
+    const int terms = static_cast<int>(own.size());
+    copy(own, cls.own, terms, "own");
+    copy(given.as<Numbers>("signal"), cls.signal, terms, "signal");
+    copy(given.as<Numbers>("delay"), cls.delay, terms, "delay");
+    cls.r = number("r");
+    cls.weight = number("weight");
+    cls.rtt = number("rtt");
+    cls.lead = number("lead");
+    cls.rates = number("rates");
+    cls.heard = number("heard");
+    cls.shown = number("shown");
+    cls.felt = number("felt");
+    return cls;
 }
 
 pi2_echo echo_of(nb::handle object)
@@ -43,7 +57,7 @@ using ByName = nb::typed<nb::list, Dict<double>>;
 
 class AliasSums {
   public:
-    AliasSums(ByName classes, ByName echoes, double interval, std::int64_t count)
+    AliasSums(AllDescribed classes, ByName echoes, double interval, std::int64_t count)
     {
         require(interval > 0.0, "interval must be positive.");
         require(count >= 0 && count <= MOST_ALIASES, "count is outside [0, 2^20].");
@@ -111,8 +125,8 @@ Sums<2> design_alias_sums(Column rtt, Column mu, Column one, Column varies, Colu
 
 void register_alias_sums(nb::module_ &module)
 {
-    nb::class_<AliasSums>(module, "AliasSums", "The sums over aliases of one loop, whose classes of flows have one state each.")
-        .def(nb::init<ByName, ByName, double, std::int64_t>(), nb::arg("classes"), nb::arg("echoes"),
+    nb::class_<AliasSums>(module, "AliasSums", "The sums over aliases of one loop by the rate clock.")
+        .def(nb::init<AllDescribed, ByName, double, std::int64_t>(), nb::arg("classes"), nb::arg("echoes"),
              nb::arg("interval"), nb::arg("count"),
              R"(Take classes (`pi2_linear_class`), echoes (delay, order2 to order4), interval, count.
 

@@ -1,4 +1,4 @@
-// Arrays of loops of classes with one state: margins, |1 + L| and unstable modes, searched on followed curves.
+// Arrays of loops by the rate clock: margins, |1 + L| and unstable modes, searched on followed curves.
 #include "binding/linear_loops.h"
 
 #include <nanobind/stl/optional.h>
@@ -13,6 +13,7 @@
 
 #include "binding/arguments.h"
 #include "binding/arrays.h"
+#include "binding/linear_class.h"
 #include "margins/crossings.h"
 
 namespace nb = nanobind;
@@ -49,11 +50,27 @@ class Loops {
 };
 
 struct ClassColumns {
-    Column a0, a1, b, e0, e1, c, r, weight, rtt, lead;
+    Rows<const double> own, signal, delay; // a row for each term
+    Column r, weight, rtt, lead, rates, heard, shown, felt;
 
     pi2_linear_class at(std::size_t i) const
     {
-        return {a0(i), a1(i), b(i), e0(i), e1(i), c(i), r(i), weight(i), rtt(i), lead(i)};
+        pi2_linear_class cls = {};
+        cls.states = states_of(own.shape(0));
+        for (std::size_t k = 0; k < own.shape(0); k++) {
+            cls.own[k] = own(k, i);
+            cls.signal[k] = signal(k, i);
+            cls.delay[k] = delay(k, i);
+        }
+        cls.r = r(i);
+        cls.weight = weight(i);
+        cls.rtt = rtt(i);
+        cls.lead = lead(i);
+        cls.rates = rates(i);
+        cls.heard = heard(i);
+        cls.shown = shown(i);
+        cls.felt = felt(i);
+        return cls;
     }
 };
 
@@ -82,7 +99,7 @@ struct Room {
 
 class LinearLoops {
   public:
-    LinearLoops(Columns classes, Columns echoes, Rows<const double> top, Rows<const double> bottom, Column unit,
+    LinearLoops(AllDescribed classes, Columns echoes, Rows<const double> top, Rows<const double> bottom, Column unit,
                 Column interval, Column slow, Whole integrators, Whole aliases, const std::string &update,
                 const std::optional<std::string> &simd)
         : loops(unit.shape(0)), top(top), bottom(bottom), unit(unit), interval(loops.of_each(interval, "interval")),
@@ -97,11 +114,19 @@ class LinearLoops {
         require(top.shape(1) == loops.n && bottom.shape(1) == loops.n, "top and bottom must have a column for each loop.");
         require(classes.size() > 0, "there must be a class.");
         for (nb::handle object : classes) {
-            const Entries given(object, "a class of flows",
-                                {"a0", "a1", "b", "e0", "e1", "c", "r", "weight", "rtt", "lead"});
+            const Entries given(object, "a class of flows", names_of_classes());
+            const auto own = given.as<Rows<const double>>("own");
+            (void)states_of(own.shape(0));
+            const auto table = [&](const char *name) {
+                const auto rows = given.as<Rows<const double>>(name);
+                if (rows.shape(0) != own.shape(0) || rows.shape(1) != loops.n)
+                    refuse(std::string(name) + " must have a row for each term and a column for each loop.");
+                return rows;
+            };
             const auto column = [&](const char *name) { return loops.column(given, name); };
-            this->classes.push_back({column("a0"), column("a1"), column("b"), column("e0"), column("e1"), column("c"),
-                                     column("r"), column("weight"), column("rtt"), column("lead")});
+            this->classes.push_back({table("own"), table("signal"), table("delay"), column("r"), column("weight"),
+                                     column("rtt"), column("lead"), column("rates"), column("heard"), column("shown"),
+                                     column("felt")});
         }
         for (nb::handle object : echoes) {
             const Entries given(object, "an echo", {"delay", "order2", "order3", "order4"});
@@ -213,8 +238,8 @@ class LinearLoops {
 
 void register_linear_loops(nb::module_ &module)
 {
-    nb::class_<LinearLoops>(module, "LinearLoops", "An array of loops whose classes of flows have one state each.")
-        .def(nb::init<Columns, Columns, Rows<const double>, Rows<const double>, Column, Column, Column, Whole, Whole,
+    nb::class_<LinearLoops>(module, "LinearLoops", "An array of loops by the rate clock.")
+        .def(nb::init<AllDescribed, Columns, Rows<const double>, Rows<const double>, Column, Column, Column, Whole, Whole,
                       const std::string &, const std::optional<std::string> &>(),
              nb::arg("classes"), nb::arg("echoes"), nb::kw_only(), nb::arg("top").noconvert(),
              nb::arg("bottom").noconvert(), nb::arg("unit").noconvert(), nb::arg("interval").noconvert(),
@@ -222,7 +247,7 @@ void register_linear_loops(nb::module_ &module)
              nb::arg("update"), nb::arg("simd").none() = nb::none(),
              R"(Take the numbers of `pi2_linear_loop`, each an array with one of each loop.
 
-Classes are dicts of `pi2_linear_class`, echoes of delay and order2 to order4; `top` and
+Classes are dicts of `pi2_linear_class`, whose polynomials have a row for each term, echoes of delay and order2 to order4; `top` and
 `bottom` have a row for each coefficient.
 
 Raises

@@ -106,7 +106,9 @@ static pi2_outcome count_right(const pi2_linear_loop *loop, const pi2_curve *cur
 
 pi2_outcome pi2_count_unstable(const pi2_linear_loop *loop, pi2_searching *room, int *count)
 {
-    const double degree = 1.0 + (double)loop->classes;
+    double degree = 1.0;
+    for (size_t c = 0; c < loop->classes; c++)
+        degree += loop->cls[c].states;
     if (loop->update != PI2_SAMPLED) {
         const pi2_curve closed = pi2_linear_closed(loop);
         return count_right(loop, &closed, degree + loop->degree, room, count);

@@ -31,12 +31,12 @@ PI2_INLINE void leading(const double *order, double ur, double ui, double *re, d
     *im = hr * ui + hi * ur;
 }
 
-/* One class alone: G/s = -weight c b (1 + lead s) e/(s ((s - weight r)(s - a0 - a1 e) - weight c (e0 + e1 e))). */
+/* One class alone, of one state: G/s = -weight c b (1 + lead s) e/(s ((s - weight r)(s - a0 - a1 e) - weight c (e0 + e1 e))). */
 PI2_INLINE void sum_one(const int leads, const pi2_linear_lines *of, const double *s, const double *e, double *sum)
 {
-    const pi2_linear_class p = of->cls->law;
-    const double rate = of->rate, gain = p.weight * p.c, drive = -gain * p.b;
-    const double own = p.weight * p.r, f0 = gain * p.e0, f1 = gain * p.e1;
+    const pi2_linear_class *const p = &of->cls->law;
+    const double rate = of->rate, lead = p->lead, a0 = -p->own[0], a1 = -p->own[1], drive = -p->weight * p->signal[0];
+    const double own = p->weight * p->r, f0 = p->weight * p->delay[0], f1 = p->weight * p->delay[1];
     double re[W] = {0.0}, im[W] = {0.0};
     for (size_t at = 0; at < of->lines; at++) {
         const pi2_wide *const turn = &of->cls->turn[at];
@@ -44,11 +44,11 @@ PI2_INLINE void sum_one(const int leads, const pi2_linear_lines *of, const doubl
         for (int i = 0; i < W; i++) {
             const double x = s[1] + shift[i];
             const double er = e[0] * turn->re[i] - e[1] * turn->im[i], ei = e[0] * turn->im[i] + e[1] * turn->re[i];
-            const double pr = s[0] - own, qr = s[0] - p.a0 - p.a1 * er, qi = x - p.a1 * ei;
+            const double pr = s[0] - own, qr = s[0] - a0 - a1 * er, qi = x - a1 * ei;
             const double wr = pr * qr - x * qi - (f0 + f1 * er), wi = pr * qi + x * qr - f1 * ei;
             const double dr = s[0] * wr - x * wi, di = s[0] * wi + x * wr;
-            const double nr = leads ? er + p.lead * (s[0] * er - x * ei) : er;
-            const double ni = leads ? ei + p.lead * (s[0] * ei + x * er) : ei;
+            const double nr = leads ? er + lead * (s[0] * er - x * ei) : er;
+            const double ni = leads ? ei + lead * (s[0] * ei + x * er) : ei;
             /* 1/D and u = 1/(s + rate) share a division */
             const double far = s[0] + rate, far2 = far * far + x * x, d2 = dr * dr + di * di;
             const double over = 1.0 / (d2 * far2), size = drive * (over * far2), u = over * d2;
@@ -68,24 +68,58 @@ PI2_INLINE void sum_one(const int leads, const pi2_linear_lines *of, const doubl
     }
 }
 
+/* A polynomial at s = s_re + jx and e. */
+PI2_INLINE void evaluate(const pi2_polynomial *p, double s_re, const double *x, const pi2_wide *e, pi2_wide *to)
+{
+    for (int i = 0; i < W; i++)
+        to->re[i] = to->im[i] = 0.0;
+    for (int power = p->states; power >= 0; power--) {
+        const double *const of = p->of + power * (p->states + 1);
+        const int highest = p->highest[power];
+        pi2_wide here;
+        for (int i = 0; i < W; i++) {
+            here.re[i] = highest >= 0 ? of[highest] : 0.0;
+            here.im[i] = 0.0;
+        }
+        for (int j = highest - 1; j >= 0; j--)
+            for (int i = 0; i < W; i++) {
+                const double re = here.re[i] * e->re[i] - here.im[i] * e->im[i] + of[j];
+                here.im[i] = here.re[i] * e->im[i] + here.im[i] * e->re[i];
+                here.re[i] = re;
+            }
+        for (int i = 0; i < W; i++) {
+            const double re = to->re[i] * s_re - to->im[i] * x[i] + here.re[i];
+            to->im[i] = to->re[i] * x[i] + to->im[i] * s_re + here.im[i];
+            to->re[i] = re;
+        }
+    }
+}
+
 /* The class's part of drive, feedback and leading terms, the last over u^2. */
-PI2_INLINE void add_class(const pi2_linear_member *of, const double *s, const double *x, const double *e,
+PI2_INLINE void add_class(const pi2_linear_member *of, const double *s, const double *x, const double *e_,
                           const pi2_wide *turn, const pi2_wide *u, pi2_wide *drive, pi2_wide *feedback, pi2_wide *known)
 {
-    const pi2_linear_class p = of->law;
-    const double gain = p.weight * p.c, own = p.weight * p.r;
+    const pi2_linear_class *const p = &of->law;
+    const double weight = p->weight, lead = p->lead, at_once = p->weight * p->r;
+    pi2_wide e, own, signal, delay;
     for (int i = 0; i < W; i++) {
-        const double er = e[0] * turn->re[i] - e[1] * turn->im[i], ei = e[0] * turn->im[i] + e[1] * turn->re[i];
-        const double dr = s[0] - p.a0 - p.a1 * er, di = x[i] - p.a1 * ei;
-        const double scale = gain / (dr * dr + di * di);
-        const double gr = scale * dr, gi = -scale * di; /* weight c/(s - a0 - a1 e) */
-        const double br = p.b * (gr * er - gi * ei), bi = p.b * (gr * ei + gi * er);
-        const double lr = 1.0 + p.lead * s[0], li = p.lead * x[i];
+        e.re[i] = e_[0] * turn->re[i] - e_[1] * turn->im[i];
+        e.im[i] = e_[0] * turn->im[i] + e_[1] * turn->re[i];
+    }
+    evaluate(&of->own, s[0], x, &e, &own);
+    evaluate(&of->signal, s[0], x, &e, &signal);
+    evaluate(&of->delay, s[0], x, &e, &delay);
+    for (int i = 0; i < W; i++) {
+        const double er = e.re[i], ei = e.im[i];
+        const double scale = weight / (own.re[i] * own.re[i] + own.im[i] * own.im[i]);
+        const double gr = scale * own.re[i], gi = -scale * own.im[i]; /* weight/own */
+        const double hr = signal.re[i] * er - signal.im[i] * ei, hi = signal.re[i] * ei + signal.im[i] * er;
+        const double br = gr * hr - gi * hi, bi = gr * hi + gi * hr;
+        const double lr = 1.0 + lead * s[0], li = lead * x[i];
         drive->re[i] -= br * lr - bi * li;
         drive->im[i] -= br * li + bi * lr;
-        const double cr = p.e0 + p.e1 * er, ci = p.e1 * ei;
-        feedback->re[i] += own + gr * cr - gi * ci;
-        feedback->im[i] += gr * ci + gi * cr;
+        feedback->re[i] += at_once + gr * delay.re[i] - gi * delay.im[i];
+        feedback->im[i] += gr * delay.im[i] + gi * delay.re[i];
         double fr, fi, tr, ti;
         leading(of->once, u->re[i], u->im[i], &fr, &fi);
         leading(of->twice, u->re[i], u->im[i], &tr, &ti);
@@ -140,7 +174,7 @@ static void sum_several(const pi2_linear_lines *of, const double *s, const doubl
 void PI2_JOIN(pi2_linear_sum_, PI2_SIMD)(const pi2_linear_lines *of, const double *s, const double *e, double *sum)
 {
     sum[0] = sum[1] = 0.0;
-    if (of->classes != 1 || of->crosses)
+    if (of->classes != 1 || of->crosses || of->cls->law.states != 1)
         sum_several(of, s, e, sum);
     else if (of->cls->law.lead != 0.0)
         sum_one(1, of, s, e, sum);

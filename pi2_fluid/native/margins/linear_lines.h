@@ -12,9 +12,17 @@ typedef struct {
     double re[PI2_WIDE], im[PI2_WIDE];
 } pi2_wide;
 
+/* A polynomial of pi2_linear_class without the powers of e that it has not. */
+typedef struct {
+    int states;
+    int highest[PI2_STATES + 1]; /* power of e, of each power of s; -1: none */
+    const double *of;
+} pi2_polynomial;
+
 /* A class, and the leading terms of its own delay and of twice that. */
 typedef struct {
     pi2_linear_class law;
+    pi2_polynomial own, signal, delay;
     double once[3], twice[3];
     const pi2_wide *turn; /* e^{-2 pi j k rtt/T} of all aliases; 0 in lanes beyond the last one, which add nothing */
 } pi2_linear_member;

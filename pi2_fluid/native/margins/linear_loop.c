@@ -54,6 +54,15 @@ static number polynomial(const double *coefficients, int degree, number x)
     return sum;
 }
 
+/* A polynomial of pi2_linear_class. */
+static number in_both(const double *of, int states, number s, number e)
+{
+    number sum = {0.0, 0.0};
+    for (int i = states; i >= 0; i--)
+        sum = plus(times(sum, s), polynomial(of + i * (states + 1), states - i, e));
+    return sum;
+}
+
 static void store(number value, double *to)
 {
     to[0] = value.re;
@@ -90,7 +99,7 @@ static number variable(const pi2_linear_loop *loop, double w)
 }
 
 /* The parts of the plant without a division: `drive`, and s - feedback, both times the senders' determinants, each of
- * which is over s + scale, unless that is 0. */
+ * which is over (s + scale)^n, unless that is 0. */
 static void entire(const pi2_linear_loop *loop, double w, double scale, number *drive, number *plant)
 {
     const number s = {0.0, w};
@@ -100,10 +109,9 @@ static void entire(const pi2_linear_loop *loop, double w, double scale, number *
     for (size_t c = 0; c < loop->classes; c++) {
         const pi2_linear_class *const p = &loop->cls[c];
         const number e = turned(w * p->rtt);
-        number from_u = {p->c * p->b, 0.0};
-        number from_delay = {p->c * (p->e0 + p->e1 * e.re), p->c * p->e1 * e.im};
-        number own = {-p->a0 - p->a1 * e.re, w - p->a1 * e.im};
-        if (scale > 0.0) {
+        number own = in_both(p->own, p->states, s, e), from_u = in_both(p->signal, p->states, s, e);
+        number from_delay = in_both(p->delay, p->states, s, e);
+        for (int k = 0; scale > 0.0 && k < p->states; k++) {
             const number unit = {scale, w};
             from_u = over(from_u, unit);
             from_delay = over(from_delay, unit);
@@ -230,13 +238,13 @@ static double plant_bound(const pi2_linear_loop *loop, double w, int *falls)
     *falls = 2;
     for (size_t c = 0; c < loop->classes; c++) {
         const pi2_linear_class *const p = &loop->cls[c];
-        const double rest = w - fabs(p->a0) - fabs(p->a1);
+        const double rest = w - p->rates;
         if (rest <= 0.0)
             return INFINITY;
-        const double gain = fabs(p->weight) * fabs(p->c) / rest;
+        const double gain = fabs(p->weight) * p->shown / rest;
         *falls = p->lead != 0.0 ? 1 : *falls;
-        drive += gain * (1.0 + fabs(p->lead) * w) * fabs(p->b);
-        feedback += fabs(p->weight * p->r) + gain * (fabs(p->e0) + fabs(p->e1));
+        drive += gain * (1.0 + fabs(p->lead) * w) * p->heard;
+        feedback += fabs(p->weight * p->r) + gain * p->felt;
     }
     return w > feedback ? drive / (w - feedback) : INFINITY;
 }

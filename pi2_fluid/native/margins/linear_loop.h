@@ -1,4 +1,4 @@
-/* A loop of classes with one state each, linearised, and its controller: what pi2_fluid/loop/response.py, sampled.py and
+/* A loop by the rate clock, linearised, and its controller: what pi2_fluid/loop/response.py, sampled.py and
  * crossovers.py say of it, on the imaginary axis. Pure C11. Complex numbers are pairs of doubles.
  */
 #pragma once

@@ -22,6 +22,18 @@ struct pi2_linear_sums {
     double *shift;
 };
 
+static pi2_polynomial polynomial_of(int states, const double *of)
+{
+    pi2_polynomial found = {.states = states, .of = of};
+    for (int i = 0; i <= states; i++) {
+        found.highest[i] = -1;
+        for (int j = 0; i + j <= states; j++)
+            if (of[i * (states + 1) + j] != 0.0)
+                found.highest[i] = j;
+    }
+    return found;
+}
+
 static void know(pi2_linear_sums *sums, double delay, const double *order)
 {
     if (order[0] != 0.0 || order[1] != 0.0 || order[2] != 0.0)
@@ -69,7 +81,11 @@ pi2_linear_sums *pi2_linear_sums_make(int simd, size_t classes, const pi2_linear
         return NULL;
     }
     for (size_t c = 0; c < classes; c++) {
-        sums->cls[c].law = cls[c];
+        pi2_linear_member *const p = &sums->cls[c];
+        p->law = cls[c];
+        p->own = polynomial_of(cls[c].states, p->law.own);
+        p->signal = polynomial_of(cls[c].states, p->law.signal);
+        p->delay = polynomial_of(cls[c].states, p->law.delay);
         sums->delay[c] = cls[c].rtt;
     }
     sums->lines = (pi2_linear_lines){classes, 0, lines, sums->cls, sums->cross, sums->shift, 1.0 / interval};

@@ -1,4 +1,4 @@
-/* What sampling adds up of loops whose classes have one state: their response at all the aliases s_k = s + 2 pi j k/T of a
+/* What sampling adds up of loops by the rate clock: their response at all the aliases s_k = s + 2 pi j k/T of a
  * frequency. Pure C11.
  *
  * The aliases -count - 1 <= k <= count, pairs about pi/T, are summed as they are. Beyond them the response is its leading

@@ -215,6 +215,15 @@ static int order(int simd, int scalable)
     return bad;
 }
 
+/* dx/dt = a0 x + (a1 x + b u + e1 d) e + e0 d, rate = c x + r d */
+static pi2_linear_class one_state(double a0, double a1, double b, double e0, double e1, double c, double r, double weight,
+                                  double rtt)
+{
+    return (pi2_linear_class){.states = 1, .own = {-a0, -a1, 1.0}, .signal = {c * b}, .delay = {c * e0, c * e1}, .r = r,
+                              .weight = weight, .rtt = rtt, .rates = fabs(a0) + fabs(a1), .heard = fabs(b),
+                              .shown = fabs(c), .felt = fabs(e0) + fabs(e1)};
+}
+
 /* of every instruction set, which must agree; one class and two, without echoes */
 static int linear_sums(size_t classes, const pi2_linear_class *cls, size_t count, size_t n, const double *s, double *sums)
 {
@@ -235,8 +244,8 @@ static int linear_sums(size_t classes, const pi2_linear_class *cls, size_t count
 static int alias_sums(void)
 {
     const pi2_linear_class cls[] = {
-        {-0.7, -0.7, -300, -0.1, 0.1, 1, -10, 0.05, 0.1, 0},
-        {0, -0.5, -80, 0, 0, 1, -25, 0.02, 0.04, 0},
+        one_state(-0.7, -0.7, -300, -0.1, 0.1, 1, -10, 0.05, 0.1),
+        one_state(0, -0.5, -80, 0, 0, 1, -25, 0.02, 0.04),
     };
     const pi2_design_loop loop[] = {{0.1, 0.07, 1, 0, 0, 0.36}, {0.1, 0.05, 0, 1, 0, 1.0 / 3}, {0.02, 0.1, 1, 0, 0.3, 0.37}};
     enum { N = 5, LOOPS = 3 };
@@ -280,8 +289,8 @@ static int searches(void)
         const size_t classes = 1 + k % 2;
         pi2_linear_class cls[2];
         for (size_t c = 0; c < classes; c++)
-            cls[c] = (pi2_linear_class){own, own, -10.0 * gain / (double)classes, 0, 0, 1, -1.0 / rtt, 1.0 / (double)classes,
-                                        rtt * (1.0 + 0.5 * (double)c), 0};
+            cls[c] = one_state(own, own, -10.0 * gain / (double)classes, 0, 0, 1, -1.0 / rtt, 1.0 / (double)classes,
+                               rtt * (1.0 + 0.5 * (double)c));
         pi2_linear_loop loop = {.update = (pi2_update)(k % 3), .classes = classes, .cls = cls, .degree = 1, .interval = T,
                                 .integrators = 1, .slow = fmin(1.0 / cls[classes - 1].rtt, 2.0 * mu / rtt)};
         pi2_linear_sums *const sums = pi2_linear_sums_make(0, classes, cls, 0, NULL, T, 40);
