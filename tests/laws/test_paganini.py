@@ -71,6 +71,17 @@ class TestLaw:
         flows = pf.Flows(mine, 10, RTT)
         assert pf.equilibrium(flows, Price(), "12Mbit/s").controller == pytest.approx(50 * 10 / 950)
 
+    def test_what_costs_more_than_it_is_worth_is_not_sent(self) -> None:
+        @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+        class Soft(Paganini):
+            def marginal_utility(self, rate: Any) -> Any:
+                return self.k / (500.0 + rate)
+
+        soft = Soft()
+        assert soft.demand(0.05) == pytest.approx(500.0, rel=1e-12)
+        assert np.all(soft.demand(np.array([0.1, 0.2, 10.0])) <= 1e-9)
+        assert soft.demand(1e-300) >= 1e30
+
     def test_a_utility_that_does_not_fall(self) -> None:
         @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
         class Greedy(Paganini):

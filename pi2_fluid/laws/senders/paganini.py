@@ -167,14 +167,24 @@ class Paganini(Sender):
             return result
 
         (prices, *arrays), rebuild = align(self, price=price)
-        found = elementwise.find_root(excess, tuple(np.log(_RATES)), args=(prices, *arrays))
-        if not np.all(found.success):
+        least, most = (
+            np.asarray(rebuild(arrays).marginal_utility(np.full(prices.shape, rate)), float)
+            for rate in _RATES
+        )
+        if not np.all(least > most):
             raise DomainError(
-                f"{type(self).__name__} has a marginal utility of"
-                f" {float(prices[~found.success].flat[0]):g} s at no rate between {_RATES[0]:g} and"
-                f" {_RATES[1]:g} segments/s: let marginal_utility fall from above it to below."
+                f"{type(self).__name__} has a marginal utility of {float(least.flat[0]):g} s at"
+                f" {_RATES[0]:g} segments/s and of {float(most.flat[0]):g} s at {_RATES[1]:g}: let"
+                " marginal_utility fall."
             )
-        wanted: Number = np.exp(found.x)[()]
+        # A price below all of them buys as much as there is, one above all of them nothing.
+        found = elementwise.find_root(
+            excess, tuple(np.log(_RATES)), args=(np.clip(prices, most, least), *arrays)
+        )
+        rates = np.where(
+            prices >= least, _RATES[0], np.where(prices <= most, _RATES[1], np.exp(found.x))
+        )
+        wanted: Number = rates[()]
         return wanted
 
     def damping(self, price: Number, rtt: Number) -> Number:
