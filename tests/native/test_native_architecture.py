@@ -165,7 +165,7 @@ def test_a_wrong_include_is_seen(file: str, name: str, word: str) -> None:
     [
         ("laws/aqms/pi.c", "fluid_seek", "up"),
         ("lanes/row.c", "fluid_seek", "sideways"),
-        ("packet/queues/pie.h", "pi2_link_begin", "up"),
+        ("packet/queues/pie.h", "pi2_link_act", "up"),
     ],
 )
 def test_a_wrong_call_is_seen(file: str, function: str, word: str) -> None:

@@ -15,9 +15,8 @@ static void deliver(pi2_run *run, const pi2_packet *packet, int64_t now)
         pi2_receive(run, packet, now);
 }
 
-/* Into a pipe: it comes out `onward`, at that leg, or at the receiver. */
-static PI2_APART void travel(pi2_run *run, const pi2_packet *packet, uint32_t pipe, uint32_t leg, unsigned onward,
-                             int64_t now)
+PI2_APART void pi2_link_travel(pi2_run *run, const pi2_packet *packet, uint32_t pipe, uint32_t leg, unsigned onward,
+                               int64_t now)
 {
     pi2_packet *place = pi2_pipes_put(&run->data, pipe, now + run->data.pipes[pipe].delay);
     if (!place) {
@@ -40,7 +39,7 @@ static void leave(pi2_run *run, const pi2_packet *packet, int64_t now)
         return;
     }
     leg->in_flight++;
-    travel(run, packet, leg->pipe, packet->leg + !leg->last, !leg->last, now);
+    pi2_link_travel(run, packet, leg->pipe, packet->leg + !leg->last, !leg->last, now);
 }
 
 /* What the arrival of a packet touches of its flow, called for while others are served. */
@@ -103,8 +102,7 @@ static void serve_htb(pi2_run *run, pi2_hop *hop, int64_t now)
     set_due(run, hop, due);
 }
 
-/* The packet reaches the queue of its leg. */
-static void enter(pi2_run *run, pi2_hop *hop, pi2_packet *packet, int64_t now)
+void pi2_link_enter(pi2_run *run, pi2_hop *hop, pi2_packet *packet, int64_t now)
 {
     pi2_queue_count(&hop->queue, packet, PI2_SENT);
     hop->at_enqueue.index++;
@@ -122,15 +120,6 @@ static void enter(pi2_run *run, pi2_hop *hop, pi2_packet *packet, int64_t now)
         serve_wire(run, hop, now);
 }
 
-void pi2_link_begin(pi2_run *run, const pi2_class *class_, pi2_packet *packet, int64_t now)
-{
-    packet->leg = class_->leg;
-    if (class_->access == PI2_NO_PIPE)
-        enter(run, class_->hop, packet, now);
-    else
-        travel(run, packet, class_->access, class_->leg, 1, now);
-}
-
 void pi2_link_arrive(pi2_run *run, pi2_packet *packet, int64_t now)
 {
     pi2_leg *leg = run->legs + packet->leg;
@@ -144,7 +133,7 @@ void pi2_link_arrive(pi2_run *run, pi2_packet *packet, int64_t now)
         leg[-1].in_flight--;
         run->counts[(size_t)(packet->leg - 1) * PI2_CAUSES + PI2_DELIVERED]++;
     }
-    enter(run, leg->hop, packet, now);
+    pi2_link_enter(run, leg->hop, packet, now);
 }
 
 void pi2_link_act(pi2_run *run, pi2_hop *hop, int64_t now)
