@@ -6,7 +6,8 @@
 trace of packets, every feature compiled in. Times are CPU time of one pinned process per packet
 that enters service, medians over rounds in which the contestants take turns. The number of flows
 then goes from 10 to 100,000 at 0.5 Mbit/s each, after the first 5 s, with the memory that the
-process needed.
+process needed. Last the 20 flows cross several links in a row, and 100,000 flows 5 of 1,000 links
+each, at random.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid import _core
@@ -30,6 +34,8 @@ SETTLED = 5.0  # s: slow start is over
 COUNTS = (10, 100, 1_000, 10_000, 100_000)
 BIN = 100_000_000  # ns
 CHUNK = 100_000  # events
+CHAINS = (1, 2, 4, 16)
+LINKS, CROSSED, ALL_FLOWS, CLASSES, SHORT = 1_000, 5, 100_000, 1_000, 3.0
 
 
 def scene(aqm: pf.Aqm, flows: int, seconds: float) -> pf.Scenario:
@@ -114,6 +120,72 @@ def grow() -> None:
         )
 
 
+def chain(links: int) -> pf.Scenario:
+    """Return 20 flows over links in a row, the first of which is the slowest."""
+    names = [f"link {place}" for place in range(links)]
+    rates = ["10Mbit/s", *["15Mbit/s"] * (links - 1)]
+    nodes = [
+        pf.Node(name, pf.Link(rate), pf.Pi2()) for name, rate in zip(names, rates, strict=True)
+    ]
+    flows = pf.Flows(pf.Reno(), FLOWS, "100ms", route=names, start_jitter="1s")
+    return pf.Scenario(SECONDS, network=pf.Network(nodes, flows))
+
+
+def mesh() -> pf.Scenario:
+    """Return flows that cross some of many links each, at random."""
+    rng, count = np.random.default_rng(1), ALL_FLOWS // CLASSES
+    routes = [rng.choice(LINKS, CROSSED, replace=False) for _ in range(CLASSES)]
+    load = count * np.bincount(np.concatenate(routes), minlength=LINKS)
+    nodes = [
+        pf.Node(str(place), pf.Link(PER_FLOW * max(1, n), buffer=1_000_000), pf.Pi2())
+        for place, n in enumerate(load.tolist())
+    ]
+    flows = [
+        pf.Flows(
+            pf.Reno(),
+            count,
+            float(rng.uniform(0.02, 0.2)),
+            route=[str(place) for place in route],
+            hops=["1ms"] * CROSSED,
+            start_jitter="1s",
+        )
+        for route in routes
+    ]
+    return pf.Scenario(SHORT, network=pf.Network(nodes, flows))
+
+
+def crossing(scenario: pf.Scenario) -> tuple[float, int, int]:
+    """Return CPU seconds of a run, packets at the end of their routes, and at all links."""
+    run = _core.PacketRun(*pack(scenario, 1, round(1e9 * float(scenario.duration))))
+    begun = time.process_time()
+    while run.advance(CHUNK) == "more":
+        pass
+    spent, found = time.process_time() - begun, run.outcome()
+    return spent, int(found["segments"].sum()), found["packets"]
+
+
+def route(rounds: int) -> None:
+    """Print what further links cost, in a row and in a large network."""
+    print("links in a row, PI2: ns of CPU per packet, and per further link")
+    costs: dict[int, list[float]] = {links: [] for links in CHAINS}
+    for _ in range(rounds):
+        for links, found in costs.items():
+            cpu, packets, _ = crossing(chain(links))
+            found.append(1e9 * cpu / packets)
+    first = statistics.median(costs[CHAINS[0]])
+    for links, found in costs.items():
+        cost = statistics.median(found)
+        further = f"{(cost - first) / (links - 1):8.1f}" if links > 1 else ""
+        print(f"  {links:7,} {cost:10.1f} {further}")
+    cpu, _, crossed = crossing(mesh())
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    print(
+        f"{ALL_FLOWS:,} flows in {CLASSES:,} classes over {CROSSED} of {LINKS:,} links each,"
+        f" {SHORT:g} s: {1e9 * cpu / crossed:.0f} ns per packet and link,"
+        f" {crossed:,} of them in {cpu:.0f} s, {memory:.0f} MiB"
+    )
+
+
 def main() -> None:
     """Run everything."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -124,6 +196,7 @@ def main() -> None:
     print(f"pi2_fluid {pf.__version__}, Python {platform.python_version()}, {platform.machine()}")
     compare(arguments.rounds)
     grow()
+    route(arguments.rounds)
 
 
 if __name__ == "__main__":
