@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
-from pi2_fluid.deployment.buffers import rate_held, too_small
-from pi2_fluid.deployment.paths import PathVerdict, judge_path, longest_through, require_devices
+from pi2_fluid.deployment.judging import Question, decide
+from pi2_fluid.deployment.paths import judge_path, longest_through, require_devices
 from pi2_fluid.deployment.readings import common_hz, readings
-from pi2_fluid.deployment.remedies import Remedy, find_remedy, is_enough, on_device
 from pi2_fluid.deployment.strangers import Longest, Stranger, judge_stranger, unread
-from pi2_fluid.design.asked import LONGEST_INTERVAL, Spans, make_region
-from pi2_fluid.design.by_acks import stable_up_to_by_acks, worst_by_acks
-from pi2_fluid.design.caveats import caveat
-from pi2_fluid.design.clocks import Least, least_of, said
-from pi2_fluid.design.design import WorstCase
-from pi2_fluid.design.guarantees.guarantee import guarantee
-from pi2_fluid.design.plants import make_plants
-from pi2_fluid.design.region import Region, Worst, exact_margins, stable_up_to, worst_margins
+from pi2_fluid.deployment.verdicts import Checked, Verdict
 from pi2_fluid.errors import DomainError, QuantityError, renamed, show_value
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.reno import Reno
-from pi2_fluid.loop.margins import Margins
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.tc import Qdisc
 from pi2_fluid.tc.blocks import Block, blocks_of
@@ -35,34 +25,9 @@ if TYPE_CHECKING:
     from pi2_fluid.network.network import Network
     from pi2_fluid.values import Quantity
 
-__all__ = ["Case", "Checked", "Verdict", "check"]
+__all__ = ["check"]
 
 _RTT: Final = 0.1  # s, the largest that RFC 9332 and the PI2 paper design for
-_WORST_FIRST: Final = ("unstable", "undecided", "stable")
-_NOTES: Final = {
-    "pie": "PIE is judged from p = 1e-6 on, where its table ends.",
-    "fq_pie": (
-        "In fq_pie each flow has a queue of its own: judged is one flow alone in its queue, from"
-        " p = 1e-6 on, where the table ends."
-    ),
-    "dualpi2": (
-        "DualPI2 is judged as its controller in one queue; L4S beside Classic traffic, in two"
-        " queues, is not covered."
-    ),
-}
-_MODELS: Final = {
-    "sampled": "the sampled model, an average over packets under a controller that updates every T",
-    "delayed": "the model with a delay of T/2 for the update interval",
-    "continuous": "the continuous model, which knows no update interval",
-}
-_OF_A_MODEL: Final = (
-    "Verdicts and margins are those of {}. Packets keep less where windows are small: some 3 dB"
-    " less with four segments per flow."
-)
-_CLOCKS: Final = (
-    "By rates flows send their window over the round-trip time, by acknowledgements (on a grid) as"
-    " these come; the smaller margin decides."
-)
 _OLD_GAINS: Final = (
     "Up to Linux 5.0 integers cut PIE's gains by up to 7 % more below p = 10 %, which is not in the"
     " verdict."
@@ -72,181 +37,6 @@ _NEW_ASSUMED: Final = (
     " an older kernel give its version."
 )
 _STEP: Final = "A step_thresh that counts packets plays no part in the verdict."
-
-
-class Case(NamedTuple):
-    """What a queue is under one reading of what tc shows of it.
-
-    `hz` is the kernel's CONFIG_HZ, `kernel` its versions in words; margins are the smaller of both
-    clocks, and the rest is as in `Verdict`.
-    """
-
-    hz: int
-    kernel: str
-    update_interval: float
-    verdict: str
-    stable_up_to: float
-    gain_margin_db: float
-    phase_margin_deg: float
-
-
-@dataclass(frozen=True)
-class _Cure:
-    """The search for a remedy, made once for all queues that are alike, and only if asked for."""
-
-    qdisc: Qdisc
-    region: Region
-    margins: Margins
-    ack_margins: Margins | None
-    update: str
-
-    @cached_property
-    def remedy(self) -> Remedy:
-        both = self.margins, self.ack_margins
-        return find_remedy(self.qdisc, self.region, *both, self.update)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """Whether a queue is stable up to a round-trip time, at every load, in the model of `update`.
-
-    Judged by rates, as in the papers, and by acknowledgements: the smaller margin decides.
-
-    Attributes
-    ----------
-    qdisc : Qdisc
-        What is judged, as installed; of several `cases` the one with the least margin.
-    verdict : {"stable", "unstable", "undecided"}
-        For round-trip times, queue included, from `min_rtt` to `rtt` and all loads, each sender on
-        its own; "undecided" also where the `cases` differ, or the buffer is too small to judge.
-    reason : str
-        Why it is undecided, in a sentence; "" where it is not, or by a margin of 0 alone.
-    rtt, min_rtt : float
-        Round-trip times (s), the queue's target included.
-    stable_up_to : float
-        Largest round-trip time (s), queue included, that is stable at every load by both clocks;
-        inf beyond 20 times `rtt`, 0 if `min_rtt` is unstable.
-    margins : Margins
-        The smallest there, by rates.
-    worst : WorstCase
-        Where that gain margin is smallest; its ``p_prime`` is 0 for the limit of no load.
-    ack_margins : Margins or None
-        The smallest found by acknowledgements, on a grid; None where there is no such loop, of
-        which `note` says why.
-    ack_worst : WorstCase or None
-        Where that gain margin is smallest.
-    least : Least
-        The smaller gain margin and phase margin of both clocks, and whose each is. That of the gain
-        margin decides.
-    guarantee : {"proved", "checked"}
-        Whether the margins by rates, less a thousandth, are proved for the whole region, or the
-        smallest found on a grid that is refined around the worst.
-    margin_lost_db : float
-        What rounding and late timers cost of the gain margin there: asked for less installed (dB),
-        negative where they help.
-    rate_held : float
-        The rate of the link (bit/s) above which the buffer is full below the target.
-    cases : tuple of Case
-        The verdict for each kernel that can have shown this queue, if there are several: by
-        CONFIG_HZ, and by the generation of PIE. Empty if there is one.
-    """
-
-    qdisc: Qdisc
-    verdict: str
-    rtt: float
-    min_rtt: float
-    stable_up_to: float
-    margins: Margins
-    worst: WorstCase
-    guarantee: str
-    margin_lost_db: float
-    rate_held: float
-    ack_margins: Margins | None = None
-    ack_worst: WorstCase | None = None
-    reason: str = ""
-    cases: tuple[Case, ...] = ()
-    _notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    _why_no_acks: str = field(default="", repr=False, compare=False)
-    _cure: _Cure = field(repr=False, compare=False)
-
-    @property
-    def least(self) -> Least:
-        """The smaller margins of both clocks, with the clock of each."""
-        return least_of(self.margins, self.ack_margins)
-
-    @property
-    def path_up_to(self) -> float:
-        """`stable_up_to` without the target: the longest path (s), 0 if there is none."""
-        return max(self.stable_up_to - float(self.qdisc.aqm.target), 0.0)
-
-    @property
-    def decisive(self) -> WorstCase:
-        """Where the smaller gain margin of both clocks is."""
-        acks = self.ack_worst if self.least.gain_clock == "acks" else None
-        return self.worst if acks is None else acks
-
-    @property
-    def window(self) -> float:
-        """The window (packets) of a flow in the `decisive` case; inf in the limit of no load."""
-        worst = self.decisive
-        plant = make_plants((worst.sender,), self.qdisc.aqm, worst.rtt, [worst.p_prime])
-        per_window = float(plant.mu[0])
-        return 1.0 / per_window if per_window > 0.0 else float("inf")
-
-    @property
-    def note(self) -> str:
-        """What the verdict is of, and what it does not cover."""
-        return " ".join(self.notes)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The sentences of `note`."""
-        model = _OF_A_MODEL.format(_MODELS[self.margins.update])
-        clocks = self._why_no_acks or _CLOCKS
-        cubic = caveat([self.worst.sender])
-        return tuple(filter(None, (model, clocks, _NOTES[self.qdisc.kind], *self._notes, cubic)))
-
-    @cached_property
-    def remedy(self) -> Remedy:
-        """What one would change; found when asked for, as it is a search."""
-        if self.cases and not is_enough(self.margins, self.ack_margins):
-            return Remedy(text=f"first give {_unsaid(self.cases)}: the line depends on it.")
-        return on_device(self._cure.remedy, self.qdisc)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.qdisc.kind} {self.qdisc.handle} up to {1e3 * self.rtt:.4g} ms round trip:"
-            f" {self.verdict} in the {self.margins.update} model, at least {said(self.least)}"
-        )
-
-
-class Checked(list[Verdict]):
-    """A `Verdict` for each queue that `check` has judged.
-
-    In `others` there is a `Stranger` for each of the other queues, and for those that could not be
-    read or judged. If a network was given, `path` is the `PathVerdict` of all of its queues
-    together, else None.
-    """
-
-    def __init__(
-        self, verdicts: list[Verdict], others: list[Stranger], path: PathVerdict | None = None
-    ) -> None:
-        super().__init__(verdicts)
-        self.others = others
-        self.path = path
-
-    @property
-    def foreign(self) -> list[str]:
-        """The names of queues that have no loop here."""
-        return [one.name for one in self.others if one.verdict is None]
-
-    @property
-    def verdict(self) -> str:
-        """The worst of them; "undecided" if there is none."""
-        found = [one.verdict for one in self]
-        found += [one.verdict for one in self.others if one.verdict is not None]
-        found += [] if self.path is None else [self.path.verdict]
-        return min(found, key=_WORST_FIRST.index, default="undecided")
 
 
 @renamed(mode="update")
@@ -379,7 +169,7 @@ def check(
             readable = ((one.kind, *one.asked.values(), one.hz, one.kernel) for one in found)
             alike = (own.longest, *readable)
             if alike not in judged:
-                judged[alike] = _decide(found, own)
+                judged[alike] = decide(found, own)
             notes = _notes_on(block, found, generation)
             verdicts.append(replace(judged[alike], qdisc=_placed(judged[alike], found),
                             _notes=notes))  # fmt: skip
@@ -401,16 +191,6 @@ _OFFLOADED: Final = (
 )
 
 
-class _Question(NamedTuple):
-    """What is asked of every queue."""
-
-    longest: Longest
-    shortest: float | None
-    senders: Any
-    rate: float | None
-    update: str
-
-
 def _read_question(
     rtt: Quantity | None,
     max_base_rtt: Quantity | None,
@@ -418,7 +198,7 @@ def _read_question(
     senders: Sequence[Sender],
     rate: Quantity | None,
     update: str,
-) -> _Question:
+) -> Question:
     validate_choice(update, UPDATES, "update")
     if rtt is not None and max_base_rtt is not None:
         raise DomainError(
@@ -429,7 +209,7 @@ def _read_question(
         longest = validate_number(_RTT if rtt is None else rtt, "time", "rtt")
     else:
         longest = validate_number(max_base_rtt, "time", "max_base_rtt")
-    return _Question(
+    return Question(
         Longest(longest, with_queue=max_base_rtt is None),
         None if min_rtt is None else validate_number(min_rtt, "time", "min_rtt"),
         senders,
@@ -455,120 +235,3 @@ def _notes_on(
     if block.kind == "pie" and generation is None and block.statistics is None:
         notes.append(_NEW_ASSUMED)
     return tuple(notes)
-
-
-def _decide(found: Sequence[Qdisc], question: _Question) -> Verdict:
-    """Return the verdict of one queue, from what it is under each reading of it.
-
-    Where there are several, the one with the least margin stands for them.
-    """
-    if len(found) == 1:
-        verdict = _judge(found[0], question, prove=True)
-    else:
-        each = [_judge(one, question, prove=False) for one in found]
-        cases = tuple(
-            Case(
-                one.qdisc.hz,
-                one.qdisc.kernel.name,
-                float(one.qdisc.aqm.update_interval),
-                one.verdict,
-                one.stable_up_to,
-                one.least.gain_margin_db,
-                one.least.phase_margin_deg,
-            )
-            for one in each
-        )
-        verdict = min(each, key=lambda one: (one.stable_up_to, one.least.gain_margin_db))
-        same = len({one.verdict for one in each}) == 1
-        if same and verdict.verdict == "stable":
-            verdict = _judge(verdict.qdisc, question, prove=True)
-        verdict = replace(verdict, cases=cases)
-        if not same:
-            verdict = replace(
-                verdict,
-                verdict="undecided",
-                reason=f"it depends on the kernel: give {_unsaid(cases)}.",
-            )
-    if tail := too_small(verdict.qdisc, question.rate):
-        verdict = replace(verdict, verdict="undecided", reason=tail)
-    return verdict
-
-
-def _unsaid(cases: Sequence[Case]) -> str:
-    """Return what would have to be known of the kernel."""
-    parts = []
-    if len({case.hz for case in cases}) > 1:
-        parts.append("hz (its CONFIG_HZ, see /boot/config-*)")
-    if len({case.kernel for case in cases}) > 1:
-        parts.append("kernel (what uname -r prints)")
-    return " and ".join(parts)
-
-
-def _judge(qdisc: Qdisc, question: _Question, *, prove: bool) -> Verdict:
-    """Return the verdict of a queue as installed."""
-    law, update = qdisc.aqm, question.update
-    spans = _spans(qdisc, question)
-    region = make_region(spans, question.senders, law, None, None)
-    found = worst_margins(region, law, update)
-    acks, text = worst_by_acks(region, law, update)
-    limit = min(stable_up_to(region, law, update), stable_up_to_by_acks(region, law, update))
-    kind = "checked"
-    if prove:
-        proof = guarantee(region, law, found, update)
-        found, kind = proof.worst, proof.kind
-    # The grid of the limit is coarser in the load, but finds what lies between.
-    verdicts = [str(found.margins.verdict)] + ([] if acks is None else [str(acks.margins.verdict)])
-    verdicts += ["unstable"] if limit < spans.max_rtt else []
-    ack_margins = None if acks is None else acks.margins
-    return Verdict(
-        qdisc=qdisc,
-        verdict=min(verdicts, key=_WORST_FIRST.index),
-        rtt=spans.max_rtt,
-        min_rtt=region.min_rtt,
-        stable_up_to=limit,
-        margins=found.margins,
-        worst=WorstCase(found.rtt, found.p_prime, found.sender),
-        guarantee=kind,
-        margin_lost_db=_lost(qdisc, found, update),
-        rate_held=rate_held(qdisc),
-        ack_margins=ack_margins,
-        ack_worst=None if acks is None else WorstCase(*acks.place),
-        _why_no_acks=text if acks is None else "",
-        _cure=_Cure(qdisc, region, found.margins, ack_margins, update),
-    )
-
-
-def _spans(qdisc: Qdisc, question: _Question) -> Spans:
-    """Return the round-trip times to look at, the target included.
-
-    Raises
-    ------
-    DomainError
-        If there are none.
-    """
-    name, target = f"{qdisc.kind} {qdisc.handle}", float(qdisc.aqm.target)
-    with_queue = question.longest.with_queue
-    added = 0.0 if with_queue else target
-    rtt = question.longest.rtt + added
-    if target >= rtt:
-        raise DomainError(
-            f"the target {target:g} s of {name} is not below rtt = {rtt:g} s, which includes it:"
-            " give a larger rtt, path and target together, or max_base_rtt."
-        )
-    least = float(qdisc.aqm.update_interval) / LONGEST_INTERVAL
-    shortest = max(target, least) if question.shortest is None else question.shortest + added
-    if not least <= shortest <= rtt:
-        raise DomainError(
-            f"min_rtt = {shortest:g} s of {name} is outside [{least:g}, {rtt:g}] s, a hundredth of"
-            " its update interval to rtt: give one within, or another rtt."
-        )
-    return Spans(rtt, shortest, target)
-
-
-def _lost(qdisc: Qdisc, found: Worst, update: str) -> float:
-    """Return the gain margin asked for less that installed, at the worst place (dB)."""
-    alpha, beta, interval = (float(qdisc.asked[word]) for word in ("alpha", "beta", "tupdate"))
-    plant = make_plants((found.sender,), qdisc.aqm, found.rtt, [found.p_prime])
-    asked = float(exact_margins(plant, alpha, beta, interval, update).gain_margin_db)
-    installed = float(found.margins.gain_margin_db)
-    return 0.0 if asked == installed else asked - installed

@@ -17,7 +17,7 @@ from refusals import assert_sentence, refused
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
-from pi2_fluid.deployment.checking import Checked, Verdict
+from pi2_fluid.deployment.verdicts import Checked, Verdict
 from pi2_fluid.tc import install, parse, show, show_json
 
 patient = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -213,12 +213,12 @@ def test_a_device_cannot_smuggle_commands():
 
 @pytest.mark.slow
 def test_many_alike_are_judged_once(monkeypatch):
-    from pi2_fluid.deployment import checking
+    from pi2_fluid.deployment import verdicts
 
     calls = []
-    search = checking.find_remedy
+    search = verdicts.find_remedy
     monkeypatch.setattr(
-        checking, "find_remedy", lambda *given: calls.append(given) or search(*given)
+        verdicts, "find_remedy", lambda *given: calls.append(given) or search(*given)
     )
     lines = [LINUX.replace("0: root", f"{n}: dev eth0 parent 1:{n}") for n in range(1, 9)]
     found = pf.check("\n".join(lines))
@@ -344,9 +344,9 @@ def test_an_interval_of_a_hundred_rtts_is_no_loop():
 @pytest.fixture
 def remembering(monkeypatch):
     """Judge what is read alike once: here the reading is tested."""
-    from pi2_fluid.deployment import checking
+    from pi2_fluid.deployment import judging
 
-    judge, known = checking._judge, {}
+    judge, known = judging._judge, {}
 
     def remember(qdisc, question, prove):
         key = (qdisc.kind, str(qdisc.aqm), *qdisc.asked.values(), str(question))
@@ -354,7 +354,7 @@ def remembering(monkeypatch):
             known[key] = judge(qdisc, question, prove=prove)
         return known[key]
 
-    monkeypatch.setattr(checking, "_judge", remember)
+    monkeypatch.setattr(judging, "_judge", remember)
 
 
 @pytest.mark.slow
@@ -485,11 +485,11 @@ def test_exit_codes(capsys, text, words, code):
 def test_undecided_is_a_code_of_its_own(capsys, monkeypatch):
     import dataclasses
 
-    from pi2_fluid.deployment import checking
+    from pi2_fluid.deployment import judging
 
-    judge = checking._judge
+    judge = judging._judge
     monkeypatch.setattr(
-        checking,
+        judging,
         "_judge",
         lambda *given, prove: dataclasses.replace(judge(*given, prove=prove), verdict="undecided"),
     )

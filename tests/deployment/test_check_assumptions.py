@@ -12,7 +12,7 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.apps.cli import run
-from pi2_fluid.deployment.checking import Checked
+from pi2_fluid.deployment.verdicts import Checked
 from pi2_fluid.tc import install, parse, show
 
 LINUX = show(install(pf.presets.linux_dualpi2(), "dualpi2"))
@@ -49,11 +49,11 @@ NEW = OLD.replace(" avg_dq_rate 0", "")
 @pytest.fixture
 def quick(monkeypatch):
     """Verdicts by the scan alone: what is looked at here is not the proof."""
-    from pi2_fluid.deployment import checking
+    from pi2_fluid.deployment import judging
 
-    judge = checking._judge
+    judge = judging._judge
     monkeypatch.setattr(
-        checking, "_judge", lambda qdisc, question, prove: judge(qdisc, question, prove=False)
+        judging, "_judge", lambda qdisc, question, prove: judge(qdisc, question, prove=False)
     )
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from pi2_fluid.deployment.checking import Case, Checked, Verdict
     from pi2_fluid.deployment.paths import PathVerdict
+    from pi2_fluid.deployment.verdicts import Case, Checked, Verdict
     from pi2_fluid.loop import Margins
 
 __all__ = ["print_checked"]

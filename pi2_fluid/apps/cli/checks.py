@@ -16,8 +16,8 @@ from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.registry import kind_of
 
 if TYPE_CHECKING:
-    from pi2_fluid.deployment.checking import Verdict
     from pi2_fluid.deployment.paths import PathVerdict
+    from pi2_fluid.deployment.verdicts import Verdict
     from pi2_fluid.design.design import WorstCase
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.loop import Margins

@@ -1,0 +1,238 @@
+"""What `check` says: a verdict for each queue, and what is there besides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from pi2_fluid.deployment.paths import PathVerdict
+from pi2_fluid.deployment.remedies import Remedy, find_remedy, is_enough, on_device
+from pi2_fluid.deployment.strangers import Stranger
+from pi2_fluid.design.caveats import caveat
+from pi2_fluid.design.clocks import Least, least_of, said
+from pi2_fluid.design.design import WorstCase
+from pi2_fluid.design.plants import make_plants
+from pi2_fluid.design.region import Region
+from pi2_fluid.loop.margins import Margins
+from pi2_fluid.tc import Qdisc
+
+__all__ = ["Case", "Checked", "Cure", "Verdict", "unsaid", "worst_of"]
+
+_WORST_FIRST: Final = ("unstable", "undecided", "stable")
+_NOTES: Final = {
+    "pie": "PIE is judged from p = 1e-6 on, where its table ends.",
+    "fq_pie": (
+        "In fq_pie each flow has a queue of its own: judged is one flow alone in its queue, from"
+        " p = 1e-6 on, where the table ends."
+    ),
+    "dualpi2": (
+        "DualPI2 is judged as its controller in one queue; L4S beside Classic traffic, in two"
+        " queues, is not covered."
+    ),
+}
+_MODELS: Final = {
+    "sampled": "the sampled model, an average over packets under a controller that updates every T",
+    "delayed": "the model with a delay of T/2 for the update interval",
+    "continuous": "the continuous model, which knows no update interval",
+}
+_OF_A_MODEL: Final = (
+    "Verdicts and margins are those of {}. Packets keep less where windows are small: some 3 dB"
+    " less with four segments per flow."
+)
+_CLOCKS: Final = (
+    "By rates flows send their window over the round-trip time, by acknowledgements (on a grid) as"
+    " these come; the smaller margin decides."
+)
+
+
+class Case(NamedTuple):
+    """What a queue is under one reading of what tc shows of it.
+
+    `hz` is the kernel's CONFIG_HZ, `kernel` its versions in words; margins are the smaller of both
+    clocks, and the rest is as in `Verdict`.
+    """
+
+    hz: int
+    kernel: str
+    update_interval: float
+    verdict: str
+    stable_up_to: float
+    gain_margin_db: float
+    phase_margin_deg: float
+
+
+@dataclass(frozen=True)
+class Cure:
+    """The search for a remedy, made once for all queues that are alike, and only if asked for."""
+
+    qdisc: Qdisc
+    region: Region
+    margins: Margins
+    ack_margins: Margins | None
+    update: str
+
+    @cached_property
+    def remedy(self) -> Remedy:
+        """What one would change of each of them."""
+        both = self.margins, self.ack_margins
+        return find_remedy(self.qdisc, self.region, *both, self.update)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Whether a queue is stable up to a round-trip time, at every load, in the model of `update`.
+
+    Judged by rates, as in the papers, and by acknowledgements: the smaller margin decides.
+
+    Attributes
+    ----------
+    qdisc : Qdisc
+        What is judged, as installed; of several `cases` the one with the least margin.
+    verdict : {"stable", "unstable", "undecided"}
+        For round-trip times, queue included, from `min_rtt` to `rtt` and all loads, each sender on
+        its own; "undecided" also where the `cases` differ, or the buffer is too small to judge.
+    reason : str
+        Why it is undecided, in a sentence; "" where it is not, or by a margin of 0 alone.
+    rtt, min_rtt : float
+        Round-trip times (s), the queue's target included.
+    stable_up_to : float
+        Largest round-trip time (s), queue included, that is stable at every load by both clocks;
+        inf beyond 20 times `rtt`, 0 if `min_rtt` is unstable.
+    margins : Margins
+        The smallest there, by rates.
+    worst : WorstCase
+        Where that gain margin is smallest; its ``p_prime`` is 0 for the limit of no load.
+    ack_margins : Margins or None
+        The smallest found by acknowledgements, on a grid; None where there is no such loop, of
+        which `note` says why.
+    ack_worst : WorstCase or None
+        Where that gain margin is smallest.
+    least : Least
+        The smaller gain margin and phase margin of both clocks, and whose each is. That of the gain
+        margin decides.
+    guarantee : {"proved", "checked"}
+        Whether the margins by rates, less a thousandth, are proved for the whole region, or the
+        smallest found on a grid that is refined around the worst.
+    margin_lost_db : float
+        What rounding and late timers cost of the gain margin there: asked for less installed (dB),
+        negative where they help.
+    rate_held : float
+        The rate of the link (bit/s) above which the buffer is full below the target.
+    cases : tuple of Case
+        The verdict for each kernel that can have shown this queue, if there are several: by
+        CONFIG_HZ, and by the generation of PIE. Empty if there is one.
+    """
+
+    qdisc: Qdisc
+    verdict: str
+    rtt: float
+    min_rtt: float
+    stable_up_to: float
+    margins: Margins
+    worst: WorstCase
+    guarantee: str
+    margin_lost_db: float
+    rate_held: float
+    ack_margins: Margins | None = None
+    ack_worst: WorstCase | None = None
+    reason: str = ""
+    cases: tuple[Case, ...] = ()
+    _notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    _why_no_acks: str = field(default="", repr=False, compare=False)
+    _cure: Cure = field(repr=False, compare=False)
+
+    @property
+    def least(self) -> Least:
+        """The smaller margins of both clocks, with the clock of each."""
+        return least_of(self.margins, self.ack_margins)
+
+    @property
+    def path_up_to(self) -> float:
+        """`stable_up_to` without the target: the longest path (s), 0 if there is none."""
+        return max(self.stable_up_to - float(self.qdisc.aqm.target), 0.0)
+
+    @property
+    def decisive(self) -> WorstCase:
+        """Where the smaller gain margin of both clocks is."""
+        acks = self.ack_worst if self.least.gain_clock == "acks" else None
+        return self.worst if acks is None else acks
+
+    @property
+    def window(self) -> float:
+        """The window (packets) of a flow in the `decisive` case; inf in the limit of no load."""
+        worst = self.decisive
+        plant = make_plants((worst.sender,), self.qdisc.aqm, worst.rtt, [worst.p_prime])
+        per_window = float(plant.mu[0])
+        return 1.0 / per_window if per_window > 0.0 else float("inf")
+
+    @property
+    def note(self) -> str:
+        """What the verdict is of, and what it does not cover."""
+        return " ".join(self.notes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The sentences of `note`."""
+        model = _OF_A_MODEL.format(_MODELS[self.margins.update])
+        clocks = self._why_no_acks or _CLOCKS
+        cubic = caveat([self.worst.sender])
+        return tuple(filter(None, (model, clocks, _NOTES[self.qdisc.kind], *self._notes, cubic)))
+
+    @cached_property
+    def remedy(self) -> Remedy:
+        """What one would change; found when asked for, as it is a search."""
+        if self.cases and not is_enough(self.margins, self.ack_margins):
+            return Remedy(text=f"first give {unsaid(self.cases)}: the line depends on it.")
+        return on_device(self._cure.remedy, self.qdisc)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.qdisc.kind} {self.qdisc.handle} up to {1e3 * self.rtt:.4g} ms round trip:"
+            f" {self.verdict} in the {self.margins.update} model, at least {said(self.least)}"
+        )
+
+
+class Checked(list[Verdict]):
+    """A `Verdict` for each queue that `check` has judged.
+
+    In `others` there is a `Stranger` for each of the other queues, and for those that could not be
+    read or judged. If a network was given, `path` is the `PathVerdict` of all of its queues
+    together, else None.
+    """
+
+    def __init__(
+        self, verdicts: list[Verdict], others: list[Stranger], path: PathVerdict | None = None
+    ) -> None:
+        super().__init__(verdicts)
+        self.others = others
+        self.path = path
+
+    @property
+    def foreign(self) -> list[str]:
+        """The names of queues that have no loop here."""
+        return [one.name for one in self.others if one.verdict is None]
+
+    @property
+    def verdict(self) -> str:
+        """The worst of them; "undecided" if there is none."""
+        found = [one.verdict for one in self]
+        found += [one.verdict for one in self.others if one.verdict is not None]
+        found += [] if self.path is None else [self.path.verdict]
+        return worst_of(found)
+
+
+def unsaid(cases: Sequence[Case]) -> str:
+    """Return what would have to be known of the kernel."""
+    parts = []
+    if len({case.hz for case in cases}) > 1:
+        parts.append("hz (its CONFIG_HZ, see /boot/config-*)")
+    if len({case.kernel for case in cases}) > 1:
+        parts.append("kernel (what uname -r prints)")
+    return " and ".join(parts)
+
+
+def worst_of(verdicts: Sequence[str]) -> str:
+    """Return the worst of some verdicts; "undecided" if there is none."""
+    return min(verdicts, key=_WORST_FIRST.index, default="undecided")
