@@ -18,8 +18,8 @@ from pi2_fluid.design.by_acks import worst_by_acks
 from pi2_fluid.design.clocks import Least, least_of, said
 from pi2_fluid.design.gains import Asked, Loops, make_ceiling
 from pi2_fluid.design.region import Region, Worst, worst_margins
+from pi2_fluid.design.solving import find_law
 from pi2_fluid.design.stepping import Gains, first_that_keeps, largest_in_steps
-from pi2_fluid.design.tuning import find_law
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import Pie

@@ -1,0 +1,273 @@
+"""The gains that a task of `tune` asks for: the optimum over the loops that bind."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from pi2_fluid.design.asked import LONGEST_INTERVAL, Spans, make_template, read_queue
+from pi2_fluid.design.binding import Binding
+from pi2_fluid.design.by_acks import AckPlants, worst_by_acks
+from pi2_fluid.design.gains import (
+    Asked,
+    Loops,
+    largest_alpha,
+    largest_beta,
+    largest_factor,
+    make_ceiling,
+)
+from pi2_fluid.design.guarantees.guarantee import Guarantee, guarantee
+from pi2_fluid.design.plants import Plants
+from pi2_fluid.design.region import Region, Worst, worst_margins
+from pi2_fluid.design.stepping import Gains, Steps, first_that_keeps, steps_of
+from pi2_fluid.errors import DomainError, SolverError
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.loop.margins import Margins
+
+__all__ = ["Task", "find_law", "solve"]
+
+_DIGITS: Final = 5  # of alpha and beta: alpha is rounded down, in favour of the margins
+_KEPT: Final = 0.9  # of the largest integral gain, where the bandwidth is maximised
+_ROUNDS: Final = 8
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked: the region, the queue without its gains, margins, and what tc can ask for.
+
+    `fixed` if the queue's update interval is one that was given.
+    """
+
+    region: Region
+    template: PiFamily
+    asked: Asked
+    update: str
+    objective: str
+    steps: Steps | None
+    fixed: bool
+
+    @property
+    def interval(self) -> float:
+        """The update interval given, or the default (s)."""
+        return float(self.template.update_interval)
+
+    def intervals(self) -> list[float]:
+        """Those (s) that may be tried in its place, rising."""
+        assert self.steps is not None
+        longest = min(self.region.max_rtt, LONGEST_INTERVAL * self.region.min_rtt)
+        found = self.steps.intervals(self.interval, max(longest, self.interval))
+        return found[:1] if self.fixed else found
+
+
+def find_law(
+    region: Region,
+    aqm: str,
+    asked: Asked,
+    update: str,
+    *,
+    target: float,
+    update_interval: float | None,
+) -> PiFamily:
+    """Return the queue that `tune` finds for a region, where nobody asks what else is true of it.
+
+    Of a kernel of 1000 ticks per second.
+
+    Raises
+    ------
+    DomainError
+        As `tune`.
+    """
+    queue = read_queue(aqm, None)
+    spans = Spans(region.max_rtt, region.min_rtt, target)
+    template = make_template(queue, spans, update_interval, "recovery")
+    steps, fixed = steps_of(template, queue.tc, 1000), update_interval is not None
+    return solve(Task(region, template, asked, update, "recovery", steps, fixed))[0]
+
+
+def solve(task: Task) -> tuple[PiFamily, Guarantee]:
+    """Return the optimum, and what its margins by rates rest on.
+
+    Raises
+    ------
+    DomainError
+        If no gains leave the margins.
+    SolverError
+        If the gains do not settle.
+    """
+    plants = Binding(task.region.corners(task.template))
+    for _ in range(_ROUNDS):
+        law, worst, plants = _binding(task, plants)
+        proof = guarantee(task.region, law, worst, task.update)
+        if _shortfall(proof.worst.margins, task.asked) <= 0.0:
+            return law, proof
+        plants = plants.and_by_rates(proof.worst.plants)  # the proof has found a loop with less
+    raise _unsettled()
+
+
+def _binding(task: Task, plants: Binding) -> tuple[PiFamily, Worst, Binding]:
+    """The optimum over the loops that bind, found by adding those that turn out worse.
+
+    First by rates. What then falls short by acknowledgements, on their grid, binds as well.
+    """
+    for _ in range(_ROUNDS):
+        queue, whole = _choose(task, plants)
+        for _ in range(3):
+            worst = worst_margins(task.region, queue, task.update)
+            short = _shortfall(worst.margins, task.asked)
+            by_acks = None
+            if short <= 0.0:
+                by_acks = worst_by_acks(task.region, queue, task.update).worst
+                if by_acks is None:
+                    return queue, worst, plants
+                short = _shortfall(by_acks.margins, task.asked)
+            if short <= 0.0:
+                return queue, worst, plants
+            if short > 1e-3 or whole:
+                break
+            queue = replace(
+                queue, alpha=_round_down(float(queue.alpha) * (1.0 - 1e-4))
+            )  # beta's rounding
+        if by_acks is None:
+            plants = plants.and_by_rates(worst.plants)
+        else:
+            plants = plants.and_by_acks(by_acks.plants)
+    raise _unsettled()
+
+
+def _choose(task: Task, plants: Binding) -> tuple[PiFamily, bool]:
+    """Return the queue with its best gains, and whether these are whole steps of PIE.
+
+    Where tc cannot ask for them at the default update interval, at the first one at which it can.
+    """
+    steps = task.steps
+    found = None
+    if steps is not None and steps.whole:
+        found = first_that_keeps(
+            task.intervals(),
+            lambda interval: _whole(task, plants, interval),
+            lambda interval: _most(task, plants, interval, steps.largest) >= steps.smallest,
+        )
+        if found is not None:
+            return _with(task, *found), True
+    best = _with(task, task.interval, _best(task, plants, task.interval))
+    if steps is None or steps.whole or task.fixed or steps.keeps(best):
+        return best, False
+    found = first_that_keeps(
+        task.intervals(),
+        lambda interval: _kept(task, plants, interval),
+        lambda interval: _most(task, plants, interval, steps.largest) >= steps.smallest,
+    )
+    return (best if found is None else _with(task, *found)), False
+
+
+def _with(task: Task, interval: float, gains: tuple[float, float]) -> PiFamily:
+    return replace(task.template, update_interval=interval, alpha=gains[0], beta=gains[1])
+
+
+def _whole(task: Task, plants: Binding, interval: float) -> Gains:
+    """Return gains in whole steps of PIE at an update interval."""
+    assert task.steps is not None
+    ceiling, _, _ = make_ceiling(plants, task.asked, interval, task.update)
+    return None if ceiling is None else task.steps.gains(ceiling, task.objective, task.template)
+
+
+def _kept(task: Task, plants: Binding, interval: float) -> Gains:
+    """Return the best gains at an update interval, if DualPI2 runs most of them."""
+    assert task.steps is not None
+    gains = _best(task, plants, interval)
+    return gains if task.steps.keeps(_with(task, interval, gains)) else None
+
+
+def _most(task: Task, plants: Binding, interval: float, beta: float) -> float:
+    """Return the largest alpha (Hz) at an update interval, with a beta of at most `beta` (Hz)."""
+    ceiling, highest, _ = make_ceiling(plants, task.asked, interval, task.update)
+    return 0.0 if ceiling is None else largest_alpha(ceiling, min(highest, beta))[0]
+
+
+def _unsettled() -> SolverError:
+    return SolverError(
+        f"the gains did not settle within the margins in {_ROUNDS} rounds: ask for a smaller region"
+        " or other margins."
+    )
+
+
+def _best(task: Task, plants: Binding, interval: float) -> tuple[float, float]:
+    """Return the best gains at an update interval, in five digits."""
+    asked, update, objective = task.asked, task.update, task.objective
+    ceiling, highest, binding = make_ceiling(plants, asked, interval, update)
+    if ceiling is None:
+        raise _infeasible(task, plants.take(binding), interval)
+    alpha, beta = largest_alpha(ceiling, highest)
+    if alpha <= 0.0:
+        raise _infeasible(task, plants.take(0), interval, plants)
+    if objective == "bandwidth":
+        alpha *= _KEPT
+        beta = largest_beta(ceiling, highest, alpha, beta)
+    if objective == "gain":
+        alpha, beta = float(task.template.alpha), float(task.template.beta)
+        factor = largest_factor(ceiling, highest, alpha, beta)
+        if factor <= 0.0:
+            raise DomainError(
+                f"no multiple of alpha = {alpha:g} Hz and beta = {beta:g} Hz with update_interval ="
+                f" {interval:g} s leaves {_words(asked)} up to a round-trip time of"
+                f" {task.region.max_rtt:g} s: give a longer update_interval, smaller margins, or"
+                ' objective="recovery".'
+            )
+        alpha, beta = factor * alpha, factor * beta
+    beta = _round_down(beta) if objective != "recovery" else float(f"{beta:.{_DIGITS}g}")
+    # On the flank of the ceiling the rounded beta allows another alpha; it is rounded down.
+    alpha = min(alpha, float(ceiling(np.array([beta]))[0]))
+    if alpha <= 0.0:
+        raise _unsettled()
+    return _round_down(alpha), beta
+
+
+def _shortfall(found: Margins, asked: Asked) -> float:
+    return max(
+        asked.gain_db - float(found.gain_margin_db),
+        asked.phase_deg - float(found.phase_margin_deg),
+        asked.modulus - float(found.modulus_margin),
+    )
+
+
+def _round_down(value: float) -> float:
+    unit = 10.0 ** (math.floor(math.log10(value)) + 1 - _DIGITS)
+    return float(f"{math.floor(value / unit * (1.0 + 1e-12)) * unit:.{_DIGITS}g}")
+
+
+def _infeasible(
+    task: Task, plant: Plants | AckPlants, interval: float, plants: Loops | None = None
+) -> DomainError:
+    """Find the condition that cannot be had even alone, and say what would help.
+
+    Of one loop; or of several, with which there is no alpha, told of the first of them.
+    """
+    asked = task.asked
+    alone = {
+        f"phase_margin_deg = {asked.phase_deg:g}": Asked(0.0, asked.phase_deg),
+        f"gain_margin_db = {asked.gain_db:g}": Asked(asked.gain_db, 0.0),
+        f"modulus_margin = {asked.modulus:g}": Asked(0.0, 0.0, asked.modulus),
+    }
+    binding = _words(asked)
+    for words, one in alone.items():
+        ceiling, highest, _ = make_ceiling(plants or plant, one, interval, task.update)
+        if ceiling is None or largest_alpha(ceiling, highest)[0] <= 0.0:
+            binding = words
+            break
+    who = type(task.region.senders[int(plant.sender[0])]).__name__
+    clock = " by acknowledgements" if isinstance(plant, AckPlants) else ""
+    load = float(plant.p_prime[0])
+    where = "no load (windows without bound)" if load == 0.0 else f"p' = {load:.3g}"
+    return DomainError(
+        f"{binding} cannot be had{clock} with any gains for {who} at a round-trip time of"
+        f" {float(plant.rtt[0]):g} s and {where}: ask for less, or bound the windows by"
+        " max_window."
+    )
+
+
+def _words(asked: Asked) -> str:
+    words = f"{asked.gain_db:g} dB and {asked.phase_deg:g} deg"
+    return words + (f" and |1 + L| of {asked.modulus:g}" if asked.modulus > 0.0 else "")
