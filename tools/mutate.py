@@ -124,6 +124,7 @@ TESTS = {
     f"{_LOOP}/tracking.py": "loop sampled brute_force stability",
     f"{_LOOP}/transfer.py": "loop bad_input interop",
     f"{_LOOP}/transient.py": "loop sampled brute_force",
+    f"{_LOOP}/zeros.py": "zeros loop brute_force",
     f"{_PROOF}/certificate.py": "guarantee",
     f"{_PROOF}/enclosure.py": "guarantee",
     f"{_PROOF}/guarantee.py": "guarantee",
