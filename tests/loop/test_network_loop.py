@@ -211,6 +211,39 @@ def test_links_that_share_no_flow_are_loops_side_by_side(update: str) -> None:
             assert min(abs(np.array(found) / w_expected - 1)) < 1e-7
 
 
+def test_a_queue_without_integrator_beside_one_with() -> None:
+    """RED's locus begins at a finite gain, PI2's falls from the first."""
+    flows = [pf.Flows(pf.Reno(), 20, "80ms"), pf.Flows(pf.Reno(), 20, "60ms")]
+    laws = [pf.Red(min=20, max=100, max_p=0.1, weight=0.01), pf.Pi2()]
+    loop = pf.NetworkLoop(beside(("30Mbit/s", "20Mbit/s"), laws, flows))
+    alone = [
+        pf.Loop(each, law, capacity=rate)
+        for each, law, rate in zip(flows, laws, ("30Mbit/s", "20Mbit/s"), strict=True)
+    ]
+    margins, of_red = loop.margins(), alone[0].margins()
+    assert margins.gain_margin_db == pytest.approx(of_red.gain_margin_db, rel=1e-9)
+    assert margins.phase_margin_deg == pytest.approx(of_red.phase_margin_deg, rel=1e-9)
+    assert loop.nyquist_count() == 2
+    assert loop.crossovers()[0] == pytest.approx(
+        sorted(each.crossovers()[0][0] for each in alone), rel=1e-9
+    )
+    start = np.degrees(np.angle(loop.eigenloci().isel(frequency=0).to_numpy()))
+    assert np.sort(np.round(start / 90)).tolist() == [-1, 0]
+    with refused(pf.UnsupportedError, "Red acts here on every packet"):
+        pf.NetworkLoop(loop.network, update="delayed")
+
+
+def test_signals_may_be_summed(two: pf.NetworkLoop) -> None:
+    """Then a link counts whatever the others signal."""
+    summed = pf.NetworkLoop(dataclasses.replace(two.network, combine="sum"), rtt_terms="exact")
+    for loop, part in ((two, 1.0), (summed, 0.0)):
+        u = loop.operating_point.controller.to_numpy()
+        left = 1.0 - part * u[::-1] ** 2
+        expected = [2 * u * left, [2 * u[0], 0.0], [0.0, 2 * u[1]]]
+        assert loop.linear.slopes == pytest.approx(np.array(expected), rel=1e-12)
+    assert summed.margins().gain_margin == pytest.approx(two.margins().gain_margin, rel=0.02)
+
+
 def test_loci_that_coincide_lose_no_crossing() -> None:
     """Twice the same link, and once with so little changed that the loci are hardly two."""
     flows = APART[0]
@@ -549,6 +582,11 @@ TWO_TICKS = beside(RATES, [pf.Pi2(), pf.Pi2(update_interval="16ms")], [APART[0],
             lambda: pf.Loop(beside(RATES, [pf.DualPi2(), pf.Pi2()], APART)),
             pf.UnsupportedError,
             "DualPi2 at node 'a' has two queues",
+        ),
+        (
+            lambda: pf.Loop(beside(RATES, [pf.TailDrop(), pf.Pi2()], APART)),
+            pf.UnsupportedError,
+            "TailDrop only loses what its buffer cannot hold",
         ),
         (
             lambda: pf.Loop(

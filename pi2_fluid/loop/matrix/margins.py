@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["find_matrix_crossings", "smallest_singular_value"]
 
-_QUARTERS: Final = 60  # of the lowest frequency tried, each the last over 4
-_SETTLED: Final = 0.02  # change of w e, where it settles
+_QUARTER: Final = 4.0  # from one to the next of so many low frequencies
+_QUARTERS: Final = 60
+_SETTLED: Final = 0.02  # of ln e, from what it tends to
 _REAL: Final = 1e-3
 _POLISHING: Final = 2
 _ROUNDS: Final = 6
@@ -179,11 +180,15 @@ def smallest_singular_value(response: Matrices, crossings: Crossings) -> float:
 
 
 def _low_end(response: Matrices, start: float) -> float:
-    """A frequency below which the eigenvalues fall as 1/w and are large."""
-    w = np.asarray(start / 100.0 / 4.0 ** np.arange(_QUARTERS), float)
-    values: ComplexArray = np.linalg.eigvals(response(w)) * w[:, None]
-    _, steps, _ = match(values[:-1], values[1:])
-    settled = np.all(steps < _SETTLED, axis=1) & np.all(np.abs(values[:-1]) > 2 * w[:-1, None], 1)
+    """A frequency below which each eigenvalue stays as it is, or is large and falls as 1/w."""
+    w = np.asarray(start / 100.0 / _QUARTER ** np.arange(_QUARTERS), float)
+    values = np.linalg.eigvals(response(w))
+    order, _, _ = match(values[:-1], values[1:])
+    before = values[:-1]
+    grows = np.log(np.take_along_axis(values[1:], order, axis=1) / before)
+    flat = np.abs(grows) < _SETTLED
+    falling = (np.abs(grows - np.log(_QUARTER)) < _SETTLED) & (np.abs(before) > 2.0)
+    settled = np.all(flat | falling, axis=1)
     if not settled.any():
         raise SolverError(
             "the loop has no low-frequency asymptote that could be reached: its slowest time"

@@ -157,7 +157,12 @@ def linearize_network(
             "no node of this network signals at rest, so that there is no loop: lower a capacity,"
             " or add flows."
         )
-    found = [linearize_aqm(network.nodes[places[q]].aqm, queues[q], ()) for q in signals]
+    laws = [network.nodes[places[queue]].aqm for queue in signals]
+    for law, queue in zip(laws, signals, strict=True):
+        law.encode(queues[queue].controller)  # which a law without a loop refuses in its own words
+    found = [
+        linearize_aqm(*each, ()) for each in zip(laws, [queues[q] for q in signals], strict=True)
+    ]
     (size,) = {float(node.link.packet_size) for node in network.nodes}
     queues_by_name = {node.name: node.aqm for node in network.nodes}
     flows = on_their_ways(network.flows, queues_by_name, size)
