@@ -1,4 +1,4 @@
-"""The figures of the PI2 paper and four of our own, each drawn by one short module.
+"""The figures of the PI2 paper, two of Paganini's and four of our own, each by a short module.
 
 Every figure leaves the numbers behind it as CSV.
 """
@@ -14,7 +14,7 @@ from pi2_fluid.errors import QuantityError
 
 __all__ = ["FIGURES", "Figure", "figures"]
 
-# Number in the PI2 paper (CoNEXT'16), or the name of one of our own -> module that draws it.
+# Number in the PI2 paper (CoNEXT'16), or the name of another -> module that draws it.
 _MODULES: Final = {
     "4": "pi2.fig04",
     "5": "pi2.fig05",
@@ -29,6 +29,8 @@ _MODULES: Final = {
     "13_packets": "pi2.fig13_packets",
     "14": "pi2.fig14",
     "15": "pi2.fig15",
+    "paganini_fig01": "paganini.fig01",
+    "paganini_fig02": "paganini.fig02",
     "phase_portrait": "ours.phase_portrait",
     "across_the_margin": "ours.across_the_margin",
     "echo_modes": "ours.echo_modes",
@@ -64,6 +66,7 @@ def figures(
     names : "all", or one or several of these
         4, 5, 6, 7, 11, 12, 13, 14, 15: numbers of figures in the PI2 paper, of which 6, 11, 12 and
         13 are fluids; 6_packets, 11_packets, 12_packets, 13_packets: the same packet by packet;
+        paganini_fig01, paganini_fig02: Figures 1 and 2 of Paganini and others (2002);
         phase_portrait, across_the_margin, echo_modes, chains: our own. Also as their files are
         called: pi2_fig07, pi2_fig12_packets.
     out : path, default "figures"
@@ -85,7 +88,8 @@ def figures(
 
     Notes
     -----
-    Source: PI2 paper (CoNEXT'16), Figures 4 to 7 and 11 to 15.
+    Source: PI2 paper (CoNEXT'16), Figures 4 to 7 and 11 to 15; Paganini, Wang, Low and Doyle
+    (2002), Figures 1 and 2.
     """
     numbers = _numbers(names)
     folder = Path(out)

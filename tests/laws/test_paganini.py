@@ -231,7 +231,6 @@ def test_who_cannot_let_signals_act_at_once_says_so() -> None:
         with refused(pf.UnsupportedError, "Paganini lets signals act on its rate at once"):
             ask()
     for other in (
-        lambda: pf.fluid.simulate(scenario, engine="c"),
         lambda: pf.fluid.simulate(scenario, clock="acks"),
         lambda: pf.packet.simulate(scenario),
         lambda: pf.tune("100ms", senders=(Paganini(),)),

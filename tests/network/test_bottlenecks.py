@@ -211,8 +211,9 @@ def test_links_of_several_packet_sizes_are_refused() -> None:
 
 
 @pytest.mark.slow
-def test_the_page_says_what_its_code_prints() -> None:
-    page = (ROOT / "docs/networks.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("name", "least"), [("networks.md", 2), ("paganini.md", 4)])
+def test_pages_say_what_their_code_prints(name: str, least: int) -> None:
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     blocks = re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL)
     names: dict[str, Any] = {}
     checked = 0
@@ -221,8 +222,8 @@ def test_the_page_says_what_its_code_prints() -> None:
             assert pf.Network.from_toml(text).nodes
         if kind == "python":
             with redirect_stdout(io.StringIO()) as out:
-                exec(compile(text, "networks.md", "exec"), names)
+                exec(compile(text, name, "exec"), names)
             if following == "text":
                 assert out.getvalue() == printed
                 checked += 1
-    assert checked >= 2
+    assert checked >= least

@@ -66,6 +66,12 @@ EXPECTED = {
     "paganini-31": "not_reproduced",
     "paganini-32": "reproduced",
     "paganini-33": "depends",
+    "paganini-36": "depends",
+    "paganini-37": "reproduced",
+    "paganini-38": "reproduced",
+    "paganini-39": "reproduced",
+    "paganini-40": "reproduced",
+    "paganini-41": "not_reproduced",
     "thesis-34": "depends",
     "thesis-35": "reproduced",
 }
@@ -917,6 +923,65 @@ def test_the_delay_that_is_tolerated(found: dict[str, Claim]) -> None:
     assert not settles(0.37, 1.0 + ratio + 0.05)
     assert abs(0.37 * (1.0 + ratio) - math.pi / 2) < unit
     assert_shows(claim, "at least # packets", 31 / 2 / (math.pi / 0.74 - 1))
+
+
+def test_curves_of_sources_come_together(found: dict[str, Claim]) -> None:
+    # |V - 1| = |eta (1 - 1/ratio)| / |j theta + eta/ratio|: largest at theta = 1 and ratio 0.1.
+    for rtt in (0.001, 0.01, 0.1, 1.0):
+        eta = 0.2 * rtt
+        apart = 9.0 * eta / math.hypot(1.0, 10.0 * eta)
+        ((percent, unit),) = shown(found["paganini-36"], f"# % (tau = {1e3 * rtt:g} ms)")
+        assert abs(percent - 100.0 * apart) < unit
+
+
+def test_no_line_separates_them(found: dict[str, Claim]) -> None:
+    """A point of one curve above the axis and one of another far out: -1 is between them."""
+
+    def value(theta: float, eta: float, ratio: float) -> complex:
+        lead = (1j * theta + eta) / (1j * theta + eta / ratio)
+        return complex(np.exp(-1j * theta) / (1j * theta)) * lead
+
+    far, up = value(0.05, 0.2, 1000.0), value(1.9, 0.2, 1.0)
+    assert far.imag < 0.0 < up.imag
+    part = up.imag / (up.imag - far.imag)
+    assert part * far.real + (1.0 - part) * up.real < -1.0  # and 0 is on the other side
+    ((deep, _),) = shown(found["paganini-37"], "0, # deep")
+    assert deep > 0.0
+    ((left, _),) = shown(found["paganini-37"], "leave it out by # or more")
+    assert left > 0.0
+
+
+def test_where_the_dashed_curve_crosses(found: dict[str, Claim]) -> None:
+    claim = found["paganini-38"]
+    dashed = -math.hypot(1.0, 0.2) / (math.pi / 2 - math.atan(0.2))
+    assert_shows(claim, "axis at #, the dashed one", -2.0 / math.pi)
+    assert_shows(claim, "eta = 0.2 at #.", dashed)
+    for alpha in (0.37, 1.0, 1.2, 1.5):
+        (published, _), (tight, unit) = shown(claim, f"# and # (alpha = {alpha:g})")
+        theta = float(brentq(lambda x, eta=tight: x / math.tan(x) - eta, 1e-6, math.pi / 2))
+        assert theta * math.sin(theta) == pytest.approx(alpha, abs=2.0 * unit)
+        assert published < tight
+
+
+def test_shares_growth_and_steps_of_the_protocol(found: dict[str, Claim]) -> None:
+    claim = found["paganini-39"]
+    assert_shows(claim, "to # digits, and rate times price is K to #.", 12, 12)
+    # x = 1000 e^{-0.37 q/tau}, and all groups together 237500
+    groups = list(zip((32, 32, 64, 128, 256), (0.04, 0.08, 0.12, 0.16, 0.2), strict=True))
+    q = brentq(
+        lambda q: sum(n * 1000 * math.exp(-0.37 * q / tau) for n, tau in groups) - 237_500, 0, 1
+    )
+    assert_shows(claim, "would get # times", math.exp(0.37 * q * (1 / 0.04 - 1 / 0.2)))
+    assert_shows(found["paganini-40"], "by # segments/s, # times #,", 75, 1.5, 50)
+    assert_shows(found["paganini-40"], "# packets/s^2 at", 75 / 0.04)
+    price, tau, step = 512 * 50 / 237_500, 0.2, 0.005
+    printed = 1.5 * tau / price * (1.0 + 50 * step * price / tau)
+    outside = 50 * tau / price * (1.0 + 1.5 * step * price / tau)
+    claim = found["paganini-41"]
+    assert_shows(claim, "rests at # segments", 50 * tau / price)
+    assert_shows(claim, "as printed at #;", printed)
+    assert_shows(claim, "in (26) at #;", outside)
+    assert_shows(claim, "divided, too, at #.", 50 * tau / price)
 
 
 # --- Thesis ----------------------------------------------------------------------------------

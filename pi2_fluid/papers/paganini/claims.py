@@ -1,7 +1,6 @@
 """Paganini, Wang, Low, Doyle (2002), claims 25 to 33: the scalable law and its marking.
 
-Its sources are not among the package's senders, so the formulas stand here. With one bottleneck the
-loop is the share-weighted sum over sources of
+With one bottleneck the loop is the share-weighted sum over sources of
 
     lambda(s) = alpha e^{-tau s} / (tau s) * (s + z) / (s + z kappa/nu),          equation (16)
 
@@ -16,6 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import lambertw
 
+from pi2_fluid.loop.price_criteria import alpha_max
 from pi2_fluid.papers.claim import Claim, decide, matches
 
 if TYPE_CHECKING:
@@ -184,12 +184,13 @@ def _theorem_covers_simulations() -> Claim:
         computed=(
             f"z = {z:.3f}/s and, at the longest RTT of {1e3 * RTTS[-1]:.0f} ms, eta = {eta:.3f};"
             f" the proof needs eta < {bound:.3f}. The loop of all {FLOWS[-1]} flows has a"
-            f" phase margin of {margin:.0f} deg."
+            f" phase margin of {margin:.0f} deg. With this eta, loop.alpha_max is"
+            f" {float(alpha_max(eta)):.3f}, above alpha = {ALPHA:g}."
         ),
         verdict=decide(eta < bound),
         why=(
             "The condition is sufficient, not necessary: the simulated loop is stable, but not by"
-            " this theorem."
+            " this theorem. It is by the sharper bound of loop.alpha_max."
         ),
     )
 
