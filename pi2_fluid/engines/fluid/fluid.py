@@ -16,7 +16,7 @@ from pi2_fluid.engines.fluid.acks.integration import Integrator, step_of
 from pi2_fluid.engines.fluid.acks.parts import Parts, split_counts
 from pi2_fluid.engines.fluid.acks.refusals import beyond_packets, require_clocked
 from pi2_fluid.engines.fluid.acks.reporting import trace_nodes
-from pi2_fluid.engines.fluid.beginning import begin
+from pi2_fluid.engines.fluid.beginning import begin, begin_links
 from pi2_fluid.engines.fluid.cohorts import Cohorts, split_starts
 from pi2_fluid.engines.fluid.integration import Accuracy, Run
 from pi2_fluid.engines.fluid.linear import LinearPlant
@@ -39,6 +39,7 @@ from pi2_fluid.engines.fluid.trace import Trace, trace_rows
 from pi2_fluid.engines.fluid.validity import check_trajectory
 from pi2_fluid.errors import QuantityError, UnsupportedError, renamed, show_value
 from pi2_fluid.laws.sender import CLOCKS
+from pi2_fluid.network.bottlenecks import NetworkPoint
 from pi2_fluid.network.equilibrium import OperatingPoint
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.records.record import require_untraced
@@ -107,7 +108,8 @@ class Fluid(Engine):
         State before time 0, which is otherwise an empty queue, windows of `initial_window`, and
         no signals: where `equilibrium` says the scenario rests, or any of ``window`` (one number
         for each class), ``queue`` (packets) and ``controller``, with signals as they follow from
-        these. Slow start is over then.
+        these; of several links ``queue`` and ``controller`` by the names of nodes. Slow start is
+        over then.
     engine : {"auto", "c", "python"}
         "c" for the laws of this package, "python" for any law; "auto" takes the faster.
     clock : {"rate", "acks"}
@@ -134,7 +136,7 @@ class Fluid(Engine):
     tolerance: float | str | None = None
     step: float | str | None = None
     sample: float | str | None = None
-    initial: OperatingPoint | Mapping[str, Any] | None = None
+    initial: OperatingPoint | NetworkPoint | Mapping[str, Any] | None = None
     engine: str = "auto"
     clock: str = "rate"
 
@@ -265,8 +267,8 @@ class Fluid(Engine):
         require_untraced("simulate", "pf.fluid.gradient", scenario)
         require_round_trips(scenario)
         times, accuracy = self._times(scenario), self._accuracy(scenario)
-        answers = any(flow.sender.answers_at_once for flow in scenario.flows)
-        if len(scenario.network.nodes) > 1 or (answers and not self.linear):
+        answering = any(flow.sender.answers_at_once for flow in scenario.flows)
+        if len(scenario.network.nodes) > 1 or (answering and not self.linear):
             return self._prepare_routes(scenario, times, accuracy)
         require_rates_of_states(scenario)
         beginning = None if self.initial is None else begin(scenario, self.initial)
@@ -282,18 +284,19 @@ class Fluid(Engine):
     def _prepare_routes(self, scenario: Scenario, times: FloatArray, accuracy: Accuracy) -> _Task:
         require_one_band(scenario)
         links = len(scenario.network.nodes)
-        for name, alone in (("linear", False), ("initial", None)):
-            if links > 1 and getattr(self, name) is not alone:
-                raise UnsupportedError(
-                    f"{name} is for one link, and the network has {links}: leave it out."
-                )
-        beginning = None if self.initial is None else begin(scenario, self.initial)
+        if self.linear:
+            raise UnsupportedError(
+                f"linear is for one link, and the network has {links}: leave it out, or ask Loop"
+                " for the linear answer."
+            )
+        beginning = None
+        if self.initial is not None:
+            beginning = (begin_links if links > 1 else begin)(scenario, self.initial)
         cohorts = split_starts(scenario, beginning)
         # A law says here whether it has a fluid form at all.
-        plant = RoutesPlant(cohorts.scenario, self.update)
+        plant = RoutesPlant(cohorts.scenario, self.update, cohorts.beginning)
         compiles = self._compiles(routes_obstacle(cohorts.scenario, self.update))
         if not compiles:
-            require_rates_of_states(scenario)
             require_hops_in_rings(scenario.network)
         return _Task(cohorts, plant, compiles, times, accuracy)
 
@@ -351,7 +354,7 @@ def simulate(
     linear: bool = False,
     sample: float | str | None = None,
     engine: str = "auto",
-    initial: OperatingPoint | Mapping[str, Any] | None = None,
+    initial: OperatingPoint | NetworkPoint | Mapping[str, Any] | None = None,
     step: float | str | None = None,
     tolerance: float | None = None,
     clock: str = "rate",

@@ -479,7 +479,7 @@ class Run:
             before, after = ((r if isinstance(r, tuple) else (r,)) for r in rates)
             h = min(self.accuracy.step, rtt)
             values = x if isinstance(x, tuple) else (x,)
-            if any(
+            if sender.answers_at_once or any(
                 abs(b - a) * h > _NEGLIGIBLE * self.accuracy.tolerance * (abs(v) + 0.1)
                 for a, b, v in zip(before, after, values, strict=True)
             ):

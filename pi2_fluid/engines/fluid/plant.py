@@ -202,14 +202,16 @@ class Plant:
 
     def _begin(self, given: Beginning, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
         """Return a past that goes on as it is, signals included, for those who send at time 0."""
+        return self.hold_bounds(0.0, *self._begun(given, y, mode))
+
+    def _begun(self, given: Beginning, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
         y[: self.bands] = y[self.arrived : self.arrived + self.bands] = list(given.queues)
         y[self.state] = list(given.controller)
         for x, where in zip(given.senders, self.windows, strict=True):
             y[where] = list(x)
         active = tuple(flow.start == 0.0 for flow in self.flows)
         slow = tuple(s and not a for s, a in zip(mode.slow, active, strict=True))
-        mode = mode._replace(started=active, active=active, slow=slow, signalling=True)
-        return self.hold_bounds(0.0, y, mode)
+        return y, mode._replace(started=active, active=active, slow=slow, signalling=True)
 
     # The state of one instant
 

@@ -46,13 +46,12 @@ def require_round_trips(scenario: Scenario) -> None:
 
 
 def require_rates_of_states(scenario: Scenario) -> None:
-    """Raise UnsupportedError if a rate hears signals itself: only compiled trajectories let it."""
+    """Raise UnsupportedError if a rate hears signals itself, which is for the fluid by rates."""
     for flow in scenario.flows:
         if flow.sender.answers_at_once:
             raise UnsupportedError(
                 f"{type(flow.sender).__name__} lets signals act on its rate at once, which only"
-                " compiled trajectories follow: simulate laws of this package, without"
-                ' engine="python" or linear=True.'
+                " the fluid by rates follows, without linear=True: use Fluid(), or ask Loop."
             )
 
 

@@ -53,7 +53,7 @@ def run_compiled(
     Parameters
     ----------
     scenario, update, accuracy, samples, beginning, progress
-        As for `engines.fluid.compiled.run_compiled`; a beginning is of one link.
+        As for `engines.fluid.compiled.run_compiled`.
     """
     run = _core.RoutesRun(*pack(scenario, update, accuracy, beginning))
     time = np.array(samples, dtype=float)
@@ -106,7 +106,9 @@ def pack(
     places = places_of(network.node_names, flows)
     nodes = [_pack_node(node.link, node.aqm, size, duration) for node in network.nodes]
     if beginning:
-        nodes[0] |= {"queue": beginning.queues[0], "state": list(beginning.controller)}
+        states_of_laws = iter(beginning.controller)
+        for node, queue in zip(nodes, beginning.queues, strict=True):
+            node |= {"queue": queue, "state": [next(states_of_laws) for _ in node["state"]]}
     classes = [
         pack_class(flow, network.nodes[route[0]].aqm, size, x) | _pack_route(flow, route)
         for flow, route, x in zip(flows, places, states, strict=True)

@@ -70,9 +70,29 @@ class RoutesRun(Run):
             pairs = zip(last, trial.y, strict=True)
             if all(abs(b - a) <= _SETTLED * (1.0 + abs(b)) for a, b in pairs):
                 break
-        if trial.t > self.t:
-            self.past.ahead = self._segment(trial)
-        return trial
+        if trial.t <= self.t:
+            return trial
+        self.past.ahead = self._segment(trial)
+        if self.accuracy.tolerance == 0.0 or not self.plant.leans_on_past:
+            return trial
+        return trial._replace(error=max(trial.error, self._error_inside(trial, stretches)))
+
+    def _error_inside(self, trial: Trial, stretches: list[Stretch]) -> float:
+        """Return how far the slope at a quarter of the step is from that of its cubic.
+
+        What follows from the past alone, as a queue behind a hop, has the same slope at the end
+        whatever the state there: the usual estimate does not see its error.
+        """
+        h, step = trial.t - self.t, self._segment(trial)
+        quarter = self.t + 0.25 * h
+        y = step.values(quarter)
+        slopes, _ = self._slope(quarter, y, stretches)
+        worst = 0.0
+        for j, size in self.plant.sizes(self.mode):
+            rise = (trial.y[j] - self.y[j]) / h
+            slope = 1.125 * rise + 0.1875 * self.f[j] - 0.3125 * trial.f[j]
+            worst = max(worst, abs(slopes[j] - slope) / (abs(y[j]) + size))
+        return h / 6.0 * worst / self.accuracy.tolerance
 
     def _stretches(self) -> list[Stretch]:
         return [self.past.stretch(reader) for reader in range(len(self.readers))]
@@ -93,7 +113,7 @@ class RoutesRun(Run):
         view = self.plant.observe(self.t, self.y, self.mode)
         for reader, lag in enumerate(self.plant.layout.lags):
             if lag.links:
-                self.readers[reader].seek(self.t - self.plant.lag(reader, view))
+                self.readers[reader].seek(self.t - self.plant.lag(reader, view.tau))
         self._stand()
 
     def _stand(self) -> None:
@@ -144,7 +164,8 @@ class RoutesRun(Run):
         adaptive = self.accuracy.tolerance > 0.0
         heard = {r: order for r, order in passed.items() if not self.plant.carries(r)}
         travelled = {r: order for r, order in passed.items() if self.plant.carries(r)}
-        jumped = bool(travelled) and self._jumped()
+        answering = any(self.plant.answering(i) for r in heard for i in self.plant.listeners(r))
+        jumped = (bool(travelled) or answering) and self._jumped()
         found: list[tuple[Part, int]] = []
         if adaptive:  # as for one link, weak kinks are left to the error estimate
             strong = self._strong([r for r, order in heard.items() if order == 0], slopes)
@@ -152,6 +173,10 @@ class RoutesRun(Run):
         else:
             for reader, order in heard.items():
                 found += [(Part("window", i), order + 1) for i in self.plant.listeners(reader)]
+        for reader, order in heard.items():
+            if answering and (not adaptive or (order == 0 and jumped)):
+                mine = filter(self.plant.answering, self.plant.listeners(reader))
+                found += [(Part("rate", i), order) for i in mine]
         for reader, order in travelled.items():
             if not adaptive or (order == 0 and jumped):
                 found += [(part, order) for part in self.plant.fed(reader)]

@@ -22,7 +22,8 @@ class Part(NamedTuple):
     """A part of the state of a network."""
 
     kind: str
-    """ "window" of a class, "delay", "signal" or "outflow" of a link, "arrival" of a stream."""
+    """ "window" or "rate" of a class, the latter where signals act on it at once; "delay", "signal"
+    or "outflow" of a link; "arrival" of a stream."""
     place: int
 
 
@@ -69,6 +70,7 @@ class Kinks:
                     edge(Part("delay", link), Part("arrival", path.streams[0]), 0)
             if at_once:
                 edge(Part("window", i), Part("arrival", path.streams[0]), 0)
+                edge(Part("rate", i), Part("arrival", path.streams[0]), 0)
 
     def _readers(self) -> list[list[Part]]:
         """Return what each reader reads."""
@@ -81,7 +83,7 @@ class Kinks:
                 found[reader].append(Part("signal", link))
             first = layout.streams[path.streams[0]]
             if first.reader >= 0:
-                found[first.reader] += [Part("window", i)]
+                found[first.reader] += [Part("window", i), Part("rate", i)]
                 found[first.reader] += [Part("delay", link) for link in path.links]
         for stream in layout.streams:
             if stream.before >= 0 and stream.reader >= 0:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Final, TypeAlias
 
+from pi2_fluid.engines.fluid.beginning import Beginning
 from pi2_fluid.engines.fluid.history import Segment
 from pi2_fluid.engines.fluid.plant import (
     EMPTY,
@@ -39,6 +40,7 @@ from pi2_fluid.engines.fluid.routes.kinks import Kinks, Part
 from pi2_fluid.engines.fluid.routes.layout import lay_out
 from pi2_fluid.engines.fluid.routes.past import Past
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.network.routes import on_their_ways
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.ops import Number
 
@@ -56,10 +58,13 @@ Move: TypeAlias = Callable[[Aqm, tuple[float, ...], Seen, float], Sequence[Numbe
 class RoutesPlant(Plant):
     """The equations of several links. The state: as of one, and when what leaves has entered."""
 
-    def __init__(self, scenario: Scenario, update: str) -> None:
-        self._take_classes(scenario, None)
+    def __init__(self, scenario: Scenario, update: str, beginning: Beginning | None = None) -> None:
+        self._take_classes(scenario, beginning)
         network = scenario.network
         self.network, self.nodes = network, network.nodes
+        queues = {node.name: node.aqm for node in network.nodes}
+        told = on_their_ways(network.flows, queues, scenario.packet_size)
+        self.senders = tuple(flows.sender for flows in told)
         self.layout = lay_out(network)
         self.paths, self.streams = self.layout.paths, self.layout.streams
         self.bands = len(self.nodes)
@@ -78,6 +83,12 @@ class RoutesPlant(Plant):
         self._switching = self._has_switches()
         held = tuple(move is _hold for move in self._moves)
         self.kinks = Kinks(self.layout, held, self._simple)
+        #: Whether slopes follow from the past without the state: behind hops, and of prices.
+        self.leans_on_past = any(stream.reader >= 0 for stream in self.streams) or any(
+            sender.answers_at_once for sender in self.senders
+        )
+        #: What arrived of each stream before time 0.
+        self._came = [0.0] * len(self.streams)
         # What has been found out about one instant, and instants before it.
         self._found: dict[tuple[int, float, int], Outflow] = {}
         self._seen: dict[tuple[int, float, int], tuple[float, list[float], Segment]] = {}
@@ -103,12 +114,23 @@ class RoutesPlant(Plant):
         self.memory = past
         self._before: Mode = past.history.segments[0].mode
         self._kept: dict[tuple[float, int], tuple[float, ...]] = {}
+        y = past.history.segments[0].y0
+        self._came = [self._sent(stream.owner, 0.0, y, self._before) for stream in self.streams]
 
     def initial(self) -> tuple[list[float], Mode]:
         """Return the state before time 0: empty queues, constant windows, no signals."""
         bits = 8.0 * float(self.network.packet_size)
         y, mode = self._initial([float(node.link.capacity) / bits for node in self.nodes])
-        return y, mode._replace(places=(0,) * self.group_count)
+        mode = mode._replace(places=(0,) * self.group_count)
+        return (y, mode) if self.beginning is None else self._begin(self.beginning, y, mode)
+
+    def _begin(self, given: Beginning, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
+        """Return a past that goes on as it is, signals included, for those who send at time 0."""
+        y, mode = self._begun(given, y, mode)
+        for link, place in self.entered.items():
+            y[place] = -y[link] / mode.capacity[link]
+        bound = tuple(FREE if queue > 0.0 else EMPTY for queue in given.queues)
+        return y, mode._replace(bound=bound)
 
     # The state of one instant
 
@@ -124,7 +146,7 @@ class RoutesPlant(Plant):
             self._looking -= 1
 
     def _observe(self, t: float, y: Sequence[float], mode: Mode) -> View:
-        tau = tuple(q / C for q, C in zip(y[: self.bands], mode.capacity, strict=True))
+        tau = self._delays(y, mode)
         rtt = tuple(
             base + sum(tau[link] for link in path.links)
             for base, path in zip(self.base_rtt, self.paths, strict=True)
@@ -154,6 +176,10 @@ class RoutesPlant(Plant):
             tau, rtt, rates, tuple(net), tuple(served), tuple(seen), tuple(signals), passing
         )
 
+    def answering(self, i: int) -> bool:
+        """Return whether the rate of a class hears signals itself."""
+        return self.senders[i].answers_at_once
+
     def rtt(self, y: Sequence[float], mode: Mode, i: int) -> float:
         """Return the round-trip time of class `i`."""
         return self.base_rtt[i] + sum(y[link] / mode.capacity[link] for link in self.paths[i].links)
@@ -176,14 +202,27 @@ class RoutesPlant(Plant):
     def _sent(self, i: int, t: float, y: Sequence[float], mode: Mode) -> float:
         if not mode.active[i]:
             return 0.0
-        rtt = self.rtt(y, mode, i)
-        return self.count(t, mode, i) * float(self.senders[i].sending_rate(self.x(y, i), rtt))
+        sender, rtt = self.senders[i], self.rtt(y, mode, i)
+        if sender.answers_at_once:
+            p = self._heard(i, t, self._delays(y, mode), mode)[1]
+            rate = sender.sending_rate_under(self.x(y, i), p, rtt)
+        else:
+            rate = sender.sending_rate(self.x(y, i), rtt)
+        return self.count(t, mode, i) * float(rate)
+
+    def _delays(self, y: Sequence[float], mode: Mode) -> tuple[float, ...]:
+        return tuple(q / C for q, C in zip(y[: self.bands], mode.capacity, strict=True))
+
+    def window(self, t: float, y: Sequence[float], mode: Mode, i: int) -> float:
+        """Return what a class whose rate answers signals has under way, of one flow."""
+        sent, count = self._sent(i, t, y, mode), self.count(t, mode, i)
+        return sent / count * self.rtt(y, mode, i) if count > 0.0 else 0.0
 
     def _left(self, s: int, t: float, y: Sequence[float], mode: Mode) -> float:
         """Return the packets per second of a stream that leave its link."""
         link = self.streams[s].link
-        if mode is self._before:  # nothing was under way before time 0
-            return 0.0
+        if mode is self._before:
+            return self._came[s]
         if mode.bound[link] == EMPTY:
             return self._arrival(s, t, y, mode)
         return self._outflow(link, t, y, mode)[1][s]
@@ -224,7 +263,7 @@ class RoutesPlant(Plant):
         link to link, in a ring as far as to the beginning.
         """
         if segment.mode is self._before:
-            return 0.0
+            return self._came[s]
         if self.streams[s].before < 0 or not self.memory.is_past(segment):
             return self._arrival(s, t, y, segment.mode)
         key = (segment.start, s)
@@ -261,15 +300,15 @@ class RoutesPlant(Plant):
         """Return what each class hears now; the past is read where it was attached."""
         del read
         return [
-            self._heard(i, t, view, mode) if active and listens else None
+            self._heard(i, t, view.tau, mode) if active and listens else None
             for i, (active, listens) in enumerate(zip(mode.active, self.listens, strict=True))
         ]
 
-    def _heard(self, i: int, t: float, view: View, mode: Mode) -> Heard:
+    def _heard(self, i: int, t: float, tau: Sequence[float], mode: Mode) -> Heard:
         path = self.paths[i]
 
         def read(reader: int) -> tuple[float, list[float], Mode]:
-            then, past, segment = self._look(reader, t - self.lag(reader, view), mode)
+            then, past, segment = self._look(reader, t - self.lag(reader, tau), mode)
             return then, past, segment.mode
 
         _, then, old = read(path.round_trip)
@@ -284,10 +323,10 @@ class RoutesPlant(Plant):
             )
         return self.x(then, i), heard, self.rtt(then, old, i)
 
-    def lag(self, reader: int, view: View) -> float:
-        """Return how long ago a reader reads."""
+    def lag(self, reader: int, tau: Sequence[float]) -> float:
+        """Return how long ago a reader reads, given the delays of the queues."""
         time, links = self.layout.lags[reader]
-        return time + sum(view.tau[link] for link in links)
+        return time + sum(tau[link] for link in links)
 
     def _signals(self, link: int, t: float, y: Sequence[float], mode: Mode) -> Signal:
         if self._simple[link]:
@@ -306,7 +345,7 @@ class RoutesPlant(Plant):
         if links and not any(self._listening(i, mode) for i in self.listeners(group)):
             return None
         speed = 1.0 - sum(f[link] / mode.capacity[link] for link in links)
-        return t - self.lag(group, view), speed
+        return t - self.lag(group, view.tau), speed
 
     def listeners(self, group: int) -> list[int]:
         """Return the classes that hear by a reader."""

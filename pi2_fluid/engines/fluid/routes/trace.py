@@ -21,7 +21,7 @@ def trace_routes(plant: RoutesPlant, rows: Sequence[Row]) -> Trace:
         leaving[:, link, owner] = [row.leaving[stream] for row in rows]
         link_p[:, link, owner] = [plant.signal(row.view.signals[link], owner) for row in rows]
     last = [path.links[-1] for path in plant.paths]
-    return Trace(
+    trace = Trace(
         time=np.array([row.t for row in rows]),
         queue=np.array([row.y[:links] for row in rows]),
         queue_delay=np.array([row.view.tau for row in rows]),
@@ -29,9 +29,24 @@ def trace_routes(plant: RoutesPlant, rows: Sequence[Row]) -> Trace:
             [[aqm.controller(tuple(row.y[where])) for aqm, where in plant.laws] for row in rows]
         ),
         p=np.array([[plant.met(row.view, i) for i in classes] for row in rows]),
-        window=np.array([[window_of(plant, row, i) for i in classes] for row in rows]),
+        window=np.array([[_window(plant, row, i) for i in classes] for row in rows]),
         leaving=leaving[:, last, list(classes)],
         capacity=np.array([row.mode.capacity for row in rows]),
         link_p=link_p,
         link_leaving=leaving,
     )
+    if links > 1:
+        return trace
+    # Of one link as every engine returns it.
+    return trace._replace(
+        controller=trace.controller[:, 0],
+        capacity=trace.capacity[:, 0],
+        link_p=None,
+        link_leaving=None,
+    )
+
+
+def _window(plant: RoutesPlant, row: Row, i: int) -> float:
+    if plant.answering(i):
+        return plant.window(row.t, row.y, row.mode, i)
+    return window_of(plant, row, i)
