@@ -12,6 +12,7 @@ import pytest
 from refusals import refused
 
 import pi2_fluid as pf
+from pi2_fluid.engines.fluid.beginning import Beginning, begin_links
 from pi2_fluid.engines.fluid.integration import Accuracy, Run
 from pi2_fluid.engines.fluid.plant import EMPTY, Plant
 from pi2_fluid.engines.fluid.routes.integration import RoutesRun
@@ -19,9 +20,10 @@ from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
 from pi2_fluid.engines.fluid.timeline import Schedule
 from pi2_fluid.records.paths import replace_path
 
-KNOWN: dict[str, Any] = json.loads(
+DATA: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "data" / "network_trajectories.json").read_text(encoding="utf-8")
-)["cases"]
+)
+KNOWN, PRICES = DATA["cases"], DATA["prices"]
 QUEUES = {"pi2": pf.Pi2, "coupled": pf.CoupledPi2}
 SENDERS = {"reno": pf.Reno(), "scalable": pf.Scalable(), "creno": pf.CReno()}
 PACKET = 1500
@@ -55,8 +57,14 @@ def scenario_of(name: str, duration: float) -> pf.Scenario:
     return pf.Scenario(duration, network=pf.Network(nodes, flows), changes=changes)
 
 
-def follow(scenario: pf.Scenario, update: str, times: Any, accuracy: Accuracy) -> tuple[Any, Any]:
-    plant = RoutesPlant(scenario, update)
+def follow(
+    scenario: pf.Scenario,
+    update: str,
+    times: Any,
+    accuracy: Accuracy,
+    beginning: Beginning | None = None,
+) -> tuple[Any, Any]:
+    plant = RoutesPlant(scenario, update, beginning)
     run = RoutesRun(plant, Schedule(scenario, ticks=update == "sampled"), accuracy)
     return run, list(run.follow(list(times)))
 
@@ -95,6 +103,51 @@ def test_it_agrees_with_others(name: str, end: float, within: tuple[float, ...])
         for values, bound in zip(got, within, strict=True):
             wanted, left = left[: len(values)], left[len(values) :]
             assert values == pytest.approx(wanted, abs=bound)
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("parking_static", 0.3),
+        pytest.param("parking_static", 2.0, marks=pytest.mark.slow),
+        pytest.param("parking_static_hot", 1.5, marks=pytest.mark.slow),
+        pytest.param("chain_log", 2.9, marks=pytest.mark.slow),
+    ],
+)
+def test_prices_agree_with_others(name: str, end: float) -> None:
+    case, phi = PRICES[name], 2.718281828459045
+    low = 0.02  # so little of the capacity is asked for that no queue ever waits
+    bits = 8 * PACKET
+    nodes = [
+        pf.Node(label, pf.Link(bits * target / low), pf.Price(phi=phi, utilization=low))
+        for label, target in zip("abc", case["target"], strict=False)
+    ]
+    flows = []
+    for each in case["classes"]:
+        rate, rtt = each["rate"], each["base_rtt"]
+        if "beta" in case:
+            law = pf.Paganini(alpha=case["alpha"], beta=case["beta"], k=case["k"], phi=phi)
+        else:
+            law = pf.Paganini(alpha=case["alpha"], static=True, max_rate=bits * rate, phi=phi)
+        way = {"route": each["route"], "hops": each["hops"], "slow_start": False}
+        flows.append(pf.Flows(law, each["count"], rtt, initial_window=rate * rtt, **way))
+    scenario = pf.Scenario(end + 1e-3, network=pf.Network(nodes, flows))
+    beginning = None
+    if case["started"]:
+        prices = dict(zip("abc", case["prices"], strict=False))
+        beginning = begin_links(scenario, {"controller": prices})
+    rows = [row for row in case["rows"] if row[0] <= end]
+    assert len(rows) >= 2
+    run, found = follow(
+        scenario, "continuous", [row[0] for row in rows], Accuracy(end, 1e-9), beginning
+    )
+    links = len(nodes)
+    for row, (_, *known) in zip(found, rows, strict=True):
+        assert max(row.y[:links]) == 0.0
+        got = [row.y[where.start] for _, where in run.plant.laws]
+        assert got == pytest.approx(known[:links], abs=2e-9)
+        rates = [sum(row.view.rates[s] for s in mine) for mine in run.plant.layout.arriving]
+        assert rates == pytest.approx(known[links:], rel=1e-7, abs=1e-5)
 
 
 FLOWS = (pf.Flows(pf.Reno(), 6, "80ms"), pf.Flows(pf.Cubic(), 3, "30ms"))
@@ -288,6 +341,39 @@ def test_results_have_the_names_of_links_and_classes(tmp_path: Path) -> None:
     found.to_netcdf(tmp_path / "two.nc", engine="scipy")
 
 
+@pytest.mark.parametrize("combine", ["product", "sum"])
+def test_it_stays_where_it_rests(combine: str) -> None:
+    scenario = scenario_of("coupled2", 0.2)
+    network = dataclasses.replace(scenario.network, combine=combine)
+    scenario = dataclasses.replace(scenario, network=network)
+    rest = pf.equilibrium(network)
+    how = pf.Fluid(update="continuous", initial=rest, tolerance=1e-6)
+    found = pf.simulate(scenario, how)
+    for name in ("queue", "controller", "window", "throughput", "p"):
+        values = found[name].to_numpy()
+        assert values == pytest.approx(np.broadcast_to(values[0], values.shape), rel=1e-11), name
+    assert found.window[0].to_numpy() == pytest.approx(rest.window.to_numpy())
+    given = {"window": list(rest.window.to_numpy()), "queue": {"a": float(rest.queue[0])}}
+    other = pf.simulate(scenario, dataclasses.replace(how, initial=given))
+    assert other.queue[0].to_numpy() == pytest.approx([float(rest.queue[0]), 0.0])
+    assert other.window[0].to_numpy() == pytest.approx(found.window[0].to_numpy())
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
+def test_prices_of_one_link_come_to_rest() -> None:
+    flows = pf.Flows(pf.Paganini(), 8, "40ms", initial_window=2)
+    one = pf.Scenario("8s", pf.Link("24Mbit/s"), pf.Price(), flows)
+    found = pf.simulate(one, pf.Fluid(update="continuous", tolerance=1e-5))
+    rest = pf.equilibrium(one.network)
+    assert found.queue_delay.dims == found.controller.dims == ("time",)
+    assert float(found.window[-1, 0]) == pytest.approx(rest.window[0], rel=1e-4)
+    assert float(found.controller[-1]) == pytest.approx(rest.controller, rel=1e-4)
+    for engine in (pf.Fluid(linear=True), pf.Fluid(engine="c")):
+        with refused(pf.UnsupportedError):
+            engine.require(one)
+
+
 @pytest.mark.slow
 def test_gradients_go_along_paths_of_the_network() -> None:
     path, scenario = "network.nodes.b.link.capacity", scenario_of("two_links", 0.5)
@@ -304,13 +390,22 @@ def test_gradients_go_along_paths_of_the_network() -> None:
 @pytest.mark.parametrize(
     ("engine", "said"),
     [
-        (pf.Fluid(linear=True), "linear is for one link, and the network has 2: leave it out"),
-        (pf.Fluid(initial={"queue": 5}), "initial is for one link"),
+        (
+            pf.Fluid(linear=True),
+            "linear is for one link, and the network has 2: leave it out",
+        ),
+        (pf.Fluid(initial={"queue": 5}), "initial queue = 5 is no mapping: give a number by the"),
+        (pf.Fluid(initial={"queue": {"c": 5}}), "initial queue has 'c', which is no node"),
+        (pf.Fluid(initial=5), "initial = 5 is no rest of several links and no mapping"),
+        (
+            pf.Fluid(initial={"window": [3]}),
+            "initial window has 1 numbers where the scenario",
+        ),
         (pf.Fluid(clock="acks"), "what was asked for is of one link"),
     ],
 )
 def test_what_it_does_not_do_is_said(engine: pf.Engine, said: str) -> None:
-    with refused(pf.UnsupportedError, said):
+    with refused((pf.UnsupportedError, pf.ScenarioError), said):
         engine.require(TWO)
 
 

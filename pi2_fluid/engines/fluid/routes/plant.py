@@ -12,8 +12,8 @@ the queue is empty,
     out_s(t) = C_l(t) A_s(a_l) / sum of A at a_l,     da_l/dt = C_l(t) / sum of A at a_l.
 
 A class hears at t what left link l at t - b_il(t), where b_il is what is left of its round trip
-from there on, the link's own queue included: it is signalled by some link of its route, by
-independent draws.
+from there on, the link's own queue included. The network's `combine` says how it is signalled by
+several of them.
 """
 
 from __future__ import annotations
@@ -281,7 +281,13 @@ class RoutesPlant(Plant):
 
     def met(self, view: View, i: int) -> float:
         """Return the probability with which packets of class `i` are signalled on their way."""
-        return _any([self.signal(view.signals[link], i) for link in self.paths[i].links])
+        return self._combined([self.signal(view.signals[link], i) for link in self.paths[i].links])
+
+    def _combined(self, chances: Sequence[float]) -> float:
+        """Return the probability of a signal by some link, given those of each."""
+        if self.network.combine == "sum":
+            return min(1.0, sum(chances))
+        return reduce(lambda p, q: p + q - p * q, chances)
 
     def within_bounds(self, y: list[float]) -> list[float]:
         """Return the state with what interpolation has carried past a bound put back on it."""
@@ -315,7 +321,7 @@ class RoutesPlant(Plant):
         # Nothing reaches it of what it had not sent.
         heard = 0.0
         if old.signalling and old.active[i]:
-            heard = _any(
+            heard = self._combined(
                 [
                     self.signal(self._signals(link, *read(reader)), i)
                     for link, reader in zip(path.links, path.heard, strict=True)
@@ -494,11 +500,6 @@ def _cubic(values: tuple[float, ...], x: float) -> float:
     a, b, c, d = values
     u, v, w = 3.0 * x - 1.0, 3.0 * x - 2.0, x - 1.0
     return 0.5 * u * v * (d * x - a * w) + 4.5 * x * w * (b * v - c * u)
-
-
-def _any(chances: Sequence[float]) -> float:
-    """Return the probability of one at least of independent events."""
-    return reduce(lambda p, q: p + q - p * q, chances)
 
 
 def _hold(aqm: Aqm, state: tuple[float, ...], seen: Seen, rise: float) -> Sequence[Number]:
