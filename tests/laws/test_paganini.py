@@ -223,7 +223,6 @@ def test_who_cannot_let_signals_act_at_once_says_so() -> None:
     flows = pf.Flows(Paganini(), 10, "100ms")
     scenario = pf.Scenario(1, pf.Link("10Mbit/s"), pf.Pi2(), flows)
     for ask in (
-        lambda: pf.fluid.simulate(scenario, engine="python"),
         lambda: pf.fluid.simulate(scenario, linear=True),
         lambda: pf.fluid.batch(scenario, {"duration": [1.0, 2.0]}),
         lambda: pf.Loop(flows, pf.Pi2(), capacity="10Mbit/s"),

@@ -138,11 +138,40 @@ def test_a_price_at_one_link_goes_on_resting() -> None:
     np.testing.assert_allclose(found.throughput, 0.95 * 160e6, rtol=1e-9)
 
 
-@pytest.mark.parametrize("how", [{"engine": "python"}, {"linear": True}])
-def test_rates_that_answer_at_once_are_compiled(how: dict[str, Any]) -> None:
+def test_linear_rates_do_not_answer_at_once() -> None:
     one = pf.Scenario(1.0, pf.Link("160Mbit/s"), pf.Price(), pf.Flows(pf.Paganini(), 2, "100ms"))
     with refused(pf.UnsupportedError, "Paganini lets signals act on its rate at once"):
-        pf.simulate(one, pf.Fluid(**how))
+        pf.simulate(one, pf.Fluid(linear=True))
+
+
+@pytest.mark.slow
+def test_both_engines_follow_prices_and_their_queues() -> None:
+    flows = [dataclasses.replace(flow, start=0.0, stop=None) for flow in PRICE.flows]
+    network = dataclasses.replace(PRICE.network, flows=flows)
+    crowd = pf.Change("1.5s", counts={"paganini": 60})
+    scenario = pf.Scenario("2s", network=network, changes=crowd)
+    found = [
+        pf.simulate(scenario, pf.Fluid(update="continuous", tolerance=1e-8, engine=engine))
+        for engine in ("c", "python")
+    ]
+    assert float(found[0].queue.max()) > 10.0, "a queue should grow"
+    assert_near(*found, 1e-6)
+
+
+@pytest.mark.parametrize("update", ["sampled", "continuous"])
+def test_both_engines_begin_with_the_same_past(update: str) -> None:
+    """A bottleneck that is full of what has come, and goes on to hand it to the next link."""
+    initial = {"window": [9.0, 7.0], "queue": {"a": 30.0}, "controller": {"a": 0.2, "b": 0.1}}
+    flows = (FLOWS[0], pf.Flows(pf.Scalable(), 3, "30ms", route="a", hops="2ms"))
+    scenario = pf.Scenario("0.1s", network=pf.Network(NODES[:2], flows))
+    found = [
+        pf.simulate(
+            scenario, pf.Fluid(update=update, initial=initial, tolerance=1e-8, engine=engine)
+        )
+        for engine in ("c", "python")
+    ]
+    assert found[0].queue[0].to_numpy().tolist() == [30.0, 0.0]
+    assert_near(*found, 1e-6)
 
 
 def test_links_must_agree_on_what_they_thin() -> None:

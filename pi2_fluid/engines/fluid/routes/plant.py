@@ -87,8 +87,9 @@ class RoutesPlant(Plant):
         self.leans_on_past = any(stream.reader >= 0 for stream in self.streams) or any(
             sender.answers_at_once for sender in self.senders
         )
-        #: What arrived of each stream before time 0.
+        #: What arrived of each stream before time 0, and what left.
         self._came = [0.0] * len(self.streams)
+        self._went = [0.0] * len(self.streams)
         # What has been found out about one instant, and instants before it.
         self._found: dict[tuple[int, float, int], Outflow] = {}
         self._seen: dict[tuple[int, float, int], tuple[float, list[float], Segment]] = {}
@@ -110,12 +111,27 @@ class RoutesPlant(Plant):
         self.size += len(self.entered)
 
     def attach(self, past: Past) -> None:
-        """Say where the past is read."""
+        """Say where the past is read, and find out what was under way before time 0.
+
+        What waits then entered at the rates of then: the time of entry begins so long before.
+        """
         self.memory = past
         self._before: Mode = past.history.segments[0].mode
         self._kept: dict[tuple[float, int], tuple[float, ...]] = {}
         y = past.history.segments[0].y0
         self._came = [self._sent(stream.owner, 0.0, y, self._before) for stream in self.streams]
+        for _ in self.nodes:  # what one link lets through arrives at the next
+            totals = [sum(self._came[s] for s in mine) for mine in self.layout.arriving]
+            for s, stream in enumerate(self.streams):
+                C, total = self._before.capacity[stream.link], totals[stream.link]
+                waits = self._before.bound[stream.link] != EMPTY and total > 0.0
+                self._went[s] = self._came[s] * (C / total if waits else 1.0)
+            for s, stream in enumerate(self.streams):
+                if stream.before >= 0:
+                    self._came[s] = self._went[stream.before]
+        for link, place in self.entered.items():
+            total = sum(self._came[s] for s in self.layout.arriving[link])
+            y[place] = -y[link] / total if total > 0.0 else 0.0
 
     def initial(self) -> tuple[list[float], Mode]:
         """Return the state before time 0: empty queues, constant windows, no signals."""
@@ -127,8 +143,6 @@ class RoutesPlant(Plant):
     def _begin(self, given: Beginning, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
         """Return a past that goes on as it is, signals included, for those who send at time 0."""
         y, mode = self._begun(given, y, mode)
-        for link, place in self.entered.items():
-            y[place] = -y[link] / mode.capacity[link]
         bound = tuple(FREE if queue > 0.0 else EMPTY for queue in given.queues)
         return y, mode._replace(bound=bound)
 
@@ -222,7 +236,7 @@ class RoutesPlant(Plant):
         """Return the packets per second of a stream that leave its link."""
         link = self.streams[s].link
         if mode is self._before:
-            return self._came[s]
+            return self._went[s]
         if mode.bound[link] == EMPTY:
             return self._arrival(s, t, y, mode)
         return self._outflow(link, t, y, mode)[1][s]

@@ -63,16 +63,19 @@ static void report_leaving(pi2_routes *run, int l, const double *y, const routes
     }
 }
 
-/* Of a sender without window, what it sends in one round-trip time. */
+/* Of a sender without window, or whose rate hears signals at once, what it sends in one round-trip time. */
 static double window(const pi2_routes *run, double t, const double *y, const routes_mode *mode, int i)
 {
     const routes_class *c = run->classes + i;
+    const double count = routes_count(run, t, mode, i);
     double rtt = c->base_rtt;
-    if (c->listens)
+    if (c->listens && !c->answers)
         return y[c->x];
     for (int k = 0; k < c->end - c->from; k++)
         rtt += y[run->nodes[c->nodes[k]].queue] / mode->links[c->nodes[k]].capacity;
-    return routes_count(run, t, mode, i) > 0.0 ? routes_rate(c, y + c->x, 0.0, rtt) * rtt : 0.0;
+    if (count <= 0.0)
+        return 0.0;
+    return (c->answers ? y[c->sent] / count : routes_rate(c, y + c->x, 0.0, rtt)) * rtt;
 }
 
 void routes_report(pi2_routes *run, double t, int earlier, size_t row, pi2_routes_rows rows)
