@@ -25,9 +25,11 @@ class Link(Record):
         How packets leave (packets only): one after the other, or as under a token bucket that lets
         a packet go at once when the link is idle.
     delay_on : {"return", "forward", "split"}
-        On which way the round-trip time of the path lies (packets only).
+        On which way the round-trip time of the path lies (packets only). Of several links, that
+        which hops leave, of the classes that cross this link last.
     ack_jitter : float or str, default "1us"
-        Largest random delay of an acknowledgement, without reordering (s, packets only).
+        Largest random delay of an acknowledgement, without reordering (s, packets only); of the
+        same classes.
 
     Examples
     --------

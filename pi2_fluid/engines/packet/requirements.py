@@ -46,7 +46,7 @@ _MOST_WINDOW: Final = _LIMITS["MOST_WINDOW"]
 _MOST_BUFFER: Final = _LIMITS["MOST_BUFFER"]
 _PACKET: Final = (_LIMITS["LEAST_PACKET"], _LIMITS["MOST_PACKET"])  # bytes
 _MOST_AT_ONCE: Final = 50_000_000  # packets of first windows: some 2.5 GB
-_MOST_UPDATES: Final = 1_000_000_000  # of the controller: half a minute
+_MOST_UPDATES: Final = 1_000_000_000  # of all controllers: half a minute
 _MOST_TRACE: Final = 20_000_000  # events of all seeds together
 _MOST_BYTES: Final = 4 * 10**9
 # What is kept of each seed: bytes of a row of each kind, blocks at most, and bytes of histograms.
@@ -166,6 +166,7 @@ def _require_routes(scenario: Scenario) -> None:
 def _require_node(node: Node, scenario: Scenario, where: str) -> None:
     """Refuse what packets cannot be served with; `where` says which node it is, if need be."""
     link, interval = node.link, node.aqm.update_interval
+    most = _MOST_UPDATES // len(scenario.node_names)
     _whole(link.packet_size, f"{where}Link packet_size", *_PACKET)
     _whole(link.buffer, f"{where}Link buffer", 1, _MOST_BUFFER)
     _require_slot(float(link.capacity), link.packet_size, f"{where}Link capacity")
@@ -174,10 +175,10 @@ def _require_node(node: Node, scenario: Scenario, where: str) -> None:
         name = f"{where}{type(node.aqm).__name__} update_interval"
         _short(interval, name, low=1)
         updates = float(scenario.duration) / float(interval)
-        if updates > _MOST_UPDATES:
+        if updates > most:
             raise DomainError(
                 f"{name} = {float(interval):g} s makes {updates:.3g} updates of a run, more than"
-                f" {_MOST_UPDATES:.0e}: give a longer one, or a shorter duration."
+                f" {most:.0e}: give a longer one, or a shorter duration."
             )
 
 

@@ -248,13 +248,23 @@ def test_a_hop_without_capacity_is_refused() -> None:
     [
         ({"rate": "100Tbit/s"}, "Node 'b' Link capacity"),
         ({"buffer": 1.5}, "Node 'b' Link buffer"),
-        ({"aqm": pf.Pie(update_interval="1e-9s")}, "Node 'b' Pie update_interval"),
+        # of which one link alone may have twice as many
+        ({"aqm": pf.Pie(update_interval="1.5e-7s")}, "Node 'b' Pie update_interval"),
     ],
 )
 def test_the_node_that_packets_cannot_have_is_named(link, said) -> None:
     described = over([node("a"), node("b", **link)], crossing("a", "b"), "100s")
     with refused(pf.DomainError, said):
         pf.simulate(described, pf.Packets())
+
+
+def test_results_that_do_not_fit_say_how_many_links_there_are() -> None:
+    names = [f"link {k}" for k in range(300)]
+    flows = [crossing(name, name=f"class {name}") for name in names]
+    described = over([node(name) for name in names], flows, "100s")
+    with refused(pf.QuantityError, "300 links, 300 classes and 900 flows", "a longer bin"):
+        pf.Packets(seeds=1).require(described)
+    pf.Packets(seeds=1, bin="50s").require(described)
 
 
 def test_ns3_is_asked_for_one_link() -> None:

@@ -6,6 +6,8 @@
 
 enum { FIRST = 64 }; /* packets that a band begins with room for */
 
+_Static_assert(sizeof(pi2_packet) == 32, "two packets are in a line of memory");
+
 int pi2_band_grow(pi2_band *band)
 {
     const size_t room = band->ring ? (size_t)band->mask + 1 : 0, more = room ? 2 * room : FIRST;
