@@ -335,6 +335,51 @@ def test_margins_roots_and_counts_agree_on_random_networks() -> None:
 
 
 HOPS = [*[("5ms", "15ms")] * 3, *["2ms"] * 3]
+
+
+def fading(network: pf.Network, link: str, near: complex) -> complex:
+    """How the fluid of a network, not linearised, comes to rest: the mode next to a root."""
+    run = pf.fluid.simulate(pf.Scenario("45s", network=network), update="continuous")
+    step, terms = 0.02, 8
+    times = np.arange(25.0, 45.0, step)
+    delay = np.interp(times, run.time.to_numpy(), run.queue_delay.sel(link=link).to_numpy())
+    rest = delay - float(network.nodes[network.node_names.index(link)].aqm.target)
+    before = np.array([rest[k : k + terms] for k in range(len(rest) - terms)])
+    next_one = np.linalg.lstsq(before, rest[terms:], rcond=1e-10)[0]
+    found = np.log(np.roots([1.0, *-next_one[::-1]]).astype(complex)) / step
+    return complex(found[np.argmin(np.abs(found - near))])
+
+
+def slow_start_off(count: float, rtt: str, route: tuple[str, ...], hops: Any) -> pf.Flows:
+    return pf.Flows(pf.Reno(), count, rtt, route=route, hops=hops, slow_start=False)
+
+
+@pytest.mark.slow
+def test_the_fluid_comes_to_rest_by_the_rightmost_root() -> None:
+    """Solved in time, by other code: FIFO from link to link, and a hop before the only queue."""
+    links = [pf.Node(n, pf.Link(rate), pf.Pi2()) for n, rate in (("a", 15e6), ("b", 12e6))]
+    flows = [
+        slow_start_off(1.5, "130ms", ("a", "b"), ("5ms", "20ms")),
+        slow_start_off(1.5, "70ms", ("a",), "5ms"),
+        slow_start_off(2, "90ms", ("b",), "12ms"),
+    ]
+    network = pf.Network(links, flows)
+    root, plain = (
+        pf.NetworkLoop(network, rtt_terms="exact", transport=transport).roots()
+        for transport in ("fifo", "delay")
+    )
+    assert fading(network, "a", root) == pytest.approx(root, abs=0.003)
+    assert abs(plain - root) > 0.1
+    wide = [pf.Node("wide", pf.Link(90e6), pf.Pi2()), links[1]]
+    late, at_once = (
+        pf.Network(wide, [slow_start_off(5, "110ms", ("wide", "b"), ("0ms", hop))])
+        for hop in ("60ms", "0ms")
+    )
+    root = pf.NetworkLoop(late, rtt_terms="exact").roots()
+    assert fading(late, "b", root) == pytest.approx(root, abs=0.003)
+    assert abs(pf.NetworkLoop(at_once, rtt_terms="exact").roots() - root) > 0.5
+
+
 RING = [("a", "b"), ("b", "c"), ("c", "a"), "a", "b", "c"]
 
 
