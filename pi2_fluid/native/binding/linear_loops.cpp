@@ -89,7 +89,7 @@ struct Room {
     pi2_searching searching = {};
     std::vector<pi2_linear_class> classes;
     std::vector<pi2_echo> echoes;
-    std::unique_ptr<pi2_linear_sums, FreeSums> sums;
+    std::unique_ptr<pi2_linear_sums, FreeSums> sums, rough;
 
     Room() = default;
     Room(const Room &) = delete;
@@ -217,11 +217,17 @@ class LinearLoops {
         loop.integrators = static_cast<int>(integrators(i));
         loop.slow = slow(i);
         if (update == PI2_SAMPLED) {
-            room.sums.reset(pi2_linear_sums_make(simd, room.classes.size(), room.classes.data(), room.echoes.size(),
-                                                 room.echoes.data(), loop.interval, static_cast<std::size_t>(aliases(i))));
+            const auto all = static_cast<std::size_t>(aliases(i));
+            const auto make = [&](std::size_t count) {
+                return pi2_linear_sums_make(simd, room.classes.size(), room.classes.data(), room.echoes.size(),
+                                            room.echoes.data(), loop.interval, count);
+            };
+            room.sums.reset(make(all));
+            room.rough.reset(make(pi2_rough_aliases(all)));
             loop.sums = room.sums.get();
+            loop.rough = room.rough.get();
         }
-        return update != PI2_SAMPLED || loop.sums;
+        return update != PI2_SAMPLED || (loop.sums && loop.rough);
     }
 
     const Loops loops;

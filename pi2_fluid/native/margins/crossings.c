@@ -43,11 +43,11 @@ static double low_end(const pi2_curve *curve, double start, double asymptote, pi
 
 pi2_outcome pi2_find_crossings(const pi2_linear_loop *loop, pi2_searching *room)
 {
-    const pi2_curve curve = pi2_linear_response(loop);
+    const pi2_curve curve = pi2_linear_response(loop), sketch = pi2_linear_sketch(loop);
     const double end = pi2_linear_end(loop), turning = 1.0 / pi2_linear_longest(loop), top = NEARLY_ALL * end;
     const double asymptote = -PI2_PI / 2.0 * loop->integrators, spacing = fmin(0.4 * turning, top / 8.0);
     pi2_outcome outcome = PI2_DONE;
-    const double low = low_end(&curve, fmin(turning, top / 8.0), asymptote, &outcome);
+    const double low = low_end(&sketch, fmin(turning, top / 8.0), asymptote, &outcome);
     if (outcome != PI2_DONE)
         return outcome;
     double high = top;
@@ -60,7 +60,7 @@ pi2_outcome pi2_find_crossings(const pi2_linear_loop *loop, pi2_searching *room)
     for (;;) {
         outcome = pi2_path_grid(&room->path, low, high, spacing, 1.0);
         if (outcome == PI2_DONE)
-            outcome = pi2_path_follow(&room->path, &curve, &room->spare);
+            outcome = pi2_path_follow(&room->path, &sketch, &room->spare);
         if (outcome == PI2_DONE)
             outcome = pi2_path_cross(&room->path, &curve, asymptote, end, high == top, &room->gain, &room->phase);
         if (outcome != PI2_DONE || high == top)
@@ -104,6 +104,30 @@ static pi2_outcome count_right(const pi2_linear_loop *loop, const pi2_curve *cur
     return outcome == PI2_DONE ? pi2_path_turns(&room->path, NULL, 0.0, count) : outcome;
 }
 
+/* The denominator of a sampled controller times 1 + L. */
+typedef struct {
+    pi2_curve denominator, L;
+    double nearest; /* of |1 + L| */
+} returned;
+
+static int return_difference(const void *of, size_t n, const double *w, double *values)
+{
+    const returned *const p = of;
+    double bottom[2];
+    if (!p->L.at(p->L.of, n, w, values))
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        double *const value = values + 2 * i;
+        if (!p->denominator.at(p->denominator.of, 1, &w[i], bottom))
+            return 0;
+        const double re = 1.0 + value[0], im = value[1];
+        ((returned *)of)->nearest = fmin(p->nearest, hypot(re, im));
+        value[0] = re * bottom[0] - im * bottom[1];
+        value[1] = re * bottom[1] + im * bottom[0];
+    }
+    return 1;
+}
+
 pi2_outcome pi2_count_unstable(const pi2_linear_loop *loop, pi2_searching *room, int *count)
 {
     double degree = 1.0;
@@ -117,18 +141,26 @@ pi2_outcome pi2_count_unstable(const pi2_linear_loop *loop, pi2_searching *room,
     pi2_outcome outcome = count_right(loop, &open, degree, room, count);
     if (outcome != PI2_DONE || *count == PI2_ON_CONTOUR)
         return outcome;
-    const pi2_curve denominator = pi2_linear_denominator(loop), returned = pi2_linear_returned(loop);
     const double end = pi2_linear_end(loop), low = 1e-6 * fmin(loop->slow, end);
     /* where |L| < 1/2 for certain, only the denominator turns: what it still turns is added */
     const double high = pi2_linear_fading(loop, 0.5);
     if (isnan(high))
         return PI2_NOT_FADING;
-    outcome = pi2_path_grid(&room->path, low, high, fmin(0.4 / pi2_linear_longest(loop), end / 8.0), 1.0);
-    if (outcome == PI2_DONE)
-        outcome = pi2_path_follow(&room->path, &returned, &room->spare);
+    const pi2_curve denominator = pi2_linear_denominator(loop);
     int turns = PI2_ON_CONTOUR;
-    if (outcome == PI2_DONE)
-        outcome = pi2_path_turns(&room->path, &denominator, end, &turns);
+    /* a sketch that passes near -1 may do so on the wrong side */
+    const pi2_curve by[2] = {pi2_linear_sketch(loop), pi2_linear_response(loop)};
+    for (int k = 0; k < 2; k++) {
+        returned of = {denominator, by[k], INFINITY};
+        const pi2_curve curve = {return_difference, &of};
+        outcome = pi2_path_grid(&room->path, low, high, fmin(0.4 / pi2_linear_longest(loop), end / 8.0), 1.0);
+        if (outcome == PI2_DONE)
+            outcome = pi2_path_follow(&room->path, &curve, &room->spare);
+        if (outcome == PI2_DONE)
+            outcome = pi2_path_turns(&room->path, &denominator, end, &turns);
+        if (outcome != PI2_DONE || (of.nearest > 0.01 && turns != PI2_ON_CONTOUR))
+            break;
+    }
     *count = turns == PI2_ON_CONTOUR ? turns : *count + turns;
     return outcome;
 }

@@ -216,6 +216,16 @@ typedef struct {
     double x, f;
 } sample;
 
+/* Whether a function that is convex from a to b does not get down to `enough`: lines through neighbours lie below it beyond
+ * them; twice as far, to be sure. */
+static int out_of_reach(sample a, sample x, sample b, double enough)
+{
+    if (!(b.x > x.x && x.x > a.x))
+        return 0;
+    const double left = (b.f - x.f) / (b.x - x.x) * (x.x - a.x), right = (a.f - x.f) / (x.x - a.x) * (b.x - x.x);
+    return x.f - 2.0 * (left > right ? left : right) > enough;
+}
+
 /* Brent's search between a and b, from a point x between them. If `enough` is finite it ends where the function is not above
  * that, or where one that is convex there cannot get down to it. */
 static sample smallest_between(small_function *function, void *of, sample a, sample x, sample b, double enough)
@@ -227,12 +237,8 @@ static sample smallest_between(small_function *function, void *of, sample a, sam
         const double middle = 0.5 * (a.x + b.x);
         if (fabs(x.x - middle) <= 2.0 * least - 0.5 * (b.x - a.x))
             break;
-        if (isfinite(enough) && b.x > x.x && x.x > a.x) {
-            /* lines through neighbours lie below a convex function beyond them; twice as far, to be sure */
-            const double left = (b.f - x.f) / (b.x - x.x) * (x.x - a.x), right = (a.f - x.f) / (x.x - a.x) * (b.x - x.x);
-            if (x.f - 2.0 * (left > right ? left : right) > enough)
-                break;
-        }
+        if (isfinite(enough) && out_of_reach(a, x, b, enough))
+            break;
         int step = 0;
         if (fabs(e) > least) {
             const double r = (x.x - w.x) * (x.f - v.f), q = (x.x - v.x) * (x.f - w.f);
@@ -333,12 +339,15 @@ static sample touched(search *s, size_t i)
         return none;
     const size_t next = i == last ? i - 1 : i + 1;
     const double f = level_of(&s->to, path->w[i], here), sign = f > 0.0 ? 1.0 : -1.0;
-    const sample a = {log(path->w[i - 1]), sign * level_of(&s->to, path->w[i - 1], here - 2)};
-    const sample b = {log(path->w[next]), sign * level_of(&s->to, path->w[next], path->values + 2 * next)};
-    if (!(a.f > fabs(f) && b.f >= fabs(f) && f != 0.0))
+    sample a = {log(path->w[i - 1]), sign * level_of(&s->to, path->w[i - 1], here - 2)};
+    sample b = {log(path->w[next]), sign * level_of(&s->to, path->w[next], path->values + 2 * next)};
+    sample x = {log(path->w[i]), fabs(f)};
+    if (!(a.f > x.f && b.f >= x.f && f != 0.0) || (i < last && out_of_reach(a, x, b, 0.0)))
         return none;
     one_sided of = {&s->to, sign};
-    const sample x = {log(path->w[i]), fabs(f)};
+    a.f = one_sided_at(&of, a.x);
+    b.f = one_sided_at(&of, b.x);
+    x.f = one_sided_at(&of, x.x);
     sample found;
     if (i == last) {
         sample within = {0.5 * (a.x + x.x), 0.0};
@@ -420,9 +429,26 @@ static pi2_outcome search_all(search *s, double asymptote)
     return PI2_DONE;
 }
 
-pi2_outcome pi2_path_cross(const pi2_path *path, const pi2_curve *curve, double asymptote, double end, int reached,
+/* Evaluates the curve itself where the path is so near to |L| = 1 or to the negative axis that a sketch of it may err in
+ * the side. */
+static int correct(pi2_path *path, const pi2_curve *curve)
+{
+    const double near = 1e-3;
+    for (size_t i = 0; i < path->n; i++) {
+        double *const value = path->values + 2 * i;
+        const double size = value[0] * value[0] + value[1] * value[1];
+        const int close = fabs(size - 1.0) < 2.0 * near || (value[0] < 0.0 && fabs(value[1]) < -near * value[0]);
+        if (close && !curve->at(curve->of, 1, &path->w[i], value))
+            return 0;
+    }
+    return 1;
+}
+
+pi2_outcome pi2_path_cross(pi2_path *path, const pi2_curve *curve, double asymptote, double end, int reached,
                            pi2_crossings *gain, pi2_crossings *phase)
 {
+    if (!correct(path, curve))
+        return PI2_NO_MEMORY;
     gain->n = phase->n = 0;
     search gains = {path, curve, reached, {curve, 0, end, 0}, 0.0, gain};
     search phases = {path, curve, reached, {curve, 1, end, 0}, 0.0, phase};
@@ -462,7 +488,7 @@ pi2_outcome pi2_path_nearest(const pi2_path *path, const pi2_curve *curve, doubl
     double least = INFINITY;
     for (size_t i = 0; i < path->n; i++)
         least = fmin(least, distance_of(path->values + 2 * i));
-    *distance = least;
+    *distance = INFINITY;
     double before = INFINITY, here = distance_of(path->values);
     for (size_t i = 0; i < path->n; i++) {
         const double after = i + 1 < path->n ? distance_of(path->values + 2 * i + 2) : INFINITY;
@@ -471,6 +497,8 @@ pi2_outcome pi2_path_nearest(const pi2_path *path, const pi2_curve *curve, doubl
             const size_t low = i ? i - 1 : 0, high = i + 1 < path->n ? i + 1 : i;
             const sample a = {log(path->w[low]), before}, b = {log(path->w[high]), after};
             sample x = {log(path->w[i]), here};
+            x.f = distance_at(&of, x.x);
+            *distance = fmin(*distance, x.f);
             if (low == i || high == i) {
                 x.x = 0.5 * (a.x + b.x);
                 x.f = distance_at(&of, x.x);

@@ -125,9 +125,8 @@ static void entire(const pi2_linear_loop *loop, double w, double scale, number *
     }
 }
 
-static int respond(const void *of, size_t n, const double *w, double *values)
+static int respond_by(const pi2_linear_loop *loop, const pi2_linear_sums *sums, size_t n, const double *w, double *values)
 {
-    const pi2_linear_loop *const loop = of;
     const double late = lag(loop);
     for (size_t i = 0; i < n; i++) {
         const number x = variable(loop, w[i]);
@@ -135,7 +134,7 @@ static int respond(const void *of, size_t n, const double *w, double *values)
         if (loop->update == PI2_SAMPLED) {
             const double s[2] = {0.0, w[i]};
             number sum;
-            if (!pi2_linear_sums_at(loop->sums, 1, s, &sum.re))
+            if (!pi2_linear_sums_at(sums, 1, s, &sum.re))
                 return 0;
             L = times(times(L, x), sum);
         } else {
@@ -149,9 +148,29 @@ static int respond(const void *of, size_t n, const double *w, double *values)
     return 1;
 }
 
+static int respond(const void *of, size_t n, const double *w, double *values)
+{
+    const pi2_linear_loop *const loop = of;
+    return respond_by(loop, loop->sums, n, w, values);
+}
+
+static int sketch(const void *of, size_t n, const double *w, double *values)
+{
+    const pi2_linear_loop *const loop = of;
+    return respond_by(loop, loop->rough, n, w, values);
+}
+
 pi2_curve pi2_linear_response(const pi2_linear_loop *loop)
 {
     return (pi2_curve){respond, loop};
+}
+
+pi2_curve pi2_linear_sketch(const pi2_linear_loop *loop)
+{
+    const double end = pi2_linear_end(loop);
+    double a[2], b[2];
+    const int known = loop->rough && sketch(loop, 1, &end, a) && respond(loop, 1, &end, b);
+    return (pi2_curve){known && hypot(a[0] - b[0], a[1] - b[1]) < 1e-4 * hypot(b[0], b[1]) ? sketch : respond, loop};
 }
 
 /* --- characteristic functions ---------------------------------------------------------------- */
@@ -210,23 +229,6 @@ static int denominator(const void *of, size_t n, const double *w, double *values
 pi2_curve pi2_linear_denominator(const pi2_linear_loop *loop)
 {
     return (pi2_curve){denominator, loop};
-}
-
-static int returned(const void *of, size_t n, const double *w, double *values)
-{
-    const pi2_linear_loop *const loop = of;
-    if (!respond(of, n, w, values))
-        return 0;
-    for (size_t i = 0; i < n; i++) {
-        const number L = {1.0 + values[2 * i], values[2 * i + 1]};
-        store(times(polynomial(loop->bottom, loop->degree, variable(loop, w[i])), L), values + 2 * i);
-    }
-    return 1;
-}
-
-pi2_curve pi2_linear_returned(const pi2_linear_loop *loop)
-{
-    return (pi2_curve){returned, loop};
 }
 
 /* --- bounds ---------------------------------------------------------------------------------- */

@@ -28,24 +28,25 @@ typedef struct {
     double interval; /* T (s); 0 if it acts on every packet */
     int integrators; /* poles at 0 of L(s) */
     double slow;     /* the slowest rate of the open loop, 1/s */
-    const pi2_linear_sums *sums; /* if sampled */
+    const pi2_linear_sums *sums;  /* if sampled */
+    const pi2_linear_sums *rough; /* of fewer aliases, NULL: none; good enough to say where to look */
 } pi2_linear_loop;
 
 /* The longest delay (s), and where frequencies end: pi/T if it is sampled, else infinity. */
 double pi2_linear_longest(const pi2_linear_loop *loop);
 double pi2_linear_end(const pi2_linear_loop *loop);
 
-/* L(jw). */
+/* L(jw), and that by the rough sums if these are within 1e-4 of the others at pi/T, where they differ most. */
 pi2_curve pi2_linear_response(const pi2_linear_loop *loop);
+pi2_curve pi2_linear_sketch(const pi2_linear_loop *loop);
 
 /* The characteristic function of the closed loop and that of senders and queue alone, over (s + 1/longest)^n: both tend
  * to 1 at high frequency. */
 pi2_curve pi2_linear_closed(const pi2_linear_loop *loop);
 pi2_curve pi2_linear_open(const pi2_linear_loop *loop);
 
-/* The denominator of a sampled controller, and that times 1 + L. */
+/* The denominator of a sampled controller. */
 pi2_curve pi2_linear_denominator(const pi2_linear_loop *loop);
-pi2_curve pi2_linear_returned(const pi2_linear_loop *loop);
 
 /* An upper bound of |L(jv)| over v >= w, infinite while w is too low for it. */
 double pi2_linear_bound(const pi2_linear_loop *loop, double w);

@@ -22,6 +22,12 @@ pi2_linear_sums *pi2_linear_sums_make(int simd, size_t classes, const pi2_linear
                                       const pi2_echo *echo, double interval, size_t count);
 void pi2_linear_sums_free(pi2_linear_sums *sums);
 
+/* How many pairs of aliases a sketch of the sums needs: a quarter, and no lane idle. */
+static inline size_t pi2_rough_aliases(size_t count)
+{
+    return 4 * ((count + 15) / 16) - 1;
+}
+
 /* (1/T) times the sum over all k of G(s_k)/s_k, at n points; `s` and `values` hold n pairs. Returns 0 if memory lacks. */
 int pi2_linear_sums_at(const pi2_linear_sums *sums, size_t n, const double *s, double *values);
 

@@ -294,7 +294,9 @@ static int searches(void)
         pi2_linear_loop loop = {.update = (pi2_update)(k % 3), .classes = classes, .cls = cls, .degree = 1, .interval = T,
                                 .integrators = 1, .slow = fmin(1.0 / cls[classes - 1].rtt, 2.0 * mu / rtt)};
         pi2_linear_sums *const sums = pi2_linear_sums_make(0, classes, cls, 0, NULL, T, 40);
+        pi2_linear_sums *const rough = pi2_linear_sums_make(0, classes, cls, 0, NULL, T, pi2_rough_aliases(40));
         loop.sums = sums;
+        loop.rough = k % 4 ? rough : NULL;
         const double alpha = 0.02, beta = 0.2;
         const int sampled = loop.update == PI2_SAMPLED;
         loop.unit = sampled ? 1.0 : T / 2.0;
@@ -304,7 +306,7 @@ static int searches(void)
         pi2_loop_margins found;
         double distance;
         int count;
-        if (!sums || pi2_find_margins(&loop, &room, &found) != PI2_DONE
+        if (!sums || !rough || pi2_find_margins(&loop, &room, &found) != PI2_DONE
             || pi2_find_nearest(&loop, &room, &distance) != PI2_DONE
             || pi2_count_unstable(&loop, &room, &count) != PI2_DONE)
             abort();
@@ -319,6 +321,7 @@ static int searches(void)
         wrong |= count == 0 && (found.gm_db < 0.0 || found.pm_deg < 0.0);
         wrong |= count > 0 && found.gm_db > 0.0 && found.pm_deg > 0.0;
         pi2_linear_sums_free(sums);
+        pi2_linear_sums_free(rough);
     }
     pi2_searching_free(&room);
     printf("searched margins: worst %.1e%s\n", worst, wrong ? ", and signs that are not those of stability" : "");
