@@ -63,6 +63,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/margins.py
 	$(BIN)/python bench/networks.py
 	$(BIN)/python bench/fluid.py
+	$(BIN)/python bench/routes.py
 	$(BIN)/python bench/batch.py
 	$(BIN)/python bench/packets.py
 	$(BIN)/python bench/designs.py

@@ -14,7 +14,7 @@ from pi2_fluid import _core
 
 # By two methods of others: Runge-Kutta of fixed steps, and a solver that locates its events.
 DATA = Path(__file__).parents[1] / "data"
-TRUTH = json.loads((DATA / "route_trajectories.json").read_text("utf-8"))
+TRUTH = json.loads((DATA / "network_trajectories.json").read_text("utf-8"))["cases"]
 PRICES = json.loads((DATA / "price_trajectories.json").read_text("utf-8"))
 # How far these agree with themselves: packets, of the controllers, segments.
 WITHIN = {"two_links_nchange": (1e-4, 1e-6, 1e-5), "two_links_sampled": (5e-4, 1e-5, 5e-5)}
@@ -99,27 +99,27 @@ def solve(
     return rows
 
 
+LAWS: dict[str, dict[str, Any]] = {
+    "reno": {},
+    "creno": {"parameters": {"decrease": 0.3}},
+    "scalable": {"law": "scalable", "parameters": {"per_mark": 0.5}, "signal": "scalable"},
+}
+
+
 def of_truth(case: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
     """Nodes, classes and changes of a reference, whose flows change in number where they arrive."""
-    nodes, classes = [], []
-    for k, kind in enumerate(case["enc"]):
-        gains = {name: case[name][k] for name in ("alpha", "beta", "target")}
-        gains["update_interval"] = case["T"][k]
-        if kind == 2:
-            gains["k"] = case["k"][k]
-        nodes.append(node(case["C"][k], ("pi", "pi2", "coupled")[kind], **gains))
-    columns = (case[name] for name in ("n", "base", "routes", "hop", "kind", "b"))
-    for count, base, route, hops, kind, decrease in zip(*columns, strict=True):
-        law = (
-            {"law": "scalable", "parameters": {"per_mark": 0.5}, "signal": "scalable"}
-            if kind
-            else {"parameters": {"decrease": decrease}}
-        )
-        classes.append(flows(count, base, route, hops, **law))
-    changes = []
-    for at, place, count in case.get("changes", []):
-        counts = [count if i == place else math.nan for i in range(case["S"])]
-        changes.append(change(at - case["hop"][place][0], counts))
+    nodes, classes, changes = [], [], []
+    for link in case["links"]:
+        gains = {name: link[name] for name in ("alpha", "beta", "update_interval", "target")}
+        own = {"k": 2.0} if link["queue"] == "coupled" else {}
+        nodes.append(node(link["capacity"], link["queue"], **gains, **own))
+    for each in case["classes"]:
+        route = ["abc".index(name) for name in each["route"]]
+        law = LAWS[each["sender"]]
+        classes.append(flows(each["count"], each["base_rtt"], route, each["hops"], **law))
+    for at, place, count in case["changes"]:
+        counts = [count if i == place else math.nan for i in range(len(classes))]
+        changes.append(change(at - case["classes"][place]["hops"][0], counts))
     return nodes, classes, changes
 
 
@@ -127,10 +127,9 @@ def of_truth(case: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
 def test_trajectories_of_others(name: str):
     case = TRUTH[name]
     rows = np.array(case["rows"])
-    got = solve(
-        *of_truth(case)[:2], rows[:, 0], of_truth(case)[2], continuous="sampled" not in case
-    )
-    links = case["L"]
+    nodes, classes, changes = of_truth(case)
+    got = solve(nodes, classes, rows[:, 0], changes, continuous=not case["sampled"])
+    links = len(nodes)
     parts = np.split(rows[:, 1:], [links, 2 * links], axis=1)
     for key, want, within in zip(
         ("queue", "controller", "window"), parts, WITHIN.get(name, (1e-6, 1e-8, 1e-6)), strict=True

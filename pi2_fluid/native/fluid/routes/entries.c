@@ -55,5 +55,6 @@ void routes_find_entry(pi2_routes *run, const routes_node *node, double gone)
     r->to = r->from; /* nothing is known of other instants */
     its->s = routes_reaches(r->cubics, run->stored, node->entered, gone, length_of(run, r, i));
     its->d = r->from + its->s;
-    run->overlapped |= i == past->length;
+    if (i == past->length)
+        run->overlapped = ALL;
 }

@@ -48,6 +48,7 @@ static void take_numbers(pool *p, pi2_routes *run, int changes)
     for (size_t i = 0; i < sizeof of_size / sizeof *of_size; i++)
         *of_size[i] = take(p, size, sizeof(double));
     run->delayed = take(p, size, 1);
+    run->fills = take(p, size, sizeof(int));
     run->heard = take(p, classes, sizeof(double));
     run->happenings = take(p, (size_t)changes * (1 + classes) + 3 * classes, sizeof *run->happenings);
     run->signs = take(p, signs, sizeof(double));
@@ -228,7 +229,7 @@ static void find_delayed(pi2_routes *run)
         const int first = visit->from == run->classes[visit->class_].sent;
         run->delayed[visit->from] = visit->hop >= 0;
         run->delayed[visit->offered] = visit->hop >= 0 || !first || run->nodes[visit->node].entry >= 0;
-        run->delays |= run->delayed[visit->offered];
+        run->fills[visit->from] = run->fills[visit->offered] = run->nodes[visit->node].queue;
     }
 }
 

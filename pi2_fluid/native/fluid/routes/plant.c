@@ -55,17 +55,22 @@ void routes_state(const routes_node *node, const double *y, double *state)
         state[node->moves[j]] = y[node->controller + j];
 }
 
-void routes_seen(const pi2_routes *run, int l, const double *y, const routes_mode *mode, pi2_seen *seen)
+static void see(const pi2_routes *run, int l, const double *y, const routes_mode *mode, double arrivals, pi2_seen *seen)
 {
     const double q = y[run->nodes[l].queue], capacity = mode->links[l].capacity;
     seen->queue_delay[0] = q / capacity;
     seen->queue_delay[1] = 0.0;
     seen->queue = q;
-    seen->arrival_rate = routes_arrivals(run, l, y);
+    seen->arrival_rate = arrivals;
     seen->capacity = capacity;
     seen->overflow = 0.0;
     if (mode->links[l].bound == FULL && seen->arrival_rate > capacity)
         seen->overflow = seen->arrival_rate - capacity;
+}
+
+void routes_seen(const pi2_routes *run, int l, const double *y, const routes_mode *mode, pi2_seen *seen)
+{
+    see(run, l, y, mode, routes_arrivals(run, l, y), seen);
 }
 
 pi2_signal routes_signals(const pi2_routes *run, int l, const double *y, const routes_mode *mode)
@@ -98,7 +103,7 @@ void routes_controller_slope(const pi2_routes *run, int l, const double *y, doub
         return;
     }
     routes_state(node, y, state);
-    routes_seen(run, l, y, run->mode, &seen);
+    see(run, l, y, run->mode, net + link->capacity, &seen);
     if (node->continuous)
         node->aqm->flow(node->law, state, &seen, routes_queue_slope(link, net) / link->capacity, all);
     else

@@ -7,6 +7,8 @@
 /* Who looks back: over a hop, at what left the node before; at when what leaves a node now came; at a node's signals or
  * a class's window. */
 enum { HOP, ENTRY, BACK };
+/* What of the step in the making is read: what is sent or leaves, over a hop; everything. */
+enum { RATES = 1, ALL = 3 };
 
 typedef struct {
     fluid_reader reader;
@@ -110,7 +112,7 @@ typedef struct pi2_routes {
     double *weights; /* of each component: what makes its error relative; < 0: it does not count */
 
     unsigned char *delayed; /* of a rate: whether it comes from the past, or is read there; */
-    int delays;             /* whether one is */
+    int *fills;             /* and the queue that it fills */
 
     fluid_past past;
     routes_mode *mode;
@@ -123,7 +125,7 @@ typedef struct pi2_routes {
     int provisional; /* whether the step in the making can be read, */
     double reach;    /* and for how long (s) */
     int smooth;      /* whether the step before ended at nothing */
-    int overlapped;  /* whether it has been read */
+    int overlapped;  /* what of it has been read: nothing, RATES, ALL */
     routes_event *events;
     double proposal, error;
     long long taken;

@@ -16,7 +16,8 @@ static void go_back(pi2_routes *run, routes_reader *r, const routes_point *at)
     r->d = t;
     t = reader_go(&r->reader, &run->past, t);
     r->s = t - r->reader.from;
-    run->overlapped |= r->reader.cursor == run->past.length;
+    if (r->reader.cursor == run->past.length)
+        run->overlapped |= r->kind == HOP ? RATES : ALL;
 }
 
 /* How fast the instant moves that a reader looks back at. */

@@ -77,6 +77,26 @@ static double disagreement(const pi2_routes *run)
     return worst / (run->tolerance > 0.0 ? AGREED * run->tolerance : ENOUGH);
 }
 
+/* What makes the error of a rate, times a time, relative: the queue that it fills. */
+static double scale_of(const pi2_routes *run, int j)
+{
+    return fabs(run->trial->y[run->fills[j]]) + run->weights[run->fills[j]];
+}
+
+/* Whether what was foreseen is so near to what has been found that nothing would come of reading the latter instead. */
+static int was_foreseen(const pi2_routes *run, double h)
+{
+    const double *c = past_cubics(&run->past, run->past.length);
+    const double allowed = run->tolerance > 0.0 ? AGREED * run->tolerance : ENOUGH;
+    for (int j = run->overlapped == ALL ? 0 : run->integrated; j < run->stored; j++) {
+        const double y = run->trial->y[j], off = fabs(past_value(c, run->stored, j, h) - y);
+        if (j < run->integrated ? run->weights[j] > 0.0 && off > allowed * (fabs(y) + run->weights[j])
+                                : off * h > allowed * scale_of(run, j))
+            return 0;
+    }
+    return 1;
+}
+
 /* The error of the integrated part in units of the tolerance: of a method of order 3. */
 static double error_of(const pi2_routes *run, double h)
 {
@@ -109,7 +129,7 @@ static double error_of_cubics(pi2_routes *run, double h)
             part = SLOPE * fabs(cubic - quarter.f[j]) / (fabs(y1[j]) + run->weights[j]);
         } else if (j >= run->integrated && run->delayed[j]) {
             const double cubic = y0[j] + w1 * (y1[j] - y0[j]) + v0 * f0[j] + v1 * f1[j];
-            part = RATE * fabs(cubic - quarter.y[j]) / (QUEUE_WEIGHT * run->weights[j]);
+            part = RATE * fabs(cubic - quarter.y[j]) / scale_of(run, j);
         } else
             continue;
         worst = part > worst ? part : worst;
@@ -145,6 +165,7 @@ static void pass(pi2_routes *run, double h, double end)
 void routes_try(pi2_routes *run, double h)
 {
     const double end = end_of(run, h);
+    int agreed = 0;
     h = end - run->now->t;
     run->provisional = 1;
     run->reach = 2.0 * h;
@@ -152,15 +173,17 @@ void routes_try(pi2_routes *run, double h)
     for (int n = 0; n < MOST_PASSES; n++) {
         run->overlapped = 0;
         pass(run, h, end);
-        if (!run->overlapped || !(h > 0.0) || (n > 0 && disagreement(run) <= 1.0))
+        if (!run->overlapped || !(h > 0.0) || (n ? disagreement(run) <= 1.0 : was_foreseen(run, h))) {
+            agreed = 1;
             break;
+        }
         see(run);
     }
     run->error = 0.0;
     if (run->tolerance > 0.0) {
         const double error = error_of(run, h), of_cubics = error_of_cubics(run, h);
         run->error = error > of_cubics ? error : of_cubics;
-        if (run->overlapped && h > 0.0 && disagreement(run) > 1.0)
+        if (!agreed)
             run->error = run->error > 2.0 ? run->error : 2.0;
     }
     run->provisional = 0;
