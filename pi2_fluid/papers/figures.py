@@ -31,6 +31,7 @@ _MODULES: Final = {
     "15": "pi2.fig15",
     "paganini_fig01": "paganini.fig01",
     "paganini_fig02": "paganini.fig02",
+    "paganini_fig05": "paganini.fig05",
     "phase_portrait": "ours.phase_portrait",
     "across_the_margin": "ours.across_the_margin",
     "echo_modes": "ours.echo_modes",
@@ -66,7 +67,8 @@ def figures(
     names : "all", or one or several of these
         4, 5, 6, 7, 11, 12, 13, 14, 15: numbers of figures in the PI2 paper, of which 6, 11, 12 and
         13 are fluids; 6_packets, 11_packets, 12_packets, 13_packets: the same packet by packet;
-        paganini_fig01, paganini_fig02: Figures 1 and 2 of Paganini and others (2002);
+        paganini_fig01, paganini_fig02, paganini_fig05: Figures 1, 2 and 5 of Paganini and others
+        (2002);
         phase_portrait, across_the_margin, echo_modes, chains: our own. Also as their files are
         called: pi2_fig07, pi2_fig12_packets.
     out : path, default "figures"

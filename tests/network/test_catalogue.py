@@ -20,6 +20,8 @@ def aqm_of(name: str) -> Any:
     return pf.named_scenario(name).aqm
 
 
+#: What is compared with no other queue.
+ALONE = {"paganini_fig05", "parking_lot"}
 every_name = pytest.mark.parametrize("name", pf.scenario_names())
 
 
@@ -50,7 +52,7 @@ class TestEveryScenario:
     def test_is_described_in_its_first_line(self, name):
         line = describe_scenario(name)
         assert named_text(name).startswith(f"# {line}\n#\n# ")
-        assert re.fullmatch(r"(PI2 paper|PIE paper|Thesis)[^#]*[^.#]", line)
+        assert re.fullmatch(r"(PI2 paper|PIE paper|Thesis|Paganini paper|Ours)[^#]*[^.#]", line)
         assert len(line) <= 100
 
     @every_name
@@ -62,7 +64,8 @@ class TestEveryScenario:
             "CoupledPi2": "coupled PI and PI2:",
             "Red": "RED:",
             "CoDel": "CoDel:",
-        }[type(pf.named_scenario(name).aqm).__name__]
+            "Price": "price:",
+        }[type(pf.named_scenario(name).network.nodes[0].aqm).__name__]
         if not name.startswith("pie_fig04"):  # that figure has one queue only
             assert f", {label}" in describe_scenario(name)
 
@@ -73,7 +76,7 @@ class TestEveryScenario:
     def test_those_that_a_paper_compares_differ_in_the_queue_alone(self):
         groups: dict[str, list[pf.Scenario]] = {}
         for name in pf.scenario_names():
-            if name.startswith("pie_fig04"):
+            if name.startswith("pie_fig04") or name in ALONE:
                 continue  # three loads of one queue
             groups.setdefault(name.rpartition("_")[0], []).append(pf.named_scenario(name))
         compared = [group for group in groups.values() if len(group) > 1]
@@ -81,6 +84,14 @@ class TestEveryScenario:
         for group in compared:
             assert len({(s.link, s.flows, s.changes, s.duration) for s in group}) == 1
             assert len({s.aqm for s in group}) == len(group)
+
+    def test_a_parking_lot_has_a_bottleneck_on_every_link(self):
+        scenario = pf.named_scenario("parking_lot")
+        rest = pf.equilibrium(scenario.network)
+        assert rest.bottleneck.all()
+        assert scenario.network.routing_matrix.sum("flows").to_numpy().tolist() == [2, 2, 2]
+        # The page on networks shows it, with a link more.
+        assert rest.rate[0] < rest.rate[1:].min()
 
 
 class TestPi2Paper:
@@ -261,7 +272,7 @@ class TestUnknown:
 
     @pytest.mark.parametrize("name", ["", "zzz", None, 5, ["pi2_fig13_pi2"], "../units"])
     def test_unlike_any(self, name):
-        with pytest.raises(pf.QuantityError, match=r"is unknown: give one of '.*, 38 more\.$"):
+        with pytest.raises(pf.QuantityError, match=r"is unknown: give one of '.*, 40 more\.$"):
             pf.named_scenario(name)
 
 

@@ -72,6 +72,9 @@ EXPECTED = {
     "paganini-39": "reproduced",
     "paganini-40": "reproduced",
     "paganini-41": "not_reproduced",
+    "paganini-42": "reproduced",
+    "paganini-43": "reproduced",
+    "paganini-44": "reproduced",
     "thesis-34": "depends",
     "thesis-35": "reproduced",
 }
@@ -366,6 +369,9 @@ def test_agreement_is_to_the_last_printed_digit(value: float, printed: str, same
         ("paganini.claims", "BETA", 1.1, 6, "reproduced"),
         ("paganini.claims", "ALPHA", 1.6, 7, "not_reproduced"),
         ("paganini.claims", "UTILITY", 100.0, 8, "reproduced"),
+        ("paganini.long_flows", "NEAR", 1e-4, 0, "not_reproduced"),
+        ("paganini.long_flows", "NEAR", 1e-4, 2, "not_reproduced"),
+        ("paganini.long_flows", "SMALL", -1.0, 1, "not_reproduced"),
         ("thesis.claims", "THESIS_INTERVAL", 0.032, 0, "reproduced"),
         ("thesis.claims", "TUNED_PI2", (0.4, 4.0), 0, "not_reproduced"),
         ("thesis.claims", "TUNED_PI2", (0.4, 4.0), 1, "not_reproduced"),
@@ -982,6 +988,29 @@ def test_shares_growth_and_steps_of_the_protocol(found: dict[str, Claim]) -> Non
     assert_shows(claim, "as printed at #;", printed)
     assert_shows(claim, "in (26) at #;", outside)
     assert_shows(claim, "divided, too, at #.", 50 * tau / price)
+
+
+def test_the_burst_of_the_long_flows_without_an_engine(found: dict[str, Claim]) -> None:
+    """With constant delays it is a delay equation: Euler's method from where 256 flows rest."""
+    step, cohorts, steps = 0.001, 8, 2000
+    count = np.repeat([32, 32, 64, 128, 256], cohorts) / cohorts
+    tau = np.repeat([0.04, 0.08, 0.12, 0.16, 0.2], cohorts)
+    begin = np.where(tau < 0.2, -1.0, np.tile((np.arange(cohorts) + 0.5) / cohorts, 5) * 0.1)
+    rest = 256 * 50 / 237_500
+    window = np.where(tau < 0.2, 50 / rest * tau * np.exp(0.37 * rest / tau), 1.0)
+    price, queue, most = np.full(steps + 200, rest), 0.0, 0.0
+    back = np.rint(tau / step).astype(int)
+    for k in range(steps - 1):
+        q = np.where((k - back) * step >= begin, price[200 + k - back], 0.0)
+        x = np.where(k * step >= begin, window / tau * np.exp(-0.37 * q / tau), 0.0)
+        window += np.where(x > 0.0, step * 1.5 * window * (50 / np.maximum(x, 1e-9) - q) / tau, 0.0)
+        arriving = count @ x
+        price[201 + k] = max(0.0, price[200 + k] + step * (arriving / 237_500 - 1.0))
+        queue = max(0.0, queue + step * (arriving - 250_000))
+        most = max(most, queue)
+    ((claimed, _),) = shown(found["paganini-43"], "at most, # if round-trip times")
+    # Of the method's first order and of 8 groups in the place of the engine's.
+    assert claimed == pytest.approx(most, rel=0.03)
 
 
 # --- Thesis ----------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
 
+    from pi2_fluid.values import FloatArray
+
 __all__ = ["SCENARIO", "STAGES", "backlog", "draw", "equilibria", "growth", "rates", "run"]
 
 SCENARIO: Final = "paganini_fig05"
@@ -58,7 +60,7 @@ def equilibria() -> list[pf.OperatingPoint]:
     ]  # fmt: skip
 
 
-def backlog(dataset: xarray.Dataset) -> Any:
+def backlog(dataset: xarray.Dataset) -> FloatArray:
     """Return what would wait (packets) if delays did not grow: arrivals above the capacity."""
     link = pf.named_scenario(SCENARIO).link
     arriving = dataset.throughput.sum("flows").to_numpy() / (8.0 * link.packet_size)
@@ -73,7 +75,8 @@ def backlog(dataset: xarray.Dataset) -> Any:
 def rates(dataset: xarray.Dataset) -> xarray.DataArray:
     """Return the rate of one flow of each class (segments/s)."""
     size = float(pf.named_scenario(SCENARIO).link.packet_size)
-    return dataset.throughput / (8.0 * size * dataset.flow_count)
+    found: xarray.DataArray = dataset.throughput / (8.0 * size * dataset.flow_count)
+    return found
 
 
 def growth() -> float:

@@ -1,0 +1,33 @@
+"""Figure 5 of Paganini and others: its files, and what its curves must be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pi2_fluid.papers.paganini import fig05
+
+pytestmark = pytest.mark.slow
+
+
+def test_pictures_and_numbers(tmp_path) -> None:
+    files = fig05.draw(tmp_path)
+    assert {path.name for path in files} == {
+        f"paganini_fig05.{ending}" for ending in ("png", "svg", "pdf", "csv")
+    }
+
+
+def test_each_stage_comes_to_half_the_rate_and_twice_the_price() -> None:
+    rests = fig05.equilibria()
+    for number, rest in enumerate(rests):
+        assert float(rest.controller) == pytest.approx(2**number * 32 * 50 / 237_500, rel=1e-12)
+        assert np.allclose(rest.rate, 237_500 / (32 * 2**number), rtol=1e-12)
+
+
+def test_the_first_flows_grow_as_beta_k_over_their_path() -> None:
+    assert fig05.growth() == pytest.approx(1.5 * 50 / 0.04, rel=1e-9)
+
+
+def test_nothing_waits_where_delays_are_held() -> None:
+    assert fig05.run(waiting=False).queue.max() < 1e-9
+    assert fig05.backlog(fig05.run()).max() < 10.0  # what leaves a full link is its capacity
