@@ -90,15 +90,16 @@ def draw(n: int, seed: int = 1) -> Points:
     )
 
 
-def exact(points: Points) -> Answer:
-    """Solve to 30 digits."""
+def exact(points: Points, varies: bool = False) -> Answer:
+    """Solve to 30 digits, with round-trip times held constant or not."""
     gm, pm = [], []
     with mpmath.workdps(30):
         for row in points.each():
             m, mu, a, c = (mpmath.mpf(x) for x in row)
 
             def pole(v, mu=mu):
-                return 1j * v + mu * (1 + mpmath.exp(-1j * v))
+                e = mpmath.exp(-1j * v)
+                return 1j * v + mu * (1 + e) + (mu * (1 - e) / (1 + 1j * v) if varies else 0)
 
             def loudness(x, m=m, a=a, c=c):
                 v = mpmath.exp(x)
@@ -114,6 +115,38 @@ def exact(points: Points) -> Answer:
             pm.append(float(mpmath.degrees(above(x))))
             x = mpmath.findroot(above, (-20, mpmath.log(mpmath.pi)), **tolerance)
             gm.append(float(-20 * loudness(x) / mpmath.log(10)))
+    return np.array(gm), np.array(pm)
+
+
+def many_aliases(points: Points, **kind: str) -> Answer:
+    """Solve sampled loops with 3,000 pairs of aliases, a hundred times as many, near each root."""
+    from pi2_fluid.loop.sampled import sampled_response
+
+    loop = loops(points, update="sampled", **kind)
+    margins = loop.margins()
+    gm, pm = [], []
+    for i in range(len(points)):
+        one = loop.linear.element((i,))
+
+        def response(w: float, one: Any = one) -> complex:
+            return complex(sampled_response(one, 1j * w, aliases=3000))
+
+        def off_one(w: float, response: Callable[[float], complex] = response) -> float:
+            return float(np.log(abs(response(w))))
+
+        def off_axis(w: float, response: Callable[[float], complex] = response) -> float:
+            return float(np.angle(-response(w)))
+
+        def root(function: Callable[[float], float], w: float) -> float:
+            if w > 0.9999 * np.pi / UPDATE_INTERVAL:  # where L is real
+                return w
+            result: float = brentq(function, 0.9999 * w, 1.0001 * w, xtol=1e-14 * w)
+            return result
+
+        w_gc = root(off_one, margins.gain_crossover[i])
+        w_pc = root(off_axis, margins.phase_crossover[i])
+        pm.append(np.degrees(off_axis(w_gc)))
+        gm.append(-20 * off_one(w_pc) / np.log(10))
     return np.array(gm), np.array(pm)
 
 
@@ -158,6 +191,26 @@ def searched(p: Points, **kind: str) -> Answer:
     """Take the margins of loops without a fast path: another, harder question."""
     margins = loops(p, **kind).margins()
     return margins.gain_margin_db, margins.phase_margin_deg
+
+
+def twin(p: Points) -> Answer:
+    """Search sampled loops with the readable twin of the compiled search, one by one."""
+    from pi2_fluid.loop.crossovers import find_crossings
+    from pi2_fluid.loop.margins import margins_from_crossings
+
+    linear = loops(p, update="sampled").linear
+    found = [
+        margins_from_crossings(find_crossings(linear.element((i,)), "sampled"), lambda: False)
+        for i in range(len(p))
+    ]
+    gm, pm = np.array(found).T[:2]
+    return gm, pm
+
+
+def judged(p: Points) -> Answer:
+    """Take verdict and modulus margin of sampled loops: another question."""
+    margins = loops(p, update="sampled").margins()
+    return margins.verdict_code, margins.modulus_margin
 
 
 def rooted(p: Points) -> Answer:
@@ -232,7 +285,7 @@ class Contestant:
     run: Callable[[Points], Answer]
     points: int
     error_points: int = 60
-    comparable: bool = True
+    truth: Callable[[Points], Answer] | None = exact
 
 
 def contestants(n: int) -> list[Contestant]:
@@ -245,12 +298,30 @@ def contestants(n: int) -> list[Contestant]:
         Contestant("pi2_fluid, NumPy", portable, max(1, n // 10)),
         *mine,
         Contestant("pi2_fluid, Loop(...).margins()", public, n),
-        Contestant("same, exact RTT", partial(searched, rtt_terms="exact"), 40, comparable=False),
         Contestant(
-            "same, exactly sampled", partial(searched, update="sampled"), 40, comparable=False
+            "same, exact RTT",
+            partial(searched, rtt_terms="exact"),
+            5000,
+            truth=partial(exact, varies=True),
         ),
-        Contestant("same, rightmost root", rooted, 40, comparable=False),
-        Contestant("same, unstable modes counted", counted, 40, comparable=False),
+        Contestant(
+            "same, exactly sampled",
+            partial(searched, update="sampled"),
+            5000,
+            error_points=20,
+            truth=many_aliases,
+        ),
+        Contestant(
+            "same, both",
+            partial(searched, update="sampled", rtt_terms="exact"),
+            5000,
+            error_points=20,
+            truth=partial(many_aliases, rtt_terms="exact"),
+        ),
+        Contestant("same, sampled, in Python", twin, 40, error_points=20, truth=many_aliases),
+        Contestant("same, sampled, verdict and |1 + L|", judged, 5000, truth=None),
+        Contestant("same, rightmost root", rooted, 40, truth=None),
+        Contestant("same, unstable modes counted", counted, 5000, truth=None),
     ]
 
 
@@ -331,7 +402,7 @@ def compare_clocks(rounds: int) -> None:
 
 def errors(who: Contestant, points: Points, truth: Answer) -> tuple[float, float]:
     """Return the largest errors, in dB and degrees; a missing margin counts as infinite."""
-    k = who.error_points
+    k = min(who.error_points, len(truth[0]))
     got = who.run(points.take(slice(k)))
     gm, pm = (np.nan_to_num(np.abs(x - y[:k]), nan=np.inf) for x, y in zip(got, truth, strict=True))
     return float(gm.max()), float(pm.max())
@@ -357,7 +428,7 @@ def main() -> None:
     points = draw(options.points)
     gm, pm = compiled(None)(points)
     stable = points.take(np.flatnonzero((gm > 0) & (pm > 0))[:60])
-    truth = exact(stable)
+    exactly = exact(stable)
 
     everyone = contestants(options.points)
     times: dict[str, list[float]] = {who.name: [] for who in everyone}
@@ -382,7 +453,9 @@ def main() -> None:
     for who in everyone:
         median = statistics.median(times[who.name])
         row = f"{who.name:37}{who.points:8d}{1e6 * median:12.4f}{yardstick / median:11,.5g}"
-        if who.comparable:
+        if who.truth is not None:
+            few = stable.take(slice(who.error_points))
+            truth = exactly if who.truth is exact else who.truth(few)
             row += "{:11.1e}{:10.1e}".format(*errors(who, stable, truth))
         else:
             row += "   (another question)"
