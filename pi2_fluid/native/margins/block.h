@@ -23,6 +23,7 @@ typedef void pi2_ack_block_function(pi2_ack_points points, pi2_results results, 
     pi2_block_function pi2_margins_reno_##simd, pi2_margins_scalable_##simd; \
     pi2_ack_block_function pi2_ack_at_once_##simd, pi2_ack_reduced_##simd; \
     pi2_linear_sum_function pi2_linear_sum_##simd; \
+    pi2_linear_at_function pi2_linear_at_##simd; \
     pi2_linear_turns_function pi2_linear_turns_##simd
 
 /* An instruction set that this build has and this machine can run. */
@@ -31,6 +32,7 @@ typedef struct {
     pi2_block_function *margins[2]; /* Reno, scalable */
     pi2_ack_block_function *ack[2]; /* cuts made at once, spread over a round trip */
     pi2_linear_sum_function *linear_sum;
+    pi2_linear_at_function *linear_at;
     pi2_linear_turns_function *linear_turns;
 } pi2_simd;
 

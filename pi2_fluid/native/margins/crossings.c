@@ -62,7 +62,8 @@ pi2_outcome pi2_find_crossings(const pi2_linear_loop *loop, pi2_searching *room)
         if (outcome == PI2_DONE)
             outcome = pi2_path_follow(&room->path, &sketch, &room->spare);
         if (outcome == PI2_DONE)
-            outcome = pi2_path_cross(&room->path, &curve, asymptote, end, high == top, &room->gain, &room->phase);
+            outcome = pi2_path_cross(&room->path, &curve, sketch.at == curve.at ? NULL : &sketch, asymptote, end,
+                                     high == top, &room->gain, &room->phase);
         if (outcome != PI2_DONE || high == top)
             return outcome;
         double best = 0.0;

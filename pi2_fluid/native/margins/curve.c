@@ -161,7 +161,8 @@ typedef struct {
     const pi2_curve *curve;
     int phase;
     double end;
-    int failed; /* for want of memory */
+    int failed;      /* for want of memory */
+    double value[2]; /* of the curve where it was last evaluated */
 } level;
 
 static double level_of(const level *to, double w, const double *value)
@@ -174,13 +175,12 @@ static double level_of(const level *to, double w, const double *value)
 static double level_at(level *to, double x)
 {
     const double w = exp(x);
-    double value[2] = {1.0, 0.0};
-    to->failed |= !to->curve->at(to->curve->of, 1, &w, value);
-    return level_of(to, w, value);
+    to->failed |= !to->curve->at(to->curve->of, 1, &w, to->value);
+    return level_of(to, w, to->value);
 }
 
-/* The root between two points at which the level has opposite signs, by Chandrupatla's method. */
-static double root_between(level *to, double a, double fa, double b, double fb)
+/* The root between two points at which the level has opposite signs, by Chandrupatla's method, to `accuracy`. */
+static double root_between(level *to, double a, double fa, double b, double fb, double accuracy)
 {
     double c = a, fc = fa, t = fa / (fa - fb);
     for (int i = 0; i < 100 && !to->failed; i++) {
@@ -196,7 +196,7 @@ static double root_between(level *to, double a, double fa, double b, double fb)
         }
         a = x;
         fa = fx;
-        const double best = fabs(fa) < fabs(fb) ? a : b, width = fabs(b - a), least = 1e-15 * (1.0 + fabs(best));
+        const double best = fabs(fa) < fabs(fb) ? a : b, width = fabs(b - a), least = accuracy * (1.0 + fabs(best));
         if (fx == 0.0 || width <= 2.0 * least)
             return fx == 0.0 ? x : best;
         const double xi = (a - b) / (c - b), phi = (fa - fb) / (fc - fb);
@@ -207,6 +207,32 @@ static double root_between(level *to, double a, double fa, double b, double fb)
         t = t < edge ? edge : t > 1.0 - edge ? 1.0 - edge : t;
     }
     return fabs(fa) < fabs(fb) ? a : b;
+}
+
+/* The same where a sketch of the curve has a root: by the secant method from there. NaN where steps are long or do not
+ * shrink, or leave the bracket. The curve is evaluated last at the root. */
+static double root_near(level *to, const pi2_curve *sketch, double a, double fa, double b, double fb)
+{
+    const double width = 1e-3, longest = 1e-4;
+    level rough = *to;
+    rough.curve = sketch;
+    double x = root_between(&rough, a, fa, b, fb, 1e-9);
+    double slope = (level_at(&rough, x + width) - level_at(&rough, x - width)) / (2.0 * width);
+    double moved = longest, last = 0.0;
+    for (int i = 0; i < 8 && !to->failed; i++) {
+        const double f = level_at(to, x);
+        if (i > 0 && fabs(moved) > 1e-9)
+            slope = (f - last) / moved;
+        const double step = -f / slope;
+        if (fabs(step) <= 1e-13)
+            return x >= a - longest && x <= b + longest ? x : NAN;
+        if (!(fabs(step) <= fabs(moved)))
+            break;
+        moved = step;
+        last = f;
+        x += step;
+    }
+    return NAN;
 }
 
 /* A function of ln w that is to be as small as it gets. */
@@ -292,7 +318,7 @@ static double one_sided_at(void *of, double x)
 /* Of a followed path: what it crosses. */
 typedef struct {
     const pi2_path *path;
-    const pi2_curve *curve;
+    const pi2_curve *sketch; /* NULL: none */
     int mirrored;
     level to;
     double turns; /* by which the phase at the point looked at is more than its angle */
@@ -315,12 +341,11 @@ static int side(const level *to, const double *value)
     return (beyond > 0.0) - (beyond < 0.0);
 }
 
-/* Keeps a root; the phase there is within half a turn of `near`. */
+/* Keeps a root, the curve evaluated there; the phase is within half a turn of `near`. */
 static int keep(search *s, double x, double near)
 {
-    const double w = exp(x);
-    double value[2];
-    if (s->to.failed || !s->curve->at(s->curve->of, 1, &w, value))
+    const double w = exp(x), *const value = s->to.value;
+    if (s->to.failed)
         return 0;
     if (s->to.phase)
         return append(s->found, w, hypot(value[0], value[1]));
@@ -362,9 +387,14 @@ static sample touched(search *s, size_t i)
 /* What lies between two neighbours, or at two points between them. */
 static int cross_between(search *s, sample a, sample b, double near)
 {
-    if (a.f * b.f < 0.0)
-        return keep(s, root_between(&s->to, a.x, a.f, b.x, b.f), near);
-    return 1;
+    if (!(a.f * b.f < 0.0))
+        return 1;
+    double x = s->sketch ? root_near(&s->to, s->sketch, a.x, a.f, b.x, b.f) : NAN;
+    if (isnan(x)) {
+        x = root_between(&s->to, a.x, a.f, b.x, b.f, 1e-15);
+        level_at(&s->to, x);
+    }
+    return keep(s, x, near);
 }
 
 /* All roots in one cell of the path; `hidden` are the extrema found about its ends. */
@@ -387,8 +417,11 @@ static int cross_cell(search *s, size_t i, const sample *hidden)
     for (int k = 0; k + 1 < n; k++) {
         if (!cross_between(s, point[k], point[k + 1], near))
             return 0;
-        if (k + 2 < n && point[k + 1].f == 0.0 && !keep(s, point[k + 1].x, near))
-            return 0;
+        if (k + 2 < n && point[k + 1].f == 0.0) {
+            level_at(&s->to, point[k + 1].x);
+            if (!keep(s, point[k + 1].x, near))
+                return 0;
+        }
     }
     return 1;
 }
@@ -411,8 +444,11 @@ static pi2_outcome search_all(search *s, double asymptote)
     for (size_t i = 0; i < path->n; i++) {
         const double *const here = path->values + 2 * i;
         const int on = side(&s->to, here), eligible = !s->to.phase || here[0] < 0.0;
-        if (on == 0 && eligible && !keep(s, log(path->w[i]), atan2(here[1], here[0]) + TURN * s->turns))
-            return PI2_NO_MEMORY;
+        if (on == 0 && eligible) {
+            memcpy(s->to.value, here, sizeof s->to.value);
+            if (!keep(s, log(path->w[i]), atan2(here[1], here[0]) + TURN * s->turns))
+                return PI2_NO_MEMORY;
+        }
         if (i + 1 == path->n)
             break;
         const int next = side(&s->to, here + 2);
@@ -444,14 +480,16 @@ static int correct(pi2_path *path, const pi2_curve *curve)
     return 1;
 }
 
-pi2_outcome pi2_path_cross(pi2_path *path, const pi2_curve *curve, double asymptote, double end, int reached,
-                           pi2_crossings *gain, pi2_crossings *phase)
+pi2_outcome pi2_path_cross(pi2_path *path, const pi2_curve *curve, const pi2_curve *sketch, double asymptote, double end,
+                           int reached, pi2_crossings *gain, pi2_crossings *phase)
 {
     if (!correct(path, curve))
         return PI2_NO_MEMORY;
     gain->n = phase->n = 0;
-    search gains = {path, curve, reached, {curve, 0, end, 0}, 0.0, gain};
-    search phases = {path, curve, reached, {curve, 1, end, 0}, 0.0, phase};
+    search gains = {.path = path, .sketch = sketch, .mirrored = reached, .to = {.curve = curve, .end = end}, .found = gain};
+    search phases = gains;
+    phases.to.phase = 1;
+    phases.found = phase;
     pi2_outcome outcome = search_all(&gains, asymptote);
     if (outcome == PI2_DONE)
         outcome = search_all(&phases, asymptote);

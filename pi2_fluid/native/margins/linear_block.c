@@ -171,7 +171,7 @@ static void sum_several(const pi2_linear_lines *of, const double *s, const doubl
     }
 }
 
-void PI2_JOIN(pi2_linear_sum_, PI2_SIMD)(const pi2_linear_lines *of, const double *s, const double *e, double *sum)
+PI2_INLINE void sum_at(const pi2_linear_lines *of, const double *s, const double *e, double *sum)
 {
     sum[0] = sum[1] = 0.0;
     if (of->classes != 1 || of->crosses || of->cls->law.states != 1)
@@ -180,4 +180,97 @@ void PI2_JOIN(pi2_linear_sum_, PI2_SIMD)(const pi2_linear_lines *of, const doubl
         sum_one(1, of, s, e, sum);
     else
         sum_one(0, of, s, e, sum);
+}
+
+void PI2_JOIN(pi2_linear_sum_, PI2_SIMD)(const pi2_linear_lines *of, const double *s, const double *e, double *sum)
+{
+    sum_at(of, s, e, sum);
+}
+
+/* e^{-jx delay} */
+PI2_INLINE void late(const double *x, double delay, pi2_wide *to)
+{
+    for (int i = 0; i < W; i++) {
+        double sine, cosine;
+        pi2_sincos(0, x[i] * delay, &sine, &cosine);
+        to->re[i] = cosine;
+        to->im[i] = -sine;
+    }
+}
+
+PI2_INLINE void multiply(const pi2_wide *a, const pi2_wide *b, pi2_wide *to)
+{
+    for (int i = 0; i < W; i++) {
+        const double re = a->re[i] * b->re[i] - a->im[i] * b->im[i];
+        to->im[i] = a->re[i] * b->im[i] + a->im[i] * b->re[i];
+        to->re[i] = re;
+    }
+}
+
+/* The sums over m >= 0 of m^{0, 1, 2, 3} q^m. */
+PI2_INLINE void powers(const pi2_wide *q, pi2_wide *to)
+{
+    pi2_wide square, three, most;
+    for (int i = 0; i < W; i++) {
+        const double rest = 1.0 - q->re[i], size = 1.0 / (rest * rest + q->im[i] * q->im[i]);
+        to[0].re[i] = size * rest;
+        to[0].im[i] = size * q->im[i];
+        three.re[i] = 1.0 + q->re[i];
+        three.im[i] = q->im[i];
+        most.re[i] = 4.0 + q->re[i];
+        most.im[i] = q->im[i];
+    }
+    multiply(&to[0], &to[0], &square);
+    multiply(q, &square, &to[1]);
+    multiply(&to[1], &three, &three);
+    multiply(&three, &to[0], &to[2]);
+    multiply(q, &most, &most);
+    for (int i = 0; i < W; i++)
+        most.re[i] += 1.0;
+    multiply(&to[1], &most, &most);
+    multiply(&most, &square, &to[3]);
+}
+
+void PI2_JOIN(pi2_linear_at_, PI2_SIMD)(const pi2_linear_lines *of, size_t n, const double *x, double *values)
+{
+    double at[W];
+    pi2_wide e[PI2_FEW], y, power[4], sum;
+    for (size_t i = 0; i < W; i++)
+        at[i] = x[i < n ? i : n - 1];
+    for (size_t d = 0; d < of->delays; d++)
+        late(at, of->delay[d], &e[d]);
+    late(at, 1.0 / of->rate, &y);
+    for (int i = 0; i < W; i++) {
+        sum.re[i] = sum.im[i] = 0.0;
+        y.re[i] *= of->decay;
+        y.im[i] *= of->decay;
+    }
+    powers(&y, power);
+    for (size_t k = 0; k < of->knowns; k++) {
+        const pi2_linear_known *const p = &of->known[k];
+        pi2_wide whole, first;
+        late(at, p->first, &first);
+        for (int i = 0; i < W; i++) {
+            whole.re[i] = (p->on[0] * power[0].re[i] + p->on[1] * power[1].re[i])
+                + (p->on[2] * power[2].re[i] + p->on[3] * power[3].re[i]);
+            whole.im[i] = (p->on[0] * power[0].im[i] + p->on[1] * power[1].im[i])
+                + (p->on[2] * power[2].im[i] + p->on[3] * power[3].im[i]);
+        }
+        multiply(&whole, &first, &whole);
+        for (int i = 0; i < W; i++) {
+            sum.re[i] += whole.re[i];
+            sum.im[i] += whole.im[i];
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        const double s[2] = {0.0, x[i]};
+        double own[2 * PI2_FEW], found[2];
+        for (size_t d = 0; d < of->delays; d++) {
+            own[2 * d] = e[d].re[i];
+            own[2 * d + 1] = e[d].im[i];
+        }
+        sum_at(of, s, own, found);
+        values[2 * i] = of->rate * found[0] + sum.re[i];
+        values[2 * i + 1] = of->rate * found[1] + sum.im[i];
+    }
 }

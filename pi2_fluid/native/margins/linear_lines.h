@@ -33,17 +33,32 @@ typedef struct {
     const pi2_wide *turn;
 } pi2_linear_cross;
 
+/* The leading terms of one delay, summed over all aliases: y^{first/T} times these of the sums over m of m^{0, 1, 2, 3} q^m. */
+typedef struct {
+    double first; /* s */
+    double on[4];
+} pi2_linear_known;
+
 typedef struct {
     size_t classes, crosses, lines;
     const pi2_linear_member *cls;
     const pi2_linear_cross *cross;
     const double *shift; /* 2 pi k/T */
     double rate;         /* 1/T */
+    size_t delays, knowns;
+    const double *delay; /* s, of each class, then of each cross */
+    const pi2_linear_known *known;
+    double decay; /* q = decay y */
 } pi2_linear_lines;
 
 /* The sum over the lines at s of G/s less its leading terms; `e` holds e^{-s delay}, a pair for each class, then for each
  * cross. */
 typedef void pi2_linear_sum_function(const pi2_linear_lines *of, const double *s, const double *e, double *sum);
+
+/* 1/T times the sum over all aliases at up to PI2_WIDE frequencies x of which none times a delay is PI2_SINCOS_LIMIT; there
+ * are at most PI2_FEW delays. */
+enum { PI2_FEW = 16 };
+typedef void pi2_linear_at_function(const pi2_linear_lines *of, size_t n, const double *x, double *values);
 
 /* e^{-2 pi j k x} for all aliases from k = -count - 1 to count, 0 in the lanes beyond. */
 typedef void pi2_linear_turns_function(double x, size_t count, size_t lines, pi2_wide *to);

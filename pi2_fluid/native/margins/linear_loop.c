@@ -127,23 +127,31 @@ static void entire(const pi2_linear_loop *loop, double w, double scale, number *
 
 static int respond_by(const pi2_linear_loop *loop, const pi2_linear_sums *sums, size_t n, const double *w, double *values)
 {
+    enum { MANY = 32 };
     const double late = lag(loop);
-    for (size_t i = 0; i < n; i++) {
-        const number x = variable(loop, w[i]);
-        number L = over(polynomial(loop->top, loop->degree, x), polynomial(loop->bottom, loop->degree, x));
-        if (loop->update == PI2_SAMPLED) {
-            const double s[2] = {0.0, w[i]};
-            number sum;
-            if (!pi2_linear_sums_at(sums, 1, s, &sum.re))
-                return 0;
-            L = times(times(L, x), sum);
-        } else {
-            number drive, plant;
-            entire(loop, w[i], 0.0, &drive, &plant);
-            L = times(L, over(drive, plant));
-            L = late > 0.0 ? times(L, turned(w[i] * late)) : L;
+    for (size_t p = 0; p < n; p += MANY) {
+        const size_t many = n - p < MANY ? n - p : MANY;
+        double s[2 * MANY], sum[2 * MANY];
+        for (size_t i = 0; i < many; i++) {
+            s[2 * i] = 0.0;
+            s[2 * i + 1] = w[p + i];
         }
-        store(L, values + 2 * i);
+        if (loop->update == PI2_SAMPLED && !pi2_linear_sums_at(sums, many, s, sum))
+            return 0;
+        for (size_t i = 0; i < many; i++) {
+            const double at = w[p + i];
+            const number x = variable(loop, at);
+            number L = over(polynomial(loop->top, loop->degree, x), polynomial(loop->bottom, loop->degree, x));
+            if (loop->update == PI2_SAMPLED) {
+                L = times(times(L, x), (number){sum[2 * i], sum[2 * i + 1]});
+            } else {
+                number drive, plant;
+                entire(loop, at, 0.0, &drive, &plant);
+                L = times(L, over(drive, plant));
+                L = late > 0.0 ? times(L, turned(at * late)) : L;
+            }
+            store(L, values + 2 * (p + i));
+        }
     }
     return 1;
 }

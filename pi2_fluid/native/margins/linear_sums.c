@@ -11,11 +11,10 @@
 struct pi2_linear_sums {
     pi2_linear_lines lines;
     pi2_linear_sum_function *sum;
-    double interval, decay;
-    size_t delays; /* of classes and crosses */
+    pi2_linear_at_function *at;
+    double interval, longest; /* s; the longest of what is known late */
     double *delay;
-    size_t known;
-    held *known_of; /* of each delay that has leading terms */
+    pi2_linear_known *known;
     pi2_linear_member *cls;
     pi2_linear_cross *cross;
     pi2_wide *turn;
@@ -36,8 +35,13 @@ static pi2_polynomial polynomial_of(int states, const double *of)
 
 static void know(pi2_linear_sums *sums, double delay, const double *order)
 {
-    if (order[0] != 0.0 || order[1] != 0.0 || order[2] != 0.0)
-        sums->known_of[sums->known++] = hold(sums->interval, delay, 1.0 / sums->interval, order);
+    if (order[0] == 0.0 && order[1] == 0.0 && order[2] == 0.0)
+        return;
+    const held found = hold(sums->interval, delay, 1.0 / sums->interval, order);
+    pi2_linear_known *const to = &sums->known[sums->lines.knowns++];
+    to->first = found.first;
+    memcpy(to->on, found.on, sizeof to->on);
+    sums->longest = fmax(sums->longest, found.first);
 }
 
 /* Puts the terms of one delay where they belong: to a class, if it is that of one or of two of its round trips. */
@@ -54,7 +58,7 @@ static void put(pi2_linear_sums *sums, const pi2_echo *echo)
     }
     pi2_linear_cross *const to = &sums->cross[sums->lines.crosses++];
     memcpy(to->order, echo->order, sizeof to->order);
-    sums->delay[sums->delays++] = echo->delay;
+    sums->delay[sums->lines.delays++] = echo->delay;
 }
 
 pi2_linear_sums *pi2_linear_sums_make(int simd, size_t classes, const pi2_linear_class *cls, size_t echoes,
@@ -68,15 +72,15 @@ pi2_linear_sums *pi2_linear_sums_make(int simd, size_t classes, const pi2_linear
     }
     const size_t aliases = 2 * count + 2, lines = (aliases + PI2_WIDE - 1) / PI2_WIDE, most = classes + echoes + 1;
     sums->sum = found->linear_sum;
-    sums->interval = interval;
-    sums->decay = exp(-1.0);
+    sums->at = found->linear_at;
+    sums->interval = sums->longest = interval;
     sums->delay = calloc(most, sizeof *sums->delay);
-    sums->known_of = calloc(2 * most, sizeof *sums->known_of);
+    sums->known = calloc(2 * most, sizeof *sums->known);
     sums->cls = calloc(most, sizeof *sums->cls);
     sums->cross = calloc(most, sizeof *sums->cross);
     sums->turn = calloc(most * lines, sizeof *sums->turn);
     sums->shift = calloc(lines * PI2_WIDE, sizeof *sums->shift);
-    if (!sums->delay || !sums->known_of || !sums->cls || !sums->cross || !sums->turn || !sums->shift) {
+    if (!sums->delay || !sums->known || !sums->cls || !sums->cross || !sums->turn || !sums->shift) {
         pi2_linear_sums_free(sums);
         return NULL;
     }
@@ -88,11 +92,13 @@ pi2_linear_sums *pi2_linear_sums_make(int simd, size_t classes, const pi2_linear
         p->delay = polynomial_of(cls[c].states, p->law.delay);
         sums->delay[c] = cls[c].rtt;
     }
-    sums->lines = (pi2_linear_lines){classes, 0, lines, sums->cls, sums->cross, sums->shift, 1.0 / interval};
-    sums->delays = classes;
+    sums->lines = (pi2_linear_lines){.classes = classes, .lines = lines, .cls = sums->cls, .cross = sums->cross,
+                                     .shift = sums->shift, .rate = 1.0 / interval, .delays = classes,
+                                     .delay = sums->delay, .known = sums->known, .decay = exp(-1.0)};
     for (size_t k = 0; k < echoes; k++)
         put(sums, &echo[k]);
-    for (size_t d = 0; d < sums->delays; d++) {
+    for (size_t d = 0; d < sums->lines.delays; d++) {
+        sums->longest = fmax(sums->longest, sums->delay[d]);
         pi2_wide *const turn = sums->turn + d * lines;
         found->linear_turns(sums->delay[d] / interval, count, lines, turn);
         if (d < classes)
@@ -115,7 +121,7 @@ void pi2_linear_sums_free(pi2_linear_sums *sums)
 {
     if (sums) {
         free(sums->delay);
-        free(sums->known_of);
+        free(sums->known);
         free(sums->cls);
         free(sums->cross);
         free(sums->turn);
@@ -136,50 +142,53 @@ static void powers(number q, number *to)
     to[3] = times(times(two, (number){1.0 + most.re, most.im}), square);
 }
 
-/* e^{-s delay}, as vector code would compute it where that holds. */
-static number late_at(const double *s, double delay)
+static int one_by_one(const pi2_linear_sums *sums, size_t n, const double *s, double *values)
 {
-    const double angle = s[1] * delay;
-    if (s[0] != 0.0 || !(fabs(angle) < PI2_SINCOS_LIMIT))
-        return late(s, delay);
-    double sine, cosine;
-    pi2_sincos(0, angle, &sine, &cosine);
-    return (number){cosine, -sine};
-}
-
-int pi2_linear_sums_at(const pi2_linear_sums *sums, size_t n, const double *s, double *values)
-{
-    enum { USUAL = 16 };
-    number usual[USUAL];
-    number *const e = sums->delays <= USUAL ? usual : malloc(sums->delays * sizeof *e);
+    const pi2_linear_lines *const of = &sums->lines;
+    number *const e = malloc((of->delays + 1) * sizeof *e);
     if (!e)
         return 0;
-    const double each = 1.0 / sums->interval;
     for (size_t p = 0; p < n; p++) {
         const double *const s_p = s + 2 * p;
         double found[2];
-        for (size_t d = 0; d < sums->delays; d++)
-            e[d] = late_at(s_p, sums->delay[d]);
-        sums->sum(&sums->lines, s_p, &e->re, found);
-        number sum = {each * found[0], each * found[1]};
-        const number y = late_at(s_p, sums->interval);
+        for (size_t d = 0; d < of->delays; d++)
+            e[d] = late(s_p, of->delay[d]);
+        sums->sum(of, s_p, &e->re, found);
+        number sum = {of->rate * found[0], of->rate * found[1]};
+        const number y = late(s_p, sums->interval);
         number power[4];
-        powers((number){sums->decay * y.re, sums->decay * y.im}, power);
-        for (size_t k = 0; k < sums->known; k++) {
-            const held *const known = &sums->known_of[k];
+        powers((number){of->decay * y.re, of->decay * y.im}, power);
+        for (size_t k = 0; k < of->knowns; k++) {
             number whole = {0.0, 0.0};
             for (int m = 0; m < 4; m++) {
-                whole.re += known->on[m] * power[m].re;
-                whole.im += known->on[m] * power[m].im;
+                whole.re += of->known[k].on[m] * power[m].re;
+                whole.im += of->known[k].on[m] * power[m].im;
             }
-            whole = times(whole, late_at(s_p, known->first));
+            whole = times(whole, late(s_p, of->known[k].first));
             sum.re += whole.re;
             sum.im += whole.im;
         }
         values[2 * p] = sum.re;
         values[2 * p + 1] = sum.im;
     }
-    if (e != usual)
-        free(e);
+    free(e);
+    return 1;
+}
+
+int pi2_linear_sums_at(const pi2_linear_sums *sums, size_t n, const double *s, double *values)
+{
+    for (size_t p = 0, many; p < n; p += many) {
+        double x[PI2_WIDE];
+        int plain = sums->lines.delays <= PI2_FEW;
+        many = n - p < PI2_WIDE ? n - p : PI2_WIDE;
+        for (size_t i = 0; i < many; i++) {
+            x[i] = s[2 * (p + i) + 1];
+            plain &= s[2 * (p + i)] == 0.0 && fabs(x[i]) * sums->longest < PI2_SINCOS_LIMIT;
+        }
+        if (plain)
+            sums->at(&sums->lines, many, x, values + 2 * p);
+        else if (!one_by_one(sums, many, s + 2 * p, values + 2 * p))
+            return 0;
+    }
     return 1;
 }
