@@ -38,7 +38,13 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import Complex, ComplexArray, ComplexValues, Quantity, Real
 
-__all__ = ["LinearisedLoop", "require_states_between", "require_ticks"]
+__all__ = [
+    "LinearisedLoop",
+    "acts_at_once",
+    "refuse_thinned",
+    "require_states_between",
+    "require_ticks",
+]
 
 _SHOWN: Final = ("round-trip time", "p", "p'", "window")  # in a notebook
 
@@ -241,6 +247,13 @@ class LinearisedLoop:
         return result
 
 
+def acts_at_once(network: Network) -> bool:
+    """Whether signals act on rates at once, or what arrives on controllers, without a queue."""
+    return any(node.aqm.acts_on == "arrivals" for node in network.nodes) or any(
+        flow.sender.answers_at_once for flow in network.flows
+    )
+
+
 def require_states_between(senders: Sequence[Sender], aqm: Aqm) -> None:
     """Refuse what acts at once: signals on what is sent, or what arrives on the controller.
 
@@ -249,24 +262,36 @@ def require_states_between(senders: Sequence[Sender], aqm: Aqm) -> None:
     UnsupportedError
         Naming the law.
     """
+    refuse_thinned(senders)
     for sender in senders:
-        kind = type(sender).__name__
         if sender.answers_at_once:
             raise UnsupportedError(
-                f"{kind} lets signals act on its rate at once, which no loop here describes yet:"
-                " ask equilibrium where it rests."
+                f"{type(sender).__name__} lets signals act on its rate at once, which the loop of"
+                " one queue does not describe: give Loop a network."
             )
+    if aqm.acts_on == "arrivals":
+        raise UnsupportedError(
+            f"{type(aqm).__name__} acts on what arrives, not on the queue, which the loop of one"
+            " queue does not describe: give Loop a network."
+        )
+
+
+def refuse_thinned(senders: Sequence[Sender]) -> None:
+    """Refuse traffic that is dropped before it enters a queue.
+
+    Raises
+    ------
+    UnsupportedError
+        Naming the law.
+    """
+    for sender in senders:
         if sender.thinned:
+            kind = type(sender).__name__
             other = "Cbr(thinned=False)" if sender.constant_rate is not None else "Reno"
             raise UnsupportedError(
                 f"{kind} thinned = True lets p act on the queue at once, beside the loop through"
                 f" the senders, which no loop here describes: use {other}, or simulate it."
             )
-    if aqm.acts_on == "arrivals":
-        raise UnsupportedError(
-            f"{type(aqm).__name__} acts on what arrives, not on the queue, for which no loop is"
-            " built here yet: ask equilibrium where it rests, or simulate it."
-        )
 
 
 def require_ticks(aqm: Aqm, controller: Real, update: str) -> None:
@@ -277,6 +302,12 @@ def require_ticks(aqm: Aqm, controller: Real, update: str) -> None:
     UnsupportedError
         Naming the law.
     """
+    if update != "continuous" and aqm.acts_on == "arrivals":
+        raise UnsupportedError(
+            f"{type(aqm).__name__} counts what arrives from update to update, which loops have"
+            f" without updates, so that update = {update!r} is not there: use"
+            ' update="continuous".'
+        )
     if update != "continuous" and not has_ticks(aqm, controller):
         raise UnsupportedError(
             f"{type(aqm).__name__} acts here on every packet and holds no signal for an update"

@@ -18,7 +18,14 @@ from pi2_fluid.ops import Number
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["QueueAtRest", "drift_slopes", "encode_slopes", "linearize_aqm", "update_slopes"]
+__all__ = [
+    "QueueAtRest",
+    "drift_slopes",
+    "encode_slopes",
+    "linearize_aqm",
+    "linearize_counting",
+    "update_slopes",
+]
 
 #: The slopes of each number that moves over what it depends on, and of the controller's variable.
 StateSlopes: TypeAlias = tuple[tuple[tuple[Number, ...], ...], tuple[Number, ...]]
@@ -101,6 +108,36 @@ def linearize_aqm(
         assert aqm.update_interval is not None
         return slopes, _ticking(F, g, h, as_arrays([aqm.update_interval], shape)[0])
     return slopes, _flowing(F, g, h)
+
+
+def linearize_counting(
+    aqm: Aqm, point: QueueAtRest
+) -> tuple[dict[str, FloatArray], LinearController]:
+    """Linearise a law that acts on what arrives, between updates, and its encoder, where it rests.
+
+    Returns
+    -------
+    slopes : dict
+        As of `linearize_aqm`.
+    controller : LinearController
+        From packets per second that arrive to its variable, in continuous time.
+    """
+    what = f"{type(aqm).__name__}.encode"
+    classic, scalable = encode_slopes(aqm, as_arrays([point.controller], ())[0])
+    slopes = {"classic": numeric(classic, (), what), "scalable": numeric(scalable, (), what)}
+    state = aqm.at_rest(point.controller, point.capacity)[0]
+    assert not isinstance(point.queue_delay, tuple), "of one queue"
+    values = as_arrays([*state, point.queue_delay, point.capacity], ())
+    size = len(state)
+
+    def flow(state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
+        return aqm.flow(state, seen, 0.0)
+
+    moved, picked = _state_slopes(aqm, "flow", flow, tuple(values[:size]), values[size], values[-1])
+    what = f"{type(aqm).__name__}.flow"
+    columns = np.array([[numeric(entry, (), what) for entry in column] for column in moved])
+    chosen = np.array([numeric(entry, (), what) for entry in picked])
+    return slopes, _flowing(columns[:size].T, columns[-1], chosen)
 
 
 def encode_slopes(aqm: Aqm, u: Number) -> tuple[Number, Number]:

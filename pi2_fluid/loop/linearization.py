@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LinearSender",
+    "feed_through",
     "linearize",
     "linearize_sender",
     "loop_shape",
@@ -134,10 +135,21 @@ def rate_slopes(
         return tuple(sender.rate(now, before, signal, r, r_before))
 
     def sending(*args: Number) -> Number:
-        return sender.sending_rate(args[0] if size == 1 else args[:-1], args[-1])
+        return sender.sending_rate_under(args[0] if size == 1 else args[:-1], p, args[-1])
 
     slopes = differentiate(sender, "rate", rate, (*x, *x, p, rtt, rtt))
     return slopes, differentiate(sender, "sending_rate", sending, (*x, rtt))
+
+
+def feed_through(sender: Sender, state: Real | tuple[Real, ...], p: Real, rtt: Real) -> FloatArray:
+    """Differentiate the sending rate at rest over the signal that it hears at once, if it does."""
+    if not sender.answers_at_once:
+        return np.zeros(())
+    x, (signal, r) = state, as_arrays([p, rtt], ())
+    (slope,) = differentiate(
+        sender, "sending_rate_under", lambda p: sender.sending_rate_under(x, p, r), (signal,)
+    )
+    return numeric(slope, (), f"{type(sender).__name__}.sending_rate_under")
 
 
 class LinearSender(NamedTuple):

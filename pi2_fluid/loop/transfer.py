@@ -12,6 +12,7 @@ from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.loop.acks import AckLoop
 from pi2_fluid.loop.answers import LoopAnswers
+from pi2_fluid.loop.construction import acts_at_once
 from pi2_fluid.loop.disk import DiskMargin, disk_margin
 from pi2_fluid.loop.explanation import Explanation, explain_acks, explain_form
 from pi2_fluid.loop.matrix.network_loop import NetworkLoop
@@ -41,7 +42,8 @@ class Loop(LoopAnswers):
     point that is solved for; ``Loop(scenario.network)`` is the loop of what a scenario describes.
     Several classes still form one scalar loop, because all of them see the same controller variable
     and the same queue delay. Of a network in which several links have a queue at rest,
-    or hops lead to the only one, ``Loop(network)`` is a `NetworkLoop`, a matrix.
+    or hops lead to the only one, or links have a price, ``Loop(network)`` is a `NetworkLoop`, a
+    matrix.
 
     Parameters
     ----------
@@ -114,7 +116,8 @@ class Loop(LoopAnswers):
         **options: Any,
     ) -> Self:
         """Return a `NetworkLoop` of a network that is more than one queue at rest."""
-        if isinstance(flows, Network) and len(flows.nodes) > 1:
+        at_once = isinstance(flows, Network) and acts_at_once(flows)
+        if isinstance(flows, Network) and (at_once or len(flows.nodes) > 1):
             refuse_beside(aqm, capacity, packet_size)
             for name in ("rtt", "p", "p_prime"):
                 if options.get(name) is not None:
@@ -122,7 +125,7 @@ class Loop(LoopAnswers):
                         f"{name} = {show_value(options[name])} goes with a single sender; of a"
                         " network it is solved for: leave it out."
                     )
-            if only_bottleneck(flows) is None:
+            if at_once or only_bottleneck(flows) is None:
                 return NetworkLoop(flows, **options)  # type: ignore[return-value]
         return super().__new__(cls)
 

@@ -30,17 +30,21 @@ def response_bound(loop: MatrixLoop, w: float) -> FloatArray:
     rest = w - fastest
     if np.any(rest <= 0.0):
         return np.full((len(loop.signals),) * 2, np.inf)
-    from_signal, from_delay = driven / rest, at_once + coupled / rest
-    feedback = passes @ (loop.weight.T @ (from_delay[:, None] * loop.crosses)) / w
+    from_signal, from_delay = driven / rest + np.abs(loop.feeds), at_once + coupled / rest
+    feedback = passes @ (loop.weight.T @ (from_delay[:, None] * loop.delayed)) / w
     if np.max(np.abs(np.linalg.eigvals(feedback))) >= 1.0:
         return np.full((len(loop.signals),) * 2, np.inf)
-    drive = passes @ (loop.weight.T @ (from_signal[:, None] * np.abs(loop.slopes))) / w
+    drive = passes @ (loop.weight.T @ (from_signal[:, None] * np.abs(loop.slopes)))
     solved: Any = np.linalg.solve(np.eye(len(passes)) - feedback, drive)
+    # s tau is solved for where a queue waits, and what arrives elsewhere.
+    solved[loop.waits] /= w
     plant: FloatArray = solved[list(loop.signals)]
     s = 1j * np.geomspace(w, 1e6 * w, 200)
     for column, controller in enumerate(loop.controllers):
         numerator, denominator = controller_polynomials(controller, s)
-        plant[:, column] *= 1.05 * float(np.max(np.abs(numerator / denominator)))
+        queue = loop.signals[column]
+        unit = 1.0 if loop.waits[queue] else float(loop.capacity[queue])
+        plant[:, column] *= 1.05 * unit * float(np.max(np.abs(numerator / denominator)))
     return plant
 
 

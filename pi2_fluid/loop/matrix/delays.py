@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.loop.delay_system import controller_matrices
 from pi2_fluid.loop.matrix.system import MatrixLoop
 from pi2_fluid.loop.roots import ClosedSystem
@@ -36,43 +37,68 @@ def closed_system(loop: MatrixLoop, *, half_sample: bool = False) -> ClosedSyste
     half_sample : bool
         Whether signals come T/2 later, the mean delay of one that is held for T.
     """
-    sizes = [cls.size for cls in loop.classes]
-    starts = np.cumsum([0, *sizes]).tolist()
-    last = starts[-1] + len(loop.capacity)
-    queues = np.arange(starts[-1], last)
+    starts: list[int] = np.cumsum([0, *(cls.size for cls in loop.classes)]).tolist()
+    waits = np.flatnonzero(loop.waits)
+    last = starts[-1] + len(waits)
+    #: Which state the delay of each queue is; none of a link without one.
+    delays = np.full(len(loop.waits), -1)
+    delays[waits] = np.arange(starts[-1], last)
     parts = [controller_matrices(controller) for controller in loop.controllers]
-    total = last + sum(len(A) for A, *_ in parts)
+    controls = last + np.cumsum([0, *(len(A) for A, *_ in parts)])
+    total = int(controls[-1])
     late: defaultdict[float, FloatArray] = defaultdict(lambda: np.zeros((total, total)))
     neutral: defaultdict[float, FloatArray] = defaultdict(lambda: np.zeros((total, total)))
+    spoken: list[tuple[int, float, FloatArray]] = []  # which queue, how late, from which states
+    for number, (A, B, C, D) in enumerate(parts):
+        queue, own = loop.signals[number], slice(controls[number], controls[number + 1])
+        late[0.0][own, own] = A
+        said = np.zeros(total)
+        said[own] = C
+        if loop.waits[queue]:
+            late[0.0][own, delays[queue]] = B
+            said[delays[queue]] = D
+        elif D != 0.0:
+            raise UnsupportedError(
+                "a controller that lets what arrives through at once has no roots here: use"
+                " margins() and nyquist_count()."
+            )
+        extra = float(loop.controllers[number].interval) / 2 if half_sample else 0.0
+        spoken.append((queue, extra, said))
+    reached = []  # how what arrives moves the delay, or the controller, of each queue
+    for place, capacity in enumerate(loop.capacity):
+        into = np.zeros(total)
+        if loop.waits[place]:
+            into[delays[place]] = 1.0
+        else:
+            number = loop.signals.index(place)
+            into[controls[number] : controls[number + 1]] = capacity * parts[number][1]
+        reached.append(into)
     for row, (cls, start) in enumerate(zip(loop.classes, starts, strict=False)):
         own, rtt = slice(start, start + cls.size), float(cls.rtt)
-        on_route = loop.crosses[row]
+        on_route = np.zeros(total)
+        on_route[delays[waits]] = loop.crosses[row, waits]
         late[0.0][own, own] += cls.a0
         late[rtt][own, own] += cls.a1
-        late[0.0][own, queues] += np.outer(cls.e0, on_route)
-        late[rtt][own, queues] += np.outer(cls.e1, on_route)
-        for met in np.flatnonzero(on_route):
-            arriving = late[float(loop.forward[row, met])]
-            weight = loop.weight[row, met]
-            arriving[queues[met], own] += weight * cls.c
-            arriving[queues[met], queues] += weight * float(cls.r) * on_route
-    state = last
-    for number, (A, B, C, D) in enumerate(parts):
-        queue = loop.signals[number]
-        own = slice(state, state + len(A))
-        late[0.0][own, own] = A
-        late[0.0][own, queues[queue]] = B
-        extra = float(loop.controllers[number].interval) / 2 if half_sample else 0.0
-        for row, (cls, start) in enumerate(zip(loop.classes, starts, strict=False)):
-            drive = np.atleast_1d(cls.b * loop.slopes[row, number])
-            if np.any(drive):
-                heard = late[float(cls.rtt) - loop.forward[row, queue] + extra]
-                heard[start : start + cls.size, queues[queue]] += drive * D
-                heard[start : start + cls.size, own] += np.outer(drive, C)
-        state = own.stop
+        late[0.0][own] += np.outer(cls.e0, on_route)
+        late[rtt][own] += np.outer(cls.e1, on_route)
+        sent = float(cls.r) * on_route
+        sent[own] += cls.c
+        heard = [
+            (rtt - float(loop.forward[row, queue]) + extra, loop.slopes[row, number] * said)
+            for number, (queue, extra, said) in enumerate(spoken)
+            if loop.slopes[row, number] != 0.0
+        ]
+        for delay, said in heard:
+            late[delay][own] += np.outer(np.atleast_1d(cls.b)[: cls.size], said)
+        for place in np.flatnonzero(loop.crosses[row]).tolist():
+            there = float(loop.forward[row, place])
+            into = loop.weight[row, place] * reached[place]
+            late[there] += np.outer(into, sent)
+            for delay, said in heard:
+                late[there + delay] += loop.feeds[row] * np.outer(into, said)
     for passing in loop.passings:
         for share, delay in zip(passing.shares, passing.delays, strict=True):
-            neutral[float(delay)][queues[passing.at], queues[passing.before]] += share
+            neutral[float(delay)][:, delays[passing.before]] += share * reached[passing.at]
     present = late.pop(0.0)
     return ClosedSystem(
         present, sorted(late.items(), key=_first), sorted(neutral.items(), key=_first)

@@ -21,7 +21,7 @@ from pi2_fluid.errors import (
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.sender import CLOCKS
 from pi2_fluid.loop.answers import require_count
-from pi2_fluid.loop.construction import require_states_between, require_ticks
+from pi2_fluid.loop.construction import refuse_thinned, require_ticks
 from pi2_fluid.loop.crossovers import Crossings
 from pi2_fluid.loop.disk import DiskMargin, disk_margin
 from pi2_fluid.loop.linearization import RTT_TERMS, TRANSPORTS
@@ -61,17 +61,19 @@ class NetworkLoop:
     """The feedback loop of a network in which several links signal, linearised where it rests.
 
     ``Loop(network)`` is one if more than one link has a queue at rest, or hops lead to the only
-    one. L(s) is a matrix, with a row for each link whose queue delay answers and a column for each
-    whose controller acts: det(I + L(s)) = 0 is the characteristic equation. Links without a queue
-    at rest have no part in it. One that is full and waits less than its target signals nothing, so
-    that it has no row and no column, but its delay is part of what lies between the others.
+    one, or links have a price. L(s) is a matrix, with a row for each link whose queue delay
+    answers, or whose arrivals if it has a price, and a column for each whose controller acts:
+    det(I + L(s)) = 0 is the characteristic equation. Links without a queue at rest have no part in
+    it. One that is full and waits less than its target signals nothing, so that it has no row and
+    no column, but its delay is part of what lies between the others.
 
     Parameters
     ----------
     network : Network
         Of any number of nodes.
     update : {"continuous", "delayed", "sampled"}
-        As for `Loop`; "sampled" where all that signal have one update interval and tick together.
+        As for `Loop`; "sampled" where all that signal have one update interval and tick together,
+        "continuous" only of links with a price.
     rtt_terms : {"frozen", "exact"}
         As for `Loop`.
     transport : {"fifo", "delay"}
@@ -165,11 +167,10 @@ class NetworkLoop:
                 f"clock = {clock!r}, bunch = {show_value(bunch)} are of one queue, and here those"
                 f' of {queues} wait: use clock="rate" without bunch.'
             )
-        senders = [flow.sender for flow in network.flows]
+        refuse_thinned([flow.sender for flow in network.flows])
         controller = self.operating_point.controller.to_numpy()
         signal = [place for place in range(len(names)) if controller[place] > 0.0]
         for place in signal:
-            require_states_between(senders, network.nodes[place].aqm)
             require_ticks(network.nodes[place].aqm, controller[place], update)
         self._signalling = tuple(names[place] for place in signal)
         self.links: tuple[str, ...] = self._signalling

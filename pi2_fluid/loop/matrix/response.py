@@ -12,10 +12,9 @@ u = H tau closes the loop: L = -X^-1 Y H. The second line is FIFO: a queue that 
 C in all, so that a class's share of it changes as the others' do, which leaves sum of dA = s C tau
 less than came. Without it every queue would see what the source sent.
 
-A law that acts on the rate that arrives, u = H_tau tau + H_y dy with dy_l = sum of N_i dA_il, has
-H_tau + s C H_y in place of H where its queue waits; where it does not, its unknown is dy_l itself,
-whose row of X has 1 in place of s and whose column has nothing else. A sender whose rate follows
-the signal at once adds to `from_signal`.
+Of a link with a price, which acts on the rate that arrives and has no queue, the unknown is not
+tau_l but dy_l/C_l, dy_l = sum of N_i dA_il: its row of X has 1 in place of s, its column nothing
+else, and u_l = H_l dy_l. A sender whose rate hears the signal itself has that, too, in dx_i.
 """
 
 from __future__ import annotations
@@ -88,11 +87,21 @@ def matrix_response(
         A row for each link whose delay answers, a column for each whose controller acts.
     """
     plant = plant_matrix(loop, s)
-    for column, controller in enumerate(loop.controllers):
-        numerator, denominator = controller_polynomials(controller, s)
-        extra = np.exp(-s * controller.interval / 2) if half_sample else 1.0
-        plant[:, :, column] *= (numerator / denominator * extra)[:, None]
+    for column in range(len(loop.controllers)):
+        numerator, denominator = _controller(loop, column, s, half_sample=half_sample)
+        plant[:, :, column] *= (numerator / denominator)[:, None]
     return plant
+
+
+def _controller(
+    loop: MatrixLoop, number: int, s: ComplexArray, *, half_sample: bool
+) -> tuple[ComplexArray, ComplexArray]:
+    """Numerator and denominator of H, from the unknown of the link to its variable."""
+    controller, queue = loop.controllers[number], loop.signals[number]
+    numerator, denominator = controller_polynomials(controller, s)
+    if half_sample:
+        numerator = numerator * np.exp(-s * controller.interval / 2)
+    return numerator if loop.waits[queue] else loop.capacity[queue] * numerator, denominator
 
 
 @in_blocks
@@ -134,9 +143,8 @@ def matrix_characteristic(
     result: ComplexArray = np.ones(s.shape, dtype=complex)
     for number, controller in enumerate(loop.controllers):
         if number not in without:
-            numerator, denominator = controller_polynomials(controller, s)
-            extra = np.exp(-s * controller.interval / 2) if half_sample else 1.0
-            ratio = (numerator / denominator * extra)[:, None]
+            numerator, denominator = _controller(loop, number, s, half_sample=half_sample)
+            ratio = (numerator / denominator)[:, None]
             X[:, :, loop.signals[number]] -= Y[:, :, number] * ratio
             order = controller_order(controller)
             result *= denominator / leading_coefficient(controller) * inverse**order
@@ -144,14 +152,15 @@ def matrix_characteristic(
         back = np.exp(-s * loop.rtt[places][:, None])
         own = class_determinant(group, s, back) * inverse**group.size
         result *= np.prod(own, axis=0)
-    result *= np.linalg.det(X * inverse[:, None, None]) / np.linalg.det(passed_on(loop, s))
+    X[:, loop.waits] *= inverse[:, None, None]
+    result *= np.linalg.det(X) / np.linalg.det(passed_on(loop, s))
     return result
 
 
 def matrix_degree(loop: MatrixLoop, without: Collection[int] = ()) -> int:
     """Return how many factors `matrix_characteristic` has: the states of the system."""
     closed = [c for number, c in enumerate(loop.controllers) if number not in without]
-    own = sum(cls.size for cls in loop.classes) + len(loop.capacity)
+    own = sum(cls.size for cls in loop.classes) + int(np.sum(loop.waits))
     return own + sum(controller_order(controller) for controller in closed)
 
 
@@ -163,12 +172,14 @@ def _plant_parts(loop: MatrixLoop, s: ComplexArray) -> tuple[ComplexArray, Compl
     for places, group in loop.groups:
         signal, delay = class_response(group, s, back[places])
         from_signal[places], from_delay[places] = signal, delay + group.r
+    from_signal += loop.feeds[:, None]
     # Frequencies first, in the order of the memory: a product of matrices for each of them.
     arriving = np.ascontiguousarray((loop.weight[:, :, None] * there).transpose(2, 1, 0))
     heard = loop.slopes[:, :, None] * back[:, None] / there[:, list(loop.signals)]
     heard = np.ascontiguousarray(heard.transpose(2, 0, 1))
     X: ComplexArray = s[:, None, None] * passed_on(loop, s)
-    X -= np.multiply(arriving, from_delay.T[:, None], order="C") @ loop.crosses.astype(complex)
+    X[:, ~loop.waits, ~loop.waits] = 1.0
+    X -= np.multiply(arriving, from_delay.T[:, None], order="C") @ loop.delayed.astype(complex)
     Y: ComplexArray = np.multiply(arriving, from_signal.T[:, None], order="C") @ heard
     return X, Y
 

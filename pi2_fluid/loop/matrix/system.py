@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,8 +18,8 @@ import numpy as np
 
 from pi2_fluid.errors import UnsupportedError, show_value
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.loop.controllers import linearize_aqm
-from pi2_fluid.loop.linearization import linearize_sender
+from pi2_fluid.loop.controllers import linearize_aqm, linearize_counting
+from pi2_fluid.loop.linearization import feed_through, linearize_sender
 from pi2_fluid.loop.link import Coupling
 from pi2_fluid.loop.state_space import Keeping, LinearClass, LinearController
 from pi2_fluid.network.bottlenecks import NetworkPoint
@@ -28,7 +28,7 @@ from pi2_fluid.network.network import Network
 from pi2_fluid.network.routes import on_their_ways, places_of
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import FloatArray, IntArray
+    from pi2_fluid.values import BoolArray, FloatArray, IntArray
 
 __all__ = ["MatrixLoop", "Passing", "linearize_network"]
 
@@ -71,6 +71,10 @@ class MatrixLoop(Keeping):
         Of p of the class over the variable of the link's controller.
     passings : tuple of Passing
         None of transport "delay".
+    feeds : shape (classes,)
+        Response of the sending rate to p itself, beside that of the states; 0 as a rule.
+    waits : numpy.ndarray of bool, shape (queues,)
+        Whether a queue is there. A link with a price has none: its controller acts on what arrives.
     """
 
     classes: tuple[LinearClass, ...]
@@ -81,6 +85,8 @@ class MatrixLoop(Keeping):
     forward: FloatArray
     slopes: FloatArray
     passings: tuple[Passing, ...]
+    feeds: FloatArray
+    waits: BoolArray
 
     @cached_property
     def rtt(self) -> FloatArray:
@@ -92,6 +98,11 @@ class MatrixLoop(Keeping):
         """Seconds of queue per second and packet per second of one flow: (classes, queues)."""
         counts = np.array([float(cls.weight) for cls in self.classes])
         return counts[:, None] * self.crosses / self.capacity
+
+    @cached_property
+    def delayed(self) -> FloatArray:
+        """1 where the queue delays the class, else 0: (classes, queues)."""
+        return self.crosses * self.waits
 
     @cached_property
     def groups(self) -> list[tuple[list[int], LinearClass]]:
@@ -146,7 +157,8 @@ def linearize_network(
     """
     _require_unique(point)
     waits = point.queue_delay.to_numpy()
-    places = np.flatnonzero(point.bottleneck.to_numpy())
+    signalled = point.controller.to_numpy() > 0.0
+    places = np.flatnonzero(point.bottleneck.to_numpy() & (signalled | (waits > 0.0)))
     queues = [
         _Queue(*(float(values[place]) for values in (point.controller, waits, point.capacity)))
         for place in places
@@ -161,26 +173,39 @@ def linearize_network(
     for law, queue in zip(laws, signals, strict=True):
         law.encode(queues[queue].controller)  # which a law without a loop refuses in its own words
     found = [
-        linearize_aqm(*each, ()) for each in zip(laws, [queues[q] for q in signals], strict=True)
+        linearize_counting(law, queues[queue])
+        if law.acts_on == "arrivals"
+        else linearize_aqm(law, queues[queue], ())
+        for law, queue in zip(laws, signals, strict=True)
     ]
     (size,) = {float(node.link.packet_size) for node in network.nodes}
     queues_by_name = {node.name: node.aqm for node in network.nodes}
     flows = on_their_ways(network.flows, queues_by_name, size)
     senders = [flow.sender for flow in flows]
-    at_rest = zip(senders, point.states, point.p.to_numpy(), point.rtt.to_numpy(), strict=True)
+    at_rest = list(
+        zip(senders, point.states, point.p.to_numpy(), point.rtt.to_numpy(), strict=True)
+    )
     classes = [
-        linearize_sender(*rest, ()).through(
-            Coupling(float(flow.count), None, True), np.ones(()), rtt_terms
+        _without_still_states(
+            linearize_sender(*rest, ()).through(
+                Coupling(float(flow.count), None, True), np.ones(()), rtt_terms
+            )
         )
         for rest, flow in zip(at_rest, network.flows, strict=True)
     ]
+    feeds = np.array([float(feed_through(*rest)) for rest in at_rest])
     routes = places_of(network.node_names, network.flows)
     crosses = np.array([np.isin(places, route) for route in routes], float)
     forward = np.array(
         [_forward(*way, waits)[places] for way in zip(network.flows, routes, strict=True)]
     )
     slopes = _slopes(network, point, senders, [slope for slope, _ in found], places[signals])
-    moves = [place for place, cls in enumerate(classes) if np.any(cls.c) or np.any(cls.r)]
+    moves = [
+        place
+        for place, cls in enumerate(classes)
+        if np.any(cls.c) or np.any(cls.r) or feeds[place] != 0.0
+    ]
+    waiting = np.array([queue.queue_delay > 0.0 for queue in queues])
     shares = point.share.to_numpy()[places]
     return MatrixLoop(
         classes=tuple(classes[place] for place in moves),
@@ -190,8 +215,22 @@ def linearize_network(
         crosses=crosses[moves],
         forward=forward[moves] * crosses[moves],
         slopes=slopes[moves],
-        passings=tuple(_passings(routes, places, forward, shares)) if transport == "fifo" else (),
+        passings=tuple(
+            passing
+            for passing in _passings(routes, places, forward, shares)
+            if transport == "fifo" and waiting[passing.before]
+        ),
+        feeds=feeds[moves],
+        waits=waiting,
     )
+
+
+def _without_still_states(cls: LinearClass) -> LinearClass:
+    """A class whose state nothing moves, without it: its rate hears signals itself, or nothing."""
+    if any(np.any(part) for part in (cls.a0, cls.a1, cls.b, cls.e0, cls.e1)):
+        return cls
+    square, none = np.zeros((0, 0)), np.zeros(0)
+    return replace(cls, a0=square, a1=square, b=none, e0=none, e1=none, c=none, size=0)
 
 
 def _require_unique(point: NetworkPoint) -> None:
