@@ -50,6 +50,11 @@ def two_links() -> pf.Network:
     return pf.Network(nodes, pf.Flows(pf.Reno(), 5, "50ms", route="b"))
 
 
+def both_full() -> pf.Network:
+    short = [pf.Flows(pf.Reno(), 5, "50ms", route=name) for name in ("a", "b")]
+    return pf.Network(two_links().nodes, [*two_links().flows, *short])
+
+
 @pytest.fixture(scope="module")
 def everything() -> dict[str, list[Any]]:
     """By public name what it stands for: of classes instances, of functions what they return."""
@@ -97,6 +102,7 @@ def everything() -> dict[str, list[Any]]:
         "equilibrium": [pf.equilibrium(FLOWS, pf.CoupledPi2(), "20Mbit/s")],
         "equilibrium_of": [pf.equilibrium_of(pf.Reno(), pf.Pi2(), [0.05, 0.1], p=0.01)],
         "Loop": [one, several, mixture, acks, one.linear, one.form, one.explain(), several.sweep()],
+        "NetworkLoop": [pf.Loop(both_full(), update="sampled"), pf.Loop(both_full()).close("a")],
         "Margins": [asked, one.margins(), several.margins(), mixture.margins()],
         "compare": [pf.compare(SCENARIO)],
         "coexistence": [table],
@@ -135,7 +141,7 @@ def same(a: Any, b: Any) -> bool:
         return same(a.args, b.args)
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, pf.Loop):
+    if isinstance(a, (pf.Loop, pf.NetworkLoop)):
         return repr(a) == repr(b) and same(a.margins(), b.margins())
     if isinstance(a, Margins):
         mine, theirs = ((x.modulus_margin, x.verdict_code) for x in (a, b))
