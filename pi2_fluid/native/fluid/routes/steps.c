@@ -35,7 +35,7 @@ static double predict_image(pi2_routes *run, double h, const routes_reader **tar
 /* How long a step may be before anything is tried. */
 static double first_length(const pi2_routes *run)
 {
-    static const double LONGEST = 0.9; /* of a round-trip time */
+    static const double LONGEST = 1.8; /* of a round-trip time: what is beyond it is taken too often again */
     const fluid_share *shares = routes_shares(run, run->mode);
     const double left = run->next - run->now->t;
     double h = run->step < run->proposal ? run->step : run->proposal;

@@ -12,7 +12,7 @@
 #include "fluid/routes/slopes.h"
 
 enum { MOST_PASSES = 8 };
-#define AGREED 0.05   /* of the tolerance */
+#define AGREED 0.3   /* of the tolerance */
 #define ENOUGH 1e-13  /* instead, when steps do not adapt */
 #define SLOPE 0.25    /* parts of the errors at a quarter of a step that the whole step makes */
 #define RATE 1.0
