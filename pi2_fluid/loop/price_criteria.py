@@ -11,17 +11,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from pi2_fluid.laws.aqms.price import Price
+from pi2_fluid.laws.senders.paganini import Paganini
+from pi2_fluid.network.routes import on_their_ways
 from pi2_fluid.records.labels import align_labels, relabel
 from pi2_fluid.units import validate_quantity
 
 if TYPE_CHECKING:
+    from pi2_fluid.network.bottlenecks import NetworkPoint
+    from pi2_fluid.network.network import Network
     from pi2_fluid.values import FloatArray, Quantity, Values
 
-__all__ = ["alpha_max", "alpha_max_published", "eta_max"]
+__all__ = [
+    "PriceCriteria",
+    "alpha_max",
+    "alpha_max_published",
+    "eta_max",
+    "price_criteria",
+]
 
 _HALVINGS: Final = 60
 
@@ -153,3 +164,85 @@ def _rising_root(
         beyond = function(middle) > 0.0
         low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
     return 0.5 * (low + high)
+
+
+class PriceCriteria(NamedTuple):
+    """What is known of a network of prices by its largest gain and its longest round-trip time."""
+
+    alpha: float
+    """The largest gain of a source."""
+    eta: float
+    """The largest z = beta M/alpha of a source, times the longest round-trip time; 0 if static."""
+    alpha_max: float
+    """`alpha_max(eta)`: stable below it."""
+    alpha_published: float
+    """`alpha_max_published(eta)`: stable below it by the paper, by Theorem 2 or Proposition 3."""
+    missing: tuple[str, ...]
+    """What the proofs ask for and this network has not; they then say nothing."""
+
+    @property
+    def stable(self) -> bool:
+        """Whether the network is stable by `alpha_max`; False says nothing of it."""
+        return not self.missing and self.alpha < self.alpha_max
+
+    @property
+    def stable_by_the_paper(self) -> bool:
+        """Whether it is by Theorem 2, or Proposition 3."""
+        return not self.missing and self.alpha < self.alpha_published
+
+    @property
+    def least_gain_margin(self) -> float:
+        """What all links may at least be multiplied by, 0 if nothing is known."""
+        return self.alpha_max / self.alpha if self.stable else 0.0
+
+
+def price_criteria(network: Network, point: NetworkPoint) -> PriceCriteria:
+    """Return what the criteria say of a network at rest; asked as `NetworkLoop.criteria`.
+
+    Parameters
+    ----------
+    network : Network
+        Of any senders and links; the criteria are of `Paganini` and `Price` alone.
+    point : NetworkPoint
+        Where it rests.
+    """
+    queues = {node.name: node.aqm for node in network.nodes}
+    full = point.bottleneck.to_numpy()
+    names = [node.name for node, is_full in zip(network.nodes, full, strict=True) if is_full]
+    size = network.packet_size
+    senders = [flow.sender for flow in on_their_ways(network.flows, queues, size)]
+    routes = [flow.route or network.node_names for flow in network.flows]
+    prices = [name for name in names if isinstance(queues[name], Price)]
+    moving = [
+        (sender, sum(name in prices for name in route))
+        for sender, route in zip(senders, routes, strict=True)
+        if sender.signal is not None and any(name in names for name in route)
+    ]
+    sources = [(law, crossed) for law, crossed in moving if isinstance(law, Paganini)]
+    bases = {float(law.phi) for law in map(queues.get, prices) if isinstance(law, Price)}
+    bases |= {float(law.phi) for law, _ in sources}
+    missing = []
+    if len(sources) < len(moving) or len(prices) < len(names):
+        missing.append("only sources and links of prices")
+    if len(bases) > 1:
+        missing.append("one phi")
+    if network.combine != "product":
+        missing.append("signals by independent draws")
+    if not point.unique:
+        missing.append("independent rows of the routing matrix")
+    counted = [law.bottlenecks or 1.0 for law, _ in sources]
+    if any(own < crossed for own, (_, crossed) in zip(counted, sources, strict=True)):
+        missing.append("M of at least the full links on each route")
+    alpha = max((float(law.alpha) for law, _ in sources), default=math.nan)
+    fastest = max(
+        (
+            0.0 if law.static else float(law.beta * own / law.alpha)
+            for own, (law, _) in zip(counted, sources, strict=True)
+        ),
+        default=math.nan,
+    )
+    eta = fastest * max(float(flow.base_rtt) for flow in network.flows)
+    if not sources:
+        return PriceCriteria(alpha, eta, math.nan, math.nan, tuple(missing))
+    known = float(np.asarray(alpha_max(eta))), float(np.asarray(alpha_max_published(eta)))
+    return PriceCriteria(alpha, eta, *known, tuple(missing))

@@ -163,7 +163,7 @@ def network_equilibrium(network: Network) -> NetworkPoint:
         _require_known(node)
     queues = {node.name: node.aqm for node in network.nodes}
     for flow in network.flows:
-        require_round_trip(flow, [queues[name] for name in flow.route or ()])
+        require_round_trip(flow, [queues[name] for name in flow.route or list(queues)[:1]])
     flows = on_their_ways(network.flows, queues, network.packet_size)
     links = _Links(network.nodes, flows, network.combine)
     return _described(network, links, _share(links) if links.priced else _solve(links))

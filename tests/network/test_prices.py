@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from price_networks import PACKET, known_network, price_links
 from refusals import refused
 
 import pi2_fluid as pf
@@ -18,22 +19,12 @@ from pi2_fluid.laws.senders.paganini import Paganini
 
 ROOT = Path(__file__).parents[2]
 KNOWN = json.loads((ROOT / "tests/data/price_rests.json").read_text(encoding="utf-8"))
-PACKET = 12000.0  # bits
 pytestmark = pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
-
-
-def links(rates: list[float], **law: Any) -> list[pf.Node]:
-    """Links that may carry so many packets a second."""
-    aqm = Price(**law)
-    return [
-        pf.Node(f"l{place}", pf.Link(PACKET * rate / aqm.utilization), aqm)
-        for place, rate in enumerate(rates)
-    ]
 
 
 def lot(rates: list[float], sender: Paganini, **own: Any) -> pf.Network:
     """A parking lot: one flow over all links, and one over each."""
-    nodes = links(rates)
+    nodes = price_links(rates)
     ways = [[node.name for node in nodes], *([node.name] for node in nodes)]
     flows = [pf.Flows(sender, 1, 0.1, f"f{i}", route=way) for i, way in enumerate(ways)]
     return pf.Network(nodes, flows, **own)
@@ -42,19 +33,7 @@ def lot(rates: list[float], sender: Paganini, **own: Any) -> pf.Network:
 @pytest.mark.parametrize("utilization", [1.0, 0.95])
 @pytest.mark.parametrize("known", KNOWN, ids=[known["name"] for known in KNOWN])
 def test_known_rests(known: dict[str, Any], utilization: float) -> None:
-    given = known["network"]
-    most = given.get("most", [None] * len(given["count"]))
-    senders = [
-        Paganini(alpha=given["alpha"], max_rate=x and x * PACKET, **given["law"]) for x in most
-    ]
-    columns = (senders, given["count"], given["base_rtt"], given["route"], given["hops"])
-    network = pf.Network(
-        links(given["packets_per_s"], utilization=utilization),
-        [
-            pf.Flows(sender, n, rtt, route=[f"l{i}" for i in way], hops=times)
-            for sender, n, rtt, way, times in zip(*columns, strict=True)
-        ],
-    )
+    network = known_network(known["network"], utilization)
     point = pf.equilibrium(network)
     for name, values in known["rest"].items():
         assert getattr(point, name).to_numpy() == pytest.approx(values, rel=1e-13), name
@@ -62,7 +41,7 @@ def test_known_rests(known: dict[str, Any], utilization: float) -> None:
     assert point.unique
     assert point.load.to_numpy() == pytest.approx(utilization, rel=1e-12)
     assert not point.queue_delay.any()
-    assert point.rtt.to_numpy().tolist() == given["base_rtt"]
+    assert point.rtt.to_numpy().tolist() == known["network"]["base_rtt"]
 
 
 class TestFairness:
@@ -118,7 +97,7 @@ def by_gradients(network: pf.Network, capacity: float) -> np.ndarray:
 
 @pytest.mark.slow
 def test_a_second_method_agrees() -> None:
-    nodes = links([1000.0, 1000.0, 1000.0], utilization=0.95)
+    nodes = price_links([1000.0, 1000.0, 1000.0], utilization=0.95)
     flows = [
         pf.Flows(Paganini(), 2, 0.1, route=["l0", "l1", "l2"]),
         pf.Flows(Paganini(k=5.0), 3, 0.05, "b", route="l0"),
@@ -135,7 +114,7 @@ def test_random_networks_are_full_where_they_have_a_price() -> None:
     rng = np.random.default_rng(1)
     for _ in range(6):
         n = int(rng.integers(2, 9))
-        nodes = links(list(10.0 ** rng.uniform(3.5, 5.5, n)))
+        nodes = price_links(list(10.0 ** rng.uniform(3.5, 5.5, n)))
         laws = [Paganini(), Paganini(fairness=0.7, k=3.0), pf.Reno(), pf.Scalable()]
         flows = [
             pf.Flows(
@@ -157,7 +136,7 @@ def test_random_networks_are_full_where_they_have_a_price() -> None:
 
 @pytest.mark.slow
 def test_many_links_of_which_one_matters() -> None:
-    nodes = links([1000.0 if place == 77 else 1e5 for place in range(200)])
+    nodes = price_links([1000.0 if place == 77 else 1e5 for place in range(200)])
     flows = [
         pf.Flows(Paganini(k=0.5), 5, 0.02, f"f{place}", route=(f"l{place}", "l77"))
         for place in range(200)
@@ -177,7 +156,7 @@ class TestPrices:
         assert point.broken == ("window",)
 
     def test_equal_links_in_a_row_have_no_prices_of_their_own(self) -> None:
-        nodes = links([1000.0, 1000.0])
+        nodes = price_links([1000.0, 1000.0])
         point = pf.equilibrium(pf.Network(nodes, pf.Flows(Paganini(), 2, 0.1, route=("l0", "l1"))))
         assert not point.unique
         assert point.bottleneck.all()
@@ -185,7 +164,7 @@ class TestPrices:
         assert float(point.price.sum()) == pytest.approx(0.1, rel=1e-13)
 
     def test_links_that_nobody_needs_or_crosses(self) -> None:
-        nodes = links([1000.0, 5000.0, 10.0])
+        nodes = price_links([1000.0, 5000.0, 10.0])
         point = pf.equilibrium(pf.Network(nodes, pf.Flows(Paganini(), 2, 0.1, route=("l0", "l1"))))
         assert point.bottleneck.to_numpy().tolist() == [True, False, False]
         assert point.price.to_numpy().tolist()[1:] == [0.0, 0.0]
@@ -193,7 +172,7 @@ class TestPrices:
 
     def test_static_flows_need_no_price(self) -> None:
         flows = pf.Flows(Paganini(static=True, max_rate="1Mbit/s"), 2, 0.1, route=("l0", "l1"))
-        point = pf.equilibrium(pf.Network(links([1000.0, 1000.0]), flows))
+        point = pf.equilibrium(pf.Network(price_links([1000.0, 1000.0]), flows))
         assert not point.bottleneck.any()
         assert float(point.rate[0]) == pytest.approx(1e6 / PACKET, rel=1e-15)
 
@@ -206,7 +185,7 @@ class TestPrices:
     def test_other_bases_read_other_prices(self) -> None:
         """A sender whose phi is not that of the links reads prices in proportion."""
         network = pf.Network(
-            links([1000.0, 2000.0], phi=10.0),
+            price_links([1000.0, 2000.0], phi=10.0),
             pf.Flows(Paganini(phi=100.0), 1, 0.1, route=("l0", "l1")),
         )
         assert float(pf.equilibrium(network).price[0]) == pytest.approx(0.05 * 2.0, rel=1e-12)
@@ -253,7 +232,7 @@ class TestPrices:
     )
     def test_what_has_no_rest(self, flows: Any, kind: Any, said: str) -> None:
         with refused(kind, said):
-            pf.equilibrium(pf.Network(links([1000.0, 1000.0]), flows))
+            pf.equilibrium(pf.Network(price_links([1000.0, 1000.0]), flows))
 
 
 class TestSums:

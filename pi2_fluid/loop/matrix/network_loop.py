@@ -38,6 +38,7 @@ from pi2_fluid.loop.matrix.margins import find_matrix_crossings, smallest_singul
 from pi2_fluid.loop.matrix.response import matrix_response
 from pi2_fluid.loop.matrix.sampled import sampled_matrix
 from pi2_fluid.loop.matrix.system import MatrixLoop, linearize_network
+from pi2_fluid.loop.price_criteria import PriceCriteria, price_criteria
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
 from pi2_fluid.network.network import Network
@@ -304,6 +305,23 @@ class NetworkLoop:
         require_count(n, "n", " roots")
         found = rightmost_modes(self.linear, self.update, n)
         return complex(found[0]) if n == 1 else found
+
+    def criteria(self) -> PriceCriteria:
+        """Return what is known of a network of prices whatever its routes: `loop.alpha_max`.
+
+        Examples
+        --------
+        >>> import pi2_fluid as pf
+        >>> node = pf.Node("a", pf.Link("2Gbit/s", packet_size="1000B"), pf.Price())
+        >>> flows = [pf.Flows(pf.Paganini(), n, rtt) for n, rtt in ((32, "40ms"), (480, "200ms"))]
+        >>> loop = pf.Loop(pf.Network(node, flows))
+        >>> known = loop.criteria()
+        >>> known.stable, known.stable_by_the_paper, f"{known.least_gain_margin:.2f}"
+        (True, False, '1.35')
+        >>> f"{loop.margins().gain_margin:.2f}"
+        '3.54'
+        """
+        return price_criteria(self.network, self.operating_point)
 
     def sensitivity(self, w: Real) -> ComplexArray:
         """Return S = (I + L)^-1 at real frequencies `w` (rad/s), of shape (*w.shape, L, L)."""
