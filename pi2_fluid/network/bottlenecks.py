@@ -221,7 +221,9 @@ def only_bottleneck(network: Network) -> Network | None:
             if any(hop > 0.0 for hop in flow.hops[: route.index(node.name) + 1]):
                 return None
             sender = flow.sender.on_route([queues[name] for name in route])
-            crossing.append(replace(flow, sender=sender, route=None, hops=()))
+            crossing.append(
+                replace(flow, sender=sender, route=None, hops=(), back=None, back_hops=())
+            )
     return Network(node, crossing)
 
 

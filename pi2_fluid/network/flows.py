@@ -61,6 +61,12 @@ class Flows(Record):
     hops : float, str, or sequence of them
         Propagation times (s), >= 0: from the source to the first node, from the first to the
         second, and so on; none: 0 each. The rest of `base_rtt` lies behind the last node.
+    back : str or sequence of str, optional
+        Names of the nodes that acknowledgements cross, in order, none of them on the route; kept as
+        a tuple (packets only). None: they cross none.
+    back_hops : float, str, or sequence of them
+        Propagation times (s) as `hops`, from the receiver on. What both leave of `base_rtt` lies
+        behind the last node there, or back.
     """
 
     sender: Sender
@@ -76,6 +82,8 @@ class Flows(Record):
     ecn: bool | None = choice(None, (None, True, False))
     route: tuple[str, ...] | None = described(None, "names of nodes")
     hops: tuple[Number, ...] = quantities("time", closed=True)
+    back: tuple[str, ...] | None = described(None, "names of nodes")
+    back_hops: tuple[Number, ...] = quantities("time", closed=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,22 +103,33 @@ class Flows(Record):
                 f"Flows name = {show_value(self.name)} is no text: give a label, or None."
             )
         if self.route is not None:
-            object.__setattr__(self, "route", _names(self.route))
+            object.__setattr__(self, "route", _names(self.route, "route"))
+        if self.back is not None:
+            object.__setattr__(self, "back", _names(self.back, "back"))
+        for name in self.back or ():
+            if name in (self.route or ()):
+                raise ScenarioError(
+                    f"Flows back = {show_value(self.back)} crosses {show_value(name)}, which is on"
+                    " the route: give the other direction a node of its own."
+                )
         self._check_hops()
 
     def _check_hops(self) -> None:
         """Refuse hops of another number than that of the nodes, or longer than the path."""
-        if not self.hops:
+        there = 1 if self.route is None else len(self.route)
+        for name, hops, what, nodes in (
+            ("hops", self.hops, "the route", there),
+            ("back_hops", self.back_hops, "the way back", len(self.back or ())),
+        ):
+            if hops and len(hops) != nodes:
+                raise ScenarioError(
+                    f"Flows {name} = {show_value(hops)} are {len(hops)} and the nodes of {what}"
+                    f" {nodes}: give one time for each node, or none."
+                )
+        hops = (*self.hops, *self.back_hops)
+        if not hops or any(is_traced(leaf) for leaf in leaves((hops, self.base_rtt))):
             return
-        nodes = 1 if self.route is None else len(self.route)
-        if len(self.hops) != nodes:
-            raise ScenarioError(
-                f"Flows hops = {show_value(self.hops)} are {len(self.hops)} and the nodes of the"
-                f" route {nodes}: give one time for each node, or none."
-            )
-        if any(is_traced(leaf) for leaf in leaves((self.hops, self.base_rtt))):
-            return
-        way, path = sum(map(float, self.hops)), float(np.min(np.asarray(self.base_rtt)))
+        way, path = sum(map(float, hops)), float(np.min(np.asarray(self.base_rtt)))
         if way > path * (1 + 1e-12):  # sums of decimals are rounded
             raise ScenarioError(
                 f"Flows hops take {format_quantity(way, 'time')}, longer than base_rtt ="
@@ -154,19 +173,19 @@ def require_responsive(classes: Sequence[Flows]) -> None:
         )
 
 
-def _names(route: object) -> tuple[str, ...]:
+def _names(route: object, field: str) -> tuple[str, ...]:
     """Names of nodes from one of them, or a sequence."""
     given = (route,) if isinstance(route, str) else route
     names = tuple(given) if isinstance(given, Sequence) else ()
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ScenarioError(
-            f"Flows route = {show_value(route)} names no nodes: give their names in order, e.g."
+            f"Flows {field} = {show_value(route)} names no nodes: give their names in order, e.g."
             ' ("a", "b").'
         )
     for name in () if len(set(names)) == len(names) else names:
         if names.count(name) > 1:
             raise ScenarioError(
-                f"Flows route = {show_value(route)} crosses {show_value(name)} twice, and a class"
+                f"Flows {field} = {show_value(route)} crosses {show_value(name)} twice, and a class"
                 " visits a node at most once: leave one out, or add a node."
             )
     return names

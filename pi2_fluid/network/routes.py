@@ -13,7 +13,7 @@ from pi2_fluid.network.flows import Flows
 from pi2_fluid.ops import Number
 from pi2_fluid.values import FloatArray
 
-__all__ = ["check_routes", "on_their_ways", "places_of", "routing_of"]
+__all__ = ["check_routes", "on_their_ways", "places_back_of", "places_of", "routing_of"]
 
 
 def check_routes(owner: str, nodes: Sequence[str], classes: Sequence[Flows]) -> None:
@@ -41,18 +41,30 @@ def check_routes(owner: str, nodes: Sequence[str], classes: Sequence[Flows]) -> 
                 f"{place} route = None is missing, for there are {len(nodes)} nodes: name those"
                 f" that it crosses, in order, of {', '.join(map(repr, nodes))}."
             )
-        for name in flows.route or ():
-            if name not in known:
-                raise ScenarioError(
-                    f"{place} route = {show_value(flows.route)} has {show_value(name)}, which is no"
-                    f" node: give {suggest(name, nodes)}."
-                )
+        for field, way in (("route", flows.route), ("back", flows.back)):
+            for name in way or ():
+                if name not in known:
+                    raise ScenarioError(
+                        f"{place} {field} = {show_value(way)} has {show_value(name)}, which is no"
+                        f" node: give {suggest(name, nodes)}."
+                    )
+        if flows.route is None and flows.back:
+            raise ScenarioError(
+                f"{place} back = {show_value(flows.back)} crosses the only node, as its route does:"
+                " give the other direction a node of its own."
+            )
 
 
 def places_of(nodes: Sequence[str], classes: Sequence[Flows]) -> list[list[int]]:
     """Return the places of the nodes on each class's route, in its order."""
     places = {name: place for place, name in enumerate(nodes)}
     return [[places[name] for name in flows.route or nodes[:1]] for flows in classes]
+
+
+def places_back_of(nodes: Sequence[str], classes: Sequence[Flows]) -> list[list[int]]:
+    """Return the places of the nodes that each class's acknowledgements cross, in their order."""
+    places = {name: place for place, name in enumerate(nodes)}
+    return [[places[name] for name in flows.back or ()] for flows in classes]
 
 
 def routing_of(nodes: Sequence[str], classes: Sequence[Flows]) -> FloatArray:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from pi2_fluid.network.routes import places_of
+from pi2_fluid.network.routes import places_back_of, places_of
 from pi2_fluid.network.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -191,13 +191,16 @@ def class_coords(scenario: Scenario, bands: Sequence[int]) -> dict[str, Column]:
         ),
     }
     if link_dims(scenario):
-        routes = places_of(scenario.node_names, scenario.flows)
         place = np.zeros((len(scenario.node_names), len(scenario.flows)), dtype=int)
-        for column, route in enumerate(routes):
-            place[route, column] = np.arange(1, len(route) + 1)
+        for ways, sign in ((places_of, 1), (places_back_of, -1)):
+            for column, way in enumerate(ways(scenario.node_names, scenario.flows)):
+                place[way, column] = sign * np.arange(1, len(way) + 1)
         coords["link"] = Column(("link",), np.array(scenario.node_names), "1", "link")
         coords["place"] = Column(
-            ("link", "flows"), place, "1", "place of the link on the route, from 1 on; 0: it is not"
+            ("link", "flows"),
+            place,
+            "1",
+            "place of the link on the route, from 1 on, or the way back, from -1; 0: neither",
         )
     if most_bands(scenario) == 2:
         coords["band_of"] = Column(

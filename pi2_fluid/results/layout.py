@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pi2_fluid.network.routes import places_of
+from pi2_fluid.network.routes import places_back_of, places_of
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.results.dataset import BANDS, link_dims, most_bands
 
@@ -20,7 +20,7 @@ __all__ = ["Layout", "layout_of"]
 
 
 class Layout(NamedTuple):
-    """The kernel counts by legs: each class at each link of its route, one after the other."""
+    """The kernel counts by legs: each class at each link of its route, then of its way back."""
 
     links: int
     bands: Sequence[int]
@@ -29,8 +29,10 @@ class Layout(NamedTuple):
     """Of each leg."""
     flows: IntArray
     """Its class."""
+    first: IntArray
+    """The first leg of each class."""
     last: IntArray
-    """The last leg of each class."""
+    """The last on the way to the receiver."""
     duals: IntArray
     """Of each link whether its queue is dual."""
     dual: bool
@@ -87,8 +89,8 @@ class Layout(NamedTuple):
         """Return the probability that one of the links of a class signals, of those of legs."""
         if not self.routed:
             return p
-        first = np.append(0, self.last[:-1] + 1)
-        passed: NDArray[Any] = np.multiply.reduceat(1.0 - p, first, axis=-1)
+        there = np.arange(p.shape[-1]) <= self.last[self.flows]
+        passed: NDArray[Any] = np.multiply.reduceat(1.0 - there * p, self.first, axis=-1)
         return 1.0 - passed
 
     def by_queue(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -144,14 +146,19 @@ def layout_of(scenario: Scenario, bands: Sequence[int]) -> Layout:
     bands : sequence of int
         Through which queue of a dual one each class goes.
     """
-    routes = places_of(scenario.node_names, scenario.flows)
-    lengths = [len(route) for route in routes]
+    names, classes = scenario.node_names, scenario.flows
+    there, back = places_of(names, classes), places_back_of(names, classes)
+    routes = [[*each, *way] for each, way in zip(there, back, strict=True)]
+    lengths = np.array([len(route) for route in routes])
+    first: IntArray = np.cumsum(lengths) - lengths
+    last: IntArray = first + np.array([len(route) - 1 for route in there])
     return Layout(
         links=len(scenario.node_names),
         bands=bands,
         link=np.concatenate([np.array(route, dtype=int) for route in routes]),
         flows=np.repeat(np.arange(len(routes)), lengths),
-        last=np.cumsum(lengths) - 1,
+        first=first,
+        last=last,
         duals=np.array([node.aqm.bands == 2 for node in scenario.network.nodes], dtype=int),
         dual=most_bands(scenario) == 2,
         routed=bool(link_dims(scenario)),

@@ -61,6 +61,7 @@ def not_modelled(scenario: Scenario) -> list[str]:
     laws: list[tuple[str, Aqm | Sender]] = [("aqm", node.aqm) for node in nodes]
     laws += [("flows.sender", flow.sender) for flow in scenario.flows]
     found = [f"{place}.{name}" for place, law in laws for name in law.packets_only]
+    found += ["flows.back"] * any(flow.back for flow in scenario.flows)
     return [*_PACKETS_ONLY, *_NETWORKS_ONLY * (len(nodes) > 1), *dict.fromkeys(found)]
 
 

@@ -14,7 +14,7 @@ from pi2_fluid.engines.packet.requirements import interval_of
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.network import Node
-from pi2_fluid.network.routes import places_of
+from pi2_fluid.network.routes import places_back_of, places_of
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, to_ns
 
@@ -82,13 +82,17 @@ def pack(
     """
     network = scenario.network
     size = int(scenario.packet_size)
-    routes = places_of(network.node_names, network.flows)
+    names, flows = network.node_names, network.flows
+    routes = zip(places_of(names, flows), places_back_of(names, flows), strict=True)
     return (
         to_ns(scenario.duration),
         size,
         [_pack_link(node, float(scenario.duration), discipline) for node in network.nodes],
-        [_pack_class(*each, scenario, size) for each in zip(network.flows, routes, strict=True)],
-        [_pack_change(change, scenario, network.node_names) for change in scenario.changes],
+        [
+            _pack_class(flow, *ways, scenario, size)
+            for flow, ways in zip(flows, routes, strict=True)
+        ],
+        [_pack_change(change, scenario, names) for change in scenario.changes],
         seed,
         bin,
         trace,
@@ -122,7 +126,9 @@ def _pack_link(
     }
 
 
-def _pack_class(flow: Flows, route: list[int], scenario: Scenario, size: int) -> dict[str, Any]:
+def _pack_class(
+    flow: Flows, route: list[int], back: list[int], scenario: Scenario, size: int
+) -> dict[str, Any]:
     sender: Any = flow.sender
     name: str | None = None
     parameters: dict[str, float] = {}
@@ -131,6 +137,7 @@ def _pack_class(flow: Flows, route: list[int], scenario: Scenario, size: int) ->
         interval = interval_of(sender.constant_rate, size)
     else:
         name, parameters = congestion_of(sender)
+    hops = _pack_hops(flow, len(route), len(back))
     stop = None if flow.stop is None or flow.stop >= scenario.duration else to_ns(flow.stop)
     return {
         "congestion": name,
@@ -147,14 +154,17 @@ def _pack_class(flow: Flows, route: list[int], scenario: Scenario, size: int) ->
         "paced": sender.paced,
         "ecn": ecn_field(flow),
         "route": route,
-        "hops": _pack_hops(flow, len(route)),
+        "hops": hops[: len(route)],
+        "back": back,
+        "back_hops": hops[len(route) :],
     }
 
 
-def _pack_hops(flow: Flows, count: int) -> list[int]:
-    """Return hops in ns: how far each link is from the source is rounded, so that all fit."""
-    hops, rtt = map(float, flow.hops or [0.0] * count), to_ns(flow.base_rtt)
-    places = [0, *(min(to_ns(place), rtt) for place in accumulate(hops))]
+def _pack_hops(flow: Flows, there: int, back: int) -> list[int]:
+    """Return hops in ns, there and back: how far each link is is rounded, so that all fit."""
+    rtt = to_ns(flow.base_rtt)
+    hops = [*(flow.hops or [0.0] * there), *(flow.back_hops or [0.0] * back)]
+    places = [0, *(min(to_ns(place), rtt) for place in accumulate(map(float, hops)))]
     return [there - here for here, there in pairwise(places)]
 
 

@@ -80,7 +80,7 @@ def sizes_of(scenario: Scenario, bins: int, flows: int) -> Sizes:
 
 
 def _crossed(scenario: Scenario) -> int:
-    return sum(len(flow.route or (None,)) for flow in scenario.flows)
+    return sum(len(flow.route or (None,)) + len(flow.back or ()) for flow in scenario.flows)
 
 
 def interval_of(rate: SupportsFloat, packet_size: SupportsFloat) -> float:

@@ -63,7 +63,8 @@ pi2_packet_class class_of(nb::handle item, const std::string &what)
 {
     const Entries e(item, what,
                     {"congestion", "parameters", "interval", "count", "base_rtt", "start", "stop", "start_jitter",
-                     "initial_window", "slow_start", "delayed_ack", "paced", "ecn", "route", "hops"});
+                     "initial_window", "slow_start", "delayed_ack", "paced", "ecn", "route", "hops", "back",
+                     "back_hops"});
     pi2_packet_class c = {};
     if (e.is_none("congestion")) {
         c.interval = e.as<double>("interval");
@@ -268,14 +269,22 @@ class PacketRun {
         return found;
     }
 
-    // Over links that there are, none twice, with hops that leave of base_rtt what is not negative.
-    static void require_route(const pi2_packet_class &c, const std::vector<std::uint32_t> &route,
-                              const std::vector<std::int64_t> &hops, std::vector<std::size_t> &crossed,
-                              std::size_t number)
+    struct Way {
+        std::vector<std::uint32_t> links;
+        std::vector<std::int64_t> hops;
+    };
+
+    static Way way_of(nb::handle item, const char *links, const char *hops)
     {
-        const std::string what = "class " + std::to_string(number);
-        std::int64_t left = c.base_rtt;
-        if (route.empty() || route.size() != hops.size())
+        return {as<std::vector<std::uint32_t>>(item[links], links), as<std::vector<std::int64_t>>(item[hops], hops)};
+    }
+
+    // Over links that there are, none twice, with hops that leave of base_rtt what is not negative.
+    static void require_route(const std::string &what, const Way &way, std::vector<std::size_t> &crossed,
+                              std::size_t number, std::int64_t &left)
+    {
+        const auto &[route, hops] = way;
+        if (route.size() != hops.size())
             refuse(what + " has " + std::to_string(route.size()) + " links and " + std::to_string(hops.size())
                    + " hops.");
         for (const std::uint32_t link : route) {
@@ -298,13 +307,20 @@ class PacketRun {
         for (nb::handle item : classes) {
             const std::size_t number = found.all.size();
             pi2_packet_class c = class_of(item, "class " + std::to_string(number));
-            const auto route = as<std::vector<std::uint32_t>>(item["route"], "route");
-            const auto hops = as<std::vector<std::int64_t>>(item["hops"], "hops");
-            require_route(c, route, hops, crossed, number);
-            c.route_length = static_cast<std::uint32_t>(route.size());
+            const std::string what = "class " + std::to_string(number);
+            const Way there = way_of(item, "route", "hops"), back = way_of(item, "back", "back_hops");
+            std::int64_t left = c.base_rtt;
+            if (there.links.empty())
+                refuse(what + " route has no link.");
+            require_route(what, there, crossed, number, left);
+            require_route(what, back, crossed, number, left);
+            c.route_length = static_cast<std::uint32_t>(there.links.size());
+            c.back_length = static_cast<std::uint32_t>(back.links.size());
             found.all.push_back(c);
-            found.routes.insert(found.routes.end(), route.begin(), route.end());
-            found.hops.insert(found.hops.end(), hops.begin(), hops.end());
+            for (const Way *way : {&there, &back}) {
+                found.routes.insert(found.routes.end(), way->links.begin(), way->links.end());
+                found.hops.insert(found.hops.end(), way->hops.begin(), way->hops.end());
+            }
         }
         require_between(found.all.size(), PI2_MOST_CLASSES, " classes");
         require_between(found.routes.size(), PI2_MOST_LEGS, " links on all routes");
@@ -313,6 +329,9 @@ class PacketRun {
             c.route = found.routes.data() + at;
             c.hops = found.hops.data() + at;
             at += c.route_length;
+            c.back = found.routes.data() + at;
+            c.back_hops = found.hops.data() + at;
+            at += c.back_length;
         }
         return found;
     }
@@ -475,7 +494,8 @@ classes
     that; interval between packets (ns, of a constant bit rate); count; base_rtt, start, stop
     (None: the end) and start_jitter (ns); initial_window (segments); slow_start, delayed_ack,
     paced (bool); ecn, the field (0 Not-ECT, 1 ECT(1), 2 ECT(0)); route, the numbers of the links
-    that it crosses, and hops, the propagation times to each (ns).
+    that it crosses, and hops, the propagation times to each (ns); back and back_hops, the same of
+    its acknowledgements.
 changes
     Of each change, in the order of time: at (ns), capacity (bit/s, 0: as it is) of which link,
     and counts, the flows of every class (-1: as they are).

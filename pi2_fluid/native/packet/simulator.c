@@ -21,6 +21,17 @@ enum { LINE = 64, CROWD = 2000, SOON = 8 };
 static void dropped(void *context, const pi2_packet *packet, int64_t now, int cause)
 {
     pi2_trace_event(context, packet, PI2_TRACE_DROP, cause, now);
+    if (packet->flags & PI2_RETURNING)
+        pi2_link_forget_ack(context, packet->segment);
+}
+
+/* Whether acknowledgements cross links. */
+static int some_return(const pi2_packet_scenario *s)
+{
+    for (int i = 0; i < s->class_count; i++)
+        if (s->classes[i].back_length)
+            return 1;
+    return 0;
 }
 
 static void marked(void *context, const pi2_packet *packet, int cause)
@@ -65,10 +76,10 @@ static int set_up_flows(pi2_run *run)
 
 static int set_up_hops(pi2_run *run, const pi2_packet_scenario *s, int *refused)
 {
-    const int traced = s->trace > 0;
+    const int traced = s->trace > 0, told = traced || some_return(s);
     for (uint32_t i = 0; i < run->hop_count; i++) {
         pi2_hop *hop = run->hops + i;
-        hop->queue.dropped = traced ? dropped : NULL;
+        hop->queue.dropped = told ? dropped : NULL;
         hop->queue.marked = traced ? marked : NULL;
         hop->queue.context = run;
         hop->queue.no_memory = &run->no_memory;
@@ -138,6 +149,7 @@ void pi2_run_free(pi2_run *run)
     free(run->flow_memory);
     free(run->hops);
     free(run->late);
+    free(run->returning);
     free(run->classes);
     free(run->specs);
     free(run);

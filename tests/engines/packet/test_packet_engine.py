@@ -299,6 +299,8 @@ def test_pack_speaks_of_every_field() -> None:
         "ecn": compiled.NOT_ECT,
         "route": [0],
         "hops": [0],
+        "back": [],
+        "back_hops": [],
     }
     assert classes[1] == CLASS | {"interval": 4e6, "count": 3}
     assert changes == [change(2 * 10**9, 5e6, -1, 1), change(7 * 10**9, 4e6, -1, -1)]
@@ -413,6 +415,8 @@ ARGUMENTS = (
             "ecn": 0,
             "route": [0],
             "hops": [0],
+            "back": [],
+            "back_hops": [],
         }
     ],
     [{"at": 5 * 10**8, "capacity": 0.0, "link": 0, "counts": [2]}],
@@ -481,7 +485,8 @@ def test_the_kernel_takes_good_numbers() -> None:
                 ("base_rtt", -1), ("start", 2**60), ("stop", -1), ("start_jitter", -1),
                 ("initial_window", 0), ("ecn", 3), ("slow_start", "no"),
             ]),
-            ("route", [], "class 0 has 0 links and 1 hops"),
+            ("route", [], "class 0 route has no link"),
+            ("back", [0], "class 0 has 1 links and 0 hops"),
             ("route", [1], "class 0 route has link 1, which is not there"),
             ("hops", [0, 0], "class 0 has 1 links and 2 hops"),
             ("hops", [-1], "class 0 hops are below 0"),
@@ -490,6 +495,7 @@ def test_the_kernel_takes_good_numbers() -> None:
         (3, [{k: x for k, x in CLASS.items() if k != "ecn"}], "class 0 lacks 'ecn'"),
         (3, [CLASS, CLASS | {"rtt": 5}], "class 1 knows no 'rtt'"),
         (3, [CLASS, CLASS | {"route": [0, 0], "hops": [0, 0]}], "class 1 route has link 0 twice"),
+        (3, [CLASS | {"back": [0], "back_hops": [0]}], "class 0 route has link 0 twice"),
         (4, [change(10**10, 0.0, 1)], "change 0 at"),
         (4, [change(5, 0.0, 1), change(4, 0.0, 1)], "change 1 at"),
         (4, [change(5, -1.0, 1)], "change 0 capacity"),

@@ -26,6 +26,7 @@ PUBLISHED = {
         74,
         "RFC 894: 14; RFC 791: 20; RFC 9293: 20; options of RFC 9293, 2018, 7323: 20",
     ),
+    "ACK_BYTES": (66, "RFC 894: 14; RFC 791: 20; RFC 9293: 20; RFC 7323, appendix A: 12"),
     "SRTT_SHIFT": (3, "RFC 6298, (2.3): alpha = 1/8"),
     "RTTVAR_SHIFT": (2, "RFC 6298, (2.3): beta = 1/4"),
     "RTO_MIN_US": (200_000, "include/net/tcp.h: TCP_RTO_MIN = HZ/5"),

@@ -158,6 +158,67 @@ def test_a_parking_lot_rests_where_the_equations_do() -> None:
     np.testing.assert_allclose(rates, pf.equilibrium(lot).rate, rtol=0.15)
 
 
+# --- acknowledgements that cross links ------------------------------------------------------
+
+
+def test_a_fast_link_on_the_way_back_is_a_longer_path() -> None:
+    """Likewise: each acknowledgement is as large as a packet, and takes 0.1 ms."""
+    link = {"rate": "512kbit/s", "packet_size": 64, "ack_jitter": 0.0}
+    flows = {"count": 5, "delayed_ack": False, "ecn": False}
+    back = node("b", **link | {"rate": "5.12Mbit/s"})
+    one = crossing("a", base_rtt="40ms", back="b", back_hops="7ms", **flows)
+    both = over([node("a", **link), back], one, "20s")
+    alone = over([node("a", **link)], crossing("a", base_rtt="40.1ms", **flows), "20s")
+    found, expected = (pf.packet.simulate(each, seeds=2, bin="1s") for each in (both, alone))
+    assert (expected.drops.sum("time") > 100).all()
+    for name in (*COUNTED, "queue", "queue_sd", "sojourn", "controller"):
+        np.testing.assert_array_equal(found[name].sel(link="a"), expected[name])
+    np.testing.assert_array_equal(found.window, expected.window)
+    np.testing.assert_array_equal(found.throughput, expected.throughput)
+
+
+def two_ways(there: str, back: str, aqm: Any = None) -> Any:
+    flows = [
+        crossing("a", base_rtt="30ms", hops="5ms", back="b", back_hops="5ms"),
+        crossing("b", base_rtt="30ms", back="a"),
+    ]
+    described = over([node("a", there), node("b", back, aqm)], flows, "10s")
+    return pf.simulate(described, pf.Packets(seeds=2, bin="1s"))
+
+
+def test_acknowledgements_share_a_link_with_data() -> None:
+    """One for each segment at most, and for every other at least; 66 bytes each."""
+    runs = two_ways("8Mbit/s", "6Mbit/s")
+    assert runs.place.to_numpy().tolist() == [[1, -1], [-1, 1]]
+    for data, acks, name in (("a", "b", "a"), ("b", "a", "b")):
+        mine = runs["count"].sel(flows=name)
+        segments = mine.sel(link=data, cause="delivered")
+        returned = mine.sel(link=acks, cause="sent")
+        assert (returned < segments).all()
+        assert (returned > 0.45 * segments).all()
+        left = runs.link_throughput.sel(flows=name, link=acks)
+        np.testing.assert_allclose(
+            left.sum("time"), 8 * 66 * runs.departures.sel(flows=name, link=acks).sum("time"),
+            rtol=1e-3,
+        )  # fmt: skip
+        rate = runs.link_throughput.sel(flows=name, link=data)
+        np.testing.assert_array_equal(runs.throughput.sel(flows=name), rate)
+    load = runs.link_throughput.sum("flows")[:, 2:].mean(("seed", "time")) / [8e6, 6e6]
+    assert (load > 0.75).all()
+    assert (load <= 1.0).all()
+
+
+def test_lost_acknowledgements_do_not_stop_senders() -> None:
+    """The way back is so slow that most of them are dropped: senders hear of many at once."""
+    slow = pf.Node("b", pf.Link("60kbit/s", buffer=5), pf.TailDrop())
+    one = crossing("a", base_rtt="30ms", back="b", count=2)
+    described = over([node("a"), slow], one, "20s")
+    runs = pf.simulate(described, pf.Packets(seeds=1, bin="1s"))
+    lost = runs["count"].sel(link="b", cause="drop_full")
+    assert (lost > 100).all()
+    assert (runs.throughput[:, 5:].mean("time") > 2e6).all()
+
+
 def test_only_the_named_link_changes() -> None:
     change = pf.Change("2s", capacity="1Mbit/s", link="b")
     described = two_links(changes=change)
@@ -235,12 +296,47 @@ def test_a_dual_queue_behind_a_single_one() -> None:
     assert (levels.sel(link="a", band="L") == 0.0).all()
 
 
+def test_ways_back_are_text_too() -> None:
+    flows = crossing("a", back=("b", "c"), back_hops=("1ms", "2ms"))
+    described = over([node("a"), node("b"), node("c")], flows)
+    again = pf.Scenario.from_toml(described.to_toml())
+    assert again == described
+    assert again.network.flows[0].back == ("b", "c")
+    assert pf.equilibrium(described.network).rate == pf.equilibrium(
+        pf.Network(described.network.nodes, crossing("a"))
+    ).rate  # fmt: skip
+    assert "flows.back" in pf.simulate(described, pf.Fluid()).attrs["not_modelled"]
+
+
 # --- what is refused ------------------------------------------------------------------------
 
 
 def test_a_hop_without_capacity_is_refused() -> None:
     with refused(pf.DomainError, "capacity"):
         node("a", "0Mbit/s")
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: crossing("a", back="a"), "crosses 'a', which is on the route"),
+        (lambda: crossing("a", back=()), "back = () names no nodes"),
+        (lambda: crossing("a", back="b", back_hops=["1ms"] * 2), "the way back 1"),
+        (lambda: crossing("a", hops="12ms", back="b", back_hops="9ms"), "longer than base_rtt"),
+        (lambda: over([node("a"), node("b")], crossing("a", back="c")), "'c', which is no node"),
+        (
+            lambda: pf.Scenario("1s", pf.Link(1e6), pf.Pi2(), pf.Flows(pf.Reno(), 1, 1, back="b")),
+            "'b', which is no node",
+        ),
+        (
+            lambda: pf.Network(node("a"), pf.Flows(pf.Reno(), 1, "1s", back="a")),
+            "crosses the only node",
+        ),
+    ],
+)
+def test_ways_back_that_cannot_be_are_refused(make, said) -> None:
+    with refused(pf.ScenarioError, said):
+        make()
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,86 @@
 /* Links: each takes packets from its queue and carries them, one after the other; how, hop.h says. */
 #include "packet/run/link.h"
 
+#include <stdlib.h>
+
 #include "packet/core/bits.h"
 #include "packet/run/statistics.h"
 #include "packet/tcp/published.h"
 
-enum { SOON = 4 }; /* packets that are called for ahead */
+/* Packets that are called for ahead; room for acknowledgements that cross links, at first. */
+enum { SOON = 4, FIRST_RETURNING = 64 };
+
+/* Acknowledgements */
+
+pi2_ack *pi2_link_homeward(pi2_run *run, const pi2_class *class_, int64_t now)
+{
+    pi2_lateness *late = class_->late;
+    int64_t due = now + run->acks.pipes[class_->back].delay;
+    pi2_ack *ack;
+    if (late->below)
+        due += (int64_t)pi2_random_below(late->key, late->index++, late->below);
+    ack = pi2_pipes_put(&run->acks, class_->back, due);
+    if (!ack)
+        run->no_memory = 1;
+    return ack;
+}
+
+uint32_t pi2_link_keep_ack(pi2_run *run)
+{
+    const uint32_t number = run->returning_free, room = run->returning_room;
+    const uint32_t more = room ? 2 * room : FIRST_RETURNING;
+    pi2_ack *acks;
+    if (number != room) {
+        run->returning_free = run->returning[number].flow;
+        return number;
+    }
+    acks = more > room ? realloc(run->returning, more * sizeof *acks) : NULL;
+    if (!acks) {
+        run->no_memory = 1;
+        return UINT32_MAX;
+    }
+    for (uint32_t i = room; i < more; i++)
+        acks[i].flow = i + 1;
+    run->returning = acks;
+    run->returning_room = more;
+    run->returning_free = number + 1;
+    return number;
+}
+
+void pi2_link_forget_ack(pi2_run *run, uint32_t number)
+{
+    run->returning[number].flow = run->returning_free;
+    run->returning_free = number;
+}
+
+void pi2_link_return(pi2_run *run, const pi2_class *class_, uint32_t number, int64_t now)
+{
+    pi2_packet packet = {.sent = now, .segment = number, .flow = run->returning[number].flow, .leg = class_->back_leg,
+                         .bytes = PI2_ACK_BYTES, .flags = PI2_RETURNING};
+    if (packet.bytes > run->scenario.packet_size)
+        packet.bytes = (uint16_t)run->scenario.packet_size;
+    if (class_->back_access == PI2_NO_PIPE)
+        pi2_link_enter(run, run->legs[packet.leg].hop, &packet, now);
+    else
+        pi2_link_travel(run, &packet, class_->back_access, packet.leg, 1, now);
+}
+
+/* It is past the last link. */
+static PI2_APART void come_back(pi2_run *run, const pi2_packet *packet, int64_t now)
+{
+    pi2_ack *ack = pi2_link_homeward(run, pi2_class_of(run, run->flows + packet->flow), now);
+    if (ack)
+        *ack = run->returning[packet->segment];
+    pi2_link_forget_ack(run, packet->segment);
+}
 
 /* The packet reaches the far end. */
 static void deliver(pi2_run *run, const pi2_packet *packet, int64_t now)
 {
     run->counts[(size_t)packet->leg * PI2_CAUSES + PI2_DELIVERED]++;
-    if (!(packet->flags & PI2_UNRESPONSIVE))
+    if (packet->flags & PI2_RETURNING)
+        come_back(run, packet, now);
+    else if (!(packet->flags & PI2_UNRESPONSIVE))
         pi2_receive(run, packet, now);
 }
 

@@ -24,6 +24,15 @@ static inline void pi2_link_begin(pi2_run *run, const pi2_class *class_, pi2_pac
         pi2_link_travel(run, packet, class_->access, class_->leg, 1, now);
 }
 
+/* An acknowledgement on its way over links: its number; UINT32_MAX: no memory. */
+uint32_t pi2_link_keep_ack(pi2_run *run);
+/* It is lost. */
+void pi2_link_forget_ack(pi2_run *run, uint32_t number);
+/* It begins its way. */
+void pi2_link_return(pi2_run *run, const pi2_class *class_, uint32_t number, int64_t now);
+/* Room for one that is on its way to the sender, past all links; NULL: no memory. */
+pi2_ack *pi2_link_homeward(pi2_run *run, const pi2_class *class_, int64_t now);
+
 /* What the receiver makes of a packet. Given by tcp/ends/receiver.c, which is above what is known here: without delay a
  * packet that leaves the link is received, acknowledged perhaps and answered by another at the same instant. */
 void pi2_receive(pi2_run *run, const pi2_packet *packet, int64_t now);

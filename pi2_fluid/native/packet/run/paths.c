@@ -72,19 +72,21 @@ end:
  * the link that its class crosses last. */
 static int make_pipes(pi2_run *run, const pi2_packet_scenario *s)
 {
-    const size_t classes = (size_t)s->class_count, room = run->leg_count + classes;
+    const size_t classes = (size_t)s->class_count, room = run->leg_count + 2 * classes;
     pi2_wishes data = {malloc(room * sizeof(pi2_wish)), 0}, acks = {malloc(classes * sizeof(pi2_wish)), 0};
     int made = data.wishes && acks.wishes;
     for (size_t i = 0; made && i < classes; i++) {
         pi2_class *class_ = run->classes + i;
         const pi2_packet_class *spec = class_->spec;
-        pi2_leg *leg = run->legs + class_->leg;
+        pi2_leg *leg = run->legs + class_->leg, *back = run->legs + class_->back_leg;
         const uint32_t end = spec->route[spec->route_length - 1];
         const int where = s->links[end].delay_on;
         int64_t rest = spec->base_rtt, forward;
         for (uint32_t k = 0; k < spec->route_length; k++)
             rest -= spec->hops[k];
-        class_->access = PI2_NO_PIPE;
+        for (uint32_t k = 0; k < spec->back_length; k++)
+            rest -= spec->back_hops[k];
+        class_->access = class_->back_access = PI2_NO_PIPE;
         if (spec->hops[0] > 0)
             wish(&data, 0, spec->hops[0], &class_->access);
         for (uint32_t k = 1; k < spec->route_length; k++, leg++)
@@ -93,6 +95,10 @@ static int make_pipes(pi2_run *run, const pi2_packet_scenario *s)
         leg->at_end = forward == 0;
         wish(&data, 0, forward, &leg->pipe);
         wish(&acks, end, rest - forward, &class_->back);
+        if (spec->back_length && spec->back_hops[0] > 0)
+            wish(&data, 0, spec->back_hops[0], &class_->back_access);
+        for (uint32_t k = 1; k < spec->back_length; k++, back++)
+            wish(&data, 0, spec->back_hops[k], &back->pipe);
     }
     made = made && grant(&run->data, &data, sizeof(pi2_packet))
            && grant(&run->acks, &acks, sizeof(pi2_ack));
@@ -105,7 +111,7 @@ int pi2_paths_new(pi2_run *run, const pi2_packet_scenario *s)
 {
     uint32_t legs = 0;
     for (int i = 0; i < s->class_count; i++)
-        legs += s->classes[i].route_length;
+        legs += s->classes[i].route_length + s->classes[i].back_length;
     run->legs = calloc(legs, sizeof *run->legs);
     if (!run->legs)
         return 0;
@@ -118,6 +124,11 @@ int pi2_paths_new(pi2_run *run, const pi2_packet_scenario *s)
         for (uint32_t k = 0; k < spec->route_length; k++)
             run->legs[run->leg_count++] =
                 (pi2_leg){.hop = run->hops + spec->route[k], .first = k == 0, .last = k + 1 == spec->route_length};
+        class_->back_leg = run->leg_count;
+        class_->returns = spec->back_length > 0;
+        for (uint32_t k = 0; k < spec->back_length; k++)
+            run->legs[run->leg_count++] =
+                (pi2_leg){.hop = run->hops + spec->back[k], .first = k == 0, .at_end = k + 1 == spec->back_length};
     }
     return make_pipes(run, s);
 }

@@ -11,8 +11,8 @@
 typedef struct {
     pi2_hop *hop;
     uint32_t pipe;          /* to the next link or, if this is the last, the receiver */
-    uint8_t first, last;
-    uint8_t at_end;         /* it is the last, and the receiver is near */
+    uint8_t first, last;    /* on the way to the receiver; and the first on the way back */
+    uint8_t at_end;         /* it is the last, and the receiver is near; or the last on the way back */
     int64_t bits, departures; /* in this bin */
     double sojourn;         /* ns, summed over them: 63 bits would not hold some hundred waits of half a year */
     uint32_t *delays;       /* departures in this block, by delay */
@@ -37,7 +37,10 @@ typedef struct {
     uint32_t leg;           /* its leg there, */
     uint32_t access;        /* and the pipe to there; PI2_NO_PIPE: it is near */
     uint32_t back;          /* the pipe of its acknowledgements, */
-    pi2_lateness *late;     /* and by how much they are late */
+    pi2_lateness *late;     /* by how much they are late, */
+    uint32_t back_leg;      /* and what they cross first, which is at a link if there are more legs, */
+    uint32_t back_access;   /* with the pipe to there; PI2_NO_PIPE: it is near */
+    int returns;            /* they cross links */
     int exact_ce;           /* they tell of each mark */
     int reacts;             /* marks lead to a reduction */
     int64_t window_sum;     /* of all its flows, segments */
@@ -88,6 +91,8 @@ typedef struct pi2_run {
     int64_t bin_end, step_due, start_due, planned;
     pi2_winners ticks, links; /* when each hop's controller acts, and its link */
     pi2_pipes acks, data;
+    pi2_ack *returning;     /* those that cross links, by number; of free ones `flow` is the next free */
+    uint32_t returning_room, returning_free;
     pi2_timers timers;
     pi2_start *starts;      /* heap of (at, flow) */
     uint32_t start_count;

@@ -39,6 +39,9 @@ typedef struct {
     uint32_t route_length;  /* at least 1 */
     const uint32_t *route;  /* the links that it crosses, in order, each once */
     const int64_t *hops;    /* ns of propagation to each of them, from the source or the link before; within base_rtt */
+    uint32_t back_length;   /* 0: acknowledgements cross no link */
+    const uint32_t *back;   /* the links that they cross, none of those of the route */
+    const int64_t *back_hops; /* ns to each of them, from the receiver or the link before; with hops within base_rtt */
 } pi2_packet_class;
 
 typedef struct {

@@ -8,6 +8,7 @@
     X(WHEEL_SHIFT, 3)              /* each level is 8 times as coarse: LVL_CLK_SHIFT */                               \
     X(WHEEL_LEVELS, 9)             /* LVL_DEPTH above 100 Hz */                                                       \
     X(SYN_BYTES, 74)               /* Ethernet 14, IPv4 20, TCP 20 (RFC 9293), options 20 */                          \
+    X(ACK_BYTES, 66)               /* Ethernet 14, IPv4 20, TCP 20, time stamps 12 (RFC 7323, appendix A) */          \
     X(SRTT_SHIFT, 3)               /* alpha = 1/8 (RFC 6298, (2.3)) */                                                \
     X(RTTVAR_SHIFT, 2)             /* beta = 1/4 (ibid.) */                                                           \
     X(RTO_MIN_US, 200000)          /* TCP_RTO_MIN, HZ/5 (RFC 6298 would have 1 s) */                                  \

@@ -39,6 +39,8 @@ static int list_legs(const pi2_test_scenario *s, leg *legs)
         const pi2_packet_class *class_ = s->problem.classes + i;
         for (uint32_t k = 0; k < class_->route_length; k++, count++)
             legs[count] = (leg){count, class_, class_->route[k], k == 0, k + 1 == class_->route_length};
+        for (uint32_t k = 0; k < class_->back_length; k++, count++)
+            legs[count] = (leg){count, class_, class_->back[k], k == 0, 0};
     }
     return count;
 }

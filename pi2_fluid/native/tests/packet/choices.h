@@ -34,7 +34,7 @@ typedef struct {
     pi2_test_link links[PI2_TEST_LINKS];
     pi2_packet_class classes[PI2_TEST_CLASSES];
     uint32_t routes[PI2_TEST_CLASSES][PI2_TEST_LINKS];
-    int64_t hops[PI2_TEST_CLASSES][PI2_TEST_LINKS];
+    int64_t hops[PI2_TEST_CLASSES][PI2_TEST_LINKS]; /* those of the way back follow, as in the routes */
     pi2_packet_change changes[PI2_TEST_CHANGES];
     int64_t counts[PI2_TEST_CHANGES * PI2_TEST_CLASSES];
 } pi2_test_scenario;

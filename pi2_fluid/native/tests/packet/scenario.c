@@ -155,6 +155,23 @@ static void make_links(pi2_choices *c, pi2_test_scenario *t)
     }
 }
 
+/* Acknowledgements cross some of the links that are left, perhaps. */
+static void make_way_back(pi2_choices *c, pi2_test_scenario *t, int class_, int64_t left)
+{
+    pi2_packet_class *spec = t->classes + class_;
+    const int free = t->problem.link_count - (int)spec->route_length;
+    if (free == 0 || pi2_chance(c, 0.4))
+        return;
+    spec->back = t->routes[class_] + spec->route_length;
+    spec->back_hops = t->hops[class_] + spec->route_length;
+    spec->back_length = 1 + (uint32_t)pi2_pick(c, free);
+    for (uint32_t k = 0; k < spec->back_length; k++) {
+        int64_t *hop = t->hops[class_] + spec->route_length + k;
+        *hop = pi2_chance(c, 0.5) ? 0 : (int64_t)pi2_uniform(c, 0, (double)left);
+        left -= *hop;
+    }
+}
+
 /* Some of the links in any order, and parts of the way to them, none perhaps. */
 static void make_route(pi2_choices *c, pi2_test_scenario *t, int class_)
 {
@@ -177,6 +194,7 @@ static void make_route(pi2_choices *c, pi2_test_scenario *t, int class_)
                                                   : left;
         left -= t->hops[class_][k];
     }
+    make_way_back(c, t, class_, left);
 }
 
 static void make_network(pi2_choices *c, pi2_test_scenario *t)
@@ -232,6 +250,8 @@ void pi2_print_scenario(const pi2_test_scenario *t)
                (long long)k->start_jitter, k->initial_window, k->slow_start, k->delayed_ack, k->ecn);
         for (uint32_t j = 0; j < k->route_length; j++)
             printf(" %u after %lld ns", k->route[j], (long long)k->hops[j]);
+        for (uint32_t j = 0; j < k->back_length; j++)
+            printf("%s %u after %lld ns", j ? "" : ", back", k->back[j], (long long)k->back_hops[j]);
         printf("\n");
     }
     for (int i = 0; i < s->change_count; i++) {

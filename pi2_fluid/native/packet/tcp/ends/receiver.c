@@ -15,21 +15,27 @@
 static pi2_ack *new_ack(pi2_run *run, pi2_flow *f, int64_t now)
 {
     const pi2_class *class_ = pi2_class_of(run, f);
-    const uint32_t pipe = class_->back;
-    pi2_lateness *late = class_->late;
-    int64_t due = now + run->acks.pipes[pipe].delay;
     pi2_ack *ack;
-    if (late->below)
-        due += (int64_t)pi2_random_below(late->key, late->index++, late->below);
-    ack = pi2_pipes_put(&run->acks, pipe, due);
-    if (!ack) {
-        run->no_memory = 1;
-        return NULL;
+    if (class_->returns) {
+        const uint32_t number = pi2_link_keep_ack(run);
+        ack = number == UINT32_MAX ? NULL : run->returning + number;
+    } else {
+        ack = pi2_link_homeward(run, class_, now);
     }
+    if (!ack)
+        return NULL;
     ack->flow = pi2_number(run, f);
     ack->log = f->log_written;
     ack->echo = f->echo;
     return ack;
+}
+
+/* It is filled in: where it crosses links, it sets out. */
+static void let_go(pi2_run *run, const pi2_flow *f, const pi2_ack *ack, int64_t now)
+{
+    const pi2_class *class_ = pi2_class_of(run, f);
+    if (class_->returns)
+        pi2_link_return(run, class_, (uint32_t)(ack - run->returning), now);
 }
 
 /* Of everything before `next`; `echo_ce` as it is to be told. */
@@ -40,6 +46,7 @@ static void send_ack(pi2_run *run, pi2_flow *f, uint32_t next, int echo_ce, int6
         return;
     ack->next = next;
     ack->flags = echo_ce ? PI2_ACK_ECE : 0;
+    let_go(run, f, ack, now);
 }
 
 /* What every acknowledgement ends, whatever made it due. */
@@ -72,6 +79,7 @@ static void acknowledge_duplicate(pi2_run *run, pi2_flow *f, uint32_t segment, i
     ack->next = f->expected;
     ack->duplicate = segment;
     ack->flags = PI2_ACK_DUPLICATE | (f->echo_ce ? PI2_ACK_ECE : 0);
+    let_go(run, f, ack, now);
     acknowledged(f);
 }
 
@@ -229,6 +237,7 @@ void pi2_receive(pi2_run *run, const pi2_packet *packet, int64_t now)
         if (ack) {
             ack->echo = packet->sent;
             ack->flags = PI2_ACK_SYN;
+            let_go(run, f, ack, now);
         }
         return;
     }
