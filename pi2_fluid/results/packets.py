@@ -48,7 +48,7 @@ def summarize_packets(
     stretch = _find_stretch(dataset, after, until)
     part = dataset.isel(time=stretch.bins, block=stretch.blocks)
     variables = _delays(part) | _backlog(part) | _shares(part) | _classes(part)
-    coords = label_coords(part, ("seed", "link", "flows", "band", "quantile"))
+    coords = label_coords(part, ("seed", "link", "flows", "place", "band", "quantile"))
     if "delay_quantile" not in variables:
         coords.pop("quantile", None)
     attrs = {

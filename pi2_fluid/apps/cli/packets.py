@@ -56,8 +56,9 @@ def print_runs(way: str, dataset: xarray.Dataset, summary: xarray.Dataset) -> No
 
 def _on_routes(summary: xarray.Dataset) -> xarray.Dataset:
     """Return what classes meet on their routes: all queues, and a signal of any of them."""
-    met = {name: 1 - (1 - summary[name]).prod("link") for name in _OF_PACKETS}
-    return summary.assign(met | {"delay_mean_of": summary.delay_mean_of.sum("link")})
+    there = summary[[*_OF_PACKETS, "delay_mean_of"]].where(summary.place > 0, 0.0)
+    met = {name: 1 - (1 - there[name]).prod("link") for name in _OF_PACKETS}
+    return summary.assign(met | {"delay_mean_of": there.delay_mean_of.sum("link")})
 
 
 def _delay_table(summary: xarray.Dataset) -> Table:
