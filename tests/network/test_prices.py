@@ -110,6 +110,7 @@ def test_a_second_method_agrees() -> None:
     assert point.bottleneck.to_numpy().tolist() == [True, False, True]
 
 
+@pytest.mark.slow
 def test_random_networks_are_full_where_they_have_a_price() -> None:
     rng = np.random.default_rng(1)
     for _ in range(6):
