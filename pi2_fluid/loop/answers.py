@@ -264,6 +264,8 @@ class LoopAnswers(LinearisedLoop):
 
     @cached_property
     def _dual(self) -> bool:
+        if self.clock == "rate":  # which need not be linearised to know
+            return False
         return isinstance(self.linear, AckLoop) and self.linear.dual
 
     def _echo_code(self) -> Values:

@@ -87,8 +87,10 @@ def compile_loops(
         return None
 
     def each(value: Real | IntArray) -> FloatArray:
-        full: FloatArray = np.broadcast_to(np.asarray(value, dtype=float), loop.shape)
-        return np.ascontiguousarray(full[chosen])
+        given: FloatArray = np.asarray(value, dtype=float)
+        if loop.shape == ():  # what follows takes ten times as long
+            return given.reshape(1)
+        return np.ascontiguousarray(np.broadcast_to(given, loop.shape)[chosen])
 
     padding = [np.zeros(())] * (len(bottom) - len(top))
     ticks = controller.interval is not None
