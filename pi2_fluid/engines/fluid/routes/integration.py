@@ -58,8 +58,11 @@ class RoutesRun(Run):
 
     def _try(self, h: float, stretches: list[Stretch]) -> Trial:
         end, f = self.t + h, self.f
-        ahead = [a + h * b for a, b in zip(self.y, f, strict=True)]
-        self.past.ahead = Segment(self.t, max(end, self.t + 1e-300), self.y, ahead, f, f, self.mode)
+        if end > self.t:
+            ahead = [a + h * b for a, b in zip(self.y, f, strict=True)]
+            self.past.ahead = Segment(self.t, end, self.y, ahead, f, f, self.mode)
+        else:
+            self.past.stand(self.t, self.y, self.mode)
         self.past.overlaps = False
         trial = super()._try(h, stretches)
         for _ in range(_SWEEPS):

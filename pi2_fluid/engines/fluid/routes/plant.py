@@ -295,7 +295,13 @@ class RoutesPlant(Plant):
 
     def met(self, view: View, i: int) -> float:
         """Return the probability with which packets of class `i` are signalled on their way."""
-        return self._combined([self.signal(view.signals[link], i) for link in self.paths[i].links])
+        return self._combined([self.met_at(link, view, i) for link in self.paths[i].links])
+
+    def met_at(self, link: int, view: View, i: int) -> float:
+        """Return the probability with which packets of class `i` are signalled at a link."""
+        if self.thinned[i] and not self.nodes[link].aqm.thins:
+            return 0.0
+        return self.signal(view.signals[link], i)
 
     def _combined(self, chances: Sequence[float]) -> float:
         """Return the probability of a signal by some link, given those of each."""

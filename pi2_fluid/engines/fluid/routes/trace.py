@@ -19,7 +19,7 @@ def trace_routes(plant: RoutesPlant, rows: Sequence[Row]) -> Trace:
     link_p, leaving = np.zeros((n, links, len(classes))), np.zeros((n, links, len(classes)))
     for stream, (owner, link, *_) in enumerate(plant.streams):
         leaving[:, link, owner] = [row.leaving[stream] for row in rows]
-        link_p[:, link, owner] = [plant.signal(row.view.signals[link], owner) for row in rows]
+        link_p[:, link, owner] = [plant.met_at(link, row.view, owner) for row in rows]
     last = [path.links[-1] for path in plant.paths]
     trace = Trace(
         time=np.array([row.t for row in rows]),
