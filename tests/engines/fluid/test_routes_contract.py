@@ -209,3 +209,70 @@ def test_many_networks_run() -> None:
         left = found.link_throughput.sum("flows") / found.capacity
         assert float(left.max()) < 1.0 + 1e-6
         assert math.isfinite(float(found.queue.max()))
+
+
+def random_scenario(rng: np.random.Generator) -> pf.Scenario:
+    """Two or three links in a row, hops, small buffers; starts, a stop, a pause, a new capacity."""
+    names = "abc"[: int(rng.integers(2, 4))]
+    laws = (pf.Pi2(), pf.Pi(), pf.CoupledPi2(), pf.Red(min=5, max=40), pf.Pi2(alpha=1.0, beta=8.0))
+    nodes = [
+        pf.Node(
+            name,
+            pf.Link(rng.uniform(5e6, 15e6), buffer=rng.uniform(20, 200)),
+            laws[int(rng.integers(len(laws)))],
+        )
+        for name in names
+    ]
+    senders = (pf.Reno(), pf.Scalable(), pf.CReno(), pf.Cbr(rate=rng.uniform(1e6, 4e6)))
+    flows = []
+    for i in range(int(rng.integers(2, 5))):
+        crosses = sorted(rng.choice(list(names), int(rng.integers(1, len(names) + 1)), False))
+        base = rng.uniform(0.02, 0.1)
+        hops = rng.uniform(0, base, len(crosses)) / (len(crosses) + 1) * (rng.random() < 0.7)
+        sender, start = senders[int(rng.integers(4))], rng.uniform(0, 0.3) * (rng.random() < 0.4)
+        route = {"route": [str(name) for name in crosses], "hops": [float(hop) for hop in hops]}
+        flows.append(
+            pf.Flows(sender, float(rng.integers(1, 6)), base, f"f{i}", start=start, **route)
+        )
+    flows[0] = dataclasses.replace(flows[0], stop=0.6)
+    pause, name = rng.uniform(0.31, 0.45), flows[1].name
+    changes = [
+        pf.Change(pause, counts={name: 0.0}),
+        pf.Change(pause + rng.uniform(0.002, 0.05), counts={name: float(rng.integers(1, 8))}),
+        pf.Change(rng.uniform(0.1, 0.6), rng.uniform(3e6, 15e6), link=names[-1]),
+    ]
+    return pf.Scenario(0.7, network=pf.Network(nodes, flows), changes=changes)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_both_engines_follow_pauses_jumps_and_full_buffers(seed: int) -> None:
+    scenario = random_scenario(np.random.default_rng(seed))
+    found = [
+        pf.simulate(scenario, pf.Fluid(tolerance=1e-7, engine=engine)) for engine in ("c", "python")
+    ]
+    assert_near(*found, 1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
+def test_what_was_dropped_altogether_comes_again() -> None:
+    """Nothing enters b while it drops everything; what leaves it then is not what came before."""
+    nodes = [
+        pf.Node("b", pf.Link("8.3Mbit/s", 120), pf.Pi2()),
+        pf.Node("c", pf.Link("6.5Mbit/s", 110), pf.Pi()),
+    ]
+    flows = [
+        pf.Flows(pf.Cbr(rate="2.9Mbit/s"), 5, "9ms", route=("b", "c"), hops=("2ms", "3ms")),
+        pf.Flows(pf.Scalable(), 5, "60ms", route="b", stop="0.56s", initial_window=20),
+    ]
+    scenario = pf.Scenario("1.2s", network=pf.Network(nodes, flows))
+    found = [
+        pf.simulate(scenario, pf.Fluid(tolerance=1e-7, engine=engine)) for engine in ("c", "python")
+    ]
+    there = found[1].link_throughput.sel(link="c", flows="cbr").to_numpy()
+    gone = np.flatnonzero(there[:-1] == 0.0).max()
+    assert there[1 : gone // 2].max() > 1e6
+    assert there[gone + 1 :].max() > 1e6
+    assert_near(*found, 1e-5)

@@ -108,8 +108,9 @@ class RoutesRun(Run):
         return passed
 
     def _happen(self, event: Event | None) -> bool:
+        before = self.mode.bound
         changed = super()._happen(event)
-        self._stand()
+        self._turn(self._turned(before))
         return changed
 
     def _seek(self) -> None:
@@ -158,8 +159,9 @@ class RoutesRun(Run):
                 y[self.plant.entered[link]] = self.t
             jumps[Part("outflow", link)] = 0
             jumps |= {Part("arrival", s): 0 for s in self.plant.layout.arriving[link]}
-        self.y = y
-        self._note(jumps)
+        if jumps:
+            self.y = y
+            self._note(jumps)
         self._stand()
 
     def _mark_images(self, passed: dict[int, int], slopes: list[float]) -> None:
@@ -194,9 +196,11 @@ class RoutesRun(Run):
         """Let queues leave or reach their bounds where what arrives has jumped."""
         before = self.mode.bound
         self.y, self.mode = self.plant.hold_bounds(self.t, self.y, self.mode)
-        turned = [k for k, (a, b) in enumerate(zip(before, self.mode.bound, strict=True)) if a != b]
-        if turned:
-            self._turn(turned)
+        self._turn(self._turned(before))
+
+    def _turned(self, before: tuple[int, ...]) -> list[int]:
+        """Return the links whose bound is another than before."""
+        return [k for k, (a, b) in enumerate(zip(before, self.mode.bound, strict=True)) if a != b]
 
     def _jumped(self) -> bool:
         """Return whether what arrives at or leaves links is another than at the step's end."""
@@ -221,4 +225,10 @@ class RoutesRun(Run):
             for link, reader in zip(path.links, path.heard, strict=True):
                 if link in ticked:
                     self._mark(reader, 0)
+        jumps = {
+            Part("arrival", s): 0
+            for s in self.plant.thinning
+            if self.plant.streams[s].link in ticked
+        }
+        self._note(jumps)
         self.y, self.view = y, view

@@ -37,13 +37,24 @@ class Kinks:
     held, simple : tuple of bool
         Of each link: whether its law's state moves by ticks alone, and whether its signal follows
         from that state alone.
+    thinning : tuple of int
+        Streams of which their link drops what it signals.
     """
 
-    def __init__(self, layout: Layout, held: tuple[bool, ...], simple: tuple[bool, ...]) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        held: tuple[bool, ...],
+        simple: tuple[bool, ...],
+        thinning: tuple[int, ...] = (),
+    ) -> None:
         self.layout = layout
         self._read = self._readers()
         self._edges: dict[Part, list[tuple[Part, int]]] = {}
         self._draw(held, simple)
+        for s in thinning:
+            link = Part("signal", layout.streams[s].link)
+            self._edges.setdefault(link, []).append((Part("arrival", s), 0))
         self._found: dict[object, dict[int, int]] = {}
 
     def _draw(self, held: tuple[bool, ...], simple: tuple[bool, ...]) -> None:

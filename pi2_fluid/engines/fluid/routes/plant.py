@@ -82,7 +82,13 @@ class RoutesPlant(Plant):
         self._simple = tuple(type(n.aqm).signals is Aqm.signals for n in self.nodes)
         self._switching = self._has_switches()
         held = tuple(move is _hold for move in self._moves)
-        self.kinks = Kinks(self.layout, held, self._simple)
+        #: Streams of which a link drops what it signals.
+        self.thinning = tuple(
+            s
+            for s, stream in enumerate(self.streams)
+            if self.thinned[stream.owner] and self.nodes[stream.link].aqm.thins
+        )
+        self.kinks = Kinks(self.layout, held, self._simple, self.thinning)
         #: Whether slopes follow from the past without the state: behind hops, and of prices.
         self.leans_on_past = any(stream.reader >= 0 for stream in self.streams) or any(
             sender.answers_at_once for sender in self.senders
@@ -209,7 +215,7 @@ class RoutesPlant(Plant):
             rate = self._left(stream.before, then, past, old)
         else:
             rate = self._sent(stream.owner, then, past, old)
-        if self.thinned[stream.owner] and self.nodes[stream.link].aqm.thins:
+        if s in self.thinning:
             rate *= 1.0 - float(self._encoded(stream.link, y).classic)
         return rate
 
