@@ -320,7 +320,7 @@ def _refuse_only(network: Network) -> None:
     refuse_several(
         network,
         "what was asked for is of one link",
-        "simulate several as a fluid by rates, or give a scenario of one of them",
+        "simulate several by rates or packet by packet, or give a scenario of one of them",
     )
 
 

@@ -261,16 +261,16 @@ def test_each_class_brings_to_the_next_link_what_it_took_from_the_last() -> None
     ]
     pauses = [pf.Change(0.5, counts={"long": 0}), pf.Change(0.504, counts={"long": 5})]
     scenario = pf.Scenario(1.0, network=pf.Network(nodes, flows), changes=pauses)
-    found = pf.simulate(scenario, pf.Fluid(tolerance=1e-7, sample=5e-4, engine="python"))
+    found = pf.simulate(scenario, pf.Fluid(tolerance=1e-6, sample=1e-3, engine="python"))
     rate = found.link_throughput.to_numpy() / (8 * PACKET)
-    gone = np.cumsum(rate, axis=0) * 5e-4
+    gone = np.cumsum(rate, axis=0) * 1e-3
     waiting = found.queue.to_numpy()
     # of b: what has left a up to one hop ago has left b, or waits there
-    late = round(0.01 / 5e-4)
+    late = round(0.01 / 1e-3)
     assert waiting[:, 1].max() > 20.0
     behind = gone[:-late, 0, 0] - gone[late:, 1, 0] - waiting[late:, 1]
     assert waiting.max(axis=0)[1] < 80.0  # nothing was refused
-    assert np.abs(behind).max() < 0.7  # of 500 packets: jumps inside a sample
+    assert np.abs(behind).max() < 1.5  # of 500 packets: jumps inside a sample
 
 
 def test_a_ring_runs() -> None:
