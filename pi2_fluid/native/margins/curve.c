@@ -219,6 +219,7 @@ static double root_near(level *to, const pi2_curve *sketch, double a, double fa,
     double x = root_between(&rough, a, fa, b, fb, 1e-9);
     double slope = (level_at(&rough, x + width) - level_at(&rough, x - width)) / (2.0 * width);
     double moved = longest, last = 0.0;
+    to->failed |= rough.failed;
     for (int i = 0; i < 8 && !to->failed; i++) {
         const double f = level_at(to, x);
         if (i > 0 && fabs(moved) > 1e-9)
