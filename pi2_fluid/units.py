@@ -265,9 +265,12 @@ def validate_quantity(
     array = _as_float_array(value, dimension, name)
     bad = (array < low) | (array > high) if closed else (array <= low) | (array > high)
     if bad.any():
+        wanted = _TABLE[dimension][1]
+        if dimension == "number" and low >= 0.5:
+            wanted = wanted.replace("0.5", f"{2 * low:g}")
         raise DomainError(
             f"{name} = {_show_element(given, array, bad)} is outside"
-            f" {_range_text(low, high, closed)}: give {_TABLE[dimension][1]}."
+            f" {_range_text(low, high, closed)}: give {wanted}."
         )
     size = np.abs(array)
     bad = (size > 0) & ((size < _MAGNITUDES[0]) | (size > _MAGNITUDES[1]))

@@ -281,6 +281,8 @@ class TestValidate:
             validate_quantity("-5ms", "time", "rtt")
 
     def test_first_bad_element_is_shown(self):
+        with pytest.raises(pf.DomainError, match=r"outside \(1, inf\): .* such as 2\.$"):
+            pf.Price(phi=1)
         with pytest.raises(pf.DomainError, match=r"^rtt = -4\.0 is outside"):
             validate_quantity([[1.0, 2.0], [-4.0, -5.0]], "time", "rtt")
         with pytest.raises(pf.QuantityError, match=r"^rtt = nan is not finite"):
