@@ -179,6 +179,31 @@ def test_prices_of_others(name: str):
     np.testing.assert_allclose(got["controller"], rows[:, 1:], rtol=0.0, atol=1e-8)
 
 
+def test_what_is_sent_keeps_within_its_law_whenever_flows_join():
+    """Three classes, of which the second is too small to be felt; the times are rounded."""
+    tau, most, hour = 0.055, 375.0, 80.0
+    law = {"phi": 100.0, "utilization": 0.05, "update_interval": 0.005}
+    link = node(2e5) | {"aqm": "price", "parameters": law}
+    sender: dict[str, Any] = {
+        "law": "paganini",
+        "parameters": {"alpha": 0.37, "beta": 1.5, "k": 50.0, "fairness": 1.0}
+        | {"links": 1.0, "phi": 100.0, "largest_rate": most},
+        "signal": "scalable",
+        "state": [most * tau],
+    }
+    for after in np.arange(0.005, 0.08, 0.01):
+        joins = ((30.0, 0.0), (1e-3, after), (30.0, after + tau))
+        classes = [
+            flows(count, tau, [0], [0.0], start=hour + round(at, 6), **sender)
+            for count, at in joins
+        ]
+        got = solve([link], classes, hour + np.arange(5e-4, 0.2, 1e-3), tolerance=1e-6)
+        assert not got["queue"].any()
+        sent = got["leaving"] / [count for count, _ in joins]
+        assert sent.max() <= most * (1.0 + 1e-12), f"after {after:g} s"
+        np.testing.assert_allclose(got["window"], np.where(sent > 0.0, sent * tau, got["window"]))
+
+
 TIMES = np.linspace(0.0, 4.0, 201)
 
 

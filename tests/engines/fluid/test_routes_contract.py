@@ -138,6 +138,33 @@ def test_a_price_at_one_link_goes_on_resting() -> None:
     np.testing.assert_allclose(found.throughput, 0.95 * 160e6, rtol=1e-9)
 
 
+def test_rates_answer_at_one_hour_as_at_another() -> None:
+    """Flows join an instant before or after a signal is heard, by how times are rounded.
+
+    What a reader sees of the past between the two is as short as that; the few flows of the second
+    class move the price too little to make it a breakpoint.
+    """
+    hour, law = 64.0, pf.Paganini(static=True, max_rate="3Mbit/s")
+    crowds = ((30, 0.0), (1e-3, 0.015), (30, 0.07))
+
+    def found(engine: Any, start: float) -> Any:
+        flows = [
+            pf.Flows(law, count, "55ms", str(i), start=start + at, slow_start=False)
+            for i, (count, at) in enumerate(crowds)
+        ]
+        link = pf.Link("1600Mbit/s", packet_size="1000B")
+        scenario = pf.Scenario(start + 0.2, link, pf.Price(utilization=0.05), flows)
+        fluid = pf.Fluid(update="continuous", tolerance=1e-6, sample=0.0025, engine=engine)
+        return pf.simulate(scenario, fluid).isel(time=slice(-41, None))
+
+    one, other = found("c", hour), found("python", 0.0)
+    assert float(one.queue.max()) == 0.0, "all that is sent leaves at once"
+    assert float((one.throughput / one.flow_count).max()) <= 3e6 * (1.0 + 1e-12)
+    for name in ("throughput", "window", "controller"):
+        want = other[name].to_numpy()
+        np.testing.assert_allclose(one[name], want, rtol=0.0, atol=1e-4 * want.max())
+
+
 def test_linear_rates_do_not_answer_at_once() -> None:
     one = pf.Scenario(1.0, pf.Link("160Mbit/s"), pf.Price(), pf.Flows(pf.Paganini(), 2, "100ms"))
     with refused(pf.UnsupportedError, "Paganini lets signals act on its rate at once"):

@@ -83,6 +83,7 @@ static void seek_entry(pi2_routes *run, routes_reader *reader, double gone)
     r->place = low;
 }
 
+/* A mark as near ahead as `close` has been passed: the step has ended there. */
 static void seek(pi2_routes *run, routes_reader *reader, const routes_point *at)
 {
     double t = at->t - reader->delay;
@@ -93,7 +94,7 @@ static void seek(pi2_routes *run, routes_reader *reader, const routes_point *at)
     }
     for (int k = 0; k < reader->node_count; k++)
         t -= at->tau[reader->nodes[k]];
-    reader_seek(&reader->reader, t);
+    reader_seek(&reader->reader, t + run->close);
 }
 
 void routes_seek(pi2_routes *run, const routes_point *at)

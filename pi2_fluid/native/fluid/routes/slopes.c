@@ -29,21 +29,25 @@ static double speed(const pi2_routes *run, const routes_reader *r, const double 
     return found;
 }
 
-/* The signals that a reader hears from a node, where it looks or `later` (s). */
+/* The signals that a reader hears from a node, where it looks or `later` (s) if all goes on by the slopes there: a
+ * segment may be shorter than that, and beyond its ends a cubic says nothing. */
 static pi2_signal signals_then(const pi2_routes *run, const routes_visit *visit, double later)
 {
     const routes_node *node = run->nodes + visit->node;
     const routes_reader *r = run->readers + visit->signals;
-    const double *c = r->reader.cubics, s = r->s + later;
     double state[PI2_AQM_STATES];
     if (node->aqm->queue_signals) {
-        past_values(c, run->stored, s, run->then);
+        past_values(r->reader.cubics, run->stored, r->s, run->then);
+        if (later != 0.0)
+            for (int j = 0; j < run->stored; j++)
+                run->then[j] += later * routes_slope_then(run, r, j);
         return routes_signals(run, visit->node, run->then, routes_mode_then(run, r));
     }
     for (int j = 0; j < node->states; j++)
         state[j] = node->state[j];
     for (int j = 0; j < node->moving; j++)
-        state[node->moves[j]] = past_value(c, run->stored, node->controller + j, s);
+        state[node->moves[j]] = routes_then(run, r, node->controller + j)
+                                + later * routes_slope_then(run, r, node->controller + j);
     return node->aqm->signals(node->law, state, NULL);
 }
 
@@ -251,18 +255,21 @@ static double sent_slope(const pi2_routes *run, const routes_point *at, int i)
     return count * slope + (share->ramping ? share->count / c->start_jitter * rate : 0.0);
 }
 
-/* The slope of a share C A(a)/sum A(a) of what leaves a node, of those who entered at a. */
+/* The slope of a share C A(a)/sum A(a) of what leaves a node, of those who entered at a: a moves by C/sum A(a), where the
+ * buffer was full by C/C(a). */
 static double share_slope(const pi2_routes *run, int l, const routes_visit *v)
 {
     const routes_node *node = run->nodes + l;
     const routes_reader *r = run->readers + node->entry;
-    const double capacity = run->mode->links[l].capacity, speed = capacity / routes_slope_then(run, r, node->entered);
+    const routes_link *then = routes_mode_then(run, r)->links + l;
+    const double capacity = run->mode->links[l].capacity;
+    const double let_in = then->bound == FULL && node->total > then->capacity ? then->capacity : node->total;
     double d_total = 0.0;
+    if (!(node->total > 0.0))
+        return 0.0;
     for (int k = 0; k < node->visit_count; k++)
         d_total += routes_slope_then(run, r, run->visits[node->visits[k]].offered);
-    if (!(node->total > 0.0) || !(speed < INFINITY))
-        return 0.0;
-    return capacity * speed / node->total
+    return capacity * capacity / (let_in * node->total)
            * (routes_slope_then(run, r, v->offered) - routes_then(run, r, v->offered) * d_total / node->total);
 }
 
