@@ -28,10 +28,12 @@ from pi2_fluid.engines.fluid.refusals import (
     require_one_band,
     require_rates_of_states,
     require_round_trips,
+    require_tangents,
 )
 from pi2_fluid.engines.fluid.routes.compiled import obstacle as routes_obstacle
 from pi2_fluid.engines.fluid.routes.compiled import run_compiled as run_routes
 from pi2_fluid.engines.fluid.routes.integration import RoutesRun
+from pi2_fluid.engines.fluid.routes.linear import LinearRoutesPlant
 from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
 from pi2_fluid.engines.fluid.routes.trace import trace_routes
 from pi2_fluid.engines.fluid.timeline import Schedule, shortest_interval
@@ -285,17 +287,19 @@ class Fluid(Engine):
         require_one_band(scenario)
         links = len(scenario.network.nodes)
         if self.linear:
-            raise UnsupportedError(
-                f"linear is for one link, and the network has {links}: leave it out, or ask Loop"
-                " for the linear answer."
-            )
+            require_rates_of_states(scenario)
+            require_tangents(scenario.network)
         beginning = None
         if self.initial is not None:
             beginning = (begin_links if links > 1 else begin)(scenario, self.initial)
-        cohorts = split_starts(scenario, beginning)
+        whole = Cohorts(scenario, tuple(range(len(scenario.flows))), beginning)
+        # As of one link: linear laws have no windows that start.
+        cohorts = whole if self.linear else split_starts(scenario, beginning)
         # A law says here whether it has a fluid form at all.
-        plant = RoutesPlant(cohorts.scenario, self.update, cohorts.beginning)
-        compiles = self._compiles(routes_obstacle(cohorts.scenario, self.update))
+        kind = LinearRoutesPlant if self.linear else RoutesPlant
+        plant = kind(cohorts.scenario, self.update, cohorts.beginning)
+        linear = "linear=True" if self.linear else ""
+        compiles = self._compiles(linear or routes_obstacle(cohorts.scenario, self.update))
         if not compiles:
             require_hops_in_rings(scenario.network)
         return _Task(cohorts, plant, compiles, times, accuracy)

@@ -475,7 +475,7 @@ class Run:
             if not (self.mode.active[i] and plant.listens[i]):
                 continue
             x, rtt = plant.x(y, i), new.rtt[i]
-            rates = (sender.rate(x, x, plant.met(v, i), rtt, rtt) for v in (old, new))
+            rates = (sender.rate(x, x, plant.met(v, self.mode, i), rtt, rtt) for v in (old, new))
             before, after = ((r if isinstance(r, tuple) else (r,)) for r in rates)
             h = min(self.accuracy.step, rtt)
             values = x if isinstance(x, tuple) else (x,)

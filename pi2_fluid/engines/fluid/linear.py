@@ -18,8 +18,9 @@ import numpy as np
 from pi2_fluid.engines.fluid.beginning import Beginning
 from pi2_fluid.engines.fluid.plant import Basin, Mode, Plant, View
 from pi2_fluid.errors import UnsupportedError
-from pi2_fluid.laws.aqm import Seen, Signal
+from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.laws.derivatives import differentiate
+from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.equilibrium import OperatingPoint, equilibrium
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
@@ -29,12 +30,22 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, Number
 
-__all__ = ["LinearPlant"]
+__all__ = [
+    "OPEN",
+    "LinearPlant",
+    "Tangent",
+    "controller_slopes",
+    "dot",
+    "encoder_slopes",
+    "minus",
+    "tangent_of",
+    "trend_of",
+]
 
-_OPEN: Final = 2  # the bound of a queue that has none
+OPEN: Final = 2  # the bound of a queue that has none
 
 
-class _Tangent(NamedTuple):
+class Tangent(NamedTuple):
     """One class: where it rests, and its slopes there."""
 
     x: Any
@@ -53,7 +64,7 @@ class _Stage(NamedTuple):
 
     point: OperatingPoint
     state: tuple[float, ...]
-    classes: tuple[_Tangent | None, ...]
+    classes: tuple[Tangent | None, ...]
     update: tuple[Any, Any]
     """d(new state)/d(state, queue delay) of an update, or of the continuous flow per second."""
     trend: Any
@@ -84,7 +95,7 @@ class LinearPlant(Plant):
     def initial(self) -> tuple[list[float], Mode]:
         """Return the state before time 0; no bounds, no slow start."""
         y, mode = super().initial()
-        return y, mode._replace(bound=(_OPEN,), slow=(False,) * len(self.flows))
+        return y, mode._replace(bound=(OPEN,), slow=(False,) * len(self.flows))
 
     def stage(self, mode: Mode) -> _Stage | None:
         """Return the expansion for who sends now; None if nobody listens to signals."""
@@ -102,79 +113,22 @@ class LinearPlant(Plant):
         point = equilibrium(flows, self.aqm, 8.0 * size * mode.capacity[0], size)
         rest, delay = self.aqm.at_rest(point.controller, mode.capacity[0])
         state = tuple(float(value) for value in rest)
-        classes: list[_Tangent | None] = [None] * len(self.senders)
+        classes: list[Tangent | None] = [None] * len(self.senders)
         for place, i in enumerate(acting):
-            classes[i] = self._tangent(i, place, point)
-        picked = differentiate(self.aqm, "controller", lambda *s: self.aqm.controller(s), state)
-        (encode,) = differentiate(
-            self.aqm, "encode", lambda u: tuple(self.aqm.encode(u)), (point.controller,)
-        )
+            x, p, rtt = point.states[place], point.p[place], point.rtt[place]
+            classes[i] = tangent_of(self.senders[i], x, p, rtt, point.rate[place])
+        picked, encode = encoder_slopes(self.aqm, state, point.controller)
+        (C,) = mode.capacity
         return _Stage(
             point,
             state,
             tuple(classes),
-            self._controller_slopes(state, float(delay), mode),
-            self._trend(state, float(delay), mode),
-            _numbers(picked).tolist(),
+            controller_slopes(self.aqm, state, float(delay), C, continuous=self.continuous),
+            trend_of(self.aqm, state, float(delay), C, continuous=self.continuous),
+            picked,
             self.aqm.encode(point.controller),
-            tuple(_numbers(encode).tolist()),
+            encode,
         )
-
-    def _tangent(self, i: int, place: int, point: OperatingPoint) -> _Tangent:
-        sender, x = self.senders[i], point.states[place]
-        values = x if isinstance(x, tuple) else (x,)
-        rtt, p, n = point.rtt[place], point.p[place], len(values)
-
-        def rate(*args: Number) -> tuple[Number, ...]:
-            now, then, rest = args[:n], args[n : 2 * n], args[2 * n :]
-            if n == 1:
-                return (sender.rate(now[0], then[0], *rest),)
-            return tuple(sender.rate(now, then, *rest))
-
-        def sending(*args: Number) -> Number:
-            return sender.sending_rate(args[0] if n == 1 else args[:n], args[n])
-
-        args = (*values, *values, p, rtt, rtt)
-        slopes = _numbers(differentiate(sender, "rate", rate, args)).T
-        out = _numbers(differentiate(sender, "sending_rate", sending, (*values, rtt)))
-        return _Tangent(
-            values,
-            p,
-            rtt,
-            point.rate[place],
-            (
-                slopes[:, :n].tolist(),
-                slopes[:, n : 2 * n].tolist(),
-                *slopes[:, 2 * n :].T.tolist(),
-            ),
-            (out[:n].tolist(), float(out[n])),
-        )
-
-    def _controller_slopes(
-        self, state: tuple[float, ...], delay: float, mode: Mode
-    ) -> tuple[list[list[float]], list[float]]:
-        n, C, aqm = len(state), mode.capacity[0], self.aqm
-        move: Callable[..., tuple[Any, ...]]
-        if self.continuous:
-            name, move = "flow", partial(aqm.flow, d_queue_delay=0.0)
-        elif aqm.update_interval is None:
-            name, move = "drift", aqm.drift
-        else:
-            name, move = "update", partial(aqm.update, dt=aqm.update_interval)
-
-        def moved(*args: Number) -> tuple[Number, ...]:
-            return tuple(move(args[:n], Seen(args[n], args[n] * C, C, C)))
-
-        slopes = _numbers(differentiate(aqm, name, moved, (*state, delay))).T
-        return slopes[:, :n].tolist(), slopes[:, n].tolist()
-
-    def _trend(self, state: tuple[float, ...], delay: float, mode: Mode) -> list[float]:
-        if not self.continuous:
-            return [0.0] * len(state)
-        (C,) = mode.capacity
-        seen = Seen(delay, delay * C, C, C)
-        moved, still = (self.aqm.flow(state, seen, d) for d in (1.0, 0.0))
-        return [float(m - s) for m, s in zip(moved, still, strict=True)]
 
     # The same questions as a plant's, answered to first order
 
@@ -187,7 +141,7 @@ class LinearPlant(Plant):
             rates = (0.0,) * len(self.senders)
             seen = Seen(tau, y[0], 0.0, C)
             return View((tau,), self.base_rtt, rates, (0.0,), (0.0,), (seen,), (Signal(0.0, 0.0),))
-        u = _dot(stage.controller, _minus(state, stage.state))
+        u = dot(stage.controller, minus(state, stage.state))
         dropped = stage.encode[0] * u
         found = [
             0.0 if mine is None else self.count(t, mode, i) * self._sends(i, mine, y, tau, dropped)
@@ -203,12 +157,12 @@ class LinearPlant(Plant):
         return View((tau,), rtt, tuple(found), (total - C,), (C,), (seen,), (signals,))
 
     def _sends(
-        self, i: int, mine: _Tangent, y: Sequence[float], tau: float, dropped: float
+        self, i: int, mine: Tangent, y: Sequence[float], tau: float, dropped: float
     ) -> float:
         """Return what a flow brings to the queue; `dropped` is by how much p is above rest."""
         by_x, by_rtt = mine.sending
-        away = _minus(y[self.windows[i]], mine.x)
-        more = _dot(by_x, away) + by_rtt * (self.base_rtt[i] + tau - mine.rtt)
+        away = minus(y[self.windows[i]], mine.x)
+        more = dot(by_x, away) + by_rtt * (self.base_rtt[i] + tau - mine.rtt)
         if not self.thinned[i]:
             return mine.sends + more
         kept = 1.0 - mine.p
@@ -235,15 +189,15 @@ class LinearPlant(Plant):
                 continue
             x_then, p_then, rtt_then = past[i]
             by_x, by_then, *others = mine.slopes
-            now = _minus(y[self.windows[i]], mine.x)
-            then = _minus(x_then, mine.x)
+            now = minus(y[self.windows[i]], mine.x)
+            then = minus(x_then, mine.x)
             rest = (
                 p_then - mine.p,
                 self.base_rtt[i] + view.tau[0] - mine.rtt,
                 rtt_then - mine.rtt,
             )
             f[self.windows[i]] = [
-                _dot(a, now) + _dot(b, then) + _dot(c, rest)
+                dot(a, now) + dot(b, then) + dot(c, rest)
                 for a, b, c in zip(by_x, by_then, zip(*others, strict=True), strict=True)
             ]
         if self.continuous or self.aqm.update_interval is None:
@@ -254,8 +208,8 @@ class LinearPlant(Plant):
 
     def _move(self, y: Sequence[float], stage: _Stage, tau: float) -> list[float]:
         by_state, by_delay = stage.update
-        away, late = _minus(y[self.state], stage.state), tau - stage.point.queue_delay
-        return [_dot(a, away) + b * late for a, b in zip(by_state, by_delay, strict=True)]
+        away, late = minus(y[self.state], stage.state), tau - stage.point.queue_delay
+        return [dot(a, away) + b * late for a, b in zip(by_state, by_delay, strict=True)]
 
     def tick(
         self, t: float, y: list[float], mode: Mode, links: Sequence[int] = (0,)
@@ -281,7 +235,7 @@ class LinearPlant(Plant):
 
     def hold_bounds(self, t: float, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
         """Return state and mode as they are: nothing is bounded."""
-        return y, mode._replace(bound=(_OPEN,), held=(0.0,) * len(mode.held))
+        return y, mode._replace(bound=(OPEN,), held=(0.0,) * len(mode.held))
 
     def clipped(self, state: Sequence[float]) -> Sequence[float]:
         """Return the state as it is."""
@@ -302,11 +256,84 @@ class LinearPlant(Plant):
         return 1.0
 
 
-def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+def tangent_of(sender: Sender, x: Any, p: float, rtt: float, sends: float) -> Tangent:
+    """Return the tangent of a class that rests at `x`, and sends so much there."""
+    values = x if isinstance(x, tuple) else (x,)
+    n = len(values)
+
+    def rate(*args: Number) -> tuple[Number, ...]:
+        now, then, rest = args[:n], args[n : 2 * n], args[2 * n :]
+        if n == 1:
+            return (sender.rate(now[0], then[0], *rest),)
+        return tuple(sender.rate(now, then, *rest))
+
+    def sending(*args: Number) -> Number:
+        return sender.sending_rate(args[0] if n == 1 else args[:n], args[n])
+
+    args = (*values, *values, p, rtt, rtt)
+    slopes = _numbers(differentiate(sender, "rate", rate, args)).T
+    out = _numbers(differentiate(sender, "sending_rate", sending, (*values, rtt)))
+    return Tangent(
+        values,
+        p,
+        rtt,
+        sends,
+        (
+            slopes[:, :n].tolist(),
+            slopes[:, n : 2 * n].tolist(),
+            *slopes[:, 2 * n :].T.tolist(),
+        ),
+        (out[:n].tolist(), float(out[n])),
+    )
+
+
+def encoder_slopes(
+    aqm: Aqm, state: tuple[float, ...], controller: float
+) -> tuple[list[float], tuple[float, ...]]:
+    """Return d(controller's variable)/d(state), and the slopes of what packets see over it."""
+    picked = differentiate(aqm, "controller", lambda *s: aqm.controller(s), state)
+    (encode,) = differentiate(aqm, "encode", lambda u: tuple(aqm.encode(u)), (controller,))
+    return _numbers(picked).tolist(), tuple(_numbers(encode).tolist())
+
+
+def controller_slopes(
+    aqm: Aqm, state: tuple[float, ...], delay: float, C: float, *, continuous: bool
+) -> tuple[list[list[float]], list[float]]:
+    """Return d(new state)/d(state, queue delay) of an update, or of the flow per second."""
+    n = len(state)
+    move: Callable[..., tuple[Any, ...]]
+    if aqm.update_interval is None:
+        name, move = "drift", aqm.drift
+    elif continuous:
+        name, move = "flow", partial(aqm.flow, d_queue_delay=0.0)
+    else:
+        name, move = "update", partial(aqm.update, dt=aqm.update_interval)
+
+    def moved(*args: Number) -> tuple[Number, ...]:
+        return tuple(move(args[:n], Seen(args[n], args[n] * C, C, C)))
+
+    slopes = _numbers(differentiate(aqm, name, moved, (*state, delay))).T
+    return slopes[:, :n].tolist(), slopes[:, n].tolist()
+
+
+def trend_of(
+    aqm: Aqm, state: tuple[float, ...], delay: float, C: float, *, continuous: bool
+) -> list[float]:
+    """Return d(state)/dt per unit of d(queue delay)/dt, in continuous time."""
+    if not continuous:
+        return [0.0] * len(state)
+    seen = Seen(delay, delay * C, C, C)
+    moved, still = (aqm.flow(state, seen, d) for d in (1.0, 0.0))
+    return [float(m - s) for m, s in zip(moved, still, strict=True)]
+
+
+def dot(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return the sum of the products."""
     return sum(x * y for x, y in zip(a, b, strict=True))
 
 
-def _minus(a: Sequence[float], b: Sequence[float]) -> list[float]:
+def minus(a: Sequence[float], b: Sequence[float]) -> list[float]:
+    """Return the differences."""
     return [x - y for x, y in zip(a, b, strict=True)]
 
 

@@ -294,7 +294,7 @@ class Plant:
         """Return the round-trip time of class `i`; in a dual queue that of its first band."""
         return self.base_rtt[i] + y[0] / mode.capacity[0]
 
-    def met(self, view: View, i: int) -> float:
+    def met(self, view: View, mode: Mode, i: int) -> float:
         """Return the probability with which packets of class `i` are signalled on their way."""
         return self.signal(view.signals[0], i)
 
@@ -536,7 +536,7 @@ class Plant:
         values: list[float] = []
         for i, sender in enumerate(self.senders):
             if mode.active[i]:
-                p = self.met(view, i)
+                p = self.met(view, mode, i)
                 values += [float(v) for v in sender.switches(self.x(y, i), p, view.rtt[i])]
         return values
 

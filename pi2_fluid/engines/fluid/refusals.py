@@ -20,6 +20,7 @@ __all__ = [
     "require_one_band",
     "require_rates_of_states",
     "require_round_trips",
+    "require_tangents",
 ]
 
 UPDATES: Final = ("sampled", "continuous")
@@ -70,23 +71,44 @@ def require_hops_in_rings(network: Network) -> None:
 
     What enters each of its links would follow from itself at the same instant.
     """
+    if ring := _ring(network, only_at_once=True):
+        raise UnsupportedError(
+            f"routes lead around a ring of the links {ring} in no time, so that what enters"
+            " them would follow from itself: give hops between them."
+        )
+
+
+def require_tangents(network: Network) -> None:
+    """Raise UnsupportedError if the linear form over several links does not know a network."""
+    for node in network.nodes:
+        if node.aqm.acts_on == "arrivals":
+            raise UnsupportedError(
+                f"node {node.name!r} has a {type(node.aqm).__name__}, and linear=True over several"
+                " links is of queues: leave it out, or ask Loop for the linear answer."
+            )
+    if ring := _ring(network, only_at_once=False):
+        raise UnsupportedError(
+            f"routes lead around a ring of the links {ring}, which linear=True does not"
+            " describe: leave it out, or ask Loop for the linear answer."
+        )
+
+
+def _ring(network: Network, *, only_at_once: bool) -> str:
+    """Return the names of the links of rings, "" without any; perhaps of those without times."""
     places = places_of(network.node_names, network.flows)
     ahead: dict[int, set[int]] = {}
     for flows, route in zip(network.flows, places, strict=True):
         for k in range(1, len(route)):
-            if not flows.hops or float(flows.hops[k]) == 0.0:
+            if not (only_at_once and flows.hops and float(flows.hops[k]) > 0.0):
                 ahead.setdefault(route[k - 1], set()).add(route[k])
-    # Take away links from which no way without a time leads on, until only rings are left.
+    # Take away links from which no such way leads on, until only rings are left.
     while ahead:
         left = {link: after & ahead.keys() for link, after in ahead.items()}
         left = {link: after for link, after in left.items() if after}
         if left == ahead:
-            names = ", ".join(repr(network.node_names[link]) for link in sorted(left))
-            raise UnsupportedError(
-                f"routes lead around a ring of the links {names} in no time, so that what enters"
-                " them would follow from itself: give hops between them."
-            )
+            return ", ".join(repr(network.node_names[link]) for link in sorted(left))
         ahead = left
+    return ""
 
 
 def require_one_band(scenario: Scenario) -> None:

@@ -53,7 +53,7 @@ def trace_rows(plant: Plant, rows: Sequence[Row]) -> Trace:
         queue=np.array([row.y[: plant.bands] for row in rows]),
         queue_delay=np.array([row.view.tau for row in rows]),
         controller=np.array([plant.aqm.controller(tuple(row.y[plant.state])) for row in rows]),
-        p=np.array([[plant.met(row.view, i) for i in classes] for row in rows]),
+        p=np.array([[plant.met(row.view, row.mode, i) for i in classes] for row in rows]),
         window=np.array([[window_of(plant, row, i) for i in classes] for row in rows]),
         leaving=np.array([row.leaving for row in rows]),
         capacity=np.array([row.mode.capacity[0] for row in rows]),

@@ -117,7 +117,11 @@ class RoutesRun(Run):
         view = self.plant.observe(self.t, self.y, self.mode)
         for reader, lag in enumerate(self.plant.layout.lags):
             if lag.links:
-                self.readers[reader].seek(self.t - self.plant.lag(reader, view.tau))
+                self.readers[reader].seek(self.t - self.plant.lag(reader, view.tau, self.mode))
+        if self.plant.at_rest:  # times of entry have jumped with the delays of rest
+            for reader, place in self.plant.entries(self.mode):
+                if place is not None:
+                    self.readers[reader].seek(self.y[place])
         self._stand()
 
     def _stand(self) -> None:
@@ -155,7 +159,8 @@ class RoutesRun(Run):
         """Note that queues have reached or left a bound."""
         jumps, y = {}, list(self.y)
         for link in links:
-            if link in self.plant.entered and y[link] <= 0.0:  # nobody has waited there
+            nobody_waited = y[link] <= 0.0 and not self.plant.at_rest
+            if link in self.plant.entered and nobody_waited:
                 y[self.plant.entered[link]] = self.t
             jumps[Part("outflow", link)] = 0
             jumps |= {Part("arrival", s): 0 for s in self.plant.layout.arriving[link]}

@@ -58,6 +58,9 @@ Move: TypeAlias = Callable[[Aqm, tuple[float, ...], Seen, float], Sequence[Numbe
 class RoutesPlant(Plant):
     """The equations of several links. The state: as of one, and when what leaves has entered."""
 
+    #: Whether delays, and with them the times of entry, are those at rest.
+    at_rest = False
+
     def __init__(self, scenario: Scenario, update: str, beginning: Beginning | None = None) -> None:
         self._take_classes(scenario, beginning)
         network = scenario.network
@@ -127,11 +130,14 @@ class RoutesPlant(Plant):
         y = past.history.segments[0].y0
         self._came = [self._sent(stream.owner, 0.0, y, self._before) for stream in self.streams]
         for _ in self.nodes:  # what one link lets through arrives at the next
-            totals = [sum(self._came[s] for s in mine) for mine in self.layout.arriving]
-            for s, stream in enumerate(self.streams):
-                C, total = self._before.capacity[stream.link], totals[stream.link]
-                waits = self._before.bound[stream.link] != EMPTY and total > 0.0
-                self._went[s] = self._came[s] * (C / total if waits else 1.0)
+            for s in range(len(self.streams)):
+                self._went[s] = self._came[s]
+            for link, mine in enumerate(self.layout.arriving):
+                if self._before.bound[link] != EMPTY:
+                    entered = {s: self._came[s] for s in mine}
+                    _, left = self._let_out(link, entered, self._before, self._before)
+                    for s, rate in left.items():
+                        self._went[s] = rate
             for s, stream in enumerate(self.streams):
                 if stream.before >= 0:
                     self._came[s] = self._went[stream.before]
@@ -175,12 +181,12 @@ class RoutesPlant(Plant):
         net, served, seen, signals = [], [], [], []
         for link, C in enumerate(mode.capacity):
             arrivals = sum(rates[s] for s in self.layout.arriving[link])
-            bound, aqm = mode.bound[link], self.nodes[link].aqm
+            bound = mode.bound[link]
             net.append(arrivals - C)
             served.append(arrivals if bound == EMPTY else C)
             overflow = max(0.0, arrivals - C) if bound == FULL else 0.0
             seen.append(Seen(tau[link], y[link], arrivals, C, overflow))
-            signals.append(aqm.signals(tuple(y[self.laws[link][1]]), seen[link]))
+            signals.append(self._signalled(link, y, seen[link], mode))
         paces, leaving = [], []
         for link in self.layout.carriers:
             mine = self.layout.arriving[link]
@@ -216,8 +222,12 @@ class RoutesPlant(Plant):
         else:
             rate = self._sent(stream.owner, then, past, old)
         if s in self.thinning:
-            rate *= 1.0 - float(self._encoded(stream.link, y).classic)
+            rate = self._let_in(s, rate, y, mode)
         return rate
+
+    def _let_in(self, s: int, rate: float, y: Sequence[float], mode: Mode) -> float:
+        """Return what is let in of a stream that its link thins."""
+        return rate * (1.0 - float(self._encoded(self.streams[s].link, y).classic))
 
     def _sent(self, i: int, t: float, y: Sequence[float], mode: Mode) -> float:
         if not mode.active[i]:
@@ -257,9 +267,12 @@ class RoutesPlant(Plant):
     def _find_outflow(self, link: int, t: float, y: Sequence[float], mode: Mode) -> Outflow:
         reader = len(self.layout.lags) + self.layout.carriers.index(link)
         then, past, segment = self._look(reader, y[self.entered[link]], mode)
-        old = segment.mode
         mine = self.layout.arriving[link]
         entered = {s: self._entered(s, then, past, segment) for s in mine}
+        return self._let_out(link, entered, segment.mode, mode)
+
+    def _let_out(self, link: int, entered: dict[int, float], old: Mode, mode: Mode) -> Outflow:
+        """Return what leaves a queue that is not empty, of streams that had these rates."""
         total = sum(entered.values())
         if total <= 0.0:  # nothing has entered then, and nothing leaves
             return 0.0, entered
@@ -295,13 +308,20 @@ class RoutesPlant(Plant):
             )
         return _cubic(self._kept[key], (t - segment.start) / (segment.end - segment.start))
 
+    def _signalled(self, link: int, y: Sequence[float], seen: Seen, mode: Mode) -> Signal:
+        """Return what packets see of a link."""
+        del mode
+        aqm, where = self.laws[link]
+        return aqm.signals(tuple(y[where]), seen)
+
     def _encoded(self, link: int, y: Sequence[float]) -> Signal:
         aqm, where = self.laws[link]
         return aqm.encode(aqm.controller(tuple(y[where])))
 
-    def met(self, view: View, i: int) -> float:
+    def met(self, view: View, mode: Mode, i: int) -> float:
         """Return the probability with which packets of class `i` are signalled on their way."""
-        return self._combined([self.met_at(link, view, i) for link in self.paths[i].links])
+        chances = [self.met_at(link, view, i) for link in self.paths[i].links]
+        return self._combined(i, chances, mode)
 
     def met_at(self, link: int, view: View, i: int) -> float:
         """Return the probability with which packets of class `i` are signalled at a link."""
@@ -309,8 +329,9 @@ class RoutesPlant(Plant):
             return 0.0
         return self.signal(view.signals[link], i)
 
-    def _combined(self, chances: Sequence[float]) -> float:
-        """Return the probability of a signal by some link, given those of each."""
+    def _combined(self, i: int, chances: Sequence[float], mode: Mode) -> float:
+        """Return the probability of a signal by some link of a route, given those of each."""
+        del i, mode
         if self.network.combine == "sum":
             return min(1.0, sum(chances))
         return reduce(lambda p, q: p + q - p * q, chances)
@@ -340,7 +361,7 @@ class RoutesPlant(Plant):
         path = self.paths[i]
 
         def read(reader: int) -> tuple[float, list[float], Mode]:
-            then, past, segment = self._look(reader, t - self.lag(reader, tau), mode)
+            then, past, segment = self._look(reader, t - self.lag(reader, tau, mode), mode)
             return then, past, segment.mode
 
         _, then, old = read(path.round_trip)
@@ -348,15 +369,18 @@ class RoutesPlant(Plant):
         heard = 0.0
         if old.signalling and old.active[i]:
             heard = self._combined(
+                i,
                 [
                     self.signal(self._signals(link, *read(reader)), i)
                     for link, reader in zip(path.links, path.heard, strict=True)
-                ]
+                ],
+                mode,
             )
         return self.x(then, i), heard, self.rtt(then, old, i)
 
-    def lag(self, reader: int, tau: Sequence[float]) -> float:
+    def lag(self, reader: int, tau: Sequence[float], mode: Mode) -> float:
         """Return how long ago a reader reads, given the delays of the queues."""
+        del mode
         time, links = self.layout.lags[reader]
         return time + sum(tau[link] for link in links)
 
@@ -376,8 +400,10 @@ class RoutesPlant(Plant):
         links = self.layout.lags[group].links
         if links and not any(self._listening(i, mode) for i in self.listeners(group)):
             return None
-        speed = 1.0 - sum(f[link] / mode.capacity[link] for link in links)
-        return t - self.lag(group, view.tau), speed
+        speed = 1.0
+        if not self.at_rest:
+            speed -= sum(f[link] / mode.capacity[link] for link in links)
+        return t - self.lag(group, view.tau, mode), speed
 
     def listeners(self, group: int) -> list[int]:
         """Return the classes that hear by a reader."""

@@ -28,7 +28,7 @@ def trace_routes(plant: RoutesPlant, rows: Sequence[Row]) -> Trace:
         controller=np.array(
             [[aqm.controller(tuple(row.y[where])) for aqm, where in plant.laws] for row in rows]
         ),
-        p=np.array([[plant.met(row.view, i) for i in classes] for row in rows]),
+        p=np.array([[plant.met(row.view, row.mode, i) for i in classes] for row in rows]),
         window=np.array([[_window(plant, row, i) for i in classes] for row in rows]),
         leaving=leaving[:, last, list(classes)],
         capacity=np.array([row.mode.capacity for row in rows]),

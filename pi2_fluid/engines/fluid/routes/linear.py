@@ -1,0 +1,336 @@
+"""The linearised plant of several links: every law replaced by its tangent where they rest.
+
+With everything as in `pi2_fluid.engines.fluid.linear`, stage by stage of the schedule, what leaves
+a link that is full at rest is to first order
+
+    out_s(t) = A_s(a) - share_s (sum of A at a - C),        a = t - tau at rest:
+
+the sum over its streams is C. A link that is not full at rest has no queue, and lets pass what
+arrives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from pi2_fluid.engines.fluid.beginning import Beginning
+from pi2_fluid.engines.fluid.linear import (
+    OPEN,
+    Tangent,
+    controller_slopes,
+    dot,
+    encoder_slopes,
+    minus,
+    tangent_of,
+    trend_of,
+)
+from pi2_fluid.engines.fluid.plant import EMPTY, Basin, Heard, Mode, View
+from pi2_fluid.engines.fluid.routes.past import Past
+from pi2_fluid.engines.fluid.routes.plant import Outflow, RoutesPlant
+from pi2_fluid.laws.aqm import Seen, Signal
+from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
+from pi2_fluid.network.scenario import Scenario
+
+__all__ = ["LinearRoutesPlant"]
+
+_SILENT = Signal(0.0, 0.0)
+
+
+class _Signals(NamedTuple):
+    """The law of a link that signals at rest, linearised."""
+
+    state: tuple[float, ...]
+    update: tuple[Any, Any]
+    """d(new state)/d(state, queue delay) of an update, or of the continuous flow per second."""
+    trend: list[float]
+    """d(state)/dt per unit of d(queue delay)/dt, in continuous time."""
+    controller: list[float]
+    """d(controller's variable)/d(state)."""
+    signals: Signal
+    encode: tuple[float, ...]
+    """What packets see at rest, and its slopes over the controller's variable."""
+
+
+class _Stage(NamedTuple):
+    """One stage of the schedule, linearised."""
+
+    full: tuple[bool, ...]
+    """Whether a link is full at rest."""
+    tau: tuple[float, ...]
+    laws: tuple[_Signals | None, ...]
+    classes: tuple[Tangent | None, ...]
+    met: tuple[tuple[float, ...], ...]
+    """Of each class: the probability of a signal by each link of its route, and"""
+    counts: tuple[tuple[float, ...], ...]
+    """by how much a signal of each counts to it."""
+    rates: tuple[float, ...]
+    """Packets per second of each stream."""
+
+
+class LinearRoutesPlant(RoutesPlant):
+    """A plant of several links whose laws are their tangents."""
+
+    floors = False
+    at_rest = True
+
+    def __init__(self, scenario: Scenario, update: str, beginning: Beginning | None = None) -> None:
+        super().__init__(scenario, update, beginning)
+        self.basins = tuple(Basin(slice(k, k + 1), math.inf) for k in range(self.bands))
+        self._switching = False
+        # What arrives from another link follows from the past alone.
+        self.leans_on_past = self.leans_on_past or bool(self.layout.carriers)
+        self._stages: dict[Any, _Stage | None] = {}
+
+    def initial(self) -> tuple[list[float], Mode]:
+        """Return the state before time 0; no bounds, no slow start."""
+        y, mode = super().initial()
+        mode = mode._replace(slow=(False,) * len(self.flows))
+        return y, mode._replace(bound=self._bounds(mode))
+
+    def attach(self, past: Past) -> None:
+        """Say where the past is read; what waits has entered the delay of rest ago."""
+        super().attach(past)
+        y = past.history.segments[0].y0
+        for link, place in self.entered.items():
+            y[place] = -self._rest(link, self._before)
+
+    def stage(self, mode: Mode) -> _Stage | None:
+        """Return the expansion for who sends now; None if nobody listens to signals."""
+        key = (mode.capacity, mode.counts, mode.active)
+        if key not in self._stages:
+            self._stages[key] = self._expand(mode)
+        return self._stages[key]
+
+    def _expand(self, mode: Mode) -> _Stage | None:
+        acting = [i for i, active in enumerate(mode.active) if active and mode.counts[i] > 0.0]
+        if not any(self.listens[i] for i in acting):
+            return None
+        bits = 8.0 * float(self.network.packet_size)
+        nodes = [
+            replace(node, link=replace(node.link, capacity=bits * C))
+            for node, C in zip(self.nodes, mode.capacity, strict=True)
+        ]
+        flows = [replace(self.network.flows[i], count=mode.counts[i]) for i in acting]
+        point = network_equilibrium(replace(self.network, nodes=nodes, flows=flows))
+        return self._stage_at(point, acting, mode)
+
+    def _stage_at(self, point: NetworkPoint, acting: Sequence[int], mode: Mode) -> _Stage:
+        tau = tuple(float(value) for value in point.queue_delay)
+        share = point.share.to_numpy()
+        classes: list[Tangent | None] = [None] * len(self.senders)
+        met, counts = [()] * len(self.senders), [()] * len(self.senders)
+        rates = [0.0] * len(self.streams)
+        for place, i in enumerate(acting):
+            sender, path = self.senders[i], self.paths[i]
+            x, p, rtt = point.states[place], float(point.p[place]), float(point.rtt[place])
+            sends = float(sender.sending_rate(x, rtt))
+            classes[i] = tangent_of(sender, x, p, rtt, sends)
+            met[i], counts[i] = self._met_at_rest(point, i)
+            for s, link in zip(path.streams, path.links, strict=True):
+                rates[s] = float(share[link, place]) * mode.capacity[link]
+        return _Stage(
+            full=tuple(bool(full) for full in point.bottleneck),
+            tau=tau,
+            laws=tuple(self._law_at(link, point, mode) for link in range(self.bands)),
+            classes=tuple(classes),
+            met=tuple(met),
+            counts=tuple(counts),
+            rates=tuple(rates),
+        )
+
+    def _met_at_rest(self, point: NetworkPoint, i: int) -> tuple[tuple[float, ...], ...]:
+        links, kind = self.paths[i].links, self.senders[i].signal
+        if kind is None:
+            return (0.0,) * len(links), (0.0,) * len(links)
+        found = point.link_p.sel(signal=kind).to_numpy()
+        met = tuple(float(found[link]) for link in links)
+        if self.network.combine == "sum":
+            return met, (1.0,) * len(links)
+        left = [math.prod(1.0 - p for m, p in enumerate(met) if m != k) for k in range(len(met))]
+        return met, tuple(left)
+
+    def _law_at(self, link: int, point: NetworkPoint, mode: Mode) -> _Signals | None:
+        u, C, (aqm, _) = float(point.controller[link]), mode.capacity[link], self.laws[link]
+        if u <= 0.0:
+            return None
+        signals = aqm.encode(u)
+        rest, delay = aqm.at_rest(u, C)
+        state = tuple(float(value) for value in rest)
+        flowing = self._flowing[link]
+        picked, encode = encoder_slopes(aqm, state, u)
+        return _Signals(
+            state,
+            controller_slopes(aqm, state, float(delay), C, continuous=flowing),
+            trend_of(aqm, state, float(delay), C, continuous=flowing),
+            picked,
+            Signal(*map(float, signals)),
+            encode,
+        )
+
+    def _rest(self, link: int, mode: Mode) -> float:
+        """Return the delay of a queue at rest (s)."""
+        stage = self.stage(mode)
+        return 0.0 if stage is None else stage.tau[link]
+
+    def _bounds(self, mode: Mode) -> tuple[int, ...]:
+        stage = self.stage(mode)
+        full = (False,) * self.bands if stage is None else stage.full
+        return tuple(OPEN if each else EMPTY for each in full)
+
+    # The same questions as a plant's, answered to first order
+
+    def _observe(self, t: float, y: Sequence[float], mode: Mode) -> View:
+        view, stage = super()._observe(t, y, mode), self.stage(mode)
+        classes = (None,) * len(self.senders) if stage is None else stage.classes
+        rtt = tuple(
+            base if mine is None else mine.rtt
+            for base, mine in zip(self.base_rtt, classes, strict=True)
+        )
+        net = tuple(
+            0.0 if bound == EMPTY else n for n, bound in zip(view.net, mode.bound, strict=True)
+        )
+        return view._replace(rtt=rtt, net=net)
+
+    def _sent(self, i: int, t: float, y: Sequence[float], mode: Mode) -> float:
+        stage = self.stage(mode)
+        mine = None if stage is None else stage.classes[i]
+        if mine is None:
+            return 0.0
+        by_x, by_rtt = mine.sending
+        late = self.rtt(y, mode, i) - mine.rtt
+        more = dot(by_x, minus(y[self.windows[i]], mine.x)) + by_rtt * late
+        return self.count(t, mode, i) * (mine.sends + more)
+
+    def _let_in(self, s: int, rate: float, y: Sequence[float], mode: Mode) -> float:
+        stage, link = self.stage(mode), self.streams[s].link
+        law = None if stage is None else stage.laws[link]
+        if stage is None or law is None:
+            return rate
+        kept = 1.0 - law.signals.classic
+        more = self._signal_at(law, link, y).classic - law.signals.classic
+        return kept * rate - stage.rates[s] / kept * more
+
+    def _let_out(self, link: int, entered: dict[int, float], old: Mode, mode: Mode) -> Outflow:
+        del old
+        stage, C = self.stage(mode), mode.capacity[link]
+        assert stage is not None, "without anybody who listens no queue waits"
+        over = sum(entered.values()) - C
+        return 1.0, {s: rate - stage.rates[s] / C * over for s, rate in entered.items()}
+
+    def _signalled(self, link: int, y: Sequence[float], seen: Seen, mode: Mode) -> Signal:
+        del seen
+        stage = self.stage(mode)
+        law = None if stage is None else stage.laws[link]
+        return _SILENT if law is None else self._signal_at(law, link, y)
+
+    def _signal_at(self, law: _Signals, link: int, y: Sequence[float]) -> Signal:
+        u = dot(law.controller, minus(y[self.laws[link][1]], law.state))
+        return Signal(*(p + k * u for p, k in zip(law.signals, law.encode, strict=True)))
+
+    def _signals(self, link: int, t: float, y: Sequence[float], mode: Mode) -> Signal:
+        del t
+        stage = self.stage(mode)
+        law = None if stage is None else stage.laws[link]
+        return _SILENT if law is None else self._signal_at(law, link, y)
+
+    def _combined(self, i: int, chances: Sequence[float], mode: Mode) -> float:
+        stage = self.stage(mode)
+        mine = None if stage is None else stage.classes[i]
+        if stage is None or mine is None:
+            return 0.0
+        return mine.p + dot(stage.counts[i], minus(chances, stage.met[i]))
+
+    def lag(self, reader: int, tau: Sequence[float], mode: Mode) -> float:
+        """Return how long ago a reader reads: the delays are those at rest."""
+        del tau
+        time, links = self.layout.lags[reader]
+        return time + sum(self._rest(link, mode) for link in links)
+
+    def derivative(
+        self, y: Sequence[float], mode: Mode, view: View, past: Sequence[Heard | None]
+    ) -> list[float]:
+        """Return dy/dt to first order in all deviations from rest."""
+        f, stage = [0.0] * self.size, self.stage(mode)
+        for link, growth in enumerate(view.net):
+            f[link] = growth
+            f[self.arrived + link] = view.served[link] + growth
+        for place in self.entered.values():
+            f[place] = 1.0
+        if stage is None:
+            return f
+        for i, (mine, heard) in enumerate(zip(stage.classes, past, strict=True)):
+            if mine is not None and heard is not None:
+                f[self.windows[i]] = self._window_slopes(i, mine, y, mode, heard)
+        for link, (law, (aqm, where)) in enumerate(zip(stage.laws, self.laws, strict=True)):
+            if law is not None and (self._flowing[link] or aqm.update_interval is None):
+                rise = f[link] / mode.capacity[link]
+                move = self._moved(link, law, y, mode)
+                f[where] = [a + b * rise for a, b in zip(move, law.trend, strict=True)]
+        return f
+
+    def _window_slopes(
+        self, i: int, mine: Tangent, y: Sequence[float], mode: Mode, heard: Heard
+    ) -> list[float]:
+        x_then, p_then, rtt_then = heard
+        by_x, by_then, *others = mine.slopes
+        now = minus(y[self.windows[i]], mine.x)
+        then = minus(x_then if isinstance(x_then, tuple) else (x_then,), mine.x)
+        rest = (p_then - mine.p, self.rtt(y, mode, i) - mine.rtt, rtt_then - mine.rtt)
+        return [
+            dot(a, now) + dot(b, then) + dot(c, rest)
+            for a, b, c in zip(by_x, by_then, zip(*others, strict=True), strict=True)
+        ]
+
+    def _moved(self, link: int, law: _Signals, y: Sequence[float], mode: Mode) -> list[float]:
+        by_state, by_delay = law.update
+        away = minus(y[self.laws[link][1]], law.state)
+        late = y[link] / mode.capacity[link] - self._rest(link, mode)
+        return [dot(a, away) + b * late for a, b in zip(by_state, by_delay, strict=True)]
+
+    def tick(
+        self, t: float, y: list[float], mode: Mode, links: Sequence[int] = (0,)
+    ) -> list[float]:
+        """Return the state after one update of the controllers of some links, to first order."""
+        stage, y = self.stage(mode), list(y)
+        for link in () if stage is None else links:
+            law = stage.laws[link] if stage else None
+            if law is not None:
+                moved = self._moved(link, law, y, mode)
+                y[self.laws[link][1]] = [a + b for a, b in zip(law.state, moved, strict=True)]
+        return y
+
+    def jump(self, t: float, y: list[float], before: Mode, after: Mode) -> list[float]:
+        """Return the state after a capacity has jumped, and the queue delay with it."""
+        stage, y = self.stage(after), list(y)
+        for link, law in enumerate(stage.laws if stage is not None else ()):
+            if law is not None and self._flowing[link]:
+                where = self.laws[link][1]
+                rise = y[link] / after.capacity[link] - y[link] / before.capacity[link]
+                y[where] = [a + b * rise for a, b in zip(y[where], law.trend, strict=True)]
+        return y
+
+    def hold_bounds(self, t: float, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
+        """Return the mode in which links that are full at rest have a queue, and no others."""
+        bound, y, stage = self._bounds(mode), list(y), self.stage(mode)
+        for link, (held, (aqm, where)) in enumerate(zip(bound, self.laws, strict=True)):
+            if stage is not None and held == EMPTY:
+                y[link] = 0.0
+                y[where] = [float(value) for value in aqm.initial()]
+        for link, place in self.entered.items():
+            y[place] = t - self._rest(link, mode)
+        return y, mode._replace(bound=bound, held=(0.0,) * len(mode.held))
+
+    def clipped(self, state: Sequence[float]) -> Sequence[float]:
+        """Return the states as they are."""
+        return state
+
+    def clips(self, y: Sequence[float], mode: Mode, view: View) -> tuple[float, ...]:
+        """Return that nothing is clipped."""
+        return (0.0,) * len(mode.held)
+
+    def within_bounds(self, y: list[float]) -> list[float]:
+        """Return the state as it is."""
+        return y
