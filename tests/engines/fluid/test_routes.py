@@ -388,10 +388,7 @@ def test_gradients_go_along_paths_of_the_network() -> None:
 @pytest.mark.parametrize(
     ("engine", "said"),
     [
-        (
-            pf.Fluid(linear=True),
-            "linear is for one link, and the network has 2: leave it out",
-        ),
+        (pf.Fluid(linear=True, engine="c"), "linear=True is not in the compiled engine"),
         (pf.Fluid(initial={"queue": 5}), "initial queue = 5 is no mapping: give a number by the"),
         (pf.Fluid(initial={"queue": {"c": 5}}), "initial queue has 'c', which is no node"),
         (pf.Fluid(initial=5), "initial = 5 is no rest of several links and no mapping"),

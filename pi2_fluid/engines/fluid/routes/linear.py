@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pi2_fluid.engines.fluid.beginning import Beginning
 from pi2_fluid.engines.fluid.linear import (
@@ -30,13 +30,14 @@ from pi2_fluid.engines.fluid.linear import (
 from pi2_fluid.engines.fluid.plant import EMPTY, Basin, Heard, Mode, View
 from pi2_fluid.engines.fluid.routes.past import Past
 from pi2_fluid.engines.fluid.routes.plant import Outflow, RoutesPlant
+from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Seen, Signal
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
 from pi2_fluid.network.scenario import Scenario
 
 __all__ = ["LinearRoutesPlant"]
 
-_SILENT = Signal(0.0, 0.0)
+_SILENT: Final = Signal(0.0, 0.0)
 
 
 class _Signals(NamedTuple):
@@ -109,19 +110,26 @@ class LinearRoutesPlant(RoutesPlant):
         if not any(self.listens[i] for i in acting):
             return None
         bits = 8.0 * float(self.network.packet_size)
-        nodes = [
+        nodes = tuple(
             replace(node, link=replace(node.link, capacity=bits * C))
             for node, C in zip(self.nodes, mode.capacity, strict=True)
-        ]
-        flows = [replace(self.network.flows[i], count=mode.counts[i]) for i in acting]
+        )
+        flows = tuple(replace(self.network.flows[i], count=mode.counts[i]) for i in acting)
         point = network_equilibrium(replace(self.network, nodes=nodes, flows=flows))
+        if not point.unique:
+            raise UnsupportedError(
+                "what the bottlenecks of this network signal is not unique, since the same flows"
+                " fill them, so that linear=True has no rest to begin from: leave one of them out,"
+                " or change its capacity."
+            )
         return self._stage_at(point, acting, mode)
 
     def _stage_at(self, point: NetworkPoint, acting: Sequence[int], mode: Mode) -> _Stage:
         tau = tuple(float(value) for value in point.queue_delay)
         share = point.share.to_numpy()
         classes: list[Tangent | None] = [None] * len(self.senders)
-        met, counts = [()] * len(self.senders), [()] * len(self.senders)
+        met: list[tuple[float, ...]] = [()] * len(self.senders)
+        counts: list[tuple[float, ...]] = [()] * len(self.senders)
         rates = [0.0] * len(self.streams)
         for place, i in enumerate(acting):
             sender, path = self.senders[i], self.paths[i]
@@ -209,8 +217,8 @@ class LinearRoutesPlant(RoutesPlant):
         law = None if stage is None else stage.laws[link]
         if stage is None or law is None:
             return rate
-        kept = 1.0 - law.signals.classic
-        more = self._signal_at(law, link, y).classic - law.signals.classic
+        kept = 1.0 - float(law.signals.classic)
+        more = float(self._signal_at(law, link, y).classic - law.signals.classic)
         return kept * rate - stage.rates[s] / kept * more
 
     def _let_out(self, link: int, entered: dict[int, float], old: Mode, mode: Mode) -> Outflow:
@@ -222,9 +230,7 @@ class LinearRoutesPlant(RoutesPlant):
 
     def _signalled(self, link: int, y: Sequence[float], seen: Seen, mode: Mode) -> Signal:
         del seen
-        stage = self.stage(mode)
-        law = None if stage is None else stage.laws[link]
-        return _SILENT if law is None else self._signal_at(law, link, y)
+        return self._signals(link, 0.0, y, mode)
 
     def _signal_at(self, law: _Signals, link: int, y: Sequence[float]) -> Signal:
         u = dot(law.controller, minus(y[self.laws[link][1]], law.state))
@@ -295,8 +301,8 @@ class LinearRoutesPlant(RoutesPlant):
     ) -> list[float]:
         """Return the state after one update of the controllers of some links, to first order."""
         stage, y = self.stage(mode), list(y)
-        for link in () if stage is None else links:
-            law = stage.laws[link] if stage else None
+        for link in links:
+            law = None if stage is None else stage.laws[link]
             if law is not None:
                 moved = self._moved(link, law, y, mode)
                 y[self.laws[link][1]] = [a + b for a, b in zip(law.state, moved, strict=True)]

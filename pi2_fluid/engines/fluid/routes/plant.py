@@ -128,19 +128,20 @@ class RoutesPlant(Plant):
         self._before: Mode = past.history.segments[0].mode
         self._kept: dict[tuple[float, int], tuple[float, ...]] = {}
         y = past.history.segments[0].y0
-        self._came = [self._sent(stream.owner, 0.0, y, self._before) for stream in self.streams]
+        sent = [self._sent(stream.owner, 0.0, y, self._before) for stream in self.streams]
+        self._went = sent
         for _ in self.nodes:  # what one link lets through arrives at the next
-            for s in range(len(self.streams)):
-                self._went[s] = self._came[s]
+            for s, stream in enumerate(self.streams):
+                rate = self._went[stream.before] if stream.before >= 0 else sent[s]
+                if s in self.thinning:
+                    rate = self._let_in(s, rate, y, self._before)
+                self._came[s] = rate
+            self._went = [*self._came]
             for link, mine in enumerate(self.layout.arriving):
                 if self._before.bound[link] != EMPTY:
                     entered = {s: self._came[s] for s in mine}
-                    _, left = self._let_out(link, entered, self._before, self._before)
-                    for s, rate in left.items():
-                        self._went[s] = rate
-            for s, stream in enumerate(self.streams):
-                if stream.before >= 0:
-                    self._came[s] = self._went[stream.before]
+                    left = self._let_out(link, entered, self._before, self._before)[1]
+                    self._went = [left.get(s, rate) for s, rate in enumerate(self._went)]
         for link, place in self.entered.items():
             total = sum(self._came[s] for s in self.layout.arriving[link])
             y[place] = -y[link] / total if total > 0.0 else 0.0
