@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.engines.fluid.beginning import Beginning
-from pi2_fluid.engines.fluid.plant import Basin, Mode, Plant, View
+from pi2_fluid.engines.fluid.plant import Basin, Mode, Plant, State, View
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.laws.derivatives import differentiate
@@ -256,7 +256,7 @@ class LinearPlant(Plant):
         return 1.0
 
 
-def tangent_of(sender: Sender, x: Any, p: float, rtt: float, sends: float) -> Tangent:
+def tangent_of(sender: Sender, x: State, p: float, rtt: float, sends: float) -> Tangent:
     """Return the tangent of a class that rests at `x`, and sends so much there."""
     values = x if isinstance(x, tuple) else (x,)
     n = len(values)
