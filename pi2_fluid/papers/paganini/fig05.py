@@ -122,6 +122,7 @@ def draw(out: Path) -> list[Path]:
                 " simulation shows a burst there, too,\nand around 20 packets elsewhere, which are"
                 " the noise of packets that a fluid has not."
             ),
+            source="Paganini et al. (2002), Figure 5",
         )
         columns = [
             {
