@@ -1,4 +1,4 @@
-"""The figures of the PI2 paper, two of Paganini's and four of our own, each by a short module.
+"""The figures of the PI2 paper, three of Paganini's and four of our own, each by a short module.
 
 Every figure leaves the numbers behind it as CSV.
 """
@@ -91,7 +91,7 @@ def figures(
     Notes
     -----
     Source: PI2 paper (CoNEXT'16), Figures 4 to 7 and 11 to 15; Paganini, Wang, Low and Doyle
-    (2002), Figures 1 and 2.
+    (2002), Figures 1, 2 and 5.
     """
     numbers = _numbers(names)
     folder = Path(out)

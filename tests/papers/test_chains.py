@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import pi2_fluid as pf
 from pi2_fluid.papers.figures import FIGURES
 from pi2_fluid.papers.ours import chains
 
-ROOT = Path(__file__).parents[2]
+PAGE = (Path(__file__).parents[2] / "docs" / "networks.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,17 @@ def test_packets_swing_where_the_margin_is_negative_and_not_in_one_queue(drawn) 
     assert 0.5 < chains.edge(rows[chains.RTT, 3]) < chains.edge(rows[chains.RTT, 2]) < 0.9
 
 
+@pytest.mark.slow
+def test_the_page_says_where_three_have_no_margin_left() -> None:
+    def margin(share: float) -> float:
+        network = chains.chain(3, share, chains.RTT)
+        found = pf.Loop(network, update="sampled", rtt_terms="exact").margins()
+        return float(found.gain_margin_db)
+
+    share = brentq(margin, 0.4, 0.7, xtol=1e-3)
+    assert f"{100 * share:.0f} % of the links; at 70 % and more" in PAGE
+
+
 @pytest.mark.parametrize("share", [0.3, 0.75])
 def test_to_each_queue_what_others_hold_back_is_a_constant_rate(share) -> None:
     """With rates that travel unchanged, modes of equal queues against each other are that of one
@@ -80,7 +92,6 @@ def test_to_each_queue_what_others_hold_back_is_a_constant_rate(share) -> None:
 
 @pytest.mark.slow
 def test_queues_that_are_tuned_one_by_one_keep_what_the_page_says() -> None:
-    page = (ROOT / "docs" / "networks.md").read_text(encoding="utf-8")
     law = pf.tune("100ms", aqm="dualpi2").to_qdisc("dualpi2").aqm.in_one_queue()
 
     def kept(queues: int, share: float) -> float:
@@ -92,6 +103,6 @@ def test_queues_that_are_tuned_one_by_one_keep_what_the_page_says() -> None:
 
     two, three = kept(2, 0.9), kept(3, 0.75)
     said = f"keep {two:.1f} dB together at a share of 0.9"
-    assert said in page
-    assert f"three keep {three:.1f} dB at 0.75 and none at 0.9" in page
+    assert said in PAGE
+    assert f"three keep {three:.1f} dB at 0.75 and none at 0.9" in PAGE
     assert kept(3, 0.9) < 0.0

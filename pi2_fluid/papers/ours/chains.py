@@ -76,11 +76,12 @@ def chain(
     """
     queue = pf.Pi2() if queue is None else queue
     target, p = float(queue.target), p_prime**2
-    rate_through = np.sqrt(2.0 / (1.0 - (1.0 - p) ** queues)) / RTT
-    rate_cross = np.sqrt(2.0 / p) / cross
+    sender = pf.Reno()
+    rate_through = float(sender.at_rest(RTT, 1.0 - (1.0 - p) ** queues)) / RTT
+    rate_cross = float(sender.at_rest(cross, p)) / cross
     names = [f"queue {number}" for number in range(1, queues + 1)]
     through = pf.Flows(
-        pf.Reno(),
+        sender,
         share * _CAPACITY / rate_through,
         RTT - queues * target,
         "through",
@@ -88,7 +89,7 @@ def chain(
     )
     crossing = [
         pf.Flows(
-            pf.Reno(), (1.0 - share) * _CAPACITY / rate_cross, cross - target, f"at {name}",
+            sender, (1.0 - share) * _CAPACITY / rate_cross, cross - target, f"at {name}",
             route=(name,),
         )
         for name in names
@@ -190,9 +191,10 @@ def _draw(rows: list[dict[str, Any]], runs: list[dict[str, Any]]) -> Figure:
         note=(
             f"Reno under PI2 with the gains of the paper, p' = {_P_PRIME:g} at each queue; flows"
             f" through all queues have a round-trip time of {1e3 * RTT:g} ms however many these"
-            " are.\nTo each queue what others hold back is as deaf as traffic of a constant rate."
-            " Above: sampled loop, exact round-trip time. Below: packets on the\n"
-            f"last of links of {12e-3 * _CAPACITY:g} Mbit/s, cross traffic of {1e3 * RTT:g} ms;"
+            " are.\nTo each queue what others hold back is nearly as deaf as traffic of a constant"
+            " rate."
+            " Above: sampled loop, exact\nround-trip time. Below: packets on the"
+            f" last of links of {12e-3 * _CAPACITY:g} Mbit/s, cross traffic of {1e3 * RTT:g} ms;"
             f" left, median of {_SEEDS} seeds, thin lines where the margin is 0 dB."
         ),
     )

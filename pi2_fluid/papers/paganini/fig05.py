@@ -18,35 +18,43 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["SCENARIO", "STAGES", "backlog", "draw", "equilibria", "growth", "rates", "run"]
+__all__ = [
+    "SCENARIO",
+    "STAGES",
+    "backlog",
+    "draw",
+    "equilibria",
+    "rates",
+    "run",
+    "run_with_constant_delays",
+]
 
 SCENARIO: Final = "paganini_fig05"
 #: When the number of flows doubles (s).
 STAGES: Final = (0.0, 20.0, 40.0, 60.0, 80.0)
-_SAMPLE: Final = 0.02  # s, over which the paper averages the utilization
+# Sampled every 20 ms, over which the paper averages the utilization.
+_ENGINE: Final = pf.Fluid(sample=0.02, tolerance=1e-6)
 _FAST: Final = 1000.0  # times the capacity, so that nothing waits
 
 
 @cache
-def run(waiting: bool = True) -> xarray.Dataset:
-    """Return the trajectory, sampled every 20 ms.
+def run() -> xarray.Dataset:
+    """Return the trajectory, sampled every 20 ms."""
+    return pf.simulate(pf.named_scenario(SCENARIO), _ENGINE)
 
-    Parameters
-    ----------
-    waiting : bool
-        Whether packets wait in the queue, and the round-trip time grows by that. The equations of
-        the paper hold it constant.
-    """
+
+@cache
+def run_with_constant_delays() -> xarray.Dataset:
+    """Return the same with a link so fast that nothing waits, as in the paper's equations."""
     scenario = pf.named_scenario(SCENARIO)
-    if not waiting:
-        link, price = scenario.link, scenario.aqm
-        assert isinstance(price, pf.Price)
-        scenario = replace(
-            scenario,
-            link=replace(link, capacity=_FAST * link.capacity),
-            aqm=replace(price, utilization=price.utilization / _FAST),
-        )
-    return pf.simulate(scenario, pf.Fluid(sample=_SAMPLE, tolerance=1e-6))
+    link, price = scenario.link, scenario.aqm
+    assert isinstance(price, pf.Price)
+    fast = replace(
+        scenario,
+        link=replace(link, capacity=_FAST * link.capacity),
+        aqm=replace(price, utilization=price.utilization / _FAST),
+    )
+    return pf.simulate(fast, _ENGINE)
 
 
 def equilibria() -> list[pf.OperatingPoint]:
@@ -79,17 +87,11 @@ def rates(dataset: xarray.Dataset) -> xarray.DataArray:
     return found
 
 
-def growth() -> float:
-    """Return how fast the rate of the first flows grows while there is no price (segments/s^2)."""
-    first = rates(run()).isel(flows=0).sel(time=slice(0.3, 2.0))
-    return float(np.polyfit(first.time, first, 1)[0])
-
-
 def draw(out: Path) -> list[Path]:
     """Draw the figure into the folder `out` and return the files written."""
     from matplotlib.figure import Figure
 
-    dataset, held = run(), backlog(run(waiting=False))
+    dataset, held = run(), backlog(run_with_constant_delays())
     time, rests = dataset.time.to_numpy(), equilibria()
     link = pf.named_scenario(SCENARIO).link
     used = dataset.throughput.sum("flows").to_numpy() / float(link.capacity)

@@ -8,7 +8,15 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.papers.claim import Claim, decide
-from pi2_fluid.papers.paganini.fig05 import SCENARIO, STAGES, backlog, equilibria, rates, run
+from pi2_fluid.papers.paganini.fig05 import (
+    SCENARIO,
+    STAGES,
+    backlog,
+    equilibria,
+    rates,
+    run,
+    run_with_constant_delays,
+)
 
 __all__ = ["CLAIMS"]
 
@@ -43,7 +51,8 @@ def _tracks() -> Claim:
 
 def _small_queue() -> Claim:
     dataset = run()
-    time, queue, held = dataset.time.to_numpy(), dataset.queue.to_numpy(), backlog(run(False))
+    time, queue = dataset.time.to_numpy(), dataset.queue.to_numpy()
+    held = backlog(run_with_constant_delays())
     when = time[queue > SMALL]
     return Claim(
         id="paganini-43",
