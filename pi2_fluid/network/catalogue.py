@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 from pi2_fluid.errors import QuantityError, show_value, suggest
 
 if TYPE_CHECKING:
+    from pi2_fluid.network.network import Network
     from pi2_fluid.network.scenario import Scenario
 
 __all__ = [
     "describe_scenario",
+    "find_network",
     "find_scenario",
     "named_scenario",
     "named_text",
@@ -116,7 +118,7 @@ def find_scenario(given: Any) -> Scenario:
         require_scenario(given)
         found: Scenario = given
         return found
-    if given == "-" or Path(given).exists():
+    if _is_file(given):
         return Scenario.load(given)
     if given not in scenario_names() and ("/" in given or "." in given):
         Scenario.load(given)  # says that there is no such file
@@ -124,3 +126,36 @@ def find_scenario(given: Any) -> Scenario:
         return named_scenario(given)
     except QuantityError as error:
         raise QuantityError(f"{given} is no file, and {error}") from None
+
+
+def find_network(given: str) -> Network:
+    """Return a network that is given as a TOML file, of it or of a scenario, or by name.
+
+    Parameters
+    ----------
+    given : str
+        As of `find_scenario`, whose network is meant where it is one.
+
+    Raises
+    ------
+    OSError, QuantityError, DomainError, ScenarioError
+        As `find_scenario`, and as `Network.load`.
+
+    Examples
+    --------
+    >>> find_network("pi2_fig11a_pie").class_names
+    ('reno',)
+    """
+    from pi2_fluid.network.network import Network
+    from pi2_fluid.network.scenario import Scenario
+    from pi2_fluid.network.text import is_scenario, located, read_text
+
+    if not _is_file(given):
+        return find_scenario(given).network
+    name, text = read_text(given)
+    with located(f"{name}:"):
+        return Scenario.from_toml(text).network if is_scenario(text) else Network.from_toml(text)
+
+
+def _is_file(given: str) -> bool:
+    return given == "-" or Path(given).exists()

@@ -40,9 +40,11 @@ __all__ = [
     "Written",
     "format_nodes",
     "format_tables",
+    "is_scenario",
     "located",
     "parse_nodes",
     "parse_tables",
+    "read_text",
 ]
 
 
@@ -85,7 +87,7 @@ class Written(Record):
         QuantityError, DomainError, ScenarioError
             Naming the file, the table and the key.
         """
-        name, text = _read_text(path)
+        name, text = read_text(path)
         with located(f"{name}:"):
             return cls.from_toml(text)
 
@@ -106,7 +108,7 @@ class Written(Record):
 # --- reading ----------------------------------------------------------------------------------
 
 
-def _read_text(path: str | Path) -> tuple[str, str]:
+def read_text(path: str | Path) -> tuple[str, str]:
     """Return what a file, or standard input ("-"), is called in messages, and its text."""
     name = "standard input" if str(path) == "-" else str(path)
     data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
@@ -161,6 +163,11 @@ def parse_nodes(text: str) -> tuple[list[tuple[str, Link, Aqm]], list[Flows], di
             )
     _check_keys(data, ("node", "flows", *_NETWORK), "")
     return _read_nodes(data), _read_classes(data), _own(data)
+
+
+def is_scenario(text: str) -> bool:
+    """Return whether a TOML text has what only a scenario has, and `parse_nodes` refuses."""
+    return not _parse_toml(text).keys().isdisjoint((*_ONE, *_SCHEDULE))
 
 
 def _own(data: dict[str, Any]) -> dict[str, Any]:

@@ -60,7 +60,31 @@ def test_margins_of_a_scenario_are_those_of_its_queue(capsys) -> None:
     assert not found["each"]
 
 
-@pytest.mark.parametrize("option", [["--rtt", "3ms"], ["--sender", "creno"], ["--alpha", "1"]])
+def test_the_only_bottleneck_is_named_and_who_crosses_it(tmp_path, capsys) -> None:
+    """Also where an equal queue idles before it, and a class that crosses that one alone."""
+    path = tmp_path / "idle.toml"
+    nodes = [pf.Node("a", pf.Link("1Gbit/s"), pf.Pi2()), pf.Node("b", pf.Link(12e6), pf.Pi2())]
+    cbr = pf.Flows(pf.Cbr(rate="1Mbit/s", thinned=False), 1, "20ms", route="a")
+    flows = pf.Flows(pf.Reno(), 6, "80ms", route=("a", "b"))
+    pf.Network(nodes, [cbr, flows]).save(path)
+    found = answered(capsys, ["margins", str(path), "--json"])
+    assert found["bottlenecks"] == ["b"]
+    assert [(one["name"], round(one["rtt"], 9)) for one in found["classes"]] == [("reno", 0.1)]
+    alone = pf.Loop(pf.Network(nodes[1], pf.Flows(pf.Reno(), 6, "80ms")))
+    assert found["gain_margin_db"] == alone.margins().gain_margin_db
+    assert "bottleneck b (Pi2); without signals: a" in printed(capsys, ["margins", str(path)])
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--rtt", "3ms"],
+        ["--sender", "creno"],
+        ["--sender", "reno"],
+        ["--aqm", "pi2"],
+        ["--alpha", "1"],
+    ],
+)
 def test_what_a_scenario_has_is_not_given_beside_it(file, capsys, option) -> None:
     assert_bad_input(capsys, ["margins", file, *option], option[0], "leave one of them out")
 
@@ -69,4 +93,6 @@ def test_a_file_that_is_no_scenario_is_refused(tmp_path, capsys) -> None:
     path = tmp_path / "bad.toml"
     path.write_text("[[node]", encoding="utf-8")
     assert_bad_input(capsys, ["margins", str(path)], "no TOML")
+    path.write_bytes(b"\xff")
+    assert_bad_input(capsys, ["margins", str(path)], "no text in UTF-8")
     assert_bad_input(capsys, ["margins", str(tmp_path / "none.toml")], "No such file")

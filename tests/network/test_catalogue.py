@@ -11,7 +11,7 @@ import pytest
 from programs import printed_by
 
 import pi2_fluid as pf
-from pi2_fluid.network.catalogue import describe_scenario, named_text
+from pi2_fluid.network.catalogue import describe_scenario, find_network, named_text
 
 FOLDER = Path(pf.__file__).parent / "network" / "scenarios"
 
@@ -274,6 +274,18 @@ class TestUnknown:
     def test_unlike_any(self, name):
         with pytest.raises(pf.QuantityError, match=r"is unknown: give one of '.*, 40 more\.$"):
             pf.named_scenario(name)
+
+
+def test_a_network_is_found_in_a_file_of_either_kind(tmp_path):
+    scenario = pf.named_scenario("parking_lot")
+    scenario.save(tmp_path / "scenario.toml")
+    scenario.network.save(tmp_path / "network.toml")
+    for given in ("parking_lot", str(tmp_path / "scenario.toml"), str(tmp_path / "network.toml")):
+        assert find_network(given) == scenario.network
+    path = tmp_path / "short.toml"
+    path.write_text("[link]\n", encoding="utf-8")
+    with pytest.raises(pf.QuantityError, match=r"short\.toml: \[link\] capacity is missing"):
+        find_network(str(path))
 
 
 def test_listing_loads_nothing_heavy():

@@ -99,7 +99,7 @@ def check(
 
     from pi2_fluid.deployment.checking import check as judge
     from pi2_fluid.deployment.remedies import is_enough
-    from pi2_fluid.network.network import Network
+    from pi2_fluid.network.catalogue import find_network
 
     found = judge(
         shown,
@@ -110,7 +110,7 @@ def check(
         rate=rate,
         hz=None if hz is None else int(hz),
         kernel=kernel,
-        network=None if network is None else Network.load(network),
+        network=None if network is None else find_network(network),
     )
     if any(not is_enough(one.margins, one.ack_margins) and not one.cases for one in found):
         tell("searching for gains with more margin")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.margin_tables import margin_table, said_of
 from pi2_fluid.apps.cli.network_margins import margins_of_network
 from pi2_fluid.apps.cli.options import option
-from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json
+from pi2_fluid.apps.cli.output import JsonFlag, make_console, print_json
 from pi2_fluid.apps.cli.parameters import USUAL, declared, kinds_with, owners
 from pi2_fluid.errors import (
     AssumptionWarning,
@@ -35,6 +36,7 @@ _BOTH: Final = ("gain_margin_db", "phase_margin_deg", "verdict")  # said of both
 
 
 def margins(
+    context: typer.Context,
     scenario: Annotated[
         str | None,
         typer.Argument(
@@ -179,8 +181,7 @@ def margins(
 
     bunched = validate_number(bunch, "number", "bunch", high=1.0, closed=True)
     if scenario is not None:
-        own = {"sender": sender != "reno", "aqm": aqm != USUAL, "rtt": rtt, "p": p}
-        _require_none(scenario, own | {"p_prime": p_prime} | given)
+        _require_none(context, scenario, ("rtt", "p", "p_prime", "sender", "aqm", *given))
         verdict = margins_of_network(scenario, model | {"bunch": bunched}, as_json=as_json)
         raise typer.Exit(codes.OF_VERDICT[verdict])
     _require_known("sender", sender, _SENDERS)
@@ -206,16 +207,7 @@ def margins(
         **model,
         "bunch": loop.bunch,
     }
-    names = (
-        "gain_margin_db",
-        "phase_margin_deg",
-        "gain_crossover",
-        "phase_crossover",
-        "delay_margin",
-        "modulus_margin",
-        "verdict",
-    )
-    values = {name: getattr(result, name) for name in names}
+    values = said_of(result)
     other = _by_the_other_clock(who, queue, {"rtt": rtt, "p": p, "p_prime": p_prime, **model})
     if as_json:
         print_json({"inputs": inputs, **values, "other_clock": other})
@@ -238,10 +230,11 @@ def _by_the_other_clock(who: Sender, queue: Aqm, where: dict[str, Any]) -> dict[
     return {"clock": clock, **{name: getattr(found, name) for name in _BOTH}, "why_not": None}
 
 
-def _require_none(scenario: str, given: Mapping[str, Any]) -> None:
-    """Refuse what says again, or otherwise, what a scenario has."""
-    for name, value in given.items():
-        if value:
+def _require_none(context: typer.Context, scenario: str, names: Iterable[str]) -> None:
+    """Refuse options that say again, or otherwise, what a scenario has, defaults given, too."""
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name != "DEFAULT":
             raise QuantityError(
                 f"--{name.replace('_', '-')} is given beside {scenario}, which has its own: leave"
                 " one of them out."
@@ -284,18 +277,7 @@ def _print_margins(
         f"rtt {1e3 * inputs['rtt']:.6g} ms, p {inputs['p']:.6g}, p' {inputs['p_prime']:.6g};"
         f" {inputs['update']}, rtt terms {inputs['rtt_terms']}{clock}\n"
     )
-    table = make_grid("left", "right", "left")
-    at_phase, at_gain = (
-        f"at {values[name]:.4g} rad/s" for name in ("phase_crossover", "gain_crossover")
-    )
-    for name, value, unit in (
-        ("gain margin", values["gain_margin_db"], f"dB   {at_phase}"),
-        ("phase margin", values["phase_margin_deg"], f"deg  {at_gain}"),
-        ("delay margin", 1e3 * values["delay_margin"], "ms"),
-        ("modulus margin", values["modulus_margin"], "     smallest |1 + L|"),
-    ):
-        table.add_row(name, f"{value:.4g}", unit)
-    table.add_row("verdict", values["verdict"], f"in the {inputs['update']} model")
+    table = margin_table(values, inputs["update"], "|1 + L|")
     name = "by acks" if other["clock"] == "acks" else "by rates"
     if other["why_not"] is None:
         margins = f"dB, {other['phase_margin_deg']:.4g} deg: {other['verdict']}"

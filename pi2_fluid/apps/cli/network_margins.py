@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pi2_fluid.apps.cli.margin_tables import margin_table, said_of
 from pi2_fluid.apps.cli.output import make_console, make_grid, print_json
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from pi2_fluid.loop import Loop, Margins
+    from pi2_fluid.loop import Margins
     from pi2_fluid.loop.matrix.network_loop import NetworkLoop
     from pi2_fluid.network.network import Network
 
 __all__ = ["margins_of_network"]
-
-_SAID = (
-    "gain_margin_db",
-    "phase_margin_deg",
-    "gain_crossover",
-    "phase_crossover",
-    "delay_margin",
-    "modulus_margin",
-    "verdict",
-)
 
 
 def margins_of_network(given: str, model: dict[str, Any], *, as_json: bool) -> str:
@@ -44,33 +32,36 @@ def margins_of_network(given: str, model: dict[str, Any], *, as_json: bool) -> s
     Raises
     ------
     OSError, QuantityError, DomainError, ScenarioError, SolverError, UnsupportedError
-        As reading it, and as `Loop`.
+        As `find_network`, and as `Loop`.
     """
     from pi2_fluid.loop.transfer import Loop
+    from pi2_fluid.network.catalogue import find_network
 
-    network = _read(given)
-    loop = _loop(network, model)
+    network = find_network(given)
+    loop: Loop | NetworkLoop = Loop(network, **model)  # a NetworkLoop of several bottlenecks
     found = loop.margins()
-    links = _signalling(network, loop) if isinstance(loop, Loop) else loop.links
     each: dict[str, Margins] = {}
-    if not isinstance(loop, Loop) and len(links) > 1:
-        each = _each(loop)
+    if isinstance(loop, Loop):
+        links, names = _only(network)
+    else:
+        links, names = loop.links, network.class_names
+        if len(links) > 1:
+            each = _each(loop)
     point = loop.operating_point
     classes = [
         {"name": name, "rtt": rtt, "p": p, "window": window, "rate": rate}
         for name, rtt, p, window, rate in zip(
-            network.class_names, *map(_numbers, (point.rtt, point.p, point.window, point.rate)),
-            strict=True,
+            names, *map(_numbers, (point.rtt, point.p, point.window, point.rate)), strict=True
         )
-    ]  # fmt: skip
+    ]
     if as_json:
         print_json(
             {
                 "inputs": {"nodes": list(network.node_names), **model},
                 "bottlenecks": list(links),
                 "uniform": found.uniform,
-                **_said(found),
-                "each": {name: _said(margins) for name, margins in each.items()},
+                **said_of(found),
+                "each": {name: said_of(margins) for name, margins in each.items()},
                 "classes": classes,
             }
         )
@@ -79,36 +70,14 @@ def margins_of_network(given: str, model: dict[str, Any], *, as_json: bool) -> s
     return str(found.verdict)
 
 
-def _read(given: str) -> Network:
-    from pi2_fluid.network.catalogue import find_scenario
-    from pi2_fluid.network.network import Network
-    from pi2_fluid.network.scenario import Scenario
-    from pi2_fluid.network.text import located
+def _only(network: Network) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the queue of a scalar loop, and the classes that cross it, by their names."""
+    from pi2_fluid.network.bottlenecks import only_bottleneck
 
-    if given != "-" and not Path(given).exists():
-        return find_scenario(given).network
-    text = sys.stdin.read() if given == "-" else Path(given).read_text(encoding="utf-8")
-    with located(f"{'standard input' if given == '-' else given}:"):
-        try:
-            whole = "duration" in tomllib.loads(text)
-        except tomllib.TOMLDecodeError:
-            whole = True  # which says what is wrong with it
-        return Scenario.from_toml(text).network if whole else Network.from_toml(text)
-
-
-def _loop(network: Network, model: dict[str, Any]) -> Loop | NetworkLoop:
-    from pi2_fluid.loop.transfer import Loop
-
-    return Loop(network, **model)
-
-
-def _signalling(network: Network, loop: Loop) -> tuple[str, ...]:
-    """The only bottleneck of a scalar loop."""
-    if len(network.nodes) == 1:
-        return network.node_names
-    return tuple(
-        node.name for node in network.nodes if node.aqm is loop.aqm or node.aqm == loop.aqm
-    )[:1]
+    only = only_bottleneck(network) or network
+    links = only.node_names
+    classes = zip(network.class_names, network.flows, strict=True)
+    return links, tuple(name for name, flow in classes if links[0] in (flow.route or links))
 
 
 def _each(loop: NetworkLoop) -> dict[str, Margins]:
@@ -116,10 +85,6 @@ def _each(loop: NetworkLoop) -> dict[str, Margins]:
         name: loop.close(*(other for other in loop.links if other != name)).margins()
         for name in loop.links
     }
-
-
-def _said(found: Margins) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in _SAID}
 
 
 def _numbers(values: ArrayLike) -> list[float]:
@@ -156,20 +121,8 @@ def _print(
         )
     console.print(grid)
     console.print()
-    table = make_grid("left", "right", "left")
-    at_phase, at_gain = (
-        f"at {getattr(found, name):.4g} rad/s" for name in ("phase_crossover", "gain_crossover")
-    )
-    smallest = "smallest singular value of I + L" if len(links) > 1 else "smallest |1 + L|"
-    for name, value, unit in (
-        ("gain margin", found.gain_margin_db, f"dB   {at_phase}"),
-        ("phase margin", found.phase_margin_deg, f"deg  {at_gain}"),
-        ("delay margin", 1e3 * found.delay_margin, "ms"),
-        ("modulus margin", found.modulus_margin, f"     {smallest}"),
-    ):
-        table.add_row(name, f"{value:.4g}", unit)
-    table.add_row("verdict", str(found.verdict), f"in the {found.update} model")
-    console.print(table)
+    smallest = "singular value of I + L" if len(links) > 1 else "|1 + L|"
+    console.print(margin_table(said_of(found), found.update, smallest))
     if each:
         console.print("\nuniform: of all links scaled, turned or delayed together. Alone:")
         alone = make_grid("left", "right", "right")

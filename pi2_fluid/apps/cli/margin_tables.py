@@ -1,0 +1,57 @@
+"""Margins of a loop, as commands say them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from pi2_fluid.apps.cli.output import make_grid
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pi2_fluid.loop import Margins
+
+__all__ = ["margin_table", "said_of"]
+
+_SAID: Final = (
+    "gain_margin_db",
+    "phase_margin_deg",
+    "gain_crossover",
+    "phase_crossover",
+    "delay_margin",
+    "modulus_margin",
+    "verdict",
+)
+
+
+def said_of(margins: Margins) -> dict[str, Any]:
+    """Return what JSON says of the margins of a loop."""
+    return {name: getattr(margins, name) for name in _SAID}
+
+
+def margin_table(said: Mapping[str, Any], update: str, smallest: str) -> Table:
+    """Return a table of what was said.
+
+    Parameters
+    ----------
+    said : mapping
+        As `said_of` returns it.
+    update : str
+        Of which model it is.
+    smallest : str
+        What the modulus margin is the smallest of.
+    """
+    table = make_grid("left", "right", "left")
+    at_phase, at_gain = (
+        f"at {said[name]:.4g} rad/s" for name in ("phase_crossover", "gain_crossover")
+    )
+    for name, value, unit in (
+        ("gain margin", said["gain_margin_db"], f"dB   {at_phase}"),
+        ("phase margin", said["phase_margin_deg"], f"deg  {at_gain}"),
+        ("delay margin", 1e3 * said["delay_margin"], "ms"),
+        ("modulus margin", said["modulus_margin"], f"     smallest {smallest}"),
+    ):
+        table.add_row(name, f"{value:.4g}", unit)
+    table.add_row("verdict", str(said["verdict"]), f"in the {update} model")
+    return table
