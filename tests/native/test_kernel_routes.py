@@ -269,6 +269,28 @@ def test_a_slower_second_link_gets_what_the_first_lets_through():
     assert got["queue"][-1, 1] > 10.0
 
 
+def constant(rate: float, route: Any) -> dict[str, Any]:
+    law = {"law": "cbr", "parameters": {"rate": rate}, "signal": None, "thinned": True}
+    return flows(1.0, 0.05, route, [0.0] * len(route), **law)
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        [constant(2000.0, [0, 1])],
+        [constant(2000.0, [0, 1]), flows(10.0, 0.05, [0, 1], [0.0, 0.0], state=[10.0])],
+        [flows(10.0, 0.05, route, [0.0, 0.0], state=[10.0]) for route in ([0, 1], [1, 0])],
+    ],
+    ids=["thinned", "thinned_and_reno", "ring"],
+)
+def test_without_hops_the_first_row_is_what_the_links_let_through(classes: Any):
+    """Nothing has left a queue that begins to fill: what leaves goes on as it begins."""
+    got = solve([node(400.0), node(700.0)], classes, [0.0, 1e-9, 1e-3])
+    first, soon, _ = got["leaving"]
+    assert got["queue"][-1, 0] > 1.0, "the first link should be full"
+    np.testing.assert_allclose(first, soon, rtol=1e-6)
+
+
 def test_rings_of_equals_stay_equal():
     """Three links in a ring, each route two of them, without hops: one turn is like another."""
     ring = [flows(5.0, 0.05, [k, (k + 1) % 3], [0.0, 0.0]) for k in range(3)]

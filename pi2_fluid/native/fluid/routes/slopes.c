@@ -6,6 +6,8 @@
 static const double DOUBLING = 0.69314718055994530942; /* slow start doubles the window in one round trip */
 /* of a round-trip time: over which the slope of a law's sending rate is taken */
 #define NUDGE 1e-6
+/* Of what links divide among themselves at one instant: a route has fewer, but a ring without hops comes nearer by each. */
+enum { MOST_ROUNDS = 60 };
 
 /* Goes to where a reader looks back from `at`. */
 static void go_back(pi2_routes *run, routes_reader *r, const routes_point *at)
@@ -121,39 +123,50 @@ static int passes(const pi2_routes *run, int l)
            || (!run->provisional && node->entry >= 0 && run->readers[node->entry].d >= run->now->t);
 }
 
+/* What comes to a node over the hop before it. */
+static double coming(const pi2_routes *run, const routes_visit *v, const routes_point *at)
+{
+    return v->hop >= 0 ? routes_then(run, run->readers + v->hop, v->from) : at->y[v->from];
+}
+
+/* What of it enters. */
+static double let_in(const pi2_routes *run, const routes_visit *v, const routes_point *at)
+{
+    const double rate = coming(run, v, at);
+    return run->classes[v->class_].thinned ? rate * routes_kept(run->nodes + v->node, at->y) : rate;
+}
+
 /* What enters the nodes, along each route; where packets do not wait it leaves as well. */
 static void pass(pi2_routes *run, routes_point *at)
 {
     for (int n = 0; n < run->visit_count; n++) {
         const routes_visit *v = run->visits + n;
-        const routes_class *c = run->classes + v->class_;
-        at->y[v->offered] = v->hop >= 0 ? routes_then(run, run->readers + v->hop, v->from) : at->y[v->from];
-        if (c->thinned)
-            at->y[v->offered] *= routes_kept(run->nodes + v->node, at->y);
+        at->y[v->offered] = let_in(run, v, at);
         if (v->left >= 0 && passes(run, v->node))
             at->y[v->left] = at->y[v->offered];
     }
 }
 
-/* Where packets begin to wait just now, a full link divides what enters. */
+/* Where packets begin to wait just now, a full link divides what enters. Returns whether that is news. */
 static int divide(pi2_routes *run, routes_point *at)
 {
-    int found = 0;
+    int news = 0;
     for (int n = 0; n < run->visit_count; n++) {
         const routes_visit *v = run->visits + n;
         const routes_link *link = run->mode->links + v->node;
         if (v->left < 0 || link->bound == EMPTY || !passes(run, v->node))
             continue;
         const double total = routes_arrivals(run, v->node, at->y);
-        at->y[v->left] = total > 0.0 ? link->capacity * at->y[v->offered] / total : 0.0;
-        found = 1;
+        const double left = total > 0.0 ? link->capacity * at->y[v->offered] / total : 0.0;
+        news |= left != at->y[v->left];
+        at->y[v->left] = left;
     }
-    return found;
+    return news;
 }
 
 void routes_look(pi2_routes *run, routes_point *at)
 {
-    int again = run->provisional ? 0 : run->node_count;
+    int again = run->provisional ? 0 : MOST_ROUNDS;
     routes_delays(run, at);
     if (run->answering)
         answer(run, at);
@@ -166,8 +179,7 @@ void routes_look(pi2_routes *run, routes_point *at)
     while (again-- > 0 && divide(run, at)) {
         for (int n = 0; n < run->visit_count; n++) {
             const routes_visit *v = run->visits + n;
-            if (v->hop < 0 && !run->classes[v->class_].thinned)
-                at->y[v->offered] = at->y[v->from];
+            at->y[v->offered] = let_in(run, v, at);
             if (v->left >= 0 && run->mode->links[v->node].bound == EMPTY)
                 at->y[v->left] = at->y[v->offered];
         }
@@ -308,8 +320,8 @@ static void flow_slopes(pi2_routes *run, routes_point *at)
             const int l = v->node;
             double slope = v->hop >= 0 ? routes_slope_then(run, run->readers + v->hop, v->from) : at->f[v->from];
             if (run->classes[v->class_].thinned) {
-                const double in = v->hop >= 0 ? routes_then(run, run->readers + v->hop, v->from) : at->y[v->from];
-                slope = slope * routes_kept(run->nodes + l, at->y) + in * kept_slope(run, run->nodes + l, at);
+                const double kept = routes_kept(run->nodes + l, at->y);
+                slope = slope * kept + coming(run, v, at) * kept_slope(run, run->nodes + l, at);
             }
             at->f[v->offered] = slope;
             if (v->left >= 0)
