@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.laws.exponential import highest_price, marked, price_of
+from pi2_fluid.laws.packet_limits import require_time
 from pi2_fluid.ops import Number, maximum
 from pi2_fluid.records.record import Parameter, quantity
+
+if TYPE_CHECKING:
+    from pi2_fluid.laws.aqm import Line
 
 __all__ = ["Price"]
 
@@ -41,7 +45,10 @@ class Price(Aqm):
 
     Notes
     -----
-    Trajectories count, too: the state is the price and the packets since the last update.
+    Trajectories count, too: the state is the price and the packets since the last update. Packets
+    are marked as they leave, and what cannot be marked is lost instead, but for a SYN and for
+    acknowledgements, whose number follows from no price. They are counted by their size, all that
+    come, whether there is room for them or not.
 
     Source: Paganini, Wang, Low, Doyle (2002), equations (5), (21) and (28) and Figure 4, whose
     y(k) is a number of packets, and where a packet is marked if what is drawn is below p.
@@ -54,6 +61,7 @@ class Price(Aqm):
     """
 
     kernel: ClassVar = "price"
+    discipline: ClassVar = "price"
     acts_on: ClassVar = "arrivals"
 
     phi: Parameter = quantity(100.0, "number", low=1.0)
@@ -95,6 +103,16 @@ class Price(Aqm):
     def at_rest(self, u: Number, capacity: Number) -> tuple[tuple[Number, ...], Number]:
         """Return the state just after an update, (price, 0), and no queue delay, at any load."""
         return (u, 0.0 * u), 0.0 * u
+
+    def packet_parameters(self, link: Line) -> dict[str, Any]:
+        """Return the numbers of the discipline "price", its fields."""
+        require_time("Price update_interval", self.update_interval)
+        return super().packet_parameters(link)
+
+    @property
+    def signals_at(self) -> str:
+        """Where packets are signalled: as they leave."""
+        return "dequeue"
 
     @property
     def highest(self) -> Number:

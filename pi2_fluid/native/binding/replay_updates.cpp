@@ -133,6 +133,12 @@ class Discipline {
     std::int64_t packets() const { return pi2_queue_packets(&queue); }
     std::int64_t bytes() const { return pi2_queue_bytes(&queue); }
     std::uint64_t drawn() const { return used; }
+    double capacity() const { return queue.capacity; }
+    void set_capacity(double bits)
+    {
+        require(bits > 0.0, "capacity must be positive.");
+        queue.capacity = bits;
+    }
 
   private:
     static pi2_draws numbers(const std::vector<std::uint64_t> &given, std::uint64_t stream)
@@ -362,5 +368,7 @@ numbered as they arrive.
         .def_prop_ro("packets", &Discipline::packets)
         .def_prop_ro("bytes", &Discipline::bytes)
         .def_prop_ro("drawn", &Discipline::drawn,
-             "Random numbers that the last call drew.");
+             "Random numbers that the last call drew.")
+        .def_prop_rw("capacity", &Discipline::capacity, &Discipline::set_capacity,
+                     "At which the link serves now (bit/s).");
 }

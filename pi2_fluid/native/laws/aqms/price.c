@@ -1,40 +1,31 @@
 /* Price: integrates how much more arrives than should, of which packets are marked with 1 - phi^-price. Paganini, Wang,
  * Low, Doyle (2002), equations (5), (21) and (28). */
+#include "laws/aqms/price.h"
+
 #include <math.h>
 
-#include "laws/aqm.h"
-
-#define FIELDS(F) \
-    F(phi)             /* base of the marking probability */ \
-    F(utilization)     /* part of the capacity that flows may have */ \
-    F(update_interval) /* s */
-
-typedef struct {
-    FIELDS(PI2_FIELD)
-} price;
-
-enum { PRICE, COUNT };
+typedef pi2_price price;
 
 static int initial(const void *law, double *state)
 {
     (void)law;
-    state[PRICE] = state[COUNT] = 0.0;
+    state[PI2_PRICE] = state[PI2_PRICE_COUNT] = 0.0;
     return 2;
 }
 
 static void update(const void *law, const double *state, const pi2_seen *seen, double dt, double *after)
 {
     const price *p = law;
-    after[PRICE] = state[PRICE] + state[COUNT] / (p->utilization * seen->capacity) - dt;
-    after[COUNT] = 0.0;
+    after[PI2_PRICE] = state[PI2_PRICE] + state[PI2_PRICE_COUNT] / (p->utilization * seen->capacity) - dt;
+    after[PI2_PRICE_COUNT] = 0.0;
 }
 
 static void drift(const void *law, const double *state, const pi2_seen *seen, double *slope)
 {
     (void)law;
     (void)state;
-    slope[PRICE] = 0.0;
-    slope[COUNT] = seen->arrival_rate;
+    slope[PI2_PRICE] = 0.0;
+    slope[PI2_PRICE_COUNT] = seen->arrival_rate;
 }
 
 static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope)
@@ -42,15 +33,15 @@ static void flow(const void *law, const double *state, const pi2_seen *seen, dou
     const price *p = law;
     (void)state;
     (void)d_queue_delay;
-    slope[PRICE] = seen->arrival_rate / (p->utilization * seen->capacity) - 1.0;
-    slope[COUNT] = 0.0;
+    slope[PI2_PRICE] = seen->arrival_rate / (p->utilization * seen->capacity) - 1.0;
+    slope[PI2_PRICE_COUNT] = 0.0;
 }
 
 static void saturate(const void *law, double *state)
 {
     (void)law;
-    if (state[PRICE] < 0.0)
-        state[PRICE] = 0.0;
+    if (state[PI2_PRICE] < 0.0)
+        state[PI2_PRICE] = 0.0;
 }
 
 static pi2_signal encode(const void *law, double u)
@@ -61,12 +52,12 @@ static pi2_signal encode(const void *law, double u)
 static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
 {
     (void)seen;
-    return encode(law, state[PRICE]);
+    return encode(law, state[PI2_PRICE]);
 }
 
 const pi2_aqm_law pi2_aqm_price = {
     .name = "price",
-    PI2_CONFIGURED_BY(FIELDS),
+    PI2_CONFIGURED_BY(PI2_PRICE_FIELDS),
     .bands = 1,
     .initial = initial,
     .update = update,

@@ -183,12 +183,22 @@ static void make_lottery(pi2_choices *c, pi2_test_link *t)
     put(t, "mark", bit(c));
 }
 
+static void make_price(pi2_choices *c, pi2_test_link *t)
+{
+    begin(t, "price");
+    t->largest = INFINITY;
+    put(t, "phi", pi2_chance(c, 0.5) ? 100.0 : 1.0 + pi2_spread(c, 1e-3, 1e6));
+    put(t, "utilization", pi2_chance(c, 0.5) ? 0.95 : pi2_uniform(c, 0.01, 1.0));
+    put(t, "update_interval", interval_of(c, t));
+}
+
 void pi2_make_discipline(pi2_choices *c, pi2_test_link *t)
 {
     static void (*const makers[])(pi2_choices *, pi2_test_link *) = {
-        make_pi, make_pi, make_pie, make_pie, make_dualpi2, make_dualpi2, make_red, make_codel, make_lottery};
-    const int which = pi2_pick(c, 10);
-    if (which < 9)
+        make_pi, make_pi, make_pie, make_pie, make_dualpi2, make_dualpi2, make_red, make_codel, make_lottery,
+        make_price};
+    const int which = pi2_pick(c, 11);
+    if (which < 10)
         makers[which](c, t);
     else
         begin(t, "taildrop");

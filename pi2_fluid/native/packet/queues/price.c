@@ -1,0 +1,99 @@
+/* Price: counts what arrives, and marks what leaves. It knows nothing of the queue, whose packets wait as they came.
+ * Paganini, Wang, Low, Doyle (2002), Figure 4, where a packet is marked if what is drawn is below the probability, as
+ * its text has it, and not from there on. */
+#include "laws/aqms/price.h"
+#include "packet/queues/qdisc.h"
+
+typedef struct {
+    uint64_t threshold; /* a draw below this is a hit */
+    int64_t bytes;      /* that came since the last update */
+    int64_t interval;   /* ns */
+    pi2_price law;
+    double state[PI2_AQM_STATES];
+} price;
+
+static double signalled(const price *q)
+{
+    return pi2_aqm_price.encode(&q->law, q->state[PI2_PRICE]).scalable;
+}
+
+static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
+{
+    price *q = qdisc;
+    (void)queue;
+    *q = (price){.law = *(const pi2_price *)parameters};
+    q->interval = pi2_ns(q->law.update_interval);
+    pi2_aqm_price.initial(&q->law, q->state);
+    return q->interval > 0 && q->law.phi > 1.0 && q->law.utilization > 0.0;
+}
+
+static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
+{
+    ((price *)qdisc)->bytes += packet->bytes; /* whether or not there is room */
+    pi2_push_if_room(NULL, queue, packet, now, draws);
+}
+
+/* Of what cannot be marked, nobody's rate follows from a SYN or an acknowledgement. */
+static int spared(const pi2_packet *packet)
+{
+    return packet->ecn == PI2_NOT_ECT && packet->flags & (PI2_SYN | PI2_RETURNING);
+}
+
+static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)
+{
+    const price *q = qdisc;
+    while (queue->band[PI2_C].count) {
+        pi2_queue_pop(queue, PI2_C, packet);
+        draws->index++; /* each packet has a draw of its own, also after one that was dropped */
+        if (spared(packet) || pi2_draw(draws, 0) >= q->threshold)
+            return 1;
+        if (packet->ecn != PI2_NOT_ECT) {
+            pi2_queue_mark(queue, packet, PI2_MARK_AQM);
+            return 1;
+        }
+        pi2_queue_drop(queue, packet, now, PI2_DROP_AQM);
+    }
+    return 0;
+}
+
+static int64_t first_tick(const void *qdisc)
+{
+    return ((const price *)qdisc)->interval;
+}
+
+/* Smaller packets, such as acknowledgements, count as what they are of a full one. */
+static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
+{
+    price *q = qdisc;
+    const pi2_seen seen = {.capacity = queue->capacity / 8.0 / (double)queue->mtu};
+    double after[PI2_AQM_STATES], p;
+    q->state[PI2_PRICE_COUNT] = (double)q->bytes / (double)queue->mtu;
+    pi2_aqm_price.update(&q->law, q->state, &seen, q->law.update_interval, after);
+    pi2_aqm_price.saturate(&q->law, after);
+    q->state[PI2_PRICE] = after[PI2_PRICE];
+    q->bytes = 0;
+    p = signalled(q);
+    q->threshold = p < 1.0 ? (uint64_t)(p * 0x1p64) : UINT64_MAX;
+    return now + q->interval;
+}
+
+static void probe(const void *qdisc, const pi2_queue *queue, pi2_probe *probe)
+{
+    const price *q = qdisc;
+    (void)queue;
+    probe->controller = q->state[PI2_PRICE];
+    probe->classic = probe->scalable = signalled(q);
+}
+
+const pi2_qdisc pi2_qdisc_price = {
+    .name = "price",
+    .size = sizeof(price),
+    PI2_CONFIGURED_BY(PI2_PRICE_FIELDS),
+    .bands = 1,
+    .setup = setup,
+    .enqueue = enqueue,
+    .dequeue = dequeue,
+    .first_tick = first_tick,
+    .tick = tick,
+    .probe = probe,
+};
