@@ -27,7 +27,7 @@ from pi2_fluid.network.assumptions import check_assumptions
 from pi2_fluid.network.flows import Flows, require_responsive
 from pi2_fluid.network.network import Network, Node
 from pi2_fluid.network.prices import LEAST, share_by_prices
-from pi2_fluid.network.response import linear_form, plain, respond, window_of
+from pi2_fluid.network.response import answer, linear_form, plain, window_of
 from pi2_fluid.network.rest import Rest, require_round_trip
 from pi2_fluid.network.routes import on_their_ways, places_of, routing_of
 from pi2_fluid.records.record import map_leaves, require_untraced
@@ -259,10 +259,9 @@ class _Links:
         return rests
 
     def response(self, index: int, rests: Sequence[Rest]) -> tuple[Any, ...]:
-        """(p, rtt, state, rate) of one class."""
+        """(p, rtt, state, rate) of one class, the rate as it is sent."""
         on_the_way = [rests[place] for place in self.places[index]]
-        columns = respond((self.flows[index],), on_the_way, self.combine)
-        return tuple(column[0] for column in columns)
+        return answer(self.flows[index], on_the_way, self.combine)
 
     def arrivals(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Packets per second at each link by class, (links, flows, ...), and the classes' RTTs."""
@@ -270,13 +269,28 @@ class _Links:
         rates = np.zeros((len(v), len(self.flows), *v.shape[1:]))
         rtts = np.empty(rates.shape[1:])
         for index, (flow, route) in enumerate(zip(self.flows, self.places, strict=True)):
-            p, rtts[index], state, _ = self.response(index, rests)
-            rate = flow.count * flow.sender.sending_rate_under(state, p, rtts[index])
-            for place in route:
-                if flow.sender.thinned:  # what one link drops does not reach the next
-                    rate = rate * (1.0 - rests[place].signal.classic)
+            _, rtts[index], _, sent = self.response(index, rests)
+            arriving, _ = self.along(index, rests, flow.count * sent)
+            for place, rate in zip(route, arriving, strict=True):
                 rates[place, index] = rate
         return rates, rtts
+
+    def along(
+        self, index: int, rests: Sequence[Rest], rate: FloatArray
+    ) -> tuple[list[FloatArray], FloatArray]:
+        """What of a class arrives at each link of its route, and what the last one takes in.
+
+        What a link drops of thinned traffic, and what a full buffer cannot hold, goes no further.
+        """
+        thinned, arriving = self.flows[index].sender.thinned, []
+        for place in self.places[index]:
+            law, kept = self.laws[place], 1.0 - rests[place].signal.classic
+            if thinned and law.aqm.thins:
+                rate = rate * kept
+            arriving.append(rate)
+            if law.overflows:
+                rate = rate * kept
+        return arriving, rate
 
     def excess(self, rates: FloatArray, v: FloatArray) -> FloatArray:
         """log(y/C) of each link, of what it does not lose; -inf where nothing arrives."""
@@ -394,9 +408,10 @@ def _described(network: Network, links: _Links, v: FloatArray) -> NetworkPoint:
 
     rests = links.rests(v, least=0.0)
     responses = [links.response(index, rests) for index in range(len(links.flows))]
-    p, rtt, states, rate = zip(*responses, strict=True)
+    p, rtt, states, sent = zip(*responses, strict=True)
     senders = [flow.sender for flow in links.flows]
-    windows = list(map(window_of, senders, states, rate, rtt))
+    windows = list(map(window_of, senders, states, sent, rtt))
+    rate = [links.along(index, rests, own)[1] for index, own in enumerate(sent)]
     full, u = v > -1.0, np.maximum(v, 0.0) * links.highest
     signals = np.array([[r.signal.classic, r.signal.scalable] for r in rests], float)
     delay = np.array([float(rest.queue_delay) for rest in rests])

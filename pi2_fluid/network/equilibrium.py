@@ -297,7 +297,7 @@ def equilibrium(
 
     highest = np.log(np.asarray(aqm.highest, float))[()]
     rest = rest_of(_solve_controller(flows, rest_of, packets * aqm.full_load, highest, shape))
-    p, rtts, states, rates = respond(flows, [rest])
+    p, rtts, states, rates = respond(flows, rest)
     p_prime = tuple(linear_form(flow.sender, mine) for flow, mine in zip(flows, p, strict=True))
     senders = [flow.sender for flow in flows]
     windows = list(map(window_of, senders, states, rates, rtts))
@@ -400,7 +400,7 @@ def _solve_controller(
     """Return where the flows offer `packets` per second, its logarithm up to `highest`."""
 
     def excess(log_u: Number, packets: Number, *_: object) -> FloatArray:
-        rates = respond(flows, [rest_of(np.exp(log_u))])[-1]
+        rates = respond(flows, rest_of(np.exp(log_u)))[-1]
         total = sum(flow.count * rate for flow, rate in zip(flows, rates, strict=True))
         with np.errstate(divide="ignore"):  # of thinned traffic nothing is left at p = 1
             result: FloatArray = np.log(total) - np.log(packets)

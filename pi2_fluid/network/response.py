@@ -17,36 +17,44 @@ from pi2_fluid.ops import minimum
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
 
-__all__ = ["linear_form", "plain", "respond", "window_of"]
+__all__ = ["answer", "linear_form", "met", "plain", "respond", "window_of"]
 
 
-def respond(
-    flows: tuple[Flows, ...], rests: Sequence[Rest], combine: str = "product"
-) -> tuple[tuple[Any, ...], ...]:
-    """Return (p, rtt, state, rate) of every class while the queues on its way rest.
+def respond(flows: tuple[Flows, ...], rest: Rest) -> tuple[tuple[Any, ...], ...]:
+    """Return (p, rtt, state, rate) of every class while one queue rests."""
+    rows = []
+    for flow in flows:
+        p, rtt, state, rate = answer(flow, [rest], "product")
+        # Of thinned traffic only what is not dropped enters the queue.
+        rows.append((p, rtt, state, rate * (1.0 - p) if flow.sender.thinned else rate))
+    return tuple(zip(*rows, strict=True))
+
+
+def answer(flow: Flows, rests: Sequence[Rest], combine: str) -> tuple[Any, Any, Any, Any]:
+    """Return (p, rtt, state, rate) of a class while the queues on its way rest.
 
     Parameters
     ----------
-    flows : tuple of Flows
-        The classes.
+    flow : Flows
+        The class.
     rests : sequence of Rest
         The queues, in order.
     combine : {"product", "sum"}
         How their signals do; see `Network`.
+
+    Returns
+    -------
+    tuple
+        The rate is what one flow sends, dropped or not.
     """
-    rows = []
-    for flow in flows:
-        sender = flow.sender
-        p, delay = _met(sender, rests, combine)
-        rtt = flow.base_rtt + delay
-        state = sender.at_rest(rtt, p)
-        rate = sender.sending_rate_under(state, p, rtt)
-        # Of thinned traffic only what is not dropped enters the queue.
-        rows.append((p, rtt, state, rate * (1.0 - p) if sender.thinned else rate))
-    return tuple(zip(*rows, strict=True))
+    sender = flow.sender
+    p, delay = met(sender, rests, combine)
+    rtt = flow.base_rtt + delay
+    state = sender.at_rest(rtt, p)
+    return p, rtt, state, sender.sending_rate_under(state, p, rtt)
 
 
-def _met(sender: Sender, rests: Sequence[Rest], combine: str) -> tuple[Number, Number]:
+def met(sender: Sender, rests: Sequence[Rest], combine: str) -> tuple[Number, Number]:
     """Probability that some queue signals a sender's packet, and the delay in all of them."""
     seen = "classic" if sender.thinned else sender.signal or ""
     signals = [getattr(rest.signal, seen, 0.0) for rest in rests]

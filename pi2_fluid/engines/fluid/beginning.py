@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pi2_fluid.errors import ScenarioError, show_value, suggest
-from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.aqm import Aqm, Signal
+from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.network.bottlenecks import NetworkPoint
 from pi2_fluid.network.equilibrium import OperatingPoint
+from pi2_fluid.network.network import Node
+from pi2_fluid.network.response import met
+from pi2_fluid.network.rest import Rest
+from pi2_fluid.network.routes import places_of
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.units import validate_quantity
 
@@ -18,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Beginning", "begin", "begin_links"]
 
 _KEYS: Final = ("window", "queue", "controller")
+_ROUNDED: Final = 1e-9  # by what part a queue at rest may seem longer than its buffer
 
 
 class Beginning(NamedTuple):
@@ -39,22 +46,23 @@ def begin(scenario: Scenario, initial: object) -> Beginning:
     ScenarioError
         If it is neither, or does not fit the scenario.
     """
-    capacity = float(scenario.link.capacity) / (8.0 * float(scenario.link.packet_size))
+    law, capacity = scenario.aqm, _packets(scenario.network.node)
     if isinstance(initial, OperatingPoint):
         states = list(initial.states)
         queue, u = float(initial.queue), float(initial.controller)
     elif isinstance(initial, Mapping):
         _check_keys(initial)
         queue = _number(initial.get("queue", 0.0), "packets", "initial queue")
-        u = _number(initial.get("controller", 0.0), "number", "initial controller", high=1.0)
-        states = _states(scenario, initial.get("window"), u, queue / capacity)
+        highest = float(law.highest)
+        u = _number(initial.get("controller", 0.0), "number", "initial controller", high=highest)
+        states = _states(scenario, initial.get("window"), [_rest(law, u, queue / capacity)])
     else:
         raise ScenarioError(
             f"initial = {show_value(initial)} is no operating point and no mapping: give"
             ' equilibrium(...) or {"window": [...], "queue": ..., "controller": ...}.'
         )
     _check_count(scenario, states)
-    law = scenario.aqm
+    queue = _held(queue, scenario.network.node, "initial queue")
     queues = (queue,) if law.bands == 1 else (queue, 0.0)
     return Beginning(
         queues, _controller(law, u, capacity), tuple(_tuple(state) for state in states)
@@ -81,31 +89,45 @@ def begin_links(scenario: Scenario, initial: object) -> Beginning:
                 f" {', '.join(names)}: give equilibrium(scenario.network)."
             )
         queues = [float(queue) for queue in initial.queue]
-        controllers = [float(u) for u in initial.controller]
+        # Of a tail drop it is what part is lost, which follows from its buffer.
+        controllers = [
+            0.0 if isinstance(node.aqm, TailDrop) else float(u)
+            for node, u in zip(nodes, initial.controller, strict=True)
+        ]
     elif isinstance(initial, Mapping):
         _check_keys(initial)
-        queues = _by_name(initial.get("queue"), names, "packets", "initial queue")
-        controllers = _by_name(initial.get("controller"), names, "number", "initial controller")
-        states = [
-            flow.sender.initial(_number(window, "number", "initial window"))
-            for flow, window in zip(
-                scenario.flows, _windows(scenario, initial.get("window")), strict=True
-            )
+        highest = [float(node.aqm.highest) for node in nodes]
+        given = initial.get("queue"), initial.get("controller")
+        queues = _by_name(given[0], names, "packets", "initial queue")
+        controllers = _by_name(given[1], names, "number", "initial controller", highest)
+        rests = [
+            _rest(node.aqm, u, queue / _packets(node))
+            for node, u, queue in zip(nodes, controllers, queues, strict=True)
         ]
+        states = _states(scenario, initial.get("window"), rests)
     else:
         raise ScenarioError(
             f"initial = {show_value(initial)} is no rest of several links and no mapping: give"
             ' equilibrium(network) or {"window": [...], "queue": {...}, "controller": {...}}.'
         )
     _check_count(scenario, states)
+    queues = [
+        _held(queue, node, f"initial queue {node.name!r}")
+        for node, queue in zip(nodes, queues, strict=True)
+    ]
     state: list[float] = []
     for node, u in zip(nodes, controllers, strict=True):
-        capacity = float(node.link.capacity) / (8.0 * float(node.link.packet_size))
-        state += _controller(node.aqm, u, capacity)
+        state += _controller(node.aqm, u, _packets(node))
     return Beginning(tuple(queues), tuple(state), tuple(_tuple(each) for each in states))
 
 
-def _by_name(given: object, names: Sequence[str], dimension: str, place: str) -> list[float]:
+def _by_name(
+    given: object,
+    names: Sequence[str],
+    dimension: str,
+    place: str,
+    highest: Sequence[float] = (),
+) -> list[float]:
     """Return the numbers that a mapping has for each node, 0 for those that it leaves out."""
     if given is None:
         return [0.0] * len(names)
@@ -118,7 +140,11 @@ def _by_name(given: object, names: Sequence[str], dimension: str, place: str) ->
             raise ScenarioError(
                 f"{place} has {show_value(name)}, which is no node: give {suggest(name, names)}."
             )
-    return [_number(given.get(name, 0.0), dimension, f"{place} {name!r}") for name in names]
+    most = highest or [math.inf] * len(names)
+    return [
+        _number(given.get(name, 0.0), dimension, f"{place} {name!r}", high=high)
+        for name, high in zip(names, most, strict=True)
+    ]
 
 
 def _check_keys(initial: Mapping[Any, Any]) -> None:
@@ -154,16 +180,42 @@ def _windows(scenario: Scenario, windows: object) -> Sequence[object]:
     return found
 
 
-def _states(scenario: Scenario, given: object, u: float, delay: float) -> list[Any]:
-    flows, windows, states = scenario.flows, _windows(scenario, given), []
-    signals = scenario.aqm.encode(u)
-    for flow, window in zip(flows, windows, strict=True):
-        sender = flow.sender.on_link(scenario.link.packet_size)
+def _held(queue: float, node: Node, place: str) -> float:
+    """Return a queue that is as long as its buffer at most, but for rounding."""
+    buffer = float(node.link.buffer)
+    if queue > buffer * (1.0 + _ROUNDED):
+        raise ScenarioError(
+            f"{place} = {queue:g} packets is more than the buffer of {buffer:g} holds: give a"
+            " longer buffer, or a shorter queue."
+        )
+    return min(queue, buffer)
+
+
+def _packets(node: Node) -> float:
+    """Return the packets per second that a node serves."""
+    return float(node.link.capacity) / (8.0 * float(node.link.packet_size))
+
+
+def _rest(law: Aqm, u: float, delay: float) -> Rest:
+    """Return what flows meet; nothing of a law whose controller is at 0, or that has none."""
+    return Rest(u, law.encode(u) if u > 0.0 else Signal(0.0, 0.0), delay)
+
+
+def _states(scenario: Scenario, given: object, rests: Sequence[Rest]) -> list[Any]:
+    """Return the state of each class: its window as given, all else as the queues on its way rest.
+
+    A class that hears no signals has just begun.
+    """
+    network, windows, states = scenario.network, _windows(scenario, given), []
+    flows, ways = network.flows, places_of(network.node_names, network.flows)
+    for flow, window, way in zip(flows, windows, ways, strict=True):
+        sender = flow.sender.on_link(scenario.packet_size)
         value = _number(window, "number", "initial window")
-        if len(sender.states) == 1 or not sender.signal or u == 0.0:
+        p, delay = met(sender, [rests[place] for place in way], network.combine)
+        if len(sender.states) == 1 or not sender.signal or p == 0.0:
             states.append(sender.initial(value))
-        else:  # the other states as they are at rest
-            rest = sender.at_rest(flow.base_rtt + delay, getattr(signals, sender.signal))
+        else:
+            rest = sender.at_rest(flow.base_rtt + delay, p)
             states.append((value, *rest[1:]))
     return states
 

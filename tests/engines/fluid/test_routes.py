@@ -359,6 +359,67 @@ def test_it_stays_where_it_rests(combine: str) -> None:
     assert other.window[0].to_numpy() == pytest.approx(found.window[0].to_numpy())
 
 
+def test_what_a_full_buffer_cannot_hold_goes_no_further() -> None:
+    """Neither of a constant rate nor of flows that answer: the next link has room for others."""
+    nodes = [
+        pf.Node("a", pf.Link("15Mbit/s", 80), pf.TailDrop()),
+        pf.Node("b", pf.Link("9Mbit/s"), pf.Pi2()),
+    ]
+    flows = [
+        pf.Flows(pf.Reno(), 6, "80ms", route=("a", "b"), hops=("5ms", "10ms")),
+        pf.Flows(pf.Cbr(rate="3Mbit/s"), 1, "40ms", route=("a", "b")),
+        pf.Flows(pf.Reno(), 5, "40ms", "at a", route="a"),
+        pf.Flows(pf.Dctcp(), 5, "40ms", route="b"),
+    ]
+    network = pf.Network(nodes, flows)
+    rest = pf.equilibrium(network)
+    lost, p = rest.controller.to_numpy()
+    assert lost > 0.005
+    assert rest.load.to_numpy() == pytest.approx([1.0 / (1.0 - lost), 1.0], rel=1e-11)
+    assert float(rest.rate[1]) == pytest.approx(250.0 * (1.0 - lost) * (1.0 - p**2), rel=1e-12)
+    how = pf.Fluid(update="continuous", initial=rest, tolerance=1e-6)
+    found = pf.simulate(pf.Scenario("0.04s", network=network), how)
+    for name in ("queue", "window", "throughput", "link_throughput", "p"):
+        values = found[name].to_numpy()
+        assert values == pytest.approx(np.broadcast_to(values[0], values.shape), rel=1e-11), name
+    rates = found.throughput[0].to_numpy() / (8.0 * PACKET) / [6, 1, 5, 5]
+    assert rates == pytest.approx(rest.rate.to_numpy(), rel=1e-11)
+
+
+def test_what_is_not_given_is_as_the_queues_on_the_way_rest() -> None:
+    """DCTCP's estimate, of marks at both links, and prices above 1."""
+    dctcp, paganini = pf.Dctcp(), pf.Paganini()
+    nodes = [
+        pf.Node("a", pf.Link("9Mbit/s"), pf.CoupledPi2()),
+        pf.Node("b", pf.Link("8Mbit/s"), pf.Pi2()),
+        pf.Node("c", pf.Link("2Mbit/s"), pf.Price()),
+    ]
+    flows = [
+        pf.Flows(dctcp, 6, "80ms", route=("a", "b")),
+        pf.Flows(dctcp, 3, "40ms", "at a", route="a"),
+        pf.Flows(dctcp, 3, "40ms", "at b", route="b"),
+        pf.Flows(paganini, 8, "0.4s", route="c"),
+    ]
+    scenario = pf.Scenario("0.1s", network=pf.Network(nodes, flows))
+    rest = pf.equilibrium(scenario.network)
+    assert float(rest.controller[2]) > 1.0
+    names = rest.queue.link.to_numpy().tolist()
+    windows = [state[0] if isinstance(state, tuple) else state for state in rest.states]
+    given = begin_links(
+        scenario,
+        {
+            "window": windows,
+            "queue": dict(zip(names, rest.queue.to_numpy(), strict=True)),
+            "controller": dict(zip(names, rest.controller.to_numpy(), strict=True)),
+        },
+    )
+    for found, wanted in zip(given, begin_links(scenario, rest), strict=True):
+        for one, other in zip(found, wanted, strict=True):
+            assert one == pytest.approx(other, rel=1e-12)
+    assert rest.states[0][1] == pytest.approx(float(rest.p[0]))
+    assert float(rest.p[0]) > max(rest.p[1], rest.p[2])
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")
 def test_prices_of_one_link_come_to_rest() -> None:
@@ -393,6 +454,14 @@ def test_gradients_go_along_paths_of_the_network() -> None:
         (pf.Fluid(initial={"queue": {"c": 5}}), "initial queue has 'c', which is no node"),
         (pf.Fluid(initial=5), "initial = 5 is no rest of several links and no mapping"),
         (
+            pf.Fluid(initial={"queue": {"b": 41000}}),
+            "initial queue 'b' = 41000 packets is more than the buffer of 40000 holds",
+        ),
+        (
+            pf.Fluid(initial={"controller": {"b": 1.5}}),
+            "initial controller 'b' = 1.5 is outside [0, 1]",
+        ),
+        (
             pf.Fluid(initial={"window": [3]}),
             "initial window has 1 numbers where the scenario",
         ),
@@ -400,7 +469,7 @@ def test_gradients_go_along_paths_of_the_network() -> None:
     ],
 )
 def test_what_it_does_not_do_is_said(engine: pf.Engine, said: str) -> None:
-    with refused((pf.UnsupportedError, pf.ScenarioError), said):
+    with refused((pf.UnsupportedError, pf.ScenarioError, pf.DomainError), said):
         engine.require(TWO)
 
 

@@ -201,6 +201,21 @@ def test_both_engines_begin_with_the_same_past(update: str) -> None:
     assert_near(*found, 1e-6)
 
 
+def test_both_engines_begin_with_the_same_past_in_a_ring() -> None:
+    """Each link is full of what the other has let through."""
+    initial = {"window": [9.0, 30.0], "queue": {"a": 30.0, "b": 20.0}, "controller": {"b": 0.1}}
+    flows = (
+        pf.Flows(pf.Reno(), 5, "60ms", route=("a", "b"), hops=("3ms", "4ms")),
+        pf.Flows(pf.Scalable(), 3, "50ms", route=("b", "a"), hops=("2ms", "5ms")),
+    )
+    scenario = pf.Scenario("0.05s", network=pf.Network(NODES[:2], flows))
+    found = [
+        pf.simulate(scenario, pf.Fluid(initial=initial, tolerance=1e-8, engine=engine))
+        for engine in ("c", "python")
+    ]
+    assert_near(*found, 1e-6)
+
+
 def test_links_must_agree_on_what_they_thin() -> None:
     nodes = [NODES[0], pf.Node("d", pf.Link("9Mbit/s"), pf.TailDrop())]
     flows = pf.Flows(pf.Cbr(rate="4Mbit/s", thinned=True), route=("a", "d"))

@@ -48,6 +48,8 @@ __all__ = ["RoutesPlant"]
 
 _THIRDS: Final = (0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0)
 _LATE: Final = 1e-3  # s, added to the time of entry to make its error relative
+_ROUNDS: Final = 1000  # until the rates before time 0 go on as they are
+_SAME: Final = 1e-14
 
 #: What leaves a link: how fast the time of its entry moves, and the rate of each stream.
 Outflow: TypeAlias = tuple[float, dict[int, float]]
@@ -130,9 +132,10 @@ class RoutesPlant(Plant):
         y = past.history.segments[0].y0
         sent = [self._sent(stream.owner, 0.0, y, self._before) for stream in self.streams]
         self._went = sent
-        for _ in self.nodes:  # what one link lets through arrives at the next
+        for _ in range(_ROUNDS):  # what one link lets through arrives at the next, also in rings
+            before = self._went
             for s, stream in enumerate(self.streams):
-                rate = self._went[stream.before] if stream.before >= 0 else sent[s]
+                rate = before[stream.before] if stream.before >= 0 else sent[s]
                 if s in self.thinning:
                     rate = self._let_in(s, rate, y, self._before)
                 self._came[s] = rate
@@ -142,8 +145,12 @@ class RoutesPlant(Plant):
                     entered = {s: self._came[s] for s in mine}
                     left = self._let_out(link, entered, self._before, self._before)[1]
                     self._went = [left.get(s, rate) for s, rate in enumerate(self._went)]
+            if all(map(_is_same, before, self._went)):
+                break
         for link, place in self.entered.items():
             total = sum(self._came[s] for s in self.layout.arriving[link])
+            if self._before.bound[link] == FULL:  # and the rest of it was lost
+                total = min(total, self._before.capacity[link])
             y[place] = -y[link] / total if total > 0.0 else 0.0
 
     def initial(self) -> tuple[list[float], Mode]:
@@ -156,8 +163,11 @@ class RoutesPlant(Plant):
     def _begin(self, given: Beginning, y: list[float], mode: Mode) -> tuple[list[float], Mode]:
         """Return a past that goes on as it is, signals included, for those who send at time 0."""
         y, mode = self._begun(given, y, mode)
-        bound = tuple(FREE if queue > 0.0 else EMPTY for queue in given.queues)
-        return y, mode._replace(bound=bound)
+        bound = [FREE if queue > 0.0 else EMPTY for queue in given.queues]
+        for k, (_, size) in enumerate(self.basins):
+            if given.queues[k] >= size:
+                bound[k] = FULL
+        return y, mode._replace(bound=tuple(bound))
 
     # The state of one instant
 
@@ -546,6 +556,10 @@ class RoutesPlant(Plant):
         for (aqm, where), seen in zip(self.laws, view.seen, strict=True):
             values += [float(v) for v in aqm.switches(tuple(y[where]), seen)]
         return values + self._switches_of_classes(y, mode, view)
+
+
+def _is_same(before: float, now: float) -> bool:
+    return abs(now - before) <= _SAME * before
 
 
 def _cubic(values: tuple[float, ...], x: float) -> float:

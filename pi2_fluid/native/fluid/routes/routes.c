@@ -128,26 +128,40 @@ static double signals_at_rest(const pi2_routes *run, int i)
     return together;
 }
 
-/* What enters and leaves each node where nothing changes. */
+/* What enters and leaves each node, given what does so before it. Returns by what part it has changed, at most. */
+static double pass_on(pi2_routes *run)
+{
+    double *y = run->now->y, most = 0.0;
+    for (int n = 0; n < run->visit_count; n++) {
+        const routes_visit *v = run->visits + n;
+        const routes_node *node = run->nodes + v->node;
+        const double kept = run->classes[v->class_].thinned ? routes_kept(node, y) : 1.0;
+        double total, left;
+        y[v->offered] = kept * y[v->from];
+        if (v->left < 0)
+            continue;
+        total = routes_arrivals(run, v->node, y);
+        left = y[node->queue] > 0.0 && total > 0.0
+                   ? run->mode->links[v->node].capacity * y[v->offered] / total
+                   : y[v->offered];
+        if (fabs(left - y[v->left]) > most * left)
+            most = fabs(left - y[v->left]) / left;
+        y[v->left] = left;
+    }
+    return most;
+}
+
+/* What enters and leaves each node where nothing changes, also in rings. */
 static void flow_at_rest(pi2_routes *run)
 {
-    double *y = run->now->y;
+    static const int ROUNDS = 1000;
+    static const double SAME_RATE = 1e-14;
     routes_delays(run, run->now);
     for (int i = 0; i < run->class_count; i++)
         run->heard[i] = run->classes[i].answers ? signals_at_rest(run, i) : 0.0;
     routes_send(run, run->now, run->heard);
-    for (int round = 0; round <= run->node_count; round++)
-        for (int n = 0; n < run->visit_count; n++) {
-            const routes_visit *v = run->visits + n;
-            const routes_node *node = run->nodes + v->node;
-            double kept = run->classes[v->class_].thinned ? routes_kept(node, y) : 1.0, total;
-            y[v->offered] = kept * y[v->from];
-            total = routes_arrivals(run, v->node, y);
-            if (v->left >= 0)
-                y[v->left] = y[node->queue] > 0.0 && total > 0.0
-                                 ? run->mode->links[v->node].capacity * y[v->offered] / total
-                                 : y[v->offered];
-        }
+    for (int round = 0; round < ROUNDS && pass_on(run) > SAME_RATE; round++)
+        ;
 }
 
 /* The time before 0, in which all has always been as it is: what waits has entered evenly. */
