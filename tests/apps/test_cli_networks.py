@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from shell import answered, assert_bad_input, printed
 
@@ -96,3 +98,46 @@ def test_a_file_that_is_no_scenario_is_refused(tmp_path, capsys) -> None:
     path.write_bytes(b"\xff")
     assert_bad_input(capsys, ["margins", str(path)], "no text in UTF-8")
     assert_bad_input(capsys, ["margins", str(tmp_path / "none.toml")], "No such file")
+
+
+# --- several engines ------------------------------------------------------------------------
+
+SHORT = ["--seeds", "1", "--tolerance", "1e-3"]
+
+
+@pytest.fixture
+def scenario(tmp_path) -> str:
+    path = tmp_path / "scenario.toml"
+    pf.Scenario("3s", network=two_links(), name="two").save(path)
+    return str(path)
+
+
+def test_compare_has_rows_of_links_and_of_classes(scenario, capsys) -> None:
+    shown = printed(capsys, ["compare", scenario, *SHORT])
+    rows = {line.split("  ")[0] for line in shown.splitlines()}
+    assert {"delay_mean.a", "utilization.c", "throughput.long", "window.reno2"} <= rows
+    (use,) = (line for line in shown.splitlines() if line.startswith("utilization.a"))
+    assert " % " in use
+
+
+def test_compare_of_many_links_shows_what_differs(scenario, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("pi2_fluid.apps.cli.comparisons._MOST_ROWS", 10)
+    found = answered(capsys, ["compare", scenario, *SHORT, "--json"])
+    apart = [one["name"] for one in found["disagreement"]]
+    shown = printed(capsys, ["compare", scenario, *SHORT])
+    every = len(found["engines"]["fluid"]["value"])
+    assert f"Of {every} numbers of 3 links {every - len(apart)} agree within 10 %" in shown
+    for name in found["engines"]["fluid"]["value"]:
+        row = any(line.startswith(f"{name} ") for line in shown.splitlines())
+        assert row == (name in apart)
+
+
+@pytest.mark.slow
+def test_compare_draws_the_links_that_wait_longest(scenario, tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("pi2_fluid.apps.cli.comparing._MOST_LINKS", 2)
+    plot = tmp_path / "both.svg"
+    printed(capsys, ["compare", scenario, *SHORT, "--plot", str(plot)])
+    words = re.sub(r"<[^>]*>", " ", plot.read_text(encoding="utf-8")).split()
+    assert "Of 3 links those with the longest delays." in " ".join(words)
+    assert "a" in words
+    assert "c" not in words

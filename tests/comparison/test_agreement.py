@@ -15,7 +15,7 @@ from pi2_fluid.comparison.agreement.causes import UNKNOWN, Facts, FlowFacts, nam
 from pi2_fluid.comparison.agreement.curves import delay_distribution, stretch_means
 from pi2_fluid.comparison.agreement.oscillation import CALM, read_oscillation
 from pi2_fluid.comparison.agreement.senders import RunFacts, name_run_causes
-from pi2_fluid.comparison.agreement.stages import answer_to_push, last_stage
+from pi2_fluid.comparison.agreement.stages import answers_to_pushes, last_stage
 
 
 def many(rtt: str = "80ms", aqm: Any = None, **options: Any) -> pf.Scenario:
@@ -308,14 +308,15 @@ def test_what_does_not_swing_is_calm(signal) -> None:
 
 def test_the_last_stage_follows_the_schedule() -> None:
     stage = last_stage(pf.named_scenario("pi2_fig12_pi2"))
-    assert (stage.begin, stage.capacity) == (105.0, 1e8)
+    assert (stage.begin, stage.nodes[0].link.capacity) == (105.0, 1e8)
     changed = many(changes=[pf.Change("30s", counts={"reno": 10}), pf.Change("40s", "60Mbit/s")])
     stage = last_stage(changed)
-    assert (stage.begin, stage.capacity, stage.flows[0].count) == (40.0, 6e7, 10.0)
+    (link,) = (node.link for node in stage.nodes)
+    assert (stage.begin, link.capacity, stage.flows[0].count) == (40.0, 6e7, 10.0)
 
 
 def test_a_queue_at_its_limit_is_not_pushed() -> None:
-    assert answer_to_push(pf.named_scenario("pi2_fig11b_pi2"), pf.Fluid(), 0.01, 10.0) is None
+    assert answers_to_pushes(pf.named_scenario("pi2_fig11b_pi2"), pf.Fluid(), 0.01, 10.0) is None
 
 
 # --- curves -----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pi2_fluid.comparison.agreement.agreement import Comparison, Run
+    from pi2_fluid.comparison.agreement.places import Place
 
 __all__ = ["draw_comparison"]
 
@@ -18,6 +19,8 @@ _NAMED: Final = (
     *("delay_mean", "delay_p95", "delay_p99", "drop_fraction", "mark_fraction", "utilization"),
     *("controller", "frequency"),
 )
+_MOST_LINKS: Final = 4  # in one picture
+_NOTED: Final = ("delay_mean", "delay_p99", "drop_fraction", "mark_fraction")  # of several links
 _INKS: Final = ("black", "0.4", "0.6")  # of curves without seeds
 
 
@@ -30,7 +33,7 @@ class _Pen(NamedTuple):
 
 
 def draw_comparison(comparison: Comparison, table: xarray.Dataset, title: str, path: Path) -> None:
-    """Save delay and controller over time, and the distribution of the delay.
+    """Save delay and controller over time, and the distribution of the delay, of each link.
 
     Parameters
     ----------
@@ -45,21 +48,55 @@ def draw_comparison(comparison: Comparison, table: xarray.Dataset, title: str, p
     """
     from matplotlib.figure import Figure
 
+    from pi2_fluid.comparison.agreement.places import places_in
     from pi2_fluid.plot import page_style, save_picture, write_caption
 
-    pens = _pens(comparison)
+    pens, places = _pens(comparison), places_in(comparison.scenario)
+    shown = _shown(places, table)
     with page_style():
-        figure = Figure(figsize=(9.0, 5.8))
-        grid = figure.add_gridspec(2, 2, width_ratios=[1.9, 1.0])
-        delay = figure.add_subplot(grid[0, 0])
-        lower = figure.add_subplot(grid[1, 0], sharex=delay)
-        share = figure.add_subplot(grid[:, 1])
-        _draw_delays(delay, share, comparison, pens)
-        _draw_signals(lower, comparison, pens)
-        delay.axvspan(0.0, comparison.after, color="0.5", alpha=0.08, linewidth=0)
-        delay.set_xlim(0.0, float(comparison.scenario.duration))
-        write_caption(figure, title, note=_note(comparison, table))
+        figure = Figure(figsize=(9.0, 5.8 if len(places) == 1 else 2.6 + 2.0 * len(shown)))
+        if len(places) == 1:
+            grid = figure.add_gridspec(2, 2, width_ratios=[1.9, 1.0])
+            delay = figure.add_subplot(grid[0, 0])
+            lower = figure.add_subplot(grid[1, 0], sharex=delay)
+            rows = [(delay, lower, figure.add_subplot(grid[:, 1]))]
+        else:
+            axes = figure.subplots(len(shown), 3, squeeze=False, width_ratios=[1.4, 1.4, 1.0])
+            rows = [(row[0], row[1], row[2]) for row in axes]
+        for (delay, lower, share), place in zip(rows, shown, strict=True):
+            _draw_delays(delay, share, comparison, pens, place)
+            _draw_signals(lower, comparison, pens, place)
+            for ax in (delay, lower):
+                ax.set_xlim(0.0, float(comparison.scenario.duration))
+            delay.axvspan(0.0, comparison.after, color="0.5", alpha=0.08, linewidth=0)
+        if len(places) > 1:
+            _title_rows(rows, shown)
+        write_caption(figure, title, note=_note(comparison, table, len(shown) < len(places)))
         save_picture(figure, path)
+
+
+def _shown(places: list[Place], table: xarray.Dataset) -> list[Place]:
+    """Return the links to be drawn: of many those whose delay is the longest in some engine."""
+    if len(places) <= _MOST_LINKS:
+        return places
+    delay = [float(table["value"].sel(name=f"delay_mean{one.suffix}").max()) for one in places]
+    longest = sorted(range(len(places)), key=lambda k: -delay[k])[:_MOST_LINKS]
+    return [places[k] for k in sorted(longest)]
+
+
+def _title_rows(rows: list[tuple[Axes, Axes, Axes]], shown: list[Place]) -> None:
+    """Name the links, and say once what their columns share."""
+    for row, place in zip(rows, shown, strict=True):
+        row[0].set_title(place.name)
+        if row is not rows[-1]:
+            for ax in row:
+                ax.set_xlabel("")
+            row[0].set_xticklabels([])
+        if row is not rows[0]:
+            row[0].legend_ = None  # the first row's is that of all
+        row[0].set_ylabel("queue delay [ms]")
+        row[2].set_ylabel("below [%]")
+    rows[-1][0].set_xlabel("time [s]")
 
 
 def _pens(comparison: Comparison) -> list[_Pen]:
@@ -87,17 +124,18 @@ def _backwards(comparison: Comparison, pens: list[_Pen]) -> list[tuple[Run, _Pen
 
 
 def _draw_delays(
-    over_time: Axes, distribution: Axes, comparison: Comparison, pens: list[_Pen]
+    over_time: Axes, distribution: Axes, comparison: Comparison, pens: list[_Pen], place: Place
 ) -> None:
     from pi2_fluid.comparison.agreement.curves import delay_distribution, stretch_means
+    from pi2_fluid.comparison.agreement.places import at_place
     from pi2_fluid.plot import scale_root
     from pi2_fluid.results.schema import schema_of
 
     width = float(comparison.scenario.duration) / _POINTS
-    dual = comparison.scenario.aqm.bands == 2
+    dual = place.node.aqm.bands == 2
     for band in range(2) if dual else (None,):
         for run, pen in _backwards(comparison, pens):
-            color, result = pen.colors[band or 0], run.result
+            color, result = pen.colors[band or 0], at_place(run.result, place)
             queue = f" {result['band'].to_numpy()[band]}" if dual else ""
             mine = result if band is None else result.isel(band=band)
             # What serves a queue of two is less than the link: there the time spent in it counts.
@@ -110,29 +148,32 @@ def _draw_delays(
     scale_root(over_time, max(1.0, over_time.get_ylim()[1]))
     over_time.legend(loc="upper right", ncols=2, fontsize=8)
     distribution.set(xlabel="queue delay [ms]", ylabel="part of packets below [%]", ylim=(0, 101))
-    distribution.set_xlim(0.0, _end_of_delays(comparison))
+    distribution.set_xlim(0.0, _end_of_delays(comparison, place))
     for ax in (over_time, distribution):
         ax.grid(visible=True)
 
 
-def _end_of_delays(comparison: Comparison) -> float:
+def _end_of_delays(comparison: Comparison, place: Place) -> float:
+    from pi2_fluid.comparison.agreement.places import at_place
     from pi2_fluid.results import summarize
 
-    results = [run.result for run in comparison.runs]
-    longest = (summarize(result, comparison.after)["delay_p99"].max() for result in results)
-    return 1.3e3 * max(map(float, longest))
+    summaries = (summarize(run.result, comparison.after) for run in comparison.runs)
+    longest = (at_place(each, place)["delay_p99"].max() for each in summaries)
+    return 1.3e3 * max(1e-6, *map(float, longest))
 
 
-def _draw_signals(ax: Axes, comparison: Comparison, pens: list[_Pen]) -> None:
+def _draw_signals(ax: Axes, comparison: Comparison, pens: list[_Pen], place: Place) -> None:
     from pi2_fluid.comparison.agreement.curves import stretch_means
+    from pi2_fluid.comparison.agreement.places import at_place
     from pi2_fluid.laws.aqms.pi_family import PiFamily
     from pi2_fluid.plot import COLORS
 
     width = float(comparison.scenario.duration) / _POINTS
-    aims = isinstance(comparison.scenario.aqm, PiFamily)
-    for index in [None] if aims else range(len(comparison.scenario.flows)):
+    aims = isinstance(place.node.aqm, PiFamily)
+    for index in [None] if aims else place.classes:
         for run, pen in _backwards(comparison, pens):
-            result = run.result if index is None else run.result.isel(flows=index)
+            result = at_place(run.result, place)
+            result = result if index is None else result.isel(flows=index)
             time, values = stretch_means(result, "controller" if aims else "p", width)
             color = pen.colors[0]
             if index and "seed" in result.dims:
@@ -143,13 +184,20 @@ def _draw_signals(ax: Axes, comparison: Comparison, pens: list[_Pen]) -> None:
     ax.grid(visible=True)
 
 
-def _note(comparison: Comparison, table: xarray.Dataset) -> str:
+def _note(comparison: Comparison, table: xarray.Dataset, some: bool) -> str:
     stretch = f"from {comparison.after:g} s on (shaded: before)"
+    links = len(comparison.scenario.node_names)
     lines = [f"{_ways(comparison)}. Numbers and distribution {stretch}."]
+    if some:
+        lines[0] += f" Of {links} links those with the longest delays."
+    drawn: tuple[str, ...] = _NAMED
+    if links > 1:
+        ofs = table["name"].to_numpy()
+        drawn = tuple(str(name) for name in ofs if str(name).partition(".")[0] in _NOTED)
     first, *others = comparison.runs
     for run in others:
         said: dict[str, list[str]] = {}
-        for name in _NAMED:
+        for name in drawn:
             if name in table["name"] and table["disagreement"].sel(engine=run.label, name=name):
                 row = table.sel(name=name)
                 why = str(row["why"].sel(engine=run.label).item())

@@ -31,6 +31,7 @@ _SHOWN: Final = {"s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s"), "1": (1.0, "")}
 # Whose a number of a class is: of all its flows together, or of each.
 _OF: Final = {"throughput": "Mbit/s all", "window": "segm. each"}
 _SHARES: Final = ("utilization", "drop_fraction", "mark_fraction")
+_MOST_ROWS: Final = 120  # of numbers; of more those in which engines differ
 
 
 def compare(
@@ -146,7 +147,7 @@ def _print_text(
     said = f"{', '.join(ways[:-1])}, and {ways[-1]}" if len(ways) > 1 else ways[0]
     # What is no table is echoed, so that it is not broken into lines where nobody looks at them.
     typer.echo(f"{title}\n{said}{unfinished}, {begin:.4g} s to {end:.4g} s\n")
-    make_console().print(_grid(comparison, table))
+    _print_rows(comparison, table)
     first, *others = comparison.runs
     for run in others:
         why: dict[str, list[str]] = {}
@@ -162,6 +163,18 @@ def _print_text(
         typer.echo()
     for path in files:
         typer.echo(f"written: {path}")
+
+
+def _print_rows(comparison: Comparison, table: xarray.Dataset) -> None:
+    if table.sizes["name"] > _MOST_ROWS:
+        apart = table["disagreement"].any("engine")
+        links = len(comparison.scenario.node_names)
+        typer.echo(
+            f"Of {apart.size} numbers of {links} links {apart.size - int(apart.sum())} agree within"
+            " 10 %; the others:\n"
+        )
+        table = table.isel(name=apart.to_numpy())
+    make_console().print(_grid(comparison, table))
 
 
 def _way(run: Run, *, two: bool) -> str:
@@ -220,7 +233,7 @@ def _scale(row: xarray.Dataset) -> tuple[float, str]:
     """Return by what to multiply a number, and the unit that it has then."""
     name = str(row["name"].item())
     factor, unit = _SHOWN.get(str(row["unit"].item()), (1.0, str(row["unit"].item())))
-    if name in _SHARES:
+    if name.partition(".")[0] in _SHARES:
         factor, unit = 100.0, "%"
     return factor, _OF.get(name.partition(".")[0], unit)
 

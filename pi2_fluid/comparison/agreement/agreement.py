@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -11,8 +11,13 @@ import numpy as np
 
 from pi2_fluid.comparison.agreement.causes import UNLISTED, Facts, gather_facts, name_causes
 from pi2_fluid.comparison.agreement.oscillation import Oscillation, read_oscillation
+from pi2_fluid.comparison.agreement.places import Place, at_place, classic_of, places_in
 from pi2_fluid.comparison.agreement.senders import RunFacts, gather_run_facts, name_run_causes
-from pi2_fluid.comparison.agreement.stages import answer_to_push, last_stage, loop_rtts
+from pi2_fluid.comparison.agreement.stages import (
+    answers_to_pushes,
+    last_stage,
+    loop_rtts,
+)
 from pi2_fluid.engines import require_engine
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.fluid.fluid import Fluid
@@ -43,6 +48,7 @@ _SHORTEST, _LONGEST = 1e-3, 0.1  # s between samples
 _SHORTEST_RUN: Final = 1e-6  # s
 _PERIODS: Final = 5.0  # that the longest period looked for fits into the stretch
 _CYCLE: Final = 0.01  # swing, as part of the mean, from which a fluid is not at rest
+_MOST_PUSHED: Final = 10  # links, each of which is pushed in a run of all
 _SUMMARY: Final = (
     *("delay_mean", "delay_sd", "delay_p05", "delay_p25", "delay_p50", "delay_p75", "delay_p95"),
     *("delay_p99", "queue_delay_mean", "utilization", "drop_fraction", "mark_fraction"),
@@ -77,6 +83,12 @@ class _Number(NamedTuple):
     units: str
     seeds: Any
     """Its value in each seed; one of an engine without."""
+    link: str = ""
+    """Of which of several links it is; empty of the only one, and of a class."""
+
+
+#: What causes are checked against: of an engine and the first, by link if one is a fluid.
+_Facts = Mapping[str, Facts] | RunFacts | None
 
 
 def compare(
@@ -115,6 +127,10 @@ def compare(
         ``damping`` (ratio) of the dominant oscillation; and per class ``throughput.reno``,
         ``window.reno`` and so on (a window only if the class obeys signals).
 
+        Of several links, what is of a queue says of which: ``delay_mean.a``, ``controller.a``,
+        ``queue_delay_mean.a.C``; the coordinate ``link`` is empty of a class. More than ten have no
+        ``frequency`` and ``damping``.
+
         ``value``, the median over the seeds, and ``low`` and ``high``, their range, which is the
         value itself where there are no seeds. Compared with the first engine: ``relative``,
         value / first - 1, which is 0 if both are 0 and infinite if only the first is;
@@ -144,7 +160,8 @@ def compare(
     Of packets it is the delay after the start-up of the last stage of the schedule, kept moving by
     chance. A fluid that cycles there is read in the same way. One that has come to rest is pushed:
     the autocorrelation of its answer to one small push is what white noise arriving at its queue
-    would give, so the two are the same measure.
+    would give, so the two are the same measure. Of several queues each is pushed alone, and the
+    autocorrelations of what one answers to all are added, as noise at each of them would.
 
     Examples
     --------
@@ -247,31 +264,49 @@ def _step(scenario: Scenario) -> float:
 
 
 def _numbers(comparison: Comparison, run: Run, summary: xarray.Dataset) -> dict[str, _Number]:
-    scenario, result, late = comparison.scenario, run.result, slice(comparison.after, None)
-    schema = schema_of(result)
+    scenario = comparison.scenario
+    places = places_in(scenario)
+    swings = _swings(comparison, run, places) if len(places) <= _MOST_PUSHED else {}
     found: dict[str, _Number] = {}
-    for name in _SUMMARY:
-        found |= _of_labels(name, summary[name], "band")
-    if "band" in summary.dims and schema.binned:
-        # Packets count the backlog at the rate of the link; what serves a queue of two is less.
-        spent = result[schema.waited].sel(time=late).mean("time")
-        mine = summary["queue_delay_mean"].copy(data=spent.transpose("seed", "band"))
-        found |= _of_labels("queue_delay_mean", mine, "band")
-    spread = found["delay_sd"]
-    if not schema.binned and spread.seeds[0] < _TOLERANCE * found["delay_mean"].seeds[0]:
-        # Of a fluid at rest, what is left is the solver's.
-        found["delay_sd"] = spread._replace(seeds=np.zeros(1))
-    if isinstance(scenario.aqm, PiFamily):
-        u = result["controller"].sel(time=late).mean("time")
-        found["controller"] = _Number("1", np.atleast_1d(u.to_numpy()))
-    swings = _swings(comparison, run)
-    found["frequency"] = _Number("rad/s", np.array([one.frequency for one in swings]))
-    found["damping"] = _Number("1", np.array([one.damping for one in swings]))
+    for place in places:
+        mine = _numbers_at(comparison, run, summary, place)
+        if place.name in swings:
+            these = swings[place.name]
+            mine["frequency"] = _Number("rad/s", np.array([one.frequency for one in these]))
+            mine["damping"] = _Number("1", np.array([one.damping for one in these]))
+        for name, number in mine.items():
+            first, dot, band = name.partition(".")
+            label = f"{first}{place.suffix}{dot}{band}"
+            found[label] = number._replace(link=place.name)
     for short, name in (("throughput", "throughput"), ("window", "window_mean")):
         labelled = _of_labels(short, summary[name], "flows")
         for flow, label in zip(scenario.flows, labelled, strict=True):
             if short == "throughput" or flow.sender.signal is not None:
                 found[label] = labelled[label]
+    return found
+
+
+def _numbers_at(
+    comparison: Comparison, run: Run, summary: xarray.Dataset, place: Place
+) -> dict[str, _Number]:
+    """Return the numbers of one link under the names that those of the only one have."""
+    late, schema = slice(comparison.after, None), schema_of(run.result)
+    result, here = at_place(run.result, place), at_place(summary, place)
+    found: dict[str, _Number] = {}
+    for name in _SUMMARY:
+        found |= _of_labels(name, here[name], "band")
+    if "band" in here.dims and schema.binned:
+        # Packets count the backlog at the rate of the link; what serves a queue of two is less.
+        spent = result[schema.waited].sel(time=late).mean("time")
+        mine = here["queue_delay_mean"].copy(data=spent.transpose("seed", "band"))
+        found |= _of_labels("queue_delay_mean", mine, "band")
+    spread = found["delay_sd"]
+    if not schema.binned and spread.seeds[0] < _TOLERANCE * found["delay_mean"].seeds[0]:
+        # Of a fluid at rest, what is left is the solver's.
+        found["delay_sd"] = spread._replace(seeds=np.zeros(1))
+    if isinstance(place.node.aqm, PiFamily):
+        u = result["controller"].sel(time=late).mean("time")
+        found["controller"] = _Number("1", np.atleast_1d(u.to_numpy()))
     return found
 
 
@@ -285,21 +320,28 @@ def _of_labels(name: str, values: xarray.DataArray, dim: str) -> dict[str, _Numb
     }
 
 
-def _swings(comparison: Comparison, run: Run) -> list[Oscillation]:
-    """Return the oscillation in the last stage, of each seed if there are several."""
+def _swings(comparison: Comparison, run: Run, places: list[Place]) -> dict[str, list[Oscillation]]:
+    """Return the oscillation of each link in the last stage, of each seed if there are several."""
     scenario, step = comparison.scenario, row_length(run.result)
     begin = last_stage(scenario).begin
     begin = max(comparison.after, begin + _START * (float(scenario.duration) - begin))
-    delays = np.atleast_2d(_classic(run.result["queue_delay"].sel(time=slice(begin, None))))
-    length = step * delays.shape[-1]
-    if isinstance(run.engine, Fluid) and not _cycles(delays[0]):
-        answer = answer_to_push(scenario, run.engine, step, length)
-        delays = delays if answer is None else answer[None]
-    return [read_oscillation(delay, step, length / _PERIODS) for delay in delays]
-
-
-def _classic(delay: xarray.DataArray) -> FloatArray:
-    return (delay.isel(band=0) if "band" in delay.dims else delay).to_numpy()
+    late = run.result.sel(time=slice(begin, None))
+    delays = {
+        place.name: np.atleast_2d(classic_of(at_place(late, place)["queue_delay"]).to_numpy())
+        for place in places
+    }
+    length = step * late.sizes["time"]
+    if isinstance(run.engine, Fluid) and not any(_cycles(delay[0]) for delay in delays.values()):
+        answers = answers_to_pushes(scenario, run.engine, step, length)
+        if answers is not None:
+            return {
+                place.name: [read_oscillation(answers[:, k], step, length / _PERIODS)]
+                for k, place in enumerate(places)
+            }
+    return {
+        name: [read_oscillation(delay, step, length / _PERIODS) for delay in mine]
+        for name, mine in delays.items()
+    }
 
 
 def _cycles(delay: FloatArray) -> bool:
@@ -312,7 +354,7 @@ def _cycles(delay: FloatArray) -> bool:
 # The table
 
 
-def _facts(comparison: Comparison, pair: list[Any], stretch: slice) -> Facts | RunFacts | None:
+def _facts(comparison: Comparison, pair: list[Any], stretch: slice) -> _Facts:
     """Return what the causes are checked against; None of two trajectories."""
     by_kind = {schema_of(run.result): (run, summary, numbers) for run, summary, numbers in pair}
     if set(by_kind) == {RUNS}:
@@ -327,20 +369,26 @@ def _facts(comparison: Comparison, pair: list[Any], stretch: slice) -> Facts | R
         return None
     fluid, _, of_fluid = by_kind[TRAJECTORY]
     packets, of_packets, _ = by_kind[RUNS]
-    return gather_facts(
-        comparison.scenario,
-        fluid.result.sel(time=stretch),
-        packets.result.sel(time=stretch),
-        of_packets.median("seed"),
-        comparison.after,
-        float(of_fluid["damping"].seeds[0]),
-    )
+    means = of_packets.median("seed")
+    found = {}
+    for place in places_in(comparison.scenario):
+        damping = of_fluid.get(f"damping{place.suffix}")
+        found[place.name] = gather_facts(
+            comparison.scenario,
+            place,
+            fluid.result.sel(time=stretch),
+            packets.result.sel(time=stretch),
+            means,
+            comparison.after,
+            1.0 if damping is None else float(damping.seeds[0]),
+        )
+    return found
 
 
 def _table(
     comparison: Comparison,
     numbers: list[dict[str, _Number]],
-    facts: list[Facts | RunFacts | None],
+    facts: list[_Facts],
     until: float,
 ) -> xarray.Dataset:
     runs, names = comparison.runs, list(numbers[0])
@@ -349,8 +397,12 @@ def _table(
         for of in (np.median, np.min, np.max)
     )
     apart = (high[0] < (1.0 - _SLACK) * low) | (low[0] > (1.0 + _SLACK) * high)
+    bearing = _bearing(comparison.scenario, numbers[0])
     why = [
-        [_why(fact, name) if off else "" for name, off in zip(names, each, strict=True)]
+        [
+            _why(fact, name, bearing[name]) if off else ""
+            for name, off in zip(names, each, strict=True)
+        ]
         for fact, each in zip(facts, apart, strict=True)
     ]
     dims, own = ("engine", "name"), "unit"
@@ -368,6 +420,9 @@ def _table(
         "name": _words("name", names, "what is compared"),
         "unit": _words("name", [one.units for one in numbers[0].values()], "its unit"),
     }
+    if len(comparison.scenario.node_names) > 1:
+        links = [one.link for one in numbers[0].values()]
+        coords["link"] = _words("name", links, "of which link it is; empty of a class")
     attrs: dict[str, str | float] = {
         "engine": ", ".join(run.label for run in runs),
         "scenario": runs[0].result.attrs["scenario"],
@@ -394,10 +449,25 @@ def _words(dim: str, values: list[str], text: str) -> Column:
     return Column((dim,), np.array(values, dtype=object), "1", text)
 
 
-def _why(facts: Facts | RunFacts | None, name: str) -> str:
+def _bearing(scenario: Scenario, numbers: dict[str, _Number]) -> dict[str, list[str]]:
+    """Return the links that bear on each number: of a class all that it crosses, also back."""
+    names = [place.name for place in places_in(scenario)]
+    ways = {
+        name: [*(flow.route or names), *(flow.back or ())]
+        for name, flow in zip(scenario.class_names, scenario.flows, strict=True)
+    }
+    return {
+        name: [one.link] if one.link else ways.get(name.partition(".")[2], names)
+        for name, one in numbers.items()
+    }
+
+
+def _why(facts: _Facts, name: str, links: list[str]) -> str:
     if facts is None:
         return UNLISTED
-    return name_run_causes(facts, name) if isinstance(facts, RunFacts) else name_causes(facts, name)
+    if isinstance(facts, RunFacts):
+        return name_run_causes(facts, name)
+    return name_causes({link: facts[link] for link in links}, name)
 
 
 def _relative(values: FloatArray) -> FloatArray:

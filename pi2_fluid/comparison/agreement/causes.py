@@ -7,21 +7,31 @@ does, that is said, too.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from pi2_fluid.comparison.agreement.places import (
+    Place,
+    at_place,
+    capacity_before,
+    classic_of,
+    delay_of_route,
+    signals_of,
+)
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.network.routes import on_their_ways
 from pi2_fluid.network.scenario import Scenario
 
 if TYPE_CHECKING:
     import xarray
 
     from pi2_fluid.laws.aqm import Aqm
+    from pi2_fluid.network.flows import Flows
 
 __all__ = ["UNKNOWN", "UNLISTED", "Facts", "FlowFacts", "gather_facts", "name_causes"]
 
@@ -38,7 +48,10 @@ _STUCK: Final = 1.2  # of the law's window
 _SAWTOOTH: Final = 0.25  # of the queue
 _SPARE: Final = 1.3  # controller over signals
 _CYCLE: Final = 0.01  # damping
-_QUIET: Final = 0.25  # of the packets' standard deviation
+_QUIET: Final = 0.25  # of what is between the packets' quartiles
+_LOST: Final = 0.02  # of what would arrive
+_ACKS: Final = 0.01  # of the capacity
+_WAIT: Final = 0.05  # of a round-trip time
 
 
 class FlowFacts(NamedTuple):
@@ -56,10 +69,12 @@ class FlowFacts(NamedTuple):
     """Whether it is a DCTCP that counts alpha in Linux's integers."""
     averaged: bool
     """Whether it is a DCTCP by its averaged law, which does not pause after a reduction."""
+    waits: float = 0.0
+    """Part of its round-trip time that acknowledgements wait in queues on their way back."""
 
 
 class Facts(NamedTuple):
-    """What the causes are checked against."""
+    """What the causes are checked against, of one link."""
 
     flows: tuple[FlowFacts, ...]
     backlog: float
@@ -73,7 +88,10 @@ class Facts(NamedTuple):
     clamped: tuple[float, float]
     """Part of the time that the controller is at 0 or at its limit: in the fluid, in packets."""
     spread: tuple[float, float]
-    """Standard deviation over time of the (Classic) queue's delay (s): in the fluid, in packets."""
+    """Between the quartiles over time of the (Classic) queue's delay (s): in the fluid, in packets.
+
+    These say of most of the time; a standard deviation, of changes in between as well.
+    """
     late_starts: bool
     """Whether slow start happens within the stretch."""
     spare: float
@@ -82,22 +100,29 @@ class Facts(NamedTuple):
     """Whether the queue holds its delay at a target, whatever its p."""
     damping: float
     """Of the fluid's oscillation; 0 of a cycle."""
+    lost: float = 0.0
+    """Part of what would arrive that packets lose at other links on the way here."""
+    acks: float = 0.0
+    """Part of the capacity that acknowledgements take."""
 
 
 def gather_facts(
     scenario: Scenario,
+    place: Place,
     fluid: xarray.Dataset,
     packets: xarray.Dataset,
     of_packets: xarray.Dataset,
     after: float,
     damping: float,
 ) -> Facts:
-    """Return the facts of two runs.
+    """Return the facts of two runs at one link.
 
     Parameters
     ----------
     scenario : Scenario
         What was run.
+    place : Place
+        The link.
     fluid, packets : xarray.Dataset
         Both results, from `after` on.
     of_packets : xarray.Dataset
@@ -107,59 +132,92 @@ def gather_facts(
     damping : float
         Of the fluid's oscillation.
     """
-    slowest = float(fluid["capacity"].min())
-    packet = 8.0 * float(scenario.link.packet_size)
-    delay = float(of_packets["delay_mean"])
-    flows = tuple(
-        _flow_facts(scenario, index, of_packets, delay)
-        for index, flow in enumerate(scenario.flows)
-        if flow.sender.signal is not None
+    flows = [scenario.flows[index] for index in place.classes]
+    told = on_their_ways(
+        scenario.flows,
+        {node.name: node.aqm for node in scenario.network.nodes},
+        scenario.packet_size,
     )
-    aqm = scenario.aqm
+    arrived, lost = _lost_before(scenario, place, packets)
+    fluid, packets = (at_place(run, place) for run in (fluid, packets))
+    here = at_place(of_packets, place)
+    slowest = float(fluid["capacity"].min())
+    aqm, queue = place.node.aqm, packets["queue"]
     offered = sum(
-        float(flow.count) * float(flow.sender.constant_rate)
-        for flow in scenario.flows
+        min(
+            float(flow.count) * float(flow.sender.constant_rate),
+            capacity_before(scenario, flow, place),
+        )
+        for flow in flows
         if flow.sender.constant_rate is not None
     )
-    queue = packets["queue"]
     return Facts(
-        flows=flows,
+        flows=tuple(
+            _flow_facts(scenario.class_names[index], told[index], index, of_packets)
+            for index in place.classes
+            if told[index].sender.signal is not None
+        ),
         backlog=float((queue.sum("band") if "band" in queue.dims else queue).mean()),
-        slot=packet / slowest,
+        slot=8.0 * float(scenario.packet_size) / slowest,
         step=float(aqm.marking_step),
         unresponsive=offered / slowest,
         clamped=(_clamped(aqm, fluid), _clamped(aqm, packets)),
         spread=(_swing(fluid), _swing(packets)),
-        late_starts=any(f.slow_start and float(f.start) >= after for f in scenario.flows)
+        late_starts=any(f.slow_start and float(f.start) >= after for f in flows)
         or any(change.counts and float(change.at) >= after for change in scenario.changes),
-        spare=_spare(aqm, packets, of_packets),
+        spare=_spare(aqm, packets, here),
         aims=isinstance(aqm, PiFamily),
         damping=damping,
+        lost=lost / max(1.0, arrived + lost),
+        acks=_acks(place, packets),
     )
 
 
-def _flow_facts(scenario: Scenario, index: int, means: xarray.Dataset, delay: float) -> FlowFacts:
-    flow = scenario.flows[index]
-    mine = means.isel(flows=index)
-    signals = float(mine["drop_fraction_of"] + mine["mark_fraction_of"])
-    sender = flow.sender.on_link(scenario.link.packet_size)
+def _flow_facts(name: str, flow: Flows, index: int, means: xarray.Dataset) -> FlowFacts:
+    """Return what a class does, whose sender knows its segments and the queues on its route."""
+    signals, sender = signals_of(means, index), flow.sender
+    waits = delay_of_route(means, index, back=True)
+    rtt = float(flow.base_rtt) + delay_of_route(means, index) + waits
     law = math.nan
     if 0.0 < signals <= 1.0:
-        own = float(mine["delay_mean_of"]) if "band" in means.dims else delay
         try:
-            state = sender.at_rest(float(flow.base_rtt) + own, signals)
+            state = sender.at_rest(rtt, signals)
             law = float(state[0] if isinstance(state, tuple) else state)
         except (DomainError, UnsupportedError):
             law = math.nan
     return FlowFacts(
-        name=scenario.class_names[index],
-        classic=flow.sender.signal == "classic",
-        window=float(mine["window_mean"]),
+        name=name,
+        classic=sender.signal == "classic",
+        window=float(means["window_mean"].isel(flows=index)),
         signals=signals,
         law=law,
         integers=isinstance(sender, Dctcp) and sender.variant == "linux",
         averaged=isinstance(sender, Dctcp) and sender.law == "rate",
+        waits=waits / rtt,
     )
+
+
+def _lost_before(scenario: Scenario, place: Place, packets: xarray.Dataset) -> tuple[float, float]:
+    """Return the packets that arrive at a link, and those dropped on their way to it."""
+    if not place.name:
+        return 0.0, 0.0
+    arrived = packets["arrivals"].sum(("seed", "time"))
+    dropped = packets["drops"].sum(("seed", "time"))
+    lost = 0.0
+    for index in place.classes:
+        route = list(scenario.flows[index].route or ())
+        before = route[: route.index(place.name)]
+        lost += float(dropped.isel(flows=index).sel(link=before).sum())
+    return float(arrived.sel(link=place.name).sum()), lost
+
+
+def _acks(place: Place, packets: xarray.Dataset) -> float:
+    """Return what part of a link acknowledgements take, `packets` being those there."""
+    if not place.name:
+        return 0.0
+    others = np.delete(np.arange(packets.sizes["flows"]), place.classes)
+    back = packets["throughput"].isel(flows=others).sum("flows").mean("seed")
+    return float((back / packets["capacity"]).mean())
 
 
 def _clamped(aqm: Aqm, run: xarray.Dataset) -> float:
@@ -171,8 +229,8 @@ def _clamped(aqm: Aqm, run: xarray.Dataset) -> float:
 
 
 def _swing(run: xarray.Dataset) -> float:
-    delay = run["queue_delay"]
-    return float((delay.isel(band=0) if "band" in delay.dims else delay).std("time").mean())
+    low, high = classic_of(run["queue_delay"]).quantile([0.25, 0.75], "time")
+    return float((high - low).mean())
 
 
 def _spare(aqm: Aqm, packets: xarray.Dataset, means: xarray.Dataset) -> float:
@@ -282,6 +340,30 @@ def _spacing(facts: Facts) -> str:
     )
 
 
+def _upstream(facts: Facts) -> str:
+    if facts.lost < _LOST:
+        return ""
+    return (
+        f"links before this one drop {100 * facts.lost:.1f} % of what would arrive, which the fluid"
+        " carries on"
+    )
+
+
+def _way_back(facts: Facts) -> str:
+    if facts.acks >= _ACKS:
+        return (
+            f"acknowledgements take {100 * facts.acks:.1f} % of the link, of which the fluid knows"
+            " nothing"
+        )
+    slow = max(facts.flows, key=lambda flow: flow.waits, default=None)
+    if slow is None or slow.waits < _WAIT:
+        return ""
+    return (
+        f"acknowledgements of {slow.name} spend {100 * slow.waits:.0f} % of its round-trip time in"
+        " queues, of which the fluid knows nothing"
+    )
+
+
 def _slow_start(facts: Facts) -> str:
     if not facts.late_starts:
         return ""
@@ -320,6 +402,8 @@ _USE: Final = ("utilization",)
 #: Cause, and how the names begin of the numbers that it bears on; what is most telling comes first.
 _CAUSES: Final[tuple[tuple[Callable[[Facts], str], tuple[str, ...]], ...]] = (
     (_overload, (*_DELAYS, *_SIGNALS, *_SHARES)),
+    (_way_back, (*_SIGNALS, *_SHARES, *_SWING, *_USE)),
+    (_upstream, (*_SIGNALS, *_SHARES, *_USE)),
     (_wander, ("damping",)),
     (_clamp, (*_DELAYS, *_SPREADS, *_SWING, *_SIGNALS, *_SHARES, *_USE)),
     (_lattice, (*_SIGNALS, *_SHARES)),
@@ -335,8 +419,21 @@ _CAUSES: Final[tuple[tuple[Callable[[Facts], str], tuple[str, ...]], ...]] = (
 )
 
 
-def name_causes(facts: Facts, name: str) -> str:
-    """Return why a number differs: the causes that hold, two at most, as one sentence."""
-    found = [cause(facts) for cause, prefixes in _CAUSES if name.startswith(prefixes)]
-    said = [sentence for sentence in found if sentence][:_MOST]
-    return "; ".join(said) if said else UNKNOWN
+def name_causes(facts: Facts | Mapping[str, Facts], name: str) -> str:
+    """Return why a number differs: the causes that hold, two at most, as one sentence.
+
+    Of several links, which are all that bear on the number, a cause says where it holds.
+    """
+    places = facts if isinstance(facts, Mapping) else {"": facts}
+    said: list[str] = []
+    for cause, prefixes in _CAUSES:
+        if name.startswith(prefixes) and len(said) < _MOST:
+            found: dict[str, list[str]] = {}
+            for place, mine in places.items():
+                found.setdefault(cause(mine), []).append(place)
+            found.pop("", None)
+            said += [
+                sentence if len(where) == len(places) else f"at {', '.join(where)}: {sentence}"
+                for sentence, where in found.items()
+            ]
+    return "; ".join(said[:_MOST]) if said else UNKNOWN

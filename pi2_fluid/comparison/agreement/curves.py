@@ -64,10 +64,12 @@ def delay_distribution(
             np.append(0.0, below / max(float(below[-1]), np.finfo(float).tiny)),
         )
     blocks = np.flatnonzero(run["block_start"].to_numpy() >= after - 1e-9)
-    counts = run["delay_histogram"].isel(
-        block=blocks if blocks.size else [-1], flows=_classes(run, band)
-    )
-    left = counts.sum(["block", "flows"], dtype=np.int64).transpose("seed", "delay").to_numpy()
+    counts = run["delay_histogram"].isel(block=blocks if blocks.size else [-1])
+    if "flows" in counts.dims:
+        counts = counts.isel(flows=_classes(run, band)).sum("flows", dtype=np.int64)
+    elif "band" in counts.dims:  # of several links they are counted by queue
+        counts = counts.isel(band=slice(None) if band is None else [band]).sum("band")
+    left = counts.sum("block", dtype=np.int64).transpose("seed", "delay").to_numpy()
     below = np.cumsum(left, axis=1)
     return run["delay_end"].to_numpy(), below / np.maximum(below[:, -1:], 1)
 

@@ -39,8 +39,9 @@ def read_oscillation(signal: FloatArray, step: float, longest: float) -> Oscilla
 
     Parameters
     ----------
-    signal : array (time,)
-        Its mean is taken off.
+    signal : array (time,) or (pushes, time)
+        Its mean is taken off. Of a loop with several queues, what one of them answers to pushes of
+        each: under noise at all of them autocorrelations add up.
     step : float
         Time between samples (s).
     longest : float
@@ -82,12 +83,14 @@ def read_oscillation(signal: FloatArray, step: float, longest: float) -> Oscilla
 
 def _autocorrelation(signal: FloatArray) -> FloatArray | None:
     """Return the correlation over the lag, 1 at lag 0; None if the signal is constant."""
-    centred = np.asarray(signal, dtype=float)
-    centred = centred - centred.mean()
-    room = 1 << (2 * len(centred) - 1).bit_length()  # so that the ends do not meet
-    correlation = np.fft.irfft(np.abs(np.fft.rfft(centred, room)) ** 2, room)[: len(centred)]
+    each = np.atleast_2d(np.asarray(signal, dtype=float))
+    centred = each - each.mean(axis=1, keepdims=True)
+    length = centred.shape[1]
+    room = 1 << (2 * length - 1).bit_length()  # so that the ends do not meet
+    power = np.sum(np.abs(np.fft.rfft(centred, room)) ** 2, axis=0)
+    correlation = np.fft.irfft(power, room)[:length]
     # Rounding alone, of a signal that is constant, swings as it likes.
-    return correlation / correlation[0] if correlation[0] > 1e-24 * len(centred) else None
+    return correlation / correlation[0] if correlation[0] > 1e-24 * length else None
 
 
 def _first(where: BoolArray, begin: int) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.comparison.agreement.causes import UNKNOWN
+from pi2_fluid.comparison.agreement.places import signals_of
 from pi2_fluid.network.scenario import Scenario
 
 __all__ = ["RunFacts", "gather_run_facts", "name_run_causes"]
@@ -25,7 +26,7 @@ class RunFacts(NamedTuple):
 
     labels: tuple[str, str]
     timeouts: tuple[float, float]
-    """Timeouts for each packet that left the queue."""
+    """Timeouts for each packet that left the network."""
     constants: tuple[tuple[str, float, float], ...]
     """What is constant under a window law, by what it is called: W sqrt(p), or W p."""
 
@@ -59,15 +60,16 @@ def name_run_causes(facts: RunFacts, name: str) -> str:
 
 
 def _timeouts(runs: Any) -> float:
-    return float(runs["timeouts"].sum()) / max(1.0, float(runs["departures"].sum()))
+    left = runs["departures"]
+    if "link" in left.dims:  # of each class behind its last one
+        left = left.where(runs["place"] == runs["place"].max("link"), 0)
+    return float(runs["timeouts"].sum()) / max(1.0, float(left.sum()))
 
 
 def _constants(scenario: Scenario, means: Any) -> dict[str, float]:
     found = {}
     for index, flow in enumerate(scenario.flows):
-        mine = means.isel(flows=index)
-        p = float(mine["drop_fraction_of"] + mine["mark_fraction_of"])
-        window = float(mine["window_mean"])
+        p, window = signals_of(means, index), float(means["window_mean"].isel(flows=index))
         if flow.sender.signal is not None and p > 0.0 and window > 0.0:
             classic = flow.sender.signal == "classic"
             what = "W sqrt(p)" if classic else "W p"

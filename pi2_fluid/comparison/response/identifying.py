@@ -14,6 +14,7 @@ from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_
 from pi2_fluid.laws.aqms.imposed import IMPOSABLE, Imposed
 from pi2_fluid.laws.sines import Sines
 from pi2_fluid.network.equilibrium import equilibrium
+from pi2_fluid.network.network import refuse_several
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.results import Column, make_dataset
 from pi2_fluid.results.dataset import label_coords
@@ -120,7 +121,8 @@ def identify_response(
         If an argument is not as it should be, or there is too little time to tell the frequencies
         apart.
     UnsupportedError
-        If the queue has no p' that can be given, or the engine cannot run the scenario.
+        If the queue has no p' that can be given, there are several, or the engine cannot run the
+        scenario.
 
     Notes
     -----
@@ -143,6 +145,7 @@ def identify_response(
     [0.77 0.44]
     """
     require_scenario(scenario)
+    _refuse_several(scenario)
     chosen = _packets() if engine is None else engine
     require_engine(chosen)
     start = validate_number(warmup, "time", "warmup", closed=True)
@@ -161,6 +164,7 @@ def imposing(
     hold_time: Quantity = "100s",
 ) -> Scenario:
     """Return a scenario with its controller replaced by sines; arguments as `identify_response`."""
+    _refuse_several(scenario)
     if not isinstance(scenario.aqm, IMPOSABLE):
         raise UnsupportedError(
             f"{type(scenario.aqm).__name__} has no p' that can be given: measure the response with"
@@ -184,6 +188,14 @@ def imposing(
         update_interval=_INTERVAL,
     )
     return replace(scenario, aqm=imposed)
+
+
+def _refuse_several(scenario: Scenario) -> None:
+    refuse_several(
+        scenario.network,
+        "a p' that is given takes the place of one controller, while others would go on to answer",
+        "give a scenario of one of them, or ask Loop(network) for the matrix of all",
+    )
 
 
 def _packets() -> Engine:
