@@ -40,6 +40,7 @@ from pi2_fluid.laws.aqms.pi_family import PiFamily as PiFamily
 from pi2_fluid.laws.aqms.pie import Pie as Pie
 from pi2_fluid.laws.aqms.price import Price as Price
 from pi2_fluid.laws.aqms.red import Red as Red
+from pi2_fluid.laws.aqms.rem import Rem as Rem
 from pi2_fluid.laws.aqms.taildrop import TailDrop as TailDrop
 from pi2_fluid.laws.sender import Sender as Sender
 from pi2_fluid.laws.senders.cbr import Cbr as Cbr

@@ -458,7 +458,12 @@ def replay_leave(
 
 class QueueDiscipline:
     def __init__(
-        self, name: str, parameters: Mapping[str, float], limit: int = 1000, mtu: int = 1500
+        self,
+        name: str,
+        parameters: Mapping[str, float],
+        limit: int = 1000,
+        mtu: int = 1500,
+        capacity: float = 1000000000.0,
     ) -> None: ...
     def enqueue(
         self, now: int, bytes: int = 1500, ecn: int = 0, draws: Sequence[int] = []

@@ -7,6 +7,7 @@ from pi2_fluid.engines.packet.replays.decisions import replay_drop
 from pi2_fluid.engines.packet.replays.departures import replay_rate
 from pi2_fluid.engines.packet.replays.dualpi2 import replay_dualpi2
 from pi2_fluid.engines.packet.replays.red import replay_red
+from pi2_fluid.engines.packet.replays.rem import replay_rem
 from pi2_fluid.engines.packet.replays.senders import replay_cubic, replay_dctcp, replay_prague
 from pi2_fluid.engines.packet.replays.variants import variants
 
@@ -20,6 +21,7 @@ __all__ = [
     "replay_prague",
     "replay_rate",
     "replay_red",
+    "replay_rem",
     "simulate",
     "variants",
 ]

@@ -190,6 +190,11 @@ class Aqm(Record, ABC):
         return 1.0
 
     @property
+    def target_delay(self) -> Number | None:
+        """The queue delay (s) that it aims at, whatever the capacity: its `target`; or None."""
+        return getattr(self, "target", None)
+
+    @property
     def measures(self) -> str:
         """What packets' queue takes for its delay.
 

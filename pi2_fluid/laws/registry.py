@@ -65,6 +65,7 @@ AQMS: Final = {
     "codel": Entry(f"{_LAWS}.aqms.codel:CoDel"),
     "imposed": Entry(f"{_LAWS}.aqms.imposed:Imposed"),
     "price": Entry(f"{_LAWS}.aqms.price:Price"),
+    "rem": Entry(f"{_LAWS}.aqms.rem:Rem"),
     "taildrop": Entry(f"{_LAWS}.aqms.taildrop:TailDrop"),
 }
 #: Queues that can be designed, by their kinds and by what tc calls them.

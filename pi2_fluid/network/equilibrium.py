@@ -450,7 +450,7 @@ def _solve_each(
 
 def _require_path(aqm: Aqm, rest: Rest, delay: Number, rtt: Number) -> None:
     """A queue that aims at no delay of its own must leave room for the path in `rtt`."""
-    aims = hasattr(aqm, "target") and np.all(np.asarray(rest.controller) > 0.0)
+    aims = aqm.target_delay is not None and np.all(np.asarray(rest.controller) > 0.0)
     if not aims and np.any(np.asarray(delay) >= np.asarray(rtt)):
         raise DomainError(
             f"{type(aqm).__name__} rests at a queue delay of {float(np.max(delay)):.3g} s with one"

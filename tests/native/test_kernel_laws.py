@@ -16,6 +16,7 @@ from pi2_fluid.laws.aqms.pi2 import Pi2
 from pi2_fluid.laws.aqms.pie import TABLES, Pie
 from pi2_fluid.laws.aqms.price import Price
 from pi2_fluid.laws.aqms.red import Red
+from pi2_fluid.laws.aqms.rem import Rem
 from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.laws.sender import Sender
@@ -64,6 +65,8 @@ AQM_LAWS: list[Aqm] = [
     TailDrop(),
     Price(),
     Price(phi=1.6, utilization=0.8),
+    Rem(),
+    Rem(gamma=0.01, phi=1.3, alpha=0.4, target=7, weight=0.3),
 ]
 # Kinds that are not varied here come with their defaults. One that is run by another's law is left
 # out.

@@ -105,7 +105,7 @@ def simulate(
 
 def _target(scenario: Scenario) -> float | None:
     """Return the queue delay aimed at, if all links aim at the same one."""
-    targets = {getattr(node.aqm, "target", None) for node in scenario.network.nodes}
+    targets: set[Any] = {node.aqm.target_delay for node in scenario.network.nodes}
     return targets.pop() if len(targets) == 1 else None
 
 

@@ -44,7 +44,8 @@ template <typename First, typename... Arrays> std::size_t length(const First &fi
 // A discipline on a queue of its own.
 class Discipline {
   public:
-    Discipline(const std::string &name, const Parameters &parameters, std::int64_t limit, std::int64_t mtu)
+    Discipline(const std::string &name, const Parameters &parameters, std::int64_t limit, std::int64_t mtu,
+               double capacity = CAPACITY)
         : discipline(named(pi2_find_qdisc(name.c_str()), name, "queue discipline"))
     {
         double numbers[PI2_QDISC_PARAMETERS];
@@ -52,7 +53,7 @@ class Discipline {
         block = std::make_unique<std::max_align_t[]>(discipline->size / sizeof(std::max_align_t) + 1);
         queue.limit = limit;
         queue.mtu = mtu;
-        queue.capacity = CAPACITY;
+        queue.capacity = capacity;
         queue.counts = counts;
         require_sound(discipline->setup(block.get(), numbers, &queue), name);
         for (pi2_band &band : queue.band)
@@ -349,11 +350,11 @@ ValueError
                "Let packets leave PIE's queue: times in ns, sizes in bytes; fills the last four arrays.");
     nb::class_<Discipline>(module, "QueueDiscipline", R"(A queue discipline driven packet by packet, for tests: native/packet/queues/qdisc.h.
 
-Times are in ns. Random numbers are those given, one by one, or those of a seed. Packets are
+Times are in ns, the capacity of the link in bit/s. Random numbers are those given, one by one, or those of a seed. Packets are
 numbered as they arrive.
 )")
-        .def(nb::init<const std::string &, const Parameters &, std::int64_t, std::int64_t>(), nb::arg("name"),
-             nb::arg("parameters"), nb::arg("limit") = 1000, nb::arg("mtu") = 1500)
+        .def(nb::init<const std::string &, const Parameters &, std::int64_t, std::int64_t, double>(), nb::arg("name"),
+             nb::arg("parameters"), nb::arg("limit") = 1000, nb::arg("mtu") = 1500, nb::arg("capacity") = CAPACITY)
         .def("enqueue", &Discipline::enqueue, nb::arg("now"), nb::arg("bytes") = 1500, nb::arg("ecn") = 0,
              nb::arg("draws") = std::vector<std::uint64_t>())
         .def("dequeue", &Discipline::dequeue, nb::arg("now"), nb::arg("draws") = std::vector<std::uint64_t>(),

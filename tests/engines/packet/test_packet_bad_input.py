@@ -230,6 +230,12 @@ REPLAYS: dict[str, dict[str, Any]] = {
         "rnd": [0, 0],
         "link": pf.Link("10Mbit/s"),
     },
+    "replay_rem": {
+        "arrivals": [4, 5],
+        "backlog": [2, 3],
+        "law": pf.Rem(),
+        "link": pf.Link("10Mbit/s"),
+    },
     "replay_cubic": {"rtt_ms": [20.0, 20.0], "W": [64, 64], "t_s": [0.1, 0.5]},
     "replay_dctcp": {"delivered": [10, 10], "ce": [1, 2], "alpha_before": [1024, 1024]},
     "replay_prague": {"ce": [0, 1], "rtt": 0.01},

@@ -175,6 +175,22 @@ static void make_codel(pi2_choices *c, pi2_test_link *t)
     put(t, "fixed", bit(c));
 }
 
+static void make_rem(pi2_choices *c, pi2_test_link *t)
+{
+    begin(t, "rem");
+    t->largest = INFINITY;
+    put(t, "gamma", pi2_spread(c, 1e-4, 10));
+    put(t, "phi", 1.0 + pi2_spread(c, 1e-4, 10));
+    put(t, "alpha", pi2_spread(c, 1e-2, 10));
+    put(t, "target", pi2_spread(c, 0.1, 100));
+    put(t, "weight", pi2_chance(c, 0.5) ? 1.0 : pi2_spread(c, 1e-3, 1.0));
+    put(t, "update_interval", interval_of(c, t));
+    put(t, "packet", pi2_spread(c, 10, 1e4));
+    put(t, "bytes", bit(c));
+    put(t, "ecn", bit(c));
+    put(t, "ns3", bit(c));
+}
+
 static void make_lottery(pi2_choices *c, pi2_test_link *t)
 {
     begin(t, "lottery");
@@ -196,9 +212,9 @@ void pi2_make_discipline(pi2_choices *c, pi2_test_link *t)
 {
     static void (*const makers[])(pi2_choices *, pi2_test_link *) = {
         make_pi, make_pi, make_pie, make_pie, make_dualpi2, make_dualpi2, make_red, make_codel, make_lottery,
-        make_price};
-    const int which = pi2_pick(c, 11);
-    if (which < 10)
+        make_price, make_rem};
+    const int which = pi2_pick(c, 12);
+    if (which < 11)
         makers[which](c, t);
     else
         begin(t, "taildrop");
