@@ -140,7 +140,7 @@ QUEUE_LAWS = [
     *(pf.Pie(variant=v) for v in ("linux6.18", "rfc8033", "hpsr13")), pf.Pie(burst="150ms"),
     pf.Pi(), pf.Pi2(), pf.CoupledPi2(), pf.DualPi2(), pf.DualPi2(ramp="800us"),
     *(pf.Red(min=5, max=15, gentle=g, adaptive=a) for g in (True, False) for a in (True, False)),
-    pf.Price(), pf.TailDrop(),
+    pf.Price(), pf.Rem(), pf.Rem(weight=0.3), pf.TailDrop(),
 ]  # fmt: skip
 
 
