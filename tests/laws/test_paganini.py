@@ -167,6 +167,38 @@ class TestSteps:
         assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.1)
         assert errors[1] / errors[2] == pytest.approx(2.0, abs=0.1)
 
+    def off(self, dt: float) -> tuple[float, float]:
+        """How far off windows are that hear the prices of a fluid: Figure 5, its first flows.
+
+        By the state, and without an exponential.
+        """
+        figure, law, rtt = pf.named_scenario("paganini_fig05"), Paganini(bottlenecks=1), 0.04
+        first = dataclasses.replace(figure.flows[0], start_jitter=0.0)
+        start = dataclasses.replace(figure, duration="5s", flows=first)
+        engine = pf.Fluid(update="continuous", sample=dt, tolerance=1e-8)
+        fluid = pf.simulate(start, engine)
+        late = fluid.controller.shift(time=round(rtt / dt), fill_value=0.0)
+        p = start.aqm.encode(late.to_numpy()).scalable.tolist()
+        assert max(p) > 0.03, "prices should be heard"
+        exact = fluid.window[:, 0].to_numpy().tolist()
+        state = by_state = by_window = exact[0]
+        most = [0.0, 0.0]
+        for i in range(1, len(exact)):
+            state = float(law.next_state(state, by_state, p[i], rtt, dt))
+            by_state = float(law.sending_rate_under(state, p[i], rtt)) * rtt
+            by_window = float(law.next_window(by_window, p[i], p[i - 1], rtt, dt))
+            for k, w in enumerate((by_state, by_window)):
+                most[k] = max(most[k], abs(w / exact[i] - 1.0))
+        return most[0], most[1]
+
+    def test_the_fluid_is_what_both_come_to(self) -> None:
+        """With order 1, and as the page about the protocol says."""
+        by_state, by_window = np.array([self.off(dt) for dt in (5e-3, 2.5e-3, 1.25e-3)]).T
+        assert by_state == pytest.approx([0.082, 0.037, 0.018], abs=5e-4)
+        assert by_state[1] / by_state[2] == pytest.approx(2.0, abs=0.1)
+        assert by_window == pytest.approx([5.7e-4, 2.8e-4, 1.4e-4], abs=5e-6)
+        assert by_window[:2] / by_window[1:] == pytest.approx(2.0, abs=2e-3)
+
     def test_they_rest_where_the_law_does(self) -> None:
         law, p, dt = self.law, marks(0.1), 0.005
         rest = law.demand(0.1) * RTT

@@ -73,6 +73,14 @@ class Paganini(Sender):
 
     Notes
     -----
+    A trajectory is what both updates of the paper come to as their step shrinks: `next_state`, (23)
+    and (24), and `next_window`, (25) to (27). With U = k log x and w = x tau what is under way,
+
+        w' = w (xi' - alpha q'/(M tau)) = beta k - beta q w/tau - alpha q' w/(M tau)
+
+    of either. At the paper's step of 5 ms windows of its Figure 5 differ from that by 0.06 % with
+    the second, and by up to 8 % with the first, while they are small.
+
     Source: Paganini, Wang, Low, Doyle (2002), equations (6) and (19) to (27), with (25) to (27) as
     they follow from (19) and (20): `next_window`.
 
