@@ -566,6 +566,24 @@ def replay_prague(
     numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None: ...
+def replay_paganini(
+    parameters: Mapping[str, float],
+    window: int,
+    at: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    rtt: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    ce: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    lost: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    cwnd: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
 def mean_window(
     name: str,
     parameters: Mapping[str, float],

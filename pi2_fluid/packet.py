@@ -8,7 +8,12 @@ from pi2_fluid.engines.packet.replays.departures import replay_rate
 from pi2_fluid.engines.packet.replays.dualpi2 import replay_dualpi2
 from pi2_fluid.engines.packet.replays.red import replay_red
 from pi2_fluid.engines.packet.replays.rem import replay_rem
-from pi2_fluid.engines.packet.replays.senders import replay_cubic, replay_dctcp, replay_prague
+from pi2_fluid.engines.packet.replays.senders import (
+    replay_cubic,
+    replay_dctcp,
+    replay_paganini,
+    replay_prague,
+)
 from pi2_fluid.engines.packet.replays.variants import variants
 
 __all__ = [
@@ -18,6 +23,7 @@ __all__ = [
     "replay_dctcp",
     "replay_drop",
     "replay_dualpi2",
+    "replay_paganini",
     "replay_prague",
     "replay_rate",
     "replay_red",

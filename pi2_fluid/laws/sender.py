@@ -210,6 +210,11 @@ class Sender(Record, ABC):
         return None
 
     @property
+    def timer(self) -> Number | None:
+        """Seconds between two steps that packets' senders make by a clock; None: they have none."""
+        return None
+
+    @property
     def thinned(self) -> bool:
         """Whether what is signalled of this traffic is dropped before it enters the queue.
 

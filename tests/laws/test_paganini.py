@@ -11,6 +11,7 @@ import pytest
 from refusals import refused
 
 import pi2_fluid as pf
+from pi2_fluid.engines.packet.laws import congestion_of
 from pi2_fluid.laws.aqms.price import Price
 from pi2_fluid.laws.derivatives import differentiate
 from pi2_fluid.laws.senders.paganini import Paganini
@@ -263,8 +264,43 @@ def test_who_cannot_let_signals_act_at_once_says_so() -> None:
             ask()
     for other in (
         lambda: pf.fluid.simulate(scenario, clock="acks"),
-        lambda: pf.packet.simulate(scenario),
         lambda: pf.tune("100ms", senders=(Paganini(),)),
     ):
         with refused(pf.UnsupportedError, "Paganini"):
             other()
+
+
+class TestPackets:
+    def test_they_are_told_of_its_register_and_its_steps(self) -> None:
+        law = Paganini(bottlenecks=2, window=7, interval="2ms", max_increment=0.5)
+        name, found = congestion_of(law)
+        assert name == "paganini"
+        wanted = {"links": 2.0, "window": 7.0, "interval": 0.002, "max_increment": 0.5}
+        assert wanted.items() <= found.items()
+        assert found["by_window"] == 0.0
+        assert congestion_of(Paganini(scheme="window"))[1]["by_window"] == 1.0
+        static = Paganini(static=True, max_rate="12Mbit/s").on_link(1500)
+        assert congestion_of(static)[1]["largest_rate"] == pytest.approx(1000.0)
+
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            ({"window": 31.5}, "Paganini window = 31.5 is no whole number"),
+            ({"window": 129}, "window = 129"),
+            ({"interval": "2000s"}, "Paganini interval = 2000.0 is outside"),
+            ({"max_decrement": 0.0}, "max_decrement = 0.0"),
+        ],
+    )
+    def test_what_is_refused(self, given: dict[str, Any], said: str) -> None:
+        with refused(pf.DomainError, said):
+            congestion_of(Paganini(**given))
+
+    def test_a_utility_of_ones_own_has_no_packets(self) -> None:
+        scenario = pf.Scenario(1, pf.Link("10Mbit/s"), Price(), pf.Flows(Logarithmic(), 1, "100ms"))
+        with refused(pf.UnsupportedError, "Logarithmic is a law of one's own"):
+            pf.packet.simulate(scenario)
+
+    def test_more_steps_than_a_run_has_time_for(self) -> None:
+        flows = pf.Flows(Paganini(interval="100ns"), 2, "10ms")
+        with refused(pf.DomainError, "Paganini interval = 1e-07 s makes 2e+09 updates"):
+            pf.packet.simulate(pf.Scenario(100, pf.Link("10Mbit/s"), Price(), flows))

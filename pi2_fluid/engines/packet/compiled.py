@@ -14,7 +14,7 @@ from pi2_fluid.engines.packet.requirements import interval_of
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.network import Node
-from pi2_fluid.network.routes import places_back_of, places_of
+from pi2_fluid.network.routes import on_their_ways, places_back_of, places_of
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, to_ns
 
@@ -82,7 +82,9 @@ def pack(
     """
     network = scenario.network
     size = int(scenario.packet_size)
-    names, flows = network.node_names, network.flows
+    names = network.node_names
+    queues = {node.name: node.aqm for node in network.nodes}
+    flows = on_their_ways(network.flows, queues, size)
     routes = zip(places_of(names, flows), places_back_of(names, flows), strict=True)
     return (
         to_ns(scenario.duration),

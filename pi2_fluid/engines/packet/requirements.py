@@ -20,6 +20,8 @@ from pi2_fluid.results.seeds import is_integer
 from pi2_fluid.units import format_quantity, validate_number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pi2_fluid.values import Number
 
 __all__ = [
@@ -143,12 +145,29 @@ def require_packets(scenario: Scenario) -> None:
             f"Scenario has {sum(counts)} flows, more than {_MOST_FLOWS}: give fewer, or use"
             " fluid.simulate."
         )
+    _require_timers(scenario, counts)
     pairs = zip(counts, scenario.flows, strict=True)
     first = sum(n * int(flow.initial_window) for n, flow in pairs)
     if first > _MOST_AT_ONCE:
         raise DomainError(
             f"Scenario has flows with initial_window of {first:.3g} packets together, more than"
             f" {_MOST_AT_ONCE:.0e}: give fewer flows, or smaller windows."
+        )
+
+
+def _require_timers(scenario: Scenario, counts: Sequence[int]) -> None:
+    """Refuse more steps of senders' clocks than a run has time for."""
+    steps = [
+        (count * float(scenario.duration) / float(flow.sender.timer), flow.sender)
+        for flow, count in zip(scenario.flows, counts, strict=True)
+        if flow.sender.timer is not None
+    ]
+    if sum(many for many, _ in steps) > _MOST_UPDATES:
+        many, sender = max(steps, key=lambda each: each[0])
+        raise DomainError(
+            f"{type(sender).__name__} interval = {float(sender.timer or 0.0):g} s makes {many:.3g}"
+            f" updates of all flows in a run, more than {_MOST_UPDATES:.0e}: give a longer one,"
+            " fewer flows, or a shorter duration."
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, ScenarioError, UnsupportedError, show_value
 from pi2_fluid.laws.exponential import marked, price_of
+from pi2_fluid.laws.packet_limits import require_time, require_whole
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number, exp, log
 from pi2_fluid.records.record import OptionalParameter, Parameter, align, choice, quantity
@@ -23,6 +24,7 @@ __all__ = ["Paganini"]
 
 # Rates (segments/s) between which a utility of one's own is searched.
 _RATES: Final = (1e-9, 1e30)
+_MOST_MARKS: Final = 128  # that packets remember
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -70,6 +72,14 @@ class Paganini(Sender):
     packet_size : float or str, optional
         Bytes per segment, for `max_rate`. None, as a rule: operating points and engines fill in the
         link's.
+    window : int, default 31
+        N, segments whose marks it remembers, 1 to 128; packets only, as all that follows.
+    interval : float or str, default "5ms"
+        T_s, time between two updates of the window that it expects.
+    max_increment, max_decrement : float, default 1
+        Segments by which its window rises or falls with each acknowledged one, at most, > 0.
+    scheme : {"exponential", "window"}
+        How it is updated: `next_state`, or `next_window`, which at most doubles it.
 
     Notes
     -----
@@ -81,8 +91,19 @@ class Paganini(Sender):
     of either. At the paper's step of 5 ms windows of its Figure 5 differ from that by 0.06 % with
     the second, and by up to 8 % with the first, while they are small.
 
+    In packets, q = -ln(1 - m/n) / ln(`phi`) of the last n = N segments, or as many as there were, m
+    of them marked; where all are, m = n - 1/2. tau is the smallest round-trip time so far. Every
+    `interval` the window is computed that is expected, 1 at least, and with every acknowledged
+    segment the window goes there as fast as the limits allow: there is no slow start. Packets leave
+    one at a time, a window in each tau. A loss halves the window and the one that is expected. The
+    paper does not say what W is at first, here the flow's `initial_window`, nor what a full
+    register reads, nor what a loss does.
+
+    As noise makes a window that is small now or large send less than its mean, and a price that is
+    guessed from few marks reads too high, prices in packets are 5 to 15 % below those of this law.
+
     Source: Paganini, Wang, Low, Doyle (2002), equations (6) and (19) to (27), with (25) to (27) as
-    they follow from (19) and (20): `next_window`.
+    they follow from (19) and (20), and Figure 3.
 
     Examples
     --------
@@ -92,7 +113,10 @@ class Paganini(Sender):
     """
 
     kernel: ClassVar = "paganini"
+    congestion: ClassVar = "paganini"
     signal: ClassVar = "scalable"
+    packets_only: ClassVar = ("window", "interval", "max_increment", "max_decrement", "scheme")
+    paced: ClassVar = True
 
     alpha: Parameter = quantity(0.37, "number")
     beta: Parameter = quantity(1.5, "number")
@@ -103,6 +127,11 @@ class Paganini(Sender):
     static: bool = choice(False, (True, False))
     max_rate: OptionalParameter = quantity(None, "rate", optional=True)
     packet_size: OptionalParameter = quantity(None, "size", optional=True)
+    window: Parameter = quantity(31.0, "number", high=float(_MOST_MARKS))
+    interval: Parameter = quantity("5ms", "time")
+    max_increment: Parameter = quantity(1.0, "number")
+    max_decrement: Parameter = quantity(1.0, "number")
+    scheme: str = choice("exponential", ("exponential", "window"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -152,6 +181,22 @@ class Paganini(Sender):
         own = {name: getattr(self, name) for name in ("alpha", "beta", "k", "fairness", "phi")}
         links = 1.0 if self.bottlenecks is None else self.bottlenecks
         return own | {"links": links, "largest_rate": self.largest_rate if self.static else 0.0}
+
+    def packet_parameters(self) -> dict[str, Any]:
+        """Return the numbers of the law, of its register and its steps."""
+        require_time("Paganini interval", self.interval)
+        require_whole(
+            self.window,
+            f"Paganini window = {show_value(self.window)} is no whole number of segments, whose"
+            f" marks are remembered: give one of 1, 2 ... {_MOST_MARKS}.",
+        )
+        own = {name: getattr(self, name) for name in self.packets_only if name != "scheme"}
+        return self.fluid_parameters() | own | {"by_window": self.scheme == "window"}
+
+    @property
+    def timer(self) -> Number:
+        """`interval`."""
+        return self.interval
 
     # What it reads, wants, and sends
 

@@ -77,6 +77,25 @@ void replay_prague(const Parameters &parameters, std::uint32_t window, std::int6
                       {x, x + n, x + 2 * n, k, k + n, k + 2 * n, k + 3 * n});
 }
 
+void replay_paganini(const Parameters &parameters, std::uint32_t window, const Line<const std::int64_t> &at,
+                     const Line<const std::int64_t> &rtt, const Line<const std::int64_t> &ce,
+                     const Line<const std::int64_t> &lost, const Line<double> &numbers, const Line<std::int64_t> &cwnd)
+{
+    const Configured paganini("paganini", parameters);
+    const std::size_t n = rtt.shape(0);
+    double *x = rows(numbers, 5, n);
+    std::int64_t *k = rows(cwnd, 1, n);
+    require(ce.shape(0) == n && lost.shape(0) == n, "ce and lost must be as long as rtt.");
+    require(at.shape(0) == n || at.shape(0) == 0, "at must be as long as rtt, or empty.");
+    require(window >= 1 && window <= most_window, "window must lie in [1, 2^30] segments.");
+    for (std::size_t i = 0; i < n; i++)
+        require(rtt.data()[i] >= 1000 && rtt.data()[i] <= 3600000000000, "rtt must lie in [1e3, 3.6e12] ns.");
+    nb::gil_scoped_release release;
+    pi2_replay_paganini(reinterpret_cast<const pi2_paganini_parameters *>(paganini.parameters), window, n,
+                        at.shape(0) ? at.data() : nullptr, rtt.data(), ce.data(), lost.data(),
+                        {x, x + n, x + 2 * n, x + 3 * n, x + 4 * n, k});
+}
+
 double mean_window(const std::string &name, const Parameters &parameters, double p, bool periodic, std::int64_t rtt,
                    std::uint32_t per_ack, std::uint32_t window, bool grows_in_cwr, std::uint64_t packets,
                    std::uint64_t warm_up, std::uint64_t seed)
@@ -103,7 +122,7 @@ class CongestionControl {
         w.ssthresh = ssthresh;
         w.next = window;
         w.min_rtt = INT64_MAX;
-        sender.congestion->begin(sender.parameters, state, &w);
+        sender.congestion->begin(sender.parameters, state, &w, 0);
     }
 
     // An acknowledgement of new segments, some of them marked, whose round-trip time was `rtt` ns.
@@ -205,6 +224,28 @@ numbers
 counts
     Filled with the next segment to be sent, cwnd, rounds after slow start and ssthresh (-1: none),
     n numbers of each; shape (4 n,).
+)");
+    module.def("replay_paganini", &replay_paganini, nb::arg("parameters"), nb::arg("window"),
+               nb::arg("at").noconvert(), nb::arg("rtt").noconvert(), nb::arg("ce").noconvert(),
+               nb::arg("lost").noconvert(), nb::arg("numbers").noconvert(), nb::arg("cwnd").noconvert(),
+               R"(Paganini's source, acknowledgement by acknowledgement, one for each segment.
+
+Parameters
+----------
+parameters
+    As `pi2_fluid.engines.packet.laws.congestion_of` gives them.
+window
+    Window at the beginning (segments).
+at
+    Times (ns), not falling; empty: one after the other in the round-trip time over the window.
+rtt, ce, lost
+    Of each its round-trip time (ns), whether it was marked, and whether a loss was found before it
+    (not 0); shape (n,).
+numbers
+    Filled with time (ns), the window and the one expected (segments), xi and the price (s), n of
+    each; shape (5 n,).
+cwnd
+    Filled with the window in whole segments; shape (n,).
 )");
     module.def("mean_window", &mean_window, nb::arg("name"), nb::arg("parameters"), nb::kw_only(), nb::arg("p"),
                nb::arg("periodic"), nb::arg("rtt"), nb::arg("per_ack"), nb::arg("window"), nb::arg("grows_in_cwr"),

@@ -239,6 +239,7 @@ REPLAYS: dict[str, dict[str, Any]] = {
     "replay_cubic": {"rtt_ms": [20.0, 20.0], "W": [64, 64], "t_s": [0.1, 0.5]},
     "replay_dctcp": {"delivered": [10, 10], "ce": [1, 2], "alpha_before": [1024, 1024]},
     "replay_prague": {"ce": [0, 1], "rtt": 0.01},
+    "replay_paganini": {"ce": [0, 1], "rtt": [0.01, 0.01], "time": [0.1, 0.2], "lost": [0, 1]},
 }
 COLUMNS = [
     pytest.param(function, name, id=f"{function}-{name}")

@@ -8,28 +8,36 @@ import numpy as np
 import xarray as xr
 
 from pi2_fluid import _core
-from pi2_fluid.engines.packet.columns import as_array, read_columns, read_row
+from pi2_fluid.engines.packet.columns import (
+    as_array,
+    read_columns,
+    read_numbers,
+    read_row,
+    spread,
+)
 from pi2_fluid.engines.packet.laws import congestion_of
 from pi2_fluid.errors import DomainError, QuantityError
 from pi2_fluid.laws.senders.cubic import Cubic
 from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.laws.senders.paganini import Paganini
 from pi2_fluid.laws.senders.prague import Prague
 from pi2_fluid.network.schedule import NS
 from pi2_fluid.results import Column, make_dataset
-from pi2_fluid.units import validate_number
+from pi2_fluid.units import plain_row, validate_number, validate_quantity
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from pi2_fluid.values import BoolArray
+    from pi2_fluid.values import BoolArray, Quantity
 
-__all__ = ["replay_cubic", "replay_dctcp", "replay_prague"]
+__all__ = ["replay_cubic", "replay_dctcp", "replay_paganini", "replay_prague"]
 
 # Rows belong to the last acknowledgement before them; their times are given to 0.1 ms.
 _HALF_STEP: Final = 50_000
 _MOST_SEGMENTS: Final = 2**31 - 1
 _ONE: Final = 1024  # alpha = 1
 _MOST_FIRST: Final = 1_000_000  # segments
+_A_DAY: Final = 86_400.0  # s
 
 
 def replay_cubic(
@@ -289,6 +297,98 @@ def replay_prague(
         "time": (time / NS, "s", "time of the acknowledgement"),
     }
     return _dataset(variables, coords, f"prague, {law.version}")
+
+
+def replay_paganini(
+    *,
+    ce: ArrayLike,
+    rtt: Quantity,
+    time: Quantity | None = None,
+    lost: ArrayLike = 0,
+    initial_window: int = 1,
+    sender: Paganini | None = None,
+) -> xr.Dataset:
+    """Return Paganini's source acknowledgement by acknowledgement, one for each segment.
+
+    Parameters
+    ----------
+    ce : array-like of int
+        Whether each segment was marked, 0 or 1, in the order of sending; shape (n,).
+    rtt : duration, or array-like of such
+        Round-trip time that each acknowledgement measures, in [1 us, 1 h]; one for all or n.
+    time : array-like of float, optional
+        When each comes (s), not falling, at most a day; shape (n,). None: one after the other in
+        the round-trip time over the window.
+    lost : array-like of int, default 0
+        Whether a loss is found just before it, 0 or 1.
+    initial_window : int, default 1
+        Segments, in [1, 1000000].
+    sender : Paganini, optional
+        ``Paganini()`` if None.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``step``, after each acknowledgement: ``window`` and ``expected``, the window that it
+        moves to, with their fractions, ``cwnd`` in whole segments, ``xi``, and the ``price`` of the
+        last update (s). ``ce``, ``lost``, ``rtt`` and ``time`` (s) as coordinates.
+
+    Raises
+    ------
+    QuantityError
+        For what is not a number, or a whole one where that is asked for, or a duration.
+    DomainError
+        For numbers outside their ranges, or time that falls.
+    UnsupportedError
+        For a subclass of Paganini.
+
+    Notes
+    -----
+    Source: Paganini, Wang, Low, Doyle (2002), Figure 3.
+
+    Examples
+    --------
+    >>> data = replay_paganini(ce=[0, 1, 0, 0, 0], rtt="10ms", initial_window=4)
+    >>> data.expected.values.round(3), data.price.values.round(3)
+    (array([4.   , 4.393, 4.393, 4.393, 1.   ]), array([0.   , 0.   , 0.   , 0.   , 0.062]))
+    """
+    law = Paganini() if sender is None else sender
+    name, parameters = congestion_of(law)
+    if name != "paganini":
+        raise QuantityError(
+            f"sender = {type(law).__name__} is not Paganini, whose source is replayed: give"
+            " Paganini()."
+        )
+    marked = read_row(ce, "ce", 0, 1)
+    n = len(marked)
+    if not n:
+        raise QuantityError("ce is empty: give 0 or 1 for each segment, such as [0, 0, 1].")
+    losses = read_row(spread(lost, n, "lost"), "lost", 0, 1)
+    seconds = validate_quantity(plain_row(rtt), "time", "rtt", low=1e-6, high=3600.0, closed=True)
+    rtts = np.rint(spread(seconds, n, "rtt") * NS).astype(np.int64)
+    at = np.empty(0, dtype=np.int64)
+    if time is not None:
+        at = np.rint(read_numbers(time, "time", "time", _A_DAY, n) * NS).astype(np.int64)
+        if np.any(np.diff(at) < 0):
+            raise DomainError("time falls: give the acknowledgements in the order of time.")
+    window = int(read_row([initial_window], "initial_window", 1, _MOST_FIRST)[0])
+    numbers, cwnd = np.empty(5 * n), np.empty(n, dtype=np.int64)
+    _core.replay_paganini(parameters, window, at, rtts, marked, losses, numbers, cwnd)
+    when, windows, expected, xi, price = numbers.reshape(5, n)
+    variables = {
+        "window": Column(("step",), windows, "segments", "window with its fraction"),
+        "cwnd": Column(("step",), cwnd, "segments", "window in whole segments"),
+        "expected": Column(("step",), expected, "segments", "window that it moves to"),
+        "xi": Column(("step",), xi, "1", "logarithm of the window without prices"),
+        "price": Column(("step",), price, "s", "price as of the last update"),
+    }
+    coords = {
+        "ce": (marked, "1", "whether the segment was marked"),
+        "lost": (losses, "1", "whether a loss was found before it"),
+        "rtt": (rtts / NS, "s", "round-trip time"),
+        "time": (when / NS, "s", "time of the acknowledgement"),
+    }
+    return _dataset(variables, coords, f"paganini, {law.scheme}")
 
 
 def _dataset(

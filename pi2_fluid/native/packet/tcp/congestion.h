@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { PI2_CC_PARAMETERS = 8, PI2_CC_STATE_BYTES = 96 };
+enum { PI2_CC_PARAMETERS = 12, PI2_CC_STATE_BYTES = 96 };
 
 #define PI2_NO_THRESHOLD UINT32_C(0x7fffffff) /* TCP_INFINITE_SSTHRESH */
 
@@ -43,7 +43,7 @@ typedef struct {
     unsigned flags;
 
     /* A flow begins (the window is set already). `state` has PI2_CC_STATE_BYTES, all 0, aligned for a double. */
-    void (*begin)(const void *parameters, void *state, const pi2_window *window);
+    void (*begin)(const void *parameters, void *state, const pi2_window *window, int64_t now);
     /* `acked` segments arrived while the window may grow: slow start and congestion avoidance. */
     void (*grow)(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now);
     /* The threshold after a reduction, PI2_BECAUSE_*; called once per reduction, before the window changes. The sender
@@ -56,6 +56,9 @@ typedef struct {
                   int64_t now);
     /* A timeout: what is known of the path is void. NULL: nothing is kept. */
     void (*timeout)(const void *parameters, void *state);
+    /* ns between two new segments of a paced flow, each of which then leaves by itself. NULL: what the window and the
+     * smoothed round-trip time make of it, and bursts. */
+    double (*pace)(const void *state, const pi2_window *window);
 } pi2_congestion;
 
 #define PI2_CC(name) extern const pi2_congestion pi2_cc_##name;

@@ -56,12 +56,30 @@ static void put(pi2_packet_class *class_, const char *name, double value)
     pi2_put(class_->parameters, class_->congestion->names, name, value);
 }
 
+/* No more than some thousand updates in a run. */
+static void make_paganini(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_class *class_)
+{
+    const double slot = 1e-9 * t->links->slot, least = 1e-9 * (double)t->problem.duration / 2000;
+    put(class_, "alpha", pi2_spread(c, 0.05, 3));
+    put(class_, "beta", pi2_spread(c, 0.05, 10));
+    put(class_, "k", pi2_chance(c, 0.5) ? 50.0 : pi2_spread(c, 1e-3, 1e3) / slot);
+    put(class_, "fairness", pi2_chance(c, 0.5) ? 1.0 : pi2_uniform(c, 0.1, 5.0));
+    put(class_, "links", 1 + pi2_pick(c, 3));
+    put(class_, "phi", pi2_chance(c, 0.5) ? 100.0 : 1.0 + pi2_spread(c, 1e-3, 1e6));
+    put(class_, "largest_rate", pi2_chance(c, 0.7) ? 0.0 : pi2_spread(c, 0.01, 10) / slot);
+    put(class_, "window", 1 + pi2_pick(c, 128));
+    put(class_, "interval", fmin(fmax(slot * pi2_spread(c, 0.3, 100), fmax(1e-9, least)), 999.0));
+    put(class_, "max_increment", pi2_chance(c, 0.5) ? 1.0 : pi2_spread(c, 0.01, 10));
+    put(class_, "max_decrement", pi2_chance(c, 0.5) ? 1.0 : pi2_spread(c, 0.01, 10));
+    put(class_, "by_window", pi2_pick(c, 2));
+}
+
 static void make_sender(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_class *class_)
 {
-    static const char *const names[] = {"reno", "cubic", "dctcp", "scalable", "reno", "prague"};
+    static const char *const names[] = {"reno", "cubic", "dctcp", "scalable", "reno", "prague", "paganini"};
     static const double halves[] = {0.5, 0.3, 1.0};
-    const int which = pi2_pick(c, 7), fixed = pi2_pick(c, 2);
-    if (which == 6) { /* up to three times what the link carries, all its flows together */
+    const int which = pi2_pick(c, 8), fixed = pi2_pick(c, 2);
+    if (which == 7) { /* up to three times what the link carries, all its flows together */
         class_->interval = fmax(1.0, t->links->slot * (1 + class_->count) * pi2_spread(c, 0.3, 30));
         class_->interval = fmin(class_->interval, LONGEST_SLOT);
         return;
@@ -83,6 +101,8 @@ static void make_sender(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_c
         put(class_, "target_rtt", pi2_chance(c, 0.5) ? 0.025 : pi2_spread(c, 1e-6, 1e3));
         put(class_, "first_alpha", fixed);
         put(class_, "rounds", pi2_pick(c, 10));
+    } else if (which == 6) {
+        make_paganini(c, t, class_);
     } else {
         put(class_, "decrease", pi2_chance(c, 0.7) ? halves[pi2_pick(c, 3)] : pi2_uniform(c, 0.01, 1.0));
     }

@@ -59,11 +59,11 @@ static void forget(pi2_cubic *s)
     s->ack_ratio = 2 << RATIO_BITS;
 }
 
-static void begin(const void *parameters, void *state, const pi2_window *window)
+static void begin(const void *parameters, void *state, const pi2_window *window, int64_t now)
 {
     const pi2_cubic_parameters *p = parameters;
     pi2_cubic *s = state;
-    (void)window;
+    (void)window, (void)now;
     s->c = in_1024ths(p->c, 1.0, 1 << 30);
     s->kept = 1024 - in_1024ths(p->decrease, 1.0, 1024.0);
     s->cube_factor = (UINT64_C(1) << 40) / s->c;

@@ -13,10 +13,11 @@ enum { ALPHA_BITS = 10 }; /* log2 of PI2_DCTCP_ONE */
 _Static_assert(sizeof(pi2_dctcp) <= PI2_CC_STATE_BYTES, "the state must fit into its block");
 _Static_assert(PI2_DCTCP_ONE == 1 << ALPHA_BITS, "both say what alpha = 1 is");
 
-static void begin(const void *parameters, void *state, const pi2_window *window)
+static void begin(const void *parameters, void *state, const pi2_window *window, int64_t now)
 {
     const pi2_dctcp_parameters *p = parameters;
     pi2_dctcp *s = state;
+    (void)now;
     *s = (pi2_dctcp){.alpha = p->fixed != 0.0 ? PI2_DCTCP_ONE : 1.0, .window_end = window->next};
     while (s->shift < ALPHA_BITS && p->gain * (1 << s->shift) < 0.75)
         s->shift++;

@@ -21,9 +21,10 @@ static int64_t target_of(const pi2_prague_parameters *p)
     return (int64_t)(p->target_rtt * 1e9 + 0.5);
 }
 
-static void begin(const void *parameters, void *state, const pi2_window *window)
+static void begin(const void *parameters, void *state, const pi2_window *window, int64_t now)
 {
     const pi2_prague_parameters *p = parameters;
+    (void)now;
     *(pi2_prague *)state = (pi2_prague){
         .window = window->cwnd, .cwnd = window->cwnd, .alpha = p->first_alpha, .round_end = window->next};
 }

@@ -35,9 +35,9 @@ void pi2_additive_increase(pi2_window *window, uint32_t per, uint32_t acked)
     }
 }
 
-static void begin(const void *parameters, void *state, const pi2_window *window)
+static void begin(const void *parameters, void *state, const pi2_window *window, int64_t now)
 {
-    (void)parameters, (void)state, (void)window;
+    (void)parameters, (void)state, (void)window, (void)now;
 }
 
 void pi2_reno_grow(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now)

@@ -11,7 +11,7 @@ void pi2_replay_cubic(const pi2_cubic_parameters *parameters, uint32_t window, i
     pi2_cubic s = {0};
     pi2_window w = {.cwnd = window, .ssthresh = window, .min_rtt = rtt, .srtt = rtt};
     int64_t now = 0;
-    pi2_cc_cubic.begin(parameters, &s, &w);
+    pi2_cc_cubic.begin(parameters, &s, &w, 0);
     s.min_rtt = (uint32_t)(rtt / US);
     w.ssthresh = w.cwnd = pi2_cc_cubic.ssthresh(parameters, &s, &w, now, PI2_BECAUSE_LOSS);
     for (size_t i = 0; i < rows; i++) {
@@ -43,7 +43,7 @@ void pi2_replay_dctcp(const pi2_dctcp_parameters *parameters, double alpha, size
     const double unit = parameters->fixed != 0.0 ? 1.0 : 1.0 / PI2_DCTCP_ONE;
     pi2_dctcp s = {0};
     pi2_window w = {.cwnd = PI2_LEAST_WINDOW, .ssthresh = PI2_LEAST_WINDOW};
-    pi2_cc_dctcp.begin(parameters, &s, &w);
+    pi2_cc_dctcp.begin(parameters, &s, &w, 0);
     s.alpha = alpha * unit;
     for (size_t i = 0; i < rows; i++) {
         result.alpha_before[i] = s.alpha / unit;
@@ -61,7 +61,7 @@ void pi2_replay_prague(const pi2_prague_parameters *parameters, uint32_t window,
     pi2_prague s = {0};
     pi2_window w = {.cwnd = window, .ssthresh = PI2_NO_THRESHOLD, .min_rtt = rtt, .srtt = rtt};
     double time = 0.0;
-    pi2_cc_prague.begin(parameters, &s, &w);
+    pi2_cc_prague.begin(parameters, &s, &w, 0);
     w.next = window;
     for (size_t i = 0; i < rows; i++) {
         const int64_t now = (int64_t)((time += (double)rtt / s.window) + 0.5);
@@ -77,6 +77,31 @@ void pi2_replay_prague(const pi2_prague_parameters *parameters, uint32_t window,
         result.ssthresh[i] = w.ssthresh == PI2_NO_THRESHOLD ? -1 : (int64_t)w.ssthresh;
         if ((int32_t)(w.una + w.cwnd - w.next) > 0)
             w.next = w.una + w.cwnd;
+    }
+}
+
+void pi2_replay_paganini(const pi2_paganini_parameters *parameters, uint32_t window, size_t rows, const int64_t *at,
+                         const int64_t *rtt, const int64_t *ce, const int64_t *lost, pi2_paganini_rows result)
+{
+    pi2_paganini_state s = {0};
+    pi2_window w = {.cwnd = window, .ssthresh = PI2_NO_THRESHOLD, .min_rtt = rows ? rtt[0] : 1};
+    double time = 0.0;
+    pi2_cc_paganini.begin(parameters, &s, &w, 0);
+    for (size_t i = 0; i < rows; i++) {
+        const int64_t now = at ? at[i] : (int64_t)((time += (double)rtt[i] / s.window) + 0.5);
+        w.min_rtt = rtt[i] < w.min_rtt ? rtt[i] : w.min_rtt;
+        pi2_cc_paganini.marks(parameters, &s, &w, 1, ce[i] != 0, now);
+        if (lost[i]) {
+            w.prior_cwnd = w.cwnd;
+            w.cwnd = w.ssthresh = pi2_cc_paganini.ssthresh(parameters, &s, &w, now, PI2_BECAUSE_LOSS);
+        }
+        pi2_cc_paganini.grow(parameters, &s, &w, 1, now);
+        result.time[i] = at ? (double)now : time;
+        result.window[i] = s.window;
+        result.expected[i] = s.expected;
+        result.xi[i] = s.xi;
+        result.price[i] = s.price;
+        result.cwnd[i] = w.cwnd;
     }
 }
 
@@ -97,7 +122,7 @@ double pi2_mean_window(const pi2_congestion *congestion, const void *parameters,
     const uint64_t key = pi2_stream_key(f->seed, 0);
     uint32_t high = 0;
     int reducing = 0;
-    congestion->begin(parameters, state, &w);
+    congestion->begin(parameters, state, &w, 0);
     for (uint64_t sent = 0; sent < f->packets; sent += f->per_ack) {
         const uint32_t marked = signals(f, key, sent, f->per_ack);
         const double passed = (double)f->rtt * f->per_ack / w.cwnd;

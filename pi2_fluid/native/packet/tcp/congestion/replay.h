@@ -6,6 +6,7 @@
 
 #include "packet/tcp/congestion/cubic.h"
 #include "packet/tcp/congestion/dctcp.h"
+#include "packet/tcp/congestion/paganini.h"
 #include "packet/tcp/congestion/prague.h"
 #include "packet/tcp/congestion.h"
 
@@ -46,6 +47,19 @@ typedef struct {
  * `ce`: whether it was marked. */
 void pi2_replay_prague(const pi2_prague_parameters *parameters, uint32_t window, int64_t rtt, size_t rows,
                        const int64_t *ce, pi2_prague_rows result);
+
+/* Paganini's source, after each of `rows` acknowledgements: time (ns), its window and the one that it expects (segments,
+ * with their fractions), xi, and the price (s) of its last update; the window in whole segments. */
+typedef struct {
+    double *time, *window, *expected, *xi, *price;
+    int64_t *cwnd;
+} pi2_paganini_rows;
+
+/* From `window` segments on, one acknowledgement for each segment: `at` these times (ns), or, NULL, one after the other
+ * in the round-trip time over the window. Of each its round-trip time (ns), whether it was marked, and whether a loss
+ * was found before it. */
+void pi2_replay_paganini(const pi2_paganini_parameters *parameters, uint32_t window, size_t rows, const int64_t *at,
+                         const int64_t *rtt, const int64_t *ce, const int64_t *lost, pi2_paganini_rows result);
 
 /* Signals at a fixed probability per packet. */
 typedef struct {

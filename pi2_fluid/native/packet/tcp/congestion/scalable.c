@@ -16,9 +16,9 @@ typedef struct {
 
 _Static_assert(sizeof(scalable) <= PI2_CC_STATE_BYTES, "the state must fit into its block");
 
-static void begin(const void *parameters, void *state, const pi2_window *window)
+static void begin(const void *parameters, void *state, const pi2_window *window, int64_t now)
 {
-    (void)parameters, (void)window;
+    (void)parameters, (void)window, (void)now;
     ((scalable *)state)->owed = 0.0;
 }
 

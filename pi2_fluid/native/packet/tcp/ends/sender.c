@@ -146,7 +146,7 @@ static void establish(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now
     f->window.ssthresh = class_->spec->slow_start ? PI2_NO_THRESHOLD : f->window.cwnd;
     f->window.min_rtt = rtt;
     pi2_rtt_sample(f, rtt / 1000);
-    class_->spec->congestion->begin(class_->spec->parameters, f->state_of_cc, &f->window);
+    class_->spec->congestion->begin(class_->spec->parameters, f->state_of_cc, &f->window, now);
     pi2_count_window(run, f, now);
     pi2_count_flow(run, f, 1, now);
     pi2_send_new(run, f, now);

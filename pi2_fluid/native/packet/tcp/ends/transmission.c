@@ -27,13 +27,22 @@ void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_
     pi2_link_begin(run, class_, &packet, now);
 }
 
-/* How many of `room` new segments a paced flow may send now: what its pace lets pass in PI2_PACED_BURST_US, at least
- * one, and nothing before that time is over. Sets its timer if that is not all. */
-static uint32_t let_pass(pi2_run *run, pi2_flow *f, uint32_t room, int64_t now)
+/* ns of each segment. */
+static double pace_of(const pi2_flow *f, const pi2_congestion *cc)
 {
     const int early = f->window.cwnd < f->window.ssthresh / 2;
-    const double each = (double)f->window.srtt / f->window.cwnd / (early ? PI2_PACE_EARLY : 1); /* ns */
-    const double burst = PI2_PACED_BURST_US * 1e3 / each;
+    if (cc->pace)
+        return cc->pace(f->state_of_cc, &f->window);
+    return (double)f->window.srtt / f->window.cwnd / (early ? PI2_PACE_EARLY : 1);
+}
+
+/* How many of `room` new segments a paced flow may send now: what its pace lets pass in PI2_PACED_BURST_US, at least
+ * one, and nothing before that time is over; one at a time by a pace of its own. Sets its timer if that is not all. */
+static uint32_t let_pass(pi2_run *run, pi2_flow *f, uint32_t room, int64_t now)
+{
+    const pi2_congestion *cc = pi2_class_of(run, f)->spec->congestion;
+    const double each = pace_of(f, cc);
+    const double burst = cc->pace ? 1.0 : PI2_PACED_BURST_US * 1e3 / each;
     uint32_t passing = 0;
     if (now >= f->paced_until) {
         passing = burst >= room ? room : burst > 1.0 ? (uint32_t)burst : 1;
