@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
+from pi2_fluid.errors import UnsupportedError, show_value
+from pi2_fluid.laws.bitrates import segments_per_second, with_packet_size
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import OptionalParameter, choice, quantity
-from pi2_fluid.units import is_traced, validate_quantity
+from pi2_fluid.units import validate_quantity
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
@@ -77,16 +76,7 @@ class Cbr(Sender):
         ScenarioError
             If it has another packet size: on a link all packets have one size.
         """
-        size = validate_quantity(packet_size, "size", "packet_size")
-        if self.packet_size is None:
-            return dataclasses.replace(self, packet_size=size)
-        known = not (is_traced(size) or is_traced(self.packet_size))
-        if known and np.any(np.not_equal(self.packet_size, size)):
-            raise ScenarioError(
-                f"Cbr packet_size = {show_value(self.packet_size)} B is not the link's"
-                f" {show_value(size)} B, and all packets of a link have one size: leave it out."
-            )
-        return self
+        return with_packet_size(self, packet_size)
 
     def fluid_parameters(self) -> dict[str, Any]:
         """Return the rate in segments per second."""
@@ -105,12 +95,7 @@ class Cbr(Sender):
 
     def sending_rate(self, x: Number, rtt: Number) -> Number:
         """Return the segments per second, the same at any state and round-trip time."""
-        if self.packet_size is None:
-            raise ScenarioError(
-                f"Cbr rate = {show_value(self.bitrate)} bit/s is no number of segments without a"
-                " packet size: give packet_size, or use on_link(packet_size)."
-            )
-        return self.bitrate / (8.0 * self.packet_size)
+        return segments_per_second(self, "rate", self.bitrate)
 
     def at_rest(self, rtt: Number, p: Number) -> Number:
         """Return the packets in flight, at any `p`: what a window of that rate would be."""

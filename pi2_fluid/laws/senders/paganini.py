@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from pi2_fluid.errors import DomainError, ScenarioError, UnsupportedError, show_value
+from pi2_fluid.errors import DomainError, UnsupportedError, show_value
+from pi2_fluid.laws.bitrates import segments_per_second, with_packet_size
 from pi2_fluid.laws.exponential import marked, price_of
 from pi2_fluid.laws.packet_limits import require_time, require_whole
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number, exp, log
 from pi2_fluid.records.record import OptionalParameter, Parameter, align, choice, quantity
-from pi2_fluid.units import is_traced, validate_quantity
 
 if TYPE_CHECKING:
     from pi2_fluid.laws.aqm import Aqm
@@ -156,18 +156,7 @@ class Paganini(Sender):
         ScenarioError
             If it has another packet size: on a link all packets have one size.
         """
-        if not self.static:
-            return self
-        size = validate_quantity(packet_size, "size", "packet_size")
-        if self.packet_size is None:
-            return dataclasses.replace(self, packet_size=size)
-        known = not (is_traced(size) or is_traced(self.packet_size))
-        if known and np.any(np.not_equal(self.packet_size, size)):
-            raise ScenarioError(
-                f"Paganini packet_size = {show_value(self.packet_size)} B is not the link's"
-                f" {show_value(size)} B, and all packets of a link have one size: leave it out."
-            )
-        return self
+        return with_packet_size(self, packet_size) if self.static else self
 
     def on_route(self, queues: Sequence[Aqm]) -> Paganini:
         """Return this law with M the number of these queues that have a price, unless it is set."""
@@ -253,12 +242,7 @@ class Paganini(Sender):
                 f"{type(self).__name__} static = False sends at any rate its utility wants, and has"
                 " no largest one: use static=True."
             )
-        if self.packet_size is None:
-            raise ScenarioError(
-                f"Paganini max_rate = {show_value(self.max_rate)} bit/s is no number of segments"
-                " without a packet size: give packet_size, or use on_link(packet_size)."
-            )
-        return self.max_rate / (8.0 * self.packet_size)
+        return segments_per_second(self, "max_rate", self.max_rate)
 
     def sending_rate_under(self, x: Number, signal_delayed: Number, rtt: Number) -> Number:
         """Return the rate at this price: equation (20), or (6) if static."""
