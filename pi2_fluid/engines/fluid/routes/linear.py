@@ -17,19 +17,18 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.engines.fluid.beginning import Beginning
-from pi2_fluid.engines.fluid.linear import (
-    OPEN,
-    Tangent,
-    controller_slopes,
-    dot,
-    encoder_slopes,
-    minus,
-    tangent_of,
-    trend_of,
-)
+from pi2_fluid.engines.fluid.linear import OPEN
 from pi2_fluid.engines.fluid.plant import EMPTY, Basin, Heard, Mode, View
 from pi2_fluid.engines.fluid.routes.past import Past
 from pi2_fluid.engines.fluid.routes.plant import Outflow, RoutesPlant
+from pi2_fluid.engines.fluid.tangents import (
+    QueueTangent,
+    Tangent,
+    dot,
+    minus,
+    queue_tangent_of,
+    tangent_of,
+)
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Seen, Signal
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
@@ -40,28 +39,13 @@ __all__ = ["LinearRoutesPlant"]
 _SILENT: Final = Signal(0.0, 0.0)
 
 
-class _Signals(NamedTuple):
-    """The law of a link that signals at rest, linearised."""
-
-    state: tuple[float, ...]
-    update: tuple[Any, Any]
-    """d(new state)/d(state, queue delay) of an update, or of the continuous flow per second."""
-    trend: list[float]
-    """d(state)/dt per unit of d(queue delay)/dt, in continuous time."""
-    controller: list[float]
-    """d(controller's variable)/d(state)."""
-    signals: Signal
-    encode: tuple[float, ...]
-    """What packets see at rest, and its slopes over the controller's variable."""
-
-
 class _Stage(NamedTuple):
     """One stage of the schedule, linearised."""
 
     full: tuple[bool, ...]
     """Whether a link is full at rest."""
     tau: tuple[float, ...]
-    laws: tuple[_Signals | None, ...]
+    laws: tuple[QueueTangent | None, ...]
     classes: tuple[Tangent | None, ...]
     met: tuple[tuple[float, ...], ...]
     """Of each class: the probability of a signal by each link of its route, and"""
@@ -160,23 +144,12 @@ class LinearRoutesPlant(RoutesPlant):
         left = [math.prod(1.0 - p for m, p in enumerate(met) if m != k) for k in range(len(met))]
         return met, tuple(left)
 
-    def _law_at(self, link: int, point: NetworkPoint, mode: Mode) -> _Signals | None:
+    def _law_at(self, link: int, point: NetworkPoint, mode: Mode) -> QueueTangent | None:
         u, C, (aqm, _) = float(point.controller[link]), mode.capacity[link], self.laws[link]
         if u <= 0.0:
             return None
-        signals = aqm.encode(u)
-        rest, delay = aqm.at_rest(u, C)
-        state = tuple(float(value) for value in rest)
-        flowing = self._flowing[link]
-        picked, encode = encoder_slopes(aqm, state, u)
-        return _Signals(
-            state,
-            controller_slopes(aqm, state, float(delay), C, continuous=flowing),
-            trend_of(aqm, state, float(delay), C, continuous=flowing),
-            picked,
-            Signal(*map(float, signals)),
-            encode,
-        )
+        delay = float(point.queue_delay[link])
+        return queue_tangent_of(aqm, u, delay, C, continuous=self._flowing[link])
 
     def _rest(self, link: int, mode: Mode) -> float:
         """Return the delay of a queue at rest (s)."""
@@ -207,9 +180,7 @@ class LinearRoutesPlant(RoutesPlant):
         mine = None if stage is None else stage.classes[i]
         if mine is None:
             return 0.0
-        by_x, by_rtt = mine.sending
-        late = self.rtt(y, mode, i) - mine.rtt
-        more = dot(by_x, minus(y[self.windows[i]], mine.x)) + by_rtt * late
+        more = mine.more(y[self.windows[i]], self.rtt(y, mode, i))
         return self.count(t, mode, i) * (mine.sends + more)
 
     def _let_in(self, s: int, rate: float, y: Sequence[float], mode: Mode) -> float:
@@ -218,8 +189,8 @@ class LinearRoutesPlant(RoutesPlant):
         if stage is None or law is None:
             return rate
         kept = 1.0 - float(law.signals.classic)
-        more = float(self._signal_at(law, link, y).classic - law.signals.classic)
-        return kept * rate - stage.rates[s] / kept * more
+        dropped = law.dropped(y[self.laws[link][1]])
+        return kept * rate - stage.rates[s] / kept * dropped
 
     def _let_out(self, link: int, entered: dict[int, float], old: Mode, mode: Mode) -> Outflow:
         del old
@@ -232,15 +203,11 @@ class LinearRoutesPlant(RoutesPlant):
         del seen
         return self._signals(link, 0.0, y, mode)
 
-    def _signal_at(self, law: _Signals, link: int, y: Sequence[float]) -> Signal:
-        u = dot(law.controller, minus(y[self.laws[link][1]], law.state))
-        return Signal(*(p + k * u for p, k in zip(law.signals, law.encode, strict=True)))
-
     def _signals(self, link: int, t: float, y: Sequence[float], mode: Mode) -> Signal:
         del t
         stage = self.stage(mode)
         law = None if stage is None else stage.laws[link]
-        return _SILENT if law is None else self._signal_at(law, link, y)
+        return _SILENT if law is None else law.shows(y[self.laws[link][1]])
 
     def _combined(self, i: int, chances: Sequence[float], mode: Mode) -> float:
         stage = self.stage(mode)
@@ -269,32 +236,12 @@ class LinearRoutesPlant(RoutesPlant):
             return f
         for i, (mine, heard) in enumerate(zip(stage.classes, past, strict=True)):
             if mine is not None and heard is not None:
-                f[self.windows[i]] = self._window_slopes(i, mine, y, mode, heard)
+                f[self.windows[i]] = mine.slope(y[self.windows[i]], self.rtt(y, mode, i), heard)
         for link, (law, (aqm, where)) in enumerate(zip(stage.laws, self.laws, strict=True)):
             if law is not None and (self._flowing[link] or aqm.update_interval is None):
-                rise = f[link] / mode.capacity[link]
-                move = self._moved(link, law, y, mode)
-                f[where] = [a + b * rise for a, b in zip(move, law.trend, strict=True)]
+                C = mode.capacity[link]
+                f[where] = law.flow(y[where], y[link] / C, f[link] / C)
         return f
-
-    def _window_slopes(
-        self, i: int, mine: Tangent, y: Sequence[float], mode: Mode, heard: Heard
-    ) -> list[float]:
-        x_then, p_then, rtt_then = heard
-        by_x, by_then, *others = mine.slopes
-        now = minus(y[self.windows[i]], mine.x)
-        then = minus(x_then if isinstance(x_then, tuple) else (x_then,), mine.x)
-        rest = (p_then - mine.p, self.rtt(y, mode, i) - mine.rtt, rtt_then - mine.rtt)
-        return [
-            dot(a, now) + dot(b, then) + dot(c, rest)
-            for a, b, c in zip(by_x, by_then, zip(*others, strict=True), strict=True)
-        ]
-
-    def _moved(self, link: int, law: _Signals, y: Sequence[float], mode: Mode) -> list[float]:
-        by_state, by_delay = law.update
-        away = minus(y[self.laws[link][1]], law.state)
-        late = y[link] / mode.capacity[link] - self._rest(link, mode)
-        return [dot(a, away) + b * late for a, b in zip(by_state, by_delay, strict=True)]
 
     def tick(
         self, t: float, y: list[float], mode: Mode, links: Sequence[int] = (0,)
@@ -304,8 +251,8 @@ class LinearRoutesPlant(RoutesPlant):
         for link in links:
             law = None if stage is None else stage.laws[link]
             if law is not None:
-                moved = self._moved(link, law, y, mode)
-                y[self.laws[link][1]] = [a + b for a, b in zip(law.state, moved, strict=True)]
+                where = self.laws[link][1]
+                y[where] = law.updated(y[where], y[link] / mode.capacity[link])
         return y
 
     def jump(self, t: float, y: list[float], before: Mode, after: Mode) -> list[float]:
@@ -315,7 +262,7 @@ class LinearRoutesPlant(RoutesPlant):
             if law is not None and self._flowing[link]:
                 where = self.laws[link][1]
                 rise = y[link] / after.capacity[link] - y[link] / before.capacity[link]
-                y[where] = [a + b * rise for a, b in zip(y[where], law.trend, strict=True)]
+                y[where] = law.jumped(y[where], rise)
         return y
 
     def hold_bounds(self, t: float, y: list[float], mode: Mode) -> tuple[list[float], Mode]:

@@ -1,0 +1,202 @@
+"""Tangents: what senders and queues do to first order, around where they rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pi2_fluid.engines.fluid.plant import Heard, State
+from pi2_fluid.laws.aqm import Aqm, Seen, Signal
+from pi2_fluid.laws.derivatives import differentiate
+from pi2_fluid.laws.sender import Sender
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pi2_fluid.values import FloatArray, Number
+
+__all__ = ["QueueTangent", "Tangent", "dot", "minus", "queue_tangent_of", "tangent_of"]
+
+
+class Tangent(NamedTuple):
+    """One class: where it rests, and its slopes there."""
+
+    x: Any
+    p: float
+    rtt: float
+    sends: float
+    """Segments per second at rest."""
+    slopes: tuple[Any, ...]
+    """d(rate)/d(x, x delayed, p delayed, rtt, rtt delayed)."""
+    sending: tuple[Any, float]
+    """d(sending rate)/d(x, rtt)."""
+
+    def slope(self, x: Sequence[float], rtt: float, heard: Heard) -> list[float]:
+        """Return dx/dt of one flow, from its state and round-trip time, and what it hears."""
+        x_then, p_then, rtt_then = heard
+        by_x, by_then, *others = self.slopes
+        now = minus(x, self.x)
+        then = minus(x_then if isinstance(x_then, tuple) else (x_then,), self.x)
+        rest = (p_then - self.p, rtt - self.rtt, rtt_then - self.rtt)
+        return [
+            dot(a, now) + dot(b, then) + dot(c, rest)
+            for a, b, c in zip(by_x, by_then, zip(*others, strict=True), strict=True)
+        ]
+
+    def more(self, x: Sequence[float], rtt: float) -> float:
+        """Return by how much more than at rest one flow sends (segments/s)."""
+        by_x, by_rtt = self.sending
+        return dot(by_x, minus(x, self.x)) + by_rtt * (rtt - self.rtt)
+
+
+class QueueTangent(NamedTuple):
+    """The law of a queue: where it rests, and its slopes there."""
+
+    state: tuple[float, ...]
+    delay: float
+    update: tuple[Any, Any]
+    """d(new state)/d(state, queue delay) of an update, or of the continuous flow per second."""
+    trend: list[float]
+    """d(state)/dt per unit of d(queue delay)/dt, in continuous time."""
+    controller: list[float]
+    """d(controller's variable)/d(state)."""
+    signals: Signal
+    encode: tuple[float, ...]
+    """What packets see at rest, and its slopes over the controller's variable."""
+
+    def moved(self, state: Sequence[float], delay: float) -> list[float]:
+        """Return how far from rest an update leaves the state, or how fast it flows."""
+        by_state, by_delay = self.update
+        away, late = minus(state, self.state), delay - self.delay
+        return [dot(a, away) + b * late for a, b in zip(by_state, by_delay, strict=True)]
+
+    def updated(self, state: Sequence[float], delay: float) -> list[float]:
+        """Return the state after one update."""
+        return [a + b for a, b in zip(self.state, self.moved(state, delay), strict=True)]
+
+    def flow(self, state: Sequence[float], delay: float, growth: float) -> list[float]:
+        """Return d(state)/dt, with the growth of the delay (s/s)."""
+        moves = self.moved(state, delay)
+        return [a + b * growth for a, b in zip(moves, self.trend, strict=True)]
+
+    def jumped(self, state: Sequence[float], by: float) -> list[float]:
+        """Return the state after the delay has jumped."""
+        return [a + b * by for a, b in zip(state, self.trend, strict=True)]
+
+    def shows(self, state: Sequence[float]) -> Signal:
+        """Return what packets see."""
+        u = self._above(state)
+        return Signal(*(p + k * u for p, k in zip(self.signals, self.encode, strict=True)))
+
+    def dropped(self, state: Sequence[float]) -> float:
+        """Return by how much more than at rest is dropped of thinned traffic."""
+        return self.encode[0] * self._above(state)
+
+    def _above(self, state: Sequence[float]) -> float:
+        return dot(self.controller, minus(state, self.state))
+
+
+def tangent_of(sender: Sender, x: State, p: float, rtt: float, sends: float) -> Tangent:
+    """Return the tangent of a class that rests at `x`, and sends so much there."""
+    values = x if isinstance(x, tuple) else (x,)
+    n = len(values)
+
+    def rate(*args: Number) -> tuple[Number, ...]:
+        now, then, rest = args[:n], args[n : 2 * n], args[2 * n :]
+        if n == 1:
+            return (sender.rate(now[0], then[0], *rest),)
+        return tuple(sender.rate(now, then, *rest))
+
+    def sending(*args: Number) -> Number:
+        return sender.sending_rate(args[0] if n == 1 else args[:n], args[n])
+
+    args = (*values, *values, p, rtt, rtt)
+    slopes = _numbers(differentiate(sender, "rate", rate, args)).T
+    out = _numbers(differentiate(sender, "sending_rate", sending, (*values, rtt)))
+    return Tangent(
+        values,
+        p,
+        rtt,
+        sends,
+        (
+            slopes[:, :n].tolist(),
+            slopes[:, n : 2 * n].tolist(),
+            *slopes[:, 2 * n :].T.tolist(),
+        ),
+        (out[:n].tolist(), float(out[n])),
+    )
+
+
+def queue_tangent_of(
+    aqm: Aqm, u: float, delay: float, C: float, *, continuous: bool
+) -> QueueTangent:
+    """Return the tangent of a queue that rests at `u` with this delay, serving `C` packets/s."""
+    rest, waits = aqm.at_rest(u, C)
+    state = tuple(float(value) for value in rest)
+    picked, encode = _encoder_slopes(aqm, state, u)
+    return QueueTangent(
+        state,
+        delay,
+        _controller_slopes(aqm, state, float(waits), C, continuous=continuous),
+        _trend_of(aqm, state, float(waits), C, continuous=continuous),
+        picked,
+        Signal(*map(float, aqm.encode(u))),
+        encode,
+    )
+
+
+def _encoder_slopes(
+    aqm: Aqm, state: tuple[float, ...], controller: float
+) -> tuple[list[float], tuple[float, ...]]:
+    """Return d(controller's variable)/d(state), and the slopes of what packets see over it."""
+    picked = differentiate(aqm, "controller", lambda *s: aqm.controller(s), state)
+    (encode,) = differentiate(aqm, "encode", lambda u: tuple(aqm.encode(u)), (controller,))
+    return _numbers(picked).tolist(), tuple(_numbers(encode).tolist())
+
+
+def _controller_slopes(
+    aqm: Aqm, state: tuple[float, ...], delay: float, C: float, *, continuous: bool
+) -> tuple[list[list[float]], list[float]]:
+    """Return d(new state)/d(state, queue delay) of an update, or of the flow per second."""
+    n = len(state)
+    move: Callable[..., tuple[Any, ...]]
+    if aqm.update_interval is None:
+        name, move = "drift", aqm.drift
+    elif continuous:
+        name, move = "flow", partial(aqm.flow, d_queue_delay=0.0)
+    else:
+        name, move = "update", partial(aqm.update, dt=aqm.update_interval)
+
+    def moved(*args: Number) -> tuple[Number, ...]:
+        return tuple(move(args[:n], Seen(args[n], args[n] * C, C, C)))
+
+    slopes = _numbers(differentiate(aqm, name, moved, (*state, delay))).T
+    return slopes[:, :n].tolist(), slopes[:, n].tolist()
+
+
+def _trend_of(
+    aqm: Aqm, state: tuple[float, ...], delay: float, C: float, *, continuous: bool
+) -> list[float]:
+    """Return d(state)/dt per unit of d(queue delay)/dt, in continuous time."""
+    if not continuous:
+        return [0.0] * len(state)
+    seen = Seen(delay, delay * C, C, C)
+    moved, still = (aqm.flow(state, seen, d) for d in (1.0, 0.0))
+    return [float(m - s) for m, s in zip(moved, still, strict=True)]
+
+
+def dot(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return the sum of the products."""
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def minus(a: Sequence[float], b: Sequence[float]) -> list[float]:
+    """Return the differences."""
+    return [x - y for x, y in zip(a, b, strict=True)]
+
+
+def _numbers(slopes: Sequence[ArrayLike] | Sequence[Sequence[ArrayLike]]) -> FloatArray:
+    return np.array(slopes, dtype=float)
