@@ -109,8 +109,9 @@ class Aqm(Record, ABC):
     #: Whether operating points and loops can be built of its two queues: of bands, `serve`,
     #: `delays`, `at_rest_alone`, and a `target` that is that of the Classic one.
     rests_apart: ClassVar[bool] = False
-    #: What its controller acts on: "queue", how long packets wait; or "arrivals", how many come, so
-    #: that its variable is a price and, at rest, no queue waits.
+    #: What its controller acts on: "queue", how long packets wait; "arrivals", how many come, so
+    #: that its variable is a price and, at rest, no queue waits; or "both", where a queue waits,
+    #: and `drift` does nothing but count what comes until the next update.
     acts_on: ClassVar[str] = "queue"
     #: Fields that only a packet simulation can act on.
     packets_only: ClassVar[tuple[str, ...]] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import numpy as np
@@ -83,6 +83,8 @@ def linearize_aqm(
     pair = delays if isinstance(delays, tuple) else (delays,)
     _check_rest(aqm, state, point)
     values = as_arrays([*state, *pair, point.capacity], shape)
+    if aqm.acts_on == "both" and aqm.update_interval is not None:
+        return slopes, _of_queue_and_arrivals(aqm, values, shape)
     size, ticks = len(state), has_ticks(aqm, point.controller)
     function, name = (update_slopes, "update") if ticks else (drift_slopes, "drift")
     what = f"{type(aqm).__name__}.{name}"
@@ -108,6 +110,84 @@ def linearize_aqm(
         assert aqm.update_interval is not None
         return slopes, _ticking(F, g, h, as_arrays([aqm.update_interval], shape)[0])
     return slopes, _flowing(F, g, h)
+
+
+def _of_queue_and_arrivals(
+    aqm: Aqm, values: Sequence[Number], shape: tuple[int, ...]
+) -> LinearController:
+    """A law that counts what arrives, before a queue: what arrives too much is what that grows by.
+
+    Between two updates, that is, the capacity times what the delay has risen by; in continuous time
+    its derivative.
+    """
+    assert aqm.update_interval is not None, "what counts has updates"
+    *state, delay, packets = values
+    size, at = len(state), (tuple(state), delay, packets)
+
+    def flow(state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
+        return aqm.flow(state, seen, 0.0)
+
+    def columns_of(name: str, slopes: StateSlopes) -> tuple[FloatArray, FloatArray, FloatArray]:
+        what = f"{type(aqm).__name__}.{name}"
+        moved = np.array([[numeric(entry, shape, what) for entry in side] for side in slopes[0]])
+        matrix = np.moveaxis(moved[:size], (0, 1), (-1, -2))
+        return matrix, np.moveaxis(moved[size], 0, -1), np.moveaxis(moved[-1], 0, -1)
+
+    def unlike(what: str) -> UnsupportedError:
+        name = type(aqm).__name__
+        return UnsupportedError(
+            f'{name} acts_on = "both" is for laws that do nothing between updates but count'
+            f" packets, and {name}.{what} does more: simulate it instead."
+        )
+
+    moving, waiting, counted = columns_of("drift", drift_slopes(aqm, *at))
+    if np.any(moving) or np.any(waiting):
+        raise unlike("drift")
+    slopes = update_slopes(aqm, *at)
+    F, from_queue, at_once = columns_of("update", slopes)
+    if np.any(at_once):
+        raise unlike("update")
+    what = f"{type(aqm).__name__}.controller"
+    h = np.moveaxis(np.array([numeric(entry, shape, what) for entry in slopes[1]]), 0, -1)
+    grown = np.asarray(packets)[..., None] * counted
+    numerator, denominator = _transfer(F, from_queue, h)
+    rises, _ = _transfer(F, np.einsum("...ij,...j->...i", F, grown), h)
+    zero = np.zeros(shape)
+    numerator = [
+        now + rise - before
+        for now, rise, before in zip(
+            [*numerator, zero], [*rises, zero], [zero, *rises], strict=True
+        )
+    ]
+    A, from_queue, arriving = columns_of("flow", _state_slopes(aqm, "flow", flow, *at))
+    continuous = _rising(A, from_queue, np.asarray(packets)[..., None] * arriving, h)
+    interval = as_arrays([aqm.update_interval], shape)[0]
+    return LinearController(_trim(numerator), _trim(denominator), interval, continuous)
+
+
+def _rising(
+    F: FloatArray, g: FloatArray, rising: FloatArray, h: FloatArray
+) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
+    """h (sI - F)^-1 (g + s rising) in rising powers of s, as `_flowing`.
+
+    Raises
+    ------
+    UnsupportedError
+        If in some elements of an array of loops other numbers stand still than in others.
+    """
+    held = ~(np.any(F, axis=-1) | (g != 0.0) | (rising != 0.0))
+    if np.any(held != held.reshape(-1, held.shape[-1])[0]):
+        raise UnsupportedError(
+            "in some elements of the arrays the controller averages what arrives, in others not,"
+            " which are loops of two kinds: split the arrays."
+        )
+    still, moved = _flowing(F, g, h, also=rising), _flowing(F, rising, h, also=g)
+    zero = np.zeros_like(still.numerator[0])
+    numerator = tuple(
+        one + other
+        for one, other in zip([*still.numerator, zero], [zero, *moved.numerator], strict=True)
+    )
+    return numerator, still.denominator
 
 
 def linearize_counting(
@@ -238,10 +318,13 @@ def _ticking(F: FloatArray, g: FloatArray, h: FloatArray, interval: FloatArray) 
     return LinearController(_trim(numerator), _trim(denominator), interval)
 
 
-def _flowing(F: FloatArray, g: FloatArray, h: FloatArray) -> LinearController:
-    """h (sI - F)^-1 g, without the states that nothing moves: they are parameters."""
+def _flowing(
+    F: FloatArray, g: FloatArray, h: FloatArray, also: FloatArray | None = None
+) -> LinearController:
+    """h (sI - F)^-1 g, without the states that nothing moves, nor `also`: they are parameters."""
     others = tuple(range(g.ndim - 1))
-    moving = np.any(g, axis=others) | np.any(F, axis=(*others, F.ndim - 1))
+    driven = g if also is None else (g != 0.0) | (also != 0.0)
+    moving = np.any(driven, axis=others) | np.any(F, axis=(*others, F.ndim - 1))
     F, g, h = F[..., moving, :][..., moving], g[..., moving], h[..., moving]
     numerator, denominator = _transfer(F, g, h)
     # With y = 1/s both sides are multiplied by s^n: the order of the coefficients turns round.

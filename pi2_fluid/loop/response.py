@@ -124,8 +124,9 @@ def characteristic_degree(loop: LinearLoop) -> tuple[int, int]:
 
 
 def controller_order(controller: LinearController) -> int:
-    """Return the number of states of a controller."""
-    return max(len(controller.numerator), len(controller.denominator)) - 1
+    """Return the number of states of a controller in continuous time."""
+    top, bottom, _ = controller.continuous_image
+    return max(len(top), len(bottom)) - 1
 
 
 def leading_coefficient(controller: LinearController) -> FloatArray:

@@ -113,18 +113,24 @@ class LinearController:
         every `interval`, in y = s for one that acts on every packet.
     interval : shape (...), or None
         Time between updates (s), None if the law acts on every packet.
+    flowing : pair of tuples of numpy.ndarray, or None
+        Of a law that updates: the same two in y = s, where its continuous form is not the bilinear
+        image of its updates.
     """
 
     numerator: tuple[FloatArray, ...]
     denominator: tuple[FloatArray, ...]
     interval: Any
+    flowing: tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]] | None = None
 
     @cached_property
     def continuous_image(self) -> tuple[list[FloatArray], list[FloatArray], Real]:
         """The coefficients of both polynomials in rising powers of x = s unit, and the unit (s).
 
-        The unit is T/2, or 1 if the law acts on every packet.
+        The unit is T/2, or 1 if the law acts on every packet or says its continuous form.
         """
+        if self.flowing is not None:
+            return list(self.flowing[0]), list(self.flowing[1]), 1.0
         if self.interval is None:
             return list(self.numerator), list(self.denominator), 1.0
         top, bottom = tustin_image(self.numerator, self.denominator)
@@ -132,12 +138,13 @@ class LinearController:
 
     def element(self, shape: tuple[int, ...], index: tuple[int, ...]) -> LinearController:
         """Return the controller of one loop of an array of that shape."""
-        numerator, denominator = (
-            tuple(element_of(value, shape, index) for value in values)
-            for values in (self.numerator, self.denominator)
-        )
+
+        def pick(values: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:
+            return tuple(element_of(value, shape, index) for value in values)
+
         interval = None if self.interval is None else element_of(self.interval, shape, index)
-        return LinearController(numerator, denominator, interval)
+        flowing = None if self.flowing is None else (pick(self.flowing[0]), pick(self.flowing[1]))
+        return LinearController(pick(self.numerator), pick(self.denominator), interval, flowing)
 
     @cached_property
     def in_steps(self) -> tuple[list[FloatArray], list[FloatArray]]:

@@ -22,6 +22,7 @@ from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.price import Price
 from pi2_fluid.laws.aqms.red import Red
+from pi2_fluid.laws.aqms.rem import Rem
 from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.network.assumptions import check_assumptions
 from pi2_fluid.network.flows import Flows, require_responsive
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NetworkPoint", "network_equilibrium", "only_bottleneck"]
 
+# Whose rest among several links is known: at a target, by a profile, by a price, at the buffer.
+_KNOWN: Final = (PiFamily, Red, Rem, Price, TailDrop)
 # So little that it changes no digit where something else signals, too, and a window of 1e15.
 _NO_SIGNAL: Final = 1e-30
 # Of log(y/C), where Newton has converged; and how far above C rounding may leave an idle link.
@@ -466,14 +469,14 @@ def _require_known(node: Node) -> None:
     kind = type(aqm).__name__
     if aqm.bands != 1:
         why = "has two queues"
-    elif not isinstance(aqm, (PiFamily, Red, Price, TailDrop)) or type(aqm).at_rest is Aqm.at_rest:
+    elif not isinstance(aqm, _KNOWN) or type(aqm).at_rest is Aqm.at_rest:
         why = "is none of them, or updates otherwise"
     else:
         return
     raise UnsupportedError(
         f"{kind} at node {show_value(node.name)} {why}, and the rest of several links is known of"
         " single queues with a target, a profile, a price or nothing but a buffer: give Pi, Pie,"
-        " Pi2, CoupledPi2, Red, Price or TailDrop, or a network of one node."
+        " Pi2, CoupledPi2, Red, Rem, Price or TailDrop, or a network of one node."
     )
 
 

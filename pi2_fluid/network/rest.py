@@ -79,7 +79,8 @@ def has_ticks(aqm: Aqm, controller: Number) -> bool:
     Not if the law acts on every packet (its ticks, if any, adapt it over many seconds), nor if a
     dual queue marks by itself, with its controller at 0.
     """
-    if aqm.update_interval is None or type(aqm).drift is not Aqm.drift:
+    held = type(aqm).drift is Aqm.drift or aqm.acts_on == "both"
+    if aqm.update_interval is None or not held:
         return False
     return bool(np.any(np.asarray(controller) > 0.0))
 

@@ -91,6 +91,7 @@ class Rem(Aqm):
 
     kernel: ClassVar = "rem"
     discipline: ClassVar = "rem"
+    acts_on: ClassVar = "both"
     packets_only: ClassVar = ("packet", "bytes", "ecn", "variant")
 
     gamma: Parameter = quantity(0.001, "number")

@@ -36,13 +36,13 @@ typedef struct {
 
 /* Packets */
 
-/* Whether the packet does not fit. */
+/* Whether the packet does not fit: the bytes of as many packets as the buffer holds, and no more than these. */
 static int overflows(const rem *r, const pi2_queue *queue, const pi2_packet *packet)
 {
     const double limit = (double)queue->limit * (r->bytes ? r->packet : 1.0);
     const double length = r->bytes ? (double)(pi2_queue_bytes(queue) + packet->bytes)
                                    : (double)(pi2_queue_packets(queue) + 1);
-    return r->ns3 ? length > limit : length >= limit;
+    return (r->ns3 ? length > limit : length >= limit) || pi2_queue_packets(queue) >= queue->limit;
 }
 
 static int drawn(const rem *r, const pi2_packet *packet, pi2_draws *draws)
