@@ -98,8 +98,8 @@ static number variable(const pi2_linear_loop *loop, double w)
     return (number){2.0 * half.im * half.im, -2.0 * half.im * half.re};
 }
 
-/* The parts of the plant without a division: `drive`, and s - feedback, both times the senders' determinants, each of
- * which is over (s + scale)^n, unless that is 0. */
+/* The parts of the plant without a division: `drive`, and s - feedback, both times the senders' determinants. Unless scale
+ * is 0 each of these is over (s + scale)^n and of size 1: of what winds, no size matters, and that of many would underflow. */
 static void entire(const pi2_linear_loop *loop, double w, double scale, number *drive, number *plant)
 {
     const number s = {0.0, w};
@@ -116,6 +116,12 @@ static void entire(const pi2_linear_loop *loop, double w, double scale, number *
             from_u = over(from_u, unit);
             from_delay = over(from_delay, unit);
             own = over(own, unit);
+        }
+        if (scale > 0.0) {
+            const double size = 1.0 / sqrt(own.re * own.re + own.im * own.im);
+            own = scaled(size, own);
+            from_u = scaled(size, from_u);
+            from_delay = scaled(size, from_delay);
         }
         const number heard = times(times(from_u, e), (number){1.0, p->lead * w});
         *drive = plus(times(*drive, own), scaled(-p->weight, times(heard, product)));
