@@ -101,7 +101,8 @@ def characteristic(
     """Return the characteristic function: entire in s, its zeros are the closed loop's modes.
 
     Normalised so that it behaves as s^n for large s, n = `characteristic_degree`; with a `scale`,
-    over (s + scale)^n, factor by factor: of many classes the powers alone would overflow.
+    over (s + scale)^n, factor by factor: of many classes the powers alone would overflow; and over
+    the size of their own determinants.
     """
     numerator, denominator = controller_polynomials(loop.controller, s)
     drive, plant = _entire_parts(loop, s, scale)
@@ -167,8 +168,8 @@ def _entire_parts(
 ) -> tuple[ComplexArray, ComplexArray]:
     """Return drive and s - feedback, both times the senders' determinants, without a division.
 
-    With a `scale` each determinant, of degree n, is over (s + scale)^n and of size 1: of what winds,
-    no size matters, and that of many would underflow.
+    With a `scale` each determinant, of degree n, is over (s + scale)^n and of size 1: of what
+    winds, no size matters, and that of many would underflow.
 
     A mode that a class keeps to itself (the controller does not move it, or the rate does not show
     it) is a zero of its determinant that cancels: dividing there would be 0/0.

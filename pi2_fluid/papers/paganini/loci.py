@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
@@ -54,8 +55,9 @@ def reach(points: ComplexArray, angles: int = 7200) -> float:
 
     The best of so many lines that have all points on one side.
     """
+    corners = ConvexHull(np.column_stack([points.real, points.imag])).vertices
     normals = np.exp(2j * np.pi * np.arange(angles) / angles)
-    away = points[:, None] + 1.0
+    away = points[corners, None] + 1.0
     return float(np.max(np.min(away.real * normals.real + away.imag * normals.imag, axis=0)))
 
 
