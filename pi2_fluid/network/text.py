@@ -293,7 +293,8 @@ def _table(data: dict[str, Any], name: str, key: str, place: str = "") -> dict[s
         raise ScenarioError(f"[{place or name}] is missing: give that table, with its {key}.")
     if not isinstance(data[name], dict):
         raise ScenarioError(
-            f"{name} = {show_value(data[name])} is no table: use [{name}] once, and keys below it."
+            f"{name} = {show_value(data[name])} is no table: use [{place or name}] once, and keys"
+            " below it."
         )
     return dict(data[name])
 

@@ -15,7 +15,7 @@ import pytest
 from pi2_fluid import _core
 from pi2_fluid.engines.fluid import compiled
 from pi2_fluid.engines.fluid.beginning import begin
-from pi2_fluid.engines.fluid.integration import Accuracy, integrate
+from pi2_fluid.engines.fluid.integration import Accuracy, Run
 from pi2_fluid.engines.fluid.plant import Plant
 from pi2_fluid.engines.fluid.timeline import Schedule
 from pi2_fluid.engines.fluid.trace import Trace, trace_rows
@@ -91,7 +91,7 @@ def in_c(scenario: Scenario, controller: str, accuracy: Accuracy, **how: Any) ->
 def python(scenario: Scenario, controller: str, accuracy: Accuracy, beginning: Any = None) -> Trace:
     plant = Plant(scenario, controller, beginning)
     schedule = Schedule(scenario, ticks=controller == "sampled")
-    return trace_rows(plant, list(integrate(plant, schedule, accuracy, times(scenario))))
+    return trace_rows(plant, list(Run(plant, schedule, accuracy).follow(times(scenario))))
 
 
 def assert_same(got: Trace, want: Trace, tolerance: float) -> None:

@@ -84,7 +84,7 @@ def run_compiled(
     Parameters
     ----------
     scenario, update, accuracy, samples, beginning
-        As for `integrate` and `Plant`; `obstacle` must be "" of the first two.
+        As for `Run` and `Plant`; `obstacle` must be "" of the first two.
     progress : callable, optional
         Called as ``progress(done, duration)``, in seconds of the trajectory.
 

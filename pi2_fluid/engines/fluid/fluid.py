@@ -269,10 +269,12 @@ class Fluid(Engine):
         require_untraced("simulate", "pf.fluid.gradient", scenario)
         require_round_trips(scenario)
         times, accuracy = self._times(scenario), self._accuracy(scenario)
+        if self.linear:
+            require_rates_of_states(scenario)
+            require_tangents(scenario.network)
         answering = any(flow.sender.answers_at_once for flow in scenario.flows)
-        if len(scenario.network.nodes) > 1 or (answering and not self.linear):
+        if len(scenario.network.nodes) > 1 or answering:
             return self._prepare_routes(scenario, times, accuracy)
-        require_rates_of_states(scenario)
         beginning = None if self.initial is None else begin(scenario, self.initial)
         whole = Cohorts(scenario, tuple(range(len(scenario.flows))), beginning)
         # Linear laws have neither windows that start nor slow start: their counts grow as they are.
@@ -286,9 +288,6 @@ class Fluid(Engine):
     def _prepare_routes(self, scenario: Scenario, times: FloatArray, accuracy: Accuracy) -> _Task:
         require_one_band(scenario)
         links = len(scenario.network.nodes)
-        if self.linear:
-            require_rates_of_states(scenario)
-            require_tangents(scenario.network)
         beginning = None
         if self.initial is not None:
             beginning = (begin_links if links > 1 else begin)(scenario, self.initial)

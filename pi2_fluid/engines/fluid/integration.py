@@ -31,7 +31,7 @@ from pi2_fluid.engines.fluid.plant import Heard, Mode, Plant, View
 from pi2_fluid.engines.fluid.timeline import SAME, Schedule
 from pi2_fluid.errors import SolverError
 
-__all__ = ["Accuracy", "Row", "Run", "integrate"]
+__all__ = ["Accuracy", "Row", "Run"]
 
 _MOST_TRIALS: Final = 60
 _LONGEST: Final = 0.9  # of a round-trip time, so that no stage needs a past that is not there yet
@@ -66,19 +66,6 @@ class Accuracy(NamedTuple):
         return f"the trajectory took {taken} steps to t = {t:g} s and came no further: {remedy}."
 
 
-def integrate(
-    plant: Plant, schedule: Schedule, accuracy: Accuracy, samples: Sequence[float]
-) -> Iterator[Row]:
-    """Yield the state at each of the times `samples` (s, rising from 0), after what happens then.
-
-    Raises
-    ------
-    SolverError
-        If the steps become too small or too many.
-    """
-    return Run(plant, schedule, accuracy).follow(samples)
-
-
 class Run:
     """One trajectory in the making."""
 
@@ -101,7 +88,13 @@ class Run:
         """Do what is needed before anything is read."""
 
     def follow(self, samples: Sequence[float]) -> Iterator[Row]:
-        """Yield the state at each of the times `samples` (s, rising from 0); see `integrate`."""
+        """Yield the state at each of the times `samples` (s, rising), after what happens then.
+
+        Raises
+        ------
+        SolverError
+            If the steps become too small or too many.
+        """
         place = 0
         while place < len(samples):
             segment = self.history.segments[-1]

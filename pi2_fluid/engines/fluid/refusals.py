@@ -79,12 +79,12 @@ def require_hops_in_rings(network: Network) -> None:
 
 
 def require_tangents(network: Network) -> None:
-    """Raise UnsupportedError if the linear form over several links does not know a network."""
+    """Raise UnsupportedError if the linear form does not know a network."""
     for node in network.nodes:
         if node.aqm.acts_on == "arrivals":
             raise UnsupportedError(
-                f"node {node.name!r} has a {type(node.aqm).__name__}, and linear=True over several"
-                " links is of queues: leave it out, or ask Loop for the linear answer."
+                f"{type(node.aqm).__name__} at node {node.name!r} acts on what arrives, and"
+                " linear=True is of queues: use linear=False, or ask Loop for the linear answer."
             )
     if ring := _ring(network, only_at_once=False):
         raise UnsupportedError(
@@ -112,11 +112,18 @@ def _ring(network: Network, *, only_at_once: bool) -> str:
 
 
 def require_one_band(scenario: Scenario) -> None:
-    """Raise UnsupportedError if one of several links has a dual queue."""
-    for node in scenario.network.nodes:
-        if node.aqm.bands != 1 and len(scenario.network.nodes) > 1:
+    """Raise UnsupportedError if a link has a dual queue."""
+    nodes = scenario.network.nodes
+    for node in nodes:
+        if node.aqm.bands == 1:
+            continue
+        kind = type(node.aqm).__name__
+        if len(nodes) > 1:
             raise UnsupportedError(
-                f"node {node.name!r} has two queues ({type(node.aqm).__name__}), and trajectories"
-                " over several links are of single queues: use CoupledPi2, or a scenario of this"
-                " node alone."
+                f"node {node.name!r} has two queues ({kind}), and trajectories over several links"
+                " are of single queues: use CoupledPi2, or a scenario of this node alone."
             )
+        raise UnsupportedError(
+            f"{kind} has two queues, and trajectories of senders that let signals act on their"
+            " rate at once are of single ones: use CoupledPi2, or other senders."
+        )

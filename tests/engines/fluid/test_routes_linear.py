@@ -158,13 +158,17 @@ def network_of(*routes: tuple[str, ...], aqm: pf.Aqm | None = None) -> pf.Networ
 
 RING = network_of(("a", "b"), ("b", "c"), ("c", "a"))
 PRICED = network_of(("a", "b"), ("c",), aqm=pf.Price())
+ONE_PRICE = pf.Scenario(
+    "1s", pf.Link("10Mbit/s"), pf.Price(), pf.Flows(pf.Scalable(), 5, "80ms")
+).network
 
 
 @pytest.mark.parametrize(
     ("network", "said"),
     [
         (RING, "routes lead around a ring of the links 'a', 'b', 'c', which linear=True"),
-        (PRICED, "node 'a' has a Price, and linear=True over several links is of queues"),
+        (PRICED, "Price at node 'a' acts on what arrives, and linear=True is of queues"),
+        (ONE_PRICE, "Price at node 'bottleneck' acts on what arrives, and linear=True"),
     ],
 )
 def test_what_it_does_not_describe_is_said(network: pf.Network, said: str) -> None:
