@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid.deployment.remedies import is_enough
 from pi2_fluid.errors import DomainError, ScenarioError, UnsupportedError, show_value
+from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.loop.linearization import RTT_TERMS
 from pi2_fluid.loop.matrix.network_loop import NetworkLoop
 from pi2_fluid.network.bottlenecks import network_equilibrium
@@ -89,7 +90,7 @@ class PathVerdict:
         """By what alpha and beta of all bottlenecks would be multiplied to leave 6 dB and 30 deg.
 
         1 if they leave that already, None if no factor down to 1/64 does; found when asked for, as
-        it is a search.
+        it is a search. A bottleneck without such gains, as RED, stays as it is.
         """
         for factor in _FACTORS:
             margins = self.margins
@@ -173,7 +174,7 @@ def longest_through(network: Network, law_of: Mapping[str, Any], name: str) -> f
     own = {node.name: node.aqm for node in network.nodes} | dict(law_of)
     names = network.node_names
     found = [
-        float(flow.base_rtt) + sum(float(getattr(own[each], "target", 0.0)) for each in route)
+        float(flow.base_rtt) + sum(float(own[each].target_delay or 0.0) for each in route)
         for flow in network.flows
         for route in [flow.route or names[:1]]
         if name in route
@@ -213,11 +214,12 @@ def _loop(network: Network, update: str, terms: str) -> NetworkLoop:
 
 
 def _scaled(network: Network, names: Iterable[str], factor: float) -> Network:
-    """Return the network with other gains of these nodes."""
+    """Return the network with other gains of these nodes, those that have alpha and beta."""
 
-    def scale(node: Node) -> Node:
-        law: Any = node.aqm
+    def scaled(node: Node) -> Node:
+        law = node.aqm
+        if node.name not in names or not isinstance(law, PiFamily):
+            return node
         return replace(node, aqm=replace(law, alpha=factor * law.alpha, beta=factor * law.beta))
 
-    nodes = tuple(scale(node) if node.name in names else node for node in network.nodes)
-    return replace(network, nodes=nodes)
+    return replace(network, nodes=tuple(map(scaled, network.nodes)))

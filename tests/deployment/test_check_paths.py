@@ -98,6 +98,18 @@ def test_a_node_that_is_not_shown_keeps_its_queue() -> None:
     assert path.network.nodes[0].aqm == pf.Pi2()
 
 
+@pytest.mark.slow
+def test_a_bottleneck_of_another_kind_keeps_its_gains() -> None:
+    """REM has no such alpha and beta, nor a target in seconds."""
+    network = home(8)
+    rem = replace(network.nodes[1], aqm=pf.Rem())
+    network = replace(network, nodes=(network.nodes[0], rem))
+    found = pf.check(shown(wan0=QUEUE), network=network, update="continuous")
+    assert [one.rtt for one in found] == pytest.approx([0.075])
+    assert found.path.bottlenecks == ("wan0", "wlan0")
+    assert found.path.factor is None, "REM alone leaves less than 6 dB"
+
+
 def test_without_a_network_there_is_no_path() -> None:
     assert pf.check(shown(wan0=QUEUE)).path is None
 

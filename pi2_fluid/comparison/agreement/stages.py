@@ -73,7 +73,7 @@ def last_stage(scenario: Scenario) -> LastStage:
 
 def loop_rtts(scenario: Scenario) -> list[float]:
     """Return the round trips (s) of the classes that obey signals, with their queues' targets."""
-    targets = [float(getattr(node.aqm, "target", 0.0) or 0.0) for node in scenario.network.nodes]
+    targets = [float(node.aqm.target_delay or 0.0) for node in scenario.network.nodes]
     routes = places_of(scenario.node_names, scenario.flows)
     rtts = [
         float(flow.base_rtt) + sum(targets[place] for place in route)
