@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <new>
 #include <optional>
@@ -59,12 +60,42 @@ double capacity_of(nb::handle object, int packet_size, const std::string &what)
     return capacity;
 }
 
-pi2_packet_class class_of(nb::handle item, const std::string &what)
+using SizesTold = std::pair<std::string, Numbers>;
+
+// The distribution of that name; its numbers stay where they are.
+pi2_sizes sizes_of(const SizesTold &told, const std::string &what)
+{
+    const auto &[kind, numbers] = told;
+    const std::vector<std::string> kinds = {"fixed", "exponential", "pareto", "empirical"};
+    const pi2_sizes sizes = {1 + place_of(kind, kinds, what + " sizes"), numbers.size(), numbers.data()};
+    if (sizes.kind == PI2_SIZES_EMPIRICAL) {
+        if (numbers.empty() || numbers.size() > static_cast<std::size_t>(PI2_MOST_SIZES))
+            refuse(what + " sizes are " + std::to_string(numbers.size()) + " numbers, outside [1, "
+                   + std::to_string(PI2_MOST_SIZES) + "].");
+    } else {
+        require_count(numbers, sizes.kind == PI2_SIZES_PARETO ? 3 : 1, what + " sizes " + kind);
+    }
+    for (const double number : numbers)
+        if (!(number > 0.0))
+            refuse(what + " sizes have a number that is not above 0.");
+    return sizes;
+}
+
+// ns, of which `least` or more are a mean time.
+double mean_time(const Entries &e, const char *name, double least)
+{
+    const auto ns = e.as<double>(name);
+    if (!(ns == 0.0 || (ns >= least && ns <= static_cast<double>(PI2_LONGEST))))
+        refuse(e.what + " " + name + " is no mean time in ns.");
+    return ns;
+}
+
+pi2_packet_class class_of(nb::handle item, const std::string &what, SizesTold &sizes)
 {
     const Entries e(item, what,
                     {"congestion", "parameters", "interval", "count", "base_rtt", "start", "stop", "start_jitter",
-                     "initial_window", "slow_start", "delayed_ack", "paced", "ecn", "route", "hops", "back",
-                     "back_hops"});
+                     "initial_window", "slow_start", "delayed_ack", "paced", "ecn", "sizes", "idle", "gap", "route",
+                     "hops", "back", "back_hops"});
     pi2_packet_class c = {};
     if (e.is_none("congestion")) {
         c.interval = e.as<double>("interval");
@@ -85,6 +116,14 @@ pi2_packet_class class_of(nb::handle item, const std::string &what)
     c.delayed_ack = e.as<bool>("delayed_ack");
     c.paced = e.as<bool>("paced");
     c.ecn = static_cast<int>(e.whole("ecn", PI2_NOT_ECT, PI2_ECT0));
+    c.idle = mean_time(e, "idle", 0.0);
+    c.gap = mean_time(e, "gap", 1.0);
+    if (!e.is_none("sizes")) {
+        if (!c.congestion)
+            refuse(what + " sends at a constant rate, and has no transfers.");
+        sizes = e.as<SizesTold>("sizes");
+        c.sizes = sizes_of(sizes, what);
+    }
     return c;
 }
 
@@ -111,7 +150,9 @@ constexpr Name TOTAL[] = {{"sent", PI2_SENT},
                           {"mark_step", PI2_MARK_STEP},
                           {"queued", PI2_TOTAL_QUEUED},
                           {"in_flight", PI2_TOTAL_IN_FLIGHT}};
-constexpr Name OF_CLASS[] = {{"retransmissions", PI2_TOTAL_RETRANSMISSIONS}, {"timeouts", PI2_TOTAL_TIMEOUTS}};
+constexpr Name OF_CLASS[] = {{"retransmissions", PI2_TOTAL_RETRANSMISSIONS},
+                             {"timeouts", PI2_TOTAL_TIMEOUTS},
+                             {"turned_away", PI2_TOTAL_TURNED_AWAY}};
 
 nb::dict trace_of(const pi2_packet_outcome &o)
 {
@@ -127,6 +168,17 @@ nb::dict trace_of(const pi2_packet_outcome &o)
     columns["ecn"] = column_of<std::uint8_t>(o.trace, n, &pi2_trace_row::ecn);
     columns["cause"] = column_of<std::uint8_t>(o.trace, n, &pi2_trace_row::cause);
     columns["link"] = column_of<std::uint16_t>(o.trace, n, &pi2_trace_row::link);
+    return columns;
+}
+
+nb::dict transfers_of(const pi2_packet_outcome &o)
+{
+    const std::size_t n = static_cast<std::size_t>(o.transferred);
+    nb::dict columns;
+    columns["begun"] = column_of<std::int64_t>(o.transfers, n, &pi2_transfer::begun);
+    columns["took"] = column_of<std::int64_t>(o.transfers, n, &pi2_transfer::took);
+    columns["flow"] = column_of<std::uint32_t>(o.transfers, n, &pi2_transfer::flow);
+    columns["size"] = column_of<std::uint32_t>(o.transfers, n, &pi2_transfer::size);
     return columns;
 }
 
@@ -209,6 +261,7 @@ class PacketRun {
         found["totals"] = totals;
         found["delays"] = array_of<std::uint32_t>(o.delays, 1, {blocks, legs, std::size_t{PI2_DELAY_BUCKETS}});
         found["segments"] = array_of<std::uint32_t>(o.delivered, 1, {blocks, flows});
+        found["transfers"] = transfers_of(o);
         found["trace"] = trace_of(o);
         found["block"] = o.block;
         found["events"] = o.events;
@@ -226,6 +279,7 @@ class PacketRun {
         std::vector<pi2_packet_class> all;
         std::vector<std::uint32_t> routes;
         std::vector<std::int64_t> hops;
+        std::deque<SizesTold> sizes; // which stay where they are as there come to be more
     };
 
     static void require_between(std::size_t count, std::int64_t most, const char *what)
@@ -306,8 +360,8 @@ class PacketRun {
         std::vector<std::size_t> crossed(static_cast<std::size_t>(s.link_count)); // by which class last, from 1 on
         for (nb::handle item : classes) {
             const std::size_t number = found.all.size();
-            pi2_packet_class c = class_of(item, "class " + std::to_string(number));
             const std::string what = "class " + std::to_string(number);
+            pi2_packet_class c = class_of(item, what, found.sizes.emplace_back());
             const Way there = way_of(item, "route", "hops"), back = way_of(item, "back", "back_hops");
             std::int64_t left = c.base_rtt;
             if (there.links.empty())
@@ -458,6 +512,20 @@ Dict<std::int64_t> published()
     return numbers;
 }
 
+nb::typed<nb::object, nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>> packet_sizes(
+    const std::string &kind, const Numbers &numbers, std::int64_t count, std::uint64_t seed)
+{
+    const SizesTold told = {kind, numbers};
+    const pi2_sizes sizes = sizes_of(told, "packet");
+    if (count < 0 || count > PI2_MOST_TRACE)
+        refuse("count = " + std::to_string(count) + " is outside [0, " + std::to_string(PI2_MOST_TRACE) + "].");
+    std::vector<std::int64_t> drawn(static_cast<std::size_t>(count));
+    const std::uint64_t key = pi2_stream_key(seed, 0);
+    for (std::size_t i = 0; i < drawn.size(); i++)
+        drawn[i] = pi2_size_of(&sizes, pi2_random(key, i));
+    return array_of<std::int64_t>(drawn.data(), 1, {drawn.size()});
+}
+
 std::int64_t prr(std::int64_t ssthresh, std::int64_t prior_window, std::int64_t in_flight, std::int64_t delivered,
                  std::int64_t delivered_in_all, std::int64_t sent, bool safe)
 {
@@ -493,9 +561,11 @@ classes
     Of each class: congestion, its control (None: constant bit rate), and the parameters of
     that; interval between packets (ns, of a constant bit rate); count; base_rtt, start, stop
     (None: the end) and start_jitter (ns); initial_window (segments); slow_start, delayed_ack,
-    paced (bool); ecn, the field (0 Not-ECT, 1 ECT(1), 2 ECT(0)); route, the numbers of the links
-    that it crosses, and hops, the propagation times to each (ns); back and back_hops, the same of
-    its acknowledgements.
+    paced (bool); ecn, the field (0 Not-ECT, 1 ECT(1), 2 ECT(0)); sizes of its transfers, as for
+    packet_sizes (None: its flows send on and on); idle, the mean time between two of a flow (ns),
+    or gap, that between two arrivals, 0: none arrive; route, the numbers of the links that it
+    crosses, and hops, the propagation times to each (ns); back and back_hops, the same of its
+    acknowledgements.
 changes
     Of each change, in the order of time: at (ns), capacity (bit/s, 0: as it is) of which link,
     and counts, the flows of every class (-1: as they are).
@@ -524,8 +594,9 @@ ValueError
 of bytes and square, the bands link after link. "legs", each class at each link of its route:
 (bins, legs) of arrivals, departures, bits, drops, marks, sojourn (ns). "classes": (bins,
 classes) of window, flows. "totals": (legs,) of the causes, queued, in_flight; (classes,) of
-retransmissions, timeouts. "delays": (blocks, legs, buckets). "segments": (blocks, flows).
-"trace": (events,) of the members of a row. "block": bins in a block. "events" and "packets":
+retransmissions, timeouts, turned_away. "delays": (blocks, legs, buckets). "segments": (blocks,
+flows). "transfers": (transfers,) of begun, took (ns, -1: unfinished), flow, size. "trace":
+(events,) of the members of a row. "block": bins in a block. "events" and "packets":
 how many were handled.
 )")
         .def_prop_ro("time", &PacketRun::time,
@@ -544,6 +615,17 @@ start, stop, count
     When it begins and ends (ns, None: with the run), and with how many flows.
 changes
     When it is told another number, and which (-1: as it is), in the order of time.
+)");
+    module.def("packet_sizes", &packet_sizes, nb::arg("kind"), nb::arg("numbers"), nb::arg("count"), nb::arg("seed"),
+               R"(Sizes of transfers (segments), as the simulator draws them.
+
+Parameters
+----------
+kind, numbers
+    "fixed" and the size; "exponential" and the mean; "pareto" and its shape, the least size and
+    the largest (inf: none); "empirical" and sizes that are equally likely.
+count, seed
+    How many, and which.
 )");
     module.def("packet_published", &published,
                "The numbers of the packet simulator that others have published, by name.");

@@ -6,6 +6,7 @@
 #include "packet/run/link.h"
 #include "packet/run/statistics.h"
 #include "packet/run/streams.h"
+#include "packet/run/transfers.h"
 #include "packet/tcp/ends/connection.h"
 
 /* Packets of a flow of constant bit rate that are counted out in one go. */
@@ -60,7 +61,7 @@ int pi2_schedule_new(pi2_run *run, const pi2_packet_scenario *s)
                                      .capacity = s->changes[j].capacity});
     qsort(run->steps, (size_t)run->step_count, sizeof *run->steps, compare_steps);
     run->flow_count = (uint32_t)flows;
-    run->starts = malloc((flows + 1) * sizeof *run->starts);
+    run->starts = malloc((flows + (size_t)s->class_count) * sizeof *run->starts);
     run->step_due = run->step_count ? run->steps[0].at : PI2_NEVER;
     run->start_due = PI2_NEVER;
     return run->starts != NULL;
@@ -113,6 +114,29 @@ static pi2_start pop_start(pi2_run *run)
     return first;
 }
 
+/* The next transfer that arrives at a class. */
+static void plan_arrival(pi2_run *run, const pi2_class *class_, int64_t now)
+{
+    push_start(run, (pi2_start){now + pi2_transfer_gap(run, class_), run->flow_count + (uint32_t)(class_ - run->classes)});
+}
+
+/* A transfer arrives: it has the flow that was free last, and is turned away if there is none. */
+static void arrive(pi2_run *run, pi2_class *class_, int64_t now)
+{
+    pi2_flow *f = NULL;
+    class_->arriving = class_->present_count > 0;
+    if (!class_->arriving)
+        return;
+    class_->arrived++;
+    plan_arrival(run, class_, now);
+    while (class_->free_count > 0 && (!f || f->life == PI2_STOPPED))
+        f = run->flows + class_->free[--class_->free_count];
+    if (f && f->life != PI2_STOPPED)
+        pi2_flow_open(run, f, now);
+    else
+        class_->turned_away++;
+}
+
 /* A flow that is there no more is not called again: whoever comes later is another one. */
 static void call_flows(pi2_run *run, pi2_class *class_, uint32_t count, int64_t now)
 {
@@ -122,7 +146,14 @@ static void call_flows(pi2_run *run, pi2_class *class_, uint32_t count, int64_t 
         const uint64_t jitter = (uint64_t)class_->spec->start_jitter;
         const int64_t late = jitter ? (int64_t)(pi2_random(key, 0) % (jitter + 1)) : 0;
         class_->present[class_->present_count++] = flow;
-        push_start(run, (pi2_start){now + late, flow});
+        if (pi2_transfers_arrive(class_))
+            class_->free[class_->free_count++] = flow;
+        else
+            push_start(run, (pi2_start){now + late, flow});
+    }
+    if (pi2_transfers_arrive(class_) && count > 0 && !class_->arriving) {
+        class_->arriving = 1;
+        plan_arrival(run, class_, now);
     }
     while (class_->present_count > count) {
         pi2_flow *f = run->flows + class_->present[--class_->present_count];
@@ -142,7 +173,13 @@ void pi2_schedule_step(pi2_run *run, int64_t now)
 
 void pi2_schedule_start(pi2_run *run, int64_t now)
 {
-    pi2_flow *f = run->flows + pop_start(run).flow;
+    const uint32_t who = pop_start(run).flow;
+    pi2_flow *f;
+    if (who >= run->flow_count) {
+        arrive(run, run->classes + (who - run->flow_count), now);
+        return;
+    }
+    f = run->flows + who;
     if (f->life == PI2_STOPPED) /* before it began */
         return;
     if (pi2_class_of(run, f)->spec->congestion) {

@@ -10,6 +10,7 @@
 #include "packet/run/paths.h"
 #include "packet/run/statistics.h"
 #include "packet/run/streams.h"
+#include "packet/run/transfers.h"
 #include "packet/schedule.h"
 #include "packet/tcp/ends/receiver.h"
 #include "packet/tcp/ends/sender.h"
@@ -56,7 +57,7 @@ static int set_up_classes(pi2_run *run, const pi2_packet_scenario *s)
         run->classes[i].exact_ce = cc && cc->flags & PI2_CC_EXACT_CE;
         run->classes[i].reacts = cc && !(cc->flags & PI2_CC_NO_REDUCTION);
     }
-    return pi2_schedule_new(run, s) && pi2_paths_new(run, s);
+    return pi2_schedule_new(run, s) && pi2_transfers_new(run) && pi2_paths_new(run, s);
 }
 
 static int set_up_flows(pi2_run *run)
@@ -146,6 +147,7 @@ void pi2_run_free(pi2_run *run)
     pi2_timers_free(&run->timers);
     pi2_statistics_free(run);
     pi2_schedule_free(run);
+    pi2_transfers_free(run);
     free(run->flow_memory);
     free(run->hops);
     free(run->late);
@@ -285,6 +287,7 @@ static void fill_totals(const pi2_run *run)
         int64_t *totals = run->class_totals + (size_t)i * PI2_CLASS_TOTALS;
         totals[PI2_TOTAL_RETRANSMISSIONS] = run->classes[i].retransmissions;
         totals[PI2_TOTAL_TIMEOUTS] = run->classes[i].timeouts;
+        totals[PI2_TOTAL_TURNED_AWAY] = run->classes[i].turned_away;
     }
     for (uint32_t i = 0; i < run->hop_count; i++)
         count_queued(run, run->hops + i);
@@ -310,6 +313,8 @@ void pi2_run_outcome(const pi2_run *run, pi2_packet_outcome *outcome)
         .delivered = run->delivered,
         .leg_totals = run->leg_totals,
         .class_totals = run->class_totals,
+        .transfers = run->transfers,
+        .transferred = run->transferred,
         .trace = run->trace,
         .traced = run->traced,
         .events = run->events,

@@ -12,6 +12,8 @@
     X(MOST_LINKS, 65535)              /* a row of the trace has 16 bits for its link */                               \
     X(MOST_LEGS, 1000000)             /* links on all routes together: 6 GB of histograms */                          \
     X(MOST_WINDOW, 1000000)           /* segments, the first window */                                                \
+    X(MOST_TRANSFER, 1 << 30)         /* segments: they are compared in 32 bits */                                     \
+    X(MOST_SIZES, 1000000)            /* of which one is drawn */                                                     \
     X(MOST_BUFFER, 1000000000)        /* packets */                                                                   \
     X(LEAST_PACKET, 64)               /* bytes */                                                                     \
     X(MOST_PACKET, 65535)                                                                                             \

@@ -10,6 +10,7 @@ enum {
     PI2_SYN = 1,         /* opens the connection; carries no segment */
     PI2_CWR = 2,         /* the sender has reduced its window (RFC 3168, section 6.1.2) */
     PI2_UNRESPONSIVE = 4, /* nobody acknowledges it */
+    PI2_LAST = 16,       /* it ends a transfer, and is acknowledged at once */
     PI2_RETURNING = 8    /* it is an acknowledgement, kept where `segment` says while it crosses links */
 };
 

@@ -32,7 +32,21 @@ enum {
     PI2_LEG_TOTALS
 };
 /* Of each class, over the whole run. */
-enum { PI2_TOTAL_RETRANSMISSIONS, PI2_TOTAL_TIMEOUTS, PI2_CLASS_TOTALS };
+enum {
+    PI2_TOTAL_RETRANSMISSIONS,
+    PI2_TOTAL_TIMEOUTS,
+    PI2_TOTAL_TURNED_AWAY, /* transfers that came while no flow was free */
+    PI2_CLASS_TOTALS
+};
+
+/* A transfer, in the order in which they begin. */
+typedef struct {
+    int64_t begun;       /* ns: its SYN was sent */
+    int64_t took;        /* ns until its last segment was acknowledged, PI2_UNFINISHED: it was not */
+    uint32_t flow, size; /* segments */
+} pi2_transfer;
+
+#define PI2_UNFINISHED (-1)
 
 /* The run is divided into blocks whose delays are counted apart. */
 enum { PI2_MOST_BLOCKS = 100 };
@@ -64,6 +78,8 @@ typedef struct {
     const uint32_t *delivered; /* [blocks][flows]: segments that left their last link, flows in the order of classes */
     const int64_t *leg_totals; /* [legs][PI2_LEG_TOTALS] */
     const int64_t *class_totals; /* [classes][PI2_CLASS_TOTALS] */
+    const pi2_transfer *transfers;
+    int64_t transferred;     /* how many began */
     const pi2_trace_row *trace;
     int64_t traced;          /* rows of it */
     int64_t events, packets; /* events handled, packets that entered service, at each link */

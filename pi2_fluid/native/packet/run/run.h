@@ -48,12 +48,18 @@ typedef struct {
     int64_t changed;        /* ns: up to when the sums are integrated */
     double window_area, flow_area; /* segments ns and flows ns in this bin */
     int64_t retransmissions, timeouts;
+    uint32_t *free;         /* stack of flows to which a transfer may come, if transfers arrive */
+    uint32_t free_count;
+    int arriving;           /* the next one is planned */
+    uint64_t arrived;       /* how many came */
+    int64_t turned_away;
+    double *sizes;          /* numbers of the distribution of sizes */
 } pi2_class;
 
-/* A flow that is to start. */
+/* A flow that is to start, or a transfer that is to arrive. */
 typedef struct {
     int64_t at; /* ns */
-    uint32_t flow;
+    uint32_t flow; /* of a transfer, its class behind all flows */
 } pi2_start;
 
 /* A step of the schedule: a class that begins, changes or ends, or a new capacity of a link. */
@@ -103,6 +109,8 @@ typedef struct pi2_run {
     double *bin_rows, *band_rows, *leg_rows, *class_rows;
     uint32_t *delays, *delivered;
     int64_t *leg_totals, *class_totals;
+    pi2_transfer *transfers;
+    int64_t transferred, room_for_transfers;
     pi2_trace_row *trace;
     int64_t traced, events, packets;
     int no_memory;

@@ -1,6 +1,7 @@
 /* What goes into a run: links with their queue disciplines, classes of flows, changes on the way. Time is in ns. */
 #pragma once
 
+#include "packet/core/sizes.h"
 #include "packet/queues/qdisc.h"
 #include "packet/tcp/congestion.h"
 
@@ -36,6 +37,9 @@ typedef struct {
     int delayed_ack;        /* 0: every segment is acknowledged at once */
     int paced;              /* new segments leave at window / smoothed round-trip time, not as acknowledgements come */
     int ecn;                /* ECN field of its packets: PI2_NOT_ECT, PI2_ECT1 or PI2_ECT0 */
+    pi2_sizes sizes;        /* of transfers; PI2_SIZES_ENDLESS: there are none */
+    double idle;            /* ns, mean: each flow is a source that waits so long after a transfer before the next; or, */
+    double gap;             /* if this is not 0, ns, mean: so often a transfer arrives and is sent by a flow that is free */
     uint32_t route_length;  /* at least 1 */
     const uint32_t *route;  /* the links that it crosses, in order, each once */
     const int64_t *hops;    /* ns of propagation to each of them, from the source or the link before; within base_rtt */

@@ -13,7 +13,7 @@ enum { PI2_TIMER_IDLE, PI2_TIMER_RTO, PI2_TIMER_PROBE, PI2_TIMER_REORDER };
 /* The timers of a flow; their numbers are PI2_TIMERS_EACH flow + these. */
 enum { PI2_SENDER_TIMER, PI2_DELAYED_ACK_TIMER, PI2_COMPRESSION_TIMER, PI2_PACING_TIMER };
 /* What becomes of a flow. */
-enum { PI2_ABSENT, PI2_CONNECTING, PI2_ESTABLISHED, PI2_STOPPED };
+enum { PI2_ABSENT, PI2_CONNECTING, PI2_ESTABLISHED, PI2_STOPPED, PI2_PAUSED }; /* paused: between two transfers */
 
 /* The board has an entry for each segment between una and next: when it was sent last (ns), and these flags. */
 enum {
@@ -56,8 +56,11 @@ typedef struct {
 
     pi2_timer timers[PI2_TIMERS_EACH];
     int64_t paced_until;    /* ns: when a paced sender may send again */
+    int64_t opened;         /* ns: when its transfer began, 0: it sends on and on */
     uint32_t probe_high;    /* next segment after a tail probe, 0: none is out */
     uint32_t retries;       /* timeouts since the last progress */
+    uint32_t end;           /* first segment after its transfer */
+    uint32_t transfer;      /* its number in the run */
     uint64_t first_board[PI2_FIRST_BOARD];
 
     /* Receiver */
@@ -85,6 +88,7 @@ typedef struct {
     uint32_t log_mask;
 
     /* Sender: recovery */
+    uint32_t begun;         /* transfers so far */
     uint32_t high;          /* next segment at the last reduction or timeout */
     uint32_t prior_threshold, prr_delivered, prr_sent;
     uint32_t undo_from;     /* first segment outstanding at the reduction */

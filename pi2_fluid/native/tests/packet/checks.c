@@ -178,6 +178,27 @@ static int not_overused(const pi2_test_scenario *s, uint32_t link, double bits)
     return least_slot < 1000.0 || within("bits of all", bits, 0, 1.01 * room); /* slots are whole ns */
 }
 
+/* Each transfer is of a class that has some, begins after the one before, and takes at least the two round trips of its
+ * connection and its segments; what was finished has left the last link. */
+static int sound_transfers(const pi2_test_scenario *s, const pi2_packet_outcome *o)
+{
+    double finished = 0.0;
+    int64_t before = 0;
+    for (int64_t i = 0; i < o->transferred; i++) {
+        const pi2_transfer *t = o->transfers + i;
+        if (!within("flow of a transfer", t->flow, 0, (double)o->flows - 1) || !within("size", t->size, 1, 1 << 30)
+            || !within("begin", (double)t->begun, (double)before, (double)s->problem.duration))
+            return 0;
+        before = t->begun;
+        if (t->took == PI2_UNFINISHED)
+            continue;
+        if (!within("duration", (double)t->took, 0, (double)(s->problem.duration - t->begun)))
+            return 0;
+        finished += t->size;
+    }
+    return within("segments of transfers", finished, 0, segments(o));
+}
+
 int pi2_check_outcome(const pi2_test_scenario *s, const pi2_packet_outcome *o, int done)
 {
     leg legs[LEGS];
@@ -203,7 +224,7 @@ int pi2_check_outcome(const pi2_test_scenario *s, const pi2_packet_outcome *o, i
             return 0;
     return equal("departures", -1, all, (double)o->packets)
            && equal("departures of flows", -1, segments(o), at_last) && sound_backlogs(s, o) && sound_rows(s, o)
-           && sound_controllers(s, o);
+           && sound_controllers(s, o) && sound_transfers(s, o);
 }
 
 /* Eight bytes at a time, so that it takes less time than the run. */
@@ -234,6 +255,8 @@ uint64_t pi2_digest(const pi2_packet_outcome *o)
     d = mixed(d, o->delivered, blocks * (size_t)o->flows * sizeof *o->delivered);
     d = mixed(d, o->leg_totals, legs * PI2_LEG_TOTALS * sizeof *o->leg_totals);
     d = mixed(d, o->class_totals, classes * PI2_CLASS_TOTALS * sizeof *o->class_totals);
+    if (o->transferred)
+        d = mixed(d, o->transfers, (size_t)o->transferred * sizeof *o->transfers);
     d = mixed(d, o->trace, (size_t)o->traced * sizeof *o->trace);
     return mixed(d, &o->packets, sizeof o->packets);
 }

@@ -136,6 +136,41 @@ static void narrowing_row(pi2_test_scenario *s) /* its last link stops for a whi
     s->changes[0].link = s->changes[1].link = PI2_TEST_LINKS - 1;
 }
 
+static void transfers(pi2_test_scenario *s, double size, double idle, double gap)
+{
+    s->sizes[0][0] = size;
+    s->classes[0].sizes = (pi2_sizes){PI2_SIZES_FIXED, 1, s->sizes[0]};
+    s->classes[0].idle = idle;
+    s->classes[0].gap = gap;
+}
+
+static void restless(pi2_test_scenario *s) /* one segment after the other, no way, no wait, a new connection for each */
+{
+    transfers(s, 1, 0.0, 0.0);
+    s->classes[0].base_rtt = 0;
+    s->specs->ack_jitter = 0;
+    s->specs->capacity = 1e9;
+}
+
+static void lost_tails(pi2_test_scenario *s) /* whose last segments are lost again and again */
+{
+    transfers(s, 3, 1e6, 0.0);
+    tight(s);
+}
+
+static void flood(pi2_test_scenario *s) /* far more arrive than there are flows for, which come and go */
+{
+    transfers(s, 2, 0.0, 1e4);
+    change(s, 100000000, 0.0, 0, -1);
+    change(s, 200000000, 0.0, 5, -1);
+    change(s, 300000000, 0.0, 1, -1);
+}
+
+static void endless_transfers(pi2_test_scenario *s)
+{
+    transfers(s, 1e300, 1e300, 0.0);
+}
+
 /* 0 if something is wrong. */
 static int at_edge(twist how, int kind, int delay_on)
 {
@@ -187,7 +222,8 @@ int main(void)
                  {"pushed", pushed}, {"nobody", nobody}, {"comings and goings", comings_and_goings},
                  {"no time at all", no_time_at_all}, {"far away", far_away}, {"slow", slow}, {"tight", tight},
                  {"jumps", jumps}, {"crowd", crowd}, {"in a row", in_a_row},
-                 {"tight row", tight_row}, {"narrowing row", narrowing_row}};
+                 {"tight row", tight_row}, {"narrowing row", narrowing_row}, {"restless", restless},
+                 {"lost tails", lost_tails}, {"flood", flood}, {"endless transfers", endless_transfers}};
     int wrong = 0;
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
         for (int where = PI2_DELAY_RETURN; where <= PI2_DELAY_SPLIT; where++)

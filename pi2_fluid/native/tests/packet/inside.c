@@ -1,7 +1,7 @@
 /* The counters that a run keeps of its flows and its queue, against what they count. */
 #include <stdio.h>
 
-#include "packet/run/run.h"
+#include "packet/run/transfers.h"
 #include "tests/packet/checks.h"
 
 static int wrong(const pi2_run *run, uint32_t flow, const char *what, int64_t is, int64_t counted)
@@ -58,6 +58,8 @@ static int sound_classes(const pi2_run *run)
                 return wrong(run, n, "window", f->counted, f->window.cwnd);
             if (!sound_board(run, f))
                 return 0;
+            if (pi2_has_transfers(c) && (f->window.una == f->end || (int32_t)(f->end - f->window.next) < 0))
+                return wrong(run, n, "end of the transfer", f->end, f->window.next);
         }
         if (windows != c->window_sum)
             return wrong(run, c->first, "sum of windows", c->window_sum, windows);

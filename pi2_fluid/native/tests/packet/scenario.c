@@ -117,7 +117,30 @@ static int64_t make_rtt(pi2_choices *c, const pi2_test_scenario *t)
     return whole(pi2_chance(c, 0.8) ? pi2_spread(c, 1, 1e9) : pi2_spread(c, 1, LONGEST), 0, LONGEST);
 }
 
-static void make_class(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_class *class_)
+/* Transfers of all kinds of sizes, from sources or as they arrive; nearly all of a size that ends within the run. */
+static void make_transfers(pi2_choices *c, pi2_test_scenario *t, pi2_packet_class *class_)
+{
+    double *numbers = t->sizes[class_ - t->classes];
+    const double slot = t->links->slot, size = pi2_chance(c, 0.9) ? pi2_spread(c, 0.1, 300) : pi2_spread(c, 1, 1e12);
+    class_->sizes = (pi2_sizes){1 + pi2_pick(c, 4), 1, numbers};
+    numbers[0] = size;
+    if (class_->sizes.kind == PI2_SIZES_PARETO) {
+        class_->sizes.count = 3;
+        numbers[0] = pi2_spread(c, 0.1, 10);
+        numbers[1] = size;
+        numbers[2] = pi2_chance(c, 0.5) ? INFINITY : size * pi2_spread(c, 1, 1e3);
+    } else if (class_->sizes.kind == PI2_SIZES_EMPIRICAL) {
+        class_->sizes.count = 1 + (size_t)pi2_pick(c, PI2_TEST_SIZES);
+        for (size_t i = 1; i < class_->sizes.count; i++)
+            numbers[i] = pi2_spread(c, 1, 1000);
+    }
+    if (pi2_chance(c, 0.4))
+        class_->gap = slot * pi2_spread(c, 1, 1000);
+    else
+        class_->idle = pi2_chance(c, 0.2) ? 0.0 : slot * pi2_spread(c, 0.1, 1000);
+}
+
+static void make_class(pi2_choices *c, pi2_test_scenario *t, pi2_packet_class *class_)
 {
     static const uint32_t windows[] = {10, 10, 10, 1, 2, 4, 100, 1000};
     const double duration = (double)t->problem.duration;
@@ -138,6 +161,8 @@ static void make_class(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_cl
     class_->delayed_ack = pi2_chance(c, 0.7);
     class_->paced = pi2_chance(c, 0.3);
     class_->ecn = pi2_pick(c, 3);
+    if (class_->congestion && pi2_chance(c, 0.35))
+        make_transfers(c, t, class_);
 }
 
 static void make_changes(pi2_choices *c, pi2_test_scenario *t)
@@ -268,6 +293,9 @@ void pi2_print_scenario(const pi2_test_scenario *t)
         printf(", interval %.9g, rtt %lld, from %lld to %lld, jitter %lld ns, window %u, slow start %d, delayed %d, "
                "ecn %d, route", k->interval, (long long)k->base_rtt, (long long)k->start, (long long)k->stop,
                (long long)k->start_jitter, k->initial_window, k->slow_start, k->delayed_ack, k->ecn);
+        if (k->sizes.kind)
+            printf(" transfers %d of %zu: %.9g %.9g %.9g, idle %.9g, gap %.9g ns,", k->sizes.kind, k->sizes.count,
+                   t->sizes[i][0], t->sizes[i][1], t->sizes[i][2], k->idle, k->gap);
         for (uint32_t j = 0; j < k->route_length; j++)
             printf(" %u after %lld ns", k->route[j], (long long)k->hops[j]);
         for (uint32_t j = 0; j < k->back_length; j++)

@@ -1,8 +1,11 @@
-/* Connections: a SYN that is sent until it is answered, and an end at once. */
+/* Connections: a SYN that is sent until it is answered, and an end at once; of transfers one for each. */
 #include "packet/tcp/ends/connection.h"
+
+#include <string.h>
 
 #include "packet/run/link.h"
 #include "packet/run/statistics.h"
+#include "packet/run/transfers.h"
 #include "packet/tcp/ends/sender_timer.h"
 #include "packet/tcp/published.h"
 
@@ -15,11 +18,30 @@ static void send_syn(pi2_run *run, pi2_flow *f, int64_t now)
     pi2_link_begin(run, pi2_class_of(run, f), &packet, now);
 }
 
+/* Both ends forget all they know but their memory, and the numbers of segments go on: what is still under way of the
+ * transfer before lies behind, and was sent before this one was opened. */
+static void begin_transfer(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    const uint32_t first = f->end;
+    pi2_flow new = {.class_ = f->class_, .counted = f->counted, .departed = f->departed, .begun = f->begun,
+                    .board = f->board, .board_mask = f->board_mask, .log = f->log, .log_mask = f->log_mask,
+                    .again = f->again, .again_mask = f->again_mask, .opened = now, .echo = now};
+    memcpy(new.timers, f->timers, sizeof new.timers);
+    new.window.una = new.window.next = new.expected = new.acknowledged = first;
+    new.high = new.hint = new.walked = new.duplicates_from = first;
+    *f = new;
+    pi2_transfer_begin(run, f, now);
+}
+
 void pi2_flow_open(pi2_run *run, pi2_flow *f, int64_t now)
 {
+    if (pi2_has_transfers(pi2_class_of(run, f)))
+        begin_transfer(run, f, now);
+    if (!f->board) {
+        f->board = f->first_board;
+        f->board_mask = PI2_FIRST_BOARD - 1;
+    }
     f->life = PI2_CONNECTING;
-    f->board = f->first_board;
-    f->board_mask = PI2_FIRST_BOARD - 1;
     f->rto = PI2_RTO_INITIAL_MS;
     f->last_arrival = -1;
     f->first_retransmission = PI2_NEVER;
@@ -35,8 +57,7 @@ void pi2_flow_retry(pi2_run *run, pi2_flow *f, int64_t now)
     send_syn(run, f, now);
 }
 
-/* At once and for good: what is under way is neither acknowledged nor missed. */
-void pi2_flow_close(pi2_run *run, pi2_flow *f, int64_t now)
+static void fall_silent(pi2_run *run, pi2_flow *f, int64_t now)
 {
     for (int kind = 0; kind < PI2_TIMERS_EACH; kind++)
         pi2_timer_stop(&f->timers[kind]);
@@ -45,6 +66,24 @@ void pi2_flow_close(pi2_run *run, pi2_flow *f, int64_t now)
         pi2_count_window(run, f, now);
         pi2_count_flow(run, f, -1, now);
     }
+}
+
+void pi2_flow_finish(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    pi2_class *class_ = pi2_class_of(run, f);
+    fall_silent(run, f, now);
+    f->life = PI2_PAUSED;
+    pi2_transfer_end(run, f, now);
+    if (pi2_transfers_arrive(class_))
+        class_->free[class_->free_count++] = pi2_number(run, f);
+    else
+        pi2_timer_set(&run->timers, &f->timers[PI2_SENDER_TIMER], now + pi2_transfer_idle(run, f));
+}
+
+/* At once and for good: what is under way is neither acknowledged nor missed. */
+void pi2_flow_close(pi2_run *run, pi2_flow *f, int64_t now)
+{
+    fall_silent(run, f, now);
     f->life = PI2_STOPPED;
     pi2_flow_free(f);
 }

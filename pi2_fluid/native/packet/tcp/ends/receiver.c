@@ -231,6 +231,8 @@ void pi2_receive(pi2_run *run, const pi2_packet *packet, int64_t now)
     int at_once = 0;
     if (f->life != PI2_CONNECTING && f->life != PI2_ESTABLISHED)
         return;
+    if (ahead < 0 && packet->sent < f->opened) /* of the transfer before */
+        return;
     if (packet->flags & PI2_SYN) {
         pi2_ack *ack = new_ack(run, f, now);
         f->syn_arrived = now;
@@ -241,8 +243,8 @@ void pi2_receive(pi2_run *run, const pi2_packet *packet, int64_t now)
         }
         return;
     }
-    if (packet->flags & PI2_CWR) {
-        if (!pi2_class_of(run, f)->exact_ce)
+    if (packet->flags & (PI2_CWR | PI2_LAST)) {
+        if (packet->flags & PI2_CWR && !pi2_class_of(run, f)->exact_ce)
             f->echo_ce = 0;
         at_once = 1; /* whatever the congestion control */
     }

@@ -3,6 +3,8 @@
 #include "packet/tcp/ends/sender.h"
 
 #include "packet/run/statistics.h"
+#include "packet/run/transfers.h"
+#include "packet/tcp/ends/connection.h"
 #include "packet/tcp/ends/rack.h"
 #include "packet/tcp/ends/recovery.h"
 #include "packet/tcp/ends/sender_timer.h"
@@ -160,6 +162,8 @@ void pi2_on_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
     pi2_news news = {0};
     samples found = {PI2_NEVER, PI2_NEVER, PI2_NEVER, PI2_NEVER, 0};
     int rexmit = PI2_NOTHING_LOST, restart;
+    if (ack->echo < f->opened) /* of the transfer before */
+        return;
     if (ack->flags & PI2_ACK_SYN) {
         establish(run, f, ack, now);
         return;
@@ -175,6 +179,10 @@ void pi2_on_ack(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now)
         sack(f, f->log[f->log_read++ & f->log_mask], &news, &found, now);
     if (ack->next != f->window.una)
         acknowledge(f, ack->next, &news, &found, now);
+    if (pi2_has_transfers(class_) && f->window.una == f->end) {
+        pi2_flow_finish(run, f, now);
+        return;
+    }
     measure(run, f, &news, &found, ack->echo, now);
     if (cc->marks)
         cc->marks(class_->spec->parameters, f->state_of_cc, &f->window, news.delivered,

@@ -2,6 +2,7 @@
 #include "packet/tcp/ends/transmission.h"
 
 #include "packet/run/link.h"
+#include "packet/run/transfers.h"
 #include "packet/tcp/ends/sender_timer.h"
 #include "packet/tcp/published.h"
 
@@ -24,6 +25,8 @@ void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_
         packet.flags = PI2_CWR;
         f->cwr_due = 0;
     }
+    if (pi2_has_transfers(class_) && segment + 1 == f->end)
+        packet.flags |= PI2_LAST;
     pi2_link_begin(run, class_, &packet, now);
 }
 
@@ -57,8 +60,11 @@ static uint32_t let_pass(pi2_run *run, pi2_flow *f, uint32_t room, int64_t now)
 void pi2_send_new(pi2_run *run, pi2_flow *f, int64_t now)
 {
     const uint32_t flight = pi2_in_flight(f), window = f->window.cwnd;
+    const pi2_class *class_ = pi2_class_of(run, f);
     uint32_t room = window > flight ? window - flight : 0;
-    if (room && pi2_class_of(run, f)->spec->paced)
+    if (room && pi2_has_transfers(class_) && room > f->end - f->window.next)
+        room = f->end - f->window.next;
+    if (room && class_->spec->paced)
         room = let_pass(run, f, room, now);
     if (pi2_in_reduction(f))
         f->prr_sent += room;
