@@ -68,9 +68,15 @@ from pi2_fluid.network.link import Link as Link
 from pi2_fluid.network.network import Network as Network
 from pi2_fluid.network.network import Node as Node
 from pi2_fluid.network.scenario import Scenario as Scenario
+from pi2_fluid.network.sizes import Empirical as Empirical
+from pi2_fluid.network.sizes import Exponential as Exponential
+from pi2_fluid.network.sizes import Fixed as Fixed
+from pi2_fluid.network.sizes import Pareto as Pareto
+from pi2_fluid.network.transfers import Transfers as Transfers
 from pi2_fluid.papers.claims import claims as claims
 from pi2_fluid.papers.figures import figures as figures
 from pi2_fluid.referee import validate as validate
 from pi2_fluid.results import summarize as summarize
+from pi2_fluid.results.completions import completions as completions
 
 __version__: str

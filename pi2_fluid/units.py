@@ -82,7 +82,7 @@ _TABLE: Final[dict[str, tuple[str, str, dict[str, float]]]] = {
         'a number of packets such as "40000 packets"',
         {"packets": 1.0, "packet": 1.0, "p": 1.0},
     ),
-    "frequency": ("Hz", 'a frequency such as "0.3125Hz"', {"Hz": 1.0, "kHz": 1e3}),
+    "frequency": ("Hz", 'a frequency such as "0.3125Hz"', {"Hz": 1.0, "kHz": 1e3, "/s": 1.0}),
     "number": ("", "a number without unit such as 0.5", {}),
 }
 # What has no unit, or is in Hz (alpha, beta), may be given as text without one.

@@ -25,7 +25,7 @@ from pi2_fluid.laws.aqms.red import Red
 from pi2_fluid.laws.aqms.rem import Rem
 from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.network.assumptions import check_assumptions
-from pi2_fluid.network.flows import Flows, require_responsive
+from pi2_fluid.network.flows import Flows, refuse_finite, require_responsive
 from pi2_fluid.network.network import Network, Node
 from pi2_fluid.network.prices import LEAST, share_by_prices
 from pi2_fluid.network.response import answer, linear_form, plain, window_of
@@ -159,6 +159,7 @@ def network_equilibrium(network: Network) -> NetworkPoint:
         If no class obeys signals, a queue is a dual one, or one of one's own that is like none
         here, the links differ in their packet size, or something is an array.
     """
+    refuse_finite(network.flows)
     require_responsive(network.flows)
     require_untraced("the rest of several links", "a network of one node", network)
     map_leaves(_require_number, network)

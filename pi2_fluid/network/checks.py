@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from pi2_fluid.errors import ScenarioError, show_value, suggest
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.routes import check_routes
+from pi2_fluid.network.transfers import Transfers
 from pi2_fluid.ops import Number
 from pi2_fluid.units import format_quantity
 
@@ -117,6 +118,11 @@ def check_changes(scenario: Described) -> None:
     """Refuse changes of what is not there, or that come too late, or twice at one instant."""
     links = scenario.node_names
     stops = dict(zip(scenario.class_names, (flows.stop for flows in scenario.flows), strict=True))
+    arriving = {
+        name
+        for flows, name in zip(scenario.flows, scenario.class_names, strict=True)
+        if isinstance(flows, Transfers) and flows.arrivals is not None
+    }
     done: set[tuple[float, str]] = set()
     for change in scenario.changes:
         at = float(change.at)
@@ -133,6 +139,11 @@ def check_changes(scenario: Described) -> None:
                 raise ScenarioError(
                     f"{place} counts {show_value(name)}, which is no class of flows: give"
                     f" {suggest(name, stops)}."
+                )
+            if name in arriving:
+                raise ScenarioError(
+                    f"{place} counts {show_value(name)}, whose transfers arrive as arrivals says:"
+                    " give a class with another start, or sources with idle."
                 )
             if stop is not None and at >= stop:
                 raise ScenarioError(

@@ -19,7 +19,7 @@ from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.assumptions import check_assumptions
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
-from pi2_fluid.network.flows import Flows, require_responsive
+from pi2_fluid.network.flows import Flows, refuse_finite, require_responsive
 from pi2_fluid.network.network import Network
 from pi2_fluid.network.response import linear_form, plain, respond, window_of
 from pi2_fluid.network.rest import Rest, l4s_is_alone, own_delay, require_round_trip, rest_at
@@ -379,6 +379,7 @@ def as_flows(flows: object) -> tuple[Flows, ...]:
                 f"Flows route = {show_value(flow.route)} crosses several nodes, and here one queue"
                 " is given: give a Network of them all, or leave route out."
             )
+    refuse_finite(classes)
     require_responsive(classes)
     return classes
 

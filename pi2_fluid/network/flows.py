@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from pi2_fluid.records.record import (
 )
 from pi2_fluid.units import format_quantity, is_traced
 
-__all__ = ["Flows", "class_names", "require_responsive"]
+__all__ = ["Flows", "class_names", "refuse_finite", "require_responsive"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,9 @@ class Flows(Record):
         Propagation times (s) as `hops`, from the receiver on. What both leave of `base_rtt` lies
         behind the last node there, or back.
     """
+
+    #: Whether its flows end, as those of `Transfers` do.
+    finite: ClassVar[bool] = False
 
     sender: Sender
     count: Parameter = quantity(1.0, "number")
@@ -171,6 +175,29 @@ def require_responsive(classes: Sequence[Flows]) -> None:
             "no class of flows obeys congestion signals, so there is no loop: add e.g."
             ' Flows(Reno(), base_rtt="80ms").'
         )
+
+
+def refuse_finite(classes: Sequence[Flows], instead: str = "Packets()") -> None:
+    """Refuse flows that end and begin anew.
+
+    Parameters
+    ----------
+    classes : sequence of Flows
+        The classes.
+    instead : str
+        What to use, for messages.
+
+    Raises
+    ------
+    UnsupportedError
+        Naming the class.
+    """
+    for flow, name in zip(classes, class_names(classes), strict=True):
+        if flow.finite:
+            raise UnsupportedError(
+                f"flows {name!r} are Transfers, which end and begin anew packet by packet alone:"
+                f" use {instead}, or give Flows that send on and on."
+            )
 
 
 def _names(route: object, field: str) -> tuple[str, ...]:

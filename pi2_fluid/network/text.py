@@ -32,6 +32,8 @@ from pi2_fluid.laws.sines import Sines
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.link import Link
+from pi2_fluid.network.sizes import SIZES, Sizes
+from pi2_fluid.network.transfers import Transfers
 from pi2_fluid.records.record import Record, default_of, map_leaves
 from pi2_fluid.saving import save_text
 from pi2_fluid.units import format_quantity, validate_quantity
@@ -54,6 +56,8 @@ _SCHEDULE: Final = ("duration", "name", "changes")
 _ONE: Final = ("link", "aqm")
 #: What a network of several has beside them.
 _NETWORK: Final = ("combine",)
+# Any of these makes a class of flows one of transfers.
+_OF_TRANSFERS: Final = frozenset({"size", "idle", "arrivals"})
 # Written as plain numbers: nobody gives alpha as "0.3125Hz".
 _UNITLESS: Final = frozenset({"number", "frequency"})
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -248,12 +252,28 @@ def _read_flows(index: int, keys: dict[str, Any]) -> Flows:
     kind = _kind(keys, "sender", place, SENDERS)
     with located(place):
         cls = sender_class(kind)
+    kind_of_flows = Transfers if _OF_TRANSFERS & keys.keys() else Flows
     own = list(_keys_of(cls))
-    shared = [key for key in _keys_of(Flows) if key != "sender"]
+    shared = [key for key in _keys_of(kind_of_flows) if key != "sender"]
     _check_keys(keys, [*own, *shared], place, f" for sender = {kind!r}")
     sender = _build(cls, place, {key: keys[key] for key in keys if key in own})
     rest = {key: keys[key] for key in keys if key in shared}
-    return _build(Flows, place, rest, sender=sender)
+    if "size" in rest:
+        rest["size"] = _read_size(place, _table(rest, "size", "kind", "flows.size"))
+    return _build(kind_of_flows, place, rest, sender=sender)
+
+
+def _read_size(place: str, keys: dict[str, Any]) -> Sizes:
+    """Make a distribution of sizes of its table."""
+    place = f"{place} size"
+    if "kind" not in keys:
+        raise ScenarioError(f"{place} kind is missing: give {suggest('', SIZES)}.")
+    kind = keys.pop("kind")
+    if kind not in SIZES:
+        raise ScenarioError(
+            f"{place} kind = {show_value(kind)} is unknown: give {suggest(kind, SIZES)}."
+        )
+    return _build(SIZES[kind], place, keys, f" for kind = {kind!r}")
 
 
 def _build(cls: type[T], place: str, keys: dict[str, Any], of: str = "", **given: object) -> T:
@@ -460,6 +480,8 @@ def _value(value: Any, field: Field[Any]) -> str:
     if isinstance(value, Mapping):
         pairs = (f"{_key(key)} = {_number(count)}" for key, count in value.items())
         return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, Sizes):
+        return f"{{ {', '.join([f'kind = {_text(value.kind)}', *_lines(value)])} }}"
     if isinstance(value, tuple):
         return f"[{', '.join(_value(item, field) for item in value)}]"
     if isinstance(value, bool):

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from pi2_fluid.errors import QuantityError
+from pi2_fluid.results.completions import SIZES, completion_variables, size_coords
 from pi2_fluid.results.dataset import (
     QUANTILES,
     Column,
@@ -49,7 +50,10 @@ def summarize_packets(
     part = dataset.isel(time=stretch.bins, block=stretch.blocks)
     variables = _delays(part) | _backlog(part) | _shares(part) | _classes(part)
     coords = label_coords(part, ("seed", "link", "flows", "place", "band", "quantile"))
-    if "delay_quantile" not in variables:
+    if "transfer_size" in part:
+        variables |= completion_variables(part, SIZES, stretch.begin, stretch.end)
+        coords |= size_coords(SIZES)
+    elif "delay_quantile" not in variables:
         coords.pop("quantile", None)
     attrs = {
         "engine": dataset.attrs.get("engine", ""),

@@ -92,6 +92,7 @@ def runs_dataset(
         **_of_bins(scenario, layout, runs, ends),
         **_of_blocks(layout, delays, _stack(runs, "segments")),
         **_of_run(scenario, layout, runs, delays, edges),
+        **_of_transfers(scenario, runs),
         **_of_events(runs),
     }
     coords = {
@@ -261,6 +262,43 @@ def _of_run(
             layout.at_ends(bits.sum(axis=1)) / float(scenario.duration),
             "bit/s",
             "rate at which the class left the link, or the last, over the whole run",
+        ),
+    }
+
+
+def _of_transfers(scenario: Scenario, runs: list[Mapping[str, Any]]) -> dict[str, Column]:
+    """Return when transfers began and how long they took, as many as of the run with most.
+
+    What is beyond those of other runs has the size 0 and the flow and class -1.
+    """
+    if not any(flow.finite for flow in scenario.flows):
+        return {}
+    owner = flow_lives(scenario).owner
+    counts = [run["transfers"]["size"].size for run in runs]
+    shape = (len(runs), max(counts))
+    begun, took = np.full(shape, np.nan), np.full(shape, np.nan)
+    size, flow, class_ = np.zeros(shape, int), np.full(shape, -1), np.full(shape, -1)
+    for row, (count, run) in enumerate(zip(counts, runs, strict=True)):
+        told = run["transfers"]
+        begun[row, :count] = told["begun"] / NS
+        took[row, :count] = np.where(told["took"] < 0, np.nan, told["took"] / NS)
+        size[row, :count], flow[row, :count] = told["size"], told["flow"]
+        class_[row, :count] = owner[told["flow"]]
+    each = ("seed", "transfer")
+    return {
+        "transfer_count": Column(("seed",), np.array(counts), "1", "transfers that began"),
+        "transfer_start": Column(each, begun, "s", "when the transfer began"),
+        "transfer_time": Column(
+            each, took, "s", "from the start to the last acknowledgement, NaN: it was not finished"
+        ),
+        "transfer_size": Column(each, size, "segments", "size of the transfer"),
+        "transfer_flow": Column(each, flow, "1", "number of its flow"),
+        "transfer_class": Column(each, class_, "1", "index of its class"),
+        "turned_away": Column(
+            ("seed", "flows"),
+            _stack(runs, "totals")["turned_away"],
+            "1",
+            "transfers that came while as many as allowed were under way",
         ),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -52,6 +53,12 @@ def print_runs(way: str, dataset: xarray.Dataset, summary: xarray.Dataset) -> No
         console.print(_delay_table(summary))
         typer.echo()
     console.print(_class_table(summary))
+    if "finished" in summary:
+        typer.echo()
+        console.print(_completion_table(summary))
+        away = dataset.turned_away.sum("seed")
+        for name in away.flows.to_numpy()[away.to_numpy() > 0]:
+            typer.echo(f"\nturned away of {name}: {int(away.sel(flows=name))} transfers")
 
 
 def _on_routes(summary: xarray.Dataset) -> xarray.Dataset:
@@ -101,6 +108,38 @@ def _class_table(summary: xarray.Dataset) -> Table:
             f"{_mean(mine.mark_fraction_of, 100.0)} %",
         )
     return table
+
+
+def _completion_table(summary: xarray.Dataset) -> Table:
+    """Return how long transfers took, of all sizes and of each range in which there are any."""
+    table = make_grid("left", "left", *["right"] * 5)
+    table.add_row("transfers", "segments", "finished", "mean [s]", "P50", "P95", "P99")
+    for name in summary.flows.to_numpy():
+        mine = summary.sel(flows=name)
+        if not int(mine.finished.sum()) and not int(mine.unfinished.sum()):
+            continue
+        _add_completions(table, str(name), "all", mine.finished, mine.completion_mean,
+                         mine.completion_quantile)  # fmt: skip
+        for size, end in zip(mine["size"].to_numpy(), mine.size_end.to_numpy(), strict=True):
+            these = mine.sel(size=size)
+            if int(these.finished_of.sum()):
+                told = f"{size:g} to {end - 1:g}" if end < math.inf else f"from {size:g}"
+                _add_completions(table, "", told, these.finished_of, these.completion_mean_of,
+                                 these.completion_quantile_of)  # fmt: skip
+        table.add_row("", "under way", _mean(mine.unfinished), "", "", "", "")
+    return table
+
+
+def _add_completions(
+    table: Table,
+    first: str,
+    sizes: str,
+    finished: xarray.DataArray,
+    mean: xarray.DataArray,
+    levels: xarray.DataArray,
+) -> None:
+    quantiles = [_mean(levels.sel(quantile=level)) for level in (0.5, 0.95, 0.99)]
+    table.add_row(first, sizes, _mean(finished), _mean(mean), *quantiles)
 
 
 def _mean(values: xarray.DataArray, factor: float = 1.0) -> str:

@@ -132,9 +132,12 @@ def _print_trajectory(way: str, dataset: xarray.Dataset, summary: xarray.Dataset
 def _print_end(engine: Engine, dataset: xarray.Dataset, files: Sequence[Path]) -> None:
     """Print what to know of a result of either kind beside its numbers."""
     missing = dataset.attrs["not_modelled"]
-    beyond = engine.remarks(dataset).get("beyond_the_laws")
+    remarks = engine.remarks(dataset)
+    beyond, heavy = remarks.get("beyond_the_laws"), remarks.get("sizes_without_mean")
     lines = [f"not modelled in {engine.medium or engine.name}: {missing}"] if missing else []
     lines += [f"beyond the laws: {beyond}"] if beyond else []
+    if heavy:
+        lines.append(f"sizes without a mean, which a few transfers of each seed decide: {heavy}")
     lines += [f"written: {path}" for path in files]
     if lines:
         typer.echo("\n" + "\n".join(lines))
@@ -186,7 +189,8 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             " per class or queue an object of its own), not_modelled, output, plot. Of a fluid"
             " update, linear, compiled, beyond_the_laws, too, and clock where it is acks; of"
             " packets and ns-3 seeds, bin, smallest and largest, the range of the seeds, while"
-            " summary is their mean; of ns-3 ns3_version."
+            " summary is their mean; of ns-3 ns3_version; of transfers without a mean size"
+            " sizes_without_mean."
         ),
     ),
 )

@@ -10,7 +10,7 @@ import numpy as np
 from pi2_fluid import _core
 from pi2_fluid.engines.ns3.laws import Described, congestion_of, queue_disc_of
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
-from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.flows import Flows, refuse_finite
 from pi2_fluid.network.network import refuse_several
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
@@ -52,13 +52,15 @@ def make_task(scenario: Scenario, length: int) -> Task:
     Raises
     ------
     UnsupportedError
-        If ns-3 lacks a law, or a field of one that decides what it does; of several links.
+        If ns-3 lacks a law, or a field of one that decides what it does; of several links, and of
+        transfers.
     DomainError
         If something that is counted is no whole number, or a number is out of range.
     QuantityError
         If there are too many bins.
     """
     refuse_several(scenario.network, "ns-3 is asked for one link", "use Packets()")
+    refuse_finite(scenario.flows)
     link = scenario.link
     queue = queue_disc_of(scenario.aqm, link)
     classes = [_class_of(scenario, index) for index in range(len(scenario.flows))]

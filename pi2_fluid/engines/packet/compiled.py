@@ -17,6 +17,7 @@ from pi2_fluid.network.network import Node
 from pi2_fluid.network.routes import on_their_ways, places_back_of, places_of
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, to_ns
+from pi2_fluid.network.transfers import Transfers
 
 __all__ = ["ECT0", "ECT1", "NOT_ECT", "ecn_field", "pack", "run_packets"]
 
@@ -155,10 +156,22 @@ def _pack_class(
         "delayed_ack": flow.delayed_ack,
         "paced": sender.paced,
         "ecn": ecn_field(flow),
+        **_pack_transfers(flow),
         "route": route,
         "hops": hops[: len(route)],
         "back": back,
         "back_hops": hops[len(route) :],
+    }
+
+
+def _pack_transfers(flow: Flows) -> dict[str, Any]:
+    """Return how large transfers are, and how long (ns) is between them."""
+    if not isinstance(flow, Transfers) or flow.size is None:
+        return {"sizes": None, "idle": 0.0, "gap": 0.0}
+    return {
+        "sizes": (flow.size.kind, flow.size.numbers()),
+        "idle": NS * float(flow.idle or 0.0),
+        "gap": 0.0 if flow.arrivals is None else NS / float(flow.arrivals),
     }
 
 

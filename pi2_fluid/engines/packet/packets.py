@@ -98,6 +98,11 @@ class Packets(Engine):
         del result
         return "packet by packet"
 
+    def remarks(self, result: xarray.Dataset) -> dict[str, Any]:
+        """Return which classes have sizes without a mean, if any has."""
+        heavy = result.attrs.get("sizes_without_mean")
+        return {"sizes_without_mean": heavy} if heavy else {}
+
     def with_rows(self, step: float) -> Self:
         """Return this engine with bins of `step` (s), unless its `bin` is set."""
         return self if self.bin is not None else dataclasses.replace(self, bin=step)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pi2_fluid.engines.packet.compiled import ECT1, ecn_field
 from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.network.transfers import Transfers
 from pi2_fluid.results.runs import runs_dataset
 from pi2_fluid.results.schema import RUNS, provenance
 
@@ -35,7 +37,18 @@ def packet_dataset(
     """
     bands = [int(ecn_field(flow) == ECT1) for flow in scenario.flows]
     attrs = provenance(scenario, "packet", RUNS, _not_modelled(scenario), interrupted=interrupted)
+    if heavy := _without_mean(scenario):
+        attrs["sizes_without_mean"] = ", ".join(heavy)
     return runs_dataset(scenario, outcomes, length, bands, attrs)
+
+
+def _without_mean(scenario: Scenario) -> list[str]:
+    """Return the classes whose transfers have no mean size, so that few of them decide."""
+    return [
+        name
+        for flow, name in zip(scenario.flows, scenario.class_names, strict=True)
+        if isinstance(flow, Transfers) and flow.size is not None and flow.size.mean == math.inf
+    ]
 
 
 def _not_modelled(scenario: Scenario) -> list[str]:

@@ -16,6 +16,7 @@ from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.network import Node
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, flow_counts, to_ns
+from pi2_fluid.network.transfers import Transfers
 from pi2_fluid.results.seeds import is_integer
 from pi2_fluid.units import format_quantity, validate_number
 
@@ -49,6 +50,7 @@ _MOST_BUFFER: Final = _LIMITS["MOST_BUFFER"]
 _PACKET: Final = (_LIMITS["LEAST_PACKET"], _LIMITS["MOST_PACKET"])  # bytes
 _MOST_AT_ONCE: Final = 50_000_000  # packets of first windows: some 2.5 GB
 _MOST_UPDATES: Final = 1_000_000_000  # of all controllers: half a minute
+_MOST_TRANSFERS: Final = 10_000_000  # that arrive at a class: some 700 MB
 _MOST_TRACE: Final = 20_000_000  # events of all seeds together
 _MOST_BYTES: Final = 4 * 10**9
 # What is kept of each seed: bytes of a row of each kind, blocks at most, and bytes of histograms.
@@ -133,6 +135,8 @@ def require_packets(scenario: Scenario) -> None:
         rate = flow.sender.constant_rate
         if rate is not None:
             _require_slot(float(rate), size, f"{place} rate")
+        if isinstance(flow, Transfers):
+            _require_transfers(flow, scenario, place)
     for change in scenario.changes:
         place = f"Scenario change at {format_quantity(float(change.at), 'time')}"
         for name, count in (change.counts or {}).items():
@@ -169,6 +173,20 @@ def _require_timers(scenario: Scenario, counts: Sequence[int]) -> None:
             f" updates of all flows in a run, more than {_MOST_UPDATES:.0e}: give a longer one,"
             " fewer flows, or a shorter duration."
         )
+
+
+def _require_transfers(flow: Transfers, scenario: Scenario, place: str) -> None:
+    """Refuse transfers that come too often, or whose sources wait too long."""
+    if flow.idle is not None:
+        _short(flow.idle, f"{place} idle")
+    if flow.arrivals is not None:
+        rate = float(flow.arrivals)
+        expected = rate * float(scenario.duration)
+        if rate > NS or expected > _MOST_TRANSFERS:
+            raise DomainError(
+                f"{place} arrivals = {rate:g}/s are {expected:.3g} transfers of a run, more than"
+                f" {_MOST_TRANSFERS:.0e}, or than one in a ns: give fewer, or a shorter duration."
+            )
 
 
 def _require_routes(scenario: Scenario) -> None:
