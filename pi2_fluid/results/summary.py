@@ -44,7 +44,7 @@ def summarize(
         up to a hundred blocks of the run (1 us up to 64 us, 1.6 % beyond): the attributes
         ``quantiles_after`` and ``quantiles_until`` (s) say which stretch they are of, the whole
         blocks inside the one asked for, or, if there are none, those around it. What has no
-        packets to be of is 0.
+        packets to be of is 0. Of runs with `Transfers` there is what `completions` returns, too.
 
     Raises
     ------

@@ -106,6 +106,59 @@ def test_packets_as_text(small, capsys) -> None:
     assert "not modelled" not in out
 
 
+WEB = """
+duration = "6s"
+link.capacity = "10Mbit/s"
+aqm.kind = "pi2"
+[[flows]]
+sender = "reno"
+base_rtt = "30ms"
+[[flows]]
+name = "web"
+sender = "reno"
+count = 20
+base_rtt = "30ms"
+size = { kind = "pareto", shape = 1, scale = 5 }
+idle = "500ms"
+[[flows]]
+name = "mice"
+sender = "reno"
+base_rtt = "30ms"
+size = { kind = "fixed", size = 3 }
+arrivals = "20/s"
+[[flows]]
+name = "later"
+sender = "reno"
+base_rtt = "30ms"
+size = { kind = "fixed", size = 3 }
+arrivals = 1e-6
+"""
+
+
+def test_transfers(tmp_path, capsys) -> None:
+    """How long they took by size, who was turned away, and of which sizes there is no mean."""
+    path = tmp_path / "web.toml"
+    path.write_text(WEB, encoding="utf-8")
+    out = printed(capsys, packets(str(path), "--seeds", "2", "--after", "1s"))
+    runs = pf.packet.simulate(pf.Scenario.load(path), seeds=2)
+    found = pf.completions(runs, "1s").mean("seed").sel(flows="web")
+    median = f"{float(found.completion_median):.4g}"
+    count = f"{float(found.finished):.4g}"
+    assert re.search(rf"\nweb +all +{count} +[\d.]+ +{median} +[\d.]+ +[\d.]+\n", out)
+    assert re.search(r"\n +1 to 9 +[\d.]+", out)
+    assert re.search(r"\n +under way +[\d.]+", out)
+    assert "later  " not in out.partition("transfers ")[2]
+    away = int(runs.turned_away.sel(flows="mice").sum())
+    assert f"\nturned away of mice: {away} transfers\n" in out
+    assert "turned away of web" not in out
+    assert "which a few transfers of each seed decide: web\n" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+    answer = strict_json(printed(capsys, packets(str(path), "--seeds", "2", "--json")))
+    assert answer["sizes_without_mean"] == "web"
+    assert answer["summary"]["completion_median"]["reno"] is None
+    assert answer["summary"]["finished_of"]["mice"]["1.0"] > 5
+
+
 def test_one_seed_has_no_range(one, capsys) -> None:
     out = printed(capsys, packets(one, "--seeds", "7,"))
     assert "\npacket by packet, 1 seed, 0 s to 5 s\n" in out

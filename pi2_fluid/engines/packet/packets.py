@@ -197,6 +197,12 @@ def simulate(
         ``timeouts`` per class, ``delay_quantile`` (s) by ``quantile``. With `trace` also variables
         over ``event``, with names that begin with ``event_``.
 
+        With `Transfers`, of each ``transfer``, in the order in which they begin:
+        ``transfer_start`` and ``transfer_time`` (s; NaN: it was not finished), ``transfer_size``
+        (segments), ``transfer_flow`` and ``transfer_class``; there are ``transfer_count`` of them
+        in a seed, and behind them rows of size 0. ``turned_away`` counts those that came while as
+        many as allowed were under way. See `completions`.
+
         Of several links, what queues have has ``link`` behind ``time``, and what classes have at a
         queue has ``link`` and ``flows``, 0 where they do not cross it; ``throughput`` and ``rate``
         are of the last link of the class, ``p`` is the probability that one of its links signals,

@@ -32,6 +32,8 @@ enum { PI2_RUN_MORE, PI2_RUN_DONE, PI2_RUN_NO_MEMORY };
  *   there are 1 to 65535 classes, with base_rtt, start and start_jitter of 0 to PI2_LONGEST, stop not before start and
  *   up to PI2_LONGEST or PI2_NEVER, initial_window 1 to 10^6, routes of at least one link, with no link twice, up to
  *   10^6 links on all of them together, and hops of at least 0 that add up to base_rtt at most;
+ *   sizes of transfers have the numbers that core/sizes.h says, all above 0, and who has them is acknowledged; idle is
+ *   finite and at least 0, and gap 0 or finite and at least 1 ns;
  *   changes are in the order of time, from 0 on, and their counts are -1 or numbers of flows;
  *   all parameters are numbers, gains at most 10^6 Hz, times 10^-9 to 10^6 s where they cannot be 0.
  * All else may be: bins longer than the run, no flows, flows that come after its end, several changes at one instant.
