@@ -297,6 +297,7 @@ def test_pack_speaks_of_every_field() -> None:
         "delayed_ack": False,
         "paced": False,
         "ecn": compiled.NOT_ECT,
+        **NO_TRANSFERS,
         "route": [0],
         "hops": [0],
         "back": [],
@@ -383,6 +384,7 @@ def test_a_change_at_the_end_of_a_bin_leaves_its_capacity_as_it_is():
 
 # --- the kernel's own door ------------------------------------------------------------------
 
+NO_TRANSFERS: Any = {"sizes": None, "idle": 0.0, "gap": 0.0}
 ARGUMENTS = (
     10**9,
     1500,
@@ -413,6 +415,7 @@ ARGUMENTS = (
             "delayed_ack": True,
             "paced": False,
             "ecn": 0,
+            **NO_TRANSFERS,
             "route": [0],
             "hops": [0],
             "back": [],
@@ -426,6 +429,7 @@ ARGUMENTS = (
 )
 LINK_OF_RUN: Any = ARGUMENTS[2][0]  # type: ignore[index]
 CLASS: Any = ARGUMENTS[3][0]  # type: ignore[index]
+SENDING = CLASS | {"congestion": "reno", "parameters": {"decrease": 0.5}}
 
 
 def changed(items: Any, place: int, value: Any) -> Any:
@@ -498,6 +502,17 @@ def test_the_kernel_takes_good_numbers() -> None:
         (3, [CLASS | {"back": [0], "back_hops": [0]}], "class 0 route has link 0 twice"),
         (4, [change(10**10, 0.0, 1)], "change 0 at"),
         (4, [change(5, 0.0, 1), change(4, 0.0, 1)], "change 1 at"),
+        (3, [CLASS | {"sizes": ("fixed", [3.0])}], "class 0 sends at a constant rate"),
+        (3, [SENDING | {"sizes": ("normal", [3.0])}], "class 0 sizes = 'normal' is unknown"),
+        (3, [SENDING | {"sizes": ("pareto", [3.0])}], "sizes pareto takes 3 numbers, not 1"),
+        (3, [SENDING | {"sizes": ("fixed", [])}], "sizes fixed takes 1 numbers, not 0"),
+        (3, [SENDING | {"sizes": ("empirical", [])}], "class 0 sizes are 0 numbers"),
+        (3, [SENDING | {"sizes": ("empirical", [2.0, 0.0])}], "class 0 sizes have a number"),
+        (3, [SENDING | {"sizes": ("fixed", [float("nan")])}], "class 0 sizes have a number"),
+        (3, [SENDING | {"sizes": 3.0}], "class 0 sizes is of another type"),
+        (3, [SENDING | {"idle": -1.0}], "class 0 idle is no mean time"),
+        (3, [SENDING | {"idle": float("inf")}], "class 0 idle is no mean time"),
+        (3, [SENDING | {"gap": 0.5}], "class 0 gap is no mean time"),
         (4, [change(5, -1.0, 1)], "change 0 capacity"),
         (4, [change(5, 0.0, 1, 1)], "2 counts instead of 1"),
         (4, [change(5, 0.0, -2)], "count = -2"),
