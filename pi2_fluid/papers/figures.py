@@ -1,4 +1,4 @@
-"""The figures of the PI2 paper, three of Paganini's and four of our own, each by a short module.
+"""The figures of the PI2 paper, some of Paganini's and four of our own, each by a short module.
 
 Every figure leaves the numbers behind it as CSV.
 """
@@ -32,6 +32,9 @@ _MODULES: Final = {
     "paganini_fig01": "paganini.fig01",
     "paganini_fig02": "paganini.fig02",
     "paganini_fig05": "paganini.fig05",
+    "paganini_fig06": "paganini.fig06",
+    "paganini_fig07": "paganini.fig07",
+    "paganini_fig09": "paganini.fig09",
     "phase_portrait": "ours.phase_portrait",
     "across_the_margin": "ours.across_the_margin",
     "echo_modes": "ours.echo_modes",
@@ -67,8 +70,8 @@ def figures(
     names : "all", or one or several of these
         4, 5, 6, 7, 11, 12, 13, 14, 15: numbers of figures in the PI2 paper, of which 6, 11, 12 and
         13 are fluids; 6_packets, 11_packets, 12_packets, 13_packets: the same packet by packet;
-        paganini_fig01, paganini_fig02, paganini_fig05: Figures 1, 2 and 5 of Paganini and others
-        (2002);
+        paganini_fig01, paganini_fig02, paganini_fig05, paganini_fig06, paganini_fig07,
+        paganini_fig09: Figures 1, 2, 5, 6, 7 and 9 of Paganini and others (2002);
         phase_portrait, across_the_margin, echo_modes, chains: our own. Also as their files are
         called: pi2_fig07, pi2_fig12_packets.
     out : path, default "figures"
@@ -91,7 +94,7 @@ def figures(
     Notes
     -----
     Source: PI2 paper (CoNEXT'16), Figures 4 to 7 and 11 to 15; Paganini, Wang, Low and Doyle
-    (2002), Figures 1, 2 and 5.
+    (2002), Figures 1, 2, 5, 6, 7 and 9.
     """
     numbers = _numbers(names)
     folder = Path(out)

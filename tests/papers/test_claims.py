@@ -75,6 +75,10 @@ EXPECTED = {
     "paganini-42": "reproduced",
     "paganini-43": "reproduced",
     "paganini-44": "reproduced",
+    "paganini-51": "reproduced",
+    "paganini-52": "depends",
+    "paganini-53": "not_reproduced",
+    "paganini-54": "not_reproduced",
     "thesis-34": "depends",
     "thesis-35": "reproduced",
 }

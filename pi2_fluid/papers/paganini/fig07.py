@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Final
+from pathlib import Path
 
 from pi2_fluid.papers.paganini.newreno import draw_figure
 
 __all__ = ["draw"]
 
-#: Draw the figure into a folder and return the files written.
-draw: Final = partial(draw_figure, 7)
+
+def draw(out: Path) -> list[Path]:
+    """Draw the figure into the folder `out` and return the files written."""
+    return draw_figure(7, out)

@@ -1,0 +1,96 @@
+"""Figures 6, 7 and 9 of Paganini and others: their files, and what a part of a link must keep."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pi2_fluid as pf
+from pi2_fluid.papers.figures import FIGURES
+from pi2_fluid.papers.paganini import newreno
+
+ROOT = Path(__file__).parents[2]
+SMALL = 1 / 32
+
+
+def both_of(figure: int) -> pf.Scenario:
+    return pf.named_scenario(f"paganini_fig{figure:02d}")
+
+
+# --- a part of the links --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("figure", newreno.QUEUES)
+def test_a_part_is_the_same_loop(figure: int) -> None:
+    """In the mean: windows, delays and gains are those of the whole, with fewer packets."""
+    whole, half = (
+        newreno.one_way(newreno.scaled(both_of(figure), part)).network for part in (1.0, 0.5)
+    )
+    rest, of_half = pf.equilibrium(whole), pf.equilibrium(half)
+    assert of_half.queue == pytest.approx(0.5 * rest.queue, rel=1e-9)
+    assert of_half.window == pytest.approx(rest.window, rel=1e-9)
+    frequency = 2j * np.pi * np.geomspace(0.01, 3.0, 20)
+    loop, of_part = (pf.Loop(network, rtt_terms="exact")(frequency) for network in (whole, half))
+    # A step of the average leaves 1 - weight: of twice the weight a little more than twice as much.
+    np.testing.assert_allclose(of_part, loop, rtol=2e-3)
+
+
+def test_pi_acts_on_the_length_of_the_queue_whatever_the_part() -> None:
+    aqm: Any = newreno.scaled(both_of(9), 0.25).network.nodes[0].aqm
+    link = newreno.scaled(both_of(9), 0.25).network.nodes[0].link
+    assert aqm.per_packet == pytest.approx(8 * link.packet_size / link.capacity)
+    assert aqm.target == both_of(9).network.nodes[0].aqm.target  # type: ignore[attr-defined]
+
+
+def test_no_other_queue_is_scaled() -> None:
+    nodes = [pf.Node("a", pf.Link("1Gbit/s"), pf.CoDel())]
+    other = pf.Scenario("1s", network=pf.Network(nodes, pf.Flows(pf.Reno(), 2, "40ms")))
+    with pytest.raises(pf.UnsupportedError, match="CoDel is no queue whose share"):
+        newreno.scaled(other, 0.5)
+
+
+def test_one_way_has_the_flows_of_one_way() -> None:
+    alone = newreno.one_way(both_of(6))
+    assert [flow.count for flow in alone.flows] == [32, 32, 64, 128, 256]
+    assert all(flow.back is None for flow in alone.flows)
+    assert alone.link == both_of(6).network.nodes[0].link
+
+
+# --- what is drawn --------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("figure", newreno.QUEUES)
+def test_pictures_and_numbers(figure: int, tmp_path, monkeypatch) -> None:
+    whole = newreno.run
+    monkeypatch.setattr(newreno, "run", lambda of, **how: whole(of, SMALL, **how))
+    files = newreno.draw_figure(figure, tmp_path)
+    stem = FIGURES[f"paganini_fig{figure:02d}"]
+    assert [path.name for path in files] == [f"{stem}.{e}" for e in ("png", "svg", "pdf", "csv")]
+
+
+@pytest.mark.slow
+def test_means_are_of_the_second_halves_of_the_stages() -> None:
+    found = newreno.run(9, SMALL)
+    for k, (used, waiting) in enumerate(zip(found.used, found.waiting, strict=True)):
+        late = (found.time > 40 * k + 20) & (found.time < 40 * k + 40)
+        assert np.count_nonzero(late) == 10
+        assert found.utilization[late].mean() == pytest.approx(used, rel=1e-9)
+        assert found.queue[late].mean() == pytest.approx(waiting, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_the_page_says_of_whole_links_what_parts_say_of_queues() -> None:
+    """Its table, near what an eighth of the links has: the queue, which scales, within a half."""
+    page = (ROOT / "docs" / "paganini.md").read_text(encoding="utf-8")
+    for figure, name in newreno.QUEUES.items():
+        (row,) = re.findall(rf"^\| {name} \|(.*)\|$", page, re.MULTILINE)
+        used, queue, *_ = ([float(number) for number in cell.split()] for cell in row.split("|"))
+        part = newreno.run(figure, newreno.CLAIMED)
+        assert used[0] / 100 > part.used[0]  # fewer flows leave more of a link idle
+        assert queue[-1] == pytest.approx(part.waiting[-1], rel=0.6)
+        assert queue == sorted(queue)
