@@ -23,6 +23,7 @@ from pi2_fluid.plot import COLORS, page_style, save_figure, scale_root, write_ca
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.values import FloatArray
 
 __all__ = ["CLAIMS", "DRAWN", "FLOWS", "QUEUES", "Run", "draw_figure", "run"]
@@ -115,7 +116,7 @@ def scaled(scenario: pf.Scenario, part: float) -> pf.Scenario:
     return pf.Scenario(scenario.duration, network=pf.Network(nodes, flows))
 
 
-def _scaled_queue(queue: Any, part: float) -> Any:
+def _scaled_queue(queue: Aqm, part: float) -> Aqm:
     """Return a queue for a part of the packets: what counts them counts fewer, delays stay."""
     if isinstance(queue, pf.Red):
         return replace(
