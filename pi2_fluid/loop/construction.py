@@ -302,13 +302,8 @@ def require_ticks(aqm: Aqm, controller: Real, update: str) -> None:
     UnsupportedError
         Naming the law.
     """
-    if update != "continuous" and aqm.acts_on == "arrivals":
-        raise UnsupportedError(
-            f"{type(aqm).__name__} counts what arrives from update to update, which loops have"
-            f" without updates, so that update = {update!r} is not there: use"
-            ' update="continuous".'
-        )
-    if update != "continuous" and not has_ticks(aqm, controller):
+    counts = aqm.acts_on == "arrivals" and aqm.update_interval is not None
+    if update != "continuous" and not (counts or has_ticks(aqm, controller)):
         raise UnsupportedError(
             f"{type(aqm).__name__} acts here on every packet and holds no signal for an update"
             f' interval, so update = {update!r} has no meaning: use update="continuous".'

@@ -192,7 +192,7 @@ def _rising(
 
 def linearize_counting(
     aqm: Aqm, point: QueueAtRest
-) -> tuple[dict[str, FloatArray], LinearController]:
+) -> tuple[dict[str, FloatArray], LinearController, LinearController | None]:
     """Linearise a law that acts on what arrives, between updates, and its encoder, where it rests.
 
     Returns
@@ -201,23 +201,39 @@ def linearize_counting(
         As of `linearize_aqm`.
     controller : LinearController
         From packets per second that arrive to its variable, in continuous time.
+    update : LinearController, or None
+        From packets that have arrived since the last update to its variable, in z^-1; None if it
+        has no updates, or something else moves between them.
     """
     what = f"{type(aqm).__name__}.encode"
     classic, scalable = encode_slopes(aqm, as_arrays([point.controller], ())[0])
     slopes = {"classic": numeric(classic, (), what), "scalable": numeric(scalable, (), what)}
     state = aqm.at_rest(point.controller, point.capacity)[0]
-    assert not isinstance(point.queue_delay, tuple), "of one queue"
-    values = as_arrays([*state, point.queue_delay, point.capacity], ())
+    delay = point.queue_delay
+    assert not isinstance(delay, tuple), "of one queue"
+    values = as_arrays([*state, delay, point.capacity], ())
     size = len(state)
+    at = tuple(values[:size]), values[size], values[-1]
 
     def flow(state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
         return aqm.flow(state, seen, 0.0)
 
-    moved, picked = _state_slopes(aqm, "flow", flow, tuple(values[:size]), values[size], values[-1])
-    what = f"{type(aqm).__name__}.flow"
-    columns = np.array([[numeric(entry, (), what) for entry in column] for column in moved])
-    chosen = np.array([numeric(entry, (), what) for entry in picked])
-    return slopes, _flowing(columns[:size].T, columns[-1], chosen)
+    def columns_of(name: str, slopes: StateSlopes) -> tuple[FloatArray, FloatArray]:
+        what = f"{type(aqm).__name__}.{name}"
+        moved = np.array([[numeric(entry, (), what) for entry in column] for column in slopes[0]])
+        return moved, np.array([numeric(entry, (), what) for entry in slopes[1]])
+
+    moved, picked = columns_of("flow", _state_slopes(aqm, "flow", flow, *at))
+    flowing = _flowing(moved[:size].T, moved[-1], picked)
+    if aqm.update_interval is None:
+        return slopes, flowing, None
+    counted, _ = columns_of("drift", drift_slopes(aqm, *at))
+    moved, picked = columns_of("update", update_slopes(aqm, *at))
+    if np.any(counted[:-1]) or np.any(moved[size:]):
+        return slopes, flowing, None
+    F = moved[:size].T
+    interval = as_arrays([aqm.update_interval], ())[0]
+    return slopes, flowing, _ticking(F, F @ counted[-1], picked, interval)
 
 
 def encode_slopes(aqm: Aqm, u: Number) -> tuple[Number, Number]:

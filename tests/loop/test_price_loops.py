@@ -14,6 +14,7 @@ import pi2_fluid as pf
 from pi2_fluid.loop.matrix.bounds import response_bound
 from pi2_fluid.loop.matrix.delays import CharacteristicMatrix, closed_system
 from pi2_fluid.loop.matrix.response import matrix_characteristic, passed_on
+from pi2_fluid.loop.matrix.sampled import sampled_matrix
 
 KNOWN = json.loads(
     (Path(__file__).parents[1] / "data/price_loops.json").read_text(encoding="utf-8")
@@ -130,12 +131,128 @@ def test_a_price_behind_a_queue() -> None:
     assert (loop.roots().real < 0.0) == (loop.nyquist_count() == 0)
 
 
+# Updates
+
+
+def one_link(alpha: float, interval: float, rtt: float = 0.08) -> pf.Network:
+    """Sources with the static law on one link: L(s) = alpha e^{-s rtt}/(s rtt) without updates."""
+    law = pf.Paganini(alpha=alpha, static=True, max_rate="30Mbit/s")
+    node = pf.Node("a", pf.Link("20Mbit/s"), pf.Price(update_interval=interval))
+    return pf.Network(node, pf.Flows(law, 2, rtt))
+
+
+def of_updates(interval: float, update: str, which: int = 1) -> tuple[pf.NetworkLoop, float]:
+    """A known loop with updates, and T."""
+    network = built(**KNOWN[which]["network"])
+    nodes = [
+        pf.Node(node.name, node.link, pf.Price(update_interval=interval)) for node in network.nodes
+    ]
+    loop: Any = pf.Loop(pf.Network(nodes, network.flows), update=update)
+    return loop, interval
+
+
+def test_delayed_is_half_an_interval_late() -> None:
+    delayed, T = of_updates(0.02, "delayed")
+    without, _ = of_updates(0.02, "continuous")
+    s = np.array([0.5j, 3 + 4j, 20j])
+    expected = without(s) * np.exp(-s * T / 2)[:, None, None]
+    assert delayed(s) == pytest.approx(expected, rel=1e-13)
+    assert delayed.roots().real < 0.0
+    assert delayed.margins().delay_margin == pytest.approx(
+        without.margins().delay_margin - T / 2, rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("interval", [0.08, 0.02])
+def test_delayed_of_one_link_in_closed_form(interval: float) -> None:
+    """s rtt + alpha e^{-s (rtt + T/2)} = 0, on the axis at s = j pi/2/(rtt + T/2)."""
+    rtt, late = 0.08, 0.08 + interval / 2
+    limit = np.pi / 2 * rtt / late
+    loop: Any = pf.Loop(one_link(0.7, interval), update="delayed")
+    assert loop.margins().gain_margin == pytest.approx(limit / 0.7, rel=1e-9)
+    for alpha, stable in ((0.99 * limit, True), (1.01 * limit, False)):
+        loop = pf.Loop(one_link(alpha, interval), update="delayed")
+        root = loop.roots()
+        assert (root.real < 0.0) == stable == (loop.nyquist_count() == 0)
+        assert abs(root * rtt + alpha * np.exp(-root * late)) < 1e-9
+
+
+@pytest.mark.parametrize("intervals", [1, 2, 4])
+def test_sampled_of_one_link_in_closed_form(intervals: int) -> None:
+    """price_{n+1} = price_n - (alpha T/rtt) price_{n-m}, rtt = m T: Levin and May (1976)."""
+    limit = 2.0 * np.sin(np.pi / (2.0 * (2 * intervals + 1))) * intervals
+    loop: Any = pf.Loop(one_link(0.4, 0.08 / intervals), update="sampled")
+    margins = loop.margins()
+    assert margins.gain_margin == pytest.approx(limit / 0.4, rel=1e-7)
+    assert margins.verdict == "stable"
+    unstable: Any = pf.Loop(one_link(1.01 * limit, 0.08 / intervals), update="sampled")
+    assert unstable.nyquist_count() == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [0.96, 1.04])
+def test_sampled_and_what_the_fluid_does(factor: float) -> None:
+    """On both sides of a margin that is far from the one without updates, 1.57."""
+    alpha = factor * pf.Loop(one_link(1.0, 0.04), update="sampled").margins().gain_margin
+    assert alpha < 1.3
+    network = one_link(alpha, 0.04)
+    rest = float(pf.equilibrium(network).controller)
+    scenario = pf.Scenario(12.0, network=network)
+    run = pf.simulate(scenario, pf.Fluid(update="sampled", initial={"controller": 1.001 * rest}))
+    assert run.queue_delay.max() == 0.0  # so little that no queue fills, as the loop has it
+    away = np.abs(run.controller.to_numpy().ravel() / rest - 1.0)
+    early, late = (
+        float(np.max(part)) for part in (away[: away.size // 8], away[-away.size // 8 :])
+    )
+    assert (late < 0.5 * early) == (factor < 1.0)
+    assert (late > 2.0 * early) == (factor > 1.0)
+
+
+def test_sampled_is_a_sum_over_aliases() -> None:
+    """What has been counted since the last update, held for T, alias by alias, nothing else."""
+    loop, T = of_updates(0.02, "sampled")
+    s = np.array([2j, 11j])
+    k = np.arange(-4001, 4001)
+    aliased = s[:, None] + 2j * np.pi * k / T
+    without, _ = of_updates(0.02, "continuous")
+    held = (without(aliased) / aliased[..., None, None]).sum(axis=1) / T
+    expected = -np.expm1(-s * T)[:, None, None] * held
+    assert loop(s) == pytest.approx(expected, rel=1e-5)
+    assert loop(s) == pytest.approx(sampled_matrix(loop.linear, s, aliases=1000), rel=1e-7)
+
+
+def test_sampled_tends_to_continuous() -> None:
+    s = np.array([0.7j, 9j])
+    without = of_updates(0.02, "continuous")[0](s)
+    off = [np.max(np.abs(of_updates(T, "sampled")[0](s) / without - 1.0)) for T in (4e-3, 1e-3)]
+    assert off[1] == pytest.approx(off[0] / 4.0, rel=0.02)  # by e^{-sT/2}, to first order
+    late = of_updates(1e-3, "delayed")[0](s)
+    assert of_updates(1e-3, "sampled")[0](s) == pytest.approx(late, rel=1e-4)
+
+
+def test_sampled_answers_at_once_through_queues_too() -> None:
+    """A queue sums up what arrives, so that its delay follows signals by one integral less."""
+    nodes = [
+        pf.Node("queue", pf.Link("12Mbit/s"), pf.CoupledPi2(update_interval=0.02)),
+        pf.Node("price", pf.Link("10Mbit/s"), pf.Price(update_interval=0.02)),
+    ]
+    flows = [
+        pf.Flows(pf.Paganini(k=10.0), 5, "60ms", route=("queue", "price"), hops=("4ms", "9ms")),
+        pf.Flows(pf.Paganini(k=20.0), 3, "50ms", route="price", hops="5ms"),
+    ]
+    loop: Any = pf.Loop(pf.Network(nodes, flows), update="sampled")
+    s = np.array([1j, 10j])
+    assert loop(s) == pytest.approx(sampled_matrix(loop.linear, s, aliases=3000), rel=1e-6)
+
+
 def test_what_is_not_there_is_said() -> None:
-    node = pf.Node("a", pf.Link("20Mbit/s"), pf.Price())
-    network = pf.Network(node, pf.Flows(pf.Paganini(), 5, "80ms"))
-    for update in ("delayed", "sampled"):
-        with refused(pf.UnsupportedError, "Price counts what arrives from update to update"):
-            pf.Loop(network, update=update)
+    nodes = [
+        pf.Node("a", pf.Link("20Mbit/s"), pf.Price(update_interval="4ms")),
+        pf.Node("b", pf.Link("10Mbit/s"), pf.Price(update_interval="6ms")),
+    ]
+    flows = [pf.Flows(pf.Paganini(), 5, "80ms", route=name) for name in "ab"]
+    with refused(pf.UnsupportedError, "update_interval is 4 ms at 'a', 6 ms at 'b'", "delayed"):
+        pf.Loop(pf.Network(nodes, flows), update="sampled")
     with refused(pf.UnsupportedError, "Paganini lets signals act on its rate at once", "network"):
         pf.Loop(pf.Flows(pf.Paganini(), 5, "80ms"), pf.Pi2(), capacity="20Mbit/s")
     with refused(pf.UnsupportedError, "Price acts on what arrives, not on the queue"):

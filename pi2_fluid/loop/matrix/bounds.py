@@ -42,9 +42,9 @@ def response_bound(loop: MatrixLoop, w: float) -> FloatArray:
     s = 1j * np.geomspace(w, 1e6 * w, 200)
     for column, controller in enumerate(loop.controllers):
         numerator, denominator = controller_polynomials(controller, s)
-        queue = loop.signals[column]
-        unit = 1.0 if loop.waits[queue] else float(loop.capacity[queue])
-        plant[:, column] *= 1.05 * unit * float(np.max(np.abs(numerator / denominator)))
+        plant[:, column] *= (
+            1.05 * loop.units[column] * float(np.max(np.abs(numerator / denominator)))
+        )
     return plant
 
 

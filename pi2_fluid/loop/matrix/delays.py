@@ -62,7 +62,7 @@ def closed_system(loop: MatrixLoop, *, half_sample: bool = False) -> ClosedSyste
                 "a controller that lets what arrives through at once has no roots here: use"
                 " margins() and nyquist_count()."
             )
-        extra = float(loop.controllers[number].interval) / 2 if half_sample else 0.0
+        extra = loop.intervals[number] / 2 if half_sample else 0.0
         spoken.append((queue, extra, said))
     reached = []  # how what arrives moves the delay, or the controller, of each queue
     for place, capacity in enumerate(loop.capacity):

@@ -97,11 +97,10 @@ def _controller(
     loop: MatrixLoop, number: int, s: ComplexArray, *, half_sample: bool
 ) -> tuple[ComplexArray, ComplexArray]:
     """Numerator and denominator of H, from the unknown of the link to its variable."""
-    controller, queue = loop.controllers[number], loop.signals[number]
-    numerator, denominator = controller_polynomials(controller, s)
+    numerator, denominator = controller_polynomials(loop.controllers[number], s)
     if half_sample:
-        numerator = numerator * np.exp(-s * controller.interval / 2)
-    return numerator if loop.waits[queue] else loop.capacity[queue] * numerator, denominator
+        numerator = numerator * np.exp(-s * loop.intervals[number] / 2)
+    return loop.units[number] * numerator, denominator
 
 
 @in_blocks

@@ -3,10 +3,13 @@
 As of one queue (`pi2_fluid.loop.sampled`), L_d = (1 - y) (1/T) sum over k of G(s_k)/s_k times the
 updates D(y) of the links, s_k = s + 2 pi j k/T, now with matrices: what each update sees are the
 delays of all, sampled at one time. Where links tick at other intervals there is no such matrix.
+A link with a price counts what arrives instead, so that its row of G is (1 - y)/s_k times that of
+the rate: what has arrived up to now, less what had up to the update before.
 
-At large s every entry of G/s is a sum of terms -N_i (c b)_i dp_i/du_m e^{-s d}/(C_l s^3), with the
-way from the controller to the source and on to the queue as d, but for what other queues on the
-way change. Their sums are known, and only what is left is summed, alias by alias.
+At large s every entry of G/s is a sum of terms -N_i (f_i/s^2 + (c b)_i/s^3) dp_i/du_m e^{-s d}/C_l,
+with f for what senders answer at once and the way from the controller to the source and on to the
+queue as d, but for what other queues on the way change. Their sums are known, and only what is left
+is summed, alias by alias.
 """
 
 from __future__ import annotations
@@ -50,44 +53,59 @@ def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None
         return unmirrored
     T = loop.intervals[0]
     count = _alias_count(loop, T) if aliases is None else aliases
-    delays, sizes = _leading_terms(loop)
+    delays, sizes = _leading_terms(loop, 1.0 / T)
+    counts = ~loop.waits[list(loop.signals)]
     total: ComplexArray = np.zeros((s.size, *delays.shape[1:]), dtype=complex)
     block = max(1, _BLOCK // s.size)
     for start in range(-count - 1, count + 1, block):
         k = np.arange(start, min(start + block, count + 1))
         aliased = (s + 2j * np.pi * k[:, None] / T).ravel()
         rest = plant_matrix(loop, aliased) / aliased[:, None, None]
+        rest[:, counts] /= aliased[:, None, None]
         rest -= _leading(aliased, delays, sizes, 1.0 / T)
         total += rest.reshape(k.size, *total.shape).sum(axis=0)
     y = np.exp(-s * T)
-    square = held_sums(delays[..., None] / T, y)[1]
-    total = total / T + np.einsum("ilm,ilmn->nlm", sizes, square) * T**2 / 2
-    total *= -np.expm1(-s * T)[:, None, None]
-    for column, controller in enumerate(loop.controllers):
-        numerator, denominator = held_polynomials(controller, s)
-        total[:, :, column] *= (numerator / denominator)[:, None]
+    total = total / T
+    for size, sums, scale in zip(
+        sizes, held_sums(delays[..., None] / T, y), (T, T**2 / 2), strict=False
+    ):
+        total += np.einsum("ilm,ilmn->nlm", size, sums) * scale
+    step = -np.expm1(-s * T)[:, None, None]
+    total *= step
+    total[:, counts] *= step
+    for column, update in enumerate(loop.updates):
+        assert update is not None
+        numerator, denominator = held_polynomials(update, s)
+        total[:, :, column] *= (loop.units[column] * numerator / denominator)[:, None]
     return total
 
 
-def _leading_terms(loop: MatrixLoop) -> tuple[FloatArray, FloatArray]:
-    """Delays and coefficients of 1/s^3 in G/s, each of shape (classes, links, links)."""
+def _leading_terms(
+    loop: MatrixLoop, rate: float
+) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
+    """Delays, and coefficients of 1/(s + rate)^2 and of its cube in G/s: (classes, links, links)."""
     signals = list(loop.signals)
     slope = np.array([float(np.sum(cls.c * cls.b)) for cls in loop.classes])
     there, crosses = loop.forward[:, signals], loop.crosses[:, signals]
     delays = (loop.rtt[:, None] - there)[:, None, :] + there[:, :, None]
     both = crosses[:, None, :] * crosses[:, :, None]
-    sizes = -(loop.weight[:, signals] * slope[:, None])[:, :, None] * loop.slopes[:, None, :]
-    return np.where(both > 0.0, delays, loop.rtt[:, None, None]), sizes * both
+    ways = -loop.weight[:, signals][:, :, None] * loop.slopes[:, None, :] * both
+    at_once = loop.feeds[:, None, None] * ways
+    sizes = at_once, slope[:, None, None] * ways + 2.0 * rate * at_once
+    return np.where(both > 0.0, delays, loop.rtt[:, None, None]), sizes
 
 
-def _leading(s: ComplexArray, delays: FloatArray, sizes: FloatArray, rate: float) -> ComplexArray:
+def _leading(
+    s: ComplexArray, delays: FloatArray, sizes: tuple[FloatArray, FloatArray], rate: float
+) -> ComplexArray:
     """Those terms in powers of 1/(s + rate)."""
-    total = np.einsum("ilm,ilmn->nlm", sizes, np.exp(-s * delays[..., None]))
-    result: ComplexArray = total / ((s + rate) ** 3)[:, None, None]
+    late, inverse = np.exp(-s * delays[..., None]), (1.0 / (s + rate))[:, None, None]
+    square, cube = (np.einsum("ilm,ilmn->nlm", size, late) for size in sizes)
+    result: ComplexArray = (square + cube * inverse) * inverse**2
     return result
 
 
 def _alias_count(loop: MatrixLoop, T: float) -> int:
     rates = [1.0 / float(np.min(loop.rtt))]
-    rates += [float(np.max(np.abs(cls.a0) + np.abs(cls.a1))) for cls in loop.classes]
+    rates += [float(np.max(np.abs(cls.a0) + np.abs(cls.a1), initial=0.0)) for cls in loop.classes]
     return min(_MOST_ALIASES, max(_ALIASES, math.ceil(_REACH * max(rates) * T / (2 * np.pi))))

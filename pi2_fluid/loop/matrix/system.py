@@ -9,6 +9,7 @@ the rates that leave it.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pi2_fluid.errors import UnsupportedError, show_value
+from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.controllers import linearize_aqm, linearize_counting
 from pi2_fluid.loop.linearization import feed_through, linearize_sender
@@ -56,7 +58,10 @@ class MatrixLoop(Keeping):
         Those that move, in any order. Their b is the response to the probability p with which some
         queue signals them, their weight the number of flows.
     controllers : tuple of LinearController
-        Of each link that signals.
+        Of each link that signals: in continuous time where it acts on what arrives.
+    updates : tuple of LinearController or None
+        The same as they tick, in z^-1: from queue delays as they are at an update, or from the
+        packets that have arrived since the one before. None of those without.
     signals : tuple of int
         Which queues these links are. The others wait less than their target, signal nothing, and
         are part of the plant.
@@ -79,6 +84,7 @@ class MatrixLoop(Keeping):
 
     classes: tuple[LinearClass, ...]
     controllers: tuple[LinearController, ...]
+    updates: tuple[LinearController | None, ...]
     signals: tuple[int, ...]
     capacity: FloatArray
     crosses: FloatArray
@@ -120,8 +126,14 @@ class MatrixLoop(Keeping):
 
     @cached_property
     def intervals(self) -> list[float]:
-        """Time between updates of each link that signals and ticks (s)."""
-        return [float(c.interval) for c in self.controllers if c.interval is not None]
+        """Time between updates of each link that signals (s); inf without updates."""
+        return [math.inf if each is None else float(each.interval) for each in self.updates]
+
+    @cached_property
+    def units(self) -> FloatArray:
+        """What each controller acts on, per unknown of its link: seconds, or packets per second."""
+        signals = list(self.signals)
+        return np.where(self.waits[signals], 1.0, self.capacity[signals])
 
 
 class _Queue(NamedTuple):
@@ -172,12 +184,7 @@ def linearize_network(
     laws = [network.nodes[places[queue]].aqm for queue in signals]
     for law, queue in zip(laws, signals, strict=True):
         law.encode(queues[queue].controller)  # which a law without a loop refuses in its own words
-    found = [
-        linearize_counting(law, queues[queue])
-        if law.acts_on == "arrivals"
-        else linearize_aqm(law, queues[queue], ())
-        for law, queue in zip(laws, signals, strict=True)
-    ]
+    found = [_linearize_link(law, queues[queue]) for law, queue in zip(laws, signals, strict=True)]
     (size,) = {float(node.link.packet_size) for node in network.nodes}
     queues_by_name = {node.name: node.aqm for node in network.nodes}
     flows = on_their_ways(network.flows, queues_by_name, size)
@@ -199,7 +206,7 @@ def linearize_network(
     forward = np.array(
         [_forward(*way, waits)[places] for way in zip(network.flows, routes, strict=True)]
     )
-    slopes = _slopes(network, point, senders, [slope for slope, _ in found], places[signals])
+    slopes = _slopes(network, point, senders, [slope for slope, _, _ in found], places[signals])
     moves = [
         place
         for place, cls in enumerate(classes)
@@ -209,7 +216,8 @@ def linearize_network(
     shares = point.share.to_numpy()[places]
     return MatrixLoop(
         classes=tuple(classes[place] for place in moves),
-        controllers=tuple(controller for _, controller in found),
+        controllers=tuple(controller for _, controller, _ in found),
+        updates=tuple(update for _, _, update in found),
         signals=tuple(signals),
         capacity=np.array([queue.capacity for queue in queues]),
         crosses=crosses[moves],
@@ -223,6 +231,16 @@ def linearize_network(
         feeds=feeds[moves],
         waits=waiting,
     )
+
+
+def _linearize_link(
+    law: Aqm, queue: _Queue
+) -> tuple[dict[str, FloatArray], LinearController, LinearController | None]:
+    """Slopes of the encoder, the controller, and its update."""
+    if law.acts_on == "arrivals":
+        return linearize_counting(law, queue)
+    slopes, controller = linearize_aqm(law, queue, ())
+    return slopes, controller, None if controller.interval is None else controller
 
 
 def _without_still_states(cls: LinearClass) -> LinearClass:
