@@ -302,8 +302,7 @@ def require_ticks(aqm: Aqm, controller: Real, update: str) -> None:
     UnsupportedError
         Naming the law.
     """
-    counts = aqm.acts_on == "arrivals" and aqm.update_interval is not None
-    if update != "continuous" and not (counts or has_ticks(aqm, controller)):
+    if update != "continuous" and not has_ticks(aqm, controller):
         raise UnsupportedError(
             f"{type(aqm).__name__} acts here on every packet and holds no signal for an update"
             f' interval, so update = {update!r} has no meaning: use update="continuous".'

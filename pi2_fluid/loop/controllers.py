@@ -1,13 +1,16 @@
-"""Any Aqm -> a ratio of polynomials: from the queue delay to the controller's variable."""
+"""Any Aqm -> a ratio of polynomials: from the queue delay to the controller's variable.
+
+Of a link without a queue, whose controller acts on what arrives, from that instead.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.errors import UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm, Seen
 from pi2_fluid.laws.derivatives import as_arrays, differentiate, numeric
 from pi2_fluid.loop.polynomials import resolvent
@@ -16,19 +19,21 @@ from pi2_fluid.network.rest import has_ticks
 from pi2_fluid.ops import Number
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import FloatArray, Real
+    from pi2_fluid.values import BoolArray, FloatArray, Real
 
 __all__ = [
     "QueueAtRest",
     "drift_slopes",
     "encode_slopes",
     "linearize_aqm",
-    "linearize_counting",
     "update_slopes",
 ]
 
 #: The slopes of each number that moves over what it depends on, and of the controller's variable.
 StateSlopes: TypeAlias = tuple[tuple[tuple[Number, ...], ...], tuple[Number, ...]]
+
+#: Coefficients of two polynomials, each in rising powers.
+_Ratio: TypeAlias = "tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]"
 
 # Where a law rests, its answer to more arrivals is 0 up to rounding, and its controller's variable
 # what it was asked to be up to the accuracy of the solver.
@@ -52,188 +57,75 @@ class QueueAtRest(Protocol):
         """Packets per second served."""
 
 
+class _Rest(NamedTuple):
+    """Where a law is differentiated, as arrays."""
+
+    state: tuple[FloatArray, ...]
+    queue_delay: FloatArray
+    packets: FloatArray
+    arriving: FloatArray
+
+
 def linearize_aqm(
-    aqm: Aqm, point: QueueAtRest, shape: tuple[int, ...]
+    aqm: Aqm, point: QueueAtRest, shape: tuple[int, ...], load: Real = 1.0
 ) -> tuple[dict[str, FloatArray], LinearController]:
     """Linearise a queue's controller and encoder where it rests.
+
+    Parameters
+    ----------
+    aqm : Aqm
+        The law.
+    point : QueueAtRest
+        Where it rests.
+    shape : tuple of int
+        Of the array of loops.
+    load : float or array
+        What arrives there, over the capacity.
 
     Returns
     -------
     slopes : dict
         d(probability)/d(variable) of "classic" and "scalable" packets.
     controller : LinearController
-        From the delay of the queue that drives it to its variable: as a polynomial in z^-1 if it
-        ticks, in s if it acts on every packet. Of a dual queue that marks by itself, the variable
-        is the L4S probability.
+        From the delay of the queue that drives it to its variable; of a law that acts on arrivals
+        alone from what arrives, in packets per second, or in packets since the last update. Of a
+        law that signals by itself, without its controller, the variable is what Scalable packets
+        see.
 
     Raises
     ------
     UnsupportedError
-        If it does not react to the queue, or reacts to the arrival rate, or rests on a jump.
+        If it does not react, or to the arrival rate at an update, or rests on a jump.
     """
+    if aqm.acts_on != "queue":
+        return _linearize_arrivals(aqm, point, shape, load)
     if aqm.rests_apart and not has_ticks(aqm, point.controller):
         return _linearize_native(aqm, point, shape)
-    what = f"{type(aqm).__name__}.encode"
-    classic, scalable = encode_slopes(aqm, as_arrays([point.controller], shape)[0])
-    slopes = {
-        "classic": numeric(classic, shape, what),
-        "scalable": numeric(scalable, shape, what),
-    }
+    slopes = _encoder(aqm, as_arrays([point.controller], shape)[0], shape)
     state, delays = aqm.at_rest(point.controller, point.capacity)[0], point.queue_delay
     pair = delays if isinstance(delays, tuple) else (delays,)
     _check_rest(aqm, state, point)
     values = as_arrays([*state, *pair, point.capacity], shape)
-    if aqm.acts_on == "both" and aqm.update_interval is not None:
-        return slopes, _of_queue_and_arrivals(aqm, values, shape)
     size, ticks = len(state), has_ticks(aqm, point.controller)
     function, name = (update_slopes, "update") if ticks else (drift_slopes, "drift")
-    what = f"{type(aqm).__name__}.{name}"
     delay = tuple(values[size:-1]) if aqm.bands == 2 else values[size]
     moved, picked = function(aqm, tuple(values[:size]), delay, values[-1])
-    columns = np.array([[numeric(entry, shape, what) for entry in column] for column in moved])
+    F, driven, arriving = _moves(moved, size, f"{type(aqm).__name__}.{name}", shape)
     # Of a dual queue's two delays one drives the controller.
-    driven, arriving = columns[size:-1].sum(axis=0), columns[-1] * values[-1]
-    if np.any(np.abs(arriving) > _ROUNDING * np.abs(driven) * sum(values[size:-1])):
+    at_once, waiting = arriving * values[-1][..., None], np.sum(values[size:-1], axis=0)
+    if np.any(np.abs(at_once) > _ROUNDING * np.abs(driven) * waiting[..., None]):
         raise UnsupportedError(
             f"{type(aqm).__name__} reacts to the arrival rate, for which no loop is built here:"
             " simulate it instead."
         )
-    # columns[j, i] is d(new state_i)/d(state_j): move both to the end as [i, j]
-    F = np.moveaxis(columns[:size], (0, 1), (-1, -2))
-    g = np.moveaxis(driven, 0, -1)
-    h = np.moveaxis(np.array([numeric(entry, shape, what) for entry in picked]), 0, -1)
-    if not np.any(g):
-        raise UnsupportedError(
-            f"{type(aqm).__name__} does not react to the queue, so there is no loop: simulate it."
-        )
+    h = _row(picked, f"{type(aqm).__name__}.{name}", shape)
+    _require_reaction(aqm, driven)
     if ticks:
         assert aqm.update_interval is not None
-        return slopes, _ticking(F, g, h, as_arrays([aqm.update_interval], shape)[0])
-    return slopes, _flowing(F, g, h)
-
-
-def _of_queue_and_arrivals(
-    aqm: Aqm, values: Sequence[Number], shape: tuple[int, ...]
-) -> LinearController:
-    """A law that counts what arrives, before a queue: what arrives too much is what that grows by.
-
-    Between two updates, that is, the capacity times what the delay has risen by; in continuous time
-    its derivative.
-    """
-    assert aqm.update_interval is not None, "what counts has updates"
-    *state, delay, packets = values
-    size, at = len(state), (tuple(state), delay, packets)
-
-    def flow(state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
-        return aqm.flow(state, seen, 0.0)
-
-    def columns_of(name: str, slopes: StateSlopes) -> tuple[FloatArray, FloatArray, FloatArray]:
-        what = f"{type(aqm).__name__}.{name}"
-        moved = np.array([[numeric(entry, shape, what) for entry in side] for side in slopes[0]])
-        matrix = np.moveaxis(moved[:size], (0, 1), (-1, -2))
-        return matrix, np.moveaxis(moved[size], 0, -1), np.moveaxis(moved[-1], 0, -1)
-
-    def unlike(what: str) -> UnsupportedError:
-        name = type(aqm).__name__
-        return UnsupportedError(
-            f'{name} acts_on = "both" is for laws that do nothing between updates but count'
-            f" packets, and {name}.{what} does more: simulate it instead."
-        )
-
-    moving, waiting, counted = columns_of("drift", drift_slopes(aqm, *at))
-    if np.any(moving) or np.any(waiting):
-        raise unlike("drift")
-    slopes = update_slopes(aqm, *at)
-    F, from_queue, at_once = columns_of("update", slopes)
-    if np.any(at_once):
-        raise unlike("update")
-    what = f"{type(aqm).__name__}.controller"
-    h = np.moveaxis(np.array([numeric(entry, shape, what) for entry in slopes[1]]), 0, -1)
-    grown = np.asarray(packets)[..., None] * counted
-    numerator, denominator = _transfer(F, from_queue, h)
-    rises, _ = _transfer(F, np.einsum("...ij,...j->...i", F, grown), h)
-    zero = np.zeros(shape)
-    numerator = [
-        now + rise - before
-        for now, rise, before in zip(
-            [*numerator, zero], [*rises, zero], [zero, *rises], strict=True
-        )
-    ]
-    A, from_queue, arriving = columns_of("flow", _state_slopes(aqm, "flow", flow, *at))
-    continuous = _rising(A, from_queue, np.asarray(packets)[..., None] * arriving, h)
-    interval = as_arrays([aqm.update_interval], shape)[0]
-    return LinearController(_trim(numerator), _trim(denominator), interval, continuous)
-
-
-def _rising(
-    F: FloatArray, g: FloatArray, rising: FloatArray, h: FloatArray
-) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
-    """h (sI - F)^-1 (g + s rising) in rising powers of s, as `_flowing`.
-
-    Raises
-    ------
-    UnsupportedError
-        If in some elements of an array of loops other numbers stand still than in others.
-    """
-    held = ~(np.any(F, axis=-1) | (g != 0.0) | (rising != 0.0))
-    if np.any(held != held.reshape(-1, held.shape[-1])[0]):
-        raise UnsupportedError(
-            "in some elements of the arrays the controller averages what arrives, in others not,"
-            " which are loops of two kinds: split the arrays."
-        )
-    still, moved = _flowing(F, g, h, also=rising), _flowing(F, rising, h, also=g)
-    zero = np.zeros_like(still.numerator[0])
-    numerator = tuple(
-        one + other
-        for one, other in zip([*still.numerator, zero], [zero, *moved.numerator], strict=True)
-    )
-    return numerator, still.denominator
-
-
-def linearize_counting(
-    aqm: Aqm, point: QueueAtRest
-) -> tuple[dict[str, FloatArray], LinearController, LinearController | None]:
-    """Linearise a law that acts on what arrives, between updates, and its encoder, where it rests.
-
-    Returns
-    -------
-    slopes : dict
-        As of `linearize_aqm`.
-    controller : LinearController
-        From packets per second that arrive to its variable, in continuous time.
-    update : LinearController, or None
-        From packets that have arrived since the last update to its variable, in z^-1; None if it
-        has no updates, or something else moves between them.
-    """
-    what = f"{type(aqm).__name__}.encode"
-    classic, scalable = encode_slopes(aqm, as_arrays([point.controller], ())[0])
-    slopes = {"classic": numeric(classic, (), what), "scalable": numeric(scalable, (), what)}
-    state = aqm.at_rest(point.controller, point.capacity)[0]
-    delay = point.queue_delay
-    assert not isinstance(delay, tuple), "of one queue"
-    values = as_arrays([*state, delay, point.capacity], ())
-    size = len(state)
-    at = tuple(values[:size]), values[size], values[-1]
-
-    def flow(state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
-        return aqm.flow(state, seen, 0.0)
-
-    def columns_of(name: str, slopes: StateSlopes) -> tuple[FloatArray, FloatArray]:
-        what = f"{type(aqm).__name__}.{name}"
-        moved = np.array([[numeric(entry, (), what) for entry in column] for column in slopes[0]])
-        return moved, np.array([numeric(entry, (), what) for entry in slopes[1]])
-
-    moved, picked = columns_of("flow", _state_slopes(aqm, "flow", flow, *at))
-    flowing = _flowing(moved[:size].T, moved[-1], picked)
-    if aqm.update_interval is None:
-        return slopes, flowing, None
-    counted, _ = columns_of("drift", drift_slopes(aqm, *at))
-    moved, picked = columns_of("update", update_slopes(aqm, *at))
-    if np.any(counted[:-1]) or np.any(moved[size:]):
-        return slopes, flowing, None
-    F = moved[:size].T
-    interval = as_arrays([aqm.update_interval], ())[0]
-    return slopes, flowing, _ticking(F, F @ counted[-1], picked, interval)
+        numerator, denominator = _transfer(F, driven, h)
+        interval = as_arrays([aqm.update_interval], shape)[0]
+        return slopes, LinearController(_trim(numerator), _trim(denominator), interval)
+    return slopes, LinearController(*_in_time(F, driven, h), None)
 
 
 def encode_slopes(aqm: Aqm, u: Number) -> tuple[Number, Number]:
@@ -245,9 +137,24 @@ def encode_slopes(aqm: Aqm, u: Number) -> tuple[Number, Number]:
 
 
 def update_slopes(
-    aqm: Aqm, state: tuple[Number, ...], queue_delay: Number | tuple[Number, ...], packets: Number
+    aqm: Aqm,
+    state: tuple[Number, ...],
+    queue_delay: Number | tuple[Number, ...],
+    packets: Number,
+    arriving: Number | None = None,
 ) -> StateSlopes:
     """Differentiate a queue's update at rest: a pure function, as `rate_slopes`.
+
+    Parameters
+    ----------
+    aqm : Aqm
+        The law.
+    state : tuple
+        Its state.
+    queue_delay : float, or pair of float
+        Seconds; a dual queue has two.
+    packets, arriving : float
+        Packets per second that the link serves, and that arrive: as many if not given.
 
     Returns
     -------
@@ -263,14 +170,18 @@ def update_slopes(
     def update(state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
         return aqm.update(state, seen, interval)
 
-    return _state_slopes(aqm, "update", update, state, queue_delay, packets)
+    return _state_slopes(aqm, "update", update, state, queue_delay, packets, arriving)
 
 
 def drift_slopes(
-    aqm: Aqm, state: tuple[Number, ...], queue_delay: Number | tuple[Number, ...], packets: Number
+    aqm: Aqm,
+    state: tuple[Number, ...],
+    queue_delay: Number | tuple[Number, ...],
+    packets: Number,
+    arriving: Number | None = None,
 ) -> StateSlopes:
     """Differentiate a queue's motion between updates at rest, as `update_slopes`."""
-    return _state_slopes(aqm, "drift", aqm.drift, state, queue_delay, packets)
+    return _state_slopes(aqm, "drift", aqm.drift, state, queue_delay, packets, arriving)
 
 
 def _state_slopes(
@@ -280,6 +191,7 @@ def _state_slopes(
     state: tuple[Number, ...],
     queue_delay: Number | tuple[Number, ...],
     packets: Number,
+    arriving: Number | None = None,
 ) -> StateSlopes:
     size = len(state)
     pair = queue_delay if isinstance(queue_delay, tuple) else (queue_delay,)
@@ -290,7 +202,8 @@ def _state_slopes(
         seen = Seen(delay, sum(delays) * packets, args[-1], packets)
         return tuple(function(tuple(args[:size]), seen))
 
-    slopes = differentiate(aqm, name, moved, (*state, *pair, packets))
+    arrivals = packets if arriving is None else arriving
+    slopes = differentiate(aqm, name, moved, (*state, *pair, arrivals))
     return slopes, differentiate(aqm, "controller", lambda *s: aqm.controller(s), state)
 
 
@@ -315,6 +228,123 @@ def _native_slope(aqm: Aqm, u: Number, classic: Number, l4s: Number) -> Number:
     return result
 
 
+def _linearize_arrivals(
+    aqm: Aqm, point: QueueAtRest, shape: tuple[int, ...], load: Real
+) -> tuple[dict[str, FloatArray], LinearController]:
+    """The same of a law that acts on what arrives, alone or beside its queue.
+
+    While a queue waits, what arrives is C (1 + d') with d its delay, and in T seconds C T packets
+    and as many as it grew by. So such a controller is from that delay, too.
+    """
+    name, waits = type(aqm).__name__, aqm.acts_on == "both"
+    state, delay = aqm.at_rest(point.controller, point.capacity)[0], point.queue_delay
+    assert not isinstance(delay, tuple), "of one queue"
+    _check_rest(aqm, state, point)
+    if waits and not np.all(np.asarray(delay) > 0.0):
+        raise UnsupportedError(
+            f"{name} rests at a queue delay of {show_value(delay)} s, and with an empty queue"
+            " there is no linear loop: give it a target above 0."
+        )
+    arriving = load * np.asarray(point.capacity)
+    values = as_arrays([*state, delay, point.capacity, arriving], shape)
+    rest = _Rest(tuple(values[: len(state)]), *values[len(state) :])
+    slopes, h, at_once = _heard(aqm, rest, shape)
+    if waits and np.any(at_once):
+        raise UnsupportedError(
+            f"{name} signals by its arrival rate at once while a queue waits, for which no loop is"
+            " built here: simulate it instead."
+        )
+    if aqm.update_interval is None:
+        return slopes, LinearController(*_flowing(aqm, rest, h, at_once, shape), None)
+    counted, interval = _counted(aqm, rest, h, shape), as_arrays([aqm.update_interval], shape)[0]
+    flowing = _flowing(aqm, rest, h, at_once, shape)
+    return slopes, LinearController(*counted, interval, flowing)
+
+
+def _flowing(
+    aqm: Aqm, rest: _Rest, h: FloatArray, at_once: FloatArray, shape: tuple[int, ...]
+) -> _Ratio:
+    """Numerator and denominator in powers of s, in continuous time."""
+    waits = aqm.acts_on == "both"
+
+    def flow(state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
+        return aqm.flow(state, seen, seen.arrival_rate / seen.capacity - 1.0 if waits else 0.0)
+
+    slopes, _ = _state_slopes(aqm, "flow", flow, *rest)
+    F, by_delay, by_rate = _moves(slopes, len(rest.state), f"{type(aqm).__name__}.flow", shape)
+    _require_one_kind(np.any(F, axis=-1) | (by_delay != 0.0) | (by_rate != 0.0))
+    if not waits:
+        _require_reaction(aqm, by_rate, at_once)
+        return _in_time(F, by_rate, h, at_once)
+    # Of C d' the state jumps with d, and what it has jumped by moves on.
+    jump = rest.packets[..., None] * by_rate
+    _require_reaction(aqm, by_delay, jump)
+    return _in_time(F, by_delay + _times(F, jump), h, np.sum(h * jump, axis=-1))
+
+
+def _counted(aqm: Aqm, rest: _Rest, h: FloatArray, shape: tuple[int, ...]) -> _Ratio:
+    """Numerator and denominator in powers of z^-1, from update to update."""
+    name, size = type(aqm).__name__, len(rest.state)
+    still, waiting, counted = _moves(drift_slopes(aqm, *rest)[0], size, f"{name}.drift", shape)
+    F, by_delay, by_rate = _moves(update_slopes(aqm, *rest)[0], size, f"{name}.update", shape)
+    for what, more in (("drift", np.any(still) or np.any(waiting)), ("update", np.any(by_rate))):
+        if more:
+            raise UnsupportedError(
+                f"{name} is taken for a law that counts what arrives between updates, and"
+                f" {name}.{what} does more, for which no loop is built here: simulate it instead."
+            )
+    by_count = _times(F, counted)
+    if aqm.acts_on == "arrivals":
+        numerator, denominator = _transfer(F, by_count, h)
+        return _trim(numerator), _trim(denominator)
+    # Counted is what the queue grew by: C d now, less C d at the update before.
+    grown = rest.packets[..., None] * by_count
+    numerator, denominator = _transfer(F, by_delay + grown, h)
+    before, _ = _transfer(F, grown, h)
+    none = np.zeros(shape)
+    pairs = zip([*numerator, none], [none, *before], strict=True)
+    return _trim([now - then for now, then in pairs]), _trim(denominator)
+
+
+def _times(F: FloatArray, g: FloatArray) -> FloatArray:
+    result: FloatArray = np.einsum("...ij,...j->...i", F, g)
+    return result
+
+
+def _heard(
+    aqm: Aqm, rest: _Rest, shape: tuple[int, ...]
+) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
+    """Slopes of what packets hear over a variable, and of that over the states and the arrivals.
+
+    The variable is the controller's, or of a law that signals by its arrival rate at once what
+    Scalable packets see.
+    """
+    state, delay, packets, arriving = rest
+    name = type(aqm).__name__
+    if type(aqm).signals is Aqm.signals:
+        picked = differentiate(aqm, "controller", lambda *s: aqm.controller(s), state)
+        slopes = _encoder(aqm, aqm.controller(state), shape)
+        return slopes, _row(picked, f"{name}.controller", shape), np.zeros(shape)
+
+    def signals(*args: Number) -> tuple[Number, ...]:
+        seen = Seen(delay, delay * packets, args[-1], packets)
+        return tuple(aqm.signals(tuple(args[:-1]), seen))
+
+    found = differentiate(aqm, "signals", signals, (*state, arriving))
+    classic, scalable = (_row(kind, f"{name}.signals", shape) for kind in zip(*found, strict=True))
+    largest = np.argmax(np.abs(scalable), axis=-1)[..., None]
+    top, bottom = (np.take_along_axis(x, largest, -1)[..., 0] for x in (classic, scalable))
+    ratio = np.divide(top, bottom, out=np.zeros(shape), where=bottom != 0.0)
+    apart = np.abs(classic - ratio[..., None] * scalable)
+    if np.any(apart > _ROUNDING * np.max(np.abs(classic), axis=-1, keepdims=True)):
+        raise UnsupportedError(
+            f"{name} signals Classic and Scalable packets by its arrival rate each in a way of its"
+            " own, for which no loop is built here: simulate it instead."
+        )
+    slopes = {"classic": ratio, "scalable": np.ones(shape)}
+    return slopes, scalable[..., :-1], scalable[..., -1]
+
+
 def _check_rest(aqm: Aqm, state: tuple[Number, ...], point: QueueAtRest) -> None:
     if aqm.rests_apart and np.any(np.asarray(point.controller) <= 0.0):
         raise UnsupportedError(
@@ -329,22 +359,55 @@ def _check_rest(aqm: Aqm, state: tuple[Number, ...], point: QueueAtRest) -> None
         )
 
 
-def _ticking(F: FloatArray, g: FloatArray, h: FloatArray, interval: FloatArray) -> LinearController:
-    numerator, denominator = _transfer(F, g, h)
-    return LinearController(_trim(numerator), _trim(denominator), interval)
+def _require_reaction(aqm: Aqm, *responses: FloatArray) -> None:
+    if not any(np.any(response) for response in responses):
+        raise UnsupportedError(
+            f"{type(aqm).__name__} does not react to the queue, so there is no loop: simulate it."
+        )
 
 
-def _flowing(
-    F: FloatArray, g: FloatArray, h: FloatArray, also: FloatArray | None = None
-) -> LinearController:
-    """h (sI - F)^-1 g, without the states that nothing moves, nor `also`: they are parameters."""
+def _require_one_kind(moves: BoolArray) -> None:
+    if np.any(moves != moves.reshape(-1, moves.shape[-1])[0]):
+        raise UnsupportedError(
+            "in some elements of the arrays the controller averages what arrives, in others not,"
+            " which are loops of two kinds: split the arrays."
+        )
+
+
+def _encoder(aqm: Aqm, u: Number, shape: tuple[int, ...]) -> dict[str, FloatArray]:
+    what, slopes = f"{type(aqm).__name__}.encode", encode_slopes(aqm, u)
+    classic, scalable = (numeric(slope, shape, what) for slope in slopes)
+    return {"classic": classic, "scalable": scalable}
+
+
+def _moves(
+    moved: tuple[tuple[Number, ...], ...], size: int, what: str, shape: tuple[int, ...]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The states over themselves, a matrix, over the queue delays together, and what arrives."""
+    columns = np.array([[numeric(entry, shape, what) for entry in column] for column in moved])
+    # columns[j, i] is d(new state_i)/d(state_j): move both to the end as [i, j]
+    F = np.moveaxis(columns[:size], (0, 1), (-1, -2))
+    driven, arriving = columns[size:-1].sum(axis=0), columns[-1]
+    return F, np.moveaxis(driven, 0, -1), np.moveaxis(arriving, 0, -1)
+
+
+def _row(entries: Iterable[Number], what: str, shape: tuple[int, ...]) -> FloatArray:
+    return np.stack([numeric(entry, shape, what) for entry in entries], axis=-1)
+
+
+def _in_time(
+    F: FloatArray, g: FloatArray, h: FloatArray, through: Real = 0.0
+) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
+    """h (sI - F)^-1 g + through in powers of s, without what nothing moves: a parameter."""
     others = tuple(range(g.ndim - 1))
-    driven = g if also is None else (g != 0.0) | (also != 0.0)
-    moving = np.any(driven, axis=others) | np.any(F, axis=(*others, F.ndim - 1))
+    moving = np.any(g, axis=others) | np.any(F, axis=(*others, F.ndim - 1))
     F, g, h = F[..., moving, :][..., moving], g[..., moving], h[..., moving]
     numerator, denominator = _transfer(F, g, h)
+    if np.any(through):
+        pairs = zip([np.zeros(()), *numerator], denominator, strict=True)
+        numerator = [through * own + moved for moved, own in pairs]
     # With y = 1/s both sides are multiplied by s^n: the order of the coefficients turns round.
-    return LinearController(tuple(numerator[::-1]), tuple(denominator[::-1]), None)
+    return tuple(numerator[::-1]), tuple(denominator[::-1])
 
 
 def _transfer(

@@ -113,9 +113,9 @@ class LinearController:
         every `interval`, in y = s for one that acts on every packet.
     interval : shape (...), or None
         Time between updates (s), None if the law acts on every packet.
-    flowing : pair of tuples of numpy.ndarray, or None
-        Of a law that updates: the same two in y = s, where its continuous form is not the bilinear
-        image of its updates.
+    flowing : pair of such tuples, or None
+        Of a law with updates whose continuous form is another than their bilinear image: numerator
+        and denominator in powers of s.
     """
 
     numerator: tuple[FloatArray, ...]
@@ -127,24 +127,24 @@ class LinearController:
     def continuous_image(self) -> tuple[list[FloatArray], list[FloatArray], Real]:
         """The coefficients of both polynomials in rising powers of x = s unit, and the unit (s).
 
-        The unit is T/2, or 1 if the law acts on every packet or says its continuous form.
+        The unit is T/2, or 1 of a polynomial in s.
         """
-        if self.flowing is not None:
-            return list(self.flowing[0]), list(self.flowing[1]), 1.0
-        if self.interval is None:
-            return list(self.numerator), list(self.denominator), 1.0
+        own = (self.numerator, self.denominator) if self.interval is None else self.flowing
+        if own is not None:
+            return list(own[0]), list(own[1]), 1.0
         top, bottom = tustin_image(self.numerator, self.denominator)
         return top, bottom, self.interval / 2
 
     def element(self, shape: tuple[int, ...], index: tuple[int, ...]) -> LinearController:
         """Return the controller of one loop of an array of that shape."""
 
-        def pick(values: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:
-            return tuple(element_of(value, shape, index) for value in values)
+        def pick(*sides: tuple[FloatArray, ...]) -> Any:
+            return tuple(tuple(element_of(value, shape, index) for value in side) for side in sides)
 
         interval = None if self.interval is None else element_of(self.interval, shape, index)
-        flowing = None if self.flowing is None else (pick(self.flowing[0]), pick(self.flowing[1]))
-        return LinearController(pick(self.numerator), pick(self.denominator), interval, flowing)
+        numerator, denominator = pick(self.numerator, self.denominator)
+        flowing = None if self.flowing is None else pick(*self.flowing)
+        return LinearController(numerator, denominator, interval, flowing)
 
     @cached_property
     def in_steps(self) -> tuple[list[FloatArray], list[FloatArray]]:

@@ -77,9 +77,10 @@ def has_ticks(aqm: Aqm, controller: Number) -> bool:
     """Return whether what flows see passes through the controller's periodic updates.
 
     Not if the law acts on every packet (its ticks, if any, adapt it over many seconds), nor if a
-    dual queue marks by itself, with its controller at 0.
+    dual queue marks by itself, with its controller at 0. What acts on arrivals counts them in
+    between.
     """
-    held = type(aqm).drift is Aqm.drift or aqm.acts_on == "both"
+    held = type(aqm).drift is Aqm.drift or aqm.acts_on != "queue"
     if aqm.update_interval is None or not held:
         return False
     return bool(np.any(np.asarray(controller) > 0.0))

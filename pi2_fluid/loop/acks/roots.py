@@ -24,7 +24,7 @@ from pi2_fluid.errors import SolverError
 from pi2_fluid.loop.acks.pencil import eigenvalues
 from pi2_fluid.loop.acks.plant import AckClass, AckLoop, state_matrix
 from pi2_fluid.loop.crossovers import fading_end
-from pi2_fluid.loop.response import controller_polynomials, held_polynomials
+from pi2_fluid.loop.response import controller_order, controller_polynomials, held_polynomials
 from pi2_fluid.loop.roots import (
     count_right,
     count_turns,
@@ -63,7 +63,7 @@ def _count_of_acks(loop: AckLoop, update: str) -> int:
     longest, top = longest_delay(loop, update), highest_frequency(loop, update)
     slowest = _slowest(loop)
     scale = 1.0 / longest
-    degree = len(loop.controller.denominator) - 1
+    degree = controller_order(loop.controller)
 
     def denominator(s: ComplexArray) -> ComplexArray:
         if sampled:

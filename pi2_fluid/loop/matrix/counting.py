@@ -62,9 +62,8 @@ def count_sampled_modes(loop: MatrixLoop) -> int:
     def curve(w: FloatArray) -> ComplexArray:
         values = sampled_matrix(loop, 1j * w)
         result: ComplexArray = np.linalg.det(np.eye(values.shape[-1]) + values)
-        for update in loop.updates:
-            assert update is not None
-            result = result * held_polynomials(update, 1j * w)[1]
+        for controller in loop.controllers:
+            result = result * held_polynomials(controller, 1j * w)[1]
         return result
 
     low = 1e-6 * min(_slowest(loop), nyquist)

@@ -13,11 +13,11 @@ det(I + F) has no zeros on the right, nor on the axis in any limit.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.loop.delay_system import controller_matrices
 from pi2_fluid.loop.matrix.system import MatrixLoop
 from pi2_fluid.loop.roots import ClosedSystem
@@ -48,23 +48,18 @@ def closed_system(loop: MatrixLoop, *, half_sample: bool = False) -> ClosedSyste
     total = int(controls[-1])
     late: defaultdict[float, FloatArray] = defaultdict(lambda: np.zeros((total, total)))
     neutral: defaultdict[float, FloatArray] = defaultdict(lambda: np.zeros((total, total)))
-    spoken: list[tuple[int, float, FloatArray]] = []  # which queue, how late, from which states
-    for number, (A, B, C, D) in enumerate(parts):
-        queue, own = loop.signals[number], slice(controls[number], controls[number + 1])
+    said = np.zeros((len(parts), total))  # by each controller, from which states
+    for number, (queue, (A, B, C, D)) in enumerate(zip(loop.signals, parts, strict=True)):
+        own = slice(controls[number], controls[number + 1])
         late[0.0][own, own] = A
-        said = np.zeros(total)
-        said[own] = C
+        said[number, own] = C
         if loop.waits[queue]:
             late[0.0][own, delays[queue]] = B
-            said[delays[queue]] = D
-        elif D != 0.0:
-            raise UnsupportedError(
-                "a controller that lets what arrives through at once has no roots here: use"
-                " margins() and nyquist_count()."
-            )
-        extra = loop.intervals[number] / 2 if half_sample else 0.0
-        spoken.append((queue, extra, said))
-    reached = []  # how what arrives moves the delay, or the controller, of each queue
+            said[number, delays[queue]] = D
+    #: What arrives at each queue, over its capacity, and what that moves: how late, from or to
+    #: which states.
+    arriving: list[list[tuple[float, FloatArray]]] = [[] for _ in loop.capacity]
+    moved: list[list[tuple[float, FloatArray]]] = []
     for place, capacity in enumerate(loop.capacity):
         into = np.zeros(total)
         if loop.waits[place]:
@@ -72,7 +67,7 @@ def closed_system(loop: MatrixLoop, *, half_sample: bool = False) -> ClosedSyste
         else:
             number = loop.signals.index(place)
             into[controls[number] : controls[number + 1]] = capacity * parts[number][1]
-        reached.append(into)
+        moved.append([(0.0, into)])
     for row, (cls, start) in enumerate(zip(loop.classes, starts, strict=False)):
         own, rtt = slice(start, start + cls.size), float(cls.rtt)
         on_route = np.zeros(total)
@@ -81,28 +76,47 @@ def closed_system(loop: MatrixLoop, *, half_sample: bool = False) -> ClosedSyste
         late[rtt][own, own] += cls.a1
         late[0.0][own] += np.outer(cls.e0, on_route)
         late[rtt][own] += np.outer(cls.e1, on_route)
-        sent = float(cls.r) * on_route
-        sent[own] += cls.c
-        heard = [
-            (rtt - float(loop.forward[row, queue]) + extra, loop.slopes[row, number] * said)
-            for number, (queue, extra, said) in enumerate(spoken)
-            if loop.slopes[row, number] != 0.0
-        ]
-        for delay, said in heard:
-            late[delay][own] += np.outer(np.atleast_1d(cls.b)[: cls.size], said)
+        sent = [(0.0, float(cls.r) * on_route)]
+        sent[0][1][own] += cls.c
+        for number, delay, slope in _heard(loop, row, half_sample=half_sample):
+            into = np.zeros(total)
+            into[own] = slope * cls.b
+            late[delay] += np.outer(into, said[number])
+            queue, at_once = loop.signals[number], parts[number][3]
+            if loop.feeds[row] != 0.0:
+                sent.append((delay, loop.feeds[row] * slope * said[number]))
+            if not loop.waits[queue] and at_once != 0.0:
+                moved[queue].append((delay, loop.capacity[queue] * at_once * into))
         for place in np.flatnonzero(loop.crosses[row]).tolist():
-            there = float(loop.forward[row, place])
-            into = loop.weight[row, place] * reached[place]
-            late[there] += np.outer(into, sent)
-            for delay, said in heard:
-                late[there + delay] += loop.feeds[row] * np.outer(into, said)
-    for passing in loop.passings:
-        for share, delay in zip(passing.shares, passing.delays, strict=True):
-            neutral[float(delay)][:, delays[passing.before]] += share * reached[passing.at]
+            there, weight = float(loop.forward[row, place]), loop.weight[row, place]
+            arriving[place] += [(there + delay, weight * states) for delay, states in sent]
+    for place, ways in enumerate(moved):
+        for after, into in ways:
+            for delay, states in arriving[place]:
+                late[after + delay] += np.outer(into, states)
+            for share, delay, before in _passed(loop, place):
+                neutral[after + delay][:, delays[before]] += share * into
     present = late.pop(0.0)
     return ClosedSystem(
         present, sorted(late.items(), key=_first), sorted(neutral.items(), key=_first)
     )
+
+
+def _heard(loop: MatrixLoop, row: int, *, half_sample: bool) -> Iterator[tuple[int, float, float]]:
+    """What a class hears: of which controller, how late, how much."""
+    for number, queue in enumerate(loop.signals):
+        if loop.slopes[row, number] != 0.0:
+            extra = loop.intervals[number] / 2 if half_sample else 0.0
+            back = float(loop.rtt[row] - loop.forward[row, queue])
+            yield number, back + extra, float(loop.slopes[row, number])
+
+
+def _passed(loop: MatrixLoop, place: int) -> Iterator[tuple[float, float, int]]:
+    """What queues before one take away from it: which share, how late, from which."""
+    for passing in loop.passings:
+        if passing.at == place:
+            for share, delay in zip(passing.shares, passing.delays, strict=True):
+                yield float(share), float(delay), passing.before
 
 
 def _first(item: tuple[float, Any]) -> float:

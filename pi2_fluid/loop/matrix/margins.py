@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +29,8 @@ _APART: Final = 1e-6
 _NEAR: Final = 0.4
 _TURN: Final = 2 * np.pi
 _SMALL: Final = 1e-5
+_ALMOST: Final = 0.9  # of 1, which is all there is
+_OCTAVES: Final = 6
 _PARTS: Final = 12  # of each bracket,
 _NARROWINGS: Final = 10  # so often
 
@@ -152,19 +155,38 @@ def _crossings_of(
     )
 
 
-def smallest_singular_value(response: Matrices, crossings: Crossings) -> float:
+def smallest_singular_value(response: Matrices, crossings: Crossings, *, fades: bool) -> float:
     """Return the minimum over w of the smallest singular value of I + L, 1 at most.
 
     Another disturbance of every link, of one relative size, needs this much at least.
+
+    Parameters
+    ----------
+    response : callable
+        L(jw), a matrix for each frequency.
+    crossings : Crossings
+        What was found on it.
+    fades : bool
+        Whether frequencies go on beyond those of the crossovers, with L ever smaller.
     """
-    x = np.log(crossings.w)
+    one = np.eye(crossings.values.shape[-1])
 
     def at(place: FloatArray) -> FloatArray:
-        matrices = response(np.exp(place).ravel())
-        values: Any = np.linalg.svd(matrices + np.eye(matrices.shape[-1]), compute_uv=False)
+        values: Any = np.linalg.svd(response(np.exp(place).ravel()) + one, compute_uv=False)
         return np.reshape(values[:, -1], place.shape)
 
-    sizes = at(x)
+    w = crossings.w
+    sizes = at(np.log(w))
+    # Beyond the last crossover that counts L may still be large: of a loop that is not stable, or
+    # of one whose L is no multiple of a unitary matrix.
+    for _ in range(_OCTAVES if fades else 0):
+        step = float(np.max(np.diff(w)))
+        more = w[-1] + step * np.arange(1, 2 + math.ceil(w[-1] / step))
+        largest = float(np.max(np.linalg.norm(response(more), 2, axis=(-2, -1))))
+        w, sizes = np.concatenate([w, more]), np.concatenate([sizes, at(np.log(more))])
+        if largest < 1.0 - min(float(np.min(sizes)), _ALMOST):
+            break
+    x = np.log(w)
     padded = np.concatenate([[np.inf], sizes, [np.inf]])
     lowest = (sizes <= padded[:-2]) & (sizes <= padded[2:]) & (sizes < np.min(sizes) + 0.5)
     middle = np.flatnonzero(lowest)

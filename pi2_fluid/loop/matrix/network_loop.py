@@ -524,7 +524,8 @@ class NetworkLoop:
 
     @cached_property
     def _smallest(self) -> float:
-        return smallest_singular_value(self._on_axis, self._crossings)
+        fades = self.update != "sampled"
+        return smallest_singular_value(self._on_axis, self._crossings, fades=fades)
 
     def _verdict(self) -> int:
         if self._count < 0 or self._smallest < _BOUNDARY:

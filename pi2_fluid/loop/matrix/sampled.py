@@ -73,9 +73,8 @@ def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None
     step = -np.expm1(-s * T)[:, None, None]
     total *= step
     total[:, counts] *= step
-    for column, update in enumerate(loop.updates):
-        assert update is not None
-        numerator, denominator = held_polynomials(update, s)
+    for column, controller in enumerate(loop.controllers):
+        numerator, denominator = held_polynomials(controller, s)
         total[:, :, column] *= (loop.units[column] * numerator / denominator)[:, None]
     return total
 
@@ -83,7 +82,7 @@ def sampled_matrix(loop: MatrixLoop, s: ComplexArray, aliases: int | None = None
 def _leading_terms(
     loop: MatrixLoop, rate: float
 ) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
-    """Delays, and coefficients of 1/(s + rate)^2 and of its cube in G/s: (classes, links, links)."""
+    """Delays, and coefficients in G/s of 1/(s + rate)^2 and its cube: (classes, links, links)."""
     signals = list(loop.signals)
     slope = np.array([float(np.sum(cls.c * cls.b)) for cls in loop.classes])
     there, crosses = loop.forward[:, signals], loop.crosses[:, signals]

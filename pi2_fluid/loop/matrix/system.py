@@ -20,7 +20,7 @@ import numpy as np
 from pi2_fluid.errors import UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
-from pi2_fluid.loop.controllers import linearize_aqm, linearize_counting
+from pi2_fluid.loop.controllers import linearize_aqm
 from pi2_fluid.loop.linearization import feed_through, linearize_sender
 from pi2_fluid.loop.link import Coupling
 from pi2_fluid.loop.state_space import Keeping, LinearClass, LinearController
@@ -58,10 +58,7 @@ class MatrixLoop(Keeping):
         Those that move, in any order. Their b is the response to the probability p with which some
         queue signals them, their weight the number of flows.
     controllers : tuple of LinearController
-        Of each link that signals: in continuous time where it acts on what arrives.
-    updates : tuple of LinearController or None
-        The same as they tick, in z^-1: from queue delays as they are at an update, or from the
-        packets that have arrived since the one before. None of those without.
+        Of each link that signals: from its queue delay, or without a queue from what arrives.
     signals : tuple of int
         Which queues these links are. The others wait less than their target, signal nothing, and
         are part of the plant.
@@ -84,7 +81,6 @@ class MatrixLoop(Keeping):
 
     classes: tuple[LinearClass, ...]
     controllers: tuple[LinearController, ...]
-    updates: tuple[LinearController | None, ...]
     signals: tuple[int, ...]
     capacity: FloatArray
     crosses: FloatArray
@@ -127,7 +123,8 @@ class MatrixLoop(Keeping):
     @cached_property
     def intervals(self) -> list[float]:
         """Time between updates of each link that signals (s); inf without updates."""
-        return [math.inf if each is None else float(each.interval) for each in self.updates]
+        every = [controller.interval for controller in self.controllers]
+        return [math.inf if interval is None else float(interval) for interval in every]
 
     @cached_property
     def units(self) -> FloatArray:
@@ -142,6 +139,7 @@ class _Queue(NamedTuple):
     controller: float
     queue_delay: float
     capacity: float
+    load: float
 
 
 def linearize_network(
@@ -171,10 +169,8 @@ def linearize_network(
     waits = point.queue_delay.to_numpy()
     signalled = point.controller.to_numpy() > 0.0
     places = np.flatnonzero(point.bottleneck.to_numpy() & (signalled | (waits > 0.0)))
-    queues = [
-        _Queue(*(float(values[place]) for values in (point.controller, waits, point.capacity)))
-        for place in places
-    ]
+    numbers = point.controller, waits, point.capacity, point.load
+    queues = [_Queue(*(float(values[place]) for values in numbers)) for place in places]
     signals = [number for number, queue in enumerate(queues) if queue.controller > 0.0]
     if not signals:
         raise UnsupportedError(
@@ -184,7 +180,10 @@ def linearize_network(
     laws = [network.nodes[places[queue]].aqm for queue in signals]
     for law, queue in zip(laws, signals, strict=True):
         law.encode(queues[queue].controller)  # which a law without a loop refuses in its own words
-    found = [_linearize_link(law, queues[queue]) for law, queue in zip(laws, signals, strict=True)]
+    found = [
+        linearize_aqm(law, queues[queue], (), queues[queue].load)
+        for law, queue in zip(laws, signals, strict=True)
+    ]
     (size,) = {float(node.link.packet_size) for node in network.nodes}
     queues_by_name = {node.name: node.aqm for node in network.nodes}
     flows = on_their_ways(network.flows, queues_by_name, size)
@@ -206,18 +205,20 @@ def linearize_network(
     forward = np.array(
         [_forward(*way, waits)[places] for way in zip(network.flows, routes, strict=True)]
     )
-    slopes = _slopes(network, point, senders, [slope for slope, _, _ in found], places[signals])
+    slopes = _slopes(network, point, senders, [slope for slope, _ in found], places[signals])
     moves = [
         place
         for place, cls in enumerate(classes)
         if np.any(cls.c) or np.any(cls.r) or feeds[place] != 0.0
     ]
     waiting = np.array([queue.queue_delay > 0.0 for queue in queues])
+    for law, queue, (_, controller) in zip(laws, signals, found, strict=True):
+        if not waiting[queue]:
+            _require_a_pause(law, controller, senders, feeds)
     shares = point.share.to_numpy()[places]
     return MatrixLoop(
         classes=tuple(classes[place] for place in moves),
-        controllers=tuple(controller for _, controller, _ in found),
-        updates=tuple(update for _, _, update in found),
+        controllers=tuple(controller for _, controller in found),
         signals=tuple(signals),
         capacity=np.array([queue.capacity for queue in queues]),
         crosses=crosses[moves],
@@ -231,16 +232,6 @@ def linearize_network(
         feeds=feeds[moves],
         waits=waiting,
     )
-
-
-def _linearize_link(
-    law: Aqm, queue: _Queue
-) -> tuple[dict[str, FloatArray], LinearController, LinearController | None]:
-    """Slopes of the encoder, the controller, and its update."""
-    if law.acts_on == "arrivals":
-        return linearize_counting(law, queue)
-    slopes, controller = linearize_aqm(law, queue, ())
-    return slopes, controller, None if controller.interval is None else controller
 
 
 def _without_still_states(cls: LinearClass) -> LinearClass:
@@ -261,6 +252,21 @@ def _require_unique(point: NetworkPoint) -> None:
         " them, so that nothing holds one of their queues where it is: leave one of them out, or"
         " change its capacity."
     )
+
+
+def _require_a_pause(
+    law: Aqm, controller: LinearController, senders: Sequence[Sender], feeds: FloatArray
+) -> None:
+    """Refuse what acts at once both ways, signals on rates and rates on signals."""
+    top, bottom, _ = controller.continuous_image
+    at_once = len(top) == len(bottom) and np.any(top[-1])
+    for sender, feed in zip(senders, feeds, strict=True):
+        if at_once and feed != 0.0:
+            raise UnsupportedError(
+                f"{type(sender).__name__} lets signals act on its rate at once, and"
+                f" {type(law).__name__} what arrives on its signals, so that nothing fades at high"
+                " frequency: give another sender, or Price."
+            )
 
 
 def _forward(flow: Flows, route: Sequence[int], waits: FloatArray) -> FloatArray:
