@@ -196,7 +196,9 @@ class PriceCriteria(NamedTuple):
         return self.alpha_max / self.alpha if self.stable else 0.0
 
 
-def price_criteria(network: Network, point: NetworkPoint) -> PriceCriteria:
+def price_criteria(
+    network: Network, point: NetworkPoint, update: str = "continuous"
+) -> PriceCriteria:
     """Return what the criteria say of a network at rest; asked as `NetworkLoop.criteria`.
 
     Parameters
@@ -205,6 +207,8 @@ def price_criteria(network: Network, point: NetworkPoint) -> PriceCriteria:
         Of any senders and links; the criteria are of `Paganini` and `Price` alone.
     point : NetworkPoint
         Where it rests.
+    update : {"continuous", "delayed", "sampled"}
+        How its loop sees the update interval, of which the proofs know nothing.
     """
     queues = {node.name: node.aqm for node in network.nodes}
     full = point.bottleneck.to_numpy()
@@ -226,6 +230,8 @@ def price_criteria(network: Network, point: NetworkPoint) -> PriceCriteria:
         missing.append("only sources and links of prices")
     if len(bases) > 1:
         missing.append("one phi")
+    if update != "continuous":
+        missing.append("prices without updates")
     if network.combine != "product":
         missing.append("signals by independent draws")
     if not point.unique:

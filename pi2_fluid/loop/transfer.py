@@ -62,7 +62,9 @@ class Loop(LoopAnswers):
     update : {"continuous", "delayed", "sampled"}
         How the update interval T is seen: not at all, equation (29); as a delay of T/2, the mean
         age of the held signal; or exactly, as a sampled-data loop. Laws that act on every packet
-        (RED; the L4S queue of DualPI2 alone, on its ramp) have no T: "continuous" only.
+        (RED; the L4S queue of DualPI2 alone, on its ramp) have no T: "continuous" only. A law that
+        counts arrivals beside its queue is continuous as it is written, elsewhere by the bilinear
+        image of its update, in which half an interval of its integral counts as a gain.
     rtt_terms : {"frozen", "exact"}
         Whether R(t) is held constant in the window law, as in the papers, or varies with the queue.
         By the ack clock: whether acknowledgements are taken to come at the rate W/R, or as fast as

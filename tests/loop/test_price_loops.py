@@ -158,6 +158,8 @@ def test_delayed_is_half_an_interval_late() -> None:
     expected = without(s) * np.exp(-s * T / 2)[:, None, None]
     assert delayed(s) == pytest.approx(expected, rel=1e-13)
     assert delayed.roots().real < 0.0
+    assert "prices without updates" in delayed.criteria().missing
+    assert without.criteria().missing == ()
     assert delayed.margins().delay_margin == pytest.approx(
         without.margins().delay_margin - T / 2, rel=1e-9
     )

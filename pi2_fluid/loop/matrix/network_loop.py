@@ -73,8 +73,8 @@ class NetworkLoop:
     network : Network
         Of any number of nodes.
     update : {"continuous", "delayed", "sampled"}
-        As for `Loop`; "sampled" where all that signal have one update interval and tick together,
-        "continuous" only of links with a price.
+        As for `Loop`; "sampled" where all that signal have one update interval and tick together.
+        Links with a price then count what arrives from one update to the next.
     rtt_terms : {"frozen", "exact"}
         As for `Loop`.
     transport : {"fifo", "delay"}
@@ -309,6 +309,8 @@ class NetworkLoop:
     def criteria(self) -> PriceCriteria:
         """Return what is known of a network of prices whatever its routes: `loop.alpha_max`.
 
+        Of prices that move without updates; otherwise that is what it says is `missing`.
+
         Examples
         --------
         >>> import pi2_fluid as pf
@@ -321,7 +323,7 @@ class NetworkLoop:
         >>> f"{loop.margins().gain_margin:.2f}"
         '3.54'
         """
-        return price_criteria(self.network, self.operating_point)
+        return price_criteria(self.network, self.operating_point, self.update)
 
     def sensitivity(self, w: Real) -> ComplexArray:
         """Return S = (I + L)^-1 at real frequencies `w` (rad/s), of shape (*w.shape, L, L)."""
