@@ -138,13 +138,12 @@ class LinearController:
     def element(self, shape: tuple[int, ...], index: tuple[int, ...]) -> LinearController:
         """Return the controller of one loop of an array of that shape."""
 
-        def pick(*sides: tuple[FloatArray, ...]) -> Any:
-            return tuple(tuple(element_of(value, shape, index) for value in side) for side in sides)
+        def pick(values: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:
+            return tuple(element_of(value, shape, index) for value in values)
 
         interval = None if self.interval is None else element_of(self.interval, shape, index)
-        numerator, denominator = pick(self.numerator, self.denominator)
-        flowing = None if self.flowing is None else pick(*self.flowing)
-        return LinearController(numerator, denominator, interval, flowing)
+        flowing = None if self.flowing is None else (pick(self.flowing[0]), pick(self.flowing[1]))
+        return LinearController(pick(self.numerator), pick(self.denominator), interval, flowing)
 
     @cached_property
     def in_steps(self) -> tuple[list[FloatArray], list[FloatArray]]:

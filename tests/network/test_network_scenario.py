@@ -204,7 +204,6 @@ ONE_LINK = {
     "batch": lambda: pf.fluid.batch(SCENARIO, over={"duration": [1.0, 2.0]}),
     "acks": lambda: pf.Fluid(clock="acks").require(SCENARIO),
     "response": lambda: pf.identify_response(SCENARIO, [2.0]),
-    "agreement": lambda: pf.compare(SCENARIO, pf.Packets(), pf.Packets(seeds=2)),
 }
 
 
