@@ -20,7 +20,13 @@ __all__ = ["PAPERS", "Claim", "Verdict", "claims", "each_claim"]
 PAPERS: Final = {
     "pi2": ("pi2.claims.scaling", "pi2.claims.design", "pi2.claims.practice"),
     "pie": ("pie.claims",),
-    "paganini": ("paganini.claims", "paganini.protocol", "paganini.long_flows", "paganini.newreno"),
+    "paganini": (
+        "paganini.claims",
+        "paganini.protocol",
+        "paganini.long_flows",
+        "paganini.packet_flows",
+        "paganini.newreno",
+    ),
     "thesis": ("thesis.claims",),
 }
 

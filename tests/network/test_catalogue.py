@@ -21,7 +21,7 @@ def aqm_of(name: str) -> Any:
 
 
 #: What is compared with no other queue.
-ALONE = {"paganini_fig05", "parking_lot"}
+ALONE = {"paganini_fig05", "paganini_fig10", "parking_lot"}
 #: What is compared, both ways over a link.
 BOTH_WAYS = ("paganini_fig06", "paganini_fig07", "paganini_fig09")
 every_name = pytest.mark.parametrize("name", pf.scenario_names())

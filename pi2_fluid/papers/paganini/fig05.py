@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import pi2_fluid as pf
+from pi2_fluid.papers.paganini.joining import FLUID, STAGE, STYLES, rests, run_fluid
 from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption
 
 if TYPE_CHECKING:
@@ -31,16 +32,13 @@ __all__ = [
 
 SCENARIO: Final = "paganini_fig05"
 #: When the number of flows doubles (s).
-STAGES: Final = (0.0, 20.0, 40.0, 60.0, 80.0)
-# Sampled every 20 ms, over which the paper averages the utilization.
-_ENGINE: Final = pf.Fluid(sample=0.02, tolerance=1e-6)
+STAGES: Final = tuple(number * STAGE for number in range(5))
 _FAST: Final = 1000.0  # times the capacity, so that nothing waits
 
 
-@cache
 def run() -> xarray.Dataset:
     """Return the trajectory, sampled every 20 ms."""
-    return pf.simulate(pf.named_scenario(SCENARIO), _ENGINE)
+    return run_fluid(SCENARIO)
 
 
 @cache
@@ -54,18 +52,12 @@ def run_with_constant_delays() -> xarray.Dataset:
         link=replace(link, capacity=_FAST * link.capacity),
         aqm=replace(price, utilization=price.utilization / _FAST),
     )
-    return pf.simulate(fast, _ENGINE)
+    return pf.simulate(fast, FLUID)
 
 
 def equilibria() -> list[pf.OperatingPoint]:
     """Return where the flows of each stage rest."""
-    scenario = pf.named_scenario(SCENARIO)
-    flows = scenario.flows
-    return [
-        pf.equilibrium(flows[:number], scenario.aqm, scenario.link.capacity,
-                       scenario.link.packet_size)
-        for number in range(1, len(flows) + 1)
-    ]  # fmt: skip
+    return rests(SCENARIO)
 
 
 def backlog(dataset: xarray.Dataset) -> FloatArray:
@@ -92,15 +84,15 @@ def draw(out: Path) -> list[Path]:
     from matplotlib.figure import Figure
 
     dataset, held = run(), backlog(run_with_constant_delays())
-    time, rests = dataset.time.to_numpy(), equilibria()
+    time, there = dataset.time.to_numpy(), equilibria()
     link = pf.named_scenario(SCENARIO).link
     used = dataset.throughput.sum("flows").to_numpy() / float(link.capacity)
     each = rates(dataset)
     with page_style():
         figure = Figure(figsize=(9.4, 6.6))
         axes: Any = figure.subplots(2, 2, sharex=True)
-        _draw_rates(axes[0][0], each, rests)
-        _draw_prices(axes[0][1], dataset, rests)
+        _draw_rates(axes[0][0], each, there)
+        _draw_prices(axes[0][1], dataset, there)
         queue = axes[1][0]
         queue.plot(time, dataset.queue, color=COLORS[0], label="as it is: delays grow")
         queue.plot(time, held, color=COLORS[2], linestyle="--", label="with constant delays")
@@ -141,26 +133,25 @@ def draw(out: Path) -> list[Path]:
         return save_figure(figure, out / "paganini_fig05", columns)
 
 
-def _draw_rates(ax: Axes, each: xarray.DataArray, rests: list[pf.OperatingPoint]) -> None:
-    styles = ("-", "--", "-.", ":", (0, (5, 1)))
+def _draw_rates(ax: Axes, each: xarray.DataArray, there: list[pf.OperatingPoint]) -> None:
     for number, name in enumerate(each.flows.to_numpy()):
         line = each.sel(flows=name)
         shown = line.where(line.time >= STAGES[number])
         ax.semilogy(
             each.time, shown.where(shown > 1.0), label=f"path {name}",
-            color=COLORS[number % len(COLORS)], linestyle=styles[number],
+            color=COLORS[number % len(COLORS)], linestyle=STYLES[number],
         )  # fmt: skip
-    for start, rest in zip(STAGES, rests, strict=True):
-        ax.hlines(rest.rate[0], start, start + 20.0, color="0.5", linewidth=0.8, linestyle="--")
+    for start, rest in zip(STAGES, there, strict=True):
+        ax.hlines(rest.rate[0], start, start + STAGE, color="0.5", linewidth=0.8, linestyle="--")
     ax.set(ylabel="rate of one flow [segments/s]", ylim=(50, 2e4))
     ax.legend(loc="upper right", ncols=2)
 
 
-def _draw_prices(ax: Axes, dataset: xarray.Dataset, rests: list[pf.OperatingPoint]) -> None:
+def _draw_prices(ax: Axes, dataset: xarray.Dataset, there: list[pf.OperatingPoint]) -> None:
     ax.plot(dataset.time, 1e3 * dataset.controller, color=COLORS[0])
-    for start, rest in zip(STAGES, rests, strict=True):
+    for start, rest in zip(STAGES, there, strict=True):
         price = 1e3 * float(rest.controller)
-        ax.hlines(price, start, start + 20.0, color="0.5", linewidth=0.8, linestyle="--")
+        ax.hlines(price, start, start + STAGE, color="0.5", linewidth=0.8, linestyle="--")
         marked = 100.0 * float(rest.p[0])
         ax.annotate(
             f"{marked:.0f} % marked", (start + 19.0, price), (0, 3), textcoords="offset points",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -137,3 +138,38 @@ def test_same_seed_same_packets() -> None:
     one, two = (run(flows(4, "20ms", pf.Paganini()), duration=1.0) for _ in range(2))
     np.testing.assert_array_equal(one.flow_segments, two.flow_segments)
     assert int(one.flow_segments.sum()) > 1000
+
+
+@pytest.mark.slow
+def test_marks_of_several_links_add_prices_up() -> None:
+    """A parking lot: rates within 3 % of the equilibrium, as the page on the protocol says."""
+    capacities = {"a": 20_000, "b": 16_000, "c": 12_000}  # packets/s
+    nodes = [
+        pf.Node(name, pf.Link(8e3 * each, 100_000, PACKET, ack_jitter=0.0), pf.Price())
+        for name, each in capacities.items()
+    ]
+    sender = pf.Paganini(beta=1.0, k=100.0)
+    more: dict[str, Any] = {"initial_window": 1, "delayed_ack": False, "start_jitter": "500ms"}
+    network = pf.Network(
+        nodes,
+        [
+            pf.Flows(
+                sender, 10, "100ms", "all", route=tuple("abc"), hops=("5ms", "5ms", "10ms"), **more
+            ),
+            pf.Flows(sender, 10, "40ms", "on a", route="a", hops="5ms", **more),
+            pf.Flows(sender, 10, "80ms", "on b", route="b", hops="10ms", **more),
+            pf.Flows(sender, 10, "60ms", "on c", route="c", hops="10ms", **more),
+        ],
+    )
+    rest = pf.equilibrium(network)
+    runs = pf.packet.simulate(pf.Scenario("60s", network=network), seeds=1).isel(seed=0)
+    late = runs.sel(time=slice(30, None)).mean("time")
+    rates = late.throughput.to_numpy() / 10 / 8000.0
+    assert rates == pytest.approx(np.array(rest.rate), rel=0.03)
+    used = late.link_throughput.sum("flows").to_numpy() / 8000.0 / list(capacities.values())
+    assert used == pytest.approx(np.full(3, 0.95), abs=0.003)
+    below = 1.0 - late.controller.to_numpy() / np.array(rest.price)
+    page = (Path(__file__).parents[3] / "docs" / "paganini.md").read_text(encoding="utf-8")
+    for row, found in (("packets", rates), ("equilibrium", np.array(rest.rate))):
+        assert f"| {row} | {' | '.join(f'{rate:.1f}' for rate in found)} |" in page
+    assert f"Prices are {100 * below.min():.0f} to {100 * below.max():.0f} % below" in page
