@@ -274,12 +274,27 @@ def _flowing(
     F, by_delay, by_rate = _moves(slopes, len(rest.state), f"{type(aqm).__name__}.flow", shape)
     _require_one_kind(np.any(F, axis=-1) | (by_delay != 0.0) | (by_rate != 0.0))
     if not waits:
+        held = _held(aqm, rest, flow)
+        F, by_rate = np.where(held[..., None], 0.0, F), np.where(held, 0.0, by_rate)
         _require_reaction(aqm, by_rate, at_once)
         return _in_time(F, by_rate, h, at_once)
     # Of C d' the state jumps with d, and what it has jumped by moves on.
     jump = rest.packets[..., None] * by_rate
     _require_reaction(aqm, by_delay, jump)
     return _in_time(F, by_delay + _times(F, jump), h, np.sum(h * jump, axis=-1))
+
+
+def _held(
+    aqm: Aqm, rest: _Rest, flow: Callable[[tuple[Number, ...], Seen], tuple[Number, ...]]
+) -> BoolArray:
+    """Which states are where they are because they would leave their bounds."""
+    state, delay, packets, arriving = rest
+    rates = flow(state, Seen(delay, delay * packets, arriving, packets))
+    ahead = [x + np.asarray(rate) for x, rate in zip(state, rates, strict=True)]
+    stays = [np.asarray(x) == was for x, was in zip(aqm.saturate(tuple(ahead)), state, strict=True)]
+    moves = [np.abs(np.asarray(rate)) > _APART for rate in rates]
+    held: BoolArray = np.stack(stays, axis=-1) & np.stack(moves, axis=-1)
+    return held
 
 
 def _counted(aqm: Aqm, rest: _Rest, h: FloatArray, shape: tuple[int, ...]) -> _Ratio:
