@@ -80,7 +80,7 @@ def alpha_max(eta: Quantity) -> Values:
         def excess(theta: FloatArray) -> FloatArray:
             return eta * np.sin(theta) - theta * np.cos(theta)
 
-        theta = _rising_root(excess, np.zeros(eta.shape), np.full(eta.shape, math.pi / 2))
+        theta = _rising_root(excess, eta.shape)
         return np.where(eta < 1.0, theta * np.sin(theta), 0.0)
 
     return _of_number(largest, "eta", eta)
@@ -111,7 +111,7 @@ def eta_max(alpha: Quantity) -> Values:
         def excess(theta: FloatArray) -> FloatArray:
             return theta * np.sin(theta) - alpha
 
-        theta = _rising_root(excess, np.zeros(alpha.shape), np.full(alpha.shape, math.pi / 2))
+        theta = _rising_root(excess, alpha.shape)
         with np.errstate(divide="ignore", invalid="ignore"):
             eta = theta / np.tan(theta)
         return np.where(alpha < math.pi / 2, np.where(theta > 0.0, eta, 1.0), 0.0)
@@ -156,9 +156,10 @@ def _of_number(function: Callable[[FloatArray], FloatArray], name: str, value: Q
 
 
 def _rising_root(
-    function: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray
+    function: Callable[[FloatArray], FloatArray], shape: tuple[int, ...]
 ) -> FloatArray:
-    """Where a function that is negative at first turns positive; `high` if it never does."""
+    """Where a function of an angle, negative at first, turns positive; pi/2 if it never does."""
+    low, high = np.zeros(shape), np.full(shape, math.pi / 2)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         beyond = function(middle) > 0.0
