@@ -1,7 +1,7 @@
 /* What is asked of loops on their followed curves: margins, unstable modes, |1 + L|. Pure C11. */
 #pragma once
 
-#include "margins/curve.h"
+#include "margins/levels.h"
 #include "margins/linear_loop.h"
 
 #ifdef __cplusplus

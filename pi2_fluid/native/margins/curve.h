@@ -4,6 +4,7 @@
 #pragma once
 
 #include <limits.h>
+#include <math.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -39,28 +40,14 @@ pi2_outcome pi2_path_grid(pi2_path *path, double low, double high, double spacin
 /* Evaluates the curve there, and between neighbours that differ by 0.4 or more in phase and in ln|L|; `spare` is room. */
 pi2_outcome pi2_path_follow(pi2_path *path, const pi2_curve *curve, pi2_path *spare);
 
-/* What is crossed: |L| = 1, or the negative real axis. */
-typedef struct {
-    double w;
-    double value; /* the phase margin (degrees); |L| */
-} pi2_crossing;
-
-typedef struct {
-    size_t n, room;
-    pi2_crossing *at;
-} pi2_crossings;
-
-void pi2_crossings_free(pi2_crossings *crossings);
-
-/* All crossings on a followed path, in rising frequency. The phase at its first frequency is that nearest to `asymptote`
- * (rad). `end` is where the frequencies of a sampled loop end, pi/T, else infinite; if that is `reached`, |L| is even and
- * the phase odd about it, up to full turns. The path may be of a `sketch`, unless that is NULL, within 1e-4 of the curve:
- * near what is crossed it is corrected. */
-pi2_outcome pi2_path_cross(pi2_path *path, const pi2_curve *curve, const pi2_curve *sketch, double asymptote, double end,
-                           int reached, pi2_crossings *gain, pi2_crossings *phase);
-
-/* The smallest |1 + L| on a followed path and between its points. */
-pi2_outcome pi2_path_nearest(const pi2_path *path, const pi2_curve *curve, double *distance);
+/* By how many turns the phase gains on its angle from one point to the next: where the negative axis is crossed. */
+static inline double pi2_turns_between(const double *a, const double *b)
+{
+    if (signbit(a[1]) == signbit(b[1]))
+        return 0.0;
+    const double at = a[0] * fabs(b[1]) + b[0] * fabs(a[1]); /* where the chord meets the axis, times something positive */
+    return at < 0.0 ? (signbit(b[1]) ? 1.0 : -1.0) : 0.0;
+}
 
 /* Instead of a count of zeros: one lies on the contour. */
 #define PI2_ON_CONTOUR INT_MIN
