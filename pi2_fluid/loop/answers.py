@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, ComplexValues, FloatArray, Real, Values
 
-__all__ = ["LoopAnswers", "require_count"]
+__all__ = ["BOUNDARY", "LoopAnswers", "require_count", "require_roots"]
 
-_BOUNDARY: Final = 1e-9  # |1 + L| or |gain margin in dB| below which no verdict is given
+BOUNDARY: Final = 1e-9  # |1 + L| or |gain margin in dB| below which no verdict is given
 
 
 class LoopAnswers(LinearisedLoop):
@@ -160,11 +160,7 @@ class LoopAnswers(LinearisedLoop):
         DomainError
             If `n` is no whole number above 0.
         """
-        if self.update == "sampled":
-            raise UnsupportedError(
-                'roots() are those of a continuous loop: use update="delayed", or nyquist_count().'
-            )
-        require_count(n, "n", " roots")
+        require_roots(self.update, n)
         out = np.empty((*self.shape, n), dtype=complex)
         for index in np.ndindex(self.shape):
             out[index] = rightmost_roots(self._element(index), self.update, n)
@@ -254,11 +250,11 @@ class LoopAnswers(LinearisedLoop):
         # On the fast path there is one gain and one phase crossover, and no open-loop pole on the
         # right: the sign decides.
         gain_margin_db = np.asarray(gain_margin_db)
-        code = np.where(np.abs(gain_margin_db) < _BOUNDARY, 0, np.sign(gain_margin_db)).astype(int)
+        code = np.where(np.abs(gain_margin_db) < BOUNDARY, 0, np.sign(gain_margin_db)).astype(int)
         searched = ~np.asarray(fast)
         if searched.any():
             count, distance = self._search.counts(searched), self._search.distances(searched)
-            boundary = (count < 0) | (distance < _BOUNDARY)
+            boundary = (count < 0) | (distance < BOUNDARY)
             code[searched] = np.where(boundary, 0, np.where(count == 0, 1, -1))
         return relabel(self.labels, code) if self.shape else int(code)
 
@@ -276,6 +272,23 @@ class LoopAnswers(LinearisedLoop):
             return -1 if np.any(modes.real > 0.0) else 1
 
         return relabel(self.labels, self._each(code, int))
+
+
+def require_roots(update: str, n: object) -> None:
+    """Refuse to look for no number of roots, or for those of a sampled loop.
+
+    Raises
+    ------
+    UnsupportedError
+        With update="sampled".
+    DomainError
+        If `n` is no whole number above 0.
+    """
+    if update == "sampled":
+        raise UnsupportedError(
+            'roots() are those of a continuous loop: use update="delayed", or nyquist_count().'
+        )
+    require_count(n, "n", " roots")
 
 
 def require_count(value: object, name: str, of: str = "") -> None:

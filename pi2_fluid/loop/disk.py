@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.loop.crossovers import Crossings, smallest_on_curve
+from pi2_fluid.units import validate_number
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, Curve, FloatArray
 
-__all__ = ["DiskMargin", "disk_margin"]
+__all__ = ["DiskMargin", "disk_margin", "require_stable"]
 
 
 class DiskMargin(NamedTuple):
@@ -26,7 +28,21 @@ class DiskMargin(NamedTuple):
     """The frequency (rad/s) of the disk that the curve touches."""
 
 
-def disk_margin(response: Curve, crossings: Crossings, skew: float, *, fades: bool) -> DiskMargin:
+def require_stable(unstable: int) -> None:
+    """Refuse a loop of which modes grow, or that is on its boundary.
+
+    Raises
+    ------
+    UnsupportedError
+        If this count is not 0.
+    """
+    if unstable != 0:
+        raise UnsupportedError(
+            "this loop is not stable, and a disk margin is of a stable loop: lower the gains."
+        )
+
+
+def disk_margin(response: Curve, crossings: Crossings, skew: float, update: str) -> DiskMargin:
     """Return the disk margin of a stable scalar loop; see `Loop.disk_margin`.
 
     Parameters
@@ -37,9 +53,10 @@ def disk_margin(response: Curve, crossings: Crossings, skew: float, *, fades: bo
         Found on it.
     skew : float
         As there.
-    fades : bool
-        Whether L goes to 0 at high frequency, as it does unless it is sampled.
+    update : {"continuous", "delayed", "sampled"}
+        L goes to 0 at high frequency unless it is sampled.
     """
+    skew = validate_number(skew, "number", "skew", low=-math.inf, closed=True)
     half = (skew - 1.0) / 2.0
 
     def size(value: ComplexArray) -> FloatArray:
@@ -47,7 +64,7 @@ def disk_margin(response: Curve, crossings: Crossings, skew: float, *, fades: bo
 
     alpha, w = smallest_on_curve(response, crossings, size)
     ends = [(alpha, w)]
-    if fades and skew > -1.0:
+    if update != "sampled" and skew > -1.0:
         ends.append((2.0 / (1.0 + skew), math.inf))  # L has faded
     alpha, w = min(ends)
     below, above = 1.0 + alpha * half, 1.0 - alpha * (1.0 + skew) / 2.0

@@ -159,12 +159,14 @@ def _rising_root(
     function: Callable[[FloatArray], FloatArray], shape: tuple[int, ...]
 ) -> FloatArray:
     """Where a function of an angle, negative at first, turns positive; pi/2 if it never does."""
-    low, high = np.zeros(shape), np.full(shape, math.pi / 2)
+    low: FloatArray = np.zeros(shape)
+    high: FloatArray = np.full(shape, math.pi / 2)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         beyond = function(middle) > 0.0
         low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-    return 0.5 * (low + high)
+    middle = 0.5 * (low + high)
+    return middle
 
 
 class PriceCriteria(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +12,7 @@ from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.loop.acks import AckLoop
 from pi2_fluid.loop.answers import LoopAnswers
 from pi2_fluid.loop.construction import acts_at_once
-from pi2_fluid.loop.disk import DiskMargin, disk_margin
+from pi2_fluid.loop.disk import DiskMargin, disk_margin, require_stable
 from pi2_fluid.loop.explanation import Explanation, explain_acks, explain_form
 from pi2_fluid.loop.matrix.network_loop import NetworkLoop
 from pi2_fluid.loop.pade import pade_transfer_function
@@ -21,7 +20,7 @@ from pi2_fluid.loop.realization import realize
 from pi2_fluid.network.bottlenecks import only_bottleneck
 from pi2_fluid.network.equilibrium import refuse_beside
 from pi2_fluid.network.network import Network
-from pi2_fluid.units import validate_choice, validate_number
+from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:
     import xarray
@@ -144,9 +143,8 @@ class Loop(LoopAnswers):
         self._require_scalar("bode")
         crossings = self._crossings
         gm, pm, w_gc, w_pc, _ = self._search.margins(np.array(True)).ravel().tolist()
-        phase = np.degrees(np.unwrap(np.angle(crossings.values)))
         axes = new_axes(2) if ax is None else ax
-        return draw_bode(axes, crossings.w, crossings.values, phase, (w_gc, pm), (w_pc, gm))
+        return draw_bode(axes, crossings.w, crossings.values, (w_gc, pm), (w_pc, gm))
 
     def nyquist(self, ax: Axes | None = None) -> list[Artist]:
         """Draw L(jw) of one loop around -1; returns the artists.
@@ -190,17 +188,12 @@ class Loop(LoopAnswers):
         2.66 dB, 17.29 deg
         """
         self._require_scalar("disk_margin")
-        if self.nyquist_count() != 0:
-            raise UnsupportedError(
-                "this loop is not stable, and a disk margin is of a stable loop: lower the gains."
-            )
-        skew = validate_number(skew, "number", "skew", low=-math.inf, closed=True)
-        fades = self.update != "sampled"
+        require_stable(int(self.nyquist_count()))
 
         def response(w: FloatArray) -> ComplexArray:
             return np.asarray(self(1j * w))
 
-        return disk_margin(response, self._crossings, skew, fades=fades)
+        return disk_margin(response, self._crossings, skew, self.update)
 
     def to_control(self, kind: str = "frd", w: ArrayLike | None = None, order: int = 5) -> Any:
         """Return this loop for python-control, named after senders and queue.

@@ -36,7 +36,6 @@ def draw_bode(
     axes: Sequence[Axes],
     w: FloatArray,
     response: ComplexArray,
-    phase_deg: FloatArray,
     gain_crossing: tuple[float, float],
     phase_crossing: tuple[float, float],
     label: str | None = None,
@@ -47,8 +46,8 @@ def draw_bode(
     ----------
     axes : pair of matplotlib Axes
         For the gain and for the phase.
-    w, response, phase_deg : arrays
-        Frequency (rad/s), L(jw), and its continuous phase (deg).
+    w, response : arrays
+        Frequency (rad/s), and L(jw), with less than half a turn from one to the next.
     gain_crossing : (w_gc, phase margin in deg)
         Not drawn where not finite.
     phase_crossing : (w_pc, gain margin in dB)
@@ -57,6 +56,7 @@ def draw_bode(
         For the legend.
     """
     top, bottom = axes
+    phase_deg = np.degrees(np.unwrap(np.angle(response)))
     lines = [
         *top.semilogx(w, 20 * np.log10(np.abs(response)), label=label),
         *bottom.semilogx(w, phase_deg, label=label),

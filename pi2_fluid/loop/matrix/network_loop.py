@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -20,10 +19,10 @@ from pi2_fluid.errors import (
 )
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.sender import CLOCKS
-from pi2_fluid.loop.answers import require_count
+from pi2_fluid.loop.answers import BOUNDARY, require_roots
 from pi2_fluid.loop.construction import refuse_thinned, require_ticks
 from pi2_fluid.loop.crossovers import Crossings
-from pi2_fluid.loop.disk import DiskMargin, disk_margin
+from pi2_fluid.loop.disk import DiskMargin, disk_margin, require_stable
 from pi2_fluid.loop.linearization import RTT_TERMS, TRANSPORTS
 from pi2_fluid.loop.margins import Margins, margins_from_crossings
 from pi2_fluid.loop.matrix.bounds import response_bound
@@ -42,7 +41,7 @@ from pi2_fluid.loop.price_criteria import PriceCriteria, price_criteria
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
 from pi2_fluid.network.network import Network
-from pi2_fluid.units import validate_choice, validate_number
+from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:
     import xarray
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
 __all__ = ["NetworkLoop"]
 
 _Numbers = TypeVar("_Numbers", "ComplexArray", "FloatArray")
-_BOUNDARY: Final = 1e-9  # as for `Loop`
 
 
 class NetworkLoop:
@@ -298,11 +296,7 @@ class NetworkLoop:
         DomainError
             If `n` is no whole number above 0.
         """
-        if self.update == "sampled":
-            raise UnsupportedError(
-                'roots() are those of a continuous loop: use update="delayed", or nyquist_count().'
-            )
-        require_count(n, "n", " roots")
+        require_roots(self.update, n)
         found = rightmost_modes(self.linear, self.update, n)
         return complex(found[0]) if n == 1 else found
 
@@ -334,13 +328,8 @@ class NetworkLoop:
     def disk_margin(self, skew: float = 0.0) -> DiskMargin:
         """Return how far gain and phase of the only open link may change at once; as for `Loop`."""
         self._require_one("disk_margin is of one loop")
-        if self._count != 0:
-            raise UnsupportedError(
-                "this loop is not stable, and a disk margin is of a stable loop: lower the gains."
-            )
-        skew = validate_number(skew, "number", "skew", low=-math.inf, closed=True)
-        fades = self.update != "sampled"
-        return disk_margin(self._only, self._curve, skew, fades=fades)
+        require_stable(self._count)
+        return disk_margin(self._only, self._curve, skew, self.update)
 
     # Pictures
 
@@ -419,9 +408,8 @@ class NetworkLoop:
         self._require_one("bode draws one loop")
         curve = self._curve
         gm, pm, w_gc, w_pc, _ = self._margins
-        phase = np.degrees(np.unwrap(np.angle(curve.values)))
         axes = new_axes(2) if ax is None else ax
-        return draw_bode(axes, curve.w, curve.values, phase, (w_gc, pm), (w_pc, gm))
+        return draw_bode(axes, curve.w, curve.values, (w_gc, pm), (w_pc, gm))
 
     def to_control(self, kind: str = "frd", w: ArrayLike | None = None) -> Any:
         """Return this loop for python-control: frequency response data, exact at `w`.
@@ -530,7 +518,7 @@ class NetworkLoop:
         return smallest_singular_value(self._on_axis, self._crossings, fades=fades)
 
     def _verdict(self) -> int:
-        if self._count < 0 or self._smallest < _BOUNDARY:
+        if self._count < 0 or self._smallest < BOUNDARY:
             return 0
         return 1 if self._count == 0 else -1
 
