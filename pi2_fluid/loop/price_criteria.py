@@ -160,13 +160,11 @@ def _rising_root(
 ) -> FloatArray:
     """Where a function of an angle, negative at first, turns positive; pi/2 if it never does."""
     low: FloatArray = np.zeros(shape)
-    high: FloatArray = np.full(shape, math.pi / 2)
+    step = math.pi / 2
     for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        beyond = function(middle) > 0.0
-        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-    middle = 0.5 * (low + high)
-    return middle
+        step /= 2
+        low = np.where(function(low + step) > 0.0, low, low + step)
+    return low + step
 
 
 class PriceCriteria(NamedTuple):
