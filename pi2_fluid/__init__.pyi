@@ -30,6 +30,7 @@ from pi2_fluid.laws import presets as presets
 from pi2_fluid.laws.aqm import Aqm as Aqm
 from pi2_fluid.laws.aqm import Seen as Seen
 from pi2_fluid.laws.aqm import Signal as Signal
+from pi2_fluid.laws.aqms.avq import Avq as Avq
 from pi2_fluid.laws.aqms.codel import CoDel as CoDel
 from pi2_fluid.laws.aqms.coupled import CoupledPi2 as CoupledPi2
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2 as DualPi2

@@ -534,6 +534,18 @@ def replay_red_adaptation(
     ],
     max_p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None: ...
+def replay_avq(
+    parameters: Mapping[str, float],
+    mtu: int,
+    capacity: float,
+    now: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    bytes: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    results: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
 def codel_law(
     interval: int,
     results: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],

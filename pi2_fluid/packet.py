@@ -1,6 +1,7 @@
 """Packet by packet: what users call of that engine, and of its algorithms step by step."""
 
 from pi2_fluid.engines.packet.packets import simulate
+from pi2_fluid.engines.packet.replays.avq import replay_avq
 from pi2_fluid.engines.packet.replays.codel import replay_codel
 from pi2_fluid.engines.packet.replays.controller import replay
 from pi2_fluid.engines.packet.replays.decisions import replay_drop
@@ -18,6 +19,7 @@ from pi2_fluid.engines.packet.replays.variants import variants
 
 __all__ = [
     "replay",
+    "replay_avq",
     "replay_codel",
     "replay_cubic",
     "replay_dctcp",

@@ -141,6 +141,7 @@ QUEUE_LAWS = [
     pf.Pi(), pf.Pi2(), pf.CoupledPi2(), pf.DualPi2(), pf.DualPi2(ramp="800us"),
     *(pf.Red(min=5, max=15, gentle=g, adaptive=a) for g in (True, False) for a in (True, False)),
     pf.Price(), pf.Rem(), pf.Rem(weight=0.3), pf.TailDrop(),
+    pf.Avq(), pf.Avq(marking="overflow"),
 ]  # fmt: skip
 
 

@@ -190,6 +190,13 @@ class Aqm(Record, ABC):
         """What arrives at a bottleneck at rest, over its capacity."""
         return 1.0
 
+    def load_at(self, u: Number) -> Number:
+        """Return what arrives at a bottleneck where the controller rests at `u`, over its capacity.
+
+        `full_load`, unless a controller may rest at a bound of its own.
+        """
+        return self.full_load
+
     @property
     def target_delay(self) -> Number | None:
         """The queue delay (s) that it aims at, whatever the capacity: its `target`; or None."""

@@ -66,6 +66,7 @@ AQMS: Final = {
     "imposed": Entry(f"{_LAWS}.aqms.imposed:Imposed"),
     "price": Entry(f"{_LAWS}.aqms.price:Price"),
     "rem": Entry(f"{_LAWS}.aqms.rem:Rem"),
+    "avq": Entry(f"{_LAWS}.aqms.avq:Avq"),
     "taildrop": Entry(f"{_LAWS}.aqms.taildrop:TailDrop"),
 }
 #: Queues that can be designed, by their kinds and by what tc calls them.

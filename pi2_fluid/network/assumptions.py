@@ -33,8 +33,8 @@ def check_assumptions(
 
     "window": W is below 2 segments, or the least that the law describes. "update_interval": T
     exceeds a round-trip time. "clamped": the controller's value is one at which the queue clips
-    what the flows see. "protection": the L4S traffic beside Classic traffic would take more of the
-    link than a dual queue leaves it.
+    what the flows see, or the controller is held at a bound of its own. "protection": the L4S
+    traffic beside Classic traffic would take more of the link than a dual queue leaves it.
 
     Parameters
     ----------
@@ -80,6 +80,13 @@ def check_assumptions(
         found["clamped"] = (
             f"the controller rests at {float(np.max(u)):.3g}, above the value at which the queue"
             " clips its signal, so the loop is open there: lower the load."
+        )
+    wanted, load = np.asarray(aqm.full_load), np.asarray(aqm.load_at(u))
+    if np.any(load < wanted * (1 - 1e-9)):
+        found["clamped"] = (
+            f"what arrives rests at {float(np.min(load)):.3g} of the capacity, below the"
+            f" {float(np.max(wanted)):.3g} that {type(aqm).__name__} aims at, since its controller"
+            " is at a bound of its own and acts no more: raise the load."
         )
     kept = np.asarray(aqm.kept_for_classic)
     if np.any(np.asarray(l4s_share) > (1.0 - kept) * (1 + 1e-9)):

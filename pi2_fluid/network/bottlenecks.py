@@ -19,6 +19,7 @@ import numpy as np
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm, Signal
+from pi2_fluid.laws.aqms.avq import Avq
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.price import Price
 from pi2_fluid.laws.aqms.red import Red
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["NetworkPoint", "network_equilibrium", "only_bottleneck"]
 
 # Whose rest among several links is known: at a target, by a profile, by a price, at the buffer.
-_KNOWN: Final = (PiFamily, Red, Rem, Price, TailDrop)
+_KNOWN: Final = (PiFamily, Red, Rem, Price, Avq, TailDrop)
 # So little that it changes no digit where something else signals, too, and a window of 1e15.
 _NO_SIGNAL: Final = 1e-30
 # Of log(y/C), where Newton has converged; and how far above C rounding may leave an idle link.
@@ -194,8 +195,11 @@ class _Law:
         return np.asarray(waits, float) + 0.0 * u
 
     def kept(self, v: FloatArray) -> FloatArray:
-        """The part of what arrives that a full link has to serve."""
-        return 1.0 - np.maximum(v, 0.0) if self.overflows else np.ones(v.shape)
+        """What has to be served of what arrives, in parts of what may arrive at a full link."""
+        if self.overflows:
+            return 1.0 - np.maximum(v, 0.0)
+        load = self.aqm.load_at(np.maximum(v * self.highest, _LEAST))
+        return np.asarray(self.full_load / load) * np.ones(v.shape)
 
 
 def only_bottleneck(network: Network) -> Network | None:
@@ -477,7 +481,7 @@ def _require_known(node: Node) -> None:
     raise UnsupportedError(
         f"{kind} at node {show_value(node.name)} {why}, and the rest of several links is known of"
         " single queues with a target, a profile, a price or nothing but a buffer: give Pi, Pie,"
-        " Pi2, CoupledPi2, Red, Rem, Price or TailDrop, or a network of one node."
+        " Pi2, CoupledPi2, Red, Rem, Price, Avq or TailDrop, or a network of one node."
     )
 
 

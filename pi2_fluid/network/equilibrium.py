@@ -207,8 +207,8 @@ def equilibrium_of(
         window=plain(window),
         rtt=plain(rtt),
         rate=plain(rate),
-        share=plain(aqm.full_load),
-        capacity=plain(rate / aqm.full_load),
+        share=plain(aqm.load_at(rest.controller)),
+        capacity=plain(rate / aqm.load_at(rest.controller)),
         states=(plain(state),),
     ).labelled(labels)
 
@@ -296,7 +296,7 @@ def equilibrium(
         return rest_at(aqm, u, packets, alone=alone)
 
     highest = np.log(np.asarray(aqm.highest, float))[()]
-    rest = rest_of(_solve_controller(flows, rest_of, packets * aqm.full_load, highest, shape))
+    rest = rest_of(_solve_controller(flows, rest_of, aqm.load_at, packets, highest, shape))
     p, rtts, states, rates = respond(flows, rest)
     p_prime = tuple(linear_form(flow.sender, mine) for flow, mine in zip(flows, p, strict=True))
     senders = [flow.sender for flow in flows]
@@ -394,17 +394,18 @@ def _shape_of(flows: tuple[Flows, ...], aqm: Aqm, numbers: dict[str, Any]) -> tu
 def _solve_controller(
     flows: tuple[Flows, ...],
     rest_of: Callable[[Any], Rest],
+    load_at: Callable[[Any], Number],
     packets: Number,
     highest: Real,
     shape: tuple[int, ...],
 ) -> Number:
-    """Return where the flows offer `packets` per second, its logarithm up to `highest`."""
+    """Return where the flows offer that load of `packets` per second; its log up to `highest`."""
 
     def excess(log_u: Number, packets: Number, *_: object) -> FloatArray:
         rates = respond(flows, rest_of(np.exp(log_u)))[-1]
         total = sum(flow.count * rate for flow, rate in zip(flows, rates, strict=True))
         with np.errstate(divide="ignore"):  # of thinned traffic nothing is left at p = 1
-            result: FloatArray = np.log(total) - np.log(packets)
+            result: FloatArray = np.log(total) - np.log(packets * load_at(np.exp(log_u)))
             return result
 
     if shape:

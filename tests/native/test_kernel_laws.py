@@ -9,6 +9,7 @@ import pytest
 
 from pi2_fluid import _core
 from pi2_fluid.laws.aqm import Aqm, Seen
+from pi2_fluid.laws.aqms.avq import Avq
 from pi2_fluid.laws.aqms.coupled import CoupledPi2
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.aqms.pi import Pi
@@ -65,6 +66,9 @@ AQM_LAWS: list[Aqm] = [
     TailDrop(),
     Price(),
     Price(phi=1.6, utilization=0.8),
+    Avq(buffer=15),
+    Avq(utilization=0.9, alpha=2.0, start=0.5, buffer=30, buffer_fraction=0.3),
+    Avq(marking="overflow"),
     Rem(),
     Rem(gamma=0.01, phi=1.3, alpha=0.4, target=7, weight=0.3),
 ]

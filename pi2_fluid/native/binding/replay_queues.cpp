@@ -17,6 +17,7 @@
 extern "C" {
 #include "packet/queues/qdisc.h"
 }
+#include "packet/queues/avq.h"
 #include "packet/queues/codel.h"
 #include "packet/queues/dualpi2.h"
 #include "packet/queues/red.h"
@@ -235,6 +236,35 @@ void replay_red(const Parameters &parameters, std::int64_t mtu, double capacity,
     }
 }
 
+enum { AVQ_OUTPUTS = 3 };
+
+// One packet per row: when it arrives (ns) and its bytes. Packets leave at once, so that there is always room.
+void replay_avq(const Parameters &parameters, std::int64_t mtu, double capacity, const Line<const std::int64_t> &now,
+                const Line<const std::int64_t> &bytes, const Rows<double> &results)
+{
+    const std::size_t n = now.shape(0);
+    Bench bench(&pi2_qdisc_avq, parameters, 2, mtu, 2, capacity);
+    pi2_draws draws = {};
+    require(bytes.shape(0) == n && results.shape(0) == n && results.shape(1) == AVQ_OUTPUTS,
+            "arrays have other lengths.");
+    for (std::size_t i = 0; i < n; i++) {
+        double *out = results.data() + i * AVQ_OUTPUTS;
+        const std::int64_t signals = bench.counts[PI2_DROP_AQM] + bench.marks();
+        pi2_packet packet = {};
+        pi2_avq_view view;
+        require(now.data()[i] >= (i ? now.data()[i - 1] : 0) && bytes.data()[i] >= 0 && bytes.data()[i] <= 65535,
+                "times or sizes are out of range.");
+        packet.bytes = static_cast<std::uint16_t>(bytes.data()[i]);
+        packet.ecn = PI2_ECT0;
+        pi2_qdisc_avq.enqueue(bench.state(), &bench.queue, &packet, now.data()[i], &draws);
+        pi2_qdisc_avq.dequeue(bench.state(), &bench.queue, &packet, now.data()[i], &draws);
+        pi2_avq_look(bench.state(), &view);
+        out[0] = view.queue;
+        out[1] = view.capacity;
+        out[2] = static_cast<double>(bench.counts[PI2_DROP_AQM] + bench.marks() - signals);
+    }
+}
+
 // max_p after each adaptation at these averages (bytes).
 void replay_red_adaptation(const Parameters &parameters, std::int64_t mtu, double capacity,
                            const Line<const double> &average, const Line<double> &max_p)
@@ -314,6 +344,13 @@ chance, 2 forced).
     module.def("replay_red_adaptation", &replay_red_adaptation, nb::arg("parameters"), nb::arg("mtu"),
                nb::arg("capacity"), nb::arg("average").noconvert(), nb::arg("max_p").noconvert(),
                "max_p of adaptive RED after adaptations at these averages (bytes).");
+    module.def("replay_avq", &replay_avq, nb::arg("parameters"), nb::arg("mtu"), nb::arg("capacity"),
+               nb::arg("now").noconvert(), nb::arg("bytes").noconvert(), nb::arg("results").noconvert(),
+               R"(AVQ, one packet after the other: when it arrives (ns), and its bytes.
+
+Written into rows of `results`: what the virtual queue holds, its capacity per second, whether
+the packet was signalled.
+)");
     module.def("codel_law", &codel_law, nb::arg("interval"), nb::arg("results").noconvert(),
                "Rows of 1/sqrt(n) in 1/2^16 and interval/sqrt(n), n = 1, 2 ..., in CoDel's integers.");
 }

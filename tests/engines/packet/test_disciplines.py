@@ -86,7 +86,7 @@ class TestQueue:
             pf.Pi(), pf.Pi(drop_at="dequeue"), pf.Pi2(), pf.Pi2(drop_at="dequeue"),
             pf.DualPi2(drop_at="enqueue"), pf.DualPi2(drop_at="dequeue"),
             pf.Pie(table="none", burst=0.0), pf.CoDel(), pf.TailDrop(), pf.Price(),
-            pf.Rem(), pf.Rem(bytes=True),
+            pf.Rem(), pf.Rem(bytes=True), pf.Avq(), pf.Avq(bytes=False),
         ],
         ids=lambda law: type(law).__name__,
     )  # fmt: skip

@@ -230,6 +230,12 @@ REPLAYS: dict[str, dict[str, Any]] = {
         "rnd": [0, 0],
         "link": pf.Link("10Mbit/s"),
     },
+    "replay_avq": {
+        "time": [0.0, 0.1],
+        "bytes": [1000, 40],
+        "law": pf.Avq(),
+        "link": pf.Link("10Mbit/s"),
+    },
     "replay_rem": {
         "arrivals": [4, 5],
         "backlog": [2, 3],

@@ -191,6 +191,20 @@ static void make_rem(pi2_choices *c, pi2_test_link *t)
     put(t, "ns3", bit(c));
 }
 
+static void make_avq(pi2_choices *c, pi2_test_link *t)
+{
+    begin(t, "avq");
+    t->largest = 1.0;
+    t->unlikely = 1;
+    put(t, "utilization", pi2_chance(c, 0.2) ? 1.0 : pi2_uniform(c, 0.1, 1));
+    put(t, "alpha", pi2_spread(c, 1e-2, 1e3));
+    put(t, "start", pi2_chance(c, 0.2) ? 1.0 : pi2_uniform(c, 0.1, 1));
+    put(t, "buffer", pi2_spread(c, 0.5, 1e3));
+    put(t, "overflow", bit(c));
+    put(t, "bytes", bit(c));
+    put(t, "ecn", bit(c));
+}
+
 static void make_lottery(pi2_choices *c, pi2_test_link *t)
 {
     begin(t, "lottery");
@@ -212,9 +226,9 @@ void pi2_make_discipline(pi2_choices *c, pi2_test_link *t)
 {
     static void (*const makers[])(pi2_choices *, pi2_test_link *) = {
         make_pi, make_pi, make_pie, make_pie, make_dualpi2, make_dualpi2, make_red, make_codel, make_lottery,
-        make_price, make_rem};
-    const int which = pi2_pick(c, 12);
-    if (which < 11)
+        make_price, make_rem, make_avq};
+    const int which = pi2_pick(c, 13);
+    if (which < 12)
         makers[which](c, t);
     else
         begin(t, "taildrop");
