@@ -22,7 +22,19 @@ from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["EMPTY", "FREE", "FULL", "Basin", "Heard", "Mode", "Plant", "Read", "State", "View"]
+__all__ = [
+    "EMPTY",
+    "FREE",
+    "FULL",
+    "Basin",
+    "Heard",
+    "Mode",
+    "Plant",
+    "Read",
+    "State",
+    "View",
+    "is_bounded",
+]
 
 #: The state of a sender: a number, or a tuple of several.
 State: TypeAlias = float | tuple[float, ...]
@@ -98,6 +110,11 @@ class View(NamedTuple):
     """Of links from which classes go on: how fast the time of entry moves, and what leaves."""
 
 
+def is_bounded(aqm: Aqm) -> bool:
+    """Return whether a law clips its state, so that its motion without updates may be held."""
+    return type(aqm).saturate is not Aqm.saturate
+
+
 class Basin(NamedTuple):
     """Queues that share a buffer."""
 
@@ -129,7 +146,7 @@ class Plant:
         self._lay_out()
         own = type(self.aqm)
         if self.aqm.update_interval is None:
-            self._slope = self._drift
+            self._slope = self._flow if is_bounded(self.aqm) else self._drift
         elif update == "continuous":
             self._slope = self._flow
         else:

@@ -128,23 +128,18 @@ class Avq(Aqm):
         return state
 
     def drift(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
-        """Return d(Cv/C)/dt, 0 where it would leave [0, 1]."""
-        (v,) = state
+        """Return d(Cv/C)/dt, wherever it leads."""
         slope = self.alpha * (self.utilization - seen.arrival_rate / seen.capacity)
-        rising = where(v < 1.0, maximum(slope, 0.0), 0.0 * slope)
-        return (rising + where(v > 0.0, minimum(slope, 0.0), 0.0 * slope),)
+        return (slope + 0.0 * state[0],)
 
     def saturate(self, state: tuple[Number, ...]) -> tuple[Number, ...]:
         """Return the state with Cv within [0, C]."""
         return (minimum(maximum(state[0], 0.0), 1.0),)
 
     def switches(self, state: tuple[Number, ...], seen: Seen) -> tuple[Number, ...]:
-        """Return how far Cv is from its bounds, and the virtual queue from losing anything."""
-        (v,) = state
-        found = (v - 1.0, v)
-        if self.marking == "overflow":
-            return (*found, seen.arrival_rate / seen.capacity - v)
-        return found
+        """Return how far the virtual queue is from losing anything, if it loses what exceeds Cv."""
+        exceeds = seen.arrival_rate / seen.capacity - state[0]
+        return (exceeds,) if self.marking == "overflow" else ()
 
     def controller(self, state: tuple[Number, ...]) -> Number:
         """Return what is lost as soon as `utilization` of the capacity arrives."""

@@ -94,6 +94,7 @@ class CoDel(Aqm):
     flow = _refuse
     switches = _refuse
     at_rest = _refuse
+    load_at = _refuse
     at_rest_alone = _refuse
     decode = _refuse
     delays = _refuse

@@ -54,7 +54,7 @@ static void set_parameters(pi2_fluid *run, const pi2_fluid_problem *problem)
     memcpy(run->law, problem->parameters, sizeof run->law);
     run->encoder = encoder_of(run->aqm);
     run->buffer = problem->buffer;
-    run->continuous = problem->continuous && isfinite(problem->update_interval);
+    run->continuous = pi2_flows(run->aqm, problem->continuous, problem->update_interval);
     run->step = problem->step;
     run->tolerance = problem->tolerance;
     run->per_tolerance = problem->tolerance > 0.0 ? 1.0 / (6.0 * problem->tolerance) : 0.0;

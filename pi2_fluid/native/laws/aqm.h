@@ -41,7 +41,8 @@ typedef struct {
     int (*initial)(const void *law, double *state);
     /* One update, `dt` seconds after the last. */
     void (*update)(const void *law, const double *state, const pi2_seen *seen, double dt, double *after);
-    /* d(state)/dt in continuous time, affine in d(queue delay)/dt; NULL if the law has no such form. */
+    /* d(state)/dt in continuous time, affine in d(queue delay)/dt; NULL if the law has no such form. There is one where
+     * a law without updates clips its state. */
     void (*flow)(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope);
     /* d(state)/dt between two updates; NULL: held. */
     void (*drift)(const void *law, const double *state, const pi2_seen *seen, double *slope);
@@ -69,6 +70,8 @@ const pi2_aqm_law *pi2_find_aqm(const char *name);
 /* For laws that never clip, those whose variable is their first state, those that signal it as it is. */
 void pi2_unclipped(const void *law, double *state);
 double pi2_first_state(const void *law, const double *state);
+/* Whether the law moves by its flow, within its bounds: where that is asked for, and without updates if it has any. */
+int pi2_flows(const pi2_aqm_law *law, int continuous, double update_interval);
 pi2_signal pi2_same_for_all(const void *law, double u);
 
 #ifdef __cplusplus

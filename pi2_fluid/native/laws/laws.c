@@ -1,4 +1,5 @@
 /* The tables of laws, and what several laws share. */
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -45,6 +46,11 @@ void pi2_window_stays(const void *law, double *x)
 {
     (void)law;
     (void)x;
+}
+
+int pi2_flows(const pi2_aqm_law *law, int continuous, double update_interval)
+{
+    return isfinite(update_interval) ? continuous : law->saturate != pi2_unclipped;
 }
 
 void pi2_unclipped(const void *law, double *state)

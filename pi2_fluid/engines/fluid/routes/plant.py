@@ -35,6 +35,7 @@ from pi2_fluid.engines.fluid.plant import (
     Plant,
     Read,
     View,
+    is_bounded,
 )
 from pi2_fluid.engines.fluid.routes.kinks import Kinks, Part
 from pi2_fluid.engines.fluid.routes.layout import lay_out
@@ -586,7 +587,7 @@ def _flow(aqm: Aqm, state: tuple[float, ...], seen: Seen, rise: float) -> Sequen
 def _move_of(aqm: Aqm, update: str) -> Move:
     """Return how a law moves between its ticks, or without any."""
     if aqm.update_interval is None:
-        return _drift
+        return _flow if is_bounded(aqm) else _drift
     if update == "continuous":
         return _flow
     return _drift if type(aqm).drift is not Aqm.drift else _hold

@@ -73,7 +73,7 @@ static void copy_nodes(pi2_routes *run, const pi2_routes_problem *problem)
         node->aqm = from->aqm;
         memcpy(node->law, from->parameters, sizeof node->law);
         node->buffer = from->buffer;
-        node->continuous = from->continuous && isfinite(from->update_interval);
+        node->continuous = pi2_flows(node->aqm, from->continuous, from->update_interval);
         node->interval = node->continuous ? INFINITY : from->update_interval;
         node->tick = 1;
         node->entry = -1;

@@ -40,9 +40,8 @@ static void update(const void *law, const double *state, const pi2_seen *seen, d
 static void drift(const void *law, const double *state, const pi2_seen *seen, double *slope)
 {
     const pi2_avq *p = law;
-    const double moves = p->alpha * (p->utilization - seen->arrival_rate / seen->capacity);
-    const int held = moves > 0.0 ? state[0] >= 1.0 : state[0] <= 0.0;
-    slope[0] = held ? 0.0 : moves;
+    (void)state;
+    slope[0] = p->alpha * (p->utilization - seen->arrival_rate / seen->capacity);
 }
 
 static void flow(const void *law, const double *state, const pi2_seen *seen, double d_queue_delay, double *slope)
@@ -74,12 +73,10 @@ static pi2_signal signals(const void *law, const double *state, const pi2_seen *
 static int switch_values(const void *law, const double *state, const pi2_seen *seen, double *values)
 {
     const pi2_avq *p = law;
-    values[0] = state[0] - 1.0;
-    values[1] = state[0];
     if (p->overflow == 0.0)
-        return 2;
-    values[2] = seen->arrival_rate / seen->capacity - state[0];
-    return 3;
+        return 0;
+    values[0] = seen->arrival_rate / seen->capacity - state[0];
+    return 1;
 }
 
 const pi2_aqm_law pi2_aqm_avq = {
