@@ -113,6 +113,8 @@ class Aqm(Record, ABC):
     #: that its variable is a price and, at rest, no queue waits; or "both", where a queue waits,
     #: and `drift` does nothing but count what comes until the next update.
     acts_on: ClassVar[str] = "queue"
+    #: A sentence on what its loop leaves out that may decide, printed beside its margins.
+    caution: ClassVar[str] = ""
     #: Fields that only a packet simulation can act on.
     packets_only: ClassVar[tuple[str, ...]] = ()
     #: Whether thinned traffic loses what is signalled of it before it enters the queue. What a full

@@ -361,6 +361,13 @@ def _heard(
 
 
 def _check_rest(aqm: Aqm, state: tuple[Number, ...], point: QueueAtRest) -> None:
+    load, wanted = np.asarray(aqm.load_at(point.controller)), np.asarray(aqm.full_load)
+    if np.any(load < wanted * (1.0 - _ROUNDING)):
+        raise UnsupportedError(
+            f"{type(aqm).__name__} rests at a bound of its own, at a load of"
+            f" {float(np.min(load)):.3g} where it aims at {float(np.max(wanted)):.3g}, and acts in"
+            " one direction alone there, so that there is no linear loop: raise the load."
+        )
     if aqm.rests_apart and np.any(np.asarray(point.controller) <= 0.0):
         raise UnsupportedError(
             f"in some elements of the arrays the controller of {type(aqm).__name__} rules, in"

@@ -58,6 +58,8 @@ class Margins:
     uniform : bool
         Whether they are those of several links together: of a factor, an angle or a delay that is
         the same at each. A change at one link alone may be larger or must be smaller.
+    caution : str
+        What a queue's law says that its loop leaves out and may decide, printed beside them; "".
     modulus_margin : float or array
         min over w of |1 + L|, the inverse of the peak of the sensitivity; computed when asked for.
         Of a matrix the smallest singular value of I + L, which is also called `sigma_min`.
@@ -83,6 +85,7 @@ class Margins:
     _verdict: Callable[[], Any] = field(repr=False, compare=False)
     _echo: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
     uniform: bool = False
+    caution: str = ""
 
     @property
     def gain_margin(self) -> Values:
@@ -149,6 +152,7 @@ class Margins:
             ("model", self.update, ""),
         ]
         rows += [("uniform", "all links together", "")] if self.uniform else []
+        rows += [("caution", self.caution, "")] if self.caution else []
         if np.ndim(self.gain_margin_db) == 0:  # of an array both may take long
             rows += [(self._modulus_name, self.modulus_margin, ""), ("verdict", self.verdict, "")]
             rows += [("echo modes", self.echo, "")] if self._echo is not None else []
@@ -166,6 +170,7 @@ class Margins:
             f"verdict       {self.verdict:>10}     in the {self.update} model"
             + (f"\necho modes    {self.echo:>10}" if self._echo is not None else "")
             + "\nuniform: all links are scaled, turned or delayed together" * self.uniform
+            + f"\ncaution: {self.caution}" * bool(self.caution)
         )
 
     @property

@@ -302,7 +302,8 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             " other_clock: clock, gain_margin_db, phase_margin_deg and verdict by the clock that"
             " was not asked for, null if there is no such loop, and why_not. Of a scenario or"
             " network: inputs, bottlenecks, uniform, the margins, each (those of each bottleneck"
-            " while the others stay as they are), classes. What is"
+            " while the others stay as they are), classes, and caution, a sentence on what the"
+            " loop leaves out that may decide, or nothing. What is"
             ' infinite, as a margin without a crossover, is the text "inf" or "-inf".\n\n'
             "The exit code is the verdict by the clock asked for: 0 stable, 1 unstable, 3"
             " undecided."

@@ -61,6 +61,7 @@ def margins_of_network(given: str, model: dict[str, Any], *, as_json: bool) -> s
                 "bottlenecks": list(links),
                 "uniform": found.uniform,
                 **said_of(found),
+                "caution": found.caution,
                 "each": {name: said_of(margins) for name, margins in each.items()},
                 "classes": classes,
             }
@@ -123,6 +124,8 @@ def _print(
     console.print()
     smallest = "singular value of I + L" if len(links) > 1 else "|1 + L|"
     console.print(margin_table(said_of(found), found.update, smallest))
+    if found.caution:
+        console.print(f"\ncaution: {found.caution}")
     if each:
         console.print("\nuniform: of all links scaled, turned or delayed together. Alone:")
         alone = make_grid("left", "right", "right")

@@ -91,6 +91,10 @@ class Avq(Aqm):
     discipline: ClassVar = "avq"
     acts_on: ClassVar = "arrivals"
     packets_only: ClassVar = ("bytes", "ecn")
+    caution: ClassVar = (
+        "the fluid of Avq has no noise of arrivals inside the virtual queue, so that its loop is"
+        " far steeper than what packets see: packets decide"
+    )
 
     utilization: Parameter = quantity(0.98, "number", high=1.0)
     alpha: Parameter = quantity(0.15, "frequency")

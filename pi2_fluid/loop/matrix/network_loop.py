@@ -271,9 +271,15 @@ class NetworkLoop:
             delay_margin=delay,
             update=self.update,
             uniform=len(self.links) > 1,
+            caution="; ".join(self._cautions()),
             _modulus=partial(getattr, self, "_smallest"),
             _verdict=self._verdict,
         )
+
+    def _cautions(self) -> list[str]:
+        """What the laws that signal say of their margins, each once."""
+        said = [n.aqm.caution for n in self.network.nodes if n.name in self._signalling]
+        return [text for text in dict.fromkeys(said) if text]
 
     def crossovers(self) -> tuple[list[float], list[float]]:
         """Return all gain and all phase crossovers of the eigenvalues of L (rad/s, rising)."""
