@@ -41,15 +41,15 @@ class Place(NamedTuple):
 
 def places_in(scenario: Scenario) -> list[Place]:
     """Return the links of a scenario, in order."""
-    nodes, routes = scenario.network.nodes, places_of(scenario.node_names, scenario.flows)
+    nodes = scenario.network.nodes
+    crossing: list[list[int]] = [[] for _ in nodes]
+    for number, route in enumerate(places_of(scenario.node_names, scenario.flows)):
+        for index in route:
+            crossing[index].append(number)
     several = len(nodes) > 1
     return [
-        Place(
-            node.name if several else "",
-            node,
-            tuple(number for number, route in enumerate(routes) if index in route),
-        )
-        for index, node in enumerate(nodes)
+        Place(node.name if several else "", node, tuple(classes))
+        for node, classes in zip(nodes, crossing, strict=True)
     ]
 
 

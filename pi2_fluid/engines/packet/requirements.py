@@ -203,7 +203,7 @@ def _require_routes(scenario: Scenario) -> None:
 def _require_node(node: Node, scenario: Scenario, where: str) -> None:
     """Refuse what packets cannot be served with; `where` says which node it is, if need be."""
     link, interval = node.link, node.aqm.update_interval
-    most = _MOST_UPDATES // len(scenario.node_names)
+    most = _MOST_UPDATES // len(scenario.network.nodes)
     _whole(link.packet_size, f"{where}Link packet_size", *_PACKET)
     _whole(link.buffer, f"{where}Link buffer", 1, _MOST_BUFFER)
     _require_slot(float(link.capacity), link.packet_size, f"{where}Link capacity")

@@ -240,6 +240,18 @@ def test_a_buffer_of_one_packet_on_every_hop() -> None:
     assert (runs.queue <= 1.0).all()
 
 
+@pytest.mark.slow
+def test_ten_thousand_hops() -> None:
+    """Each packet crosses all of them."""
+    names = [f"hop {k}" for k in range(10_000)]
+    nodes = [node(name, "100Mbit/s", pf.TailDrop()) for name in names]
+    flows = crossing(*names, base_rtt="1s", hops=["10us"] * len(names), count=1)
+    runs = pf.simulate(over(nodes, flows, "3s"), pf.Packets(seeds=1, bin="1s"))
+    delivered = runs["count"].sel(cause="delivered").isel(seed=0, flows=0).to_numpy()
+    assert 10 < delivered[-1] <= delivered[0]
+    assert np.all(np.diff(delivered) <= 0)
+
+
 # --- what is reported -----------------------------------------------------------------------
 
 
