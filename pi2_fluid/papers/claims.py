@@ -26,6 +26,7 @@ PAPERS: Final = {
         "paganini.long_flows",
         "paganini.packet_flows",
         "paganini.newreno",
+        "paganini.heavy_tails",
     ),
     "thesis": ("thesis.claims",),
 }

@@ -21,7 +21,7 @@ def aqm_of(name: str) -> Any:
 
 
 #: What is compared with no other queue.
-ALONE = {"paganini_fig05", "paganini_fig10", "parking_lot"}
+ALONE = {"paganini_fig05", "paganini_fig10", "paganini_fig12", "paganini_fig13", "parking_lot"}
 #: What is compared, both ways over a link.
 BOTH_WAYS = ("paganini_fig06", "paganini_fig07", "paganini_fig09")
 every_name = pytest.mark.parametrize("name", pf.scenario_names())
@@ -98,6 +98,20 @@ class TestEveryScenario:
         assert [flow.count for flow in there] == [flow.count for flow in back]
         assert all(flow.route == ("there",) and flow.back == ("back",) for flow in there)
         assert all(flow.route == ("back",) and flow.back == ("there",) for flow in back)
+
+    def test_heavy_tails_meet_the_new_protocol_and_newreno(self):
+        new, old = (pf.named_scenario(f"paganini_fig{number}").network for number in (12, 13))
+        assert [node.link for node in new.nodes] == [node.link for node in old.nodes]
+        for one, other in zip(new.flows, old.flows, strict=True):
+            assert isinstance(one, pf.Transfers)
+            assert one.size == pf.Pareto(1, 100)
+            alike = dataclasses.replace(
+                other, sender=one.sender, initial_window=1, slow_start=False, ecn=None
+            )
+            assert one == alike
+        assert sum(flow.count for flow in new.flows) == 1024
+        assert new.nodes[0].aqm == pf.named_scenario("paganini_fig05").aqm
+        assert old.nodes[0].aqm == pf.named_scenario("paganini_fig06").network.nodes[0].aqm
 
     def test_a_parking_lot_has_a_bottleneck_on_every_link(self):
         scenario = pf.named_scenario("parking_lot")
@@ -281,7 +295,7 @@ class TestUnknown:
             ask("pi2_fig13_pi3")
         assert str(caught.value).startswith("scenario = 'pi2_fig13_pi3' is unknown: give 'pi2_fig")
         assert "'pi2_fig13_pi2'" in str(caught.value)
-        with pytest.raises(pf.QuantityError, match="give 'pi2_fig13_pi2' or 'pi2_fig13_pie'"):
+        with pytest.raises(pf.QuantityError, match="give 'paganini_fig13' or 'pi2_fig13_pi2' or"):
             ask("fig13")
 
     @pytest.mark.parametrize("name", ["", "zzz", None, 5, ["pi2_fig13_pi2"], "../units"])
