@@ -1,6 +1,6 @@
 """What a pair of margins costs, here and elsewhere, and how right it is.
 
-    python bench/margins.py [--points 1000000] [--rounds 7] [--clocks]
+    python bench/margins.py [--points 1000000] [--rounds 7] [--clocks | --searched]
 
 Every contestant computes the gain and the phase margin of random PI2 loops (Reno under p'^2, frozen
 round-trip time, continuous PI). Times are CPU time of one pinned process per point, medians over
@@ -9,7 +9,8 @@ stable loops: on unstable ones other programs follow other conventions (they fol
 and take the crossover nearest to |L| = 1).
 
 A second table has loops by the clock of acknowledgements beside the same ones by rates, built and
-asked for their margins one by one; with --clocks it is all there is.
+asked for their margins one by one; with --clocks it is all there is. A third one, alone with
+--searched, has arrays of loops that are searched for all crossovers, linearised before.
 """
 
 # ruff: noqa: E402 - the thread counts below must be set before the libraries that read them load
@@ -400,6 +401,56 @@ def compare_clocks(rounds: int) -> None:
         print(f"{name:40}{rate:15.5g}{acks:15.5g}{acks / rate:11.2f}")
 
 
+ARRAY = 300  # loops of one array
+SEARCHED = {
+    "Reno": (("Reno",), "Pi2"),
+    "Cubic, four states": (("Cubic",), "Pi2"),
+    "Prague, two states": (("Prague",), "CoupledPi2"),
+    "three classes": (("Reno", "Scalable", "Reno"), "CoupledPi2"),
+    "dual queue": (("Reno", "Scalable"), "DualPi2"),
+}
+
+
+def searched_loops(name: str, update: str) -> Any:
+    """Build an array of loops over its paths, with 20 flows a class and exact round-trip times."""
+    import pi2_fluid as pf
+
+    senders, queue = SEARCHED[name]
+    base = np.geomspace(0.02, 0.1, ARRAY)
+    lengths = (1.0, 0.6, 1.7) if len(senders) == 3 else (1.0, 1.0)
+    flows = [
+        pf.Flows(getattr(pf, sender)(), 20, base * path)
+        for sender, path in zip(senders, lengths, strict=False)
+    ]
+    kind = {"update": update, "rtt_terms": "exact"}
+    loop = pf.Loop(flows, getattr(pf, queue)(), capacity="100Mbit/s", **kind)
+    assert loop.linear.shape == (ARRAY,)
+    return loop
+
+
+def compare_searched(rounds: int) -> None:
+    """Time what is searched in compiled code, loops of all kinds by rates, in turns."""
+    times: dict[tuple[str, str, str], list[float]] = {}
+    for turn in range(rounds + 1):
+        for name in SEARCHED:
+            for update in ("sampled", "delayed"):
+                loop = searched_loops(name, update)
+                for what in ("margins", "nyquist_count"):
+                    start = time.process_time()
+                    getattr(loop, what)()
+                    if turn:
+                        spent = (time.process_time() - start) / ARRAY
+                        times.setdefault((name, what, update), []).append(spent)
+    print(f"\n{'us per loop':24}{'margins, sampled':>18}{'delayed':>10}", end="")
+    print(f"{'modes, sampled':>18}{'delayed':>10}")
+    for name in SEARCHED:
+        print(f"{name:24}", end="")
+        for what in ("margins", "nyquist_count"):
+            for update, width in (("sampled", 18), ("delayed", 10)):
+                print(f"{1e6 * statistics.median(times[name, what, update]):{width}.3g}", end="")
+        print()
+
+
 def errors(who: Contestant, points: Points, truth: Answer) -> tuple[float, float]:
     """Return the largest errors, in dB and degrees; a missing margin counts as infinite."""
     k = min(who.error_points, len(truth[0]))
@@ -414,6 +465,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--clocks", action="store_true", help="compare the two clocks alone")
+    parser.add_argument("--searched", action="store_true", help="searched loops alone")
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -423,6 +475,10 @@ def main() -> None:
 
     if options.clocks:
         compare_clocks(options.rounds)
+        return
+
+    if options.searched:
+        compare_searched(options.rounds)
         return
 
     points = draw(options.points)
@@ -461,6 +517,7 @@ def main() -> None:
             row += "   (another question)"
         print(row)
     compare_clocks(options.rounds)
+    compare_searched(options.rounds)
 
 
 if __name__ == "__main__":
