@@ -7,7 +7,7 @@ they are tested against one another, and a loop that compiled code cannot follow
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from pi2_fluid.loop.expansion import Echo, echoes_of
 from pi2_fluid.loop.ratios import MOST_STATES, norms_of, ratios_of
 from pi2_fluid.loop.response import integrators
 from pi2_fluid.loop.sampled import alias_counts
-from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop
+from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop, slowest_rate
 
 if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray, IntArray, Real
@@ -102,7 +102,7 @@ def compile_loops(
         bottom=np.array([each(value) for value in bottom]),
         unit=each(unit),
         interval=each(controller.interval if ticks else 0.0),
-        slow=each(_slow_rates(loop)),
+        slow=each(slowest_rate(loop.classes, [loop.controller])),
         integrators=each(integrators(loop)).astype(np.int64),
         aliases=each(alias_counts(loop) if update == "sampled" else 0).astype(np.int64),
         update=update,
@@ -124,30 +124,3 @@ def _class_columns(cls: LinearClass, each: Callable[[Real], FloatArray]) -> dict
 def _echo_columns(echo: Echo, each: Callable[[Real], FloatArray]) -> dict[str, FloatArray]:
     orders = {f"order{m}": each(echo.orders.get(m, 0.0)) for m in _ORDERS}
     return {"delay": each(echo.delay)} | orders
-
-
-def _slow_rates(loop: LinearLoop) -> FloatArray:
-    """The slowest rate (1/s) in each loop's open-loop matrices, as `roots` finds it of one loop."""
-    rates: list[Any] = [1.0 / cls.rtt for cls in loop.classes]
-    for cls in loop.classes:
-        own = np.abs(cls.a0 + cls.a1)
-        rates += (
-            [own] if cls.size == 1 else list(np.moveaxis(own.reshape(*own.shape[:-2], -1), -1, 0))
-        )
-    if loop.controller.interval is None:
-        rates += list(_pole_rates(loop.controller.denominator))
-    rates = [np.where(rate == 0.0, np.inf, rate) for rate in rates]
-    slowest: FloatArray = np.min(np.broadcast_arrays(*rates), axis=0)
-    return slowest
-
-
-def _pole_rates(denominator: tuple[FloatArray, ...]) -> FloatArray:
-    """The moduli of the roots of polynomials, along the first axis."""
-    falling = np.stack(np.broadcast_arrays(*denominator[::-1]), axis=-1)
-    degree = falling.shape[-1] - 1
-    if degree == 0:
-        return np.zeros((0, *falling.shape[:-1]))
-    companion = np.zeros((*falling.shape[:-1], degree, degree))
-    companion[..., 1:, :-1] = np.eye(degree - 1)
-    companion[..., 0, :] = -falling[..., 1:] / falling[..., :1]
-    return np.moveaxis(np.abs(np.linalg.eigvals(companion)), -1, 0)

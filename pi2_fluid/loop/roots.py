@@ -18,7 +18,7 @@ from pi2_fluid.loop.response import (
     open_characteristic,
 )
 from pi2_fluid.loop.sampled import sampled_response
-from pi2_fluid.loop.state_space import AnyLoop, LinearLoop
+from pi2_fluid.loop.state_space import AnyLoop, LinearLoop, slowest_rate
 from pi2_fluid.loop.tracking import base_grid, track
 from pi2_fluid.loop.updates import highest_frequency, longest_delay
 
@@ -75,6 +75,7 @@ def _count_of_rates(loop: LinearLoop, update: str) -> int:
     controller's denominator times 1 + L_d, plus the unstable modes of senders and queue.
     """
     slowest = longest_delay(loop, update)
+    slow_rate = float(slowest_rate(loop.classes, [loop.controller]))
     closed_degree, open_degree = characteristic_degree(loop)
     if update != "sampled":
         half = update == "delayed"
@@ -82,13 +83,13 @@ def _count_of_rates(loop: LinearLoop, update: str) -> int:
             lambda w: characteristic(loop, 1j * w, half_sample=half, scale=1.0 / slowest),
             closed_degree,
             slowest,
-            _slow_rate(loop),
+            slow_rate,
         )
     open_loop = count_right(
         lambda w: open_characteristic(loop, 1j * w, 1.0 / slowest),
         open_degree,
         slowest,
-        _slow_rate(loop),
+        slow_rate,
     )
     if open_loop == _UNDECIDED:
         return _UNDECIDED
@@ -100,7 +101,7 @@ def _count_of_rates(loop: LinearLoop, update: str) -> int:
         return denominator(w) * (1.0 + sampled_response(loop, 1j * w))
 
     nyquist = highest_frequency(loop, update)
-    low = 1e-6 * min(_slow_rate(loop), nyquist)
+    low = 1e-6 * min(slow_rate, nyquist)
     # Where |L_d| < 1/2 for certain, only the denominator turns: what it still turns is added.
     high = fading_end(loop, update, 0.5)
     grid = base_grid(low, high, min(0.4 / slowest, nyquist / 8))
@@ -142,17 +143,6 @@ def count_right(
         grid = np.union1d(grid, landmarks(high))
     turns = count_turns(curve, grid)
     return _UNDECIDED if turns is None else turns
-
-
-def _slow_rate(loop: LinearLoop) -> float:
-    """The slowest rate (1/s) in the loop's open-loop matrices."""
-    rates = [1.0 / float(cls.rtt) for cls in loop.classes]
-    for cls in loop.classes:
-        rates += [float(x) for x in np.abs(np.ravel(cls.a0 + cls.a1)) if x != 0.0]
-    if loop.controller.interval is None:
-        poles = np.roots([float(value) for value in loop.controller.denominator[::-1]])
-        rates += [float(rate) for rate in np.abs(poles) if rate > 0.0]
-    return min(rates)
 
 
 def count_turns(

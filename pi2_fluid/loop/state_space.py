@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -22,6 +22,7 @@ __all__ = [
     "LinearLoop",
     "element_of",
     "once",
+    "slowest_rate",
 ]
 
 L = TypeVar("L", bound="Keeping")
@@ -146,6 +147,19 @@ class LinearController:
         return LinearController(pick(self.numerator), pick(self.denominator), interval, flowing)
 
     @cached_property
+    def rates(self) -> FloatArray:
+        """Moduli of its poles (rad/s), the first axis; none of a law with updates alone."""
+        if self.interval is not None and self.flowing is None:
+            return np.zeros(0)
+        _, bottom, _ = self.continuous_image
+        falling = np.stack(np.broadcast_arrays(*bottom[::-1]), axis=-1)
+        degree = falling.shape[-1] - 1
+        companion = np.zeros((*falling.shape[:-1], degree, degree))
+        companion[..., 1:, :-1] = np.eye(max(degree - 1, 0))
+        companion[..., :1, :] = (-falling[..., 1:] / falling[..., :1])[..., None, :]
+        return np.moveaxis(np.abs(np.linalg.eigvals(companion)), -1, 0)
+
+    @cached_property
     def in_steps(self) -> tuple[list[FloatArray], list[FloatArray]]:
         """The coefficients of both polynomials in rising powers of 1 - y."""
         top, bottom = in_steps(self.numerator, self.denominator)
@@ -192,6 +206,24 @@ class LinearLoop(Keeping):
 
         classes = tuple(pick_class(cls) for cls in self.classes)
         return LinearLoop(classes, self.controller.element(self.shape, index), ())
+
+
+def slowest_rate(
+    classes: Iterable[LinearClass], controllers: Iterable[LinearController]
+) -> FloatArray:
+    """Return the slowest rate (1/s) in matrices of classes and controllers, but for what stands."""
+    rates: list[FloatArray] = []
+    for cls in classes:
+        own = np.abs(cls.a0 + cls.a1)
+        rates.append(1.0 / np.asarray(cls.rtt))
+        rates += (
+            [own] if cls.size == 1 else [own[..., i, j] for i, j in np.ndindex(cls.size, cls.size)]
+        )
+    for controller in controllers:
+        rates += list(controller.rates)
+    moving = [np.where(rate == 0.0, np.inf, rate) for rate in rates]
+    slowest: FloatArray = np.min(np.broadcast_arrays(*moving), axis=0)
+    return slowest
 
 
 def element_of(

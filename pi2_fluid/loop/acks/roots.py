@@ -151,9 +151,7 @@ def _slowest(loop: AckLoop) -> float:
         first[0] = 1.0
         moves = np.abs(np.linalg.eigvals(cls.growth_by_state - first * cls.cut_by_state))
         rates += [float(rate) for rate in moves if rate > 0.0]
-    if loop.controller.interval is None:
-        poles = np.roots([float(value) for value in loop.controller.denominator[::-1]])
-        rates += [float(rate) for rate in np.abs(poles) if rate > 0.0]
+    rates += [float(rate) for rate in loop.controller.rates if rate > 0.0]
     return min(rates)
 
 

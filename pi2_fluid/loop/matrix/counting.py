@@ -13,6 +13,7 @@ from pi2_fluid.loop.matrix.sampled import sampled_matrix
 from pi2_fluid.loop.matrix.system import MatrixLoop
 from pi2_fluid.loop.response import held_polynomials
 from pi2_fluid.loop.roots import count_right, count_turns, resolved_roots
+from pi2_fluid.loop.state_space import slowest_rate
 from pi2_fluid.loop.tracking import base_grid
 
 if TYPE_CHECKING:
@@ -88,12 +89,4 @@ def rightmost_modes(loop: MatrixLoop, update: str, n: int) -> ComplexArray:
 
 
 def _slowest(loop: MatrixLoop) -> float:
-    """The slowest rate (1/s) in the matrices of the classes and controllers."""
-    rates = [1.0 / float(np.max(loop.rtt))]
-    for cls in loop.classes:
-        rates += [float(x) for x in np.abs(np.ravel(cls.a0 + cls.a1)) if x != 0.0]
-    for controller in loop.controllers:
-        if controller.interval is None:
-            poles = np.roots([float(value) for value in controller.denominator[::-1]])
-            rates += [float(rate) for rate in np.abs(poles) if rate > 0.0]
-    return min(rates)
+    return float(slowest_rate(loop.classes, loop.controllers))
