@@ -13,7 +13,7 @@ import numpy as np
 
 from pi2_fluid import _core
 from pi2_fluid.loop.expansion import Echo, echoes_of
-from pi2_fluid.loop.ratios import MOST_STATES, norms_of, ratios_of
+from pi2_fluid.loop.ratios import MOST_STATES, described
 from pi2_fluid.loop.response import integrators
 from pi2_fluid.loop.sampled import alias_counts
 from pi2_fluid.loop.state_space import AnyLoop, LinearClass, LinearLoop, slowest_rate
@@ -112,12 +112,10 @@ def compile_loops(
 
 
 def _class_columns(cls: LinearClass, each: Callable[[Real], FloatArray]) -> dict[str, FloatArray]:
-    polynomials = ratios_of(cls)._asdict()
-    numbers = {"r": cls.r, "weight": cls.weight, "rtt": cls.rtt, **norms_of(cls)}
+    polynomials, numbers = described(cls)
     return {
         **{name: np.array([each(term) for term in terms]) for name, terms in polynomials.items()},
         **{name: each(value) for name, value in numbers.items()},
-        "lead": each(0.0 if cls.lead is None else cls.lead),
     }
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from pi2_fluid.loop.state_space import LinearClass
 
 if TYPE_CHECKING:
-    from pi2_fluid.values import FloatArray
+    from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["MOST_STATES", "Ratios", "norms_of", "ratios_of"]
+__all__ = ["MOST_STATES", "Ratios", "described", "norms_of", "ratios_of"]
 
 MOST_STATES: Final = 4
 
@@ -33,6 +33,13 @@ class Ratios(NamedTuple):
     """c adj(M) b."""
     delay: list[FloatArray]
     """c adj(M) (e0 + e1 e)."""
+
+
+def described(cls: LinearClass) -> tuple[dict[str, list[FloatArray]], dict[str, Real]]:
+    """Return all that compiled code asks of a class, by name: polynomials, and single numbers."""
+    numbers: dict[str, Real] = {"r": cls.r, "weight": cls.weight, "rtt": cls.rtt, **norms_of(cls)}
+    numbers["lead"] = 0.0 if cls.lead is None else cls.lead
+    return ratios_of(cls)._asdict(), numbers
 
 
 def ratios_of(cls: LinearClass) -> Ratios:

@@ -23,7 +23,7 @@ import numpy as np
 
 from pi2_fluid import _core
 from pi2_fluid.loop.expansion import Echo, echoes_of
-from pi2_fluid.loop.ratios import MOST_STATES, norms_of, ratios_of
+from pi2_fluid.loop.ratios import MOST_STATES, described
 from pi2_fluid.loop.response import held_polynomials, plant_response
 from pi2_fluid.loop.state_space import AnyLoop, LinearLoop, once
 
@@ -95,12 +95,10 @@ def alias_sums(loop: LinearLoop, aliases: int | None = None) -> _core.AliasSums 
         return None
     classes = []
     for cls in loop.classes:
-        numbers = {"r": cls.r, "weight": cls.weight, "rtt": cls.rtt, **norms_of(cls)}
-        terms = ratios_of(cls)._asdict()
+        polynomials, numbers = described(cls)
         classes.append(
-            {name: [float(value) for value in values] for name, values in terms.items()}
+            {name: [float(value) for value in terms] for name, terms in polynomials.items()}
             | {name: float(value) for name, value in numbers.items()}
-            | {"lead": float(cls.lead or 0.0)}
         )
     echoes = [
         {"delay": float(delay)} | {f"order{m}": float(orders.get(m, 0.0)) for m in (2, 3, 4)}
