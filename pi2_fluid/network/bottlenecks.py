@@ -336,6 +336,12 @@ def _solve(links: _Links) -> FloatArray:
         excess = links.excess_at(v)
         if sweeps >= 400:
             _require_room(links, (v >= 1.0) & (excess > 1e-6), excess)
+            # One that lacks next to nothing comes to rest too slowly: it may be idle, or just wait.
+            for rests_at in (-1.0, 0.0):
+                lacks = (excess < -1e-6) & (v > rests_at)
+                found = _polish(links, np.where(lacks, rests_at, v))
+                if found is not None:
+                    return found
     raise SolverError(
         f"no rest of the network was found: the loads are {np.exp(excess).round(6).tolist()} after"
         " the last try; change a capacity or a count a little."

@@ -142,6 +142,26 @@ def test_a_full_link_may_wait_less_than_its_target_and_signal_nothing() -> None:
     assert load(waits, 5.5e6) == pytest.approx(1.0, rel=1e-10)
 
 
+def test_links_of_almost_one_capacity_rest() -> None:
+    """One of them lacks next to nothing: it waits without signals here, and is idle without Cbr."""
+    nodes = [
+        pf.Node("b", pf.Link("17.158Mbit/s"), pf.Pi2()),
+        pf.Node("c", pf.Link("17.242Mbit/s"), pf.Pi2()),
+    ]
+    flows = [
+        pf.Flows(pf.Reno(), 4, "63ms", route=("b", "c")),
+        pf.Flows(pf.Scalable(), 1, "72ms", route=("c", "b")),
+        pf.Flows(pf.Cbr(rate="0.7Mbit/s"), 5, "76ms", route=("c", "b")),
+    ]
+    rest = pf.equilibrium(pf.Network(nodes, flows))
+    assert rest.load.to_numpy() == pytest.approx([1.0, 1.0], rel=1e-11)
+    assert float(rest.controller[0]) > 0.1
+    assert float(rest.controller[1]) == 0.0
+    assert 0.0 < float(rest.queue_delay[1]) < 0.02
+    rest = pf.equilibrium(pf.Network(nodes, flows[:2]))
+    assert rest.load.to_numpy() == pytest.approx([1.0, 17.158 / 17.242], rel=1e-11)
+
+
 def test_constant_rates_take_their_part_and_lose_theirs() -> None:
     nodes = [pf.Node(n, pf.Link(rate), pf.Pi()) for n, rate in (("a", "12Mbit/s"), ("b", 6e6))]
     flows = [
