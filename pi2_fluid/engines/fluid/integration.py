@@ -37,7 +37,7 @@ _MOST_TRIALS: Final = 60
 _LONGEST: Final = 0.9  # of a round-trip time, so that no stage needs a past that is not there yet
 _MENDED: Final = 1e-3  # of a step, over which the slope of an event's function is taken
 _MOST_MENDINGS: Final = 6
-_NEGLIGIBLE: Final = 0.1  # of the tolerance: jumps below it are stepped over
+NEGLIGIBLE: Final = 0.1  # of the tolerance: jumps below it are stepped over
 # So many steps that lead no further than this part of a round-trip time are steps that vanish.
 _CROWD: Final = 1000
 _PACE: Final = 0.01
@@ -423,7 +423,7 @@ class Run:
             h = min(self.accuracy.step, rtt)
             if self.mode.active[i] and any(
                 abs(after[j] - slopes[j]) * h * h / rtt
-                > _NEGLIGIBLE * self.accuracy.tolerance * (abs(self.y[j]) + 0.1)
+                > NEGLIGIBLE * self.accuracy.tolerance * (abs(self.y[j]) + 0.1)
                 for j in range(where.start, where.stop)
             ):
                 found.append(i)
@@ -473,7 +473,7 @@ class Run:
             h = min(self.accuracy.step, rtt)
             values = x if isinstance(x, tuple) else (x,)
             if sender.answers_at_once or any(
-                abs(b - a) * h > _NEGLIGIBLE * self.accuracy.tolerance * (abs(v) + 0.1)
+                abs(b - a) * h > NEGLIGIBLE * self.accuracy.tolerance * (abs(v) + 0.1)
                 for a, b, v in zip(before, after, values, strict=True)
             ):
                 yield i

@@ -216,6 +216,33 @@ def test_both_engines_begin_with_the_same_past_in_a_ring() -> None:
     assert_near(*found, 1e-6)
 
 
+def test_steps_may_be_longer_than_the_way_around_a_ring() -> None:
+    """What enters one link of it follows from what entered the other in the same step."""
+    nodes = [pf.Node(name, pf.Link("12Mbit/s"), pf.Pi2(target="5ms")) for name in "ab"]
+    ways = (("a", "b"), ("b", "a"))
+    flows = [
+        pf.Flows(pf.Reno(), count, "0.1s", "".join(way), route=way, hops=("1ms", "1ms"))
+        for count, way in zip((6, 4), ways, strict=True)
+    ]
+    flows += [pf.Flows(pf.Reno(), 3, "80ms", f"at {name}", route=name) for name in "ab"]
+    network = pf.Network(nodes, flows)
+    rest = pf.equilibrium(network)
+    initial = {
+        "window": [1.02 * float(window) for window in rest.window],
+        "queue": dict(zip("ab", rest.queue.to_numpy(), strict=True)),
+        "controller": dict(zip("ab", rest.controller.to_numpy(), strict=True)),
+    }
+    found = [
+        pf.simulate(
+            pf.Scenario("0.2s", network=network),
+            pf.Fluid(initial=initial, update="continuous", tolerance=1e-4, engine=engine),
+        )
+        for engine in ("c", "python")
+    ]
+    assert float(found[1].queue.min()) > 0.0, "both should go on waiting"
+    assert_near(*found, 1e-3)
+
+
 def test_links_must_agree_on_what_they_thin() -> None:
     nodes = [NODES[0], pf.Node("d", pf.Link("9Mbit/s"), pf.TailDrop())]
     flows = pf.Flows(pf.Cbr(rate="4Mbit/s", thinned=True), route=("a", "d"))

@@ -15,7 +15,7 @@ from typing import Final
 
 from pi2_fluid.engines.fluid.events import Event, Trial
 from pi2_fluid.engines.fluid.history import Segment, Stretch
-from pi2_fluid.engines.fluid.integration import Run
+from pi2_fluid.engines.fluid.integration import NEGLIGIBLE, Run
 from pi2_fluid.engines.fluid.plant import EMPTY
 from pi2_fluid.engines.fluid.routes.kinks import MOST, Part
 from pi2_fluid.engines.fluid.routes.past import Past
@@ -210,7 +210,7 @@ class RoutesRun(Run):
     def _jumped(self) -> bool:
         """Return whether what arrives at or leaves links is another than at the step's end."""
         view = self.plant.observe(self.t, self.y, self.mode)
-        least = _SLIGHT * min(self.mode.capacity)
+        least = max(_SLIGHT, NEGLIGIBLE * self.accuracy.tolerance) * min(self.mode.capacity)
         pairs = [
             *zip(view.rates, self.view.rates, strict=True),
             *zip(view.passing, self.view.passing, strict=True),

@@ -130,6 +130,7 @@ class RoutesPlant(Plant):
         self.memory = past
         self._before: Mode = past.history.segments[0].mode
         self._kept: dict[tuple[float, int], tuple[float, ...]] = {}
+        self._making: set[tuple[float, int]] = set()
         y = past.history.segments[0].y0
         sent = [self._sent(stream.owner, 0.0, y, self._before) for stream in self.streams]
         self._went = sent
@@ -305,20 +306,24 @@ class RoutesPlant(Plant):
         """Return what arrived of a stream at an earlier instant.
 
         What came from another link is kept, as a cubic in each segment: it would lead back from
-        link to link, in a ring as far as to the beginning.
+        link to link, in a ring as far as to the beginning. Where a ring takes less time than the
+        segment, its own cubic is not there yet while it is made.
         """
         if segment.mode is self._before:
             return self._came[s]
-        if self.streams[s].before < 0 or not self.memory.is_past(segment):
-            return self._arrival(s, t, y, segment.mode)
         key = (segment.start, s)
+        at_once = self.streams[s].before < 0 or not self.memory.is_past(segment)
+        if at_once or key in self._making:
+            return self._arrival(s, t, y, segment.mode)
+        width = segment.end - segment.start
         if key not in self._kept:
-            width = segment.end - segment.start
             instants = [segment.start + part * width for part in _THIRDS]
+            self._making.add(key)
             self._kept[key] = tuple(
                 self._arrival(s, when, segment.values(when), segment.mode) for when in instants
             )
-        return _cubic(self._kept[key], (t - segment.start) / (segment.end - segment.start))
+            self._making.discard(key)
+        return _cubic(self._kept[key], (t - segment.start) / width)
 
     def _signalled(self, link: int, y: Sequence[float], seen: Seen, mode: Mode) -> Signal:
         """Return what packets see of a link."""
