@@ -1,6 +1,7 @@
 /* Checks the packet simulator at the edges of what its door allows: a run of 1 ns, packets that take a quarter of a
  * year, crowds, classes without flows, everything at one instant. Meant to be built with -DPI2_SANITIZE=ON. The exit
  * status is 1 when something is wrong. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -171,6 +172,52 @@ static void endless_transfers(pi2_test_scenario *s)
     transfers(s, 1e300, 1e300, 0.0);
 }
 
+static void put_sender(pi2_test_scenario *s, const char *name, double value)
+{
+    pi2_put(s->classes[0].parameters, s->classes[0].congestion->names, name, value);
+}
+
+static void priced(pi2_test_scenario *s) /* whose utility wants more than there are numbers for, or next to nothing */
+{
+    s->specs->qdisc = &pi2_qdisc_price;
+    put(s, "phi", 1.0 + 1e-9);
+    put(s, "utilization", 1e-9);
+    put(s, "update_interval", 1e-3);
+    memset(s->classes[0].parameters, 0, sizeof s->classes[0].parameters);
+    s->classes[0].congestion = &pi2_cc_paganini;
+    s->classes[0].paced = 1;
+    s->classes[0].ecn = PI2_ECT1;
+    put_sender(s, "alpha", 1e6);
+    put_sender(s, "beta", 1e300);
+    put_sender(s, "k", 1e300);
+    put_sender(s, "fairness", 300.0);
+    put_sender(s, "links", 1e-9);
+    put_sender(s, "phi", 1.0 + 1e-9);
+    put_sender(s, "window", 128.0);
+    put_sender(s, "interval", 1e-5);
+    put_sender(s, "max_increment", 1e6);
+    put_sender(s, "max_decrement", 1e-9);
+}
+
+static void priced_near(pi2_test_scenario *s) /* no way, and updates by windows */
+{
+    priced(s);
+    put_sender(s, "by_window", 1.0);
+    put_sender(s, "k", 1e-300);
+    put_sender(s, "max_increment", 1.0);
+    s->classes[0].base_rtt = 0;
+    s->specs->ack_jitter = 0;
+    s->specs->capacity = 1e9;
+}
+
+static void priced_transfers(pi2_test_scenario *s) /* again and again from the beginning, static */
+{
+    transfers(s, 30, 1e6, 0.0);
+    priced(s);
+    put_sender(s, "largest_rate", 1e12);
+    s->specs->buffer = 5;
+}
+
 /* 0 if something is wrong. */
 static int at_edge(twist how, int kind, int delay_on)
 {
@@ -201,7 +248,8 @@ static int at_edge(twist how, int kind, int delay_on)
     how(&s);
     for (int i = 0; i < s.problem.link_count; i++)
         s.links[i] = (pi2_test_link){s.specs + i, s.problem.duration,
-                                     8e9 * s.problem.packet_size / s.specs[i].capacity, 1.0, 0};
+                                     8e9 * s.problem.packet_size / s.specs[i].capacity,
+                                     s.specs[i].qdisc == &pi2_qdisc_price ? INFINITY : 1.0, 0};
     run = pi2_run_new(&s.problem, &refused);
     if (!run)
         return 0;
@@ -223,7 +271,8 @@ int main(void)
                  {"no time at all", no_time_at_all}, {"far away", far_away}, {"slow", slow}, {"tight", tight},
                  {"jumps", jumps}, {"crowd", crowd}, {"in a row", in_a_row},
                  {"tight row", tight_row}, {"narrowing row", narrowing_row}, {"restless", restless},
-                 {"lost tails", lost_tails}, {"flood", flood}, {"endless transfers", endless_transfers}};
+                 {"lost tails", lost_tails}, {"flood", flood}, {"endless transfers", endless_transfers},
+                 {"priced", priced}, {"priced near", priced_near}, {"priced transfers", priced_transfers}};
     int wrong = 0;
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
         for (int where = PI2_DELAY_RETURN; where <= PI2_DELAY_SPLIT; where++)
