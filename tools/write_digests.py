@@ -1,6 +1,6 @@
 """Bring tests/data/packet_digests.json up to date: python tools/write_digests.py.
 
-Eleven small scenarios of packets, as different as can be, and what they count. CONTRIBUTING.md says
+Twelve small scenarios of packets, as different as can be, and what they count. CONTRIBUTING.md says
 when new numbers are legitimate.
 """
 
@@ -88,6 +88,15 @@ def scenarios() -> dict[str, Any]:
             pf.Flows(pf.Cubic(), 1, "10ms"),
             pf.Flows(pf.Prague(), 2, "10ms"),
             pf.Flows(pf.Prague(version="draft"), 1, "40ms", ecn=False, start=2),
+        ),
+        "price of few packets, paganini by xi, by windows and static": _scenario(
+            8,
+            pf.Link("20Mbit/s", buffer=60),
+            pf.Price(),
+            pf.Flows(pf.Paganini(), 3, "40ms", delayed_ack=False, initial_window=1),
+            pf.Flows(pf.Paganini(scheme="window", window=100), 2, "80ms", start=2),
+            pf.Flows(pf.Paganini(static=True, max_rate="9Mbit/s"), 1, "20ms", start=4, stop=6),
+            pf.Flows(pf.Cubic(), 1, "20ms", start=3),
         ),
         "codel": _scenario(
             8, mbit, pf.CoDel(target="5ms", interval="100ms"), pf.Flows(reno, 4, "50ms")

@@ -75,3 +75,23 @@ def test_a_segment_per_acknowledgement_makes_the_burst() -> None:
         most[limit] = PART * float(data.queue.sel(time=slice(14, None)).max())
     assert most[1.0] > 4000.0
     assert most[1e3] < 0.6 * most[1.0]
+
+
+def test_both_ways_the_queue_is_as_short() -> None:
+    """Acknowledgements of 66 bytes wait with data of 1000, and the price counts their bytes."""
+    named = pf.named_scenario("paganini_fig05")
+    nodes = [pf.Node(name, named.link, named.aqm) for name in ("there", "here")]
+    flows = [
+        replace(flow, name=f"{flow.name} {way[0]}", route=way[0], back=way[1])
+        for way in (("there", "here"), ("here", "there"))
+        for flow in named.flows[:2]
+    ]
+    scenario = pf.Scenario("32s", network=pf.Network(nodes, flows))
+    data = pf.simulate(scenario, pf.Packets(seeds=1, bin="20ms")).isel(seed=0)
+    late = data.sel(time=slice(24, None)).mean("time")
+    capacity = float(named.link.capacity)
+    link = late.link_throughput.sum("flows") / capacity
+    assert link.values == pytest.approx(np.full(2, 0.95), abs=0.004)
+    for part in (late.throughput[:2], late.throughput[2:]):
+        assert float(part.sum()) / capacity == pytest.approx(0.95 / (1 + 66 / 1000), abs=0.004)
+    assert float(late.queue.max()) < 10.0

@@ -103,9 +103,9 @@ def _small_queue() -> Claim:
         ),
         verdict=decide(max(rest) < SMALL, long < SELDOM, time[queue.argmax()] > 4 * STAGE),
         why=(
-            "One way, without acknowledgements in the queue, it is smaller still. The burst is five"
-            " times the fluid's, since windows may rise by a segment per acknowledgement only: over"
-            " 200 ms they lag behind for 2 s, and then come together."
+            "It is smaller still, and both ways, with acknowledgements in it, too. The burst is"
+            " five times the fluid's, since windows may rise by a segment per acknowledgement only:"
+            " over 200 ms they lag behind for 2 s, and then come together."
         ),
     )
 

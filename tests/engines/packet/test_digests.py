@@ -1,4 +1,4 @@
-"""What eleven scenarios count, to the last packet: nothing in the simulator drifts unseen."""
+"""What twelve scenarios count, to the last packet: nothing in the simulator drifts unseen."""
 
 from __future__ import annotations
 
@@ -28,14 +28,17 @@ def test_what_packets_count(name) -> None:
 def test_every_kind_of_sender_and_queue_is_among_them() -> None:
     """And what only some scenarios disturb: marks, timeouts, steps, jitter, both kinds of link."""
     assert set(STORED) == set(SCENARIOS)
-    assert len(SCENARIOS) == 11
+    assert len(SCENARIOS) == 12
     aqms = {type(scenario.aqm) for scenario in SCENARIOS.values()}
     assert aqms == {
         pf.Pi, pf.Pie, pf.Pi2, pf.CoupledPi2, pf.DualPi2, pf.CoDel, pf.Red, pf.TailDrop,
+        pf.Price,
     }  # fmt: skip
     flows = [flow for scenario in SCENARIOS.values() for flow in scenario.flows]
     senders = {type(flow.sender) for flow in flows}
-    assert senders == {pf.Reno, pf.CReno, pf.Cubic, pf.Dctcp, pf.Prague, pf.Scalable, pf.Cbr}
+    assert senders == {
+        pf.Reno, pf.CReno, pf.Cubic, pf.Dctcp, pf.Prague, pf.Scalable, pf.Cbr, pf.Paganini,
+    }  # fmt: skip
     assert {flow.delayed_ack for flow in flows} == {True, False}
     assert {scenario.link.kind for scenario in SCENARIOS.values()} == {"wire", "htb"}
     assert any(scenario.changes for scenario in SCENARIOS.values())
