@@ -67,7 +67,7 @@ class _Rest(NamedTuple):
 
 
 def linearize_aqm(
-    aqm: Aqm, point: QueueAtRest, shape: tuple[int, ...], load: Real = 1.0
+    aqm: Aqm, point: QueueAtRest, shape: tuple[int, ...]
 ) -> tuple[dict[str, FloatArray], LinearController]:
     """Linearise a queue's controller and encoder where it rests.
 
@@ -79,8 +79,6 @@ def linearize_aqm(
         Where it rests.
     shape : tuple of int
         Of the array of loops.
-    load : float or array
-        What arrives there, over the capacity.
 
     Returns
     -------
@@ -98,7 +96,7 @@ def linearize_aqm(
         If it does not react, or to the arrival rate at an update, or rests on a jump.
     """
     if aqm.acts_on != "queue":
-        return _linearize_arrivals(aqm, point, shape, load)
+        return _linearize_arrivals(aqm, point, shape)
     if aqm.rests_apart and not has_ticks(aqm, point.controller):
         return _linearize_native(aqm, point, shape)
     slopes = _encoder(aqm, as_arrays([point.controller], shape)[0], shape)
@@ -229,7 +227,7 @@ def _native_slope(aqm: Aqm, u: Number, classic: Number, l4s: Number) -> Number:
 
 
 def _linearize_arrivals(
-    aqm: Aqm, point: QueueAtRest, shape: tuple[int, ...], load: Real
+    aqm: Aqm, point: QueueAtRest, shape: tuple[int, ...]
 ) -> tuple[dict[str, FloatArray], LinearController]:
     """The same of a law that acts on what arrives, alone or beside its queue.
 
@@ -245,7 +243,7 @@ def _linearize_arrivals(
             f"{name} rests at a queue delay of {show_value(delay)} s, and with an empty queue"
             " there is no linear loop: give it a target above 0."
         )
-    arriving = load * np.asarray(point.capacity)
+    arriving = aqm.load_at(point.controller) * point.capacity
     values = as_arrays([*state, delay, point.capacity, arriving], shape)
     rest = _Rest(tuple(values[: len(state)]), *values[len(state) :])
     slopes, h, at_once = _heard(aqm, rest, shape)
@@ -274,27 +272,12 @@ def _flowing(
     F, by_delay, by_rate = _moves(slopes, len(rest.state), f"{type(aqm).__name__}.flow", shape)
     _require_one_kind(np.any(F, axis=-1) | (by_delay != 0.0) | (by_rate != 0.0))
     if not waits:
-        held = _held(aqm, rest, flow)
-        F, by_rate = np.where(held[..., None], 0.0, F), np.where(held, 0.0, by_rate)
         _require_reaction(aqm, by_rate, at_once)
         return _in_time(F, by_rate, h, at_once)
     # Of C d' the state jumps with d, and what it has jumped by moves on.
     jump = rest.packets[..., None] * by_rate
     _require_reaction(aqm, by_delay, jump)
     return _in_time(F, by_delay + _times(F, jump), h, np.sum(h * jump, axis=-1))
-
-
-def _held(
-    aqm: Aqm, rest: _Rest, flow: Callable[[tuple[Number, ...], Seen], tuple[Number, ...]]
-) -> BoolArray:
-    """Which states are where they are because they would leave their bounds."""
-    state, delay, packets, arriving = rest
-    rates = flow(state, Seen(delay, delay * packets, arriving, packets))
-    ahead = [x + np.asarray(rate) for x, rate in zip(state, rates, strict=True)]
-    stays = [np.asarray(x) == was for x, was in zip(aqm.saturate(tuple(ahead)), state, strict=True)]
-    moves = [np.abs(np.asarray(rate)) > _APART for rate in rates]
-    held: BoolArray = np.stack(stays, axis=-1) & np.stack(moves, axis=-1)
-    return held
 
 
 def _counted(aqm: Aqm, rest: _Rest, h: FloatArray, shape: tuple[int, ...]) -> _Ratio:
@@ -365,8 +348,8 @@ def _check_rest(aqm: Aqm, state: tuple[Number, ...], point: QueueAtRest) -> None
     if np.any(load < wanted * (1.0 - _ROUNDING)):
         raise UnsupportedError(
             f"{type(aqm).__name__} rests at a bound of its own, at a load of"
-            f" {float(np.min(load)):.3g} where it aims at {float(np.max(wanted)):.3g}, and acts in"
-            " one direction alone there, so that there is no linear loop: raise the load."
+            f" {float(np.min(load)):.3g} where it aims at {float(np.max(wanted)):.3g}, so that"
+            " its controller does not act there, and no loop is built here: raise the load."
         )
     if aqm.rests_apart and np.any(np.asarray(point.controller) <= 0.0):
         raise UnsupportedError(

@@ -59,6 +59,15 @@ def test_at_the_largest_alpha_it_is_on_the_edge() -> None:
     assert float(loop.margins().gain_margin_db) == pytest.approx(0.0, abs=1e-9)
 
 
+def test_the_curve_comes_nearest_beyond_the_crossovers_that_count() -> None:
+    """Of an unstable loop, whose gain margin is found where |L| is 1.9."""
+    found = pf.Loop(network(pf.Avq(), 20)).margins()
+    w = np.linspace(1.0, 300.0, 30_000)
+    distance = np.abs(1.0 + pf.Loop(network(pf.Avq(), 20))(1j * w)[:, 0, 0])
+    assert w[np.argmin(distance)] == pytest.approx(77.935, rel=1e-3)
+    assert found.modulus_margin == pytest.approx(np.min(distance), rel=1e-4)
+
+
 def test_margins_say_what_they_leave_out() -> None:
     found = pf.Loop(network(pf.Avq())).margins()
     assert found.caution.endswith("packets decide")
@@ -76,6 +85,10 @@ def test_what_has_no_loop_says_so() -> None:
         refused(pf.UnsupportedError, "Avq rests at a bound of its own, at a load of 0.909"),
     ):
         pf.Loop(clamped)
+    sources = pf.Flows(pf.Paganini(k=5.0), 20, "100ms")
+    node = pf.Node("a", pf.Link("10Mbit/s", packet_size="1000B"), pf.Avq())
+    with refused(pf.UnsupportedError, "Paganini lets signals act on its rate at once, and Avq"):
+        pf.Loop(pf.Network(node, sources)).margins()
     with refused(pf.UnsupportedError, "Avq acts here on every packet"):
         pf.Loop(network(pf.Avq()), update="sampled")
     with refused(pf.UnsupportedError, "Avq acts on what arrives, not on the queue", "a network"):

@@ -139,7 +139,6 @@ class _Queue(NamedTuple):
     controller: float
     queue_delay: float
     capacity: float
-    load: float
 
 
 def linearize_network(
@@ -169,7 +168,7 @@ def linearize_network(
     waits = point.queue_delay.to_numpy()
     signalled = point.controller.to_numpy() > 0.0
     places = np.flatnonzero(point.bottleneck.to_numpy() & (signalled | (waits > 0.0)))
-    numbers = point.controller, waits, point.capacity, point.load
+    numbers = point.controller, waits, point.capacity
     queues = [_Queue(*(float(values[place]) for values in numbers)) for place in places]
     signals = [number for number, queue in enumerate(queues) if queue.controller > 0.0]
     if not signals:
@@ -181,8 +180,7 @@ def linearize_network(
     for law, queue in zip(laws, signals, strict=True):
         law.encode(queues[queue].controller)  # which a law without a loop refuses in its own words
     found = [
-        linearize_aqm(law, queues[queue], (), queues[queue].load)
-        for law, queue in zip(laws, signals, strict=True)
+        linearize_aqm(law, queues[queue], ()) for law, queue in zip(laws, signals, strict=True)
     ]
     (size,) = {float(node.link.packet_size) for node in network.nodes}
     queues_by_name = {node.name: node.aqm for node in network.nodes}
