@@ -8,9 +8,6 @@
 #include "fluid/readers.h"
 #include "fluid/schedule.h"
 #include "fluid/slopes.h"
-#include "laws/aqms/pi_family.h"
-#include "laws/senders/reno.h"
-#include "laws/senders/scalable.h"
 
 /* Notes the kink that passing a jump leaves in the windows of a group, if it is not negligible. */
 static void mark_strong(pi2_fluid *run, const fluid_group *group)
@@ -85,10 +82,8 @@ static void slopes_at_rest(const pi2_fluid *run, int i, double p, double *slopes
 {
     const fluid_class *c = run->classes + i;
     const double *x = run->now->y + c->x, rtt = run->now->view.rtt[c->group];
-    if (c->kind == RENO)
-        slopes[0] = pi2_reno_rate((const void *)c->parameters, x[0], x[0] / rtt * p, 1.0 / rtt);
-    else if (c->kind == SCALABLE)
-        slopes[0] = pi2_scalable_rate((const void *)c->parameters, x[0] / rtt * p, 1.0 / rtt);
+    if (c->kind != OTHER_LAW)
+        slopes[0] = fluid_window_rate(c->kind, c->parameters, x[0], x[0] / rtt * p, 1.0 / rtt);
     else
         c->law->rate(c->parameters, x, x[0], p, rtt, rtt, slopes);
 }

@@ -38,21 +38,13 @@ static void find_lookback(pi2_fluid *run, const pi2_fluid_problem *problem)
     run->lookback = 1.1 * (rtt + problem->buffer / run->least_capacity);
 }
 
-static int encoder_of(const pi2_aqm_law *law)
-{
-    return law == &pi2_aqm_pi2       ? SQUARE
-           : law == &pi2_aqm_pi      ? LINEAR
-           : law == &pi2_aqm_coupled ? COUPLED
-                                     : OTHER_ENCODER;
-}
-
 static void set_parameters(pi2_fluid *run, const pi2_fluid_problem *problem)
 {
     run->bands = problem->aqm->bands;
     run->class_count = problem->class_count;
     run->aqm = problem->aqm;
     memcpy(run->law, problem->parameters, sizeof run->law);
-    run->encoder = encoder_of(run->aqm);
+    run->encoder = fluid_encoder_of(run->aqm);
     run->buffer = problem->buffer;
     run->continuous = pi2_flows(run->aqm, problem->continuous, problem->update_interval);
     run->step = problem->step;

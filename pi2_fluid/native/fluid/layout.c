@@ -60,11 +60,6 @@ static void take_all(pool *p, pi2_fluid *run, int changes)
     take_lean(p, &run->lean, classes);
 }
 
-static int kind_of(const pi2_sender_law *law)
-{
-    return law == &pi2_sender_reno ? RENO : law == &pi2_sender_scalable ? SCALABLE : OTHER_LAW;
-}
-
 /* The group of classes with that delay, a new one if need be. */
 static int find_group(pi2_fluid *run, double base_rtt, int band)
 {
@@ -86,7 +81,7 @@ static void copy_classes(pi2_fluid *run, const pi2_fluid_problem *problem)
         fluid_class *c = run->classes + i;
         c->law = from->law;
         memcpy(c->parameters, from->parameters, sizeof c->parameters);
-        c->kind = kind_of(from->law);
+        c->kind = fluid_kind_of(from->law);
         c->signal = from->signal;
         c->thinned = from->thinned;
         c->listens = from->signal != PI2_FLUID_DEAF;

@@ -2,8 +2,6 @@
 
 #include "fluid/readers.h"
 #include "fluid/schedule.h"
-#include "laws/senders/reno.h"
-#include "laws/senders/scalable.h"
 
 /* Whether class i can be part of it: constant rate, or a law that it knows, not in slow start. */
 static int knows(const pi2_fluid *run, int i)
@@ -69,7 +67,7 @@ void lean_prepare(pi2_fluid *run)
     const pi2_pi_family *pi = (const void *)run->law;
     const int moves = run->continuous && run->held[0] == 0.0;
     o->encoder = run->encoder;
-    o->k = run->encoder == COUPLED ? ((const pi2_coupled *)(const void *)run->law)->k : 1.0;
+    o->k = fluid_coupling_of(run->encoder, run->law);
     o->continuous = run->continuous;
     o->bound = run->mode->bound[0];
     o->capacity = run->mode->capacity;

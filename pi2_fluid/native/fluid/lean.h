@@ -9,7 +9,6 @@
 #pragma once
 
 #include "fluid/run.h"
-#include "laws/aqms/pi_family.h"
 
 #if defined(__GNUC__) || defined(__clang__)
 #define LEAN static inline __attribute__((always_inline))
@@ -24,11 +23,7 @@ typedef struct {
 
 LEAN double lean_encode(const fluid_lean *o, double u, int scalable)
 {
-    if (o->encoder == SQUARE)
-        return u * u;
-    if (o->encoder == LINEAR)
-        return u;
-    return !scalable ? u * u : o->k * u <= 1.0 + 1e-12 ? o->k * u : 1.0;
+    return fluid_encode(o->encoder, o->k, u, scalable);
 }
 
 /* Fills in round-trip times and their reciprocals, and returns how the queue and the controller move. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "fluid/inline_laws.h"
 #include "fluid/past.h"
 #include "fluid/problem.h"
 
@@ -18,14 +19,10 @@
 #endif
 
 enum { EMPTY = -1, FREE = 0, FULL = 1 };
-enum { OTHER_LAW, RENO, SCALABLE };
 
 /* How the slopes are computed: as in lean.h; for any classes under a law whose signals follow from its own
  * state; for anything. Each is a special case of the next, and agrees with it to rounding. */
 enum { LEAN_KIND, PLAIN, GENERAL };
-
-/* How a law of the PI family makes its signals from u, if from u alone. */
-enum { OTHER_ENCODER = -1, SQUARE, LINEAR, COUPLED };
 
 /* What is added to |y| to make the error of a component relative: of a queue (s of the capacity), of the controller,
  * of a sender (segments). */

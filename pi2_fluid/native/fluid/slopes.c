@@ -3,8 +3,6 @@
 
 #include "fluid/lean.h"
 #include "fluid/plant.h"
-#include "laws/senders/reno.h"
-#include "laws/senders/scalable.h"
 
 static const double DOUBLING = 0.69314718055994530942; /* slow start doubles the window in one round trip */
 
@@ -95,10 +93,8 @@ static void law_slopes(const pi2_fluid *run, int i, const double *x, double rtt,
     const double window = then(run, group, c->x), back = group->rtt_then;
     const double p = mode->signalling && mode->of[i].active ? fluid_signal_of(run, i, group->signals) : 0.0;
     *signals = window / back * p;
-    if (c->kind == RENO)
-        slopes[0] = pi2_reno_rate((const void *)c->parameters, x[0], *signals, 1.0 / rtt);
-    else if (c->kind == SCALABLE)
-        slopes[0] = pi2_scalable_rate((const void *)c->parameters, *signals, 1.0 / rtt);
+    if (c->kind != OTHER_LAW)
+        slopes[0] = fluid_window_rate(c->kind, c->parameters, x[0], *signals, 1.0 / rtt);
     else
         c->law->rate(c->parameters, x, window, p, rtt, back, slopes);
 }

@@ -6,7 +6,6 @@
 #include "fluid/plant.h"
 #include "fluid/readers.h"
 #include "fluid/trial.h"
-#include "laws/aqms/pi_family.h"
 
 enum { MOST_TRIALS = 60 };
 /* of a round-trip time, over which its own slope is taken */

@@ -56,5 +56,5 @@ void routes_find_entry(pi2_routes *run, const routes_node *node, double gone)
     its->s = routes_reaches(r->cubics, run->stored, node->entered, gone, length_of(run, r, i));
     its->d = r->from + its->s;
     if (i == past->length)
-        run->overlapped = ALL;
+        routes_overlap(run, its);
 }

@@ -20,6 +20,7 @@ static void take_point(pool *p, const pi2_routes *run, routes_point *point)
     point->tau = take(p, (size_t)run->node_count, sizeof(double));
     point->net = take(p, (size_t)run->node_count, sizeof(double));
     point->rtt = take(p, (size_t)run->class_count, sizeof(double));
+    point->per_rtt = take(p, (size_t)run->class_count, sizeof(double));
 }
 
 /* What is known to be needed before anything is laid out. */
@@ -27,7 +28,7 @@ static void take_parts(pool *p, pi2_routes *run)
 {
     const size_t nodes = (size_t)run->node_count, classes = (size_t)run->class_count;
     const size_t visits = (size_t)run->visit_count, readers = 2 * visits + nodes + classes;
-    int *places = take(p, 2 * visits, sizeof(int));
+    int *places = take(p, 3 * visits, sizeof(int));
     run->nodes = take(p, nodes, sizeof *run->nodes);
     run->classes = take(p, classes, sizeof *run->classes);
     run->visits = take(p, visits, sizeof *run->visits);
@@ -37,6 +38,7 @@ static void take_parts(pool *p, pi2_routes *run)
         return;
     run->classes[0].nodes = places;
     run->nodes[0].visits = places + visits;
+    run->nodes[0].offered = places + 2 * visits;
 }
 
 /* What depends on how many components and switches there are. */
@@ -44,9 +46,10 @@ static void take_numbers(pool *p, pi2_routes *run, int changes)
 {
     const size_t nodes = (size_t)run->node_count, classes = (size_t)run->class_count, size = (size_t)run->size;
     const size_t signs = PI2_AQM_SWITCHES * nodes + PI2_SENDER_SWITCHES * classes;
-    double **const of_size[] = {&run->weights, &run->k2, &run->k3, &run->k4, &run->middle, &run->previous, &run->then};
+    double **const of_size[] = {&run->weights, &run->k2, &run->k3, &run->k4, &run->middle, &run->then};
     for (size_t i = 0; i < sizeof of_size / sizeof *of_size; i++)
         *of_size[i] = take(p, size, sizeof(double));
+    run->foreseen = take(p, 4 * size, sizeof(double));
     run->delayed = take(p, size, 1);
     run->fills = take(p, size, sizeof(int));
     run->heard = take(p, classes, sizeof(double));
@@ -81,6 +84,9 @@ static void copy_nodes(pi2_routes *run, const pi2_routes_problem *problem)
         for (int j = 0; j < node->states; j++)
             if (!(from->aqm->still & (1u << j)))
                 node->moves[node->moving++] = j;
+        node->encoder = node->moving == 1 ? fluid_encoder_of(from->aqm) : OTHER_ENCODER;
+        node->coupling = fluid_coupling_of(node->encoder, node->law);
+        node->by_pi = node->continuous && node->moving == 1 && from->aqm->flow == pi2_pi_flow;
         run->switching |= from->aqm->switch_values != NULL;
     }
 }
@@ -93,6 +99,7 @@ static void copy_class(pi2_routes *run, const pi2_routes_problem *problem, int i
     memcpy(c->parameters, from->parameters, sizeof c->parameters);
     c->signal = from->signal;
     c->thinned = from->thinned;
+    c->kind = fluid_kind_of(from->law);
     c->listens = from->signal != PI2_FLUID_DEAF;
     c->answers = from->law->sending_rate_under && c->listens;
     c->windowed = !c->answers && from->law->sending_rate == pi2_window_sending_rate;
@@ -132,17 +139,21 @@ static void copy_classes(pi2_routes *run, const pi2_routes_problem *problem)
     }
 }
 
-/* Which classes visit a node. */
+/* Which classes visit a node, and what they offer it. */
 static void list_visits(pi2_routes *run)
 {
-    int *list = run->nodes[0].visits;
+    int *list = run->nodes[0].visits, *offered = run->nodes[0].offered;
     for (int l = 0; l < run->node_count; l++) {
         routes_node *node = run->nodes + l;
         node->visits = list;
+        node->offered = offered;
         for (int v = 0; v < run->visit_count; v++)
-            if (run->visits[v].node == l)
+            if (run->visits[v].node == l) {
+                node->offered[node->visit_count] = run->visits[v].offered;
                 node->visits[node->visit_count++] = v;
+            }
         list += node->visit_count;
+        offered += node->visit_count;
     }
 }
 
@@ -194,20 +205,30 @@ static int find_reader(pi2_routes *run, int kind, int node, double delay, const 
     return run->reader_count++;
 }
 
+static double hop_to(const pi2_routes *run, const pi2_routes_problem *problem, const routes_visit *v)
+{
+    return problem->classes[v->class_].hops[v - run->visits - run->classes[v->class_].from];
+}
+
 static void make_readers(pi2_routes *run, const pi2_routes_problem *problem)
 {
+    for (routes_visit *v = run->visits; v < run->visits + run->visit_count; v++) {
+        const double hop = hop_to(run, problem, v);
+        v->hop = hop > 0.0 ? find_reader(run, HOP, -1, hop, NULL, 0) : -1;
+    }
+    run->hop_count = run->reader_count;
+    for (routes_visit *v = run->visits; v < run->visits + run->visit_count; v++)
+        if (v->left >= 0 && run->nodes[v->node].entry < 0)
+            run->nodes[v->node].entry = find_reader(run, ENTRY, v->node, 0.0, NULL, 0);
+    run->entry_end = run->reader_count;
     for (int i = 0; i < run->class_count; i++) {
         routes_class *c = run->classes + i;
         double delay = c->base_rtt;
         c->reader = find_reader(run, BACK, -1, delay, c->nodes, c->end - c->from);
         for (int v = c->from; v < c->end; v++) {
-            routes_visit *visit = run->visits + v;
-            const double hop = problem->classes[i].hops[v - c->from];
+            const double hop = hop_to(run, problem, run->visits + v);
             delay = delay > hop ? delay - hop : 0.0;
-            visit->hop = hop > 0.0 ? find_reader(run, HOP, -1, hop, NULL, 0) : -1;
-            visit->signals = find_reader(run, BACK, -1, delay, c->nodes + (v - c->from), c->end - v);
-            if (visit->left >= 0 && run->nodes[visit->node].entry < 0)
-                run->nodes[visit->node].entry = find_reader(run, ENTRY, visit->node, 0.0, NULL, 0);
+            run->visits[v].signals = find_reader(run, BACK, -1, delay, c->nodes + (v - c->from), c->end - v);
         }
     }
 }
@@ -221,9 +242,11 @@ static void read(pi2_routes *run, int reader, int component)
     r->reads[r->read_count++] = component;
 }
 
-/* Which rates come from the past, or are read there. */
+/* Which rates come from the past, or are read there, and which queue what comes fills. */
 static void find_delayed(pi2_routes *run)
 {
+    for (int l = 0; l < run->node_count; l++)
+        run->fills[run->nodes[l].entered] = run->nodes[l].queue;
     for (int v = 0; v < run->visit_count; v++) {
         const routes_visit *visit = run->visits + v;
         const int first = visit->from == run->classes[visit->class_].sent;
@@ -274,8 +297,8 @@ int routes_lay_out(pi2_routes *run, const pi2_routes_problem *problem)
     take_parts(&parts, run);
     copy_nodes(run, problem);
     copy_classes(run, problem);
-    list_visits(run);
     place_components(run, problem);
+    list_visits(run);
     make_readers(run, problem);
     take_numbers(&p, run, problem->change_count);
     p.memory = run->memory = calloc(1, p.used);

@@ -12,6 +12,9 @@ routes_mode *routes_change_mode(pi2_routes *run)
         run->status = PI2_FLUID_NO_MEMORY;
         mode = run->mode;
     }
+    for (int r = 0; r < run->reader_count; r++) /* modes may have moved: nobody knows what held where it reads */
+        run->readers[r].reader.from = run->readers[r].reader.to = 0.0;
+    run->past.mode[past_slot(&run->past, run->past.length)] = (uint32_t)(run->past.mode_count - 1);
     return run->mode = mode;
 }
 

@@ -5,6 +5,11 @@
 
 /* The present mode, free to be changed. */
 routes_mode *routes_change_mode(pi2_routes *run);
+static inline void routes_set_capacity(routes_link *link, double capacity)
+{
+    link->capacity = capacity;
+    link->per_packet = 1.0 / capacity;
+}
 void routes_set_bound(pi2_routes *run, int l, int bound);
 /* Holds every bound that stops the motion, and no other. */
 void routes_hold_bounds(pi2_routes *run);

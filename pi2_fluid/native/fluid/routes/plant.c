@@ -16,12 +16,14 @@ double routes_count(const pi2_routes *run, double t, const routes_mode *mode, in
 void routes_delays(const pi2_routes *run, routes_point *at)
 {
     for (int l = 0; l < run->node_count; l++)
-        at->tau[l] = at->y[run->nodes[l].queue] / run->mode->links[l].capacity;
+        at->tau[l] = at->y[run->nodes[l].queue] * run->mode->links[l].per_packet;
     for (int i = 0; i < run->class_count; i++) {
         const routes_class *c = run->classes + i;
-        at->rtt[i] = c->base_rtt;
+        double rtt = c->base_rtt;
         for (int k = 0; k < c->end - c->from; k++)
-            at->rtt[i] += at->tau[c->nodes[k]];
+            rtt += at->tau[c->nodes[k]];
+        at->rtt[i] = rtt;
+        at->per_rtt[i] = 1.0 / rtt;
     }
 }
 
@@ -32,27 +34,12 @@ void routes_send(const pi2_routes *run, routes_point *at, const double *heard)
         const routes_class *c = run->classes + i;
         const double *x = at->y + c->x;
         double rate = 0.0;
-        if (shares[i].active)
-            rate = routes_count(run, at->t, run->mode, i) * routes_rate(c, x, heard[i], at->rtt[i]);
+        if (shares[i].active) {
+            const double count = shares[i].ramping ? routes_count(run, at->t, run->mode, i) : shares[i].count;
+            rate = count * (c->windowed ? x[0] * at->per_rtt[i] : routes_rate(c, x, heard[i], at->rtt[i]));
+        }
         at->y[c->sent] = rate;
     }
-}
-
-double routes_arrivals(const pi2_routes *run, int l, const double *y)
-{
-    const routes_node *node = run->nodes + l;
-    double sum = 0.0;
-    for (int k = 0; k < node->visit_count; k++)
-        sum += y[run->visits[node->visits[k]].offered];
-    return sum;
-}
-
-void routes_state(const routes_node *node, const double *y, double *state)
-{
-    for (int j = 0; j < node->states; j++)
-        state[j] = node->state[j];
-    for (int j = 0; j < node->moving; j++)
-        state[node->moves[j]] = y[node->controller + j];
 }
 
 static void see(const pi2_routes *run, int l, const double *y, const routes_mode *mode, double arrivals, pi2_seen *seen)
@@ -97,6 +84,11 @@ void routes_controller_slope(const pi2_routes *run, int l, const double *y, doub
     const routes_link *link = run->mode->links + l;
     double state[PI2_AQM_STATES], all[PI2_AQM_STATES];
     pi2_seen seen;
+    if (node->by_pi) {
+        const double growth = routes_queue_slope(link, net) * link->per_packet;
+        slope[0] = pi2_pi_slope((const void *)node->law, y[node->queue] * link->per_packet, growth);
+        return;
+    }
     if (!node->continuous && !node->aqm->drift) {
         for (int j = 0; j < node->moving; j++)
             slope[j] = 0.0;

@@ -11,6 +11,14 @@ static inline double routes_signal_of(const routes_class *c, pi2_signal signals)
                                                         : 0.0;
 }
 
+/* The same, of the state of the node's controller, if its law is one of fluid/inline_laws.h. */
+static inline double routes_encoded(const routes_class *c, const routes_node *node, double u)
+{
+    return c->signal == PI2_FLUID_DEAF && !c->thinned
+               ? 0.0
+               : fluid_encode(node->encoder, node->coupling, u, c->signal == PI2_FLUID_SCALABLE && !c->thinned);
+}
+
 /* The signals of several nodes together. */
 static inline double routes_combine(const pi2_routes *run, double together, double p)
 {
@@ -31,8 +39,23 @@ static inline double routes_rate(const routes_class *c, const double *x, double 
                         : c->law->sending_rate(c->parameters, x, rtt);
 }
 /* Packets/s that enter a node. */
-double routes_arrivals(const pi2_routes *run, int l, const double *y);
-void routes_state(const routes_node *node, const double *y, double *state);
+static inline double routes_arrivals(const pi2_routes *run, int l, const double *y)
+{
+    const routes_node *node = run->nodes + l;
+    double sum = 0.0;
+    for (int k = 0; k < node->visit_count; k++)
+        sum += y[node->offered[k]];
+    return sum;
+}
+
+static inline void routes_state(const routes_node *node, const double *y, double *state)
+{
+    for (int j = 0; j < node->states; j++)
+        state[j] = node->state[j];
+    for (int j = 0; j < node->moving; j++)
+        state[node->moves[j]] = y[node->controller + j];
+}
+
 void routes_seen(const pi2_routes *run, int l, const double *y, const routes_mode *mode, pi2_seen *seen);
 pi2_signal routes_signals(const pi2_routes *run, int l, const double *y, const routes_mode *mode);
 /* What is left of thinned traffic. */

@@ -80,7 +80,7 @@ static void set_node(pi2_routes *run, const pi2_routes_problem *problem, int l)
         y[node->controller + j] = node->state[node->moves[j]];
         run->weights[node->controller + j] = CONTROLLER_WEIGHT;
     }
-    run->mode->links[l].capacity = from->capacity;
+    routes_set_capacity(run->mode->links + l, from->capacity);
     run->mode->links[l].bound = EMPTY;
     run->weights[node->queue] = QUEUE_WEIGHT * from->capacity;
     for (int k = 0; k < node->visit_count; k++)

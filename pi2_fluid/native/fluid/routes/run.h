@@ -7,8 +7,6 @@
 /* Who looks back: over a hop, at what left the node before; at when what leaves a node now came; at a node's signals or
  * a class's window. */
 enum { HOP, ENTRY, BACK };
-/* What of the step in the making is read: what is sent or leaves, over a hop; everything. */
-enum { RATES = 1, ALL = 3 };
 
 typedef struct {
     fluid_reader reader;
@@ -20,7 +18,9 @@ typedef struct {
     int used;        /* whether what it reads matters now */
     int image, order; /* side on which it leaves its stretch (0: none); of a mark to be made */
     double d;        /* s: where it reads now, */
-    double s;        /* and how long the segment had begun then */
+    double s;        /* how long the segment had begun then, */
+    const struct routes_mode *mode; /* and what held then (not of an ENTRY) */
+    double ahead;    /* s: how far it has read into the step in the making, < 0: not at all */
     double low, high; /* of an ENTRY: packets that had entered at the ends of its stretch */
     int read_count;
     int *reads;      /* the components that it reads */
@@ -32,13 +32,16 @@ typedef struct {
     double buffer;
     double interval, tick; /* s; number of the next one */
     int continuous, thins;
+    int encoder;                   /* as of fluid/run.h: how signals follow from a controller of one state */
+    double coupling;
+    int by_pi;                     /* whether that moves by the PI controller of the queue delay */
     int states, moving, moves[PI2_AQM_STATES];
     double state[PI2_AQM_STATES]; /* those that do not move */
     double held[PI2_AQM_STATES];
     int queue, entered, controller; /* where they lie in the state */
     int entry;                      /* reader, -1: nobody needs it */
     int visit_count;
-    int *visits;
+    int *visits, *offered;         /* those, and where what they offer lies */
     double *pushes;
     size_t push_count;
     size_t departures; /* for reports: segment in which came what leaves now */
@@ -58,6 +61,7 @@ typedef struct {
     const pi2_sender_law *law;
     double parameters[PI2_SENDER_PARAMETERS];
     int signal, thinned, listens;
+    int kind;          /* RENO, SCALABLE, OTHER_LAW */
     int windowed;      /* sends window / round-trip time */
     int answers;       /* its rate hears signals at once */
     int x, states, expected, sent;
@@ -68,12 +72,12 @@ typedef struct {
 } routes_class;
 
 typedef struct {
-    double capacity; /* packets/s */
+    double capacity, per_packet; /* packets/s; s */
     signed char bound;
 } routes_link;
 
 /* The discrete state; fluid_share of each class follows after the links. */
-typedef struct {
+typedef struct routes_mode {
     double signalling; /* 0 before time 0 */
     routes_link links[];
 } routes_mode;
@@ -82,7 +86,7 @@ typedef struct {
     double t;
     double *y, *f;
     double *tau, *net; /* of each node: s, packets/s */
-    double *rtt;       /* of each class: s */
+    double *rtt, *per_rtt; /* of each class: s, 1/s */
 } routes_point;
 
 typedef struct {
@@ -92,11 +96,12 @@ typedef struct {
 } routes_event;
 
 typedef struct pi2_routes {
-    int node_count, class_count, visit_count, reader_count, sum, switching, answering;
+    int node_count, class_count, visit_count, sum, switching, answering;
     routes_node *nodes;
     routes_class *classes;
     routes_visit *visits;
-    routes_reader *readers;
+    routes_reader *readers; /* the HOPs, the ENTRYs, the BACKs: */
+    int hop_count, entry_end, reader_count;
     double lookback, longest_path, least_capacity;
     int flooded;
     double step, tolerance, close;
@@ -120,12 +125,12 @@ typedef struct pi2_routes {
     pi2_seen *seen;  /* of each node, before something jumps */
     unsigned char *floored;
     routes_point ends[2], *now, *trial, scratch, before;
-    double *k2, *k3, *k4, *middle, *previous, *then;
+    double *k2, *k3, *k4, *middle, *foreseen, *then;
     double *heard;   /* of each class whose rate answers at once: probability of a signal */
     int provisional; /* whether the step in the making can be read, */
     double reach;    /* and for how long (s) */
     int smooth;      /* whether the step before ended at nothing */
-    int overlapped;  /* what of it has been read: nothing, RATES, ALL */
+    int overlapped;  /* whether it has been read */
     routes_event *events;
     double proposal, error;
     long long taken;
@@ -141,6 +146,13 @@ static inline fluid_share *routes_shares(const pi2_routes *run, const routes_mod
 static inline const routes_mode *routes_mode_then(const pi2_routes *run, const routes_reader *reader)
 {
     return past_mode(&run->past, reader->reader.cursor);
+}
+
+/* A reader has come to the step in the making. */
+static inline void routes_overlap(pi2_routes *run, routes_reader *reader)
+{
+    run->overlapped = 1;
+    reader->ahead = reader->s > reader->ahead ? reader->s : reader->ahead;
 }
 
 /* A component where a reader reads now, and its slope. */

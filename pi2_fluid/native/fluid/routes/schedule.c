@@ -27,7 +27,7 @@ int routes_ticks_now(const pi2_routes *run, const routes_node *node)
 static void change_capacity(pi2_routes *run, int l, double capacity)
 {
     const routes_node *node = run->nodes + l;
-    routes_change_mode(run)->links[l].capacity = capacity;
+    routes_set_capacity(routes_change_mode(run)->links + l, capacity);
     run->weights[node->queue] = QUEUE_WEIGHT * capacity;
     for (int k = 0; k < node->visit_count; k++)
         run->weights[run->visits[node->visits[k]].offered] = capacity;

@@ -10,16 +10,20 @@ static const double DOUBLING = 0.69314718055994530942; /* slow start doubles the
 enum { MOST_ROUNDS = 60 };
 
 /* Goes to where a reader looks back from `at`. */
-static void go_back(pi2_routes *run, routes_reader *r, const routes_point *at)
+static inline void go_back(pi2_routes *run, routes_reader *r, const routes_point *at)
 {
+    fluid_reader *reader = &r->reader;
     double t = at->t - r->delay;
     for (int k = 0; k < r->node_count; k++)
         t -= at->tau[r->nodes[k]];
     r->d = t;
-    t = reader_go(&r->reader, &run->past, t);
-    r->s = t - r->reader.from;
-    if (r->reader.cursor == run->past.length)
-        run->overlapped |= r->kind == HOP ? RATES : ALL;
+    if (!(t >= reader->from && t < reader->to)) {
+        t = reader_find(reader, &run->past, t);
+        r->mode = past_mode(&run->past, reader->cursor);
+    }
+    r->s = t - reader->from;
+    if (reader->cursor == run->past.length)
+        routes_overlap(run, r);
 }
 
 /* How fast the instant moves that a reader looks back at. */
@@ -27,30 +31,32 @@ static double speed(const pi2_routes *run, const routes_reader *r, const double 
 {
     double found = 1.0;
     for (int k = 0; k < r->node_count; k++)
-        found -= slopes[run->nodes[r->nodes[k]].queue] / run->mode->links[r->nodes[k]].capacity;
+        found -= slopes[run->nodes[r->nodes[k]].queue] * run->mode->links[r->nodes[k]].per_packet;
     return found;
 }
 
 /* The signals that a reader hears from a node, where it looks or `later` (s) if all goes on by the slopes there: a
  * segment may be shorter than that, and beyond its ends a cubic says nothing. */
-static pi2_signal signals_then(const pi2_routes *run, const routes_visit *visit, double later)
+static double signal_then(const pi2_routes *run, const routes_class *c, const routes_visit *visit, double later)
 {
     const routes_node *node = run->nodes + visit->node;
     const routes_reader *r = run->readers + visit->signals;
     double state[PI2_AQM_STATES];
+    if (node->encoder != OTHER_ENCODER && later == 0.0)
+        return routes_encoded(c, node, routes_then(run, r, node->controller));
     if (node->aqm->queue_signals) {
         past_values(r->reader.cubics, run->stored, r->s, run->then);
         if (later != 0.0)
             for (int j = 0; j < run->stored; j++)
                 run->then[j] += later * routes_slope_then(run, r, j);
-        return routes_signals(run, visit->node, run->then, routes_mode_then(run, r));
+        return routes_signal_of(c, routes_signals(run, visit->node, run->then, r->mode));
     }
     for (int j = 0; j < node->states; j++)
         state[j] = node->state[j];
     for (int j = 0; j < node->moving; j++)
         state[node->moves[j]] = routes_then(run, r, node->controller + j)
                                 + later * routes_slope_then(run, r, node->controller + j);
-    return node->aqm->signals(node->law, state, NULL);
+    return routes_signal_of(c, node->aqm->signals(node->law, state, NULL));
 }
 
 /* The probability of a signal, of all nodes of its route, that a class hears: now, or later by `after` (s) if all goes on
@@ -59,14 +65,14 @@ static double hear(const pi2_routes *run, int i, double after, const double *slo
 {
     const routes_class *c = run->classes + i;
     double together = 0.0;
-    if (!routes_shares(run, routes_mode_then(run, run->readers + c->reader))[i].active)
+    if (!routes_shares(run, run->readers[c->reader].mode)[i].active)
         return 0.0;
     for (int v = c->from; v < c->end; v++) {
         const routes_visit *visit = run->visits + v;
         const routes_reader *r = run->readers + visit->signals;
         const double later = after != 0.0 ? after * speed(run, r, slopes) : 0.0;
-        if (routes_mode_then(run, r)->signalling != 0.0)
-            together = routes_combine(run, together, routes_signal_of(c, signals_then(run, visit, later)));
+        if (r->mode->signalling != 0.0)
+            together = routes_combine(run, together, signal_then(run, c, visit, later));
     }
     return together;
 }
@@ -102,15 +108,20 @@ static void leave(pi2_routes *run, routes_point *at)
         routes_find_entry(run, node, at->y[node->entered] - at->y[node->queue]);
         if (!run->provisional && r->d >= run->now->t)
             continue; /* it enters now: see `pass` */
-        node->total = 0.0;
-        for (int k = 0; k < node->visit_count; k++)
-            node->total += routes_then(run, r, run->visits[node->visits[k]].offered);
+        double total = 0.0, share;
+        for (int k = 0; k < node->visit_count; k++) {
+            const routes_visit *v = run->visits + node->visits[k];
+            const double then = routes_then(run, r, v->offered);
+            total += then;
+            if (v->left >= 0)
+                at->y[v->left] = then;
+        }
+        node->total = total;
+        share = total > 0.0 ? run->mode->links[l].capacity / total : 0.0;
         for (int k = 0; k < node->visit_count; k++) {
             const routes_visit *v = run->visits + node->visits[k];
             if (v->left >= 0)
-                at->y[v->left] = node->total > 0.0 ? run->mode->links[l].capacity * routes_then(run, r, v->offered)
-                                                         / node->total
-                                                   : 0.0;
+                at->y[v->left] = total > 0.0 ? at->y[v->left] * share : 0.0;
         }
     }
 }
@@ -171,9 +182,8 @@ void routes_look(pi2_routes *run, routes_point *at)
     if (run->answering)
         answer(run, at);
     routes_send(run, at, run->heard);
-    for (int r = 0; r < run->reader_count; r++)
-        if (run->readers[r].kind == HOP)
-            go_back(run, run->readers + r, at);
+    for (int r = 0; r < run->hop_count; r++)
+        go_back(run, run->readers + r, at);
     leave(run, at);
     pass(run, at);
     while (again-- > 0 && divide(run, at)) {
@@ -189,26 +199,27 @@ void routes_look(pi2_routes *run, routes_point *at)
 }
 
 /* dx/dt of class i by its law, of which the past has been read; *heard: signals of a flow per second. */
-static void law_slopes(const pi2_routes *run, int i, const double *x, double rtt, double *slopes, double *heard)
+static void law_slopes(const pi2_routes *run, int i, const routes_point *at, double *slopes, double *heard)
 {
     const routes_class *c = run->classes + i;
     const routes_reader *r = run->readers + c->reader;
-    const routes_mode *mode = routes_mode_then(run, r);
-    const double window = routes_then(run, r, c->x);
+    const double *x = at->y + c->x, window = routes_then(run, r, c->x);
     double back = c->base_rtt, p;
     for (int k = 0; k < c->end - c->from; k++)
-        back += routes_then(run, r, run->nodes[c->nodes[k]].queue) / mode->links[c->nodes[k]].capacity;
+        back += routes_then(run, r, run->nodes[c->nodes[k]].queue) * r->mode->links[c->nodes[k]].per_packet;
     p = hear(run, i, 0.0, NULL);
     *heard = window / back * p;
-    c->law->rate(c->parameters, x, window, p, rtt, back, slopes);
+    if (c->kind != OTHER_LAW)
+        slopes[0] = fluid_window_rate(c->kind, c->parameters, x[0], *heard, at->per_rtt[i]);
+    else
+        c->law->rate(c->parameters, x, window, p, at->rtt[i], back, slopes);
 }
 
 double routes_window_slope(pi2_routes *run, int i, routes_point *at)
 {
-    const routes_class *c = run->classes + i;
     double slopes[PI2_SENDER_STATES], heard;
     go_back_for(run, i, at);
-    law_slopes(run, i, at->y + c->x, at->rtt[i], slopes, &heard);
+    law_slopes(run, i, at, slopes, &heard);
     return slopes[0];
 }
 
@@ -225,7 +236,7 @@ static void sender_slopes(pi2_routes *run, routes_point *at, int i)
     const fluid_share *share = routes_shares(run, run->mode) + i;
     double heard = 0.0;
     if (share->active && c->listens) {
-        law_slopes(run, i, at->y + c->x, at->rtt[i], at->f + c->x, &heard);
+        law_slopes(run, i, at, at->f + c->x, &heard);
         if (run->floored[i])
             at->f[c->x] = 0.0;
         if (share->slow)
@@ -248,10 +259,10 @@ static double sent_slope(const pi2_routes *run, const routes_point *at, int i)
         return 0.0;
     count = routes_count(run, at->t, run->mode, i);
     for (int k = 0; k < c->end - c->from; k++)
-        d_rtt += at->f[run->nodes[c->nodes[k]].queue] / run->mode->links[c->nodes[k]].capacity;
+        d_rtt += at->f[run->nodes[c->nodes[k]].queue] * run->mode->links[c->nodes[k]].per_packet;
     if (c->windowed) {
-        rate = x[0] / rtt;
-        slope = (dx[0] - rate * d_rtt) / rtt;
+        rate = x[0] * at->per_rtt[i];
+        slope = (dx[0] - rate * d_rtt) * at->per_rtt[i];
     } else {
         double before[PI2_SENDER_STATES], after[PI2_SENDER_STATES];
         const double dt = rtt > 0.0 ? NUDGE * rtt : NUDGE;
@@ -334,8 +345,8 @@ static void flow_slopes(pi2_routes *run, routes_point *at)
 void routes_slopes(pi2_routes *run, routes_point *at, int all)
 {
     routes_look(run, at);
-    for (int r = 0; r < run->reader_count; r++)
-        if (run->readers[r].kind == BACK && run->readers[r].used)
+    for (int r = run->entry_end; r < run->reader_count; r++)
+        if (run->readers[r].used)
             go_back(run, run->readers + r, at);
     for (int l = 0; l < run->node_count; l++) {
         const routes_node *node = run->nodes + l;

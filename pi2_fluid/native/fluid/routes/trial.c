@@ -1,6 +1,6 @@
 /* Classical Runge-Kutta, as in fluid/trial.c. Delays may be shorter than a step: the time over a hop, or a queue that
  * has just begun to grow. Then what is read is the step in the making, at first as it was foreseen, and the step is
- * taken again until it agrees with what was read.
+ * taken again until what it has read of itself is what has come out.
  *
  * What comes from the past alone enters the slopes like a given function of time, of whose curvature the difference of
  * the slopes at the end says nothing: so the equations are asked once more within the step.
@@ -12,7 +12,7 @@
 #include "fluid/routes/slopes.h"
 
 enum { MOST_PASSES = 8 };
-#define AGREED 0.3   /* of the tolerance */
+#define AGREED 0.3    /* of the tolerance: what the step may have misread of itself */
 #define ENOUGH 1e-13  /* instead, when steps do not adapt */
 #define SLOPE 0.25    /* parts of the errors at a quarter of a step that the whole step makes */
 #define RATE 1.0
@@ -39,20 +39,44 @@ static double *provisional_cubics(pi2_routes *run)
     return run->past.cubics + slot * 4 * (size_t)run->stored;
 }
 
+static double allowed(const pi2_routes *run)
+{
+    return run->tolerance > 0.0 ? AGREED * run->tolerance : ENOUGH;
+}
+
+/* What makes the error of a rate, times a time, or of what has entered relative: the queue that it fills. */
+static double scale_of(const pi2_routes *run, const double *y, int j)
+{
+    return fabs(y[run->fills[j]]) + run->weights[run->fills[j]];
+}
+
+/* How much it matters in a step of length h that component j is off by so much. */
+static double part_of(const pi2_routes *run, const double *y, int j, double off, double h)
+{
+    return j >= run->integrated      ? h * off / scale_of(run, y, j)
+           : run->weights[j] > 0.0 ? off / (fabs(y[j]) + run->weights[j])
+                                     : off / scale_of(run, y, j);
+}
+
+/* Bends of the step before that are too small to matter are what its own iteration has left, and would grow if they were
+ * carried on. */
 void routes_foresee(pi2_routes *run)
 {
-    const size_t n = (size_t)run->stored;
+    const int n = run->stored;
     double *c = provisional_cubics(run);
-    memcpy(c, run->now->y, n * sizeof *c);
-    memcpy(c + n, run->now->f, n * sizeof *c);
-    memset(c + 2 * n, 0, 2 * n * sizeof *c);
+    memcpy(c, run->now->y, (size_t)n * sizeof *c);
+    memcpy(c + n, run->now->f, (size_t)n * sizeof *c);
+    memset(c + 2 * n, 0, 2 * (size_t)n * sizeof *c);
     if (run->smooth) {
         const size_t before = run->past.length - 1;
-        const double *b = past_cubics(&run->past, before);
+        const double *b = past_cubics(&run->past, before), least = allowed(run);
         const double h = run->now->t - run->past.start[past_slot(&run->past, before)];
-        for (size_t j = 0; j < n; j++) {
-            c[2 * n + j] = b[2 * n + j] + 3.0 * h * b[3 * n + j];
-            c[3 * n + j] = b[3 * n + j];
+        for (int j = 0; j < n; j++) {
+            const double half = b[2 * n + j] + 3.0 * h * b[3 * n + j], sixth = b[3 * n + j];
+            if (part_of(run, c, j, fabs(half + sixth * h) * h * h, h) > least) {
+                c[2 * n + j] = half;
+                c[3 * n + j] = sixth;
+            }
         }
     }
 }
@@ -60,41 +84,27 @@ void routes_foresee(pi2_routes *run)
 /* What has been found is what is read from now on. */
 static void see(pi2_routes *run)
 {
+    memcpy(run->foreseen, past_cubics(&run->past, run->past.length), 4 * (size_t)run->stored * sizeof(double));
     past_append(&run->past, run->now->t, run->trial->t, run->now->y, run->now->f, run->trial->y, run->trial->f);
     run->past.length--;
-    memcpy(run->previous, run->trial->y, (size_t)run->stored * sizeof(double));
 }
 
-/* The largest difference from the pass before, as a part of what is allowed in a step. */
-static double disagreement(const pi2_routes *run)
+/* How far what has been read of a step of length h is from what has been found, as a part of what is allowed. */
+static double misread(const pi2_routes *run, double h)
 {
+    const double *found = past_cubics(&run->past, run->past.length);
     double worst = 0.0;
-    for (int j = 0; j < run->stored; j++)
-        if (run->weights[j] > 0.0) {
-            const double part = fabs(run->trial->y[j] - run->previous[j]) / (fabs(run->trial->y[j]) + run->weights[j]);
+    for (int k = 0; k < run->reader_count; k++) {
+        const routes_reader *r = run->readers + k;
+        const double s = r->ahead < h ? r->ahead : h;
+        for (int i = 0; s >= 0.0 && i < r->read_count; i++) {
+            const int j = r->reads[i];
+            const double off = past_value(found, run->stored, j, s) - past_value(run->foreseen, run->stored, j, s);
+            const double part = part_of(run, run->trial->y, j, fabs(off), h);
             worst = part > worst ? part : worst;
         }
-    return worst / (run->tolerance > 0.0 ? AGREED * run->tolerance : ENOUGH);
-}
-
-/* What makes the error of a rate, times a time, relative: the queue that it fills. */
-static double scale_of(const pi2_routes *run, int j)
-{
-    return fabs(run->trial->y[run->fills[j]]) + run->weights[run->fills[j]];
-}
-
-/* Whether what was foreseen is so near to what has been found that nothing would come of reading the latter instead. */
-static int was_foreseen(const pi2_routes *run, double h)
-{
-    const double *c = past_cubics(&run->past, run->past.length);
-    const double allowed = run->tolerance > 0.0 ? AGREED * run->tolerance : ENOUGH;
-    for (int j = run->overlapped == ALL ? 0 : run->integrated; j < run->stored; j++) {
-        const double y = run->trial->y[j], off = fabs(past_value(c, run->stored, j, h) - y);
-        if (j < run->integrated ? run->weights[j] > 0.0 && off > allowed * (fabs(y) + run->weights[j])
-                                : off * h > allowed * scale_of(run, j))
-            return 0;
     }
-    return 1;
+    return worst / allowed(run);
 }
 
 /* The error of the integrated part in units of the tolerance: of a method of order 3. */
@@ -129,7 +139,7 @@ static double error_of_cubics(pi2_routes *run, double h)
             part = SLOPE * fabs(cubic - quarter.f[j]) / (fabs(y1[j]) + run->weights[j]);
         } else if (j >= run->integrated && run->delayed[j]) {
             const double cubic = y0[j] + w1 * (y1[j] - y0[j]) + v0 * f0[j] + v1 * f1[j];
-            part = RATE * fabs(cubic - quarter.y[j]) / scale_of(run, j);
+            part = RATE * fabs(cubic - quarter.y[j]) / scale_of(run, y1, j);
         } else
             continue;
         worst = part > worst ? part : worst;
@@ -162,28 +172,39 @@ static void pass(pi2_routes *run, double h, double end)
     routes_slopes(run, run->trial, 1);
 }
 
+/* Takes a step until it has read of itself what comes out; returns whether it has. */
+static int settle(pi2_routes *run, double h, double end)
+{
+    for (int n = 0; n < MOST_PASSES; n++) {
+        run->overlapped = 0;
+        for (int r = 0; r < run->reader_count; r++)
+            run->readers[r].ahead = -1.0;
+        pass(run, h, end);
+        if (!run->overlapped || !(h > 0.0))
+            return 1;
+        see(run);
+        if (misread(run, h) <= 1.0) {
+            routes_slopes(run, run->trial, 1); /* the next step goes on with the slopes at the end */
+            return 1;
+        }
+    }
+    return 0;
+}
+
 void routes_try(pi2_routes *run, double h)
 {
     const double end = end_of(run, h);
-    int agreed = 0;
+    int settled;
     h = end - run->now->t;
     run->provisional = 1;
     run->reach = 2.0 * h;
     routes_foresee(run);
-    for (int n = 0; n < MOST_PASSES; n++) {
-        run->overlapped = 0;
-        pass(run, h, end);
-        if (!run->overlapped || !(h > 0.0) || (n ? disagreement(run) <= 1.0 : was_foreseen(run, h))) {
-            agreed = 1;
-            break;
-        }
-        see(run);
-    }
+    settled = settle(run, h, end);
     run->error = 0.0;
     if (run->tolerance > 0.0) {
         const double error = error_of(run, h), of_cubics = error_of_cubics(run, h);
         run->error = error > of_cubics ? error : of_cubics;
-        if (!agreed)
+        if (!settled)
             run->error = run->error > 2.0 ? run->error : 2.0;
     }
     run->provisional = 0;
