@@ -260,6 +260,7 @@ static void release_bounds(pi2_routes *run)
 void routes_arrive(pi2_routes *run, const routes_event *event, int images)
 {
     int stale = event || images;
+    routes_foresee(run);
     keep_before(run);
     if (images)
         move_on(run);
@@ -273,7 +274,7 @@ void routes_arrive(pi2_routes *run, const routes_event *event, int images)
     if (stale) {
         routes_choose(run);
         routes_stretches(run);
-        routes_slopes(run, run->now, 1);
+        routes_slopes(run, run->now, WITH_THEIR_SLOPES);
     }
     mark_jumps(run);
     if (stale) {

@@ -84,8 +84,6 @@ static void copy_nodes(pi2_routes *run, const pi2_routes_problem *problem)
         for (int j = 0; j < node->states; j++)
             if (!(from->aqm->still & (1u << j)))
                 node->moves[node->moving++] = j;
-        node->encoder = node->moving == 1 ? fluid_encoder_of(from->aqm) : OTHER_ENCODER;
-        node->coupling = fluid_coupling_of(node->encoder, node->law);
         node->by_pi = node->continuous && node->moving == 1 && from->aqm->flow == pi2_pi_flow;
         run->switching |= from->aqm->switch_values != NULL;
     }
@@ -215,6 +213,10 @@ static void make_readers(pi2_routes *run, const pi2_routes_problem *problem)
     for (routes_visit *v = run->visits; v < run->visits + run->visit_count; v++) {
         const double hop = hop_to(run, problem, v);
         v->hop = hop > 0.0 ? find_reader(run, HOP, -1, hop, NULL, 0) : -1;
+        if (v->hop < 0 && v == run->visits + run->classes[v->class_].from)
+            run->classes[v->class_].hands_on = 1;
+        else if (v->hop < 0)
+            run->nodes[v[-1].node].hands_on = 1;
     }
     run->hop_count = run->reader_count;
     for (routes_visit *v = run->visits; v < run->visits + run->visit_count; v++)
@@ -230,6 +232,18 @@ static void make_readers(pi2_routes *run, const pi2_routes_problem *problem)
             delay = delay > hop ? delay - hop : 0.0;
             run->visits[v].signals = find_reader(run, BACK, -1, delay, c->nodes + (v - c->from), c->end - v);
         }
+    }
+}
+
+/* How the signals follow that are heard. */
+static void find_encoders(pi2_routes *run)
+{
+    for (routes_visit *v = run->visits; v < run->visits + run->visit_count; v++) {
+        const routes_node *node = run->nodes + v->node;
+        v->encoder = node->moving == 1 ? fluid_encoder_of(node->aqm) : OTHER_ENCODER;
+        v->coupling = fluid_coupling_of(v->encoder, node->law);
+        v->controller = node->controller;
+        v->scalable = run->classes[v->class_].signal == PI2_FLUID_SCALABLE;
     }
 }
 
@@ -300,6 +314,7 @@ int routes_lay_out(pi2_routes *run, const pi2_routes_problem *problem)
     place_components(run, problem);
     list_visits(run);
     make_readers(run, problem);
+    find_encoders(run);
     take_numbers(&p, run, problem->change_count);
     p.memory = run->memory = calloc(1, p.used);
     p.used = 0;

@@ -27,13 +27,15 @@ void routes_delays(const pi2_routes *run, routes_point *at)
     }
 }
 
-void routes_send(const pi2_routes *run, routes_point *at, const double *heard)
+void routes_send(const pi2_routes *run, routes_point *at, const double *heard, int all)
 {
     const fluid_share *shares = routes_shares(run, run->mode);
     for (int i = 0; i < run->class_count; i++) {
         const routes_class *c = run->classes + i;
         const double *x = at->y + c->x;
         double rate = 0.0;
+        if (!all && !c->hands_on)
+            continue;
         if (shares[i].active) {
             const double count = shares[i].ramping ? routes_count(run, at->t, run->mode, i) : shares[i].count;
             rate = count * (c->windowed ? x[0] * at->per_rtt[i] : routes_rate(c, x, heard[i], at->rtt[i]));

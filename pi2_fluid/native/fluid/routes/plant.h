@@ -11,14 +11,6 @@ static inline double routes_signal_of(const routes_class *c, pi2_signal signals)
                                                         : 0.0;
 }
 
-/* The same, of the state of the node's controller, if its law is one of fluid/inline_laws.h. */
-static inline double routes_encoded(const routes_class *c, const routes_node *node, double u)
-{
-    return c->signal == PI2_FLUID_DEAF && !c->thinned
-               ? 0.0
-               : fluid_encode(node->encoder, node->coupling, u, c->signal == PI2_FLUID_SCALABLE && !c->thinned);
-}
-
 /* The signals of several nodes together. */
 static inline double routes_combine(const pi2_routes *run, double together, double p)
 {
@@ -29,8 +21,9 @@ static inline double routes_combine(const pi2_routes *run, double together, doub
 double routes_count(const pi2_routes *run, double t, const routes_mode *mode, int i);
 /* Delays and round-trip times. */
 void routes_delays(const pi2_routes *run, routes_point *at);
-/* What the classes send that hear (if any do) signals with the probability `heard`. */
-void routes_send(const pi2_routes *run, routes_point *at, const double *heard);
+/* What the classes send that hear (if any do) signals with the probability `heard`: of all classes, or of those whose
+ * packets are at a node at once. */
+void routes_send(const pi2_routes *run, routes_point *at, const double *heard, int all);
 /* The same of a flow with state x. */
 static inline double routes_rate(const routes_class *c, const double *x, double p, double rtt)
 {

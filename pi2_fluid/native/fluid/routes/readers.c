@@ -138,7 +138,7 @@ routes_place routes_find_place(const pi2_routes *run, const routes_reader *reade
     for (int k = 0; k < reader->node_count; k++) {
         const int l = reader->nodes[k];
         d -= at->tau[l];
-        place.speed -= at->f[run->nodes[l].queue] / run->mode->links[l].capacity;
+        place.speed -= at->f[run->nodes[l].queue] * run->mode->links[l].per_packet;
     }
     place.under = r->low - d;
     place.over = r->open ? -INFINITY : d - r->high;

@@ -20,4 +20,14 @@ typedef struct {
     double under, over; /* before the beginning, and beyond the end; < 0: inside */
     double speed;
 } routes_place;
+/* Whether one with an open stretch is well in it. */
+static inline int routes_is_inside(const pi2_routes *run, const routes_reader *reader, const routes_point *at)
+{
+    double d = at->t - reader->delay;
+    if (reader->kind == ENTRY)
+        return 0;
+    for (int k = 0; k < reader->node_count; k++)
+        d -= at->tau[reader->nodes[k]];
+    return d > reader->reader.low + run->close;
+}
 routes_place routes_find_place(const pi2_routes *run, const routes_reader *reader, const routes_point *at);

@@ -159,7 +159,7 @@ static void flow_at_rest(pi2_routes *run)
     routes_delays(run, run->now);
     for (int i = 0; i < run->class_count; i++)
         run->heard[i] = run->classes[i].answers ? signals_at_rest(run, i) : 0.0;
-    routes_send(run, run->now, run->heard);
+    routes_send(run, run->now, run->heard, 1);
     for (int round = 0; round < ROUNDS && pass_on(run) > SAME_RATE; round++)
         ;
 }
@@ -210,7 +210,7 @@ static void start(pi2_routes *run, const pi2_routes_problem *problem)
     routes_choose(run);
     routes_seek(run, run->now);
     routes_stretches(run);
-    routes_slopes(run, run->now, 1);
+    routes_slopes(run, run->now, WITH_THEIR_SLOPES);
     routes_foresee(run);
 }
 

@@ -32,14 +32,13 @@ typedef struct {
     double buffer;
     double interval, tick; /* s; number of the next one */
     int continuous, thins;
-    int encoder;                   /* as of fluid/run.h: how signals follow from a controller of one state */
-    double coupling;
     int by_pi;                     /* whether that moves by the PI controller of the queue delay */
     int states, moving, moves[PI2_AQM_STATES];
     double state[PI2_AQM_STATES]; /* those that do not move */
     double held[PI2_AQM_STATES];
     int queue, entered, controller; /* where they lie in the state */
     int entry;                      /* reader, -1: nobody needs it */
+    int hands_on;                   /* whether what leaves is at another node at once */
     int visit_count;
     int *visits, *offered;         /* those, and where what they offer lies */
     double *pushes;
@@ -54,7 +53,9 @@ typedef struct {
     int hop;     /* and its reader, -1: no delay */
     int offered; /* component: packets/s that enter */
     int left;    /* component: packets/s that leave; -1: nobody needs it */
-    int signals; /* reader of the signals that the class hears from here */
+    int signals; /* reader of the signals that the class hears from here, */
+    int encoder, controller, scalable; /* how they follow from which component, if from one alone, */
+    double coupling;                   /* as in fluid/inline_laws.h */
 } routes_visit;
 
 typedef struct {
@@ -64,6 +65,7 @@ typedef struct {
     int kind;          /* RENO, SCALABLE, OTHER_LAW */
     int windowed;      /* sends window / round-trip time */
     int answers;       /* its rate hears signals at once */
+    int hands_on;      /* what it sends is at a node at once */
     int x, states, expected, sent;
     int reader;
     int from, end;     /* its visits */
@@ -148,7 +150,7 @@ static inline const routes_mode *routes_mode_then(const pi2_routes *run, const r
     return past_mode(&run->past, reader->reader.cursor);
 }
 
-/* A reader has come to the step in the making. */
+/* Notes that a reader reads the step in the making. */
 static inline void routes_overlap(pi2_routes *run, routes_reader *reader)
 {
     run->overlapped = 1;
@@ -158,12 +160,14 @@ static inline void routes_overlap(pi2_routes *run, routes_reader *reader)
 /* A component where a reader reads now, and its slope. */
 static inline double routes_then(const pi2_routes *run, const routes_reader *reader, int component)
 {
-    return past_value(reader->reader.cubics, run->stored, component, reader->s);
+    const double *c = reader->reader.cubics + component, s = reader->s;
+    const size_t n = (size_t)run->stored;
+    return (c[0] + c[n] * s) + (s * s) * (c[2 * n] + c[3 * n] * s);
 }
 
 static inline double routes_slope_then(const pi2_routes *run, const routes_reader *reader, int component)
 {
     const double *c = reader->reader.cubics + component, s = reader->s;
-    const int n = run->stored;
+    const size_t n = (size_t)run->stored;
     return c[n] + s * (2.0 * c[2 * n] + 3.0 * s * c[3 * n]);
 }

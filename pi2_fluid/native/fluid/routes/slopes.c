@@ -9,13 +9,10 @@ static const double DOUBLING = 0.69314718055994530942; /* slow start doubles the
 /* Of what links divide among themselves at one instant: a route has fewer, but a ring without hops comes nearer by each. */
 enum { MOST_ROUNDS = 60 };
 
-/* Goes to where a reader looks back from `at`. */
-static inline void go_back(pi2_routes *run, routes_reader *r, const routes_point *at)
+/* Goes to where a reader reads at t. */
+static inline void go_to(pi2_routes *run, routes_reader *r, double t)
 {
     fluid_reader *reader = &r->reader;
-    double t = at->t - r->delay;
-    for (int k = 0; k < r->node_count; k++)
-        t -= at->tau[r->nodes[k]];
     r->d = t;
     if (!(t >= reader->from && t < reader->to)) {
         t = reader_find(reader, &run->past, t);
@@ -24,6 +21,15 @@ static inline void go_back(pi2_routes *run, routes_reader *r, const routes_point
     r->s = t - reader->from;
     if (reader->cursor == run->past.length)
         routes_overlap(run, r);
+}
+
+/* Goes to where it looks back from `at`. */
+static inline void go_back(pi2_routes *run, routes_reader *r, const routes_point *at)
+{
+    double t = at->t - r->delay;
+    for (int k = 0; k < r->node_count; k++)
+        t -= at->tau[r->nodes[k]];
+    go_to(run, r, t);
 }
 
 /* How fast the instant moves that a reader looks back at. */
@@ -35,15 +41,13 @@ static double speed(const pi2_routes *run, const routes_reader *r, const double 
     return found;
 }
 
-/* The signals that a reader hears from a node, where it looks or `later` (s) if all goes on by the slopes there: a
- * segment may be shorter than that, and beyond its ends a cubic says nothing. */
+/* The probability of a signal that a class hears from a node, where its reader looks or `later` (s) if all goes on by the
+ * slopes there: a segment may be shorter than that, and beyond its ends a cubic says nothing. */
 static double signal_then(const pi2_routes *run, const routes_class *c, const routes_visit *visit, double later)
 {
     const routes_node *node = run->nodes + visit->node;
     const routes_reader *r = run->readers + visit->signals;
     double state[PI2_AQM_STATES];
-    if (node->encoder != OTHER_ENCODER && later == 0.0)
-        return routes_encoded(c, node, routes_then(run, r, node->controller));
     if (node->aqm->queue_signals) {
         past_values(r->reader.cubics, run->stored, r->s, run->then);
         if (later != 0.0)
@@ -61,18 +65,22 @@ static double signal_then(const pi2_routes *run, const routes_class *c, const ro
 
 /* The probability of a signal, of all nodes of its route, that a class hears: now, or later by `after` (s) if all goes on
  * by these slopes. */
-static double hear(const pi2_routes *run, int i, double after, const double *slopes)
+static inline double hear(const pi2_routes *run, int i, double after, const double *slopes)
 {
     const routes_class *c = run->classes + i;
     double together = 0.0;
     if (!routes_shares(run, run->readers[c->reader].mode)[i].active)
         return 0.0;
-    for (int v = c->from; v < c->end; v++) {
-        const routes_visit *visit = run->visits + v;
-        const routes_reader *r = run->readers + visit->signals;
-        const double later = after != 0.0 ? after * speed(run, r, slopes) : 0.0;
-        if (r->mode->signalling != 0.0)
-            together = routes_combine(run, together, signal_then(run, c, visit, later));
+    for (const routes_visit *v = run->visits + c->from; v < run->visits + c->end; v++) {
+        const routes_reader *r = run->readers + v->signals;
+        double p;
+        if (r->mode->signalling == 0.0)
+            continue;
+        if (after == 0.0 && v->encoder != OTHER_ENCODER)
+            p = fluid_encode(v->encoder, v->coupling, routes_then(run, r, v->controller), v->scalable);
+        else
+            p = signal_then(run, c, v, after != 0.0 ? after * speed(run, r, slopes) : 0.0);
+        together = routes_combine(run, together, p);
     }
     return together;
 }
@@ -98,12 +106,12 @@ static void answer(pi2_routes *run, const routes_point *at)
 }
 
 /* What leaves the nodes where packets wait: shares of what entered. */
-static void leave(pi2_routes *run, routes_point *at)
+static void leave(pi2_routes *run, routes_point *at, int all)
 {
     for (int l = 0; l < run->node_count; l++) {
         routes_node *node = run->nodes + l;
         routes_reader *r = run->readers + (node->entry >= 0 ? node->entry : 0);
-        if (node->entry < 0 || !r->used)
+        if (node->entry < 0 || !r->used || (!all && !node->hands_on))
             continue;
         routes_find_entry(run, node, at->y[node->entered] - at->y[node->queue]);
         if (!run->provisional && r->d >= run->now->t)
@@ -175,16 +183,17 @@ static int divide(pi2_routes *run, routes_point *at)
     return news;
 }
 
-void routes_look(pi2_routes *run, routes_point *at)
+/* All rates, or those that what moves depends on. */
+static void look(pi2_routes *run, routes_point *at, int all)
 {
     int again = run->provisional ? 0 : MOST_ROUNDS;
     routes_delays(run, at);
     if (run->answering)
         answer(run, at);
-    routes_send(run, at, run->heard);
-    for (int r = 0; r < run->hop_count; r++)
-        go_back(run, run->readers + r, at);
-    leave(run, at);
+    routes_send(run, at, run->heard, all);
+    for (routes_reader *r = run->readers; r < run->readers + run->hop_count; r++)
+        go_to(run, r, at->t - r->delay);
+    leave(run, at, all);
     pass(run, at);
     while (again-- > 0 && divide(run, at)) {
         for (int n = 0; n < run->visit_count; n++) {
@@ -198,15 +207,20 @@ void routes_look(pi2_routes *run, routes_point *at)
         at->net[l] = routes_arrivals(run, l, at->y) - run->mode->links[l].capacity;
 }
 
+void routes_look(pi2_routes *run, routes_point *at)
+{
+    look(run, at, 1);
+}
+
 /* dx/dt of class i by its law, of which the past has been read; *heard: signals of a flow per second. */
-static void law_slopes(const pi2_routes *run, int i, const routes_point *at, double *slopes, double *heard)
+static inline void law_slopes(const pi2_routes *run, int i, const routes_point *at, double *slopes, double *heard)
 {
     const routes_class *c = run->classes + i;
     const routes_reader *r = run->readers + c->reader;
     const double *x = at->y + c->x, window = routes_then(run, r, c->x);
     double back = c->base_rtt, p;
     for (int k = 0; k < c->end - c->from; k++)
-        back += routes_then(run, r, run->nodes[c->nodes[k]].queue) * r->mode->links[c->nodes[k]].per_packet;
+        back += routes_then(run, r, c->nodes[k]) * r->mode->links[c->nodes[k]].per_packet; /* queues come first */
     p = hear(run, i, 0.0, NULL);
     *heard = window / back * p;
     if (c->kind != OTHER_LAW)
@@ -230,7 +244,7 @@ void routes_slopes_at_rest(const pi2_routes *run, int i, const routes_point *at,
     c->law->rate(c->parameters, x, x[0], p, at->rtt[i], at->rtt[i], slopes);
 }
 
-static void sender_slopes(pi2_routes *run, routes_point *at, int i)
+static inline void sender_slopes(pi2_routes *run, routes_point *at, int i)
 {
     const routes_class *c = run->classes + i;
     const fluid_share *share = routes_shares(run, run->mode) + i;
@@ -342,12 +356,12 @@ static void flow_slopes(pi2_routes *run, routes_point *at)
         }
 }
 
-void routes_slopes(pi2_routes *run, routes_point *at, int all)
+void routes_slopes(pi2_routes *run, routes_point *at, int what)
 {
-    routes_look(run, at);
-    for (int r = run->entry_end; r < run->reader_count; r++)
-        if (run->readers[r].used)
-            go_back(run, run->readers + r, at);
+    look(run, at, what != WHAT_MOVES);
+    for (routes_reader *r = run->readers + run->entry_end, *end = run->readers + run->reader_count; r < end; r++)
+        if (r->used)
+            go_back(run, r, at);
     for (int l = 0; l < run->node_count; l++) {
         const routes_node *node = run->nodes + l;
         const routes_link *link = run->mode->links + l;
@@ -361,7 +375,7 @@ void routes_slopes(pi2_routes *run, routes_point *at, int all)
     }
     for (int i = 0; i < run->class_count; i++)
         sender_slopes(run, at, i);
-    if (all)
+    if (what == WITH_THEIR_SLOPES)
         flow_slopes(run, at);
 }
 

@@ -5,8 +5,10 @@
 
 /* Delays, and what is sent, enters and leaves, from the integrated part of the state. */
 void routes_look(pi2_routes *run, routes_point *at);
-/* The slopes of the integrated part after that; if `all`, of the rest as well. */
-void routes_slopes(pi2_routes *run, routes_point *at, int all);
+/* The slopes of the integrated part, for which rates that only others read later are not needed; with those as well; with
+ * the slopes of all rates. */
+enum { WHAT_MOVES, WITH_RATES, WITH_THEIR_SLOPES };
+void routes_slopes(pi2_routes *run, routes_point *at, int what);
 /* dW/dt of a class by its law, whatever holds the window; `at` has been looked at. */
 double routes_window_slope(pi2_routes *run, int i, routes_point *at);
 /* dx/dt of a class that has always been where it is, under a signal. */

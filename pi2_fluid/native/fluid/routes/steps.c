@@ -10,15 +10,29 @@
 
 enum { MOST_TRIALS = 60 };
 
+/* Whether no delay grows so fast that somebody reads earlier and earlier. */
+static int all_move_forward(const pi2_routes *run)
+{
+    double growth = 0.0;
+    for (int l = 0; l < run->node_count; l++) {
+        const double by = run->now->f[run->nodes[l].queue] * run->mode->links[l].per_packet;
+        growth += by > 0.0 ? by : 0.0;
+    }
+    return growth < 1.0;
+}
+
 /* Shortens a step to where the first image is expected, to first order in its length; *target is whose. */
 static double predict_image(pi2_routes *run, double h, const routes_reader **target)
 {
+    const int forward = all_move_forward(run);
     *target = NULL;
     for (int k = 0; k < run->reader_count; k++) {
         const routes_reader *r = run->readers + k;
         routes_place place;
         double ahead;
         if (!r->used)
+            continue;
+        if (forward && r->reader.open)
             continue;
         place = routes_find_place(run, r, run->now);
         if (place.speed > 0.0 ? r->reader.open : place.speed == 0.0 || r->reader.low <= BEGINNING)
@@ -116,6 +130,8 @@ static double look_for_images(pi2_routes *run, const routes_reader **target, int
         int side;
         r->image = 0;
         if (!r->used)
+            continue;
+        if (r->reader.open && r != sought && routes_is_inside(run, r, run->trial))
             continue;
         place = routes_find_place(run, r, run->trial);
         side = place.over > place.under ? 1 : -1;
@@ -237,7 +253,6 @@ static void accept(pi2_routes *run)
     run->smooth = moved;
     if (run->past.length - run->past.oldest == run->past.slots)
         make_room(run);
-    routes_foresee(run);
     routes_follow(run);
     run->taken++;
     if (run->taken > run->most_steps || run->stalled > MOST_TRIALS)

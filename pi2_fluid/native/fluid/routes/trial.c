@@ -131,7 +131,7 @@ static double error_of_cubics(pi2_routes *run, double h)
     quarter.t = run->now->t + at * h;
     for (int j = 0; j < run->integrated; j++)
         quarter.y[j] = y0[j] + w1 * (y1[j] - y0[j]) + v0 * f0[j] + v1 * f1[j];
-    routes_slopes(run, &quarter, 0);
+    routes_slopes(run, &quarter, WITH_RATES);
     for (int j = 0; j < run->stored; j++) {
         double part;
         if (j < run->integrated && run->weights[j] > 0.0) {
@@ -147,6 +147,14 @@ static double error_of_cubics(pi2_routes *run, double h)
     return h * worst / run->tolerance;
 }
 
+static inline void advance(pi2_routes *run, double h, int from, int end)
+{
+    for (int j = from; j < end; j++) {
+        const double mean = (run->now->f[j] + 2.0 * (run->k2[j] + run->k3[j]) + run->k4[j]) / 6.0;
+        run->trial->y[j] = run->now->y[j] + h * mean;
+    }
+}
+
 /* A step of length h to `end`. */
 static void pass(pi2_routes *run, double h, double end)
 {
@@ -155,21 +163,18 @@ static void pass(pi2_routes *run, double h, double end)
     stage.t = run->now->t + 0.5 * h;
     stage.f = run->k2;
     along(run, 0.5 * h, run->now->f);
-    routes_slopes(run, &stage, 0);
+    routes_slopes(run, &stage, WHAT_MOVES);
     stage.f = run->k3;
     along(run, 0.5 * h, run->k2);
-    routes_slopes(run, &stage, 0);
+    routes_slopes(run, &stage, WHAT_MOVES);
     stage.t = end;
     stage.f = run->k4;
     along(run, h, run->k3);
-    routes_slopes(run, &stage, 0);
-    for (int j = 0; j < run->size; j++)
-        if (j < run->integrated || j >= run->stored) {
-            const double mean = (run->now->f[j] + 2.0 * (run->k2[j] + run->k3[j]) + run->k4[j]) / 6.0;
-            run->trial->y[j] = run->now->y[j] + h * mean;
-        }
+    routes_slopes(run, &stage, WHAT_MOVES);
+    advance(run, h, 0, run->integrated);
+    advance(run, h, run->stored, run->size);
     run->trial->t = end;
-    routes_slopes(run, run->trial, 1);
+    routes_slopes(run, run->trial, WITH_THEIR_SLOPES);
 }
 
 /* Takes a step until it has read of itself what comes out; returns whether it has. */
@@ -184,7 +189,7 @@ static int settle(pi2_routes *run, double h, double end)
             return 1;
         see(run);
         if (misread(run, h) <= 1.0) {
-            routes_slopes(run, run->trial, 1); /* the next step goes on with the slopes at the end */
+            routes_slopes(run, run->trial, WITH_THEIR_SLOPES); /* the next step goes on with the slopes at the end */
             return 1;
         }
     }
