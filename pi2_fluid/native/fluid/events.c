@@ -6,6 +6,7 @@
 #include "fluid/plant.h"
 #include "fluid/readers.h"
 #include "fluid/slopes.h"
+#include "fluid/step.h"
 
 /* Packets that a queue may miss: one that has just left 0 may begin a rounding error below. */
 #define TINY 1e-9
@@ -124,10 +125,8 @@ static double value_at(void *what, double part)
 {
     const sought *s = what;
     pi2_fluid *run = s->run;
-    const double h = run->trial->t - run->now->t, a = part, b = 1.0 - part;
-    const double w0 = b * b * (1.0 + 2.0 * a), w1 = a * a * (3.0 - 2.0 * a), v0 = a * b * b * h, v1 = -a * a * b * h;
-    for (int j = 0; j < run->size; j++)
-        run->scratch.y[j] = w0 * run->now->y[j] + w1 * run->trial->y[j] + v0 * run->now->f[j] + v1 * run->trial->f[j];
+    const double h = run->trial->t - run->now->t;
+    step_between(part, h, run->size, run->now->y, run->now->f, run->trial->y, run->trial->f, run->scratch.y);
     return value(run, s->event, run->now->t + part * h, run->scratch.y);
 }
 

@@ -39,7 +39,7 @@ static void take_all(pool *p, pi2_fluid *run, int changes)
 {
     const size_t classes = (size_t)run->class_count, size = (size_t)run->size;
     const size_t signs = PI2_AQM_SWITCHES + PI2_SENDER_SWITCHES * classes;
-    run->happenings = take(p, (size_t)changes * (1 + classes) + 3 * classes, sizeof *run->happenings);
+    run->agenda.items = take(p, (size_t)changes * (1 + classes) + 3 * classes, sizeof *run->agenda.items);
     run->weights = take(p, size, sizeof(double));
     run->k2 = take(p, size, sizeof(double));
     run->k3 = take(p, size, sizeof(double));

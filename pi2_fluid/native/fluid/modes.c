@@ -1,8 +1,7 @@
 /* The discrete state: which bounds hold, who is in slow start, what a jump of the capacity does. */
 #include "fluid/modes.h"
 
-#include <string.h>
-
+#include "fluid/controller.h"
 #include "fluid/plant.h"
 
 fluid_mode *fluid_change_mode(pi2_fluid *run)
@@ -23,24 +22,14 @@ void fluid_set_bound(pi2_fluid *run, int k, int bound)
 
 void fluid_clips(pi2_fluid *run)
 {
-    static const double NUDGE = 1e-6; /* s: how far ahead a clip is felt */
-    double slope[PI2_AQM_STATES], state[PI2_AQM_STATES], ahead[PI2_AQM_STATES];
+    double slope[PI2_AQM_STATES], state[PI2_AQM_STATES];
     fluid_view *view = &run->scratch.view;
     if (!run->continuous)
         return;
     fluid_observe(run, run->now->t, run->now->y, run->mode, view);
     fluid_controller_slope(run, run->now->y, view, slope);
     fluid_state(run, run->now->y, state);
-    memcpy(ahead, state, sizeof ahead);
-    for (int j = 0; j < run->moving; j++)
-        ahead[run->moves[j]] += NUDGE * slope[j];
-    memcpy(state, ahead, sizeof state);
-    run->aqm->saturate(run->law, state);
-    for (int j = 0; j < run->moving; j++) {
-        const double clipped = state[run->moves[j]];
-        const int holds = clipped != ahead[run->moves[j]] && clipped == run->now->y[run->controller + j];
-        run->held[j] = holds ? copysign(1.0, slope[j]) : 0.0;
-    }
+    controller_hold(run->aqm, run->law, run->moving, run->moves, slope, state, run->held);
 }
 
 void fluid_hold_bounds(pi2_fluid *run)
@@ -72,17 +61,11 @@ void fluid_hold_bounds(pi2_fluid *run)
 
 void fluid_jump(pi2_fluid *run, double tau_before, const pi2_seen *seen_before)
 {
-    double state[PI2_AQM_STATES], still[PI2_AQM_STATES], moved[PI2_AQM_STATES];
-    double *y = run->now->y;
+    double state[PI2_AQM_STATES], *y = run->now->y;
     fluid_observe(run, run->now->t, y, run->mode, &run->scratch.view);
     fluid_state(run, y, state);
-    run->aqm->flow(run->law, state, seen_before, 0.0, still);
-    run->aqm->flow(run->law, state, seen_before, run->scratch.view.tau[0] - tau_before, moved);
-    for (int j = 0; j < run->moving; j++)
-        state[run->moves[j]] += moved[run->moves[j]] - still[run->moves[j]];
-    run->aqm->saturate(run->law, state);
-    for (int j = 0; j < run->moving; j++)
-        y[run->controller + j] = state[run->moves[j]];
+    controller_jump(run->aqm, run->law, run->moving, run->moves, seen_before, run->scratch.view.tau[0] - tau_before,
+                    state, y + run->controller);
 }
 
 void fluid_end_slow_start(pi2_fluid *run, int i)

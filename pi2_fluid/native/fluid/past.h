@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -91,6 +92,30 @@ static inline void past_values(const double *c, int n, double s, double *y)
 {
     for (int j = 0; j < n; j++)
         y[j] = past_value(c, n, j, s);
+}
+
+/* How long a segment of length `whole` (s) has gone on when a component that only grows comes to `value`. */
+static inline double past_reaches(const double *c, int n, int j, double value, double whole)
+{
+    const double rise = past_value(c, n, j, whole) - c[j];
+    double low = 0.0, high = whole, s = rise > 0.0 ? whole * ((value - c[j]) / rise) : whole;
+    for (int trial = 0; trial < 60; trial++) { /* Newton's method between bounds */
+        const double over = past_value(c, n, j, s) - value;
+        const double rate = c[n + j] + s * (2.0 * c[2 * n + j] + 3.0 * s * c[3 * n + j]);
+        double next = s - over / rate;
+        if (fabs(next - s) <= 1e-9 * whole && next >= 0.0 && next <= whole)
+            return next; /* the next step would move it by a rounding error */
+        if (over < 0.0)
+            low = s > low ? s : low;
+        else
+            high = s < high ? s : high;
+        if (!(next > low && next < high))
+            next = 0.5 * (low + high);
+        if (next == low || next == high)
+            return high;
+        s = next;
+    }
+    return s;
 }
 
 /* Goes to the segment of the stretch that holds time t, and returns t, or the nearest instant of the stretch: beyond

@@ -1,18 +1,7 @@
 /* What follows from the state of one instant: delays, rates, what the queue sees, how the controller moves. */
 #include "fluid/plant.h"
 
-double fluid_count(const pi2_fluid *run, double t, const fluid_mode *mode, int i)
-{
-    const fluid_share *share = mode->of + i;
-    const fluid_class *c = run->classes + i;
-    double part;
-    if (!share->active)
-        return 0.0;
-    if (!share->ramping)
-        return share->count;
-    part = (t - c->start) / c->start_jitter;
-    return share->count * (part < 0.0 ? 0.0 : part > 1.0 ? 1.0 : part);
-}
+#include "fluid/controller.h"
 
 double fluid_kept(const pi2_fluid *run, const double *y)
 {
@@ -99,10 +88,7 @@ void fluid_observe(const pi2_fluid *run, double t, const double *y, const fluid_
 
 void fluid_state(const pi2_fluid *run, const double *y, double *state)
 {
-    for (int j = 0; j < run->states; j++)
-        state[j] = run->state[j];
-    for (int j = 0; j < run->moving; j++)
-        state[run->moves[j]] = y[run->controller + j];
+    controller_state(run->states, run->state, run->moving, run->moves, y + run->controller, state);
 }
 
 double fluid_growth(const pi2_fluid *run, const double *net, const fluid_mode *mode)

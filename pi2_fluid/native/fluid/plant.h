@@ -6,13 +6,14 @@
 /* The probability with which packets of a class are signalled. */
 static inline double fluid_signal_of(const pi2_fluid *run, int i, pi2_signal signals)
 {
-    const fluid_class *c = run->classes + i;
-    return c->thinned || c->signal == PI2_FLUID_CLASSIC ? signals.classic
-           : c->signal == PI2_FLUID_SCALABLE            ? signals.scalable
-                                                        : 0.0;
+    return signal_of(run->classes[i].signal, run->classes[i].thinned, signals);
 }
 
-double fluid_count(const pi2_fluid *run, double t, const fluid_mode *mode, int i);
+static inline double fluid_count(const pi2_fluid *run, double t, const fluid_mode *mode, int i)
+{
+    return share_count(mode->of + i, t, run->classes[i].start, run->classes[i].start_jitter);
+}
+
 void fluid_observe(const pi2_fluid *run, double t, const double *y, const fluid_mode *mode, fluid_view *view);
 void fluid_state(const pi2_fluid *run, const double *y, double *state);
 void fluid_seen(const pi2_fluid *run, const double *y, const fluid_mode *mode, const fluid_view *view, pi2_seen *seen);

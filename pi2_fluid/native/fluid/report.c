@@ -4,31 +4,13 @@
 #include "fluid/lean.h"
 #include "fluid/plant.h"
 
-/* Where in segment `i` the arrivals of a band reach `total` (s after it began): Newton's method between bounds. */
+/* Where in segment `i` the arrivals of a band reach `total` (s after it began). */
 static double reaches(const pi2_fluid *run, size_t i, int k, double total)
 {
-    const int n = run->stored, j = run->arrived + k;
-    const double *c = past_cubics(&run->past, i), *start = run->past.start;
+    const double *start = run->past.start;
     const double end = i + 1 < run->past.length ? start[past_slot(&run->past, i + 1)] : run->now->t;
-    const double whole = end - start[past_slot(&run->past, i)], rise = past_value(c, n, j, whole) - c[j];
-    double low = 0.0, high = whole, s = rise > 0.0 ? whole * ((total - c[j]) / rise) : whole;
-    for (int trial = 0; trial < 60; trial++) {
-        const double over = past_value(c, n, j, s) - total;
-        const double rate = c[n + j] + s * (2.0 * c[2 * n + j] + 3.0 * s * c[3 * n + j]);
-        double next = s - over / rate;
-        if (fabs(next - s) <= 1e-9 * whole && next >= 0.0 && next <= whole)
-            return next; /* the next step would move it by a rounding error */
-        if (over < 0.0)
-            low = s > low ? s : low;
-        else
-            high = s < high ? s : high;
-        if (!(next > low && next < high))
-            next = 0.5 * (low + high);
-        if (next == low || next == high)
-            return high;
-        s = next;
-    }
-    return s;
+    return past_reaches(past_cubics(&run->past, i), run->stored, run->arrived + k, total,
+                        end - start[past_slot(&run->past, i)]);
 }
 
 /* The rates at which the classes sent s seconds after segment i began, in run->view_then. */

@@ -36,6 +36,26 @@ typedef struct {
     unsigned char ramping, slow;
 } fluid_share;
 
+/* How many of its flows have started that start one after the other from `start` on. */
+static inline double share_count(const fluid_share *share, double t, double start, double start_jitter)
+{
+    double part;
+    if (!share->active)
+        return 0.0;
+    if (!share->ramping)
+        return share->count;
+    part = (t - start) / start_jitter;
+    return share->count * (part < 0.0 ? 0.0 : part > 1.0 ? 1.0 : part);
+}
+
+/* The probability with which packets of a class are signalled. */
+static inline double signal_of(int signal, int thinned, pi2_signal signals)
+{
+    return thinned || signal == PI2_FLUID_CLASSIC ? signals.classic
+           : signal == PI2_FLUID_SCALABLE         ? signals.scalable
+                                                  : 0.0;
+}
+
 /* The discrete state that readers of the past need: constant between two events. */
 typedef struct {
     double capacity; /* packets/s */
@@ -90,9 +110,14 @@ enum { CAPACITY, COUNT, START, END_RAMP, STOP };
 typedef struct {
     double at;    /* s */
     int kind;     /* one of the above */
-    int index;    /* class */
+    int index;    /* of a class; of CAPACITY: of a node, where there are several */
     double value; /* of capacity or count; of START: whether it ramps */
 } fluid_happening;
+
+typedef struct {
+    fluid_happening *items; /* in order; room for 1 + classes per change and 3 per class */
+    int count, next;
+} fluid_agenda;
 
 enum {
     QUEUE_EMPTIES,
@@ -156,8 +181,7 @@ typedef struct pi2_fluid {
     long long most_steps;
 
     /* the schedule */
-    fluid_happening *happenings;
-    int happening_count, happening;
+    fluid_agenda agenda;
     double tick; /* number of the next one */
     double interval, end, next;
     double *pushes;    /* before each tick, from the first on */

@@ -1,20 +1,19 @@
 /* What happens when, whatever the state: ticks of the controller, changes of load and capacity. */
 #include "fluid/schedule.h"
 
+#include "fluid/agenda.h"
 #include "fluid/modes.h"
 
 void fluid_look_ahead(pi2_fluid *run)
 {
     const double tick = run->tick * run->interval;
-    double next = run->end > run->now->t + SAME ? run->end : INFINITY;
-    if (run->happening < run->happening_count && run->happenings[run->happening].at < next)
-        next = run->happenings[run->happening].at;
+    const double next = agenda_next(&run->agenda, run->end > run->now->t + SAME ? run->end : INFINITY);
     run->next = tick < next ? tick : next;
 }
 
 int fluid_changes_now(const pi2_fluid *run)
 {
-    return run->happening < run->happening_count && run->happenings[run->happening].at <= run->now->t + SAME;
+    return agenda_due(&run->agenda, run->now->t);
 }
 
 int fluid_ticks_now(const pi2_fluid *run)
@@ -22,35 +21,16 @@ int fluid_ticks_now(const pi2_fluid *run)
     return run->tick * run->interval <= run->now->t + SAME;
 }
 
-static void change(pi2_fluid *run, const fluid_happening *item)
-{
-    fluid_mode *mode = fluid_change_mode(run);
-    fluid_share *share = mode->of + item->index;
-    switch (item->kind) {
-    case CAPACITY:
-        mode->capacity = item->value;
-        break;
-    case COUNT:
-        share->count = item->value;
-        share->active = share->started && share->count > 0.0;
-        break;
-    case START:
-        share->started = 1;
-        share->active = share->count > 0.0;
-        share->ramping = item->value != 0.0;
-        break;
-    case END_RAMP:
-        share->ramping = 0;
-        break;
-    default:
-        share->started = share->active = 0;
-    }
-}
-
 void fluid_take_changes(pi2_fluid *run)
 {
-    while (fluid_changes_now(run))
-        change(run, run->happenings + run->happening++);
+    while (fluid_changes_now(run)) {
+        const fluid_happening *item = run->agenda.items + run->agenda.next++;
+        fluid_mode *mode = fluid_change_mode(run);
+        if (item->kind == CAPACITY)
+            mode->capacity = item->value;
+        else
+            agenda_change_share(mode->of + item->index, item);
+    }
     fluid_look_ahead(run);
 }
 
@@ -66,34 +46,13 @@ double fluid_push(const pi2_fluid *run)
     return place < run->push_count ? run->pushes[place] : 0.0;
 }
 
-static void add(pi2_fluid *run, double at, int kind, int index, double value)
-{
-    int place = run->happening_count++; /* in order; what comes later at one instant stays later */
-    for (; place > 0 && run->happenings[place - 1].at > at; place--)
-        run->happenings[place] = run->happenings[place - 1];
-    run->happenings[place].at = at;
-    run->happenings[place].kind = kind;
-    run->happenings[place].index = index;
-    run->happenings[place].value = value;
-}
-
 void fluid_schedule(pi2_fluid *run, const pi2_fluid_problem *problem)
 {
     const int classes = problem->class_count;
     for (int i = 0; i < problem->change_count; i++) {
         const pi2_fluid_change *c = problem->changes + i;
-        if (!isnan(c->capacity))
-            add(run, c->at, CAPACITY, 0, c->capacity);
-        for (int j = 0; j < classes; j++)
-            if (!isnan(problem->counts[i * classes + j]))
-                add(run, c->at, COUNT, j, problem->counts[i * classes + j]);
+        agenda_add_change(&run->agenda, c->at, 0, c->capacity, problem->counts + i * classes, classes);
     }
-    for (int j = 0; j < classes; j++) {
-        const pi2_fluid_class *c = problem->classes + j;
-        add(run, c->start, START, j, c->start_jitter > 0.0);
-        if (c->start_jitter > 0.0)
-            add(run, c->start + c->start_jitter, END_RAMP, j, 0.0);
-        if (isfinite(c->stop))
-            add(run, c->stop, STOP, j, 0.0);
-    }
+    for (int j = 0; j < classes; j++)
+        agenda_add_class(&run->agenda, j, problem->classes + j);
 }

@@ -3,7 +3,6 @@
 
 #include "fluid/run.h"
 
-/* run->happenings has room for 1 + classes per change and 3 per class. */
 void fluid_schedule(pi2_fluid *run, const pi2_fluid_problem *problem);
 /* Finds when the next thing happens after now, the end of the run at the latest. */
 void fluid_look_ahead(pi2_fluid *run);

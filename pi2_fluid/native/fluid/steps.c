@@ -5,6 +5,7 @@
 #include "fluid/events.h"
 #include "fluid/plant.h"
 #include "fluid/readers.h"
+#include "fluid/step.h"
 #include "fluid/trial.h"
 
 enum { MOST_TRIALS = 60 };
@@ -64,8 +65,7 @@ static double first_length(const pi2_fluid *run)
         const double most = LONGEST * run->now->view.rtt[run->hearing[k]->number];
         h = most < h ? most : h;
     }
-    /* Two equal steps rather than a long and a tiny one. */
-    return h >= left ? left : 2.0 * h > left && 0.5 * left < h ? 0.5 * left : h;
+    return step_within(h, left);
 }
 
 /* Takes a step as long as allowed, or to where the image of *target is expected; returns how long it could have
@@ -75,12 +75,10 @@ static double first_trial(pi2_fluid *run, const fluid_group **target)
     double h = first_length(run);
     for (;;) {
         const double shorter = predict_image(run, h, target);
-        double shrink;
         fluid_try(run, shorter, 1);
         if (run->error <= 1.0 || h <= 16.0 * SAME)
             return h;
-        shrink = 0.9 / sqrt(sqrt(run->error));
-        h = shorter * (shrink > 0.2 ? shrink : 0.2);
+        h = step_shortened(shorter, run->error);
     }
 }
 
@@ -197,17 +195,6 @@ static int stop_at_image(pi2_fluid *run, double longest, const fluid_group *targ
     return 0;
 }
 
-/* How long the next step may be, from the error of one of length h. */
-static void propose(pi2_fluid *run, double h, double error)
-{
-    double growth = 4.0;
-    if (error > 0.0025) { /* else the factor is more than 4 anyway */
-        growth = 0.9 / sqrt(sqrt(error));
-        growth = growth < 0.2 ? 0.2 : growth < 4.0 ? growth : 4.0;
-    }
-    run->proposal = h * growth;
-}
-
 static int too_old(const pi2_fluid *run)
 {
     const double oldest = run->past.start[past_slot(&run->past, run->past.oldest)];
@@ -319,7 +306,7 @@ void fluid_step(pi2_fluid *run)
         images = event ? 0 : images;
     }
     if (run->tolerance > 0.0)
-        propose(run, whole, error);
+        run->proposal = step_after(whole, error);
     accept(run);
     if (!run->status && (event || images || run->now->t + SAME >= run->next))
         fluid_arrive(run, event, images);

@@ -7,13 +7,7 @@
 
 #include "fluid/lean.h"
 #include "fluid/slopes.h"
-
-/* The end of a step of length h, as represented: else the error of the time adds up. */
-static double end_of(const pi2_fluid *run, double h)
-{
-    const double end = run->now->t + h;
-    return fabs(end - run->next) <= SAME ? run->next : end;
-}
+#include "fluid/step.h"
 
 static void along(const pi2_fluid *run, double h, const double *f)
 {
@@ -66,7 +60,7 @@ static void try_any(pi2_fluid *run, double h, double end, int whole)
 
 void fluid_try(pi2_fluid *run, double h, int whole)
 {
-    const double end = end_of(run, h);
+    const double end = step_end(run->now->t, h, run->next);
     if (run->kind == LEAN_KIND)
         lean_try(run, end - run->now->t, end, whole);
     else

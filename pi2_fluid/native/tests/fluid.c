@@ -12,6 +12,7 @@
 
 #include "fluid/fluid.h"
 #include "tests/draw.h"
+#include "tests/within.h"
 
 enum { CLASSES = 4, CHANGES = 3, ROWS = 250, RUNS = 2500 };
 
@@ -85,16 +86,6 @@ static void run(const pi2_fluid_problem *p, long long steps, result *r)
     while (r->status == PI2_FLUID_MORE);
     r->steps = fluid ? pi2_fluid_steps(fluid) : 0;
     pi2_fluid_destroy(fluid);
-}
-
-static int within(const char *what, int n, const double *values, double low, double high)
-{
-    for (int i = 0; i < n; i++)
-        if (!(values[i] >= low && values[i] <= high)) {
-            printf("%s = %.17g lies outside [%g, %g]\n", what, values[i], low, high);
-            return 0;
-        }
-    return 1;
 }
 
 /* Steps of a fixed length may be too long for a scenario, so that anything comes out; not those that adapt. */

@@ -14,6 +14,7 @@
 #include "fluid/fluid.h"
 #include "fluid/routes/routes.h"
 #include "tests/draw.h"
+#include "tests/within.h"
 
 enum { NODES = 4, CLASSES = 6, CHANGES = 3, ROWS = 150, RUNS = 300 };
 
@@ -186,36 +187,27 @@ static void run(const pi2_routes_problem *p, long long steps, result *r)
     pi2_routes_destroy(routes);
 }
 
-static int within(const char *what, double value, double low, double high)
-{
-    if (value >= low && value <= high)
-        return 1;
-    printf("%s = %.17g lies outside [%g, %g]\n", what, value, low, high);
-    return 0;
-}
-
 /* Steps of a fixed length may be too long for a scenario, so that anything comes out; not those that adapt. */
 static int sound(const pi2_routes_problem *p, const result *r)
 {
     int good = p->tolerance == 0.0 || r->status <= PI2_FLUID_STUCK;
     for (size_t i = 0; p->tolerance > 0.0 && good && i < r->rows; i++) {
+        const size_t nodes = (size_t)p->node_count, classes = (size_t)p->class_count;
         double leaves[NODES] = {0};
-        size_t visits = 0;
-        for (int j = 0; j < p->class_count; j++)
-            visits += (size_t)p->classes[j].length;
-        for (size_t j = 0, v = i * visits; j < (size_t)p->class_count; j++) {
-            good &= within("window", r->window[i * (size_t)p->class_count + j], 0.0, 1e12);
-            for (int k = 0; k < p->classes[j].length; k++, v++) {
-                good &= within("p", r->p[v], 0.0, 1.0);
-                good &= within("leaving", r->leaving[v], 0.0, INFINITY);
+        int visits = 0;
+        for (size_t j = 0; j < classes; j++)
+            visits += p->classes[j].length;
+        const size_t first = i * (size_t)visits;
+        good &= within("window", (int)classes, r->window + i * classes, 0.0, 1e12)
+                && within("p", visits, r->p + first, 0.0, 1.0)
+                && within("leaving", visits, r->leaving + first, 0.0, INFINITY);
+        for (size_t j = 0, v = first; j < classes; j++)
+            for (int k = 0; k < p->classes[j].length; k++, v++)
                 leaves[p->classes[j].nodes[k]] += r->leaving[v];
-            }
-        }
-        for (size_t l = 0, n = (size_t)p->node_count; l < n; l++) {
-            good &= within("queue", r->queue[i * n + l], 0.0, p->nodes[l].buffer);
-            good &= within("controller", r->controller[i * n + l], 0.0, p->nodes[l].aqm == &pi2_aqm_price ? 1e3 : 1.0);
-            good &= within("all that leaves", leaves[l], 0.0, r->capacity[i * n + l] * (1 + 1e-6));
-        }
+        for (size_t l = 0, n = i * nodes; l < nodes; l++, n++)
+            good &= within("queue", 1, r->queue + n, 0.0, p->nodes[l].buffer)
+                    && within("controller", 1, r->controller + n, 0.0, p->nodes[l].aqm == &pi2_aqm_price ? 1e3 : 1.0)
+                    && within("all that leaves", 1, leaves + l, 0.0, r->capacity[n] * (1 + 1e-6));
     }
     return good;
 }

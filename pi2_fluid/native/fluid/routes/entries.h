@@ -3,7 +3,7 @@
 
 #include "fluid/routes/run.h"
 
-/* Where in a segment that lasts `whole` (s) what entered a node reaches `total`: Newton's method between bounds. */
-double routes_reaches(const double *cubics, int n, int component, double total, double whole);
+/* Where in a segment that lasts `whole` (s) what entered a node reaches `total`. */
+double routes_reaches(const pi2_routes *run, const double *cubics, int component, double total, double whole);
 /* Leads a node's reader, within its stretch, to when as many packets had entered as have left now. */
 void routes_find_entry(pi2_routes *run, const routes_node *node, double gone);

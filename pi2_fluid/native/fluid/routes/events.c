@@ -4,6 +4,7 @@
 #include "fluid/routes/modes.h"
 #include "fluid/routes/plant.h"
 #include "fluid/routes/slopes.h"
+#include "fluid/step.h"
 
 /* Packets that a queue may miss: one that has just left 0 may begin a rounding error below. */
 #define TINY 1e-9
@@ -123,11 +124,9 @@ static double value_at(void *what, double part)
 {
     const sought *s = what;
     pi2_routes *run = s->run;
-    const double h = run->trial->t - run->now->t, a = part, b = 1.0 - part;
-    const double w0 = b * b * (1.0 + 2.0 * a), w1 = a * a * (3.0 - 2.0 * a), v0 = a * b * b * h, v1 = -a * a * b * h;
+    const double h = run->trial->t - run->now->t;
     routes_point *at = &run->scratch;
-    for (int j = 0; j < run->size; j++)
-        at->y[j] = w0 * run->now->y[j] + w1 * run->trial->y[j] + v0 * run->now->f[j] + v1 * run->trial->f[j];
+    step_between(part, h, run->size, run->now->y, run->now->f, run->trial->y, run->trial->f, at->y);
     at->t = run->now->t + part * h;
     return value(run, s->event, at);
 }

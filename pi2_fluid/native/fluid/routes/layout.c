@@ -53,7 +53,7 @@ static void take_numbers(pool *p, pi2_routes *run, int changes)
     run->delayed = take(p, size, 1);
     run->fills = take(p, size, sizeof(int));
     run->heard = take(p, classes, sizeof(double));
-    run->happenings = take(p, (size_t)changes * (1 + classes) + 3 * classes, sizeof *run->happenings);
+    run->agenda.items = take(p, (size_t)changes * (1 + classes) + 3 * classes, sizeof *run->agenda.items);
     run->signs = take(p, signs, sizeof(double));
     run->switches = take(p, signs, sizeof(double));
     run->seen = take(p, nodes, sizeof *run->seen);

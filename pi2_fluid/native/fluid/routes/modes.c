@@ -1,7 +1,6 @@
 #include "fluid/routes/modes.h"
 
-#include <string.h>
-
+#include "fluid/controller.h"
 #include "fluid/routes/plant.h"
 #include "fluid/routes/slopes.h"
 
@@ -33,22 +32,13 @@ void routes_set_bound(pi2_routes *run, int l, int bound)
 
 void routes_hold_clips(pi2_routes *run, int l)
 {
-    static const double NUDGE = 1e-6; /* s: how far ahead a clip is felt */
     routes_node *node = run->nodes + l;
-    double slope[PI2_AQM_STATES], state[PI2_AQM_STATES], ahead[PI2_AQM_STATES];
+    double slope[PI2_AQM_STATES], state[PI2_AQM_STATES];
     if (!node->continuous)
         return;
     routes_controller_slope(run, l, run->now->y, run->now->net[l], slope);
     routes_state(node, run->now->y, state);
-    for (int j = 0; j < node->moving; j++)
-        state[node->moves[j]] += NUDGE * slope[j];
-    memcpy(ahead, state, sizeof ahead);
-    node->aqm->saturate(node->law, state);
-    for (int j = 0; j < node->moving; j++) {
-        const double clipped = state[node->moves[j]];
-        const int holds = clipped != ahead[node->moves[j]] && clipped == run->now->y[node->controller + j];
-        node->held[j] = holds ? copysign(1.0, slope[j]) : 0.0;
-    }
+    controller_hold(node->aqm, node->law, node->moving, node->moves, slope, state, node->held);
 }
 
 static int bound_of(const pi2_routes *run, int l)
@@ -86,17 +76,11 @@ void routes_hold_bounds(pi2_routes *run)
 
 void routes_jump(pi2_routes *run, int l, double by, const pi2_seen *before)
 {
-    routes_node *node = run->nodes + l;
-    double state[PI2_AQM_STATES], still[PI2_AQM_STATES], moved[PI2_AQM_STATES];
-    double *y = run->now->y;
-    routes_state(node, y, state);
-    node->aqm->flow(node->law, state, before, 0.0, still);
-    node->aqm->flow(node->law, state, before, by, moved);
-    for (int j = 0; j < node->moving; j++)
-        state[node->moves[j]] += moved[node->moves[j]] - still[node->moves[j]];
-    node->aqm->saturate(node->law, state);
-    for (int j = 0; j < node->moving; j++)
-        y[node->controller + j] = state[node->moves[j]];
+    const routes_node *node = run->nodes + l;
+    double state[PI2_AQM_STATES];
+    routes_state(node, run->now->y, state);
+    controller_jump(node->aqm, node->law, node->moving, node->moves, before, by, state,
+                    run->now->y + node->controller);
 }
 
 void routes_end_slow_start(pi2_routes *run, int i)

@@ -1,18 +1,5 @@
 #include "fluid/routes/plant.h"
 
-double routes_count(const pi2_routes *run, double t, const routes_mode *mode, int i)
-{
-    const fluid_share *share = routes_shares(run, mode) + i;
-    const routes_class *c = run->classes + i;
-    double part;
-    if (!share->active)
-        return 0.0;
-    if (!share->ramping)
-        return share->count;
-    part = (t - c->start) / c->start_jitter;
-    return share->count * (part < 0.0 ? 0.0 : part > 1.0 ? 1.0 : part);
-}
-
 void routes_delays(const pi2_routes *run, routes_point *at)
 {
     for (int l = 0; l < run->node_count; l++)
@@ -37,8 +24,7 @@ void routes_send(const pi2_routes *run, routes_point *at, const double *heard, i
         if (!all && !c->hands_on)
             continue;
         if (shares[i].active) {
-            const double count = shares[i].ramping ? routes_count(run, at->t, run->mode, i) : shares[i].count;
-            rate = count * (c->windowed ? x[0] * at->per_rtt[i] : routes_rate(c, x, heard[i], at->rtt[i]));
+            rate = routes_count(run, at->t, run->mode, i) * (c->windowed ? x[0] * at->per_rtt[i] : routes_rate(c, x, heard[i], at->rtt[i]));
         }
         at->y[c->sent] = rate;
     }

@@ -1,14 +1,13 @@
 /* What follows from the state of one instant. */
 #pragma once
 
+#include "fluid/controller.h"
 #include "fluid/routes/run.h"
 
 /* The probability with which packets of a class are signalled. */
 static inline double routes_signal_of(const routes_class *c, pi2_signal signals)
 {
-    return c->thinned || c->signal == PI2_FLUID_CLASSIC ? signals.classic
-           : c->signal == PI2_FLUID_SCALABLE            ? signals.scalable
-                                                        : 0.0;
+    return signal_of(c->signal, c->thinned, signals);
 }
 
 /* The signals of several nodes together. */
@@ -18,7 +17,11 @@ static inline double routes_combine(const pi2_routes *run, double together, doub
     return !run->sum ? 1.0 - (1.0 - together) * (1.0 - p) : sum < 1.0 ? sum : 1.0;
 }
 
-double routes_count(const pi2_routes *run, double t, const routes_mode *mode, int i);
+static inline double routes_count(const pi2_routes *run, double t, const routes_mode *mode, int i)
+{
+    return share_count(routes_shares(run, mode) + i, t, run->classes[i].start, run->classes[i].start_jitter);
+}
+
 /* Delays and round-trip times. */
 void routes_delays(const pi2_routes *run, routes_point *at);
 /* What the classes send that hear (if any do) signals with the probability `heard`: of all classes, or of those whose
@@ -43,10 +46,7 @@ static inline double routes_arrivals(const pi2_routes *run, int l, const double 
 
 static inline void routes_state(const routes_node *node, const double *y, double *state)
 {
-    for (int j = 0; j < node->states; j++)
-        state[j] = node->state[j];
-    for (int j = 0; j < node->moving; j++)
-        state[node->moves[j]] = y[node->controller + j];
+    controller_state(node->states, node->state, node->moving, node->moves, y + node->controller, state);
 }
 
 void routes_seen(const pi2_routes *run, int l, const double *y, const routes_mode *mode, pi2_seen *seen);

@@ -38,7 +38,7 @@ static void find_entered(pi2_routes *run, routes_node *node, double gone)
     node->departures = i;
     whole = i + 1 < past->length ? past->start[past_slot(past, i + 1)] : run->now->t;
     whole -= past->start[past_slot(past, i)];
-    s = routes_reaches(past_cubics(past, i), run->stored, node->entered, gone, whole);
+    s = routes_reaches(run, past_cubics(past, i), node->entered, gone, whole);
     past_values(past_cubics(past, i), run->stored, s, run->then);
     for (int j = run->integrated; j < run->stored; j++)
         run->then[j] = run->then[j] > 0.0 ? run->then[j] : 0.0;

@@ -109,8 +109,7 @@ typedef struct pi2_routes {
     double step, tolerance, close;
     long long most_steps;
 
-    fluid_happening *happenings; /* index: of a node, where a capacity changes */
-    int happening_count, happening;
+    fluid_agenda agenda;
     double end, next;
 
     /* The state is [queues, what entered them, controllers, senders | sent, offered, left | expected signals]: the

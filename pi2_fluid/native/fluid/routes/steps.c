@@ -7,6 +7,7 @@
 #include "fluid/routes/readers.h"
 #include "fluid/routes/slopes.h"
 #include "fluid/routes/trial.h"
+#include "fluid/step.h"
 
 enum { MOST_TRIALS = 60 };
 
@@ -58,8 +59,7 @@ static double first_length(const pi2_routes *run)
             const double most = LONGEST * run->now->rtt[i];
             h = most < h ? most : h;
         }
-    /* Two equal steps rather than a long and a tiny one. */
-    return h >= left ? left : 2.0 * h > left && 0.5 * left < h ? 0.5 * left : h;
+    return step_within(h, left);
 }
 
 /* Takes a step as long as allowed, or to where the image of *target is expected; returns how long it could have
@@ -69,12 +69,10 @@ static double first_trial(pi2_routes *run, const routes_reader **target)
     double h = first_length(run);
     for (;;) {
         const double shorter = predict_image(run, h, target);
-        double shrink;
         routes_try(run, shorter);
         if (run->error <= 1.0 || h <= 16.0 * SAME)
             return h;
-        shrink = 0.9 / sqrt(sqrt(run->error));
-        h = shorter * (shrink > 0.2 ? shrink : 0.2);
+        h = step_shortened(shorter, run->error);
     }
 }
 
@@ -177,17 +175,6 @@ static int stop_at_image(pi2_routes *run, double longest, const routes_reader *t
     return 0;
 }
 
-/* How long the next step may be, from the error of one of length h. */
-static void propose(pi2_routes *run, double h, double error)
-{
-    double growth = 4.0;
-    if (error > 0.0025) { /* else the factor is more than 4 anyway */
-        growth = 0.9 / sqrt(sqrt(error));
-        growth = growth < 0.2 ? 0.2 : growth < 4.0 ? growth : 4.0;
-    }
-    run->proposal = h * growth;
-}
-
 static int too_old(const pi2_routes *run)
 {
     const double oldest = run->past.start[past_slot(&run->past, run->past.oldest)];
@@ -286,7 +273,7 @@ void routes_step(pi2_routes *run)
         images = event ? 0 : images;
     }
     if (run->tolerance > 0.0)
-        propose(run, whole, error);
+        run->proposal = step_after(whole, error);
     accept(run);
     if (!run->status && (event || images || run->now->t + SAME >= run->next))
         routes_arrive(run, event, images);

@@ -10,18 +10,13 @@
 #include <string.h>
 
 #include "fluid/routes/slopes.h"
+#include "fluid/step.h"
 
 enum { MOST_PASSES = 8 };
 #define AGREED 0.3    /* of the tolerance: what the step may have misread of itself */
 #define ENOUGH 1e-13  /* instead, when steps do not adapt */
 #define SLOPE 0.25    /* parts of the errors at a quarter of a step that the whole step makes */
 #define RATE 1.0
-
-static double end_of(const pi2_routes *run, double h)
-{
-    const double end = run->now->t + h;
-    return fabs(end - run->next) <= SAME ? run->next : end;
-}
 
 static void along(const pi2_routes *run, double h, const double *f)
 {
@@ -198,7 +193,7 @@ static int settle(pi2_routes *run, double h, double end)
 
 void routes_try(pi2_routes *run, double h)
 {
-    const double end = end_of(run, h);
+    const double end = step_end(run->now->t, h, run->next);
     int settled;
     h = end - run->now->t;
     run->provisional = 1;

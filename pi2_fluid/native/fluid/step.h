@@ -1,0 +1,45 @@
+/* What steps of any trajectory have in common: how long they are, and the cubic through their ends. */
+#pragma once
+
+#include "fluid/run.h"
+
+/* Where a step of length h ends, as represented: else the error of the time adds up. */
+static inline double step_end(double now, double h, double next)
+{
+    const double end = now + h;
+    return fabs(end - next) <= SAME ? next : end;
+}
+
+/* The part of h with which a step fills what is `left`: two equal steps rather than a long and a tiny one. */
+static inline double step_within(double h, double left)
+{
+    return h >= left ? left : 2.0 * h > left && 0.5 * left < h ? 0.5 * left : h;
+}
+
+/* How long the step is tried next that was rejected with an error (of order 4, in units of the tolerance) above 1. */
+static inline double step_shortened(double h, double error)
+{
+    const double shrink = 0.9 / sqrt(sqrt(error));
+    return h * (shrink > 0.2 ? shrink : 0.2);
+}
+
+/* How long the next step may be, from the error of one of length h. */
+static inline double step_after(double h, double error)
+{
+    double growth = 4.0;
+    if (error > 0.0025) { /* else the factor is more than 4 anyway */
+        growth = 0.9 / sqrt(sqrt(error));
+        growth = growth < 0.2 ? 0.2 : growth < 4.0 ? growth : 4.0;
+    }
+    return h * growth;
+}
+
+/* The n components at a part of a step of length h, by their values and slopes at its ends. */
+static inline void step_between(double part, double h, int n, const double *y0, const double *f0, const double *y1,
+                                const double *f1, double *y)
+{
+    const double a = part, b = 1.0 - part;
+    const double w0 = b * b * (1.0 + 2.0 * a), w1 = a * a * (3.0 - 2.0 * a), v0 = a * b * b * h, v1 = -a * a * b * h;
+    for (int j = 0; j < n; j++)
+        y[j] = w0 * y0[j] + w1 * y1[j] + v0 * f0[j] + v1 * f1[j];
+}
