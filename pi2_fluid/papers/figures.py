@@ -35,6 +35,7 @@ _MODULES: Final = {
     "paganini_fig05_packets": "paganini.fig05_packets",
     "paganini_fig06": "paganini.fig06",
     "paganini_fig07": "paganini.fig07",
+    "paganini_fig08": "paganini.fig08",
     "paganini_fig09": "paganini.fig09",
     "paganini_fig10": "paganini.fig10",
     "paganini_fig11": "paganini.fig11",
@@ -76,8 +77,8 @@ def figures(
         4, 5, 6, 7, 11, 12, 13, 14, 15: numbers of figures in the PI2 paper, of which 6, 11, 12 and
         13 are fluids; 6_packets, 11_packets, 12_packets, 13_packets: the same packet by packet;
         paganini_fig01, paganini_fig02, paganini_fig05, paganini_fig05_packets, paganini_fig06,
-        paganini_fig07, paganini_fig09 to paganini_fig13: Figures 1, 2, 5 to 7 and 9 to 13 of
-        Paganini and others (2002), of which 5 is a fluid and, as those after it, packet by packet;
+        to paganini_fig13: Figures 1, 2 and 5 to 13 of Paganini and others (2002), of which 5 is a
+        fluid and, as those after it, packet by packet;
         phase_portrait, across_the_margin, echo_modes, chains: our own. Also as their files are
         called: pi2_fig07, pi2_fig12_packets.
     out : path, default "figures"

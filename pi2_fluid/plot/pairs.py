@@ -61,7 +61,7 @@ def draw_fluid(
 
 
 def scale_root(ax: Axes, highest: float) -> None:
-    """Give an axis of delays (ms) a square-root scale from 0 to `highest`.
+    """Give an axis of delays (ms), or packets, a square-root scale from 0 to `highest`.
 
     It shows the target and a start-up a hundred times as high in one picture.
     """
@@ -70,5 +70,8 @@ def scale_root(ax: Axes, highest: float) -> None:
     ax.set_yscale("function", functions=(lambda y: np.sqrt(np.maximum(y, 0.0)), np.square))
     ax.set_ylim(0.0, highest)
     low = [0, 20, 100] if highest > 800.0 else [0, 5, 20, 50, 100]
-    ax.yaxis.set_major_locator(FixedLocator([*low, 200, 400, 700, 1000, 1500, 2000]))
+    ticks = [*low, 200, 400, 700, 1000, 1500, 2000]
+    if highest > 4000.0:
+        ticks = [0, 200, 1000, 2000, 5000, 10_000, 20_000, 40_000, 70_000, 100_000]
+    ax.yaxis.set_major_locator(FixedLocator(ticks))
     ax.yaxis.set_minor_locator(NullLocator())

@@ -23,7 +23,7 @@ def aqm_of(name: str) -> Any:
 #: What is compared with no other queue.
 ALONE = {"paganini_fig05", "paganini_fig10", "paganini_fig12", "paganini_fig13", "parking_lot"}
 #: What is compared, both ways over a link.
-BOTH_WAYS = ("paganini_fig06", "paganini_fig07", "paganini_fig09")
+BOTH_WAYS = ("paganini_fig06", "paganini_fig07", "paganini_fig08", "paganini_fig09")
 every_name = pytest.mark.parametrize("name", pf.scenario_names())
 
 
@@ -66,6 +66,7 @@ class TestEveryScenario:
             "CoupledPi2": "coupled PI and PI2:",
             "Red": "RED:",
             "CoDel": "CoDel:",
+            "Avq": "AVQ:",
             "Price": "price:",
         }[type(pf.named_scenario(name).network.nodes[0].aqm).__name__]
         if not name.startswith("pie_fig04"):  # that figure has one queue only
@@ -90,7 +91,7 @@ class TestEveryScenario:
     def test_newreno_meets_several_queues_both_ways(self):
         networks = [pf.named_scenario(name).network for name in BOTH_WAYS]
         queues = [{node.aqm for node in network.nodes} for network in networks]
-        assert [len(both) for both in queues] == [1, 1, 1]
+        assert {len(both) for both in queues} == {1}
         assert len(set.union(*queues)) == len(BOTH_WAYS)
         assert len({network.flows for network in networks}) == 1
         assert len({tuple(node.link for node in network.nodes) for network in networks}) == 1

@@ -1,4 +1,4 @@
-"""Figures 6, 7 and 9 of Paganini and others (2002), claims 51 to 54: NewReno under other queues.
+"""Figures 6 to 9 of Paganini and others (2002), claims 51 to 54: NewReno under other queues.
 
 Five groups of flows join one after the other, each way; what is read is how full the link is and
 how long its queue while 32, 64, 128, 256 and 512 of them send. A part of the links and flows has
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["CLAIMS", "DRAWN", "FLOWS", "QUEUES", "Run", "draw_figure", "run"]
 
 #: What the queue of each figure is called.
-QUEUES: Final = {6: "RED", 7: "adaptive RED", 9: "PI"}
+QUEUES: Final = {6: "RED", 7: "adaptive RED", 8: "AVQ", 9: "PI"}
 #: Flows each way, stage by stage.
 FLOWS: Final = (32, 64, 128, 256, 512)
 STAGE: Final = 40.0  # s
@@ -125,8 +125,10 @@ def _scaled_queue(queue: Aqm, part: float) -> Aqm:
     if isinstance(queue, pf.Pi):
         assert queue.per_packet is not None, "Figure 9's acts on the length of the queue"
         return replace(queue, per_packet=queue.per_packet / part)
+    if isinstance(queue, pf.Avq):
+        return replace(queue, buffer=part * queue.buffer)
     raise UnsupportedError(
-        f"{type(queue).__name__} is no queue whose share of a link is known: give Red or Pi."
+        f"{type(queue).__name__} is no queue whose share of a link is known: give Red, Pi or Avq."
     )
 
 
@@ -220,7 +222,7 @@ def _queue_grows() -> Claim:
     found = _each()
     return Claim(
         id="paganini-51",
-        source="Paganini et al., section V-A, third observation, Figures 6, 7 and 9",
+        source="Paganini et al., section V-A, third observation, Figures 6 to 9",
         text="With NewReno under other AQMs the queueing delay increases when flows are activated.",
         computed=f"{_part()}, mean queues as of the whole link (packets): "
         + "; ".join(f"{name} {_packets(each.waiting)}" for name, each in found.items())
@@ -234,7 +236,7 @@ def _low_at_low_load() -> Claim:
     found = _each()
     return Claim(
         id="paganini-52",
-        source="Paganini et al., section V-A, Figures 6, 7 and 9",
+        source="Paganini et al., section V-A, Figures 6 to 9",
         text="Utilization with AIMD is much lower than 95 % at low load, and improves with load.",
         computed=f"{_part()}, used (%): "
         + "; ".join(f"{name} {_percent(each.used)}" for name, each in found.items())
@@ -256,7 +258,7 @@ def _little_difference() -> Claim:
     least, most = (of(used, key=lambda name: used[name]) for of in (min, max))
     return Claim(
         id="paganini-53",
-        source="Paganini et al., section V-A, Figures 6, 7 and 9",
+        source="Paganini et al., section V-A, Figures 6 to 9",
         text="The AQM schemes differ little in how they trade utilization for delay.",
         computed=(
             f"{_part()}: of the lightest load, {least} uses {100 * used[least]:.1f} % and {most}"
