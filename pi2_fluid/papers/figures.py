@@ -76,7 +76,7 @@ def figures(
     names : "all", or one or several of these
         4, 5, 6, 7, 11, 12, 13, 14, 15: numbers of figures in the PI2 paper, of which 6, 11, 12 and
         13 are fluids; 6_packets, 11_packets, 12_packets, 13_packets: the same packet by packet;
-        paganini_fig01, paganini_fig02, paganini_fig05, paganini_fig05_packets, paganini_fig06,
+        paganini_fig01, paganini_fig02, paganini_fig05, paganini_fig05_packets, paganini_fig06
         to paganini_fig13: Figures 1, 2 and 5 to 13 of Paganini and others (2002), of which 5 is a
         fluid and, as those after it, packet by packet;
         phase_portrait, across_the_margin, echo_modes, chains: our own. Also as their files are
@@ -101,7 +101,7 @@ def figures(
     Notes
     -----
     Source: PI2 paper (CoNEXT'16), Figures 4 to 7 and 11 to 15; Paganini, Wang, Low and Doyle
-    (2002), Figures 1, 2, 5, 6, 7 and 9 to 13.
+    (2002), Figures 1, 2 and 5 to 13.
     """
     numbers = _numbers(names)
     folder = Path(out)
