@@ -117,6 +117,14 @@ def scenarios() -> dict[str, Any]:
             pf.Flows(reno, 2, "10ms", initial_window=1, slow_start=False, ecn=True),
             pf.Flows(reno, 8, "10ms", initial_window=1, start=2),
         ),
+        "transfers of sources and as they arrive, their last segments lost": _scenario(
+            8,
+            pf.Link("4Mbit/s", buffer=15),
+            pf.Pie(),
+            pf.Transfers(reno, 8, "40ms", size=pf.Pareto(1, 3), idle="300ms", start_jitter=1),
+            pf.Transfers(pf.Cubic(), 3, "20ms", size=pf.Empirical([1, 2, 40]), arrivals="6/s"),
+            pf.Transfers(reno, 1, "20ms", size=pf.Exponential(9), idle=0, start=2, stop=5),
+        ),
     }
 
 
