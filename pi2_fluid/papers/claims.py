@@ -18,7 +18,12 @@ __all__ = ["PAPERS", "Claim", "Verdict", "claims", "each_claim"]
 
 #: The papers' short names, and the modules with their claims.
 PAPERS: Final = {
-    "pi2": ("pi2.claims.scaling", "pi2.claims.design", "pi2.claims.practice"),
+    "pi2": (
+        "pi2.claims.scaling",
+        "pi2.claims.design",
+        "pi2.claims.practice",
+        "pi2.claims.short_flows",
+    ),
     "pie": ("pie.claims",),
     "paganini": (
         "paganini.claims",

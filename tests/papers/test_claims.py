@@ -50,6 +50,7 @@ EXPECTED = {
     "pi2-15": "reproduced",
     "pi2-16": "not_reproduced",
     "pi2-17": "depends",
+    "pi2-61": "depends",
     "pie-18": "not_reproduced",
     "pie-18b": "not_reproduced",
     "pie-19": "not_reproduced",
@@ -402,6 +403,7 @@ def test_agreement_is_to_the_last_printed_digit(value: float, printed: str, same
         ("pi2.claims.design", "FACTOR", 2.6, 0, "depends"),
         ("pi2.claims.design", "FACTOR", 3.2, 0, "not_reproduced"),
         ("pi2.claims.design", "SHORT_INTERVAL", 0.033, 4, "reproduced"),
+        ("pi2.claims.short_flows", "ALIKE", 2.0, 0, "reproduced"),
         ("pie.claims", "_STATED", ("29.5", "100.9"), 0, "reproduced"),
         ("pie.claims", "LOWEST", 7e-3, 2, "reproduced"),
         ("pie.claims", "LOWEST", 4e-4, 4, "reproduced"),
@@ -734,6 +736,25 @@ def test_the_experiments_with_pi2(found: Found, count: int) -> None:
     # W = 0.12 s C / N with C = 10 Mb/s / 12 kbit
     by_bode = bode_margin("reno_p2", 100.0 / count, PI2, rtt=0.12)
     assert numbers[0][0] == pytest.approx(by_bode, abs=0.0051)
+
+
+def test_short_flows_without_completion_times(found: dict[str, Claim]) -> None:
+    """The setting that is farthest apart, from the table of transfers."""
+    claim = found["pi2-61"]
+    (rate, _), (rtt, _), (load, _) = shown(claim, "with # Mbit/s, # ms and # %.")
+    mean = {}
+    for name in ("pie", "pi2"):
+        web = pf.Transfers(
+            pf.Reno(), 2000, 1e-3 * rtt, size=pf.Pareto(1.2, 4, cap=200),
+            arrivals=load / 100 * rate * 1e6 / (12_000 * pf.Pareto(1.2, 4, cap=200).mean),
+        )  # fmt: skip
+        aqm = pf.named_scenario(f"pi2_fig12_{name}").aqm
+        flows = [pf.Flows(pf.Reno(), 1, 1e-3 * rtt), web]
+        scenario = pf.Scenario(2e3 / rate, pf.Link(1e6 * rate), aqm, flows)
+        runs = pf.simulate(scenario, pf.Packets(seeds=2))
+        over = runs.transfer_start + runs.transfer_time
+        mean[name] = float(runs.transfer_time.where(over > 10.0).mean("transfer").mean())
+    assert_shows(claim, "and # %, with", 100 * abs(mean["pi2"] / mean["pie"] - 1.0))
 
 
 # --- PIE paper -------------------------------------------------------------------------------
