@@ -48,8 +48,8 @@ class PathVerdict:
     shown : tuple of str
         The nodes whose queues tc shows.
     loop : NetworkLoop
-        The loop of all, where the network rests, of the two models with R held constant in the
-        window law or without that with the smaller gain margin.
+        The loop of all, where the network rests: of the two models, with R held constant in the
+        window law or without, the one that is worse by its verdict, then by its gain margin.
     """
 
     network: Network
@@ -205,7 +205,9 @@ def judge_path(network: Network, queues: Mapping[str, Qdisc], update: str) -> Pa
     if update == "sampled" and len({node.aqm.update_interval for node in signalling}) > 1:
         update = "delayed"
     loops = [_loop(whole, update, terms) for terms in RTT_TERMS]
-    loop = min(loops, key=lambda one: float(one.margins().gain_margin_db))
+    found = [one.margins() for one in loops]
+    worst = min((int(m.verdict_code), float(m.gain_margin_db), k) for k, m in enumerate(found))
+    loop = loops[worst[-1]]
     return PathVerdict(network=whole, shown=tuple(queues), loop=loop)
 
 
