@@ -96,7 +96,7 @@ class PathVerdict:
             margins = self.margins
             if factor < 1.0:
                 law = _scaled(self.network, self.bottlenecks, factor)
-                margins = _loop(law, self.loop.update, self.loop.rtt_terms).margins()
+                margins = _loop(law, self.loop.update, self.loop.rtt_terms, self.rest).margins()
             if is_enough(margins):
                 return factor
         return None
@@ -204,15 +204,16 @@ def judge_path(network: Network, queues: Mapping[str, Qdisc], update: str) -> Pa
         )
     if update == "sampled" and len({node.aqm.update_interval for node in signalling}) > 1:
         update = "delayed"
-    loops = [_loop(whole, update, terms) for terms in RTT_TERMS]
+    loops = [_loop(whole, update, terms, point) for terms in RTT_TERMS]
     found = [one.margins() for one in loops]
     worst = min((int(m.verdict_code), float(m.gain_margin_db), k) for k, m in enumerate(found))
     loop = loops[worst[-1]]
     return PathVerdict(network=whole, shown=tuple(queues), loop=loop)
 
 
-def _loop(network: Network, update: str, terms: str) -> NetworkLoop:
-    return NetworkLoop(network, update=update, rtt_terms=terms)
+def _loop(network: Network, update: str, terms: str, rest: NetworkPoint) -> NetworkLoop:
+    """Return the loop of a network where it is known to rest: gains have no part in that."""
+    return NetworkLoop(network, update=update, rtt_terms=terms, _point=rest)
 
 
 def _scaled(network: Network, names: Iterable[str], factor: float) -> Network:

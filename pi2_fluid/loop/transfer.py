@@ -17,7 +17,7 @@ from pi2_fluid.loop.explanation import Explanation, explain_acks, explain_form
 from pi2_fluid.loop.matrix.network_loop import NetworkLoop
 from pi2_fluid.loop.pade import pade_transfer_function
 from pi2_fluid.loop.realization import realize
-from pi2_fluid.network.bottlenecks import only_bottleneck
+from pi2_fluid.network.bottlenecks import network_equilibrium, only_bottleneck
 from pi2_fluid.network.equilibrium import refuse_beside
 from pi2_fluid.network.network import Network
 from pi2_fluid.units import validate_choice
@@ -126,8 +126,9 @@ class Loop(LoopAnswers):
                         f"{name} = {show_value(options[name])} goes with a single sender; of a"
                         " network it is solved for: leave it out."
                     )
-            if at_once or only_bottleneck(flows) is None:
-                return NetworkLoop(flows, **options)  # type: ignore[return-value]
+            point = network_equilibrium(flows)
+            if at_once or only_bottleneck(flows, point) is None:
+                return NetworkLoop(flows, **options, _point=point)  # type: ignore[return-value]
         return super().__new__(cls)
 
     def bode(self, ax: Sequence[Axes] | None = None) -> list[Artist]:

@@ -202,13 +202,20 @@ class _Law:
         return np.asarray(self.full_load / load) * np.ones(v.shape)
 
 
-def only_bottleneck(network: Network) -> Network | None:
+def only_bottleneck(network: Network, point: NetworkPoint | None = None) -> Network | None:
     """Return a network of one node that is the same as this one; None if there is none.
 
     It is there if one link of the network is full at rest, and nothing lies between the sources and
     it: the other links have no queue, and the flows that cross them alone have no part in what
     happens at this one. Where rates reach it late, by `hops`, one queue with the same round-trip
     times is not quite the same.
+
+    Parameters
+    ----------
+    network : Network
+        Of any number of nodes.
+    point : NetworkPoint, optional
+        Where it rests, if that is known.
 
     Raises
     ------
@@ -217,7 +224,7 @@ def only_bottleneck(network: Network) -> Network | None:
     """
     if len(network.nodes) == 1:
         return network
-    full = np.flatnonzero(network_equilibrium(network).bottleneck)
+    full = np.flatnonzero((point or network_equilibrium(network)).bottleneck)
     if len(full) != 1:
         return None
     node = network.nodes[full[0]]

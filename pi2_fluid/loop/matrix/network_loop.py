@@ -141,6 +141,7 @@ class NetworkLoop:
         transport: str = "fifo",
         clock: str = "rate",
         bunch: float = 0.0,
+        _point: NetworkPoint | None = None,
     ) -> None:
         if not isinstance(network, Network):
             raise ScenarioError(
@@ -155,7 +156,7 @@ class NetworkLoop:
         self.rtt_terms = rtt_terms
         self.transport = transport
         self.clock = clock
-        self.operating_point: NetworkPoint = network_equilibrium(network)
+        self.operating_point: NetworkPoint = _point or network_equilibrium(network)
         names = [str(name) for name in self.operating_point.load.link.to_numpy()]
         if clock == "acks" or bunch:
             full = self.operating_point.bottleneck.to_numpy()
