@@ -1,6 +1,6 @@
 """Bring tests/data/packet_digests.json up to date: python tools/write_digests.py.
 
-Twelve small scenarios of packets, as different as can be, and what they count. CONTRIBUTING.md says
+Thirteen small scenarios of packets, as different as can be, and what they count. CONTRIBUTING.md says
 when new numbers are legitimate.
 """
 

@@ -1,4 +1,4 @@
-"""What twelve scenarios count, to the last packet: nothing in the simulator drifts unseen."""
+"""What thirteen scenarios count, to the last packet: nothing in the simulator drifts unseen."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_what_packets_count(name) -> None:
 def test_every_kind_of_sender_and_queue_is_among_them() -> None:
     """And what only some scenarios disturb: marks, timeouts, steps, jitter, both kinds of link."""
     assert set(STORED) == set(SCENARIOS)
-    assert len(SCENARIOS) == 12
+    assert len(SCENARIOS) == 13
     aqms = {type(scenario.aqm) for scenario in SCENARIOS.values()}
     assert aqms == {
         pf.Pi, pf.Pie, pf.Pi2, pf.CoupledPi2, pf.DualPi2, pf.CoDel, pf.Red, pf.TailDrop,
@@ -40,6 +40,7 @@ def test_every_kind_of_sender_and_queue_is_among_them() -> None:
         pf.Reno, pf.CReno, pf.Cubic, pf.Dctcp, pf.Prague, pf.Scalable, pf.Cbr, pf.Paganini,
     }  # fmt: skip
     assert {flow.delayed_ack for flow in flows} == {True, False}
+    assert any(flow.finite for flow in flows)
     assert {scenario.link.kind for scenario in SCENARIOS.values()} == {"wire", "htb"}
     assert any(scenario.changes for scenario in SCENARIOS.values())
     assert any(flow.start_jitter > 0.0 for flow in flows)
