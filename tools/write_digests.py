@@ -1,7 +1,7 @@
 """Bring tests/data/packet_digests.json up to date: python tools/write_digests.py.
 
-Thirteen small scenarios of packets, as different as can be, and what they count. CONTRIBUTING.md says
-when new numbers are legitimate.
+Thirteen small scenarios of packets, as different as can be, and what they count. CONTRIBUTING.md
+says when new numbers are legitimate.
 """
 
 from __future__ import annotations
