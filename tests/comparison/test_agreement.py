@@ -257,6 +257,18 @@ def test_integers_of_dctcp_are_named() -> None:
     assert "Linux's integers" not in "".join(rfc["why"].values.ravel())
 
 
+@pytest.mark.slow
+def test_prices_that_are_guessed_are_named() -> None:
+    """No sawteeth there, and no queue that follows p: noise that the sources make of marks."""
+    flows = pf.Flows(pf.Paganini(), 32, "40ms", initial_window=1, delayed_ack=False)
+    link = pf.Link("200Mbit/s", 10_000, "1000B")
+    table = compare(pf.Scenario("10s", link, pf.Price(), flows), 2)
+    for name in ("mark_fraction", "window.paganini"):
+        assert "guesses its price from few marks" in why(table, name)
+    assert "keeps packets moving" in why(table, "delay_mean")
+    assert "saw" not in "".join(table["why"].values.ravel())
+
+
 def test_what_has_no_known_cause_says_so() -> None:
     flow = FlowFacts("reno", True, 20.0, 0.004, 20.1, False, False)
     facts = Facts(
@@ -272,6 +284,9 @@ def test_what_has_no_known_cause_says_so() -> None:
     dctcp = facts._replace(flows=(flow._replace(name="dctcp", averaged=True),))
     assert "averaged law of dctcp" in name_causes(dctcp, "damping")
     assert name_causes(dctcp, "delay_mean") == UNKNOWN
+    price = facts._replace(flows=(flow._replace(name="it", guesses=True, unsent=0.08),))
+    assert "it sends 8 % less than its mean window" in name_causes(price, "mark_fraction")
+    assert name_causes(price._replace(backlog=1.0), "delay_mean") == UNKNOWN
     red = facts._replace(flows=(flow._replace(window=17.0),), aims=False)
     assert "delay of this queue follows its p" in name_causes(red, "delay_mean")
 

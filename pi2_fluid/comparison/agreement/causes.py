@@ -71,6 +71,10 @@ class FlowFacts(NamedTuple):
     """Whether it is a DCTCP by its averaged law, which does not pause after a reduction."""
     waits: float = 0.0
     """Part of its round-trip time that acknowledgements wait in queues on their way back."""
+    guesses: bool = False
+    """Whether it reads a price from its marks, which moves its rate at once."""
+    unsent: float = 0.0
+    """What it sends less than its mean window in a round trip, as a part of that, if it guesses."""
 
 
 class Facts(NamedTuple):
@@ -97,7 +101,7 @@ class Facts(NamedTuple):
     spare: float
     """Controller over signals, of a PIE; 1 otherwise."""
     aims: bool
-    """Whether the queue holds its delay at a target, whatever its p."""
+    """Whether the queue holds its delay at a target, or at nothing, whatever its p."""
     damping: float
     """Of the fluid's oscillation; 0 of a cycle."""
     lost: float = 0.0
@@ -139,6 +143,7 @@ def gather_facts(
         scenario.packet_size,
     )
     arrived, lost = _lost_before(scenario, place, packets)
+    there = packets["active_flows"].mean(("seed", "time"))
     fluid, packets = (at_place(run, place) for run in (fluid, packets))
     here = at_place(of_packets, place)
     slowest = float(fluid["capacity"].min())
@@ -153,7 +158,13 @@ def gather_facts(
     )
     return Facts(
         flows=tuple(
-            _flow_facts(scenario.class_names[index], told[index], index, of_packets)
+            _flow_facts(
+                scenario.class_names[index],
+                told[index],
+                index,
+                of_packets,
+                8.0 * float(scenario.packet_size) * float(there.isel(flows=index)),
+            )
             for index in place.classes
             if told[index].sender.signal is not None
         ),
@@ -166,34 +177,44 @@ def gather_facts(
         late_starts=any(f.slow_start and float(f.start) >= after for f in flows)
         or any(change.counts and float(change.at) >= after for change in scenario.changes),
         spare=_spare(aqm, packets, here),
-        aims=isinstance(aqm, PiFamily),
+        aims=isinstance(aqm, PiFamily) or aqm.acts_on == "arrivals",
         damping=damping,
         lost=lost / max(1.0, arrived + lost),
         acks=_acks(place, packets),
     )
 
 
-def _flow_facts(name: str, flow: Flows, index: int, means: xarray.Dataset) -> FlowFacts:
-    """Return what a class does, whose sender knows its segments and the queues on its route."""
+def _flow_facts(
+    name: str, flow: Flows, index: int, means: xarray.Dataset, bits: float
+) -> FlowFacts:
+    """Return what a class does, whose sender knows its segments and the queues on its route.
+
+    `bits` are those of one segment of each of its flows.
+    """
     signals, sender = signals_of(means, index), flow.sender
+    window = float(means["window_mean"].isel(flows=index))
     waits = delay_of_route(means, index, back=True)
     rtt = float(flow.base_rtt) + delay_of_route(means, index) + waits
     law = math.nan
     if 0.0 < signals <= 1.0:
         try:
             state = sender.at_rest(rtt, signals)
-            law = float(state[0] if isinstance(state, tuple) else state)
+            law = float(sender.sending_rate_under(state, signals, rtt)) * rtt
         except (DomainError, UnsupportedError):
             law = math.nan
     return FlowFacts(
         name=name,
         classic=sender.signal == "classic",
-        window=float(means["window_mean"].isel(flows=index)),
+        window=window,
         signals=signals,
         law=law,
         integers=isinstance(sender, Dctcp) and sender.variant == "linux",
         averaged=isinstance(sender, Dctcp) and sender.law == "rate",
         waits=waits / rtt,
+        guesses=sender.answers_at_once,
+        unsent=1.0 - float(means["throughput"].isel(flows=index)) / bits * rtt / window
+        if sender.answers_at_once and bits * window > 0.0
+        else 0.0,
     )
 
 
@@ -320,6 +341,17 @@ def _constant(facts: Facts) -> str:
     )
 
 
+def _guesses(facts: Facts) -> str:
+    off = [flow for flow in facts.flows if flow.guesses and flow.unsent > _LAW]
+    if not off:
+        return ""
+    flow = max(off, key=lambda one: one.unsent)
+    return (
+        f"{flow.name} guesses its price from few marks, and its window with it: it sends"
+        f" {100 * flow.unsent:.0f} % less than its mean window in a round trip"
+    )
+
+
 def _moved(facts: Facts) -> str:
     sentence = "" if facts.aims else _constant(facts)
     return f"{sentence}; the delay of this queue follows its p" if sentence else ""
@@ -374,9 +406,10 @@ def _slow_start(facts: Facts) -> str:
 
 
 def _sawtooth(facts: Facts) -> str:
-    if not facts.flows or facts.backlog <= 0.0:
+    cut = [flow for flow in facts.flows if not flow.guesses]
+    if not cut or facts.backlog <= 0.0:
         return ""
-    flow = max(facts.flows, key=lambda one: one.window)
+    flow = max(cut, key=lambda one: one.window)
     share = 0.5 * flow.window / facts.backlog
     if share < _SAWTOOTH:
         return ""
@@ -411,6 +444,7 @@ _CAUSES: Final[tuple[tuple[Callable[[Facts], str], tuple[str, ...]], ...]] = (
     (_integers, (*_SIGNALS, *_SHARES, *_SWING)),
     (_averages, (*_SPREADS, *_SWING)),
     (_spacing, ("controller",)),
+    (_guesses, (*_SIGNALS, *_SHARES)),
     (_constant, (*_SIGNALS, *_SHARES, *_SWING)),
     (_moved, (*_DELAYS, *_SPREADS)),
     (_slow_start, (*_DELAYS, *_SPREADS, *_SIGNALS, *_USE)),

@@ -134,6 +134,18 @@ def test_losses_halve_windows_and_are_repaired() -> None:
     assert int(count.sel(cause="drop_full")) > 20
 
 
+def test_a_new_transfer_begins_with_nothing_known() -> None:
+    """Its segments leave as those of the first one did."""
+    settings: dict[str, Any] = {"initial_window": 1, "delayed_ack": False}
+    flow = pf.Transfers(pf.Paganini(), 1, "100ms", size=pf.Fixed(60), idle="200ms", **settings)
+    scenario = pf.Scenario("6s", pf.Link("1Gbit/s", packet_size=PACKET), pf.Price(), flow)
+    traced = pf.packet.simulate(scenario, seeds=1, trace=5000)
+    what, size = traced.event_what.values[0], traced.event_bytes.values[0]
+    times = traced.event_time.values[0][(what == 0) & (size == 1000)] / 1e9
+    first, second = times[:60], times[60:120]
+    assert second - second[0] == pytest.approx(first - first[0], rel=1e-3)
+
+
 def test_same_seed_same_packets() -> None:
     one, two = (run(flows(4, "20ms", pf.Paganini()), duration=1.0) for _ in range(2))
     np.testing.assert_array_equal(one.flow_segments, two.flow_segments)
