@@ -1,4 +1,4 @@
-"""The figures of the PI2 paper, some of Paganini's and four of our own, each by a short module.
+"""The figures of the PI2 paper, some of Paganini's and five of our own, each by a short module.
 
 Every figure leaves the numbers behind it as CSV.
 """
@@ -45,6 +45,7 @@ _MODULES: Final = {
     "across_the_margin": "ours.across_the_margin",
     "echo_modes": "ours.echo_modes",
     "chains": "ours.chains",
+    "rem_loads": "ours.rem_loads",
 }
 #: The same -> what the figure's files are called: by paper and figure, or by the name of our own.
 FIGURES: Final = {
@@ -79,8 +80,8 @@ def figures(
         paganini_fig01, paganini_fig02, paganini_fig05, paganini_fig05_packets, paganini_fig06
         to paganini_fig13: Figures 1, 2 and 5 to 13 of Paganini and others (2002), of which 5 is a
         fluid and, as those after it, packet by packet;
-        phase_portrait, across_the_margin, echo_modes, chains: our own. Also as their files are
-        called: pi2_fig07, pi2_fig12_packets.
+        phase_portrait, across_the_margin, echo_modes, chains, rem_loads: our own. Also as their
+        files are called: pi2_fig07, pi2_fig12_packets.
     out : path, default "figures"
         Folder for the files; made if it does not exist. Files of the same name are replaced.
     progress : callable, optional
