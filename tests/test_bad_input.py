@@ -47,6 +47,16 @@ def flows(**fields: Any) -> pf.Flows:
     return pf.Flows(**{"sender": pf.Reno(), "count": 10, "base_rtt": "80ms", **fields})
 
 
+def transfers(**fields: Any) -> pf.Transfers:
+    waits = {} if "arrivals" in fields else {"idle": "1s"}
+    given = {"sender": pf.Reno(), "base_rtt": "80ms", "size": pf.Fixed(9), **waits, **fields}
+    return pf.Transfers(**given)
+
+
+def pareto(**fields: Any) -> pf.Pareto:
+    return pf.Pareto(**{"shape": 1.2, "scale": 1e-9, **fields})
+
+
 def link(**fields: Any) -> Link:
     return Link(**{"capacity": "12Mbit/s", **fields})
 
@@ -136,6 +146,13 @@ ARGUMENTS: list[tuple[Callable[..., Any], str, Any, dict[str, Any]]] = [
     (flows, "stop", "9s", {"optional": True}),
     (flows, "start_jitter", "1s", {"zero": True}),
     (flows, "initial_window", 10, GAINS),
+    (transfers, "idle", "1s", {"zero": True}),
+    (transfers, "arrivals", "20/s", GAINS),
+    (pf.Fixed, "size", "9 packets", {"high": 2.0**30}),
+    (pf.Exponential, "mean", "9 packets", {"high": 2.0**30}),
+    (pareto, "shape", 1.2, GAINS),
+    (pareto, "scale", "9 packets", {"high": 2.0**30}),
+    (pareto, "cap", "9 packets", {"high": 2.0**30, "optional": True}),
     (link, "capacity", "10Mbit/s", {}),
     (link, "buffer", "100 packets", {}),
     (link, "packet_size", "1000B", {}),
