@@ -8,7 +8,8 @@ from functools import partial
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from pi2_fluid.engines.fluid.history import Segment
-from pi2_fluid.engines.fluid.plant import EMPTY, FREE, FULL, Heard, Mode, Plant, View
+from pi2_fluid.engines.fluid.plant import Plant
+from pi2_fluid.engines.fluid.state import EMPTY, FREE, FULL, Heard, Mode, View
 
 __all__ = ["Event", "Trial", "apply_event", "crossed_events", "locate_event"]
 

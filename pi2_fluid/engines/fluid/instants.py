@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pi2_fluid.engines.fluid.history import BEGINNING, History
-from pi2_fluid.engines.fluid.plant import Mode, Plant, View
+from pi2_fluid.engines.fluid.plant import Plant
+from pi2_fluid.engines.fluid.state import Mode, View
 
 __all__ = ["Reporter", "Row"]
 

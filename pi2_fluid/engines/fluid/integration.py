@@ -27,7 +27,8 @@ from pi2_fluid.engines.fluid.blame import (
 from pi2_fluid.engines.fluid.events import Event, Trial, apply_event, crossed_events, locate_event
 from pi2_fluid.engines.fluid.history import History, Reader, Segment, Stretch
 from pi2_fluid.engines.fluid.instants import Reporter, Row
-from pi2_fluid.engines.fluid.plant import Heard, Mode, Plant, View
+from pi2_fluid.engines.fluid.plant import Plant
+from pi2_fluid.engines.fluid.state import Heard, Mode, View
 from pi2_fluid.engines.fluid.timeline import SAME, Schedule
 from pi2_fluid.errors import SolverError
 

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.engines.fluid.beginning import Beginning
-from pi2_fluid.engines.fluid.plant import Basin, Mode, Plant, View
+from pi2_fluid.engines.fluid.plant import Plant
+from pi2_fluid.engines.fluid.state import Basin, Mode, View
 from pi2_fluid.engines.fluid.tangents import QueueTangent, Tangent, queue_tangent_of, tangent_of
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqm import Seen, Signal

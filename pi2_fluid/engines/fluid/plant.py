@@ -14,113 +14,27 @@ it changes at events only, so that between two events everything is smooth.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeAlias
 
 from pi2_fluid.engines.fluid.beginning import Beginning
+from pi2_fluid.engines.fluid.state import EMPTY, FREE, FULL, Basin, Heard, Mode, Read, State, View
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
 
-__all__ = [
-    "EMPTY",
-    "FREE",
-    "FULL",
-    "Basin",
-    "Heard",
-    "Mode",
-    "Plant",
-    "Read",
-    "State",
-    "View",
-    "is_bounded",
-]
+__all__ = ["SLOWEST", "Plant", "is_bounded"]
 
-#: The state of a sender: a number, or a tuple of several.
-State: TypeAlias = float | tuple[float, ...]
 #: Of an instant: delays of the bands, round-trip times and rates of the classes, growth of the
 #: bands, and what they serve.
 Shares: TypeAlias = tuple[
     tuple[float, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...]
 ]
-#: What a class hears: its state, its signal, and its round-trip time, one round trip ago.
-Heard: TypeAlias = tuple[State, float, float]
-
-
-#: Reads the past: from a group and an instant to state and mode then.
-Read: TypeAlias = "Callable[[int, float], tuple[float, list[float], Mode]]"
-
-EMPTY: Final = -1
-FREE: Final = 0
-FULL: Final = 1
 _DOUBLING: Final = math.log(2.0)  # slow start doubles the window in one round trip
 _NUDGE: Final = 1e-6  # s: how far ahead a clip is felt
 #: s of queue, added to its length to make its error relative
 SLOWEST: Final = 1e-3
 _AHEAD: Final = 1e-6  # of a round-trip time, over which its own slope is taken
-
-
-class Mode(NamedTuple):
-    """The discrete state: constant between two events."""
-
-    capacity: tuple[float, ...]
-    """Packets per second of each link."""
-    counts: tuple[float, ...]
-    """Flows of each class, once all have started."""
-    started: tuple[bool, ...]
-    """Whether the class has started, and not stopped."""
-    active: tuple[bool, ...]
-    """Whether it sends: it does not while its count is 0."""
-    ramping: tuple[bool, ...]
-    """Whether its flows are still starting, one after the other."""
-    slow: tuple[bool, ...]
-    """Whether the class is in slow start."""
-    floored: tuple[bool, ...]
-    """Whether the class's window is held at 0, where its law would carry it below."""
-    bound: tuple[int, ...]
-    """Of each queue: EMPTY or FULL while held there, else FREE."""
-    held: tuple[float, ...]
-    """Of each controller state: the direction (+1, -1) in which a clip stops it, else 0."""
-    signs: tuple[float, ...]
-    """Signs of the laws' switches."""
-    signalling: bool = True
-    """False before time 0: nobody has been signalled yet."""
-    places: tuple[int, ...] = ()
-    """Where in the past is read, by those whose reading of it is a part of the state."""
-
-
-class View(NamedTuple):
-    """What follows from the state of one instant, without looking at the past."""
-
-    tau: tuple[float, ...]
-    """Queue delay of each queue (s)."""
-    rtt: tuple[float, ...]
-    """Round-trip time of each class (s)."""
-    rates: tuple[float, ...]
-    """Packets per second of each class that enter the queue."""
-    net: tuple[float, ...]
-    """Growth of each queue, were it free (packets/s)."""
-    served: tuple[float, ...]
-    """Packets per second that leave each queue."""
-    seen: tuple[Seen, ...]
-    """What each law knows of its queue."""
-    signals: tuple[Signal, ...]
-    """What each law makes of it."""
-    passing: tuple[float, ...] = ()
-    """Of links from which classes go on: how fast the time of entry moves, and what leaves."""
-
-
-def is_bounded(aqm: Aqm) -> bool:
-    """Return whether a law clips its state, so that its motion without updates may be held."""
-    return type(aqm).saturate is not Aqm.saturate
-
-
-class Basin(NamedTuple):
-    """Queues that share a buffer."""
-
-    queues: slice
-    size: float
-    """Packets."""
 
 
 class Plant:
@@ -560,3 +474,8 @@ class Plant:
     def signs(self, t: float, y: Sequence[float], mode: Mode) -> tuple[float, ...]:
         """Return the signs of the switches now."""
         return tuple(math.copysign(1.0, value) for value in self.switches(t, y, mode))
+
+
+def is_bounded(aqm: Aqm) -> bool:
+    """Return whether a law clips its state, so that its motion without updates may be held."""
+    return type(aqm).saturate is not Aqm.saturate

@@ -15,7 +15,8 @@ from scipy.optimize import brentq
 
 import pi2_fluid as pf
 from pi2_fluid.engines.fluid.history import Segment
-from pi2_fluid.engines.fluid.plant import EMPTY, FREE, Plant
+from pi2_fluid.engines.fluid.plant import Plant
+from pi2_fluid.engines.fluid.state import EMPTY, FREE
 
 C = 10e6 / 12000  # packets/s of a 10 Mbit/s link
 PI2 = {"alpha": 0.3125, "beta": 3.125, "target": 0.02, "update_interval": 0.032}

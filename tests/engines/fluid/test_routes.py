@@ -14,9 +14,10 @@ from refusals import refused
 import pi2_fluid as pf
 from pi2_fluid.engines.fluid.beginning import Beginning, begin_links
 from pi2_fluid.engines.fluid.integration import Accuracy, Run
-from pi2_fluid.engines.fluid.plant import EMPTY, Plant
+from pi2_fluid.engines.fluid.plant import Plant
 from pi2_fluid.engines.fluid.routes.integration import RoutesRun
 from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
+from pi2_fluid.engines.fluid.state import EMPTY
 from pi2_fluid.engines.fluid.timeline import Schedule
 from pi2_fluid.records.paths import replace_path
 

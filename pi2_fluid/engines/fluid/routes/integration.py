@@ -16,10 +16,10 @@ from typing import Final
 from pi2_fluid.engines.fluid.events import Event, Trial
 from pi2_fluid.engines.fluid.history import Segment, Stretch
 from pi2_fluid.engines.fluid.integration import NEGLIGIBLE, Run
-from pi2_fluid.engines.fluid.plant import EMPTY
 from pi2_fluid.engines.fluid.routes.kinks import MOST, Part
 from pi2_fluid.engines.fluid.routes.past import Past
 from pi2_fluid.engines.fluid.routes.plant import RoutesPlant
+from pi2_fluid.engines.fluid.state import EMPTY
 
 __all__ = ["RoutesRun"]
 

@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple
 
 from pi2_fluid.engines.fluid.beginning import Beginning
 from pi2_fluid.engines.fluid.linear import OPEN
-from pi2_fluid.engines.fluid.plant import EMPTY, Basin, Heard, Mode, View
 from pi2_fluid.engines.fluid.routes.past import Past
 from pi2_fluid.engines.fluid.routes.plant import Outflow, RoutesPlant
+from pi2_fluid.engines.fluid.state import EMPTY, Basin, Heard, Mode, View
 from pi2_fluid.engines.fluid.tangents import (
     QueueTangent,
     Tangent,

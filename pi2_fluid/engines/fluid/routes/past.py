@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from pi2_fluid.engines.fluid.history import BEGINNING, History, Reader, Segment, Stretch
-from pi2_fluid.engines.fluid.plant import Mode
+from pi2_fluid.engines.fluid.state import Mode
 
 __all__ = ["Past"]
 

@@ -24,22 +24,11 @@ from typing import Final, TypeAlias
 
 from pi2_fluid.engines.fluid.beginning import Beginning
 from pi2_fluid.engines.fluid.history import Segment
-from pi2_fluid.engines.fluid.plant import (
-    EMPTY,
-    FREE,
-    FULL,
-    SLOWEST,
-    Basin,
-    Heard,
-    Mode,
-    Plant,
-    Read,
-    View,
-    is_bounded,
-)
+from pi2_fluid.engines.fluid.plant import SLOWEST, Plant, is_bounded
 from pi2_fluid.engines.fluid.routes.kinks import Kinks, Part
 from pi2_fluid.engines.fluid.routes.layout import lay_out
 from pi2_fluid.engines.fluid.routes.past import Past
+from pi2_fluid.engines.fluid.state import EMPTY, FREE, FULL, Basin, Heard, Mode, Read, View
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.network.routes import on_their_ways
 from pi2_fluid.network.scenario import Scenario
