@@ -203,10 +203,12 @@ def _classes(part: xr.Dataset) -> dict[str, Column]:
 
 
 def _jain(part: xr.Dataset) -> FloatArray:
-    """Return the index over the flows that there are in the stretch."""
+    """Return the index over the flows that there are in the stretch, but those that end."""
     segments = part["flow_segments"].to_numpy().sum(axis=1, dtype=float)
     begin, end = part["block_start"].to_numpy()[0], part["block"].to_numpy()[-1]
     there = (part["flow_start"].to_numpy() < end) & (part["flow_stop"].to_numpy() > begin)
+    if "finite" in part:
+        there &= part["finite"].to_numpy()[part["flow_class"].to_numpy()] == 0
     rates = segments[:, there]
     square = np.sum(rates**2, axis=1)
     alike = np.where(square > 0.0, square, 1.0) * max(1, rates.shape[1])

@@ -104,6 +104,7 @@ def runs_dataset(
         "delay": Column(("delay",), edges[:used], "s", "delay from which the bucket reaches"),
         "delay_end": Column(("delay",), edges[1 : used + 1], "s", "delay to which it reaches"),
         **_flow_coords(scenario),
+        **_finite_coords(scenario),
         "quantile": Column(("quantile",), np.array(QUANTILES), "1", "level of the quantile"),
         "cause": Column(("cause",), np.array(CAUSES), "1", "what became of the packet"),
     }
@@ -139,6 +140,13 @@ def _flow_coords(scenario: Scenario) -> dict[str, Column]:
         ),
         "flow_stop": Column(("flow",), lives.stop / NS, "s", "when the flow goes"),
     }
+
+
+def _finite_coords(scenario: Scenario) -> dict[str, Column]:
+    """Return which classes have flows that end, if any has."""
+    finite = np.array([flow.finite for flow in scenario.flows], dtype=int)
+    told = Column(("flows",), finite, "1", "1 if the flows of the class end")
+    return {"finite": told} if finite.any() else {}
 
 
 def _used(delays: NDArray[Any]) -> int:

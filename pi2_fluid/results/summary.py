@@ -34,7 +34,8 @@ def summarize(
         ``delay_mean``, ``delay_sd`` and ``delay_p01`` ... ``delay_p99``: the delay that what leaves
         has met (s), weighted by departures; ``queue_delay_mean`` over time; ``utilization`` of the
         link; ``drop_fraction`` and ``mark_fraction`` of what arrives; per class ``throughput``
-        (bit/s) and ``window_mean``; ``jain``, the index of fairness between all flows.
+        (bit/s) and ``window_mean``; ``jain``, the index of fairness between all flows
+        but those that end.
 
         Of packets all of these have the dim ``seed``, and there are besides ``queue_delay_sd``, the
         standard deviation over time (s); per class ``delay_mean_of`` (s), ``drop_fraction_of``,

@@ -135,7 +135,7 @@ class TestKinds:
         assert suggest("?", [str(n) for n in range(9)], most=2) == "one of '0', '1', 7 more"
 
     def test_keys_of_senders_and_of_flows_do_not_clash(self):
-        shared = {field.name for field in dataclasses.fields(pf.Flows)}
+        shared = {field.name for field in dataclasses.fields(pf.Transfers)}
         for kind in SENDERS:
             own = {
                 field.metadata.get("key", field.name)
@@ -619,6 +619,24 @@ def queues(draw):
 
 
 @st.composite
+def endings(draw, cls):
+    """A class of flows that end, or stay, and what says so."""
+    if cls is pf.Cbr or draw(st.booleans()):
+        return pf.Flows, {}
+    many = st.floats(1e-3, 1e9)
+    size = draw(
+        st.builds(pf.Fixed, many)
+        | st.builds(pf.Exponential, many)
+        | st.builds(pf.Pareto, st.floats(0.1, 10), st.floats(1e-3, 1e6))
+        | st.builds(pf.Pareto, st.floats(0.1, 10), st.floats(1e-3, 1e6), st.floats(1e6, 1e9))
+        | st.builds(pf.Empirical, st.lists(many, min_size=1, max_size=4))
+    )
+    waits = {"idle": st.floats(1e-9, 1e6) | st.just(0.0), "arrivals": st.floats(1e-9, 1e6)}
+    name = draw(st.sampled_from(list(waits)))
+    return pf.Transfers, {"size": size, name: draw(waits[name])}
+
+
+@st.composite
 def classes(draw, duration, name):
     cls = sender_class(draw(st.sampled_from(list(SENDERS))))
     start = duration * draw(st.just(0.0) | st.floats(1e-9, 0.5))
@@ -635,15 +653,17 @@ def classes(draw, duration, name):
     fields = draw(fields_of(cls))
     if cls is pf.Paganini:
         fields["static"] = "max_rate" in fields
-    return pf.Flows(
+    kind, ends = draw(endings(cls))
+    return kind(
         cls(**fields),
         draw(st.floats(1e-3, 1e6) | st.integers(1, 1000)),
         draw(needed | st.none() if cls is pf.Cbr else needed),
         name,
         start,
         stop,
-        jitter,
+        0.0 if "arrivals" in ends else jitter,
         **more,
+        **ends,
     )
 
 
@@ -668,10 +688,15 @@ def scenarios(draw):
         name: min(flow.stop or duration, duration)
         for name, flow in zip(bare.class_names, flows, strict=True)
     }
+    arriving = {
+        name
+        for name, flow in zip(bare.class_names, flows, strict=True)
+        if getattr(flow, "arrivals", None) is not None
+    }
     times = draw(st.sets(st.just(0.0) | st.floats(1e-9, 0.99), max_size=3))
     changes = []
     for at in {duration * time for time in times}:
-        able = [name for name, stop in running.items() if at < stop]
+        able = [name for name, stop in running.items() if at < stop and name not in arriving]
         counted = draw(st.sets(st.sampled_from(able))) if able else set()
         capacity = draw(st.floats(1e3, 1e12) | (st.none() if counted else st.nothing()))
         counts = {name: draw(st.floats(1e-3, 1e6) | st.just(0)) for name in counted}

@@ -112,6 +112,20 @@ def test_schema(runs, tmp_path) -> None:
         assert pf.completions(kept).equals(pf.completions(runs))
 
 
+def test_fairness_is_of_flows_that_stay(runs) -> None:
+    """A source that waits, or a flow that is free, is not treated unfairly."""
+    assert runs.finite.to_numpy().tolist() == [0, 1, 1]
+    assert (pf.summarize(runs).jain == 1.0).all()  # one flow stays
+    two = pf.Flows(pf.Reno(), 2, "30ms")
+    both = pf.simulate(
+        pf.Scenario("5s", SCENARIO.link, pf.Pi2(), [two, SCENARIO.flows[1]]), pf.Packets(seeds=1)
+    )
+    sent = both.flow_segments.sum("block")[0, :2].to_numpy()
+    expected = sent.sum() ** 2 / (2 * np.sum(sent.astype(float) ** 2))
+    for result in (both, both.isel(seed=0)):
+        assert pf.summarize(result).jain.to_numpy() == pytest.approx(expected, rel=1e-12)
+
+
 def test_none_at_all() -> None:
     """A class whose first transfer comes after the end: tables without rows."""
     late = pf.Transfers(pf.Reno(), 2, "30ms", size=pf.Fixed(9), arrivals=1e-9)
