@@ -326,7 +326,11 @@ class TestFields:
             ({"gain": 0}, pf.DomainError, r"^Dctcp gain = 0 is outside \(0, 1\]"),
             ({"gain": 1.5}, pf.DomainError, r"^Dctcp gain = 1\.5 is outside \(0, 1\]"),
             ({"gain": "1s"}, pf.QuantityError, "^Dctcp gain = '1s'"),
-            ({"variant": "bsd"}, pf.QuantityError, "^Dctcp variant = 'bsd' .* 'linux', 'rfc8257'"),
+            (
+                {"variant": "bsd"},
+                pf.QuantityError,
+                "^Dctcp variant = 'bsd' .* 'linux', 'linux3.18', 'rfc8257'",
+            ),
             ({"law": "mean"}, pf.QuantityError, "^Dctcp law = 'mean' .* 'rate', 'renewal'"),
             ({"segments": "half"}, pf.QuantityError, "^Dctcp segments = 'half' .* 'whole', 'real'"),
         ],

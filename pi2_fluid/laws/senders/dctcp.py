@@ -57,9 +57,12 @@ class Dctcp(Sender):
     ----------
     gain : float, default 1/16
         Weight of the last round trip in alpha, in (0, 1].
-    variant : {"linux", "rfc8257"}
+    variant : {"linux", "linux3.18", "rfc8257"}
         Differs in packets only. Linux counts alpha in 1024ths: a marked fraction below 1/64 adds
-        nothing, and alpha below 1/64 becomes 0. RFC 8257 has real numbers.
+        nothing, and alpha below 1/64 becomes 0. Linux 3.18, of the PI2 paper's testbed, counts so,
+        too, but alpha stays at 15/1024 (1/gain - 1 parts), so that each reduction takes at least
+        0.7 % of the window, and a loss is answered as a mark is, by alpha/2 instead of 1/2. RFC
+        8257 has real numbers.
     law : {"rate", "renewal"}
         Which of the two; packets need none. By the ack clock there is the second alone.
     segments : {"whole", "real"}
@@ -75,7 +78,8 @@ class Dctcp(Sender):
     is the one number of the law that is fitted; that of alpha alone, without fit, would be 1.4
     times as wide, and M = 1.80. In real numbers another simulator has 1.41, 1.38, 1.37 and 1.33 at
     p = 2, 4, 5 and 10 %. Neither law has Linux's integers: below p = 3 % they set alpha to 0, and
-    windows are 1.5 to 2.5 times as large.
+    windows are 1.5 to 2.5 times as large; those of 3.18, which stop at 15/1024, make windows
+    smaller instead, W p = 1.35 at p = 1 %.
 
     **How they answer.** In the averaged law the window hears of a change of p through alpha alone,
     a lag of R / gain. In the renewal law it also hears by how often it reduces: at once. In real
@@ -94,7 +98,7 @@ class Dctcp(Sender):
     packets_only: ClassVar = ("variant",)
     states: ClassVar = ("window", "alpha")
     gain: Parameter = quantity(1 / 16, "number", high=1.0)
-    variant: str = choice("linux", ("linux", "rfc8257"))
+    variant: str = choice("linux", ("linux", "linux3.18", "rfc8257"))
     law: str = choice("rate", ("rate", "renewal"))
     segments: str = choice("whole", ("whole", "real"))
 
@@ -102,6 +106,11 @@ class Dctcp(Sender):
     def reduction(self) -> str:
         """A segment, or less than one, which rate reduction by its rounding delays to the end."""
         return "at once" if self.segments == "whole" else "late"
+
+    @property
+    def counts_parts(self) -> bool:
+        """Whether packets have alpha in the kernel's integers, 1024ths."""
+        return self.variant != "rfc8257"
 
     @property
     def pauses(self) -> bool:
@@ -190,14 +199,14 @@ class Dctcp(Sender):
         UnsupportedError
             For a gain that is no power of two where those integers are asked for.
         """
-        gain, linux = float(self.gain), self.variant == "linux"
+        gain, linux = float(self.gain), self.counts_parts
         bits = -math.log2(gain)
         if linux and (bits != round(bits) or bits > _MOST_GAIN_BITS):
             raise UnsupportedError(
                 f"Dctcp gain = {gain:g} is none that Linux has, 1, 1/2, 1/4 ... 1/1024, in packets:"
                 ' give one of these, or variant="rfc8257".'
             )
-        return {"gain": gain, "fixed": linux}
+        return {"gain": gain, "fixed": linux, "old": self.variant == "linux3.18"}
 
     def initial(self, window: Number) -> tuple[Number, Number]:
         """Return (window, 1): alpha starts at 1 in Linux and in RFC 8257."""

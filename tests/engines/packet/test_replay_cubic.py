@@ -280,13 +280,15 @@ def test_congestion_of_every_sender():
     assert congestion_of(Reno()) == ("reno", {"decrease": 0.5})
     assert congestion_of(CReno()) == ("reno", {"decrease": 0.3})
     assert congestion_of(Scalable()) == ("scalable", {"per_mark": 0.5})
-    assert congestion_of(Dctcp()) == ("dctcp", {"gain": 0.0625, "fixed": 1.0})
+    assert congestion_of(Dctcp()) == ("dctcp", {"gain": 0.0625, "fixed": 1.0, "old": 0.0})
     rfc = Dctcp(variant="rfc8257", gain=0.1)
-    assert congestion_of(rfc) == ("dctcp", {"gain": 0.1, "fixed": 0.0})
+    assert congestion_of(rfc) == ("dctcp", {"gain": 0.1, "fixed": 0.0, "old": 0.0})
+    old = {"gain": 0.0625, "fixed": 1.0, "old": 1.0}
+    assert congestion_of(Dctcp(variant="linux3.18")) == ("dctcp", old)
     linux = {"old": 0.0, "c": 0.4, "decrease": 0.3, "hystart": 1.0, "friendly": 1.0}
     assert congestion_of(Cubic()) == ("cubic", linux)
-    old = Cubic(variant="linux3.18", hystart=False)
-    assert congestion_of(old) == ("cubic", linux | {"old": 1.0, "hystart": 0.0})
+    older = Cubic(variant="linux3.18", hystart=False)
+    assert congestion_of(older) == ("cubic", linux | {"old": 1.0, "hystart": 0.0})
 
 
 class Mine(Reno):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ from hypothesis import strategies as st
 from recorded import rows_of
 from refusals import refused
 
-from pi2_fluid import _core
+from pi2_fluid import _core, packet
 from pi2_fluid.engines.packet.laws import congestion_of
 from pi2_fluid.engines.packet.replays.senders import replay_dctcp
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError
 from pi2_fluid.laws.senders.dctcp import Dctcp
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.laws.senders.scalable import Scalable
+from pi2_fluid.network.catalogue import named_scenario
 
 patient = settings(deadline=None)  # a loaded machine is no reason to fail
 RESULTS = ["alpha_before", "alpha_after", "ss10", "ss100", "ss1000"]
@@ -76,7 +78,7 @@ def test_real_trajectories_agree_within_two_percent():
 @patient
 @given(
     marks=st.lists(st.tuples(st.integers(1, 5000), st.floats(0.0, 1.0)), min_size=1, max_size=50),
-    variant=st.sampled_from(["linux", "rfc8257"]),
+    variant=st.sampled_from(["linux", "linux3.18", "rfc8257"]),
     alpha=st.integers(0, 1024),
 )
 def test_alpha_is_a_fraction_and_reductions_at_most_halve(marks, variant, alpha):
@@ -99,6 +101,36 @@ def test_the_dead_zone_is_that_of_linux_alone():
     real = replay_dctcp(**few, sender=Dctcp(variant="rfc8257"))
     assert float(real.alpha_after[-1]) == pytest.approx(15 / 1000 * 1024, rel=1e-3)
     assert int(replay_dctcp(delivered=100, ce=0, alpha_before=15).alpha_after[0]) == 0
+
+
+def test_alpha_of_linux_3_18_stays_at_fifteen():
+    """Its `alpha - (alpha >> 4)`, window by window; without marks it ends where the shift is 0."""
+    old = Dctcp(variant="linux3.18")
+    expected, alpha = [], 1024
+    delivered, ce = [1000] * 100, [0] * 80 + [15] * 10 + [100] * 10
+    for n, marked in zip(delivered, ce, strict=True):
+        alpha += -(alpha >> 4) + (marked << 6) // n
+        expected.append(alpha)
+    data = replay_dctcp(delivered=delivered, ce=ce, sender=old)
+    np.testing.assert_array_equal(data.alpha_after, expected)
+    assert expected[79] == expected[89] == 15  # a fraction below 1/64 adds nothing here, too
+    assert list(data.ss1000[89:91]) == [1000 - (1000 * 15 >> 11), 1000 - (1000 * 21 >> 11)]
+    assert int(replay_dctcp(delivered=100, ce=0, alpha_before=7, sender=old).alpha_after[0]) == 7
+    coarse = replay_dctcp(
+        delivered=[9] * 99, ce=[0] * 99, sender=Dctcp(gain=0.25, variant="linux3.18")
+    )
+    assert int(coarse.alpha_after[-1]) == 3  # 1/gain - 1
+
+
+def test_linux_3_18_has_the_rows_of_linux_where_the_shift_is_not_0():
+    columns = vectors()
+    arguments = {key: columns[key] for key in ("delivered", "ce", "alpha_before")}
+    data = replay_dctcp(
+        **arguments, case=np.arange(len(columns["ce"])), sender=Dctcp(variant="linux3.18")
+    )
+    alive = columns["alpha_before"] >= 16
+    np.testing.assert_array_equal(data.alpha_after[alive], columns["alpha_after"][alive])
+    assert (data.alpha_after[~alive] >= columns["alpha_after"][~alive]).all()
 
 
 def test_gain():
@@ -164,6 +196,25 @@ def test_scalable_rests_where_its_law_does(per_mark, p):
     assert found == pytest.approx(rest, rel=0.015 if rest >= 39.0 else 0.07)
 
 
+@pytest.mark.slow
+def test_linux_3_18_keeps_the_balance_that_later_integers_lose():
+    """One Cubic and one DCTCP flow, coupled, 40 Mbit/s and 10 ms: Cubic's rate over DCTCP's.
+
+    Windows are about 50 segments and p_s is 4 %, where a later alpha visits 0.
+    """
+    scenario = named_scenario("pi2_coexistence_coupled")
+    ratios = {}
+    for variant in ("linux", "linux3.18", "rfc8257"):
+        cubic, dctcp = scenario.flows
+        flows = (cubic, replace(dctcp, sender=Dctcp(variant=variant)))
+        runs = packet.simulate(replace(scenario, flows=flows, duration=65.0), seeds=3, bin=1.0)
+        rates = runs.throughput.sel(time=slice(25.0, None)).mean("time").to_numpy()
+        ratios[variant] = rates[:, 0] / rates[:, 1]
+    assert ratios["linux"].max() < 0.4
+    assert ratios["linux3.18"].min() > 0.6
+    assert np.median(ratios["linux3.18"]) == pytest.approx(np.median(ratios["rfc8257"]), rel=0.15)
+
+
 # --- steps ----------------------------------------------------------------------------------
 
 
@@ -176,6 +227,15 @@ def test_a_loss_halves_whatever_alpha_is():
         assert flow.reduce(0, ecn=False) in {48, 49, 50}
     flow = _core.CongestionControl(*congestion_of(Scalable()), window=101)
     assert flow.reduce(0, ecn=False) == 50
+
+
+def test_linux_3_18_answers_a_loss_as_a_mark():
+    flow = _core.CongestionControl(*congestion_of(Dctcp(variant="linux3.18")), window=1000)
+    assert flow.reduce(0, ecn=False) == 500  # alpha is 1 at first
+    flow = _core.CongestionControl(*congestion_of(Dctcp(variant="linux3.18")), window=1000)
+    for i in range(120_000):
+        flow.acknowledge(1, 0, 10 * MS, i * MS, grows=False)
+    assert flow.reduce(0, ecn=False) == 1000 - (1000 * 15 >> 11)
 
 
 def test_the_first_reduction_of_dctcp_halves():

@@ -172,7 +172,7 @@ def replay_dctcp(
 
     Notes
     -----
-    Source: the arithmetic of Linux 6.18's tcp_dctcp; RFC 8257, sections 3.3 and 3.4.
+    Source: the arithmetic of tcp_dctcp in Linux 6.18 and 3.18; RFC 8257, sections 3.3 and 3.4.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def replay_dctcp(
         raise QuantityError(
             f"sender = {type(law).__name__} is not DCTCP, which is what is replayed: give Dctcp()."
         )
-    fixed = law.variant == "linux"
+    fixed = law.counts_parts
     packets, marked, alpha = read_columns(
         delivered=(delivered, 1, _MOST_SEGMENTS, True),
         ce=(ce, 0, _MOST_SEGMENTS, True),

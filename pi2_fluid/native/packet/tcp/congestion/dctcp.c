@@ -1,7 +1,8 @@
 /* DCTCP: the window falls in proportion to the smoothed fraction of marks.
  *
  * Sources: RFC 8257, sections 3.3 to 3.5; the integer form is the arithmetic of Linux 6.18's tcp_dctcp, in which a
- * marked fraction below 1/64 of a window adds nothing and alpha below 1/64 falls to 0 (at the gain 1/16).
+ * marked fraction below 1/64 of a window adds nothing and alpha below 1/64 falls to 0 (at the gain 1/16). Linux 3.18
+ * has alpha stay where a sixteenth of it is less than one part, at 15/1024, and reduces by alpha/2 at losses, too.
  */
 #include "packet/tcp/congestion/dctcp.h"
 
@@ -29,7 +30,7 @@ static uint32_t ssthresh(const void *parameters, void *state, const pi2_window *
     const pi2_dctcp *s = state;
     const uint32_t w = window->cwnd;
     (void)now;
-    if (because == PI2_BECAUSE_LOSS) /* RFC 8257, section 3.5 */
+    if (because == PI2_BECAUSE_LOSS && p->old == 0.0) /* RFC 8257, section 3.5 */
         return pi2_at_least_two(w >> 1);
     if (p->fixed != 0.0)
         return pi2_at_least_two(w - (uint32_t)(((uint64_t)w * (uint64_t)s->alpha) >> (ALPHA_BITS + 1)));
@@ -38,11 +39,11 @@ static uint32_t ssthresh(const void *parameters, void *state, const pi2_window *
     return pi2_at_least_two(w - (uint32_t)(0.5 * s->alpha * w));
 }
 
-static double next_alpha_fixed(const pi2_dctcp *s)
+static double next_alpha_fixed(const pi2_dctcp *s, int old)
 {
     uint32_t alpha = (uint32_t)s->alpha;
     const uint32_t decay = alpha >> s->shift;
-    alpha -= decay ? decay : alpha;
+    alpha -= decay || old ? decay : alpha;
     if (s->marked && s->delivered)
         alpha += (uint32_t)(((uint64_t)s->marked << (ALPHA_BITS - s->shift)) / s->delivered);
     return alpha < PI2_DCTCP_ONE ? alpha : PI2_DCTCP_ONE;
@@ -59,7 +60,7 @@ static void marks(const void *parameters, void *state, pi2_window *window, uint3
     if ((int32_t)(window->una - s->window_end) < 0)
         return;
     if (p->fixed != 0.0)
-        s->alpha = next_alpha_fixed(s);
+        s->alpha = next_alpha_fixed(s, p->old != 0.0);
     else if (s->delivered)
         s->alpha += p->gain * ((double)s->marked / s->delivered - s->alpha);
     s->window_end = window->next;

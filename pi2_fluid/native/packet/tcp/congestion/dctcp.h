@@ -7,7 +7,8 @@
 
 #define PI2_DCTCP_FIELDS(F) \
     F(gain)  /* weight of the last window in alpha, (0, 1]; a power of two not below 1/1024 with integers */ \
-    F(fixed) /* 1: the integers of Linux; 0: the real numbers of RFC 8257 */
+    F(fixed) /* 1: the integers of Linux; 0: the real numbers of RFC 8257 */ \
+    F(old)   /* 1: as Linux 3.18: alpha does not fall below its first 1/gain - 1 parts, and losses answer to it, too */
 
 typedef struct {
     PI2_DCTCP_FIELDS(PI2_FIELD)
