@@ -738,6 +738,7 @@ def test_the_experiments_with_pi2(found: Found, count: int) -> None:
     assert numbers[0][0] == pytest.approx(by_bode, abs=0.0051)
 
 
+@pytest.mark.slow
 def test_short_flows_without_completion_times(found: dict[str, Claim]) -> None:
     """The setting that is farthest apart, from the table of transfers."""
     claim = found["pi2-61"]
