@@ -97,6 +97,18 @@ def test_the_page_says_what_claims_say() -> None:
         assert used == f"{100 * found.used:.1f}"
         assert waits == f"{found.waiting:.0f}"
         assert even == f"{found.jain:.2f}"
+    ours, other = (
+        heavy_tails._time_row(name, heavy_tails.run(name, heavy_tails.CLAIMED))
+        for name in ("new protocol", "NewReno/RED")
+    )
+    text = " ".join(page.split())
+    assert (
+        f"slow start: {ours['median_s'][0]:.1f} s in place of {other['median_s'][0]:.1f} s" in text
+    )
+    assert f"for {round(ours['size_segments'][0], -1):.0f} packets" in text
+    assert f"over within {ours['p95_s'][0]:.1f} s instead of {other['p95_s'][0]:.1f} s" in text
+    crossing = ours["size_segments"][ours["median_s"] < other["median_s"]].min()
+    assert 2500 < crossing < 5000
 
 
 def test_who_is_an_elephant() -> None:
