@@ -191,6 +191,18 @@ def test_sampled_of_one_link_in_closed_form(intervals: int) -> None:
     assert unstable.nyquist_count() == 2
 
 
+@pytest.mark.filterwarnings("ignore:update_interval")
+@pytest.mark.parametrize(("interval", "limit", "grow"), [(0.12, 1.0, 2), (0.4, 2.0 / 3.0, 1)])
+def test_sampled_of_one_link_with_longer_intervals(
+    interval: float, limit: float, grow: int
+) -> None:
+    """z^2 = z - (alpha/rtt) ((T - rtt) z + rtt): alpha < 1, and alpha < 2/(T/rtt - 2)."""
+    margins = pf.Loop(one_link(0.4, interval), update="sampled").margins()
+    assert margins.gain_margin == pytest.approx(limit / 0.4, rel=1e-7)
+    unstable: Any = pf.Loop(one_link(1.01 * limit, interval), update="sampled")
+    assert unstable.nyquist_count() == grow
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("factor", [0.96, 1.04])
 def test_sampled_and_what_the_fluid_does(factor: float) -> None:
