@@ -84,6 +84,8 @@ TESTS = {
     f"{_QUEUES}/dualpi2_update.c": "replay_dualpi2 disciplines digests",
     f"{_QUEUES}/red.c": "replay_red disciplines digests",
     f"{_QUEUES}/codel.c": "replay_codel disciplines digests",
+    f"{_QUEUES}/rem.c": "replay_rem disciplines digests",
+    f"{_QUEUES}/avq.c": "replay_avq disciplines digests",
     f"{_QUEUES}/taildrop.c": "disciplines packet_engine digests",
     f"{_QUEUES}/lottery.c": "disciplines packet_engine digests",
     f"{_QUEUES}/qdiscs.c": "disciplines packet_engine digests",

@@ -1,6 +1,6 @@
 """Bring tests/data/packet_digests.json up to date: python tools/write_digests.py.
 
-Thirteen small scenarios of packets, as different as can be, and what they count. CONTRIBUTING.md
+Fifteen small scenarios of packets, as different as can be, and what they count. CONTRIBUTING.md
 says when new numbers are legitimate.
 """
 
@@ -107,6 +107,14 @@ def scenarios() -> dict[str, Any]:
             pf.Red(min=10, max=40, max_p=0.1, adaptive=True),
             pf.Flows(reno, 4, "50ms"),
         ),
+        "rem in bytes, marked and not": _scenario(
+            8,
+            pf.Link("10Mbit/s", packet_size=1000, buffer=60),
+            pf.Rem(gamma=0.005, weight=0.5, bytes=True, ecn=True),
+            pf.Flows(reno, 4, "50ms", ecn=True),
+            pf.Flows(reno, 1, "30ms", ecn=False, start=2),
+        ),
+        "avq": _scenario(8, mbit, pf.Avq(alpha=0.5, buffer=30), pf.Flows(reno, 6, "50ms")),
         "tail drop in a small buffer, timeouts": _scenario(
             10, small, pf.TailDrop(), pf.Flows(reno, 12, "30ms"), pf.Flows(pf.Cubic(), 3, "90ms")
         ),

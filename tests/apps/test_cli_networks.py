@@ -53,6 +53,17 @@ def test_margins_of_a_network_as_text(file, capsys) -> None:
     assert "verdict stable in the continuous model" in out
 
 
+def test_margins_of_a_virtual_queue_say_that_packets_decide(tmp_path, capsys) -> None:
+    link = pf.Link("10Mbit/s", packet_size="1000B")
+    network = pf.Network(pf.Node("a", link, pf.Avq()), pf.Flows(pf.Reno(), 40, "100ms"))
+    path = tmp_path / "avq.toml"
+    network.save(path)
+    out = " ".join(printed(capsys, ["margins", str(path)]).split())
+    assert "verdict stable in the continuous model caution: the fluid of Avq has no noise" in out
+    assert "packets decide" in out
+    assert answered(capsys, ["margins", str(path), "--json"])["caution"] == pf.Avq.caution
+
+
 def test_margins_of_a_scenario_are_those_of_its_queue(capsys) -> None:
     words = ["margins", "pi2_fig11a_pi2", "--update", "sampled", "--clock", "acks", "--json"]
     found = answered(capsys, words)

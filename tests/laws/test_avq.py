@@ -142,6 +142,19 @@ class TestFluid:
         assert float(one.queue.max()) < 100.0
 
     @pytest.mark.slow
+    @pytest.mark.usefixtures("jax")
+    def test_many_runs_side_by_side_stay_within_its_bounds(self) -> None:
+        law = Avq(alpha=3.0, buffer=20)
+        flows = pf.Flows(pf.Reno(), 20, "200ms", initial_window=8, slow_start=False)
+        run = pf.Scenario(20.0, LINK, law, flows)
+        counts = np.array([20.0, 21.0])
+        found = pf.fluid.batch(run, {"flows.0.count": counts}, engine="jax")
+        assert found.controller_min.values == pytest.approx([law.lost(0.98)] * 2, rel=1e-9)
+        alone = pf.fluid.simulate(run)
+        mean = float(found.controller_mean.values[0])
+        assert mean == pytest.approx(float(alone.controller.mean()), rel=0.01)
+
+    @pytest.mark.slow
     def test_it_comes_to_rest_and_stays_at_its_bound(self) -> None:
         law = Avq(alpha=3.0)
         last = pf.fluid.simulate(scenario(30.0, law)).isel(time=-1)

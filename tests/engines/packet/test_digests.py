@@ -1,4 +1,4 @@
-"""What thirteen scenarios count, to the last packet: nothing in the simulator drifts unseen."""
+"""What fifteen scenarios count, to the last packet: nothing in the simulator drifts unseen."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def test_what_packets_count(name) -> None:
 def test_every_kind_of_sender_and_queue_is_among_them() -> None:
     """And what only some scenarios disturb: marks, timeouts, steps, jitter, both kinds of link."""
     assert set(STORED) == set(SCENARIOS)
-    assert len(SCENARIOS) == 13
+    assert len(SCENARIOS) == 15
     aqms = {type(scenario.aqm) for scenario in SCENARIOS.values()}
     assert aqms == {
         pf.Pi, pf.Pie, pf.Pi2, pf.CoupledPi2, pf.DualPi2, pf.CoDel, pf.Red, pf.TailDrop,
-        pf.Price,
+        pf.Price, pf.Rem, pf.Avq,
     }  # fmt: skip
     flows = [flow for scenario in SCENARIOS.values() for flow in scenario.flows]
     senders = {type(flow.sender) for flow in flows}

@@ -22,6 +22,11 @@ def require_clocked(scenario: Scenario) -> None:
 
 
 def _require_queue(aqm: Aqm) -> None:
+    if aqm.acts_on != "queue":
+        raise UnsupportedError(
+            f'{type(aqm).__name__} acts on what arrives, which clock="acks" does not count here:'
+            ' use clock="rate", or packets.'
+        )
     if not aqm.holds():
         raise UnsupportedError(
             f"{type(aqm).__name__} signals by what the queue does between two ticks, and"

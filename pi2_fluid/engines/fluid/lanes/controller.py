@@ -14,6 +14,7 @@ from pi2_fluid.engines.fluid.lanes.laws import (
     Values,
     excursion,
 )
+from pi2_fluid.engines.fluid.plant import is_bounded
 from pi2_fluid.laws.aqm import Aqm, Seen
 
 __all__ = ["jump", "motion_of", "move_controller", "tick"]
@@ -22,7 +23,7 @@ __all__ = ["jump", "motion_of", "move_controller", "tick"]
 def motion_of(aqm: Aqm, *, continuous: bool) -> Motion:
     """Return how a law moves under a kind of controller."""
     own = type(aqm)
-    flows = continuous and aqm.update_interval is not None
+    flows = is_bounded(aqm) if aqm.update_interval is None else continuous
     drifts = not flows and (own.drift is not Aqm.drift or aqm.update_interval is None)
     return Motion(
         ticks=not continuous and aqm.update_interval is not None,
