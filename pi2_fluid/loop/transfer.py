@@ -41,8 +41,8 @@ class Loop(LoopAnswers):
     point that is solved for; ``Loop(scenario.network)`` is the loop of what a scenario describes.
     Several classes still form one scalar loop, because all of them see the same controller variable
     and the same queue delay. Of a network in which several links have a queue at rest,
-    or hops lead to the only one, or links have a price, ``Loop(network)`` is a `NetworkLoop`, a
-    matrix.
+    or hops lead to the only one, or links act on what arrives (`Price`, `Avq`), ``Loop(network)``
+    is a `NetworkLoop`, a matrix.
 
     Parameters
     ----------

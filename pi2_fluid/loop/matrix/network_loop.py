@@ -60,11 +60,11 @@ class NetworkLoop:
     """The feedback loop of a network in which several links signal, linearised where it rests.
 
     ``Loop(network)`` is one if more than one link has a queue at rest, or hops lead to the only
-    one, or links have a price. L(s) is a matrix, with a row for each link whose queue delay
-    answers, or whose arrivals if it has a price, and a column for each whose controller acts:
-    det(I + L(s)) = 0 is the characteristic equation. Links without a queue at rest have no part in
-    it. One that is full and waits less than its target signals nothing, so that it has no row and
-    no column, but its delay is part of what lies between the others.
+    one, or links act on what arrives (`Price`, `Avq`). L(s) is a matrix, with a row for each link
+    whose queue delay answers, or whose arrivals if it acts on these, and a column for each whose
+    controller acts: det(I + L(s)) = 0 is the characteristic equation. Links without a queue at rest
+    have no part in it. One that is full and waits less than its target signals nothing, so that it
+    has no row and no column, but its delay is part of what lies between the others.
 
     Parameters
     ----------
