@@ -173,8 +173,8 @@ def _draw_scatter(ax: Axes, spread: list[dict[str, Any]]) -> None:
     for row in spread:
         packets = row["engine"] == "packets"
         ax.plot(
-            row["flows"], row["relative_sd_of_price"], color=COLORS[1], label=row["engine"],
-            linestyle="-" if packets else "--", marker="o" if packets else None, markersize=4,
+            row["flows"], row["relative_sd_of_price"], color=COLORS[2 if packets else 1],
+            label=row["engine"], marker="o" if packets else "s", markersize=4,
         )  # fmt: skip
     ax.set(ylim=(0, None), ylabel="standard deviation over mean")
     ax.set_title("scatter of REM's price", fontsize=9.5)

@@ -107,7 +107,7 @@ def draw(out: Path) -> list[Path]:
             ax.grid(visible=True)
         write_caption(
             figure,
-            "32 to 512 flows of five round-trip times: equal rates, an empty queue, 95 %",
+            "32 to 512 flows of five paths: equal rates, an empty queue, 95 %",
             note=(
                 "The fluid of Figure 5's scenario, sampled every 20 ms; one way of the paper's two."
                 " The number of flows doubles every 20 s. Dashed: where each stage rests.\n"

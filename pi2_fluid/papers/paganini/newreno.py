@@ -193,9 +193,9 @@ def _draw(ax: Axes, both: Run, alone: Run, over_time: str, by_stage: str, factor
 
 def _said(both: Run) -> str:
     """Say what becomes of utilization and queue, for the head of the picture."""
-    first, last = (100 * both.used[k] for k in (0, -1))
-    longer = both.waiting[-1] / both.waiting[0]
-    return f"{first:.0f} to {last:.0f} % used, {longer:.1f} times the queue"
+    least, most = (100 * extreme(both.used) for extreme in (min, max))
+    shortest, longest = both.waiting[0], both.waiting[-1]
+    return f"{least:.0f} to {most:.0f} % used, a queue from {shortest:.0f} to {longest:.0f} packets"
 
 
 def _percent(values: tuple[float, ...]) -> str:
