@@ -215,6 +215,10 @@ class TestPi2Paper:
         assert counts_at(scenario, 6) == {"Cubic": 1, "Dctcp": 1}
         assert aqm_of("pi2_coexistence_coupled").k == 2
         assert (scenario.link.capacity, scenario.flows[0].base_rtt) == (4e7, 0.01)
+        for name in ("pi2_coexistence_coupled", "pi2_coexistence_pie"):
+            senders = [flows.sender for flows in pf.named_scenario(name).flows]
+            assert senders == [pf.Cubic(variant="linux3.18"), pf.Dctcp(variant="linux3.18")]
+        assert aqm_of("pi2_coexistence_pie").mark_limit == 1.0
 
     @pytest.mark.parametrize(("figure", "flows", "capacity"), [("11b", 50, 1e7), ("13", 50, 1e7)])
     def test_the_delay_that_the_fluid_is_said_to_reach(self, figure, flows, capacity):

@@ -296,6 +296,9 @@ def test_lines():
         "tc qdisc replace dev DEV root dualpi2 target 20ms tupdate 32ms alpha 0.3125 beta 3.125"
         " drop_enqueue"
     )
+    # tc has no word for where PIE stops marking, and the kernel stops at 10 %
+    assert to_tc(pf.Pie(ecn=True, mark_limit=1), "pie") == to_tc(pf.Pie(ecn=True), "pie")
+    assert install(pf.Pie(ecn=True, mark_limit=1), "pie").aqm.mark_limit == 0.1
     # the update interval of a law is the effective one
     assert "tupdate 32ms" in to_tc(pf.Pie(update_interval="33ms"), "pie", hz=1000)
     assert "tupdate 32ms" in to_tc(pf.Pie(update_interval="36ms"), "pie", hz=250)

@@ -89,7 +89,6 @@ _BURST: Final = {"linux6.18": 0.15, "linux4.14": 0.1, "rfc8033": 0.15, "hpsr13":
 _CYCLE: Final = {"linux6.18": 16384, "linux4.14": 10000, "rfc8033": 16384, "hpsr13": 10000}
 _WEIGHT: Final = {"rfc8033": 0.5}
 _LINUX: Final = ("linux6.18", "linux4.14")
-_MARK_LIMIT: Final = 0.1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -129,13 +128,18 @@ class Pie(PiFamily):
         The delay is the backlog over the rate at which packets leave, as in the PIE paper and in
         Linux 4.14; otherwise it is the time that the last packet has waited.
     ecn : bool, default False
-        Packets that can be marked are marked instead of dropped, as long as p is at most 10 %.
+        Packets that can be marked are marked instead of dropped, as long as p is at most
+        `mark_limit`.
+    mark_limit : float, default 0.1
+        That limit, in [0, 1]; 1 marks always. Linux has 10 %, and tc no word for it; RFC 8033,
+        section 5.1, recommends 10 %, and ns-3 asks for one. The PI2 paper's PIE marks above it,
+        too (section 5).
     drop_at : {"enqueue", "dequeue"}
         Where packets are judged.
 
     Notes
     -----
-    The last five are for packets only.
+    The last six are for packets only: the fluid does not tell marks from drops.
 
     The heuristics do not act at rest, so a loop does not depend on them.
 
@@ -151,6 +155,7 @@ class Pie(PiFamily):
         "derandomize",
         "rate_estimator",
         "ecn",
+        "mark_limit",
         "drop_at",
     )
 
@@ -168,6 +173,7 @@ class Pie(PiFamily):
     derandomize: bool | None = choice(None, (None, True, False))
     rate_estimator: bool = choice(False, (True, False), tc="dq_rate_estimator", kernel=SWITCH)
     ecn: bool = choice(False, (True, False), tc="ecn", kernel=SWITCH)
+    mark_limit: Parameter = quantity(0.1, "number", high=1.0, closed=True)
     drop_at: str = choice("enqueue", ("enqueue", "dequeue"))
 
     def initial(self) -> tuple[Number, ...]:
@@ -370,7 +376,7 @@ def pie_parameters(law: Pie) -> dict[str, Any]:
             "rate_threshold": _CYCLE[variant],
             "rate_weight": _WEIGHT.get(variant, 1 / 8),
             "ecn": law.ecn,
-            "mark_limit": _MARK_LIMIT,
+            "mark_limit": law.mark_limit,
             "at_dequeue": law.drop_at == "dequeue",
         }
     )

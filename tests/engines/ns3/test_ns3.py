@@ -144,6 +144,8 @@ def test_pie_in_the_words_of_ns3() -> None:
         "DequeueThreshold": "16384", "UseEcn": "true", "MarkEcnThreshold": "0.1",
     }  # fmt: skip
     assert not disc.not_modelled
+    always = queue_disc_of(dataclasses.replace(PIE, ecn=True, mark_limit=1), LINK)
+    assert always.attributes["MarkEcnThreshold"] == "1.0"
     linux = queue_disc_of(pf.Pie(arithmetic="fixed"), LINK)
     assert linux.attributes["UseDerandomization"] == "true"
     assert linux.not_modelled == ("arithmetic", "boost250", "decay", "half_target")

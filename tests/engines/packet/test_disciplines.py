@@ -404,6 +404,28 @@ class TestPie:
         assert queue.counts[MARK_AQM] == marked
         assert queue.counts[DROP_AQM] == 1 - marked
 
+    @pytest.mark.parametrize("arithmetic", ["real", "fixed"])
+    @pytest.mark.parametrize(("limit", "marks"), [(0.0, False), (0.5, False), (1.0, True)])
+    def test_marks_up_to_the_limit_that_is_given(self, limit, marks, arithmetic):
+        """At p = 1; packets that cannot be marked are dropped at any limit."""
+        off = {
+            "quirks": False,
+            "derandomize": False,
+            "half_target": False,
+            "boost250": False,
+            "cap": False,
+        }
+        queue = make(pf.Pie(ecn=True, burst=0.0, mark_limit=limit, arithmetic=arithmetic, **off))
+        now = raise_p(queue, updates=60, wait=900 * MS)
+        assert queue.probe()[0] == pytest.approx(1.0)
+        fill(queue, 5, now)
+        dropped = queue.counts[DROP_AQM]
+        queue.enqueue(now, ecn=ECT0, draws=[HIT])
+        assert queue.counts[MARK_AQM] == int(marks)
+        assert queue.counts[DROP_AQM] - dropped == int(not marks)
+        queue.enqueue(now, ecn=NOT_ECT, draws=[HIT])
+        assert queue.counts[DROP_AQM] - dropped == int(not marks) + 1
+
     def test_storm_of_marks(self):
         """Above a sum of 8.5 every packet is marked, until one is dropped."""
         queue = make(pf.Pie(ecn=True, burst=0.0, boost250=False))
