@@ -296,8 +296,8 @@ def equilibrium(
         return rest_at(aqm, u, packets, alone=alone)
 
     highest = np.log(np.asarray(aqm.highest, float))[()]
-    rest = rest_of(_solve_controller(flows, rest_of, aqm.load_at, packets, highest, shape))
-    p, rtts, states, rates = respond(flows, rest)
+    rest = rest_of(_solve_controller(flows, aqm, rest_of, packets, highest, shape))
+    p, rtts, states, rates = respond(flows, aqm, rest)
     p_prime = tuple(linear_form(flow.sender, mine) for flow, mine in zip(flows, p, strict=True))
     senders = [flow.sender for flow in flows]
     windows = list(map(window_of, senders, states, rates, rtts))
@@ -393,8 +393,8 @@ def _shape_of(flows: tuple[Flows, ...], aqm: Aqm, numbers: dict[str, Any]) -> tu
 
 def _solve_controller(
     flows: tuple[Flows, ...],
+    aqm: Aqm,
     rest_of: Callable[[Any], Rest],
-    load_at: Callable[[Any], Number],
     packets: Number,
     highest: Real,
     shape: tuple[int, ...],
@@ -402,10 +402,10 @@ def _solve_controller(
     """Return where the flows offer that load of `packets` per second; its log up to `highest`."""
 
     def excess(log_u: Number, packets: Number, *_: object) -> FloatArray:
-        rates = respond(flows, rest_of(np.exp(log_u)))[-1]
+        rates = respond(flows, aqm, rest_of(np.exp(log_u)))[-1]
         total = sum(flow.count * rate for flow, rate in zip(flows, rates, strict=True))
         with np.errstate(divide="ignore"):  # of thinned traffic nothing is left at p = 1
-            result: FloatArray = np.log(total) - np.log(packets * load_at(np.exp(log_u)))
+            result: FloatArray = np.log(total) - np.log(packets * aqm.load_at(np.exp(log_u)))
             return result
 
     if shape:

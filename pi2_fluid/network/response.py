@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.rest import Rest, own_delay
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["answer", "linear_form", "met", "plain", "respond", "window_of"]
 
 
-def respond(flows: tuple[Flows, ...], rest: Rest) -> tuple[tuple[Any, ...], ...]:
+def respond(flows: tuple[Flows, ...], aqm: Aqm, rest: Rest) -> tuple[tuple[Any, ...], ...]:
     """Return (p, rtt, state, rate) of every class while one queue rests."""
     rows = []
     for flow in flows:
         p, rtt, state, rate = answer(flow, [rest], "product")
         # Of thinned traffic only what is not dropped enters the queue.
-        rows.append((p, rtt, state, rate * (1.0 - p) if flow.sender.thinned else rate))
+        thinned = flow.sender.thinned and aqm.thins
+        rows.append((p, rtt, state, rate * (1.0 - p) if thinned else rate))
     return tuple(zip(*rows, strict=True))
 
 

@@ -115,9 +115,9 @@ def begin_links(scenario: Scenario, initial: object) -> Beginning:
         _held(queue, node, f"initial queue {node.name!r}")
         for node, queue in zip(nodes, queues, strict=True)
     ]
-    state: list[float] = []
+    resting, state = isinstance(initial, NetworkPoint), list[float]()
     for node, u in zip(nodes, controllers, strict=True):
-        state += _controller(node.aqm, u, _packets(node))
+        state += _controller(node.aqm, u, _packets(node), resting=resting)
     return Beginning(tuple(queues), tuple(state), tuple(_tuple(each) for each in states))
 
 
@@ -161,9 +161,10 @@ def _check_count(scenario: Scenario, states: Sequence[object]) -> None:
         )
 
 
-def _controller(law: Aqm, u: float, capacity: float) -> tuple[float, ...]:
+def _controller(law: Aqm, u: float, capacity: float, *, resting: bool = False) -> tuple[float, ...]:
     # A law without states of its own keeps none; one that starts to learn begins at rest.
-    controller = law.at_rest(u, capacity)[0] if u > 0.0 else law.initial()
+    rests = u > 0.0 or (resting and law.acts_on == "arrivals")
+    controller = law.at_rest(u, capacity)[0] if rests else law.initial()
     return tuple(float(value) for value in controller)
 
 
@@ -181,14 +182,14 @@ def _windows(scenario: Scenario, windows: object) -> Sequence[object]:
 
 
 def _held(queue: float, node: Node, place: str) -> float:
-    """Return a queue that is as long as its buffer at most, but for rounding."""
+    """Return a queue, and all of the buffer where only rounding is between them."""
     buffer = float(node.link.buffer)
     if queue > buffer * (1.0 + _ROUNDED):
         raise ScenarioError(
             f"{place} = {queue:g} packets is more than the buffer of {buffer:g} holds: give a"
             " longer buffer, or a shorter queue."
         )
-    return min(queue, buffer)
+    return buffer if queue > buffer * (1.0 - _ROUNDED) else queue
 
 
 def _packets(node: Node) -> float:

@@ -90,6 +90,7 @@ class Avq(Aqm):
     kernel: ClassVar = "avq"
     discipline: ClassVar = "avq"
     acts_on: ClassVar = "arrivals"
+    thins: ClassVar = False  # what is lost follows from all that arrives now
     packets_only: ClassVar = ("bytes", "ecn")
     caution: ClassVar = (
         "the fluid of Avq has no noise of arrivals inside the virtual queue, so that its loop is"

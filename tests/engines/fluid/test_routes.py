@@ -387,6 +387,28 @@ def test_what_a_full_buffer_cannot_hold_goes_no_further() -> None:
     assert rates == pytest.approx(rest.rate.to_numpy(), rel=1e-11)
 
 
+def test_links_that_need_not_signal_begin_at_rest_too() -> None:
+    """AVQ at all of its capacity; and a buffer is full whatever rounding says of its delay."""
+    nodes = [
+        pf.Node("a", pf.Link("16Mbit/s"), pf.Avq()),
+        pf.Node("b", pf.Link("5.186Mbit/s", 240), pf.TailDrop()),
+    ]
+    flows = [
+        pf.Flows(pf.Reno(), 4, "54ms", route=("b", "a"), hops=("4ms", "3ms")),
+        pf.Flows(pf.Cbr(rate="0.7Mbit/s"), 4, "48ms", route="a", hops="4ms"),
+    ]
+    network = pf.Network(nodes, flows)
+    rest = pf.equilibrium(network)
+    assert rest.bottleneck.to_numpy().tolist() == [False, True]
+    how = pf.Fluid(update="continuous", initial=rest, tolerance=1e-6)
+    found = pf.simulate(pf.Scenario("0.04s", network=network), how)
+    for name in ("queue", "window", "throughput", "p"):
+        values = found[name].to_numpy()
+        assert values == pytest.approx(np.broadcast_to(values[0], values.shape), rel=1e-11), name
+    rates = found.throughput[0].to_numpy() / (8.0 * PACKET) / 4.0
+    assert rates == pytest.approx(rest.rate.to_numpy(), rel=1e-11)
+
+
 def test_what_is_not_given_is_as_the_queues_on_the_way_rest() -> None:
     """DCTCP's estimate, of marks at both links, and prices above 1."""
     dctcp, paganini = pf.Dctcp(), pf.Paganini()
