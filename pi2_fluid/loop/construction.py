@@ -18,7 +18,6 @@ from pi2_fluid.loop.equations import ClosedForm, closed_form
 from pi2_fluid.loop.linearization import RTT_TERMS, TRANSPORTS, linearize, loop_shape
 from pi2_fluid.loop.state_space import LinearLoop
 from pi2_fluid.loop.updates import UPDATES, respond
-from pi2_fluid.network.bottlenecks import only_bottleneck
 from pi2_fluid.network.equilibrium import (
     OperatingPoint,
     as_flows,
@@ -55,6 +54,9 @@ class LinearisedLoop:
     Its parameters and attributes are those of `Loop`.
     """
 
+    #: Of a network of several nodes the one in whose queue packets wait.
+    _sole: Network | None = None
+
     @renamed(mode="update")
     def __init__(
         self,
@@ -85,7 +87,7 @@ class LinearisedLoop:
         numbers = (rtt, p, p_prime, capacity, packet_size)
         require_untraced("Loop", "pf.loop.margins_of", flows, aqm, numbers)
         if isinstance(flows, Network):
-            flows = only_bottleneck(flows) or flows
+            flows = self._sole or flows
             flows, aqm, capacity, packet_size = taken_apart(flows, aqm, capacity, packet_size)
         elif not isinstance(flows, Sender):
             flows = as_flows(flows)

@@ -117,6 +117,7 @@ class Loop(LoopAnswers):
         **options: Any,
     ) -> Self:
         """Return a `NetworkLoop` of a network that is more than one queue at rest."""
+        loop = super().__new__(cls)
         at_once = isinstance(flows, Network) and acts_at_once(flows)
         if isinstance(flows, Network) and (at_once or len(flows.nodes) > 1):
             refuse_beside(aqm, capacity, packet_size)
@@ -127,9 +128,10 @@ class Loop(LoopAnswers):
                         " network it is solved for: leave it out."
                     )
             point = network_equilibrium(flows)
-            if at_once or only_bottleneck(flows, point) is None:
+            loop._sole = only_bottleneck(flows, point)
+            if at_once or loop._sole is None:
                 return NetworkLoop(flows, **options, _point=point)  # type: ignore[return-value]
-        return super().__new__(cls)
+        return loop
 
     def bode(self, ax: Sequence[Axes] | None = None) -> list[Artist]:
         """Draw gain and phase with both margins of one loop; returns the artists.
