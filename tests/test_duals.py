@@ -143,6 +143,11 @@ QUEUE_LAWS = [
     pf.Price(), pf.Rem(), pf.Rem(weight=0.3), pf.TailDrop(),
     pf.Avq(), pf.Avq(marking="overflow"),
 ]  # fmt: skip
+# Kinds that are not varied here come with their defaults.
+_VARIED = {type(law) for law in QUEUE_LAWS}
+QUEUE_LAWS += [
+    cls() for cls in map(aqm_class, AQMS) if isinstance(cls.kernel, str) and cls not in _VARIED
+]
 
 
 def test_no_queue_is_left_out():

@@ -113,6 +113,9 @@ class Aqm(Record, ABC):
     #: that its variable is a price and, at rest, no queue waits; or "both", where a queue waits,
     #: and `drift` does nothing but count what comes until the next update.
     acts_on: ClassVar[str] = "queue"
+    #: Whether the rest of several links is solved for with it: it rests at a target, by a profile,
+    #: by a price or at its buffer, as `at_rest` says, and alone in its link.
+    rests_among_links: ClassVar[bool] = False
     #: A sentence on what its loop leaves out that may decide, printed beside its margins.
     caution: ClassVar[str] = ""
     #: Fields that only a packet simulation can act on.

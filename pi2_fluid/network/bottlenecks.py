@@ -19,12 +19,9 @@ import numpy as np
 from pi2_fluid.errors import DomainError, SolverError, UnsupportedError, show_value
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm, Signal
-from pi2_fluid.laws.aqms.avq import Avq
-from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.price import Price
-from pi2_fluid.laws.aqms.red import Red
-from pi2_fluid.laws.aqms.rem import Rem
 from pi2_fluid.laws.aqms.taildrop import TailDrop
+from pi2_fluid.laws.registry import AQMS, aqm_class
 from pi2_fluid.network.assumptions import check_assumptions
 from pi2_fluid.network.flows import Flows, refuse_finite, require_responsive
 from pi2_fluid.network.network import Network, Node
@@ -42,8 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NetworkPoint", "network_equilibrium", "only_bottleneck"]
 
-# Whose rest among several links is known: at a target, by a profile, by a price, at the buffer.
-_KNOWN: Final = (PiFamily, Red, Rem, Price, Avq, TailDrop)
 # So little that it changes no digit where something else signals, too, and a window of 1e15.
 _NO_SIGNAL: Final = 1e-30
 # Of log(y/C), where Newton has converged; and how far above C rounding may leave an idle link.
@@ -487,14 +482,16 @@ def _require_known(node: Node) -> None:
     kind = type(aqm).__name__
     if aqm.bands != 1:
         why = "has two queues"
-    elif not isinstance(aqm, _KNOWN) or type(aqm).at_rest is Aqm.at_rest:
+    elif not aqm.rests_among_links or type(aqm).at_rest is Aqm.at_rest:
         why = "is none of them, or updates otherwise"
     else:
         return
+    laws = [law for law in map(aqm_class, AQMS) if law.rests_among_links and law.bands == 1]
+    known = ", ".join(law.__name__ for law in laws)
     raise UnsupportedError(
         f"{kind} at node {show_value(node.name)} {why}, and the rest of several links is known of"
-        " single queues with a target, a profile, a price or nothing but a buffer: give Pi, Pie,"
-        " Pi2, CoupledPi2, Red, Rem, Price, Avq or TailDrop, or a network of one node."
+        " single queues with a target, a profile, a price or nothing but a buffer: give one"
+        f" of {known}, or a network of one node."
     )
 
 

@@ -89,6 +89,7 @@ class Avq(Aqm):
 
     kernel: ClassVar = "avq"
     discipline: ClassVar = "avq"
+    rests_among_links: ClassVar = True
     acts_on: ClassVar = "arrivals"
     thins: ClassVar = False  # what is lost follows from all that arrives now
     packets_only: ClassVar = ("bytes", "ecn")

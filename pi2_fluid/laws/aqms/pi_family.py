@@ -74,6 +74,7 @@ class PiFamily(Aqm):
     Source: PI2 paper (CoNEXT'16), equation (4); Hollot, Misra, Towsley, Gong (INFOCOM 2001).
     """
 
+    rests_among_links: ClassVar = True
     packets_only: ClassVar[tuple[str, ...]] = ("arithmetic", "quirks", "first_update")
 
     alpha: Parameter = quantity(0.125, "frequency", closed=True, tc="alpha", kernel=DUALPI2_GAIN)

@@ -62,6 +62,7 @@ class Price(Aqm):
 
     kernel: ClassVar = "price"
     discipline: ClassVar = "price"
+    rests_among_links: ClassVar = True
     acts_on: ClassVar = "arrivals"
 
     phi: Parameter = quantity(100.0, "number", low=1.0)

@@ -96,6 +96,7 @@ class Red(Aqm):
 
     kernel: ClassVar = "red"
     discipline: ClassVar = "red"
+    rests_among_links: ClassVar = True
     packets_only: ClassVar = ("ecn", "arithmetic", "idle_decay", "spacing")
 
     min: Parameter = quantity(None, "packets")

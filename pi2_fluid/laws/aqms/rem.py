@@ -91,6 +91,7 @@ class Rem(Aqm):
 
     kernel: ClassVar = "rem"
     discipline: ClassVar = "rem"
+    rests_among_links: ClassVar = True
     acts_on: ClassVar = "both"
     packets_only: ClassVar = ("packet", "bytes", "ecn", "variant")
 

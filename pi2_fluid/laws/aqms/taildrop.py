@@ -22,6 +22,7 @@ class TailDrop(Aqm):
 
     kernel: ClassVar = "taildrop"
     discipline: ClassVar = "taildrop"
+    rests_among_links: ClassVar = True
     thins: ClassVar = False
 
     update_interval: None = dataclasses.field(default=None, init=False, repr=False)
