@@ -3,7 +3,7 @@
     python -P child.py < REQUEST
 
 It imports neither this package nor ns-3's own Python face, which needs many seconds: cppyy compiles
-`dumbbell.hpp` against the wheel's headers and libraries. Each seed runs in a process of its own,
+`row.hpp` against the wheel's headers and libraries. Each seed runs in a process of its own,
 forked when all is compiled, since what ns-3 has simulated once stays in its global state.
 
 The request is JSON, see `request.py`; answers are lines of JSON: ``{"seed": 1, "time": 0.5}`` now
@@ -31,8 +31,10 @@ _LIBRARIES: Final = ("core", "network", "internet", "point-to-point", "traffic-c
 _LISTS: Final = {
     "bins": "d",
     "bands": "d",
+    "legs": "d",
     "classes": "d",
     "totals": "d",
+    "ends": "d",
     "delays": "I",
     "segments": "I",
 }
@@ -68,7 +70,7 @@ def _say(words: dict[str, Any]) -> None:
 
 
 def _compile() -> Any:
-    """Return the namespace of `dumbbell.hpp`."""
+    """Return the namespace of `row.hpp`."""
     found = importlib.util.find_spec("ns3")
     places = list(found.submodule_search_locations or ()) if found else []
     root = Path(places[0])
@@ -79,7 +81,7 @@ def _compile() -> Any:
     for name in _LIBRARIES:
         (library,) = root.glob(f"lib*/libns3.[0-9]*-{name}.so")
         cppyy.load_library(str(library))
-    cppyy.cppdef(Path(__file__).with_name("dumbbell.hpp").read_text(encoding="utf-8"))
+    cppyy.cppdef(Path(__file__).with_name("row.hpp").read_text(encoding="utf-8"))
     return cppyy.gbl.pi2
 
 
@@ -101,16 +103,24 @@ def _simulate(pi2: Any, asked: dict[str, Any], seed: int) -> None:
 
 def _request(pi2: Any, asked: dict[str, Any], seed: int) -> Any:
     made = pi2.Request()
-    _describe(made.queue, asked["queue"])
-    for reason in asked["queue"]["full"]:
-        made.full.push_back(reason)
+    for told in asked["links"]:
+        link = pi2.Link()
+        _describe(link.queue, told["queue"])
+        for reason in told["queue"]["full"]:
+            link.full.push_back(reason)
+        link.capacity, link.delay = told["capacity"], told["delay"]
+        made.add_link(link)
     for told in asked["classes"]:
         one = pi2.Class()
         if told["congestion"]:
             _describe(one.congestion, told["congestion"])
         for name in (
             "interval",
+            "first",
+            "last",
+            "leg",
             "rtt",
+            "access",
             "jitter",
             "initial_window",
             "slow_start",
@@ -126,7 +136,6 @@ def _request(pi2: Any, asked: dict[str, Any], seed: int) -> Any:
     for edge in asked["edges"]:
         made.edges.push_back(edge)
     for name in (
-        "capacity",
         "packet_size",
         "segment",
         "window_bytes",

@@ -32,7 +32,7 @@ class Ns3(Engine):
 
     It runs queues `Pie`, `Red`, `CoDel` and `TailDrop`, senders `Reno`, `Cubic`, `Dctcp` and `Cbr`,
     any number of classes, and all changes of a scenario. ns-3 has no PI, PI2, coupled or dual
-    queue, and no law of one's own.
+    queue, and no law of one's own. Several links are in a row, along which routes lead.
 
     Parameters
     ----------
@@ -67,6 +67,9 @@ class Ns3(Engine):
     * Half of the round trip lies before the queue and half after it, without jitter, and a
       flow begins with a handshake. Frames are 2 bytes longer than packets; the link is as much
       faster, so that a full packet takes the time that it should.
+    * Of links in a row, the wires between them are as long back as there, and what is left of a
+      path lies at its sender; acknowledgements meet no queue. ``hops`` must be the same for all
+      classes from one link to the next.
     * TCP finds losses by three later packets, not by their times (RACK), and has no tail loss
       probes, so that more losses end in a timeout. Fast recovery of 3.44 leaves windows larger than
       Linux's does: the same queue delay takes up to 1.6 times the drops.

@@ -175,24 +175,22 @@ def _read(path: Path, task: Task) -> dict[str, Any]:
         arrays[name] = np.frombuffer(data, kind, count, at).reshape(shape)
         at += count * kind.itemsize
     return {
-        "bins": _columns(arrays["bins"][:, None], ("controller", "classic", "scalable")),
+        "bins": _columns(arrays["bins"], ("controller", "classic", "scalable")),
         "bands": _columns(arrays["bands"], ("bytes", "square")),
-        "legs": _columns(arrays["classes"], _LEG),
-        "classes": _columns(arrays["classes"][..., len(_LEG) :], _CLASS),
-        "totals": _totals(arrays["totals"].astype(np.int64)),
+        "legs": _columns(arrays["legs"], _LEG),
+        "classes": _columns(arrays["classes"], _CLASS),
+        "totals": _totals(arrays["totals"].astype(np.int64), arrays["ends"].astype(np.int64)),
         "delays": arrays["delays"],
         "segments": arrays["segments"],
         "block": task.request["per_block"],
     }
 
 
-# The columns of `dumbbell.hpp`, in its order.
+# The columns of `row.hpp`, in its order.
 _LEG: Final = ("arrivals", "departures", "bits", "drops", "marks", "sojourn")
 _CLASS: Final = ("window", "flows")
-_TOTALS: Final = (
-    *("sent", "delivered", "drop_aqm", "drop_full", "mark_aqm", "queued", "in_flight"),
-    *("retransmissions", "timeouts"),
-)
+_TOTALS: Final = ("sent", "delivered", "drop_aqm", "drop_full", "mark_aqm", "queued", "in_flight")
+_ENDS: Final = ("retransmissions", "timeouts")
 _NEVER: Final = ("drop_overload", "mark_step")  # ns-3 has no queue that does so
 
 
@@ -200,6 +198,6 @@ def _columns(array: Any, names: Sequence[str]) -> dict[str, Any]:
     return {name: array[..., k] for k, name in enumerate(names)}
 
 
-def _totals(array: Any) -> dict[str, Any]:
-    found = _columns(array, _TOTALS)
+def _totals(of_legs: Any, of_classes: Any) -> dict[str, Any]:
+    found = _columns(of_legs, _TOTALS) | _columns(of_classes, _ENDS)
     return found | {name: np.zeros_like(found["sent"]) for name in _NEVER}

@@ -11,12 +11,13 @@ from pi2_fluid import _core
 from pi2_fluid.engines.ns3.laws import Described, congestion_of, queue_disc_of
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.network.flows import Flows, refuse_finite
-from pi2_fluid.network.network import refuse_several
+from pi2_fluid.network.routes import places_of
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
+from pi2_fluid.ops import Number
 from pi2_fluid.units import format_quantity
 
-__all__ = ["Task", "make_task", "not_modelled"]
+__all__ = ["Task", "make_task", "not_modelled", "row_delays"]
 
 _PACKET: Final = (100, 65535)  # bytes
 _CAPACITY: Final = (1e3, 1e11)  # bit/s
@@ -52,19 +53,18 @@ def make_task(scenario: Scenario, length: int) -> Task:
     Raises
     ------
     UnsupportedError
-        If ns-3 lacks a law, or a field of one that decides what it does; of several links, and of
-        transfers.
+        If ns-3 lacks a law, or a field of one that decides what it does; of transfers, and of links
+        that are not in a row.
     DomainError
         If something that is counted is no whole number, or a number is out of range.
     QuantityError
         If there are too many bins.
     """
-    refuse_several(scenario.network, "ns-3 is asked for one link", "use Packets()")
     refuse_finite(scenario.flows)
-    link = scenario.link
-    queue = queue_disc_of(scenario.aqm, link)
-    classes = [_class_of(scenario, index) for index in range(len(scenario.flows))]
-    _require_link(scenario)
+    queues = [queue_disc_of(node.aqm, node.link) for node in scenario.network.nodes]
+    delays = row_delays(scenario)
+    classes = [_class_of(scenario, index, delays) for index in range(len(scenario.flows))]
+    _require_links(scenario)
     for index in range(len(scenario.flows)):
         _require_flows(scenario, index)
     _require_changes(scenario)
@@ -75,40 +75,49 @@ def make_task(scenario: Scenario, length: int) -> Task:
             " give fewer, or use another engine, e.g. Packets()."
         )
     duration = to_ns(scenario.duration)
-    bins, n = -(-duration // length), len(classes)
-    if bins * n > _MOST_ROWS:
+    bins, n, links = -(-duration // length), len(classes), len(delays)
+    legs = sum(one["last"] - one["first"] + 1 for one in classes)
+    if bins * legs > _MOST_ROWS:
         raise QuantityError(
-            f"bin = {show_value(length / NS)} s makes {bins} bins of {n} classes, more than"
+            f"bin = {show_value(length / NS)} s makes {bins} bins of {legs} classes, more than"
             f" {_MOST_ROWS} rows: give a longer bin."
         )
-    block = -(-bins // min(_BLOCKS, max(1, _HISTOGRAMS // n)))
+    block = -(-bins // min(_BLOCKS, max(1, _HISTOGRAMS // legs)))
     blocks = -(-bins // block)
     edges = [round(1e6 * edge) for edge in _core.packet_delay_edges()]
     lives = flow_lives(scenario)
     request = {
-        "queue": _told(queue),
+        "links": [
+            {"queue": _told(queue), "capacity": float(node.link.capacity), "delay": delay}
+            for queue, node, delay in zip(queues, scenario.network.nodes, delays, strict=True)
+        ],
         "classes": classes,
         "changes": [
-            (to_ns(change.at), float(change.capacity))
+            (
+                to_ns(change.at),
+                0 if change.link is None else scenario.node_names.index(change.link),
+                float(change.capacity),
+            )
             for change in scenario.changes
             if change.capacity is not None
         ],
         "flows": np.stack([lives.owner, lives.start, lives.stop], axis=1).tolist(),
         "edges": edges,
-        "capacity": float(link.capacity),
-        "packet_size": int(link.packet_size),
-        "segment": int(link.packet_size) - _HEADERS,
+        "packet_size": int(scenario.packet_size),
+        "segment": int(scenario.packet_size) - _HEADERS,
         "window_bytes": _socket_bytes(scenario),
         "duration": duration,
         "bin": length,
         "per_block": block,
     }
     shapes = {
-        "bins": (bins, 3),
-        "bands": (bins, 1, 2),
-        "classes": (bins, n, 8),
-        "totals": (n, 9),
-        "delays": (blocks, n, len(edges) - 1),
+        "bins": (bins, links, 3),
+        "bands": (bins, links, 2),
+        "legs": (bins, legs, 6),
+        "classes": (bins, n, 2),
+        "totals": (legs, 7),
+        "ends": (n, 2),
+        "delays": (blocks, legs, len(edges) - 1),
         "segments": (blocks, sum(counts)),
     }
     return Task(request, shapes)
@@ -116,16 +125,62 @@ def make_task(scenario: Scenario, length: int) -> Task:
 
 def not_modelled(scenario: Scenario) -> list[str]:
     """Return what of a scenario ns-3 does otherwise, or cannot feel."""
-    link = scenario.link
-    found = ["link.kind"] if link.kind != "wire" else []
-    found += ["link.delay_on"] if link.delay_on != "split" else []
-    found += ["link.ack_jitter"] if link.ack_jitter > 0.0 else []
-    found += [f"aqm.{name}" for name in queue_disc_of(scenario.aqm, link).not_modelled]
-    for flow in scenario.flows:
+    found = []
+    for node in scenario.network.nodes:
+        link = node.link
+        found += ["link.kind"] if link.kind != "wire" else []
+        found += ["link.delay_on"] if link.delay_on != "split" else []
+        found += ["link.ack_jitter"] if link.ack_jitter > 0.0 else []
+        found += [f"aqm.{name}" for name in queue_disc_of(node.aqm, link).not_modelled]
+    delays = row_delays(scenario)
+    for index, flow in enumerate(scenario.flows):
+        asked = _class_of(scenario, index, delays)
+        links = asked["last"] - asked["first"] + 1
+        found += ["flows.hops"] if to_ns(_hops(flow, links)[0]) not in {0, asked["access"]} else []
         constant = flow.sender.constant_rate is not None
         names = ("thinned",) if constant else congestion_of(flow.sender).not_modelled
         found += [f"flows.sender.{name}" for name in names]
     return list(dict.fromkeys(found))
+
+
+def row_delays(scenario: Scenario) -> list[int]:
+    """Return the delay (ns) from each link to the next, of links in a row.
+
+    Raises
+    ------
+    UnsupportedError
+        If a class crosses links that do not follow one another, or they are not as far apart for
+        all classes, or acknowledgements cross links.
+    """
+    names = scenario.node_names
+    delays: dict[int, int] = {}
+    for index, (flow, way) in enumerate(
+        zip(scenario.flows, places_of(names, scenario.flows), strict=True)
+    ):
+        place = _place(scenario, index)
+        if flow.back:
+            raise UnsupportedError(
+                f"{place} back = {show_value(flow.back)} is not for ns-3, where acknowledgements"
+                " meet no queue: leave it out, or use Packets()."
+            )
+        if way != list(range(way[0], way[0] + len(way))):
+            raise UnsupportedError(
+                f"{place} route = {show_value(flow.route)} leaves the row of links that ns-3 is"
+                f" asked for, {', '.join(map(repr, names))}: give routes along it, or use"
+                " Packets()."
+            )
+        for link, hop in zip(way, _hops(flow, len(way))[1:], strict=False):
+            if delays.setdefault(link, to_ns(hop)) != to_ns(hop):
+                raise UnsupportedError(
+                    f"{place} hops = {show_value(flow.hops)} has {names[link]!r} and"
+                    f" {names[link + 1]!r} at another distance than other classes, and ns-3 has one"
+                    " wire between them: give one, or use Packets()."
+                )
+    return [delays.get(link, 0) for link in range(len(names))]
+
+
+def _hops(flow: Flows, links: int) -> tuple[Number, ...]:
+    return flow.hops or (0.0,) * links
 
 
 def _told(made: Described) -> dict[str, Any]:
@@ -136,12 +191,21 @@ def _told(made: Described) -> dict[str, Any]:
     }
 
 
-def _class_of(scenario: Scenario, index: int) -> dict[str, Any]:
+def _class_of(scenario: Scenario, index: int, delays: list[int]) -> dict[str, Any]:
     flow, sender = scenario.flows[index], scenario.flows[index].sender
+    ways = places_of(scenario.node_names, scenario.flows)
+    first, last = ways[index][0], ways[index][-1]
+    # Wires are as long there as back.
+    access = to_ns(flow.base_rtt) // 2 - sum(delays[first : last + 1])
+    if access < 0:
+        raise UnsupportedError(
+            f"{_place(scenario, index)} base_rtt = {float(flow.base_rtt):g} s is shorter than the"
+            " wires behind its links there and back: give a longer one, or use Packets()."
+        )
     interval, congestion = 0, None
     rate = sender.constant_rate
     if rate is not None:
-        bits = 8.0 * float(scenario.link.packet_size)
+        bits = 8.0 * float(scenario.packet_size)
         interval = max(1, round(bits / float(rate) * NS))
     else:
         congestion = _told(congestion_of(sender))
@@ -153,7 +217,11 @@ def _class_of(scenario: Scenario, index: int) -> dict[str, Any]:
     return {
         "congestion": congestion,
         "interval": interval,
+        "first": first,
+        "last": last,
+        "leg": sum(map(len, ways[:index])),
         "rtt": to_ns(flow.base_rtt),
+        "access": access,
         "jitter": to_ns(flow.start_jitter),
         "initial_window": int(flow.initial_window),
         "slow_start": flow.slow_start,
@@ -168,10 +236,12 @@ def _is_marked(flow: Flows) -> bool:
 
 def _socket_bytes(scenario: Scenario) -> int:
     """Return what a socket must hold so that no window is ever too large for it: twice the most."""
-    link = scenario.link
-    rates = [link.capacity, *(c.capacity for c in scenario.changes if c.capacity is not None)]
+    links = [node.link for node in scenario.network.nodes]
+    rates = [link.capacity for link in links]
+    rates += [change.capacity for change in scenario.changes if change.capacity is not None]
     rtt = max(float(flow.base_rtt) for flow in scenario.flows)
-    most = max(map(float, rates)) * rtt / 8.0 + float(link.buffer) * float(link.packet_size)
+    waiting = sum(float(link.buffer) for link in links) * float(scenario.packet_size)
+    most = max(map(float, rates)) * rtt / 8.0 + waiting
     return int(min(max(2.0 * most, _SOCKET[0]), _SOCKET[1]))
 
 
@@ -179,10 +249,13 @@ def _place(scenario: Scenario, index: int) -> str:
     return f"Scenario flows {index + 1} ({show_value(scenario.class_names[index])})"
 
 
-def _require_link(scenario: Scenario) -> None:
-    _whole(scenario.link.packet_size, "Link packet_size", *_PACKET)
-    _whole(scenario.link.buffer, "Link buffer", 1, _MOST_BUFFER)
-    _require_rate(scenario.link.capacity, "Link capacity")
+def _require_links(scenario: Scenario) -> None:
+    several = len(scenario.node_names) > 1
+    for node in scenario.network.nodes:
+        where = f"Node {node.name!r} " * several
+        _whole(node.link.packet_size, f"{where}Link packet_size", *_PACKET)
+        _whole(node.link.buffer, f"{where}Link buffer", 1, _MOST_BUFFER)
+        _require_rate(node.link.capacity, f"{where}Link capacity")
 
 
 def _require_flows(scenario: Scenario, index: int) -> None:

@@ -346,3 +346,84 @@ def test_mean_delay_and_utilization_are_those_of_packets() -> None:
     for name in ("delay_mean", "utilization", "throughput.reno"):
         relative = float(table["relative"].sel(engine="ns3", name=name))
         assert abs(relative) < 0.1, name
+
+
+# --- links in a row -------------------------------------------------------------------------
+
+
+def in_a_row(queue: Any = PIE, duration: str = "30s", **long: Any) -> pf.Scenario:
+    """Two links, a class over both and one on each, whose paths are as long there as back."""
+    nodes = [
+        pf.Node(name, pf.Link(rate, ack_jitter="0s", delay_on="split", buffer=500), queue)
+        for name, rate in (("a", "15Mbit/s"), ("b", "12Mbit/s"))
+    ]
+    given: dict[str, Any] = {"route": ("a", "b"), "hops": ("30ms", "10ms")} | long
+    jitter: dict[str, Any] = {"start_jitter": "1s"}
+    flows = [
+        pf.Flows(pf.Reno(), 6, "80ms", "long", **given, **jitter),
+        pf.Flows(pf.Reno(), 5, "40ms", "over a", route="a", **jitter),
+        pf.Flows(pf.Reno(), 8, "60ms", "over b", route="b", **jitter),
+    ]
+    return pf.Scenario(duration, network=pf.Network(nodes, flows))
+
+
+def test_a_row_of_links_is_asked_for() -> None:
+    asked = make_task(in_a_row(), BIN)
+    assert [link["delay"] for link in asked.request["links"]] == [10_000_000, 0]
+    found = [
+        [told[name] for name in ("first", "last", "leg", "access")]
+        for told in asked.request["classes"]
+    ]
+    # Wires are as long back as there: also the one behind a, which its own class crosses.
+    assert found == [[0, 1, 0, 30_000_000], [0, 0, 2, 10_000_000], [1, 1, 3, 30_000_000]]
+    assert asked.shapes["legs"] == (300, 4, 6)
+    assert asked.shapes["classes"] == (300, 3, 2)
+    assert "flows.hops" not in not_modelled(in_a_row())
+    assert "flows.hops" in not_modelled(in_a_row(hops=("5ms", "10ms")))
+
+
+@pytest.mark.parametrize(
+    ("long", "said"),
+    [
+        ({"route": ("b", "a")}, "leaves the row of links that ns-3 is asked for, 'a', 'b'"),
+        (
+            {"hops": ("5ms", "40ms")},
+            "base_rtt = 0.04 s is shorter than the wires behind its links",
+        ),
+        ({"route": "a", "hops": "5ms", "back": "b"}, "acknowledgements meet no queue"),
+    ],
+)
+def test_what_is_no_row_is_refused(long, said) -> None:
+    with refused(pf.UnsupportedError, said, "Packets()"):
+        make_task(in_a_row(**long), BIN)
+
+
+def test_links_that_are_near_for_some_and_far_for_others_are_no_row() -> None:
+    scenario = in_a_row()
+    other = pf.Flows(pf.Reno(), 1, "80ms", "other", route=("a", "b"))
+    network = pf.Network(scenario.network.nodes, [*scenario.flows, other])
+    with refused(pf.UnsupportedError, "at another distance than other classes", "'a' and 'b'"):
+        make_task(pf.Scenario("9s", network=network), BIN)
+
+
+@needs_ns3
+@pytest.mark.slow
+def test_delays_over_two_links_are_those_of_packets() -> None:
+    """Under PIE, which holds them; the books of every class balance at every link."""
+    ours, theirs = (
+        pf.simulate(in_a_row(), engine) for engine in (pf.Packets(seeds=4), pf.Ns3(seeds=2))
+    )
+    count = {str(name): theirs["count"].sel(cause=name) for name in theirs.cause.values}
+    ended = ("delivered", "drop_aqm", "drop_full", "queued", "in_flight")
+    assert (count["sent"] == sum(count[name] for name in ended)).all()
+    assert (count["sent"].where(theirs.place == 0, 0) == 0).all()
+    on_the_hop = count["delivered"].sel(link="a", flows="long") - count["sent"].sel(
+        link="b", flows="long"
+    )
+    assert ((on_the_hop >= 0) & (on_the_hop < 50)).all()
+    found, expected = (pf.summarize(runs, after="10s").mean("seed") for runs in (theirs, ours))
+    # The device of ns-3 holds one packet below its queue, which has left it that much sooner.
+    slots = [12e3 / 15e6, 12e3 / 12e6]
+    np.testing.assert_allclose(found.delay_mean + slots, expected.delay_mean, rtol=0.08)
+    np.testing.assert_allclose(found.utilization, expected.utilization, rtol=0.01)
+    np.testing.assert_allclose(found.throughput, expected.throughput, rtol=0.06)

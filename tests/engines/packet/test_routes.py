@@ -373,8 +373,3 @@ def test_results_that_do_not_fit_say_how_many_links_there_are() -> None:
     with refused(pf.QuantityError, "300 links, 300 classes and 900 flows", "a longer bin"):
         pf.Packets(seeds=1).require(described)
     pf.Packets(seeds=1, bin="50s").require(described)
-
-
-def test_ns3_is_asked_for_one_link() -> None:
-    with refused(pf.UnsupportedError, "ns-3 is asked for one link", "Packets()"):
-        pf.Ns3().require(two_links())

@@ -1,6 +1,7 @@
-/* One bottleneck in ns-3, and what is counted there: compiled by cppyy's interpreter in the child process.
+/* Links in a row in ns-3, and what is counted there: compiled by cppyy's interpreter in the child process.
  *
- * Senders and receivers sit on nodes whose links are fast enough to be nowhere; the path's delay lies on the sender's.
+ * Senders and receivers sit on nodes whose links are fast enough to be nowhere; what the links leave of the path's delay
+ * lies on the sender's. A class crosses links that follow one another, and leaves the row behind the last of them.
  * A node has several flows of one class: ns-3 goes through all sockets of a node for each packet, and through all
  * nodes at each router. The device below the queue discipline holds one packet, the fewest that ns-3 allows, beside
  * the one that it transmits. Counts have the shape and the units of the package's own packets, see result/runs.py.
@@ -71,10 +72,11 @@ PI2_OPEN(RedGentle, bool, RedQueueDisc, m_isGentle)
 PI2_OPEN(CoDelDropping, TracedValue<bool>, CoDelQueueDisc, m_dropping)
 PI2_OPEN(CoDelRoot, uint16_t, CoDelQueueDisc, m_recInvSqrt)
 
-enum { ROUTERS = 2, FIRST_PORT = 1024, SINK_PORT = 1000, IP_BYTES = 20, UDP_BYTES = 8, PPP_BYTES = 2, PER_NET = 200 };
+enum { FIRST_PORT = 1024, SINK_PORT = 1000, IP_BYTES = 20, UDP_BYTES = 8, PPP_BYTES = 2, PER_NET = 200 };
 enum { FEWEST = 16 }; /* flows of a node, if there are as many */
-enum { SENT, DELIVERED, DROP_AQM, DROP_FULL, MARK_AQM, QUEUED, IN_FLIGHT, RETRANSMISSIONS, TIMEOUTS, TOTALS };
-enum { ARRIVALS, DEPARTURES, BITS, DROPS, MARKS, SOJOURN, WINDOW, FLOWS, COLUMNS };
+enum { SENT, DELIVERED, DROP_AQM, DROP_FULL, MARK_AQM, QUEUED, IN_FLIGHT, TOTALS };
+enum { RETRANSMISSIONS, TIMEOUTS, ENDS };
+enum { ARRIVALS, DEPARTURES, BITS, DROPS, MARKS, SOJOURN, COLUMNS };
 static const double NS = 1e9;
 
 /* An object of ns-3 by its TypeId, and its attributes as text. */
@@ -98,13 +100,22 @@ struct Described {
 struct Class {
     Described congestion; /* without a type: constant bit rate */
     int64_t interval = 0; /* ns between its packets then */
-    int64_t rtt = 0, jitter = 0; /* ns */
+    int first = 0, last = 0, leg = 0; /* links that it crosses, and where it is counted at the first */
+    int64_t rtt = 0, access = 0, jitter = 0; /* ns; of the path, and on the way to the first link and back from it */
     uint32_t initial_window = 10;
     bool slow_start = true, delayed_ack = true, ecn = false;
 };
 
+struct Link {
+    Described queue;
+    std::vector<std::string> full; /* the reasons of drops for want of room */
+    double capacity = 0.0; /* bit/s */
+    int64_t delay = 0; /* ns, to the next one */
+};
+
 struct Change {
     int64_t at; /* ns */
+    int link;
     double capacity; /* bit/s */
 };
 
@@ -114,19 +125,18 @@ struct Life {
 };
 
 struct Request {
-    Described queue;
-    std::vector<std::string> full; /* the reasons of drops for want of room */
+    std::vector<Link> links;
     std::vector<Class> classes;
     std::vector<Change> changes;
     std::vector<Life> flows; /* those of a class next to each other */
     std::vector<int64_t> edges; /* us, of the buckets of delays */
-    double capacity = 0.0; /* bit/s */
     uint32_t packet_size = 0, segment = 0, window_bytes = 0; /* bytes; the last of socket buffers */
     int64_t duration = 0, bin = 0; /* ns */
     int per_block = 1; /* bins */
     uint64_t seed = 0;
+    void add_link(const Link &one) { links.push_back(one); }
     void add_class(const Class &one) { classes.push_back(one); }
-    void add_change(int64_t at, double rate) { changes.push_back({at, rate}); }
+    void add_change(int64_t at, int link, double rate) { changes.push_back({at, link, rate}); }
     void add_flow(int owner, int64_t start, int64_t stop) { flows.push_back({owner, start, stop}); }
 };
 
@@ -157,12 +167,42 @@ struct Flow {
     void sent_again(Ptr<const Packet>, const TcpHeader &, const Address &, const Address &, Ptr<const TcpSocketBase>);
 };
 
+/* A class. */
 struct Counts {
     double window = 0.0, there = 0.0; /* now: segments, flows */
     double window_area = 0.0, there_area = 0.0;
     int64_t since = 0;
+    double ends[ENDS] = {};
+};
+
+/* A class at a link. */
+struct Leg {
     double row[COLUMNS] = {};
     double totals[TOTALS] = {};
+};
+
+/* A link and its queue. */
+struct Hop {
+    Run *run = nullptr;
+    int index = 0;
+    Ptr<QueueDisc> disc;
+    Ptr<PointToPointNetDevice> out;
+    double backlog = 0.0, area = 0.0, square = 0.0; /* bytes, and over ns */
+    int64_t changed = 0;
+
+    Leg &leg_of(const Flow *flow);
+    void set_capacity(double rate);
+    void trace();
+    void enqueued(Ptr<const QueueDiscItem> item);
+    void dequeued(Ptr<const QueueDiscItem> item) { count_departure(item, 1); }
+    void dropped_before(Ptr<const QueueDiscItem> item, const char *reason);
+    void dropped_after(Ptr<const QueueDiscItem> item, const char *reason);
+    void marked(Ptr<const QueueDiscItem> item, const char *reason);
+    void left_link(Ptr<const Packet> packet);
+    void count_departure(Ptr<const QueueDiscItem> item, int sign);
+    void count_drop(const Flow *flow, const char *reason);
+    void move_backlog(double bytes);
+    void probe(double *row) const;
 };
 
 /* Keeps out what a flow that has gone still sends. */
@@ -180,7 +220,7 @@ class Run
 {
   public:
     Request request;
-    std::vector<double> bins, bands, classes, totals;
+    std::vector<double> bins, bands, legs, classes, totals, ends;
     std::vector<uint32_t> delays, segments;
 
     explicit Run(const Request &asked) : request(asked) {}
@@ -189,8 +229,12 @@ class Run
     std::vector<Flow> flows;
     std::vector<Host> hosts;
     std::vector<Counts> counts;
+    std::vector<Leg> crossed;
+    std::vector<Hop> hops;
     NodeContainer left, right, routers;
-    Ptr<QueueDisc> disc;
+    int bin = 0;
+
+    static int64_t now() { return Simulator::Now().GetNanoSeconds(); }
 
     Flow *flow_of(uint32_t address, const uint8_t *ports)
     {
@@ -205,36 +249,21 @@ class Run
         return flow_of(uint32_t(ip[12]) << 24 | uint32_t(ip[13]) << 16 | uint32_t(ip[14]) << 8 | ip[15],
                        ip + IP_BYTES);
     }
+    Flow *flow_of_item(Ptr<const QueueDiscItem> item);
     Ptr<TcpSocketBase> make_socket(Ptr<Node> node, const Class &of);
     void integrate(int owner);
 
   private:
-    Ptr<PointToPointNetDevice> out; /* the bottleneck */
     Ptr<UniformRandomVariable> chance;
     Ptr<Gate> gate;
     std::vector<Ptr<Socket>> sinks;
-    double backlog = 0.0, area = 0.0, square = 0.0; /* bytes, and over ns */
-    int64_t changed = 0;
-    int bin = 0;
 
-    static int64_t now() { return Simulator::Now().GetNanoSeconds(); }
     void build();
+    void build_links(PointToPointHelper &helper);
     void place();
     void listen(size_t host);
     void accepted(Ptr<Socket> socket, const Address &);
     void drain(Ptr<Socket> socket);
-    void set_capacity(double rate);
-    Flow *flow_of_item(Ptr<const QueueDiscItem> item);
-    void enqueued(Ptr<const QueueDiscItem> item);
-    void dequeued(Ptr<const QueueDiscItem> item) { count_departure(item, 1); }
-    void dropped_before(Ptr<const QueueDiscItem> item, const char *reason);
-    void dropped_after(Ptr<const QueueDiscItem> item, const char *reason);
-    void marked(Ptr<const QueueDiscItem> item, const char *reason);
-    void left_link(Ptr<const Packet> packet);
-    void count_departure(Ptr<const QueueDiscItem> item, int sign);
-    void count_drop(Flow *flow, const char *reason);
-    void move_backlog(double bytes);
-    void probe(double *row) const;
     void end_bin();
     void report();
 };
@@ -303,12 +332,12 @@ void Flow::window_moved(uint32_t, uint32_t bytes)
 
 void Flow::state_moved(TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t to)
 {
-    run->counts[size_t(owner)].totals[TIMEOUTS] += to == TcpSocketState::CA_LOSS && !gone;
+    run->counts[size_t(owner)].ends[TIMEOUTS] += to == TcpSocketState::CA_LOSS && !gone;
 }
 
 void Flow::sent_again(Ptr<const Packet>, const TcpHeader &, const Address &, const Address &, Ptr<const TcpSocketBase>)
 {
-    run->counts[size_t(owner)].totals[RETRANSMISSIONS] += !gone;
+    run->counts[size_t(owner)].ends[RETRANSMISSIONS] += !gone;
 }
 
 bool Gate::DoCorrupt(Ptr<Packet> packet)
@@ -374,39 +403,69 @@ void Run::drain(Ptr<Socket> socket)
 }
 
 /* A full packet takes of the link what it would without the two bytes that frames have in front. */
-void Run::set_capacity(double rate)
+void Hop::set_capacity(double rate)
 {
-    const double framed = rate * (request.packet_size + PPP_BYTES) / request.packet_size;
+    const double framed = rate * (run->request.packet_size + PPP_BYTES) / run->request.packet_size;
     out->SetDataRate(DataRate(uint64_t(std::llround(framed))));
+}
+
+void Hop::trace()
+{
+    disc->TraceConnectWithoutContext("Enqueue", MakeCallback(&Hop::enqueued, this));
+    disc->TraceConnectWithoutContext("Dequeue", MakeCallback(&Hop::dequeued, this));
+    disc->TraceConnectWithoutContext("DropBeforeEnqueue", MakeCallback(&Hop::dropped_before, this));
+    disc->TraceConnectWithoutContext("DropAfterDequeue", MakeCallback(&Hop::dropped_after, this));
+    disc->TraceConnectWithoutContext("Mark", MakeCallback(&Hop::marked, this));
+    out->TraceConnectWithoutContext("PhyTxEnd", MakeCallback(&Hop::left_link, this));
+}
+
+/* The device on the far side sends acknowledgements back, which do not wait. */
+void Run::build_links(PointToPointHelper &helper)
+{
+    Ipv4AddressHelper address;
+    TrafficControlHelper control;
+    hops.resize(request.links.size());
+    for (uint32_t i = 0; i < hops.size(); i++) {
+        const Link &link = request.links[i];
+        Hop &hop = hops[i];
+        char net[32];
+        helper.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1p"));
+        helper.SetChannelAttribute("Delay", TimeValue(NanoSeconds(link.delay)));
+        const NetDeviceContainer middle = helper.Install(routers.Get(i), routers.Get(i + 1));
+        hop.run = this;
+        hop.index = int(i);
+        hop.out = DynamicCast<PointToPointNetDevice>(middle.Get(0));
+        hop.set_capacity(link.capacity);
+        middle.Get(1)->SetAttribute("TxQueue", PointerValue(CreateObjectWithAttributes<DropTailQueue<Packet>>(
+                                                   "MaxSize", StringValue("100000000p"))));
+        hop.disc = link.queue.factory().Create<QueueDisc>();
+        routers.Get(i)->GetObject<TrafficControlLayer>()->SetRootQueueDiscOnDevice(hop.out, hop.disc);
+        std::snprintf(net, sizeof net, "12.%d.%d.0", int(i / PER_NET), int(i % PER_NET));
+        address.SetBase(net, "255.255.255.0");
+        address.Assign(middle);
+        control.Uninstall(middle.Get(1));
+    }
 }
 
 void Run::build()
 {
     const uint32_t count = uint32_t(hosts.size());
     PointToPointHelper helper;
-    const uint64_t fast = uint64_t(std::max(1e11, 1e3 * request.capacity));
+    double most = 0.0;
+    for (const Link &link : request.links)
+        most = std::max(most, link.capacity);
+    const uint64_t fast = uint64_t(std::max(1e11, 1e3 * most));
     left.Create(count);
     right.Create(count);
-    routers.Create(ROUTERS);
+    routers.Create(uint32_t(request.links.size() + 1));
     helper.SetDeviceAttribute("DataRate", DataRateValue(DataRate(fast)));
     helper.SetDeviceAttribute("Mtu", UintegerValue(request.packet_size));
     InternetStackHelper stack;
     stack.InstallAll();
-    helper.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1p"));
-    const NetDeviceContainer middle = helper.Install(routers.Get(0), routers.Get(1));
-    out = DynamicCast<PointToPointNetDevice>(middle.Get(0));
-    set_capacity(request.capacity);
+    build_links(helper);
     helper.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("100000000p"));
-    middle.Get(1)->SetAttribute("TxQueue", PointerValue(CreateObjectWithAttributes<DropTailQueue<Packet>>(
-                                               "MaxSize", StringValue("100000000p"))));
     Ipv4AddressHelper address;
     TrafficControlHelper control;
-    disc = request.queue.factory().Create<QueueDisc>();
-    const Ptr<TrafficControlLayer> layer = routers.Get(0)->GetObject<TrafficControlLayer>();
-    layer->SetRootQueueDiscOnDevice(out, disc);
-    address.SetBase("12.0.0.0", "255.255.255.0");
-    address.Assign(middle);
-    control.Uninstall(middle.Get(1));
     bool leaves = false;
     for (const Life &life : request.flows)
         leaves = leaves || life.stop < request.duration;
@@ -415,10 +474,11 @@ void Run::build()
     for (uint32_t i = 0; i < count; i++) {
         char net[32];
         const int high = int(i / PER_NET), low = int(i % PER_NET);
-        helper.SetChannelAttribute("Delay", TimeValue(NanoSeconds(request.classes[size_t(hosts[i].owner)].rtt / 2)));
-        const NetDeviceContainer in = helper.Install(left.Get(i), routers.Get(0));
+        const Class &of = request.classes[size_t(hosts[i].owner)];
+        helper.SetChannelAttribute("Delay", TimeValue(NanoSeconds(of.access)));
+        const NetDeviceContainer in = helper.Install(left.Get(i), routers.Get(uint32_t(of.first)));
         helper.SetChannelAttribute("Delay", TimeValue(NanoSeconds(0)));
-        const NetDeviceContainer end = helper.Install(right.Get(i), routers.Get(1));
+        const NetDeviceContainer end = helper.Install(right.Get(i), routers.Get(uint32_t(of.last + 1)));
         std::snprintf(net, sizeof net, "10.%d.%d.0", high, low);
         address.SetBase(net, "255.255.255.0");
         address.Assign(in);
@@ -431,12 +491,8 @@ void Run::build()
             DynamicCast<PointToPointNetDevice>(in.Get(1))->SetReceiveErrorModel(gate);
     }
     Ipv4GlobalRoutingHelper::PopulateRoutingTables();
-    disc->TraceConnectWithoutContext("Enqueue", MakeCallback(&Run::enqueued, this));
-    disc->TraceConnectWithoutContext("Dequeue", MakeCallback(&Run::dequeued, this));
-    disc->TraceConnectWithoutContext("DropBeforeEnqueue", MakeCallback(&Run::dropped_before, this));
-    disc->TraceConnectWithoutContext("DropAfterDequeue", MakeCallback(&Run::dropped_after, this));
-    disc->TraceConnectWithoutContext("Mark", MakeCallback(&Run::marked, this));
-    out->TraceConnectWithoutContext("PhyTxEnd", MakeCallback(&Run::left_link, this));
+    for (Hop &hop : hops)
+        hop.trace();
 }
 
 /* As many nodes as flows on each, about, so that neither list is long. */
@@ -467,7 +523,9 @@ void Run::simulate()
     chance = CreateObject<UniformRandomVariable>();
     chance->SetStream(0);
     counts.resize(count);
-    delays.resize(size_t(blocks) * count * (request.edges.size() - 1));
+    for (const Class &of : request.classes)
+        crossed.resize(size_t(std::max(int(crossed.size()), of.leg + of.last - of.first + 1)));
+    delays.resize(size_t(blocks) * crossed.size() * (request.edges.size() - 1));
     segments.resize(size_t(blocks) * total);
     place();
     build();
@@ -484,18 +542,20 @@ void Run::simulate()
             Simulator::Schedule(NanoSeconds(life.stop), &Flow::go, &flow);
     }
     for (const Change &change : request.changes)
-        Simulator::Schedule(NanoSeconds(change.at), &Run::set_capacity, this, change.capacity);
+        Simulator::Schedule(NanoSeconds(change.at), &Hop::set_capacity, &hops[size_t(change.link)], change.capacity);
     for (int i = 1; i < all; i++)
         Simulator::Schedule(NanoSeconds(i * request.bin), &Run::end_bin, this);
     report();
     Simulator::Stop(NanoSeconds(request.duration));
     Simulator::Run();
     end_bin();
-    for (Counts &c : counts) {
-        const double lost = c.totals[DROP_AQM] + c.totals[DROP_FULL];
-        c.totals[IN_FLIGHT] = c.totals[SENT] - lost - c.totals[QUEUED] - c.totals[DELIVERED];
-        totals.insert(totals.end(), c.totals, c.totals + TOTALS);
+    for (Leg &leg : crossed) {
+        const double lost = leg.totals[DROP_AQM] + leg.totals[DROP_FULL];
+        leg.totals[IN_FLIGHT] = leg.totals[SENT] - lost - leg.totals[QUEUED] - leg.totals[DELIVERED];
+        totals.insert(totals.end(), leg.totals, leg.totals + TOTALS);
     }
+    for (const Counts &c : counts)
+        ends.insert(ends.end(), c.ends, c.ends + ENDS);
 }
 
 /* What is counted */
@@ -507,76 +567,88 @@ Flow *Run::flow_of_item(Ptr<const QueueDiscItem> item)
     return flow_of(DynamicCast<const Ipv4QueueDiscItem>(item)->GetHeader().GetSource().Get(), ports);
 }
 
-void Run::move_backlog(double bytes)
+Leg &Hop::leg_of(const Flow *flow)
 {
-    const double time = double(now() - changed);
+    const Class &of = run->request.classes[size_t(flow->owner)];
+    return run->crossed[size_t(of.leg + index - of.first)];
+}
+
+void Hop::move_backlog(double bytes)
+{
+    const double time = double(Run::now() - changed);
     area += backlog * time;
     square += backlog * backlog * time;
-    changed = now();
+    changed = Run::now();
     backlog += bytes;
 }
 
-void Run::enqueued(Ptr<const QueueDiscItem> item)
+void Hop::enqueued(Ptr<const QueueDiscItem> item)
 {
-    Counts &c = counts[size_t(flow_of_item(item)->owner)];
+    Leg &leg = leg_of(run->flow_of_item(item));
     move_backlog(item->GetSize());
-    c.row[ARRIVALS] += 1.0;
-    c.totals[SENT] += 1.0;
-    c.totals[QUEUED] += 1.0;
+    leg.row[ARRIVALS] += 1.0;
+    leg.totals[SENT] += 1.0;
+    leg.totals[QUEUED] += 1.0;
 }
 
-void Run::count_departure(Ptr<const QueueDiscItem> item, int sign)
+void Hop::count_departure(Ptr<const QueueDiscItem> item, int sign)
 {
-    Flow *flow = flow_of_item(item);
-    Counts &c = counts[size_t(flow->owner)];
-    const int64_t waited = now() - item->GetTimeStamp().GetNanoSeconds();
-    const auto above = std::upper_bound(request.edges.begin(), request.edges.end() - 1, waited / 1000);
-    const size_t bucket = size_t(above - request.edges.begin() - 1), block = size_t(bin / request.per_block);
+    Flow *flow = run->flow_of_item(item);
+    const Class &of = run->request.classes[size_t(flow->owner)];
+    const std::vector<int64_t> &edges = run->request.edges;
+    Leg &leg = leg_of(flow);
+    const int64_t waited = Run::now() - item->GetTimeStamp().GetNanoSeconds();
+    const auto above = std::upper_bound(edges.begin(), edges.end() - 1, waited / 1000);
+    const size_t bucket = size_t(above - edges.begin() - 1), block = size_t(run->bin / run->request.per_block);
     if (sign > 0) {
         move_backlog(-double(item->GetSize()));
-        c.totals[QUEUED] -= 1.0;
+        leg.totals[QUEUED] -= 1.0;
     }
-    c.row[DEPARTURES] += sign;
-    c.row[SOJOURN] += sign * double(waited);
-    delays[(block * counts.size() + size_t(flow->owner)) * (request.edges.size() - 1) + bucket] += uint32_t(sign);
-    flow->departed += uint32_t(sign);
+    leg.row[DEPARTURES] += sign;
+    leg.row[SOJOURN] += sign * double(waited);
+    const size_t number = size_t(of.leg + index - of.first);
+    run->delays[(block * run->crossed.size() + number) * (edges.size() - 1) + bucket] += uint32_t(sign);
+    if (index == of.last)
+        flow->departed += uint32_t(sign);
 }
 
-void Run::count_drop(Flow *flow, const char *reason)
+void Hop::count_drop(const Flow *flow, const char *reason)
 {
-    const bool full = std::find(request.full.begin(), request.full.end(), std::string(reason)) != request.full.end();
-    Counts &c = counts[size_t(flow->owner)];
-    c.row[DROPS] += 1.0;
-    c.totals[full ? DROP_FULL : DROP_AQM] += 1.0;
+    const std::vector<std::string> &reasons = run->request.links[size_t(index)].full;
+    const bool full = std::find(reasons.begin(), reasons.end(), std::string(reason)) != reasons.end();
+    Leg &leg = leg_of(flow);
+    leg.row[DROPS] += 1.0;
+    leg.totals[full ? DROP_FULL : DROP_AQM] += 1.0;
 }
 
-void Run::dropped_before(Ptr<const QueueDiscItem> item, const char *reason)
+void Hop::dropped_before(Ptr<const QueueDiscItem> item, const char *reason)
 {
-    Flow *flow = flow_of_item(item);
-    counts[size_t(flow->owner)].row[ARRIVALS] += 1.0;
-    counts[size_t(flow->owner)].totals[SENT] += 1.0;
+    const Flow *flow = run->flow_of_item(item);
+    Leg &leg = leg_of(flow);
+    leg.row[ARRIVALS] += 1.0;
+    leg.totals[SENT] += 1.0;
     count_drop(flow, reason);
 }
 
 /* It has been counted as one that leaves, at this very time. */
-void Run::dropped_after(Ptr<const QueueDiscItem> item, const char *reason)
+void Hop::dropped_after(Ptr<const QueueDiscItem> item, const char *reason)
 {
     count_departure(item, -1);
-    count_drop(flow_of_item(item), reason);
+    count_drop(run->flow_of_item(item), reason);
 }
 
-void Run::marked(Ptr<const QueueDiscItem> item, const char *)
+void Hop::marked(Ptr<const QueueDiscItem> item, const char *)
 {
-    Counts &c = counts[size_t(flow_of_item(item)->owner)];
-    c.row[MARKS] += 1.0;
-    c.totals[MARK_AQM] += 1.0;
+    Leg &leg = leg_of(run->flow_of_item(item));
+    leg.row[MARKS] += 1.0;
+    leg.totals[MARK_AQM] += 1.0;
 }
 
-void Run::left_link(Ptr<const Packet> packet)
+void Hop::left_link(Ptr<const Packet> packet)
 {
-    Counts &c = counts[size_t(flow_of_frame(packet)->owner)];
-    c.row[BITS] += 8.0 * (packet->GetSize() - PPP_BYTES);
-    c.totals[DELIVERED] += 1.0;
+    Leg &leg = leg_of(run->flow_of_frame(packet));
+    leg.row[BITS] += 8.0 * (packet->GetSize() - PPP_BYTES);
+    leg.totals[DELIVERED] += 1.0;
 }
 
 void Run::integrate(int owner)
@@ -589,7 +661,7 @@ void Run::integrate(int owner)
 }
 
 /* The controller's variable, and the probability with which the law signals: as in the package's own packets. */
-void Run::probe(double *row) const
+void Hop::probe(double *row) const
 {
     row[0] = row[1] = 0.0;
     if (const auto pie = DynamicCast<PieQueueDisc>(disc)) {
@@ -613,20 +685,24 @@ void Run::end_bin()
 {
     const int64_t begin = int64_t(bin) * request.bin;
     const double time = double(now() - begin);
-    double seen[2];
-    move_backlog(0.0);
-    bands.push_back(area / time);
-    bands.push_back(square / time);
-    area = square = 0.0;
-    probe(seen);
-    bins.insert(bins.end(), {seen[0], seen[1], seen[1]});
+    for (Hop &hop : hops) {
+        double seen[2];
+        hop.move_backlog(0.0);
+        bands.push_back(hop.area / time);
+        bands.push_back(hop.square / time);
+        hop.area = hop.square = 0.0;
+        hop.probe(seen);
+        bins.insert(bins.end(), {seen[0], seen[1], seen[1]});
+    }
+    for (Leg &leg : crossed) {
+        legs.insert(legs.end(), leg.row, leg.row + COLUMNS);
+        std::fill(leg.row, leg.row + COLUMNS, 0.0);
+    }
     for (size_t i = 0; i < counts.size(); i++) {
         Counts &c = counts[i];
         integrate(int(i));
-        c.row[WINDOW] = c.there_area > 0.0 ? c.window_area / c.there_area : 0.0;
-        c.row[FLOWS] = c.there_area / time;
-        classes.insert(classes.end(), c.row, c.row + COLUMNS);
-        std::fill(c.row, c.row + COLUMNS, 0.0);
+        classes.push_back(c.there_area > 0.0 ? c.window_area / c.there_area : 0.0);
+        classes.push_back(c.there_area / time);
         c.window_area = c.there_area = 0.0;
     }
     bin++;
