@@ -13,12 +13,15 @@ import tempfile
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pi2_fluid.engines.ns3.task import Task
 from pi2_fluid.errors import SolverError, UnsupportedError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["COMMAND", "require_installed", "run_seeds"]
 
@@ -198,6 +201,8 @@ def _columns(array: Any, names: Sequence[str]) -> dict[str, Any]:
     return {name: array[..., k] for k, name in enumerate(names)}
 
 
-def _totals(of_legs: Any, of_classes: Any) -> dict[str, Any]:
+def _totals(
+    of_legs: NDArray[np.int64], of_classes: NDArray[np.int64]
+) -> dict[str, NDArray[np.int64]]:
     found = _columns(of_legs, _TOTALS) | _columns(of_classes, _ENDS)
     return found | {name: np.zeros_like(found["sent"]) for name in _NEVER}
