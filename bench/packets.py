@@ -6,13 +6,14 @@
 trace of packets, every feature compiled in. Times are CPU time of one pinned process per packet
 that enters service, medians over rounds in which the contestants take turns. The number of flows
 then goes from 10 to 100,000 at 0.5 Mbit/s each, after the first 5 s, with the memory that the
-process needed. Last the 20 flows cross several links in a row, and 100,000 flows 5 of 1,000 links
-each, at random.
+process needed. Last 26 flows cross a parking lot of three links under PIE, here and in ns-3, the 20
+flows several links in a row, and 100,000 flows 5 of 1,000 links each, at random.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import platform
 import resource
@@ -20,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -56,18 +58,18 @@ def here(aqm: pf.Aqm, flows: int, seconds: float, after: float = 0.0) -> tuple[f
     return time.process_time() - begun, run.outcome()["packets"] - before
 
 
-def in_ns3() -> tuple[float, int] | None:
+def in_ns3(described: Callable[[float], pf.Scenario]) -> tuple[float, int] | None:
     """Return CPU seconds and packets of ns-3 beyond a first second, None if it is not installed.
 
-    Starting and compiling are part of the first second. What is counted is counted in the others.
+    Starting and compiling are part of the first second. What is counted is counted in the others,
+    at every link.
     """
-    pie = pf.Pie(target="20ms", update_interval="32ms")
-    if pf.Ns3().obstacle(scene(pie, FLOWS, 1.0)):
+    if pf.Ns3().obstacle(described(1.0)):
         return None
 
     def spent(seconds: float) -> tuple[float, int]:
         before = os.times()
-        runs = pf.simulate(scene(pie, FLOWS, seconds), pf.Ns3(seeds=[1], bin=seconds))
+        runs = pf.simulate(described(seconds), pf.Ns3(seeds=[1], bin=seconds))
         after = os.times()
         cpu = after.children_user + after.children_system
         cpu -= before.children_user + before.children_system
@@ -79,15 +81,16 @@ def in_ns3() -> tuple[float, int] | None:
 
 def compare(rounds: int) -> None:
     """Print the cost of a packet, here and there."""
+    pie = pf.Pie(target="20ms", update_interval="32ms")
     costs: dict[str, list[float]] = {"PI2": [], "PIE": [], "ns-3": []}
     for _ in range(rounds):
         for name, aqm in (
             ("PI2", pf.Pi2()),
-            ("PIE", pf.Pie(target="20ms", update_interval="32ms")),
+            ("PIE", pie),
         ):
             cpu, packets = here(aqm, FLOWS, SECONDS)
             costs[name].append(cpu / packets)
-        peer = in_ns3()
+        peer = in_ns3(lambda seconds: scene(pie, FLOWS, seconds))
         if peer:
             costs["ns-3"].append(peer[0] / peer[1])
     print(f"{FLOWS} Reno flows, 10 Mbit/s, 100 ms: ns of CPU per packet (times faster than ns-3)")
@@ -129,6 +132,32 @@ def chain(links: int) -> pf.Scenario:
     ]
     flows = pf.Flows(pf.Reno(), FLOWS, "100ms", route=names, start_jitter="1s")
     return pf.Scenario(SECONDS, network=pf.Network(nodes, flows))
+
+
+def parking_lot(seconds: float) -> pf.Scenario:
+    """Return the parking lot of three links under PIE, which ns-3 has, too."""
+    network = pf.named_scenario("parking_lot").network
+    pie = pf.Pie(target="20ms", update_interval="32ms", variant="rfc8033")
+    nodes = [
+        pf.Node(node.name, pf.Link(node.link.capacity, buffer=1_000), pie) for node in network.nodes
+    ]
+    flows = [dataclasses.replace(flow, start_jitter="1s") for flow in network.flows]
+    return pf.Scenario(seconds, network=pf.Network(nodes, flows))
+
+
+def lot(rounds: int) -> None:
+    """Print what a packet costs at a link of the parking lot, here and in ns-3."""
+    costs: dict[str, list[float]] = {"here": [], "ns-3": []}
+    for _ in range(rounds):
+        cpu, _, crossed = crossing(parking_lot(SECONDS))
+        costs["here"].append(1e9 * cpu / crossed)
+        peer = in_ns3(parking_lot)
+        if peer:
+            costs["ns-3"].append(1e9 * peer[0] / peer[1])
+    told = ", ".join(
+        f"{name} {statistics.median(found):,.1f}" for name, found in costs.items() if found
+    )
+    print(f"a parking lot of three links, PIE: ns of CPU per packet and link: {told}")
 
 
 def mesh() -> pf.Scenario:
@@ -196,6 +225,7 @@ def main() -> None:
     print(f"pi2_fluid {pf.__version__}, Python {platform.python_version()}, {platform.machine()}")
     compare(arguments.rounds)
     grow()
+    lot(arguments.rounds)
     route(arguments.rounds)
 
 
