@@ -200,7 +200,6 @@ def test_what_is_wrong_is_said_in_one_sentence(make, error, sentence) -> None:
 ONE_LINK = {
     "link": lambda: SCENARIO.link,
     "aqm": lambda: SCENARIO.aqm,
-    "ns3": lambda: pf.Ns3().require(SCENARIO),
     "batch": lambda: pf.fluid.batch(SCENARIO, over={"duration": [1.0, 2.0]}),
     "acks": lambda: pf.Fluid(clock="acks").require(SCENARIO),
     "response": lambda: pf.identify_response(SCENARIO, [2.0]),
@@ -215,5 +214,5 @@ def test_what_is_of_one_link_says_so_before_it_starts(what: str) -> None:
 
 def test_the_shell_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     SCENARIO.save(tmp_path / "two.toml")
-    words = ["simulate", str(tmp_path / "two.toml"), "--engine", "ns3"]
-    assert_bad_input(capsys, words, "Network has the nodes 'a', 'b'", "asked for one link")
+    words = ["simulate", str(tmp_path / "two.toml"), "--clock", "acks"]
+    assert_bad_input(capsys, words, "Network has the nodes 'a', 'b'", "of one link")
