@@ -96,7 +96,9 @@ class NetworkLoop:
     Margins are *uniform*: the gain that all links may be multiplied by, the phase that all may be
     turned by and the time that all may be delayed by, together. They say nothing of a change at one
     link alone, for which close the others, nor of different ones at once, for which `sigma_min`
-    does: the smallest singular value of I + L over all frequencies.
+    does: the smallest singular value of I + L over all frequencies. Unlike them it depends on the
+    units of what links signal by, where these differ: seconds that wait at queues, parts of the
+    capacity that arrive at prices.
 
     Raises
     ------
