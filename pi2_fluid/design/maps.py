@@ -105,7 +105,9 @@ def margin_map(
     rate = _axis(rates, "rate", "rates", _RATES)
     size = validate_number(packet_size, "size", "packet_size")
     window = np.outer(rtt, rate) / (_BITS * size)
-    smallest = 1.0 / plant_gain(sender, aqm, np.ones_like(rtt), rtt)[1]  # mu = 1/W at p' = 1
+    plant_gain(sender, aqm, np.ones_like(rtt), rtt)  # that there is a loop
+    rest: Any = sender.at_rest(rtt, np.ones_like(rtt))
+    smallest = np.asarray(rest[0] if isinstance(rest, tuple) else rest)
     p = sender.equilibrium(rtt[:, None], window / rtt[:, None])
     p_prime = np.sqrt(p) if sender.signal == "classic" else p
     inside = np.asarray(p_prime) <= 1.0 + _ROUNDING

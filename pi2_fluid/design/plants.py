@@ -268,7 +268,7 @@ def plant_gain(
         per_mark = float(law.per_mark)
         return per_mark * _slope(sender, aqm, p_prime), per_mark * p_prime
     if plant == "reno":
-        root = np.sqrt(float(law.decrease))
+        root = np.sqrt(float(law.increase) * float(law.decrease))
         return 2.0 * root * _slope(sender, aqm, p_prime), root * p_prime
     if plant == "cubic" and rtt is not None:
         lost = float(law.decrease) / (1.0 - float(law.decrease) / 2.0)

@@ -94,7 +94,9 @@ def closed_form(sender: Sender, aqm: Aqm, point: OperatingPoint) -> ClosedForm |
     if shape == "reno" and encoder in ("linear", "square", "coupled"):
         plant = "reno"
         kappa = 1.0 / (2.0 * p) if encoder == "linear" else 1.0 / u  # kappa_R, or kappa_S = 1/p0'
-        pole = 2.0 * np.sqrt(law.decrease * p) / rtt  # s_R = sqrt(2 p0)/R0 for decrease 0.5
+        pole = (
+            2.0 * np.sqrt(law.increase * law.decrease * p) / rtt
+        )  # s_R = sqrt(2 p0)/R0 for decrease 0.5
     elif shape == "scalable" and encoder in ("linear", "coupled") and aqm.bands == 1:
         plant = "scalable"
         kappa = 1.0 / u  # p = k u is linear in u, so the elasticity is 1/u

@@ -194,7 +194,7 @@ def _limit_gain(sender: Sender, aqm: Aqm) -> tuple[Any, Any]:
     square = isinstance(aqm, Pie) and aqm.table == "sqrt2p"
     plant, law = declares(sender, "plant"), cast(Any, sender)
     if plant == "reno":
-        m: Any = 2.0 * np.sqrt(law.decrease)
+        m: Any = 2.0 * np.sqrt(law.increase * law.decrease)
         if encoder in ("square", "coupled"):
             return m, 1.0
         if encoder == "linear":

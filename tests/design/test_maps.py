@@ -192,7 +192,7 @@ def test_schema_and_files(linux, tmp_path):
         (
             {"sender": pf.Cubic(), "rates": "10kbit/s", "rtts": "10ms"},
             pf.DomainError,
-            "segments, below 2.3, where",
+            "segments, below 1.23, where",
         ),
         ({"sender": pf.Scalable()}, pf.UnsupportedError, "coupled"),
         ({"sender": "reno"}, pf.QuantityError, "is no sender"),

@@ -126,6 +126,16 @@ class TestClosedForms:
         assert pf.CReno().at_rest(0.1, 0.03) == pytest.approx(1 / math.sqrt(0.3 * 0.03))
         assert pf.Scalable().at_rest(0.1, 0.02) == pytest.approx(100.0)  # 2/p
 
+    def test_growth_per_acknowledgement_is_half_a_segment(self):
+        """Every second segment is acknowledged: W = sqrt(1/p) instead of sqrt(2/p)."""
+        law = pf.Reno(growth="per_ack")
+        assert law.at_rest(0.1, 0.01) == pytest.approx(10.0)
+        assert law.equilibrium(0.1, 100.0) == pytest.approx(0.01)
+        assert law.rate(10.0, 10.0, 0.01, 0.1, 0.1) == pytest.approx(0.0, abs=1e-12)
+        assert law.rate(10.0, 10.0, 0.0, 0.1, 0.1) == pytest.approx(5.0)
+        assert law.acked(10.0, 100.0, 1.0, 0.1) == pytest.approx((5.0, 5.0))
+        assert pf.CReno(growth="per_ack").at_rest(0.1, 0.3) == pytest.approx((0.5 / 0.09) ** 0.5)
+
     def test_decrease_is_what_is_removed(self):
         # Equation (17) as printed has 0.7, which Cubic keeps: the window would be below Reno's.
         printed = pf.CReno(decrease=0.7)
@@ -141,6 +151,57 @@ class TestClosedForms:
     def test_signals(self):
         assert [law.signal for law in laws(0.5)] == ["classic", "classic", "scalable"]
         assert Deaf().signal is None
+
+
+class HalfASegment(pf.Sender):
+    """Reno that grows by half a segment per round trip, written down anew."""
+
+    signal: ClassVar = "classic"
+    reduction: ClassVar = "prr"
+
+    def rate(self, x, x_delayed, signal_delayed, rtt, rtt_delayed):
+        return 0.5 / rtt - 0.5 * x * x_delayed / rtt_delayed * signal_delayed
+
+    def acked(self, x, acks, marks, rtt):
+        return 0.5 * acks / x, 0.5 * x * marks
+
+
+class TestGrowthPerAck:
+    """Closed forms and compiled trajectories against a law without any."""
+
+    @pytest.mark.parametrize("clock", ["rate", "acks"])
+    @pytest.mark.parametrize("aqm", [pf.Pi2(), pf.Pie()], ids=["pi2", "pie"])
+    def test_loop(self, aqm, clock):
+        found = [
+            pf.Loop(pf.Flows(law, 20, "100ms"), aqm, capacity="10Mbit/s", clock=clock).margins()
+            for law in (pf.Reno(growth="per_ack"), HalfASegment())
+        ]
+        assert found[0].gain_margin_db == pytest.approx(found[1].gain_margin_db, rel=1e-9)
+        assert found[0].phase_margin_deg == pytest.approx(found[1].phase_margin_deg, rel=1e-9)
+
+    @pytest.mark.parametrize("others", [(), (pf.Flows(pf.Reno(), 5, "40ms"),)], ids=len)
+    def test_trajectory(self, others):
+        runs = []
+        for law in (pf.Reno(growth="per_ack"), HalfASegment()):
+            flows = [pf.Flows(law, 10, "80ms"), *others]
+            scenario = pf.Scenario(3.0, pf.Link("10Mbit/s"), pf.Pi2(), flows)
+            runs.append(pf.fluid.simulate(scenario, sample="100ms"))
+        np.testing.assert_allclose(runs[0].window, runs[1].window, rtol=1e-6)
+        np.testing.assert_allclose(runs[0].queue_delay, runs[1].queue_delay, rtol=1e-6, atol=1e-9)
+
+    @pytest.mark.slow
+    def test_batch(self):
+        flows = [pf.Flows(pf.Reno(growth="per_ack"), 10, "80ms")]
+        scenario = pf.Scenario(60.0, pf.Link("10Mbit/s"), pf.Pi2(), flows)
+        with pytest.raises(pf.UnsupportedError, match="Reno with growth per acknowledgement"):
+            pf.fluid.batch(scenario, {"flows.0.count": [10]}, engine="c")
+        runs = pf.fluid.batch(scenario, {"flows.0.count": [10]}, after="40s")
+        assert float(runs.window_mean.item()) == pytest.approx(25e6 / 3 / 1e6, rel=1e-3)
+
+    def test_map(self):
+        """At p' = 1 the window is 1 segment, sqrt(increase/decrease)."""
+        with pytest.raises(pf.DomainError, match=r"below 1, where p' would exceed 1"):
+            pf.margin_map(pf.Pi2(), pf.Reno(growth="per_ack"), rtts=["100ms"], rates=["1kbit/s"])
 
 
 class TestOwnLaws:

@@ -33,6 +33,7 @@ from pi2_fluid.laws.senders.timeoutreno import TimeoutReno
 SENDER_LAWS: list[Sender] = [
     Reno(),
     Reno(decrease=0.8),
+    Reno(growth="per_ack"),
     CReno(),
     Scalable(),
     Scalable(per_mark=2.0),
@@ -215,8 +216,8 @@ def test_bad_arguments_are_refused():
         _core.SenderLaw("vegas", {})
     with pytest.raises(ValueError, match=r"'codel' is not a queue law of the kernel"):
         _core.AqmLaw("codel", {})
-    with pytest.raises(ValueError, match=r"reno knows no 'increase'\."):
-        _core.SenderLaw("reno", {"decrease": 0.5, "increase": 0.5})
+    with pytest.raises(ValueError, match=r"reno knows no 'growth'\."):
+        _core.SenderLaw("reno", {"decrease": 0.5, "increase": 0.5, "growth": 1.0})
     with pytest.raises(ValueError, match=r"pi2 takes 2 numbers, not 1"):
         _core.AqmLaw("pi2", Pi2().fluid_parameters()).saturate([0.0])
     with pytest.raises(ValueError, match=r"dualpi2 has no continuous form"):

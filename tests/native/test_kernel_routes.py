@@ -41,7 +41,7 @@ def flows(count: float, base_rtt: float, route: Any, hops: Any, **fields: Any) -
     """Reno in congestion avoidance."""
     return {
         "law": "reno",
-        "parameters": {"decrease": 0.5},
+        "parameters": {"decrease": 0.5, "increase": 1.0},
         "state": [1.0],
         "signal": "classic",
         "thinned": False,
@@ -101,7 +101,7 @@ def solve(
 
 LAWS: dict[str, dict[str, Any]] = {
     "reno": {},
-    "creno": {"parameters": {"decrease": 0.3}},
+    "creno": {"parameters": {"decrease": 0.3, "increase": 1.0}},
     "scalable": {"law": "scalable", "parameters": {"per_mark": 0.5}, "signal": "scalable"},
 }
 

@@ -225,13 +225,13 @@ def _taildrop(law: TailDrop, link: Link) -> Described:
 
 
 def _reno(sender: Reno) -> Described:
-    """TcpLinuxReno: a segment more for each window that is acknowledged."""
+    """TcpLinuxReno, which counts segments, or TcpNewReno, which counts acknowledgements."""
     if sender.decrease != _HALF:
         raise UnsupportedError(
             f"Reno decrease = {float(sender.decrease):g} is not in ns-3, whose Reno removes half:"
             " give decrease = 0.5, or use another engine, e.g. Packets()."
         )
-    return Described("TcpLinuxReno", {})
+    return Described("TcpNewReno" if sender.growth == "per_ack" else "TcpLinuxReno", {})
 
 
 def _cubic(sender: Cubic) -> Described:

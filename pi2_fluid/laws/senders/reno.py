@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Final
 
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.ops import Number, sqrt
-from pi2_fluid.records.record import Parameter, quantity
+from pi2_fluid.records.record import Parameter, choice, numbers_of, quantity
 
 __all__ = ["Reno"]
+
+#: Segments per round trip; receivers acknowledge every second one.
+_INCREASE: Final = {"per_segment": 1.0, "per_ack": 0.5}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reno(Sender):
     """TCP Reno: one segment more per round trip, a fraction `decrease` less per signal.
 
-    dW/dt = 1/R(t) - decrease W(t) W(t-R) / R(t-R) p(t-R)
+    dW/dt = increase/R(t) - decrease W(t) W(t-R) / R(t-R) p(t-R)
 
     Parameters
     ----------
     decrease : float, default 0.5
         Fraction of the window removed per signal, in (0, 1].
+    growth : {"per_segment", "per_ack"}
+        Whether each acknowledged segment adds 1/W, as in Linux, or each acknowledgement, whatever
+        it is for, as in ns-3's TcpNewReno and the older standard. Receivers acknowledge every
+        second segment (delayed acknowledgements), so that the latter is an increase of 1/2 segment
+        per round trip, and windows 1/sqrt(2) as large at the same p.
 
     Notes
     -----
-    Source: PI2 paper (CoNEXT'16), equation (15); Misra, Gong, Towsley (SIGCOMM 2000).
+    *Growth per acknowledgement* is what packets do with those that come: of flows with
+    ``delayed_ack=False``, or where receivers acknowledge at once, as they do after a hole, it is
+    growth per segment. Loops and trajectories take every second one for granted, as
+    `Cubic(variant="linux3.18")` does. In slow start packets grow by a half per round trip then, and
+    the fluid by a whole, as of any sender.
+
+    Source: PI2 paper (CoNEXT'16), equation (15); Misra, Gong, Towsley (SIGCOMM 2000). Growth: RFC
+    3465, section 2, per segment; RFC 5681, section 3.1, per acknowledgement.
     """
 
     kernel: ClassVar = "reno"
@@ -34,21 +49,36 @@ class Reno(Sender):
     signal: ClassVar = "classic"
     reduction: ClassVar = "prr"
     decrease: Parameter = quantity(0.5, "number", high=1.0)
+    growth: str = choice("per_segment", tuple(_INCREASE))
+
+    @property
+    def increase(self) -> float:
+        """Segments by which the window grows in a round trip."""
+        return _INCREASE[self.growth]
 
     def rate(
         self, x: Number, x_delayed: Number, signal_delayed: Number, rtt: Number, rtt_delayed: Number
     ) -> Number:
         """Return dW/dt in segments per second."""
-        return 1.0 / rtt - self.decrease * x * x_delayed / rtt_delayed * signal_delayed
+        return self.increase / rtt - self.decrease * x * x_delayed / rtt_delayed * signal_delayed
 
     def acked(self, x: Number, acks: Number, marks: Number, rtt: Number) -> tuple[Number, Number]:
-        """Return 1/W per acknowledgement, and the fraction `decrease` of W per signal."""
-        return acks / x, self.decrease * x * marks
+        """Return increase/W per acknowledged segment, and `decrease` of W per signal."""
+        return self.increase * acks / x, self.decrease * x * marks
 
     def at_rest(self, rtt: Number, p: Number) -> Number:
-        """Return the window at rest: decrease W^2 p = 1, equation (19)."""
-        return 1.0 / sqrt(self.decrease * p)
+        """Return the window at rest: decrease W^2 p = increase, equation (19)."""
+        return 1.0 / sqrt(self.decrease / self.increase * p)
 
     def equilibrium(self, rtt: Number, rate: Number) -> Number:
         """Return the p at which the flow sends `rate` segments/s."""
-        return 1.0 / (self.decrease * (rate * rtt) ** 2)
+        return self.increase / (self.decrease * (rate * rtt) ** 2)
+
+    def fluid_parameters(self) -> dict[str, Any]:
+        """Return increase and decrease."""
+        return numbers_of(self, without=("growth",)) | {"increase": self.increase}
+
+    def packet_parameters(self) -> dict[str, Any]:
+        """Return the decrease, and whether acknowledgements are counted instead of segments."""
+        per_ack = self.growth == "per_ack"
+        return numbers_of(self, without=("growth",)) | {"per_ack": per_ack}

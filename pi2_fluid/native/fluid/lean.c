@@ -3,6 +3,12 @@
 #include "fluid/readers.h"
 #include "fluid/schedule.h"
 
+/* Whether a window grows by one segment per round trip, as all here do. */
+static int grows_by_one(const fluid_class *c)
+{
+    return c->kind != RENO || ((const pi2_reno *)(const void *)c->parameters)->increase == 1.0;
+}
+
 /* Whether class i can be part of it: constant rate, or a law that it knows, not in slow start. */
 static int knows(const pi2_fluid *run, int i)
 {
@@ -10,7 +16,7 @@ static int knows(const pi2_fluid *run, int i)
     const fluid_class *c = run->classes + i;
     return !share->active
            || (!share->ramping && !share->slow && !run->floored[i]
-               && !c->thinned && (c->signal == PI2_FLUID_DEAF || c->kind != OTHER_LAW));
+               && !c->thinned && (c->signal == PI2_FLUID_DEAF || (c->kind != OTHER_LAW && grows_by_one(c))));
 }
 
 int lean_fits(const pi2_fluid *run)

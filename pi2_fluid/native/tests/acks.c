@@ -60,8 +60,8 @@ static void make_class(pi2_acks_class *c, const pi2_acks_problem *p)
     static const struct {
         const char *name;
         double value;
-    } parameters[][3] = {{{"decrease", 0.5}},
-                         {{"decrease", 0.3}},
+    } parameters[][3] = {{{"increase", 1.0}, {"decrease", 0.5}},
+                         {{"increase", 0.5}, {"decrease", 0.3}},
                          {{"per_mark", 0.5}},
                          {{"increase", 8.0 / 15}, {"c", 0.4}, {"decrease", 0.3}},
                          {{0}}};

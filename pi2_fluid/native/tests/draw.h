@@ -55,13 +55,13 @@ static inline void draw_class(pi2_fluid_class *c, double duration, double packet
     static const struct {
         const char *name;
         double value;
-    } parameters[][3] = {{{"decrease", 0.5}},
-                         {{"decrease", 0.3}},
+    } parameters[][3] = {{{"increase", 1.0}, {"decrease", 0.5}},
+                         {{"increase", 0.5}, {"decrease", 0.3}},
                          {{"per_mark", 0.5}},
                          {{"gain", 0.0625}},
                          {{"increase", 8.0 / 15}, {"c", 0.4}, {"decrease", 0.3}},
                          {{0}},
-                         {{"decrease", 0.5}, {"min_rto", 0.2}},
+                         {{"increase", 1.0}, {"decrease", 0.5}, {"min_rto", 0.2}},
                          {{"gain", 0.0625}, {"target_rtt", 0.025}}};
     static const int signals[] = {PI2_FLUID_CLASSIC, PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE, PI2_FLUID_SCALABLE,
                                   PI2_FLUID_CLASSIC, PI2_FLUID_DEAF, PI2_FLUID_CLASSIC, PI2_FLUID_SCALABLE};

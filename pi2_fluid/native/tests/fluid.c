@@ -156,6 +156,7 @@ static int closed_form(void)
     p->class_count = 1;
     p->classes = s.classes;
     s.classes[0].law = &pi2_sender_reno;
+    pi2_put(s.classes[0].parameters, s.classes[0].law->names, "increase", 1.0);
     pi2_put(s.classes[0].parameters, s.classes[0].law->names, "decrease", 0.5);
     s.classes[0].count = 5;
     s.classes[0].base_rtt = 0.1;

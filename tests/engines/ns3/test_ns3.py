@@ -134,6 +134,11 @@ def test_options_are_checked(make, reason) -> None:
 # --- laws -----------------------------------------------------------------------------------
 
 
+def test_reno_in_the_words_of_ns3() -> None:
+    assert congestion_of(pf.Reno()).type == "TcpLinuxReno"
+    assert congestion_of(pf.Reno(growth="per_ack")).type == "TcpNewReno"
+
+
 def test_pie_in_the_words_of_ns3() -> None:
     disc = queue_disc_of(dataclasses.replace(PIE, ecn=True, cap=False, burst="80ms"), LINK)
     assert disc.type == "PieQueueDisc"

@@ -289,7 +289,7 @@ def test_pack_speaks_of_every_field() -> None:
     own = {"base_rtt": 5 * 10**7, "start": 10**9, "stop": 4 * 10**9, "start_jitter": 5 * 10**8}
     assert classes[0] == own | {
         "congestion": "reno",
-        "parameters": {"decrease": 0.5},
+        "parameters": {"decrease": 0.5, "per_ack": 0.0},
         "interval": 0.0,
         "count": 2,
         "initial_window": 10,
@@ -429,7 +429,7 @@ ARGUMENTS = (
 )
 LINK_OF_RUN: Any = ARGUMENTS[2][0]  # type: ignore[index]
 CLASS: Any = ARGUMENTS[3][0]  # type: ignore[index]
-SENDING = CLASS | {"congestion": "reno", "parameters": {"decrease": 0.5}}
+SENDING = CLASS | {"congestion": "reno", "parameters": {"decrease": 0.5, "per_ack": 0.0}}
 
 
 def changed(items: Any, place: int, value: Any) -> Any:

@@ -23,6 +23,7 @@ from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.laws.senders.scalable import Scalable
 
 patient = settings(deadline=None)  # a loaded machine is no reason to fail
+RENO = {"decrease": 0.5, "per_ack": 0.0}
 LAWS = {"reno": Reno(), "cubic": Cubic(), "cubic3.18": Cubic(variant="linux3.18")}
 MS = 1_000_000
 
@@ -215,7 +216,7 @@ def test_windows_stay_within_bounds(sender, window, steps):
 @patient
 @given(st.integers(2, 10_000), st.integers(1, 10_000))
 def test_slow_start_ends_at_the_threshold(window, acked):
-    flow = _core.CongestionControl("reno", {"decrease": 0.5}, window=window, ssthresh=window + 100)
+    flow = _core.CongestionControl("reno", RENO, window=window, ssthresh=window + 100)
     flow.acknowledge(acked, 0, MS, 0)
     if acked <= 100:
         assert flow.cwnd == window + acked
@@ -226,11 +227,44 @@ def test_slow_start_ends_at_the_threshold(window, acked):
 
 @pytest.mark.parametrize("per_ack", [1, 2, 3])
 def test_reno_grows_a_segment_per_window(per_ack):
-    flow = _core.CongestionControl("reno", {"decrease": 0.5}, window=30, ssthresh=2)
+    flow = _core.CongestionControl("reno", RENO, window=30, ssthresh=2)
     for _ in range(30 // per_ack):
         assert flow.cwnd == 30
         flow.acknowledge(per_ack, 0, MS, 0)
     assert flow.cwnd == 31
+
+
+@pytest.mark.parametrize("per_ack", [1, 2, 3])
+def test_reno_that_counts_acknowledgements_grows_a_segment_per_window_of_them(per_ack):
+    name, parameters = congestion_of(Reno(growth="per_ack"))
+    flow = _core.CongestionControl(name, parameters, window=30, ssthresh=2)
+    for _ in range(30):
+        assert flow.cwnd == 30
+        flow.acknowledge(per_ack, 0, MS, 0)
+    assert flow.cwnd == 31
+    starts = _core.CongestionControl(name, parameters, window=10, ssthresh=100)
+    for _ in range(10):
+        starts.acknowledge(per_ack, 0, MS, 0)
+    assert starts.cwnd == 20
+
+
+@pytest.mark.slow
+def test_delayed_acknowledgements_halve_what_reno_per_ack_adds():
+    """W sqrt(p), every 1000th packet signalled: as many segments per acknowledgement as divide it.
+
+    The law's 1/sqrt(2) is that of the increase, 1/2; without delay the two are one.
+    """
+    feedback = {"p": 1e-3, "periodic": True, "rtt": 100 * MS, "window": 40, "grows_in_cwr": True}
+    counts = {"packets": 400_000, "warm_up": 40_000, "seed": 1}
+    found = {
+        (growth, per_ack): _core.mean_window(
+            *congestion_of(Reno(growth=growth)), per_ack=per_ack, **feedback, **counts
+        )
+        for growth in ("per_segment", "per_ack")
+        for per_ack in (1, 2)
+    }
+    assert found["per_ack", 1] == found["per_segment", 1]
+    assert found["per_ack", 2] / found["per_segment", 2] == pytest.approx(0.5**0.5, rel=0.02)
 
 
 @pytest.mark.parametrize("window", [10, 30, 50, 70, 110, 1000])
@@ -277,8 +311,10 @@ def test_a_timeout_forgets_the_last_maximum():
 
 
 def test_congestion_of_every_sender():
-    assert congestion_of(Reno()) == ("reno", {"decrease": 0.5})
-    assert congestion_of(CReno()) == ("reno", {"decrease": 0.3})
+    assert congestion_of(Reno()) == ("reno", RENO)
+    assert congestion_of(CReno()) == ("reno", RENO | {"decrease": 0.3})
+    per_ack = ("reno", RENO | {"per_ack": 1.0})
+    assert congestion_of(Reno(growth="per_ack")) == per_ack
     assert congestion_of(Scalable()) == ("scalable", {"per_mark": 0.5})
     assert congestion_of(Dctcp()) == ("dctcp", {"gain": 0.0625, "fixed": 1.0, "old": 0.0})
     rfc = Dctcp(variant="rfc8257", gain=0.1)
@@ -333,12 +369,12 @@ def test_the_kernel_refuses_what_it_cannot_run():
     at, results = np.zeros(2, dtype=np.int64), np.zeros(10, dtype=np.int64)
     with pytest.raises(ValueError, match=r"'vegas' is not a congestion control"):
         _core.CongestionControl("vegas", {}, window=10)
-    with pytest.raises(ValueError, match=r"reno lacks 'decrease'\."):
+    with pytest.raises(ValueError, match=r"reno lacks 'decrease', 'per_ack'\."):
         _core.CongestionControl("reno", {}, window=10)
     with pytest.raises(ValueError, match=r"window must lie in"):
-        _core.CongestionControl("reno", {"decrease": 0.5}, window=0)
+        _core.CongestionControl("reno", RENO, window=0)
     with pytest.raises(ValueError, match=r"acked, marked or rtt out of range"):
-        _core.CongestionControl("reno", {"decrease": 0.5}, window=10).acknowledge(1, 2, MS, 0)
+        _core.CongestionControl("reno", RENO, window=10).acknowledge(1, 2, MS, 0)
     with pytest.raises(ValueError, match=r"room for 10 numbers"):
         _core.replay_cubic(cubic, 20, 10 * MS, at, results[:9])
     with pytest.raises(ValueError, match=r"window must lie in"):
@@ -357,4 +393,4 @@ def test_the_kernel_refuses_what_it_cannot_run():
     }
     for key, value in {"p": 0.0, "rtt": 0, "per_ack": 0, "window": 1, "warm_up": 100}.items():
         with pytest.raises(ValueError, match=rf"{key} "):
-            _core.mean_window("reno", {"decrease": 0.5}, **(good | {key: value}))
+            _core.mean_window("reno", RENO, **(good | {key: value}))

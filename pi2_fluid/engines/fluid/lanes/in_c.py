@@ -36,6 +36,8 @@ def obstacle(table: Timetable) -> str:
     for sender in table.senders:
         if declares(sender, "kernel") not in _LAWS:
             return type(sender).__name__
+        if getattr(sender, "increase", 1.0) != 1.0:
+            return f"{type(sender).__name__} with growth per acknowledgement"
     if getattr(table.aqm, "burst", None) is not None:
         return f"{type(table.aqm).__name__} with a burst allowance"
     if len(table.senders) > _MOST_CLASSES:

@@ -94,6 +94,7 @@ static void make_sender(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_c
     } else if (which == 2) {
         put(class_, "gain", fixed ? ldexp(1.0, -pi2_pick(c, 11)) : pi2_uniform(c, 1e-3, 1.0));
         put(class_, "fixed", fixed);
+        put(class_, "old", fixed && pi2_chance(c, 0.5));
     } else if (which == 3) {
         put(class_, "per_mark", pi2_chance(c, 0.5) ? 0.5 : pi2_spread(c, 0.01, 100));
     } else if (which == 5) {
@@ -104,6 +105,7 @@ static void make_sender(pi2_choices *c, const pi2_test_scenario *t, pi2_packet_c
     } else if (which == 6) {
         make_paganini(c, t, class_);
     } else {
+        put(class_, "per_ack", which == 0 && pi2_chance(c, 0.3));
         put(class_, "decrease", pi2_chance(c, 0.7) ? halves[pi2_pick(c, 3)] : pi2_uniform(c, 0.01, 1.0));
     }
 }

@@ -1,12 +1,15 @@
 /* Reno: one segment more per window, a fraction less per signal. What all algorithms share is here as well.
  *
- * Sources: RFC 5681, section 3.1; growth counts segments, not acknowledgements (RFC 3465), as Linux 6.18 does.
+ * Sources: RFC 5681, section 3.1; growth counts segments, not acknowledgements (RFC 3465), as Linux 6.18 does, unless
+ * it is asked for the latter.
  */
 #include "packet/tcp/congestion.h"
 
 #include <string.h>
 
-#define FIELDS(F) F(decrease) /* fraction of the window removed per signal, in (0, 1] */
+#define FIELDS(F) \
+    F(decrease) /* fraction of the window removed per signal, in (0, 1] */ \
+    F(per_ack)  /* 1: an acknowledgement counts once, however many segments it is for (RFC 5681; ns-3's TcpNewReno) */
 
 typedef struct {
     FIELDS(PI2_FIELD)
@@ -51,6 +54,12 @@ void pi2_reno_grow(const void *parameters, void *state, pi2_window *window, uint
     pi2_additive_increase(window, window->cwnd, acked);
 }
 
+static void grow(const void *parameters, void *state, pi2_window *window, uint32_t acked, int64_t now)
+{
+    const reno_parameters *p = parameters;
+    pi2_reno_grow(parameters, state, window, p->per_ack != 0.0 && acked ? 1 : acked, now);
+}
+
 static uint32_t ssthresh(const void *parameters, void *state, const pi2_window *window, int64_t now, int because)
 {
     const double decrease = ((const reno_parameters *)parameters)->decrease;
@@ -62,7 +71,7 @@ static uint32_t ssthresh(const void *parameters, void *state, const pi2_window *
 }
 
 const pi2_congestion pi2_cc_reno = {
-    .name = "reno", PI2_CONFIGURED_BY(FIELDS), .begin = begin, .grow = pi2_reno_grow, .ssthresh = ssthresh};
+    .name = "reno", PI2_CONFIGURED_BY(FIELDS), .begin = begin, .grow = grow, .ssthresh = ssthresh};
 
 const pi2_congestion *pi2_find_congestion(const char *name)
 {
