@@ -29,6 +29,8 @@ class Layout(NamedTuple):
     """Of each leg."""
     flows: IntArray
     """Its class."""
+    band: IntArray
+    """Its queue, if that of the link is dual: acknowledgements are no L4S packets."""
     first: IntArray
     """The first leg of each class."""
     last: IntArray
@@ -80,6 +82,15 @@ class Layout(NamedTuple):
         found[..., self.link, self.flows] = values
         return found
 
+    def by_signal(self, classic: NDArray[Any], scalable: NDArray[Any]) -> NDArray[Any]:
+        """Return which of two values each class meets, those of links as `of_links` returns them.
+
+        By link, too, where there are several: 0 where the class does not cross it.
+        """
+        if not self.routed:
+            classic, scalable = classic[..., None], scalable[..., None]
+        return self.at_links(np.where(self.band, scalable[..., self.link], classic[..., self.link]))
+
     def at_ends(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values of legs (the last dim) of each class at its last link."""
         found: NDArray[Any] = values[..., self.last]
@@ -122,8 +133,7 @@ class Layout(NamedTuple):
     def _added(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the sums of what legs (the last dim) have at each link and band of several."""
         queues = 1 + self.dual
-        band: IntArray = np.array(self.bands)[self.flows] * self.duals[self.link]
-        queue: IntArray = self.link * queues + band
+        queue: IntArray = self.link * queues + self.band * self.duals[self.link]
         found = np.zeros((self.links * queues, *values.shape[:-1]), dtype=values.dtype)
         np.add.at(found, queue, np.moveaxis(values, -1, 0))
         found = np.moveaxis(found, 0, -1)
@@ -152,11 +162,14 @@ def layout_of(scenario: Scenario, bands: Sequence[int]) -> Layout:
     lengths = np.array([len(route) for route in routes])
     first: IntArray = np.cumsum(lengths) - lengths
     last: IntArray = first + np.array([len(route) - 1 for route in there])
+    flows: IntArray = np.repeat(np.arange(len(routes)), lengths)
+    forward = np.arange(flows.size) <= last[flows]
     return Layout(
         links=len(scenario.node_names),
         bands=bands,
         link=np.concatenate([np.array(route, dtype=int) for route in routes]),
-        flows=np.repeat(np.arange(len(routes)), lengths),
+        flows=flows,
+        band=np.where(forward, np.array(bands)[flows], 0),
         first=first,
         last=last,
         duals=np.array([node.aqm.bands == 2 for node in scenario.network.nodes], dtype=int),

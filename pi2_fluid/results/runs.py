@@ -186,7 +186,7 @@ def _of_bins(
     sojourn = legs["sojourn"] / NS
     of_queues = (*_BIN, *layout.queue_dims)
     of_classes = (*_BIN, *layout.class_dims)
-    probability = np.stack([bins["classic"], bins["scalable"]], axis=-1)[..., list(layout.bands)]
+    probability = layout.by_signal(bins["classic"], bins["scalable"])
     through = _last_mean(layout.by_queue(sojourn), layout.by_queue(legs["departures"]))
     waited = layout.at_links(_last_mean(sojourn, legs["departures"]))
     counted = {name: layout.at_links(rows) for name, rows in legs.items()}

@@ -308,6 +308,26 @@ def test_a_dual_queue_behind_a_single_one() -> None:
     assert (levels.sel(link="a", band="L") == 0.0).all()
 
 
+def test_acknowledgements_wait_with_classic_packets() -> None:
+    """Those of L4S flows, too: nothing else crosses the dual queue, and its L4S queue is empty."""
+    l4s = pf.Flows(pf.Dctcp(), 2, "20ms", "l4s", route="a", back="b")
+    flows = [l4s, crossing("b", name="classic", ecn=False)]
+    nodes = [node("a", aqm=pf.DualPi2()), node("b", aqm=pf.DualPi2())]
+    runs = pf.simulate(over(nodes, flows, "2s"), pf.Packets(seeds=1, bin="500ms", trace=20_000))
+    back = runs.sel(link="b").isel(seed=0)
+    left = (runs.event_what[0] == 1) & (runs.event_link[0] == 1)
+    waited = runs.event_waited[0].to_numpy()[left] / 1e9
+    assert back.departures.sel(flows="l4s").sum() > 100
+    assert back.delay_histogram.sum(("block", "delay")).to_numpy().tolist() == [waited.size, 0]
+    assert (back.sojourn.sel(band="L") == 0.0).all()
+    total = float((back.sojourn.sel(band="C") * back.departures.sum("flows")).sum())
+    assert total == pytest.approx(waited.sum(), rel=1e-12)
+    met = back.p_aqm.sel(flows="classic")
+    np.testing.assert_array_equal(back.p_aqm.sel(flows="l4s"), met)
+    assert (met > 0.0).any()
+    assert (runs.p_aqm.sel(link="a", flows="classic") == 0.0).all()  # which does not cross it
+
+
 def test_ways_back_are_text_too() -> None:
     flows = crossing("a", back=("b", "c"), back_hops=("1ms", "2ms"))
     described = over([node("a"), node("b"), node("c")], flows)
