@@ -225,7 +225,9 @@ def test_the_seed_decides(web) -> None:
 
 def test_sizes_and_waits_are_the_flows_own(web) -> None:
     """What others do, or how fast the link is, changes no size and no arrival."""
-    other = replace(WEB, link=pf.Link("100Mbit/s"), flows=[WEB.flows[0], *WEB.flows[1:]])
+    web_flows, long, mice = WEB.flows
+    long = replace(long, sender=pf.Reno(), start="1s")
+    other = replace(WEB, link=pf.Link("100Mbit/s"), flows=[web_flows, long, mice])
     found = pf.simulate(other, pf.Packets(seeds=[1]))
 
     def sizes(runs: Any, flow: int, most: int = 4) -> Any:
@@ -233,8 +235,8 @@ def test_sizes_and_waits_are_the_flows_own(web) -> None:
 
     for flow in range(10):
         assert np.array_equal(sizes(web, flow), sizes(found, flow)), flow
-    mice = [run.transfer_start[0][run.transfer_class[0] == 2].to_numpy() for run in (web, found)]
-    assert np.array_equal(*mice)
+    came = [run.transfer_start[0][run.transfer_class[0] == 2].to_numpy() for run in (web, found)]
+    assert np.array_equal(*came)
     assert sizes(web, 0).size == 4
 
 
