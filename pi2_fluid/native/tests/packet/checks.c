@@ -178,6 +178,20 @@ static int not_overused(const pi2_test_scenario *s, uint32_t link, double bits)
     return least_slot < 1000.0 || within("bits of all", bits, 0, 1.01 * room); /* slots are whole ns */
 }
 
+/* Whose flow that is, NULL: nobody's. */
+static const pi2_packet_class *class_of(const pi2_packet_scenario *s, uint64_t flow)
+{
+    pi2_class_step told[PI2_TEST_CHANGES + 2];
+    int steps;
+    for (int i = 0; i < s->class_count; i++) {
+        const uint64_t flows = pi2_class_steps(s, i, told, &steps);
+        if (flow < flows)
+            return s->classes + i;
+        flow -= flows;
+    }
+    return NULL;
+}
+
 /* Each transfer is of a class that has some, begins after the one before, and takes at least the two round trips of its
  * connection and its segments; what was finished has left the last link. */
 static int sound_transfers(const pi2_test_scenario *s, const pi2_packet_outcome *o)
@@ -186,13 +200,17 @@ static int sound_transfers(const pi2_test_scenario *s, const pi2_packet_outcome 
     int64_t before = 0;
     for (int64_t i = 0; i < o->transferred; i++) {
         const pi2_transfer *t = o->transfers + i;
-        if (!within("flow of a transfer", t->flow, 0, (double)o->flows - 1) || !within("size", t->size, 1, 1 << 30)
+        const pi2_packet_class *class_ = class_of(&s->problem, t->flow);
+        if (!class_ || class_->sizes.kind == PI2_SIZES_ENDLESS)
+            return within("flow of a transfer", t->flow, INFINITY, INFINITY);
+        if (!within("size", t->size, 1, 1 << 30)
             || !within("begin", (double)t->begun, (double)before, (double)s->problem.duration))
             return 0;
         before = t->begun;
         if (t->took == PI2_UNFINISHED)
             continue;
-        if (!within("duration", (double)t->took, 0, (double)(s->problem.duration - t->begun)))
+        if (!within("duration", (double)t->took, 2.0 * (double)class_->base_rtt,
+                    (double)(s->problem.duration - t->begun)))
             return 0;
         finished += t->size;
     }
