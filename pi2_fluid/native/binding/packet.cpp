@@ -1,5 +1,4 @@
-// Part of pi2_fluid._core: one run of the packet simulator. Whatever comes through this door is checked here, so that
-// the kernel need not: it would divide by it, shift by it or allocate as much.
+// Part of pi2_fluid._core: one run of the packet simulator, and parts of it for tests.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -7,11 +6,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <new>
 #include <optional>
@@ -22,8 +18,8 @@
 #include "binding/arguments.h"
 #include "binding/arrays.h"
 #include "binding/packet.h"
+#include "binding/packet_scenario.h"
 extern "C" { // around the headers that it includes, too
-#include "packet/simulator.h"
 #include "packet/tcp/jiffies.h"
 #include "packet/tcp/prr.h"
 #include "packet/tcp/published.h"
@@ -33,99 +29,6 @@ namespace nb = nanobind;
 using namespace binding;
 
 namespace {
-
-template <typename T> T as(nb::handle object, const std::string &what)
-{
-    T value;
-    if (!nb::try_cast<T>(object, value))
-        refuse(what + " is of another type, or too large.");
-    return value;
-}
-
-std::int64_t whole(nb::handle object, std::int64_t low, std::int64_t high, const std::string &what)
-{
-    const auto value = as<std::int64_t>(object, what);
-    if (value < low || value > high)
-        refuse(what + " = " + std::to_string(value) + " is outside [" + std::to_string(low) + ", "
-               + std::to_string(high) + "].");
-    return value;
-}
-
-double capacity_of(nb::handle object, int packet_size, const std::string &what)
-{
-    const auto capacity = as<double>(object, what);
-    const double slot = 8e9 * packet_size / capacity;
-    if (!(capacity > 0.0 && slot >= 1.0 && slot <= static_cast<double>(PI2_LONGEST_SLOT)))
-        refuse(what + " lets a packet take less than 1 ns or more than 2^53 ns.");
-    return capacity;
-}
-
-using SizesTold = std::pair<std::string, Numbers>;
-
-// The distribution of that name; its numbers stay where they are.
-pi2_sizes sizes_of(const SizesTold &told, const std::string &what)
-{
-    const auto &[kind, numbers] = told;
-    const std::vector<std::string> kinds = {"fixed", "exponential", "pareto", "empirical"};
-    const pi2_sizes sizes = {1 + place_of(kind, kinds, what + " sizes"), numbers.size(), numbers.data()};
-    if (sizes.kind == PI2_SIZES_EMPIRICAL) {
-        if (numbers.empty() || numbers.size() > static_cast<std::size_t>(PI2_MOST_SIZES))
-            refuse(what + " sizes are " + std::to_string(numbers.size()) + " numbers, outside [1, "
-                   + std::to_string(PI2_MOST_SIZES) + "].");
-    } else {
-        require_count(numbers, sizes.kind == PI2_SIZES_PARETO ? 3 : 1, what + " sizes " + kind);
-    }
-    for (const double number : numbers)
-        if (!(number > 0.0))
-            refuse(what + " sizes have a number that is not above 0.");
-    return sizes;
-}
-
-// ns, of which `least` or more are a mean time.
-double mean_time(const Entries &e, const char *name, double least)
-{
-    const auto ns = e.as<double>(name);
-    if (!(ns == 0.0 || (ns >= least && std::isfinite(ns))))
-        refuse(e.what + " " + name + " is no mean time in ns.");
-    return ns;
-}
-
-pi2_packet_class class_of(nb::handle item, const std::string &what, SizesTold &sizes)
-{
-    const Entries e(item, what,
-                    {"congestion", "parameters", "interval", "count", "base_rtt", "start", "stop", "start_jitter",
-                     "initial_window", "slow_start", "delayed_ack", "paced", "ecn", "sizes", "idle", "gap", "route",
-                     "hops", "back", "back_hops"});
-    pi2_packet_class c = {};
-    if (e.is_none("congestion")) {
-        c.interval = e.as<double>("interval");
-        if (!(c.interval >= 1.0 && c.interval <= static_cast<double>(PI2_LONGEST_SLOT)))
-            refuse(what + " interval is outside [1, 2^53] ns.");
-    } else {
-        const auto name = e.as<std::string>("congestion");
-        c.congestion = named(pi2_find_congestion(name.c_str()), name, "congestion control");
-        read_parameters(c.congestion, e.as<Parameters>("parameters"), c.parameters);
-    }
-    c.count = static_cast<std::uint32_t>(e.whole("count", 0, PI2_MOST_FLOWS));
-    c.base_rtt = e.whole("base_rtt", 0, PI2_LONGEST);
-    c.start = e.whole("start", 0, PI2_LONGEST);
-    c.stop = e.is_none("stop") ? PI2_NEVER : e.whole("stop", c.start, PI2_LONGEST);
-    c.start_jitter = e.whole("start_jitter", 0, PI2_LONGEST);
-    c.initial_window = static_cast<std::uint32_t>(e.whole("initial_window", 1, PI2_MOST_WINDOW));
-    c.slow_start = e.as<bool>("slow_start");
-    c.delayed_ack = e.as<bool>("delayed_ack");
-    c.paced = e.as<bool>("paced");
-    c.ecn = static_cast<int>(e.whole("ecn", PI2_NOT_ECT, PI2_ECT0));
-    c.idle = mean_time(e, "idle", 0.0);
-    c.gap = mean_time(e, "gap", 1.0);
-    if (!e.is_none("sizes")) {
-        if (!c.congestion)
-            refuse(what + " sends at a constant rate, and has no transfers.");
-        sizes = e.as<SizesTold>("sizes");
-        c.sizes = sizes_of(sizes, what);
-    }
-    return c;
-}
 
 struct Name {
     const char *name;
@@ -188,28 +91,10 @@ class PacketRun {
               const AllDescribed &classes, const AllDescribed &changes, Told<std::uint64_t> seed,
               Told<std::int64_t> bin, Told<std::int64_t> trace)
     {
-        pi2_packet_scenario s = {};
-        s.duration = whole(duration, 1, PI2_LONGEST, "duration");
-        s.packet_size = static_cast<int>(whole(packet_size, PI2_LEAST_PACKET, PI2_MOST_PACKET, "packet_size"));
-        s.seed = as<std::uint64_t>(seed, "seed");
-        s.bin = whole(bin, 1, s.duration, "bin");
-        s.trace = whole(trace, 0, PI2_MOST_TRACE, "trace");
-        const Links served = read_links(links, s.packet_size);
-        s.link_count = static_cast<int>(served.all.size());
-        s.links = served.all.data();
-        const Classes sent = read_classes(classes, s);
-        s.class_count = static_cast<int>(sent.all.size());
-        s.classes = sent.all.data();
-        require_rows(s, sent.routes.size());
-        std::vector<std::int64_t> counts;
-        const std::vector<pi2_packet_change> schedule = read_changes(changes, s, counts);
-        s.change_count = static_cast<int>(schedule.size());
-        s.changes = schedule.data();
-        s.counts = counts.data();
-        require_few(s);
+        const PacketScenario told(duration, packet_size, links, classes, changes, seed, bin, trace);
         int refused = 0;
-        run.reset(pi2_run_new(&s, &refused));
-        require_sound(!refused, refused ? s.links[refused - 1].qdisc->name : "");
+        run.reset(pi2_run_new(&told.problem, &refused));
+        require_sound(!refused, refused ? told.problem.links[refused - 1].qdisc->name : "");
         if (!run)
             throw std::bad_alloc();
     }
@@ -270,176 +155,6 @@ class PacketRun {
     }
 
   private:
-    // What they point to lies beside them.
-    struct Links {
-        std::vector<pi2_packet_link> all;
-        std::vector<Numbers> pushes;
-    };
-    struct Classes {
-        std::vector<pi2_packet_class> all;
-        std::vector<std::uint32_t> routes;
-        std::vector<std::int64_t> hops;
-        std::deque<SizesTold> sizes; // which stay where they are as there come to be more
-    };
-
-    static void require_between(std::size_t count, std::int64_t most, const char *what)
-    {
-        if (count == 0 || count > static_cast<std::size_t>(most))
-            refuse(std::to_string(count) + what + " are outside [1, " + std::to_string(most) + "].");
-    }
-
-    static pi2_packet_link link_of(nb::handle item, int packet_size, const std::string &what, Numbers &pushes)
-    {
-        const Entries e(item, what,
-                        {"capacity", "kind", "delay_on", "ack_jitter", "buffer", "qdisc", "parameters", "pushes"});
-        pi2_packet_link l = {};
-        l.capacity = capacity_of(e["capacity"], packet_size, what + " capacity");
-        l.kind = e.one_of("kind", {"wire", "htb"});
-        l.delay_on = e.one_of("delay_on", {"return", "forward", "split"});
-        l.ack_jitter = e.whole("ack_jitter", 0, PI2_MOST_JITTER);
-        l.buffer = e.whole("buffer", 1, PI2_MOST_BUFFER);
-        const auto name = e.as<std::string>("qdisc");
-        l.qdisc = named(pi2_find_qdisc(name.c_str()), name, "queue discipline");
-        read_parameters(l.qdisc, e.as<Parameters>("parameters"), l.qdisc_parameters);
-        const auto given = e.as<Line<const double>>("pushes");
-        pushes.assign(given.data(), given.data() + given.shape(0));
-        l.push_count = pushes.size();
-        if (l.push_count > 0 && !l.qdisc->push)
-            refuse(name + " takes no pushes.");
-        return l;
-    }
-
-    static Links read_links(const AllDescribed &links, int packet_size)
-    {
-        Links found;
-        for (nb::handle item : links) {
-            const std::string what = "link " + std::to_string(found.all.size());
-            found.pushes.emplace_back();
-            found.all.push_back(link_of(item, packet_size, what, found.pushes.back()));
-        }
-        require_between(found.all.size(), PI2_MOST_LINKS, " links");
-        for (std::size_t i = 0; i < found.all.size(); i++)
-            found.all[i].pushes = found.pushes[i].data();
-        return found;
-    }
-
-    struct Way {
-        std::vector<std::uint32_t> links;
-        std::vector<std::int64_t> hops;
-    };
-
-    static Way way_of(nb::handle item, const char *links, const char *hops)
-    {
-        return {as<std::vector<std::uint32_t>>(item[links], links), as<std::vector<std::int64_t>>(item[hops], hops)};
-    }
-
-    // Over links that there are, none twice, with hops that leave of base_rtt what is not negative.
-    static void require_route(const std::string &what, const Way &way, std::vector<std::size_t> &crossed,
-                              std::size_t number, std::int64_t &left)
-    {
-        const auto &[route, hops] = way;
-        if (route.size() != hops.size())
-            refuse(what + " has " + std::to_string(route.size()) + " links and " + std::to_string(hops.size())
-                   + " hops.");
-        for (const std::uint32_t link : route) {
-            if (link >= crossed.size() || crossed[link] == number + 1)
-                refuse(what + " route has link " + std::to_string(link)
-                       + (link >= crossed.size() ? ", which is not there." : " twice."));
-            crossed[link] = number + 1;
-        }
-        for (const std::int64_t hop : hops) {
-            if (hop < 0 || hop > left)
-                refuse(what + " hops are below 0, or more than base_rtt.");
-            left -= hop;
-        }
-    }
-
-    static Classes read_classes(const AllDescribed &classes, const pi2_packet_scenario &s)
-    {
-        Classes found;
-        std::vector<std::size_t> crossed(static_cast<std::size_t>(s.link_count)); // by which class last, from 1 on
-        for (nb::handle item : classes) {
-            const std::size_t number = found.all.size();
-            const std::string what = "class " + std::to_string(number);
-            pi2_packet_class c = class_of(item, what, found.sizes.emplace_back());
-            const Way there = way_of(item, "route", "hops"), back = way_of(item, "back", "back_hops");
-            std::int64_t left = c.base_rtt;
-            if (there.links.empty())
-                refuse(what + " route has no link.");
-            require_route(what, there, crossed, number, left);
-            require_route(what, back, crossed, number, left);
-            c.route_length = static_cast<std::uint32_t>(there.links.size());
-            c.back_length = static_cast<std::uint32_t>(back.links.size());
-            found.all.push_back(c);
-            for (const Way *way : {&there, &back}) {
-                found.routes.insert(found.routes.end(), way->links.begin(), way->links.end());
-                found.hops.insert(found.hops.end(), way->hops.begin(), way->hops.end());
-            }
-        }
-        require_between(found.all.size(), PI2_MOST_CLASSES, " classes");
-        require_between(found.routes.size(), PI2_MOST_LEGS, " links on all routes");
-        std::size_t at = 0;
-        for (pi2_packet_class &c : found.all) {
-            c.route = found.routes.data() + at;
-            c.hops = found.hops.data() + at;
-            at += c.route_length;
-            c.back = found.routes.data() + at;
-            c.back_hops = found.hops.data() + at;
-            at += c.back_length;
-        }
-        return found;
-    }
-
-    static void require_rows(const pi2_packet_scenario &s, std::size_t legs)
-    {
-        const std::int64_t bins = (s.duration - 1) / s.bin + 1;
-        std::int64_t rows = s.class_count + s.link_count + static_cast<std::int64_t>(legs);
-        for (int i = 0; i < s.link_count; i++)
-            rows += s.links[i].qdisc->bands;
-        if (bins > PI2_MOST_ROWS / rows)
-            refuse("bin leaves " + std::to_string(bins) + " rows, which are too many.");
-    }
-
-    // Of each change: when (ns), capacity (bit/s, 0: as it is) of which link, flows of each class (-1: as they are).
-    static std::vector<pi2_packet_change> read_changes(const AllDescribed &changes, const pi2_packet_scenario &s,
-                                                       std::vector<std::int64_t> &counts)
-    {
-        std::vector<pi2_packet_change> schedule;
-        const std::int64_t members = s.class_count;
-        std::int64_t before = 0;
-        for (nb::handle item : changes) {
-            const std::string what = "change " + std::to_string(schedule.size());
-            const Entries e(item, what, {"at", "capacity", "link", "counts"});
-            pi2_packet_change change = {};
-            change.at = before = e.whole("at", before, s.duration);
-            change.link = static_cast<std::uint32_t>(e.whole("link", 0, s.link_count - 1));
-            if (e.as<double>("capacity") != 0.0)
-                change.capacity = capacity_of(e["capacity"], s.packet_size, what + " capacity");
-            schedule.push_back(change);
-            const auto flows = e.as<std::vector<std::int64_t>>("counts");
-            if (flows.size() != static_cast<std::size_t>(members))
-                refuse(what + " has " + std::to_string(flows.size()) + " counts instead of "
-                       + std::to_string(members) + ".");
-            for (std::int64_t n : flows)
-                if (n < -1 || n > PI2_MOST_FLOWS)
-                    refuse(what + " count = " + std::to_string(n) + " is outside [-1, " + std::to_string(PI2_MOST_FLOWS)
-                           + "].");
-            counts.insert(counts.end(), flows.begin(), flows.end());
-        }
-        return schedule;
-    }
-
-    static void require_few(const pi2_packet_scenario &s)
-    {
-        std::vector<pi2_class_step> steps(static_cast<std::size_t>(s.change_count) + 2);
-        std::uint64_t flows = 0;
-        int count;
-        for (int i = 0; i < s.class_count; i++)
-            flows += pi2_class_steps(&s, i, steps.data(), &count);
-        if (flows > PI2_MOST_FLOWS)
-            refuse(std::to_string(flows) + " flows are more than " + std::to_string(PI2_MOST_FLOWS) + ".");
-    }
-
     void require_idle() const
     {
         if (busy)
