@@ -92,7 +92,7 @@ class Network(Written):
     10.0
     >>> loop = pf.Loop(pf.named_scenario("thesis_fig4_2_pi2").network, update="sampled")
     >>> f"{loop.margins().gain_margin_db:.2f} dB"
-    '1.96 dB'
+    '3.91 dB'
 
     Of several nodes, `equilibrium` says which are bottlenecks:
 

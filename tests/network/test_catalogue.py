@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from programs import printed_by
 
@@ -291,6 +292,26 @@ class TestThesis:
             aqm = aqm_of(f"thesis_fig4_{figure}_{queue}")
             assert (aqm.target, aqm.update_interval) == (0.02, 0.03)
             assert scenario.link.buffer * scenario.link.packet_size == 200e3
+            assert scenario.flows[0].sender == pf.Reno(growth="per_ack")
+
+    def test_the_first_peak_of_figure_4_2(self):
+        """The text has 160 ms with PIE, the full buffer, and less than 120 ms with PI2.
+
+        So it is as ns-3's senders grow; per segment, PI2's queue fills, too.
+        """
+        peaks = {}
+        for queue, growth in (("pi2", "per_ack"), ("pie", "per_ack"), ("pi2", "per_segment")):
+            scenario = pf.named_scenario(f"thesis_fig4_2_{queue}")
+            (flows,) = scenario.flows
+            flows = dataclasses.replace(flows, sender=pf.Reno(growth=growth))
+            short = dataclasses.replace(scenario, flows=(flows,), duration=6.0)
+            runs = pf.packet.simulate(short, seeds=12, bin="50ms")
+            peaks[queue, growth] = runs.queue_delay.max("time").to_numpy()
+        assert np.median(peaks["pi2", "per_ack"]) < 0.12
+        assert np.median(peaks["pie", "per_ack"]) == pytest.approx(0.16, rel=0.01)
+        assert (peaks["pi2", "per_ack"] < 0.14).all()
+        assert (peaks["pie", "per_ack"] > 0.14).all()
+        assert np.median(peaks["pi2", "per_segment"]) > 0.15
 
 
 class TestUnknown:
