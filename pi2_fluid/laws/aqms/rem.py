@@ -174,18 +174,26 @@ class Rem(Aqm):
         ------
         DomainError
             If packet_size is no whole number of bytes, the update interval beyond the clock, or the
-            buffer one that "ns2" never lets a packet into.
+            buffer one that never lets a full packet in.
         UnsupportedError
             If a field holds an array.
         """
         require_single(self)
         require_whole_packets(link)
         require_time("Rem update_interval", self.update_interval)
-        if self.variant == "ns2" and link.buffer < 2.0:
+        size = link.packet_size if self.packet is None else self.packet
+        full = float(link.packet_size / size) if self.bytes else 1.0  # of the buffer
+        if self.variant == "ns2" and link.buffer == full:
             raise DomainError(
                 f"Link buffer = {show_value(link.buffer)} lets no packet in, since Rem as in ns-2"
-                ' drops what would fill it: give 2 packets or more, or variant = "ns3".'
+                f" drops what would fill it: give {full + 1.0:g} packets or more, or variant ="
+                ' "ns3".'
             )
-        size = link.packet_size if self.packet is None else self.packet
+        if link.buffer < full:
+            raise DomainError(
+                f"Link buffer = {show_value(link.buffer)} lets no packet in, since Rem counts"
+                f" packets of {float(size):g} bytes and those of the link are {full:.3g} times as"
+                " large: give more, or leave packet out."
+            )
         numbers = {"packet": size, "bytes": self.bytes, "ecn": self.ecn}
         return self.fluid_parameters() | numbers | {"ns3": self.variant == "ns3"}

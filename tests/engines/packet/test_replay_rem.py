@@ -158,3 +158,21 @@ def test_a_buffer_of_one_packet_takes_none_in_ns2() -> None:
     with refused(pf.DomainError, "Link buffer = 1.0 lets no packet in", 'variant = "ns3"'):
         discipline_of(pf.Rem(), small)
     assert discipline_of(pf.Rem(variant="ns3"), small)[0] == "rem"
+
+
+@pytest.mark.parametrize(
+    ("variant", "buffer", "said"),
+    [
+        ("ns2", 3, "since Rem as in ns-2 drops what would fill it: give 4 packets"),
+        ("ns2", 2, "counts packets of 500 bytes and those of the link are 3 times as large"),
+        ("ns3", 2, "counts packets of 500 bytes and those of the link are 3 times as large"),
+    ],
+)
+def test_a_buffer_in_small_packets_that_takes_no_full_one(
+    variant: str, buffer: int, said: str
+) -> None:
+    law = pf.Rem(variant=variant, bytes=True, packet="500B")
+    with refused(pf.DomainError, said):
+        discipline_of(law, pf.Link("10Mbit/s", buffer))
+    assert discipline_of(law, pf.Link("10Mbit/s", 4 if variant == "ns2" else 3))
+    assert discipline_of(pf.Rem(variant=variant, packet="500B"), pf.Link("10Mbit/s", 2))
