@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from pi2_fluid.errors import DomainError, show_value
 from pi2_fluid.laws.aqm import Aqm, Seen, Signal
 from pi2_fluid.laws.packet_limits import require_single, require_whole_packets
 from pi2_fluid.ops import Number, exp, expm1, log, maximum, minimum, where
@@ -192,12 +193,18 @@ class Avq(Aqm):
         Raises
         ------
         DomainError
-            If packet_size is no whole number of bytes.
+            If packet_size is no whole number of bytes, or the virtual queue holds no packet.
         UnsupportedError
             If a field holds an array.
         """
         require_single(self)
         require_whole_packets(link)
+        if self.holds_at_most < 1.0:
+            raise DomainError(
+                f"Avq buffer = {show_value(self.buffer)} packets, of which the part"
+                f" {show_value(self.buffer_fraction)} is held, has room for none, so that all would"
+                " be signalled: give a longer one."
+            )
         return self.fluid_parameters() | {"bytes": self.bytes, "ecn": self.ecn}
 
 

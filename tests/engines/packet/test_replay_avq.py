@@ -111,6 +111,13 @@ def test_bad_input_gets_one_sentence(change: Any, error: Any, said: str) -> None
         replay_avq(**good | change)
 
 
+def test_a_virtual_queue_without_room_for_a_packet() -> None:
+    link = pf.Link("10Mbit/s")
+    with refused(pf.DomainError, "Avq buffer = 1.8 packets", "part 0.5 is held, has room for none"):
+        discipline_of(pf.Avq(buffer=1.8, buffer_fraction=0.5), link)
+    assert discipline_of(pf.Avq(buffer=2, buffer_fraction=0.5), link)[0] == "avq"
+
+
 def test_the_kernel_refuses_what_it_cannot_run() -> None:
     numbers = pf.Avq().packet_parameters(pf.Link("10Mbit/s"))
     for wrong in ({"utilization": 1.5}, {"alpha": 0.0}, {"start": 0.0}, {"buffer": 0.0}):
