@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 import pi2_fluid as pf
+from pi2_fluid.comparison.agreement.curves import stretch_means
 from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption
 
 if TYPE_CHECKING:
@@ -111,8 +112,7 @@ def draw_run(name: str, title: str, note: str, source: str, out: Path) -> list[P
     from matplotlib.figure import Figure
 
     dataset, fluid = run(name), run_fluid(name)
-    time = dataset.time.to_numpy()
-    used = dataset.throughput.sum("flows").to_numpy() / float(pf.named_scenario(name).link.capacity)
+    time, used = dataset.time.to_numpy(), dataset.throughput.sum("flows") / dataset.capacity
     with page_style():
         figure = Figure(figsize=(9.4, 6.6))
         axes: Any = figure.subplots(2, 2, sharex=True)
@@ -127,11 +127,11 @@ def draw_run(name: str, title: str, note: str, source: str, out: Path) -> list[P
         )  # fmt: skip
         queue.set(ylabel="queue over 20 ms [packets]", xlabel="time [s]", ylim=(0.1, 2e4))
         queue.legend(loc="upper left")
-        _draw_utilization(axes[1][1], time, used)
+        _draw_utilization(axes[1][1], dataset.assign(used=used))
         for ax in axes.flat:
             ax.grid(visible=True)
         write_caption(figure, title, note=note, source=source)
-        return save_figure(figure, out, _columns(dataset, used))
+        return save_figure(figure, out, _columns(dataset, used.to_numpy()))
 
 
 def _columns(dataset: xarray.Dataset, used: FloatArray) -> list[dict[str, Any]]:
@@ -192,13 +192,11 @@ def _draw_prices(ax: Axes, name: str) -> None:
     ax.legend(loc="upper left")
 
 
-def _draw_utilization(ax: Axes, time: FloatArray, used: FloatArray) -> None:
-    rows = round(1.0 / BIN)
-    seconds = used[: len(used) // rows * rows].reshape(-1, rows).mean(axis=1)
-    ax.plot(time, 100.0 * used, color=COLORS[6], linewidth=0.6, label="over 20 ms")
-    ax.plot(
-        np.arange(len(seconds)) + 0.5, 100.0 * seconds, color=COLORS[0], label="over 1 s"
-    )  # fmt: skip
+def _draw_utilization(ax: Axes, dataset: xarray.Dataset) -> None:
+    time = dataset.time.to_numpy()
+    seconds, means = stretch_means(dataset, "used", 1.0)
+    ax.plot(time, 100.0 * dataset.used, color=COLORS[6], linewidth=0.6, label="over 20 ms")
+    ax.plot(seconds, 100.0 * means, color=COLORS[0], label="over 1 s")
     ax.axhline(95.0, color="0.5", linewidth=0.8, linestyle="--")
     ax.set(ylabel="utilization [%]", xlabel="time [s]", ylim=(70, 105), xlim=(0, time[-1]))
     ax.legend(loc="lower right")
