@@ -1,4 +1,4 @@
-"""The figures of the PI2 paper, some of Paganini's and five of our own, each by a short module.
+"""Figures of the PI2 paper, of PIE's, of Paganini's and five of our own, each by a short module.
 
 Every figure leaves the numbers behind it as CSV.
 """
@@ -29,6 +29,10 @@ _MODULES: Final = {
     "13_packets": "pi2.fig13_packets",
     "14": "pi2.fig14",
     "15": "pi2.fig15",
+    "pie_fig13": "pie.fig13",
+    "pie_fig14": "pie.fig14",
+    "pie_fig15": "pie.fig15",
+    "pie_fig16": "pie.fig16",
     "paganini_fig01": "paganini.fig01",
     "paganini_fig02": "paganini.fig02",
     "paganini_fig05": "paganini.fig05",
@@ -77,6 +81,7 @@ def figures(
     names : "all", or one or several of these
         4, 5, 6, 7, 11, 12, 13, 14, 15: numbers of figures in the PI2 paper, of which 6, 11, 12 and
         13 are fluids; 6_packets, 11_packets, 12_packets, 13_packets: the same packet by packet;
+        pie_fig13 to pie_fig16: the loop figures of the PIE paper (HPSR'13);
         paganini_fig01, paganini_fig02, paganini_fig05, paganini_fig05_packets, paganini_fig06
         to paganini_fig13: Figures 1, 2 and 5 to 13 of Paganini and others (2002), of which 5 is a
         fluid and, as those after it, packet by packet;
@@ -101,8 +106,8 @@ def figures(
 
     Notes
     -----
-    Source: PI2 paper (CoNEXT'16), Figures 4 to 7 and 11 to 15; Paganini, Wang, Low and Doyle
-    (2002), Figures 1, 2 and 5 to 13.
+    Source: PI2 paper (CoNEXT'16), Figures 4 to 7 and 11 to 15; PIE paper (HPSR'13), Figures
+    13 to 16; Paganini, Wang, Low and Doyle (2002), Figures 1, 2 and 5 to 13.
     """
     numbers = _numbers(names)
     folder = Path(out)

@@ -12,7 +12,7 @@ from pi2_fluid.plot.loops import (
     new_axes,
     show_percent,
 )
-from pi2_fluid.plot.maps import draw_margin_map, draw_margin_maps
+from pi2_fluid.plot.maps import draw_contours, draw_margin_map, draw_margin_maps
 from pi2_fluid.plot.page import (
     COLORS,
     label_curve,
@@ -31,6 +31,7 @@ __all__ = [
     "LoopCurves",
     "LoopPicture",
     "draw_bode",
+    "draw_contours",
     "draw_eigenloci",
     "draw_fluid",
     "draw_margin_map",

@@ -146,12 +146,15 @@ def show_percent(ax: Axes) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-def mark_unstable(ax: Axes) -> None:
-    """Shade margins below zero; call it once the limits of `ax` are set."""
+def mark_unstable(ax: Axes, at: float = 0.0) -> None:
+    """Shade margins below zero; call it once the limits of `ax` are set.
+
+    The word stands `at` this fraction of the width.
+    """
     ax.axhspan(ax.get_ylim()[0], 0.0, color="#B22222", alpha=0.09, linewidth=0, zorder=0)
     ax.axhline(0.0, color="#B22222", linewidth=0.9, zorder=1)
     ax.annotate(
-        "unstable", (0, 0), (5, -4), xycoords=("axes fraction", "data"),
+        "unstable", (at, 0), (5, -4), xycoords=("axes fraction", "data"),
         textcoords="offset points", va="top", color="#8B1A1A", fontsize=8,
     )  # fmt: skip
 

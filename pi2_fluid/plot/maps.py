@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["draw_margin_map", "draw_margin_maps"]
+__all__ = ["draw_contours", "draw_margin_map", "draw_margin_maps"]
 
 #: Gain margins (dB) at which the colour changes and a line is drawn.
 _LEVELS: Final = (0.0, 3.0, 6.0, 10.0)
@@ -59,9 +59,6 @@ def draw_margin_map(
     matplotlib ContourSet
         The filled contours, for a colour bar.
     """
-    import matplotlib as mpl
-    from matplotlib import patheffects
-
     x, y = _MILLI * np.asarray(rtts, float), np.asarray(rates, float) / _MEGA
     if np.ndim(x) != 1 or np.ndim(y) != 1 or min(x.size, y.size) < 2:
         raise DomainError(
@@ -73,24 +70,62 @@ def draw_margin_map(
     ax.set(xscale="log", yscale="log", facecolor=_OUTSIDE)
     if outside.any():
         ax.patch.set(hatch=_DOTS, edgecolor="0.65", linewidth=0.0)
-    edges = (-_FARTHEST - 1.0, *_LEVELS, _FARTHEST + 1.0)
-    filled = ax.contourf(x, y, z, levels=edges, colors=_FILLS)
-    if z.min() < 0.0:
-        with mpl.rc_context({"hatch.color": "#F6D5D0", "hatch.linewidth": 0.7}):
-            ax.contourf(x, y, z, levels=edges[:2], colors="none", hatches=[_HATCH])
-    lines = ax.contour(x, y, z, levels=_LEVELS, colors="black", linewidths=(1.6, 0.8, 0.8, 0.8))
-    ground: list[Any] = [patheffects.withStroke(linewidth=2.2, foreground="white")]
-    for text in ax.clabel(lines, fmt=lambda level: f"{level:g} dB", fontsize=8, inline=False):
-        text.set_path_effects(ground)
+    filled = draw_contours(ax, x, y, z, _LEVELS, " dB")
     if longest is not None:
         ax.axvline(_MILLI * longest, color="#0072B2", linestyle=(0, (5, 2)), linewidth=1.2)
     if outside[:, 0].any():
         ax.annotate(
-            "outside the model", (0, 0), (5, 5), xycoords="axes fraction", path_effects=ground,
-            textcoords="offset points", fontsize=8, color="0.2",
+            "outside the model", (0, 0), (5, 5), xycoords="axes fraction",
+            textcoords="offset points", path_effects=_ground(), fontsize=8, color="0.2",
         )  # fmt: skip
     _label_axes(ax)
     return filled
+
+
+def draw_contours(
+    ax: Axes,
+    x: FloatArray,
+    y: FloatArray,
+    margins: FloatArray,
+    levels: Sequence[float],
+    unit: str,
+) -> ContourSet:
+    """Fill the plane by four levels of a margin, the lowest 0, and draw labelled lines at them.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    x, y : arrays (n,), (m,)
+    margins : array (m, n)
+        What is below 0, unstable, is hatched.
+    levels : four numbers, rising from 0
+    unit : str
+        Written behind each level.
+
+    Returns
+    -------
+    matplotlib ContourSet
+        The filled contours, for a colour bar.
+    """
+    import matplotlib as mpl
+
+    edges = (-_FARTHEST - 1.0, *levels, _FARTHEST + 1.0)
+    filled = ax.contourf(x, y, margins, levels=edges, colors=_FILLS)
+    if margins.min() < 0.0:
+        with mpl.rc_context({"hatch.color": "#F6D5D0", "hatch.linewidth": 0.7}):
+            ax.contourf(x, y, margins, levels=edges[:2], colors="none", hatches=[_HATCH])
+    lines = ax.contour(
+        x, y, margins, levels=levels, colors="black", linewidths=(1.6, 0.8, 0.8, 0.8)
+    )
+    for text in ax.clabel(lines, fmt=lambda v: f"{v:g}{unit}", fontsize=8, inline=False):
+        text.set_path_effects(_ground())
+    return filled
+
+
+def _ground() -> list[Any]:
+    from matplotlib import patheffects
+
+    return [patheffects.withStroke(linewidth=2.2, foreground="white")]
 
 
 def draw_margin_maps(

@@ -22,8 +22,8 @@ def figures(
         typer.Argument(
             metavar="4 5 ... | all",
             help="Numbers of figures in the PI2 paper: 4, 5, 6, 7, 11 to 15; 6_packets, 11_packets,"
-            " 12_packets, 13_packets; paganini_fig01, paganini_fig02, paganini_fig05,"
-            " paganini_fig05_packets, paganini_fig06 to paganini_fig13;"
+            " 12_packets, 13_packets; pie_fig13 to pie_fig16; paganini_fig01, paganini_fig02,"
+            " paganini_fig05, paganini_fig05_packets, paganini_fig06 to paganini_fig13;"
             " or phase_portrait, across_the_margin, echo_modes, chains,"
             " rem_loads; or as the files are called, pi2_fig07; all if none.",
         ),

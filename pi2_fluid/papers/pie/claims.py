@@ -30,7 +30,21 @@ from pi2_fluid.papers.pie.reading import (
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
-__all__ = ["CLAIMS", "FULL", "HALF", "LIGHTEST", "LOWEST"]
+__all__ = [
+    "CLAIMS",
+    "DERIVED",
+    "FULL",
+    "HALF",
+    "LIGHTEST",
+    "LOWEST",
+    "PRINTED",
+    "STATED",
+    "auto_tuning",
+    "half_the_rtt",
+    "light_load_margin",
+    "lower_gains",
+    "too_large_gains",
+]
 
 #: alpha (Hz) of the paper's three pairs; beta is ten times that.
 FULL: Final = 0.125
@@ -39,9 +53,11 @@ LIGHTEST: Final = 0.0156
 #: p-, the load down to which the paper wants stability.
 LOWEST: Final = 1e-4
 
-_DERIVED: Final = Reading()
-_PRINTED: Final = Reading(gain="printed")
-_STATED: Final = ("29.5", "105.0")
+#: Equation (9) by its kappa: as it follows from (5) to (8), and as printed.
+DERIVED: Final = Reading()
+PRINTED: Final = Reading(gain="printed")
+#: Phase margins (deg) at 100 and 50 ms in Figure 14.
+STATED: Final = ("29.5", "105.0")
 _KAPPAS: Final[tuple[Gain, ...]] = ("derived", "printed")
 _SEED: Final = 2013
 _CASES: Final = 400
@@ -51,34 +67,35 @@ def _gain_needed() -> tuple[float, float]:
     """Return the factor on FULL, and p, at which 29.5 becomes 105.0 deg at the same p."""
 
     def same_p(factor: float) -> Fit:
-        found = fits([_DERIVED], [FULL * factor], float(_STATED[0]))
+        found = fits([DERIVED], [FULL * factor], float(STATED[0]))
         return next(fit for fit in found if fit.times == 1)
 
-    factor = float(brentq(lambda x: same_p(x).margin - float(_STATED[1]), 1.0, 5.0, xtol=1e-6))
+    factor = float(brentq(lambda x: same_p(x).margin - float(STATED[1]), 1.0, 5.0, xtol=1e-6))
     return factor, same_p(factor).p
 
 
-def _half_the_rtt() -> Claim:
+def half_the_rtt() -> Claim:
+    """Compute claim 18: the two phase margins of Figure 14."""
     readings = [
         Reading(gain=gain, kept=kept, delays=delays)
         for gain, kept, delays in product(_KAPPAS, (True, False), (1, 2))
     ]
-    found = fits(readings, (FULL, HALF, LIGHTEST), float(_STATED[0]))
-    plain = [f for f in found if f.reading == _DERIVED and f.times == 1]
+    found = fits(readings, (FULL, HALF, LIGHTEST), float(STATED[0]))
+    plain = [f for f in found if f.reading == DERIVED and f.times == 1]
     values = ", ".join(f"{fit.margin:.1f}" for fit in plain)
-    best = nearest(found, float(_STATED[1]))
+    best = nearest(found, float(STATED[1]))
     factor, p = _gain_needed()
     return Claim(
         id="pie-18",
         source="PIE paper, section V-B, Figure 14",
         text="The phase margin improves from 29.5 to 105.0 deg when the RTT is 50, not 100 ms.",
         computed=(
-            f"Loads fitted to {_STATED[0]} deg at 100 ms. As derived, at the same p, the three"
+            f"Loads fitted to {STATED[0]} deg at 100 ms. As derived, at the same p, the three"
             f" pairs of gains give {values} deg at 50 ms. Nearest of {len(found)} readings:"
-            f" {best}. {_STATED[1]} deg would need {factor:.2f} times the largest gains, at p ="
+            f" {best}. {STATED[1]} deg would need {factor:.2f} times the largest gains, at p ="
             f" {p:.3f}."
         ),
-        verdict=decide(any(matches(fit.margin, _STATED[1]) for fit in found)),
+        verdict=decide(any(matches(fit.margin, STATED[1]) for fit in found)),
         why=(
             "The paper does not give gains and load of this figure. No reading of its equation"
             " gives both numbers at any load with any of its pairs of gains."
@@ -90,8 +107,8 @@ def _half_the_rtt_without_delay() -> Claim:
     readings = [
         Reading(gain=gain, kept=kept, delays=0) for gain, kept in product(KAPPA, (True, False))
     ]
-    found = fits(readings, (FULL, HALF, LIGHTEST), float(_STATED[0]))
-    best = nearest(found, float(_STATED[1]))
+    found = fits(readings, (FULL, HALF, LIGHTEST), float(STATED[0]))
+    best = nearest(found, float(STATED[1]))
     as_printed = Reading(kept=False, delays=0)
     first, second = (
         float(phase_margin(as_printed, LOWEST, LIGHTEST, rtt)[0])
@@ -105,7 +122,7 @@ def _half_the_rtt_without_delay() -> Claim:
             f"{as_printed}, alpha = {LIGHTEST:g}, p = {LOWEST:g}: {first:.2f} deg at 100 ms, but"
             f" {second:.1f} deg at 50 ms. Nearest of {len(found)} readings: {best}."
         ),
-        verdict=decide(any(matches(fit.margin, _STATED[1]) for fit in found)),
+        verdict=decide(any(matches(fit.margin, STATED[1]) for fit in found)),
         why=(
             "Near misses only: one comes close to the first number and not to the second, the other"
             " needs a gain that is printed nowhere. How the numbers came about stays open."
@@ -118,14 +135,15 @@ def _excess(reading: Reading, alpha: float, wanted: float, p: float) -> float:
     return float(phase_margin(reading, p, alpha, LONGEST_RTT)[0]) - wanted
 
 
-def _light_load_margin() -> Claim:
+def light_load_margin() -> Claim:
+    """Compute claim 19: the phase margin of the smallest gains at the lightest load."""
     stated = "25"
     with_delay = [Reading(gain=g, kept=k) for g, k in product(_KAPPAS, (True, False))]
     margins = [float(phase_margin(r, LOWEST, LIGHTEST, LONGEST_RTT)[0]) for r in with_delay]
     values = "; ".join(f"{m:.1f} ({r})" for r, m in zip(with_delay, margins, strict=True))
     needed = [
         load_where(partial(_excess, r, LIGHTEST, float(stated)), 1e-5, 0.1)
-        for r in (_DERIVED, _PRINTED)
+        for r in (DERIVED, PRINTED)
     ]
     without = [
         float(phase_margin(Reading(gain=g, kept=False, delays=0), LOWEST, LIGHTEST, LONGEST_RTT)[0])
@@ -148,10 +166,11 @@ def _light_load_margin() -> Claim:
     )
 
 
-def _too_large_gains() -> Claim:
+def too_large_gains() -> Claim:
+    """Compute claim 20: the larger gains below 1 %."""
     stated = 0.01
     lines, holds = [], []
-    for name, reading in (("derived", _DERIVED), ("printed", _PRINTED)):
+    for name, reading in (("derived", DERIVED), ("printed", PRINTED)):
         limits = []
         for alpha in (FULL, HALF):
             limit = load_where(partial(_excess, reading, alpha, 0.0), 1e-4, 0.5)
@@ -175,7 +194,8 @@ def _too_large_gains() -> Claim:
     )
 
 
-def _auto_tuning() -> Claim:
+def auto_tuning() -> Claim:
+    """Compute claim 21: the table in three steps."""
     table = pf.Pie(alpha=FULL, beta=RATIO * FULL, update_interval=INTERVAL, table="hpsr13")
     loads = np.sort(np.concatenate([np.geomspace(0.01, 1.0, 201), [0.1 * (1 - 1e-6)]]))
 
@@ -184,9 +204,9 @@ def _auto_tuning() -> Claim:
             reading, p, float(table.alpha) * np.asarray(table.gain_factor(p)), LONGEST_RTT
         )[0]
 
-    least = float(margin(_DERIVED, loads).min())
-    limit = load_where(lambda p: float(margin(_DERIVED, p)), 1e-5, 9e-3)
-    printed = float(margin(_PRINTED, 0.01))
+    least = float(margin(DERIVED, loads).min())
+    limit = load_where(lambda p: float(margin(DERIVED, p)), 1e-5, 9e-3)
+    printed = float(margin(PRINTED, 0.01))
     return Claim(
         id="pie-21",
         source="PIE paper, section V-B, Figure 15",
@@ -204,15 +224,16 @@ def _auto_tuning() -> Claim:
     )
 
 
-def _lower_gains() -> Claim:
+def lower_gains() -> Claim:
+    """Compute claim 22: what lower gains give and cost."""
     alphas = np.array([FULL, HALF, LIGHTEST])
     loads = np.geomspace(LOWEST, 1.0, 401)
-    margins, crossovers = phase_margin(_DERIVED, loads[:, None], alphas, LONGEST_RTT)
+    margins, crossovers = phase_margin(DERIVED, loads[:, None], alphas, LONGEST_RTT)
     ordered = np.all(np.diff(margins, axis=1) > 0.0, axis=1)
     # Above 10 % the table does not choose a lower pair.
     chosen = loads <= 0.1
     rest = margins[~ordered]
-    margin, crossover = phase_margin(_DERIVED, 0.01, alphas, LONGEST_RTT)
+    margin, crossover = phase_margin(DERIVED, 0.01, alphas, LONGEST_RTT)
     return Claim(
         id="pie-22",
         source="PIE paper, section V-B, Figures 15 and 16",
@@ -252,11 +273,11 @@ def _random_pairs(reading: Reading) -> tuple[Any, ...]:
 
 def _worst_case_covers_all() -> Claim:
     cases, violations = [], 0
-    for reading in (_DERIVED, Reading(kept=False)):
+    for reading in (DERIVED, Reading(kept=False)):
         alpha, _, _, shorter, higher = _random_pairs(reading)
         cases.append(alpha.size)
         violations += int(np.sum(phase_margin(reading, higher, alpha, shorter)[0] <= 0.0))
-    alpha, rtt, p, shorter, higher = _random_pairs(_DERIVED)
+    alpha, rtt, p, shorter, higher = _random_pairs(DERIVED)
     shrinks = int(np.sum(gain_margin(higher, alpha, shorter) < gain_margin(p, alpha, rtt)))
     w = 10.0
     aqm = pf.Pi(alpha=LIGHTEST, beta=RATIO * LIGHTEST, update_interval=INTERVAL)
@@ -293,12 +314,12 @@ def _oversubscription() -> Claim:
 
 
 CLAIMS: Final = (
-    _half_the_rtt,
+    half_the_rtt,
     _half_the_rtt_without_delay,
-    _light_load_margin,
-    _too_large_gains,
-    _auto_tuning,
-    _lower_gains,
+    light_load_margin,
+    too_large_gains,
+    auto_tuning,
+    lower_gains,
     _worst_case_covers_all,
     _oversubscription,
 )

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
 
 __all__ = [
+    "DELAY",
     "INTERVAL",
     "KAPPA",
     "LONGEST_RTT",
     "RATIO",
+    "TITLES",
     "Fit",
     "Gain",
     "Reading",
@@ -43,6 +45,14 @@ RATIO: Final = 10.0
 Gain = Literal["derived", "printed", "doubled"]
 #: kappa p: as derived from (5) to (8), as printed below (9), and twice that.
 KAPPA: Final[dict[Gain, float]] = {"derived": 0.5, "printed": 1.0, "doubled": 2.0}
+
+#: The same two as titles.
+TITLES: Final[dict[Gain, str]] = {
+    "derived": "κ = αR/(2pT), as (5) to (8) give it",
+    "printed": "κ = αR/(pT), as printed below (9)",
+}
+#: What e stands for, in the notes of figures.
+DELAY: Final = "e = exp(−jωR)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,17 +79,20 @@ class Reading:
 
 
 def phase_margin(
-    reading: Reading, p: Real, alpha: Real, rtt: Real
+    reading: Reading, p: Real, alpha: Real, rtt: Real, ratio: Real = RATIO
 ) -> tuple[FloatArray, FloatArray]:
-    """Return (phase margin in deg, gain crossover in rad/s); arguments broadcast."""
-    p, alpha, rtt = np.broadcast_arrays(p, alpha, rtt)
+    """Return (phase margin in deg, gain crossover in rad/s); arguments broadcast.
+
+    beta is `ratio` times alpha.
+    """
+    p, alpha, rtt, ratio = np.broadcast_arrays(p, alpha, rtt, ratio)
     kappa = KAPPA[reading.gain] / p
     pole = np.sqrt(2.0 * p) / rtt
     if reading.kept:
-        found = pf.loop.margins_of(kappa, pole, "reno", alpha, RATIO * alpha, INTERVAL, rtt)
+        found = pf.loop.margins_of(kappa, pole, "reno", alpha, ratio * alpha, INTERVAL, rtt)
         margin, w = np.asarray(found[1]), np.asarray(found[2])
     else:
-        zero = 1.0 / (INTERVAL * (RATIO + 0.5))
+        zero = 1.0 / (INTERVAL * (ratio + 0.5))
         w = _crossover(kappa * alpha * rtt / INTERVAL, zero, pole, 1.0 / rtt)
         lag = np.arctan(w / pole) + np.arctan(w * rtt) - np.arctan(w / zero)
         margin = 90.0 - np.degrees(lag + w * rtt)

@@ -1,0 +1,120 @@
+"""Figure 14 of the PIE paper: the loop at two round-trip times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+import pi2_fluid as pf
+from pi2_fluid.papers.pie.claims import DERIVED, FULL, HALF, LIGHTEST, STATED, half_the_rtt
+from pi2_fluid.papers.pie.reading import DELAY, INTERVAL, LONGEST_RTT, RATIO, fits
+from pi2_fluid.plot import page_style, save_figure, write_caption
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PAIRS", "RTTS", "curves", "draw"]
+
+#: alpha (Hz) of the paper's pairs of gains, largest first.
+PAIRS: Final = (FULL, HALF, LIGHTEST)
+RTTS: Final = (LONGEST_RTT, LONGEST_RTT / 2)
+_FREQUENCIES: Final = np.geomspace(0.1, 50.0, 401)
+_COLORS: Final = ("#000000", "#D55E00")
+# Where the margin of each round-trip time is written.
+_PLACES: Final[tuple[dict[str, Any], ...]] = (
+    {"xytext": (0, -4), "ha": "center", "va": "top"},
+    {"xytext": (4, 3), "ha": "left", "va": "bottom"},
+)
+_DASHES: Final = ("-", (0, (5, 1.5)))
+
+
+def curves() -> list[dict[str, Any]]:
+    """Return L(jw), one mapping of columns per pair of gains and round-trip time.
+
+    The load of each pair is the one that gives the first of the stated margins at 100 ms.
+    """
+    found = fits([DERIVED], PAIRS, float(STATED[0]))
+    p = np.array([next(f.p for f in found if (f.alpha, f.times) == (a, 1)) for a in PAIRS])
+    alpha = np.array(PAIRS)
+    aqm = pf.Pi(alpha=alpha, beta=RATIO * alpha, update_interval=INTERVAL)
+    loop = pf.Loop(pf.Reno(), aqm, rtt=np.array(RTTS)[:, None], p=p)
+    margins = loop.margins()
+    margin, crossover = map(np.asarray, (margins.phase_margin_deg, margins.gain_crossover))
+    response = np.asarray(loop(1j * _FREQUENCIES[:, None, None]))
+    return [
+        {
+            "alpha_hz": alpha[k],
+            "beta_hz": RATIO * alpha[k],
+            "p": p[k],
+            "rtt_s": rtt,
+            "phase_margin_deg": margin[j, k],
+            "gain_crossover_rad_s": crossover[j, k],
+            "omega_rad_s": _FREQUENCIES,
+            "gain_db": 20.0 * np.log10(np.abs(response[:, j, k])),
+            "phase_deg": np.degrees(np.unwrap(np.angle(response[:, j, k]))),
+        }
+        for k in range(len(PAIRS))
+        for j, rtt in enumerate(RTTS)
+    ]
+
+
+def draw(out: Path) -> list[Path]:
+    """Draw the figure into the folder `out` and return the files written."""
+    from matplotlib.figure import Figure
+
+    rows = curves()
+    halves = rows[1::2]
+    with page_style():
+        figure = Figure(figsize=(9.4, 6.4))
+        axes: Any = figure.subplots(2, len(PAIRS), sharex=True, sharey="row")
+        for pair, half in zip(axes.T, zip(rows[::2], halves, strict=True), strict=True):
+            _draw_pair(pair, half)
+        axes[0][0].set(ylabel="|L| [dB]", ylim=(-40, 40), xlim=_FREQUENCIES[[0, -1]])
+        axes[1][0].set(ylabel="phase of L [deg]", ylim=(-360, -45), yticks=range(-360, -45, 45))
+        for ax in axes[1]:
+            ax.set_xlabel("frequency [rad/s]")
+        axes[0][0].legend(loc="lower left")
+        reached = [float(row["phase_margin_deg"]) for row in halves]
+        write_caption(
+            figure,
+            f"Half the round-trip time lifts the phase margin from {STATED[0]}° to at"
+            f" most {max(reached):.1f}°, not to {STATED[1]}°",
+            note=(
+                f"Reno under PI, equation (9) with κ = αR/(2pT) and (1 + e)/2 kept, {DELAY}; T ="
+                f" {1e3 * INTERVAL:g} ms. The paper gives neither gains nor load: each load is"
+                f" fitted to {STATED[0]}° at 100 ms, and the same at 50 ms. Bars: phase margins.\n"
+                + half_the_rtt().in_short()
+            ),
+            source="PIE paper (HPSR'13), Figure 14",
+        )
+        for ax, row in zip(axes[0], halves, strict=True):
+            text = f"α = {row['alpha_hz']:g}, β = {row['beta_hz']:g} Hz\np = {100 * row['p']:.2f} %"
+            ax.set_title(text, fontsize=9, color="0.25")
+        return save_figure(figure, out / "pie_fig14", rows)
+
+
+def _draw_pair(axes: tuple[Axes, Axes], rows: tuple[dict[str, Any], ...]) -> None:
+    """Draw gain and phase of one pair of gains, with its phase margins."""
+    for ax, level in zip(axes, (0.0, -180.0), strict=True):
+        ax.axhline(level, color="0.5", linewidth=0.8)
+        ax.grid(visible=True)
+    for row, color, dashes, place in zip(rows, _COLORS, _DASHES, _PLACES, strict=True):
+        style: dict[str, Any] = {"color": color, "linestyle": dashes}
+        name = f"R = {1e3 * row['rtt_s']:g} ms"
+        axes[0].semilogx(row["omega_rad_s"], row["gain_db"], label=name, **style)
+        axes[1].semilogx(row["omega_rad_s"], row["phase_deg"], **style)
+        w, margin = float(row["gain_crossover_rad_s"]), float(row["phase_margin_deg"])
+        axes[1].vlines(w, -180.0, margin - 180.0, color=color, linewidth=3, alpha=0.4)
+        # Beside the longer bar's end, and below the shorter bar, where no curve is.
+        at = -180.0 if place["va"] == "top" else margin - 180.0
+        axes[1].annotate(
+            f"{margin:.1f}°", (w, at), textcoords="offset points", color=color, **place
+        )
+    stated = float(STATED[1]) - 180.0
+    half = float(rows[1]["gain_crossover_rad_s"])
+    axes[1].hlines(stated, _FREQUENCIES[0], half, color="0.35", linewidth=1.0, linestyle="dotted")
+    axes[1].annotate(
+        f"stated: {STATED[1]}°", (_FREQUENCIES[0], stated), (4, 2), textcoords="offset points"
+    )
