@@ -126,8 +126,13 @@ def _numbers(table: Timetable) -> dict[str, FloatArray]:
         return np.array([np.broadcast_to(np.asarray(value, float), (n,)) for value in values])
 
     names = ("alpha", "beta", "target", "update_interval", "limit")
-    # Each of these laws has one number.
-    gains = [gain for sender in table.senders for gain in sender.fluid_parameters().values()]
+    # Each of these laws has one number, but for Reno's increase, which is 1 here.
+    gains = [
+        number
+        for sender in table.senders
+        for name, number in sender.fluid_parameters().items()
+        if name != "increase"
+    ]
     whole = {"window": table.window, "ramp": table.ramp, "capacity": table.capacity}
     return {
         "h": rows(table.h),
