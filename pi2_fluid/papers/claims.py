@@ -23,6 +23,7 @@ PAPERS: Final = {
         "pi2.claims.design",
         "pi2.claims.practice",
         "pi2.claims.short_flows",
+        "pi2.claims.scalability",
     ),
     "pie": ("pie.claims",),
     "paganini": (

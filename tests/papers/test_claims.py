@@ -28,6 +28,7 @@ import pi2_fluid as pf
 from pi2_fluid.papers.claim import decide, matches
 from pi2_fluid.papers.claims import PAPERS, Claim, claims, each_claim
 from pi2_fluid.papers.paganini.joining import run, stages
+from pi2_fluid.papers.pi2.claims.scalability import bare
 from pi2_fluid.papers.pi2.claims.scaling import random_loops
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +52,9 @@ EXPECTED = {
     "pi2-16": "not_reproduced",
     "pi2-17": "depends",
     "pi2-61": "depends",
+    "pi2-62": "reproduced",
+    "pi2-63": "depends",
+    "pi2-64": "depends",
     "pie-18": "not_reproduced",
     "pie-18b": "not_reproduced",
     "pie-19": "not_reproduced",
@@ -756,6 +760,53 @@ def test_short_flows_without_completion_times(found: dict[str, Claim]) -> None:
         over = runs.transfer_start + runs.transfer_time
         mean[name] = float(runs.transfer_time.where(over > 10.0).mean("transfer").mean())
     assert_shows(claim, "and # %, with", 100 * abs(mean["pi2"] / mean["pie"] - 1.0))
+
+
+@pytest.mark.slow
+def test_exponents_by_hand(found: Found) -> None:
+    """sqrt(2/p), sqrt(1/(0.3 p)), 1.032 (R/p)^(3/4) and 2/p, between two loads."""
+    names = ("Reno", "Cubic in its Reno mode", "Cubic", "DCTCP", "DCTCP, renewal", "Scalable")
+    powers = (0.5, 0.5, 0.75, 1.0, 1.0, 1.0)
+    told = ", ".join(f"{name} {power:.3f}" for name, power in zip(names, powers, strict=True))
+    assert found["pi2-62"].computed == f"{told}."
+
+
+@pytest.mark.slow
+def test_a_step_marks_otherwise_than_lots(found: Found) -> None:
+    """The window that quadruples more than halves p, where 1/p would quarter it."""
+    marked = {}
+    for path in ("20ms", "80ms"):
+        scenario = pf.Scenario(
+            90.0, pf.Link("40Mbit/s"), pf.DualPi2(step="2ms"),
+            pf.Flows(pf.Dctcp(variant="rfc8257"), 1, path),
+        )  # fmt: skip
+        runs = pf.packet.simulate(scenario, bin=1.0).sel(time=slice(30.0, None))
+        marked[path] = float(runs.marks.sum() / runs.arrivals.sum())
+        window = float(runs.window.mean())
+        assert window * marked[path] ** 2 == pytest.approx(1.0, abs=0.15)
+    assert marked["20ms"] / marked["80ms"] == pytest.approx(2.07, abs=0.1)
+    ((exponent, _), *_) = shown(found["pi2-63"], "the exponent is # (")
+    assert exponent == pytest.approx(1.8, abs=0.1)
+
+
+@pytest.mark.slow
+def test_bare_pie_differs_where_the_target_is_short(found: Found) -> None:
+    """By Figure 14's scenarios with 5 and 20 ms, from one seed each."""
+    apart = {}
+    for target in ("5ms", "20ms"):
+        scenario = pf.named_scenario(f"pi2_fig14a_{target}_pie")
+        means = [
+            float(
+                pf.packet.simulate(dataclasses.replace(scenario, aqm=aqm), seeds=2, bin=1.0)
+                .queue_delay.sel(time=slice(6.0, None))
+                .mean()
+            )
+            for aqm in (scenario.aqm, bare(scenario.aqm))
+        ]
+        apart[target] = means[1] / means[0] - 1.0
+    assert apart["5ms"] < -0.15
+    assert abs(apart["20ms"]) < 0.06
+    assert "the mean delay most in 14a, 5ms" in found["pi2-64"].computed
 
 
 # --- PIE paper -------------------------------------------------------------------------------

@@ -215,6 +215,21 @@ def test_linux_3_18_keeps_the_balance_that_later_integers_lose():
     assert np.median(ratios["linux3.18"]) == pytest.approx(np.median(ratios["rfc8257"]), rel=0.15)
 
 
+@pytest.mark.parametrize("queue", ["coupled", "pie"])
+def test_cubic_that_is_marked_is_the_control(queue):
+    """ECN-Cubic beside Cubic, of the same runs: one law, so equal rates under either queue."""
+    scenario = named_scenario(f"pi2_coexistence_{queue}")
+    cubic = scenario.flows[0]
+    flows = (cubic, replace(cubic, name="ecn", ecn=True))
+    runs = packet.simulate(replace(scenario, flows=flows, duration=65.0), seeds=6, bin=1.0)
+    later = runs.sel(time=slice(25.0, None))
+    rates = later.throughput.mean("time").to_numpy()
+    assert np.median(rates[:, 0] / rates[:, 1]) == pytest.approx(1.0, abs=0.15)
+    marks, drops = (later[name].sum(("seed", "time")).to_numpy() for name in ("marks", "drops"))
+    assert marks[0] == 0.0 < marks[1]
+    assert drops[1] == 0.0 < drops[0]
+
+
 # --- steps ----------------------------------------------------------------------------------
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.papers.claim import Claim, decide
+from pi2_fluid.papers.pi2.claims.scalability import bare
 
 __all__ = ["CLAIMS"]
 
@@ -29,9 +29,7 @@ _AT_ONCE: Final = 2000
 def _queues() -> dict[str, pf.Aqm]:
     """Return PIE and PI2 as in the experiments, and PIE without its heuristics."""
     pie, pi2 = (pf.named_scenario(f"pi2_fig12_{name}").aqm for name in ("pie", "pi2"))
-    off: dict[str, Any] = dict.fromkeys(("cap", "boost250", "decay", "half_target"), False)
-    off["burst"] = 1e-9  # s: there is an allowance, but the first packet uses it up
-    return {"PIE": pie, "bare PIE": replace(pie, **off), "PI2": pi2}
+    return {"PIE": pie, "bare PIE": bare(pie), "PI2": pi2}
 
 
 def _times(aqm: pf.Aqm, rate: float, rtt: float, load: float) -> tuple[float, float]:
