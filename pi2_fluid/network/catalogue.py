@@ -35,7 +35,7 @@ def scenario_names() -> tuple[str, ...]:
     Examples
     --------
     >>> [name for name in scenario_names() if "fig13" in name]
-    ['pi2_fig13_pi2', 'pi2_fig13_pie']
+    ['paganini_fig13', 'pi2_fig13_pi2', 'pi2_fig13_pie']
     """
     found = (path.name for path in files("pi2_fluid.network").joinpath("scenarios").iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))

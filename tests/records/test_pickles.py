@@ -31,6 +31,12 @@ SCENARIO = pf.Scenario(
     flows=[pf.Flows(pf.Reno(), 5, "50ms")],
     changes=[pf.Change("500ms", capacity="5Mbit/s")],
 )
+WEB = pf.Scenario(
+    "2s",
+    pf.Link("10Mbit/s"),
+    pf.Pi2(),
+    pf.Transfers(pf.Reno(), 3, "20ms", size=pf.Exponential(20), idle="0.1s"),
+)
 #: Widgets live in one notebook.
 STAYS = {"explore"}
 
@@ -84,6 +90,12 @@ def everything() -> dict[str, list[Any]]:
         "Signal": [pf.Signal(0.1, 0.2)],
         "PiFamily": [pf.PiFamily],
         "Flows": list(FLOWS),
+        "Transfers": list(WEB.flows),
+        "Fixed": [pf.Fixed(12)],
+        "Exponential": [pf.Exponential(20)],
+        "Pareto": [pf.Pareto(1.2, 100, cap=1e5)],
+        "Empirical": [pf.Empirical([1, 10, 200])],
+        "completions": [pf.completions(pf.simulate(WEB, pf.Packets(seeds=1)))],
         "Link": [SCENARIO.link],
         "Change": list(SCENARIO.changes),
         "Scenario": [SCENARIO],
