@@ -99,7 +99,7 @@ def sender_class(kind: object, name: str = "sender") -> type[Sender]:
     Examples
     --------
     >>> sender_class("creno")()
-    CReno(decrease=0.3)
+    CReno(decrease=0.3, growth='per_segment')
     """
     cls: type[Sender] = _load(kind, SENDERS, name)
     return cls

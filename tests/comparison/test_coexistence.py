@@ -477,7 +477,7 @@ def test_dataset(tmp_path):
         assert table[name].attrs["long_name"], name
     assert table.window_classic.attrs["units"] == "segments"
     assert table.gain_margin_db.attrs["units"] == "dB"
-    assert (table.attrs["classic"], table.attrs["aqm"]) == ("Reno(decrease=0.5)", "CoupledPi2")
+    assert (table.attrs["classic"], table.attrs["aqm"]) == (repr(pf.Reno()), "CoupledPi2")
     table.to_netcdf(tmp_path / "table.nc", engine="h5netcdf")
     xr.testing.assert_identical(xr.load_dataset(tmp_path / "table.nc"), table)
 

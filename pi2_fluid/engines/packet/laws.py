@@ -63,7 +63,7 @@ def congestion_of(sender: Sender) -> tuple[str, dict[str, float]]:
     --------
     >>> from pi2_fluid.laws.senders.creno import CReno
     >>> congestion_of(CReno())
-    ('reno', {'decrease': 0.3})
+    ('reno', {'decrease': 0.3, 'per_ack': 0.0})
     """
     name = declares(sender, "congestion")
     if name is None:
