@@ -67,12 +67,18 @@ typedef struct {
 /* The law of that name, NULL if there is none. */
 const pi2_aqm_law *pi2_find_aqm(const char *name);
 
-/* For laws that never clip, those whose variable is their first state, those that signal it as it is. */
-void pi2_unclipped(const void *law, double *state);
-double pi2_first_state(const void *law, const double *state);
 /* Whether the law moves by its flow, within its bounds: where that is asked for, and without updates if it has any. */
 int pi2_flows(const pi2_aqm_law *law, int continuous, double update_interval);
+
+/* For laws of one state without updates; */
+void pi2_not_updated(const void *law, const double *state, const pi2_seen *seen, double dt, double *after);
+/* those that never clip, those whose first state is a price, and stays above 0; */
+void pi2_unclipped(const void *law, double *state);
+void pi2_price_saturate(const void *law, double *state);
+/* those whose variable is their first state, those that signal it as it is, and prices with the base phi: 1 - phi^-u. */
+double pi2_first_state(const void *law, const double *state);
 pi2_signal pi2_same_for_all(const void *law, double u);
+pi2_signal pi2_price_encode(const void *law, double phi, double u);
 
 #ifdef __cplusplus
 }

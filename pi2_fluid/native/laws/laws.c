@@ -53,10 +53,30 @@ int pi2_flows(const pi2_aqm_law *law, int continuous, double update_interval)
     return isfinite(update_interval) ? continuous : law->saturate != pi2_unclipped;
 }
 
+void pi2_not_updated(const void *law, const double *state, const pi2_seen *seen, double dt, double *after)
+{
+    (void)law;
+    (void)seen;
+    (void)dt;
+    after[0] = state[0];
+}
+
 void pi2_unclipped(const void *law, double *state)
 {
     (void)law;
     (void)state;
+}
+
+void pi2_price_saturate(const void *law, double *state)
+{
+    (void)law;
+    if (state[0] < 0.0)
+        state[0] = 0.0;
+}
+
+pi2_signal pi2_price_encode(const void *law, double phi, double u)
+{
+    return pi2_same_for_all(law, -expm1(-u * log(phi)));
 }
 
 pi2_signal pi2_same_for_all(const void *law, double u)

@@ -29,14 +29,6 @@ static int initial(const void *law, double *state)
     return 1;
 }
 
-static void update(const void *law, const double *state, const pi2_seen *seen, double dt, double *after)
-{
-    (void)law;
-    (void)seen;
-    (void)dt;
-    after[0] = state[0];
-}
-
 static void drift(const void *law, const double *state, const pi2_seen *seen, double *slope)
 {
     const pi2_avq *p = law;
@@ -85,7 +77,7 @@ const pi2_aqm_law pi2_aqm_avq = {
     .bands = 1,
     .queue_signals = 1,
     .initial = initial,
-    .update = update,
+    .update = pi2_not_updated,
     .flow = flow,
     .drift = drift,
     .saturate = saturate,

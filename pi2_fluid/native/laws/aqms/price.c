@@ -2,8 +2,6 @@
  * Low, Doyle (2002), equations (5), (21) and (28). */
 #include "laws/aqms/price.h"
 
-#include <math.h>
-
 typedef pi2_price price;
 
 static int initial(const void *law, double *state)
@@ -37,16 +35,9 @@ static void flow(const void *law, const double *state, const pi2_seen *seen, dou
     slope[PI2_PRICE_COUNT] = 0.0;
 }
 
-static void saturate(const void *law, double *state)
-{
-    (void)law;
-    if (state[PI2_PRICE] < 0.0)
-        state[PI2_PRICE] = 0.0;
-}
-
 static pi2_signal encode(const void *law, double u)
 {
-    return pi2_same_for_all(law, -expm1(-u * log(((const price *)law)->phi)));
+    return pi2_price_encode(law, ((const price *)law)->phi, u);
 }
 
 static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
@@ -63,7 +54,7 @@ const pi2_aqm_law pi2_aqm_price = {
     .update = update,
     .flow = flow,
     .drift = drift,
-    .saturate = saturate,
+    .saturate = pi2_price_saturate,
     .controller = pi2_first_state,
     .encode = encode,
     .signals = signals,

@@ -44,16 +44,9 @@ static void flow(const void *law, const double *state, const pi2_seen *seen, dou
     slope[COUNT] = 0.0;
 }
 
-static void saturate(const void *law, double *state)
-{
-    (void)law;
-    if (state[PRICE] < 0.0)
-        state[PRICE] = 0.0;
-}
-
 static pi2_signal encode(const void *law, double u)
 {
-    return pi2_same_for_all(law, -expm1(-u * log(((const pi2_rem *)law)->phi)));
+    return pi2_price_encode(law, ((const pi2_rem *)law)->phi, u);
 }
 
 static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
@@ -70,7 +63,7 @@ const pi2_aqm_law pi2_aqm_rem = {
     .update = update,
     .flow = flow,
     .drift = drift,
-    .saturate = saturate,
+    .saturate = pi2_price_saturate,
     .controller = pi2_first_state,
     .encode = encode,
     .signals = signals,

@@ -8,14 +8,6 @@ static int initial(const void *law, double *state)
     return 1;
 }
 
-static void update(const void *law, const double *state, const pi2_seen *seen, double dt, double *after)
-{
-    (void)law;
-    (void)seen;
-    (void)dt;
-    after[0] = state[0];
-}
-
 /* The fraction of the arrivals that does not fit. */
 static pi2_signal signals(const void *law, const double *state, const pi2_seen *seen)
 {
@@ -30,7 +22,7 @@ const pi2_aqm_law pi2_aqm_taildrop = {
     .still = 1u,
     .queue_signals = 1,
     .initial = initial,
-    .update = update,
+    .update = pi2_not_updated,
     .saturate = pi2_unclipped,
     .controller = pi2_first_state,
     .signals = signals,

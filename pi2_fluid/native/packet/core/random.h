@@ -30,6 +30,18 @@ static inline uint64_t pi2_random_below(uint64_t key, uint64_t index, uint64_t b
     return ((pi2_random(key, index) >> 32) * below) >> 32;
 }
 
+/* Of 64 random bits a number, uniform on [0, 1) in steps of 2^-53. */
+static inline double pi2_unit(uint64_t bits)
+{
+    return (double)(bits >> 11) * 0x1p-53;
+}
+
+/* Below what 64 random bits are with probability p; at 1 nearly. */
+static inline uint64_t pi2_bits_below(double p)
+{
+    return p >= 1.0 ? UINT64_MAX : p > 0.0 ? (uint64_t)(p * 0x1p64) : 0;
+}
+
 /* What a queue draws to judge one packet: up to two numbers, the same ones whether or not both are asked for. A test
  * may give the numbers instead: then they are consumed one by one, as a kernel's own generator is. */
 typedef struct {

@@ -25,7 +25,7 @@ static int setup(void *qdisc, const void *parameters, const pi2_queue *queue)
     if (!(p >= 0.0 && p <= 1.0))
         return 0;
     q->p = p;
-    q->threshold = p < 1.0 ? (uint64_t)(p * 18446744073709551616.0) : UINT64_MAX; /* 2^64 */
+    q->threshold = pi2_bits_below(p);
     q->mark = x->mark != 0.0;
     return 1;
 }

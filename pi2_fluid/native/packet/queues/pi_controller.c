@@ -1,13 +1,6 @@
 /* The controller of the disciplines pi, pi2 and coupled; see pi_controller.h. */
 #include "packet/queues/pi_controller.h"
 
-static const double UNITS = 18446744073709551616.0; /* 2^64: as many draws there are */
-
-static uint64_t draws_below(double p)
-{
-    return p >= 1.0 ? UINT64_MAX : p > 0.0 ? (uint64_t)(p * UNITS) : 0;
-}
-
 /* 32 bits as sch_pi2 compares them with a draw (draw < p), and as sch_dualpi2 does (draw <= p). */
 static uint64_t strictly_below(uint32_t p)
 {
@@ -56,8 +49,8 @@ static void set_thresholds(pi2_controller *c)
         c->linear = up_to(c->ns.p);
         c->scalable = up_to(coupled < UINT32_MAX ? (uint32_t)coupled : UINT32_MAX);
     } else {
-        c->linear = draws_below(c->state[0]);
-        c->scalable = draws_below(k * c->state[0]);
+        c->linear = pi2_bits_below(c->state[0]);
+        c->scalable = pi2_bits_below(k * c->state[0]);
     }
 }
 

@@ -66,14 +66,13 @@ static int64_t tick(void *qdisc, pi2_queue *queue, int64_t now)
 {
     price *q = qdisc;
     const pi2_seen seen = {.capacity = queue->capacity / 8.0 / (double)queue->mtu};
-    double after[PI2_AQM_STATES], p;
+    double after[PI2_AQM_STATES];
     q->state[PI2_PRICE_COUNT] = (double)q->bytes / (double)queue->mtu;
     pi2_aqm_price.update(&q->law, q->state, &seen, q->law.update_interval, after);
     pi2_aqm_price.saturate(&q->law, after);
     q->state[PI2_PRICE] = after[PI2_PRICE];
     q->bytes = 0;
-    p = signalled(q);
-    q->threshold = p < 1.0 ? (uint64_t)(p * 0x1p64) : UINT64_MAX;
+    q->threshold = pi2_bits_below(signalled(q));
     return now + q->interval;
 }
 

@@ -135,7 +135,7 @@ static int judge_fixed(red *r, pi2_draws *draws)
 
 static double uniform(pi2_draws *draws)
 {
-    return (double)(pi2_draw(draws, 0) >> 11) * 0x1p-53;
+    return pi2_unit(pi2_draw(draws, 0));
 }
 
 static int judge_real(red *r, pi2_draws *draws)

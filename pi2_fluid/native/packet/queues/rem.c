@@ -48,7 +48,7 @@ static int overflows(const rem *r, const pi2_queue *queue, const pi2_packet *pac
 static int drawn(const rem *r, const pi2_packet *packet, pi2_draws *draws)
 {
     const double share = r->bytes && !r->ns3 ? packet->bytes / r->packet : 1.0;
-    return (double)(pi2_draw(draws, 0) >> 11) * 0x1p-53 < r->probability * share;
+    return pi2_unit(pi2_draw(draws, 0)) < r->probability * share;
 }
 
 static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t now, pi2_draws *draws)

@@ -111,7 +111,7 @@ static uint32_t signals(const pi2_feedback *f, uint64_t key, uint64_t first, uin
     uint32_t count = 0;
     for (uint64_t i = first; i < first + n; i++)
         count += f->periodic ? (uint64_t)((double)(i + 1) * f->p + 1e-9) > (uint64_t)((double)i * f->p + 1e-9)
-                             : (double)(pi2_random(key, i) >> 11) * 0x1p-53 < f->p;
+                             : pi2_unit(pi2_random(key, i)) < f->p;
     return count;
 }
 
