@@ -76,6 +76,8 @@ from pi2_fluid.network.sizes import Pareto as Pareto
 from pi2_fluid.network.transfers import Transfers as Transfers
 from pi2_fluid.papers.claims import claims as claims
 from pi2_fluid.papers.figures import figures as figures
+from pi2_fluid.papers.gallery import PaperFigure as PaperFigure
+from pi2_fluid.papers.gallery import figure as figure
 from pi2_fluid.referee import validate as validate
 from pi2_fluid.results import summarize as summarize
 from pi2_fluid.results.completions import completions as completions

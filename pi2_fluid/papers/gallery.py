@@ -1,0 +1,224 @@
+"""One figure of a paper: its scenarios, its numbers, what the paper states, and the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pi2_fluid as pf
+from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.papers.recipe import QUICK, Case, Measured, Recipe
+from pi2_fluid.papers.registry import TITLES, file_name, find_figure, recipe_of
+from pi2_fluid.papers.settings import settings_of, with_settings
+from pi2_fluid.papers.stated import Stated, stated
+from pi2_fluid.papers.tables import to_dataset
+from pi2_fluid.papers.verdicts import Judged, summary
+from pi2_fluid.plot import page_style, save_picture, write_caption, write_numbers
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, FigureBase
+
+__all__ = ["PaperFigure", "figure"]
+
+_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+def figure(
+    paper: str | int,
+    number: str | int | None = None,
+    *,
+    seeds: int | None = None,
+    quick: bool = False,
+    settings: Mapping[str, object] | None = None,
+) -> PaperFigure:
+    """Return a figure of a paper, made afresh with what the paper states about it.
+
+    Nothing is computed before it is asked for, and nothing twice.
+
+    Parameters
+    ----------
+    paper : str or int
+        "pi2", "pie", "paganini", "thesis", or "ours"; or all at once, ``"pi2:15"``.
+    number : int or str, optional
+        Of the figure in that paper: 15, "4.2".
+    seeds : int, optional
+        Runs of each scenario, at least 1; the figure's own number if not given.
+    quick : bool, default False
+        With two seeds, and of what has very many points fewer.
+    settings : mapping of str to value, optional
+        What to change: of scenarios by short names ("rtt", "capacity", "count", "target" ...) or by
+        the paths of their TOML files ("aqm.burst"), of loops by the figure's `parameters`. What the
+        paper states says nothing about a figure that was changed, and is not judged.
+
+    Raises
+    ------
+    QuantityError
+        If there is no such figure or setting, or `seeds` is no whole number above 0.
+    DomainError, ScenarioError
+        If a setting cannot be.
+
+    Notes
+    -----
+    Source: PI2 paper (CoNEXT'16), PIE paper (HPSR'13), Paganini, Wang, Low and Doyle (2002), and
+    the thesis on PI2 in ns-3.
+
+    Examples
+    --------
+    >>> made = figure("pie", 14)
+    >>> for key, row in made.verdicts.items():
+    ...     print(key, row.stated.value, row.stated.unit, row.verdict)
+    margin_100ms 29.5 deg depends
+    margin_50ms 105.0 deg not_reproduced
+    """
+    name = find_figure(paper if number is None else f"{paper}:{number}")
+    return PaperFigure(name, seeds=seeds, quick=quick, settings=settings)
+
+
+class PaperFigure:
+    """A figure of a paper, as `figure` returns it."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        seeds: int | None = None,
+        quick: bool = False,
+        settings: Mapping[str, object] | None = None,
+    ) -> None:
+        self.name = name
+        self.recipe: Recipe = recipe_of(name)
+        self.quick = quick
+        self.settings: dict[str, object] = dict(settings or {})
+        own = settings_of(self.recipe, self.settings)
+        usual = min(QUICK, self.recipe.seeds) if quick else self.recipe.seeds
+        count = usual if seeds is None else _whole(seeds)
+        changes = {key: value for key, value in self.settings.items() if key not in own}
+        scenarios = {
+            key: with_settings(scenario, changes)
+            for key, scenario in self.recipe.scenarios().items()
+        }
+        self._case = Case(scenarios, count, own, quick)
+
+    def __repr__(self) -> str:
+        said = "".join(f", {key}={value}" for key, value in self.settings.items())
+        return f"<figure {self.name}: {self.recipe.caption} ({self.seeds} seeds{said})>"
+
+    @property
+    def scenarios(self) -> Mapping[str, pf.Scenario]:
+        """The scenarios by name, with what was set; none of a loop's figure."""
+        return self._case.scenarios
+
+    @property
+    def seeds(self) -> int:
+        """Runs of each scenario."""
+        return self._case.seeds
+
+    @cached_property
+    def measured(self) -> Measured:
+        """Plotted numbers and what the statements are judged by, computed on first use."""
+        return self.recipe.measure(self._case)
+
+    @property
+    def numbers(self) -> xarray.Dataset:
+        """The plotted numbers: a variable per column of the CSV files, with units."""
+        return to_dataset(self.measured.tables)
+
+    @property
+    def truth(self) -> tuple[Stated, ...]:
+        """What the paper states about the figure; nothing if something was set."""
+        return () if self.settings else stated(self.name)
+
+    @property
+    def verdicts(self) -> dict[str, Judged]:
+        """What the paper states beside what came out, by the statement's key."""
+        return {row.key: self.recipe.judge(row, self.measured.found[row.key]) for row in self.truth}
+
+    @property
+    def verdict(self) -> str:
+        """How many statements came out how, in words."""
+        return "changed: not judged" if self.settings else summary(self.verdicts)
+
+    def draw(self, ax: Axes | None = None, page: str = "") -> FigureBase:
+        """Draw one page of the figure, and return what it was drawn into.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Made by `subplots` or `add_subplot`; the whole page takes its place. A figure of its own
+            if not given, with title and small print.
+        page : str
+            Which page, of `recipe.pages`: "" is the paper's.
+
+        Raises
+        ------
+        QuantityError
+            If there is no such page, or the axes have no place in a grid.
+        """
+        if page not in self.recipe.pages:
+            pages = ", ".join(map(repr, self.recipe.pages)) or "none"
+            raise QuantityError(f"{self.name} has no page {show_value(page)}: it has {pages}.")
+        if ax is None:
+            return self._draw_page(page)
+        place = ax.get_subplotspec()
+        if place is None:
+            raise QuantityError("these axes have no place in a grid: make them by plt.subplots().")
+        holder = ax.figure.add_subfigure(place)
+        ax.remove()
+        self.recipe.pages[page].draw(holder, self.measured)
+        return holder
+
+    def _draw_page(self, page: str) -> Figure:
+        from matplotlib.figure import Figure
+
+        made = self.recipe.pages[page]
+        drawn = Figure(figsize=made.size)
+        caption = made.draw(drawn, self.measured)
+        title = TITLES[self.name.partition(":")[0]]
+        number = self.name.partition(":")[2]
+        numbered = f"{title}, Figure {number}" if number[0].isdecimal() else title
+        write_caption(
+            drawn, caption.message, caption.setting, caption.note, numbered if title else ""
+        )
+        return drawn
+
+    def save(self, folder: str | Path = "figures") -> list[Path]:
+        """Write every page as PNG, SVG and PDF, and the plotted numbers as CSV.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it does not exist; files of the same name are replaced.
+
+        Returns
+        -------
+        list of Path
+            The files.
+
+        Raises
+        ------
+        OSError
+            If the folder cannot be written to.
+        """
+        out = Path(folder)
+        out.mkdir(parents=True, exist_ok=True)
+        files = []
+        for page in self.recipe.pages:
+            with page_style():
+                drawn = self._draw_page(page)
+                files += [save_picture(drawn, self._path(out, page, end)) for end in _SUFFIXES]
+        for table, rows in self.measured.tables.items():
+            files.append(write_numbers(self._path(out, table, ".csv"), rows))
+        return files
+
+    def _path(self, out: Path, part: str, suffix: str) -> Path:
+        return out / f"{file_name(self.name)}{'_' if part else ''}{part}{suffix}"
+
+
+def _whole(seeds: Any) -> int:
+    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
+        raise QuantityError(f"seeds = {show_value(seeds)} is no number of runs: give 1, 2, 3 ...")
+    return seeds

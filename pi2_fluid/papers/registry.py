@@ -1,0 +1,140 @@
+"""The figures there are: of four papers, in their order, and of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Final
+
+from pi2_fluid.errors import QuantityError, show_value, suggest
+from pi2_fluid.papers.recipe import Recipe
+
+__all__ = ["FIGURES", "TITLES", "file_name", "find_figure", "find_figures", "recipe_of"]
+
+#: Paper and number -> module that makes the figure, below this folder.
+FIGURES: Final = {
+    "pi2:4": "pi2.fig04",
+    "pi2:5": "pi2.fig05",
+    "pi2:6": "pi2.fig06",
+    "pi2:7": "pi2.fig07",
+    "pi2:11": "pi2.fig11",
+    "pi2:12": "pi2.fig12",
+    "pi2:13": "pi2.fig13",
+    "pi2:6_packets": "pi2.fig06_packets",
+    "pi2:11_packets": "pi2.fig11_packets",
+    "pi2:12_packets": "pi2.fig12_packets",
+    "pi2:13_packets": "pi2.fig13_packets",
+    "pi2:14": "pi2.fig14",
+    "pi2:15": "pi2.fig15",
+    "pie:13": "pie.fig13",
+    "pie:14": "pie.fig14",
+    "pie:15": "pie.fig15",
+    "pie:16": "pie.fig16",
+    "paganini:1": "paganini.fig01",
+    "paganini:2": "paganini.fig02",
+    "paganini:5": "paganini.fig05",
+    "paganini:5_packets": "paganini.fig05_packets",
+    "paganini:6": "paganini.fig06",
+    "paganini:7": "paganini.fig07",
+    "paganini:8": "paganini.fig08",
+    "paganini:9": "paganini.fig09",
+    "paganini:10": "paganini.fig10",
+    "paganini:11": "paganini.fig11",
+    "paganini:12": "paganini.fig12",
+    "paganini:13": "paganini.fig13",
+    "ours:phase_portrait": "ours.phase_portrait",
+    "ours:across_the_margin": "ours.across_the_margin",
+    "ours:echo_modes": "ours.echo_modes",
+    "ours:chains": "ours.chains",
+    "ours:rem_loads": "ours.rem_loads",
+}
+#: How a paper is named on its figures.
+TITLES: Final = {
+    "pi2": "PI2 paper",
+    "pie": "PIE paper (HPSR'13)",
+    "paganini": "Paganini et al. (2002)",
+    "thesis": "ns-3 PI2 thesis",
+    "ours": "",
+}
+
+
+def file_name(figure: str) -> str:
+    """Return what a figure's files are called.
+
+    Examples
+    --------
+    >>> [file_name(name) for name in ("pi2:7", "thesis:4.2", "pi2:diagrams", "ours:chains")]
+    ['pi2_fig07', 'thesis_fig4_2', 'pi2_diagrams', 'chains']
+    """
+    paper, _, number = figure.partition(":")
+    if paper == "ours":
+        return number
+    if not number[0].isdecimal():
+        return f"{paper}_{number}"
+    whole, _, rest = number.partition(".")
+    return f"{paper}_fig{whole}_{rest}" if rest else f"{paper}_fig{_two_digits(number)}"
+
+
+def _two_digits(number: str) -> str:
+    return f"0{number}" if not number[1:2].isdecimal() else number
+
+
+def find_figure(name: str | int) -> str:
+    """Return the paper and number of a figure.
+
+    Parameters
+    ----------
+    name : str or int
+        As there, "pi2:15"; as its files are called, "pi2_fig15"; a figure of the PI2 paper by its
+        number, and our own by their names alone.
+
+    Raises
+    ------
+    QuantityError
+        If there is no such figure.
+
+    Examples
+    --------
+    >>> [find_figure(name) for name in (15, "pie_fig13", "chains", "thesis:4.2")]
+    ['pi2:15', 'pie:13', 'ours:chains', 'thesis:4.2']
+    """
+    text = str(name)
+    for figure in FIGURES:
+        if text in (figure, file_name(figure)) or f"pi2:{text}" == figure:
+            return figure
+    near = suggest(text, [*FIGURES, *map(file_name, FIGURES)])
+    raise QuantityError(
+        f"there is no figure {show_value(name)}: give {near}, or another of those that"
+        " `pi2-fluid figures` lists."
+    )
+
+
+def find_figures(names: str | int | Iterable[str | int]) -> list[str]:
+    """Return figures by any of their names, each once; a paper's name is all of its figures.
+
+    Raises
+    ------
+    QuantityError
+        If a name is none of a figure, or there is none.
+
+    Examples
+    --------
+    >>> find_figures(["ours", 7])[-2:]
+    ['ours:rem_loads', 'pi2:7']
+    """
+    given = [names] if isinstance(names, (str, int)) else list(names)
+    if not given:
+        raise QuantityError("no figure was named: give numbers such as pi2:15, or 'all'.")
+    found: dict[str, None] = {}
+    for name in given:
+        if name == "all" or name in TITLES:
+            found |= dict.fromkeys(f for f in FIGURES if name == "all" or f.startswith(f"{name}:"))
+        else:
+            found[find_figure(name)] = None
+    return list(found)
+
+
+def recipe_of(figure: str) -> Recipe:
+    """Return how a figure is made."""
+    recipe: Recipe = import_module(f"pi2_fluid.papers.{FIGURES[figure]}").RECIPE
+    return recipe

@@ -1,0 +1,128 @@
+"""Own parameters of a figure: one thing changed, nothing copied."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import pi2_fluid as pf
+from pi2_fluid.errors import QuantityError, ScenarioError, show_value, suggest
+from pi2_fluid.papers.recipe import Recipe
+from pi2_fluid.records.paths import replace_path
+
+__all__ = ["SHORT_NAMES", "settings_of", "with_settings"]
+
+#: What can be set of every scenario by a short name, and where it is. Of flows it is set in every
+#: class that reacts to signals; of the queue, where it has that parameter.
+SHORT_NAMES: Final[Mapping[str, tuple[str, str]]] = {
+    "rtt": ("flows", "base_rtt"),
+    "count": ("flows", "count"),
+    "initial_window": ("flows", "initial_window"),
+    "capacity": ("link", "capacity"),
+    "buffer": ("link", "buffer"),
+    "packet_size": ("link", "packet_size"),
+    "target": ("aqm", "target"),
+    "alpha": ("aqm", "alpha"),
+    "beta": ("aqm", "beta"),
+    "update_interval": ("aqm", "update_interval"),
+    "duration": ("", "duration"),
+}
+
+#: What is written without a unit; whatever has one is given with it.
+_BARE: Final = ("count", "initial_window", "alpha", "beta")
+
+
+def settings_of(recipe: Recipe, given: Mapping[str, object]) -> dict[str, str]:
+    """Return the recipe's own parameters, as text, with those that are given.
+
+    Raises
+    ------
+    QuantityError
+        If something is given that this figure does not have.
+    """
+    names = [*recipe.parameters, *_names(recipe)]
+    for name in given:
+        if name in names or ("." in name and recipe.changeable is None and recipe.scenarios()):
+            continue
+        remedy = f"give {suggest(name, names)}" if names else "it has nothing that can be set"
+        raise QuantityError(f"this figure has no setting {show_value(name)}: {remedy}.")
+    return {name: str(given.get(name, value)) for name, value in recipe.parameters.items()}
+
+
+def _names(recipe: Recipe) -> list[str]:
+    if recipe.changeable is not None:
+        return list(recipe.changeable)
+    return list(SHORT_NAMES) if recipe.scenarios() else []
+
+
+def with_settings(scenario: pf.Scenario, given: Mapping[str, object]) -> pf.Scenario:
+    """Return a scenario with other values of what is named.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Of one link.
+    given : mapping of str to value
+        Values, or text as in TOML files, by short names (rtt, capacity, target ...) or by the
+        paths of TOML files (``"flows.0.count"``, ``"aqm.burst"``).
+
+    Raises
+    ------
+    QuantityError, DomainError, ScenarioError
+        As the scenario's own parts, if a value is none of theirs.
+
+    Examples
+    --------
+    >>> scenario = with_settings(pf.named_scenario("pi2_fig11a_pi2"), {"rtt": "50ms"})
+    >>> scenario.flows[0].base_rtt
+    0.05
+    """
+    for name, value in given.items():
+        if name not in SHORT_NAMES:
+            scenario = replace_path(scenario, name, _number(value))
+            continue
+        place, field = SHORT_NAMES[name]
+        scenario = _WAYS[place](scenario, {field: _number(value) if name in _BARE else value})
+    return scenario
+
+
+def _number(value: object) -> Any:
+    """Text that is a bare number as that number."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def _flows(scenario: pf.Scenario, change: dict[str, Any]) -> pf.Scenario:
+    flows = [
+        dataclasses.replace(flow, **change) if flow.sender.signal is not None else flow
+        for flow in scenario.flows
+    ]
+    return dataclasses.replace(scenario, flows=tuple(flows))
+
+
+def _aqm(scenario: pf.Scenario, change: dict[str, Any]) -> pf.Scenario:
+    (name,) = change
+    if name not in {field.name for field in dataclasses.fields(scenario.aqm)}:
+        return scenario  # of another kind than its neighbour's in the same figure
+    return dataclasses.replace(scenario, aqm=dataclasses.replace(scenario.aqm, **change))
+
+
+def _link(scenario: pf.Scenario, change: dict[str, Any]) -> pf.Scenario:
+    if "capacity" in change and any(at.capacity is not None for at in scenario.changes):
+        raise ScenarioError(
+            "this scenario changes its capacity: name the stage, changes.0.capacity, too, in a"
+            " scenario file of your own."
+        )
+    return dataclasses.replace(scenario, link=dataclasses.replace(scenario.link, **change))
+
+
+def _whole(scenario: pf.Scenario, change: dict[str, Any]) -> pf.Scenario:
+    return dataclasses.replace(scenario, **change)
+
+
+_WAYS: Final[Mapping[str, Callable[[pf.Scenario, dict[str, Any]], pf.Scenario]]] = {
+    "flows": _flows, "link": _link, "aqm": _aqm, "": _whole,
+}  # fmt: skip
