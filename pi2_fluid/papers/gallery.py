@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pi2_fluid as pf
 from pi2_fluid.errors import QuantityError, show_value
@@ -218,7 +218,7 @@ class PaperFigure:
         return out / f"{file_name(self.name)}{'_' if part else ''}{part}{suffix}"
 
 
-def _whole(seeds: Any) -> int:
+def _whole(seeds: object) -> int:
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
         raise QuantityError(f"seeds = {show_value(seeds)} is no number of runs: give 1, 2, 3 ...")
     return seeds

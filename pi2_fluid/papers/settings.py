@@ -87,7 +87,7 @@ def with_settings(scenario: pf.Scenario, given: Mapping[str, object]) -> pf.Scen
     return scenario
 
 
-def _number(value: object) -> Any:
+def _number(value: object) -> object:
     """Text that is a bare number as that number."""
     try:
         return float(value) if isinstance(value, str) else value
