@@ -168,8 +168,8 @@ def _entire_parts(
 ) -> tuple[ComplexArray, ComplexArray]:
     """Return drive and s - feedback, both times the senders' determinants, without a division.
 
-    With a `scale` each determinant, of degree n, is over (s + scale)^n and of size 1: of what
-    winds, no size matters, and that of many would underflow.
+    With a `scale` each determinant, of degree n, is over (s + scale)^n and of size 1, if it is not
+    0: of what winds, no size matters, and that of many would underflow.
 
     A mode that a class keeps to itself (the controller does not move it, or the rate does not show
     it) is a zero of its determinant that cancels: dividing there would be 0/0.
@@ -182,7 +182,8 @@ def _entire_parts(
         from_u, from_delay, determinant = _numerators(cls, s, e)
         if scale is not None:
             unit = (s + scale) ** cls.size
-            unit = unit * np.abs(determinant / unit)
+            size = np.abs(determinant / unit)
+            unit = unit * np.where(size > 0.0, size, 1.0)
             from_u, from_delay, determinant = from_u / unit, from_delay / unit, determinant / unit
         ahead = 1.0 if cls.lead is None else 1.0 + cls.lead * s
         drive = drive * determinant - cls.weight * ahead * from_u * e * product

@@ -205,6 +205,20 @@ def test_dual_queues(rng, update):
     compare(loop, update)
 
 
+@pytest.mark.parametrize(("gain", "growing"), [(0.3, 1), (-0.3, 3)])
+def test_a_sender_that_swings_by_itself_at_a_frequency_looked_at(gain, growing):
+    """Its determinant is 0 at 80 rad/s, where the search for the end of the grid begins."""
+    one, none = np.ones(1), np.zeros((1, 2))
+    shown, matrix = np.array([[0.0, 1.0]]), np.array([[[0.0, 1.0], [-6400.0, 0.0]]])
+    sender = {"a0": matrix, "a1": 0.0 * matrix, "b": -gain * shown, "e0": none, "e1": none}
+    cls = LinearClass(**sender, c=shown, r=-one, weight=one, rtt=0.125 * one, size=2)
+    loop = LinearLoop((cls,), LinearController((one, 0.1 * one), (0.0 * one, one), None), (1,))
+    compiled = compile_loops(loop, "continuous", np.ones(1, dtype=bool))
+    assert compiled is not None
+    assert compiled.counts(lambda _: None).item() == growing
+    assert count_unstable(loop.element((0,)), "continuous") == growing
+
+
 def test_columns_of_other_lengths_are_refused():
     one, two = np.ones(1), np.ones(2)
     numbers = ("r", "weight", "rtt", "lead", "rates", "heard", "shown", "felt")

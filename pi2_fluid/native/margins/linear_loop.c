@@ -99,7 +99,8 @@ static number variable(const pi2_linear_loop *loop, double w)
 }
 
 /* The parts of the plant without a division: `drive`, and s - feedback, both times the senders' determinants. Unless scale
- * is 0 each of these is over (s + scale)^n and of size 1: of what winds, no size matters, and that of many would underflow. */
+ * is 0 each of these is over (s + scale)^n and, if it is not 0, of size 1: of what winds, no size matters, and that of many
+ * would underflow. */
 static void entire(const pi2_linear_loop *loop, double w, double scale, number *drive, number *plant)
 {
     const number s = {0.0, w};
@@ -118,10 +119,10 @@ static void entire(const pi2_linear_loop *loop, double w, double scale, number *
             own = over(own, unit);
         }
         if (scale > 0.0) {
-            const double size = 1.0 / sqrt(own.re * own.re + own.im * own.im);
-            own = scaled(size, own);
-            from_u = scaled(size, from_u);
-            from_delay = scaled(size, from_delay);
+            const double size = sqrt(own.re * own.re + own.im * own.im), inverse = size > 0.0 ? 1.0 / size : 1.0;
+            own = scaled(inverse, own);
+            from_u = scaled(inverse, from_u);
+            from_delay = scaled(inverse, from_delay);
         }
         const number heard = times(times(from_u, e), (number){1.0, p->lead * w});
         *drive = plus(times(*drive, own), scaled(-p->weight, times(heard, product)));
