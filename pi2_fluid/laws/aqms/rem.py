@@ -45,7 +45,9 @@ class Rem(Aqm):
         price' = gamma (y - C) + (alpha gamma / T) (q - target),
 
     with y packets per second that arrive; while no queue waits, y - C goes on counting. Rest is
-    where y = C and the target waits, at any load.
+    where y = C and the target waits, at any load. The bilinear image of the updates has
+    gamma (1 + alpha/2) (y - C) in its place: loops with ``update="continuous"`` or ``"delayed"``
+    leave alpha/2 out, sampled ones have it.
 
     Parameters
     ----------
