@@ -1,19 +1,21 @@
 """Figures of the papers and of our own, drawn into a folder.
 
-Every figure leaves the numbers behind it as CSV.
+Every figure leaves the numbers behind it as CSV, and a record of what it was made from: what has
+not changed since is not made again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 from pi2_fluid.papers.gallery import figure as make
+from pi2_fluid.papers.record import make_figure, recorded
 from pi2_fluid.papers.registry import FIGURES, file_name, find_figures
 
-__all__ = ["Figure", "figures"]
+__all__ = ["Figure", "each_figure", "figures"]
 
 
 class Figure(NamedTuple):
@@ -35,6 +37,9 @@ def figures(
 ) -> list[Figure]:
     """Draw figures into a folder.
 
+    A figure that is there already, made by the same code from the same parameters and seeds, is
+    left as it is.
+
     Parameters
     ----------
     names : "all", or one or several of these
@@ -46,8 +51,8 @@ def figures(
     seeds : int, optional
         Runs of each scenario; by default two if `quick`, else each figure's own number.
     quick : bool, default True
-        Few seeds and points: the pictures are the same to the eye, the verdicts are not decided
-        by them.
+        Few seeds, and of what has very many points fewer: the pictures are much the same, but what
+        the papers state is decided by whole runs.
     progress : callable, optional
         Called with one line of text before each figure.
 
@@ -68,17 +73,34 @@ def figures(
     Source: PI2 paper (CoNEXT'16), PIE paper (HPSR'13), Paganini, Wang, Low and Doyle (2002), and
     the thesis on PI2 in ns-3.
     """
+    return list(each_figure(names, out, seeds=seeds, quick=quick, progress=progress))
+
+
+def each_figure(
+    names: str | int | Iterable[str | int],
+    out: str | Path,
+    *,
+    seeds: int | None = None,
+    quick: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Iterator[Figure]:
+    """Yield what `figures` returns, one by one as they are made."""
     chosen = find_figures(names)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = []
-    for name in chosen:
+    for place, name in enumerate(chosen, 1):
         if progress is not None:
-            progress(f"drawing {file_name(name)}")
+            progress(f"{name} ({place} of {len(chosen)}{_left(chosen[place - 1 :], quick)})")
         module = import_module(f"pi2_fluid.papers.{FIGURES[name]}")
         if hasattr(module, "RECIPE"):
-            files = make(name, seeds=seeds, quick=quick).save(folder)
+            record = make_figure(make(name, seeds=seeds, quick=quick), folder)
+            files = [folder / file for file in record.files]
         else:
             files = module.draw(folder)
-        drawn.append(Figure(file_name(name), tuple(files)))
-    return drawn
+        yield Figure(file_name(name), tuple(files))
+
+
+def _left(waiting: list[str], quick: bool) -> str:
+    """Return about how long whole runs of what waits took when they were recorded, in words."""
+    seconds = sum(there.seconds for name in waiting if (there := recorded(name)))
+    return "" if quick or seconds < 60.0 else f", about {seconds / 60.0:.0f} min if all is made"

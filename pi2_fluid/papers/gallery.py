@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 import pi2_fluid as pf
-from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.errors import AssumptionWarning, QuantityError, show_value
 from pi2_fluid.papers.recipe import QUICK, Case, Measured, Recipe
-from pi2_fluid.papers.registry import TITLES, file_name, find_figure, recipe_of
+from pi2_fluid.papers.registry import file_name, find_figure, page_title, recipe_of
 from pi2_fluid.papers.settings import settings_of, with_settings
 from pi2_fluid.papers.stated import Stated, stated
 from pi2_fluid.papers.tables import to_dataset
@@ -120,7 +123,12 @@ class PaperFigure:
     @cached_property
     def measured(self) -> Measured:
         """Plotted numbers and what the statements are judged by, computed on first use."""
-        return self.recipe.measure(self._case)
+        # The papers' own settings go where the models' assumptions end, and the figures are about
+        # that; who sets something else is told.
+        with warnings.catch_warnings():
+            if not self.settings:
+                warnings.simplefilter("ignore", AssumptionWarning)
+            return self.recipe.measure(self._case)
 
     @property
     def numbers(self) -> xarray.Dataset:
@@ -131,6 +139,14 @@ class PaperFigure:
     def truth(self) -> tuple[Stated, ...]:
         """What the paper states about the figure; nothing if something was set."""
         return () if self.settings else stated(self.name)
+
+    @property
+    def found(self) -> dict[str, list[float]]:
+        """What the statements are judged by, run by run, by their keys."""
+        return {
+            row.key: np.atleast_1d(np.asarray(self.measured.found[row.key], dtype=float)).tolist()
+            for row in self.truth
+        }
 
     @property
     def verdicts(self) -> dict[str, Judged]:
@@ -177,12 +193,8 @@ class PaperFigure:
         made = self.recipe.pages[page]
         drawn = Figure(figsize=made.size)
         caption = made.draw(drawn, self.measured)
-        title = TITLES[self.name.partition(":")[0]]
-        number = self.name.partition(":")[2]
-        numbered = f"{title}, Figure {number}" if number[0].isdecimal() else title
-        write_caption(
-            drawn, caption.message, caption.setting, caption.note, numbered if title else ""
-        )
+        source = "" if self.name.startswith("ours:") else page_title(self.name)
+        write_caption(drawn, caption.message, caption.setting, caption.note, source)
         return drawn
 
     def save(self, folder: str | Path = "figures") -> list[Path]:

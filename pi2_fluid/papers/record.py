@@ -10,12 +10,10 @@ import ast
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-
-import numpy as np
 
 from pi2_fluid import _core
 from pi2_fluid.papers.gallery import PaperFigure
@@ -27,6 +25,7 @@ from pi2_fluid.saving import save_text
 __all__ = [
     "Record",
     "digest_of",
+    "forget",
     "key_of",
     "make_figure",
     "read_record",
@@ -56,31 +55,24 @@ class Record(NamedTuple):
     files: list[str]
 
 
-def make_figure(
-    figure: PaperFigure, folder: Path, progress: Callable[[str], None]
-) -> tuple[Record, bool]:
-    """Make a figure's files in a folder unless they are there, and say whether it was made."""
+def make_figure(figure: PaperFigure, folder: Path) -> Record:
+    """Make a figure's files in a folder, unless they are there and nothing has changed."""
     key = key_of(figure)
     path = folder / f"{file_name(figure.name)}.json"
     there = read_record(path)
     if there and there.key == key and all((folder / name).is_file() for name in there.files):
-        progress(f"{figure.name} is as it was")
-        return there, False
-    progress(f"making {figure.name}")
+        return there
     begin = time.perf_counter()
     files = figure.save(folder)
     seconds = time.perf_counter() - begin
-    found = {
-        row.key: np.atleast_1d(np.asarray(figure.measured.found[row.key], dtype=float)).tolist()
-        for row in figure.truth
-    }
+    found = figure.found
     record = Record(
         figure.name, key, figure.seeds, round(seconds, 1), digest_of(files, found), found,
         [file.name for file in files],
     )  # fmt: skip
     # Last, so that a figure that was broken off is not taken for a finished one.
     save_text(path, json.dumps(record._asdict(), indent=1) + "\n")
-    return record, True
+    return record
 
 
 def read_record(path: Path) -> Record | None:
@@ -148,6 +140,11 @@ def _imports(path: Path) -> Iterator[str]:
 def _shipped() -> dict[str, Any]:
     whole: dict[str, Any] = json.loads(_RECORDED.read_text(encoding="utf-8"))
     return whole
+
+
+def forget() -> None:
+    """Read the recorded results again when they are asked for: they were written anew."""
+    _shipped.cache_clear()
 
 
 def recorded(figure: str) -> Record | None:

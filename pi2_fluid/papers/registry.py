@@ -9,7 +9,15 @@ from typing import Final
 from pi2_fluid.errors import QuantityError, show_value, suggest
 from pi2_fluid.papers.recipe import Recipe
 
-__all__ = ["FIGURES", "TITLES", "file_name", "find_figure", "find_figures", "recipe_of"]
+__all__ = [
+    "FIGURES",
+    "TITLES",
+    "file_name",
+    "find_figure",
+    "find_figures",
+    "page_title",
+    "recipe_of",
+]
 
 #: Paper and number -> module that makes the figure, below this folder.
 FIGURES: Final = {
@@ -138,3 +146,17 @@ def recipe_of(figure: str) -> Recipe:
     """Return how a figure is made."""
     recipe: Recipe = import_module(f"pi2_fluid.papers.{FIGURES[figure]}").RECIPE
     return recipe
+
+
+def page_title(figure: str) -> str:
+    """Return what stands in the corner of a figure, and above its page.
+
+    Examples
+    --------
+    >>> [page_title(name) for name in ("pi2:7", "pi2:table1", "ours:echo_modes")]
+    ['PI2 paper, Figure 7', 'PI2 paper, table1', 'Echo modes']
+    """
+    paper, _, number = figure.partition(":")
+    if paper == "ours":
+        return number.replace("_", " ").capitalize()
+    return f"{TITLES[paper]}, {'Figure ' if number[0].isdecimal() else ''}{number}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["Judged", "holds", "judge", "summary", "tolerance_text"]
+__all__ = ["Judged", "found_text", "holds", "judge", "stated_text", "summary", "tolerance_text"]
 
 _NUMBER, _ABOUT, _POINTS = 0.15, 0.30, 0.10
 _ALIKE: Final = (0.8, 1.25)
@@ -152,6 +152,45 @@ def tolerance_text(row: Stated) -> str:
         "above": "median above",
         "note": "nothing to judge",
     }[row.wording]
+
+
+def stated_text(row: Stated) -> str:
+    """Return what is stated, as short as in a table.
+
+    Examples
+    --------
+    >>> row = Stated(figure="x:1", key="y", quantity="z", value="20", unit="ms", wording="about")
+    >>> stated_text(row)
+    'about 20 ms'
+    """
+    value = f"{row.value} {row.unit}".rstrip()
+    return {
+        "less": "below 1",
+        "more": "above 1",
+        "alike": "alike",
+        "holds": "holds",
+        "about": f"about {value}",
+        "below": f"below {value}",
+        "above": f"above {value}",
+    }.get(row.wording, value)
+
+
+def found_text(judged: Judged) -> str:
+    """Return what came out: the median of the runs, and their range.
+
+    Examples
+    --------
+    >>> row = Stated(figure="x:1", key="y", quantity="z", value="20", unit="ms", wording="about")
+    >>> found_text(judge(row, [18.0, 21.0, 20.2])), found_text(judge(row, 18.0))
+    ('20.2 (18 to 21) ms', '18 ms')
+    """
+    runs, row = np.array(judged.found), judged.stated
+    if row.wording == "holds":
+        return ("yes" if judged.median == 1.0 else "no") + (
+            f" ({np.sum(runs == 1.0):.0f} of {runs.size})" if runs.size > 1 else ""
+        )
+    spread = f" ({runs.min():.3g} to {runs.max():.3g})" if np.ptp(runs) > 0.0 else ""
+    return f"{judged.median:.3g}{spread} {row.unit}".rstrip()
 
 
 def summary(judged: Mapping[str, Judged]) -> str:

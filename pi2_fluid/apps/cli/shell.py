@@ -14,11 +14,12 @@ import typer
 
 from pi2_fluid.apps.cli import (
     checks,
+    claims,
     codes,
     comparisons,
     designs,
+    gallery,
     loops,
-    papers,
     replays,
     scenarios,
     simulations,
@@ -157,7 +158,8 @@ for _room in (
     comparisons,
     replays,
     scenarios,
-    papers,
+    gallery,
+    claims,
     validations,
 ):
     for _command, _epilog in _room.COMMANDS:

@@ -1,10 +1,9 @@
-"""Papers: `pi2-fluid figures` and `pi2-fluid claims`."""
+"""What papers claim: `pi2-fluid claims`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,37 +12,7 @@ from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.options import option
 from pi2_fluid.apps.cli.output import JsonFlag, make_console, print_json, tell
 
-__all__ = ["COMMANDS", "claims", "figures"]
-
-
-def figures(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="4 5 ... | all",
-            help="Numbers of figures in the PI2 paper: 4, 5, 6, 7, 11 to 15; 6_packets, 11_packets,"
-            " 12_packets, 13_packets; pie_fig13 to pie_fig16; paganini_fig01, paganini_fig02,"
-            " paganini_fig05, paganini_fig05_packets, paganini_fig06 to paganini_fig13;"
-            " or phase_portrait, across_the_margin, echo_modes, chains,"
-            " rem_loads; or as the files are called, pi2_fig07; all if none.",
-        ),
-    ] = None,
-    out: Annotated[Path, option("FOLDER", "Where to write; made if it does not exist.")] = Path(
-        "figures"
-    ),
-    as_json: JsonFlag = False,
-) -> None:
-    """Draw figures of the papers, and some more, as PNG, SVG and PDF, with their numbers."""
-    from pi2_fluid.papers.figures import figures as draw_figures
-
-    drawn = draw_figures(names or "all", out, progress=tell)
-    if as_json:
-        records = [{"name": name, "files": [str(path) for path in files]} for name, files in drawn]
-        print_json({"figures": records})
-        return
-    for _, files in drawn:
-        for path in files:
-            typer.echo(path)
+__all__ = ["COMMANDS", "claims"]
 
 
 def claims(
@@ -102,15 +71,6 @@ def _print_claims(records: Sequence[Mapping[str, Any]]) -> None:
 
 
 COMMANDS: tuple[tuple[Any, str], ...] = (
-    (
-        figures,
-        (
-            "Examples:\n\n"
-            "pi2-fluid figures all\n\n"
-            "pi2-fluid figures 4 7 phase_portrait --out /tmp/figures --json\n\n"
-            "JSON: figures, a list of {name, files}."
-        ),
-    ),
     (
         claims,
         (

@@ -1,0 +1,274 @@
+"""Figures: `pi2-fluid figures` and `pi2-fluid figure`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from pi2_fluid.apps.cli import codes
+from pi2_fluid.apps.cli.options import option, read_whole
+from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_json, tell
+from pi2_fluid.errors import QuantityError, show_value
+
+if TYPE_CHECKING:
+    from pi2_fluid.papers.gallery import PaperFigure
+    from pi2_fluid.papers.verdicts import Judged
+
+__all__ = ["COMMANDS", "figure", "figures"]
+
+_COLORS: Final = {"reproduced": "green", "depends": "yellow", "not_reproduced": "red"}
+#: Verdicts as they are read.
+_WORDS: Final = {
+    "reproduced": "reproduced",
+    "depends": "if",
+    "not_reproduced": "not reproduced",
+    None: "nothing to judge",
+}
+_Out = Annotated[Path, option("FOLDER", "Where to write; made if it does not exist.")]
+
+
+def figures(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME ... | all]",
+            help="Figures to draw, as pi2:15, pie:10, thesis:4.2, paganini:5, ours:chains; all"
+            " those of a paper by its name; all. If none, they are listed.",
+        ),
+    ] = None,
+    out: _Out = Path("figures"),
+    full: Annotated[
+        bool,
+        option(
+            None, "With as many seeds and points as the verdicts need: minutes.", None, "--full"
+        ),
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """List the figures of the papers, or draw some or all of them, with their numbers.
+
+    Drawing leaves PNG, SVG, PDF and CSV. What is there already and has not changed is kept, so that
+    what Ctrl-C has broken off goes on where it stopped.
+    """
+    if not names:
+        _list_figures(as_json)
+        return
+    from pi2_fluid.papers.figures import each_figure
+
+    made, interrupted = [], False
+    try:
+        for one in each_figure(names, out, quick=not full, progress=tell):
+            made.append(one)
+            if not as_json:
+                for path in one.files:
+                    typer.echo(path)
+    except KeyboardInterrupt:
+        if not made:
+            raise
+        interrupted = True
+    if as_json:
+        records = [{"name": name, "files": [str(path) for path in files]} for name, files in made]
+        print_json({"figures": records, "interrupted": interrupted})
+    if interrupted:
+        tell(f"interrupted: {len(made)} are done, the same command makes the others")
+        raise typer.Exit(codes.INTERRUPTED)
+
+
+def _list_figures(as_json: bool) -> None:
+    from pi2_fluid.papers.record import recorded, recorded_verdicts
+    from pi2_fluid.papers.registry import FIGURES, file_name, recipe_of
+    from pi2_fluid.papers.verdicts import summary
+
+    rows: list[dict[str, Any]] = []
+    for name in FIGURES:
+        paper, _, number = name.partition(":")
+        recipe, record = recipe_of(name), recorded(name)
+        rows.append(
+            {
+                "figure": name,
+                "paper": paper,
+                "number": number,
+                "file": file_name(name),
+                "kind": recipe.kind,
+                "seconds": record.seconds if record else None,
+                "verdict": summary(recorded_verdicts(name)),
+                "caption": recipe.caption,
+            }
+        )
+    if as_json:
+        print_json({"figures": rows})
+        return
+    grid = make_grid("left", "left", "right", "left", "left")
+    grid.add_row("figure", "from", "seconds", "verdict", "shows", style="bold")
+    for row in rows:
+        seconds = "" if row["seconds"] is None else f"{row['seconds']:.0f}"
+        grid.add_row(row["figure"], row["kind"], seconds, row["verdict"], row["caption"])
+    make_console().print(grid)
+
+
+def figure(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Which: pi2:15, pie:10, thesis:4.2, ours:chains.")
+    ],
+    seeds: Annotated[
+        str | None, option("NUMBER", "Runs of each scenario. Default: the figure's own, often 6.")
+    ] = None,
+    quick: Annotated[
+        bool, option(None, "Two seeds, and of many points fewer.", None, "--quick")
+    ] = False,
+    check: Annotated[
+        bool,
+        option(
+            None,
+            "Draw nothing; leave with 1 if a verdict is not the recorded one.",
+            None,
+            "--check",
+        ),
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        option(
+            "NAME=VALUE",
+            "Change something: rtt=50ms, count=20, target=5ms, aqm.burst=0s; may be repeated."
+            " What was changed is not judged.",
+            None,
+            "--set",
+        ),
+    ] = None,
+    out: _Out = Path("figures"),
+    as_json: JsonFlag = False,
+) -> None:
+    """Make one figure of a paper, and say which of the paper's statements about it hold."""
+    import pi2_fluid as pf
+
+    made = pf.figure(
+        name,
+        seeds=None if seeds is None else read_whole(seeds, "--seeds", "runs"),
+        quick=quick,
+        settings=dict(map(_read_setting, settings or [])),
+    )
+    if check and made.settings:
+        raise QuantityError("--check asks about the paper's own figure: leave out --set.")
+    runs = "" if made.seeds == 1 else f" with {made.seeds} seeds"
+    tell(f"computing {made.name}{runs}")
+    begin = time.monotonic()
+    verdicts = made.verdicts
+    other = _other_verdicts(made) if check else []
+    files = [] if check else made.save(out)
+    if as_json:
+        print_json(_as_record(made, verdicts, files, other, time.monotonic() - begin))
+    else:
+        _print_figure(made, verdicts)
+        for line in [*map(str, files), *other]:
+            typer.echo(line)
+    if other:
+        raise typer.Exit(codes.UNSTABLE)
+
+
+def _read_setting(text: str) -> tuple[str, str]:
+    name, is_there, value = text.partition("=")
+    if not (name and is_there and value):
+        raise QuantityError(f"--set {show_value(text)} sets nothing: give rtt=50ms, name=value.")
+    return name.strip(), value.strip()
+
+
+def _other_verdicts(made: PaperFigure) -> list[str]:
+    """Return a line for each verdict that is not the recorded one."""
+    from pi2_fluid.papers.record import recorded_verdicts
+
+    there = recorded_verdicts(made.name)
+    return [
+        f"{key}: {_WORDS[one.verdict]}, recorded is"
+        f" {_WORDS[there[key].verdict] if key in there else 'nothing'}"
+        for key, one in made.verdicts.items()
+        if key not in there or there[key].verdict != one.verdict
+    ]
+
+
+def _as_record(
+    made: PaperFigure,
+    verdicts: Mapping[str, Judged],
+    files: list[Path],
+    other: list[str],
+    seconds: float,
+) -> dict[str, Any]:
+    from pi2_fluid.papers.verdicts import tolerance_text
+
+    return {
+        "figure": made.name,
+        "caption": made.recipe.caption,
+        "seeds": made.seeds,
+        "quick": made.quick,
+        "settings": {key: str(value) for key, value in made.settings.items()},
+        "verdicts": [
+            {
+                "key": key,
+                "quantity": one.stated.quantity,
+                "stated": one.stated.value,
+                "unit": one.stated.unit,
+                "wording": one.stated.wording,
+                "tolerance": tolerance_text(one.stated),
+                "found": list(one.found),
+                "verdict": one.verdict,
+                "condition": one.condition,
+                "why": one.why,
+            }
+            for key, one in verdicts.items()
+        ],
+        "decisions": list(made.recipe.decisions),
+        "differ": other,
+        "seconds": round(seconds, 2),
+        "files": [str(path) for path in files],
+    }
+
+
+def _print_figure(made: PaperFigure, verdicts: Mapping[str, Judged]) -> None:
+    from rich.text import Text
+
+    from pi2_fluid.papers.verdicts import found_text, stated_text
+
+    console = make_console()
+    console.print(Text(f"{made.name}: {made.recipe.caption}", style="bold"))
+    grid = make_grid("left", "left", "left", "left")
+    if verdicts:
+        grid.add_row("", "stated", "here", "verdict", style="bold")
+    for one in verdicts.values():
+        verdict = Text(_WORDS[one.verdict], style=_COLORS.get(one.verdict or "", ""))
+        if one.condition:
+            verdict.append(f" {one.condition}")
+        grid.add_row(one.stated.quantity, stated_text(one.stated), found_text(one), verdict)
+    console.print(grid)
+    whys = dict.fromkeys(one.why for one in verdicts.values() if one.why)
+    for line in [*whys, *made.recipe.decisions]:
+        console.print(Text(line, style="dim"))
+
+
+COMMANDS: tuple[tuple[Any, str], ...] = (
+    (
+        figures,
+        (
+            "Examples:\n\n"
+            "pi2-fluid figures\n\n"
+            "pi2-fluid figures all\n\n"
+            "pi2-fluid figures pie thesis:4.2 --full --out /tmp/figures --json\n\n"
+            "JSON: figures, a list of {name, files}, and interrupted, by Ctrl-C; of the list"
+            " {figure, paper, number, file, kind, seconds, verdict, caption}."
+        ),
+    ),
+    (
+        figure,
+        (
+            "Examples:\n\n"
+            "pi2-fluid figure pi2:15\n\n"
+            "pi2-fluid figure pi2:7 --set rtt=50ms --out /tmp/figures\n\n"
+            "pi2-fluid figure pie:10 --seeds 20 --check\n\n"
+            "JSON: figure, caption, seeds, quick, settings, verdicts (a list of {key, quantity,"
+            " stated, unit, wording, tolerance, found, verdict, condition, why}), decisions,"
+            " differ, seconds, files. Exit code 1: --check found another verdict than is recorded."
+        ),
+    ),
+)
