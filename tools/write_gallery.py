@@ -198,11 +198,9 @@ def made_with(name: str, record: Record) -> list[str]:
     runs = "" if record.seeds == 1 else f"{record.seeds} seeds, "
     lines = ["```sh", f"pi2-fluid figure {name}", "```", ""]
     lines += [
-        (
-            f"Computed from: {recipe.kind}. {runs[:1].upper()}{runs[1:]}{record.seconds:.1f} s on two"
-            f" cores; digest of the numbers `{record.digest}`."
-        )
+        f"Computed from: {recipe.kind}. {runs.capitalize()}{record.seconds:.1f} s on two cores;"
     ]
+    lines += [f"digest of the numbers `{record.digest}`."]
     numbers = [file for file in record.files if file.endswith(".csv")]
     if numbers:
         lines += ["", "Numbers: " + ", ".join(f"[{file}]({file})" for file in numbers) + "."]
