@@ -106,6 +106,9 @@ class Recipe:
         By a statement's key, the decision of ours on which it rests.
     seeds : int
         Runs of each scenario; 1 of what has none.
+    coarse : bool
+        Whether a quick figure has fewer points too, so that what it finds is no part of what whole
+        runs find.
     """
 
     caption: str
@@ -119,6 +122,7 @@ class Recipe:
     why: Mapping[str, str] = field(default_factory=dict)
     conditions: Mapping[str, str] = field(default_factory=dict)
     seeds: int = 6
+    coarse: bool = False
 
     def judge(self, row: Stated, found: ArrayLike) -> Judged:
         """Return the verdict on a statement about this figure."""

@@ -18,8 +18,7 @@ from programs import printed_by
 
 import pi2_fluid as pf
 from pi2_fluid.loop.equations import ClosedForm, loop_response
-from pi2_fluid.papers import figures as module
-from pi2_fluid.papers.figures import FIGURES, _numbers, figures
+from pi2_fluid.papers.figures import figures
 from pi2_fluid.papers.pi2 import fig04, fig05, fig07
 from pi2_fluid.plot import sample_decades, write_numbers
 
@@ -104,21 +103,6 @@ def test_the_numbers_have_a_header_with_units_and_no_gaps(drawn, stem, header) -
         assert np.isfinite(column(rows, name)).all()
 
 
-def test_figures_are_known_by_the_names_of_their_files() -> None:
-    for number, name in FIGURES.items():
-        assert _numbers([name]) == _numbers(number) == [number]
-
-
-@pytest.mark.parametrize("names", [8, "8", "", [], [4, "x"], True, [4.0], [None]])
-def test_an_unknown_figure_is_refused_before_anything_is_drawn(tmp_path, names: Any) -> None:
-    out = tmp_path / "out"
-    with pytest.raises(
-        pf.QuantityError, match=r"4, 5, 6, 7, 11, 12, 13, 6_packets, .* phase_portrait, across"
-    ):
-        figures(names, out)
-    assert not out.exists()
-
-
 @pytest.mark.parametrize("names", [5, "5", [5], ["5", 5]])
 def test_names_are_numbers_or_text_and_each_figure_is_drawn_once(
     tmp_path, monkeypatch, names: Any
@@ -132,30 +116,6 @@ def test_names_are_numbers_or_text_and_each_figure_is_drawn_once(
     monkeypatch.setattr(fig05, "draw", draw)
     assert figures(names, tmp_path) == [("pi2_fig05", (tmp_path / "x",))]
     assert drawn == [tmp_path]
-
-
-def test_all_draws_every_figure_once(tmp_path, monkeypatch) -> None:
-    class Module:
-        @staticmethod
-        def draw(out: Path) -> list[Path]:
-            return [out / "x"]
-
-    asked: list[str] = []
-
-    def import_module(name: str) -> type[Module]:
-        asked.append(name)
-        return Module
-
-    monkeypatch.setattr(module, "import_module", import_module)
-    assert [name for name, _ in figures("all", tmp_path)] == list(FIGURES.values())
-    assert asked == [f"pi2_fluid.papers.{place}" for place in module._MODULES.values()]
-
-
-def test_every_figure_in_the_folder_is_registered() -> None:
-    folder = Path(module.__file__).parent
-    found = [path for path in folder.rglob("*.py") if "def draw(out" in path.read_text()]
-    drawing = {f"{path.parent.name}.{path.stem}" for path in found}
-    assert drawing == set(module._MODULES.values())
 
 
 # --- the numbers ----------------------------------------------------------------------------
