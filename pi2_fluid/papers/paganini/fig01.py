@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.papers.paganini.loci import ALPHA, RATIOS, RTTS, Z, crossing, locus, reach, signed
-from pi2_fluid.plot import label_curve, page_style, save_figure, write_caption
+from pi2_fluid.papers.paganini.loci import ALPHA, RATIOS, RTTS, Z, crossing, hulls, locus, signed
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
+from pi2_fluid.plot import label_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
 
-__all__ = ["curves", "draw"]
+    from pi2_fluid.values import ComplexArray
+
+__all__ = ["RECIPE", "curves"]
 
 # Colour and width of each ratio, dashes of each round-trip time.
 _COLORS: Final = dict(zip(RATIOS, ("#CC79A7", "#000000", "#0072B2", "#D55E00"), strict=True))
@@ -22,16 +26,17 @@ _DASHES: Final[dict[float, Any]] = dict(
     zip(RTTS, ((0, (1, 1)), (0, (5, 1, 1, 1)), (0, (4, 1.5)), "-"), strict=True)
 )
 _POINTS: Final = 2000
+_ALIKE: Final = (0.8, 1.25)
 
 
-def curves() -> list[dict[str, Any]]:
+def curves(z: float = Z, alpha: float = ALPHA) -> list[dict[str, Any]]:
     """Return the plotted numbers, one mapping of columns per round-trip time and ratio."""
     rows = []
     for rtt in RTTS:
         # From so low that curves leave the picture to three turns.
-        theta = np.geomspace(0.02 * (Z * rtt) ** 0.5, 6 * np.pi, _POINTS)
+        theta = np.geomspace(0.02 * (z * rtt) ** 0.5, 6 * np.pi, _POINTS)
         for ratio in RATIOS:
-            points = locus(theta, Z * rtt, ratio)
+            points = locus(theta, z * rtt, ratio, alpha)
             rows.append(
                 {
                     "line": f"{1e3 * rtt:g}ms_{ratio:g}",
@@ -40,63 +45,102 @@ def curves() -> list[dict[str, Any]]:
                     "omega_rad_s": theta / rtt,
                     "real": points.real,
                     "imaginary": points.imag,
+                    "crossing": crossing(points),
+                    "nearest": float(np.min(np.abs(points + 1.0))),
                 }
             )
     return rows
 
 
-def draw(out: Path) -> list[Path]:
-    """Draw the figure into the folder `out` and return the files written."""
-    from matplotlib.figure import Figure
-
-    rows = curves()
-    points = [row["real"] + 1j * row["imaginary"] for row in rows]
-    crossings = list(map(crossing, points))
-    farthest = min(crossings)
-    shorter = [x for x, row in zip(crossings, rows, strict=True) if row["rtt_s"] < max(RTTS)]
-    nearest = min(float(np.min(np.abs(each + 1.0))) for each in points)
-    inside = reach(np.concatenate([*points, [0j]]))
-    with page_style():
-        figure = Figure(figsize=(9.0, 5.8))
-        wide, near = figure.subplots(1, 2)
-        for ax in (wide, near):
-            for row in rows:
-                style: dict[str, Any] = {
-                    "color": _COLORS[row["nu_over_kappa"]],
-                    "linestyle": _DASHES[row["rtt_s"]],
-                    "linewidth": _WIDTHS[row["nu_over_kappa"]],
-                }
-                ax.plot(row["real"], row["imaginary"], **style)
-            ax.plot(-1.0, 0.0, "k+", markersize=11, markeredgewidth=1.8, zorder=5)
-            ax.set(xlabel="real part", aspect="equal")
-            ax.axhline(0.0, color="0.6", linewidth=0.6, zorder=0)
-            ax.axvline(0.0, color="0.6", linewidth=0.6, zorder=0)
-            ax.grid(visible=True)
-        wide.set(xlim=(-6.0, 1.0), ylim=(-6.0, 1.0), ylabel="imaginary part")
-        near.set(xlim=(-1.3, 0.5), ylim=(-1.2, 0.6))
-        near.set_title("near −1")
-        label_curve(near, (-1.0, -0.11), "−1", "black", "above")
-        label_curve(near, (farthest, 0.0), signed(farthest, 3), _COLORS[1000.0], "left")
-        for at, ratio, side in ((-3.4, 1000.0, "above"), (-3.4, 10.0, "right")):
-            _name(wide, rows, ratio, at, side)
-        _legend(wide)
-        write_caption(
-            figure,
-            "Sources answer alike at high frequencies, and no line keeps them from −1",
-            f"Each λ of (16), α = {ALPHA:g}, z = {Z:g}/s",
-            "The curve of τ = 1 s and ν/κ = 1000 comes nearest to −1, to"
-            f" {nearest:.3f}, and crosses the axis farthest out, at {signed(farthest, 3)}. All but"
-            f" those of τ = 1 s cross it between {signed(min(shorter), 2)} and"
-            f" {signed(max(shorter), 2)}.\n"
-            f"The convex hull of all points, of whatever frequencies, holds −1, {-inside:.2f} deep."
-            " The eigenvalues of a loop are in the hull of the points of one frequency and 0, which"
-            " leaves −1 out.",
-            source="Paganini et al. (2002), Figure 1",
-        )
-        return save_figure(figure, out / "paganini_fig01", rows)
+def _points(row: Mapping[str, Any]) -> ComplexArray:
+    points: ComplexArray = row["real"] + 1j * row["imaginary"]
+    return points
 
 
-def _name(ax: Axes, rows: list[dict[str, Any]], ratio: float, at: float, side: str) -> None:
+def _farthest(z: float, high: bool) -> float:
+    """Return the modulus over that of nu = kappa where that is farthest from 1.
+
+    Of all sources, at frequencies from 1/tau on, or below.
+    """
+    theta = np.geomspace(1.0, 6 * np.pi, 2001) if high else np.geomspace(1e-3, 1.0, 2001)
+    alike = np.abs(locus(theta, 0.0, 1.0))
+    moduli = np.array([np.abs(locus(theta, z * t, r)) / alike for t in RTTS for r in RATIOS])
+    return float(moduli.ravel()[np.argmax(np.abs(np.log(moduli)))])
+
+
+def _measure(case: Case) -> Measured:
+    z, alpha = float(case.settings["z"]), float(case.settings["alpha"])
+    rows = curves(z, alpha)
+    every, one = hulls(z, alpha)
+    low = _farthest(z, high=False)
+    return Measured(
+        {
+            "": rows,
+            "hulls": [
+                {"points": "of all frequencies", "from_minus_1": every},
+                {"points": "of one frequency", "from_minus_1": one},
+            ],
+        },
+        {
+            "alpha": alpha,
+            "z": z,
+            "rtt_least": 1e3 * min(row["rtt_s"] for row in rows),
+            "rtt_most": 1e3 * max(row["rtt_s"] for row in rows),
+            "ratio_least": min(row["nu_over_kappa"] for row in rows),
+            "ratio_most": max(row["nu_over_kappa"] for row in rows),
+            "apart": not _ALIKE[0] < low < _ALIKE[1],
+            "coincide": _farthest(z, high=True),
+            "hull": every < 0.0,
+        },
+    )
+
+
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    rows = measured.tables[""]
+    every, one = (float(row["from_minus_1"]) for row in measured.tables["hulls"])
+    alpha, z = (float(measured.found[name]) for name in ("alpha", "z"))  # type: ignore[arg-type]
+    farthest = min(row["crossing"] for row in rows)
+    shorter = [row["crossing"] for row in rows if row["rtt_s"] < max(RTTS)]
+    wide, near = figure.subplots(1, 2)
+    for ax in (wide, near):
+        for row in rows:
+            style: dict[str, Any] = {
+                "color": _COLORS[row["nu_over_kappa"]],
+                "linestyle": _DASHES[row["rtt_s"]],
+                "linewidth": _WIDTHS[row["nu_over_kappa"]],
+            }
+            ax.plot(row["real"], row["imaginary"], **style)
+        ax.plot(-1.0, 0.0, "k+", markersize=11, markeredgewidth=1.8, zorder=5)
+        ax.set(xlabel="real part", aspect="equal")
+        ax.axhline(0.0, color="0.6", linewidth=0.6, zorder=0)
+        ax.axvline(0.0, color="0.6", linewidth=0.6, zorder=0)
+        ax.grid(visible=True)
+    wide.set(xlim=(-6.0, 1.0), ylim=(-6.0, 1.0), ylabel="imaginary part")
+    near.set(xlim=(-1.3, 0.5), ylim=(-1.2, 0.6))
+    near.set_title("near −1")
+    label_curve(near, (-1.0, -0.11), "−1", "black", "above")
+    label_curve(near, (farthest, 0.0), signed(farthest, 3), _COLORS[1000.0], "left")
+    for at, ratio, side in ((-3.4, 1000.0, "above"), (-3.4, 10.0, "right")):
+        _name(wide, rows, ratio, at, side)
+    _legend(wide)
+    no_line = "no line keeps them" if every < 0.0 else "a line keeps them"
+    return Caption(
+        f"Sources answer alike at high frequencies but over long paths, and {no_line} from −1",
+        setting=f"Each λ of (16), α = {alpha:g}, z = {z:g}/s",
+        note=(
+            f"Nearest to −1: {min(row['nearest'] for row in rows):.3f}. Shorter round-trip times"
+            f" than 1 s cross the axis at {signed(min(shorter), 2)} to {signed(max(shorter), 2)}."
+            f" −1 is {_distance(every)} the hull of all points,\nand {_distance(one)} that of the"
+            " points of one frequency and 0, in which eigenvalues lie."
+        ),
+    )
+
+
+def _distance(reached: float) -> str:
+    return f"{abs(reached):.2f} {'inside' if reached < 0.0 else 'outside'}"
+
+
+def _name(ax: Axes, rows: Rows, ratio: float, at: float, side: str) -> None:
     """Name the curve of the longest round-trip time and this ratio where its real part is `at`."""
     (row,) = (r for r in rows if r["nu_over_kappa"] == ratio and r["rtt_s"] == max(RTTS))
     k = int(np.argmax(row["real"] > at))
@@ -120,3 +164,28 @@ def _legend(ax: Axes) -> None:
 
 def _time(seconds: float) -> str:
     return f"{1e3 * seconds:g} ms" if seconds < 1.0 else f"{seconds:g} s"
+
+
+RECIPE: Final = Recipe(
+    caption="Nyquist plots of what one source adds to the loop, by round-trip time and utility",
+    kind="loop",
+    measure=_measure,
+    pages={"": Page(_draw, (9.0, 5.8))},
+    parameters={"alpha": f"{ALPHA:g}", "z": f"{Z:g}"},
+    seeds=1,
+    decisions=(
+        (
+            "The paper gives the ends of round-trip times and of nu/kappa; between them are powers"
+            " of ten, and of nu/kappa 1 and 10."
+        ),
+        "High frequencies are those from 1/tau on, as in the proof; alike is 0.8 to 1.25.",
+    ),
+    why={
+        "coincide": "Those of 1 ms to 100 ms coincide. Where the round-trip time is 1 s, not short"
+        " beside 1/z = 5 s, and nu/kappa 0.1, curves come together only as z/w does"
+        " (claim paganini-36).",
+        "hull": "All points together hold -1; only those of one frequency combine, and they leave"
+        " it out (claim paganini-37).",
+        "": "Equation (16).",
+    },
+)

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import pi2_fluid as pf
+from pi2_fluid.errors import DomainError
 from pi2_fluid.papers.paganini.loci import ALPHA, crossing, locus, perturbed, signed
-from pi2_fluid.plot import label_curve, page_style, save_figure, write_caption
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
+from pi2_fluid.plot import label_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
 
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["bounds", "curves", "draw", "largest_published"]
+__all__ = ["ETA", "RECIPE", "bounds", "curves", "largest_published"]
 
 ETA: Final = 0.2
 #: alpha and eta of the paper's own simulation: beta 1.5, M 1, round trips of 200 ms and less.
 SIMULATED: Final = (0.37, 1.5 / 0.37 * 0.2)
 _POINTS: Final = 1500
+#: nu/kappa on which bounds are checked.
+_RATIOS: Final = (0.1, 1.0, 10.0, 1000.0, math.inf)
 _BLACK, _BLUE, _RED = "#000000", "#0072B2", "#D55E00"
 
 
@@ -36,20 +40,28 @@ def largest_published(alpha: float = ALPHA) -> float:
     return float(brentq(beyond, 0.0, 10.0))
 
 
-def curves() -> list[dict[str, Any]]:
+def curves(alpha: float = ALPHA, eta: float = ETA) -> list[dict[str, Any]]:
     """Return the plotted curves, one mapping of columns each."""
     theta = np.geomspace(0.05, 6 * np.pi, _POINTS)
-    most = float(pf.loop.eta_max(ALPHA))
+    most, published = float(pf.loop.eta_max(alpha)), largest_published(alpha)
     found = {
-        "nabla": (0.0, perturbed(theta, 0.0)),
-        "nabla_eta": (ETA, perturbed(theta, ETA)),
-        "nabla_eta_largest": (largest_published(), perturbed(theta, largest_published())),
+        "nabla": (0.0, perturbed(theta, 0.0, alpha)),
+        "nabla_eta": (eta, perturbed(theta, eta, alpha)),
+        "nabla_eta_largest": (published, perturbed(theta, published, alpha)),
         # Of a source that has a utility only, at the longest round-trip time.
-        "locus_eta_max": (most, locus(theta, most, np.inf)),
+        "locus_eta_max": (most, locus(theta, most, np.inf, alpha)),
     }
     return [
-        {"line": name, "eta": eta, "theta": theta, "real": z.real, "imaginary": z.imag}
-        for name, (eta, z) in found.items()
+        {
+            "line": name,
+            "alpha": alpha,
+            "eta": at,
+            "theta": theta,
+            "real": z.real,
+            "imaginary": z.imag,
+            "crossing": crossing(z),
+        }
+        for name, (at, z) in found.items()
     ]
 
 
@@ -60,43 +72,73 @@ def bounds() -> list[dict[str, Any]]:
     return [{"line": name, "eta": eta, "alpha": law(eta)} for name, law in laws.items()]
 
 
-def draw(out: Path) -> list[Path]:
-    """Draw the figure into the folder `out` and return the files written."""
-    from matplotlib.figure import Figure
+def low_bound() -> float:
+    """Return 1/tan(1) by what the proof needs: the least of v/tan(v) up to v = 1."""
+    v = np.linspace(1e-6, 1.0, 100_001)
+    return float(np.min(v / np.tan(v)))
 
-    rows, limits = curves(), bounds()
-    with page_style():
-        figure = Figure(figsize=(9.4, 5.0))
-        plane, map_ = figure.subplots(1, 2)
-        _draw_curves(plane, rows)
-        published, tight = limits
-        _draw_bounds(map_, published["alpha"], tight["alpha"], tight["eta"])
-        alpha, eta = SIMULATED
-        write_caption(
-            figure,
-            "The proof turns and enlarges one curve; what a source does at most allows for more",
-            f"The curves of α = {ALPHA:g}",
-            f"∇ crosses the axis at −2α/π = {signed(crossing(_points(rows[0])), 4)}, ∇η of η ="
-            f" {ETA:g} at {signed(crossing(_points(rows[1])), 4)}; by (17) and (18) −1 is reached"
-            f" at η = {rows[2]['eta']:.4f}, by a source at η = {rows[3]['eta']:.4f}.\n"
-            "Right: stable below the lines, whatever the routes and round-trip times. Below the"
-            " dashed one by Proposition 3, which says nothing from η = 1/tan 1 = 0.642 on; below"
-            f" the solid one by loop.alpha_max. The paper's simulation, α = {alpha:g} and η ="
-            f" {eta:.3f}, is below α = {float(pf.loop.alpha_max(eta)):.3f}.",
-            source="Paganini et al. (2002), Figure 2",
+
+def _lead(theta: FloatArray, eta: float, ratio: float) -> ComplexArray:
+    """Return V of (16): a source's curve over that of nu = kappa."""
+    result: ComplexArray = locus(theta, eta, ratio) / locus(theta, 0.0, 1.0)
+    return result
+
+
+def _measure(case: Case) -> Measured:
+    alpha, eta = float(case.settings["alpha"]), float(case.settings["eta"])
+    if not 0.0 < alpha < math.pi / 2:
+        raise DomainError(
+            f"alpha = {alpha:g} has no stable curve: give one above 0 and below pi/2, about 1.57."
         )
-        return save_figure(figure, out / "paganini_fig02", rows, bounds=limits)
+    rows = curves(alpha, eta)
+    high, low = np.geomspace(1.0, 1e3, 2001), np.linspace(1e-3, 1.0, 2001)[:-1]
+    leads = [_lead(high, eta, ratio) for ratio in _RATIOS]
+    rounding = 1.0 + 1e-12
+    # Of the longest round-trip time and shorter ones, eta just below its bound.
+    slow = [
+        locus(part * low, part * 0.999 * low_bound(), ratio, alpha).imag
+        for part in (0.01, 0.1, 0.3, 1.0)
+        for ratio in _RATIOS
+    ]
+    some = [min(largest_published(a), low_bound()) for a in (0.37, 1.0, 1.2, 1.5)]
+    return Measured(
+        {"": rows, "bounds": bounds()},
+        {
+            "solid": rows[0]["crossing"],
+            "dashed": rows[1]["crossing"],
+            "gain": all(np.all(np.abs(v) <= math.hypot(1, eta) * rounding) for v in leads),
+            "lag": all(np.all(np.angle(v) >= -math.atan(eta) * rounding) for v in leads),
+            "low": all(np.all(imaginary < 0.0) for imaginary in slow),
+            "eta": low_bound(),
+            "small_enough": all(eta > 0.0 for eta in some),
+        },
+    )
 
 
-def _points(row: dict[str, Any]) -> ComplexArray:
-    points: ComplexArray = row["real"] + 1j * row["imaginary"]
-    return points
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    rows = measured.tables[""]
+    published, tight = measured.tables["bounds"]
+    plane, map_ = figure.subplots(1, 2)
+    _draw_curves(plane, rows)
+    _draw_bounds(map_, published["alpha"], tight["alpha"], tight["eta"])
+    solid, dashed, by_proof, by_source = rows
+    return Caption(
+        "The proof turns and enlarges one curve; what a source does at most allows for more",
+        setting=f"The curves of α = {solid['alpha']:g}",
+        note=(
+            f"∇ crosses the axis at {signed(solid['crossing'], 4)}, ∇η of η = {dashed['eta']:g} at"
+            f" {signed(dashed['crossing'], 4)}; −1 is reached at η = {by_proof['eta']:.4f} by (17)"
+            f" and (18), at {by_source['eta']:.4f} by a source.\n"
+            "Right: stable below the lines whatever the routes; dashed by Proposition 3, solid by"
+            " loop.alpha_max, which covers the paper's own simulation."
+        ),
+    )
 
 
-def _draw_curves(ax: Axes, rows: list[dict[str, Any]]) -> None:
+def _draw_curves(ax: Axes, rows: Rows) -> None:
     styles: tuple[dict[str, Any], ...] = (
         {"color": _BLACK, "linestyle": "-", "label": "∇"},
-        {"color": _BLACK, "linestyle": "--", "label": f"∇η, η = {ETA:g}"},
+        {"color": _BLACK, "linestyle": "--", "label": f"∇η, η = {rows[1]['eta']:g}"},
         {
             "color": _BLUE,
             "linestyle": (0, (1, 1)),
@@ -134,3 +176,29 @@ def _draw_bounds(ax: Axes, published: FloatArray, ours: FloatArray, eta: FloatAr
     ax.set(xlim=(0, 1), ylim=(0, 1.7), xlabel="η = z × longest round-trip time", ylabel="α")
     ax.set_yticks([0.0, 0.37, 1.0, math.pi / 2], ["0", "0.37", "1", "π/2"])
     ax.grid(visible=True)
+
+
+RECIPE: Final = Recipe(
+    caption="The curve of a source without utility, and the one that bounds all others",
+    kind="loop",
+    measure=_measure,
+    pages={"": Page(_draw, (9.4, 5.0))},
+    parameters={"alpha": f"{ALPHA:g}", "eta": f"{ETA:g}"},
+    seeds=1,
+    decisions=(
+        (
+            f"The paper gives no numbers for its curves: alpha = {ALPHA:g}, as in Figure 1, and eta"
+            f" = {ETA:g}, which Figure 1 has at 1 s."
+        ),
+        "The dotted and the red curve, and the map on the right, are ours.",
+    ),
+    why={
+        "dashed": "It crosses where atan(eta) of the turn is made up; up to eta = 0.49 of alpha ="
+        " 1 it would stay below -1.",
+        "low": "On 5 ratios nu/kappa and 4 round-trip times, up to the longest.",
+        "eta": "The least of v/tan(v) up to v = 1 (claim paganini-27).",
+        "small_enough": "Computed for alpha 0.37, 1, 1.2, 1.5 (claim paganini-38).",
+        "": "Equations (16) to (18).",
+    },
+    conditions={"dashed": "eta = 0.2, which the paper does not give"},
+)

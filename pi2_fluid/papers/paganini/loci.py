@@ -9,6 +9,7 @@ equation (16) with theta = tau w and eta = z tau: those of the sources at this f
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,13 +18,17 @@ from scipy.spatial import ConvexHull
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
 
-__all__ = ["ALPHA", "RATIOS", "RTTS", "Z", "crossing", "locus", "perturbed", "reach", "signed"]
+__all__ = [
+    "ALPHA", "RATIOS", "RTTS", "Z", "crossing", "hulls", "locus", "perturbed", "reach", "signed"
+]  # fmt: skip
 
 #: Of Figure 1; the paper names the ends of the last two.
 ALPHA: Final = 1.0
 Z: Final = 0.2  # rad/s
 RTTS: Final = (0.001, 0.01, 0.1, 1.0)  # s
 RATIOS: Final = (0.1, 1.0, 10.0, 1000.0)  # nu/kappa
+# Where curves have left the origin's neighbourhood, and where they have wound about it three times.
+_LOW, _HIGH = 1e-4, 6 * np.pi
 
 
 def locus(theta: FloatArray, eta: float, ratio: float, alpha: float = ALPHA) -> ComplexArray:
@@ -59,6 +64,22 @@ def reach(points: ComplexArray, angles: int = 7200) -> float:
     normals = np.exp(2j * np.pi * np.arange(angles) / angles)
     away = points[corners, None] + 1.0
     return float(np.max(np.min(away.real * normals.real + away.imag * normals.imag, axis=0)))
+
+
+@cache
+def hulls(z: float = Z, alpha: float = ALPHA) -> tuple[float, float]:
+    """Return how far -1 is from the hull of all points of Figure 1 and 0, and at one frequency.
+
+    The second is the least of all frequencies; eigenvalues lie in such a hull.
+    """
+    theta = np.geomspace(_LOW, _HIGH, 2001)
+    sources = [(rtt, ratio) for rtt in RTTS for ratio in RATIOS]
+    every = [locus(theta, z * rtt, ratio, alpha) for rtt, ratio in sources]
+    frequencies = np.geomspace(1e-3, 1e4, 701)
+    each = np.array([locus(frequencies * t, z * t, ratio, alpha) for t, ratio in sources])
+    return reach(np.concatenate([*every, [0j]])), min(
+        reach(np.append(points, 0j), 720) for points in each.T
+    )
 
 
 def signed(value: float, digits: int) -> str:

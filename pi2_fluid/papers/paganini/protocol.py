@@ -11,15 +11,14 @@ from pi2_fluid.papers.claim import Claim, decide, matches
 from pi2_fluid.papers.paganini.claims import BETA, FLOWS, GROUPS, PHI, UTILITY
 from pi2_fluid.papers.paganini.claims import RTTS as GROUP_RTTS
 from pi2_fluid.papers.paganini.fig02 import ETA, largest_published
-from pi2_fluid.papers.paganini.loci import RATIOS, RTTS, Z, crossing, locus, perturbed, reach
+from pi2_fluid.papers.paganini.loci import RATIOS, RTTS, Z, crossing, hulls, locus, perturbed
 
 __all__ = ["CLAIMS"]
 
 STEP: Final = 0.005  # s, T_s
 CAPACITY: Final = "2Gbit/s"
 PACKET: Final = "1000B"
-# Where curves have left the origin's neighbourhood, and where they have wound about it three times.
-_LOW, _HIGH = 1e-4, 6 * np.pi
+_HIGH: Final = 6 * np.pi  # three turns about the origin
 
 
 def _coincide() -> Claim:
@@ -46,14 +45,8 @@ def _coincide() -> Claim:
 
 
 def _no_line() -> Claim:
-    theta = np.geomspace(_LOW, _HIGH, 2001)
-    every = [locus(theta, Z * rtt, ratio) for rtt in RTTS for ratio in RATIOS]
-    deep = -reach(np.concatenate([*every, [0j]]))
-    frequencies = np.geomspace(1e-3, 1e4, 701)
-    left = min(
-        reach(np.array([*(locus(w * t, Z * t, r) for t in RTTS for r in RATIOS), 0j]), 720)
-        for w in frequencies
-    )
+    all_points, one_frequency = hulls()
+    deep, left = -all_points, one_frequency
     return Claim(
         id="paganini-37",
         source="Paganini et al., section III-A, Figure 1",
