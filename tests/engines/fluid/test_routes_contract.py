@@ -262,6 +262,18 @@ def test_progress_and_the_end_are_reported() -> None:
         compiled.run_compiled(ALL, "sampled", Accuracy(0.6, 1e-9, most_steps=50), [0.0, 0.6])
 
 
+def test_a_long_route_reports_as_often_as_a_short_one() -> None:
+    """Its steps take as much longer as the square of its hops."""
+    names = [f"n{k}" for k in range(400)]
+    nodes = [pf.Node(name, pf.Link("10Mbit/s"), pf.Pi2()) for name in names]
+    network = pf.Network(nodes, pf.Flows(pf.Reno(), 5, "100ms", route=names))
+    reported: list[float] = []
+    pf.simulate(
+        pf.Scenario("10ms", network=network), pf.Fluid(), lambda done, _: reported.append(done)
+    )
+    assert len(reported) > 3
+
+
 @pytest.mark.slow
 def test_many_networks_run() -> None:
     rng = np.random.default_rng(7)

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["obstacle", "run_compiled"]
 
-_STEPS: Final = 10_000  # between two looks at the keyboard: some 20 ms
+#: Steps between two looks at the keyboard, up to some 20 ms, were there one delay that a step adds
+#: up: it adds at every hop of a route those of the hops beyond it.
+_STEPS: Final = 150_000
 
 
 def obstacle(scenario: Scenario, update: str) -> str:
@@ -60,12 +62,13 @@ def run_compiled(
     n, links, classes = len(time), len(scenario.network.nodes), len(scenario.flows)
     places = places_of(scenario.network.node_names, scenario.flows)
     visits = [(link, i) for i, route in enumerate(places) for link in route]
+    steps = max(1, _STEPS // sum(len(route) ** 2 for route in places))
     shapes = (links, links, links, links, classes, len(visits), len(visits))
     rows = tuple(np.empty((n, size)) for size in shapes)
     queue, delay, controller, capacity, window, p, leaving = rows
 
     def advance(place: int) -> tuple[int, str]:
-        return run.advance(time, place, _STEPS, *rows)
+        return run.advance(time, place, steps, *rows)
 
     follow(advance, run, float(scenario.duration), progress, explained(run, accuracy))
     link_p, link_leaving = np.zeros((n, links, classes)), np.zeros((n, links, classes))
