@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["obstacle", "run_compiled"]
 
-# What it knows of the laws by their names in the compiled fluid, and of encoders.
-_LAWS: Final = ("reno", "scalable", "cbr")
+# What it knows of senders by their names in the compiled fluid, with the one number that it takes
+# of each, and of encoders.
+_GAINS: Final = {"reno": "decrease", "scalable": "per_mark", "cbr": "rate"}
 _ENCODERS: Final = ("linear", "square", "coupled")
 _MOST_CLASSES: Final = 32
 
@@ -34,7 +35,7 @@ def obstacle(table: Timetable) -> str:
     if declares(table.aqm, "encoder") not in _ENCODERS or table.aqm.bands > 1:
         return type(table.aqm).__name__
     for sender in table.senders:
-        if declares(sender, "kernel") not in _LAWS:
+        if declares(sender, "kernel") not in _GAINS:
             return type(sender).__name__
         if getattr(sender, "increase", 1.0) != 1.0:
             return f"{type(sender).__name__} with growth per acknowledgement"
@@ -126,13 +127,7 @@ def _numbers(table: Timetable) -> dict[str, FloatArray]:
         return np.array([np.broadcast_to(np.asarray(value, float), (n,)) for value in values])
 
     names = ("alpha", "beta", "target", "update_interval", "limit")
-    # Each of these laws has one number, but for Reno's increase, which is 1 here.
-    gains = [
-        number
-        for sender in table.senders
-        for name, number in sender.fluid_parameters().items()
-        if name != "increase"
-    ]
+    gains = [sender.fluid_parameters()[_GAINS[str(sender.kernel)]] for sender in table.senders]
     whole = {"window": table.window, "ramp": table.ramp, "capacity": table.capacity}
     return {
         "h": rows(table.h),
