@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pi2_fluid as pf
 from pi2_fluid.laws.aqms.pie import TABLES
+from pi2_fluid.papers.pi2.scene import INTERVAL, PIE, RTT, read_settings
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
 from pi2_fluid.plot import (
     label_curve,
     mark_outside,
     mark_unstable,
-    page_style,
     sample_decades,
-    save_figure,
     show_percent,
-    write_caption,
 )
+from pi2_fluid.units import format_quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
 
-__all__ = ["curves", "draw"]
+    from pi2_fluid.papers.recipe import Rows
 
-RTT: Final = 0.100
-ALPHA, BETA, UPDATE_INTERVAL = 0.125, 1.25, 0.032
+__all__ = ["RECIPE", "curves"]
+
 # name in the file, factor on both gains (None: the table), name shown, colour, dashes, width
 _LINES: Final[tuple[tuple[Any, ...], ...]] = (
     ("tune=1", 1.0, "tune = 1", "#B34700", "-.", 1.6),
@@ -35,7 +35,12 @@ _LINES: Final[tuple[tuple[Any, ...], ...]] = (
 )
 
 
-def curves() -> list[dict[str, Any]]:
+def curves(
+    rtt: float = RTT,
+    update_interval: float = INTERVAL,
+    alpha: float = PIE[0],
+    beta: float = PIE[1],
+) -> list[dict[str, Any]]:
     """Return the plotted numbers, one mapping of columns per line.
 
     The window of Reno falls below two segments for p > 0.5, where the model ends; the paper plots
@@ -46,21 +51,23 @@ def curves() -> list[dict[str, Any]]:
         edges = [edge for edge, _ in TABLES["rfc8033"]] if factor is None else []
         p = sample_decades(-6, 0, 40, edges)
         pie = pf.Pie(
-            alpha=ALPHA * (factor or 1.0),
-            beta=BETA * (factor or 1.0),
-            update_interval=UPDATE_INTERVAL,
+            alpha=alpha * (factor or 1.0),
+            beta=beta * (factor or 1.0),
+            update_interval=update_interval,
             table="rfc8033" if factor is None else "none",
         )
         with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
-            margins = pf.Loop(pf.Reno(), pie, rtt=RTT, p=p).margins()
+            margins = pf.Loop(pf.Reno(), pie, rtt=rtt, p=p).margins()
         tune = pie.gain_factor(p) if factor is None else factor
         rows.append(
             {
                 "line": name,
+                "rtt_s": rtt,
+                "update_interval_s": update_interval,
                 "p": p,
                 "tune": tune,
-                "alpha_hz": ALPHA * tune,
-                "beta_hz": BETA * tune,
+                "alpha_hz": alpha * tune,
+                "beta_hz": beta * tune,
                 "gain_margin_db": margins.gain_margin_db,
                 "phase_margin_deg": margins.phase_margin_deg,
                 "gain_crossover_rad_s": margins.gain_crossover,
@@ -70,39 +77,43 @@ def curves() -> list[dict[str, Any]]:
     return rows
 
 
-def draw(out: Path) -> list[Path]:
-    """Draw the figure into the folder `out` and return the files written."""
-    from matplotlib.figure import Figure
-
-    rows = curves()
-    with page_style():
-        figure = Figure(figsize=(7.2, 6.8))
-        top, bottom = figure.subplots(2, 1, sharex=True)
-        top.set(ylabel="gain margin [dB]", ylim=(-20, 45), xscale="log", xlim=(1e-6, 1))
-        bottom.set(ylabel="phase margin [deg]", ylim=(-60, 120), xlabel="drop probability p")
-        bottom.set_yticks(range(-60, 121, 30))
-        for row, (_, _, text, color, dashes, width) in zip(rows, _LINES, strict=True):
-            style = {"color": color, "linestyle": dashes, "linewidth": width, "label": text}
-            top.plot(row["p"], row["gain_margin_db"], **style)
-            bottom.plot(row["p"], row["phase_margin_deg"], **style)
-        for ax in (top, bottom):
-            ax.grid(visible=True)
-            mark_unstable(ax)
-            mark_outside(ax, 0.5, "W < 2" if ax is bottom else "")
-        _name_lines(top, rows)
-        show_percent(bottom)
-        write_caption(
-            figure,
-            "Fixed gains lose their margins as the load falls; PIE's table keeps them",
-            f"Reno, R = {1e3 * RTT:g} ms, α = {ALPHA:g} Hz × tune, β = {BETA:g} Hz × tune,"
-            f" T = {1e3 * UPDATE_INTERVAL:g} ms, continuous model",
-            _note(rows),
-            source="PI2 paper, Figure 4",
-        )
-        return save_figure(figure, out / "pi2_fig04", rows)
+def _measure(case: Case) -> Measured:
+    rows = curves(**read_settings(case.settings))
+    auto = rows[-1]
+    found = {
+        "gain_margin": float(auto["gain_margin_db"].min()),
+        "phase_margin": float(auto["phase_margin_deg"].min()),
+    }
+    return Measured({"": rows}, found)
 
 
-def _name_lines(ax: Axes, rows: list[dict[str, Any]]) -> None:
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    rows = measured.tables[""]
+    top, bottom = figure.subplots(2, 1, sharex=True)
+    top.set(ylabel="gain margin [dB]", ylim=(-20, 45), xscale="log", xlim=(1e-6, 1))
+    bottom.set(ylabel="phase margin [deg]", ylim=(-60, 120), xlabel="drop probability p")
+    bottom.set_yticks(range(-60, 121, 30))
+    for row, (_, _, text, color, dashes, width) in zip(rows, _LINES, strict=True):
+        style = {"color": color, "linestyle": dashes, "linewidth": width, "label": text}
+        top.plot(row["p"], row["gain_margin_db"], **style)
+        bottom.plot(row["p"], row["phase_margin_deg"], **style)
+    for ax in (top, bottom):
+        ax.grid(visible=True)
+        mark_unstable(ax)
+        mark_outside(ax, 0.5, "W < 2" if ax is bottom else "")
+    _name_lines(top, rows)
+    show_percent(bottom)
+    whole = rows[0]  # tune = 1
+    return Caption(
+        "Fixed gains lose margin at low load; PIE's table does not",
+        note=_note(rows),
+        setting=f"Reno, R = {1e3 * whole['rtt_s']:g} ms, α = {whole['alpha_hz']:g} Hz × tune,"
+        f" β = {whole['beta_hz']:g} Hz × tune, T = {1e3 * whole['update_interval_s']:g} ms,"
+        " continuous model",
+    )
+
+
+def _name_lines(ax: Axes, rows: Rows) -> None:
     """Name the fixed gains below zero, where their lines are apart, and the table above."""
     for row, (_, factor, text, color, *_) in zip(rows, _LINES, strict=True):
         level = -12.5 if factor else 20.0
@@ -111,7 +122,7 @@ def _name_lines(ax: Axes, rows: list[dict[str, Any]]) -> None:
         label_curve(ax, (row["p"][index], level), text, color, side)
 
 
-def _note(rows: list[dict[str, Any]]) -> str:
+def _note(rows: Rows) -> str:
     lowest = rows[0]  # tune = 1
     text = (
         "The fixed gains' lines go on below the frames: tune = 1 ends at"
@@ -120,3 +131,26 @@ def _note(rows: list[dict[str, Any]]) -> str:
         "Grey: Reno's window W is below 2 segments there, and the model no description of TCP."
     )
     return text.replace("-", "\N{MINUS SIGN}")
+
+
+RECIPE: Final = Recipe(
+    caption="Gain and phase margin over the drop probability, with fixed gains and PIE's table",
+    kind="loop",
+    measure=_measure,
+    pages={"": Page(_draw, (7.2, 6.8))},
+    parameters={
+        "rtt": format_quantity(RTT, "time"),
+        "update_interval": format_quantity(INTERVAL, "time"),
+        "alpha": f"{PIE[0]:g}",
+        "beta": f"{PIE[1]:g}",
+    },
+    seeds=1,
+    decisions=(
+        "The table is that of RFC 8033, which the draft cited by the paper became.",
+        "The loop is equation (35), continuous, with the round-trip time frozen as printed.",
+    ),
+    why={
+        "": "The steps of the table follow the load; its lowest margins are just above one of them,"
+        " and below p = 0.0001 % it ends (claim pi2-03)."
+    },
+)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,64 +10,73 @@ import numpy as np
 import pi2_fluid as pf
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import TABLES
-from pi2_fluid.plot import (
-    label_curve,
-    mark_outside,
-    mark_unstable,
-    page_style,
-    sample_decades,
-    save_figure,
-    show_percent,
-    write_caption,
-)
+from pi2_fluid.papers.pi2.claims.scaling import gain_over_pie
+from pi2_fluid.papers.pi2.scene import INTERVAL, PIE, RTT, read_settings
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
+from pi2_fluid.plot import label_curve, mark_outside, mark_unstable, sample_decades, show_percent
+from pi2_fluid.units import format_quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import FigureBase
 
-__all__ = ["LINES", "curves", "draw"]
+__all__ = ["RECIPE", "curves", "limits", "lines"]
 
-RTT: Final = 0.100
-UPDATE_INTERVAL: Final = 0.032
-#: name -> (sender, queue): the lines of the figure, with the gains of its caption.
-LINES: Final[dict[str, tuple[pf.Sender, PiFamily]]] = {
-    "reno pie": (
-        pf.Reno(),
-        pf.Pie(alpha=0.125, beta=1.25, update_interval=UPDATE_INTERVAL, table="rfc8033"),
-    ),
-    "reno pi2": (pf.Reno(), pf.Pi2(alpha=0.3125, beta=3.125, update_interval=UPDATE_INTERVAL)),
-    "scal pi": (pf.Scalable(), pf.Pi(alpha=0.625, beta=6.25, update_interval=UPDATE_INTERVAL)),
-}
+#: Factors on PIE's gains of the caption: of PI2, and of PI with Scalable senders.
+_PI2, _SCALABLE = 2.5, 5.0
 _COLORS: Final = {"reno pie": "#E08A00", "reno pi2": "#00579C", "scal pi": "#009E73"}
 _MARKS: Final = {"reno pie": "s", "reno pi2": "o", "scal pi": "^"}
 _DASHES: Final = {"reno pie": "-.", "reno pi2": "-", "scal pi": "--"}
-_NOTE: Final = (
-    "p = p′² for reno, p = p′ for scal.\n"
+_GREY: Final = (
     "Grey: Reno's window W is below 2 segments there, and the model no description of TCP."
 )
-_PER_DECADE: Final = 20  # a sampled margin costs about 10 ms
+_NOTE: Final = f"p = p′² for reno, p = p′ for scal.\n{_GREY}"
+_PER_DECADE: Final = 100
+_MARGINS: Final = ("gain_margin_db", "phase_margin_deg")
 
 
-def curves(update: str) -> list[dict[str, Any]]:
+def lines(
+    update_interval: float = INTERVAL, alpha: float = PIE[0], beta: float = PIE[1]
+) -> dict[str, tuple[pf.Sender, PiFamily]]:
+    """Return sender and queue of each line by its name; `alpha` and `beta` (Hz) are PIE's.
+
+    The others' are larger by the factors of the figure's caption.
+    """
+
+    def with_gains(factor: float) -> dict[str, Any]:
+        return {"alpha": factor * alpha, "beta": factor * beta, "update_interval": update_interval}
+
+    return {
+        "reno pie": (pf.Reno(), pf.Pie(**with_gains(1.0), table="rfc8033")),
+        "reno pi2": (pf.Reno(), pf.Pi2(**with_gains(_PI2))),
+        "scal pi": (pf.Scalable(), pf.Pi(**with_gains(_SCALABLE))),
+    }
+
+
+def curves(update: str, rtt: float = RTT, **of_queues: float) -> list[dict[str, Any]]:
     """Return the plotted numbers by this `update` of `Loop`, one mapping of columns per line.
 
-    Reno's window falls below two segments for p' > 0.71, where the model ends; the paper plots this
-    range and so do we, so that the library's warning about it is not repeated here.
+    Arguments besides `rtt` (s) are those of `lines`. Reno's window falls below two segments for
+    p' > 0.71, where the model ends; the paper plots this range and so do we, so that the library's
+    warning about it is not repeated here.
     """
     rows = []
-    for name, (sender, aqm) in LINES.items():
+    for name, (sender, aqm) in lines(**of_queues).items():
         edges = np.sqrt([edge for edge, _ in TABLES["rfc8033"]]) if name == "reno pie" else ()
         p_prime = sample_decades(-3, 0, _PER_DECADE, edges)
         with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
-            loop = pf.Loop(sender, aqm, rtt=RTT, p_prime=p_prime, update=update)
+            loop = pf.Loop(sender, aqm, rtt=rtt, p_prime=p_prime, update=update)
         margins = loop.margins()
         tune = aqm.gain_factor(loop.operating_point.controller)
         rows.append(
             {
                 "line": name,
                 "update": update,
+                "rtt_s": rtt,
+                "update_interval_s": aqm.update_interval,
                 "p_prime": p_prime,
                 "p": loop.operating_point.p,
+                "tune": tune,
                 "alpha_hz": aqm.alpha * tune,
                 "beta_hz": aqm.beta * tune,
                 "gain_margin_db": margins.gain_margin_db,
@@ -80,24 +88,47 @@ def curves(update: str) -> list[dict[str, Any]]:
     return rows
 
 
-def draw(out: Path) -> list[Path]:
-    """Draw the figure as printed, and beside the sampled loop, into `out`; return the files."""
-    continuous, sampled = curves("continuous"), curves("sampled")
-    with page_style():
-        return [
-            *save_figure(_draw_printed(continuous), out / "pi2_fig07", continuous),
-            *save_figure(
-                _draw_sampled(continuous, sampled),
-                out / "pi2_fig07_sampled",
-                [*continuous, *sampled],
-            ),
-        ]
+def limits(rtt: float = RTT, **of_queues: float) -> list[dict[str, Any]]:
+    """Return the gain margins as p' goes to 0, of the lines that have one, by three models."""
+    rows = []
+    for name, (sender, aqm) in lines(**of_queues).items():
+        if name == "reno pie":
+            continue  # whose table ends at p = 0.0001 %
+        continuous, sampled = (
+            float(pf.loop.low_load(sender, aqm, rtt, update).gain_margin_db)
+            for update in ("continuous", "sampled")
+        )
+        light: dict[str, Any] = {"rtt": rtt, "p_prime": 1e-6, "update": "sampled", "clock": "acks"}
+        acks = float(pf.Loop(sender, aqm, **light).margins().gain_margin_db)
+        rows.append(
+            {
+                "line": name,
+                "continuous_db": continuous,
+                "sampled_db": sampled,
+                "sampled_by_acks_db": acks,
+            }
+        )
+    return rows
 
 
-def _draw_printed(rows: list[dict[str, Any]]) -> Figure:
-    from matplotlib.figure import Figure
+def _measure(case: Case) -> Measured:
+    settings = read_settings(case.settings)
+    continuous, sampled = (curves(update, **settings) for update in ("continuous", "sampled"))
+    pi2 = continuous[1]
+    margin, gain = pi2["gain_margin_db"], gain_over_pie()
+    found = {
+        # It rises with the load.
+        "p_of_10_db": 100.0 * float(np.interp(10.0, margin, pi2["p_prime"])),
+        "gain_margin": float(margin.min()),
+        "gain": gain,
+        "gain_db": 20.0 * float(np.log10(gain)),
+    }
+    tables = {"": continuous, "sampled": [*continuous, *sampled], "limits": limits(**settings)}
+    return Measured(tables, found)
 
-    figure = Figure(figsize=(7.2, 6.8))
+
+def _draw_printed(figure: FigureBase, measured: Measured) -> Caption:
+    rows = measured.tables[""]
     top, bottom = figure.subplots(2, 1, sharex=True)
     for row in rows:
         name = row["line"]
@@ -109,20 +140,16 @@ def _draw_printed(rows: list[dict[str, Any]]) -> Figure:
         label_curve(
             top, (1.6e-3, row["gain_margin_db"][0]), row["line"], _COLORS[row["line"]], "above"
         )
-    write_caption(
-        figure,
-        "Squaring its output flattens the gain margin of PI2 over load",
-        f"R = {1e3 * RTT:g} ms, T = {1e3 * UPDATE_INTERVAL:g} ms, continuous model\n{_gains()}",
-        _NOTE,
-        source="PI2 paper, Figure 7",
+    return Caption(
+        "The square flattens PI2's gain margin over the load",
+        note=_NOTE,
+        setting=f"{_times(rows)}, continuous model\n{_gains(rows)}",
     )
-    return figure
 
 
-def _draw_sampled(continuous: list[dict[str, Any]], sampled: list[dict[str, Any]]) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.0, 6.8))
+def _draw_sampled(figure: FigureBase, measured: Measured) -> Caption:
+    rows = measured.tables["sampled"]
+    continuous, sampled = rows[: len(rows) // 2], rows[len(rows) // 2 :]
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2.3, 1))
     for printed, row in zip(continuous, sampled, strict=True):
         name, color = row["line"], _COLORS[row["line"]]
@@ -130,7 +157,7 @@ def _draw_sampled(continuous: list[dict[str, Any]], sampled: list[dict[str, Any]
         for ax, key in ((top, "gain_margin_db"), (bottom, "phase_margin_deg")):
             x = row["p_prime"]
             ax.plot(x, printed[key], color=color, linestyle=(0, (3, 2)), linewidth=1.1)
-            ax.plot(x, row[key], markevery=(6, 11), **solid)
+            ax.plot(x, row[key], markevery=(30, 55), **solid)
             ax.fill_between(x, row[key], printed[key], color=color, alpha=0.13, linewidth=0)
     _furnish(top, bottom, continuous)
     handles = [
@@ -139,51 +166,47 @@ def _draw_sampled(continuous: list[dict[str, Any]], sampled: list[dict[str, Any]
     ]
     labels = ["continuous model, as printed", "sampled model: updated every T"]
     top.legend(handles, labels, loc="upper left")
-    limits = {name: _low_load(name) for name in ("reno pi2", "scal pi")}
-    for name, (before, after) in limits.items():
+    lowest = {row["line"]: row for row in measured.tables["limits"]}
+    for name, row in lowest.items():
+        before, after = row["continuous_db"], row["sampled_db"]
         text = f"{name}: {before:.1f} → {after:.1f} dB"
         style = {"fontweight": "bold", "color": _COLORS[name], "va": "center"}
         top.annotate(text, (1.06e-3, (before + after) / 2), **style)
-    before, after = limits["reno pi2"]
-    write_caption(
-        figure,
-        f"PI2's ×2.5 gains: {before:.1f} dB on paper, {after:.1f} dB sampled, by rates",
-        f"R = {1e3 * RTT:g} ms, T = {1e3 * UPDATE_INTERVAL:g} ms, {_gains()}",
-        "Numbers on the lines: gain margin as p′ → 0, the smallest over all loads.\nBoth models are"
-        " of mean windows, sent over their round-trip time; flows that send by acknowledgements"
-        f" have {_by_acks('reno pi2'):.1f} dB (reno pi2).\n" + _NOTE,
-        source="PI2 paper, Figure 7",
+    pi2 = lowest["reno pi2"]
+    return Caption(
+        f"PI2's ×{_PI2:g} gains: {pi2['continuous_db']:.1f} dB on paper,"
+        f" {pi2['sampled_db']:.1f} dB sampled, by rates",
+        note="Bold: gain margin as p′ → 0, the smallest, of windows sent over their round-trip"
+        f" time; sent by acknowledgements: {pi2['sampled_by_acks_db']:.1f} dB (reno pi2).\n{_GREY}",
+        setting=f"{_times(rows)}, {_gains(rows)}",
     )
-    return figure
 
 
-def _low_load(name: str) -> tuple[float, float]:
-    """Return the gain margin (dB) of a line as p' -> 0, continuous and sampled."""
-    continuous, sampled = (
-        float(pf.loop.low_load(*LINES[name], RTT, update).gain_margin_db)
-        for update in ("continuous", "sampled")
-    )
-    return continuous, sampled
+def _times(rows: Rows) -> str:
+    rtt, interval = (1e3 * rows[0][name] for name in ("rtt_s", "update_interval_s"))
+    return f"R = {rtt:g} ms, T = {interval:g} ms"
 
 
-def _by_acks(name: str) -> float:
-    """Return the gain margin (dB) of a sampled line by the ack clock, at next to no load."""
-    where: dict[str, Any] = {"rtt": RTT, "p_prime": 1e-6, "update": "sampled", "clock": "acks"}
-    return float(pf.Loop(*LINES[name], **where).margins().gain_margin_db)
-
-
-def _gains() -> str:
+def _gains(rows: Rows) -> str:
     parts = []
-    for name, (_, aqm) in LINES.items():
-        tune = " × tune" if isinstance(aqm, pf.Pie) else ""
-        parts.append(f"{name} ({aqm.alpha:g}, {aqm.beta:g}){tune}")
+    for row in rows[: len(_COLORS)]:
+        # The last point of PIE's has the whole gains.
+        alpha, beta = (float(np.ravel(row[name])[-1]) for name in ("alpha_hz", "beta_hz"))
+        tune = " × tune" if row["line"] == "reno pie" else ""
+        parts.append(f"{row['line']} ({alpha:g}, {beta:g}){tune}")
     return "(α, β) in Hz: " + ", ".join(parts)
 
 
-def _furnish(top: Axes, bottom: Axes, rows: list[dict[str, Any]]) -> None:
+def _furnish(top: Axes, bottom: Axes, rows: Rows) -> None:
     """Scales, grids, regions and the names of the lines, which both versions share."""
-    top.set(ylabel="gain margin [dB]", ylim=(-4, 28), xscale="log", xlim=(1e-3, 1))
-    bottom.set(ylabel="phase margin [deg]", ylim=(-20, 110), xlabel="linear signal probability p′")
+    least, most = (
+        [float(choose(choose(row[key]) for row in rows)) for key in _MARGINS]
+        for choose in (min, max)
+    )
+    top.set(ylabel="gain margin [dB]", xscale="log", xlim=(1e-3, 1))
+    top.set(ylim=(max(-30.0, min(-4.0, least[0] - 2.0)), max(28.0, most[0] + 3.0)))
+    bottom.set(ylim=(max(-90.0, min(-20.0, least[1] - 10.0)), max(110.0, most[1] + 10.0)))
+    bottom.set(ylabel="phase margin [deg]", xlabel="linear signal probability p′")
     bottom.set_yticks(range(0, 91, 30))
     for ax in (top, bottom):
         ax.grid(visible=True)
@@ -201,3 +224,42 @@ def _furnish(top: Axes, bottom: Axes, rows: list[dict[str, Any]]) -> None:
         label_curve(ax, (x, y), row["line"], _COLORS[row["line"]], side)
     pie = (0.055, float(np.interp(0.055, rows[0]["p_prime"], rows[0]["phase_margin_deg"])))
     label_curve(bottom, pie, "reno pie", _COLORS["reno pie"], "left")
+
+
+RECIPE: Final = Recipe(
+    caption="Gain and phase margin over p′: Reno under PIE and PI2, Scalable under PI",
+    kind="loop",
+    measure=_measure,
+    pages={"": Page(_draw_printed, (7.2, 6.8)), "sampled": Page(_draw_sampled, (8.0, 6.8))},
+    parameters={
+        "rtt": format_quantity(RTT, "time"),
+        "update_interval": format_quantity(INTERVAL, "time"),
+        "alpha": f"{PIE[0]:g}",
+        "beta": f"{PIE[1]:g}",
+    },
+    seeds=1,
+    decisions=(
+        (
+            "The loops are equations (35) to (37), continuous, with the round-trip time frozen as"
+            " printed; PIE's table is that of RFC 8033."
+        ),
+        (
+            "The gain of PI2 over PIE is that with PIE's table, geometric mean over p from 0.0001 %"
+            " to 100 %."
+        ),
+        (
+            f"Alpha and beta, where they are set, are PIE's; PI2's are {_PI2:g} times and PI's"
+            f" {_SCALABLE:g} times these."
+        ),
+    ),
+    why={
+        "p_of_10_db": "At 60 % itself it is just below 10 dB; with a round-trip time that varies"
+        " with the queue 10 dB are passed earlier (claim pi2-08).",
+        "gain_margin": "Reached as p′ goes to 0; sampled every T, hardly any is left (claim"
+        " pi2-09, second page).",
+        "gain": "3.5 is that over tune = √(2p); PIE's steps lie above that curve on average, so"
+        " that PI2's gain is larger by less (claim pi2-06).",
+        "gain_db": "As amplitudes, which gains and gain margins are, 3.5 is 10.9 dB; 5.5 dB is 3.5"
+        " counted as power (claim pi2-07).",
+    },
+)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy.optimize import brentq
 
 import pi2_fluid as pf
+from pi2_fluid.units import validate_number
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray, Real
@@ -24,6 +25,7 @@ __all__ = [
     "gain_margin",
     "load_where",
     "pie",
+    "read_settings",
 ]
 
 RTT: Final = 0.1
@@ -32,6 +34,24 @@ INTERVAL: Final = 0.032
 PIE: Final = (0.125, 1.25)
 TUNED_PI2: Final = (0.3125, 3.125)
 CLASSIC: Final = pf.Reno()
+# What a figure of a loop can be made with other values of.
+_DIMENSIONS: Final = {
+    "rtt": "time",
+    "update_interval": "time",
+    "alpha": "frequency",
+    "beta": "frequency",
+}
+
+
+def read_settings(settings: Mapping[str, str]) -> dict[str, float]:
+    """Return the settings of a loop's figure in SI units.
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If one has no unit or another's, or is not above 0.
+    """
+    return {name: validate_number(text, _DIMENSIONS[name], name) for name, text in settings.items()}
 
 
 def fixed_pi(tune: float = 1.0) -> pf.Pi:

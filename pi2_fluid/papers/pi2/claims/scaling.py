@@ -24,7 +24,7 @@ from pi2_fluid.papers.pi2.scene import (
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["CLAIMS", "EXTENDED_TABLE", "random_loops"]
+__all__ = ["CLAIMS", "EXTENDED_TABLE", "gain_over_pie", "random_loops", "table_fit"]
 
 #: The table of the draft the paper cites, which became RFC 8033.
 EXTENDED_TABLE: Final = "rfc8033"
@@ -165,10 +165,17 @@ def _edge_ratios() -> FloatArray:
     return np.asarray(pie(EXTENDED_TABLE).gain_factor(loads)) / np.sqrt(2.0 * loads)
 
 
-def _square_root() -> Claim:
+def table_fit() -> tuple[float, float]:
+    """Return the geometric mean of tune / sqrt(2p) over p from 1e-6 to 1, and tune's exponent.
+
+    The exponent is the slope of the straight line through tune, both axes logarithmic.
+    """
     log_p, log_ratio = _table_ratio()
-    mean = float(np.exp(log_ratio.mean()))
-    slope = 0.5 + float(np.polyfit(log_p, log_ratio, 1)[0])
+    return float(np.exp(log_ratio.mean())), 0.5 + float(np.polyfit(log_p, log_ratio, 1)[0])
+
+
+def _square_root() -> Claim:
+    mean, slope = table_fit()
     ends = _edge_ratios()
     return Claim(
         id="pi2-05",
@@ -186,13 +193,16 @@ def _square_root() -> Claim:
     )
 
 
+def gain_over_pie() -> float:
+    """Return the gain of PI2 over that of PIE with its table, geometric mean over the loads."""
+    # tune = ratio sqrt(2p), and K = tune / (2 sqrt(p)) = ratio / sqrt(2)
+    return TUNED_PI2[0] / PIE[0] * float(np.sqrt(2.0)) / table_fit()[0]
+
+
 def _gain_ratio() -> Claim:
     exact = TUNED_PI2[0] / PIE[0] / _pie_factor(pie("sqrt2p"), 0.01)
-    _, log_ratio = _table_ratio()
-    # tune = ratio sqrt(2p), and K = tune / (2 sqrt(p)) = ratio / sqrt(2)
-    with_table = TUNED_PI2[0] / PIE[0] * np.sqrt(2.0) / np.exp(log_ratio)
     ends = TUNED_PI2[0] / PIE[0] * np.sqrt(2.0) / _edge_ratios()
-    mean = float(np.exp(np.log(with_table).mean()))
+    mean = gain_over_pie()
     return Claim(
         id="pi2-06",
         source="PI2 paper, section 4",
