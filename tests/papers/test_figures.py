@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -18,8 +18,10 @@ from programs import printed_by
 
 import pi2_fluid as pf
 from pi2_fluid.loop.equations import ClosedForm, loop_response
+from pi2_fluid.papers import figures as module
 from pi2_fluid.papers.figures import figures
-from pi2_fluid.papers.pi2 import fig04, fig05, fig07
+from pi2_fluid.papers.pi2 import fig07
+from pi2_fluid.papers.pi2.scene import RTT
 from pi2_fluid.plot import sample_decades, write_numbers
 
 # Drawing costs more than asking what was drawn.
@@ -31,18 +33,26 @@ STEMS = {
     "pi2_fig05": ["pi2_fig05"],
     "pi2_fig07": ["pi2_fig07", "pi2_fig07_sampled"],
 }
-SUFFIXES = [".png", ".svg", ".pdf", ".csv"]
+PICTURES = [".png", ".svg", ".pdf"]
+TABLES = {
+    "pi2_fig04": ["pi2_fig04"],
+    "pi2_fig05": ["pi2_fig05"],
+    "pi2_fig07": ["pi2_fig07", "pi2_fig07_sampled", "pi2_fig07_limits"],
+}
 MARGINS = [
     "gain_margin_db",
     "phase_margin_deg",
     "gain_crossover_rad_s",
     "phase_crossover_rad_s",
 ]
+LOOP = ["rtt_s", "update_interval_s"]
+GAINS = ["tune", "alpha_hz", "beta_hz"]
+FIG07 = ["line", "update", *LOOP, "p_prime", "p", *GAINS, *MARGINS]
 HEADERS = {
-    "pi2_fig04": ["line", "p", "tune", "alpha_hz", "beta_hz", *MARGINS],
+    "pi2_fig04": ["line", *LOOP, "p", *GAINS, *MARGINS],
     "pi2_fig05": ["line", "p", "tune", "tune_over_sqrt2p"],
-    "pi2_fig07": ["line", "update", "p_prime", "p", "alpha_hz", "beta_hz", *MARGINS],
-    "pi2_fig07_sampled": ["line", "update", "p_prime", "p", "alpha_hz", "beta_hz", *MARGINS],
+    "pi2_fig07": FIG07,
+    "pi2_fig07_sampled": FIG07,
 }
 
 
@@ -73,10 +83,11 @@ def test_every_figure_leaves_pictures_and_numbers(drawn) -> None:
     folder, records, told = drawn
     assert [record.name for record in records] == list(STEMS)
     for record in records:
-        names = [stem + suffix for stem in STEMS[record.name] for suffix in SUFFIXES]
-        assert [path.name for path in record.files] == names
+        names = [stem + suffix for stem in STEMS[record.name] for suffix in PICTURES]
+        tables = [f"{stem}.csv" for stem in TABLES[record.name]]
+        assert [path.name for path in record.files] == names + tables
         assert all(path.parent == folder for path in record.files)
-    assert told == [f"drawing {name}" for name in STEMS]
+    assert told == ["pi2:4 (1 of 3)", "pi2:5 (2 of 3)", "pi2:7 (3 of 3)"]
 
 
 @pytest.mark.parametrize("stem", HEADERS)
@@ -107,15 +118,11 @@ def test_the_numbers_have_a_header_with_units_and_no_gaps(drawn, stem, header) -
 def test_names_are_numbers_or_text_and_each_figure_is_drawn_once(
     tmp_path, monkeypatch, names: Any
 ) -> None:
-    drawn = []
+    class Record(NamedTuple):
+        files: list[str]
 
-    def draw(out: Path) -> list[Path]:
-        drawn.append(out)
-        return [out / "x"]
-
-    monkeypatch.setattr(fig05, "draw", draw)
-    assert figures(names, tmp_path) == [("pi2_fig05", (tmp_path / "x",))]
-    assert drawn == [tmp_path]
+    monkeypatch.setattr(module, "make_figure", lambda made, _: Record([made.name]))
+    assert figures(names, tmp_path) == [("pi2_fig05", (tmp_path / "pi2:5",))]
 
 
 # --- the numbers ----------------------------------------------------------------------------
@@ -263,12 +270,59 @@ def test_numbers_broadcast_within_a_curve(tmp_path) -> None:
     assert path.read_bytes() == b"line,x_s,k\na,0.333333333333,7\na,2,7\n"
 
 
+# --- what the paper states ------------------------------------------------------------------
+
+
+def test_pie_s_table_is_a_root_but_for_its_steps() -> None:
+    """Every step begins at 2**(1/2), 5/3 ... times the root: by hand, from the table's divisors."""
+    found = pf.figure("pi2", 5).measured.found
+    # Within a step the ratio falls by 10**(1/2), so that its mean is the first over 10**(1/4).
+    first = [10**6 / 512**2, 10**5 / 128**2, 10**4 / 32**2, 1000 / 8**2, 100 / 2**2, 10.0]
+    expected = (np.prod(first) / 2**6) ** (1 / 12) / 10**0.25
+    assert found["mean"] == pytest.approx(expected, rel=1e-3)
+    assert found["exponent"] == pytest.approx(0.5435, abs=1e-3)
+
+
+def test_what_is_found_of_figure_7() -> None:
+    found = pf.figure("pi2", 7).measured.found
+    loop = pf.Loop(
+        pf.Reno(), pf.presets.pi2_paper(), rtt="100ms", p_prime=found["p_of_10_db"] / 100
+    )
+    assert loop.margins().gain_margin_db == pytest.approx(10.0, abs=1e-3)
+    # 2.5 sqrt(2) over the mean of tune / sqrt(2p)
+    assert found["gain"] * pf.figure("pi2", 5).measured.found["mean"] == pytest.approx(12.5**0.5)
+    assert found["gain_db"] == pytest.approx(20 * np.log10(found["gain"]))
+
+
+@pytest.mark.parametrize("number", [4, 7])
+def test_loops_are_drawn_with_what_is_set(number) -> None:
+    made = pf.figure(
+        "pi2", number, settings={"rtt": "50ms", "update_interval": "16ms", "alpha": "0.25"}
+    )
+    row = made.measured.tables[""][-1]
+    factor = 1.0 if number == 4 else 5.0
+    law = pf.Pi(alpha=0.25 * factor * row["tune"], beta=1.25 * factor * row["tune"],
+                update_interval="16ms")  # fmt: skip
+    sender = pf.Reno() if number == 4 else pf.Scalable()
+    expected = pf.Loop(sender, law, rtt="50ms", p=row["p"]).margins()
+    assert row["gain_margin_db"] == pytest.approx(expected.gain_margin_db)
+    assert made.truth == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error", "said"),
+    [
+        ("rtt", "50", pf.QuantityError, "rtt = '50' has no unit: give a time"),
+        ("update_interval", "-1ms", pf.DomainError, "update_interval = .* is outside"),
+        ("alpha", "2s", pf.QuantityError, "alpha = '2s' has the unit 's'"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_in_a_sentence(name, value, error, said) -> None:
+    with pytest.raises(error, match=said):
+        _ = pf.figure("pi2", 7, settings={name: value}).measured
+
+
 # --- what the pictures say ------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def plotted() -> dict[str, list[dict[str, Any]]]:
-    return {update: fig07.curves(update) for update in ("continuous", "sampled")}
 
 
 def texts_of(figure: Any) -> str:
@@ -278,26 +332,32 @@ def texts_of(figure: Any) -> str:
     return "\n".join(" ".join(text.split()) for text in texts)  # however they are folded
 
 
-def test_the_numbers_in_the_sampled_figure_are_those_of_low_load(plotted, monkeypatch) -> None:
+def sampled_page(made: pf.PaperFigure) -> str:
+    return texts_of(made.draw(page="sampled"))
+
+
+def test_the_numbers_in_the_sampled_figure_are_those_of_low_load(monkeypatch) -> None:
     before, after = (
         pf.loop.low_load(pf.Reno(), pf.presets.pi2_paper(), "100ms", update).gain_margin_db
         for update in ("continuous", "sampled")
     )
-    said = texts_of(fig07._draw_sampled(*plotted.values()))
+    made = pf.figure("pi2", 7)
+    said = sampled_page(made)
     assert f"{before:.1f} dB on paper, {after:.1f} dB sampled, by rates" in said
-    assert "flows that send by acknowledgements have 1.4 dB (reno pi2)." in said
+    assert "sent by acknowledgements: 1.4 dB (reno pi2)." in said
     assert f"reno pi2: {before:.1f} → {after:.1f} dB" in said
 
-    assert "the smallest over all loads" in said
-    for index, (sender, aqm) in enumerate(list(fig07.LINES.values())[1:], start=1):
-        for update, rows in plotted.items():
-            limit = pf.loop.low_load(sender, aqm, fig07.RTT, update).gain_margin_db
-            assert limit < rows[index]["gain_margin_db"].min() < limit + 0.1
+    assert "the smallest" in said
+    curves = made.measured.tables["sampled"]
+    for name, (sender, aqm) in list(fig07.lines().items())[1:]:
+        for row in (row for row in curves if row["line"] == name):
+            limit = pf.loop.low_load(sender, aqm, RTT, row["update"]).gain_margin_db
+            assert limit < row["gain_margin_db"].min() < limit + 0.1
 
     # And they are computed, not typed: another limit gives another text.
     other = type("Limit", (), {"gain_margin_db": 9.87})()
     monkeypatch.setattr(pf.loop, "low_load", lambda *_: other)
-    said = texts_of(fig07._draw_sampled(*plotted.values()))
+    said = sampled_page(pf.figure("pi2", 7))
     assert "9.9 dB on paper" in said
     assert "2.0 dB" not in said
 
@@ -329,8 +389,6 @@ def test_another_process_with_other_settings_writes_the_same_bytes(drawn, tmp_pa
     assert digests(tmp_path / path.name for path in files) == digests(files)
 
 
-def test_drawing_again_writes_the_same_bytes(drawn, plotted, tmp_path, monkeypatch) -> None:
-    # The curves are computed once only here, to save time: above they were computed separately.
-    monkeypatch.setattr(fig07, "curves", plotted.__getitem__)
-    files = [*fig04.draw(tmp_path), *fig05.draw(tmp_path), *fig07.draw(tmp_path)]
+def test_drawing_again_writes_the_same_bytes(drawn, tmp_path) -> None:
+    files = [path for record in figures([4, 5, 7], tmp_path) for path in record.files]
     assert digests(files) == digests(path for record in drawn[1] for path in record.files)
