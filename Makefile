@@ -21,10 +21,11 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find pi2_fluid/native -type f)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help figures check test test-without-jax lint bench notebooks browser docs sanitize fuzz mutants clean
+.PHONY: help figures gallery check test test-without-jax lint bench notebooks browser docs sanitize fuzz mutants clean
 
 help:
 	@echo "make figures    the figures of the papers, with their numbers, into figures/"
+	@echo "make gallery    the same with all seeds, into gallery/, and the pages with every verdict: minutes"
 	@echo "make test       tests, docstring examples and notebooks"
 	@echo "make check      format, style, types, and the tests that are not slow: in a minute"
 	@echo "make test-without-jax   the tests that need no JAX, as where it is not installed"
@@ -42,6 +43,12 @@ help:
 
 figures: $(VENV)/.installed-core
 	$(BIN)/pi2-fluid figures all --out figures
+
+# What has not changed is not made again, and Ctrl-C keeps what is finished: the next call goes on.
+gallery: $(VENV)/.installed-dev
+	$(BIN)/pi2-fluid figures all --full --out gallery
+	$(BIN)/python tools/write_gallery.py gallery
+	$(BIN)/python tools/write_claims.py
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 4 --dist loadgroup tests pi2_fluid

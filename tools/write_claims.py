@@ -28,7 +28,7 @@ def tables(found: Sequence[Claim]) -> str:
     """Return one Markdown table per paper."""
     lines = []
     for paper in PAPERS:
-        mine = [claim for claim in found if claim.id.startswith(f"{paper}-")]
+        mine = [claim for claim in found if claim.id.startswith((f"{paper}-", f"{paper}:"))]
         counts = [f"{sum(c.verdict == v for c in mine)} {v.replace('_', ' ')}" for v in VERDICTS]
         lines += [f"### {TITLES[paper]}", "", f"{', '.join(counts)}.", ""]
         lines += ["| claim | computed here | verdict |", "| --- | --- | --- |"]

@@ -17,13 +17,13 @@ class Claim:
     Attributes
     ----------
     id : str
-        Paper and number, e.g. "pi2-09".
+        Paper and number, "pi2-09"; of a figure its number and the statement, "pi2:15 pie_dctcp".
     source : str
         Paper and section.
     text : str
         The statement, in our words.
     computed : str
-        What came out here; every number in it was computed when the claim was asked for.
+        What came out here: computed when the claim was asked for, or recorded of whole runs.
     verdict : {"reproduced", "not_reproduced", "depends"}
         "depends" if the statement holds in some reading or setting and fails in another.
     why : str

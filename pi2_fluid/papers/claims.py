@@ -1,7 +1,8 @@
-"""Every checkable statement of the source papers about loops, computed afresh.
+"""Every checkable statement of the papers: about loops computed afresh, about figures recorded.
 
-They are in the folder of each paper, in modules that hold a tuple CLAIMS of functions without
-arguments, each of which computes one `Claim`.
+The former are in the folder of each paper, in modules that hold a tuple CLAIMS of functions without
+arguments, each of which computes one `Claim`. The latter are judged by the whole runs of the
+figures, which take minutes: their results are recorded with the package.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from typing import Final
 
 from pi2_fluid.errors import AssumptionWarning, QuantityError
 from pi2_fluid.papers.claim import Claim, Verdict
+from pi2_fluid.papers.record import recorded_verdicts
+from pi2_fluid.papers.registry import FIGURES, page_title
+from pi2_fluid.papers.verdicts import Judged, found_text, stated_text, tolerance_text
 
-__all__ = ["PAPERS", "Claim", "Verdict", "claims", "each_claim"]
+__all__ = ["PAPERS", "Claim", "Verdict", "claims", "computed_claims", "each_claim", "figure_claims"]
 
 #: The papers' short names, and the modules with their claims.
 PAPERS: Final = {
@@ -39,7 +43,11 @@ PAPERS: Final = {
 
 
 def claims(paper: str | None = None) -> list[Claim]:
-    """Return the claims of a paper, or of all, each computed afresh.
+    """Return the claims of a paper, or of all.
+
+    Those about loops are computed afresh. What a paper states about its figures is judged by what
+    was recorded of whole runs, which `figure` makes again; their ids are those of the figure and of
+    the statement, "pi2:15 pie_dctcp".
 
     Parameters
     ----------
@@ -53,7 +61,7 @@ def claims(paper: str | None = None) -> list[Claim]:
 
     Examples
     --------
-    >>> for claim in claims("thesis"):
+    >>> for claim in claims("thesis")[:2]:
     ...     print(claim.id, claim.verdict)
     thesis-34 depends
     thesis-35 reproduced
@@ -65,6 +73,12 @@ def each_claim(paper: str | None = None) -> Iterator[Claim]:
     """Yield what `claims` returns, one by one as they are computed."""
     if paper is not None and paper not in PAPERS:
         raise QuantityError(f"paper = {paper!r} is unknown: give one of {', '.join(PAPERS)}.")
+    yield from computed_claims(paper)
+    yield from figure_claims(paper)
+
+
+def computed_claims(paper: str | None = None) -> Iterator[Claim]:
+    """Yield the claims of a paper, or of all, that are computed when they are asked for."""
     for name in (name for key in PAPERS if paper in (None, key) for name in PAPERS[key]):
         for compute in import_module(f"pi2_fluid.papers.{name}").CLAIMS:
             with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
@@ -72,3 +86,26 @@ def each_claim(paper: str | None = None) -> Iterator[Claim]:
                 # exceeds the round trip, and the claims are about them.
                 claim = compute()
             yield claim
+
+
+def figure_claims(paper: str | None = None) -> Iterator[Claim]:
+    """Yield what a paper, or all, state about their figures, with verdicts as recorded."""
+    for figure in FIGURES:
+        if paper not in (None, figure.partition(":")[0]):
+            continue
+        for judged in recorded_verdicts(figure).values():
+            if judged.verdict is not None:
+                yield _claim_of(figure, judged, judged.verdict)
+
+
+def _claim_of(figure: str, judged: Judged, verdict: Verdict) -> Claim:
+    runs = f", {len(judged.found)} seeds" if len(judged.found) > 1 else ""
+    condition = f" If {judged.condition}." if judged.condition else ""
+    return Claim(
+        id=f"{figure} {judged.stated.key}",
+        source=page_title(figure),
+        text=f"{judged.stated.quantity}: {stated_text(judged.stated)}.",
+        computed=f"{found_text(judged)} (recorded{runs}).",
+        verdict=verdict,
+        why=f"May be off: {tolerance_text(judged.stated)}.{condition} {judged.why}".rstrip(),
+    )

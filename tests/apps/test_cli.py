@@ -12,6 +12,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from pi2_fluid.apps.cli.output import Progress
 from pi2_fluid.apps.cli.parameters import kinds_with
 from pi2_fluid.laws.registry import AQMS, SENDERS
 from pi2_fluid.papers.claims import Claim
+from pi2_fluid.papers.registry import FIGURES
 
 LOAD = ["margins", "--rtt", "100ms", "--p-prime", "0.1"]
 MARGIN_KEYS = [
@@ -257,7 +259,7 @@ def test_bad_input_is_one_sentence_and_code_2(capsys, words, reason) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ("figures 8", "figure '8' is unknown: give any of 4, 5, 6, 7, 11, 12, 13, 6_packets"),
+        ("figures 99", "there is no figure '99': give"),
         ("claims --paper foo", "pi2, pie, paganini, thesis"),
         ("nonsense", "No such command"),
         ("--nonsense", "No such option"),
@@ -623,26 +625,93 @@ def test_figures_as_json_and_as_text(tmp_path, capsys) -> None:
     assert run(["figures", "5", "--out", str(tmp_path), "--json"]) == 0
     out, err = capsys.readouterr()
     names = [str(tmp_path / f"pi2_fig05{suffix}") for suffix in (".png", ".svg", ".pdf", ".csv")]
-    assert strict_json(out) == {"figures": [{"name": "pi2_fig05", "files": names}]}
-    assert err == "drawing pi2_fig05 ...\n"
+    assert strict_json(out) == {
+        "figures": [{"name": "pi2_fig05", "files": names}],
+        "interrupted": False,
+    }
+    assert err == "pi2:5 (1 of 1) ...\n"
     assert printed(capsys, ["figures", "5", "--out", str(tmp_path)]).split() == names
 
 
 @pytest.mark.parametrize(
-    ("words", "names"),
-    [([], "all"), (["all"], ["all"]), (["4", "7"], ["4", "7"])],
+    ("words", "names", "quick"),
+    [(["all"], ["all"], True), (["4", "pie", "--full"], ["4", "pie"], False)],
 )
-def test_the_figures_asked_for_are_drawn(monkeypatch, words, names) -> None:
+def test_the_figures_asked_for_are_drawn(monkeypatch, words, names, quick) -> None:
     asked = []
 
-    def figures(*given: Any, progress: Any) -> list[Any]:
-        asked.append(given)
-        return []
+    def each(names: list[str], out: Path, **given: Any) -> Iterator[Any]:
+        asked.append((names, str(out), given["quick"]))
+        return iter(())
 
-    monkeypatch.setattr(pi2_fluid.papers.figures, "figures", figures)
+    monkeypatch.setattr(pi2_fluid.papers.figures, "each_figure", each)
     assert run(["figures", *words]) == 0
-    assert asked[0][0] == names
-    assert str(asked[0][1]) == "figures"
+    assert asked == [(names, "figures", quick)]
+
+
+def test_figures_that_are_drawn_survive_an_interruption(monkeypatch, capsys) -> None:
+    def each(*_: Any, **given: Any) -> Iterator[Any]:
+        yield pi2_fluid.papers.figures.Figure("pi2_fig05", (Path("a.png"),))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pi2_fluid.papers.figures, "each_figure", each)
+    assert run(["figures", "all", "--json"]) == 130
+    out, err = capsys.readouterr()
+    assert strict_json(out) == {
+        "figures": [{"name": "pi2_fig05", "files": ["a.png"]}],
+        "interrupted": True,
+    }
+    assert "the same command makes the others" in err
+
+
+def test_figures_without_names_are_listed_with_their_verdicts(capsys) -> None:
+    rows = answered(capsys, ["figures", "--json"])["figures"]
+    assert [row["figure"] for row in rows] == list(FIGURES)
+    fig14 = next(row for row in rows if row["figure"] == "pie:14")
+    assert (fig14["kind"], fig14["file"]) == ("loop", "pie_fig14")
+    assert fig14["verdict"] == "1 if, 1 not reproduced"
+    text = " ".join(printed(capsys, ["figures"]).split())
+    assert "pie:14 loop" in text
+
+
+@pytest.mark.slow
+def test_a_figure_with_its_verdicts(tmp_path, capsys) -> None:
+    record = answered(capsys, ["figure", "pie:14", "--out", str(tmp_path), "--json"])
+    assert (record["figure"], record["seeds"], record["quick"]) == ("pie:14", 1, False)
+    first, second = record["verdicts"]
+    assert (first["key"], first["stated"], first["verdict"]) == ("margin_100ms", "29.5", "depends")
+    assert first["condition"] == "the load is fitted to it"
+    assert second["verdict"] == "not_reproduced"
+    assert second["found"] == pytest.approx([85.0933], abs=1e-3)
+    assert all(Path(path).is_file() for path in record["files"])
+    text = printed(capsys, ["figure", "pie:14", "--out", str(tmp_path)])
+    assert re.search(r"phase margin at 50 ms +105.0 deg +85.1 deg +not reproduced", text)
+
+
+@pytest.mark.slow
+def test_a_check_draws_nothing_and_leaves_with_1_where_a_verdict_changed(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    words = ["figure", "pie:14", "--check", "--out", str(tmp_path / "none")]
+    assert run(words) == 0
+    monkeypatch.setattr(pi2_fluid.papers.record, "recorded_verdicts", lambda _: {})
+    assert run(words) == 1
+    assert "margin_50ms: not reproduced, recorded is nothing" in capsys.readouterr().out
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["pie:99"], "no figure 'pie:99'"),
+        (["pie:14", "--set", "rtt"], "--set 'rtt' sets nothing"),
+        (["pie:14", "--set", "x=1", "--check"], "no setting 'x'"),
+        (["pie:14", "--seeds", "0"], "--seeds '0' is no number of runs"),
+    ],
+)
+def test_a_figure_asked_for_wrongly(words, said, capsys) -> None:
+    assert run(["figure", *words]) == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -717,7 +786,7 @@ def test_help_names_units_choices_examples_and_codes(capsys) -> None:
     assert "pi2-fluid margins --rtt 100ms --p-prime 0.1" in text
     assert '"inf"' in text
     assert "1 unstable" in words_of_help(capsys)
-    assert "pi2-fluid figures 4 7" in words_of_help(capsys, "figures")
+    assert "pi2-fluid figures pie thesis:4.2 --full" in words_of_help(capsys, "figures")
     assert "the name of one that comes with the package" in words_of_help(capsys, "simulate")
     assert "pi2, pie, paganini or thesis" in words_of_help(capsys, "claims")
 
