@@ -1,0 +1,60 @@
+"""The pages of the gallery: current, whole, and pictures that do not change unseen."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import write_gallery
+from PIL import Image
+
+import pi2_fluid as pf
+from pi2_fluid.papers.registry import FIGURES, recipe_of
+
+SIDE = 16  # of the grid of light and dark that stands for a picture
+#: Of its 256 steps from light to dark, how many may differ between few seeds and many: a third of
+#: them differ, and more, between two different figures (see below).
+FAR = 64
+
+
+def brightness_steps(path: Path) -> np.ndarray:
+    """Return where a picture gets darker from left to right, on a coarse grid."""
+    with Image.open(path) as picture:
+        small = picture.convert("L").resize((SIDE + 1, SIDE), Image.Resampling.BOX)
+    # What differs by less than a hundredth is alike: paper is white whatever the rounding.
+    return np.diff(np.asarray(small, dtype=float), axis=1) < -2.5
+
+
+def test_the_pages_are_current() -> None:
+    pages = write_gallery.pages()
+    for name, text in pages.items():
+        there = (write_gallery.PAGES / name).read_text(encoding="utf-8")
+        assert there == text, f"{name}: run python tools/write_gallery.py"
+    kept = {path.name for path in write_gallery.PAGES.iterdir() if path.suffix == ".md"}
+    assert kept == set(pages)
+
+
+def test_what_a_page_shows_and_links_to_is_there() -> None:
+    there = {path.name for path in write_gallery.PAGES.iterdir()}
+    for text in write_gallery.pages().values():
+        links = set(re.findall(r"\]\(([^)#:]+)\)", text))
+        assert links <= there
+    assert sum((write_gallery.PAGES / name).stat().st_size for name in there) < 12e6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in FIGURES if recipe_of(name).pages])
+def test_pictures_do_not_change_unseen(name: str, tmp_path: Path) -> None:
+    files = pf.figure(name, quick=True).save(tmp_path)
+    for path in files:
+        if path.suffix == ".png":
+            old, new = map(brightness_steps, (write_gallery.PAGES / path.name, path))
+            assert np.sum(old != new) <= FAR, path.name
+
+
+def test_two_figures_are_told_apart() -> None:
+    pictures = [write_gallery.PAGES / f"{name}.png" for name in ("pi2_fig07", "pi2_fig12")]
+    one, other = map(brightness_steps, pictures)
+    assert np.sum(one != other) > FAR
