@@ -84,7 +84,7 @@ class TestEveryScenario:
                 continue  # three loads of one queue
             groups.setdefault(name.rpartition("_")[0], []).append(pf.named_scenario(name))
         compared = [group for group in groups.values() if len(group) > 1]
-        assert len(compared) == len(groups) == 19
+        assert len(compared) == len(groups) == 22
         for group in compared:
             assert len({(s.link, s.flows, s.changes, s.duration) for s in group}) == 1
             assert len({s.aqm for s in group}) == len(group)

@@ -1,0 +1,66 @@
+"""Figure 4.11 of the thesis on PI2 in ns-3: how the delay of TCP and UDP is distributed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.thesis.experiments import (
+    COMMON,
+    draw_distributions,
+    range_text,
+    shares,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+__all__ = ["RECIPE"]
+
+
+#: Panels, and the scenarios in them.
+_PANELS: Final = {
+    "a) 5 TCP and 2 UDP flows, target 5 ms": ("thesis_fig4_11_5ms_pie", "thesis_fig4_11_5ms_pi2"),
+    "b) 5 TCP and 2 UDP flows, target 20 ms": ("thesis_fig4_8_pie", "thesis_fig4_8_pi2"),
+}
+
+
+def _measure(case: Case) -> Measured:
+    panels = {
+        panel: {name: case.scenarios[name] for name in names} for panel, names in _PANELS.items()
+    }
+    rows, ratios = shares(panels, case.seeds)
+    small, large = ratios.values()
+    return Measured({"": rows}, {"share_5ms": small, "share_20ms": large})
+
+
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    draw_distributions(figure, measured.tables[""])
+    small, large = (range_text(measured.found[f"share_{at}ms"], ".2f") for at in (5, 20))
+    return Caption(
+        f"With UDP, PI2 has {small} times as many packets below a target of 5 ms as PIE, and"
+        f" {large} below 20 ms",
+        note="NewReno, and UDP of 10 Mbit/s each, over 10 Mbit/s, RTT 80 ms without queue; packets"
+        " from 20 s on, median and range of the runs.",
+    )
+
+
+RECIPE: Final = Recipe(
+    caption="Distribution of the queue delay: 5 TCP and 2 UDP flows, targets of 5 and 20 ms",
+    kind="packets",
+    measure=_measure,
+    pages={"": Page(_draw, (9.0, 4.4))},
+    scenarios=shipped(*(name for names in _PANELS.values() for name in names)),
+    decisions=(
+        *COMMON,
+        (
+            "How much better one is, is read as the part of all packets from 20 s on that waits at"
+            " most the target, PI2's over PIE's."
+        ),
+        "UDP sources transmit at 10 Mbit/s: each, not together.",
+    ),
+    why={
+        "": "Both controllers hold their target, and losses of a half leave little of TCP's"
+        " sawtooth. Where UDP sends 10 Mbit/s together it is 1.10 and 1.00 (12 seeds).",
+    },
+)

@@ -1,0 +1,53 @@
+"""Figure 4.3 of the thesis on PI2 in ns-3: throughput with light TCP traffic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.thesis.experiments import (
+    COMMON,
+    MEAN,
+    curves,
+    draw_lines,
+    range_text,
+    summaries,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+__all__ = ["RECIPE"]
+
+
+def _measure(case: Case) -> Measured:
+    found = summaries(case.scenarios, case.seeds)
+    rows = curves(case.scenarios, case.seeds, "throughput", MEAN, fluid=True)
+    return Measured({"": rows}, {"loss": found["pi2"]["lost_5s"] / found["pie"]["lost_5s"]})
+
+
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    draw_lines(figure, measured.tables[""], "throughput", 11.0, {})
+    return Caption(
+        "In the first 5 s PI2 leaves more of the link unused than PIE:"
+        f" {range_text(measured.found['loss'], '.1f')} times as much",
+        note="5 NewReno flows over 10 Mbit/s, RTT 80 ms without queue; means over 0.5 s. Flows stop"
+        " at 99 s.",
+    )
+
+
+RECIPE: Final = Recipe(
+    caption="Throughput with light TCP traffic: 5 flows, PIE and PI2",
+    kind="fluid and packets",
+    measure=_measure,
+    pages={"": Page(_draw, (9.0, 5.0))},
+    scenarios=shipped("thesis_fig4_2_pie", "thesis_fig4_2_pi2"),
+    decisions=(
+        *COMMON,
+        "What is lost is the part of 10 Mbit/s that the first 5 s leave unused; means over 0.5 s.",
+    ),
+    why={
+        "loss": "PI2 reacts sooner and drops more in slow start, so that it peaks lower and takes"
+        " longer to fill the link again."
+    },
+)

@@ -1,0 +1,47 @@
+"""Figure 4.6 of the thesis on PI2 in ns-3: throughput with heavy TCP traffic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.thesis.experiments import (
+    COMMON,
+    MEAN,
+    curves,
+    draw_lines,
+    summaries,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+__all__ = ["RECIPE"]
+
+
+def _measure(case: Case) -> Measured:
+    found = summaries(case.scenarios, case.seeds)
+    rows = curves(case.scenarios, case.seeds, "throughput", MEAN, fluid=False)
+    return Measured(
+        {"": rows}, {f"total_{line}": one["total_mbit_s"] for line, one in found.items()}
+    )
+
+
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    draw_lines(figure, measured.tables[""], "throughput", 11.0, {})
+    return Caption(
+        "50 flows keep the link full under both queues, also while they start",
+        note="50 NewReno flows over 10 Mbit/s, RTT 80 ms without queue; means over 0.5 s. Flows"
+        " stop at 99 s.",
+    )
+
+
+RECIPE: Final = Recipe(
+    caption="Throughput with heavy TCP traffic: 50 flows, PIE and PI2",
+    kind="packets",
+    measure=_measure,
+    pages={"": Page(_draw, (9.0, 5.0))},
+    scenarios=shipped("thesis_fig4_5_pie", "thesis_fig4_5_pi2"),
+    decisions=(*COMMON, "Throughput is drawn in means over 0.5 s, and judged from 20 s on."),
+    why={"": "What is dropped of 50 flows leaves others that send: the queue never runs empty."},
+)
