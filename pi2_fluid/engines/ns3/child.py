@@ -44,7 +44,7 @@ def main() -> None:
     """Run what standard input says."""
     _die_with_parent()
     asked = json.load(sys.stdin)
-    pi2 = _compile()
+    pi2 = _compile(asked["sources"])
     waiting: list[int] = list(asked["seeds"])
     running: dict[int, int] = {}
     while waiting or running:
@@ -69,8 +69,8 @@ def _say(words: dict[str, Any]) -> None:
     os.write(1, (json.dumps(words) + "\n").encode())
 
 
-def _compile() -> Any:
-    """Return the namespace of `row.hpp`."""
+def _compile(sources: list[str]) -> Any:
+    """Return the namespace of `row.hpp`, beside which further sources are compiled."""
     found = importlib.util.find_spec("ns3")
     places = list(found.submodule_search_locations or ()) if found else []
     root = Path(places[0])
@@ -81,7 +81,8 @@ def _compile() -> Any:
     for name in _LIBRARIES:
         (library,) = root.glob(f"lib*/libns3.[0-9]*-{name}.so")
         cppyy.load_library(str(library))
-    cppyy.cppdef(Path(__file__).with_name("row.hpp").read_text(encoding="utf-8"))
+    for source in (Path(__file__).with_name("row.hpp"), *map(Path, sources)):
+        cppyy.cppdef(source.read_text(encoding="utf-8"))
     return cppyy.gbl.pi2
 
 
@@ -142,6 +143,7 @@ def _request(pi2: Any, asked: dict[str, Any], seed: int) -> Any:
         "duration",
         "bin",
         "per_block",
+        "access",
     ):
         setattr(made, name, asked[name])
     made.seed = seed

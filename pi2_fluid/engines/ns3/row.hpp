@@ -1,7 +1,7 @@
 /* Links in a row in ns-3, and what is counted there: compiled by cppyy's interpreter in the child process.
  *
- * Senders and receivers sit on nodes whose links are fast enough to be nowhere; what the links leave of the path's delay
- * lies on the sender's. A class crosses links that follow one another, and leaves the row behind the last of them.
+ * Senders and receivers sit on nodes whose links are fast enough to be nowhere, unless their rate is asked for; what the
+ * links leave of the path's delay lies on the sender's. A class crosses links that follow one another, and leaves the row behind the last of them.
  * A node has several flows of one class: ns-3 goes through all sockets of a node for each packet, and through all
  * nodes at each router. The device below the queue discipline holds one packet, the fewest that ns-3 allows, beside
  * the one that it transmits. Counts have the shape and the units of the package's own packets, see result/runs.py.
@@ -133,6 +133,7 @@ struct Request {
     uint32_t packet_size = 0, segment = 0, window_bytes = 0; /* bytes; the last of socket buffers */
     int64_t duration = 0, bin = 0; /* ns */
     int per_block = 1; /* bins */
+    double access = 0.0; /* bit/s, of the links of senders and receivers; 0: so fast that they are nowhere */
     uint64_t seed = 0;
     void add_link(const Link &one) { links.push_back(one); }
     void add_class(const Class &one) { classes.push_back(one); }
@@ -236,6 +237,10 @@ class Run
 
     static int64_t now() { return Simulator::Now().GetNanoSeconds(); }
 
+    uint64_t framed(double rate) const
+    {
+        return uint64_t(std::llround(rate * (request.packet_size + PPP_BYTES) / request.packet_size));
+    }
     Flow *flow_of(uint32_t address, const uint8_t *ports)
     {
         const Host &host = hosts[size_t((address >> 16 & 255) * PER_NET + (address >> 8 & 255))];
@@ -405,8 +410,7 @@ void Run::drain(Ptr<Socket> socket)
 /* A full packet takes of the link what it would without the two bytes that frames have in front. */
 void Hop::set_capacity(double rate)
 {
-    const double framed = rate * (run->request.packet_size + PPP_BYTES) / run->request.packet_size;
-    out->SetDataRate(DataRate(uint64_t(std::llround(framed))));
+    out->SetDataRate(DataRate(run->framed(rate)));
 }
 
 void Hop::trace()
@@ -455,6 +459,7 @@ void Run::build()
     for (const Link &link : request.links)
         most = std::max(most, link.capacity);
     const uint64_t fast = uint64_t(std::max(1e11, 1e3 * most));
+    const uint64_t rate = request.access > 0.0 ? framed(request.access) : fast;
     left.Create(count);
     right.Create(count);
     routers.Create(uint32_t(request.links.size() + 1));
@@ -464,6 +469,7 @@ void Run::build()
     stack.InstallAll();
     build_links(helper);
     helper.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("100000000p"));
+    helper.SetDeviceAttribute("DataRate", DataRateValue(DataRate(rate)));
     Ipv4AddressHelper address;
     TrafficControlHelper control;
     bool leaves = false;
@@ -495,11 +501,12 @@ void Run::build()
         hop.trace();
 }
 
-/* As many nodes as flows on each, about, so that neither list is long. */
+/* As many nodes as flows on each, about, so that neither list is long; where their links count, one each. */
 void Run::place()
 {
     const int total = int(request.flows.size());
-    const int most = std::max(int(FEWEST), int(std::ceil(std::sqrt(double(total)))));
+    const int even = std::max(int(FEWEST), int(std::ceil(std::sqrt(double(total)))));
+    const int most = request.access > 0.0 ? 1 : even;
     flows.resize(size_t(total));
     for (int i = 0; i < total; i++) {
         Flow &flow = flows[size_t(i)];

@@ -109,6 +109,8 @@ def make_task(scenario: Scenario, length: int) -> Task:
         "duration": duration,
         "bin": length,
         "per_block": block,
+        "access": 0.0,
+        "sources": [],
     }
     shapes = {
         "bins": (bins, links, 3),
