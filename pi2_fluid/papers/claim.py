@@ -37,15 +37,6 @@ class Claim:
     verdict: Verdict
     why: str
 
-    def in_short(self) -> str:
-        """Return what is stated, whether it holds and why, for the note below a figure."""
-        verdict = {
-            "reproduced": "Reproduced",
-            "not_reproduced": "Not reproduced",
-            "depends": "It depends",
-        }[self.verdict]
-        return f"Claim {self.id}: {self.text} {verdict}. {self.why}"
-
 
 def decide(*readings: bool) -> Verdict:
     """Return the verdict on a statement from whether it holds in each of its readings.

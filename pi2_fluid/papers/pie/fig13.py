@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.papers.pie.claims import (
-    DERIVED,
-    FULL,
-    HALF,
-    LIGHTEST,
-    LOWEST,
-    PRINTED,
-    light_load_margin,
-)
+from pi2_fluid.papers.pi2.scene import read_settings
+from pi2_fluid.papers.pie.claims import DERIVED, FULL, HALF, LIGHTEST, LOWEST, PRINTED
+from pi2_fluid.papers.pie.loads import PARAMETERS, as_printed
 from pi2_fluid.papers.pie.reading import DELAY, INTERVAL, LONGEST_RTT, RATIO, TITLES, phase_margin
-from pi2_fluid.plot import draw_contours, page_style, save_figure, write_caption
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
+from pi2_fluid.plot import draw_contours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
 
-__all__ = ["curves", "draw"]
+    from pi2_fluid.values import FloatArray, Real
+
+__all__ = ["RECIPE", "curves"]
 
 #: Phase margins (deg) at which lines are drawn; 25 is what the paper says of its lightest pair.
 LEVELS: Final = (0.0, 25.0, 45.0, 60.0)
@@ -30,15 +27,22 @@ _ALPHAS: Final = np.geomspace(1e-4, 1.0, 61)
 _BETAS: Final = np.geomspace(1e-3, 10.0, 61)
 
 
-def curves() -> list[dict[str, Any]]:
+def curves(rtt: float = LONGEST_RTT, update_interval: float = INTERVAL) -> list[dict[str, Any]]:
     """Return the map by each kappa, one mapping of columns per map: alpha runs within beta."""
+
+    def margins(alpha: Real, ratio: Real) -> tuple[FloatArray, FloatArray]:
+        return phase_margin(reading, LOWEST, alpha, rtt, ratio, update_interval)
+
     beta = _BETAS[:, None]
     rows = []
     for reading in (DERIVED, PRINTED):
-        margin, crossover = phase_margin(reading, LOWEST, _ALPHAS, LONGEST_RTT, beta / _ALPHAS)
+        margin, crossover = margins(_ALPHAS, beta / _ALPHAS)
         rows.append(
             {
                 "kappa": reading.gain,
+                "rtt_s": rtt,
+                "update_interval_s": update_interval,
+                "lightest_margin_deg": float(margins(LIGHTEST, RATIO)[0]),
                 "alpha_hz": _ALPHAS,
                 "beta_hz": beta,
                 "phase_margin_deg": margin,
@@ -48,40 +52,36 @@ def curves() -> list[dict[str, Any]]:
     return rows
 
 
-def draw(out: Path) -> list[Path]:
-    """Draw the figure into the folder `out` and return the files written."""
-    from matplotlib.figure import Figure
+def _measure(case: Case) -> Measured:
+    rows = curves(**read_settings(case.settings))
+    return Measured({"": rows}, {"margin": rows[0]["lightest_margin_deg"]})
 
-    rows = curves()
-    with page_style():
-        figure = Figure(figsize=(9.4, 5.6))
-        axes = figure.subplots(1, 2, sharex=True, sharey=True)
-        for ax, row, reading in zip(axes, rows, (DERIVED, PRINTED), strict=True):
-            ax.set(xscale="log", yscale="log", xlabel="α [Hz]")
-            filled = draw_contours(
-                ax, _ALPHAS, _BETAS, row["phase_margin_deg"], LEVELS, "\N{DEGREE SIGN}"
-            )
-            here = float(phase_margin(reading, LOWEST, LIGHTEST, LONGEST_RTT)[0])
-            _mark_pairs(ax, here)
-            ax.set_title(TITLES[reading.gain])
-        axes[0].set_ylabel("β [Hz]")
-        bar = figure.colorbar(filled, ax=list(axes), spacing="uniform", ticks=LEVELS, pad=0.02)
-        bar.set_label("phase margin [deg]; hatched: unstable")
-        write_caption(
-            figure,
-            "At the lightest load even the smallest pair of gains is unstable",
-            note=(
-                f"Reno under PI: R = {1e3 * LONGEST_RTT:g} ms, T = {1e3 * INTERVAL:g} ms,"
-                f" p = {100 * LOWEST:g} %, continuous model, (1 + e)/2 kept, {DELAY}. The ranges"
-                " of the axes are ours. Cross: the pair that the paper chooses; circles: its larger"
-                f" ones; dashed: β = {RATIO:g}α.\n{light_load_margin().in_short()}"
-            ),
-            source="PIE paper (HPSR'13), Figure 13",
+
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    rows = measured.tables[""]
+    axes = figure.subplots(1, 2, sharex=True, sharey=True)
+    for ax, row in zip(axes, rows, strict=True):
+        ax.set(xscale="log", yscale="log", xlabel="α [Hz]")
+        filled = draw_contours(
+            ax, _ALPHAS, _BETAS, row["phase_margin_deg"], LEVELS, "\N{DEGREE SIGN}"
         )
-        return save_figure(figure, out / "pie_fig13", rows)
+        _mark_pairs(ax, row["lightest_margin_deg"], ", stated 25°" if as_printed(rows) else "")
+        ax.set_title(TITLES[row["kappa"]])
+    axes[0].set_ylabel("β [Hz]")
+    bar = figure.colorbar(filled, ax=list(axes), spacing="uniform", ticks=LEVELS, pad=0.02)
+    bar.set_label("phase margin [deg]; hatched: unstable")
+    rtt, interval = (1e3 * rows[0][name] for name in ("rtt_s", "update_interval_s"))
+    return Caption(
+        "At the lightest load even the smallest pair of gains is unstable"
+        if rows[0]["lightest_margin_deg"] < 0.0
+        else "At the lightest load the smallest pair of gains is stable",
+        note=f"Reno under PI: R = {rtt:g} ms, T = {interval:g} ms, p = {100 * LOWEST:g} %,"
+        f" continuous model, (1 + e)/2 kept, {DELAY}.\nCross: the pair that the paper chooses;"
+        f" circles: its larger ones; dashed: β = {RATIO:g}α.",
+    )
 
 
-def _mark_pairs(ax: Axes, margin: float) -> None:
+def _mark_pairs(ax: Axes, margin: float, stated: str) -> None:
     """Mark the paper's pairs of gains, the lightest with its margin."""
     from matplotlib import patheffects
 
@@ -91,9 +91,30 @@ def _mark_pairs(ax: Axes, margin: float) -> None:
     ax.plot(larger, RATIO * larger, "o", color="black", markerfacecolor="white", markersize=5)
     ax.plot(LIGHTEST, RATIO * LIGHTEST, "+", color="white", markersize=15, markeredgewidth=4.5)
     ax.plot(LIGHTEST, RATIO * LIGHTEST, "+", color="black", markersize=13, markeredgewidth=2.0)
-    text = f"{margin:.1f}°, stated 25°".replace("-", "\N{MINUS SIGN}")
+    text = f"{margin:.1f}°{stated}".replace("-", "\N{MINUS SIGN}")
     box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none"}
     ax.annotate(
         text, (LIGHTEST, RATIO * LIGHTEST), (13, -1), textcoords="offset points", va="top", bbox=box
     )
     ax.set(xlim=(_ALPHAS[0], _ALPHAS[-1]), ylim=(_BETAS[0], _BETAS[-1]))
+
+
+RECIPE: Final = Recipe(
+    caption="Phase margin over alpha and beta at the lightest load and the longest round-trip time",
+    kind="loop",
+    measure=_measure,
+    pages={"": Page(_draw, (9.4, 5.6))},
+    parameters=PARAMETERS,
+    seeds=1,
+    decisions=(
+        (
+            "Equation (9) in its two readings, κ as (5) to (8) give it, which is judged, and as it"
+            " is printed; (1 + e)/2 is kept."
+        ),
+        "The ranges of the axes are ours.",
+    ),
+    why={
+        "margin": "At this load the loop is unstable in every reading that has its delay; numbers"
+        " near the stated one appear only if the delay is left out (claim pie-19)."
+    },
+)

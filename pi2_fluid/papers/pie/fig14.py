@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import pi2_fluid as pf
+from pi2_fluid.errors import DomainError
+from pi2_fluid.papers.pi2.scene import read_settings
 from pi2_fluid.papers.pie.claims import DERIVED, FULL, HALF, LIGHTEST, STATED
+from pi2_fluid.papers.pie.loads import PARAMETERS, as_printed
 from pi2_fluid.papers.pie.reading import DELAY, INTERVAL, LONGEST_RTT, RATIO, fits
-from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
+from pi2_fluid.units import format_quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-__all__ = ["PAIRS", "RECIPE", "RTTS", "curves"]
+__all__ = ["PAIRS", "RECIPE", "curves"]
 
 #: alpha (Hz) of the paper's pairs of gains, largest first.
 PAIRS: Final = (FULL, HALF, LIGHTEST)
-RTTS: Final = (LONGEST_RTT, LONGEST_RTT / 2)
 _FREQUENCIES: Final = np.geomspace(0.1, 50.0, 401)
 _COLORS: Final = ("#000000", "#D55E00")
 # Where the margin of each round-trip time is written.
@@ -31,16 +33,31 @@ _PLACES: Final[tuple[dict[str, Any], ...]] = (
 _DASHES: Final = ("-", (0, (5, 1.5)))
 
 
-def curves() -> list[dict[str, Any]]:
+def curves(rtt: float = LONGEST_RTT, update_interval: float = INTERVAL) -> list[dict[str, Any]]:
     """Return L(jw), one mapping of columns per pair of gains and round-trip time.
 
-    The load of each pair is the one that gives the first of the stated margins at 100 ms.
+    These are `rtt` and half of it. The load of each pair is the one that gives the first of the
+    stated margins at `rtt`.
+
+    Raises
+    ------
+    DomainError
+        If no load does.
     """
-    found = fits([DERIVED], PAIRS, float(STATED[0]))
-    p = np.array([next(f.p for f in found if (f.alpha, f.times) == (a, 1)) for a in PAIRS])
-    alpha = np.array(PAIRS)
-    aqm = pf.Pi(alpha=alpha, beta=RATIO * alpha, update_interval=INTERVAL)
-    loop = pf.Loop(pf.Reno(), aqm, rtt=np.array(RTTS)[:, None], p=p)
+    loads = {
+        fit.alpha: fit.p
+        for fit in fits([DERIVED], PAIRS, float(STATED[0]), rtt, update_interval)
+        if fit.times == 1
+    }
+    if len(loads) < len(PAIRS):
+        raise DomainError(
+            f"rtt = {format_quantity(rtt, 'time')} has no load at which all pairs of gains have"
+            f" {STATED[0]} deg: give a longer one, such as {1e3 * LONGEST_RTT:g}ms."
+        )
+    p, alpha = np.array([loads[alpha] for alpha in PAIRS]), np.array(PAIRS)
+    aqm = pf.Pi(alpha=alpha, beta=RATIO * alpha, update_interval=update_interval)
+    rtts = (rtt, rtt / 2)
+    loop = pf.Loop(pf.Reno(), aqm, rtt=np.array(rtts)[:, None], p=p)
     margins = loop.margins()
     margin, crossover = map(np.asarray, (margins.phase_margin_deg, margins.gain_crossover))
     response = np.asarray(loop(1j * _FREQUENCIES[:, None, None]))
@@ -49,7 +66,8 @@ def curves() -> list[dict[str, Any]]:
             "alpha_hz": alpha[k],
             "beta_hz": RATIO * alpha[k],
             "p": p[k],
-            "rtt_s": rtt,
+            "rtt_s": each,
+            "update_interval_s": update_interval,
             "phase_margin_deg": margin[j, k],
             "gain_crossover_rad_s": crossover[j, k],
             "omega_rad_s": _FREQUENCIES,
@@ -57,11 +75,11 @@ def curves() -> list[dict[str, Any]]:
             "phase_deg": np.degrees(np.unwrap(np.angle(response[:, j, k]))),
         }
         for k in range(len(PAIRS))
-        for j, rtt in enumerate(RTTS)
+        for j, each in enumerate(rtts)
     ]
 
 
-def _draw_pair(axes: tuple[Axes, Axes], rows: tuple[Mapping[str, Any], ...]) -> None:
+def _draw_pair(axes: tuple[Axes, Axes], rows: Rows) -> None:
     """Draw gain and phase of one pair of gains, with its phase margins."""
     for ax, level in zip(axes, (0.0, -180.0), strict=True):
         ax.axhline(level, color="0.5", linewidth=0.8)
@@ -78,6 +96,8 @@ def _draw_pair(axes: tuple[Axes, Axes], rows: tuple[Mapping[str, Any], ...]) -> 
         axes[1].annotate(
             f"{margin:.1f}°", (w, at), textcoords="offset points", color=color, **place
         )
+    if not as_printed(rows):
+        return
     stated = float(STATED[1]) - 180.0
     half = float(rows[1]["gain_crossover_rad_s"])
     axes[1].hlines(stated, _FREQUENCIES[0], half, color="0.35", linewidth=1.0, linestyle="dotted")
@@ -86,8 +106,8 @@ def _draw_pair(axes: tuple[Axes, Axes], rows: tuple[Mapping[str, Any], ...]) -> 
     )
 
 
-def _measure(_: Case) -> Measured:
-    rows = curves()
+def _measure(case: Case) -> Measured:
+    rows = curves(**read_settings(case.settings))
     first, half = ([float(row["phase_margin_deg"]) for row in rows[j::2]] for j in (0, 1))
     # Of three pairs of gains, the one that comes closest to what is stated.
     best = [
@@ -112,11 +132,12 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         text = f"α = {row['alpha_hz']:g}, β = {row['beta_hz']:g} Hz\np = {100 * row['p']:.2f} %"
         ax.set_title(text, fontsize=9, color="0.25")
     reached = max(float(row["phase_margin_deg"]) for row in halves)
+    stated = f", not to {STATED[1]}°" if as_printed(rows) else ""
     return Caption(
         f"Half the round-trip time lifts the phase margin from {STATED[0]}° to at most"
-        f" {reached:.1f}°, not to {STATED[1]}°",
-        note=f"Reno under PI, T = {1e3 * INTERVAL:g} ms, loads fitted to {STATED[0]}° at 100 ms."
-        " Bars: phase margins.",
+        f" {reached:.1f}°{stated}",
+        note=f"Reno under PI, T = {1e3 * rows[0]['update_interval_s']:g} ms, loads fitted to"
+        f" {STATED[0]}° at {1e3 * rows[0]['rtt_s']:g} ms. Bars: phase margins.",
     )
 
 
@@ -125,6 +146,7 @@ RECIPE: Final = Recipe(
     kind="loop",
     measure=_measure,
     pages={"": Page(_draw, (9.4, 6.4))},
+    parameters=PARAMETERS,
     seeds=1,
     decisions=(
         f"Equation (9) with κ = αR/(2pT) and (1 + e)/2 kept, {DELAY}.",

@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from pi2_fluid.papers.pie.claims import lower_gains
-from pi2_fluid.papers.pie.loads import curves, draw_over_loads, setting
-from pi2_fluid.plot import page_style, save_figure, write_caption
+from pi2_fluid.papers.pi2.scene import read_settings
+from pi2_fluid.papers.pie.loads import PARAMETERS, curves, draw_over_loads, order, setting
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
 
-__all__ = ["draw"]
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+__all__ = ["RECIPE"]
 
 
-def draw(out: Path) -> list[Path]:
-    """Draw the figure into the folder `out` and return the files written."""
-    from matplotlib.figure import Figure
+def _measure(case: Case) -> Measured:
+    rows = curves(**read_settings(case.settings))
+    return Measured({"": rows}, {"order": order(rows, "gain_crossover_rad_s", 1.0, -1)})
 
-    rows, claim = curves(), lower_gains()
-    computed = claim.computed.replace("-", "\N{MINUS SIGN}")
-    with page_style():
-        figure = Figure(figsize=(9.4, 5.0))
-        axes = draw_over_loads(figure, rows, "gain_crossover_rad_s")
-        axes[0].set(ylabel="loop frequency: gain crossover [rad/s]", yscale="log", ylim=(0.05, 60))
-        axes[1].legend(title="α:β [Hz]", loc="upper right")
-        write_caption(
-            figure,
-            "Smaller gains answer more slowly; auto-tuning goes back to larger ones",
-            note=f"{setting()}\n{claim.in_short()}\nκ = αR/(2pT): {computed}",
-            source="PIE paper (HPSR'13), Figure 16",
-        )
-        return save_figure(figure, out / "pie_fig16", rows)
+
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    rows = measured.tables[""]
+    axes = draw_over_loads(figure, rows, "gain_crossover_rad_s")
+    axes[0].set(ylabel="loop frequency: gain crossover [rad/s]", yscale="log", ylim=(0.05, 60))
+    axes[1].legend(title="α:β [Hz]", loc="upper right")
+    return Caption(
+        "Smaller gains answer more slowly; auto-tuning goes back to larger ones",
+        note=setting(rows),
+    )
+
+
+RECIPE: Final = Recipe(
+    caption="Loop frequency over the root of the load, for three pairs of gains and with"
+    " auto-tuning",
+    kind="loop",
+    measure=_measure,
+    pages={"": Page(_draw, (9.4, 5.0))},
+    parameters=PARAMETERS,
+    seeds=1,
+    decisions=(
+        "The loop frequency is taken to be that at which the gain is 1.",
+        (
+            "Equation (9) in its two readings, κ as (5) to (8) give it and as it is printed;"
+            " (1 + e)/2 is kept."
+        ),
+    ),
+    why={"order": "By either κ, at every load (claim pie-22)."},
+)

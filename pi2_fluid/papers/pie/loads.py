@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,12 +20,31 @@ from pi2_fluid.papers.pie.reading import (
     Reading,
     phase_margin,
 )
+from pi2_fluid.units import format_quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import FigureBase
 
-__all__ = ["LINES", "curves", "draw_over_loads", "setting", "stable_from"]
+    from pi2_fluid.papers.recipe import Rows
+    from pi2_fluid.values import FloatArray, Real
+
+__all__ = [
+    "LINES",
+    "PARAMETERS",
+    "as_printed",
+    "curves",
+    "draw_over_loads",
+    "order",
+    "setting",
+    "stable_from",
+]
+
+#: What the figures of these loops can be made with other values of.
+PARAMETERS: Final = {
+    "rtt": format_quantity(LONGEST_RTT, "time"),
+    "update_interval": format_quantity(INTERVAL, "time"),
+}
 
 #: alpha (Hz) of each line, in the paper's order; None follows PIE's table.
 LINES: Final[dict[str, float | None]] = {
@@ -33,7 +53,7 @@ LINES: Final[dict[str, float | None]] = {
     "0.0156:0.156": LIGHTEST,
     "auto-tuned": None,
 }
-_TABLE: Final = pf.Pie(alpha=FULL, beta=RATIO * FULL, update_interval=INTERVAL, table="hpsr13")
+_TABLE: Final = pf.Pie(alpha=FULL, beta=RATIO * FULL, table="hpsr13")
 _STYLES: Final[dict[str, dict[str, Any]]] = {
     "0.125:1.25": {"color": "#B34700", "linestyle": "-."},
     "0.0625:0.625": {"color": "#009E73", "linestyle": "--"},
@@ -43,10 +63,18 @@ _STYLES: Final[dict[str, dict[str, Any]]] = {
 _ROOTS: Final = (0.01, 0.6)
 _POINTS: Final = 237
 _BELOW: Final = 1.0 - 1e-8  # of an edge of the table, so that its step is drawn as one
+_SEARCHED: Final = (1e-5, 0.5)  # loads between which a loop is looked for that becomes stable
 
 
-def curves() -> list[dict[str, Any]]:
-    """Return margins and crossovers by each kappa, one mapping of columns per line."""
+def curves(rtt: float = LONGEST_RTT, update_interval: float = INTERVAL) -> list[dict[str, Any]]:
+    """Return margins and crossovers by each kappa, one mapping of columns per line.
+
+    The simplified margin is that with (1 + e)/2 taken as 1, as (9) has it.
+    """
+
+    def margins(reading: Reading) -> tuple[FloatArray, FloatArray]:
+        return phase_margin(reading, p, alpha, rtt, RATIO, update_interval)
+
     edges = np.array([edge for edge, _ in TABLES["hpsr13"]])
     even = np.linspace(*_ROOTS, _POINTS) ** 2
     p = np.unique(np.concatenate([even[~np.isclose(even, edges[:, None]).any(axis=0)], edges,
@@ -55,38 +83,67 @@ def curves() -> list[dict[str, Any]]:
     alpha = np.array([tuned if a is None else np.full_like(p, a) for a in LINES.values()])
     rows = []
     for reading in (DERIVED, PRINTED):
-        margin, crossover = phase_margin(reading, p, alpha, LONGEST_RTT)
+        margin, crossover = margins(reading)
+        simplified, _ = margins(replace(reading, kept=False))
         rows += [
             {
                 "line": name,
                 "kappa": reading.gain,
+                "rtt_s": rtt,
+                "update_interval_s": update_interval,
                 "sqrt_p": np.sqrt(p),
                 "p": p,
                 "alpha_hz": alpha[k],
                 "beta_hz": RATIO * alpha[k],
                 "phase_margin_deg": margin[k],
                 "gain_crossover_rad_s": crossover[k],
+                "simplified_margin_deg": simplified[k],
             }
             for k, name in enumerate(LINES)
         ]
     return rows
 
 
-def stable_from(reading: Reading, alpha: float) -> float:
-    """Return the load from which on these gains have a phase margin."""
-    return load_where(lambda p: float(phase_margin(reading, p, alpha, LONGEST_RTT)[0]), 1e-5, 0.5)
+def stable_from(
+    reading: Reading, alpha: float, rtt: float = LONGEST_RTT, update_interval: float = INTERVAL
+) -> float:
+    """Return the load from which on these gains have a phase margin, between 0.001 and 50 %."""
+
+    def margin(p: Real) -> FloatArray:
+        return phase_margin(reading, p, alpha, rtt, RATIO, update_interval)[0]
+
+    low, high = margin(np.array(_SEARCHED))
+    if low > 0.0 or high < 0.0:
+        return _SEARCHED[0] if low > 0.0 else _SEARCHED[1]
+    return load_where(lambda p: float(margin(p)), *_SEARCHED)
 
 
-def setting() -> str:
+def as_printed(rows: Rows) -> bool:
+    """Return whether nothing was set: what the paper states is about this loop."""
+    return (rows[0]["rtt_s"], rows[0]["update_interval_s"]) == (LONGEST_RTT, INTERVAL)
+
+
+def order(rows: Rows, key: str, highest: float, sign: int) -> float:
+    """Return 1 if a column rises (`sign` 1) or falls with smaller gains at every load, else 0.
+
+    Up to the load `highest`, and by each kappa.
+    """
+    fixed = [[row for row in rows if row["kappa"] == kappa][:-1] for kappa in TITLES]
+    shown = rows[0]["p"] <= highest
+    steps = [np.diff([row[key][shown] for row in lines], axis=0) for lines in fixed]
+    return float(np.all(sign * np.array(steps) > 0.0))
+
+
+def setting(rows: Rows) -> str:
     """Return what both figures have in common, for their notes."""
+    rtt, interval = (1e3 * rows[0][name] for name in ("rtt_s", "update_interval_s"))
     return (
-        f"Reno under PI: R = {1e3 * LONGEST_RTT:g} ms, T = {1e3 * INTERVAL:g} ms, continuous model,"
-        f" (1 + e)/2 kept, {DELAY}. Above: p. Broad and grey: the gains that PIE's table of three"
-        " steps takes at this load."
+        f"Reno under PI: R = {rtt:g} ms, T = {interval:g} ms, continuous model, (1 + e)/2 kept,"
+        f" {DELAY}. Above: p. Broad and grey: as PIE's table chooses."
     )
 
 
-def draw_over_loads(figure: Figure, rows: list[dict[str, Any]], key: str) -> list[Axes]:
+def draw_over_loads(figure: FigureBase, rows: Rows, key: str) -> list[Axes]:
     """Draw one column of the curves over the root of p, a panel for each kappa."""
     axes: list[Axes] = list(figure.subplots(1, 2, sharex=True, sharey=True))
     for ax, (kappa, title) in zip(axes, TITLES.items(), strict=True):

@@ -79,21 +79,26 @@ class Reading:
 
 
 def phase_margin(
-    reading: Reading, p: Real, alpha: Real, rtt: Real, ratio: Real = RATIO
+    reading: Reading,
+    p: Real,
+    alpha: Real,
+    rtt: Real,
+    ratio: Real = RATIO,
+    interval: float = INTERVAL,
 ) -> tuple[FloatArray, FloatArray]:
     """Return (phase margin in deg, gain crossover in rad/s); arguments broadcast.
 
-    beta is `ratio` times alpha.
+    beta is `ratio` times alpha, `interval` that between updates (s).
     """
     p, alpha, rtt, ratio = np.broadcast_arrays(p, alpha, rtt, ratio)
     kappa = KAPPA[reading.gain] / p
     pole = np.sqrt(2.0 * p) / rtt
     if reading.kept:
-        found = pf.loop.margins_of(kappa, pole, "reno", alpha, ratio * alpha, INTERVAL, rtt)
+        found = pf.loop.margins_of(kappa, pole, "reno", alpha, ratio * alpha, interval, rtt)
         margin, w = np.asarray(found[1]), np.asarray(found[2])
     else:
-        zero = 1.0 / (INTERVAL * (ratio + 0.5))
-        w = _crossover(kappa * alpha * rtt / INTERVAL, zero, pole, 1.0 / rtt)
+        zero = 1.0 / (interval * (ratio + 0.5))
+        w = _crossover(kappa * alpha * rtt / interval, zero, pole, 1.0 / rtt)
         lag = np.arctan(w / pole) + np.arctan(w * rtt) - np.arctan(w / zero)
         margin = 90.0 - np.degrees(lag + w * rtt)
     # The delay has no gain, so leaving it out or doubling it only turns the phase.
@@ -119,7 +124,7 @@ def gain_margin(p: Real, alpha: Real, rtt: Real) -> FloatArray:
 
 
 class Fit(NamedTuple):
-    """A load at which a reading has a given phase margin at 100 ms, and what it has at 50 ms."""
+    """A load at which a reading has a given phase margin, and what it has at half the RTT."""
 
     reading: Reading
     alpha: float
@@ -135,22 +140,28 @@ class Fit(NamedTuple):
         )
 
 
-def fits(readings: Iterable[Reading], alphas: Iterable[float], wanted: float) -> list[Fit]:
-    """Return every load with the wanted phase margin at 100 ms, and the margin at 50 ms.
+def fits(
+    readings: Iterable[Reading],
+    alphas: Iterable[float],
+    wanted: float,
+    rtt: float = LONGEST_RTT,
+    interval: float = INTERVAL,
+) -> list[Fit]:
+    """Return every load with the wanted phase margin, and the margin at half the RTT.
 
-    At 50 ms the load may be the same, or that of the same flows (4 p), or between (2 p).
+    There the load may be the same, or that of the same flows (4 p), or between (2 p).
     """
     grid = np.geomspace(1e-6, 0.999, 121)
     found = []
     for reading, alpha in product(readings, alphas):
-        excess = partial(_excess, reading, alpha, wanted)
+        excess = partial(_excess, reading, alpha, wanted, rtt, interval)
         values = excess(grid)
         for i in np.flatnonzero(values[:-1] * values[1:] < 0.0):
             p = load_where(excess, grid[i], grid[i + 1])
             for times in (1, 2, 4):
                 if times * p < 1.0:
-                    margin = float(phase_margin(reading, times * p, alpha, LONGEST_RTT / 2)[0])
-                    found.append(Fit(reading, alpha, p, times, margin))
+                    half = phase_margin(reading, times * p, alpha, rtt / 2, RATIO, interval)
+                    found.append(Fit(reading, alpha, p, times, float(half[0])))
     return found
 
 
@@ -159,5 +170,7 @@ def nearest(found: Iterable[Fit], margin: float) -> Fit:
     return min(found, key=lambda fit: abs(fit.margin - margin))
 
 
-def _excess(reading: Reading, alpha: float, wanted: float, p: Real) -> FloatArray:
-    return phase_margin(reading, p, alpha, LONGEST_RTT)[0] - wanted
+def _excess(
+    reading: Reading, alpha: float, wanted: float, rtt: float, interval: float, p: Real
+) -> FloatArray:
+    return phase_margin(reading, p, alpha, rtt, RATIO, interval)[0] - wanted
