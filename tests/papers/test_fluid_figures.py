@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 
 import numpy as np
 import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.papers.ours import across_the_margin, phase_portrait
-from pi2_fluid.papers.pi2 import experiments, fig06, fig11, fig12, fig13
-from pi2_fluid.papers.pi2.experiments import window_peak
 
-# Of the 50 flows of Figure 13 PIE's third class keeps 1.3 to 2 segments: the figure is the model's.
-pytestmark = [
-    pytest.mark.slow,  # drawing is, and every test asks what was drawn
-    pytest.mark.filterwarnings(
-        "ignore:the windows of 'reno3' are below 2 segments for 40:pi2_fluid.AssumptionWarning"
-    ),
-]
+pytestmark = pytest.mark.slow  # drawing is, and every test asks what was drawn
 
 MODULES = {
-    "pi2_fig06": fig06,
-    "pi2_fig11": fig11,
-    "pi2_fig12": fig12,
-    "pi2_fig13": fig13,
     "phase_portrait": phase_portrait,
     "across_the_margin": across_the_margin,
 }
-TEXT = ("line", "scenario", "aqm")
-RUN = [
-    "line", "scenario", "time_s", "queue_delay_s", "throughput_bit_s", "tcp_throughput_bit_s",
-    "capacity_bit_s", "controller",
-]  # fmt: skip
+TEXT = ("line", "aqm")
 HEADERS = {
-    **dict.fromkeys(("pi2_fig06", "pi2_fig11", "pi2_fig12", "pi2_fig13"), RUN),
     "phase_portrait": [
         "line", "aqm", "time_s", "window_segments", "queue_packets", "queue_delay_s", "controller",
     ],
@@ -66,113 +48,6 @@ def test_drawing_again_writes_the_same_bytes(drawn, tmp_path) -> None:
         assert (
             hashlib.sha256(old.read_bytes()).digest() == hashlib.sha256(new.read_bytes()).digest()
         )
-
-
-# --- the experiments of the paper ------------------------------------------------------------
-
-
-@pytest.mark.parametrize("stem", ["pi2_fig06", "pi2_fig11", "pi2_fig12", "pi2_fig13"])
-def test_a_stage_ends_at_the_operating_point(table, stem) -> None:
-    """Where the loop is stable and no limit is reached, the delay comes to its target."""
-    settled = 0
-    for row in table(stem):
-        scenario = pf.named_scenario(row["scenario"])
-        stages = experiments.stages_of(scenario)
-        ends = [stage.begin for stage in stages[1:]]
-        ends.append(float(scenario.duration) - experiments.first_start(scenario))
-        for stage, end in zip(stages, ends, strict=True):
-            margin = experiments.margin_of(stage, scenario.aqm)
-            # A loop near its limit takes longer than a stage, and one beyond it never rests.
-            if not margin.startswith("+") or float(margin.split()[0]) < 2.0:
-                continue
-            with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
-                point = pf.equilibrium(stage.flows, scenario.aqm, stage.capacity)
-            at = int((row["time_s"] < end - 1e-9).sum()) - 1
-            assert row["queue_delay_s"][at] == pytest.approx(point.queue_delay, abs=2e-4)
-            assert row["controller"][at] == pytest.approx(point.controller, rel=0.01)
-            settled += 1
-    assert settled == {"pi2_fig06": 15, "pi2_fig11": 2, "pi2_fig12": 2, "pi2_fig13": 9}[stem]
-
-
-@pytest.mark.parametrize("stem", ["pi2_fig06", "pi2_fig11", "pi2_fig12", "pi2_fig13"])
-def test_no_more_leaves_than_the_link_serves(table, stem) -> None:
-    for row in table(stem):
-        assert (row["throughput_bit_s"] <= row["capacity_bit_s"] * (1 + 1e-9)).all()
-        assert (row["tcp_throughput_bit_s"] <= row["throughput_bit_s"] * (1 + 1e-9)).all()
-        waiting = row["queue_delay_s"] > 1e-6
-        busy = row["throughput_bit_s"] / row["capacity_bit_s"]
-        assert busy[waiting] == pytest.approx(1.0, rel=1e-6)
-
-
-def test_pi2_overshoots_less_as_the_captions_say(table) -> None:
-    """Where its cap of 25 % does not stop it, which is beyond 30 flows in Figure 13."""
-    for stem, begins in (("pi2_fig06", (0, 50)), ("pi2_fig13", (0, 50)), ("pi2_fig11", (0,))):
-        rows = [row for row in table(stem) if row["line"] != "pi"]
-        for pie, pi2 in zip(rows[0::2], rows[1::2], strict=True):
-            assert (pie["line"], pi2["line"]) == ("pie", "pi2")
-            for begin in begins:
-                assert window_peak(pi2, begin, 0.0) < 0.9 * window_peak(pie, begin, 0.0)
-    pie, pi2 = table("pi2_fig13")
-    assert window_peak(pi2, 100, 0.0) > window_peak(pie, 100, 0.0)
-    assert pi2["controller"][pi2["time_s"] > 140][0] == 0.5
-    pie, pi2 = table("pi2_fig13")
-    for begin in (0, 50):
-        after = (pie["time_s"] >= begin) & (pie["time_s"] < begin + 10)
-        assert pi2["throughput_bit_s"][after].mean() > pie["throughput_bit_s"][after].mean()
-
-
-def test_pi_of_figure_6_settles_and_has_the_least_margin_with_10_flows(table) -> None:
-    for row in table("pi2_fig06"):
-        before = (row["time_s"] > 45) & (row["time_s"] < 50)
-        assert np.ptp(row["queue_delay_s"][before]) < 1e-4
-    margins = [
-        float(panel.margins["pi"].split()[0])
-        for panel in experiments.panels_of(table("pi2_fig06")[:1])
-    ]
-    assert margins[0] == margins[4] == min(margins)
-
-
-def test_the_fall_of_the_capacity_is_as_the_caption_says(table) -> None:
-    pie, pi2 = table("pi2_fig12")
-    # What is in flight at 120 ms and 100 Mbit/s takes 600 ms at 20 Mbit/s, 100 of them on the way.
-    unmoved = 0.500
-    peaks = [window_peak(row, 50.0, 0.1) for row in (pie, pi2)]
-    assert 0.6 * unmoved < peaks[1] < peaks[0] < unmoved
-    assert fig12._in_flight({**pie, "queue_delay_s": np.full(6001, 0.020)}) == "500"
-    for row in (pie, pi2):
-        late = (row["time_s"] > 135) & (row["time_s"] < 150)
-        assert np.ptp(row["queue_delay_s"][late]) > 0.005  # it cycles
-
-
-def test_numbers_in_captions_are_computed(table) -> None:
-    rows = [{**row, "line": "pi2"} for row in table("pi2_fig13")]
-    said = experiments.list_peaks(rows[1:], (0, 50))
-    assert (
-        said
-        == "PI2 "
-        + ", ".join(f"{1e3 * window_peak(rows[1], at, 0.0):.0f}" for at in (0, 50))
-        + " ms"
-    )
-
-
-def test_margins_in_the_panels_are_those_of_the_loop() -> None:
-    scenario = pf.named_scenario("pi2_fig13_pi2")
-    stages = experiments.stages_of(scenario)
-    counts = [sum(flow.count for flow in stage.flows) for stage in stages]
-    assert ([stage.begin for stage in stages], counts) == (
-        [0, 50, 100, 150, 200],
-        [10, 30, 50, 30, 10],
-    )
-    flows = pf.Flows(pf.Reno(), 30, "100ms")
-    loop = pf.Loop(flows, scenario.aqm, capacity="10Mbit/s", update="sampled", rtt_terms="exact")
-    expected = f"{loop.margins().gain_margin_db:+.1f} dB"
-    assert experiments.margin_of(stages[1], scenario.aqm) == expected
-    assert experiments.margin_of(stages[2], scenario.aqm) == "at its limit"  # p' = 0.71 > 0.5
-
-
-def test_stages_follow_the_capacity() -> None:
-    stages = experiments.stages_of(pf.named_scenario("pi2_fig12_pie"))
-    assert [(stage.begin, stage.capacity) for stage in stages] == [(0, 1e8), (50, 2e7), (100, 1e8)]
 
 
 # --- the phase portrait ----------------------------------------------------------------------
@@ -261,12 +136,3 @@ def test_the_trajectories_do_what_their_labels_say(table) -> None:
     assert list(late) == list(across_the_margin.SERIES)
     assert late[6.0] < 1e-4 < late[3.0] < 1e-3 < late[1.0] < 5e-3 < late[0.0] < 0.01
     assert min(late[-1.0], late[-3.0]) > 0.015
-
-
-# --- the means -------------------------------------------------------------------------------
-
-
-def test_means_over_a_width_that_is_no_multiple_are_refused() -> None:
-    t = np.arange(0.0, 2.0, 0.4)
-    with pytest.raises(ValueError, match=r"0\.5"):
-        experiments.bin_means(t, t, 0.5)

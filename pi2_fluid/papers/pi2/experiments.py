@@ -1,8 +1,8 @@
-"""The experiments of the PI2 paper as fluid trajectories: numbers, stages, one way to draw them.
+"""The experiments of the PI2 paper, by fluid and packets: runs, curves, peaks, stages.
 
-Figures 6 and 11 to 13 of the paper were measured in a testbed, and plotted as means over 1 s. Here
-the same scenarios run as a fluid. All its transients are over seconds after a change of load, so
-the panels show those seconds; above them is the whole run, averaged as the paper does.
+Figures 6 and 11 to 14 of the paper were measured in a testbed, most of them plotted as means over
+1 s of one run. Here each scenario runs as a fluid and packet by packet, with several seeds, of
+which median, smallest and largest are kept.
 
 Here as in the paper time is counted from the first flow, which is there some seconds after the
 queue in the scenarios.
@@ -11,47 +11,61 @@ queue in the scenarios.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.plot import COLORS, scale_root
+from pi2_fluid.comparison.agreement.curves import stretch_means
+from pi2_fluid.papers.recipe import Case, Measured
+from pi2_fluid.results.runs import uninterrupted
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    import xarray
 
     from pi2_fluid.values import FloatArray
 
 __all__ = [
-    "NAMES",
+    "FINE",
+    "MEAN",
     "STARTS",
-    "Panel",
-    "bin_means",
-    "curve_of",
-    "draw_panels",
+    "Both",
+    "Stage",
+    "find_peaks",
     "first_start",
-    "list_peaks",
+    "line_of",
+    "losses",
     "margin_of",
-    "panels_of",
+    "measure_runs",
+    "peak_ratios",
+    "peak_rows",
+    "run_both",
+    "spread",
     "stages_of",
-    "window_peak",
+    "title_of",
+    "transients",
+    "value_at",
+    "whole_run",
 ]
 
-#: What the paper calls its queues.
-NAMES: Final = {"pi": "PI", "pie": "PIE", "pi2": "PI2"}
-_STYLE: Final[dict[str, dict[str, Any]]] = {
-    "pi": {"color": COLORS[0], "linestyle": (0, (1, 1)), "linewidth": 1.5},
-    "pie": {"color": COLORS[2], "linestyle": (0, (4, 1.5)), "linewidth": 1.5},
-    "pi2": {"color": COLORS[1], "linestyle": "-", "linewidth": 1.7},
-}
-#: Said under each picture that shows a start-up.
-STARTS: Final = (
-    "Flows start within 1 s, 5 s after the queue was made: our decision, the paper does not say"
-)
+#: s: what the paper plots means over.
+MEAN: Final = 1.0
+#: s: what it gives the peaks of Figure 12 as means over.
+FINE: Final = 0.1
+#: A decision on every figure that shows a start-up.
+STARTS: Final = "Flows start within 1 s, 5 s after the queue was made; UDP with the first of them."
+_AFTER: Final = 10.0  # s: how long after a change its peak is looked for
 _TOLERANCE: Final = 1e-6  # of the trajectories: far below what a picture shows
+
+
+class Both(NamedTuple):
+    """What both engines made of a scenario, with time counted from the first flow."""
+
+    scenario: pf.Scenario
+    fluid: xarray.Dataset
+    packets: xarray.Dataset
 
 
 class Stage(NamedTuple):
@@ -65,16 +79,25 @@ class Stage(NamedTuple):
     """bit/s."""
 
 
-class Panel(NamedTuple):
-    """The first seconds of one stage, for several queues."""
+@cache
+def run_both(scenario: pf.Scenario, seeds: int) -> Both:
+    """Return the runs of a scenario.
 
-    title: str
-    begin: float
-    """Seconds; the axis counts from here."""
-    rows: Sequence[Mapping[str, Any]]
-    """One mapping of columns per queue, as `curve_of` returns it."""
-    margins: Mapping[str, str]
-    """What is said of each queue's margin."""
+    Both have their total throughput as ``total`` (bit/s), and ``lost``, which part of what comes is
+    dropped: in the fluid p, weighted by the traffic that meets it.
+    """
+    # Windows below 2 segments, of which the fluid warns, are what some of these figures show.
+    with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
+        fluid = pf.fluid.simulate(scenario, sample=FINE / 2, tolerance=_TOLERANCE)
+    packets = uninterrupted(pf.packet.simulate(scenario, seeds=seeds, bin=FINE))
+    rates = fluid["throughput"]
+    fluid["lost"] = (rates * fluid["p"]).sum("flows") / rates.sum("flows").clip(min=1.0)
+    for key in ("arrivals", "drops"):
+        packets[f"all_{key}"] = packets[key].sum("flows")
+    for run in (fluid, packets):
+        run["total"] = run["throughput"].sum("flows")
+        run["time"] = run["time"] - first_start(scenario)
+    return Both(scenario, fluid, packets)
 
 
 def first_start(scenario: pf.Scenario) -> float:
@@ -82,24 +105,18 @@ def first_start(scenario: pf.Scenario) -> float:
     return min(float(flow.start) for flow in scenario.flows)
 
 
-def curve_of(name: str, line: str, sample: str = "50ms") -> dict[str, Any]:
-    """Return the plotted numbers of a scenario that comes with the package, as columns."""
-    scenario = pf.named_scenario(name)
-    begin = first_start(scenario)
-    run = pf.fluid.simulate(scenario, sample=sample, tolerance=_TOLERANCE)
-    run = run.isel(time=run.time.to_numpy() > begin - 1e-9)
-    tcp = [flow.sender.signal is not None for flow in scenario.flows]
-    throughput = run.throughput.to_numpy()
-    return {
-        "line": line,
-        "scenario": name,
-        "time_s": run.time.to_numpy() - begin,
-        "queue_delay_s": run.queue_delay.to_numpy(),
-        "throughput_bit_s": throughput.sum(axis=1),
-        "tcp_throughput_bit_s": throughput[:, tcp].sum(axis=1),
-        "capacity_bit_s": run.capacity.to_numpy(),
-        "controller": run.controller.to_numpy(),
-    }
+def line_of(name: str) -> str:
+    """Return which queue a scenario has, by its name.
+
+    Examples
+    --------
+    >>> line_of("pi2_fig11c_uncapped")
+    'uncapped'
+    """
+    return name.rpartition("_")[2]
+
+
+# --- stages ---------------------------------------------------------------------------------
 
 
 def stages_of(scenario: pf.Scenario) -> list[Stage]:
@@ -117,6 +134,13 @@ def stages_of(scenario: pf.Scenario) -> list[Stage]:
     return stages
 
 
+def title_of(stage: Stage, *, by_capacity: bool = False) -> str:
+    """Return when a stage begins, and with what."""
+    count = sum(float(flow.count) for flow in stage.flows)
+    what = f"{1e-6 * stage.capacity:g} Mbit/s" if by_capacity else f"{count:g} flows"
+    return f"{stage.begin:g} s: {what}"
+
+
 def margin_of(stage: Stage, aqm: Any) -> str:
     """Return the gain margin of the sampled loop in a stage as text, empty if it has no rest."""
     with warnings.catch_warnings(action="ignore", category=pf.AssumptionWarning):
@@ -132,136 +156,141 @@ def margin_of(stage: Stage, aqm: Any) -> str:
     return f"{margin:+.1f} dB".replace("-", "\N{MINUS SIGN}")
 
 
-def panels_of(rows: Sequence[Mapping[str, Any]]) -> list[Panel]:
-    """Return one panel per stage of the scenarios, which differ in their queue alone."""
-    scenarios = {row["line"]: pf.named_scenario(row["scenario"]) for row in rows}
-    stages = stages_of(next(iter(scenarios.values())))
+# --- curves ---------------------------------------------------------------------------------
+
+
+def whole_run(both: Both, **columns: str) -> dict[str, Any]:
+    """Return delay and throughput over a whole run, as means over 1 s, after other columns."""
+    time = _means(both.packets, "queue_delay", MEAN)[0]
+    return {
+        **columns,
+        "time_s": time,
+        **_spread_of(both.packets, "queue_delay", "queue_delay", "_s"),
+        "queue_delay_fluid_s": _means(both.fluid, "queue_delay", MEAN)[1],
+        **_spread_of(both.packets, "total", "throughput", "_bit_s"),
+        "throughput_fluid_bit_s": _means(both.fluid, "total", MEAN)[1],
+    }
+
+
+def losses(both: Both, **columns: str) -> dict[str, Any]:
+    """Return which part of the packets is dropped, in stretches of 1 s, after other columns."""
+    time, arrivals = _means(both.packets, "all_arrivals", MEAN)
+    drops = _means(both.packets, "all_drops", MEAN)[1]
+    return {
+        **columns,
+        "time_s": time,
+        **spread("lost", drops / np.maximum(arrivals, 1e-9)),
+        "lost_fluid": _means(both.fluid, "lost", MEAN)[1],
+    }
+
+
+def transients(both: Both, length: float, **columns: str) -> list[dict[str, Any]]:
+    """Return the delay in the first seconds of each stage, as means over 0.1 s.
+
+    Each row says the gain margin of that stage's loop, and counts time from its begin.
+    """
+    rows = []
+    stages = stages_of(both.scenario)
     varies = len({stage.capacity for stage in stages}) > 1
-    panels = []
+    time, delay = _means(both.packets, "queue_delay", FINE)
+    fluid = _means(both.fluid, "queue_delay", FINE)[1]
     for stage in stages:
-        count = sum(float(flow.count) for flow in stage.flows)
-        margins = {line: margin_of(stage, s.aqm) for line, s in scenarios.items()}
-        what = f"{1e-6 * stage.capacity:g} Mbit/s" if varies else f"{count:g} flows"
-        panels.append(Panel(f"{stage.begin:g} s: {what}", stage.begin, rows, margins))
-    return panels
+        shown = (time >= stage.begin) & (time < stage.begin + length)
+        rows.append(
+            {
+                **columns,
+                "stage": title_of(stage, by_capacity=varies),
+                "margin": margin_of(stage, both.scenario.aqm),
+                "after_s": time[shown] - stage.begin,
+                **spread("queue_delay", delay[:, shown], "_s"),
+                "queue_delay_fluid_s": fluid[shown],
+            }
+        )
+    return rows
 
 
-def list_peaks(rows: Sequence[Mapping[str, Any]], begins: Sequence[float]) -> str:
-    """Return the highest queue delays in the 10 s after each of some instants, as text."""
-    said = []
-    for row in rows:
-        peaks = [window_peak(row, begin, 0.0) for begin in begins]
-        said.append(f"{NAMES[row['line']]} {', '.join(f'{1e3 * peak:.0f}' for peak in peaks)}")
-    return f"{'; '.join(said)} ms"
+def _means(run: xarray.Dataset, name: str, width: float) -> tuple[FloatArray, FloatArray]:
+    """Middles and means of stretches after the first flow."""
+    time, values = stretch_means(run, name, width)
+    return time[time > 0.0], values[..., time > 0.0]
 
 
-def window_peak(row: Mapping[str, Any], begin: float, width: float) -> float:
-    """Return the highest queue delay (s) in the 10 s after `begin`, of means over `width`.
+def _spread_of(run: xarray.Dataset, name: str, column: str, unit: str) -> dict[str, Any]:
+    return spread(column, _means(run, name, MEAN)[1], unit)
 
-    A width of 0 means no means.
+
+def spread(name: str, runs: FloatArray, unit: str = "") -> dict[str, Any]:
+    """Return median, smallest and largest of several runs (the first dim), as columns."""
+    return {
+        f"{name}{unit}": np.median(runs, axis=0),
+        f"{name}_low{unit}": np.min(runs, axis=0),
+        f"{name}_high{unit}": np.max(runs, axis=0),
+    }
+
+
+def value_at(row: Mapping[str, Any], column: str, begin: float, end: float) -> float:
+    """Return the mean of a column of a curve between two instants (s)."""
+    there = (row["time_s"] >= begin) & (row["time_s"] <= end)
+    return float(np.mean(row[column][there])) if there.any() else np.nan
+
+
+# --- peaks ----------------------------------------------------------------------------------
+
+
+def find_peaks(run: xarray.Dataset, begin: float, width: float) -> FloatArray:
+    """Return the highest queue delay (s), of means over `width`, in the 10 s after `begin`.
+
+    Of packets one for each seed; NaN if the run ended before.
     """
-    after = (row["time_s"] >= begin) & (row["time_s"] < begin + 10.0)
-    t, delay = row["time_s"][after], row["queue_delay_s"][after]
-    return float((bin_means(t, delay, width)[1] if width else delay).max())
+    time, delay = _means(run, "queue_delay", width)
+    found = delay[..., (time >= begin) & (time < begin + _AFTER)]
+    return np.max(found, axis=-1) if found.shape[-1] else np.full(delay.shape[:-1], np.nan)
 
 
-def bin_means(time: FloatArray, values: FloatArray, width: float) -> tuple[FloatArray, FloatArray]:
-    """Return the middle of each bin of `width` seconds, and the mean over it.
-
-    Examples
-    --------
-    >>> middle, mean = bin_means(np.arange(6.0), np.array([1, 1, 2, 4, 0, 9]), 2.0)
-    >>> middle.tolist(), mean.tolist()
-    ([1.0, 3.0], [1.0, 3.0])
-    """
-    step = time[1] - time[0]
-    count = round(width / step)
-    if abs(count * step - width) > 1e-6 * width:
-        raise ValueError(f"width = {width} s is no multiple of the step of {step:g} s.")
-    whole = (len(time) - 1) // count
-    mean = np.asarray(values[: whole * count], dtype=float).reshape(whole, count).mean(axis=1)
-    return (np.arange(whole) + 0.5) * width, mean
+def peak_rows(both: Both, begins: Iterable[float], **columns: str) -> list[dict[str, Any]]:
+    """Return the peaks of both engines after some instants, of means over 1 and over 0.1 s."""
+    return [
+        {
+            **columns,
+            "from_s": begin,
+            "mean_over_s": width,
+            **spread("peak", find_peaks(both.packets, begin, width), "_s"),
+            "peak_fluid_s": float(find_peaks(both.fluid, begin, width)),
+        }
+        for begin in begins
+        for width in (MEAN, FINE)
+    ]
 
 
-def draw_panels(
-    panels: Sequence[Panel], strip: Sequence[Mapping[str, Any]], length: float, highest: float
-) -> Figure:
-    """Return a figure with queue delay and throughput of each panel, side by side.
+def peak_ratios(pi2: Both, pie: Both, begin: float) -> FloatArray:
+    """Return PI2's peak over PIE's, of means over 1 s, seed by seed."""
+    above, below = (find_peaks(both.packets, begin, MEAN) for both in (pi2, pie))
+    return above / below
+
+
+# --- figures --------------------------------------------------------------------------------
+
+
+def measure_runs(
+    case: Case, begins: Sequence[float], length: float
+) -> tuple[dict[str, Both], Measured]:
+    """Return the runs of a figure's scenarios, and its tables, with nothing found yet.
 
     Parameters
     ----------
-    panels : sequence of Panel
-        From left to right.
-    strip : sequence of mapping
-        Curves shown in full above the panels, as means over 1 s; may be empty.
+    case : Case
+        Its scenarios end in the names of their queues.
+    begins : sequence of float
+        Seconds after the first flow at which peaks are looked for.
     length : float
-        Seconds shown of each stage.
-    highest : float
-        Upper end of the delay axes (s); what is higher is cut off, and its peak written there.
+        Seconds of each stage that the transients show.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.0, 6.6 if strip else 5.2))
-    ratios = ([1.0] if strip else []) + [1.8, 1.0]
-    grid = figure.add_gridspec(len(ratios), len(panels), height_ratios=ratios)
-    if strip:
-        begins = [panel.begin for panel in panels]
-        _draw_strip(figure.add_subplot(grid[0, :]), strip, begins, highest)
-    first: list[Any] = [None, None]
-    for column, panel in enumerate(panels):
-        axes = [
-            figure.add_subplot(grid[len(ratios) - 2 + k, column], sharey=first[k]) for k in (0, 1)
-        ]
-        first = [mine or ax for mine, ax in zip(first, axes, strict=True)]
-        _draw_panel(axes, panel, length, highest)
-        for ax in axes:
-            ax.tick_params(labelleft=column == 0)
-    scale_root(first[0], 1e3 * highest)
-    first[0].set_ylabel("queue delay [ms]\n(square-root scale)")
-    first[1].set_ylabel("throughput\n[Mbit/s]")
-    first[1].set_ylim(bottom=0.0)
-    for row in panels[-1].rows:
-        axes[1].plot([], [], label=NAMES[row["line"]], **_STYLE[row["line"]])
-    axes[1].legend(loc="lower right", fontsize=8, handlelength=2.6, borderaxespad=0.1)
-    return figure
-
-
-def _draw_strip(
-    ax: Axes, rows: Sequence[Mapping[str, Any]], begins: Sequence[float], highest: float
-) -> None:
-    peak = 0.0
-    for row in rows:
-        middle, mean = bin_means(row["time_s"], row["queue_delay_s"], 1.0)
-        ax.plot(middle, 1e3 * mean, **_STYLE[row["line"]])
-        peak = max(peak, float(mean.max()))
-    end = rows[0]["time_s"][-1]
-    ax.set(xlim=(0, end), ylim=(0.0, 1.05e3 * min(peak, highest)), xlabel="s after the first flow")
-    ax.set_ylabel("queue delay [ms]\nmeans over 1 s")
-    ax.set_xticks([*begins, end])
-    ax.grid(visible=True)
-
-
-def _draw_panel(axes: Sequence[Any], panel: Panel, length: float, highest: float) -> None:
-    top, bottom = axes
-    said = list(panel.margins)
-    for row in panel.rows:
-        shown = (row["time_s"] >= panel.begin) & (row["time_s"] <= panel.begin + length)
-        t, style = row["time_s"][shown] - panel.begin, _STYLE[row["line"]]
-        delay = row["queue_delay_s"][shown]
-        top.plot(t, 1e3 * delay, **style)
-        bottom.plot(t, 1e-6 * row["throughput_bit_s"][shown], **style)
-        text = f"{NAMES[row['line']]} {panel.margins[row['line']]}".rstrip()
-        if delay.max() > highest:
-            text += f", peak {delay.max():.1f} s"
-        top.annotate(
-            text, (1, 1), (-2, -2 - 10.5 * said.index(row["line"])), ha="right", va="top",
-            xycoords="axes fraction", textcoords="offset points", fontsize=8, color=style["color"],
-        )  # fmt: skip
-    capacity = 1e-6 * panel.rows[0]["capacity_bit_s"][shown]
-    bottom.plot(t, capacity, color="0.6", linewidth=0.8, zorder=0)
-    for ax in axes:
-        ax.set_xlim(0, length)
-        ax.grid(visible=True)
-    top.tick_params(labelbottom=False)
-    bottom.set_xlabel("s after the change" if panel.begin else "s after the first flow")
-    top.set_title(panel.title, fontsize=9.5)
+    runs = {name: run_both(scenario, case.seeds) for name, scenario in case.scenarios.items()}
+    named = [(both, {"line": line_of(name), "scenario": name}) for name, both in runs.items()]
+    tables = {
+        "": [whole_run(both, **columns) for both, columns in named],
+        "transients": [row for both, cs in named for row in transients(both, length, **cs)],
+        "losses": [losses(both, **columns) for both, columns in named],
+        "peaks": [row for both, cs in named for row in peak_rows(both, begins, **cs)],
+    }
+    return runs, Measured(tables)
