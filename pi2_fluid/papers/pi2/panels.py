@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from pi2_fluid.plot import COLORS, draw_fluid, draw_runs, scale_root
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
+    from numpy.typing import NDArray
+
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["LINE_COLORS", "NAMES", "draw_transients", "draw_whole", "peaks_text", "share_legend"]
 
@@ -34,6 +37,7 @@ _MARKERS: Final[dict[str, dict[str, Any]]] = {
 _DELAY: Final = "queue delay [ms]\n(square-root axis)"
 _PACKETS: Final = "packets, median and range"
 
+_Place = Literal["upper right", "lower right", "center"]
 _Curves = Sequence[Mapping[str, Any]]
 
 
@@ -44,7 +48,7 @@ def draw_whole(
     highest: float,
     *,
     throughput: bool = True,
-) -> Any:
+) -> NDArray[np.object_]:
     """Draw a column per case: the delay of each queue and, below, what the link carries.
 
     Parameters
@@ -66,7 +70,8 @@ def draw_whole(
     """
     lines = next(iter(cases.values()))
     count = len(lines) + throughput
-    axes: Any = figure.subplots(count, len(cases), sharex=True, sharey="row", squeeze=False)
+    made: Any = figure.subplots(count, len(cases), sharex=True, sharey="row", squeeze=False)
+    axes: NDArray[np.object_] = made
     for column, (title, rows) in enumerate(cases.items()):
         for k, row in enumerate(rows):
             _draw_delay(axes[k, column], row["time_s"], row)
@@ -82,12 +87,19 @@ def draw_whole(
     if throughput:
         axes[-1, 0].set_ylabel("throughput\n[Mbit/s]", fontsize=9)
         axes[-1, 0].set_ylim(bottom=0.0)
-    for ax in axes.flat:
+    for ax in made.flat:
         ax.grid(visible=True)
     return axes
 
 
-def share_legend(ax: Axes, lines: Sequence[str] = (), *, kinds: bool = True, **style: Any) -> None:
+def share_legend(
+    ax: Axes,
+    lines: Sequence[str] = (),
+    *,
+    kinds: bool = True,
+    loc: _Place = "upper right",
+    ncols: int = 1,
+) -> None:
     """Say whose colours there are, if several share the axes, and what bands and dashes are."""
     for line in lines:
         marked = _MARKERS[line] | {"markevery": 1}
@@ -95,7 +107,7 @@ def share_legend(ax: Axes, lines: Sequence[str] = (), *, kinds: bool = True, **s
     if kinds:
         ax.fill_between([], [], color="0.7", label=_PACKETS)
         draw_fluid(ax, np.array([]), np.array([]), "black", "fluid")
-    ax.legend(fontsize=8, **{"loc": "upper right", **style})
+    ax.legend(loc=loc, ncols=ncols, fontsize=8)
 
 
 def draw_transients(
@@ -103,7 +115,7 @@ def draw_transients(
     columns: Mapping[str, tuple[_Curves, _Curves]],
     highest: float,
     most: float,
-) -> Any:
+) -> NDArray[np.object_]:
     """Draw the seconds after each change, a column each, and below which part is dropped.
 
     Parameters
@@ -124,7 +136,7 @@ def draw_transients(
     """
     queues = list(dict.fromkeys(row["line"] for rows, _ in columns.values() for row in rows))
     grid: Any = figure.add_gridspec(len(queues) + 1, len(columns))
-    axes = np.empty((len(queues), len(columns)), dtype=object)
+    axes: NDArray[np.object_] = np.empty((len(queues), len(columns)), dtype=object)
     for column, (title, (rows, _)) in enumerate(columns.items()):
         for k, queue in enumerate(queues):
             share = axes[0, 0]
@@ -156,7 +168,7 @@ def draw_transients(
     return axes
 
 
-def _draw_delay(ax: Axes, time: Any, row: Mapping[str, Any]) -> None:
+def _draw_delay(ax: Axes, time: FloatArray, row: Mapping[str, Any]) -> None:
     runs = [row[f"queue_delay{which}_s"] for which in ("_low", "", "_high")]
     draw_runs(ax, time, 1e3 * np.array(runs), LINE_COLORS[row["line"]])
     draw_fluid(ax, time, 1e3 * row["queue_delay_fluid_s"], "black")
@@ -210,5 +222,5 @@ def peaks_text(peaks: _Curves, width: float) -> str:
     return f"{'; '.join(f'{name} ' + ', '.join(texts) for name, texts in said.items())} ms"
 
 
-def _end(time: Any) -> float:
+def _end(time: FloatArray) -> float:
     return float(time[-1] + 0.5 * (time[1] - time[0]))
