@@ -22,7 +22,10 @@ def aqm_of(name: str) -> Any:
 
 
 #: What is compared with no other queue.
-ALONE = {"paganini_fig05", "paganini_fig10", "paganini_fig12", "paganini_fig13", "parking_lot"}
+ALONE = {
+    "paganini_fig05", "paganini_fig10", "paganini_fig12", "paganini_fig13", "parking_lot",
+    "pie_fig01_taildrop",
+}  # fmt: skip
 #: What is compared, both ways over a link.
 BOTH_WAYS = ("paganini_fig06", "paganini_fig07", "paganini_fig08", "paganini_fig09")
 every_name = pytest.mark.parametrize("name", pf.scenario_names())
@@ -67,6 +70,7 @@ class TestEveryScenario:
             "CoupledPi2": "coupled PI and PI2:",
             "Red": "RED:",
             "CoDel": "CoDel:",
+            "TailDrop": "tail drop:",
             "Avq": "AVQ:",
             "Price": "price:",
         }[type(pf.named_scenario(name).network.nodes[0].aqm).__name__]
@@ -84,7 +88,7 @@ class TestEveryScenario:
                 continue  # three loads of one queue
             groups.setdefault(name.rpartition("_")[0], []).append(pf.named_scenario(name))
         compared = [group for group in groups.values() if len(group) > 1]
-        assert len(compared) == len(groups) == 22
+        assert len(compared) == len(groups) == 24
         for group in compared:
             assert len({(s.link, s.flows, s.changes, s.duration) for s in group}) == 1
             assert len({s.aqm for s in group}) == len(group)
@@ -258,7 +262,9 @@ class TestPiePaper:
     @pytest.mark.parametrize("figure", ["07", "08"])
     def test_red(self, figure):
         scenario = pf.named_scenario(f"pie_fig{figure}_red")
-        assert scenario.aqm == pf.Red(min=400, max=1600, max_p=0.1, weight=0.002)
+        as_in_ns2 = {"gentle": True, "spacing": "wait"}
+        assert scenario.aqm == pf.Red(min=400, max=1600, max_p=0.1, weight=0.002, **as_in_ns2)
+        assert "as ns-2 does by default" in re.sub(r"\n# ?", " ", named_text(scenario.name))
         assert scenario.link.buffer * scenario.link.packet_size == 2e6
 
     def test_varying_capacity(self):
@@ -279,6 +285,25 @@ class TestPiePaper:
         assert aqm_of(f"pie_fig{figure}{part}_pie").target == target
         assert counts_at(codel, 1)["Reno"] == {"10": 20, "11": 5}[figure]
         assert (codel.link.kind, codel.link.delay_on) == ("htb", "forward")
+        assert codel.flows[0].sender == pf.Reno(growth="per_ack")  # Linux 3.5
+
+    @pytest.mark.parametrize("length", ["100ms", "200ms"])
+    def test_bursts(self, length):
+        bare, allowed = (
+            pf.named_scenario(f"pie_fig06_{length}_{name}") for name in ("bare", "allowed")
+        )
+        (burst,) = bare.flows
+        assert (burst.sender, burst.start) == (pf.Cbr(rate=25e6, thinned=True), 1.0)
+        assert burst.stop - burst.start == pytest.approx(1e-3 * float(length[:-2]))
+        assert (bare.aqm.burst, allowed.aqm.burst) == (0.0, 0.1)
+        assert bare.link.buffer * bare.link.packet_size == 200e3
+
+    def test_the_stand_in_for_a_measurement_says_so(self):
+        scenario = pf.named_scenario("pie_fig01_taildrop")
+        text = re.sub(r"\n# ?", " ", named_text(scenario.name))
+        assert "A stand-in, not the paper's network" in text
+        packets = scenario.link.capacity / (8 * scenario.link.packet_size)
+        assert scenario.link.buffer / packets == pytest.approx(8.4)
 
 
 class TestThesis:

@@ -26,10 +26,10 @@ class Reno(Sender):
     decrease : float, default 0.5
         Fraction of the window removed per signal, in (0, 1].
     growth : {"per_segment", "per_ack"}
-        Whether each acknowledged segment adds 1/W, as in Linux, or each acknowledgement, whatever
-        it is for, as in ns-3's TcpNewReno and the older standard. Receivers acknowledge every
-        second segment (delayed acknowledgements), so that the latter is an increase of 1/2 segment
-        per round trip, and windows 1/sqrt(2) as large at the same p.
+        Whether each acknowledged segment adds 1/W, as in Linux since 4.0, or each acknowledgement,
+        whatever it is for, as in Linux before, in ns-3's TcpNewReno and the older standard.
+        Receivers acknowledge every second segment (delayed acknowledgements), so that the latter is
+        an increase of 1/2 segment per round trip, and windows 1/sqrt(2) as large at the same p.
 
     Notes
     -----
