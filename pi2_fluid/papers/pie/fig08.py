@@ -1,0 +1,123 @@
+"""Figure 8 of the PIE paper: RED and PIE where the number of flows changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pi2_fluid.papers.pie.simulations import (
+    MEAN,
+    SETTLED,
+    START,
+    draw_curve,
+    end_of,
+    explain_curves,
+    fluid_run,
+    instantaneous,
+    level,
+    packet_runs,
+)
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.plot import COLORS
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import FigureBase
+
+    from pi2_fluid.values import FloatArray
+
+__all__ = ["RECIPE", "STAGES"]
+
+_LEGENDS: Final[dict[str, dict[str, Any]]] = {
+    "red": {"loc": "lower center", "ncols": 2, "bbox_to_anchor": (0.5, 0.08)},
+    "pie": {"loc": "upper center", "ncols": 3},
+}
+_LINES: Final = {"red": ("RED", COLORS[2]), "pie": ("PIE", COLORS[1])}
+#: Flows of each stage, and how long it is (s).
+STAGES: Final = (10, 30, 50, 30, 10)
+_LENGTH: Final = 50.0
+
+
+def _levels(runs: xarray.Dataset) -> dict[int, FloatArray]:
+    """Return each run's settled delay (ms) by the number of flows, of the stages that have it."""
+    begins = _LENGTH * np.arange(len(STAGES))
+    each = [level(runs, begin + SETTLED, begin + _LENGTH) for begin in begins]
+    return {
+        flows: np.mean([one for one, there in zip(each, STAGES, strict=True) if there == flows], 0)
+        for flows in sorted(set(STAGES))
+    }
+
+
+def _measure(case: Case) -> Measured:
+    runs = {name: packet_runs(case.scenarios[f"pie_fig08_{name}"], case.seeds) for name in _LINES}
+    levels = {name: _levels(run) for name, run in runs.items()}
+    rows = [
+        {"line": name, "seeds": case.seeds, **instantaneous("queue_delay", run)}
+        for name, run in runs.items()
+    ]
+    rows[0]["queue_delay_fluid_s"] = np.full_like(rows[0]["time_s"], np.nan)
+    fluid = instantaneous("queue_delay", runs["pie"], fluid_run(case.scenarios["pie_fig08_pie"]))
+    rows[1]["queue_delay_fluid_s"] = fluid["queue_delay_fluid_s"]
+    settled = [
+        {"line": name, "flows": flows, "seed": np.arange(delay.size), "queue_delay_ms": delay}
+        for name, of_line in levels.items()
+        for flows, delay in of_line.items()
+    ]
+    found = {
+        "pie_10": levels["pie"][10],
+        "pie_30": levels["pie"][30],
+        "red_grows": levels["red"][50] / levels["red"][10],
+    }
+    return Measured({"": rows, "settled": settled}, found)
+
+
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    rows = measured.tables[""]
+    axes: Any = figure.subplots(len(rows), 1, sharex=True, sharey=True)
+    for ax, row in zip(axes, rows, strict=True):
+        name, color = _LINES[row["line"]]
+        draw_curve(ax, row, "queue_delay", "_s", 1e3, color)
+        ax.axhline(20.0, color="0.35", linewidth=0.9, linestyle="dotted", zorder=1)
+        ax.set(ylabel=f"{name}\nqueue delay [ms]", xlim=(0.0, end_of(row)), ylim=(0.0, 700.0))
+        ax.grid(visible=True)
+        explain_curves(
+            ax, int(row["seeds"]), color, _LEGENDS[row["line"]], fluid=row["line"] == "pie"
+        )
+    for k, flows in enumerate(STAGES):
+        axes[0].text((k + 0.5) * _LENGTH, 660.0, f"{flows} flows", ha="center", color="0.25")
+    axes[-1].set_xlabel("time [s]")
+    red, pie = (
+        [float(np.median(r["queue_delay_ms"])) for r in measured.tables["settled"][k : k + 3]]
+        for k in (0, 3)
+    )
+    return Caption(
+        f"More flows, more delay under RED ({', '.join(f'{x:.0f}' for x in red)} ms); PIE stays at"
+        f" {min(pie):.0f} to {max(pie):.0f} ms",
+        note=f"10 Mbit/s, RTT 100 ms, buffer 2 MB; means over {MEAN:g} s. Dotted: 20 ms, PIE's"
+        f" reference. RED's first {1e3 * float(rows[0]['queue_delay_high_s'].max()):.0f} ms and its"
+        " peaks are beyond the axis.",
+    )
+
+
+RECIPE: Final = Recipe(
+    caption="Queue delay under RED and PIE while there are 10, 30, 50, 30 and 10 TCP flows",
+    kind="fluid and packets",
+    measure=_measure,
+    pages={"": Page(_draw, (9.0, 6.4))},
+    scenarios=shipped("pie_fig08_red", "pie_fig08_pie"),
+    decisions=(
+        START,
+        "The link is that of the simulations before it, 10 Mbit/s; the text does not say.",
+        "Flows leave at 150 and 200 s, as by the text; by the caption it is 200 and 250 s.",
+        'RED is as in ns-2, with which the paper simulates, by default: gentle, with "wait".',
+        (
+            f"Delays are means over the last 30 s of a stage, from {SETTLED:g} s after the change"
+            " on, of both stages with as many flows."
+        ),
+    ),
+    why={
+        "": "A controller without an integral needs a longer queue for a higher p; one with an"
+        " integral does not.",
+    },
+)
