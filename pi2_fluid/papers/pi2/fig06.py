@@ -76,8 +76,8 @@ def _draw_transients(figure: FigureBase, measured: Measured) -> Caption:
         f"With 10 flows PI has the least margin, and chance lowers its mean delay to {few[0]:.1f}"
         " ms",
         "Means over 0.1 s; numbers: gain margin of the sampled loop.\nLost with 50 flows under PI2:"
-        f" {fifty[0]:.1f} %, in the fluid {fifty[1]:.1f} %: Reno has W = 1.2/\N{SQUARE ROOT}p with"
-        " drops by chance, in the fluid 1.41.",
+        f" {fifty[0]:.1f} %, in the fluid {fifty[1]:.1f} %: chance makes Reno's W"
+        " 1.2/\N{SQUARE ROOT}p, not 1.41, and windows are 5.7 where link and queue hold 5.",
     )
 
 
