@@ -46,7 +46,6 @@ FIGURES: Final = {
     "paganini:1": "paganini.fig01",
     "paganini:2": "paganini.fig02",
     "paganini:5": "paganini.fig05",
-    "paganini:5_packets": "paganini.fig05_packets",
     "paganini:6": "paganini.fig06",
     "paganini:7": "paganini.fig07",
     "paganini:8": "paganini.fig08",

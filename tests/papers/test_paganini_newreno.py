@@ -1,4 +1,4 @@
-"""Figures 6 to 9 of Paganini and others: their files, and what a part of a link must keep."""
+"""Figures 6 to 9 of Paganini and others, and what a part of a link must keep."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.papers.figures import FIGURES
-from pi2_fluid.papers.paganini import newreno
+from pi2_fluid.papers.gallery import figure
+from pi2_fluid.papers.paganini import newreno, newreno_page
+from pi2_fluid.papers.stated import stated
 
 ROOT = Path(__file__).parents[2]
 SMALL = 1 / 32
 
 
-def both_of(figure: int) -> pf.Scenario:
-    return pf.named_scenario(f"paganini_fig{figure:02d}")
+def both_of(number: int) -> pf.Scenario:
+    return pf.named_scenario(f"paganini_fig{number:02d}")
 
 
 # --- a part of the links --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("figure", [6, 7, 9])  # of 8 the loop says little
-def test_a_part_is_the_same_loop(figure: int) -> None:
+@pytest.mark.parametrize("number", [6, 7, 9])  # of 8 the loop says little
+def test_a_part_is_the_same_loop(number: int) -> None:
     """In the mean: windows, delays and gains are those of the whole, with fewer packets."""
     whole, half = (
-        newreno.one_way(newreno.scaled(both_of(figure), part)).network for part in (1.0, 0.5)
+        newreno.one_way(newreno.scaled(both_of(number), part)).network for part in (1.0, 0.5)
     )
     rest, of_half = pf.equilibrium(whole), pf.equilibrium(half)
     assert of_half.queue == pytest.approx(0.5 * rest.queue, rel=1e-9)
@@ -72,13 +73,17 @@ def test_one_way_has_the_flows_of_one_way() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("figure", newreno.QUEUES)
-def test_pictures_and_numbers(figure: int, tmp_path, monkeypatch) -> None:
-    whole = newreno.run
-    monkeypatch.setattr(newreno, "run", lambda of, **how: whole(of, SMALL, **how))
-    files = newreno.draw_figure(figure, tmp_path)
-    stem = FIGURES[f"paganini_fig{figure:02d}"]
-    assert [path.name for path in files] == [f"{stem}.{e}" for e in ("png", "svg", "pdf", "csv")]
+@pytest.mark.parametrize("number", newreno.QUEUES)
+def test_all_that_is_stated_is_found(number: int, monkeypatch) -> None:
+    monkeypatch.setattr(newreno_page, "CLAIMED", SMALL)
+    made = figure("paganini", number, quick=True)
+    assert set(made.measured.found) == {row.key for row in stated(made.name)}
+    both, alone = made.measured.tables["stages"]
+    assert (both["line"], alone["line"]) == ("both ways", "one way")
+    assert both["part"] == SMALL
+    used = made.measured.tables[""][0]["utilization"]
+    assert used.shape == (100,)
+    assert np.all(used <= 1.0)
 
 
 @pytest.mark.slow
@@ -92,13 +97,31 @@ def test_means_are_of_the_second_halves_of_the_stages() -> None:
 
 
 @pytest.mark.slow
+def test_what_claims_say_of_whole_links() -> None:
+    """Of the first stage, which is a fifth of the run and a thirtieth of its packets."""
+    both = both_of(9)
+    first = [flow for flow in both.flows if flow.start == 0.0]
+    scenario = pf.Scenario("40s", network=pf.Network(both.network.nodes, first))
+    runs = pf.simulate(scenario, pf.Packets(seeds=1)).isel(seed=0, link=0)
+    used = (runs.link_throughput.sum("flows") / runs.capacity).sel(time=slice(20.05, 40))
+    assert float(used.mean()) == pytest.approx(newreno.WHOLE_PI, abs=0.04)
+    assert "under PI about 70 %" in newreno._low_at_low_load().why
+
+
+def test_thresholds_are_those_of_both_ways() -> None:
+    other = newreno.with_thresholds(both_of(6), (5.0, 20.0))
+    assert [(node.aqm.min, node.aqm.max) for node in other.network.nodes] == [(5, 20)] * 2  # type: ignore[attr-defined]
+    assert other.network.flows == both_of(6).network.flows
+
+
+@pytest.mark.slow
 def test_the_page_says_of_whole_links_what_parts_say_of_queues() -> None:
     """Its table, near what an eighth of the links has: the queue, which scales, within a half."""
     page = (ROOT / "docs" / "paganini.md").read_text(encoding="utf-8")
-    for figure, name in newreno.QUEUES.items():
+    for number, name in newreno.QUEUES.items():
         (row,) = re.findall(rf"^\| {name} \|(.*)\|$", page, re.MULTILINE)
         used, queue, *_ = ([float(number) for number in cell.split()] for cell in row.split("|"))
-        part = newreno.run(figure, newreno.CLAIMED)
+        part = newreno.run(number, newreno.CLAIMED)
         assert used[0] / 100 > part.used[0] - 0.01  # fewer flows leave as much idle, or more
         assert queue[-1] == pytest.approx(part.waiting[-1], rel=0.6)
         assert queue[-1] == max(queue)

@@ -1,30 +1,47 @@
-"""Figure 5 of Paganini and others (2002): long flows that join a fast link, as a fluid."""
+"""Figure 5 of Paganini and others (2002): long flows that join a fast link, fluid and packets."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.papers.paganini.joining import FLUID, STAGE, STYLES, rests, run_fluid
-from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption
+from pi2_fluid.papers.paganini import newreno
+from pi2_fluid.papers.paganini.joining import (
+    FLUID,
+    STAGE,
+    Stage,
+    rests,
+    run_fluid,
+    run_packets,
+    settled,
+    tables,
+    unevenness,
+)
+from pi2_fluid.papers.paganini.joining_page import SIZE, draw_page
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
 
     from pi2_fluid.values import FloatArray
 
 __all__ = [
+    "RECIPE",
     "SCENARIO",
     "STAGES",
     "backlog",
-    "draw",
     "equilibria",
+    "estimation_noise",
+    "farthest",
     "rates",
     "run",
     "run_with_constant_delays",
@@ -33,18 +50,22 @@ __all__ = [
 SCENARIO: Final = "paganini_fig05"
 #: When the number of flows doubles (s).
 STAGES: Final = tuple(number * STAGE for number in range(5))
+#: Of the links and flows of Figure 6, with whose flows those of this figure are compared.
+_PART: Final = 1 / 8
+_BEGUN: Final = 10.0  # s, after which the link is full
 _FAST: Final = 1000.0  # times the capacity, so that nothing waits
+_GROWING: Final = (0.5, 2.0)  # s, while prices are small
 
 
 def run() -> xarray.Dataset:
     """Return the trajectory, sampled every 20 ms."""
-    return run_fluid(SCENARIO)
+    return run_fluid(pf.named_scenario(SCENARIO))
 
 
 @cache
-def run_with_constant_delays() -> xarray.Dataset:
+def run_with_constant_delays(scenario: pf.Scenario | None = None) -> xarray.Dataset:
     """Return the same with a link so fast that nothing waits, as in the paper's equations."""
-    scenario = pf.named_scenario(SCENARIO)
+    scenario = scenario or pf.named_scenario(SCENARIO)
     link, price = scenario.link, scenario.aqm
     assert isinstance(price, pf.Price)
     fast = replace(
@@ -57,12 +78,12 @@ def run_with_constant_delays() -> xarray.Dataset:
 
 def equilibria() -> list[pf.OperatingPoint]:
     """Return where the flows of each stage rest."""
-    return rests(SCENARIO)
+    return rests(pf.named_scenario(SCENARIO))
 
 
-def backlog(dataset: xarray.Dataset) -> FloatArray:
+def backlog(dataset: xarray.Dataset, link: pf.Link | None = None) -> FloatArray:
     """Return what would wait (packets) if delays did not grow: arrivals above the capacity."""
-    link = pf.named_scenario(SCENARIO).link
+    link = link or pf.named_scenario(SCENARIO).link
     arriving = dataset.throughput.sum("flows").to_numpy() / (8.0 * link.packet_size)
     above = arriving - link.capacity / (8.0 * link.packet_size)
     steps = 0.5 * (above[1:] + above[:-1]) * np.diff(dataset.time.to_numpy())
@@ -79,82 +100,135 @@ def rates(dataset: xarray.Dataset) -> xarray.DataArray:
     return found
 
 
-def draw(out: Path) -> list[Path]:
-    """Draw the figure into the folder `out` and return the files written."""
-    from matplotlib.figure import Figure
-
-    dataset, held = run(), backlog(run_with_constant_delays())
-    time, there = dataset.time.to_numpy(), equilibria()
-    link = pf.named_scenario(SCENARIO).link
-    used = dataset.throughput.sum("flows").to_numpy() / float(link.capacity)
-    each = rates(dataset)
-    with page_style():
-        figure = Figure(figsize=(9.4, 6.6))
-        axes: Any = figure.subplots(2, 2, sharex=True)
-        _draw_rates(axes[0][0], each, there)
-        _draw_prices(axes[0][1], dataset, there)
-        queue = axes[1][0]
-        queue.plot(time, dataset.queue, color=COLORS[0], label="as it is: delays grow")
-        queue.plot(time, held, color=COLORS[2], linestyle="--", label="with constant delays")
-        queue.set(ylabel="queue [packets]", xlabel="time [s]", ylim=(0, 2500))
-        queue.legend(loc="upper left")
-        axes[1][1].plot(time, 100.0 * used, color=COLORS[0])
-        axes[1][1].axhline(95.0, color="0.5", linewidth=0.8, linestyle="--")
-        axes[1][1].set(
-            ylabel="utilization [%]", xlabel="time [s]", ylim=(0, 105), xlim=(0, time[-1])
-        )
-        for ax in axes.flat:
-            ax.grid(visible=True)
-        write_caption(
-            figure,
-            "32 to 512 flows of five paths: equal rates, an empty queue, 95 %",
-            note=(
-                "The fluid of Figure 5's scenario, sampled every 20 ms; one way of the paper's two."
-                " The number of flows doubles every 20 s. Dashed: where each stage rests.\n"
-                f"Queue at 80 s: {float(dataset.queue.max()):.0f} packets, and {held.max():.0f} if"
-                " round-trip times did not grow with it, as in the paper's equations; its"
-                " simulation shows a burst there, too,\nand around 20 packets elsewhere, which are"
-                " the noise of packets that a fluid has not."
-            ),
-            source="Paganini et al. (2002), Figure 5",
-        )
-        columns = [
-            {
-                "flows": str(name),
-                "time_s": time,
-                "rate_segments_s": each.sel(flows=name).to_numpy(),
-                "price_s": dataset.controller.to_numpy(),
-                "queue_packets": dataset.queue.to_numpy(),
-                "queue_constant_delays_packets": held,
-                "utilization": used,
-            }
-            for name in dataset.flows.to_numpy()
-        ]
-        return save_figure(figure, out / "paganini_fig05", columns)
+# --- the figure -----------------------------------------------------------------------------
 
 
-def _draw_rates(ax: Axes, each: xarray.DataArray, there: list[pf.OperatingPoint]) -> None:
-    for number, name in enumerate(each.flows.to_numpy()):
-        line = each.sel(flows=name)
-        shown = line.where(line.time >= STAGES[number])
-        ax.semilogy(
-            each.time, shown.where(shown > 1.0), label=f"path {name}",
-            color=COLORS[number % len(COLORS)], linestyle=STYLES[number],
-        )  # fmt: skip
-    for start, rest in zip(STAGES, there, strict=True):
-        ax.hlines(rest.rate[0], start, start + STAGE, color="0.5", linewidth=0.8, linestyle="--")
-    ax.set(ylabel="rate of one flow [segments/s]", ylim=(50, 2e4))
-    ax.legend(loc="upper right", ncols=2)
+def farthest(ratios: Sequence[float]) -> float:
+    """Return the ratio that is farthest from 1, up or down."""
+    return max(ratios, key=lambda ratio: abs(math.log(ratio)))
 
 
-def _draw_prices(ax: Axes, dataset: xarray.Dataset, there: list[pf.OperatingPoint]) -> None:
-    ax.plot(dataset.time, 1e3 * dataset.controller, color=COLORS[0])
-    for start, rest in zip(STAGES, there, strict=True):
-        price = 1e3 * float(rest.controller)
-        ax.hlines(price, start, start + STAGE, color="0.5", linewidth=0.8, linestyle="--")
-        marked = 100.0 * float(rest.p[0])
-        ax.annotate(
-            f"{marked:.0f} % marked", (start + 19.0, price), (0, 3), textcoords="offset points",
-            ha="right", va="bottom", fontsize=8,
-        )  # fmt: skip
-    ax.set(ylabel="price [ms]", ylim=(0, 125))
+def estimation_noise(marked: float, window: float) -> float:
+    """Return the standard deviation of the share of marks among so many packets."""
+    return math.sqrt(marked * (1.0 - marked) / window)
+
+
+def _of_one(scenario: pf.Scenario, packets: xarray.Dataset) -> dict[str, float]:
+    """Return what the statements are judged by, in one run."""
+    each: list[Stage] = settled(scenario, packets)
+    sender: Any = scenario.flows[0].sender
+    time, queue = packets.time.to_numpy(), packets.queue.to_numpy()
+    used = packets.throughput.sum("flows").to_numpy() / scenario.link.capacity
+    growing = slice(*_GROWING)
+    window = packets.window.isel(flows=0).sel(time=growing)
+    slope = float(np.polyfit(window.time.to_numpy(), window.to_numpy(), 1)[0])
+    return {
+        "rates": farthest([rate for stage in each for rate in stage.rates]),
+        "prices": farthest([stage.price / stage.rest for stage in each]),
+        "windows": each[0].used / each[-1].used,
+        "noise": 100.0 * estimation_noise(each[-1].marked, sender.window),
+        "shares": each[-1].rates[0] / each[-1].rates[-1],
+        "queue": float(np.median(queue)),
+        "overshoot": float(time[queue.argmax()] > scenario.flows[-1].start),
+        "used": 100.0 * float(used[time > _BEGUN].min()),
+        "growth": slope / (sender.beta * sender.k),
+        "price_grows": min(b.price / a.price for a, b in pairwise(each)),
+        "smooth": unevenness(packets, 0.5 * STAGE, STAGE),
+    }
+
+
+def _measure(case: Case) -> Measured:
+    scenario = case.scenarios[SCENARIO]
+    packets = run_packets(scenario, case.seeds)
+    runs = [_of_one(scenario, packets.isel(seed=k)) for k in range(case.seeds)]
+    found = {key: np.array([each[key] for each in runs]) for key in runs[0]}
+    other = newreno.runs(pf.named_scenario("paganini_fig06"), _PART, case.seeds)
+    found["smooth"] /= [each.uneven for each in other]
+    fluid = run_fluid(scenario)
+    held = backlog(run_with_constant_delays(scenario), scenario.link)
+    burst = {
+        "time_s": fluid.time.to_numpy(),
+        "queue_packets": fluid.queue.to_numpy(),
+        "queue_constant_delays_packets": held,
+    }
+    return Measured({**tables(scenario, case.seeds), "burst": [burst]}, found)
+
+
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    draw_page(figure, measured, stated_queue=20.0)
+    each = measured.tables["stages"]
+    still = max(stage["queue_packets"] for stage in each)
+    low = [100.0 * (1.0 - stage["price_s"] / stage["rest_price_s"]) for stage in each]
+    (link,) = measured.tables["link"]
+    return Caption(
+        "Equal rates whatever the path, 95 %, and a short queue but for one burst",
+        note=(
+            "Packets: median and range of the runs; of flows 90 % in the band. Dashed: the fluid,"
+            " and rates where stages rest. Percentages: packets marked.\n"
+            f"Prices rest {min(low):.0f} to {max(low):.0f} % below the fluid's; {still:.0f} packets"
+            f" or less wait at rest, {link['queue_packets'].max():.0f} after 256 flows have joined,"
+            f" {link['queue_fluid_packets'].max():.0f} in the fluid."
+        ),
+    )
+
+
+def _draw_burst(figure: FigureBase, measured: Measured) -> Caption:
+    (row,), (link,) = measured.tables["burst"], measured.tables["link"]
+    ax: Any = figure.subplots()
+    ax.plot(link["time_s"], link["queue_packets"], color=COLORS[1], label="packets")
+    ax.plot(
+        row["time_s"], row["queue_constant_delays_packets"], color=COLORS[2], linestyle="--",
+        label="fluid, delays held",
+    )  # fmt: skip
+    ax.plot(row["time_s"], row["queue_packets"], color=COLORS[0], linestyle="-.", label="fluid")
+    ax.set(xlabel="time [s]", ylabel="queue [packets]", xlim=(STAGES[-1], STAGES[-1] + 5.0))
+    ax.set_ylim(0.0)
+    ax.legend(loc="upper right")
+    ax.grid(visible=True)
+    return Caption(
+        "The burst when 256 flows join is in the equations; packets have more",
+        note=(
+            "Windows may rise by one segment per acknowledgement only: over 200 ms those of packets"
+            " fall behind for 2 s, and then come together.\nDelays held: round-trip times do not"
+            " grow with the queue, as in the paper's equations."
+        ),
+    )
+
+
+RECIPE: Final = Recipe(
+    caption="The new protocol with 32 to 512 long flows: rates, price, queue and utilization",
+    kind="fluid and packets",
+    measure=_measure,
+    pages={"": Page(_draw, SIZE), "burst": Page(_draw_burst, (9.0, 4.6))},
+    scenarios=shipped(SCENARIO),
+    decisions=(
+        "One way of the paper's two; both ways the queue and utilization are the same.",
+        "Groups join in the order of their paths, shortest first, each within 100 ms.",
+        "Rates, prices and utilization of a stage are those of its last 10 s.",
+        (
+            "How smooth: what a flow sends second by second in the last 10 s with 32 flows; of"
+            " NewReno the same under RED on an eighth of Figure 6's links."
+        ),
+        (
+            "Windows begin with one segment and without slow start; growth is read from"
+            f" {_GROWING[0]:g} to {_GROWING[1]:g} s."
+        ),
+        f"Always: every mean over 20 ms from {_BEGUN:g} s on.",
+    ),
+    why={
+        "rates": "At rest x = K/q for every path; what is left is noise of short windows.",
+        "prices": "A window that noise moves sends less than its mean, and prices read from few"
+        " marks are too high in the mean, so that a lower price fills the link.",
+        "smooth": "There is no halving; a mark of 31 moves the window a little.",
+        "noise": "By the share of marks of the link, among the last 31.",
+        "queue": "Ours is shorter. Paced packets at 95 % hardly wait; both ways, with"
+        " acknowledgements in the queue, 4 to 6 packets do, too. What else was in the paper's queue"
+        " is open.",
+        "overshoot": "Over 200 ms windows, which may rise by a segment per acknowledgement, fall"
+        " behind for 2 s and then come together.",
+        "used": "The price settles only where arrivals are 95 %; the least is when flows join.",
+        "growth": "With q = 0, (19) and (20) are w' = beta K.",
+        "price_grows": "At rest the price is N K/c.",
+        "": "Packets of the scenario at full size.",
+    },
+)

@@ -1,14 +1,12 @@
-"""Figure 7 of Paganini and others (2002): see `pi2_fluid.papers.paganini.newreno`."""
+"""Figure 7 of Paganini and others (2002): see `pi2_fluid.papers.paganini.newreno_page`."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Final
 
-from pi2_fluid.papers.paganini.newreno import draw_figure
+from pi2_fluid.papers.paganini.newreno_page import make_recipe
+from pi2_fluid.papers.recipe import Recipe
 
-__all__ = ["draw"]
+__all__ = ["RECIPE"]
 
-
-def draw(out: Path) -> list[Path]:
-    """Draw the figure into the folder `out` and return the files written."""
-    return draw_figure(7, out)
+RECIPE: Final[Recipe] = make_recipe(7)

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.comparison.agreement.curves import stretch_means
-from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.axes import Axes
 
+    from pi2_fluid.papers.recipe import Rows
     from pi2_fluid.values import FloatArray
 
 __all__ = [
     "BIN",
     "FLUID",
     "STAGE",
-    "STYLES",
     "Stage",
-    "draw_run",
     "rests",
     "run",
     "run_fluid",
+    "run_packets",
+    "settled",
     "stages",
+    "tables",
+    "unevenness",
 ]
 
 #: How long it takes until the flows double, and how long the utilization is averaged (s).
@@ -36,9 +35,8 @@ STAGE: Final = 20.0
 BIN: Final = 0.02
 #: Of trajectories, sampled as often.
 FLUID: Final = pf.Fluid(sample=BIN, tolerance=1e-6)
-#: Of the five paths.
-STYLES: Final = ("-", "--", "-.", ":", (0, (5, 1)))
 _SETTLED: Final = 10.0  # s of a stage before its means
+_MOST: Final = (0.05, 0.95)  # between which nine of ten flows are
 
 
 class Stage(NamedTuple):
@@ -60,20 +58,24 @@ class Stage(NamedTuple):
 
 
 @cache
-def run(name: str) -> xarray.Dataset:
-    """Return one run of a scenario of the package, in rows of 20 ms."""
-    return pf.simulate(pf.named_scenario(name), pf.Packets(seeds=1, bin=BIN)).isel(seed=0)
+def run_packets(scenario: pf.Scenario, seeds: int) -> xarray.Dataset:
+    """Return runs of a scenario, in rows of 20 ms."""
+    return pf.simulate(scenario, pf.Packets(seeds=seeds, bin=BIN))
 
 
 @cache
-def run_fluid(name: str) -> xarray.Dataset:
-    """Return the trajectory of that scenario, sampled as often."""
-    return pf.simulate(pf.named_scenario(name), FLUID)
+def run_fluid(scenario: pf.Scenario) -> xarray.Dataset:
+    """Return the trajectory of a scenario, sampled as often."""
+    return pf.simulate(scenario, FLUID)
 
 
-def rests(name: str) -> list[pf.OperatingPoint]:
+def run(name: str) -> xarray.Dataset:
+    """Return one run of a scenario of the package."""
+    return run_packets(pf.named_scenario(name), 1).isel(seed=0)
+
+
+def rests(scenario: pf.Scenario) -> list[pf.OperatingPoint]:
     """Return where the flows of each stage rest."""
-    scenario = pf.named_scenario(name)
     flows, link = scenario.flows, scenario.link
     return [
         pf.equilibrium(flows[:number], scenario.aqm, link.capacity, link.packet_size)
@@ -82,11 +84,15 @@ def rests(name: str) -> list[pf.OperatingPoint]:
 
 
 def stages(name: str) -> list[Stage]:
-    """Return how the packets of a scenario settle in each stage."""
-    scenario, dataset = pf.named_scenario(name), run(name)
+    """Return how one run of a scenario of the package settles in each stage."""
+    return settled(pf.named_scenario(name), run(name))
+
+
+def settled(scenario: pf.Scenario, dataset: xarray.Dataset) -> list[Stage]:
+    """Return how the packets of one run settle in each stage."""
     counts = [int(flow.count) for flow in scenario.flows]
     found = []
-    for number, rest in enumerate(rests(name)):
+    for number, rest in enumerate(rests(scenario)):
         begin = STAGE * number + _SETTLED
         part = dataset.sel(time=slice(begin + 0.5 * BIN, STAGE * (number + 1) + 0.5 * BIN))
         means = part[["throughput", "queue", "p_aqm"]].mean("time")
@@ -107,96 +113,97 @@ def stages(name: str) -> list[Stage]:
     return found
 
 
-def draw_run(name: str, title: str, note: str, source: str, out: Path) -> list[Path]:
-    """Draw rates, price, queue and utilization to files that begin with `out`; return those."""
-    from matplotlib.figure import Figure
+def unevenness(dataset: xarray.Dataset, begin: float, end: float) -> float:
+    """Return by how much a flow of the first class sends unevenly between two times of one run.
 
-    dataset, fluid = run(name), run_fluid(name)
-    time, used = dataset.time.to_numpy(), dataset.throughput.sum("flows") / dataset.capacity
-    with page_style():
-        figure = Figure(figsize=(9.4, 6.6))
-        axes: Any = figure.subplots(2, 2, sharex=True)
-        _draw_rates(axes[0][0], name)
-        _draw_prices(axes[0][1], name)
-        queue = axes[1][0]
-        queue.semilogy(time, np.maximum(dataset.queue, 0.1), color=COLORS[1], linewidth=0.8,
-                       label="packets")  # fmt: skip
-        queue.semilogy(
-            fluid.time, fluid.queue.where(fluid.queue > 0.1), color=COLORS[0], linestyle="--",
-            label="fluid, where there is any",
-        )  # fmt: skip
-        queue.set(ylabel="queue over 20 ms [packets]", xlabel="time [s]", ylim=(0.1, 2e4))
-        queue.legend(loc="upper left")
-        _draw_utilization(axes[1][1], dataset.assign(used=used))
-        for ax in axes.flat:
-            ax.grid(visible=True)
-        write_caption(figure, title, note=note, source=source)
-        return save_figure(figure, out, _columns(dataset, used.to_numpy()))
+    The standard deviation of what it sends second by second, over its mean; the median of the
+    flows.
+    """
+    there = (dataset.block_start.to_numpy() >= begin - 1e-9) & (dataset.block.to_numpy() <= end)
+    sent = dataset.flow_segments.to_numpy()[there][:, dataset.flow_class.to_numpy() == 0]
+    return float(np.median(sent.std(axis=0) / sent.mean(axis=0)))
 
 
-def _columns(dataset: xarray.Dataset, used: FloatArray) -> list[dict[str, Any]]:
-    shared = {
-        "time_s": dataset.time.to_numpy(),
-        "price_s": dataset.controller.to_numpy(),
-        "queue_packets": dataset.queue.to_numpy(),
-        "utilization": used,
+# --- what is plotted ------------------------------------------------------------------------
+
+
+def tables(scenario: pf.Scenario, seeds: int) -> dict[str, Rows]:
+    """Return the rates of classes second by second, what the link shows, and its stages."""
+    packets, fluid = run_packets(scenario, seeds), run_fluid(scenario)
+    return {
+        "": _rates(scenario, packets, fluid),
+        "link": [_link(scenario, packets, fluid)],
+        "stages": _stages(scenario, packets),
     }
+
+
+def _rates(
+    scenario: pf.Scenario, packets: xarray.Dataset, fluid: xarray.Dataset
+) -> list[dict[str, Any]]:
+    begins, ends = packets.block_start.to_numpy(), packets.block.to_numpy()
+    seconds, owner = 0.5 * (begins + ends), packets.flow_class.to_numpy()
+    sent = packets.flow_segments.transpose("block", "seed", "flow").to_numpy()
+    rates = sent / (ends - begins)[:, None, None]
+    bits = 8.0 * float(scenario.link.packet_size)
+    rows = []
+    for number, (flows, name) in enumerate(
+        zip(scenario.flows, packets.flows.to_numpy(), strict=True)
+    ):
+        there = seconds > float(flows.start)
+        mine = rates[there][..., owner == number]
+        low, high = np.quantile(mine, _MOST, axis=(1, 2))
+        trajectory = fluid.throughput.sel(flows=name).to_numpy() / (bits * float(flows.count))
+        rows.append(
+            {
+                "flows": str(name),
+                "time_s": seconds[there],
+                "rate_segments_s": np.median(mine.mean(axis=2), axis=1),
+                "rate_p5_segments_s": low,
+                "rate_p95_segments_s": high,
+                "rate_fluid_segments_s": np.interp(seconds[there], fluid.time, trajectory),
+            }
+        )
+    return rows
+
+
+def _link(
+    scenario: pf.Scenario, packets: xarray.Dataset, fluid: xarray.Dataset
+) -> dict[str, FloatArray]:
+    row = {"time_s": packets.time.to_numpy()}
+    for name, unit in (("price", "_s"), ("queue", "_packets"), ("utilization", "")):
+        runs = _shown(packets, name, scenario).transpose("seed", "time").to_numpy()
+        fluids = _shown(fluid, name, scenario).to_numpy()
+        row[f"{name}{unit}"] = np.median(runs, axis=0)
+        row[f"{name}_least{unit}"], row[f"{name}_most{unit}"] = runs.min(axis=0), runs.max(axis=0)
+        row[f"{name}_fluid{unit}"] = np.interp(row["time_s"], fluid.time, fluids)
+    return row
+
+
+def _shown(data: xarray.Dataset, name: str, scenario: pf.Scenario) -> xarray.DataArray:
+    if name == "utilization":
+        used: xarray.DataArray = data.throughput.sum("flows") / float(scenario.link.capacity)
+        return used
+    other: xarray.DataArray = data.controller if name == "price" else data.queue
+    return other
+
+
+def _stages(scenario: pf.Scenario, packets: xarray.Dataset) -> list[dict[str, Any]]:
+    every = [settled(scenario, packets.isel(seed=k)) for k in range(packets.sizes["seed"])]
     return [
         {
-            "flows": str(flows),
-            "throughput_bit_s": dataset.throughput.sel(flows=flows).to_numpy(),
-            "window_segments": dataset.window.sel(flows=flows).to_numpy(),
-            **shared,
+            "flows": runs[0].flows,
+            "begin_s": float(flows.start),
+            "rest_price_s": runs[0].rest,
+            "rest_rate_segments_s": float(np.max(rest.rate)),
+            "price_s": np.median([each.price for each in runs]),
+            "wander_s": np.median([each.wander for each in runs]),
+            "marked": np.median([each.marked for each in runs]),
+            "utilization": np.median([each.used for each in runs]),
+            "queue_packets": np.median([each.queue for each in runs]),
+            "rate_shortest": np.median([each.rates[0] for each in runs]),
+            "rate_longest": np.median([each.rates[-1] for each in runs]),
         }
-        for flows in dataset.flows.to_numpy()
+        for runs, flows, rest in zip(
+            zip(*every, strict=True), scenario.flows, rests(scenario), strict=True
+        )
     ]
-
-
-def _draw_rates(ax: Axes, name: str) -> None:
-    """Draw the mean flow of each class second by second, and between which 90 % of them are."""
-    dataset = run(name)
-    begins, ends = dataset.block_start.to_numpy(), dataset.block.to_numpy()
-    seconds, owner = 0.5 * (begins + ends), dataset.flow_class.to_numpy()
-    rates = dataset.flow_segments.to_numpy() / (ends - begins)[:, None]
-    for number, flows in enumerate(dataset.flows.to_numpy()):
-        there = seconds > STAGE * number
-        mine = rates[there][:, owner == number]
-        color = COLORS[number % len(COLORS)]
-        ax.fill_between(
-            seconds[there], *np.quantile(mine, (0.05, 0.95), axis=1), color=color, alpha=0.25,
-            linewidth=0.0,
-        )  # fmt: skip
-        ax.semilogy(
-            seconds[there], mine.mean(axis=1), color=color, linestyle=STYLES[number],
-            label=f"path {flows}",
-        )  # fmt: skip
-    for number, rest in enumerate(rests(name)):
-        begin = STAGE * number
-        ax.hlines(rest.rate[0], begin, begin + STAGE, color="0.5", linewidth=0.8, linestyle="--")
-    ax.set(ylabel="rate of one flow [segments/s]", ylim=(50, 2e4))
-    ax.legend(loc="upper right", ncols=2)
-
-
-def _draw_prices(ax: Axes, name: str) -> None:
-    dataset, fluid = run(name), run_fluid(name)
-    ax.plot(dataset.time, 1e3 * dataset.controller, color=COLORS[1], linewidth=0.8, label="packets")
-    ax.plot(fluid.time, 1e3 * fluid.controller, color=COLORS[0], linestyle="--", label="fluid")
-    for number, stage in enumerate(stages(name)):
-        percent = 100.0 * stage.marked
-        ax.annotate(
-            f"{percent:.0f} %" if percent > 10.0 else f"{percent:.1f} %",
-            (STAGE * (number + 1) - 1.0, 1e3 * stage.rest), (0, 4),
-            textcoords="offset points", ha="right", va="bottom", fontsize=8,
-        )  # fmt: skip
-    ax.set(ylabel="price [ms]", ylim=(0, 130))
-    ax.legend(loc="upper left")
-
-
-def _draw_utilization(ax: Axes, dataset: xarray.Dataset) -> None:
-    time = dataset.time.to_numpy()
-    seconds, means = stretch_means(dataset, "used", 1.0)
-    ax.plot(time, 100.0 * dataset.used, color=COLORS[6], linewidth=0.6, label="over 20 ms")
-    ax.plot(seconds, 100.0 * means, color=COLORS[0], label="over 1 s")
-    ax.axhline(95.0, color="0.5", linewidth=0.8, linestyle="--")
-    ax.set(ylabel="utilization [%]", xlabel="time [s]", ylim=(70, 105), xlim=(0, time[-1]))
-    ax.legend(loc="lower right")

@@ -7,10 +7,10 @@ the windows of the whole, but more chance.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -18,30 +18,50 @@ import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import stretch_means
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.papers.claim import Claim, decide
-from pi2_fluid.plot import COLORS, page_style, save_figure, scale_root, write_caption
+from pi2_fluid.papers.paganini.joining import unevenness
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from pi2_fluid.laws.aqm import Aqm
     from pi2_fluid.values import FloatArray
 
-__all__ = ["CLAIMS", "DRAWN", "FLOWS", "QUEUES", "Run", "draw_figure", "run"]
+__all__ = [
+    "ASKED",
+    "CLAIMED",
+    "CLAIMS",
+    "FLOWS",
+    "MUCH",
+    "NARROW",
+    "QUEUES",
+    "STAGE",
+    "WHOLE_PI",
+    "Run",
+    "run",
+    "run_narrow",
+    "runs",
+    "with_thresholds",
+]
 
 #: What the queue of each figure is called.
 QUEUES: Final = {6: "RED", 7: "adaptive RED", 8: "AVQ", 9: "PI"}
 #: Flows each way, stage by stage.
 FLOWS: Final = (32, 64, 128, 256, 512)
 STAGE: Final = 40.0  # s
-#: The part of links and flows that is drawn, and that on which claims are computed.
-DRAWN: Final = 0.5
+#: The part of links and flows on which claims are computed.
 CLAIMED: Final = 0.125
+#: Packets, of RED's thresholds where a short queue is wanted.
+NARROW: Final = (5.0, 20.0)
 _BIN: Final = 0.1  # s
 _MEAN: Final = 2.0  # s, of the paper's utilization
 #: Of the capacity: what the new protocol uses, and what counts as the same or as much less.
 ASKED: Final = 0.95
 NEAR: Final = 0.02
 MUCH: Final = 0.1
+#: About what PI uses of whole links with 32 flows each way: an eighth of both uses less.
+WHOLE_PI: Final = 0.70
+_WHOLE: Final = (
+    f"Whole links are fuller at low load (under PI about {100 * WHOLE_PI:.0f} %), as Figures 6"
+    " to 9 show."
+)
 
 
 @dataclass(frozen=True)
@@ -56,37 +76,79 @@ class Run:
     """Mean utilization in the second half of each stage."""
     waiting: tuple[float, ...]
     """Mean queue there."""
+    uneven: float
+    """How unevenly the first flows send, second by second, in the last 10 s of the first stage."""
 
 
 @cache
-def run(figure: int, part: float = DRAWN, *, both_ways: bool = True) -> Run:
-    """Return what the queue of a figure does on a part of the links with a part of the flows.
+def runs(
+    scenario: pf.Scenario, part: float, seeds: int, *, both_ways: bool = True
+) -> tuple[Run, ...]:
+    """Return what a queue does on a part of the links with a part of the flows, run by run.
 
     Parameters
     ----------
-    figure : int
-        A key of `QUEUES`.
+    scenario : Scenario
+        That of one of the figures.
     part : float
         1 is all.
+    seeds : int
+        How many runs.
     both_ways : bool
         Whether acknowledgements share the queue with the data of the other way, as in the paper.
     """
-    whole = pf.named_scenario(f"paganini_fig{figure:02d}")
-    scenario = scaled(whole if both_ways else one_way(whole), part)
-    found = pf.simulate(scenario, pf.Packets(seeds=1, bin=_BIN)).isel(seed=0)
+    shown = scaled(scenario if both_ways else one_way(scenario), part)
+    found = pf.simulate(shown, pf.Packets(seeds=seeds, bin=_BIN))
     if both_ways:
         found = found.sel(link="there").assign(throughput=found.link_throughput.sel(link="there"))
     found["used"] = found.throughput.sum("flows") / found.capacity
     found["waiting"] = found.queue / part
     late = [slice((k + 0.5) * STAGE + _BIN / 2, (k + 1) * STAGE) for k in range(len(FLOWS))]
     time, used = stretch_means(found, "used", _MEAN)
-    return Run(
-        time,
-        used,
-        stretch_means(found, "waiting", _MEAN)[1],
-        tuple(float(found.used.sel(time=each).mean()) for each in late),
-        tuple(float(found.waiting.sel(time=each).mean()) for each in late),
+    waiting = stretch_means(found, "waiting", _MEAN)[1]
+    each = [found.isel(seed=k) for k in range(seeds)]
+    return tuple(
+        Run(
+            time,
+            used[k],
+            waiting[k],
+            tuple(float(one.used.sel(time=part).mean()) for part in late),
+            tuple(float(one.waiting.sel(time=part).mean()) for part in late),
+            unevenness(one, STAGE - 10.0, STAGE),
+        )
+        for k, one in enumerate(each)
     )
+
+
+def run(figure: int, part: float = 1.0, *, both_ways: bool = True) -> Run:
+    """Return one run of the scenario of a figure, a key of `QUEUES`: see `runs`."""
+    return runs(pf.named_scenario(f"paganini_fig{figure:02d}"), part, 1, both_ways=both_ways)[0]
+
+
+def with_thresholds(scenario: pf.Scenario, thresholds: tuple[float, float]) -> pf.Scenario:
+    """Return a scenario of links with RED with other thresholds (packets)."""
+    low, high = thresholds
+    nodes = [
+        replace(node, aqm=replace(node.aqm, min=low, max=high))  # type: ignore[call-arg]
+        for node in scenario.network.nodes
+    ]
+    return pf.Scenario(scenario.duration, network=pf.Network(nodes, scenario.network.flows))
+
+
+@cache
+def run_narrow(scenario: pf.Scenario, seeds: int) -> tuple[FloatArray, FloatArray]:
+    """Return what is used, and how many packets wait, with the first flows and a short queue.
+
+    Of each run and each of the two ways, from 10 to 20 s.
+    """
+    first = [flow for flow in scenario.flows if float(flow.start) == 0.0]
+    begun = pf.Scenario("20s", network=pf.Network(scenario.network.nodes, first))
+    found = pf.simulate(with_thresholds(begun, NARROW), pf.Packets(seeds=seeds, bin=_BIN))
+    late = found.sel(time=slice(10, None)).mean("time")
+    used = late.link_throughput.sum("flows") / late.capacity
+    return used.transpose("seed", "link").to_numpy(), late.queue.transpose(
+        "seed", "link"
+    ).to_numpy()
 
 
 def one_way(scenario: pf.Scenario) -> pf.Scenario:
@@ -132,70 +194,7 @@ def _scaled_queue(queue: Aqm, part: float) -> Aqm:
     )
 
 
-# --- the figures ----------------------------------------------------------------------------
-
-
-def draw_figure(figure: int, out: Path) -> list[Path]:
-    """Draw one of the figures into the folder `out` and return the files written."""
-    from matplotlib.figure import Figure
-
-    both, alone = run(figure), run(figure, both_ways=False)
-    with page_style():
-        picture = Figure(figsize=(9.0, 4.6))
-        used, waiting = picture.subplots(2, 1, sharex=True)
-        _draw(used, both, alone, "utilization", "used", 100.0)
-        _draw(waiting, both, alone, "queue", "waiting", 1.0)
-        used.axhline(100.0 * ASKED, color="0.5", linewidth=0.8, linestyle=":")
-        used.set(ylabel="utilization [%]", ylim=(0, 105))
-        used.legend(loc="lower right", ncols=2, fontsize=8)
-        waiting.set(ylabel="queue [packets]\n(square-root scale)", xlabel="time [s]")
-        waiting.set_xlim(0, STAGE * len(FLOWS))
-        scale_root(waiting, float(max(both.queue.max(), alone.queue.max())))
-        for ax in (used, waiting):
-            ax.grid(visible=True)
-        stages = ", ".join(map(str, FLOWS))
-        write_caption(
-            picture,
-            f"NewReno under {QUEUES[figure]}: {_said(both)}",
-            note=(
-                f"Means over 2 s, and of the second half of each stage (bars): {stages} flows each"
-                f" way, of which {100 * DRAWN:g} % are simulated, on as much of the links and with"
-                " as much of the queue's thresholds. Queues are those of the whole link.\n"
-                f"Both ways: {_percent(both.used)} % used, {_packets(both.waiting)} packets wait."
-                f" One way, without acknowledgements in the queue: {_percent(alone.used)} %,"
-                f" {_packets(alone.waiting)}.\n"
-                f"Dotted: the {100 * ASKED:g} % of the new protocol."
-            ),
-            source=f"Paganini et al. (2002), Figure {figure}",
-        )
-        columns = [
-            {
-                "line": name,
-                "time_s": each.time,
-                "utilization": each.utilization,
-                "queue_packets": each.queue,
-            }
-            for name, each in (("both ways", both), ("one way", alone))
-        ]
-        return save_figure(picture, out / f"paganini_fig{figure:02d}", columns)
-
-
-def _draw(ax: Axes, both: Run, alone: Run, over_time: str, by_stage: str, factor: float) -> None:
-    for each, name, color, dashes in (
-        (alone, "one way", COLORS[2], "--"),
-        (both, "both ways", COLORS[1], "-"),
-    ):
-        values = factor * getattr(each, over_time)
-        ax.plot(each.time, values, color=color, linewidth=1.0, linestyle=dashes, label=name)
-        for k, mean in enumerate(getattr(each, by_stage)):
-            ax.hlines(factor * mean, (k + 0.5) * STAGE, (k + 1) * STAGE, color=color, linewidth=2.5)
-
-
-def _said(both: Run) -> str:
-    """Say what becomes of utilization and queue, for the head of the picture."""
-    least, most = (100 * extreme(both.used) for extreme in (min, max))
-    shortest, longest = both.waiting[0], both.waiting[-1]
-    return f"{least:.0f} to {most:.0f} % used, a queue from {shortest:.0f} to {longest:.0f} packets"
+# --- the claims -----------------------------------------------------------------------------
 
 
 def _percent(values: tuple[float, ...]) -> str:
@@ -206,16 +205,19 @@ def _packets(values: tuple[float, ...]) -> str:
     return " ".join(f"{value:.0f}" for value in values)
 
 
-# --- the claims -----------------------------------------------------------------------------
-
-
 def _each() -> dict[str, Run]:
     return {name: run(figure, CLAIMED) for figure, name in QUEUES.items()}
 
 
-def _part() -> str:
+def _told(what: str, text: Callable[[Run], str]) -> str:
+    """Say something of each queue, and of which part of the links it is."""
     flows = " ".join(str(round(CLAIMED * each)) for each in FLOWS)
-    return f"{100 * CLAIMED:g} % of the links and flows ({flows} each way)"
+    found = "; ".join(f"{name} {text(each)}" for name, each in _each().items())
+    return f"{_part()} ({flows} each way), {what}: {found}."
+
+
+def _part() -> str:
+    return f"On {100 * CLAIMED:g} % of the links and flows"
 
 
 def _queue_grows() -> Claim:
@@ -224,11 +226,11 @@ def _queue_grows() -> Claim:
         id="paganini-51",
         source="Paganini et al., section V-A, third observation, Figures 6 to 9",
         text="With NewReno under other AQMs the queueing delay increases when flows are activated.",
-        computed=f"{_part()}, mean queues as of the whole link (packets): "
-        + "; ".join(f"{name} {_packets(each.waiting)}" for name, each in found.items())
-        + ".",
+        computed=_told(
+            "mean queues as of the whole link (packets)", lambda each: _packets(each.waiting)
+        ),
         verdict=decide(*(each.waiting[-1] > 1.5 * each.waiting[0] for each in found.values())),
-        why="By half from the lightest load to the heaviest would count.",
+        why="By half from the lightest load to the heaviest would count. Whole links agree.",
     )
 
 
@@ -238,9 +240,7 @@ def _low_at_low_load() -> Claim:
         id="paganini-52",
         source="Paganini et al., section V-A, Figures 6 to 9",
         text="Utilization with AIMD is much lower than 95 % at low load, and improves with load.",
-        computed=f"{_part()}, used (%): "
-        + "; ".join(f"{name} {_percent(each.used)}" for name, each in found.items())
-        + ".",
+        computed=_told("used (%)", lambda each: _percent(each.used)),
         verdict=decide(
             *(each.used[0] < ASKED - MUCH for each in found.values()),
             *(each.used[-1] > each.used[0] + NEAR for each in found.values()),
@@ -248,7 +248,7 @@ def _low_at_low_load() -> Claim:
         why=(
             f"Much is taken to be {100 * MUCH:g} points, an improvement {100 * NEAR:g}. It is so"
             " under PI, whose queue is too short for the windows that are halved; RED's queue is"
-            " not. One way, PI is used by 85 to 91 % at every load."
+            f" not. {_WHOLE} One way, PI is used by 85 to 91 % at every load."
         ),
     )
 
@@ -265,27 +265,19 @@ def _little_difference() -> Claim:
             f" {100 * used[most]:.1f} %."
         ),
         verdict=decide(used[most] - used[least] < MUCH),
-        why=f"{100 * MUCH:g} points would count as little.",
+        why=f"{100 * MUCH:g} points would count as little. {_WHOLE}",
     )
 
 
 def _small_thresholds() -> Claim:
-    whole = pf.named_scenario("paganini_fig06")
-    red: Any = whole.network.nodes[0].aqm
-    nodes = [replace(node, aqm=replace(red, min=5.0, max=20.0)) for node in whole.network.nodes]
-    flows = [flow for flow in whole.flows if float(flow.start) == 0.0]
-    scenario = pf.Scenario("20s", network=pf.Network(nodes, flows))
-    found = pf.simulate(scenario, pf.Packets(seeds=1, bin=_BIN)).isel(seed=0)
-    late = found.sel(time=slice(10, None))
-    used = (late.link_throughput.sum("flows") / late.capacity).mean("time").to_numpy()
-    queue = late.queue.mean("time").to_numpy()
+    (used,), (queue,) = run_narrow(pf.named_scenario("paganini_fig06"), 1)
     return Claim(
         id="paganini-54",
         source="Paganini et al., section V-A",
         text="RED with thresholds 5 and 20 has a small queue and uses no more than 50 %.",
         computed=(
-            f"With {FLOWS[0]} flows each way, {_percent(tuple(used))} % of the two ways are used,"
-            f" and {queue.max():.1f} packets wait at most."
+            f"With {FLOWS[0]} flows each way, on whole links, {_percent(tuple(used))} % of the two"
+            f" ways are used, and {queue.max():.1f} packets wait at most."
         ),
         verdict=decide(bool(np.all(used < 0.5 + NEAR))),
         why=f"The queue is as small; {100 * NEAR:g} points above 50 % would count.",
