@@ -1,0 +1,88 @@
+"""Figure 16 of the PI2 paper: delays of packets while two kinds of flows share a link."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from pi2_fluid.papers.pi2.grid import (
+    CAPACITIES,
+    GRID_DECISIONS,
+    draw_panels,
+    points_of,
+    scenarios,
+    tables_of,
+)
+from pi2_fluid.papers.pi2.pairs import CHANGEABLE, PAIRS, QUEUES, Runs, geometric_mean
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+    from pi2_fluid.values import FloatArray
+
+__all__ = ["RECIPE"]
+
+_TARGET: Final = 20.0  # ms
+
+
+def _delays(runs: Runs) -> dict[str, FloatArray]:
+    return {"delay_mean_s": runs.delay[0], "delay_p99_s": runs.delay[1]}
+
+
+def _measure(case: Case) -> Measured:
+    found = points_of(case)
+    delays = {point.at: point.runs.delay for point in found}
+    result: dict[str, FloatArray] = {}
+    for queue in QUEUES:
+        mine = [
+            delay[0]
+            for at, delay in delays.items()
+            if at.queue == queue and at.pair == "dctcp" and at.within_limit
+        ]
+        result[f"mean_{queue}"] = 1e3 * sum(mine) / len(mine)
+    for pair in PAIRS:
+        ratios = [
+            delay[1] / delays[at._replace(queue="pi2")][1]
+            for at, delay in delays.items()
+            if at.queue == "pie" and at.pair == pair and at.capacity == CAPACITIES[0]
+        ]
+        result[f"p99_{pair}"] = geometric_mean(ratios)
+    return Measured(tables_of(found, _delays), result)
+
+
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    columns = ("delay_mean_s", "delay_mean_s", "delay_p99_s")
+    axes = draw_panels(figure, measured.tables[""], columns, "queue delay [ms]", 1e3)
+    for ax in axes:
+        ax.axhline(_TARGET, color="0.4", linewidth=0.8, linestyle="--", zorder=1)
+    axes[0].set_ylim(0.0, None)
+    pie, pi2 = (float(np.median(np.asarray(measured.found[f"mean_{queue}"]))) for queue in QUEUES)
+    more = 100.0 * (float(np.median(np.asarray(measured.found["p99_ecn_cubic"]))) - 1.0)
+    return Caption(
+        f"Cubic and DCTCP wait for {pie:.1f} ms under PIE and {pi2:.1f} under PI2; at"
+        f" {CAPACITIES[0]} Mb/s P99 is {more:.0f} % higher under PIE, but beside ECN-Cubic only",
+        note="One flow of each kind. Marks: mean delay of the packets; bars: up to P99. Medians of"
+        " the seeds. Dashes: the target. Grey: more than 1 MB of bandwidth times RTT.",
+    )
+
+
+RECIPE: Final = Recipe(
+    caption="Mean and P99 of the queue delay, one flow of each kind, over links and RTTs",
+    kind="packets",
+    measure=_measure,
+    pages={"": Page(_draw, (10.0, 6.0))},
+    scenarios=scenarios,
+    changeable=CHANGEABLE,
+    coarse=True,
+    decisions=(*GRID_DECISIONS, "Delays are those of all packets that leave the queue."),
+    why={
+        "p99_dctcp": "Alike, also without PIE's heuristics (1.03) or its estimate of the rate"
+        " (0.98). If PIE marks up to 10 % only, as that of Linux, it is 1.9; but the text says that"
+        " this rule was reworked. Not tried: a limit of 25 % on PIE's own probability.",
+        "p99_ecn_cubic": "It is PIE's controller: without its heuristics, and without its estimate"
+        " of the rate, it is the same.",
+        "": "Both controllers have the same target and an integral part.",
+    },
+)
