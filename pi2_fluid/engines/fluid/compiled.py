@@ -38,7 +38,8 @@ _STEPS: Final = 100_000  # between two looks at the keyboard: some 20 ms
 #: What the kernel's errors are, but for one that needs more words.
 FAILURES: Final = {
     "lost image": (
-        "the delayed image of an event was not found near t = {t:g} s: give another step."
+        "the delayed image of an event was not found near t = {t:g} s: give a shorter step, or"
+        " another tolerance."
     ),
     "not finite": (
         "the trajectory is no longer finite at t = {t:g} s after {steps} steps: give a shorter"

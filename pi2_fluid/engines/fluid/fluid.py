@@ -103,7 +103,9 @@ class Fluid(Engine):
     tolerance : float, optional
         Relative error allowed in each step, default 1e-10.
     step : float or str, optional
-        Fixed longest step (s), instead of steps that adapt to a tolerance. Order 4.
+        Fixed longest step (s), instead of steps that adapt to a tolerance. Order 4. Nobody looks at
+        the error: where signals empty windows faster than a few steps can follow, it grows without
+        bound.
     sample : float or str, optional
         Time between two rows (s). Default: the update interval, or 10 ms if there is none.
     initial : OperatingPoint or mapping, optional

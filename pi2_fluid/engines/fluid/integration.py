@@ -346,7 +346,8 @@ class Run:
                 wanted = wanted if wanted > 0.0 else 0.5 * h
             trial = self._try(wanted, stretches)
         raise SolverError(
-            f"the delayed image of an event was not found near t = {self.t:g} s: give another step."
+            f"the delayed image of an event was not found near t = {self.t:g} s: give a"
+            " shorter step, or another tolerance."
         )
 
     def _delayed(

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
@@ -324,6 +325,17 @@ def test_steps_too_long_for_what_falls_are_named(engine):
     with pytest.raises(pf.SolverError, match=r"t = 1\.\d+ s .*give a shorter step"):
         pf.simulate(scenario, pf.Fluid(step="5ms", engine=engine))
     pf.simulate(scenario, pf.Fluid(step="4ms", engine="c"))
+
+
+@pytest.mark.parametrize("engine", ["c", "python"])
+@pytest.mark.filterwarnings("ignore::pi2_fluid.AssumptionWarning")  # of p = 1
+def test_a_step_too_long_for_a_strong_signal_is_refused(engine):
+    """After slow start p is 1, and windows of hundreds of segments fall within milliseconds."""
+    scenario = pf.Scenario(
+        0.9, pf.Link("100Mbit/s", "40000 packets"), pf.Pi2(), pf.Flows(pf.Reno(), 5, "70ms")
+    )
+    with refused(pf.SolverError, match="give a shorter step, or another tolerance"):
+        pf.simulate(scenario, pf.Fluid(step="40ms", engine=engine))
 
 
 def test_a_tolerance_bounds_the_error():
