@@ -11,7 +11,7 @@ import pi2_fluid as pf
 from pi2_fluid.papers.claim import Claim, decide, matches
 from pi2_fluid.papers.pi2.scene import CLASSIC, INTERVAL, RTT, TUNED_PI2, fixed_pi, gain_margin
 
-__all__ = ["CLAIMS"]
+__all__ = ["CLAIMS", "cubic_sawtooth", "sawtooth"]
 
 #: Name, update, RTT terms and clock of the models an experiment's operating point is put to.
 _MODELS: Final = (
@@ -42,18 +42,18 @@ def _probabilities() -> Claim:
     )
 
 
-def _sawtooth(removed: float) -> float:
+def sawtooth(removed: float) -> float:
     """Return the mean of W sqrt(p) over a sawtooth that falls by the fraction `removed`."""
     return float(np.sqrt((2.0 - removed) / (2.0 * removed)))
 
 
-def _cubic(removed: float, c: float = 0.4) -> float:
+def cubic_sawtooth(removed: float, c: float = 0.4) -> float:
     """Return Cubic's constant in W = constant R^(3/4) / p^(3/4)."""
     return float((c * (4.0 - removed) / (4.0 * removed)) ** 0.25)
 
 
 def _window_constants() -> Claim:
-    reno, creno, cubic = _sawtooth(0.5), _sawtooth(0.3), _cubic(0.2)
+    reno, creno, cubic = sawtooth(0.5), sawtooth(0.3), cubic_sawtooth(0.2)
     # From the constants as printed, as the paper has it. Where (6) and (7) give the same window:
     switch = 1.68**3 / 1.17**2
     k = 2.0 / 1.68
@@ -69,7 +69,7 @@ def _window_constants() -> Claim:
         computed=(
             f"{reno:.4f}, {creno:.4f}, {cubic:.3f}; {switch:.3f}; {k:.3f}. The fluid model's"
             f" constants are {fluid[0]:.3f} and {fluid[1]:.3f}; with one decrease of 0.3 throughout"
-            f" the switch-over would be {creno**3 / _cubic(0.3) ** 2:.3f}."
+            f" the switch-over would be {creno**3 / cubic_sawtooth(0.3) ** 2:.3f}."
         ),
         verdict=decide(all(matches(value, text) for value, text in pairs)),
         why=(
