@@ -56,7 +56,12 @@ def _window(sender: pf.Sender) -> float:
 
 
 def printed_loop(
-    equation: int, s: ComplexArray, p_prime: float, rtt: float, interval: float, gains: Any
+    equation: int,
+    s: ComplexArray,
+    p_prime: float,
+    rtt: float,
+    interval: float,
+    gains: tuple[float, float],
 ) -> ComplexArray:
     """Return L(s) by (35), (36) or (37), letter by letter; `gains` are alpha and beta (Hz)."""
     alpha, beta = gains
