@@ -19,6 +19,7 @@ from pi2_fluid.papers.pie.simulations import (
     level,
     median_of,
     packet_runs,
+    reference_of,
 )
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.plot import COLORS
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["RECIPE", "back_after"]
 
 _LEGENDS: Final[dict[str, dict[str, Any]]] = {
-    "red": {"loc": "lower center", "ncols": 2, "bbox_to_anchor": (0.5, 0.08)},
+    "red": {"loc": "center left", "ncols": 1},
     "pie": {"loc": "upper right", "ncols": 3},
 }
 _LINES: Final = {"red": ("RED", COLORS[2]), "pie": ("PIE", COLORS[1])}
@@ -83,25 +84,30 @@ def _first(since: FloatArray, holds: BoolArray) -> FloatArray:
 def _measure(case: Case) -> Measured:
     runs = {name: packet_runs(case.scenarios[f"pie_fig07_{name}"], case.seeds) for name in _LINES}
     scenario = case.scenarios["pie_fig07_pie"]
+    reference = reference_of(scenario)
     levels = {
         name: [level(run, begin + SETTLED, end) for begin, end in _STAGES]
         for name, run in runs.items()
     }
     rows = [
-        {"line": name, "seeds": case.seeds, **instantaneous("queue_delay", run)}
+        {
+            "line": name,
+            "seeds": case.seeds,
+            "reference_s": reference,
+            **instantaneous("queue_delay", run),
+        }
         for name, run in runs.items()
     ]
     rows[0]["queue_delay_fluid_s"] = np.full_like(rows[0]["time_s"], np.nan)
     fluid = instantaneous("queue_delay", runs["pie"], fluid_run(scenario))
     rows[1]["queue_delay_fluid_s"] = fluid["queue_delay_fluid_s"]
-    target: Any = scenario.aqm
     found = {
         "red_100": levels["red"][0],
         "red_20": levels["red"][1],
         "pie": farthest(levels["pie"], 20.0),
-        "back": back_after(runs["pie"], float(target.target), *_STAGES[1]),
+        "back": back_after(runs["pie"], reference, *_STAGES[1]),
     }
-    below, risen = _answer(runs["pie"], float(target.target), *_STAGES[1])
+    below, risen = _answer(runs["pie"], reference, *_STAGES[1])
     after = {"below_s": below, "risen_s": risen, "back_s": found["back"]}
     return Measured({"": rows, "after": [after]}, found)
 
@@ -112,7 +118,8 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     for ax, row in zip(axes, rows, strict=True):
         name, color = _LINES[row["line"]]
         draw_curve(ax, row, "queue_delay", "_s", 1e3, color)
-        ax.axhline(20.0, color="0.35", linewidth=0.9, linestyle="dotted", zorder=1)
+        reference = 1e3 * row["reference_s"]
+        ax.axhline(reference, color="0.35", linewidth=0.9, linestyle="dotted", zorder=1)
         ax.set(ylabel=f"{name}\nqueue delay [ms]", xlim=(0.0, end_of(row)), ylim=(0.0, 700.0))
         ax.grid(visible=True)
         explain_curves(
@@ -123,9 +130,10 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     axes[-1].set_xlabel("time [s]")
     fast, slow = (median_of(measured, key) for key in ("red_100", "red_20"))
     return Caption(
-        f"RED's delay follows the capacity, {fast:.0f} or {slow:.0f} ms; PIE returns to 20 ms",
-        note=f"100 TCP flows, RTT 100 ms, buffer 2 MB; means over {MEAN:g} s. Dotted: 20 ms, PIE's"
-        " reference.",
+        f"RED's delay follows the capacity, {fast:.0f} or {slow:.0f} ms; PIE returns to"
+        f" {reference:g} ms",
+        note=f"100 TCP flows, RTT 100 ms, buffer 2 MB; means over {MEAN:g} s. Dotted:"
+        f" {reference:g} ms, PIE's reference.",
     )
 
 
@@ -135,8 +143,9 @@ def _draw_after(figure: FigureBase, measured: Measured) -> Caption:
     begin = _STAGES[1][0]
     ax: Any = figure.subplots()
     draw_curve(ax, {**row, "time_s": row["time_s"] - begin}, "queue_delay", "_s", 1e3, color)
-    for targets, dashes in ((1.0, "dotted"), (_AROUND, (0, (6, 3)))):
-        ax.axhline(20.0 * targets, color="0.35", linewidth=0.9, linestyle=dashes, zorder=1)
+    reference = 1e3 * row["reference_s"]
+    for level_ms, dashes in ((reference, "dotted"), (_AROUND * reference, (0, (6, 3)))):
+        ax.axhline(level_ms, color="0.35", linewidth=0.9, linestyle=dashes, zorder=1)
     ax.set(xlabel="time since the change [s]", ylabel="PIE: queue delay [ms]")
     ax.set(xlim=(-2.0, _STAGES[1][1] - begin), ylim=(0.0, 80.0))
     ax.grid(visible=True)
@@ -148,8 +157,8 @@ def _draw_after(figure: FigureBase, measured: Measured) -> Caption:
         )
     )
     return Caption(
-        f"After the step PIE's queue is below 30 ms in {below:.1f} s, empty, and at 20 ms again"
-        f" after {up:.0f} s",
+        f"After the step PIE's queue is below {_AROUND * reference:g} ms in {below:.1f} s, empty,"
+        f" and at {reference:g} ms again after {up:.0f} s",
         note=f"Means over {MEAN:g} s; medians of the seeds. Dotted: the reference; dashed line: 1.5"
         f" times it, above which such a mean lies for the last time after {last:.0f} s.",
     )

@@ -17,6 +17,7 @@ from pi2_fluid.papers.pie.simulations import (
     instantaneous,
     level,
     packet_runs,
+    reference_of,
 )
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.plot import COLORS
@@ -51,9 +52,15 @@ def _levels(runs: xarray.Dataset) -> dict[int, FloatArray]:
 
 def _measure(case: Case) -> Measured:
     runs = {name: packet_runs(case.scenarios[f"pie_fig08_{name}"], case.seeds) for name in _LINES}
+    reference = reference_of(case.scenarios["pie_fig08_pie"])
     levels = {name: _levels(run) for name, run in runs.items()}
     rows = [
-        {"line": name, "seeds": case.seeds, **instantaneous("queue_delay", run)}
+        {
+            "line": name,
+            "seeds": case.seeds,
+            "reference_s": reference,
+            **instantaneous("queue_delay", run),
+        }
         for name, run in runs.items()
     ]
     rows[0]["queue_delay_fluid_s"] = np.full_like(rows[0]["time_s"], np.nan)
@@ -78,7 +85,8 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     for ax, row in zip(axes, rows, strict=True):
         name, color = _LINES[row["line"]]
         draw_curve(ax, row, "queue_delay", "_s", 1e3, color)
-        ax.axhline(20.0, color="0.35", linewidth=0.9, linestyle="dotted", zorder=1)
+        reference = 1e3 * row["reference_s"]
+        ax.axhline(reference, color="0.35", linewidth=0.9, linestyle="dotted", zorder=1)
         ax.set(ylabel=f"{name}\nqueue delay [ms]", xlim=(0.0, end_of(row)), ylim=(0.0, 700.0))
         ax.grid(visible=True)
         explain_curves(
@@ -91,12 +99,13 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         [float(np.median(r["queue_delay_ms"])) for r in measured.tables["settled"][k : k + 3]]
         for k in (0, 3)
     )
+    highest = 1e3 * float(rows[0]["queue_delay_high_s"].max())
     return Caption(
         f"More flows, more delay under RED ({', '.join(f'{x:.0f}' for x in red)} ms); PIE stays at"
         f" {min(pie):.0f} to {max(pie):.0f} ms",
-        note=f"10 Mbit/s, RTT 100 ms, buffer 2 MB; means over {MEAN:g} s. Dotted: 20 ms, PIE's"
-        f" reference. RED's first {1e3 * float(rows[0]['queue_delay_high_s'].max()):.0f} ms and its"
-        " peaks are beyond the axis.",
+        note=f"10 Mbit/s, RTT 100 ms, buffer 2 MB; means over {MEAN:g} s. Dotted:"
+        f" {reference:g} ms, PIE's reference. RED's first {highest:.0f} ms and its peaks are beyond"
+        " the axis.",
     )
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "level",
     "median_of",
     "packet_runs",
+    "reference_of",
 ]
 
 #: Over what the paper's "instantaneous" numbers are means here (s); it does not say.
@@ -103,6 +104,12 @@ def level(runs: xarray.Dataset, begin: float, end: float) -> FloatArray:
         return np.full(delay.shape[0], np.nan)
     result: FloatArray = 1e3 * delay[:, there].mean(axis=1)
     return result
+
+
+def reference_of(scenario: pf.Scenario) -> float:
+    """Return the delay (s) at which the scenario's queue is to be."""
+    aqm: Any = scenario.aqm
+    return float(aqm.target)
 
 
 def draw_curve(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.comparison.agreement.curves import delay_distribution
-from pi2_fluid.papers.pie.simulations import SETTLED, packet_runs
+from pi2_fluid.papers.pie.simulations import SETTLED, packet_runs, reference_of
 from pi2_fluid.papers.recipe import Case, Measured
 from pi2_fluid.plot import COLORS, draw_runs
 
@@ -36,6 +36,7 @@ DECISIONS: Final = (
     "Reno grows by 1/W per acknowledgement, as in Linux before 4.0: the paper names 3.5.",
 )
 _STYLES: Final = {"pie": (COLORS[1], "-"), "codel": (COLORS[2], (0, (5, 1.5)))}
+_MARKS: Final = {"pie": "o", "codel": "s"}
 _STATED: Final[dict[str, Any]] = {
     "fillstyle": "none", "markersize": 7, "markeredgewidth": 1.6, "zorder": 5,
 }  # fmt: skip
@@ -75,12 +76,13 @@ def measure_waits(case: Case) -> tuple[dict[str, Waits], Measured]:
             "panel": name[0],
             "line": name[2:],
             "seeds": case.seeds,
+            "reference_s": reference_of(scenario),
             "queue_delay_s": waits.delays,
             "share": np.median(waits.share, axis=0),
             "share_low": waits.share.min(axis=0),
             "share_high": waits.share.max(axis=0),
         }
-        for name, waits in every.items()
+        for (name, waits), scenario in zip(every.items(), case.scenarios.values(), strict=True)
     ]
     return every, Measured({"": rows}, {f"{name}_rate": one.rate for name, one in every.items()})
 
@@ -105,8 +107,9 @@ def draw_panels(
         Of each panel: delay (ms), share and queue; "" if both have more.
     """
     axes: Any = figure.subplots(1, len(TARGETS), sharex=True, sharey=True)
-    for ax, (panel, target) in zip(axes, TARGETS.items(), strict=True):
-        ax.axvline(target, color="0.35", linewidth=0.9, linestyle="dotted", zorder=1)
+    for ax, panel in zip(axes, TARGETS, strict=True):
+        reference = next(1e3 * row["reference_s"] for row in rows if row["panel"] == panel)
+        ax.axvline(reference, color="0.35", linewidth=0.9, linestyle="dotted", zorder=1)
         for row in rows:
             if row["panel"] != panel:
                 continue
@@ -118,13 +121,17 @@ def draw_panels(
             _, line = draw_runs(ax, delays, np.array(curves), color, LINES[row["line"]])
             line.set(linestyle=dashes, linewidth=1.6)
         for delay, share, name in stated[panel]:
-            color, marker = (_STYLES[name][0], "o") if name in LINES else ("0.3", "^")
+            color, marker = (_STYLES[name][0], _MARKS[name]) if name in LINES else ("0.3", "^")
             ax.plot(delay, share, marker, color=color, **_STATED)
         ax.set(xlabel="queue delay [ms]", xlim=(0.0, longest), ylim=(0.0, 1.02))
-        ax.set_title(f"{panel}) reference delay {target:g} ms", fontsize=9.5)
+        ax.set_title(f"{panel}) reference delay {reference:g} ms", fontsize=9.5)
         ax.grid(visible=True)
     axes[0].set_ylabel("share of packets below")
-    axes[1].plot([], [], "o", color="0.3", label="stated, in the queue's colour", **_STATED)
-    if any(name not in LINES for points in stated.values() for *_, name in points):
-        axes[1].plot([], [], "^", color="0.3", label="stated: more, for both", **_STATED)
+    said = {queue for points in stated.values() for *_, queue in points}
+    for queue, title in LINES.items():
+        if queue in said:
+            style = {"color": _STYLES[queue][0], "label": f"stated of {title}", **_STATED}
+            axes[1].plot([], [], _MARKS[queue], **style)
+    if "" in said:
+        axes[1].plot([], [], "^", color="0.3", label="stated: more, of both", **_STATED)
     axes[1].legend(loc="lower right")
