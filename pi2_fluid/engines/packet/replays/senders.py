@@ -28,7 +28,7 @@ from pi2_fluid.units import plain_row, validate_number, validate_quantity
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from pi2_fluid.values import BoolArray, Quantity
+    from pi2_fluid.values import BoolArray, IntArray, Quantity
 
 __all__ = ["replay_cubic", "replay_dctcp", "replay_paganini", "replay_prague"]
 
@@ -274,10 +274,8 @@ def replay_prague(
             f"sender = {type(law).__name__} is not Prague, which is what is replayed: give"
             " Prague()."
         )
-    marked = read_row(ce, "ce", 0, 1)
+    marked = _each_segment(ce)
     n = len(marked)
-    if not n:
-        raise QuantityError("ce is empty: give 0 or 1 for each segment, such as [0, 0, 1].")
     seconds = validate_number(rtt, "time", "rtt", low=1e-6, high=3600.0, closed=True)
     window = int(read_row([initial_window], "initial_window", 2, _MOST_FIRST)[0])
     numbers, counts = np.empty(3 * n), np.empty(4 * n, dtype=np.int64)
@@ -359,10 +357,8 @@ def replay_paganini(
             f"sender = {type(law).__name__} is not Paganini, whose source is replayed: give"
             " Paganini()."
         )
-    marked = read_row(ce, "ce", 0, 1)
+    marked = _each_segment(ce)
     n = len(marked)
-    if not n:
-        raise QuantityError("ce is empty: give 0 or 1 for each segment, such as [0, 0, 1].")
     losses = read_row(spread(lost, n, "lost"), "lost", 0, 1)
     seconds = validate_quantity(plain_row(rtt), "time", "rtt", low=1e-6, high=3600.0, closed=True)
     rtts = np.rint(spread(seconds, n, "rtt") * NS).astype(np.int64)
@@ -397,6 +393,14 @@ def _dataset(
     """Build the Dataset of a replay: everything lies along ``step``."""
     labels = {name: Column(("step",), *entry) for name, entry in coords.items()}
     return make_dataset(variables, labels, {"engine": "replay", "sender": sender})
+
+
+def _each_segment(ce: ArrayLike) -> IntArray:
+    """Return whether each segment was marked, of one at least."""
+    marked = read_row(ce, "ce", 0, 1)
+    if not len(marked):
+        raise QuantityError("ce is empty: give 0 or 1 for each segment, such as [0, 0, 1].")
+    return marked
 
 
 def _continues(number: ArrayLike | None, case: ArrayLike | None, n: int) -> BoolArray:
