@@ -12,7 +12,8 @@ from pi2_fluid.network.checks import check_labels
 from pi2_fluid.network.flows import Flows, class_names
 from pi2_fluid.network.link import Link
 from pi2_fluid.network.routes import check_routes, routing_of
-from pi2_fluid.network.text import Written, format_nodes, located, parse_nodes
+from pi2_fluid.network.text import Written, located, parse_nodes
+from pi2_fluid.network.writing import format_nodes
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import Record, as_tuple, choice
 

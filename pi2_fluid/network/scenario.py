@@ -22,7 +22,8 @@ from pi2_fluid.network.checks import (
 from pi2_fluid.network.flows import Flows, class_names
 from pi2_fluid.network.link import Link
 from pi2_fluid.network.network import BOTTLENECK, Network, Node, refuse_several, show_nodes
-from pi2_fluid.network.text import Written, format_nodes, format_tables, located, parse_tables
+from pi2_fluid.network.text import Written, located, parse_tables
+from pi2_fluid.network.writing import format_nodes, format_tables
 from pi2_fluid.ops import Number
 from pi2_fluid.records.record import as_tuple, leaves, map_leaves, quantity
 from pi2_fluid.units import is_traced

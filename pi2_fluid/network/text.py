@@ -1,22 +1,19 @@
-"""Scenarios as TOML text: one table a thing, its keys the fields of the class.
+"""Scenarios read from TOML text: one table a thing, its keys the fields of the class.
 
-Reading refuses what it does not know, in one sentence that names the table and the key. Writing
-leaves out what has its default, and writes every number so that it reads back as the same float.
+What is not known is refused, in one sentence that names the table and the key.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import tomllib
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, fields
-from functools import cache
 from pathlib import Path
-from typing import Any, Final, Self, SupportsFloat, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from pi2_fluid.errors import (
     DomainError,
@@ -27,29 +24,29 @@ from pi2_fluid.errors import (
     suggest,
 )
 from pi2_fluid.laws.aqm import Aqm
-from pi2_fluid.laws.registry import AQMS, SENDERS, Entry, aqm_class, kind_of, sender_class
-from pi2_fluid.laws.sines import Sines
+from pi2_fluid.laws.registry import AQMS, SENDERS, Entry, aqm_class, sender_class
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.link import Link
 from pi2_fluid.network.sizes import SIZES, Sizes
 from pi2_fluid.network.transfers import Transfers
-from pi2_fluid.records.record import Record, default_of, map_leaves
+from pi2_fluid.records.record import Record
 from pi2_fluid.saving import save_text
-from pi2_fluid.units import format_quantity, validate_quantity
+from pi2_fluid.units import validate_quantity
 
 __all__ = [
+    "BARE_KEY",
     "Written",
-    "format_nodes",
-    "format_tables",
     "is_scenario",
+    "keys_of",
     "located",
     "parse_nodes",
     "parse_tables",
     "read_text",
 ]
 
-
+#: What TOML takes for a key without quotes.
+BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _TYPED: Final = (QuantityError, DomainError, ScenarioError, UnsupportedError)
 #: What a scenario has beside its flows; and of its links, one or several.
 _SCHEDULE: Final = ("duration", "name", "changes")
@@ -58,11 +55,6 @@ _ONE: Final = ("link", "aqm")
 _NETWORK: Final = ("combine",)
 # Any of these makes a class of flows one of transfers.
 _OF_TRANSFERS: Final = frozenset({"size", "idle", "arrivals"})
-# Written as plain numbers: nobody gives alpha as "0.3125Hz".
-_UNITLESS: Final = frozenset({"number", "frequency"})
-_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
-# Integers beyond this are no longer exact in every TOML reader, and no counts.
-_WHOLE: Final = 1e15
 
 T = TypeVar("T", bound=Record)
 
@@ -107,9 +99,6 @@ class Written(Record):
             As `to_toml`.
         """
         save_text(path, self.to_toml())
-
-
-# --- reading ----------------------------------------------------------------------------------
 
 
 def read_text(path: str | Path) -> tuple[str, str]:
@@ -200,7 +189,7 @@ def _read_nodes(data: dict[str, Any]) -> list[tuple[str, Link, Aqm]]:
 
 def _read_node(index: int, keys: dict[str, Any]) -> tuple[str, Link, Aqm]:
     place = f"[[node]] {index}:"
-    shared = list(_keys_of(Link))
+    shared = list(keys_of(Link))
     _check_keys(keys, ["name", "aqm", *shared], place)
     if "name" not in keys:
         raise ScenarioError(f'{place} name is missing: give what routes call it, e.g. "a".')
@@ -241,7 +230,7 @@ def _read_aqm(name: str, keys: dict[str, Any]) -> Aqm:
     kind = _kind(keys, "kind", place, AQMS)
     with located(place):
         cls = aqm_class(kind)
-    for key in _keys_of(cls):
+    for key in keys_of(cls):
         if isinstance(keys.get(key), dict):
             keys[key] = _read_aqm(f"{name}.{key}", dict(keys[key]))
     return _build(cls, place, keys, f" for kind = {kind!r}")
@@ -253,8 +242,8 @@ def _read_flows(index: int, keys: dict[str, Any]) -> Flows:
     with located(place):
         cls = sender_class(kind)
     kind_of_flows = Transfers if _OF_TRANSFERS & keys.keys() else Flows
-    own = list(_keys_of(cls))
-    shared = [key for key in _keys_of(kind_of_flows) if key != "sender"]
+    own = list(keys_of(cls))
+    shared = [key for key in keys_of(kind_of_flows) if key != "sender"]
     _check_keys(keys, [*own, *shared], place, f" for sender = {kind!r}")
     sender = _build(cls, place, {key: keys[key] for key in keys if key in own})
     rest = {key: keys[key] for key in keys if key in shared}
@@ -278,7 +267,7 @@ def _read_size(place: str, keys: dict[str, Any]) -> Sizes:
 
 def _build(cls: type[T], place: str, keys: dict[str, Any], of: str = "", **given: object) -> T:
     """Make a record from the keys of its table, with errors that name the table and the key."""
-    known = {key: field for key, field in _keys_of(cls).items() if key not in given}
+    known = {key: field for key, field in keys_of(cls).items() if key not in given}
     _check_keys(keys, list(known), place, of)
     _check_values(keys, place, known)
     with located(place, cls.__name__):
@@ -288,7 +277,7 @@ def _build(cls: type[T], place: str, keys: dict[str, Any], of: str = "", **given
         return cls(**given, **keys)
 
 
-def _keys_of(cls: type[Record]) -> dict[str, Field[Any]]:
+def keys_of(cls: type[Record]) -> dict[str, Field[Any]]:
     """Return the fields of a class by their keys: their names, unless they have another."""
     return {field.metadata.get("key", field.name): field for field in fields(cls) if field.init}
 
@@ -338,7 +327,7 @@ def _kind(keys: dict[str, Any], key: str, place: str, kinds: Mapping[str, Entry]
 def _check_keys(keys: Mapping[str, Any], known: Collection[str], place: str, of: str = "") -> None:
     for key in keys:
         if key not in known:
-            shown = key if _BARE_KEY.fullmatch(key) else show_value(key)
+            shown = key if BARE_KEY.fullmatch(key) else show_value(key)
             raise ScenarioError(
                 f"{place} {shown} is unknown{of}: give {suggest(key, known)}.".lstrip()
             )
@@ -363,160 +352,3 @@ def _check_values(
 def _takes_several(field: Field[Any]) -> bool:
     """Whether a field is a list in text."""
     return "quantities" in field.metadata or str(field.type).startswith("tuple[str")
-
-
-# --- writing ----------------------------------------------------------------------------------
-
-
-def format_tables(
-    scenario: Record, link: Link, aqm: Aqm, flows: Sequence[Flows], changes: Sequence[Change]
-) -> str:
-    """Return a scenario, whose own fields are the first table, as text; see `Scenario.to_toml`."""
-    classes = _class_blocks(flows)
-    link = _plain(link)
-    blocks = [_lines(_plain(scenario), {"link", "aqm", "flows", "changes"})]
-    blocks.append(["[link]", *_lines(link)])
-    blocks += _aqm_blocks("aqm", _plain(aqm))
-    return _joined(blocks + classes + _change_blocks(changes))
-
-
-def format_nodes(
-    nodes: Sequence[tuple[str, Link, Aqm]],
-    flows: Sequence[Flows],
-    network: Record,
-    scenario: Record | None = None,
-    changes: Sequence[Change] = (),
-) -> str:
-    """Return a network, each node its name, its link and its queue, as text.
-
-    Its own fields are the first table; if it is that of a `scenario`, with those of this one.
-    """
-    own = _lines(_plain(scenario), {"network", "changes"}) if scenario else []
-    own += _lines(network, {"nodes", "flows"})
-    blocks = [own] if own else []
-    for name, link, aqm in nodes:
-        blocks.append(["[[node]]", f"name = {_text(name)}", *_lines(_plain(link))])
-        blocks += _aqm_blocks("node.aqm", _plain(aqm))
-    return _joined(blocks + _class_blocks(flows) + _change_blocks(changes))
-
-
-def _change_blocks(changes: Sequence[Change]) -> list[list[str]]:
-    return [["[[changes]]", *_lines(change)] for change in map(_plain, changes)]
-
-
-def _joined(blocks: Sequence[Sequence[str]]) -> str:
-    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
-
-
-def _class_blocks(flows: Sequence[Flows]) -> list[list[str]]:
-    """Return the table of each class of flows."""
-    blocks = []
-    kinds = [_kind_in_text(each.sender) for each in flows]
-    for kind, each in zip(kinds, map(_plain, flows), strict=True):
-        # 0 is what a sender that ignores signals has without being given.
-        free = each.sender.signal is None and each.base_rtt == 0.0
-        lines = _lines(each, {"sender", "base_rtt"} if free else {"sender"})
-        blocks.append(["[[flows]]", f"sender = {_text(kind)}", *_lines(each.sender), *lines])
-    return blocks
-
-
-def _aqm_blocks(name: str, aqm: Aqm) -> list[list[str]]:
-    """Return the table of a queue, and those of the queues that it consists of."""
-    kind = _kind_in_text(aqm)
-    parts = {
-        key: part
-        for key, field in _keys_of(type(aqm)).items()
-        if isinstance(part := getattr(aqm, field.name), Aqm) and not _is_default(field, part)
-    }
-    blocks = [[f"[{name}]", f"kind = {_text(kind)}", *_lines(aqm, parts)]]
-    for key, part in parts.items():
-        blocks += _aqm_blocks(f"{name}.{key}", part)
-    return blocks
-
-
-def _plain(record: T) -> T:
-    """Return a record with floats in the place of what `jax.jit` or `tree.map` returned."""
-    try:
-        plain: T = map_leaves(lambda number, _: float(number), record)
-    except TypeError:
-        raise UnsupportedError(
-            "the scenario holds arrays, or numbers that JAX is tracing, and TOML text describes one"
-            " run: give one number for each."
-        ) from None
-    return plain
-
-
-def _kind_in_text(law: Any) -> str:
-    kind = kind_of(law)
-    if kind is None:
-        raise UnsupportedError(
-            f"{type(law).__name__} is a law of your own, which TOML text cannot name: pickle the"
-            " scenario, or use a law of the package."
-        )
-    return kind
-
-
-def _lines(record: Record, skip: Collection[str] = ()) -> list[str]:
-    """Return `key = value` for every field that differs from its default."""
-    lines = []
-    for key, field in _keys_of(type(record)).items():
-        value = getattr(record, field.name)
-        if key not in skip and not _is_default(field, value):
-            lines.append(f"{key} = {_value(value, field)}")
-    return lines
-
-
-def _is_default(field: Field[Any], value: object) -> bool:
-    default = _default(field)
-    if value is None or default is None or default is MISSING:
-        return value is None
-    return bool(value == default)
-
-
-_default = cache(default_of)
-
-
-def _value(value: Any, field: Field[Any]) -> str:
-    if isinstance(value, Mapping):
-        pairs = (f"{_key(key)} = {_number(count)}" for key, count in value.items())
-        return f"{{ {', '.join(pairs)} }}"
-    if isinstance(value, Sizes):
-        return f"{{ {', '.join([f'kind = {_text(value.kind)}', *_lines(value)])} }}"
-    if isinstance(value, tuple):
-        return f"[{', '.join(_value(item, field) for item in value)}]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, Sines):
-        return _text(str(value))
-    if callable(value):
-        raise UnsupportedError(
-            f"{field.name} = {show_value(value)} is a function, which TOML text cannot hold:"
-            " pickle the scenario, or give a number or Sines."
-        )
-    rule = field.metadata.get("quantity") or field.metadata.get("quantities") or {}
-    dimension = rule.get("dimension", "number")
-    if dimension in _UNITLESS:
-        return _number(value)
-    return f'"{format_quantity(value, dimension)}"'
-
-
-def _number(value: SupportsFloat) -> str:
-    number = float(value)
-    return str(int(number)) if number.is_integer() and abs(number) < _WHOLE else repr(number)
-
-
-def _key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else _text(key)
-
-
-def _text(text: str) -> str:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise ScenarioError(
-            f"{show_value(text)} has a character that no text file holds: use another name."
-        ) from None
-    # JSON's strings are TOML's, but for one control character.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
