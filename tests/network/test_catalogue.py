@@ -318,11 +318,13 @@ class TestThesis:
             assert (aqm.target, aqm.update_interval) == (0.02, 0.03)
             assert scenario.link.buffer * scenario.link.packet_size == 200e3
             assert scenario.flows[0].sender == pf.Reno(growth="per_ack")
+            if queue == "pi2":  # Appendix C: by an estimated rate, without a limit
+                assert (aqm.variant, aqm.limit, aqm.measures) == ("ns3", 1.0, "backlog")
 
     def test_the_first_peak_of_figure_4_2(self):
         """The text has 160 ms with PIE, the full buffer, and less than 120 ms with PI2.
 
-        So it is as ns-3's senders grow; per segment, PI2's queue fills, too.
+        So it is as ns-3's senders grow; per segment, PI2's is above it, too.
         """
         peaks = {}
         for queue, growth in (("pi2", "per_ack"), ("pie", "per_ack"), ("pi2", "per_segment")):
@@ -336,7 +338,7 @@ class TestThesis:
         assert np.median(peaks["pie", "per_ack"]) == pytest.approx(0.16, rel=0.01)
         assert (peaks["pi2", "per_ack"] < 0.14).all()
         assert (peaks["pie", "per_ack"] > 0.14).all()
-        assert np.median(peaks["pi2", "per_segment"]) > 0.15
+        assert np.median(peaks["pi2", "per_segment"]) > 0.135
 
 
 class TestUnknown:

@@ -36,7 +36,7 @@ PARAMETERS: Final[dict[str, dict[str, str]]] = {
     },
     "variant": {
         "only": "pie, pi2, coupled and dualpi2",
-        "choices": "linux6.18, linux4.14, rfc8033, hpsr13, plain, pi2-2016, hpe, rfc9332",
+        "choices": "linux6.18, linux4.14, rfc8033, hpsr13, plain, pi2-2016, hpe, ns3, rfc9332",
         "default": "plain, for pie and dualpi2 linux6.18",
     },
     "cap": {"only": "pie", "choices": "true, false", "default": "that of the law"},

@@ -25,18 +25,20 @@ class Pi2(PiFamily):
         Gains on p' in Hz.
     target, update_interval, arithmetic, quirks, first_update
         As in `PiFamily`.
-    variant : {"plain", "pi2-2016", "hpe"}
+    variant : {"plain", "pi2-2016", "hpe", "ns3"}
         "plain" lets p' reach 1. The paper's own code (2016) and HPE's queue keep Classic p at or
         below 25 %, i.e. p' at or below 0.5. In packets, "plain" acts on the time that the packet
         at the head has waited, as Linux's DualPI2 does; "pi2-2016" on the backlog over the rate at
-        which packets leave, and its p' decays while the queue is idle.
+        which packets leave, and its p' decays while the queue is idle; "ns3", the thesis's, does
+        as that one does, without its limit and in real numbers.
     ecn, drop_at
         Whether packets that can be marked are marked instead of dropped, and where they are
         judged: for packets only; loops by the ack clock read the latter.
 
     Notes
     -----
-    Source: PI2 paper (CoNEXT'16), sections 4 and 5, equation (36).
+    Source: PI2 paper (CoNEXT'16), sections 4 and 5, equation (36); thesis on PI2 in ns-3,
+    Appendix C.
     """
 
     kernel: ClassVar = "pi2"
@@ -46,7 +48,7 @@ class Pi2(PiFamily):
 
     alpha: Parameter = again(PiFamily, "alpha", 0.3125)
     beta: Parameter = again(PiFamily, "beta", 3.125)
-    variant: str = choice("plain", ("plain", "pi2-2016", "hpe"))
+    variant: str = choice("plain", ("plain", "pi2-2016", "hpe", "ns3"))
     ecn: bool = choice(False, (True, False))
     drop_at: str = choice("enqueue", ("enqueue", "dequeue"), tc="drop_enqueue", kernel=AT_ENQUEUE)
 
@@ -61,7 +63,7 @@ class Pi2(PiFamily):
     @property
     def limit(self) -> Number:
         """The largest p': 1, or 0.5 where the variant caps Classic p at 25 %."""
-        return 1.0 if self.variant == "plain" else 0.5
+        return 1.0 if self.variant in ("plain", "ns3") else 0.5
 
     @classmethod
     def from_tc2016(cls, alpha: Number = 10, beta: Number = 100, **fields: Any) -> Pi2:

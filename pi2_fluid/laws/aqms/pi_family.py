@@ -37,6 +37,8 @@ _REAL, _DUALPI2, _2016 = range(3)
 _HEAD, _RATE, _LENGTH = range(3)
 _LATE_TIMER: Final = 0.5  # s: when Linux's PIE, and the PI2 of 2016, first update
 _IDLE_DECAY: Final = 0.98
+#: Variants whose delay is the backlog over an estimated rate, and whose idle p' decays.
+_ESTIMATING: Final = ("pi2-2016", "ns3")
 _ROUNDING: Final = 0.01
 _PER_HERTZ_2016: Final = 16  # of a gain on k p', in the tc of 2016
 
@@ -142,7 +144,7 @@ class PiFamily(Aqm):
     def measures(self) -> str:
         """The head's waiting; the backlog in the variants that count packets or estimate a rate."""
         counted = getattr(self, "per_packet", None) is not None
-        estimated = getattr(self, "variant", "plain") == "pi2-2016"
+        estimated = getattr(self, "variant", "plain") in _ESTIMATING
         return "backlog" if counted or estimated else "head"
 
     def in_one_queue(self) -> PiFamily:
@@ -198,6 +200,11 @@ def controller_parameters(law: Any) -> dict[str, Any]:
     k = float(getattr(law, "k", 2.0))
     require_computable(law)
     arithmetic = _REAL
+    if law.arithmetic == "fixed" and variant == "ns3":
+        raise UnsupportedError(
+            f'{type(law).__name__} variant = "ns3" has no integers: give arithmetic = "real", or'
+            ' variant = "plain" or "pi2-2016".'
+        )
     if law.arithmetic == "fixed":
         arithmetic = _2016 if of_2016 else _DUALPI2
         if of_2016:
@@ -208,7 +215,7 @@ def controller_parameters(law: Any) -> dict[str, Any]:
                 ' the integers of 2016 divide: give one of them, or arithmetic = "real".'
             )
     length = getattr(law, "per_packet", None)
-    delay = _LENGTH if length is not None else _RATE if of_2016 else _HEAD
+    delay = _LENGTH if length is not None else _RATE if variant in _ESTIMATING else _HEAD
     numbers = controller_numbers(law) | {"k": k, "arithmetic": arithmetic, "quirks": law.quirks}
     if arithmetic == _DUALPI2:
         numbers |= dualpi2_gains(law)
@@ -216,7 +223,7 @@ def controller_parameters(law: Any) -> dict[str, Any]:
         "first_update": first_update_of(law, late=of_2016),
         "delay_from": delay,
         "per_packet": length or 0.0,
-        "decay": _IDLE_DECAY if of_2016 else 1.0,
+        "decay": _IDLE_DECAY if variant in _ESTIMATING else 1.0,
         "ecn": getattr(law, "ecn", False),
         "at_dequeue": law.drop_at == "dequeue",
     }

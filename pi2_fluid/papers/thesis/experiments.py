@@ -53,7 +53,6 @@ COMMON: Final = (
     "Initial window 10; NewReno grows by 1/W per acknowledgement, as ns-3's does.",
     "Instantaneous is a mean over 50 ms; whatever is said of the whole run is from 20 s on.",
     "Access links of 10 Mbit/s are left out.",
-    "PI2 acts on what its first packet has waited; the thesis's on backlog over measured rate.",
 )
 _PEAK: Final = 10.0  # s: where the first peak is looked for
 _START: Final = 5.0  # s: the start-up

@@ -59,10 +59,10 @@ RECIPE: Final = Recipe(
         ),
     ),
     why={
-        "share_5ms": "It holds, but the thesis says clearly: it is a point or two of a hundred, and"
-        " above 8 ms PIE's curve is the higher one.",
+        "share_5ms": "It holds, but the thesis says clearly, and it is a point of a hundred; above"
+        " 8 ms PIE's curve is the higher one.",
         "share_20ms": "PI2 undercuts the target where a deep sawtooth empties the queue, and has"
-        " the shorter tail. With growth per segment it is 0.96 (12 seeds).",
+        " the shorter tail. With growth per segment it is 0.98 (12 seeds).",
     },
     conditions={"share_20ms": "NewReno grows per acknowledgement, as ns-3's does"},
 )

@@ -61,6 +61,6 @@ RECIPE: Final = Recipe(
     ),
     why={
         "": "Both controllers hold their target, and losses of a half leave little of TCP's"
-        " sawtooth. Where UDP sends 10 Mbit/s together it is 1.10 and 1.00 (12 seeds).",
+        " sawtooth. Where UDP sends 10 Mbit/s together it is 1.11 and 1.01 (12 seeds).",
     },
 )

@@ -48,6 +48,8 @@ RECIPE: Final = Recipe(
     ),
     why={
         "loss": "PI2 reacts sooner and drops more in slow start, so that it peaks lower and takes"
-        " longer to fill the link again."
+        " longer to fill the link again. With growth per segment it holds in 7 of 12 runs. In"
+        " ns-3.44 PIE loses 14 (11 to 18) %, PI2 17 (15 to 19).",
     },
+    conditions={"loss": "NewReno grows per acknowledgement, as ns-3's does"},
 )

@@ -225,6 +225,22 @@ class TestDelaySources:
             float(law.alpha) * (delay - 0.02) + float(law.beta) * delay, rel=0.03
         )
 
+    def test_of_ns3_it_is_that_of_2016_without_limit(self):
+        """Backlogs of 24 ms, then of 120: p' is the same until 1/2, where the one of 2016 stays."""
+        found = []
+        for variant in ("ns3", "pi2-2016"):
+            queue = make(pf.Pi2(beta=10, target="20ms", variant=variant))
+            fill(queue, 400)
+            for packet in range(200):
+                queue.dequeue(120_000 * (packet + 1))
+            queue.tick(24 * MS)
+            seen = [queue.probe()[0]]
+            fill(queue, 800)
+            queue.tick(56 * MS)
+            found.append([*seen, queue.probe()[0]])
+        assert found[0][0] == found[1][0] == pytest.approx(0.24, rel=0.03)
+        assert (found[0][1], found[1][1]) == (1.0, 0.5)  # of 1.2
+
 
 class TestVerdicts:
     @ARITHMETIC
@@ -488,6 +504,11 @@ class TestParameters:
         ("law", "error", "words"),
         [
             (pf.Pi2(variant="hpe"), pf.UnsupportedError, "updates whenever packets come"),
+            (
+                pf.Pi2(variant="ns3", arithmetic="fixed"),
+                pf.UnsupportedError,
+                'variant = "ns3" has no integers',
+            ),
             (pf.Pi2(alpha=[0.1, 0.2]), pf.UnsupportedError, r"alpha is an array of shape \(2,\)"),
             (
                 pf.Pi2(update_interval="1e-12s"),
