@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.papers.pi2 import combinations, fig15, fig16, fig20, grid, more_balances, pairs
+from pi2_fluid.papers.pi2 import (
+    combinations,
+    fig15,
+    fig16,
+    fig20,
+    grid,
+    grid_axes,
+    more_balances,
+    pairs,
+)
 from pi2_fluid.papers.pi2.pairs import Runs, geometric_mean, pair_scenario, run_pair
 from pi2_fluid.papers.recipe import Case
 
@@ -161,6 +170,21 @@ def test_figure_16_compares_p99_at_the_slowest_link(monkeypatch: pytest.MonkeyPa
     assert np.asarray(found["p99_ecn_cubic"]) == pytest.approx([1.0])
     assert np.asarray(found["mean_pie"]) == pytest.approx([(5 * 60.0 + 17 * 20.0) / 22])
     assert np.asarray(found["mean_pi2"]) == pytest.approx([20.0])
+
+
+def test_points_stand_where_the_whole_grid_has_them() -> None:
+    """Whether or not there are those between them."""
+    row = {"capacity_bit_s": 40e6, "base_rtt_s": np.array([0.005, 0.02, 0.1])}
+    assert grid_axes.positions(row, grid_axes.WHOLE).tolist() == [10.0, 12.0, 14.0]
+    few = grid_axes.Grid((4, 40), (5, 20, 100))
+    assert grid_axes.positions(row, few).tolist() == [3.0, 4.0, 5.0]
+
+
+def test_capacities_are_axes_and_targets_can_be_set() -> None:
+    with pytest.raises(pf.QuantityError, match="no setting"):
+        pf.figure("pi2", 16, settings={"capacity": "10Mbit/s"})
+    changed = pf.figure("pi2", 20, settings={"target": "5ms"})
+    assert {scenario.aqm.target for scenario in changed.scenarios.values()} == {0.005}
 
 
 def test_what_is_settled() -> None:

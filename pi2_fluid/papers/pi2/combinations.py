@@ -38,7 +38,6 @@ __all__ = [
 
 #: Flows of Cubic, and beside it.
 COMBINATIONS: Final = (*((k, 10 - k) for k in range(11)), (1, 1), (10, 10))
-_QUICK: Final = ((0, 10), (1, 9), (5, 5), (9, 1), (10, 0), (1, 1), (10, 10))
 _CAPACITY, _RTT = 40e6, 0.01
 _SECONDS: Final = 120.0
 COMBINATION_DECISIONS: Final = (
@@ -95,9 +94,8 @@ class Found(NamedTuple):
 
 
 def runs_of(case: Case) -> list[Found]:
-    """Run a figure's combinations, or where a few are enough those, and return them."""
-    wanted = [at for at in _ALL if not case.quick or at.counts in _QUICK]
-    return [Found(at, run_pair(case.scenarios[at.name], case.seeds)) for at in wanted]
+    """Run a figure's combinations, and return them."""
+    return [Found(at, run_pair(case.scenarios[at.name], case.seeds)) for at in _ALL]
 
 
 def shares_of(found: Found, kind: int) -> FloatArray:

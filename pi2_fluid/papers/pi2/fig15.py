@@ -10,11 +10,11 @@ import pi2_fluid as pf
 from pi2_fluid.papers.pi2 import more_balances
 from pi2_fluid.papers.pi2.grid import (
     GRID_DECISIONS,
-    draw_panels,
     points_of,
     scenarios,
     tables_of,
 )
+from pi2_fluid.papers.pi2.grid_axes import draw_panels
 from pi2_fluid.papers.pi2.pairs import CHANGEABLE, QUEUES, geometric_mean
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
 

@@ -9,11 +9,11 @@ import numpy as np
 from pi2_fluid.papers.pi2.grid import (
     CAPACITIES,
     GRID_DECISIONS,
-    draw_panels,
     points_of,
     scenarios,
     tables_of,
 )
+from pi2_fluid.papers.pi2.grid_axes import draw_panels
 from pi2_fluid.papers.pi2.pairs import CHANGEABLE, PAIRS, QUEUES, Runs, geometric_mean
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
 __all__ = ["RECIPE"]
-
-_TARGET: Final = 20.0  # ms
 
 
 def _delays(runs: Runs) -> dict[str, FloatArray]:
@@ -49,14 +47,18 @@ def _measure(case: Case) -> Measured:
             if at.queue == "pie" and at.pair == pair and at.capacity == CAPACITIES[0]
         ]
         result[f"p99_{pair}"] = geometric_mean(ratios)
-    return Measured(tables_of(found, _delays), result)
+    tables = tables_of(found, _delays)
+    target = float(case.scenarios[found[0].at.name].aqm.target)  # type: ignore[attr-defined]
+    rows = [{**row, "target_s": target} for row in tables[""]]
+    return Measured({**tables, "": rows}, result)
 
 
 def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    rows = measured.tables[""]
     columns = ("delay_mean_s", "delay_mean_s", "delay_p99_s")
-    axes = draw_panels(figure, measured.tables[""], columns, "queue delay [ms]", 1e3)
+    axes = draw_panels(figure, rows, columns, "queue delay [ms]", 1e3)
     for ax in axes:
-        ax.axhline(_TARGET, color="0.4", linewidth=0.8, linestyle="--", zorder=1)
+        ax.axhline(1e3 * rows[0]["target_s"], color="0.4", linewidth=0.8, linestyle="--", zorder=1)
     axes[0].set_ylim(0.0, None)
     pie, pi2 = (float(np.median(np.asarray(measured.found[f"mean_{queue}"]))) for queue in QUEUES)
     more = 100.0 * (float(np.median(np.asarray(measured.found["p99_ecn_cubic"]))) - 1.0)

@@ -9,14 +9,11 @@ import numpy as np
 from pi2_fluid.papers.pi2.grid import (
     CAPACITIES,
     GRID_DECISIONS,
-    LEGEND,
-    draw_points,
-    label_grid,
     points_of,
     scenarios,
-    shade_beyond_limit,
     tables_of,
 )
+from pi2_fluid.papers.pi2.grid_axes import LEGEND, draw_points, label_grid, shade_beyond_limit
 from pi2_fluid.papers.pi2.pairs import CHANGEABLE, PAIRS, QUEUES, STYLES, Runs, geometric_mean
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
 from pi2_fluid.plot import COLORS
@@ -69,10 +66,9 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
                 )
         row_axes[0].set_ylabel(f"{name}\nsignalled packets [%]")
     axes[0][0].set(yscale="log", ylim=(100.0 * _LOWEST, 100.0))
-    for column, (pair, other) in zip(axes.T, PAIRS.items(), strict=True):
-        mine = [row for row in rows if row["pair"] == pair]
-        label_grid(column, mine)
-        shade_beyond_limit(column, mine)
+    for column, other in zip(axes.T, PAIRS.values(), strict=True):
+        label_grid(column)
+        shade_beyond_limit(column)
         column[0].set_title(f"Cubic beside {other}", pad=16)
         column[0].legend(loc="upper right", **LEGEND)
     square = float(np.median(np.asarray(measured.found["square"])))

@@ -8,11 +8,11 @@ import numpy as np
 
 from pi2_fluid.papers.pi2.grid import (
     GRID_DECISIONS,
-    draw_panels,
     points_of,
     scenarios,
     tables_of,
 )
+from pi2_fluid.papers.pi2.grid_axes import draw_panels
 from pi2_fluid.papers.pi2.pairs import CHANGEABLE, Runs
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
 

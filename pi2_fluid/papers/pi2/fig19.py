@@ -13,7 +13,7 @@ from pi2_fluid.papers.pi2.combinations import (
     runs_of,
     scenarios,
 )
-from pi2_fluid.papers.pi2.grid import LEGEND
+from pi2_fluid.papers.pi2.grid_axes import LEGEND
 from pi2_fluid.papers.pi2.more_balances import label_ratios
 from pi2_fluid.papers.pi2.pairs import CHANGEABLE, PAIR_NAMES, PAIRS, QUEUES, STYLES, range_of
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
@@ -89,7 +89,6 @@ RECIPE: Final = Recipe(
     pages={"": Page(_draw, (10.0, 6.0))},
     scenarios=scenarios,
     changeable=CHANGEABLE,
-    coarse=True,
     decisions=COMBINATION_DECISIONS,
     why={
         "pi2_dctcp": "On its low side, as the fluid's rest, at 0.87: with k = 2 Cubic, which is in"

@@ -14,7 +14,7 @@ from pi2_fluid.papers.pi2.combinations import (
     scenarios,
     shares_of,
 )
-from pi2_fluid.papers.pi2.grid import LEGEND
+from pi2_fluid.papers.pi2.grid_axes import LEGEND
 from pi2_fluid.papers.pi2.more_balances import label_ratios
 from pi2_fluid.papers.pi2.pairs import CHANGEABLE, PAIRS, QUEUES, STYLES
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
@@ -75,10 +75,7 @@ def _columns(counts: FloatArray, levels: FloatArray) -> dict[str, FloatArray]:
 
 def _draw(figure: FigureBase, measured: Measured) -> Caption:
     rows = measured.tables[""]
-    pairs = {
-        (int(a), int(b)) for row in rows for a, b in zip(row["cubic"], row["other"], strict=True)
-    }
-    counts = [pair for pair in COMBINATIONS if pair in pairs]
+    counts = list(COMBINATIONS)
     axes: Any = figure.subplots(len(QUEUES), len(PAIRS), sharex=True, sharey=True)
     for row_axes, (queue, name) in zip(axes, QUEUES.items(), strict=True):
         for ax, pair in zip(row_axes, PAIRS, strict=True):
@@ -120,7 +117,6 @@ RECIPE: Final = Recipe(
     pages={"": Page(_draw, (12.0, 6.4))},
     scenarios=scenarios,
     changeable=CHANGEABLE,
-    coarse=True,
     decisions=(*COMBINATION_DECISIONS, "Rates are those of blocks of 2 s."),
     why={"": "The mean over all combinations of both kinds; as the ratios of Figure 19."},
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.papers.pi2.grid import LEGEND, draw_points, label_grid, positions
+from pi2_fluid.papers.pi2.grid_axes import LEGEND, Grid, draw_points, label_grid, positions
 from pi2_fluid.papers.pi2.pairs import pair_scenario, range_of, run_pair
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Rows
 from pi2_fluid.plot import COLORS
@@ -26,6 +26,7 @@ __all__ = ["CLASSIC", "LINES", "curves", "draw", "is_settled", "label_ratios", "
 #: Mbit/s and ms.
 _CAPACITIES: Final = (4, 12, 40, 120)
 _RTTS: Final = (5, 20, 100)
+_GRID: Final = Grid(_CAPACITIES, _RTTS)
 _QUICK: Final = (4, 40)  # Mbit/s
 _APART: Final = 1.25  # ratio of the two halves, from which a run is called unsettled
 
@@ -138,7 +139,7 @@ def draw(figure: FigureBase, measured: Measured) -> Caption:
         ax.set(yscale="log", ylim=(0.02, 40.0))
         ax.set_ylabel(f"{name} / DCTCP\nrate of a flow")
     label_ratios(axes)
-    label_grid(axes, rows)
+    label_grid(axes, _GRID)
     axes[0].plot([], [], color="black", linewidth=1.2, label="fluid at rest")
     names = axes[0].get_legend_handles_labels()
     axes[1].legend(*names, loc="upper right", ncols=5, **LEGEND)
@@ -155,9 +156,9 @@ def _draw_balance(ax: Axes, rows: Rows) -> None:
         mine = [row for row in rows if row["line"] == line]
         shift = 0.19 * (k - 0.5 * (len(LINES) - 1))
         columns = ("ratio", "ratio_low", "ratio_high")
-        draw_points(ax, mine, columns, shift=shift, style=style, label=label)
+        draw_points(ax, mine, columns, shift=shift, grid=_GRID, style=style, label=label)
         for row in mine:
-            at = positions(row, rows, shift)
+            at = positions(row, _GRID) + shift
             swings = row["settled"] == 0.0
             ax.plot(
                 at[swings], row["ratio"][swings], linestyle="", markersize=3.8, zorder=4,
