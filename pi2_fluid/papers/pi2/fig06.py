@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pi2_fluid.papers.pi2.experiments import (
+    GROWTH,
     STARTS,
     Both,
     measure_runs,
@@ -89,6 +90,7 @@ RECIPE: Final = Recipe(
     scenarios=shipped(_PI, _PIE, _PI2),
     decisions=(
         STARTS,
+        GROWTH,
         (
             "10 flows are judged from 10 to 50 s after the first. A peak is the highest mean over"
             " 1 s, which the paper plots, of the 10 s after it."

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pi2_fluid as pf
-from pi2_fluid.papers.pi2.experiments import STARTS, measure_runs, peak_ratios, value_at
+from pi2_fluid.papers.pi2.experiments import GROWTH, STARTS, measure_runs, peak_ratios, value_at
 from pi2_fluid.papers.pi2.panels import draw_transients, draw_whole, peaks_text, share_legend
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
 
@@ -110,6 +110,7 @@ RECIPE: Final = Recipe(
     scenarios=_scenarios,
     decisions=(
         STARTS,
+        GROWTH,
         (
             "A peak is the highest mean over 1 s, which the paper plots, of the 10 s after the"
             " first flow."

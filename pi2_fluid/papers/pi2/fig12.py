@@ -9,7 +9,15 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import stretch_means
-from pi2_fluid.papers.pi2.experiments import FINE, MEAN, STARTS, Both, find_peaks, measure_runs
+from pi2_fluid.papers.pi2.experiments import (
+    FINE,
+    GROWTH,
+    MEAN,
+    STARTS,
+    Both,
+    find_peaks,
+    measure_runs,
+)
 from pi2_fluid.papers.pi2.panels import LINE_COLORS, draw_transients, draw_whole, share_legend
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 
@@ -171,6 +179,7 @@ RECIPE: Final = Recipe(
     scenarios=shipped(_PIE, _PI2),
     decisions=(
         STARTS,
+        GROWTH,
         "20 flows: the paper does not say how many.",
         (
             "A further peak is a rise of the mean over 0.1 s above 100 ms after the first, before"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pi2_fluid.papers.pi2.experiments import STARTS, measure_runs, peak_ratios, value_at
+from pi2_fluid.papers.pi2.experiments import GROWTH, STARTS, measure_runs, peak_ratios, value_at
 from pi2_fluid.papers.pi2.panels import draw_transients, draw_whole, peaks_text, share_legend
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 
@@ -60,6 +60,7 @@ RECIPE: Final = Recipe(
     scenarios=shipped(_PIE, _PI2),
     decisions=(
         STARTS,
+        GROWTH,
         (
             "A peak is the highest mean over 1 s, which the paper plots, of the 10 s after flows"
             " were added."

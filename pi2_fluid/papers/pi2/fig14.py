@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid.comparison.agreement.curves import delay_distribution
-from pi2_fluid.papers.pi2.experiments import STARTS, Both, first_start, line_of, run_both, spread
+from pi2_fluid.papers.pi2.experiments import (
+    GROWTH,
+    STARTS,
+    Both,
+    first_start,
+    line_of,
+    run_both,
+    spread,
+)
 from pi2_fluid.papers.pi2.panels import LINE_COLORS, NAMES
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
 from pi2_fluid.plot import draw_runs
@@ -152,6 +160,7 @@ RECIPE: Final = Recipe(
     scenarios=shipped(*(name for names in _PANELS.values() for name in names)),
     decisions=(
         STARTS,
+        GROWTH,
         "Packets that leave later than 20 s after the first flow are counted.",
         (
             "With 5 flows and UDP at a target of 5 ms PI2 without its cap of 25 % is compared; both"
