@@ -59,9 +59,9 @@ FINE: Final = 0.1
 STARTS: Final = "Flows start within 1 s, 5 s after the queue was made; UDP with the first of them."
 #: Said of each as well: with `Reno(growth="per_ack")` every verdict is the same.
 GROWTH: Final = (
-    "Reno grows by a segment per round trip. Linux before 4.0 added 1/W per acknowledgement, of which"
-    " there is one for two segments where receivers delay them: tried, and no verdict of Figures 6"
-    " and 11 to 14 changes."
+    "Reno grows by a segment per round trip. Linux before 4.0 added 1/W per acknowledgement, of"
+    " which there is one for two segments where receivers delay them: no verdict of Figures 6"
+    " and 11 to 14 changes with it."
 )
 _AFTER: Final = 10.0  # s: how long after a change its peak is looked for
 _TOLERANCE: Final = 1e-6  # of the trajectories: far below what a picture shows
