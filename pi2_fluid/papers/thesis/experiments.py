@@ -198,6 +198,8 @@ def draw_lines(
     marked : mapping of str to (float, str)
         By queue, a value that the thesis states, and what is said of it.
     """
+    from matplotlib import patheffects
+
     unit, scale, label = {
         "queue_delay": ("_s", 1e3, "queue delay [ms]"),
         "throughput": ("_bit_s", 1e-6, "throughput [Mbit/s]"),
@@ -215,13 +217,16 @@ def draw_lines(
             draw_fluid(ax, time, scale * row[fluid], "black", "fluid")
         if quantity == "queue_delay":
             top = int(first.argmax())
-            ax.plot(time[top], first[top], "o", color=color, markersize=4.5, markerfacecolor="none")
+            ax.plot(
+                time[top], first[top], "o", color=color, markersize=5, fillstyle="none", zorder=6
+            )
         if row["line"] in marked:
             value, said = marked[row["line"]]
             ax.axhline(value, color="0.35", linewidth=1.0, linestyle="dotted")
             ax.annotate(
                 said, (1, value), (-2, 2), xycoords=("axes fraction", "data"),
-                textcoords="offset points", ha="right", fontsize=8, color="0.25",
+                textcoords="offset points", ha="right", fontsize=8, color="0.25", zorder=7,
+                path_effects=[patheffects.withStroke(linewidth=2.5, foreground="white")],
             )  # fmt: skip
         ax.set(ylabel=f"{name}\n{label}", ylim=(0.0, highest))
         ax.set_xlim(0.0, float(time[-1] + 0.5 * (time[1] - time[0])))

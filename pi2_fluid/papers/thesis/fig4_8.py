@@ -37,7 +37,7 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     return Caption(
         f"Both hold the target against UDP of twice the link's rate: PIE {pie}, PI2 {pi2} ms",
         note="5 NewReno and 2 UDP flows of 10 Mbit/s each over 10 Mbit/s, RTT 80 ms without queue;"
-        " means over 50 ms.",
+        " means over 50 ms; circle: the highest.",
     )
 
 
