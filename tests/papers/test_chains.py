@@ -9,7 +9,6 @@ import pytest
 from scipy.optimize import brentq
 
 import pi2_fluid as pf
-from pi2_fluid.papers.figures import FIGURES
 from pi2_fluid.papers.ours import chains
 
 PAGE = (Path(__file__).parents[2] / "docs" / "networks.md").read_text(encoding="utf-8")
@@ -21,16 +20,14 @@ def drawn(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chains, "SHARES", (0.02, 0.5, 0.9))
         patch.setattr(chains, "SIMULATED", (0.1, 0.9))
-        rows, runs = chains.curves(), chains.packets()
-        patch.setattr(chains, "curves", lambda: rows)
-        patch.setattr(chains, "packets", lambda: runs)
-        files = chains.draw(tmp_path_factory.mktemp("chains"))
+        made = pf.figure("chains")
+        files = made.save(tmp_path_factory.mktemp("chains"))
+    rows, runs = (made.measured.tables[part] for part in ("", "scatter"))
     return files, {(row["cross_rtt_s"], row["queues"]): row for row in rows}, runs
 
 
 @pytest.mark.slow
 def test_pictures_and_numbers(drawn) -> None:
-    assert FIGURES["chains"] == "chains"
     assert {path.name for path in drawn[0]} == {
         *(f"chains.{ending}" for ending in ("png", "svg", "pdf", "csv")),
         "chains_scatter.csv",

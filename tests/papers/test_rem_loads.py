@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.papers.figures import FIGURES
 from pi2_fluid.papers.ours import rem_loads
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rem_avq.md").read_text(encoding="utf-8")
@@ -50,7 +49,7 @@ class TestRem:
     @pytest.mark.slow
     def test_packets_scatter_where_the_fluid_swings(self, monkeypatch: Any) -> None:
         monkeypatch.setattr(rem_loads, "SIMULATED", (10, 20, 80))
-        fluid, packets = rem_loads.scatter()
+        fluid, packets = rem_loads.scatter(3)
         assert np.all(fluid["relative_sd_of_price"][:2] > 0.2)
         assert fluid["relative_sd_of_price"][2] < 1e-6
         few, edge, many = packets["relative_sd_of_price"]
@@ -64,8 +63,7 @@ class TestRem:
     def test_pictures_and_numbers(self, curves: Any, tmp_path: Path, monkeypatch: Any) -> None:
         monkeypatch.setattr(rem_loads, "SIMULATED", (20, 160))
         monkeypatch.setattr(rem_loads, "curves", lambda: list(curves.values()))
-        assert FIGURES["rem_loads"] == "rem_loads"
-        assert {path.name for path in rem_loads.draw(tmp_path)} == {
+        assert {path.name for path in pf.figure("rem_loads", quick=True).save(tmp_path)} == {
             *(f"rem_loads.{ending}" for ending in ("png", "svg", "pdf", "csv")),
             "rem_loads_scatter.csv",
             "rem_loads_traces.csv",

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.plot import (
-    COLORS,
-    label_curve,
-    mark_unstable,
-    page_style,
-    save_figure,
-    write_caption,
-)
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
+from pi2_fluid.plot import COLORS, label_curve, mark_unstable
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import FigureBase
 
-__all__ = ["SERIES", "curves", "draw", "extremes", "follow", "onset"]
+__all__ = ["RECIPE", "SERIES", "curves", "extremes", "follow", "onset"]
 
 # 10 Reno flows on 30 Mbit/s with round trips of 100 ms, queue included: p' is 5.7 %, W 25 segments.
 FLOWS: Final = pf.Flows(pf.Reno(), 10, "80ms", slow_start=False)
@@ -117,7 +111,7 @@ def extremes(update: str) -> dict[str, Any]:
     }
 
 
-def onset(row: dict[str, Any]) -> float:
+def onset(row: Mapping[str, Any]) -> float:
     """Return peak-to-peak^2 / -(gain margin) nearest to the onset, in s^2/dB.
 
     Near a supercritical Hopf bifurcation the square of the swing grows in proportion to the gain's
@@ -129,18 +123,12 @@ def onset(row: dict[str, Any]) -> float:
     return swing**2 / -float(margin[nearest])
 
 
-def draw(out: Path) -> list[Path]:
-    """Draw the figure into the folder `out` and return the files written."""
-    series, settled = curves(), [extremes(update) for update in _STYLE]
-    with page_style():
-        figure = _draw(series, settled)
-        return save_figure(figure, out / "across_the_margin", series, extremes=settled)
+def _measure(_: Case) -> Measured:
+    return Measured({"": curves(), "extremes": [extremes(update) for update in _STYLE]})
 
 
-def _draw(series: list[dict[str, Any]], settled: list[dict[str, Any]]) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.4, 6.8))
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    series, settled = measured.tables[""], measured.tables["extremes"]
     # Two grids side by side, so that neither makes room for the labels of the other.
     halves = figure.add_gridspec(1, 2, width_ratios=(1.15, 1))
     axes: Any = halves[0].subgridspec(len(series), 1).subplots(sharex=True)
@@ -152,23 +140,19 @@ def _draw(series: list[dict[str, Any]], settled: list[dict[str, Any]]) -> Figure
     _draw_fork(places[0], settled)
     _draw_onset(places[1], settled)
     clipped = settled[1]["gain_margin_db"][settled[1]["lowest_controller"] <= 0.0].max()
-    write_caption(
-        figure,
+    return Caption(
         "A negative gain margin, in the model: the delay no longer settles, it cycles",
         note=(
-            f"PI2 with both gains scaled to the margin named, 10 Reno flows, R = {1e3 * RTT:g} ms,"
-            " 30 Mbit/s, T = 32 ms. Left: the sampled model, 10 ms of delay added at rest.\n"
-            "Right: where the delay moves in the end. Each margin is that of the model's own linear"
-            " loop; in both, the cycle begins where it is 0, and grows as a square root:"
-            " the square of the swing, highest minus lowest, follows a straight line, here that"
-            " through the first point. At"
-            f" {_signed(clipped)} dB p′ touches 0 in each cycle, and beyond it grows no more."
+            f"PI2 with scaled gains, 10 Reno flows, R = {1e3 * RTT:g} ms, 30 Mbit/s, T = 32 ms."
+            " Left: the sampled model, 10 ms of delay added at rest. Right: where delays move in"
+            " the end.\n"
+            "From 0 dB on the square of the swing follows a straight line, here that through the"
+            f" first point. At {_signed(clipped)} dB p′ touches 0, and beyond it grows no more."
         ),
     )
-    return figure
 
 
-def _draw_series(ax: Axes, row: dict[str, Any]) -> None:
+def _draw_series(ax: Axes, row: Mapping[str, Any]) -> None:
     margin = row["gain_margin_db"]
     ax.axhline(20.0, color="0.7", linewidth=0.7)
     ax.plot(row["time_s"], 1e3 * row["queue_delay_s"], color=_color(margin), linewidth=1.5)
@@ -180,7 +164,7 @@ def _draw_series(ax: Axes, row: dict[str, Any]) -> None:
     )  # fmt: skip
 
 
-def _draw_fork(ax: Axes, settled: list[dict[str, Any]]) -> None:
+def _draw_fork(ax: Axes, settled: Rows) -> None:
     ax.set(ylim=(-6.6, 6.6), xlim=(5, 35), ylabel="gain margin [dB]")
     ax.set_xlabel("queue delay in the end, lowest and highest [ms]")
     ax.grid(visible=True)
@@ -210,7 +194,7 @@ def _draw_fork(ax: Axes, settled: list[dict[str, Any]]) -> None:
         label_curve(ax, (delay, -4.0), row["line"], _STYLE[row["line"]]["color"], place)
 
 
-def _draw_onset(ax: Axes, settled: list[dict[str, Any]]) -> None:
+def _draw_onset(ax: Axes, settled: Rows) -> None:
     ax.set(xlim=(0.1, -1.0), ylim=(0, 4), xlabel="gain margin [dB]", ylabel="swing² [10⁻⁴ s²]")
     ax.grid(visible=True)
     ax.axvspan(0.0, -1.0, color="#B22222", alpha=0.09, linewidth=0, zorder=0)
@@ -231,3 +215,18 @@ def _color(margin: float) -> str:
 
 def _signed(margin: float) -> str:
     return f"{margin:+g}".replace("-", "\N{MINUS SIGN}") if margin else "0"
+
+
+RECIPE: Final = Recipe(
+    caption="Delay of PI2 with gains on both sides of the gain margin",
+    kind="fluid",
+    measure=_measure,
+    pages={"": Page(_draw, (9.4, 6.8))},
+    seeds=1,
+    decisions=(
+        (
+            "Each margin is that of the model's own linear loop, continuous or sampled, with exact"
+            " round-trip times."
+        ),
+    ),
+)

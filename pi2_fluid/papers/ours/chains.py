@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
+from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import FigureBase
 
     from pi2_fluid.laws.aqms.pi_family import PiFamily
 
 __all__ = [
     "CHAINS",
     "CROSS",
+    "RECIPE",
     "RTT",
     "SHARES",
     "SIMULATED",
     "chain",
     "curves",
-    "draw",
     "edge",
     "packets",
 ]
@@ -40,7 +41,6 @@ _P_PRIME: Final = 0.1  # of every queue
 _CAPACITY: Final = 10_000.0  # packets/s
 #: The same, packet by packet.
 SIMULATED: Final = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9)
-_SEEDS: Final = 3
 _DURATION: Final = 40.0  # s
 _SETTLED: Final = 10.0  # s
 _SHOWN: Final = 8.0  # s at its end
@@ -119,7 +119,7 @@ def curves() -> list[dict[str, Any]]:
     return rows
 
 
-def packets() -> list[dict[str, Any]]:
+def packets(seeds: int) -> list[dict[str, Any]]:
     """Return standard deviation and traces of the last queue's delay, as columns per chain."""
     rows = []
     for queues in CHAINS:
@@ -135,7 +135,7 @@ def packets() -> list[dict[str, Any]]:
             ]  # fmt: skip
             run = pf.simulate(
                 pf.Scenario(_DURATION, network=pf.Network(network.nodes, flows)),
-                pf.Packets(seeds=_SEEDS, bin=_BIN),
+                pf.Packets(seeds=seeds, bin=_BIN),
             )
             delay = run.queue_delay.sel(time=slice(_SETTLED, None))
             if queues > 1:
@@ -146,6 +146,7 @@ def packets() -> list[dict[str, Any]]:
         rows.append(
             {
                 "queues": queues,
+                "seeds": seeds,
                 "share": np.array(SIMULATED),
                 "sd_delay_s": np.array(scatter),
                 "time_s": last.time.to_numpy() - (_DURATION - _SHOWN),
@@ -155,7 +156,7 @@ def packets() -> list[dict[str, Any]]:
     return rows
 
 
-def edge(row: dict[str, Any]) -> float:
+def edge(row: Mapping[str, Any]) -> float:
     """Return the share at which the gain margin is 0 dB, inf if it is above everywhere."""
     margin, share = row["gain_margin_db"], row["share"]
     below = np.flatnonzero(margin < 0.0)
@@ -165,43 +166,39 @@ def edge(row: dict[str, Any]) -> float:
     return float(np.interp(0.0, margin[[k, k - 1]], share[[k, k - 1]]))
 
 
-def draw(out: Path) -> list[Path]:
-    """Draw the figure into the folder `out` and return the files written."""
-    rows, runs = curves(), packets()
-    scatter = [{name: run[name] for name in ("queues", "share", "sd_delay_s")} for run in runs]
-    traces = [{name: run[name] for name in ("queues", "time_s", "delay_s")} for run in runs]
-    with page_style():
-        figure = _draw(rows, runs)
-        return save_figure(figure, out / "chains", rows, scatter=scatter, traces=traces)
+def _measure(case: Case) -> Measured:
+    runs = packets(case.seeds)
+    scatter = ("queues", "seeds", "share", "sd_delay_s")
+    traces = ("queues", "time_s", "delay_s")
+    return Measured(
+        {
+            "": curves(),
+            "scatter": [{name: run[name] for name in scatter} for run in runs],
+            "traces": [{name: run[name] for name in traces} for run in runs],
+        }
+    )
 
 
-def _draw(rows: list[dict[str, Any]], runs: list[dict[str, Any]]) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.4, 7.0))
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    rows, scatter = measured.tables[""], measured.tables["scatter"]
     axes: Any = figure.subplots(2, 2)
     for ax, cross in zip(axes[0], CROSS, strict=True):
         _draw_margins(ax, [row for row in rows if row["cross_rtt_s"] == cross], cross)
     axes[0][0].legend(loc="lower left")
-    _draw_scatter(axes[1][0], runs, [row for row in rows if row["cross_rtt_s"] == RTT])
-    _draw_traces(axes[1][1], runs)
-    write_caption(
-        figure,
+    _draw_scatter(axes[1][0], scatter, [row for row in rows if row["cross_rtt_s"] == RTT])
+    _draw_traces(axes[1][1], measured.tables["traces"])
+    return Caption(
         "PI2 queues in a row have less margin than one of them alone",
         note=(
-            f"Reno under PI2 with the gains of the paper, p' = {_P_PRIME:g} at each queue; flows"
-            f" through all queues have a round-trip time of {1e3 * RTT:g} ms however many these"
-            " are.\nTo each queue what others hold back is nearly as deaf as traffic of a constant"
-            " rate."
-            " Above: sampled loop, exact\nround-trip time. Below: packets on the"
-            f" last of links of {12e-3 * _CAPACITY:g} Mbit/s, cross traffic of {1e3 * RTT:g} ms;"
-            f" left, median of {_SEEDS} seeds, thin lines where the margin is 0 dB."
+            f"Reno under PI2 with the gains of the paper, p' = {_P_PRIME:g} at each queue. Above:"
+            " sampled loop. Below: packets on the last link, cross traffic of"
+            f" {1e3 * RTT:g} ms;\nleft, median of {scatter[0]['seeds']} seeds, thin lines where the"
+            " margin is 0 dB."
         ),
     )
-    return figure
 
 
-def _draw_margins(ax: Axes, rows: list[dict[str, Any]], cross: float) -> None:
+def _draw_margins(ax: Axes, rows: Rows, cross: float) -> None:
     for row in rows:
         queues = row["queues"]
         label = "one queue" if queues == 1 else f"{queues} queues in a row"
@@ -217,7 +214,7 @@ def _draw_margins(ax: Axes, rows: list[dict[str, Any]], cross: float) -> None:
     ax.set_title(f"cross traffic of {1e3 * cross:g} ms", fontsize=9.5)
 
 
-def _draw_scatter(ax: Axes, runs: list[dict[str, Any]], rows: list[dict[str, Any]]) -> None:
+def _draw_scatter(ax: Axes, runs: Rows, rows: Rows) -> None:
     for run, row in zip(runs, rows, strict=True):
         style = _STYLE[run["queues"]]
         ax.plot(run["share"], 1e3 * run["sd_delay_s"], marker="o", markersize=4, **style)
@@ -233,10 +230,26 @@ def _draw_scatter(ax: Axes, runs: list[dict[str, Any]], rows: list[dict[str, Any
     ax.set_title("packets: scatter of the last queue", fontsize=9.5)
 
 
-def _draw_traces(ax: Axes, runs: list[dict[str, Any]]) -> None:
+def _draw_traces(ax: Axes, runs: Rows) -> None:
     for run in runs:
         style = _STYLE[run["queues"]] | {"linewidth": 1.0}
         ax.plot(run["time_s"], 1e3 * run["delay_s"], **style)
     ax.grid(visible=True)
     ax.set(xlim=(0, _SHOWN), ylim=(0, None), xlabel="time [s]", ylabel="queue delay [ms]")
     ax.set_title(f"packets: the last queue at a share of {SIMULATED[-1]:g}", fontsize=9.5)
+
+
+RECIPE: Final = Recipe(
+    caption="Margins and packets of one to three PI2 queues in a row, over the share of long flows",
+    kind="packets",
+    measure=_measure,
+    pages={"": Page(_draw, (9.4, 7.0))},
+    seeds=3,
+    decisions=(
+        (
+            f"Flows through all queues have a round-trip time of {1e3 * RTT:g} ms, however many"
+            f" these are; links of {12e-3 * _CAPACITY:g} Mbit/s, exact round-trip times."
+        ),
+        "To each queue what others hold back is nearly as deaf as traffic of a constant rate.",
+    ),
+)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
+from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import FigureBase
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["PATHS", "SPREADS", "curves", "draw", "found_near", "lines", "scenario"]
+__all__ = ["PATHS", "RECIPE", "SPREADS", "curves", "found_near", "lines", "scenario"]
 
 PATHS: Final = (0.032, 0.048, 0.080)  # s
 #: Of the paths: all alike, or from 0.8 to 1.2 times as long.
@@ -104,59 +105,56 @@ def spectrum(delay: FloatArray) -> tuple[FloatArray, FloatArray]:
     return omega[shown], size[shown]
 
 
-def found_near(row: dict[str, Any], frequency: float) -> float:
+def found_near(row: Mapping[str, Any], frequency: float) -> float:
     """Return the frequency (rad/s) of the largest line within a twentieth of a predicted one."""
     omega = row["frequency_rad_s"]
     near = np.abs(omega / frequency - 1.0) < _NEAR
     return float(omega[np.argmax(np.where(near, row["amplitude_s"], 0.0))])
 
 
-def draw(out: Path) -> list[Path]:
-    """Draw the figure into the folder `out` and return the files written."""
-    rows, predicted = curves(), lines()
-    spectra = [_columns(row, ("frequency_rad_s", "amplitude_s")) for row in rows]
-    delays = [_columns(row, ("time_s", "delay_s")) for row in rows]
-    scatter = [_columns(row, ("mean_delay_s", "sd_delay_s")) for row in rows]
-    with page_style():
-        figure = _draw(rows, predicted)
-        return save_figure(
-            figure, out / "echo_modes", spectra, delays=delays, scatter=scatter, predicted=predicted
-        )
+def _measure(_: Case) -> Measured:
+    rows = curves()
+    parts = {
+        "": ("frequency_rad_s", "amplitude_s"),
+        "delays": ("time_s", "delay_s"),
+        "scatter": ("mean_delay_s", "sd_delay_s"),
+    }
+    tables: dict[str, Rows] = {
+        part: [_columns(row, names) for row in rows] for part, names in parts.items()
+    }
+    return Measured(tables | {"predicted": lines()})
 
 
-def _columns(row: dict[str, Any], names: tuple[str, str]) -> dict[str, Any]:
+def _columns(row: Mapping[str, Any], names: tuple[str, str]) -> dict[str, Any]:
     return {name: row[name] for name in ("line", "path_s", *names)}
 
 
-def _draw(rows: list[dict[str, Any]], predicted: list[dict[str, Any]]) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.4, 7.2))
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    tables = measured.tables
     axes: Any = figure.subplots(len(PATHS), 2, sharex="col", width_ratios=(1, 1.25))
-    for (left, right), modes in zip(axes, predicted, strict=True):
-        mine = [row for row in rows if row["path_s"] == modes["path_s"]]
-        _draw_delays(left, mine, modes)
-        _draw_spectra(right, mine, modes)
+    for (left, right), modes in zip(axes, tables["predicted"], strict=True):
+        delays, spectra = (
+            [row for row in tables[part] if row["path_s"] == modes["path_s"]]
+            for part in ("delays", "")
+        )
+        _draw_delays(left, delays, modes)
+        _draw_spectra(right, spectra, modes)
     axes[0][0].legend(loc="upper right", fontsize=8)
     axes[-1][0].set_xlabel("time [s]")
     axes[-1][1].set_xlabel("angular frequency [rad/s]")
     figure.supylabel("Classic queue delay [ms]", fontsize=10)
-    write_caption(
-        figure,
+    return Caption(
         "Echoes of one round trip: a dual queue swings at lines that no margin shows",
         note=(
             f"{_FLOWS} Reno flows and as many unpaced Scalable ones as take half of the link, under"
-            " DualPi2, packet by packet. Left: half a second of the delay.\n"
-            f"Right: amplitude of the delay's sines over {_WATCHED:g} s; dashed: echo modes that"
-            " the linear loop by the clock of acknowledgements predicts to grow over equal paths,"
-            " and how fast (dotted: to decay). Paths from 0.8 to 1.2 times as long leave little of"
-            " them."
+            f" DualPi2, in packets. Right: amplitude of the delay's sines over {_WATCHED:g} s.\n"
+            "Dashed: echo modes that the linear loop by the ack clock predicts to grow over equal"
+            " paths, and how fast; dotted: to decay."
         ),
     )
-    return figure
 
 
-def _draw_delays(ax: Axes, rows: list[dict[str, Any]], modes: dict[str, Any]) -> None:
+def _draw_delays(ax: Axes, rows: Rows, modes: Mapping[str, Any]) -> None:
     for row in rows:
         label = "equal paths" if row["line"] == "equal" else "paths ±20 %"
         ax.plot(row["time_s"], 1e3 * row["delay_s"], label=label, **_STYLE[row["line"]])
@@ -168,7 +166,7 @@ def _draw_delays(ax: Axes, rows: list[dict[str, Any]], modes: dict[str, Any]) ->
     )
 
 
-def _draw_spectra(ax: Axes, rows: list[dict[str, Any]], modes: dict[str, Any]) -> None:
+def _draw_spectra(ax: Axes, rows: Rows, modes: Mapping[str, Any]) -> None:
     top = 1.45e3 * max(row["amplitude_s"].max() for row in rows)
     for row in rows:
         ax.plot(row["frequency_rad_s"], 1e3 * row["amplitude_s"], **_STYLE[row["line"]], zorder=2)
@@ -185,3 +183,13 @@ def _draw_spectra(ax: Axes, rows: list[dict[str, Any]], modes: dict[str, Any]) -
                 fontsize=8, color="0.2",
             )  # fmt: skip
     ax.set(xlim=(0, _HIGHEST), ylim=(0, top))
+
+
+RECIPE: Final = Recipe(
+    caption="Delay of a dual queue and its spectrum, with L4S flows over equal and unequal paths",
+    kind="packets",
+    measure=_measure,
+    pages={"": Page(_draw, (9.4, 7.2))},
+    seeds=1,
+    decisions=("Unequal paths are from 0.8 to 1.2 times as long; they leave little of the modes.",),
+)

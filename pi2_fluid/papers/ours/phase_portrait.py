@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.plot import COLORS, label_curve, page_style, save_figure, write_caption
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
+from pi2_fluid.plot import COLORS, label_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import FigureBase
 
-__all__ = ["curves", "draw"]
+__all__ = ["RECIPE", "curves", "period"]
 
 # 5 Reno flows on 10 Mbit/s with 100 ms of path: the load of Figure 11a.
 FLOWS: Final = pf.Flows(pf.Reno(), 5, "100ms", slow_start=False)
@@ -65,68 +66,68 @@ def curves() -> list[dict[str, Any]]:
     return rows
 
 
-def draw(out: Path) -> list[Path]:
-    """Draw the figure into the folder `out` and return the files written."""
-    rows = curves()
-    with page_style():
-        return save_figure(_draw(rows), out / "phase_portrait", rows)
-
-
-def _draw(rows: list[dict[str, Any]]) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.4, 5.4))
-    axes = figure.subplots(1, 2, sharex=True, sharey=True)
-    for ax, (name, aqm) in zip(axes, AQMS.items(), strict=True):
-        mine = [row for row in rows if row["aqm"] == name]
-        _draw_plane(ax, aqm, mine)
+def _measure(_: Case) -> Measured:
+    rows, rests = curves(), []
+    for name, aqm in AQMS.items():
+        point = pf.equilibrium(FLOWS, aqm, CAPACITY)
         loop = pf.Loop(FLOWS, aqm, capacity=CAPACITY, rtt_terms="exact")
-        margin = f"{loop.margins().gain_margin_db:+.1f} dB".replace("-", "\N{MINUS SIGN}")
-        ax.set_title(f"{_NAMES[name]}: gain margin {margin}")
+        rests.append(
+            {
+                "aqm": name,
+                "window_segments": float(np.ravel(point.window)[0]),
+                "queue_packets": float(point.queue),
+                "packets_s": float(point.capacity),
+                "gain_margin_db": float(loop.margins().gain_margin_db),
+            }
+        )
+    cycle = {"aqm": "pi", "period_s": period(rows[0])}
+    return Measured({"": rows, "rest": rests, "cycle": [cycle]})
+
+
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    rows, rests = measured.tables[""], measured.tables["rest"]
+    axes = figure.subplots(1, 2, sharex=True, sharey=True)
+    for ax, rest in zip(axes, rests, strict=True):
+        _draw_plane(ax, rest, [row for row in rows if row["aqm"] == rest["aqm"]])
+        margin = f"{rest['gain_margin_db']:+.1f} dB".replace("-", "\N{MINUS SIGN}")
+        ax.set_title(f"{_NAMES[rest['aqm']]}: gain margin {margin}")
     axes[0].set_ylabel("queue [packets]")
-    packets = CAPACITY / 12e3
+    packets = rests[0]["packets_s"]
     delay = axes[1].secondary_yaxis(
         "right", functions=(lambda q: 1e3 * q / packets, lambda tau: tau * packets / 1e3)
     )
     delay.set_ylabel("queue delay [ms]")
-    cycle = next(row for row in rows if row["aqm"] == "pi")
-    write_caption(
-        figure,
+    return Caption(
         "At low load PI drives window and queue round a cycle; PI2 brings them to rest",
         note=(
-            "5 Reno flows on 10 Mbit/s with 100 ms of path, as in Figure 11a; continuous"
-            " controllers: PI with α 0.125, β 1.25 Hz on p, PI2 with 0.3125, 3.125 Hz on p′, target"
-            " 20 ms.\n"
-            "Each trajectory begins at its dot, all that came before at rest there. PI's cycle has"
-            f" a period of {_period(cycle):.3f} s and p at 0 for a part of it; both starts end"
-            " there.\n"
+            "5 Reno flows on 10 Mbit/s with 100 ms of path. Each trajectory begins at its dot, all"
+            " that came before at rest there. PI's cycle has a period of"
+            f" {measured.tables['cycle'][0]['period_s']:.3f} s.\n"
             "Trajectories may cross: the state of a loop with delay holds the last round trip, not"
             " only the two numbers shown."
         ),
     )
-    return figure
 
 
-def _draw_plane(ax: Axes, aqm: pf.Aqm, rows: list[dict[str, Any]]) -> None:
-    point = pf.equilibrium(FLOWS, aqm, CAPACITY)
+def _draw_plane(ax: Axes, rest: Mapping[str, Any], rows: Rows) -> None:
     ax.set(xlim=(17, 22.4), ylim=(-0.6, 27), xlabel="window of one flow [segments]")
     ax.grid(visible=True)
-    _draw_balance(ax, point)
+    _draw_balance(ax, rest["packets_s"])
     for row in rows:
         _draw_trajectory(ax, row)
     last = rows[0]["time_s"] >= _CYCLE
     x, y = rows[0]["window_segments"][last], rows[0]["queue_packets"][last]
-    if np.ptp(x) > 0.01 * point.window[0]:
+    if np.ptp(x) > 0.01 * rest["window_segments"]:
         ax.plot(x, y, color="black", linewidth=2.4, zorder=4)
         label_curve(ax, (x.min(), y[x.argmin()]), "cycle", "black", "left", fontweight="bold")
-    rest: dict[str, Any] = {"color": "black", "markersize": 14, "markeredgewidth": 2.0, "zorder": 5}
-    ax.plot(point.window[0], point.queue, "+", **rest)
+    cross: dict[str, Any] = {"color": "black", "markersize": 14, "markeredgewidth": 2.0}
+    ax.plot(rest["window_segments"], rest["queue_packets"], "+", **cross, zorder=5)
 
 
-def _draw_balance(ax: Axes, point: pf.OperatingPoint) -> None:
+def _draw_balance(ax: Axes, packets: float) -> None:
     """Draw where the queue stands still: all windows together fill path and queue."""
     queue = np.array([0.0, 40.0])
-    path = point.capacity * float(FLOWS.base_rtt)
+    path = packets * float(FLOWS.base_rtt)
     ax.plot((path + queue) / FLOWS.count, queue, color="0.6", linewidth=1.0, zorder=0)
     for text, at, turn in (
         ("arrivals = capacity", ((path + 24.2) / FLOWS.count, 23.2), 46),
@@ -137,7 +138,7 @@ def _draw_balance(ax: Axes, point: pf.OperatingPoint) -> None:
         ax.annotate(text, at, rotation=turn, rotation_mode="anchor", **style)
 
 
-def _draw_trajectory(ax: Axes, row: dict[str, Any]) -> None:
+def _draw_trajectory(ax: Axes, row: Mapping[str, Any]) -> None:
     line = row["line"]
     style, color = _STYLE[line], _STYLE[line]["color"]
     shown = row["time_s"] <= _SHOWN
@@ -150,7 +151,7 @@ def _draw_trajectory(ax: Axes, row: dict[str, Any]) -> None:
         _draw_arrow(ax, row, when, color)
 
 
-def _draw_arrow(ax: Axes, row: dict[str, Any], at: float, color: str) -> None:
+def _draw_arrow(ax: Axes, row: Mapping[str, Any], at: float, color: str) -> None:
     index = int(np.searchsorted(row["time_s"], at))
     tail, head = (
         (row["window_segments"][k], row["queue_packets"][k]) for k in (index - 1, index + 1)
@@ -159,10 +160,26 @@ def _draw_arrow(ax: Axes, row: dict[str, Any], at: float, color: str) -> None:
     ax.annotate("", head, tail, arrowprops=style)
 
 
-def _period(row: dict[str, Any]) -> float:
+def period(row: Mapping[str, Any]) -> float:
     """Return the time between two rises of the queue through its target at the end (s)."""
     t, above = row["time_s"], row["queue_delay_s"] - 0.020
     k = np.flatnonzero((above[:-1] < 0.0) & (above[1:] >= 0.0))
     rises = t[k] - above[k] * (t[k + 1] - t[k]) / (above[k + 1] - above[k])
     late = rises[rises > 0.5 * _DURATION]
     return float((late[-1] - late[0]) / (len(late) - 1))
+
+
+RECIPE: Final = Recipe(
+    caption="Window against queue under PI and PI2, at the load of the PI2 paper's Figure 11a",
+    kind="fluid",
+    measure=_measure,
+    pages={"": Page(_draw, (9.4, 5.4))},
+    seeds=1,
+    decisions=(
+        (
+            "Continuous controllers: PI with alpha 0.125 and beta 1.25 Hz on p, PI2 with 0.3125 and"
+            " 3.125 Hz on p′, target 20 ms."
+        ),
+        "In PI's cycle p is 0 for a part of it; both starts end there.",
+    ),
+)

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
+from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import FigureBase
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["LOADS", "SHOWN", "SIMULATED", "curves", "draw", "edge", "scatter", "scenario", "traces"]
+__all__ = [
+    "LOADS",
+    "RECIPE",
+    "SHOWN",
+    "SIMULATED",
+    "curves",
+    "edge",
+    "scatter",
+    "scenario",
+    "traces",
+]
 
 #: Flows of Reno, over which margins are drawn.
 LOADS: Final = (10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128, 160, 200, 256, 320)
@@ -28,7 +39,6 @@ _CAPACITY: Final = 64e6  # bit/s: 8000 packets/s
 _RTT: Final = 0.080  # s, without queue
 _LINK: Final = pf.Link(_CAPACITY, "1000 packets", "1000B")
 _LAWS: Final = {"REM": pf.Rem(ecn=True), "PI2": pf.Pi2()}
-_SEEDS: Final = 3
 _DURATION: Final = 90.0  # s
 _SETTLED: Final = 30.0  # s
 _TRACE: Final = 10.0  # s at its end
@@ -74,15 +84,15 @@ def curves() -> list[dict[str, Any]]:
     return rows
 
 
-def edge(row: dict[str, Any]) -> float:
+def edge(row: Mapping[str, Any]) -> float:
     """Return the number of flows at which the gain margin is 0 dB; it grows with them."""
     return float(np.exp(np.interp(0.0, row["gain_margin_db"], np.log(row["flows"]))))
 
 
-def scatter() -> list[dict[str, Any]]:
+def scatter(seeds: int) -> list[dict[str, Any]]:
     """Return scatter of the price and utilization over the load, as columns per engine."""
     rows = []
-    for name, engine in (("fluid", pf.Fluid()), ("packets", pf.Packets(seeds=_SEEDS, bin=_BIN))):
+    for name, engine in (("fluid", pf.Fluid()), ("packets", pf.Packets(seeds=seeds, bin=_BIN))):
         spread, used = [], []
         for count in SIMULATED:
             run = pf.simulate(scenario(count), engine).sel(time=slice(_SETTLED, None))
@@ -92,6 +102,7 @@ def scatter() -> list[dict[str, Any]]:
         rows.append(
             {
                 "engine": name,
+                "seeds": seeds,
                 "flows": np.array(SIMULATED),
                 "relative_sd_of_price": np.array(spread),
                 "utilization": np.array(used),
@@ -115,21 +126,13 @@ def traces(count: int) -> dict[str, FloatArray]:
     }
 
 
-def draw(out: Path) -> list[Path]:
-    """Draw the figure into the folder `out` and return the files written."""
-    rows, spread = curves(), scatter()
+def _measure(case: Case) -> Measured:
     shown = [traces(count) for count in SHOWN]
-    with page_style():
-        figure = _draw(rows, spread, shown)
-        return save_figure(figure, out / "rem_loads", rows, scatter=spread, traces=shown)
+    return Measured({"": curves(), "scatter": scatter(case.seeds), "traces": shown})
 
 
-def _draw(
-    rows: list[dict[str, Any]], spread: list[dict[str, Any]], shown: list[dict[str, FloatArray]]
-) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.4, 7.0))
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    rows, spread, shown = (measured.tables[part] for part in ("", "scatter", "traces"))
     axes: Any = figure.subplots(2, 2)
     (rem,) = (row for row in rows if row["queue"] == "REM")
     _draw_margins(axes[0][0], rows)
@@ -145,22 +148,18 @@ def _draw(
         _draw_traces(ax, columns, highest)
     axes[1][1].legend(loc="upper right")
     least, most = (float(rem["gain_margin_db"][k]) for k in (0, -1))
-    write_caption(
-        figure,
+    return Caption(
         f"REM: the same gains, and margins from {least:.0f} to {most:.0f} dB",
         note=(
-            f"Reno with a path of {1e3 * _RTT:g} ms on {1e-6 * _CAPACITY:g} Mbit/s, 8000 packets of"
-            " 1000 bytes per second; REM with the defaults of ns-2,\nwith marks: gamma 0.001,"
-            " phi 1.001, a target of 20 packets. PI2 with the gains of its paper, at 20 ms."
-            "\nMargins: sampled loop, exact round-trip time. Dotted: where REM's is 0 dB,"
-            f" {edge(rem):.0f} flows. Scatter: from {_SETTLED:g} s on,\nmedian of {_SEEDS} seeds."
-            f" Below: the last {_TRACE:g} of {_DURATION:g} s."
+            f"Reno with a path of {1e3 * _RTT:g} ms on {1e-6 * _CAPACITY:g} Mbit/s; REM with the"
+            " defaults of ns-2, PI2 with the gains of its paper. Margins: sampled loop.\nDotted:"
+            f" where REM's is 0 dB, {edge(rem):.0f} flows. Scatter: median of {spread[0]['seeds']}"
+            f" seeds. Below: the last {_TRACE:g} of {_DURATION:g} s."
         ),
     )
-    return figure
 
 
-def _draw_margins(ax: Axes, rows: list[dict[str, Any]]) -> None:
+def _draw_margins(ax: Axes, rows: Rows) -> None:
     for row in rows:
         ax.plot(row["flows"], row["gain_margin_db"], label=row["queue"], **_STYLE[row["queue"]])
     ax.axhline(0.0, color="0.5", linewidth=0.8)
@@ -169,7 +168,7 @@ def _draw_margins(ax: Axes, rows: list[dict[str, Any]]) -> None:
     ax.legend(loc="upper left")
 
 
-def _draw_scatter(ax: Axes, spread: list[dict[str, Any]]) -> None:
+def _draw_scatter(ax: Axes, spread: Rows) -> None:
     for row in spread:
         packets = row["engine"] == "packets"
         ax.plot(
@@ -181,9 +180,25 @@ def _draw_scatter(ax: Axes, spread: list[dict[str, Any]]) -> None:
     ax.legend(loc="upper right")
 
 
-def _draw_traces(ax: Axes, columns: dict[str, FloatArray], highest: float) -> None:
+def _draw_traces(ax: Axes, columns: Mapping[str, Any], highest: float) -> None:
     ax.plot(columns["time_s"], columns["packets"], color=COLORS[2], linewidth=0.8, label="packets")
     ax.plot(columns["time_s"], columns["fluid_packets"], color=COLORS[1], label="fluid")
     ax.set(xlim=(0, _TRACE), ylim=(0, highest), xlabel="time [s]", ylabel="queue [packets]")
     ax.set_title(f"{columns['flows'][0]:.0f} flows", fontsize=9.5)
     ax.grid(visible=True)
+
+
+RECIPE: Final = Recipe(
+    caption="Margins and packets of REM over the number of flows, and PI2's margins beside them",
+    kind="fluid and packets",
+    measure=_measure,
+    pages={"": Page(_draw, (9.4, 7.0))},
+    seeds=3,
+    decisions=(
+        (
+            "8000 packets of 1000 bytes per second, marks; of REM gamma 0.001, phi 1.001, a target"
+            " of 20 packets; of PI2 one of 20 ms."
+        ),
+        f"Exact round-trip times; scatter from {_SETTLED:g} s on.",
+    ),
+)
