@@ -73,7 +73,7 @@ class TestRem:
 @pytest.mark.slow
 def test_the_examples_print_what_stands_below_them() -> None:
     blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     space = {"pf": pf}
     for code, printed in blocks:
         out = io.StringIO()

@@ -144,8 +144,7 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
         "A negative gain margin, in the model: the delay no longer settles, it cycles",
         note=(
             f"PI2 with scaled gains, 10 Reno flows, R = {1e3 * RTT:g} ms, 30 Mbit/s, T = 32 ms."
-            " Left: the sampled model, 10 ms of delay added at rest. Right: where delays move in"
-            " the end.\n"
+            " Left: the sampled model, 10 ms of delay added at rest. Right: the delay in the end.\n"
             "From 0 dB on the square of the swing follows a straight line, here that through the"
             f" first point. At {_signed(clipped)} dB p′ touches 0, and beyond it grows no more."
         ),
