@@ -35,6 +35,7 @@ FIGURES: Final = {
     "pi2:18": "pi2.fig18",
     "pi2:19": "pi2.fig19",
     "pi2:20": "pi2.fig20",
+    "pi2:diagrams": "pi2.diagrams",
     "pi2:table1": "pi2.table1",
     "pi2:appendix": "pi2.appendix",
     "pie:1": "pie.fig01",
