@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["QUICK", "Caption", "Case", "Kind", "Measured", "Page", "Recipe", "Rows", "shipped"]
 
 #: What a figure is computed from.
-Kind = Literal["loop", "fluid", "packets", "fluid and packets", "diagram", "card", "numbers"]
+Kind = Literal[
+    "loop", "fluid", "packets", "fluid and packets", "sample", "diagram", "card", "numbers"
+]
 #: Curves: one mapping of column name to value or array each, as `plot.write_numbers` takes them.
 Rows = Sequence[Mapping[str, Any]]
 
@@ -85,8 +87,8 @@ class Recipe:
     caption : str
         What the paper shows, in our words.
     kind : str
-        What it is computed from: loop, fluid, packets, fluid and packets; diagram; card (a
-        measurement, not to be repeated); numbers (nothing drawn).
+        What it is computed from: loop, fluid, packets, fluid and packets; sample (of a
+        distribution); diagram; card (a measurement, not to be repeated); numbers (nothing drawn).
     measure : callable
         `Case` to `Measured`.
     pages : mapping of str to Page

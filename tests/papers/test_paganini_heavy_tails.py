@@ -1,8 +1,7 @@
-"""Figures 11 to 13 of Paganini and others: their files, and their numbers by another way."""
+"""Figures 11 to 13 of Paganini and others: their numbers by another way."""
 
 from __future__ import annotations
 
-import csv
 import re
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,10 @@ import numpy as np
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.papers.paganini import fig11, fig12, fig13, heavy_tails
+from pi2_fluid.papers.gallery import figure
+from pi2_fluid.papers.paganini import fig11, fig13, heavy_tails, heavy_tails_page
+from pi2_fluid.papers.stated import stated
 
-MODULES = {"paganini_fig11": fig11, "paganini_fig12": fig12, "paganini_fig13": fig13}
-TEXT = ("line",)
 PAGE = Path(__file__).parents[2] / "docs" / "paganini.md"
 
 
@@ -60,30 +59,41 @@ def test_claims_by_the_totals_of_the_runs(said) -> None:
 
 
 @pytest.mark.slow
-def test_pictures_and_numbers(tmp_path, monkeypatch) -> None:
-    """Of runs of 24 s; mice are quicker with NewReno in the median, and slower at 95 %."""
-    whole = heavy_tails.run
-    for module in (heavy_tails, fig12, fig13):
-        monkeypatch.setattr(module, "run", lambda setting: whole(setting, 24.0))
-    for name, module in MODULES.items():
-        files = {path.name for path in module.draw(tmp_path)}
-        assert {f"{name}.{ending}" for ending in ("png", "svg", "pdf", "csv")} <= files
-
-    def rows_of(table: str) -> Any:
-        text = (tmp_path / f"paganini_fig13_{table}.csv").read_text(encoding="utf-8")
-        return list(csv.DictReader(text.splitlines()))
-
-    mice = {row["line"]: row for row in reversed(rows_of("times"))}
-    median, late = (
-        {name: float(row[level]) for name, row in mice.items()} for level in ("median_s", "p95_s")
-    )
-    assert median["NewReno/RED"] < median["new protocol"]
-    assert late["NewReno/RED"] > late["new protocol"]
-    rates: dict[str, list[float]] = {}
-    for row in rows_of("elephants"):
-        rates.setdefault(row["line"], []).append(float(row["relative_rate"]))
+def test_what_the_figures_show(monkeypatch) -> None:
+    """Of one run of 24 s; mice are quicker with NewReno in the median, and slower at 95 %."""
+    monkeypatch.setattr(heavy_tails_page, "CLAIMED", 24.0)
+    monkeypatch.setattr(fig13, "CLAIMED", 24.0)
+    made = {n: figure("paganini", n, seeds=1, quick=True) for n in (12, 13)}
+    for number, each in made.items():
+        found = each.measured.found
+        assert set(found) == {row.key for row in stated(f"paganini:{number}")}
+        assert all(np.isfinite(values).all() for values in found.values())
+    tables = made[13].measured.tables
+    mice = {row["line"]: row for row in tables["times"]}
+    assert mice["NewReno/RED"]["median_s"][0] < mice["new protocol"]["median_s"][0]
+    assert mice["NewReno/RED"]["p95_s"][0] > mice["new protocol"]["p95_s"][0]
+    rates = {row["line"]: row["relative_rate"] for row in tables["elephants"]}
     assert np.nanmax(rates["new protocol"]) < 2.0
     assert rates["NewReno/RED"][0] > 2 * rates["NewReno/RED"][-1]
+    (row,) = (row for row in tables["queues"] if row["line"] == "thresholds 5, 20")
+    assert 100 * row["utilization"] == pytest.approx(made[13].measured.found["narrow_used"])
+
+
+@pytest.mark.slow
+def test_what_is_judged_is_from_10_s_on() -> None:
+    found = heavy_tails.run("thresholds 5, 20")
+    assert found.judged_queue.size == 1500
+    assert found.judged_queue.mean() == pytest.approx(found.waiting, rel=1e-12)
+    assert found.queue[100:].mean() == pytest.approx(found.waiting, rel=1e-9)
+    assert found.utilization[5:].mean() == pytest.approx(found.used, rel=1e-9)
+    assert (found.queue_time[0], found.used_time[0]) == pytest.approx((0.05, 1.0))
+
+
+def test_the_queue_of_another_figure_at_both_links() -> None:
+    scenario, other = map(pf.named_scenario, ("paganini_fig13", "paganini_fig09"))
+    changed = fig13.with_queue_of(scenario, other)
+    assert [node.aqm for node in changed.network.nodes] == [other.network.nodes[0].aqm] * 2
+    assert [node.link.capacity for node in changed.network.nodes] == [1e9] * 2
 
 
 @pytest.mark.slow
@@ -93,13 +103,12 @@ def test_the_page_says_what_claims_say() -> None:
         ((used, waits, even),) = re.findall(
             rf"^\| {setting} \| ([\d.]+) \| (\d+) \| ([\d.]+) \|", page, re.MULTILINE
         )
-        found = heavy_tails.run(setting, heavy_tails.CLAIMED)
+        found = heavy_tails.run(setting)
         assert used == f"{100 * found.used:.1f}"
         assert waits == f"{found.waiting:.0f}"
         assert even == f"{found.jain:.2f}"
     ours, other = (
-        heavy_tails._time_row(name, heavy_tails.run(name, heavy_tails.CLAIMED))
-        for name in ("new protocol", "NewReno/RED")
+        heavy_tails.times(name, [heavy_tails.run(name)]) for name in ("new protocol", "NewReno/RED")
     )
     text = " ".join(page.split())
     assert (

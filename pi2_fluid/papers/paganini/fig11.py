@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 import pi2_fluid as pf
-from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption
+from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
+from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
     from pi2_fluid.values import IntArray
 
-__all__ = ["COUNT", "MICE", "SIZES", "TOTAL", "draw", "sample", "summed"]
+__all__ = ["COUNT", "MICE", "RECIPE", "SIZES", "TOTAL", "sample", "summed"]
 
 #: The distribution, how many sizes the paper has drawn, and their sum (packets).
 SIZES: Final = pf.Pareto(1, 100)
@@ -51,43 +53,82 @@ def summed(seed: int) -> Summed:
     return Summed(float(small.mean()), float(sizes[small].sum()) / total, total)
 
 
-def draw(out: Path) -> list[Path]:
-    """Draw the figure into the folder `out` and return the files written."""
-    from matplotlib.figure import Figure
+def _measure(case: Case) -> Measured:
+    # Samples cost so little that all are made in a hurry, too.
+    number = SEEDS if case.quick else case.seeds
+    every = [summed(seed) for seed in range(1, number + 1)]
+    small, carried, totals = (
+        np.array([getattr(each, what) for each in every]) for what in ("small", "carried", "total")
+    )
+    return Measured(
+        {
+            "": [{"flow": np.arange(COUNT), "size_packets": sample()}],
+            "samples": [
+                {
+                    "seed": np.arange(1, number + 1),
+                    "total_packets": totals,
+                    "small": small,
+                    "carried": carried,
+                }
+            ],
+        },
+        {
+            "shape": SIZES.shape,
+            "scale": SIZES.scale,
+            "count": COUNT,
+            "total": totals,
+            "mice": 100.0 * small,
+            "carried": 100.0 * carried,
+        },
+    )
 
-    sizes, found = sample(), summed(SEED)
-    every = [summed(seed) for seed in range(1, SEEDS + 1)]
-    totals, carried = (np.array([getattr(each, what) for each in every])
-                       for what in ("total", "carried"))  # fmt: skip
-    with page_style():
-        figure = Figure(figsize=(9.4, 4.6))
-        axes: Any = figure.subplots(1, 2)
-        axes[0].semilogy(np.arange(COUNT), sizes, ",", color=COLORS[0], rasterized=True)
-        axes[0].set(xlabel="flow", ylabel="size [packets]", xlim=(0, COUNT))
-        axes[1].semilogx(totals, 100.0 * carried, "o", color=COLORS[1], markersize=3)
-        axes[1].plot(found.total, 100.0 * found.carried, "D", color=COLORS[0], label="as drawn")
-        axes[1].plot(TOTAL, 25.0, "k+", markersize=10, label="the paper's: 3.33e7, around 25 %")
-        axes[1].set(
-            xlabel="packets of the sample",
-            ylabel=f"carried by flows of fewer than {MICE} [%]",
-            ylim=(0, 35),
-        )
-        axes[1].legend(loc="upper right")
-        for ax in axes:
-            ax.grid(visible=True)
-        middle, low, high = (float(np.quantile(totals, q)) for q in (0.5, 0.1, 0.9))
-        write_caption(
-            figure,
-            "Pareto sizes of shape 1 have no mean: few elephants decide",
-            note=(
-                f"{COUNT} sizes with scale {SIZES.scale:g}. Left: {100 * found.small:.1f} % are"
-                f" below {MICE} packets and carry {100 * found.carried:.0f} % of {found.total:.3g};"
-                f" the largest has {sizes.max():.2g}.\n"
-                f"Right: {SEEDS} samples. Their sum is {middle:.2g} packets in the median,"
-                f" {low:.2g} to {high:.2g} in 8 of 10; mice carry {100 * np.median(carried):.0f} %."
-            ),
-            source="Paganini et al. (2002), Figure 11",
-        )
-        columns = [{"flow": np.arange(COUNT), "size_packets": sizes}]
-        sums = [{"seed": np.arange(1, SEEDS + 1), "total_packets": totals, "carried": carried}]
-        return save_figure(figure, out / "paganini_fig11", columns, samples=sums)
+
+def _draw(figure: FigureBase, measured: Measured) -> Caption:
+    (sizes,), (sums,) = measured.tables[""], measured.tables["samples"]
+    totals, carried = sums["total_packets"], sums["carried"]
+    axes: Any = figure.subplots(1, 2)
+    axes[0].semilogy(sizes["flow"], sizes["size_packets"], ",", color=COLORS[0], rasterized=True)
+    axes[0].set(xlabel="flow", ylabel="size [packets]", xlim=(0, COUNT))
+    axes[1].semilogx(totals, 100.0 * carried, "o", color=COLORS[1], markersize=3)
+    axes[1].plot(totals[0], 100.0 * carried[0], "D", color=COLORS[0], label="as drawn")
+    axes[1].plot(TOTAL, 25.0, "k+", markersize=10, label="the paper's: 3.33e7, around 25 %")
+    axes[1].set(
+        xlabel="packets of the sample",
+        ylabel=f"carried by flows of fewer than {MICE} [%]",
+        ylim=(0, 35),
+    )
+    axes[1].legend(loc="upper right")
+    for ax in axes:
+        ax.grid(visible=True)
+    middle, low, high = (float(np.quantile(totals, q)) for q in (0.5, 0.1, 0.9))
+    return Caption(
+        "Pareto sizes of shape 1 have no mean: few elephants decide",
+        note=(
+            f"Left: {100 * sums['small'][0]:.1f} % are below {MICE} packets and carry"
+            f" {100 * carried[0]:.0f} % of {totals[0]:.3g}; the largest has"
+            f" {sizes['size_packets'].max():.2g}.\n"
+            f"Right: {totals.size} samples. Their sum is {middle:.2g} packets in the median,"
+            f" {low:.2g} to {high:.2g} in 8 of 10; mice carry {100 * np.median(carried):.0f} %."
+        ),
+    )
+
+
+RECIPE: Final = Recipe(
+    caption="One sample of sizes from a Pareto distribution of shape 1",
+    kind="sample",
+    measure=_measure,
+    pages={"": Page(_draw, (9.4, 4.6))},
+    seeds=SEEDS,
+    decisions=(
+        "Sizes are rounded up to whole packets.",
+        f"The paper has one sample; the statements are judged by {SEEDS}, as a few sizes decide.",
+    ),
+    why={
+        "total": "A distribution of shape 1 has no mean: sums of 8 in 10 samples are between"
+        " 3.3e7 and 6.5e7. The paper's is one of them.",
+        "mice": "Of Pareto sizes exactly 90 % are below ten times the scale; samples scatter about"
+        " that by 0.2 points, so that half of them are below.",
+        "carried": "It is 25 % where the sum is as small as the paper's (claim paganini-55).",
+        "": "As in the scenarios of Figures 12 and 13.",
+    },
+)

@@ -1,4 +1,4 @@
-"""Figures 12 and 13 of Paganini and others (2002), claims 55 to 60: transfers with heavy tails.
+"""Transfers with heavy tails, claims 55 to 60 of Paganini and others (2002): Figures 12 and 13.
 
 512 on-off sources each way send transfers of Pareto sizes: mice, which are over before they are
 controlled, and elephants, which carry most of what is sent. Everything is read on one way of two.
@@ -7,45 +7,63 @@ controlled, and elephants, which carry most of what is sent. Everything is read 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import pi2_fluid as pf
+from pi2_fluid.comparison.agreement.curves import stretch_means
 from pi2_fluid.papers.claim import Claim, decide
 from pi2_fluid.papers.paganini.fig11 import COUNT, MICE, TOTAL, summed
-from pi2_fluid.plot import COLORS, page_style, save_figure, write_caption
+from pi2_fluid.papers.paganini.newreno import NARROW, with_thresholds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import xarray
-    from matplotlib.axes import Axes
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["CLAIMS", "SETTINGS", "Run", "draw_figure", "run"]
+__all__ = [
+    "AFTER",
+    "CLAIMED",
+    "CLAIMS",
+    "DRAWN_BIN",
+    "ELEPHANT",
+    "MEAN",
+    "OVERSHOOT",
+    "SELDOM",
+    "SETTINGS",
+    "SETTLED",
+    "Run",
+    "overshooting",
+    "paths",
+    "run",
+    "runs",
+    "setting_of",
+    "times",
+]
 
 #: What is run: the scenario, and thresholds of RED in place of its own.
 SETTINGS: Final[dict[str, tuple[str, tuple[float, float] | None]]] = {
     "new protocol": ("paganini_fig12", None),
     "NewReno/RED": ("paganini_fig13", None),
-    "thresholds 5, 20": ("paganini_fig13", (5.0, 20.0)),
+    "thresholds 5, 20": ("paganini_fig13", NARROW),
 }
-#: Seconds of a drawn run, and of one on which claims are computed.
-DRAWN: Final = 100.0
-CLAIMED: Final = 40.0
-#: When runs are settled (s).
+#: When runs are settled (s), and how much of the scenarios is run.
 AFTER: Final = 10.0
-_BIN: Final = 0.02  # s, over which the paper averages the utilization of the new protocol
-_MEAN: Final = 2.0  # s, and that of others
-_DRAWN_BIN: Final = 0.1  # s, over which the queue is drawn
+CLAIMED: Final = 40.0
+_BIN: Final = 0.02  # s
+MEAN: Final = 2.0  # s, over which the utilization is drawn
+DRAWN_BIN: Final = 0.1  # s, over which the queue is
 #: Segments of an elephant, and how long it has had to find its rate (s).
 ELEPHANT: Final = 10_000
 SETTLED: Final = 5.0
 #: Packets, beyond which the queue overshoots.
 OVERSHOOT: Final = 200.0
+SELDOM: Final = 0.05  # of the time
 #: Segments from which each range of sizes reaches, whose times are drawn.
 _SIZES: Final = np.array([100, 180, 320, 560, 1000, 1800, 3200, 5600, 10_000, 32_000])
 _FEW: Final = 5  # transfers: fewer have no quantile, and no shares
@@ -53,14 +71,18 @@ _FEW: Final = 5  # transfers: fewer have no quantile, and no shares
 
 @dataclass(frozen=True)
 class Run:
-    """What one way of the link shows. Queues in packets, times in s."""
+    """What one way of the link shows. Queues in packets, times in s; judged from 10 s on."""
 
-    time: FloatArray
-    """Ends of bins of 20 ms."""
+    used_time: FloatArray
+    """Middles of stretches of 2 s."""
     utilization: FloatArray
+    queue_time: FloatArray
+    """Middles of stretches of 0.1 s."""
     queue: FloatArray
+    judged_queue: FloatArray
+    """Means over 20 ms, of what is judged."""
     used: float
-    """Mean utilization once it is settled."""
+    """Mean utilization."""
     waiting: float
     """Mean queue."""
     rates: tuple[FloatArray, ...]
@@ -76,37 +98,49 @@ class Run:
 
 
 @cache
-def run(setting: str, duration: float = DRAWN) -> Run:
-    """Return what a setting shows over so many seconds: a key of `SETTINGS`."""
-    name, thresholds = SETTINGS[setting]
-    whole = pf.named_scenario(name).network
-    nodes = whole.nodes
-    if thresholds is not None:
-        low, high = thresholds
-        nodes = tuple(
-            replace(node, aqm=replace(node.aqm, min=low, max=high))  # type: ignore[call-arg]
-            for node in nodes
-        )
-    scenario = pf.Scenario(duration, network=replace(whole, nodes=nodes))
-    runs = pf.simulate(scenario, pf.Packets(seeds=1, bin=_BIN)).isel(seed=0)
-    there = runs.sel(link="there")
-    used = (there.link_throughput.sum("flows") / there.capacity).to_numpy()
-    time, queue = runs.time.to_numpy(), there.queue.to_numpy()
-    late = time > AFTER
-    rates, jain = _elephants(runs)
-    took, early = runs.transfer_time.to_numpy(), runs.transfer_start.to_numpy() <= 0.5 * duration
+def runs(scenario: pf.Scenario, seeds: int) -> tuple[Run, ...]:
+    """Return what a scenario of two links, there and back, shows, run by run."""
+    every = pf.simulate(scenario, pf.Packets(seeds=seeds, bin=_BIN))
+    return tuple(_read(every.isel(seed=k), scenario) for k in range(seeds))
+
+
+def _read(one: xarray.Dataset, scenario: pf.Scenario) -> Run:
+    there = one.sel(link="there")
+    there["used"] = there.link_throughput.sum("flows") / there.capacity
+    used_time, utilization = stretch_means(there, "used", MEAN)
+    queue_time, queue = stretch_means(there, "queue", DRAWN_BIN)
+    judged = there.sel(time=slice(AFTER + 0.5 * _BIN, None))
+    rates, jain = _elephants(one)
+    took = one.transfer_time.to_numpy()
+    early = one.transfer_start.to_numpy() <= 0.5 * float(scenario.duration)
     return Run(
-        time,
-        used,
+        used_time,
+        utilization,
+        queue_time,
         queue,
-        float(used[late].mean()),
-        float(queue[late].mean()),
+        judged.queue.to_numpy(),
+        float(judged.used.mean()),
+        float(judged.queue.mean()),
         rates,
         jain,
-        int(runs.transfer_count),
-        runs.transfer_size.to_numpy()[early],
+        int(one.transfer_count),
+        one.transfer_size.to_numpy()[early],
         np.where(np.isnan(took), np.inf, took)[early],
     )
+
+
+def setting_of(setting: str, scenario: pf.Scenario, duration: float = CLAIMED) -> pf.Scenario:
+    """Return so many seconds of the scenario of a setting, with its thresholds."""
+    _, thresholds = SETTINGS[setting]
+    changed = with_thresholds(scenario, thresholds) if thresholds else scenario
+    return pf.Scenario(duration, network=changed.network)
+
+
+@cache
+def run(setting: str, duration: float = CLAIMED) -> Run:
+    """Return one run of a setting, a key of `SETTINGS`, over so many seconds."""
+    scenario = setting_of(setting, pf.named_scenario(SETTINGS[setting][0]), duration)
+    return runs(scenario, 1)[0]
 
 
 def paths() -> list[float]:
@@ -134,145 +168,26 @@ def _elephants(runs: xarray.Dataset) -> tuple[tuple[FloatArray, ...], float]:
         for path, rate in zip(class_[there], each, strict=True):
             rates[path].append(float(rate))
         even.append(1.0 / float(np.mean(each**2)))
-    return tuple(np.array(path) for path in rates), float(np.mean(even))
+    return tuple(np.array(path) for path in rates), float(np.mean(even)) if even else float("nan")
 
 
-# --- the figures ----------------------------------------------------------------------------
+def times(name: str, found: Sequence[Run]) -> dict[str, Any]:
+    """Return median and 95 % of the times of each range of sizes, at the geometric mean of it.
 
-
-def draw_figure(figure: int, settings: tuple[str, ...], message: str, out: Path) -> list[Path]:
-    """Draw one of the figures into the folder `out` and return the files written.
-
-    The first of the settings is the figure's own; elephants and times are shown of all of them.
+    Of the transfers of all runs together.
     """
-    from matplotlib.figure import Figure
-
-    shown = {name: run(name) for name in settings}
-    with page_style():
-        picture = Figure(figsize=(9.4, 6.6))
-        axes: Any = picture.subplots(2, 2)
-        own = settings[:1] if figure == 12 else settings[:2]
-        for name in own:
-            _draw_over_time(axes[0][0], axes[0][1], name, shown[name])
-        _finish_over_time(axes[0][0], axes[0][1])
-        _draw_rates(axes[1][0], shown)
-        _draw_times(axes[1][1], shown)
-        for ax in axes.flat:
-            ax.grid(visible=True)
-        own_run = shown[settings[0]]
-        write_caption(
-            picture,
-            message,
-            note=(
-                "One run of 100 s at full size, one way of two; sizes have no mean, so that another"
-                f" seed is another story. {own_run.transfers} transfers began."
-                f" {_told(shown)}\n"
-                f"Queue: means over {_DRAWN_BIN:g} s; utilization: {_MEAN:g} s. Bars: transfers of"
-                f" {ELEPHANT} packets and more, {SETTLED:g} s after they began: mean and standard"
-                " deviation of their rates, over the mean rate of all such at the time.\n"
-                "Times from the SYN to the last acknowledgement: medians, and 95 % (dotted), of"
-                " all paths, of transfers that began in the first half."
-            ),
-            source=f"Paganini et al. (2002), Figure {figure}",
-        )
-        rows = [
-            {
-                "line": name,
-                "time_s": shown[name].time,
-                "utilization": shown[name].utilization,
-                "queue_packets": shown[name].queue,
-            }
-            for name in own
-        ]
-        return save_figure(
-            picture,
-            out / f"paganini_fig{figure:02d}",
-            rows,
-            elephants=_rate_rows(shown),
-            times=[_time_row(name, each) for name, each in shown.items()],
-        )
-
-
-def _told(shown: dict[str, Run]) -> str:
-    """Say what is used, and what waits."""
-    return " ".join(
-        f"{name}: {100 * each.used:.1f} % used, {each.waiting:.0f} packets wait."
-        for name, each in shown.items()
+    sizes, took = (
+        np.concatenate([getattr(each, what) for each in found]) for what in ("sizes", "took")
     )
-
-
-def _style(name: str) -> dict[str, Any]:
-    place = list(SETTINGS).index(name)
-    return {"color": COLORS[place], "linestyle": ("-", "-", "--")[place]}
-
-
-def _means(values: FloatArray, width: float) -> FloatArray:
-    each = round(width / _BIN)
-    count = len(values) // each
-    found: FloatArray = values[: count * each].reshape(count, each).mean(axis=1)
-    return found
-
-
-def _draw_over_time(queue: Axes, used: Axes, name: str, found: Run) -> None:
-    style = _style(name)
-    waiting = np.maximum(_means(found.queue, _DRAWN_BIN), 1.0)
-    queue.plot(_means(found.time, _DRAWN_BIN), waiting, linewidth=0.7, label=name, **style)
-    middle = _means(found.time, _MEAN)
-    used.plot(middle, 100.0 * _means(found.utilization, _MEAN), label=name, **style)
-
-
-def _finish_over_time(queue: Axes, used: Axes) -> None:
-    queue.set_yscale("log")
-    queue.set(xlabel="time [s]", ylabel="queue [packets]", xlim=(0, DRAWN))
-    queue.set_ylim(1.0, 5000.0)
-    used.axhline(95.0, color="0.5", linewidth=0.8, linestyle=":")
-    used.set(xlabel="time [s]", ylabel="utilization [%]", xlim=(0, DRAWN), ylim=(0, 105))
-    if len(queue.get_lines()) > 1:
-        queue.legend(loc="upper right", ncols=2, fontsize=8)
-        used.legend(loc="upper right", bbox_to_anchor=(1.0, 0.62), fontsize=8)
-
-
-def _draw_rates(ax: Axes, shown: dict[str, Run]) -> None:
-    places = np.arange(len(paths()))
-    for k, (name, each) in enumerate(shown.items()):
-        mean = np.array([path.mean() if path.size else np.nan for path in each.rates])
-        spread = np.array([path.std() if path.size else np.nan for path in each.rates])
-        ax.errorbar(
-            places + 0.16 * (k - 0.5 * (len(shown) - 1)), mean, spread, fmt="o", markersize=4,
-            capsize=3, color=_style(name)["color"], label=f"{name}: Jain's index {each.jain:.2f}",
-        )  # fmt: skip
-    ax.set_xticks(places, [f"{1e3 * path:g}" for path in paths()])
-    ax.set(xlabel="path [ms]", ylabel="rate of an elephant, relative")
-    ax.set_ylim(0.0, 6.5)
-    ax.axhline(1.0, color="0.5", linewidth=0.8, linestyle=":")
-    ax.legend(loc="upper right", fontsize=8)
-
-
-def _rate_rows(shown: dict[str, Run]) -> list[dict[str, Any]]:
-    return [
-        {
-            "line": name,
-            "path_s": np.array(paths()),
-            "relative_rate": [path.mean() if path.size else np.nan for path in each.rates],
-            "relative_rate_sd": [path.std() if path.size else np.nan for path in each.rates],
-        }
-        for name, each in shown.items()
-    ]
-
-
-def _time_row(name: str, found: Run) -> dict[str, Any]:
-    """Return median and 95 % of the times of each range of sizes, at the geometric mean of it."""
-    within = np.searchsorted(_SIZES, found.sizes, side="right") - 1
+    within = np.searchsorted(_SIZES, sizes, side="right") - 1
     kept = [k for k in range(len(_SIZES)) if np.count_nonzero(within == k) >= _FEW]
-    of_each = [found.took[within == k] for k in kept]
+    of_each = [took[within == k] for k in kept]
     return {
         "line": name,
-        "size_segments": np.array(
-            [float(np.exp(np.log(found.sizes[within == k]).mean())) for k in kept]
-        ),
-        "begun": np.array([took.size for took in of_each]),
-        "median_s": np.array([_quantile(took, 0.5) for took in of_each]),
-        "p95_s": np.array([_quantile(took, 0.95) for took in of_each]),
+        "size_segments": np.array([float(np.exp(np.log(sizes[within == k]).mean())) for k in kept]),
+        "begun": np.array([each.size for each in of_each]),
+        "median_s": np.array([_quantile(each, 0.5) for each in of_each]),
+        "p95_s": np.array([_quantile(each, 0.95) for each in of_each]),
     }
 
 
@@ -281,16 +196,9 @@ def _quantile(took: FloatArray, level: float) -> float:
     return float(np.sort(took)[math.ceil(level * took.size) - 1])
 
 
-def _draw_times(ax: Axes, shown: dict[str, Run]) -> None:
-    for name, each in shown.items():
-        row, style = _time_row(name, each), _style(name)
-        ax.loglog(row["size_segments"], row["median_s"], label=name, **style)
-        ax.loglog(row["size_segments"], row["p95_s"], color=style["color"], linestyle=":")
-    ax.set(xlabel="size [packets]", ylabel="time it takes [s]", ylim=(1, 100))
-    ticks = [1, 2, 5, 10, 20, 50, 100]
-    ax.set_yticks(ticks, map(str, ticks))
-    ax.minorticks_off()
-    ax.legend(loc="upper left", fontsize=8)
+def overshooting(found: Run) -> float:
+    """Return the part of the time in which the queue is beyond `OVERSHOOT`."""
+    return float(np.mean(found.judged_queue > OVERSHOOT))
 
 
 # --- the claims -----------------------------------------------------------------------------
@@ -347,16 +255,16 @@ def _full() -> Claim:
 
 def _small_queue() -> Claim:
     found = run("new protocol", CLAIMED)
-    above = float(np.mean(found.queue[found.time > AFTER] > OVERSHOOT))
+    above = overshooting(found)
     return Claim(
         id="paganini-57",
         source="Paganini et al., section V-B, Figure 12",
         text="The queue is small as with long flows; there are only a few overshoots.",
         computed=(
-            f"{found.waiting:.0f} packets in the mean, {np.median(found.queue):.0f} in the median;"
-            f" above {OVERSHOOT:g} for {100 * above:.1f} % of the time."
+            f"{found.waiting:.0f} packets in the mean, {np.median(found.judged_queue):.0f} in the"
+            f" median; above {OVERSHOOT:g} for {100 * above:.1f} % of the time."
         ),
-        verdict=decide(found.waiting < 50.0, above < 0.05),
+        verdict=decide(found.waiting < 50.0, above < SELDOM),
         why="Less than 50 packets, 0.4 ms, is small, and 5 % of the time is seldom.",
     )
 

@@ -92,6 +92,7 @@ def make_recipe(figure: int) -> Recipe:
         pages={"": Page(partial(_draw, figure), (9.0, 5.2))},
         scenarios=shipped(*dict.fromkeys([name, _name(_RED)])),
         changeable=(),
+        coarse=True,
         decisions=(*_DECISIONS, *_ELSE[figure]),
         why=why,
     )
@@ -209,7 +210,7 @@ def _draw_lines(ax: Axes, rows: Rows, stages: Rows, name: str, unit: str, factor
 
 
 def _part(part: float) -> str:
-    return "" if part == 1.0 else f"{100 * part:g} % of the links and flows: "
+    return "Whole links: " if part == 1.0 else f"{100 * part:g} % of the links and flows: "
 
 
 def _numbers(stage: Mapping[str, Any]) -> str:
