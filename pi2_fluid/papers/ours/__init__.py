@@ -1,1 +1,1 @@
-"""Three figures of our own, beside those of the papers."""
+"""Figures of our own, beside those of the papers."""

@@ -149,7 +149,9 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
     axes[1][1].legend(loc="upper right")
     least, most = (float(rem["gain_margin_db"][k]) for k in (0, -1))
     return Caption(
-        f"REM: the same gains, and margins from {least:.0f} to {most:.0f} dB",
+        f"REM: the same gains, and margins from {least:.0f} to {most:.0f} dB".replace(
+            "-", "\N{MINUS SIGN}"
+        ),
         note=(
             f"Reno with a path of {1e3 * _RTT:g} ms on {1e-6 * _CAPACITY:g} Mbit/s; REM with the"
             " defaults of ns-2, PI2 with the gains of its paper. Margins: sampled loop.\nDotted:"
