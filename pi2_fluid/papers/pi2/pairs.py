@@ -59,6 +59,11 @@ DECISIONS: Final = (
         'The text reworked PIE\'s rule that ends marking above 10 %, "as described above", where it'
         " was disabled: here PIE marks whatever p is."
     ),
+    (
+        "DCTCP grows by a segment per round trip, as equation (11) has it. Linux before 4.0 added"
+        " 1/W per acknowledgement, half that where receivers delay them, which would halve its"
+        " rate: not modelled, as what the testbed's receivers did is not said."
+    ),
 )
 
 _CYCLES: Final = 20.0
