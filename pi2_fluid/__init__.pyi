@@ -81,5 +81,6 @@ from pi2_fluid.papers.gallery import figure as figure
 from pi2_fluid.referee import validate as validate
 from pi2_fluid.results import summarize as summarize
 from pi2_fluid.results.completions import completions as completions
+from pi2_fluid.sweeping.sweep import sweep as sweep
 
 __version__: str

@@ -96,6 +96,8 @@ class LinearisedLoop:
         given: dict[str, Any] = {"rtt": rtt, "p": p, "p_prime": p_prime, "capacity": capacity}
         given["packet_size"] = packet_size
         laws = (aqm, *(flows if isinstance(flows, tuple) else (flows,)))
+        #: The numbers as given, but those that are none, by which it can be built anew.
+        self.numbers = {name: value for name, value in given.items() if value is not None}
         given, (aqm, *several), self.labels = align_labels(given, laws)
         flows = tuple(several) if isinstance(flows, tuple) else several[0]
         rtt, p, p_prime, capacity, packet_size = given.values()

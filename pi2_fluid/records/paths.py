@@ -9,7 +9,7 @@ from typing import Any, SupportsFloat, TypeVar
 from pi2_fluid.errors import ScenarioError, show_value, suggest
 from pi2_fluid.records.record import Record
 
-__all__ = ["read_path", "replace_path"]
+__all__ = ["dimension_at", "read_path", "replace_path"]
 
 R = TypeVar("R", bound=Record)
 
@@ -57,6 +57,31 @@ def replace_path(record: R, path: str, value: object) -> R:
     read_path(record, path)
     changed: R = _replace(record, _parts(record, path), value, path)
     return changed
+
+
+def dimension_at(record: object, path: str) -> str:
+    """Return the dimension of the number at `path`, as `pi2_fluid.units` calls it.
+
+    Raises
+    ------
+    ScenarioError
+        As `read_path`.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> dimension_at(pf.named_scenario("pi2_fig13_pi2"), "link.capacity")
+    'rate'
+    """
+    read_path(record, path)
+    value: Any = record
+    rule: Mapping[str, Any] = {}
+    for part in _parts(record, path):
+        if isinstance(value, Record):
+            about = value.__dataclass_fields__[_names(value)[part]].metadata
+            rule = about.get("quantity") or about.get("quantities") or {}
+        value = _step(value, part, path)
+    return str(rule.get("dimension", "number"))
 
 
 def _parts(record: object, path: object) -> list[str]:

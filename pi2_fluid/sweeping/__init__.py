@@ -1,0 +1,1 @@
+"""Sweeps: one question asked at every point of a grid, on all cores or many machines."""

@@ -1,0 +1,159 @@
+"""What comes of points: labelled numbers, or why there are none; and blocks of them as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+import numpy as np
+import xarray as xr
+
+from pi2_fluid.errors import (
+    DomainError,
+    QuantityError,
+    ScenarioError,
+    SolverError,
+    UnsupportedError,
+    show_value,
+)
+from pi2_fluid.results.dataset import Column
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
+
+__all__ = ["ERRORS", "Layout", "Outcome", "Rows", "Slot", "attempt", "outcome_of", "scalars"]
+
+#: What says in one sentence why a point has no result. Anything else is a mistake in the code.
+ERRORS: Final = (QuantityError, DomainError, ScenarioError, UnsupportedError, SolverError)
+T = TypeVar("T")
+
+
+class Outcome(NamedTuple):
+    """What points have: numbers with the points in front of their dims, and labels of all."""
+
+    values: Mapping[str, Column]
+    labels: Mapping[str, Column]
+
+
+class Slot(NamedTuple):
+    """Where numbers go: the dims and the shape of what one point has, and what it is."""
+
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    units: str
+    long_name: str
+    is_coordinate: bool
+
+
+class Layout(NamedTuple):
+    """What every point of a sweep has: that of the first with a result."""
+
+    slots: dict[str, Slot]
+    labels: dict[str, Column]
+
+    @classmethod
+    def of(cls, outcome: Outcome, coordinates: frozenset[str]) -> Layout:
+        """Return the layout of an outcome; `coordinates` are the names that count as such."""
+        slots = {
+            name: Slot(
+                column.dims, column.values.shape[1:], *column[2:], is_coordinate=name in coordinates
+            )
+            for name, column in outcome.values.items()
+        }
+        return cls(slots, dict(outcome.labels))
+
+    def refusal(self, outcome: Outcome) -> str:
+        """Return in a sentence how an outcome differs; "" if it does not."""
+        for name in dict.fromkeys([*self.slots, *outcome.values]):
+            column, slot = outcome.values.get(name), self.slots.get(name)
+            if column is None or slot is None:
+                return f"the result {'has' if slot is None else 'lacks'} {name}, {_UNLIKE}."
+            if column.dims != slot.dims or column.values.shape[1:] != slot.shape:
+                return (
+                    f"{name} has the shape {column.values.shape[1:]}, not {slot.shape}, {_UNLIKE}."
+                )
+        for name, label in self.labels.items():
+            other = outcome.labels.get(name)
+            if other is None or not np.array_equal(other.values, label.values):
+                return f"the result has other {name}, {_UNLIKE}."
+        return ""
+
+
+_UNLIKE: Final = "unlike that of the first point: reduce results to what all points have"
+
+
+class Rows(NamedTuple):
+    """What some points have, as plain arrays, and of each its sentence, "" if there is none."""
+
+    values: dict[str, FloatArray]
+    errors: list[str]
+    simd: str
+
+    @classmethod
+    def empty(cls, layout: Layout, count: int, simd: str) -> Rows:
+        """Return rows without a number in them."""
+        values = {
+            name: np.full((count, *slot.shape), np.nan) for name, slot in layout.slots.items()
+        }
+        return cls(values, [""] * count, simd)
+
+    def remark(self) -> None:
+        """Say of numbers that are none, and have no other sentence, that they are."""
+        missing: dict[int, list[str]] = {}
+        for name, values in self.values.items():
+            lost = np.isnan(values).reshape(len(values), -1).any(axis=1)
+            for place in np.flatnonzero(lost).tolist():
+                missing.setdefault(place, []).append(name)
+        for place, names in missing.items():
+            if not self.errors[place]:
+                self.errors[place] = f"the result has NaN in {', '.join(names)}."
+
+
+def attempt(function: Callable[[], T]) -> T | Exception:
+    """Return what a function does, or which of `ERRORS` it raises."""
+    try:
+        return function()
+    except ERRORS as error:
+        return error
+
+
+def outcome_of(result: object) -> tuple[Outcome, frozenset[str]]:
+    """Return a Dataset as the outcome of one point, and which of its values are coordinates.
+
+    Coordinates that are whole numbers or words are labels, the same at all points, and so are
+    those of dims; others (how many flows a class has) are numbers of each point.
+
+    Raises
+    ------
+    QuantityError
+        If it is no Dataset, or a variable of it has no numbers.
+    """
+    if not isinstance(result, xr.Dataset):
+        raise QuantityError(
+            f"reduce returned {show_value(result)}, which is no Dataset: return one, e.g. as"
+            " summarize does."
+        )
+    values: dict[str, Column] = {}
+    labels: dict[str, Column] = {}
+    for key, variable in result.variables.items():
+        name, array = str(key), variable.to_numpy()
+        dims = tuple(map(str, variable.dims))
+        about = variable.attrs.get("units", "1"), variable.attrs.get("long_name", name)
+        coordinate = key in result.coords
+        if coordinate and (key in result.dims or array.dtype.kind != "f"):
+            labels[name] = Column(dims, array, *about)
+        elif array.dtype.kind in "biuf":
+            values[name] = Column(dims, np.asarray(array, dtype=float)[None], *about)
+        else:
+            raise QuantityError(
+                f"reduce returned {name} of the type {array.dtype}, which is no number: leave it"
+                " out, or return a number."
+            )
+    return Outcome(values, labels), frozenset(name for name in values if name in result.coords)
+
+
+def scalars(**found: tuple[Any, str, str]) -> Outcome:
+    """Return numbers of points, each an array over them, with unit and long name."""
+    return Outcome(
+        {name: Column((), np.asarray(x, float), *about) for name, (x, *about) in found.items()}, {}
+    )

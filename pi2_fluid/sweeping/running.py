@@ -1,0 +1,95 @@
+"""Blocks handed to workers: threads or processes of this machine, or whatever Dask has."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from multiprocessing import get_context
+from typing import Any, Final
+
+from pi2_fluid.errors import SolverError
+from pi2_fluid.sweeping.blocks import Block, Work
+from pi2_fluid.sweeping.outcomes import Rows
+from pi2_fluid.sweeping.workers import begin
+
+__all__ = ["run_local"]
+
+#: What is done with the rows of a block.
+Keep = Callable[[Block, Rows], None]
+_MOST_DEATHS: Final = 3
+
+
+def run_local(
+    work: Work, blocks: Iterable[Block], keep: Keep, workers: int, *, processes: bool
+) -> None:
+    """Run blocks side by side on this machine, and keep each as soon as it is there.
+
+    Each worker is an executor of its own: a process that is killed takes one block with it, which
+    the next one does again.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When blocks that had begun are kept.
+    SolverError
+        If one block kills three processes.
+    """
+    make = _process if processes else _thread
+    waiting = deque(blocks)
+    pool = [make() for _ in range(min(workers, len(waiting)))]
+    free = deque(range(len(pool)))
+    running: dict[Future[Rows], tuple[int, Block]] = {}
+    deaths: Counter[int] = Counter()
+
+    def collect(future: Future[Rows]) -> None:
+        place, block = running.pop(future)
+        try:
+            rows = future.result()
+        except BrokenExecutor:
+            pool[place].shutdown(wait=False)
+            pool[place] = make()
+            waiting.appendleft(block)
+            deaths[block.start] += 1
+            if deaths[block.start] == _MOST_DEATHS:
+                raise SolverError(
+                    f"points {block.start} to {block.stop - 1} ended {_MOST_DEATHS} processes:"
+                    " look whether there is enough memory."
+                ) from None
+        else:
+            keep(block, rows)
+        free.append(place)
+
+    try:
+        while waiting or running:
+            while waiting and free:
+                place, block = free.popleft(), waiting.popleft()
+                running[pool[place].submit(work, block.start, block.stop)] = place, block
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                collect(future)
+    except KeyboardInterrupt:
+        for future in wait(running).done:
+            if not future.exception():
+                keep(running[future][1], future.result())
+        raise
+    finally:
+        for executor in pool:
+            executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _thread() -> Executor:
+    return ThreadPoolExecutor(1, "pi2_fluid.sweep")
+
+
+def _process() -> Executor:
+    context: Any = get_context("spawn")  # a fork of a process with threads may hang
+    return ProcessPoolExecutor(1, context, begin)
