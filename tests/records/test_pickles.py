@@ -109,6 +109,9 @@ def everything() -> dict[str, list[Any]]:
         "Packets": [pf.Packets(seeds=[3, 5], bin="10ms")],
         "Ns3": [pf.Ns3(seeds=2)],
         "simulate": [pf.simulate(SCENARIO, pf.Fluid(step="10ms"))],
+        "sweep": [
+            pf.sweep(SCENARIO, {"aqm.target": ["10ms"]}, pf.Fluid(step="10ms"), progress=False)
+        ],
         "OperatingPoint": [one.operating_point],
         "NetworkPoint": [pf.equilibrium(two_links())],
         "equilibrium": [pf.equilibrium(FLOWS, pf.CoupledPi2(), "20Mbit/s")],
