@@ -7,13 +7,12 @@ not changed since is not made again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 from pi2_fluid.papers.gallery import figure as make
 from pi2_fluid.papers.record import make_figure, recorded
-from pi2_fluid.papers.registry import FIGURES, file_name, find_figures
+from pi2_fluid.papers.registry import file_name, find_figures
 
 __all__ = ["Figure", "each_figure", "figures"]
 
@@ -91,13 +90,8 @@ def each_figure(
     for place, name in enumerate(chosen, 1):
         if progress is not None:
             progress(f"{name} ({place} of {len(chosen)}{_left(chosen[place - 1 :], quick)})")
-        module = import_module(f"pi2_fluid.papers.{FIGURES[name]}")
-        if hasattr(module, "RECIPE"):
-            record = make_figure(make(name, seeds=seeds, quick=quick), folder)
-            files = [folder / file for file in record.files]
-        else:
-            files = module.draw(folder)
-        yield Figure(file_name(name), tuple(files))
+        record = make_figure(make(name, seeds=seeds, quick=quick), folder)
+        yield Figure(file_name(name), tuple(folder / file for file in record.files))
 
 
 def _left(waiting: list[str], quick: bool) -> str:

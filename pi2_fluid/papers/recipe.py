@@ -39,8 +39,8 @@ class Case(NamedTuple):
     """The figure's scenarios, with what was set of them."""
     seeds: int
     """Runs of each."""
-    settings: Mapping[str, str]
-    """The recipe's parameters as text, with what was set of them."""
+    settings: Mapping[str, object]
+    """The recipe's parameters, text as in files or SI numbers, with what was set of them."""
     quick: bool
     """Whether few seeds, and where that is not enough fewer points, are wanted."""
 

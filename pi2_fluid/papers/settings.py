@@ -33,8 +33,8 @@ SHORT_NAMES: Final[Mapping[str, tuple[str, str]]] = {
 _BARE: Final = ("count", "initial_window", "alpha", "beta")
 
 
-def settings_of(recipe: Recipe, given: Mapping[str, object]) -> dict[str, str]:
-    """Return the recipe's own parameters, as text, with those that are given.
+def settings_of(recipe: Recipe, given: Mapping[str, object]) -> dict[str, object]:
+    """Return the recipe's own parameters with those that are given.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def settings_of(recipe: Recipe, given: Mapping[str, object]) -> dict[str, str]:
             continue
         remedy = f"give {suggest(name, names)}" if names else "it has nothing that can be set"
         raise QuantityError(f"this figure has no setting {show_value(name)}: {remedy}.")
-    return {name: str(given.get(name, value)) for name, value in recipe.parameters.items()}
+    return {name: given.get(name, value) for name, value in recipe.parameters.items()}
 
 
 def _names(recipe: Recipe) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from pi2_fluid.papers.paganini.loci import ALPHA, RATIOS, RTTS, Z, crossing, hulls, locus, signed
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
 from pi2_fluid.plot import label_curve
+from pi2_fluid.units import validate_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +70,8 @@ def _farthest(z: float, high: bool) -> float:
 
 
 def _measure(case: Case) -> Measured:
-    z, alpha = float(case.settings["z"]), float(case.settings["alpha"])
+    z = validate_number(case.settings["z"], "number", "z", closed=True)
+    alpha = validate_number(case.settings["alpha"], "number", "alpha")
     rows = curves(z, alpha)
     every, one = hulls(z, alpha)
     low = _farthest(z, high=False)

@@ -12,6 +12,7 @@ from pi2_fluid.errors import DomainError
 from pi2_fluid.papers.paganini.loci import ALPHA, crossing, locus, perturbed, signed
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, Rows
 from pi2_fluid.plot import label_curve
+from pi2_fluid.units import validate_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +86,8 @@ def _lead(theta: FloatArray, eta: float, ratio: float) -> ComplexArray:
 
 
 def _measure(case: Case) -> Measured:
-    alpha, eta = float(case.settings["alpha"]), float(case.settings["eta"])
+    alpha = validate_number(case.settings["alpha"], "number", "alpha")
+    eta = validate_number(case.settings["eta"], "number", "eta", closed=True)
     if not 0.0 < alpha < math.pi / 2:
         raise DomainError(
             f"alpha = {alpha:g} has no stable curve: give one above 0 and below pi/2, about 1.57."

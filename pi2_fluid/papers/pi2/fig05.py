@@ -98,6 +98,10 @@ RECIPE: Final = Recipe(
             " by the mean of tune / √(2p), and by the power of p that tune follows."
         ),
     ),
+    conditions={
+        "mean": "the mean over the loads is meant",
+        "exponent": "the trend over the loads is meant",
+    },
     why={
         "": "Single steps are off by more, from 0.44 to 3.5 times √(2p); steps of four could stay"
         " within a factor of two (claim pi2-05)."

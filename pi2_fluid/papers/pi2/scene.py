@@ -43,7 +43,7 @@ _DIMENSIONS: Final = {
 }
 
 
-def read_settings(settings: Mapping[str, str]) -> dict[str, float]:
+def read_settings(settings: Mapping[str, object]) -> dict[str, float]:
     """Return the settings of a loop's figure in SI units.
 
     Raises
