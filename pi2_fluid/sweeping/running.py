@@ -21,7 +21,7 @@ from pi2_fluid.sweeping.blocks import Block, Work
 from pi2_fluid.sweeping.outcomes import Rows
 from pi2_fluid.sweeping.workers import begin
 
-__all__ = ["run_local"]
+__all__ = ["Keep", "run_local"]
 
 #: What is done with the rows of a block.
 Keep = Callable[[Block, Rows], None]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -17,11 +18,13 @@ from pi2_fluid.progress import Progress
 from pi2_fluid.results.dataset import Column, make_dataset
 from pi2_fluid.results.seeds import thread_count
 from pi2_fluid.results.summary import summarize
+from pi2_fluid.saving import require_writable
 from pi2_fluid.sweeping.axes import Grid, read_axes
 from pi2_fluid.sweeping.blocks import Block, Work, blocks_of, chunk_shape, fly
+from pi2_fluid.sweeping.naming import final_names, layout_columns
 from pi2_fluid.sweeping.outcomes import Layout, Rows
 from pi2_fluid.sweeping.questions import Question, question_of
-from pi2_fluid.sweeping.running import run_local
+from pi2_fluid.sweeping.running import Keep, run_local
 from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["sweep"]
 
+_Report: TypeAlias = "Callable[[float, float], None]"
 _INTERRUPTED: Final = "interrupted before it was computed."
 
 
@@ -43,6 +47,8 @@ def sweep(
     engine: Engine | None = None,
     reduce: Callable[[xarray.Dataset], xarray.Dataset] = summarize,
     *,
+    store: str | Path | None = None,
+    resume: bool = True,
     on_error: str = "nan",
     progress: bool | Callable[[float, float], None] = True,
     workers: int | None = None,
@@ -71,6 +77,11 @@ def sweep(
         Of a scenario: from the result of a run, of packets of one seed (its dim ``seed`` has one
         entry), to a Dataset of numbers with the same dims at all points. Give it options by
         ``functools.partial(summarize, after="20s")``.
+    store : str or Path, optional
+        Where to write a Zarr store, block by block (needs ``pip install pi2-fluid[files]``). What
+        is returned then reads from it.
+    resume : bool
+        Whether to go on with a store that is there, if it is of the same sweep.
     on_error : {"nan", "raise"}
         What a point without a result does: it has NaN, and its sentence in the variable ``error``;
         or the sweep ends with its error.
@@ -94,12 +105,13 @@ def sweep(
         ``attrs["instruction_sets"]`` names those of the workers.
 
         After Ctrl-C what was computed is there, the rest has an ``error``, and
-        ``attrs["interrupted"]`` is 1.
+        ``attrs["interrupted"]`` is 1. With a store it raises KeyboardInterrupt: what is done is in
+        there, and the same call goes on.
 
     Raises
     ------
     QuantityError, ScenarioError, UnsupportedError
-        If an argument is not as it should be.
+        If an argument is not as it should be, or the store is of another sweep.
     QuantityError, DomainError, ScenarioError, UnsupportedError, SolverError
         With ``on_error="raise"`` of the first point met that has no result; else if none has.
 
@@ -119,39 +131,84 @@ def sweep(
     """
     validate_choice(on_error, ("nan", "raise"), "on_error")
     validate_choice(processes, (False, True), "processes")
+    validate_choice(resume, (False, True), "resume")
     question = question_of(base, engine, reduce)
     grid = Grid(read_axes(over, question.dimension), question.seeds)
     count = thread_count(workers, grid.size)
     raising = on_error == "raise"
-    pilot = fly(question, grid, raising=raising)
-    blocks = blocks_of(grid.shape, chunk_shape(grid.shape, pilot, count))
-    work = Work(question, grid, pilot.layout, raising)
-    found = Rows.empty(pilot.layout, grid.size, "")
-    found.errors[:] = [_INTERRUPTED] * grid.size
-    seen: set[str] = set()
-    interrupted = False
+    attrs = attributes(question, grid)
     with _shown(progress) as report:
-        done = 0
+        if store is not None:
+            return _stored(question, grid, attrs, store, resume, raising, report, count, processes)
+        pilot = fly(question, grid, raising=raising)
+        blocks = blocks_of(grid.shape, chunk_shape(grid.shape, pilot, count))
+        work = Work(question, grid, pilot.layout, raising)
+        found = Rows.empty(pilot.layout, grid.size, "")
+        found.errors[:] = [_INTERRUPTED] * grid.size
+        seen: set[str] = set()
 
         def keep(block: Block, rows: Rows) -> None:
-            nonlocal done
             for name, values in rows.values.items():
                 found.values[name][block.start : block.stop] = values
             found.errors[block.start : block.stop] = rows.errors
             seen.add(rows.simd)
-            done += block.stop - block.start
-            report(done, grid.size)
 
-        report(0, grid.size)
+        interrupted = False
         try:
-            run_local(work, blocks, keep, count, processes=processes)
+            run_local(
+                work, blocks, _counted(keep, grid, blocks, report), count, processes=processes
+            )
         except KeyboardInterrupt:
             interrupted = True
-    attrs = attributes(question, grid) | {
-        "instruction_sets": ", ".join(sorted(seen)),
-        "interrupted": int(interrupted),
-    }
+    attrs |= {"instruction_sets": ", ".join(sorted(seen)), "interrupted": int(interrupted)}
     return _dataset(grid, pilot.layout, found, attrs)
+
+
+def _stored(
+    question: Question,
+    grid: Grid,
+    attrs: Mapping[str, str | float],
+    path: str | Path,
+    resume: bool,
+    raising: bool,
+    report: _Report,
+    workers: int,
+    processes: bool,
+) -> xarray.Dataset:
+    """Return the store at a path, with what it lacked."""
+    from pi2_fluid.sweeping.store import create_store, find_store  # needs zarr
+
+    store = find_store(path, grid, str(attrs["specification"]), resume=resume)
+    if store is None:
+        require_writable(path, folder=True)
+    missing = None if store is None else store.missing()
+    if store is None or missing:
+        pilot = fly(question, grid, raising=raising)
+        chunk = chunk_shape(grid.shape, pilot, workers)
+        store = store or create_store(path, grid, pilot.layout, chunk, attrs)
+        names = final_names(grid, pilot.layout)
+        blocks = store.missing()
+
+        def keep(block: Block, rows: Rows) -> None:
+            store.write(block, rows, names)
+
+        work = Work(question, grid, pilot.layout, raising)
+        run_local(work, blocks, _counted(keep, grid, blocks, report), workers, processes=processes)
+    return store.dataset()
+
+
+def _counted(keep: Keep, grid: Grid, blocks: Sequence[Block], report: _Report) -> Keep:
+    """Return a function that keeps a block and tells how many points are there."""
+    done = grid.size - sum(block.stop - block.start for block in blocks)
+    report(done, grid.size)
+
+    def counted(block: Block, rows: Rows) -> None:
+        nonlocal done
+        keep(block, rows)
+        done += block.stop - block.start
+        report(done, grid.size)
+
+    return counted
 
 
 def _shown(
@@ -192,28 +249,15 @@ def attributes(question: Question, grid: Grid) -> dict[str, str | float]:
 def _dataset(
     grid: Grid, layout: Layout, rows: Rows, attrs: Mapping[str, str | float]
 ) -> xarray.Dataset:
-    names = final_names(grid, layout)
+    names, shaped = final_names(grid, layout), layout_columns(grid, layout)
+    coords = grid.coords() | {names[name]: label for name, label in layout.labels.items()}
     variables: dict[str, Column] = {}
-    coords = grid.coords()
     for name, slot in layout.slots.items():
-        column = Column(
-            (*grid.dims, *slot.dims),
-            rows.values[name].reshape(*grid.shape, *slot.shape),
-            slot.units,
-            slot.long_name,
-        )
+        dims, shape, *about = shaped[names[name]]
+        column = Column(dims, rows.values[name].reshape(shape), *about)
         (coords if slot.is_coordinate else variables)[names[name]] = column
-    coords |= {names[name]: column for name, column in layout.labels.items()}
     sentences = np.array(rows.errors, dtype=object).reshape(grid.shape)
     variables["error"] = Column(
         grid.dims, sentences, "1", "why there is no result, if there is none"
     )
     return make_dataset(variables, coords, attrs)
-
-
-def final_names(grid: Grid, layout: Layout) -> dict[str, str]:
-    """Return what everything that was found is called beside the axes."""
-    taken = {*grid.names, *grid.dims, "error"}
-    return {
-        name: f"{name}_found" if name in taken else name for name in (*layout.slots, *layout.labels)
-    }

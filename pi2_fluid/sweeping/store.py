@@ -1,0 +1,189 @@
+"""Zarr stores of sweeps: written block by block, each with a mark when it is there."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.results.dataset import make_dataset
+from pi2_fluid.saving import save_folder
+from pi2_fluid.sweeping.axes import Grid
+from pi2_fluid.sweeping.blocks import Block, blocks_of
+from pi2_fluid.sweeping.naming import final_names, layout_columns
+from pi2_fluid.sweeping.outcomes import Layout, Rows
+
+if TYPE_CHECKING:
+    import xarray
+    import zarr
+
+__all__ = ["Store", "create_store", "find_store"]
+
+_HASH: Final = "specification"
+_SETS: Final = "instruction_sets"
+_MISSING: Final = "not computed yet."
+
+
+class Store:
+    """A store that is there."""
+
+    def __init__(self, path: Path, shape: tuple[int, ...]) -> None:
+        import zarr
+
+        self.path = path
+        self._group = zarr.open_group(path, mode="r+", zarr_format=3)
+        self._chunk = tuple(json.loads(str(self._group.attrs["block_shape"])))
+        self._blocks = blocks_of(shape, self._chunk)
+        self._places = {block.start: place for place, block in enumerate(self._blocks)}
+
+    def missing(self) -> list[Block]:
+        """Return the blocks without a mark."""
+        done = np.asarray(_array(self._group, "done")[:], dtype=bool)
+        return [block for block, there in zip(self._blocks, done, strict=True) if not there]
+
+    def write(self, block: Block, rows: Rows, names: Mapping[str, str]) -> None:
+        """Write what a block has, and then its mark.
+
+        Parameters
+        ----------
+        block : Block
+            Of this store.
+        rows : Rows
+            What its points have.
+        names : mapping of str to str
+            What everything is called in the store.
+        """
+        extent = tuple(part.stop - part.start for part in block.region)
+        for name, values in rows.values.items():
+            shaped = values.reshape(*extent, *values.shape[1:])
+            whole = (slice(None),) * (values.ndim - 1)
+            _array(self._group, names[name])[block.region + whole] = shaped
+        sentences = np.array(rows.errors, dtype=object).reshape(extent)
+        _array(self._group, "error")[block.region] = sentences
+        known = {*str(self._group.attrs[_SETS]).split(", "), rows.simd} - {""}
+        if ", ".join(sorted(known)) != self._group.attrs[_SETS]:
+            self._group.attrs[_SETS] = ", ".join(sorted(known))
+        _array(self._group, "done")[self._places[block.start]] = True
+
+    def dataset(self) -> xarray.Dataset:
+        """Return the store as a Dataset, which reads numbers when they are asked for."""
+        import xarray
+
+        lazy: dict[str, int] | None = {} if importlib.util.find_spec("dask") else None
+        opened: xarray.Dataset = xarray.open_zarr(self.path, chunks=lazy, consolidated=False)
+        return opened.drop_vars("done")
+
+
+def find_store(path: str | Path, grid: Grid, specification: str, *, resume: bool) -> Store | None:
+    """Return the store at a path, None if nothing is there.
+
+    Raises
+    ------
+    QuantityError
+        If it is of another sweep or of none, or is not to be resumed.
+    """
+    import zarr
+
+    place = Path(path)
+    if not place.exists():
+        return None
+    if not resume:
+        raise QuantityError(
+            f"store = {show_value(str(path))} is there, and resume = False begins a new one: give"
+            " another path, or remove it."
+        )
+    try:
+        found = zarr.open_group(place, mode="r", zarr_format=3).attrs.get(_HASH)
+    except (OSError, ValueError):
+        found = None
+    if found is None:
+        raise QuantityError(
+            f"store = {show_value(str(path))} is no store of a sweep: give another path."
+        )
+    if found != specification:
+        raise QuantityError(
+            f"store = {show_value(str(path))} is of another sweep ({str(found)[:12]}, and this is"
+            f" {specification[:12]}), in base, engine, reduce, over or version: give another path."
+        )
+    return Store(place, grid.shape)
+
+
+def create_store(
+    path: str | Path,
+    grid: Grid,
+    layout: Layout,
+    chunk: Sequence[int],
+    attrs: Mapping[str, str | float],
+) -> Store:
+    """Return a new store of NaN, at once whole.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where nothing is.
+    grid, layout
+        What it will have.
+    chunk : sequence of int
+        The shape of a block.
+    attrs : mapping
+        With the hash.
+    """
+    import zarr
+    from zarr.storage import MemoryStore
+
+    names, columns = final_names(grid, layout), layout_columns(grid, layout)
+    coords = grid.coords() | {names[name]: label for name, label in layout.labels.items()}
+    made: dict[str, Any] = {}
+    about = {**attrs, _SETS: "", "block_shape": json.dumps(list(chunk))}
+    skeleton = make_dataset({}, coords, about)
+    skeleton.to_zarr(MemoryStore(made), zarr_format=3, consolidated=False)
+    group = zarr.open_group(MemoryStore(made), mode="r+", zarr_format=3)
+    for name, (dims, shape, units, long_name) in columns.items():
+        group.create_array(
+            name,
+            shape=shape,
+            chunks=(*chunk, *(max(1, size) for size in shape[len(chunk) :])),
+            dtype="float64",
+            fill_value=np.nan,
+            dimension_names=dims,
+            attributes={"units": units, "long_name": long_name},
+        )
+    # As xarray itself says which arrays are coordinates.
+    others = [names[name] for name, slot in layout.slots.items() if slot.is_coordinate]
+    if others:
+        written = str(group.attrs.get("coordinates", "")).split()
+        group.attrs["coordinates"] = " ".join([*written, *others])
+    error: dict[str, Any] = {"units": "1", "long_name": "why there is no result, if there is none"}
+    group.create_array(
+        "error",
+        shape=grid.shape,
+        chunks=tuple(chunk),
+        dtype=str,
+        fill_value=_MISSING,
+        dimension_names=grid.dims,
+        attributes=error,
+    )
+    blocks = len(blocks_of(grid.shape, tuple(chunk)))
+    group.create_array(
+        "done",
+        shape=(blocks,),
+        chunks=(1,),
+        dtype=bool,
+        fill_value=False,
+        dimension_names=("block",),
+        attributes={"units": "1", "long_name": "whether a block is there"},
+    )
+    files = {name: content.to_bytes() for name, content in made.items()}
+    save_folder(path, files, belongs=lambda _: False)
+    return Store(Path(path), grid.shape)
+
+
+def _array(group: zarr.Group, name: str) -> zarr.Array[Any]:
+    found: Any = group[name]
+    array: zarr.Array[Any] = found
+    return array
