@@ -13,19 +13,46 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
+from importlib import import_module
 from multiprocessing import get_context
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.sweeping.blocks import Block, Work
 from pi2_fluid.sweeping.outcomes import Rows
 from pi2_fluid.sweeping.workers import begin
 
-__all__ = ["Keep", "run_local"]
+__all__ = ["Client", "Keep", "run_local", "run_on"]
 
 #: What is done with the rows of a block.
 Keep = Callable[[Block, Rows], None]
 _MOST_DEATHS: Final = 3
+_IN_FLIGHT: Final = 8
+
+
+class Promise(Protocol):
+    """What Dask returns of a task, as far as it is used here."""
+
+    key: str
+    status: str
+
+    def result(self) -> Rows:
+        """Return what the task returned, or raise what it raised."""
+
+
+class Client(Protocol):
+    """A client of Dask, as far as it is used here."""
+
+    def submit(
+        self, function: Callable[[int, int], Rows], start: int, stop: int, *, pure: bool
+    ) -> Promise:
+        """Begin a task."""
+
+    def ncores(self) -> dict[str, int]:
+        """Return the threads of each worker."""
+
+    def cancel(self, futures: list[Promise]) -> None:
+        """Forget tasks."""
 
 
 def run_local(
@@ -93,3 +120,55 @@ def _thread() -> Executor:
 def _process() -> Executor:
     context: Any = get_context("spawn")  # a fork of a process with threads may hang
     return ProcessPoolExecutor(1, context, begin)
+
+
+def run_on(client: Client, work: Work, blocks: Iterable[Block], keep: Keep) -> None:
+    """Run blocks on whatever a client of Dask schedules, and keep each as soon as it is there.
+
+    Dask does the blocks of a worker again that is lost. The work goes along with each block: what
+    is scattered once may be lost with the last worker that has it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When blocks that are done are kept, and the others cancelled.
+    SolverError
+        If one block has ended several workers, as often as Dask allows.
+    """
+    distributed: Any = import_module("distributed")  # typed in part
+    waiting = deque(blocks)
+    running: dict[str, tuple[Promise, Block]] = {}
+    finished = distributed.as_completed()
+
+    def submit() -> None:
+        # Few at a time: each costs the scheduler memory and the client milliseconds.
+        most = max(_IN_FLIGHT, 2 * sum(client.ncores().values()))
+        while waiting and len(running) < most:
+            block = waiting.popleft()
+            future = client.submit(work, block.start, block.stop, pure=False)
+            running[future.key] = future, block
+            finished.add(future)
+
+    def collect(future: Promise) -> None:
+        block = running.pop(future.key)[1]
+        try:
+            rows = future.result()
+        except distributed.KilledWorker:
+            raise SolverError(
+                f"points {block.start} to {block.stop - 1} ended several workers: look whether"
+                " they have enough memory."
+            ) from None
+        keep(block, rows)
+
+    try:
+        submit()
+        for future in finished:
+            collect(future)
+            submit()
+    except KeyboardInterrupt:
+        for future, _ in list(running.values()):
+            if future.status == "finished":
+                collect(future)
+        raise
+    finally:
+        client.cancel([future for future, _ in running.values()])

@@ -6,9 +6,11 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from pi2_fluid.sweeping.blocks import Block, Work, blocks_of, chunk_shape, fly
 from pi2_fluid.sweeping.naming import final_names, layout_columns
 from pi2_fluid.sweeping.outcomes import Layout, Rows
 from pi2_fluid.sweeping.questions import Question, question_of
-from pi2_fluid.sweeping.running import Keep, run_local
+from pi2_fluid.sweeping.running import Client, Keep, run_local, run_on
 from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ def sweep(
     reduce: Callable[[xarray.Dataset], xarray.Dataset] = summarize,
     *,
     store: str | Path | None = None,
+    client: Client | None = None,
     resume: bool = True,
     on_error: str = "nan",
     progress: bool | Callable[[float, float], None] = True,
@@ -80,6 +83,10 @@ def sweep(
     store : str or Path, optional
         Where to write a Zarr store, block by block (needs ``pip install pi2-fluid[files]``). What
         is returned then reads from it.
+    client : dask.distributed.Client, optional
+        Whose workers do the work (needs ``pip install pi2-fluid[cluster]``), of one thread each;
+        the package must be there in the same version. Threads or processes of this machine by
+        default.
     resume : bool
         Whether to go on with a store that is there, if it is of the same sweep.
     on_error : {"nan", "raise"}
@@ -89,7 +96,7 @@ def sweep(
         Whether to show on standard error how far it is and how long it will take; or who is told,
         as ``progress(done, total)``, in points.
     workers : int, optional
-        How many blocks go side by side. Default: as many as there are cores.
+        How many blocks go side by side on this machine. Default: as many as there are cores.
     processes : bool
         Workers are threads, which suits compiled code; or processes, which suits Python: `tune`,
         short fluid runs, laws of one's own. They import the calling program, which must be safe to
@@ -134,14 +141,14 @@ def sweep(
     validate_choice(resume, (False, True), "resume")
     question = question_of(base, engine, reduce)
     grid = Grid(read_axes(over, question.dimension), question.seeds)
-    count = thread_count(workers, grid.size)
+    run = _runner(grid, client, workers, processes)
     raising = on_error == "raise"
     attrs = attributes(question, grid)
     with _shown(progress) as report:
         if store is not None:
-            return _stored(question, grid, attrs, store, resume, raising, report, count, processes)
+            return _stored(question, grid, attrs, store, resume, raising, report, run)
         pilot = fly(question, grid, raising=raising)
-        blocks = blocks_of(grid.shape, chunk_shape(grid.shape, pilot, count))
+        blocks = blocks_of(grid.shape, chunk_shape(grid.shape, pilot, run.workers))
         work = Work(question, grid, pilot.layout, raising)
         found = Rows.empty(pilot.layout, grid.size, "")
         found.errors[:] = [_INTERRUPTED] * grid.size
@@ -155,13 +162,42 @@ def sweep(
 
         interrupted = False
         try:
-            run_local(
-                work, blocks, _counted(keep, grid, blocks, report), count, processes=processes
-            )
+            run(work, blocks, _counted(keep, grid, blocks, report))
         except KeyboardInterrupt:
             interrupted = True
     attrs |= {"instruction_sets": ", ".join(sorted(seen)), "interrupted": int(interrupted)}
     return _dataset(grid, pilot.layout, found, attrs)
+
+
+class _Runner(NamedTuple):
+    """Who does the work."""
+
+    workers: int
+    """How many blocks go side by side."""
+    run: Callable[[Work, Sequence[Block], Keep], None]
+
+    def __call__(self, work: Work, blocks: Sequence[Block], keep: Keep) -> None:
+        """Do it, and keep what is done."""
+        self.run(work, blocks, keep)
+
+
+def _runner(grid: Grid, client: object, workers: int | None, processes: bool) -> _Runner:
+    """Return who does the work, by the arguments of `sweep`."""
+    if client is None:
+        count = thread_count(workers, grid.size)
+        return _Runner(count, partial(run_local, workers=count, processes=processes))
+    distributed: Any = import_module("distributed")  # typed in part
+    if not isinstance(client, distributed.Client) or client.asynchronous:
+        raise QuantityError(
+            f"client = {show_value(client)} is no client of dask.distributed that waits: give"
+            " Client(), of a scheduler or a LocalCluster."
+        )
+    if workers is not None or processes:
+        raise QuantityError(
+            f"workers = {workers}, processes = {processes} are of this machine, and client brings"
+            " workers of its own: leave them out."
+        )
+    return _Runner(max(1, sum(client.ncores().values())), partial(run_on, cast("Client", client)))
 
 
 def _stored(
@@ -172,8 +208,7 @@ def _stored(
     resume: bool,
     raising: bool,
     report: _Report,
-    workers: int,
-    processes: bool,
+    run: _Runner,
 ) -> xarray.Dataset:
     """Return the store at a path, with what it lacked."""
     from pi2_fluid.sweeping.store import create_store, find_store  # needs zarr
@@ -184,7 +219,7 @@ def _stored(
     missing = None if store is None else store.missing()
     if store is None or missing:
         pilot = fly(question, grid, raising=raising)
-        chunk = chunk_shape(grid.shape, pilot, workers)
+        chunk = chunk_shape(grid.shape, pilot, run.workers)
         store = store or create_store(path, grid, pilot.layout, chunk, attrs)
         names = final_names(grid, pilot.layout)
         blocks = store.missing()
@@ -193,7 +228,7 @@ def _stored(
             store.write(block, rows, names)
 
         work = Work(question, grid, pilot.layout, raising)
-        run_local(work, blocks, _counted(keep, grid, blocks, report), workers, processes=processes)
+        run(work, blocks, _counted(keep, grid, blocks, report))
     return store.dataset()
 
 

@@ -75,7 +75,7 @@ def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
 
 def test_a_whole_store_is_read_without_work(tmp_path: Path, monkeypatch) -> None:
     sweep(LOOP, OVER, store=tmp_path / "x.zarr")
-    monkeypatch.delattr("pi2_fluid.sweeping.sweep.run_local")
+    monkeypatch.delattr("pi2_fluid.sweeping.sweep.fly")
     assert sweep(LOOP, OVER, store=tmp_path / "x.zarr").gain_margin.shape == (3, 3)
 
 
