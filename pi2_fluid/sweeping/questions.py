@@ -349,7 +349,14 @@ class Designs(_Pointwise):
         """Return the question of `tune` itself, or of a `functools.partial` of it."""
         if not isinstance(request, functools.partial):
             return cls({})
-        given = inspect.signature(tune).bind_partial(*request.args, **request.keywords).arguments
+        known = inspect.signature(tune)
+        for name in request.keywords:
+            if name not in known.parameters:
+                raise QuantityError(
+                    f"base gives tune {name}, which it has not: give"
+                    f" {suggest(name, list(known.parameters))}."
+                )
+        given = known.bind_partial(*request.args, **request.keywords).arguments
         return cls({name: value for name, value in given.items() if name != "progress"})
 
     def dimension(self, name: str) -> str:

@@ -23,6 +23,7 @@ from pi2_fluid.apps.cli import (
     replays,
     scenarios,
     simulations,
+    sweeps,
     validations,
 )
 from pi2_fluid.errors import (
@@ -155,6 +156,7 @@ for _room in (
     designs,
     checks,
     simulations,
+    sweeps,
     comparisons,
     replays,
     scenarios,
