@@ -77,7 +77,6 @@ def take_in(folder: Path) -> None:
         if record is None:
             raise FileNotFoundError(f"{folder} has no record of {name}: make gallery first.")
         whole[name] = {
-            "key": record.key,
             "seeds": record.seeds,
             "seconds": record.seconds,
             "digest": record.digest,

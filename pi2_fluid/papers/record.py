@@ -44,7 +44,7 @@ class Record(NamedTuple):
 
     figure: str
     key: str
-    """Of code, parameters and seeds."""
+    """Of code, parameters and seeds; "" of what is recorded with the package."""
     seeds: int
     seconds: float
     """What it took, on the machine that made it."""
@@ -150,7 +150,7 @@ def forget() -> None:
 def recorded(figure: str) -> Record | None:
     """Return what came out of a figure's whole run, as it is recorded with the package."""
     there = _shipped().get(figure)
-    return Record(figure=figure, **there) if there else None
+    return Record(figure=figure, key="", **there) if there else None
 
 
 def recorded_verdicts(figure: str) -> dict[str, Judged]:

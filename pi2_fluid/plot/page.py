@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -83,10 +84,17 @@ def page_style() -> Iterator[None]:
     """
     import matplotlib as mpl
 
+    # It complains of the dates in matplotlib's own fonts when they go into a PDF.
+    fonts = logging.getLogger("fontTools")
+    level = fonts.level
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_PAGE)
-        yield
+        fonts.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            fonts.setLevel(level)
 
 
 def save_figure(
