@@ -85,6 +85,15 @@ TITLES: Final = {
     "ours": "",
 }
 
+#: What is no figure of its own: block diagrams, a table, constants.
+_OTHERS: Final = {
+    "pi2:diagrams": "Figures 1, 2, 3, 8, 9",
+    "pi2:table1": "Table 1",
+    "pi2:appendix": "appendices A and B",
+}
+#: Figures that are drawn on one page.
+_TOGETHER: Final = {f"pi2:{number}": "pi2:diagrams" for number in (1, 2, 3, 8, 9)}
+
 
 def file_name(figure: str) -> str:
     """Return what a figure's files are called.
@@ -123,10 +132,10 @@ def find_figure(name: str | int) -> str:
 
     Examples
     --------
-    >>> [find_figure(name) for name in (15, "pie_fig13", "chains", "thesis:4.2")]
-    ['pi2:15', 'pie:13', 'ours:chains', 'thesis:4.2']
+    >>> [find_figure(name) for name in (15, "pie_fig13", "chains", "thesis:4.2", "pi2:8")]
+    ['pi2:15', 'pie:13', 'ours:chains', 'thesis:4.2', 'pi2:diagrams']
     """
-    text = str(name)
+    text = _TOGETHER.get(str(name), _TOGETHER.get(f"pi2:{name}", str(name)))
     for figure in FIGURES:
         if text in (figure, file_name(figure)) or f"pi2:{text}" == figure:
             return figure
@@ -174,9 +183,9 @@ def page_title(figure: str) -> str:
     Examples
     --------
     >>> [page_title(name) for name in ("pi2:7", "pi2:table1", "ours:echo_modes")]
-    ['PI2 paper, Figure 7', 'PI2 paper, table1', 'Echo modes']
+    ['PI2 paper, Figure 7', 'PI2 paper, Table 1', 'Echo modes']
     """
     paper, _, number = figure.partition(":")
     if paper == "ours":
         return number.replace("_", " ").capitalize()
-    return f"{TITLES[paper]}, {'Figure ' if number[0].isdecimal() else ''}{number}"
+    return f"{TITLES[paper]}, {_OTHERS.get(figure, f'Figure {number}')}"

@@ -15,12 +15,17 @@ from pi2_fluid.apps.cli.output import JsonFlag, make_console, make_grid, print_j
 from pi2_fluid.errors import QuantityError, show_value
 
 if TYPE_CHECKING:
+    from pi2_fluid.papers.claim import Verdict
     from pi2_fluid.papers.gallery import PaperFigure
     from pi2_fluid.papers.verdicts import Judged
 
 __all__ = ["COMMANDS", "figure", "figures"]
 
-_COLORS: Final = {"reproduced": "green", "depends": "yellow", "not_reproduced": "red"}
+_COLORS: Final[Mapping[Verdict, str]] = {
+    "reproduced": "green",
+    "depends": "yellow",
+    "not_reproduced": "red",
+}
 #: Verdicts as they are read.
 _WORDS: Final = {
     "reproduced": "reproduced",
@@ -86,7 +91,8 @@ def _list_figures(as_json: bool) -> None:
     rows: list[dict[str, Any]] = []
     for name in FIGURES:
         paper, _, number = name.partition(":")
-        recipe, record = recipe_of(name), recorded(name)
+        recipe, record, verdicts = recipe_of(name), recorded(name), recorded_verdicts(name)
+        found = [one.verdict for one in verdicts.values()]
         rows.append(
             {
                 "figure": name,
@@ -95,19 +101,38 @@ def _list_figures(as_json: bool) -> None:
                 "file": file_name(name),
                 "kind": recipe.kind,
                 "seconds": record.seconds if record else None,
-                "verdict": summary(recorded_verdicts(name)),
+                "verdict": summary(verdicts),
+                **{kind: found.count(kind) for kind in _COLORS},
                 "caption": recipe.caption,
             }
         )
     if as_json:
         print_json({"figures": rows})
         return
-    grid = make_grid("left", "left", "right", "left", "left")
-    grid.add_row("figure", "from", "seconds", "verdict", "shows", style="bold")
+    _print_list(rows)
+
+
+def _print_list(rows: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 1), expand=True)
+    wide = (max(len(row["figure"]) for row in rows), max(len(row["kind"]) for row in rows))
+    for width in wide:
+        table.add_column(no_wrap=True, min_width=width)
+    for _ in range(4):
+        table.add_column(no_wrap=True, min_width=3, justify="right")
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_row("figure", "from", "s", "yes", "if", "no", "what it shows", style="bold")
     for row in rows:
         seconds = "" if row["seconds"] is None else f"{row['seconds']:.0f}"
-        grid.add_row(row["figure"], row["kind"], seconds, row["verdict"], row["caption"])
-    make_console().print(grid)
+        counts = [str(row[verdict] or "") for verdict in _COLORS]
+        table.add_row(row["figure"], row["kind"], seconds, *counts, row["caption"])
+    console = make_console()
+    console.print(table)
+    console.print(
+        "\nHow many statements of the paper hold, hold if a decision of ours does, and do not; s:"
+        " seconds of a whole run."
+    )
 
 
 def figure(
@@ -237,7 +262,7 @@ def _print_figure(made: PaperFigure, verdicts: Mapping[str, Judged]) -> None:
     if verdicts:
         grid.add_row("", "stated", "here", "verdict", style="bold")
     for one in verdicts.values():
-        verdict = Text(_WORDS[one.verdict], style=_COLORS.get(one.verdict or "", ""))
+        verdict = Text(_WORDS[one.verdict], style=_COLORS[one.verdict] if one.verdict else "")
         if one.condition:
             verdict.append(f" {one.condition}")
         grid.add_row(one.stated.quantity, stated_text(one.stated), found_text(one), verdict)
@@ -256,7 +281,8 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid figures all\n\n"
             "pi2-fluid figures pie thesis:4.2 --full --out /tmp/figures --json\n\n"
             "JSON: figures, a list of {name, files}, and interrupted, by Ctrl-C; of the list"
-            " {figure, paper, number, file, kind, seconds, verdict, caption}."
+            " {figure, paper, number, file, kind, seconds, verdict, reproduced, depends,"
+            " not_reproduced, caption}."
         ),
     ),
     (
