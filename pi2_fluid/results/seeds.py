@@ -54,7 +54,7 @@ def seed_list(seeds: Any) -> list[int]:
     return [int(seed) for seed in given]
 
 
-def thread_count(threads: object, seeds: int) -> int:
+def thread_count(threads: object, seeds: int, name: str = "threads") -> int:
     """Return how many threads work: as many as there are cores, or as given, but one a seed.
 
     Raises
@@ -66,7 +66,7 @@ def thread_count(threads: object, seeds: int) -> int:
         return max(1, min(_cores(), seeds))
     if not is_integer(threads) or threads < 1:
         raise QuantityError(
-            f"threads = {show_value(threads)} is no number of threads: give 1 or more, or None."
+            f"{name} = {show_value(threads)} is no number of {name}: give 1 or more, or None."
         )
     return min(int(threads), seeds)
 

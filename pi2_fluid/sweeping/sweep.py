@@ -184,7 +184,7 @@ class _Runner(NamedTuple):
 def _runner(grid: Grid, client: object, workers: int | None, processes: bool) -> _Runner:
     """Return who does the work, by the arguments of `sweep`."""
     if client is None:
-        count = thread_count(workers, grid.size)
+        count = thread_count(workers, grid.size, "workers")
         return _Runner(count, partial(run_local, workers=count, processes=processes))
     distributed: Any = import_module("distributed")  # typed in part
     if not isinstance(client, distributed.Client) or client.asynchronous:

@@ -252,7 +252,7 @@ def test_an_interrupt_leaves_what_is_done(in_blocks) -> None:
         ({"over": {"link.capacity": [1]}}, pf.ScenarioError, "base has not"),
         ({"engine": pf.Fluid()}, pf.UnsupportedError, "goes with a Scenario"),
         ({"on_error": "ignore"}, pf.QuantityError, "on_error"),
-        ({"workers": 0}, pf.QuantityError, "threads = 0"),
+        ({"workers": 0}, pf.QuantityError, "workers = 0 is no number of workers"),
         ({"progress": "yes"}, pf.QuantityError, "progress"),
         ({"base": 1}, pf.QuantityError, "nothing to sweep"),
         (
