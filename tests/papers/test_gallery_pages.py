@@ -45,6 +45,11 @@ def test_what_a_page_shows_and_links_to_is_there() -> None:
     assert sum((write_gallery.PAGES / name).stat().st_size for name in there) < 12e6
 
 
+def test_the_readme_counts_as_the_gallery_does() -> None:
+    readme = (write_gallery.ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"({write_gallery.counted(list(FIGURES))})" in readme
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_few_seeds_give_what_is_recorded_of_them(name: str, tmp_path: Path) -> None:
