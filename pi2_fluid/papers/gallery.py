@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,6 +105,13 @@ class PaperFigure:
             for key, scenario in self.recipe.scenarios().items()
         }
         self._case = Case(scenarios, count, own, quick)
+
+    def __reduce__(self) -> tuple[Callable[..., PaperFigure], tuple[str], dict[str, object]]:
+        # By what it is made from, and what was computed already; of recipes not all can be pickled.
+        return PaperFigure, (self.name,), {**vars(self), "recipe": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state | {"recipe": self.recipe})
 
     def __repr__(self) -> str:
         said = "".join(f", {key}={value}" for key, value in self.settings.items())

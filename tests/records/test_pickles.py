@@ -79,6 +79,8 @@ def everything() -> dict[str, list[Any]]:
     design = pf.tune("50ms")
     table = pf.margin_map(pf.Pi2(), rtts="50ms", rates="1Mbit/s")
     trajectory = pf.fluid.simulate(SCENARIO)
+    judged = pf.figure("pie", 14)
+    assert judged.verdicts
     errors = {name: [getattr(pf, name)("why")] for name in pf.__all__ if name.endswith("Error")}
     return (errors | laws()) | {
         "Pi2": [pf.Pi2(alpha=[0.1, 0.2])],
@@ -130,6 +132,8 @@ def everything() -> dict[str, list[Any]]:
         "tune": [design],
         "verify": [pf.verify(design)],
         "claims": [pf.claims("thesis")],
+        "figure": [pf.figure("pie", 14, settings={"rtt": "50ms"})],
+        "PaperFigure": [judged],
         "figures": [Figure("pi2_fig07", ("pi2_fig07.png",))],
         "validate": [pf.validate(None, seeds=2, cells=["reno_loss_3"])],
         "fluid": [trajectory],
@@ -158,6 +162,8 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, (pf.Loop, pf.NetworkLoop)):
         return repr(a) == repr(b) and same(a.margins(), b.margins())
+    if isinstance(a, pf.PaperFigure):
+        return repr(a) == repr(b) and same(a.scenarios, b.scenarios) and a.found == b.found
     if isinstance(a, Margins):
         mine, theirs = ((x.modulus_margin, x.verdict_code) for x in (a, b))
         if not (np.array_equal(mine[0], theirs[0]) and np.array_equal(mine[1], theirs[1])):
