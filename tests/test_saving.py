@@ -422,19 +422,19 @@ def test_a_protected_file_is_left_alone(tmp_path, monkeypatch) -> None:
 
 # --- one way to write -------------------------------------------------------------------------
 
-# What writes to a path by itself, and the one module that may call it, if any may.
-WRITES = {
-    "write_text": None,
-    "write_bytes": None,
-    "to_netcdf": None,
-    "tofile": None,
-    "copyfile": None,
-    "savez": None,
-    "dump": None,
-    "to_zarr": "pi2_fluid/apps/cli/files.py",  # in memory
-    "to_csv": "pi2_fluid/apps/cli/files.py",  # as text
-    "savefig": "pi2_fluid/plot/page.py",  # into memory
-    "open": "pi2_fluid/saving.py",
+# What writes to a path by itself, and the modules that may call it, if any may.
+WRITES: dict[str, set[str]] = {
+    "write_text": set(),
+    "write_bytes": set(),
+    "to_netcdf": set(),
+    "tofile": set(),
+    "copyfile": set(),
+    "savez": set(),
+    "dump": set(),
+    "to_zarr": {"pi2_fluid/apps/cli/files.py", "pi2_fluid/sweeping/store.py"},  # in memory
+    "to_csv": {"pi2_fluid/apps/cli/files.py"},  # as text
+    "savefig": {"pi2_fluid/plot/page.py"},  # into memory
+    "open": {"pi2_fluid/saving.py"},
 }
 
 # What these write is made anew each time: in build/, and in a folder that is deleted with the run.
@@ -473,7 +473,7 @@ def test_every_file_is_saved_in_one_way() -> None:
             if where in SCRATCH:
                 continue
             for line, name in writing_calls(path.read_text(encoding="utf-8")):
-                assert WRITES[name] == where, f"{where}:{line} writes with {name}: use saving.py"
+                assert where in WRITES[name], f"{where}:{line} writes with {name}: use saving.py"
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ what is recorded.
 
 from __future__ import annotations
 
+import io
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from pi2_fluid.papers import record as records
 from pi2_fluid.papers.record import Record, read_record, recorded, recorded_verdicts
 from pi2_fluid.papers.registry import FIGURES, TITLES, file_name, page_title, recipe_of
 from pi2_fluid.papers.verdicts import Judged, found_text, stated_text, summary, tolerance_text
-from pi2_fluid.saving import save_text
+from pi2_fluid.saving import save_bytes, save_text
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs" / "gallery"
@@ -93,7 +93,7 @@ def take_in(folder: Path) -> None:
             if file.endswith(".png"):
                 shrink(folder / file, PAGES / file)
             else:
-                shutil.copyfile(folder / file, PAGES / file)
+                save_bytes(PAGES / file, (folder / file).read_bytes())
 
 
 def is_kept(path: Path) -> bool:
@@ -106,7 +106,9 @@ def shrink(source: Path, target: Path) -> None:
     with Image.open(source) as picture:
         height = round(picture.height * WIDTH / picture.width)
         small = picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS)
-        small.quantize(64, dither=Image.Dither.NONE).save(target, optimize=True)
+        written = io.BytesIO()
+        small.quantize(64, dither=Image.Dither.NONE).save(written, "PNG", optimize=True)
+    save_bytes(target, written.getvalue())
 
 
 def front_page() -> str:

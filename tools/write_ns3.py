@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +27,7 @@ from pi2_fluid.papers.thesis.experiments import BIN, MEAN, spread, summary_of
 from pi2_fluid.results.runs import runs_dataset
 from pi2_fluid.results.schema import RUNS, provenance
 from pi2_fluid.results.seeds import thread_count
+from pi2_fluid.saving import save_text
 
 SCENARIOS: Final = tuple(f"thesis_fig4_{n}_{line}" for n in (2, 5, 8) for line in ("pie", "pi2"))
 SEEDS: Final = tuple(range(1, 11))
@@ -98,11 +100,12 @@ def main() -> None:
 
 
 def _write(name: str, rows: list[dict[str, Any]], more: str) -> None:
-    with (_FOLDER / name).open("w", encoding="utf-8", newline="") as file:
-        file.write(f"{_HEAD}{more}\n")
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    made = io.StringIO()
+    made.write(f"{_HEAD}{more}\n")
+    writer = csv.DictWriter(made, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    save_text(_FOLDER / name, made.getvalue())
 
 
 if __name__ == "__main__":
