@@ -79,7 +79,7 @@ def figures(
         records = [{"name": name, "files": [str(path) for path in files]} for name, files in made]
         print_json({"figures": records, "interrupted": interrupted})
     if interrupted:
-        tell(f"interrupted: {len(made)} are done, the same command makes the others")
+        typer.echo(f"{len(made)} are done; the same command makes the others.", err=True)
         raise typer.Exit(codes.INTERRUPTED)
 
 
