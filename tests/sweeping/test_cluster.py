@@ -24,6 +24,7 @@ sweep = functools.partial(pf.sweep, progress=False)
 # Dask's own threads and sockets end after it has said that they have.
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.xdist_group("cluster"),  # one cluster for all of them
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -32,7 +33,8 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     distributed = pytest.importorskip("distributed")
-    given = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    # Any free port: another cluster may run on this machine.
+    given = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**given) as cluster, distributed.Client(cluster) as one:
         yield one
 
