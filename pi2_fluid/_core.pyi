@@ -216,6 +216,28 @@ class LinearLoops:
         self, first: int, last: int
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
 
+def sampled_margins(
+    *,
+    scalable: bool,
+    varies: bool,
+    m: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    mu: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    a: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    rho: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    theta: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    simd: str | None = None,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+
 class FluidRun:
     def __init__(
         self,

@@ -13,7 +13,7 @@ from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_
 from pi2_fluid.loop.acks import HARMONICS, AckLoop, closed_form_ack_margins, find_echoes
 from pi2_fluid.loop.construction import LinearisedLoop
 from pi2_fluid.loop.crossovers import Crossings
-from pi2_fluid.loop.margins import Margins, closed_form_margins
+from pi2_fluid.loop.margins import Margins, closed_form_margins, sampled_form_margins
 from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.searching import Search
 from pi2_fluid.loop.transient import find_bandwidth, step_response
@@ -39,7 +39,9 @@ class LoopAnswers(LinearisedLoop):
         """Return gain, phase, delay and modulus margin and the verdict, of `shape`.
 
         A loop in closed form with frozen RTT terms takes the fast path, in compiled code, and so
-        does one class in one queue by the ack clock, unless sampled; every other loop is searched
+        does one class in one queue by the ack clock, unless sampled. By the rate clock a sampled
+        loop in closed form takes one where its crossovers are proved unique, as a rule up to an
+        update interval of twice the round-trip time. Every other loop is searched
         for all of its crossovers. By the rate clock that is done in compiled code, too, in tens of
         microseconds each; by the ack clock it takes milliseconds.
 
@@ -227,7 +229,9 @@ class LoopAnswers(LinearisedLoop):
     def _closed_form_margins(self) -> tuple[FloatArray, BoolArray] | None:
         """Margins as rows that need no search, and where they are valid; None if there are none."""
         if self.update == "sampled":
-            return None
+            if self.form is None:
+                return None
+            return sampled_form_margins(self.form, self.rtt_terms)
         if self.clock == "acks":
             assert isinstance(self.linear, AckLoop)
             return closed_form_ack_margins(self.linear, half_sample=self.update == "delayed")

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray, Real, Values
 
-__all__ = ["Margins", "closed_form_margins", "known", "margins_from_crossings"]
+__all__ = [
+    "Margins",
+    "closed_form_margins",
+    "known",
+    "margins_from_crossings",
+    "sampled_form_margins",
+]
 
 T = TypeVar("T")
 
@@ -194,9 +200,7 @@ def closed_form_margins(form: ClosedForm, k: Real) -> tuple[FloatArray, BoolArra
     valid : numpy.ndarray of bool, shape (...)
         False where mu = 1/W0 exceeds the range of the uniqueness proofs.
     """
-    m = form.kappa * form.pole * form.rtt
-    mu = form.pole * form.rtt / (2.0 if form.plant == "reno" else 1.0)
-    a = form.alpha * form.rtt**2 / form.update_interval
+    m, mu, a = _dimensionless(form)
     c = (form.beta + form.alpha / 2) * form.rtt
     arrays = [np.asarray(x, float) for x in np.broadcast_arrays(m, mu, a, c, form.rtt, k)]
     valid = arrays[1] <= MU_LIMIT[form.plant] * (1 + 1e-9)
@@ -211,6 +215,41 @@ def closed_form_margins(form: ClosedForm, k: Real) -> tuple[FloatArray, BoolArra
         found[:] = solve_margins(form.plant, *flat)
     rows[:, valid] = found
     return rows, valid
+
+
+def sampled_form_margins(form: ClosedForm, rtt_terms: str) -> tuple[FloatArray, BoolArray]:
+    """Return the same of exactly sampled loops, and where they are proved to be the right ones.
+
+    Parameters
+    ----------
+    form : ClosedForm
+    rtt_terms : {"frozen", "exact"}
+
+    Returns
+    -------
+    rows : numpy.ndarray, shape (4, ...)
+    valid : numpy.ndarray of bool, shape (...)
+        False where a crossover is not proved unique: T > 2R, wR > 2.6 or wT > 1.8 at a crossover,
+        or mu beyond its range.
+    """
+    m, mu, a = _dimensionless(form)
+    rho, theta = form.beta / form.alpha, form.update_interval / form.rtt
+    values = np.broadcast_arrays(m, mu, a, rho, theta)
+    m_, mu_, a_, rho_, theta_ = (np.ascontiguousarray(x, dtype=float).ravel() for x in values)
+    scalable, varies = form.plant == "scalable", rtt_terms == "exact"
+    found = _core.sampled_margins(
+        scalable=scalable, varies=varies, m=m_, mu=mu_, a=a_, rho=rho_, theta=theta_
+    )
+    rows = found.reshape(4, *values[0].shape)
+    rows[2:] /= form.rtt
+    return rows, np.isfinite(rows[0])
+
+
+def _dimensionless(form: ClosedForm) -> tuple[Real, Real, Real]:
+    """m, mu and a of the dimensionless loop."""
+    m = form.kappa * form.pole * form.rtt
+    mu = form.pole * form.rtt / (2.0 if form.plant == "reno" else 1.0)
+    return m, mu, form.alpha * form.rtt**2 / form.update_interval
 
 
 def margins_from_crossings(

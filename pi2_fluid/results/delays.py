@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["delay_quantiles", "delay_sd", "mean_of"]
+__all__ = ["delay_quantiles", "delay_sd", "mean_of", "used_buckets"]
 
 # Wider ones are interpolated in; these hold whole microseconds, of which 0 is the delay of a packet
 # that met no queue.
@@ -77,3 +77,9 @@ def delay_sd(counts: IntArray, lower: FloatArray, upper: FloatArray) -> FloatArr
 def mean_of(total: NDArray[Any], count: NDArray[Any]) -> FloatArray:
     """Return total / count, 0 where nothing was counted."""
     return np.where(count > 0, total / np.where(count > 0, count, 1), 0.0)
+
+
+def used_buckets(delays: NDArray[Any]) -> int:
+    """Return how many buckets there are up to the last that holds anything, one at least."""
+    held = np.flatnonzero(delays.any(axis=tuple(range(delays.ndim - 1))))
+    return int(held[-1]) + 1 if held.size else 1

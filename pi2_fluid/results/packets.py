@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -16,10 +17,12 @@ from pi2_fluid.results.dataset import (
     make_dataset,
     quantile_name,
 )
-from pi2_fluid.results.delays import delay_quantiles, delay_sd, mean_of
+from pi2_fluid.results.delays import delay_quantiles, delay_sd, mean_of, used_buckets
 from pi2_fluid.units import validate_quantity
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pi2_fluid.values import FloatArray, IntArray
 
 __all__ = ["summarize_packets"]
@@ -39,6 +42,37 @@ class _Stretch(NamedTuple):
     blocks_end: float
 
 
+class _Run:
+    """What one seed has in a stretch, as arrays, with ``seed`` as a dim of one entry."""
+
+    def __init__(
+        self, dataset: xr.Dataset, stretch: _Stretch, place: int, arrays: dict[str, NDArray[Any]]
+    ) -> None:
+        self.sizes = dataset.sizes
+        self._variables, self._arrays = dataset.variables, arrays
+        # Of rows that follow one another.
+        self._taken = {
+            "seed": slice(place, place + 1),
+            "time": slice(stretch.bins[0], stretch.bins[-1] + 1),
+            "block": slice(stretch.blocks[0], stretch.blocks[-1] + 1),
+        }
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._variables
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._arrays:
+            self._arrays[name] = self._variables[name].to_numpy()
+        whole = slice(None)
+        return self._arrays[name][
+            tuple(self._taken.get(str(dim), whole) for dim in self._variables[name].dims)
+        ]
+
+    def dims_of(self, name: str) -> tuple[Hashable, ...]:
+        """Return the dims of a variable."""
+        return self._variables[name].dims
+
+
 def summarize_packets(
     dataset: xr.Dataset, after: float | str, until: float | str | None
 ) -> xr.Dataset:
@@ -47,11 +81,17 @@ def summarize_packets(
         rest = dataset.drop_vars("capacity").expand_dims("seed")
         dataset = rest.assign(capacity=dataset["capacity"])
     stretch = _find_stretch(dataset, after, until)
-    part = dataset.isel(time=stretch.bins, block=stretch.blocks)
-    variables = _delays(part) | _backlog(part) | _shares(part) | _classes(part)
-    coords = label_coords(part, ("seed", "link", "flows", "place", "band", "quantile"))
-    if "transfer_size" in part:
-        variables |= completion_variables(part, SIZES, stretch.begin, stretch.end)
+    # Seed by seed: in arrays of several, sums would round by how many there are.
+    arrays: dict[str, NDArray[Any]] = {}
+    count = dataset.sizes["seed"]
+    seeds = [_statistics(_Run(dataset, stretch, k, arrays)) for k in range(count)]
+    variables = {
+        name: column._replace(values=np.concatenate([one[name].values for one in seeds]))
+        for name, column in seeds[0].items()
+    }
+    coords = label_coords(dataset, ("seed", "link", "flows", "place", "band", "quantile"))
+    if "transfer_size" in dataset:
+        variables |= completion_variables(dataset, SIZES, stretch.begin, stretch.end)
         coords |= size_coords(SIZES)
     elif "delay_quantile" not in variables:
         coords.pop("quantile", None)
@@ -63,6 +103,10 @@ def summarize_packets(
         "quantiles_until": stretch.blocks_end,
     }
     return make_dataset(variables, coords, attrs)
+
+
+def _statistics(run: _Run) -> dict[str, Column]:
+    return _delays(run) | _backlog(run) | _shares(run) | _classes(run)
 
 
 def _find_stretch(dataset: xr.Dataset, after: float | str, until: float | str | None) -> _Stretch:
@@ -89,20 +133,21 @@ def _find_stretch(dataset: xr.Dataset, after: float | str, until: float | str | 
     return _Stretch(bins, blocks, begin, end, float(starts[blocks[0]]), float(stops[blocks[-1]]))
 
 
-def _each_link(part: xr.Dataset) -> tuple[str, ...]:
+def _each_link(run: _Run) -> tuple[str, ...]:
     """Return the dims of what each link of each seed has."""
-    return ("seed", "link") if "link" in part.dims else ("seed",)
+    return ("seed", "link") if "link" in run.sizes else ("seed",)
 
 
-def _delays(part: xr.Dataset) -> dict[str, Column]:
-    departures = part["departures"].to_numpy()
-    met = np.sum(part["class_sojourn"].to_numpy() * departures, axis=1)
+def _delays(run: _Run) -> dict[str, Column]:
+    departures = run["departures"]
+    met = np.sum(run["class_sojourn"] * departures, axis=1)
     left = departures.sum(axis=1)
-    of_queues = _histograms(part)
+    of_queues = _histograms(run)
     together = of_queues.sum(axis=-2)
-    lower, upper = part["delay"].to_numpy(), part["delay_end"].to_numpy()
+    used = together.shape[-1]
+    lower, upper = run["delay"][:used], run["delay_end"][:used]
     levels = delay_quantiles(together, lower, upper, QUANTILES)
-    dims = _each_link(part)
+    dims = _each_link(run)
     variables = {
         "delay_mean": Column(
             dims, mean_of(met.sum(axis=-1), left.sum(axis=-1)), "s", "mean delay of what leaves"
@@ -123,8 +168,8 @@ def _delays(part: xr.Dataset) -> dict[str, Column]:
             (*dims, "flows"), mean_of(met, left), "s", "mean delay of what leaves of the class"
         ),
     }
-    if "band" in part.dims:
-        values = delay_quantiles(of_queues, lower, upper, part["quantile"].to_numpy())
+    if "band" in run.sizes:
+        values = delay_quantiles(of_queues, lower, upper, run["quantile"])
         variables["delay_quantile"] = Column(
             ("seed", "quantile", *dims[1:], "band"),
             np.moveaxis(values, -1, 1),
@@ -134,24 +179,26 @@ def _delays(part: xr.Dataset) -> dict[str, Column]:
     return variables
 
 
-def _histograms(part: xr.Dataset) -> IntArray:
+def _histograms(run: _Run) -> IntArray:
     """Return how many packets of all blocks met each delay (the last dim) in each band."""
-    counted = part["delay_histogram"]
-    counts: IntArray = counted.to_numpy().sum(axis=1, dtype=np.int64)
-    if "flows" not in counted.dims:
-        return counts if "band" in counted.dims else counts[..., None, :]
-    bands = part["band_of"].to_numpy() if "band" in part.dims else np.zeros(counts.shape[1])
-    of_bands = [counts[:, bands == k].sum(axis=1) for k in range(part.sizes.get("band", 1))]
+    counts: IntArray = run["delay_histogram"].sum(axis=1, dtype=np.int64)
+    # Other seeds may have met longer delays.
+    counts = counts[..., : used_buckets(counts)]
+    dims = run.dims_of("delay_histogram")
+    if "flows" not in dims:
+        return counts if "band" in dims else counts[..., None, :]
+    bands = run["band_of"] if "band" in run.sizes else np.zeros(counts.shape[1])
+    of_bands = [counts[:, bands == k].sum(axis=1) for k in range(run.sizes.get("band", 1))]
     return np.stack(of_bands, axis=1)
 
 
-def _backlog(part: xr.Dataset) -> dict[str, Column]:
+def _backlog(run: _Run) -> dict[str, Column]:
     """Return mean and standard deviation of the backlog's delay over time."""
-    dims = (*_each_link(part), "band") if "band" in part.dims else _each_link(part)
-    weight = part["bin"].to_numpy() / part["bin"].to_numpy().sum()
-    delay = part["queue_delay"].transpose("time", ...).to_numpy()
-    queue = part["queue"].transpose("time", ...).to_numpy()
-    within = part["queue_sd"].transpose("time", ...).to_numpy()
+    dims = (*_each_link(run), "band") if "band" in run.sizes else _each_link(run)
+    weight = run["bin"] / run["bin"].sum()
+    delay = np.moveaxis(run["queue_delay"], 1, 0)
+    queue = np.moveaxis(run["queue"], 1, 0)
+    within = np.moveaxis(run["queue_sd"], 1, 0)
     # Seconds for each packet of the backlog, at the rate of the bin.
     packet = mean_of(delay, queue)
     mean = np.tensordot(weight, delay, 1)
@@ -164,51 +211,49 @@ def _backlog(part: xr.Dataset) -> dict[str, Column]:
     }
 
 
-def _shares(part: xr.Dataset) -> dict[str, Column]:
+def _shares(run: _Run) -> dict[str, Column]:
     """Return what becomes of capacity and of arrivals."""
-    width, dims = part["bin"].to_numpy(), _each_link(part)
-    left = part["link_throughput" if "link_throughput" in part else "throughput"].to_numpy()
+    width, dims = run["bin"], _each_link(run)
+    left = run["link_throughput" if "link_throughput" in run else "throughput"]
     bits = np.einsum("t,st...f->s...", width, left)
-    offered = width @ part["capacity"].to_numpy()
-    arrived = part["arrivals"].to_numpy().sum(axis=1)
+    offered = width @ run["capacity"]
+    arrived = run["arrivals"].sum(axis=1)
     variables = {"utilization": Column(dims, bits / offered, "1", "part of the capacity used")}
     for name, key, text in (("drop", "drops", "dropped"), ("mark", "marks", "marked")):
-        lost = part[key].to_numpy().sum(axis=1)
+        lost = run[key].sum(axis=1)
         total = mean_of(lost.sum(axis=-1), arrived.sum(axis=-1))
         variables[f"{name}_fraction"] = Column(dims, total, "1", f"part {text}")
         variables[f"{name}_fraction_of"] = Column(
             (*dims, "flows"), mean_of(lost, arrived), "1", f"part of the class {text}"
         )
     variables["jain"] = Column(
-        ("seed",), _jain(part), "1", "Jain's index of fairness between all flows"
+        ("seed",), _jain(run), "1", "Jain's index of fairness between all flows"
     )
     return variables
 
 
-def _classes(part: xr.Dataset) -> dict[str, Column]:
-    width = part["bin"].to_numpy()
-    active = width[:, None] * part["active_flows"].to_numpy()
-    windows = np.sum(active * part["window"].to_numpy(), axis=1)
-    throughput = np.einsum("t,stf->sf", width, part["throughput"].to_numpy()) / width.sum()
+def _classes(run: _Run) -> dict[str, Column]:
+    width = run["bin"]
+    active = width[:, None] * run["active_flows"]
+    windows = np.sum(active * run["window"], axis=1)
+    throughput = np.einsum("t,stf->sf", width, run["throughput"]) / width.sum()
     dims = ("seed", "flows")
     return {
         "throughput": Column(dims, throughput, "bit/s", "mean throughput"),
         "window_mean": Column(
             dims, mean_of(windows, active.sum(axis=1)), "segments", "mean window of a flow"
         ),
-        "timeouts": Column(
-            dims, part["timeouts"].to_numpy(), "1", "retransmission timeouts in the whole run"
-        ),
+        "timeouts": Column(dims, run["timeouts"], "1", "retransmission timeouts in the whole run"),
     }
 
 
-def _jain(part: xr.Dataset) -> FloatArray:
+def _jain(run: _Run) -> FloatArray:
     """Return the index over the flows that there are in the stretch, but those that end."""
-    segments = part["flow_segments"].to_numpy().sum(axis=1, dtype=float)
-    begin, end = part["block_start"].to_numpy()[0], part["block"].to_numpy()[-1]
-    there = (part["flow_start"].to_numpy() < end) & (part["flow_stop"].to_numpy() > begin)
-    if "finite" in part:
-        there &= part["finite"].to_numpy()[part["flow_class"].to_numpy()] == 0
+    segments = run["flow_segments"].sum(axis=1, dtype=float)
+    begin, end = run["block_start"][0], run["block"][-1]
+    there = (run["flow_start"] < end) & (run["flow_stop"] > begin)
+    if "finite" in run:
+        there &= run["finite"][run["flow_class"]] == 0
     rates = segments[:, there]
     square = np.sum(rates**2, axis=1)
     alike = np.where(square > 0.0, square, 1.0) * max(1, rates.shape[1])

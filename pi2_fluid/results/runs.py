@@ -17,7 +17,7 @@ from pi2_fluid.results.dataset import (
     make_dataset,
     shared_variables,
 )
-from pi2_fluid.results.delays import delay_quantiles, mean_of
+from pi2_fluid.results.delays import delay_quantiles, mean_of, used_buckets
 from pi2_fluid.results.layout import Layout, layout_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["CAUSES", "runs_dataset", "uninterrupted"]
+__all__ = ["CAUSES", "one_run", "runs_dataset", "uninterrupted"]
 
 #: What became of packets, by the names of the counts.
 CAUSES: Final = (
@@ -85,9 +85,9 @@ def runs_dataset(
     ends = _ends(scenario, length)
     widths = np.diff(ends, prepend=0) / NS
     edges = _core.packet_delay_edges()
-    delays = _stack(runs, "delays")
-    used = _used(delays)
-    delays = layout.of_histograms(delays[..., :used])
+    delays = _stack_delays(runs)
+    used = delays.shape[-1]
+    delays = layout.of_histograms(delays)
     variables = {
         **_of_bins(scenario, layout, runs, ends),
         **_of_blocks(layout, delays, _stack(runs, "segments")),
@@ -147,12 +147,6 @@ def _finite_coords(scenario: Scenario) -> dict[str, Column]:
     finite = np.array([flow.finite for flow in scenario.flows], dtype=int)
     told = Column(("flows",), finite, "1", "1 if the flows of the class end")
     return {"finite": told} if finite.any() else {}
-
-
-def _used(delays: NDArray[Any]) -> int:
-    """Return how many buckets there are up to the last that holds anything, one at least."""
-    held = np.flatnonzero(delays.any(axis=tuple(range(delays.ndim - 1))))
-    return int(held[-1]) + 1 if held.size else 1
 
 
 # Variables
@@ -336,6 +330,20 @@ def _stack(runs: list[Mapping[str, Any]], name: str) -> Any:
     return np.stack([run[name] for run in runs])
 
 
+def _stack_delays(runs: list[Mapping[str, Any]]) -> NDArray[Any]:
+    """Return the histograms of all runs, with the seeds first, up to the last bucket in use.
+
+    Each run has buckets up to its own longest delay, or some more.
+    """
+    each = [run["delays"] for run in runs]
+    used = max(used_buckets(delays) for delays in each)
+    found = np.zeros((len(each), *each[0].shape[:-1], used), dtype=each[0].dtype)
+    for row, delays in zip(found, each, strict=True):
+        own = delays[..., :used]
+        row[..., : own.shape[-1]] = own
+    return found
+
+
 def _last_mean(total: NDArray[Any], count: NDArray[Any]) -> FloatArray:
     """Return total / count; where nothing was counted, what it was before, 0 at first.
 
@@ -344,6 +352,24 @@ def _last_mean(total: NDArray[Any], count: NDArray[Any]) -> FloatArray:
     where = np.arange(count.shape[1]).reshape(1, -1, *[1] * (count.ndim - 2))
     last = np.maximum.accumulate(np.where(count > 0, where, 0), axis=1)
     return np.take_along_axis(mean_of(total, count), last, axis=1)
+
+
+def one_run(runs: xarray.Dataset, place: int) -> xarray.Dataset:
+    """Return one of the seeds of a result of runs, as if it had been simulated alone.
+
+    What is as long as the longest of all seeds (delays, transfers, events) is as long as its own.
+    """
+    one = runs.isel(seed=[place])
+    ends = {"delay": used_buckets(one["delay_histogram"].to_numpy())}
+    for dim in ("transfer", "event"):
+        if dim in one.dims:
+            ends[dim] = int(one[f"{dim}_count"][0])
+    if ends.get("event") == 0:
+        one = one.drop_dims("event").drop_vars("event_count")
+        del ends["event"]
+    own = one.isel({dim: slice(end) for dim, end in ends.items()})
+    # Copied, because sums may round by how their terms lie in memory.
+    return own.copy(deep=True).assign_attrs(seed=str(int(one["seed"][0])))
 
 
 def uninterrupted(runs: xarray.Dataset) -> xarray.Dataset:

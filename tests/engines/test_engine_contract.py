@@ -12,7 +12,7 @@ import pytest
 from refusals import refused
 
 import pi2_fluid as pf
-from pi2_fluid.engines import ENGINES
+from pi2_fluid.engines.simulating import ENGINES
 from pi2_fluid.results.schema import row_length, schema_of
 
 FLOWS = (pf.Flows(pf.Reno(), 5, "60ms"), pf.Flows(pf.Scalable(), 3, "30ms", ecn=True))

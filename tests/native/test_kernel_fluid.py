@@ -156,6 +156,32 @@ def test_the_order_is_four():
     assert orders.min() > 3.8, (errors, orders)
 
 
+SOFT = scenario(  # settles slowly
+    Pi2(alpha=0.02, beta=0.2), RENO, changes=Change(6.0, "12Mbit/s"), duration=12.0
+)
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6])
+def test_steps_may_be_longer_than_a_delay(tolerance: float):
+    """With errors below a tolerance, as with steps that never read themselves."""
+    exact = in_c(SOFT, "continuous", Accuracy(0.04, 1e-12))
+    scale = np.abs(exact.queue).max()
+    errors, steps = [], []
+    for longest in (12.0, 0.045):  # of 50 ms and more
+        run = _core.FluidRun(*compiled.pack(SOFT, "continuous", Accuracy(longest, tolerance)))
+        found = compiled.fill(run, SOFT, times(SOFT), None, 1000, str)
+        errors.append(np.abs(found.queue - exact.queue).max() / scale)
+        steps.append(run.steps)
+    assert max(errors) < tolerance
+    assert steps[0] < 0.8 * steps[1]
+
+
+def test_the_twin_reads_itself_alike():
+    case = dataclasses.replace(SOFT, duration=8.0)
+    accuracy = Accuracy(8.0, 1e-5)
+    assert_same(in_c(case, "continuous", accuracy), python(case, "continuous", accuracy), 1e-9)
+
+
 def test_progress_and_interruption(monkeypatch: Any):
     case, seen = ONE_CLASS, []
     monkeypatch.setattr(compiled, "_STEPS", 50)

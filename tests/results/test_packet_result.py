@@ -11,6 +11,7 @@ import xarray as xr
 import pi2_fluid as pf
 from pi2_fluid.engines.packet import requirements
 from pi2_fluid.results.delays import delay_quantiles, delay_sd
+from pi2_fluid.results.runs import one_run
 
 LINK = pf.Link("10Mbit/s")
 SINGLE = pf.Scenario(
@@ -308,3 +309,49 @@ def test_fairness_is_among_the_flows_that_are_there():
     for span, flows in (({"after": 1, "until": 4}, 2), ({"after": 4, "until": 8}, 3)):
         # All alike, up to one packet of those of the stretch; with the others 2/5, or 3/5.
         assert pf.summarize(runs, **span).jain.to_numpy() == pytest.approx(1.0, abs=1e-4), flows
+
+
+# --- seeds alone and together ---------------------------------------------------------------
+
+LINES = pf.Network(
+    [
+        pf.Node("a", pf.Link("5Mbit/s"), pf.Pi2()),
+        pf.Node("b", pf.Link("4Mbit/s"), pf.DualPi2()),
+    ],
+    [
+        pf.Flows(pf.Reno(), 2, "30ms", route=("a", "b")),
+        pf.Flows(pf.Scalable(), 1, "20ms", route="b"),
+    ],
+)
+WEB = pf.Transfers(pf.Reno(), 2, "40ms", size=pf.Pareto(1.2, 5), idle="100ms")
+SEVERAL = {
+    "one class": pf.Scenario("3s", pf.Link("2Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 2, "40ms")),
+    "dual": pf.Scenario("3s", LINK, DUAL.aqm, DUAL.flows),
+    "links": pf.Scenario("3s", network=LINES),
+    "transfers": pf.Scenario("3s", pf.Link("2Mbit/s"), pf.TailDrop(), WEB),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_a_seed_has_what_it_has_alone(name: str) -> None:
+    seeds = [3, 8, 1]
+    together = pf.simulate(SEVERAL[name], pf.Packets(seeds=seeds, trace=50))
+    alone = [pf.simulate(SEVERAL[name], pf.Packets(seeds=[seed], trace=50)) for seed in seeds]
+    lengths = {one.sizes["delay"] for one in alone} | {one.sizes.get("transfer") for one in alone}
+    assert len(lengths) > 2, "all alike: nothing is cut"
+    summaries = pf.summarize(together, after="1s")
+    for place, one in enumerate(alone):
+        for found, expected in (
+            (one_run(together, place), one),
+            (summaries.isel(seed=[place]), pf.summarize(one, after="1s")),
+        ):
+            assert list(found.variables) == list(expected.variables)
+            for key, variable in expected.variables.items():
+                other = found.variables[key]
+                assert (other.dims, other.attrs) == (variable.dims, variable.attrs), key
+                assert other.dtype == variable.dtype
+                if variable.dtype.kind == "O":
+                    np.testing.assert_array_equal(other, variable)
+                else:
+                    assert other.to_numpy().tobytes() == variable.to_numpy().tobytes(), key
+            assert found.attrs | {"created": ""} == expected.attrs | {"created": ""}

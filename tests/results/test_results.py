@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -27,6 +29,41 @@ DUAL = pf.Scenario(
 def result(request):
     scenario = {"single": SINGLE, "dual": DUAL}[request.param]
     return pf.fluid.simulate(scenario, sample="20ms", tolerance=1e-7)
+
+
+def test_results_alike_share_nothing_that_can_be_changed():
+    """Datasets are copied from one of the same kind: not so that the one changed the other."""
+    one, other = (pf.fluid.simulate(SINGLE, sample="20ms", tolerance=1e-5) for _ in range(2))
+    kept = other.copy(deep=True)
+    for name, variable in one.variables.items():
+        variable.attrs["units"] = "none"
+        if name not in one.dims:
+            variable.data[...] = 7
+        else:
+            assert not variable.values.flags.writeable
+    one.attrs["engine"] = "none"
+    xr.testing.assert_identical(other, kept)
+    again = pf.fluid.simulate(SINGLE, sample="20ms", tolerance=1e-5)
+    xr.testing.assert_identical(again.drop_attrs(deep=False), kept.drop_attrs(deep=False))
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({"name": "other"}, "flows"),
+        ({"count": 7}, "flow_count"),
+        ({"ecn": True}, "ecn"),
+        ({"sender": pf.Scalable()}, "ecn"),
+    ],
+)
+def test_no_result_has_the_labels_of_another(changed, name):
+    first, *rest = SINGLE.flows
+    scenario = dataclasses.replace(SINGLE, flows=[dataclasses.replace(first, **changed), *rest])
+    before, after = (pf.fluid.simulate(s, tolerance=1e-3) for s in (SINGLE, scenario))
+    assert after[name].to_numpy().tolist() != before[name].to_numpy().tolist()
+    assert set(after.coords) == set(before.coords)
+    longer = pf.fluid.simulate(SINGLE, tolerance=1e-3, sample="64ms")
+    assert longer.time[1] == 0.064
 
 
 def test_schema(result):

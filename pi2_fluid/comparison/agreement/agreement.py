@@ -18,10 +18,10 @@ from pi2_fluid.comparison.agreement.stages import (
     last_stage,
     loop_rtts,
 )
-from pi2_fluid.engines import require_engine
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.fluid.fluid import Fluid
 from pi2_fluid.engines.packet.packets import Packets
+from pi2_fluid.engines.simulating import require_engine
 from pi2_fluid.errors import DomainError, QuantityError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.network.catalogue import find_scenario

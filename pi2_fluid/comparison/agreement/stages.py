@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from pi2_fluid.comparison.agreement.places import classic_of
 from pi2_fluid.engines.fluid.fluid import Fluid
-from pi2_fluid.errors import AssumptionWarning, DomainError, SolverError, UnsupportedError
+from pi2_fluid.errors import DomainError, SolverError, UnsupportedError
+from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.network.bottlenecks import NetworkPoint
 from pi2_fluid.network.equilibrium import OperatingPoint, equilibrium
 from pi2_fluid.network.flows import Flows
@@ -96,7 +96,7 @@ def answers_to_pushes(
         return None
     network = Network(stage.nodes, stage.flows, scenario.network.combine)
     pushed = Scenario(length, network=network)
-    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+    with quietly():
         try:
             rest = equilibrium(network)
         except (DomainError, UnsupportedError, SolverError):

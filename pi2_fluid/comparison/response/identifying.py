@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.comparison.response.sinusoids import amplitudes, held
-from pi2_fluid.engines import require_engine
+from pi2_fluid.engines.simulating import require_engine
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.laws.aqms.imposed import IMPOSABLE, Imposed
 from pi2_fluid.laws.sines import Sines

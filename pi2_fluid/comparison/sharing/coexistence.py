@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pi2_fluid.comparison.sharing.pairs import PACKET, Pair, flow_rates, read_pair, require_load
-from pi2_fluid.errors import AssumptionWarning, QuantityError, renamed, show_value
+from pi2_fluid.errors import QuantityError, renamed, show_value
 from pi2_fluid.laws.aqms.coupled import CoupledPi2
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.sender import CLOCKS, Sender
@@ -21,6 +20,7 @@ from pi2_fluid.loop.acks import AckLoop, find_echoes
 from pi2_fluid.loop.linearization import RTT_TERMS
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import UPDATES
+from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.network.equilibrium import OperatingPoint, equilibrium
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.network import refuse_several
@@ -317,7 +317,7 @@ def _margins(
     if resting.any():
         own = {name: np.broadcast_to(v, resting.shape)[resting] for name, v in spread.items()}
         # said by `equilibrium` already
-        with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+        with quietly():
             loop = Loop(
                 _flows(pair, counts, (own["rtt_classic"], own["rtt_scalable"])),
                 replace(pair.aqm, k=own["k"]),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy.optimize import brentq
 
 from pi2_fluid.comparison.sharing.pairs import PACKET, Pair, flow_rates, read_pair, require_load
-from pi2_fluid.errors import AssumptionWarning, ScenarioError, renamed, show_value
+from pi2_fluid.errors import ScenarioError, renamed, show_value
 from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.presets import linux_dualpi2
 from pi2_fluid.laws.sender import CLOCKS, Sender
@@ -18,6 +17,7 @@ from pi2_fluid.laws.senders.scalable import Scalable
 from pi2_fluid.loop.linearization import RTT_TERMS
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import UPDATES
+from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.units import broadcast_shape, validate_choice, validate_quantity
 
@@ -173,7 +173,7 @@ def _loop(
         Flows(pair.classic, (1.0 - share) * _PACKETS / to_c, base_rtts[0]),
         Flows(pair.scalable, share * _PACKETS / to_l, base_rtts[1]),
     ]
-    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+    with quietly():
         # Shares up to the very edge are asked for; the other assumptions are the load's.
         return Loop(
             flows,

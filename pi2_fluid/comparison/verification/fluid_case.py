@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -12,9 +11,10 @@ import numpy as np
 from pi2_fluid.comparison.verification.corners import Corner, Step
 from pi2_fluid.comparison.verification.transients import Transient, read_decay, read_transient
 from pi2_fluid.engines.fluid.fluid import Fluid
-from pi2_fluid.errors import AssumptionWarning, SolverError
+from pi2_fluid.errors import SolverError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.loop.transfer import Loop
+from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.network.equilibrium import equilibrium
 
 __all__ = ["COLUMNS", "FluidCase", "fluid_case"]
@@ -77,7 +77,7 @@ def fluid_case(corner: Corner, step: Step, engine: Fluid) -> FluidCase:
         With its beginning and its rows left open.
     """
     queue, interval = corner.queue, float(corner.queue.update_interval or 0.0)
-    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+    with quietly():
         rest, goal = (
             equilibrium(corner.flows(state), queue, corner.capacity(state))
             for state in (step.before, step.after)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -18,7 +17,7 @@ from pi2_fluid.comparison.verification.chance import delay_spread
 from pi2_fluid.comparison.verification.corners import STEPS, Corner, Step
 from pi2_fluid.comparison.verification.transients import SETTLED, Transient, read_transient
 from pi2_fluid.engines.engine import Engine
-from pi2_fluid.errors import AssumptionWarning
+from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.results.schema import schema_of
 
 if TYPE_CHECKING:
@@ -187,7 +186,7 @@ def _read(
     delay = piece[schema_of(piece).waited].to_numpy()
     rest = slice(plan.settled, None)
     u = piece["controller"].to_numpy()[:, rest]
-    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+    with quietly():
         flows, capacity = corner.flows(step.after), corner.capacity(step.after)
         spread = delay_spread(flows, corner.queue, capacity, float(u.mean()))
     slot = 1.0 / (corner.packets * step.after.capacity)

@@ -9,9 +9,9 @@ from pi2_fluid.comparison.verification.corners import BASE, STEPS, Corner, Reach
 from pi2_fluid.comparison.verification.fluid_case import FluidCase, fluid_case
 from pi2_fluid.comparison.verification.packet_case import PacketCase, run_corner
 from pi2_fluid.comparison.verification.table import FLUID, RUNS, table_of
-from pi2_fluid.engines import require_engine
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.fluid.fluid import Fluid
+from pi2_fluid.engines.simulating import require_engine
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.registry import kind_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.records.record import declares
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
 
 __all__ = [
     "FAILURES",
@@ -76,7 +79,7 @@ def run_compiled(
     scenario: Scenario,
     update: str,
     accuracy: Accuracy,
-    samples: Sequence[float],
+    samples: Sequence[float] | FloatArray,
     beginning: Beginning | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trace:
@@ -114,7 +117,7 @@ def explained(run: _core.FluidRun | _core.RoutesRun, accuracy: Accuracy) -> Call
 def fill(
     run: _core.FluidRun | _core.AcksRun,
     scenario: Scenario,
-    samples: Sequence[float],
+    samples: Sequence[float] | FloatArray,
     progress: Callable[[float, float], None] | None,
     steps: int,
     explain: Callable[[str], str],

@@ -51,6 +51,18 @@ class Segment(NamedTuple):
         ends = zip(self.y0, self.y1, self.f0, self.f1, strict=True)
         return [a * y0 + b * y1 + c * f0 + d * f1 for y0, y1, f0, f1 in ends]
 
+    def continued(self, end: float, slopes: list[float]) -> Segment:
+        """Return its cubics as they go on until another end, from `slopes` at the present one."""
+        h, s = self.end - self.start, end - self.end
+        values, rates = [], []
+        for y0, y1, f0, f1, f in zip(self.y0, self.y1, self.f0, self.f1, slopes, strict=True):
+            rise = (y1 - y0) / h
+            cube = (f0 + f1 - 2.0 * rise) / (h * h)
+            square = (3.0 * rise - 2.0 * f0 - f1) / h + 3.0 * h * cube
+            values.append((y1 + f * s) + (s * s) * (square + cube * s))
+            rates.append(f + s * (2.0 * square + 3.0 * cube * s))
+        return Segment(self.end, end, self.y1, values, slopes, rates, self.mode)
+
     def when(self, j: int, value: float) -> float:
         """Return when component `j`, which rises from below to above it, has a value.
 

@@ -1,4 +1,5 @@
-// Arrays of loops by the rate clock: margins, |1 + L| and unstable modes, searched on followed curves.
+// Arrays of loops by the rate clock: margins, |1 + L| and unstable modes, searched on followed curves; and margins of
+// sampled ones that are proved to cross once.
 #include "binding/linear_loops.h"
 
 #include <nanobind/stl/optional.h>
@@ -15,6 +16,7 @@
 #include "binding/arrays.h"
 #include "binding/linear_class.h"
 #include "margins/crossings.h"
+#include "margins/sampled_margins.h"
 
 namespace nb = nanobind;
 using namespace binding;
@@ -240,6 +242,23 @@ class LinearLoops {
     int simd;
 };
 
+Table sampled_margins(bool scalable, bool varies, Column m, Column mu, Column a, Column rho, Column theta,
+                      const std::optional<std::string> &simd)
+{
+    const std::size_t n = m.shape(0);
+    for (const Column *column : {&mu, &a, &rho, &theta})
+        require(column->shape(0) == n, "the loops' parameters must be of one length.");
+    const int level = simd_level(simd);
+    std::vector<double> rows(4 * n);
+    {
+        nb::gil_scoped_release release;
+        const pi2_sampled_input input = {m.data(), mu.data(), a.data(), rho.data(), theta.data()};
+        double *const first = rows.data();
+        pi2_sampled_margins(level, scalable, varies, n, input, {first, first + n, first + 2 * n, first + 3 * n});
+    }
+    return nb::cast<Table>(as_array(std::move(rows), {4, n}));
+}
+
 } // namespace
 
 void register_linear_loops(nb::module_ &module)
@@ -273,5 +292,18 @@ Rows: gain margin (dB), phase margin (degrees), gain and phase crossover (rad/s)
              R"(How many modes of the closed loop of each of them grow, in a row.
 
 -1: it is on the boundary; NaN likewise. Releases the GIL.
+)");
+    module.def("sampled_margins", &sampled_margins, nb::kw_only(), nb::arg("scalable"), nb::arg("varies"),
+               nb::arg("m").noconvert(), nb::arg("mu").noconvert(), nb::arg("a").noconvert(), nb::arg("rho").noconvert(),
+               nb::arg("theta").noconvert(), nb::arg("simd").none() = nb::none(),
+               R"(Margins of sampled loops of one class by the rate clock (native/margins/sampled_margins.h).
+
+Returns rows: gain margin (dB), phase margin (degrees), v = w R at the gain and at the phase
+crossover; NaN where these are not proved to be the ones that matter. Releases the GIL.
+
+Raises
+------
+ValueError
+    If the parameters differ in length, or this machine lacks the instruction set.
 )");
 }

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -85,6 +86,20 @@ nb::dict transfers_of(const pi2_packet_outcome &o)
     return columns;
 }
 
+nb::object delays_of(const pi2_packet_outcome &o)
+{
+    const auto blocks = static_cast<std::size_t>(o.blocks), legs = static_cast<std::size_t>(o.legs);
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < blocks; i++)
+        most = std::max(most, std::size_t{o.delays[i].buckets});
+    std::vector<std::uint32_t> counts(blocks * legs * most);
+    for (std::size_t i = 0; i < blocks * legs; i++) {
+        const pi2_delays &of = o.delays[i / legs];
+        std::copy_n(of.counts + i % legs * of.buckets, of.buckets, counts.data() + i * most);
+    }
+    return as_array(std::move(counts), {blocks, legs, most});
+}
+
 class PacketRun {
   public:
     PacketRun(Told<std::int64_t> duration, Told<std::int64_t> packet_size, const AllDescribed &links,
@@ -144,7 +159,7 @@ class PacketRun {
         found["legs"] = of_legs;
         found["classes"] = of_classes;
         found["totals"] = totals;
-        found["delays"] = array_of<std::uint32_t>(o.delays, 1, {blocks, legs, std::size_t{PI2_DELAY_BUCKETS}});
+        found["delays"] = delays_of(o);
         found["segments"] = array_of<std::uint32_t>(o.delivered, 1, {blocks, flows});
         found["transfers"] = transfers_of(o);
         found["trace"] = trace_of(o);
@@ -309,8 +324,8 @@ ValueError
 of bytes and square, the bands link after link. "legs", each class at each link of its route:
 (bins, legs) of arrivals, departures, bits, drops, marks, sojourn (ns). "classes": (bins,
 classes) of window, flows. "totals": (legs,) of the causes, queued, in_flight; (classes,) of
-retransmissions, timeouts, turned_away. "delays": (blocks, legs, buckets). "segments": (blocks,
-flows). "transfers": (transfers,) of begun, took (ns, -1: unfinished), flow, size. "trace":
+retransmissions, timeouts, turned_away. "delays": (blocks, legs, buckets), of those up to the
+longest delay, or some more. "segments": (blocks, flows). "transfers": (transfers,) of begun, took (ns, -1: unfinished), flow, size. "trace":
 (events,) of the members of a row. "block": bins in a block. "events" and "packets":
 how many were handled.
 )")

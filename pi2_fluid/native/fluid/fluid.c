@@ -163,8 +163,7 @@ int pi2_fluid_advance(pi2_fluid *run, const double *samples, size_t n, size_t *p
 {
     size_t i = *place;
     while (!run->status) {
-        for (; i < n && samples[i] < run->now->t - SAME; i++)
-            fluid_report(run, samples[i], 1, i, rows);
+        i = fluid_report_step(run, samples, i, n, rows);
         for (; i < n && samples[i] <= run->now->t + SAME; i++)
             fluid_report(run, run->now->t, 0, i, rows);
         *place = i;

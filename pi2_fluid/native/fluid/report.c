@@ -92,12 +92,17 @@ static void interpolate(pi2_fluid *run, double t, double *y)
     past_values(past_cubics(&run->past, last), run->stored, t - run->past.start[past_slot(&run->past, last)], y);
 }
 
+static inline double within(double value, double most)
+{
+    return value < 0.0 ? 0.0 : value > most ? most : value;
+}
+
 /* Puts what interpolation has carried past a bound back on it. */
 static void keep_within_bounds(const pi2_fluid *run, double *y)
 {
     double state[PI2_AQM_STATES];
     for (int k = 0; k < run->bands; k++)
-        y[k] = y[k] < 0.0 ? 0.0 : y[k] > run->buffer ? run->buffer : y[k];
+        y[k] = within(y[k], run->buffer);
     fluid_state(run, y, state);
     run->aqm->saturate(run->law, state);
     for (int j = 0; j < run->moving; j++)
@@ -164,10 +169,44 @@ static void report_lean(pi2_fluid *run, const double *y, size_t row, pi2_fluid_r
 static void keep_within_bounds_lean(const pi2_fluid *run, double *y)
 {
     const double limit = ((const pi2_pi_family *)(const void *)run->law)->limit;
-    y[0] = y[0] < 0.0 ? 0.0 : y[0] > run->buffer ? run->buffer : y[0];
-    y[1] = y[1] < 0.0 ? 0.0 : y[1] > limit ? limit : y[1];
+    y[0] = within(y[0], run->buffer);
+    y[1] = within(y[1], limit);
     for (int i = 0; i < run->class_count; i++)
         y[run->classes[i].x] = y[run->classes[i].x] > 0.0 ? y[run->classes[i].x] : 0.0;
+}
+
+/* Samples of the last step in the case of lean.h, of one class alone, up to the first at which no packets wait: what
+ * is constant is read once. Returns the first that is not reported. */
+static size_t report_one_class(pi2_fluid *run, const double *samples, size_t i, size_t n, pi2_fluid_rows rows)
+{
+    const size_t last = run->past.length - 1;
+    const double *c = past_cubics(&run->past, last), start = run->past.start[past_slot(&run->past, last)];
+    const double end = run->now->t - SAME, buffer = run->buffer, capacity = run->lean.capacity;
+    const double limit = ((const pi2_pi_family *)(const void *)run->law)->limit, per_packet = run->lean.inverse_capacity;
+    const int scalable = run->lean.scalable[0];
+    for (; i < n && samples[i] < end; i++) {
+        const double s = samples[i] - start, q = past_value(c, 3, 0, s), w = past_value(c, 3, 2, s);
+        const double u = within(past_value(c, 3, 1, s), limit);
+        if (!(q > 0.0))
+            break;
+        rows.queue[i] = within(q, buffer);
+        rows.queue_delay[i] = rows.queue[i] * per_packet;
+        rows.controller[i] = u;
+        rows.capacity[i] = rows.leaving[i] = capacity;
+        rows.p[i] = lean_encode(&run->lean, u, scalable);
+        rows.window[i] = w > 0.0 ? w : 0.0;
+    }
+    return i;
+}
+
+size_t fluid_report_step(pi2_fluid *run, const double *samples, size_t i, size_t n, pi2_fluid_rows rows)
+{
+    if (run->kind == LEAN_KIND && run->class_count == 1 && run->lean.n == 1 && run->stored == 3
+        && past_mode(&run->past, run->past.length - 1) == run->mode)
+        i = report_one_class(run, samples, i, n, rows);
+    for (; i < n && samples[i] < run->now->t - SAME; i++)
+        fluid_report(run, samples[i], 1, i, rows);
+    return i;
 }
 
 void fluid_report(pi2_fluid *run, double t, int earlier, size_t row, pi2_fluid_rows rows)

@@ -211,6 +211,8 @@ typedef struct pi2_fluid {
     size_t departures[2];
     double proposal, error;
     int complete;                  /* whether the trial step knows the slopes at its end */
+    int smooth;                    /* whether the step before ended at nothing */
+    int overlaps;                  /* whether the step in the making may be read */
     long long taken;
     int stalled, status;
     void *memory;

@@ -3,6 +3,7 @@
 
 #include "fluid/arrival.h"
 #include "fluid/events.h"
+#include "fluid/overlap.h"
 #include "fluid/plant.h"
 #include "fluid/readers.h"
 #include "fluid/step.h"
@@ -29,7 +30,7 @@ static double speed(pi2_fluid *run, const fluid_group *group, const fluid_point 
 
 static int open_ended(const pi2_fluid *run, const fluid_reader *reader)
 {
-    return reader->last + 1 == run->past.length;
+    return reader->last + 1 >= run->past.length;
 }
 
 /* Shortens a step to where the first image is expected, to first order in its length; *target is whose. */
@@ -55,15 +56,75 @@ static double predict_image(pi2_fluid *run, double h, const fluid_group **target
     return h;
 }
 
-/* How long a step may be before anything is tried. */
-static double first_length(const pi2_fluid *run)
+/* Whether what leaves a queue now may have entered it in the oldest segment. */
+static int leaves_the_oldest(const pi2_fluid *run, const fluid_point *at)
 {
-    static const double LONGEST = 0.9; /* of a round-trip time, so that no stage needs a past that is not there yet */
+    const double *y = at->y, *next = past_cubics(&run->past, run->past.oldest + 1);
+    for (int k = 0; run->arrived >= 0 && k < run->bands; k++)
+        if (next[run->arrived + k] > y[run->arrived + k] - y[k])
+            return 1;
+    return 0;
+}
+
+/* The earliest instant that may still be read. Of a long past: unless windows more than double first, for all packets
+ * in flight are no more than these, whoever joins. In slow start they may. */
+static double earliest_needed(const pi2_fluid *run, const fluid_point *at)
+{
+    const double *y = at->y, queue = run->bands == 2 ? y[0] + y[1] : y[0];
+    double windows = 0.0, reach;
+    if (!past_is_long(&run->past) || run->flooded || run->slow)
+        return at->t - run->lookback;
+    if (leaves_the_oldest(run, at))
+        return BEGINNING;
+    for (int i = 0; i < run->class_count; i++)
+        if (run->classes[i].listens)
+            windows += run->classes[i].most * y[run->classes[i].x];
+    reach = 2.0 * (run->longest_path + (windows > queue ? windows : queue) / run->least_capacity);
+    return at->t - (reach < run->lookback ? reach : run->lookback);
+}
+
+static void make_room(pi2_fluid *run, const fluid_point *at)
+{
+    const double *before = run->past.cubics, needed = earliest_needed(run, at);
+    run->past.forgot |= needed > at->t - run->lookback;
+    if (!past_make_room(&run->past, needed))
+        run->status = PI2_FLUID_NO_MEMORY;
+    else if (run->past.cubics != before)
+        fluid_stretches(run);
+}
+
+static int is_full(const pi2_fluid *run)
+{
+    return run->past.length - run->past.oldest == run->past.slots;
+}
+
+/* Lets the step to come read itself. */
+static void make_readable(pi2_fluid *run)
+{
+    if (is_full(run))
+        make_room(run, run->now);
+    if (!run->status)
+        overlap_begin(run);
+}
+
+/* How long a step may be before anything is tried. */
+static double first_length(pi2_fluid *run)
+{
+    /* Of a round-trip time, so that no stage needs a past that is not there yet; and where it can be foretold: the
+     * queue itself settles within one, which steps of 2.8 do not follow, and what is further off is foretold worse. */
+    static const double LONGEST = 0.9, LONGEST_FORETOLD = 2.0;
     const double left = run->next - run->now->t;
-    double h = run->step < run->proposal ? run->step : run->proposal;
+    double h = run->step < run->proposal ? run->step : run->proposal, shortest = INFINITY;
     for (int k = 0; k < run->hearing_count; k++) {
-        const double most = LONGEST * run->now->view.rtt[run->hearing[k]->number];
-        h = most < h ? most : h;
+        const double rtt = run->now->view.rtt[run->hearing[k]->number];
+        shortest = rtt < shortest ? rtt : shortest;
+    }
+    if (h > LONGEST * shortest) {
+        const int foretold = overlap_is_allowed(run);
+        const double most = (foretold ? LONGEST_FORETOLD : LONGEST) * shortest;
+        h = h < most ? h : most;
+        if (foretold)
+            make_readable(run);
     }
     return step_within(h, left);
 }
@@ -223,51 +284,16 @@ static void follow(pi2_fluid *run)
     }
 }
 
-/* Whether what leaves a queue now may have entered it in the oldest segment. */
-static int leaves_the_oldest(const pi2_fluid *run)
-{
-    const double *y = run->trial->y, *next = past_cubics(&run->past, run->past.oldest + 1);
-    for (int k = 0; run->arrived >= 0 && k < run->bands; k++)
-        if (next[run->arrived + k] > y[run->arrived + k] - y[k])
-            return 1;
-    return 0;
-}
-
-/* The earliest instant that may still be read. Of a long past: unless windows more than double first, for all packets
- * in flight are no more than these, whoever joins. In slow start they may. */
-static double earliest_needed(const pi2_fluid *run)
-{
-    const double *y = run->trial->y, queue = run->bands == 2 ? y[0] + y[1] : y[0];
-    double windows = 0.0, reach;
-    if (!past_is_long(&run->past) || run->flooded || run->slow)
-        return run->trial->t - run->lookback;
-    if (leaves_the_oldest(run))
-        return BEGINNING;
-    for (int i = 0; i < run->class_count; i++)
-        if (run->classes[i].listens)
-            windows += run->classes[i].most * y[run->classes[i].x];
-    reach = 2.0 * (run->longest_path + (windows > queue ? windows : queue) / run->least_capacity);
-    return run->trial->t - (reach < run->lookback ? reach : run->lookback);
-}
-
-static void make_room(pi2_fluid *run)
-{
-    const double *before = run->past.cubics, needed = earliest_needed(run);
-    run->past.forgot |= needed > run->trial->t - run->lookback;
-    if (!past_make_room(&run->past, needed))
-        run->status = PI2_FLUID_NO_MEMORY;
-    else if (run->past.cubics != before)
-        fluid_stretches(run);
-}
-
 /* Ends the step at the trial: the cubic, and the state. */
 static void accept(pi2_fluid *run)
 {
     fluid_point *old = run->now;
     if (run->trial->t > old->t) {
-        if (run->past.length - run->past.oldest == run->past.slots)
-            make_room(run);
-        if (!run->status)
+        if (run->overlaps)
+            run->past.length++; /* there already, as it could be read */
+        else if (is_full(run))
+            make_room(run, run->trial);
+        if (!run->overlaps && !run->status)
             past_append(&run->past, old->t, run->trial->t, old->y, old->f, run->trial->y, run->trial->f);
         run->stalled = 0;
     } else
@@ -308,6 +334,9 @@ void fluid_step(pi2_fluid *run)
     if (run->tolerance > 0.0)
         run->proposal = step_after(whole, error);
     accept(run);
-    if (!run->status && (event || images || run->now->t + SAME >= run->next))
+    if (run->overlaps)
+        overlap_end(run);
+    run->smooth = !event && !images && run->now->t + SAME < run->next;
+    if (!run->status && !run->smooth)
         fluid_arrive(run, event, images);
 }

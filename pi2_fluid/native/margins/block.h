@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "margins/linear_lines.h"
+#include "margins/sampled_lanes.h"
 
 enum { PI2_BLOCK = 64 };
 
@@ -24,7 +25,9 @@ typedef void pi2_ack_block_function(pi2_ack_points points, pi2_results results, 
     pi2_ack_block_function pi2_ack_at_once_##simd, pi2_ack_reduced_##simd; \
     pi2_linear_sum_function pi2_linear_sum_##simd; \
     pi2_linear_at_function pi2_linear_at_##simd; \
-    pi2_linear_turns_function pi2_linear_turns_##simd
+    pi2_linear_turns_function pi2_linear_turns_##simd; \
+    pi2_sampled_function pi2_sampled_reno_##simd, pi2_sampled_reno_varies_##simd; \
+    pi2_sampled_function pi2_sampled_scalable_##simd, pi2_sampled_scalable_varies_##simd
 
 /* An instruction set that this build has and this machine can run. */
 typedef struct {
@@ -34,6 +37,7 @@ typedef struct {
     pi2_linear_sum_function *linear_sum;
     pi2_linear_at_function *linear_at;
     pi2_linear_turns_function *linear_turns;
+    pi2_sampled_function *sampled[2][2]; /* Reno, scalable; round-trip times constant, varying */
 } pi2_simd;
 
 /* The fastest first; NULL past the last. */

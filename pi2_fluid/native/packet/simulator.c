@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "packet/core/bits.h"
+#include "packet/core/pages.h"
 #include "packet/run/link.h"
 #include "packet/run/paths.h"
 #include "packet/run/statistics.h"
@@ -65,6 +66,7 @@ static int set_up_flows(pi2_run *run)
     run->flow_memory = calloc((size_t)run->flow_count + 2, sizeof *run->flows);
     if (!run->flow_memory)
         return 0;
+    pi2_large_pages(run->flow_memory, ((size_t)run->flow_count + 2) * sizeof *run->flows);
     run->flows = (pi2_flow *)(((uintptr_t)run->flow_memory + LINE - 1) / LINE * LINE);
     if (!pi2_timers_new(&run->timers, run->flows->timers, sizeof *run->flows, run->flow_count))
         return 0;

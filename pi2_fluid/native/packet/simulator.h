@@ -38,8 +38,8 @@ enum { PI2_RUN_MORE, PI2_RUN_DONE, PI2_RUN_NO_MEMORY };
  *   all parameters are numbers, gains at most 10^6 Hz, times 10^-9 to 10^6 s where they cannot be 0.
  * All else may be: bins longer than the run, no flows, flows that come after its end, several changes at one instant.
  * How long a run takes is the caller's concern, and so is memory: some 600 bytes for each flow and 4 for each of its
- * blocks, some 3 KB for each link, and for each class 6 KB at each of its links and block, of which there are fewer
- * the more of these there are. */
+ * blocks, some 3 KB for each link, and for each class up to 6 KB at each of its links and block, less the shorter the
+ * delays are; of blocks there are fewer the more of these there are. */
 pi2_run *pi2_run_new(const pi2_packet_scenario *scenario, int *refused);
 void pi2_run_free(pi2_run *run);
 /* Handles up to `events` events. */

@@ -16,6 +16,7 @@
 #include "margins/crossings.h"
 #include "margins/block.h"
 #include "margins/margins.h"
+#include "margins/sampled_margins.h"
 #include "tests/chance.h"
 
 typedef long double real;
@@ -429,6 +430,71 @@ static int ack_margins(void)
     return !(worst < 1e-11);
 }
 
+/* margins of sampled loops put back into L, the sum over some thousands of aliases in long double: eight at once and what is
+ * left over, of exact sizes */
+static int sampled_margins(void)
+{
+    enum { N = 21, COLUMNS = 5, PAIRS = 2000 };
+    double worst = 0.0;
+    for (int kind = 0; kind < 4; kind++) {
+        const int scalable = kind & 1, varies = kind >> 1;
+        double *in[COLUMNS], *out[4], first[4][N];
+        for (int j = 0; j < COLUMNS; j++)
+            in[j] = malloc(N * sizeof **in);
+        for (int j = 0; j < 4; j++)
+            out[j] = malloc(N * sizeof **out);
+        for (int i = 0; i < N; i++) {
+            const double values[] = {1, uniform(0.01, 0.45), spread(1e-3, 0.2), spread(2, 20), spread(0.01, 2)};
+            for (int j = 0; j < COLUMNS; j++)
+                in[j][i] = j == 3 ? values[j] / values[4] : values[j];
+        }
+        in[4][3] = 2.1; /* not proved */
+        const pi2_sampled_input input = {in[0], in[1], in[2], in[3], in[4]};
+        for (int simd = 0; pi2_simd_name(simd); simd++) {
+            pi2_sampled_margins(simd, scalable, varies, N, input, (pi2_sampled_output){out[0], out[1], out[2], out[3]});
+            int missing = 0;
+            for (int i = 0; i < N; i++)
+                missing += isnan(out[0][i]) != 0;
+            if (missing > N / 3 || !isnan(out[0][3]))
+                worst = INFINITY;
+            for (int i = 0; i < N; i++)
+                for (int j = 0; j < 4; j++) {
+                    if (simd && isnan(out[j][i]) != isnan(first[j][i]))
+                        worst = INFINITY;
+                    if (simd && !isnan(out[j][i]))
+                        worst = fmax(worst, 1e3 * fabs(out[j][i] - first[j][i]));
+                    first[j][i] = simd ? first[j][i] : out[j][i];
+                }
+        }
+        for (int i = 0; i < N; i++)
+            for (int phase = 0; phase < 2 && !isnan(out[0][i]); phase++) {
+                const real v = out[2 + phase][i], mu = in[1][i], tau = v * in[4][i];
+                real re = 0, im = 0;
+                for (int k = -PAIRS; k <= PAIRS; k++) {
+                    const real x = v + 2 * PI * k / in[4][i], er = cosl(x), ei = -sinl(x);
+                    real br = mu * (scalable ? er : 1 + er), bi = x + mu * ei, wr = br - x * bi, wi = bi + x * br;
+                    wr += varies ? mu * (1 - er) : 0;
+                    wi -= varies ? mu * ei : 0;
+                    const real dr = -x * wi, di = x * wr, size = dr * dr + di * di;
+                    re += (er * dr + ei * di) / size;
+                    im += (ei * dr - er * di) / size;
+                }
+                const real cr = 1 + in[3][i] * (1 - cosl(tau)), ci = in[3][i] * sinl(tau);
+                const real lr = in[0][i] * in[2][i] * (cr * re - ci * im), li = in[0][i] * in[2][i] * (cr * im + ci * re);
+                const real db = 20 * log10l(hypotl(lr, li)), deg = atan2l(-li, -lr) * 180 / PI;
+                const real apart = phase ? fabsl(db + out[0][i]) + fabsl(deg)
+                                         : fabsl(db) + fabsl(remainderl(deg - out[1][i], 360));
+                worst = fmax(worst, (double)apart);
+            }
+        for (int j = 0; j < COLUMNS; j++)
+            free(in[j]);
+        for (int j = 0; j < 4; j++)
+            free(out[j]);
+    }
+    printf("margins of sampled loops: worst %.1e\n", worst);
+    return !(worst < 1e-6);
+}
+
 int main(int argc, char **argv)
 {
     static const char *kinds[] = {"ordinary", "wide", "whole domain", "nearly flat |L|", "mu = 0"};
@@ -450,6 +516,7 @@ int main(int argc, char **argv)
     bad |= searches();
     bad |= ack_sums();
     bad |= ack_margins();
+    bad |= sampled_margins();
     puts(bad ? "FAILED" : "passed");
     return bad;
 }

@@ -9,6 +9,7 @@ The compiled engine is the quick one, so most tests use it; the JAX engine is he
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any, ClassVar
 
 import numpy as np
@@ -106,6 +107,95 @@ def test_engines_agree(name):
     )
     assert compiled.queue_delay_max.min() > 0.02
     assert_same(traced, compiled, rtol=1e-11)
+
+
+@pytest.mark.slow
+def test_on_a_gpu(jax):
+    """Where there is one, the same numbers but for roundings: it fuses products into sums."""
+    if jax.default_backend() != "gpu":
+        pytest.skip(f"JAX computes on the {jax.default_backend()} here, and on no GPU")
+    for changes, controller, over in ENGINES.values():
+        compiled, traced = (
+            batch(scene(**changes), over, engine=engine, update=controller, after=1)
+            for engine in ("c", "jax")
+        )
+        assert_same(traced, compiled, rtol=1e-9)
+
+
+def traced(table, depth, rows, *, is_cpu):
+    """What `run_lanes` finds with loops for a CPU or another device, and the compiled program."""
+    from pi2_fluid.engines.fluid.lanes import device, jitted
+
+    run, programs = jitted._run, []
+
+    def compiled(shape, samples, *arrays):
+        programs.append(run.lower(shape, samples, *arrays).compile())
+        return programs[0](*arrays)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jitted, "_run", compiled)
+        found = jitted.run_lanes(table, depth, rows, device.Device(is_cpu=is_cpu))
+    return found, programs[0]
+
+
+@pytest.mark.slow
+def test_one_loop_of_known_length_is_the_two_of_any():
+    """What runs on a GPU, here on whatever there is: the host knows how often, and the memory."""
+    from pi2_fluid.engines.fluid.lanes.jitted import bytes_of_a_run
+
+    varied = vary(scene(), {"aqm.beta": np.linspace(2, 4, 5)})
+    table = tabulate(varied, continuous=False, step=0.008, after=1, sample=[0, 1.5, 1.501, 6])
+    one, program = traced(table, 64, 512, is_cpu=False)
+    two, other = traced(table, 64, 512, is_cpu=True)
+    true = run_compiled(table, 64)
+    for key, values in true.items():
+        size = np.abs(values).max()
+        np.testing.assert_allclose(one[key], values, rtol=0, atol=1e-11 * size, err_msg=key)
+        np.testing.assert_allclose(one[key], two[key], rtol=0, atol=1e-12 * size, err_msg=key)
+    # every step, and the last node for its sample
+    counts = re.findall(r'"known_trip_count":\{"n":"(\d+)"', program.as_text())
+    assert counts == [str(table.last.max() + 1)]
+    assert "known_trip_count" not in other.as_text()
+    used = program.memory_analysis()
+    used = used.argument_size_in_bytes + used.output_size_in_bytes + used.temp_size_in_bytes
+    assert 0.8 < bytes_of_a_run(table, 64) / (used / 512) < 1.25
+
+
+def test_memory_of_a_run(jax):
+    """Its past and its traces, to the byte, and not much else."""
+    from pi2_fluid.engines.fluid.lanes.jitted import bytes_of_a_run
+
+    def of(depth, samples):
+        table = tabulate(
+            vary(scene(), {}), continuous=False, step=0.008, after=0, sample=np.arange(samples)
+        )
+        return bytes_of_a_run(table, depth)
+
+    assert of(128, 0) - of(64, 0) == 8 * 64 * 5  # queue, capacity, signal and two windows
+    assert of(64, 4) - of(64, 2) == 8 * 2 * 9  # three traces, and two of each class
+    assert of(64, 0) < 8 * 64 * 5 + 1200
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "each", "lanes", "at_once"),
+    [
+        (60.0, 3_400, 100_000, 106_496),  # all, rounded up to a sixteenth
+        (60.0, 3_400, 2_000_000, 1_048_576),  # two shares, for the sake of progress
+        (60.0, 3_400, 1_200_000, 655_360),  # of equal size
+        (60.0, 430_000, 100_000, 104_651),  # no more than three quarters of the memory
+        (1.0, 10_000, 100_000, 53_248),  # two shares, for no more fits
+        (1e-6, 10_000, 100_000, 1),
+        (None, 3_400, 100_000, 106_496),
+        (60.0, 3_400, 5, 5),
+    ],
+)
+def test_a_device_takes_what_fits(jax, gigabytes, each, lanes, at_once):
+    from pi2_fluid.engines.fluid.lanes.device import Device, lanes_at_once
+
+    memory = None if gigabytes is None else int(1e9 * gigabytes)
+    found = lanes_at_once(Device(is_cpu=False, memory=memory), lanes, each)
+    assert memory is None or found == 1 or found * each <= memory
+    assert found == at_once
 
 
 def test_instruction_sets_agree_to_the_last_bit():

@@ -338,6 +338,22 @@ def test_a_step_too_long_for_a_strong_signal_is_refused(engine):
         pf.simulate(scenario, pf.Fluid(step="40ms", engine=engine))
 
 
+@pytest.mark.parametrize("engine", ["c", pytest.param("python", marks=pytest.mark.slow)])
+def test_a_step_beyond_what_is_stable_warns(engine):
+    """At the peak after slow start: the rate b p W/R of Reno, and the limit 2.785 of the method."""
+    scenario = pf.Scenario(
+        0.9, pf.Link("100Mbit/s", "40000 packets"), pf.Pi2(), pf.Flows(pf.Reno(), 5, "70ms")
+    )
+    with pytest.warns(pf.AssumptionWarning, match=r"steps of 0.004 s .* 'reno': .*shorter step"):
+        wrong = pf.fluid.simulate(scenario, step="4ms", sample="4ms", engine=engine)
+    rate = 0.5 * wrong.p[:, 0] * wrong.window[:, 0] / (0.07 + wrong.queue_delay)
+    assert 0.004 * float(rate.max()) > 2.785
+    good = pf.fluid.simulate(
+        scenario, step="1ms", sample="4ms", engine="c"
+    )  # which warns of nothing
+    assert float(np.abs(wrong.window - good.window).max()) > float(good.window.max())
+
+
 def test_a_tolerance_bounds_the_error():
     truth = queue(TWO, "sampled", 0.25e-3)
     for tolerance, most in ((1e-6, 1e-3), (1e-8, 1e-5), (1e-10, 1e-7)):

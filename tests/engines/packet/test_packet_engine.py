@@ -451,7 +451,12 @@ def test_the_kernel_takes_good_numbers() -> None:
     assert found["totals"]["sent"].dtype == np.int64
     edges = _core.packet_delay_edges()
     assert (np.diff(edges) > 0).all()
-    assert found["delays"].shape == (10, 1, edges.size - 1)
+    blocks, legs, buckets = found["delays"].shape
+    assert (blocks, legs) == (10, 1)
+    assert found["delays"].sum() == found["legs"]["departures"].sum() > 0
+    # an octave of buckets is there if something was counted in it
+    assert buckets < edges.size - 1
+    assert found["delays"][..., -64:].any()
     # what a request for too much memory is refused by
     assert edges.size - 1 == requirements._HISTOGRAM_BYTES // 4
     np.testing.assert_allclose(edges[:65], np.arange(65) * 1e-6, rtol=1e-12)

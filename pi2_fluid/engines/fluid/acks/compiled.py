@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pi2_fluid import _core
 from pi2_fluid.engines.fluid.acks.integration import TOO_MANY_STEPS, Integrator
@@ -13,6 +13,9 @@ from pi2_fluid.engines.fluid.compiled import FAILURES, fill, floats, unknown_law
 from pi2_fluid.engines.fluid.trace import Trace
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.scenario import Scenario
+
+if TYPE_CHECKING:
+    from pi2_fluid.values import FloatArray
 
 __all__ = ["obstacle", "pack", "run_compiled"]
 
@@ -34,7 +37,7 @@ def obstacle(scenario: Scenario) -> str:
 
 def run_compiled(
     run: Integrator,
-    samples: Sequence[float],
+    samples: Sequence[float] | FloatArray,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trace:
     """Return what the compiled engine finds at each of the times `samples` (s, rising from 0).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["batch"]
 
-_CHUNK: Final = 512
+_AT_ONCE: Final = 512  # runs of the compiled engine between two reports of progress
 _PAST: Final = 0.3  # s of queue delay for which the first try keeps enough of the past
 _SPARE: Final = 4  # nodes
 _MOST_PAST: Final = 2**26  # nodes of all runs together: some GB
@@ -81,7 +81,8 @@ def batch(
     sample : float or str, optional
         Time between two rows of traces (s), which are left out otherwise.
     chunk : int, optional
-        Runs to hold in memory at once, default 512.
+        Runs to hold in memory at once. Default: 512, and with JAX on a GPU as many as fit, up to
+        2^20.
     progress : callable, optional
         Called as ``progress(done, runs)`` after every chunk.
 
@@ -150,8 +151,8 @@ def batch(
     table = tabulate(
         varied, continuous=update == "continuous", step=step, after=begin, sample=times
     )
-    run = _with_jax() if engine == "jax" else _with_c(table)
-    found, done, interrupted = _run_all(table, run, chunk, progress)
+    lanes = _with_jax() if engine == "jax" else _with_c(table)
+    found, done, interrupted = _run_all(table, lanes, chunk, progress)
     _warn(found, done)
     attrs: dict[str, str | float] = {
         "engine": f"fluid.batch ({engine})",
@@ -222,9 +223,9 @@ def _time(value: object, name: str) -> float:
     return float(validate_quantity(value, "time", name))
 
 
-def _as_count(chunk: object) -> int:
+def _as_count(chunk: object) -> int | None:
     if chunk is None:
-        return _CHUNK
+        return None
     if isinstance(chunk, bool) or not isinstance(chunk, (int, np.integer)) or chunk < 1:
         raise QuantityError(f"chunk = {show_value(chunk)} is no number of runs: give 1 or more.")
     return int(chunk)
@@ -247,10 +248,19 @@ def _samples(varied: Variation, sample: float) -> FloatArray:
 # Running
 
 
+class _Lanes(NamedTuple):
+    """What computes the runs of a table side by side."""
+
+    run: Callable[[Timetable, int, int], dict[str, Any]]
+    """From a table, the nodes of the past to keep, and to how many runs it may be padded."""
+    at_once: Callable[[Timetable, int], int]
+    """How many of a table's runs it takes at once, with so many nodes of the past."""
+
+
 def _run_all(
     table: Timetable,
-    run: Callable[[Timetable, int, int], dict[str, Any]],
-    chunk: int,
+    lanes: _Lanes,
+    chunk: int | None,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[dict[str, Any], Any, bool]:
     """Return results of the runs, which runs they are, and whether it was interrupted."""
@@ -258,11 +268,12 @@ def _run_all(
     finished: list[Any] = []
     interrupted, n = False, table.h.size
     depth = _power_of_two((table.base_rtt.max(axis=0) + _PAST) / table.h)
+    chunk = chunk or lanes.at_once(table, depth)
     chunks = _chunks(table, chunk)
     rows = min(chunk, 1 << (max(map(len, chunks)) - 1).bit_length())
     try:
         for runs in chunks:
-            parts.append(_run_deep_enough(take_runs(table, runs), run, rows, depth))
+            parts.append(_run_deep_enough(take_runs(table, runs), lanes, rows, depth))
             finished.append(runs)
             if progress is not None:
                 progress(sum(map(len, finished)), n)
@@ -294,25 +305,21 @@ def _chunks(table: Timetable, chunk: int) -> list[Any]:
     return [g[begin : begin + chunk] for g in groups for begin in range(0, len(g), chunk)]
 
 
-def _run_deep_enough(
-    table: Timetable,
-    run: Callable[[Timetable, int, int], dict[str, Any]],
-    rows: int,
-    depth: int,
-) -> dict[str, Any]:
+def _run_deep_enough(table: Timetable, lanes: _Lanes, rows: int, depth: int) -> dict[str, Any]:
     """Run a chunk, and once more with a longer past those whose queue grew beyond it."""
     base = table.base_rtt.max(axis=0)
-    found = run(table, depth, rows)
+    found = lanes.run(table, depth, rows)
     while True:
         needed = (base + found["deepest"]) / table.h + _SPARE
         short = np.flatnonzero(needed > depth)
         if not short.size:
             return found
         depth = _power_of_two(needed[short])
-        size = max(1, min(rows, _MOST_PAST // depth, 1 << (short.size - 1).bit_length()))
+        most = min(rows, _MOST_PAST // depth, lanes.at_once(take_runs(table, short), depth))
+        size = max(1, min(most, 1 << (short.size - 1).bit_length()))
         for begin in range(0, short.size, size):
             some = short[begin : begin + size]
-            for name, values in run(take_runs(table, some), depth, size).items():
+            for name, values in lanes.run(take_runs(table, some), depth, size).items():
                 found[name] = np.array(found[name])
                 found[name][..., some] = values
 
@@ -321,23 +328,23 @@ def _power_of_two(nodes: Real) -> int:
     return 1 << int(np.ceil(np.max(nodes) + _SPARE) - 1).bit_length()
 
 
-def _with_jax() -> Callable[[Timetable, int, int], dict[str, Any]]:
+def _with_jax() -> _Lanes:
     try:
-        from pi2_fluid.engines.fluid.lanes.jitted import run_lanes
+        from pi2_fluid.engines.fluid.lanes.jitted import run_lanes, runs_at_once
     except ModuleNotFoundError as error:
         if error.name != "jax":
             raise
         raise UnsupportedError(
             'engine = "jax" needs JAX, which is not installed: pip install jax, or use engine="c".'
         ) from error
-    return run_lanes
+    return _Lanes(run_lanes, runs_at_once)
 
 
-def _with_c(table: Timetable) -> Callable[[Timetable, int, int], dict[str, Any]]:
+def _with_c(table: Timetable) -> _Lanes:
     reason = obstacle(table)
     if reason:
         raise UnsupportedError(f'{reason} is not in the compiled engine: use engine="jax".')
-    return lambda part, depth, _: run_compiled(part, depth)
+    return _Lanes(lambda part, depth, _: run_compiled(part, depth), lambda *_: _AT_ONCE)
 
 
 def _warn(found: Mapping[str, FloatArray], done: NDArray[np.intp]) -> None:

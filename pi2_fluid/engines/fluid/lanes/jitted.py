@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -10,6 +12,7 @@ import numpy as np
 from jax import numpy as jnp
 
 from pi2_fluid.engines.fluid.lanes.controller import jump, motion_of
+from pi2_fluid.engines.fluid.lanes.device import IN_CACHE, Device, lanes_at_once, this_device
 from pi2_fluid.engines.fluid.lanes.laws import (
     Array,
     Given,
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["run_lanes"]
+__all__ = ["bytes_of_a_run", "run_lanes", "runs_at_once"]
 
 #: Sums and extremes over the steps that count, of all runs: see `batch_results`.
 _SUMS: Final = ("delay", "delay_square", "controller", "controller_square", "served", "lost")
@@ -50,10 +53,12 @@ class _Plan(NamedTuple):
     stretches: Any
     """How many of them there are."""
     row: Any
-    """Which sample is taken at each of `breaks`; the last row is waste."""
+    """Which sample is taken at each of `breaks`, or at every node; the last row is waste."""
 
 
-def run_lanes(table: Timetable, depth: int, rows: int) -> dict[str, NDArray[Any]]:
+def run_lanes(
+    table: Timetable, depth: int, rows: int, device: Device | None = None
+) -> dict[str, NDArray[Any]]:
     """Run all of a table's runs and return sums, extremes and samples as NumPy arrays.
 
     Parameters
@@ -64,48 +69,22 @@ def run_lanes(table: Timetable, depth: int, rows: int) -> dict[str, NDArray[Any]
         Nodes of the past to keep, a power of two.
     rows : int
         Runs to compute at once: padded to that many, so that few sizes are ever compiled.
+    device : Device, optional
+        What the loops are made for; that on which they run unless given.
 
     Raises
     ------
     UnsupportedError
         If a law cannot be traced by JAX.
     """
-    n = table.h.size
-    shape = Shape(
-        group=table.group,
-        slow_start=table.slow_start,
-        thinned=tuple(table.aqm.thins and sender.thinned for sender in table.senders),
-        motion=motion_of(table.aqm, continuous=table.continuous),
-        capacity_changes=bool((table.capacity != table.capacity[0]).any()),
-        ramps=bool(table.ramp.any()),
-        depth=depth,
-    )
+    n, shape = table.h.size, _shape_of(table, depth, device or this_device())
     padded = take_runs(table, np.minimum(np.arange(rows), n - 1))
-    arrays: Any = padded  # of NumPy here, which become those of JAX in the call
-    given = Given(
-        aqm=padded.aqm,
-        senders=padded.senders,
-        h=arrays.h,
-        ticks=arrays.ticks,
-        buffer=arrays.buffer,
-        base_rtt=arrays.base_rtt,
-        start=arrays.start,
-        ramp=arrays.ramp,
-    )
-    with jax.enable_x64(True):
-        try:
-            results = _run(shape, len(table.sample), given, _plan(padded))
-        except (jax.errors.JAXTypeError, TypeError) as error:
-            if isinstance(error, UnsupportedError):
-                raise
-            laws = ", ".join(sorted({type(law).__name__ for law in (given.aqm, *given.senders)}))
-            raise UnsupportedError(
-                f"{laws} cannot be compiled: use only + - * / ** and pi2_fluid.ops in laws"
-                f" ({type(error).__name__})."
-            ) from error
+    given, plan = _given(padded), _plan(padded, shape.nodes)
+    with jax.enable_x64(True), _refusing(table):
+        results = _run(shape, len(table.sample), given, plan)
         found = {name: np.asarray(value)[..., :n] for name, value in results.items()}
     # Of several samples at one node only the last was written.
-    sampled = table.sample[:, 0] if len(table.sample) else np.empty(0, np.int32)
+    sampled = _sampled(table)
     written = np.searchsorted(sampled, sampled, side="right") - 1
     return {
         name: value[written] if name.startswith("sample") else value
@@ -113,16 +92,96 @@ def run_lanes(table: Timetable, depth: int, rows: int) -> dict[str, NDArray[Any]
     }
 
 
-def _plan(table: Timetable) -> _Plan:
-    """Find the nodes at which something changes in any run, or a sample is taken."""
-    end = int(table.last.max())
-    sampled = table.sample[:, 0] if len(table.sample) else np.empty(0, np.int32)
-    nodes = [table.event, table.start, table.stop, table.first, table.last, sampled]
-    breaks = np.unique(np.concatenate([np.ravel(x) for x in nodes]))
-    breaks = np.concatenate([[0], breaks[(breaks > 0) & (breaks < end)], [end, end]])
-    row = np.full(len(breaks), len(sampled), np.int32)
-    row[np.searchsorted(breaks, sampled)] = np.arange(len(sampled))
-    size = 1 << max(4, (len(breaks) - 1).bit_length())
+def runs_at_once(table: Timetable, depth: int, device: Device | None = None) -> int:
+    """Return how many of a table's runs go side by side.
+
+    Parameters
+    ----------
+    table, depth, device
+        As in `run_lanes`.
+    """
+    device = device or this_device()
+    if device.is_cpu:
+        return IN_CACHE
+    return lanes_at_once(device, table.h.size, bytes_of_a_run(table, depth))
+
+
+def bytes_of_a_run(table: Timetable, depth: int) -> int:
+    """Return what memory a run takes at most on a device, counted from the arrays of one.
+
+    The past and the samples are written in place; what else goes from step to step is there twice,
+    as it was and as it will be.
+    """
+    shape = _shape_of(table, depth, Device(is_cpu=False))
+    one = take_runs(table, [0])
+    given, plan = _given(one), _plan(one, shape.nodes)
+
+    def first() -> tuple[State, _Tally]:
+        laws = Laws(shape, given)
+        return begin(laws, plan.window), _begin(laws, len(table.sample))
+
+    with jax.enable_x64(True), _refusing(table):
+        state, tally = jax.eval_shape(first)
+    in_place = state.history, tally.samples
+    own = given, plan._replace(row=())  # which all runs share
+    return 2 * _bytes((state, tally)) - _bytes(in_place) + _bytes(own)
+
+
+def _bytes(tree: object) -> int:
+    """Return what the arrays of a tree take; lone numbers are those of all runs."""
+    arrays = [leaf for leaf in jax.tree.leaves(tree) if np.ndim(leaf)]
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in arrays)
+
+
+def _shape_of(table: Timetable, depth: int, device: Device) -> Shape:
+    return Shape(
+        group=table.group,
+        slow_start=table.slow_start,
+        thinned=tuple(table.aqm.thins and sender.thinned for sender in table.senders),
+        motion=motion_of(table.aqm, continuous=table.continuous),
+        capacity_changes=bool((table.capacity != table.capacity[0]).any()),
+        ramps=bool(table.ramp.any()),
+        depth=depth,
+        nodes=0 if device.is_cpu else int(table.last.max()) + 1,
+    )
+
+
+def _given(table: Timetable) -> Given:
+    arrays: Any = table  # of NumPy here, which become those of JAX in the call
+    return Given(
+        aqm=table.aqm,
+        senders=table.senders,
+        h=arrays.h,
+        ticks=arrays.ticks,
+        buffer=arrays.buffer,
+        base_rtt=arrays.base_rtt,
+        start=arrays.start,
+        ramp=arrays.ramp,
+    )
+
+
+@contextmanager
+def _refusing(table: Timetable) -> Iterator[None]:
+    """Say in a sentence that a law cannot be traced."""
+    try:
+        yield
+    except (jax.errors.JAXTypeError, TypeError) as error:
+        if isinstance(error, UnsupportedError):
+            raise
+        laws = ", ".join(sorted({type(law).__name__ for law in (table.aqm, *table.senders)}))
+        raise UnsupportedError(
+            f"{laws} cannot be compiled: use only + - * / ** and pi2_fluid.ops in laws"
+            f" ({type(error).__name__})."
+        ) from error
+
+
+def _plan(table: Timetable, nodes: int) -> _Plan:
+    """Lay out the schedule of a chunk, for one loop over so many nodes, or for two if it is 0."""
+    breaks = np.empty(0, np.int32) if nodes else _breaks(table)
+    size = nodes or 1 << max(4, (len(breaks) - 1).bit_length())
+    sampled = _sampled(table)
+    row = np.full(size, len(sampled), np.int32)
+    row[sampled if nodes else np.searchsorted(breaks, sampled)] = np.arange(len(sampled))
     return _Plan(
         event=table.event,
         capacity=table.capacity,
@@ -131,10 +190,26 @@ def _plan(table: Timetable) -> _Plan:
         first=table.first,
         last=table.last,
         window=table.window,
-        breaks=np.pad(breaks, (0, size - len(breaks)), mode="edge").astype(np.int32),
+        breaks=breaks if nodes else np.pad(breaks, (0, size - len(breaks)), mode="edge"),
         stretches=np.int32(len(breaks) - 1),
-        row=np.pad(row, (0, size - len(row)), constant_values=len(sampled)),
+        row=row,
     )
+
+
+def _breaks(table: Timetable) -> NDArray[np.int32]:
+    """Return the nodes at which something changes in any run, or a sample is taken; the end twice.
+
+    So does the last stretch, in which no step is taken, report the sample at the end.
+    """
+    end = table.last.max()
+    nodes = [table.event, table.start, table.stop, table.first, table.last, _sampled(table)]
+    breaks = np.unique(np.concatenate([np.ravel(x) for x in nodes]))
+    inner = breaks[(breaks > 0) & (breaks < end)]
+    return np.concatenate([[0], inner, [end, end]]).astype(np.int32)
+
+
+def _sampled(table: Timetable) -> NDArray[np.int32]:
+    return table.sample[:, 0] if len(table.sample) else np.empty(0, np.int32)
 
 
 class _Tally(NamedTuple):
@@ -157,30 +232,48 @@ _Carry: TypeAlias = tuple[State, _Tally, Array]
 def _run(shape: Shape, samples: int, given: Given, plan: _Plan) -> dict[str, Array]:
     laws = Laws(shape, given)
 
-    def stretch(j: Array, carry: _Carry) -> _Carry:
+    def enter(k: Array, row: Array, carry: _Carry) -> tuple[Stage, State, Node, _Tally]:
+        """Let happen what happens at node k."""
         state, tally, old = carry
-        k = plan.breaks[j]
         stage = _stage(laws, plan, k)
         state = jump(laws, state, old, stage.capacity)
         node, state = arrive(laws, stage, k, state)
         if samples:
-            tally = _sample(laws, stage, k, plan.row[j], state, node, tally)
-        counted = (k >= plan.first) & (k < plan.last)
+            tally = _sample(laws, stage, k, row, state, node, tally)
+        return stage, state, node, tally
+
+    def leave(
+        stage: Stage, k: Array, state: State, node: Node, tally: _Tally
+    ) -> tuple[State, _Tally]:
+        """Take the step after node k, and count it."""
+        after, outcome = advance(laws, stage, k, state, node)
+        return after, _count(laws, stage, k, state, after, node, outcome, tally)
+
+    def stretch(j: Array, carry: _Carry) -> _Carry:
+        """Go from one of the breaks to the next; what happens there happens once."""
+        k = plan.breaks[j]
+        stage, state, node, tally = enter(k, plan.row[j], carry)
 
         def step(k: Array, inner: tuple[State, Node, _Tally]) -> tuple[State, Node, _Tally]:
-            before, node, tally = inner
-            state, outcome = advance(laws, stage, k, before, node)
-            tally = _count(laws, stage, k, counted, before, state, node, outcome, tally)
-            delay = jnp.where(k < plan.last, node.delay, 0.0)
-            tally = tally._replace(deepest=jnp.maximum(tally.deepest, delay))
+            state, tally = leave(stage, k, *inner)
             node, state = arrive(laws, stage, k + 1, state)
             return state, node, tally
 
         state, _, tally = jax.lax.fori_loop(k, plan.breaks[j + 1], step, (state, node, tally))
         return state, tally, stage.capacity
 
+    def visit(k: Array, carry: _Carry) -> _Carry:
+        """Go from any node to the next, as if each were a break; nothing counts after the end."""
+        k = k.astype(jnp.int32)
+        stage, state, node, tally = enter(k, plan.row[k], carry)
+        state, tally = leave(stage, k, state, node, tally)
+        return state, tally, stage.capacity
+
     start = (begin(laws, plan.window), _begin(laws, samples), plan.capacity[0])
-    _, tally, _ = jax.lax.fori_loop(0, plan.stretches, stretch, start)
+    if shape.nodes:
+        _, tally, _ = jax.lax.fori_loop(0, shape.nodes, visit, start)
+    else:
+        _, tally, _ = jax.lax.fori_loop(0, plan.stretches, stretch, start)
     found = {**tally.sums, "deepest": tally.deepest, **tally.samples}
     found |= {f"{name}_min": value for name, value in tally.low.items()}
     found |= {f"{name}_max": value for name, value in tally.high.items()}
@@ -189,14 +282,18 @@ def _run(shape: Shape, samples: int, given: Given, plan: _Plan) -> dict[str, Arr
 
 
 def _stage(laws: Laws, plan: _Plan, k: Array) -> Stage:
-    """Return who sends and how fast the link is from node k on."""
+    """Return who sends, how fast the link is, and what counts from node k on."""
     n, m = laws.n, len(laws.classes)
-    place = jnp.sum(plan.event <= k, axis=0) if len(plan.event) else jnp.zeros(n, jnp.int32)
-    capacity = jnp.take_along_axis(plan.capacity, place[None], axis=0)[0]
-    every = jnp.broadcast_to(place, (1, m, n))
-    count = jnp.take_along_axis(plan.count, every, axis=0)[0]
+    capacity, count = plan.capacity[0], plan.count[0]
+    if len(plan.event):
+        place = jnp.sum(plan.event <= k, axis=0)
+        capacity = jnp.take_along_axis(plan.capacity, place[None], axis=0)[0]
+        every = jnp.broadcast_to(place, (1, m, n))
+        count = jnp.take_along_axis(plan.count, every, axis=0)[0]
     active = (k >= laws.given.start) & (k < plan.stop)
-    return Stage(capacity, tuple(jnp.where(active, count, 0.0)), tuple(active))
+    flows = tuple(jnp.where(active, count, 0.0))
+    running = k < plan.last
+    return Stage(capacity, flows, tuple(active), running, running & (k >= plan.first))
 
 
 def _begin(laws: Laws, samples: int) -> _Tally:
@@ -238,7 +335,6 @@ def _count(
     laws: Laws,
     stage: Stage,
     k: Array,
-    counted: Array,
     before: State,
     after: State,
     node: Node,
@@ -246,7 +342,7 @@ def _count(
     tally: _Tally,
 ) -> _Tally:
     """Add one step to the statistics: twice or three times its means, to save the division."""
-    a, b, u, v = node.delay, outcome.delay, node.u, outcome.u
+    a, b, u, v, counted = node.delay, outcome.delay, node.u, outcome.u, stage.counted
     means = {
         "delay": a + b,
         "delay_square": a * a + a * b + b * b,
@@ -261,15 +357,15 @@ def _count(
         least, most = jnp.minimum(one, other), jnp.maximum(one, other)
         low[name] = jnp.where(counted, jnp.minimum(tally.low[name], least), tally.low[name])
         high[name] = jnp.where(counted, jnp.maximum(tally.high[name], most), tally.high[name])
-    each = _count_classes(laws, stage, k, counted, before, after, node, outcome, tally)
-    return tally._replace(sums=sums, each=each, low=low, high=high)
+    each = _count_classes(laws, stage, k, before, after, node, outcome, tally)
+    deepest = jnp.maximum(tally.deepest, jnp.where(stage.running, a, 0.0))
+    return tally._replace(sums=sums, each=each, low=low, high=high, deepest=deepest)
 
 
 def _count_classes(
     laws: Laws,
     stage: Stage,
     k: Array,
-    counted: Array,
     before: State,
     after: State,
     node: Node,
@@ -281,7 +377,7 @@ def _count_classes(
     each: dict[str, list[Any]] = {name: list(values) for name, values in tally.each.items()}
     first, last = laws.number(stage, k, 0.0), laws.number(stage, k, 1.0)
     for i in laws.classes:
-        on, group = counted & stage.active[i], laws.shape.group[i]
+        on, group = stage.counted & stage.active[i], laws.shape.group[i]
         was = laws.window(i, before.x[i], first[i], node.rtt[group][0])
         now = laws.window(i, after.x[i], last[i], outcome.rtt[group])
         signal = laws.signal_of(i, node.signal) + laws.signal_of(i, outcome.signal)

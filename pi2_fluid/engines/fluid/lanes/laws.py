@@ -61,6 +61,8 @@ class Shape(NamedTuple):
     ramps: bool
     depth: int
     """Nodes of the past that are kept, a power of two."""
+    nodes: int
+    """Of one loop over all of them; 0 for loops whose lengths are not compiled in."""
 
 
 class Given(NamedTuple):
@@ -83,6 +85,10 @@ class Stage(NamedTuple):
     flows: Values
     """Flows of each class that sends."""
     active: Values
+    running: Array
+    """Whether the run goes on."""
+    counted: Array
+    """Whether the statistics count its steps."""
 
 
 class Part(NamedTuple):

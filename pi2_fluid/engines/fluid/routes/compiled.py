@@ -46,7 +46,7 @@ def run_compiled(
     scenario: Scenario,
     update: str,
     accuracy: Accuracy,
-    samples: Sequence[float],
+    samples: Sequence[float] | FloatArray,
     beginning: Beginning | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trace:

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "packet/core/pages.h"
+
 enum { FIRST = 16 }; /* room in a new pipe, a power of two */
 
 int pi2_pipes_new(pi2_pipes *p, const int64_t *delays, uint32_t count, size_t content)
@@ -34,6 +36,7 @@ int pi2_pipe_grow(const pi2_pipes *p, pi2_pipe *pipe)
     unsigned char *ring = new <= UINT32_MAX ? malloc(new * p->item) : NULL;
     if (!ring)
         return 0;
+    pi2_large_pages(ring, new * p->item);
     for (size_t i = 0; i < pipe->count; i++)
         memcpy(ring + i * p->item, pipe->ring + ((pipe->head + i) & pipe->mask) * p->item, p->item);
     free(pipe->ring);

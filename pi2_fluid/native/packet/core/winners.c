@@ -12,20 +12,16 @@ int pi2_winners_new(pi2_winners *of, uint32_t count)
     while (of->leaves < count)
         of->leaves *= 2;
     of->due = PI2_NEVER;
-    of->times = malloc(of->leaves * sizeof *of->times);
-    of->winners = malloc(2 * (size_t)of->leaves * sizeof *of->winners);
-    if (!of->times || !of->winners)
+    of->nodes = malloc(2 * (size_t)of->leaves * sizeof *of->nodes);
+    if (!of->nodes)
         return 0;
-    for (uint32_t i = 0; i < of->leaves; i++)
-        of->times[i] = PI2_NEVER;
     /* nobody's time has come: the lowest wins, but it must be one below the node, as no match may ever be played there */
     for (uint32_t i = 2 * of->leaves - 1; i > 0; i--)
-        of->winners[i] = i < of->leaves ? of->winners[2 * i] : i - of->leaves;
+        of->nodes[i] = (pi2_winner){PI2_NEVER, i < of->leaves ? of->nodes[2 * (size_t)i].number : i - of->leaves};
     return 1;
 }
 
 void pi2_winners_free(pi2_winners *of)
 {
-    free(of->times);
-    free(of->winners);
+    free(of->nodes);
 }

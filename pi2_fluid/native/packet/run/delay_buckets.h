@@ -5,7 +5,7 @@
 
 /* Delays are counted in whole microseconds below 2^PI2_DELAY_BITS, from there on in 2^PI2_DELAY_BITS buckets for
  * each factor of 2: a relative width of 1.6 %. */
-enum { PI2_DELAY_BITS = 6, PI2_DELAY_BUCKETS = (1 << PI2_DELAY_BITS) * 24 };
+enum { PI2_DELAY_BITS = 6, PI2_DELAY_OCTAVE = 1 << PI2_DELAY_BITS, PI2_DELAY_BUCKETS = PI2_DELAY_OCTAVE * 24 };
 
 /* Whole microseconds at first, then PI2_DELAY_BITS of the mantissa; the last bucket holds all that is beyond. */
 static inline unsigned pi2_delay_bucket(int64_t ns)

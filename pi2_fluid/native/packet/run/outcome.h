@@ -53,6 +53,12 @@ enum { PI2_MOST_BLOCKS = 100 };
 /* There are fewer blocks where the histograms of all legs would take more buckets than this, 32 MiB. */
 enum { PI2_MOST_BUCKETS = 1 << 23 };
 
+/* Of a block: departures of each leg by delay. No delay was in a bucket that is not there. */
+typedef struct {
+    uint32_t *counts; /* [legs][buckets] */
+    uint32_t buckets; /* a multiple of PI2_DELAY_OCTAVE, PI2_DELAY_BUCKETS at most */
+} pi2_delays;
+
 /* What a trace records. */
 enum { PI2_TRACE_ENQUEUE, PI2_TRACE_DEQUEUE, PI2_TRACE_DROP, PI2_TRACE_MARK };
 typedef struct {
@@ -74,7 +80,7 @@ typedef struct {
     const double *band_rows; /* [bins][bands][PI2_BAND_COLUMNS] */
     const double *leg_rows;  /* [bins][legs][PI2_LEG_COLUMNS] */
     const double *class_rows; /* [bins][classes][PI2_CLASS_COLUMNS] */
-    const uint32_t *delays;  /* [blocks][legs][PI2_DELAY_BUCKETS]: packets that left */
+    const pi2_delays *delays; /* [blocks]: packets that left */
     const uint32_t *delivered; /* [blocks][flows]: segments that left their last link, flows in the order of classes */
     const int64_t *leg_totals; /* [legs][PI2_LEG_TOTALS] */
     const int64_t *class_totals; /* [classes][PI2_CLASS_TOTALS] */

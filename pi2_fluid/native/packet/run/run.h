@@ -107,7 +107,9 @@ typedef struct pi2_run {
     int64_t bin, bins, per_block;
     int blocks;
     double *bin_rows, *band_rows, *leg_rows, *class_rows;
-    uint32_t *delays, *delivered;
+    pi2_delays *delays;     /* of each block that has begun */
+    uint32_t buckets;       /* that are there in this block */
+    uint32_t *delivered;
     int64_t *leg_totals, *class_totals;
     pi2_transfer *transfers;
     int64_t transferred, room_for_transfers;

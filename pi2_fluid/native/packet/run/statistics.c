@@ -2,13 +2,36 @@
 #include "packet/run/statistics.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* Points at the counters of the block in which the next bin lies. */
-static void begin_block(pi2_run *run)
+#include "packet/core/bits.h"
+
+/* Gives the block in which the next bin lies so many buckets, and what it has counted in those that it had. Returns 0 if
+ * there is no memory: then it has what it had. */
+static int give_buckets(pi2_run *run, uint32_t buckets)
 {
-    const int64_t block = run->bin < run->bins ? run->bin / run->per_block : run->blocks - 1;
-    for (size_t i = 0; i < run->leg_count; i++)
-        run->legs[i].delays = run->delays + ((size_t)block * run->leg_count + i) * PI2_DELAY_BUCKETS;
+    pi2_delays *of = run->delays + run->bin / run->per_block;
+    uint32_t *counts = calloc((size_t)run->leg_count * buckets, sizeof *counts);
+    if (!counts)
+        return 0;
+    for (size_t i = 0; i < run->leg_count; i++) {
+        run->legs[i].delays = counts + i * buckets;
+        if (of->counts)
+            memcpy(run->legs[i].delays, of->counts + i * of->buckets, of->buckets * sizeof *counts);
+    }
+    free(of->counts);
+    *of = (pi2_delays){counts, buckets};
+    run->buckets = buckets;
+    return 1;
+}
+
+/* A longer delay than any so far. */
+static PI2_APART int reach_bucket(pi2_run *run, unsigned bucket)
+{
+    if (give_buckets(run, (bucket / PI2_DELAY_OCTAVE + 1) * PI2_DELAY_OCTAVE))
+        return 1;
+    run->no_memory = 1;
+    return 0;
 }
 
 /* Bins that are counted together, so that there are no more blocks than memory allows. */
@@ -29,7 +52,7 @@ int pi2_statistics_new(pi2_run *run)
     run->band_rows = calloc(bins * run->band_count * PI2_BAND_COLUMNS, sizeof *run->band_rows);
     run->leg_rows = calloc(bins * legs * PI2_LEG_COLUMNS, sizeof *run->leg_rows);
     run->class_rows = calloc(bins * classes * PI2_CLASS_COLUMNS, sizeof *run->class_rows);
-    run->delays = calloc((size_t)run->blocks * legs * PI2_DELAY_BUCKETS, sizeof *run->delays);
+    run->delays = calloc((size_t)run->blocks, sizeof *run->delays);
     run->delivered = calloc((size_t)run->blocks * run->flow_count + 1, sizeof *run->delivered);
     run->leg_totals = calloc(legs * PI2_LEG_TOTALS, sizeof *run->leg_totals);
     run->class_totals = calloc(classes * PI2_CLASS_TOTALS, sizeof *run->class_totals);
@@ -38,8 +61,7 @@ int pi2_statistics_new(pi2_run *run)
     if (!run->bin_rows || !run->band_rows || !run->leg_rows || !run->class_rows || !run->delays || !run->delivered
         || !run->leg_totals || !run->class_totals || !run->counts || (s->trace > 0 && !run->trace))
         return 0;
-    begin_block(run);
-    return 1;
+    return give_buckets(run, PI2_DELAY_OCTAVE);
 }
 
 void pi2_statistics_free(pi2_run *run)
@@ -48,6 +70,8 @@ void pi2_statistics_free(pi2_run *run)
     free(run->band_rows);
     free(run->leg_rows);
     free(run->class_rows);
+    for (int i = 0; run->delays && i < run->blocks; i++)
+        free(run->delays[i].counts);
     free(run->delays);
     free(run->delivered);
     free(run->leg_totals);
@@ -65,10 +89,12 @@ static void count_up(uint32_t *counter)
 void pi2_departed(pi2_run *run, const pi2_packet *packet, int64_t now)
 {
     const int64_t waited = now - packet->enqueued;
+    const unsigned bucket = pi2_delay_bucket(waited);
     pi2_leg *leg = run->legs + packet->leg;
     leg->departures++;
     leg->sojourn += (double)waited;
-    count_up(leg->delays + pi2_delay_bucket(waited));
+    if (bucket < run->buckets || reach_bucket(run, bucket))
+        count_up(leg->delays + bucket);
     if (leg->last)
         count_up(&run->flows[packet->flow].departed);
     run->packets++;
@@ -168,7 +194,7 @@ static void hop_row(pi2_run *run, pi2_hop *hop, double *means, double time, int6
     row[PI2_BIN_SCALABLE] = probe.scalable;
 }
 
-/* At the end of a block: what departed in it, flow by flow. */
+/* At the end of a block: what departed in it, flow by flow. The next one is likely to see the same delays. */
 static void end_block(pi2_run *run)
 {
     uint32_t *departed = run->delivered + (size_t)((run->bin - 1) / run->per_block) * run->flow_count;
@@ -176,6 +202,8 @@ static void end_block(pi2_run *run)
         departed[i] = run->flows[i].departed;
         run->flows[i].departed = 0;
     }
+    if (run->bin < run->bins && !give_buckets(run, run->buckets))
+        run->no_memory = 1;
 }
 
 void pi2_end_bin(pi2_run *run, int64_t now)
@@ -193,7 +221,6 @@ void pi2_end_bin(pi2_run *run, int64_t now)
     run->bin++;
     if (run->bin % run->per_block == 0 || run->bin == run->bins)
         end_block(run);
-    begin_block(run);
     run->bin_end = now + run->scenario.bin;
     if (run->bin_end > run->scenario.duration)
         run->bin_end = run->scenario.duration;

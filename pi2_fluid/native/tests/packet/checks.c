@@ -65,9 +65,9 @@ static double delayed(const pi2_packet_outcome *o, int leg)
 {
     uint64_t sum = 0;
     for (int64_t block = 0; block < o->blocks; block++) {
-        const uint32_t *const row = o->delays + (block * o->legs + leg) * PI2_DELAY_BUCKETS;
-        for (int i = 0; i < PI2_DELAY_BUCKETS; i++)
-            sum += row[i];
+        const pi2_delays *const of = o->delays + block;
+        for (uint32_t i = 0; i < of->buckets; i++)
+            sum += of->counts[(uint32_t)leg * of->buckets + i];
     }
     return (double)sum;
 }
@@ -269,7 +269,8 @@ uint64_t pi2_digest(const pi2_packet_outcome *o)
     d = mixed(d, o->band_rows, bins * (size_t)o->bands * PI2_BAND_COLUMNS * sizeof *o->band_rows);
     d = mixed(d, o->leg_rows, bins * legs * PI2_LEG_COLUMNS * sizeof *o->leg_rows);
     d = mixed(d, o->class_rows, bins * classes * PI2_CLASS_COLUMNS * sizeof *o->class_rows);
-    d = mixed(d, o->delays, blocks * legs * PI2_DELAY_BUCKETS * sizeof *o->delays);
+    for (size_t block = 0; block < blocks; block++)
+        d = mixed(d, o->delays[block].counts, legs * o->delays[block].buckets * sizeof *o->delays[block].counts);
     d = mixed(d, o->delivered, blocks * (size_t)o->flows * sizeof *o->delivered);
     d = mixed(d, o->leg_totals, legs * PI2_LEG_TOTALS * sizeof *o->leg_totals);
     d = mixed(d, o->class_totals, classes * PI2_CLASS_TOTALS * sizeof *o->class_totals);

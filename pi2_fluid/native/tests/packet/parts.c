@@ -146,7 +146,7 @@ static void check_buckets(void)
     static uint32_t delays[PI2_DELAY_BUCKETS];
     pi2_leg leg = {.delays = delays};
     static pi2_flow flow;
-    pi2_run run = {.legs = &leg, .flows = &flow};
+    pi2_run run = {.legs = &leg, .flows = &flow, .buckets = PI2_DELAY_BUCKETS};
     for (int i = 0; i < 200000; i++) {
         const int64_t ns = i < PI2_DELAY_BUCKETS ? (int64_t)(pi2_delay_edge(i) * 1e9 + 0.5)
                                                  : (int64_t)pi2_spread(&random_, 1, 0x1p54);
