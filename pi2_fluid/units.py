@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pi2_fluid.values import BoolArray, FloatArray, Real
 
 __all__ = [
+    "DIMENSIONS",
     "broadcast_shape",
     "format_quantity",
     "has_labels",
@@ -37,6 +38,7 @@ __all__ = [
     "parse_quantity",
     "plain_row",
     "si_unit",
+    "spellings",
     "validate_choice",
     "validate_number",
     "validate_quantity",
@@ -85,6 +87,8 @@ _TABLE: Final[dict[str, tuple[str, str, dict[str, float]]]] = {
     "frequency": ("Hz", 'a frequency such as "0.3125Hz"', {"Hz": 1.0, "kHz": 1e3, "/s": 1.0}),
     "number": ("", "a number without unit such as 0.5", {}),
 }
+#: What a quantity can be.
+DIMENSIONS: Final = tuple(_TABLE)
 # What has no unit, or is in Hz (alpha, beta), may be given as text without one.
 _BARE_TEXT_ALLOWED: Final = frozenset({"frequency", "number"})
 # ASCII digits only: float() would read any script's.
@@ -161,6 +165,20 @@ def si_unit(dimension: str) -> str:
     'Hz'
     """
     return _TABLE[dimension][0]
+
+
+def spellings(dimension: str) -> tuple[str, ...]:
+    """Return the units that text may have in a dimension, "" among them if it may have none.
+
+    Examples
+    --------
+    >>> spellings("frequency")
+    ('Hz', 'kHz', '/s', '')
+    """
+    units = tuple(_TABLE[dimension][2])
+    if _MICRO_SIGN + "s" in units:
+        units += (_GREEK_MU + "s",)
+    return (*units, "") if dimension in _BARE_TEXT_ALLOWED else units
 
 
 def format_quantity(value: float, dimension: str) -> str:
@@ -376,28 +394,29 @@ def _as_numbers(value: object, dimension: str, name: str) -> object:
 
 def _as_float_array(value: object, dimension: str, name: str) -> FloatArray:
     wanted = _TABLE[dimension][1]
-    given = f"{name} = {show_value(value)}"
+
+    def refused(reason: str) -> QuantityError:  # to print an array takes milliseconds
+        return QuantityError(f"{name} = {show_value(value)} {reason}")
+
     # Objects without a buffer would be boxed by NumPy; name the type instead.
     if value is None or isinstance(value, (bytes, bytearray, memoryview, dict, set)):
-        raise QuantityError(f"{given} is no number: give {wanted}.")
+        raise refused(f"is no number: give {wanted}.")
     try:
         # NumPy would box an integer of more than 64 bits.
         array = np.asarray(float(value) if type(value) is int else value)
     except OverflowError:
-        raise QuantityError(f"{given} is too large for a float: give {wanted}.") from None
+        raise refused(f"is too large for a float: give {wanted}.") from None
     except ValueError:  # ragged nested sequences
-        raise QuantityError(f"{given} is no rectangular array: give {wanted}.") from None
+        raise refused(f"is no rectangular array: give {wanted}.") from None
     if array.dtype.kind not in "iuf" or _holds_bool(value):
-        raise QuantityError(f"{given} is no real number: give {wanted}.")
+        raise refused(f"is no real number: give {wanted}.")
     if array.dtype.kind == "f" and array.dtype.itemsize < 8:
-        raise QuantityError(
-            f"{given} is {array.dtype}, which has lost half of the digits: pass float64."
-        )
+        raise refused(f"is {array.dtype}, which has lost half of the digits: pass float64.")
     if array.size == 0:
-        raise QuantityError(f"{given} is an empty array: give {wanted}.")
+        raise refused(f"is an empty array: give {wanted}.")
     masked = sys.modules.get("numpy.ma")  # slow to import, and loaded if anything is masked
     if masked is not None and masked.is_masked(value):
-        raise QuantityError(f"{given} has masked elements: fill them, or give {wanted}.")
+        raise refused(f"has masked elements: fill them, or give {wanted}.")
     with np.errstate(over="ignore"):  # long doubles beyond float64 become infinite, seen below
         result = array.astype(np.float64)
     bad = ~np.isfinite(result)

@@ -440,6 +440,7 @@ WRITES: dict[str, set[str]] = {
 # What these write is made anew each time: in build/, and in a folder that is deleted with the run.
 SCRATCH = {
     "tools/browser.py",
+    "tools/cluster.py",
     "tools/mutate.py",
     "pi2_fluid/engines/ns3/child.py",
     "pi2_fluid/engines/ns3/process.py",

@@ -174,9 +174,9 @@ def page_of(name: str, number: int) -> str:
         lines.append("")
     else:
         lines += ["Nothing is stated about it that could be judged.", ""]
-    whys = dict.fromkeys(one.why for one in verdicts.values() if one.why)
-    if whys:
-        lines += ["## Why", "", *(f"* {why}" for why in whys), ""]
+    causes = recipe.causes(verdicts.values())
+    if causes:
+        lines += ["## Why", "", *(f"* {cause}" for cause in causes), ""]
     if recipe.decisions:
         lines += ["## What the text leaves open, and what was chosen", ""]
         lines += [*(f"* {decision}" for decision in recipe.decisions), ""]

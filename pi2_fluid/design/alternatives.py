@@ -19,12 +19,12 @@ from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.records.record import declares
-from pi2_fluid.results import Column, make_dataset
 
 if TYPE_CHECKING:
     import xarray
 
 __all__ = [
+    "COLUMNS",
     "LABELS",
     "TYPICAL_LOAD",
     "compare_designs",
@@ -49,7 +49,8 @@ _LEAST: Final = 1e-6  # p, below which PIE's table ends
 _LONGEST: Final = 10.0  # times the largest RTT, of an update interval
 _STEP: Final = 0.1  # of the load, for the delay error
 
-_COLUMNS: Final = {
+#: Numbers of a row: unit and meaning.
+COLUMNS: Final = {
     "alpha": ("Hz", "integral gain"),
     "beta": ("Hz", "proportional gain"),
     "update_interval": ("s", "time between updates"),
@@ -73,8 +74,10 @@ _COLUMNS: Final = {
 }
 
 
-def compare_designs(region: Region, aqm: PiFamily, update: str, found: Worst) -> xarray.Dataset:
-    """Return margins and integral gain of a design and of the alternatives, by ``design``.
+def compare_designs(
+    region: Region, aqm: PiFamily, update: str, found: Worst
+) -> list[dict[str, Any]]:
+    """Return margins and integral gain of a design and of the alternatives, a row for each.
 
     The alternatives are the PI2 paper's gains, the rule of RFC 9332 and tc's ``max_rtt`` for this
     largest RTT, Linux's defaults of DualPI2, and PIE as of RFC 8033. PIE's table has an end; it is
@@ -110,7 +113,7 @@ def compare_designs(region: Region, aqm: PiFamily, update: str, found: Worst) ->
         own, where = _for_senders(queue, region.senders), within_reach(region, queue)
         worst = found if name == "tuned" else worst_margins(where, own, update)
         rows.append({"design": name, **_row(where, own, update, worst)})
-    return dataset_of(rows)
+    return rows
 
 
 def _row(region: Region, aqm: PiFamily, update: str, worst: Worst) -> dict[str, float]:
@@ -139,10 +142,12 @@ def _row(region: Region, aqm: PiFamily, update: str, worst: Worst) -> dict[str, 
 
 def dataset_of(rows: list[dict[str, Any]]) -> xarray.Dataset:
     """Return the rows of a comparison as a Dataset along ``design``."""
+    from pi2_fluid.results import Column, make_dataset  # xarray takes 0.3 s to import
+
     names = np.array([row["design"] for row in rows])
     table = {
         name: Column(("design",), np.array([row[name] for row in rows]), unit, text)
-        for name, (unit, text) in _COLUMNS.items()
+        for name, (unit, text) in COLUMNS.items()
     }
     return make_dataset(table, {"design": Column(("design",), names, "1", "whose gains")}, {})
 

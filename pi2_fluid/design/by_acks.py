@@ -10,7 +10,6 @@ of a vanishing load is by rates is a load of one in a million: there the windows
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,7 +27,7 @@ from pi2_fluid.design.region import (
     smallest_of,
 )
 from pi2_fluid.design.remembering import remembered
-from pi2_fluid.errors import AssumptionWarning, UnsupportedError
+from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.acks import AckLoop
@@ -38,6 +37,7 @@ from pi2_fluid.loop.roots import count_unstable
 from pi2_fluid.loop.state_space import LinearController
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import respond
+from pi2_fluid.network.assumptions import quietly
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -264,7 +264,7 @@ def _make_plants(
     points = make_plants((sender,), unit, np.array(rtt), [load])
     points = replace(points, sender=np.full(len(points), number))
     # Of the linearisation the clips and timeouts are said, and T beside R, all of which are known.
-    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+    with quietly():
         found = Loop(
             sender,
             unit,

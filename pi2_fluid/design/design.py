@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.design import installing
-from pi2_fluid.design.alternatives import LABELS, dataset_of
+from pi2_fluid.design.alternatives import COLUMNS, LABELS, dataset_of
 from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.clocks import BY_CLOCK, Least, least_among, least_of, said
 from pi2_fluid.design.region import Region
@@ -171,7 +171,7 @@ class Design:
     jitter_margin: float
     guarantee: str
     guarantee_text: str
-    _alternatives: Callable[[], xarray.Dataset] = field(repr=False, compare=False)
+    _alternatives: Callable[[], list[dict[str, Any]]] = field(repr=False, compare=False)
     ack_margins: Margins | None = None
     ack_worst: WorstCase | None = None
     installed: Installed | None = None
@@ -219,6 +219,10 @@ class Design:
     @cached_property
     def alternatives(self) -> xarray.Dataset:
         """The design and others in the same region."""
+        return dataset_of(self._compared)
+
+    @cached_property
+    def _compared(self) -> list[dict[str, Any]]:
         return self._alternatives()
 
     @property
@@ -287,23 +291,19 @@ class Design:
             ack_margins=None if acks is None else _margins_from(acks, data["update"]),
             ack_worst=None if at is None else _worst_from(at),
             _alternatives=known(
-                dataset_of(
-                    [
-                        {name: x if name == "design" else _cell(x) for name, x in row.items()}
-                        for row in data["alternatives"]
-                    ]
-                )
+                [
+                    {"design": row["design"], **{name: _cell(row[name]) for name in COLUMNS}}
+                    for row in data["alternatives"]
+                ]
             ),
             verification=None if verified is None else _verification_from(verified),
         )
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the alternatives, each as a mapping of column to number."""
-        table = self.alternatives
-        columns = {str(name): table[name].to_numpy() for name in table.data_vars}
         return [
-            {"design": str(name), **{key: float(x[index]) for key, x in columns.items()}}
-            for index, name in enumerate(table["design"].to_numpy())
+            {"design": row["design"], **{name: float(row[name]) for name in COLUMNS}}
+            for row in self._compared
         ]
 
     def to_tc(self, kind: str | None = None, *, dev: str = "DEV", hz: int | None = None) -> str:

@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pi2_fluid.design.plants import make_plants, plant_gain
+from pi2_fluid.design.plants import make_plants, plant_gain, plant_of
 from pi2_fluid.design.region import scan
-from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, renamed, show_value
+from pi2_fluid.errors import (
+    DomainError,
+    QuantityError,
+    UnsupportedError,
+    renamed,
+    show_value,
+)
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.reno import Reno
+from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.loop.updates import UPDATES
+from pi2_fluid.network.assumptions import quietly
 from pi2_fluid.records.record import require_scalars
 from pi2_fluid.results import Column, make_dataset
 from pi2_fluid.units import plain_row, validate_choice, validate_number, validate_quantity
@@ -87,8 +95,9 @@ def margin_map(
     -----
     By rates (``clock="rate"``), with R held constant in the window law (``rtt_terms="frozen"``),
     which is pessimistic in gain margin, and up to 5 degrees optimistic in phase margin where
-    windows are small. PIE's table ends at p = 1e-6: beyond it the margins of Reno fall without
-    bound as the rate grows.
+    windows are small. Margins are those of `Loop`, which finds every crossover; of Cubic under a
+    sampled controller they sum fewer aliases, and are within 2e-5 dB. PIE's table ends at p = 1e-6:
+    beyond it the margins of Reno fall without bound as the rate grows.
 
     Source: PI2 paper (CoNEXT'16), equations (19) and (29)-(37); docs/theory.md.
 
@@ -143,16 +152,40 @@ def _margins(
     inside: BoolArray,
     update: str,
 ) -> tuple[FloatArray, FloatArray]:
-    """Both margins, one round-trip time after the other: each needs its own number of aliases."""
-    gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
+    """Both margins, NaN where not inside."""
     gain, phase = np.full((2, *p_prime.shape), np.nan)
+    if update == "sampled" and plant_of(sender) == "cubic":
+        _scan_rows(gain, phase, aqm, sender, rtt, p_prime, inside)
+        return gain, phase
+    at = np.broadcast_to(rtt[:, None], inside.shape)[inside]
+    # A map is drawn to show where T exceeds R and windows are small, too.
+    with quietly():
+        loop = Loop(sender, aqm.in_one_queue(), rtt=at, p_prime=p_prime[inside], update=update)
+        found = loop.margins()
+    gain[inside], phase[inside] = found.gain_margin_db, found.phase_margin_deg
+    return gain, phase
+
+
+def _scan_rows(
+    gain: FloatArray,
+    phase: FloatArray,
+    aqm: PiFamily,
+    sender: Sender,
+    rtt: FloatArray,
+    p_prime: FloatArray,
+    inside: BoolArray,
+) -> None:
+    """Fill in the margins of sampled loops of Cubic, a quarter of the cost of searching all.
+
+    One round-trip time after the other: each needs its own number of aliases.
+    """
+    gains = float(aqm.alpha), float(aqm.beta), float(aqm.update_interval)
     for index, where in enumerate(inside):
         load = p_prime[index, where]
         if not load.size:
             continue
-        found = scan(make_plants([sender], aqm, rtt[index], [load]), *gains, update)
+        found = scan(make_plants([sender], aqm, rtt[index], [load]), *gains, "sampled")
         gain[index, where], phase[index, where] = found.gain_margin_db, found.phase_margin_deg
-    return gain, phase
 
 
 def _check_laws(aqm: object, sender: object) -> None:

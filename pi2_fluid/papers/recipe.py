@@ -6,7 +6,7 @@ scenarios and settings; a page's `draw` draws what was measured and computes not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -103,7 +103,8 @@ class Recipe:
     decisions : sequence of str
         What the paper does not say, and we chose, in a sentence each.
     why : mapping of str to str
-        One line for a statement's key, or "" for the whole figure: by what it came so.
+        By a statement's key, one line: by what it came so. "" is of the whole figure: said
+        below the others, and of every statement that has no line of its own.
     conditions : mapping of str to str
         By a statement's key, the decision of ours on which it rests.
     seeds : int
@@ -130,6 +131,11 @@ class Recipe:
         """Return the verdict on a statement about this figure."""
         why = self.why.get(row.key, self.why.get("", ""))
         return judge(row, found, why, self.conditions.get(row.key, ""))
+
+    def causes(self, judged: Iterable[Judged]) -> list[str]:
+        """Return every cause once: those of statements, then that of the whole figure."""
+        lines = [*(one.why for one in judged), self.why.get("", "")]
+        return [line for line in dict.fromkeys(lines) if line]
 
 
 def shipped(*names: str) -> Callable[[], Mapping[str, pf.Scenario]]:

@@ -72,6 +72,7 @@ FIGURES: Final = {
     "thesis:4.11": "thesis.fig4_11",
     "ours:phase_portrait": "ours.phase_portrait",
     "ours:across_the_margin": "ours.across_the_margin",
+    "ours:stability_atlas": "ours.stability_atlas",
     "ours:echo_modes": "ours.echo_modes",
     "ours:chains": "ours.chains",
     "ours:rem_loads": "ours.rem_loads",

@@ -15,6 +15,8 @@ Wording = Literal[
     "number", "about", "share", "less", "more", "alike", "exact", "below", "above", "holds", "note"
 ]
 
+_WORDINGS: Final[tuple[Wording, ...]] = get_args(Wording)
+_COLUMNS: Final = ("figure", "key", "quantity", "value", "unit")
 _PAPERS: Final = ("pi2", "pie", "paganini", "thesis")
 
 
@@ -72,8 +74,12 @@ def _tables() -> tuple[Stated, ...]:
     for paper in _PAPERS:
         path = Path(__file__).parent / paper / "stated.csv"
         with path.open(encoding="utf-8", newline="") as file:
-            rows += [Stated(**row) for row in csv.DictReader(file)]  # type: ignore[arg-type]
-    for row in rows:
-        if row.wording not in get_args(Wording):
-            raise ValueError(f"{row.figure} {row.key}: no such wording as {row.wording!r}.")
+            rows += [_read(row) for row in csv.DictReader(file)]
     return tuple(rows)
+
+
+def _read(row: dict[str, str]) -> Stated:
+    for wording in _WORDINGS:
+        if row["wording"] == wording:
+            return Stated(**{key: row[key] for key in _COLUMNS}, wording=wording)
+    raise ValueError(f"{row['figure']} {row['key']}: no such wording as {row['wording']!r}.")

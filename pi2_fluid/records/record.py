@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar, overload
 
@@ -162,6 +163,13 @@ def again(base: type[Record], name: str, default: Any = None, *, kernel: Unit | 
     default = field.default if default is None else default
     changed = {} if kernel is None else {"kernel": kernel}
     return dataclasses.field(default=default, metadata={**field.metadata, **changed})
+
+
+def is_needed(field: dataclasses.Field[Any]) -> bool:
+    """Whether a field has no default: None is one only where it is allowed."""
+    return field.default is dataclasses.MISSING or (
+        field.default is None and not field.metadata.get("optional", "choice" in field.metadata)
+    )
 
 
 def default_of(field: dataclasses.Field[Any]) -> Any:
@@ -326,7 +334,7 @@ def require_untraced(what: str, instead: str, *values: object) -> None:
     UnsupportedError
         With what to use `instead`.
     """
-    if any(is_traced(leaf) for leaf in leaves(values)):
+    if "jax" in sys.modules and any(is_traced(leaf) for leaf in leaves(values)):
         raise UnsupportedError(
             f"JAX traces a number here, and {what} needs its value: use {instead} for derivatives."
         )

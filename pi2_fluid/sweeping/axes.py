@@ -11,9 +11,11 @@ import numpy as np
 
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.results.dataset import Column
-from pi2_fluid.units import si_unit, validate_number
+from pi2_fluid.units import si_unit, validate_number, validate_quantity
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pi2_fluid.values import IntArray
 
 __all__ = ["SEED", "TEXT", "Axis", "Grid", "read_axes"]
@@ -28,8 +30,8 @@ class Axis(NamedTuple):
     """What varies together: one name, or several that are zipped."""
 
     names: tuple[str, ...]
-    values: tuple[tuple[Any, ...], ...]
-    """Of each name, in SI units, as many as of the others."""
+    values: tuple[NDArray[Any], ...]
+    """Of each name, numbers in SI units or text (objects), as many as of the others."""
     units: tuple[str, ...]
 
     @property
@@ -65,11 +67,19 @@ class Grid:
         """How many points there are."""
         return prod(self.shape)
 
-    def columns(self, points: IntArray) -> dict[str, list[Any]]:
+    def part(self, region: Sequence[slice]) -> Grid:
+        """Return the points of a box, one slice along each dim."""
+        axes = tuple(
+            axis._replace(values=tuple(values[along] for values in axis.values))
+            for axis, along in zip(self.axes, region[: len(self.axes)], strict=True)
+        )
+        return Grid(axes, self.seeds[region[-1]] if self.seeds else ())
+
+    def columns(self, points: IntArray) -> dict[str, NDArray[Any]]:
         """Return what each name is at some points, given by their number."""
         places = np.unravel_index(points, self.shape)
         return {
-            name: [values[place] for place in along]
+            name: values[along]
             for axis, along in zip(self.axes, places[: len(self.axes)], strict=True)
             for name, values in zip(axis.names, axis.values, strict=True)
         }
@@ -81,7 +91,7 @@ class Grid:
     def coords(self) -> dict[str, Column]:
         """Return the coordinates of what is found."""
         found = {
-            name: Column((axis.names[0],), np.array(values), units or "1", f"{name} of the sweep")
+            name: Column((axis.names[0],), values, units or "1", f"{name} of the sweep")
             for axis in self.axes
             for name, values, units in zip(axis.names, axis.values, axis.units, strict=True)
         }
@@ -148,10 +158,7 @@ def _axis(key: object, given: object, dimension: Callable[[str], str]) -> Axis:
                 )
         columns = list(zip(*rows, strict=True))
     dimensions = [dimension(name) for name in names]
-    values = tuple(
-        tuple(_value(one, kind, name) for one in column)
-        for column, kind, name in zip(columns, dimensions, names, strict=True)
-    )
+    values = tuple(map(_values, columns, dimensions, names))
     units = tuple("" if kind == TEXT else si_unit(kind) for kind in dimensions)
     return Axis(names, values, units)
 
@@ -167,10 +174,19 @@ def _listed(given: object, names: Sequence[str]) -> list[Any]:
     return rows
 
 
-def _value(given: object, kind: str, name: str) -> float | str:
+def _values(given: tuple[Any, ...], kind: str, name: str) -> NDArray[Any]:
     if kind != TEXT:
-        # Which values a field allows it says itself, point by point.
-        return validate_number(given, kind, name, low=-np.inf, closed=True)
-    if not isinstance(given, str):
-        raise QuantityError(f"over has {name} = {show_value(given)}, which is no text: give text.")
-    return given
+        # Which values a field allows it says itself, point by point. Plain numbers, of which there
+        # may be many, are read together, but where one is wrong and has to be named.
+        if all(isinstance(one, float) for one in given) and np.isfinite(given).all():
+            numbers = np.array(given, dtype=float)
+            return np.atleast_1d(validate_quantity(numbers, kind, name, low=-np.inf, closed=True))
+        return np.array(
+            [validate_number(one, kind, name, low=-np.inf, closed=True) for one in given]
+        )
+    for one in given:
+        if not isinstance(one, str):
+            raise QuantityError(
+                f"over has {name} = {show_value(one)}, which is no text: give text."
+            )
+    return np.array(given, dtype=object)

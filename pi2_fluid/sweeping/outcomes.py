@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -88,6 +89,19 @@ class Rows(NamedTuple):
     values: dict[str, FloatArray]
     errors: list[str]
     simd: str
+    warned: tuple[Any, ...] = ()
+    """What was said of them, as `pi2_fluid.sweeping.warned` has it."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rows]) -> Rows:
+        """Return the rows of several, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        values = {
+            name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values
+        }
+        errors = list(itertools.chain.from_iterable(part.errors for part in parts))
+        return cls(values, errors, parts[-1].simd)
 
     @classmethod
     def empty(cls, layout: Layout, count: int, simd: str) -> Rows:
@@ -96,6 +110,11 @@ class Rows(NamedTuple):
             name: np.full((count, *slot.shape), np.nan) for name, slot in layout.slots.items()
         }
         return cls(values, [""] * count, simd)
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Return some of them."""
+        values = {name: column[start:stop] for name, column in self.values.items()}
+        return Rows(values, self.errors[start:stop], self.simd)
 
     def remark(self) -> None:
         """Say of numbers that are none, and have no other sentence, that they are."""
@@ -117,11 +136,18 @@ def attempt(function: Callable[[], T]) -> T | Exception:
         return error
 
 
-def outcome_of(result: object) -> tuple[Outcome, frozenset[str]]:
+def outcome_of(result: object, along: str | None = None) -> tuple[Outcome, frozenset[str]]:
     """Return a Dataset as the outcome of one point, and which of its values are coordinates.
 
     Coordinates that are whole numbers or words are labels, the same at all points, and so are
     those of dims; others (how many flows a class has) are numbers of each point.
+
+    Parameters
+    ----------
+    result : xarray.Dataset
+        What a point has, or several.
+    along : str, optional
+        The dim of the points, where there are several.
 
     Raises
     ------
@@ -135,21 +161,32 @@ def outcome_of(result: object) -> tuple[Outcome, frozenset[str]]:
         )
     values: dict[str, Column] = {}
     labels: dict[str, Column] = {}
+    sizes = dict(result.sizes)  # xarray puts both together anew whenever they are asked for
+    coordinates = set(map(str, result.coords))
+    count = 1 if along is None else sizes[along]
     for key, variable in result.variables.items():
-        name, array = str(key), variable.to_numpy()
+        name, array = str(key), variable.values  # `to_numpy` takes thirty times as long
         dims = tuple(map(str, variable.dims))
         about = variable.attrs.get("units", "1"), variable.attrs.get("long_name", name)
-        coordinate = key in result.coords
-        if coordinate and (key in result.dims or array.dtype.kind != "f"):
+        if name == along:
+            continue
+        if name in coordinates and (key in sizes or array.dtype.kind != "f"):
             labels[name] = Column(dims, array, *about)
         elif array.dtype.kind in "biuf":
-            values[name] = Column(dims, np.asarray(array, dtype=float)[None], *about)
+            if along is None:
+                array = array[None]
+            elif along in dims:
+                array = np.moveaxis(array, dims.index(along), 0)
+                dims = tuple(dim for dim in dims if dim != along)
+            else:
+                array = np.broadcast_to(array, (count, *array.shape))
+            values[name] = Column(dims, np.asarray(array, dtype=float), *about)
         else:
             raise QuantityError(
                 f"reduce returned {name} of the type {array.dtype}, which is no number: leave it"
                 " out, or return a number."
             )
-    return Outcome(values, labels), frozenset(name for name in values if name in result.coords)
+    return Outcome(values, labels), frozenset(coordinates & values.keys())
 
 
 def scalars(**found: tuple[Any, str, str]) -> Outcome:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
+    CancelledError,
     Executor,
     Future,
     ProcessPoolExecutor,
@@ -16,6 +19,7 @@ from concurrent.futures import (
 from importlib import import_module
 from multiprocessing import get_context
 from typing import Any, Final, Protocol
+from uuid import uuid4
 
 from pi2_fluid.errors import SolverError
 from pi2_fluid.sweeping.blocks import Block, Work
@@ -28,6 +32,11 @@ __all__ = ["Client", "Keep", "run_local", "run_on"]
 Keep = Callable[[Block, Rows], None]
 _MOST_DEATHS: Final = 3
 _IN_FLIGHT: Final = 8
+_COUNT_EVERY: Final = 1.0  # s, after which a cluster may have other workers
+_LOST: Final = (
+    "the connection to the scheduler of the client is lost: look whether it runs, and call this"
+    " again with a client of one that does; a store has what was done, and goes on."
+)
 
 
 class Promise(Protocol):
@@ -43,10 +52,13 @@ class Promise(Protocol):
 class Client(Protocol):
     """A client of Dask, as far as it is used here."""
 
-    def submit(
-        self, function: Callable[[int, int], Rows], start: int, stop: int, *, pure: bool
-    ) -> Promise:
+    status: str
+
+    def submit(self, function: Callable[[], Rows], *, key: str) -> Promise:
         """Begin a task."""
+
+    def run(self, function: Callable[[str], str], name: str, *, on_error: str) -> dict[str, object]:
+        """Call a function on each worker, and return what came of it."""
 
     def ncores(self) -> dict[str, int]:
         """Return the threads of each worker."""
@@ -99,7 +111,7 @@ def run_local(
         while waiting or running:
             while waiting and free:
                 place, block = free.popleft(), waiting.popleft()
-                running[pool[place].submit(work, block.start, block.stop)] = place, block
+                running[pool[place].submit(work.task(block))] = place, block
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 collect(future)
@@ -125,27 +137,36 @@ def _process() -> Executor:
 def run_on(client: Client, work: Work, blocks: Iterable[Block], keep: Keep) -> None:
     """Run blocks on whatever a client of Dask schedules, and keep each as soon as it is there.
 
-    Dask does the blocks of a worker again that is lost. The work goes along with each block: what
-    is scattered once may be lost with the last worker that has it.
+    Dask does the blocks of a worker again that is lost. The question goes along with each block:
+    what is scattered once may be lost with the last worker that has it.
 
     Raises
     ------
     KeyboardInterrupt
         When blocks that are done are kept, and the others cancelled.
     SolverError
-        If one block has ended several workers, as often as Dask allows.
+        If one block has ended several workers, as often as Dask allows, or the scheduler is gone.
     """
     distributed: Any = import_module("distributed")  # typed in part
     waiting = deque(blocks)
     running: dict[str, tuple[Promise, Block]] = {}
     finished = distributed.as_completed()
+    most, counted = _IN_FLIGHT, -math.inf
 
     def submit() -> None:
-        # Few at a time: each costs the scheduler memory and the client milliseconds.
-        most = max(_IN_FLIGHT, 2 * sum(client.ncores().values()))
+        nonlocal most, counted
+        if waiting and client.status != "running":
+            raise SolverError(_LOST)
+        if waiting and time.monotonic() - counted > _COUNT_EVERY:
+            # Few at a time: each costs the scheduler memory and the client milliseconds.
+            try:
+                most = max(_IN_FLIGHT, 2 * sum(client.ncores().values()))
+            except OSError:
+                raise SolverError(_LOST) from None
+            counted = time.monotonic()
         while waiting and len(running) < most:
             block = waiting.popleft()
-            future = client.submit(work, block.start, block.stop, pure=False)
+            future = client.submit(work.task(block), key=f"sweep-{uuid4()}")
             running[future.key] = future, block
             finished.add(future)
 
@@ -158,6 +179,10 @@ def run_on(client: Client, work: Work, blocks: Iterable[Block], keep: Keep) -> N
                 f"points {block.start} to {block.stop - 1} ended several workers: look whether"
                 " they have enough memory."
             ) from None
+        except (CancelledError, OSError):
+            if future.status == "error":  # of the block itself
+                raise
+            raise SolverError(_LOST) from None
         keep(block, rows)
 
     try:
@@ -171,4 +196,5 @@ def run_on(client: Client, work: Work, blocks: Iterable[Block], keep: Keep) -> N
                 collect(future)
         raise
     finally:
-        client.cancel([future for future, _ in running.values()])
+        if client.status == "running":
+            client.cancel([future for future, _ in running.values()])

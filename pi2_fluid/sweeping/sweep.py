@@ -23,10 +23,13 @@ from pi2_fluid.results.summary import summarize
 from pi2_fluid.saving import require_writable
 from pi2_fluid.sweeping.axes import Grid, read_axes
 from pi2_fluid.sweeping.blocks import Block, Work, blocks_of, chunk_shape, fly
+from pi2_fluid.sweeping.clusters import require_same_version
 from pi2_fluid.sweeping.naming import final_names, layout_columns
 from pi2_fluid.sweeping.outcomes import Layout, Rows
-from pi2_fluid.sweeping.questions import Question, question_of
+from pi2_fluid.sweeping.questions.choosing import question_of
+from pi2_fluid.sweeping.questions.question import Question
 from pi2_fluid.sweeping.running import Client, Keep, run_local, run_on
+from pi2_fluid.sweeping.warned import Heard, Told
 from pi2_fluid.units import validate_choice
 
 if TYPE_CHECKING:
@@ -118,9 +121,18 @@ def sweep(
     Raises
     ------
     QuantityError, ScenarioError, UnsupportedError
-        If an argument is not as it should be, or the store is of another sweep.
+        If an argument is not as it should be, the store is of another sweep, or a worker of the
+        client lacks this version of the package.
     QuantityError, DomainError, ScenarioError, UnsupportedError, SolverError
         With ``on_error="raise"`` of the first point met that has no result; else if none has.
+    SolverError
+        If a block ends several workers, or the scheduler of the client cannot be reached any more.
+        A store has what was done, and the same call goes on.
+
+    Warns
+    -----
+    AssumptionWarning
+        Once, at the end, of what holds at some points: at how many, and at the first of them.
 
     Notes
     -----
@@ -141,28 +153,33 @@ def sweep(
     validate_choice(resume, (False, True), "resume")
     question = question_of(base, engine, reduce)
     grid = Grid(read_axes(over, question.dimension), question.seeds)
-    run = _runner(grid, client, workers, processes)
     raising = on_error == "raise"
     attrs = attributes(question, grid)
-    with _shown(progress) as report:
+    with Told(grid) as heard, _shown(progress) as report:
+        run = _Runner(*_workers(grid, client, workers, processes), heard, report)
         if store is not None:
-            return _stored(question, grid, attrs, store, resume, raising, report, run)
+            return _stored(question, grid, attrs, store, resume, raising, run)
         pilot = fly(question, grid, raising=raising)
         blocks = blocks_of(grid.shape, chunk_shape(grid.shape, pilot, run.workers))
-        work = Work(question, grid, pilot.layout, raising)
+        work = Work(question, grid, pilot.layout, raising, pilot.rows)
         found = Rows.empty(pilot.layout, grid.size, "")
         found.errors[:] = [_INTERRUPTED] * grid.size
-        seen: set[str] = set()
+        seen = {pilot.rows.simd}
+
+        def write(start: int, stop: int, rows: Rows) -> None:
+            for name, values in rows.values.items():
+                found.values[name][start:stop] = values
+            found.errors[start:stop] = rows.errors
 
         def keep(block: Block, rows: Rows) -> None:
-            for name, values in rows.values.items():
-                found.values[name][block.start : block.stop] = values
-            found.errors[block.start : block.stop] = rows.errors
+            write(block.stop - len(rows.errors), block.stop, rows)
             seen.add(rows.simd)
+
+        write(0, len(pilot.rows.errors), pilot.rows)
 
         interrupted = False
         try:
-            run(work, blocks, _counted(keep, grid, blocks, report))
+            run(work, blocks, keep)
         except KeyboardInterrupt:
             interrupted = True
     attrs |= {"instruction_sets": ", ".join(sorted(seen)), "interrupted": int(interrupted)}
@@ -170,22 +187,42 @@ def sweep(
 
 
 class _Runner(NamedTuple):
-    """Who does the work."""
+    """Who does the work, and who hears of it."""
 
     workers: int
     """How many blocks go side by side."""
     run: Callable[[Work, Sequence[Block], Keep], None]
+    heard: Heard
+    report: _Report
 
     def __call__(self, work: Work, blocks: Sequence[Block], keep: Keep) -> None:
-        """Do it, and keep what is done."""
-        self.run(work, blocks, keep)
+        """Do what is not known yet, keep that, and tell how many points are there."""
+        total = work.grid.size
+        done = total - sum(block.stop - block.start for block in blocks)
+        self.report(done, total)
+        self.heard.add(work.first.warned, 0)
+
+        def counted(block: Block, rows: Rows) -> None:
+            nonlocal done
+            self.heard.add(rows.warned, block.start)
+            keep(block, rows)
+            done += block.stop - block.start
+            self.report(done, total)
+
+        known = len(work.first.errors)
+        for block in blocks:
+            if block.stop <= known:
+                counted(block, work.first.part(0, 0))
+        self.run(work, [block for block in blocks if block.stop > known], counted)
 
 
-def _runner(grid: Grid, client: object, workers: int | None, processes: bool) -> _Runner:
-    """Return who does the work, by the arguments of `sweep`."""
+def _workers(
+    grid: Grid, client: object, workers: int | None, processes: bool
+) -> tuple[int, Callable[[Work, Sequence[Block], Keep], None]]:
+    """Return how many do the work, and who, by the arguments of `sweep`."""
     if client is None:
         count = thread_count(workers, grid.size, "workers")
-        return _Runner(count, partial(run_local, workers=count, processes=processes))
+        return count, partial(run_local, workers=count, processes=processes)
     distributed: Any = import_module("distributed")  # typed in part
     if not isinstance(client, distributed.Client) or client.asynchronous:
         raise QuantityError(
@@ -197,7 +234,9 @@ def _runner(grid: Grid, client: object, workers: int | None, processes: bool) ->
             f"workers = {workers}, processes = {processes} are of this machine, and client brings"
             " workers of its own: leave them out."
         )
-    return _Runner(max(1, sum(client.ncores().values())), partial(run_on, cast("Client", client)))
+    found = cast("Client", client)
+    require_same_version(found)
+    return max(1, sum(found.ncores().values())), partial(run_on, found)
 
 
 def _stored(
@@ -207,7 +246,6 @@ def _stored(
     path: str | Path,
     resume: bool,
     raising: bool,
-    report: _Report,
     run: _Runner,
 ) -> xarray.Dataset:
     """Return the store at a path, with what it lacked."""
@@ -218,32 +256,21 @@ def _stored(
         require_writable(path, folder=True)
     missing = None if store is None else store.missing()
     if store is None or missing:
-        pilot = fly(question, grid, raising=raising)
-        chunk = chunk_shape(grid.shape, pilot, run.workers)
-        store = store or create_store(path, grid, pilot.layout, chunk, attrs)
+        # What a store lacks is asked in the blocks that it has.
+        patience = {} if store is None else {"patience": 0.0}
+        pilot = fly(question, grid, raising=raising, **patience)
+        if store is None:
+            chunk = chunk_shape(grid.shape, pilot, run.workers)
+            store = create_store(path, grid, pilot.layout, chunk, attrs)
         names = final_names(grid, pilot.layout)
+        work = Work(question, grid, pilot.layout, raising, pilot.rows)
         blocks = store.missing()
 
         def keep(block: Block, rows: Rows) -> None:
-            store.write(block, rows, names)
+            store.write(block, work.whole(block, rows), names)
 
-        work = Work(question, grid, pilot.layout, raising)
-        run(work, blocks, _counted(keep, grid, blocks, report))
+        run(work, blocks, keep)
     return store.dataset()
-
-
-def _counted(keep: Keep, grid: Grid, blocks: Sequence[Block], report: _Report) -> Keep:
-    """Return a function that keeps a block and tells how many points are there."""
-    done = grid.size - sum(block.stop - block.start for block in blocks)
-    report(done, grid.size)
-
-    def counted(block: Block, rows: Rows) -> None:
-        nonlocal done
-        keep(block, rows)
-        done += block.stop - block.start
-        report(done, grid.size)
-
-    return counted
 
 
 def _shown(
@@ -272,7 +299,10 @@ def attributes(question: Question, grid: Grid) -> dict[str, str | float]:
             **about,
             "base": question.kind,
             "version": version("pi2-fluid"),
-            "axes": [(axis.names, axis.values, axis.units) for axis in grid.axes],
+            "axes": [
+                (axis.names, [values.tolist() for values in axis.values], axis.units)
+                for axis in grid.axes
+            ],
             "seeds": grid.seeds,
         },
         sort_keys=True,

@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 
 import pi2_fluid as pf
+from pi2_fluid.papers import runs
 from pi2_fluid.papers.pie import fig05, fig06, fig07, simulations, stand_in, testbed
 from pi2_fluid.papers.recipe import Case, Measured
 
@@ -40,7 +41,7 @@ class TestSimulations:
 
     def test_figures_share_runs(self):
         scenario = dataclasses.replace(pf.named_scenario("pie_fig06_100ms_bare"), duration=1.5)
-        assert simulations.packet_runs(scenario, 1) is simulations.packet_runs(scenario, 1)
+        assert runs.packet_runs(scenario, 1, 0.1) is runs.packet_runs(scenario, 1, 0.1)
 
 
 def test_throughputs_of_flows_add_up() -> None:

@@ -7,8 +7,9 @@ import pytest
 import xarray as xr
 
 import pi2_fluid as pf
+from pi2_fluid.papers.runs import spread
 from pi2_fluid.papers.stated import stated
-from pi2_fluid.papers.thesis.experiments import by_line, curves, shares, spread, summary_of
+from pi2_fluid.papers.thesis.experiments import by_line, curves, shares, summary_of
 
 SHORT = pf.named_scenario("thesis_fig4_2_pi2")
 NUMBERS = ("4.2", "4.3", "4.5", "4.6", "4.8", "4.9", "4.10", "4.11")

@@ -10,7 +10,8 @@ import pytest
 from write_ns3 import run_ns3
 
 import pi2_fluid as pf
-from pi2_fluid.papers.thesis.experiments import packets_of, summary_of
+from pi2_fluid.papers.runs import packet_runs
+from pi2_fluid.papers.thesis.experiments import BIN, summary_of
 from pi2_fluid.papers.thesis.ns3 import ACCESS, compared, ns3_curve, ns3_numbers
 
 needs_ns3 = pytest.mark.skipif(
@@ -42,7 +43,7 @@ APART = {
 
 def packets(name: str) -> dict[str, np.ndarray]:
     scenario = pf.named_scenario(name)
-    return summary_of(packets_of(scenario, 6), scenario)
+    return summary_of(packet_runs(scenario, 6, BIN), scenario)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,28 +5,34 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-import xarray as xr
 
 import pi2_fluid as pf
 from pi2_fluid.sweeping import blocks, running
-from pi2_fluid.sweeping.axes import Grid
-from pi2_fluid.sweeping.outcomes import Layout, Rows
-from pi2_fluid.sweeping.questions import Runs
-
-SCENARIO = pf.Scenario("1s", pf.Link("4Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 2, "40ms"))
+from pi2_fluid.sweeping.outcomes import Rows
 
 
-class Deadly(blocks.Work):
+class Deadly(NamedTuple):
     """Kills its process at one block, as often as there are files to take away."""
 
-    def __call__(self, start: int, stop: int) -> Rows:
-        if start == 1:
-            for file in Path(self.question.scenario.name).iterdir():
+    start: int
+    files: Path
+
+    def __call__(self) -> Rows:
+        if self.start == 1:
+            for file in self.files.iterdir():
                 file.unlink()
                 os.kill(os.getpid(), signal.SIGKILL)
-        return Rows({}, [str(start)], "")
+        return Rows({}, [str(self.start)], "")
+
+
+class Killers(NamedTuple):
+    files: Path
+
+    def task(self, block: blocks.Block) -> Deadly:
+        return Deadly(block.start, self.files)
 
 
 @pytest.mark.slow
@@ -34,8 +40,7 @@ class Deadly(blocks.Work):
 def test_only_its_block_is_done_again(tmp_path: Path, deaths: int) -> None:
     for number in range(deaths):
         (tmp_path / str(number)).touch()
-    named = pf.Scenario("1s", SCENARIO.link, SCENARIO.aqm, SCENARIO.flows, name=str(tmp_path))
-    work = Deadly(Runs(named, pf.Fluid(), xr.Dataset), Grid(()), Layout({}, {}), raising=True)
+    work = Killers(tmp_path)
     kept: list[str] = []
     these = blocks.blocks_of((4,), (1,))
 

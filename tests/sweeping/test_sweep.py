@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -12,6 +13,9 @@ import xarray as xr
 import pi2_fluid as pf
 from pi2_fluid.records.paths import replace_path
 from pi2_fluid.sweeping import blocks
+from pi2_fluid.sweeping.axes import Grid, read_axes
+from pi2_fluid.sweeping.outcomes import Layout, Rows
+from pi2_fluid.sweeping.questions.choosing import question_of
 
 LOOP = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1)
 SHORT = pf.Scenario(
@@ -129,6 +133,35 @@ def test_a_function_of_ones_own_sees_one_seed() -> None:
     np.testing.assert_array_equal(found.peak[0], runs.queue_delay.max("time"))
 
 
+def delays_counted(runs: xr.Dataset) -> xr.Dataset:
+    """What would notice if there were more seeds, or the delays of others."""
+    assert runs.sizes["seed"] == 1
+    mean = runs.delay_histogram.to_numpy().sum((0, 1, 2)) @ runs.delay.to_numpy()
+    return xr.Dataset({"x": mean, "y": runs.window.mean(), "z": float(runs.attrs["seed"])})
+
+
+@pytest.mark.parametrize("reduce", [functools.partial(pf.summarize, after="1s"), delays_counted])
+def test_seeds_that_run_together_are_as_if_alone(in_blocks, reduce) -> None:
+    seeds, times = [4, 9, 2, 7, 1], [1.5, 2.0]
+    in_blocks(3)
+    found = sweep(SHORT, {"duration": times}, pf.Packets(seeds=seeds), reduce, workers=1)
+    for place in np.ndindex(2, 5):
+        scenario = replace_path(SHORT, "duration", times[place[0]])
+        alone = reduce(pf.simulate(scenario, pf.Packets(seeds=[seeds[place[1]]], threads=1)))
+        for name, variable in alone.data_vars.items():
+            assert found[name][place].to_numpy().tobytes() == variable.to_numpy().tobytes()
+
+
+def test_a_seed_that_is_refused_costs_itself_alone() -> None:
+    def only(runs: xr.Dataset) -> xr.Dataset:
+        if int(runs.seed[0]) == 2:
+            raise pf.DomainError("two is too many")
+        return xr.Dataset({"x": 1.0})
+
+    found = sweep(SHORT, {"duration": [1.0]}, pf.Packets(seeds=3), only)
+    assert found.error.values.tolist() == [["", "two is too many", ""]]
+
+
 @pytest.mark.slow
 def test_designs() -> None:
     request = functools.partial(pf.tune, senders=(pf.Reno(),))
@@ -181,6 +214,42 @@ def test_processes_say_what_threads_say(in_blocks) -> None:
     assert same_bytes(sweep(SHORT, over), sweep(SHORT, over, processes=True, workers=2))
 
 
+def test_no_point_is_asked_twice(in_blocks, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The first point is known when blocks are cut.
+    monkeypatch.setattr("pi2_fluid.sweeping.sweep.fly", functools.partial(blocks.fly, patience=0))
+    seen: list[float] = []
+
+    def count(run: xr.Dataset) -> xr.Dataset:
+        seen.append(float(run.time[-1]))
+        return pf.summarize(run)
+
+    in_blocks(4)
+    found = sweep(SHORT, {"duration": np.linspace(1.0, 2.0, 6)}, reduce=count)
+    assert len(seen) == len(set(seen)) == 6
+    expected = pf.summarize(pf.simulate(replace_path(SHORT, "duration", 1.0)))
+    assert float(found.delay_mean[0]) == float(expected.delay_mean)
+
+
+@pytest.mark.parametrize(
+    ("base", "over", "engine"),
+    [
+        (LOOP, {"rtt": np.linspace(0.05, 0.2, 2000), "aqm.alpha": np.ones(500)}, None),
+        (LOOP, {("rtt", "aqm.alpha"): [(0.1, 0.1)] * 5000}, None),
+        (SHORT, {"duration": np.ones(1000)}, pf.Packets(seeds=range(1000))),
+    ],
+)
+def test_a_worker_is_sent_no_more_than_its_points(base, over, engine) -> None:
+    question = question_of(base, engine, pf.summarize)
+    grid = Grid(read_axes(over, question.dimension), question.seeds)
+    shape = blocks.fitted(grid.shape, 100)
+    work = blocks.Work(question, grid, Layout({}, {}), True, Rows({}, [], ""))
+    one = Grid(read_axes({name: values[:1] for name, values in over.items()}, question.dimension))
+    alone = question_of(base, pf.Packets(seeds=1) if engine else None, pf.summarize).bare()
+    least = len(pickle.dumps(blocks.Task(alone, one, Layout({}, {}), True)))
+    sent = len(pickle.dumps(work.task(blocks.blocks_of(grid.shape, shape)[-1])))
+    assert sent < least + 100 * 8 * 3
+
+
 # --- errors -------------------------------------------------------------------------------------
 
 
@@ -225,7 +294,9 @@ def test_mistakes_of_the_function_end_the_sweep() -> None:
         sweep(SHORT, {"aqm.target": ["10ms"]}, reduce=wrong)
 
 
-def test_an_interrupt_leaves_what_is_done(in_blocks) -> None:
+def test_an_interrupt_leaves_what_is_done(in_blocks, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The first point is known when blocks are cut.
+    monkeypatch.setattr("pi2_fluid.sweeping.sweep.fly", functools.partial(blocks.fly, patience=0))
     in_blocks(1)
 
     def interrupt(done: float, total: float) -> None:

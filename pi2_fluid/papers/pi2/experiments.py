@@ -20,6 +20,7 @@ import numpy as np
 import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import stretch_means
 from pi2_fluid.papers.recipe import Case, Measured
+from pi2_fluid.papers.runs import spread
 from pi2_fluid.results.runs import uninterrupted
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ __all__ = [
     "peak_ratios",
     "peak_rows",
     "run_both",
-    "spread",
     "stages_of",
     "title_of",
     "transients",
@@ -224,15 +224,6 @@ def _means(run: xarray.Dataset, name: str, width: float) -> tuple[FloatArray, Fl
 
 def _spread_of(run: xarray.Dataset, name: str, column: str, unit: str) -> dict[str, Any]:
     return spread(column, _means(run, name, MEAN)[1], unit)
-
-
-def spread(name: str, runs: FloatArray, unit: str = "") -> dict[str, Any]:
-    """Return median, smallest and largest of several runs (the first dim), as columns."""
-    return {
-        f"{name}{unit}": np.median(runs, axis=0),
-        f"{name}_low{unit}": np.min(runs, axis=0),
-        f"{name}_high{unit}": np.max(runs, axis=0),
-    }
 
 
 def value_at(row: Mapping[str, Any], column: str, begin: float, end: float) -> float:

@@ -15,10 +15,10 @@ from pi2_fluid.papers.pi2.experiments import (
     first_start,
     line_of,
     run_both,
-    spread,
 )
 from pi2_fluid.papers.pi2.panels import LINE_COLORS, NAMES
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.runs import spread
 from pi2_fluid.plot import draw_runs
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from pi2_fluid.papers.pi2.combinations import (
 )
 from pi2_fluid.papers.pi2.grid_axes import LEGEND
 from pi2_fluid.papers.pi2.more_balances import label_ratios
-from pi2_fluid.papers.pi2.pairs import CHANGEABLE, PAIR_NAMES, PAIRS, QUEUES, STYLES, range_of
+from pi2_fluid.papers.pi2.pairs import CHANGEABLE, PAIR_NAMES, PAIRS, QUEUES, STYLES
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe
+from pi2_fluid.papers.runs import spread
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -38,7 +39,12 @@ def _measure(case: Case) -> Measured:
             counts = np.array([point.at.counts for point in mine], dtype=float)
             ratios = np.stack([point.ratio for point in mine])
             middle.append(
-                {**head, "cubic": counts[:, 0], "other": counts[:, 1], **range_of("ratio", ratios)}
+                {
+                    **head,
+                    "cubic": counts[:, 0],
+                    "other": counts[:, 1],
+                    **spread("ratio", ratios, axis=-1),
+                }
             )
             seeds = ratios.shape[1]
             single.append(

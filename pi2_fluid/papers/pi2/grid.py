@@ -14,10 +14,10 @@ from pi2_fluid.papers.pi2.pairs import (
     QUEUES,
     Runs,
     pair_scenario,
-    range_of,
     run_pair,
 )
 from pi2_fluid.papers.recipe import Case, Rows
+from pi2_fluid.papers.runs import spread
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
@@ -134,7 +134,8 @@ def tables_of(
         values = {key: np.stack([one[key] for one in each]) for key in each[0]}
         columns: dict[str, FloatArray] = {}
         for key, runs in values.items():
-            columns.update(range_of(key, runs))
+            stem = key.removesuffix("_s")
+            columns.update(spread(stem, runs, key.removeprefix(stem), axis=-1))
         middle.append({**head, "base_rtt_s": rtts, **columns})
         seeds = next(iter(values.values())).shape[1]
         single.append(

@@ -11,8 +11,9 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.papers.pi2.grid_axes import LEGEND, Grid, draw_points, label_grid, positions
-from pi2_fluid.papers.pi2.pairs import pair_scenario, range_of, run_pair
+from pi2_fluid.papers.pi2.pairs import pair_scenario, run_pair
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Rows
+from pi2_fluid.papers.runs import spread
 from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _curve(case: Case, classic: str, line: str, capacity: int) -> dict[str, Any]
         "line": line,
         "capacity_bit_s": 1e6 * capacity,
         "base_rtt_s": 1e-3 * np.array(_RTTS),
-        **range_of("ratio", np.stack([run.ratio for run in runs])),
+        **spread("ratio", np.stack([run.ratio for run in runs]), axis=-1),
         "ratio_fluid": np.array([_at_rest(scenario) for scenario in there]),
         "settled": np.array([float(is_settled(*run.half_ratios)) for run in runs]),
     }

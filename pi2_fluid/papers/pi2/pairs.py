@@ -33,7 +33,6 @@ __all__ = [
     "measured_from",
     "over_fair",
     "pair_scenario",
-    "range_of",
     "run_pair",
 ]
 
@@ -205,23 +204,6 @@ def over_fair(segments: FloatArray) -> FloatArray:
     fair = segments.mean(axis=2, keepdims=True)
     result: FloatArray = segments / np.maximum(fair, 1e-9)
     return result
-
-
-def range_of(name: str, runs: FloatArray) -> dict[str, FloatArray]:
-    """Return median, smallest and largest over the runs, the last axis, as columns.
-
-    Examples
-    --------
-    >>> list(range_of("delay_s", np.ones((1, 2)))), list(range_of("ratio", np.ones((1, 2))))
-    (['delay_s', 'delay_low_s', 'delay_high_s'], ['ratio', 'ratio_low', 'ratio_high'])
-    """
-    stem = name.removesuffix("_s")
-    unit = name.removeprefix(stem)
-    return {
-        name: np.median(runs, axis=-1),
-        f"{stem}_low{unit}": runs.min(axis=-1),
-        f"{stem}_high{unit}": runs.max(axis=-1),
-    }
 
 
 def geometric_mean(ratios: ArrayLike) -> FloatArray:

@@ -11,13 +11,12 @@ from pi2_fluid.papers.pie.simulations import (
     draw_curve,
     end_of,
     explain_curves,
-    fluid_run,
     instantaneous,
     level,
-    packet_runs,
     reference_of,
 )
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.runs import fluid_run, packet_runs
 from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ _HIGHEST: Final = 80.0  # ms
 def _measure(case: Case) -> Measured:
     rows, found = [], {}
     for panel, scenario in zip(PANELS, case.scenarios.values(), strict=True):
-        runs = packet_runs(scenario, case.seeds)
-        delay = instantaneous("queue_delay", runs, fluid_run(scenario))
+        runs = packet_runs(scenario, case.seeds, MEAN)
+        delay = instantaneous("queue_delay", runs, fluid_run(scenario, MEAN))
         reference = {"reference_s": reference_of(scenario)}
         rows.append({"panel": panel, "seeds": case.seeds, **reference, **delay})
         found[f"{panel}_delay"] = level(runs, SETTLED, float(scenario.duration))

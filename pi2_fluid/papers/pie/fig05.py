@@ -15,9 +15,9 @@ from pi2_fluid.papers.pie.simulations import (
     explain_curves,
     instantaneous,
     median_of,
-    packet_runs,
 )
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.runs import packet_runs
 from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _measure(case: Case) -> Measured:
     rows: list[dict[str, Any]] = []
     found: dict[str, Any] = {}
     for panel, scenario in zip(PANELS, case.scenarios.values(), strict=True):
-        runs = packet_runs(scenario, case.seeds)
+        runs = packet_runs(scenario, case.seeds, MEAN)
         throughput = instantaneous("throughput", runs)
         rows.append({"panel": panel, "seeds": case.seeds, **throughput})
         found[f"{panel}_total"] = 1e-6 * runs["rate"].sum("flows").to_numpy()

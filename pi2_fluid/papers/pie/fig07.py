@@ -14,14 +14,13 @@ from pi2_fluid.papers.pie.simulations import (
     end_of,
     explain_curves,
     farthest,
-    fluid_run,
     instantaneous,
     level,
     median_of,
-    packet_runs,
     reference_of,
 )
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.runs import fluid_run, packet_runs
 from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
@@ -82,7 +81,9 @@ def _first(since: FloatArray, holds: BoolArray) -> FloatArray:
 
 
 def _measure(case: Case) -> Measured:
-    runs = {name: packet_runs(case.scenarios[f"pie_fig07_{name}"], case.seeds) for name in _LINES}
+    runs = {
+        name: packet_runs(case.scenarios[f"pie_fig07_{name}"], case.seeds, MEAN) for name in _LINES
+    }
     scenario = case.scenarios["pie_fig07_pie"]
     reference = reference_of(scenario)
     levels = {
@@ -99,7 +100,7 @@ def _measure(case: Case) -> Measured:
         for name, run in runs.items()
     ]
     rows[0]["queue_delay_fluid_s"] = np.full_like(rows[0]["time_s"], np.nan)
-    fluid = instantaneous("queue_delay", runs["pie"], fluid_run(scenario))
+    fluid = instantaneous("queue_delay", runs["pie"], fluid_run(scenario, MEAN))
     rows[1]["queue_delay_fluid_s"] = fluid["queue_delay_fluid_s"]
     found = {
         "red_100": levels["red"][0],

@@ -13,13 +13,12 @@ from pi2_fluid.papers.pie.simulations import (
     draw_curve,
     end_of,
     explain_curves,
-    fluid_run,
     instantaneous,
     level,
-    packet_runs,
     reference_of,
 )
 from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.runs import fluid_run, packet_runs
 from pi2_fluid.plot import COLORS
 
 if TYPE_CHECKING:
@@ -51,7 +50,9 @@ def _levels(runs: xarray.Dataset) -> dict[int, FloatArray]:
 
 
 def _measure(case: Case) -> Measured:
-    runs = {name: packet_runs(case.scenarios[f"pie_fig08_{name}"], case.seeds) for name in _LINES}
+    runs = {
+        name: packet_runs(case.scenarios[f"pie_fig08_{name}"], case.seeds, MEAN) for name in _LINES
+    }
     reference = reference_of(case.scenarios["pie_fig08_pie"])
     levels = {name: _levels(run) for name, run in runs.items()}
     rows = [
@@ -64,7 +65,9 @@ def _measure(case: Case) -> Measured:
         for name, run in runs.items()
     ]
     rows[0]["queue_delay_fluid_s"] = np.full_like(rows[0]["time_s"], np.nan)
-    fluid = instantaneous("queue_delay", runs["pie"], fluid_run(case.scenarios["pie_fig08_pie"]))
+    fluid = instantaneous(
+        "queue_delay", runs["pie"], fluid_run(case.scenarios["pie_fig08_pie"], MEAN)
+    )
     rows[1]["queue_delay_fluid_s"] = fluid["queue_delay_fluid_s"]
     settled = [
         {"line": name, "flows": flows, "seed": np.arange(delay.size), "queue_delay_ms": delay}

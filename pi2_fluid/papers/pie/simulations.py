@@ -7,7 +7,6 @@ of the same scenario is dashed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,7 +15,6 @@ import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import stretch_means
 from pi2_fluid.papers.recipe import Measured
 from pi2_fluid.plot import draw_fluid
-from pi2_fluid.results.runs import uninterrupted
 
 if TYPE_CHECKING:
     import xarray
@@ -32,11 +30,9 @@ __all__ = [
     "end_of",
     "explain_curves",
     "farthest",
-    "fluid_run",
     "instantaneous",
     "level",
     "median_of",
-    "packet_runs",
     "reference_of",
 ]
 
@@ -49,20 +45,7 @@ START: Final = (
     "The paper says neither how long it runs nor with what initial window: 10 segments; flows start"
     " within the first second."
 )
-_TOLERANCE: Final = 1e-6
 _BAND: Final = 0.28  # opacity
-
-
-@cache
-def packet_runs(scenario: pf.Scenario, seeds: int, step: float = MEAN) -> xarray.Dataset:
-    """Return the packets of a scenario in bins of `step` (s), once for all figures that ask."""
-    return uninterrupted(pf.packet.simulate(scenario, seeds=seeds, bin=step))
-
-
-@cache
-def fluid_run(scenario: pf.Scenario) -> xarray.Dataset:
-    """Return the fluid of a scenario, sampled twice per mean."""
-    return pf.fluid.simulate(scenario, sample=MEAN / 2, tolerance=_TOLERANCE)
 
 
 def instantaneous(

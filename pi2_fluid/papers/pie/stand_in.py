@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import pi2_fluid as pf
-from pi2_fluid.papers.pie.simulations import packet_runs
 from pi2_fluid.papers.recipe import Case
+from pi2_fluid.papers.runs import packet_runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from pi2_fluid.comparison.agreement.curves import delay_distribution
-from pi2_fluid.papers.pie.simulations import SETTLED, packet_runs, reference_of
+from pi2_fluid.papers.pie.simulations import MEAN, SETTLED, reference_of
 from pi2_fluid.papers.recipe import Case, Measured
+from pi2_fluid.papers.runs import packet_runs
 from pi2_fluid.plot import COLORS, draw_runs
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _waits(runs: xarray.Dataset) -> Waits:
 def measure_waits(case: Case) -> tuple[dict[str, Waits], Measured]:
     """Return what packets met, by panel and queue ("a_pie"), and curves and throughputs of it."""
     every = {
-        name.partition("_fig")[2][2:]: _waits(packet_runs(scenario, case.seeds))
+        name.partition("_fig")[2][2:]: _waits(packet_runs(scenario, case.seeds, MEAN))
         for name, scenario in case.scenarios.items()
     }
     rows = [

@@ -7,15 +7,15 @@ first is drawn as a line and the range is shaded. Runs are shared by the figures
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import delay_distribution, stretch_means
+from pi2_fluid.papers.recipe import Case, Measured
+from pi2_fluid.papers.runs import fluid_run, packet_runs, spread
 from pi2_fluid.plot import COLORS, draw_fluid, draw_runs
-from pi2_fluid.results.runs import uninterrupted
 
 if TYPE_CHECKING:
     import xarray
@@ -30,15 +30,15 @@ __all__ = [
     "COMMON",
     "LINES",
     "MEAN",
+    "READING",
     "by_line",
     "curves",
     "draw_distributions",
     "draw_lines",
-    "fluid_of",
-    "packets_of",
+    "measure_shares",
+    "measure_totals",
     "range_text",
     "shares",
-    "spread",
     "summaries",
     "summary_of",
 ]
@@ -54,23 +54,15 @@ COMMON: Final = (
     "Instantaneous is a mean over 50 ms; whatever is said of the whole run is from 20 s on.",
     "Access links of 10 Mbit/s are left out.",
 )
+#: How "better" is read where distributions are compared.
+READING: Final = (
+    "How much better one is, is read as the part of all packets from 20 s on that waits at most"
+    " the target, PI2's over PIE's."
+)
 _PEAK: Final = 10.0  # s: where the first peak is looked for
 _START: Final = 5.0  # s: the start-up
 _AFTER: Final = 20.0  # s: when it is over
-_TOLERANCE: Final = 1e-6
 _SHOWN: Final = 0.06  # s, of distributions
-
-
-@cache
-def packets_of(scenario: pf.Scenario, seeds: int) -> xarray.Dataset:
-    """Return the runs of a scenario, packet by packet."""
-    return uninterrupted(pf.packet.simulate(scenario, seeds=seeds, bin=BIN))
-
-
-@cache
-def fluid_of(scenario: pf.Scenario) -> xarray.Dataset:
-    """Return the trajectory of a scenario, two samples to a bin."""
-    return pf.fluid.simulate(scenario, sample=BIN / 2, tolerance=_TOLERANCE)
 
 
 def by_line(scenarios: Mapping[str, pf.Scenario]) -> dict[str, pf.Scenario]:
@@ -118,7 +110,7 @@ def summary_of(run: xarray.Dataset, scenario: pf.Scenario) -> dict[str, FloatArr
 def summaries(scenarios: Mapping[str, pf.Scenario], seeds: int) -> dict[str, dict[str, FloatArray]]:
     """Return the `summary_of` packets, by queue."""
     return {
-        line: summary_of(packets_of(scenario, seeds), scenario)
+        line: summary_of(packet_runs(scenario, seeds, BIN), scenario)
         for line, scenario in by_line(scenarios).items()
     }
 
@@ -142,11 +134,13 @@ def curves(
     unit = {"queue_delay": "_s", "throughput": "_bit_s"}[quantity]
     rows = []
     for line, scenario in by_line(scenarios).items():
-        time, runs = stretch_means(_total(packets_of(scenario, seeds), quantity), quantity, width)
+        time, runs = stretch_means(
+            _total(packet_runs(scenario, seeds, BIN), quantity), quantity, width
+        )
         row: dict[str, Any] = {"line": line, "time_s": time, f"{quantity}_first{unit}": runs[0]}
         row |= spread(quantity, runs, unit)
         if fluid:
-            there = _total(fluid_of(scenario), quantity)
+            there = _total(fluid_run(scenario, BIN), quantity)
             row[f"{quantity}_fluid{unit}"] = stretch_means(there, quantity, width)[1]
         rows.append(row)
     return rows
@@ -154,15 +148,6 @@ def curves(
 
 def _total(run: xarray.Dataset, quantity: str) -> xarray.Dataset:
     return run[[quantity]].sum("flows", keep_attrs=True) if quantity == "throughput" else run
-
-
-def spread(name: str, runs: FloatArray, unit: str = "") -> dict[str, FloatArray]:
-    """Return median, smallest and largest of several runs (the first dim), as columns."""
-    return {
-        f"{name}{unit}": np.median(runs, axis=0),
-        f"{name}_low{unit}": runs.min(axis=0),
-        f"{name}_high{unit}": runs.max(axis=0),
-    }
 
 
 def range_text(found: ArrayLike, form: str = ".0f") -> str:
@@ -236,7 +221,26 @@ def draw_lines(
     return axes
 
 
+def measure_totals(case: Case) -> Measured:
+    """Return what a figure of throughput shows, and what both queues' flows have in all."""
+    found = summaries(case.scenarios, case.seeds)
+    rows = curves(case.scenarios, case.seeds, "throughput", MEAN, fluid=False)
+    return Measured(
+        {"": rows}, {f"total_{line}": one["total_mbit_s"] for line, one in found.items()}
+    )
+
+
 # How the delay is distributed
+
+
+def measure_shares(panels: Mapping[str, Sequence[str]], case: Case) -> Measured:
+    """Return distributions at targets of 5 and 20 ms, which have a panel of scenarios each."""
+    rows, ratios = shares(
+        {panel: {name: case.scenarios[name] for name in names} for panel, names in panels.items()},
+        case.seeds,
+    )
+    small, large = ratios.values()
+    return Measured({"": rows}, {"share_5ms": small, "share_20ms": large})
 
 
 def shares(
@@ -262,7 +266,9 @@ def shares(
             end = min(
                 [float(scenario.duration), *(float(f.stop) for f in scenario.flows if f.stop)]
             )
-            delays, below = delay_distribution(packets_of(scenario, seeds), min(_AFTER, end / 2))
+            delays, below = delay_distribution(
+                packet_runs(scenario, seeds, BIN), min(_AFTER, end / 2)
+            )
             target = float(getattr(scenario.aqm, "target", 0.0))
             parts[line] = np.array([np.interp(target, delays, part) for part in below])
             shown = delays <= 2.0 * _SHOWN

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.recipe import Caption, Measured, Page, Recipe, shipped
 from pi2_fluid.papers.thesis.experiments import (
     COMMON,
+    READING,
     draw_distributions,
+    measure_shares,
     range_text,
-    shares,
 )
 
 if TYPE_CHECKING:
@@ -23,15 +25,6 @@ _PANELS: Final = {
     "a) 5 TCP and 2 UDP flows, target 5 ms": ("thesis_fig4_11_5ms_pie", "thesis_fig4_11_5ms_pi2"),
     "b) 5 TCP and 2 UDP flows, target 20 ms": ("thesis_fig4_8_pie", "thesis_fig4_8_pi2"),
 }
-
-
-def _measure(case: Case) -> Measured:
-    panels = {
-        panel: {name: case.scenarios[name] for name in names} for panel, names in _PANELS.items()
-    }
-    rows, ratios = shares(panels, case.seeds)
-    small, large = ratios.values()
-    return Measured({"": rows}, {"share_5ms": small, "share_20ms": large})
 
 
 def _draw(figure: FigureBase, measured: Measured) -> Caption:
@@ -48,15 +41,12 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
 RECIPE: Final = Recipe(
     caption="Distribution of the queue delay: 5 TCP and 2 UDP flows, targets of 5 and 20 ms",
     kind="packets",
-    measure=_measure,
+    measure=partial(measure_shares, _PANELS),
     pages={"": Page(_draw, (9.0, 4.4))},
     scenarios=shipped(*(name for names in _PANELS.values() for name in names)),
     decisions=(
         *COMMON,
-        (
-            "How much better one is, is read as the part of all packets from 20 s on that waits at"
-            " most the target, PI2's over PIE's."
-        ),
+        READING,
         "UDP sources transmit at 10 Mbit/s: each, not together.",
     ),
     why={

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pi2_fluid.papers.recipe import Caption, Case, Measured, Page, Recipe, shipped
-from pi2_fluid.papers.thesis.experiments import (
-    COMMON,
-    MEAN,
-    curves,
-    draw_lines,
-    summaries,
-)
+from pi2_fluid.papers.recipe import Caption, Measured, Page, Recipe, shipped
+from pi2_fluid.papers.thesis.experiments import COMMON, draw_lines, measure_totals
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 __all__ = ["RECIPE"]
-
-
-def _measure(case: Case) -> Measured:
-    found = summaries(case.scenarios, case.seeds)
-    rows = curves(case.scenarios, case.seeds, "throughput", MEAN, fluid=False)
-    return Measured(
-        {"": rows}, {f"total_{line}": one["total_mbit_s"] for line, one in found.items()}
-    )
 
 
 def _draw(figure: FigureBase, measured: Measured) -> Caption:
@@ -39,7 +25,7 @@ def _draw(figure: FigureBase, measured: Measured) -> Caption:
 RECIPE: Final = Recipe(
     caption="Throughput with 5 TCP and 2 UDP flows, PIE and PI2",
     kind="packets",
-    measure=_measure,
+    measure=measure_totals,
     pages={"": Page(_draw, (9.0, 5.0))},
     scenarios=shipped("thesis_fig4_8_pie", "thesis_fig4_8_pi2"),
     decisions=(

@@ -16,12 +16,12 @@ import numpy as np
 import pi2_fluid as pf
 from pi2_fluid.comparison.agreement.curves import stretch_means
 from pi2_fluid.papers.recipe import Caption, Measured, Rows
+from pi2_fluid.papers.runs import packet_runs, spread
 from pi2_fluid.papers.thesis.experiments import (
+    BIN,
     LINES,
     MEAN,
     by_line,
-    packets_of,
-    spread,
     summary_of,
 )
 from pi2_fluid.plot import draw_runs, scale_root
@@ -84,7 +84,7 @@ def compared(scenarios: Mapping[str, pf.Scenario], seeds: int) -> dict[str, Rows
     runs: list[dict[str, Any]] = []
     for line, scenario in by_line(scenarios).items():
         name = next(name for name, one in scenarios.items() if one is scenario)
-        packets = packets_of(scenario, seeds)
+        packets = packet_runs(scenario, seeds, BIN)
         time, delay = stretch_means(packets, "queue_delay", MEAN)
         found = {"packets": summary_of(packets, scenario)}
         curves.append(
