@@ -18,6 +18,8 @@ import time
 import warnings
 from collections.abc import Callable
 
+from record import Row, record, yardstick
+
 import pi2_fluid as pf
 from pi2_fluid.apps.explorer.explorer import explorer_curves
 from pi2_fluid.errors import AssumptionWarning
@@ -60,6 +62,7 @@ def main() -> None:
     warnings.simplefilter("ignore", AssumptionWarning)
     print(f"{platform.machine()}, Python {platform.python_version()}, {rounds} rounds\n")
     settings = list(itertools.product(INTERVALS, RTTS, LOADS, ALPHAS))
+    fixed = [yardstick() for _ in range(rounds)]
     costs = {one: milliseconds(lambda one=one: shown(*one), rounds) for one in settings}
     worst = max(costs, key=lambda one: costs[one])
     curves = shown(0.016, 0.1, 0.05, 0.05)
@@ -69,10 +72,20 @@ def main() -> None:
         f"          {costs[worst]:6.1f} ms, the slowest: T = {1e3 * worst[0]:g} ms,"
         f" R = {1e3 * worst[1]:g} ms, p' = {worst[2]:g}, alpha = {worst[3]:g} Hz"
     )
-    print(f"draw      {milliseconds(lambda: picture.update(curves), rounds):6.1f} ms, PNG included")
+    drawing = milliseconds(lambda: picture.update(curves), rounds)
+    print(f"draw      {drawing:6.1f} ms, PNG included")
     linux = pf.presets.linux_dualpi2()
     cost = milliseconds(lambda: pf.margin_map(linux), 3)
     print(f"one map   {cost:6.0f} ms, 121 x 121 points")
+    found = {
+        "compute": statistics.median(costs.values()),
+        "compute, the slowest setting": costs[worst],
+        "draw": drawing,
+        "one map": cost,
+    }
+    fixed += [yardstick() for _ in range(rounds)]
+    unit = 1e3 * statistics.median(fixed)
+    record("explorer", [Row(name, ms / unit) for name, ms in found.items()], better="smaller")
 
 
 if __name__ == "__main__":

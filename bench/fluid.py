@@ -41,6 +41,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 import numpy.typing as npt
+from record import Row, record, yardstick
 from scipy.integrate import solve_ivp
 
 import pi2_fluid as pf
@@ -83,8 +84,7 @@ THREE = pf.Scenario(
 def native(scenario: pf.Scenario, controller: str, tolerance: float) -> Callable[[], Array]:
     """Return the compiled solver alone, with its samples."""
     accuracy = Accuracy(250.0, tolerance)
-    samples = TIMES.tolist()
-    return lambda: run_compiled(scenario, controller, accuracy, samples).queue[:, 0]
+    return lambda: run_compiled(scenario, controller, accuracy, TIMES).queue[:, 0]
 
 
 def public(scenario: pf.Scenario, controller: str, tolerance: float) -> Callable[[], Array]:
@@ -323,10 +323,13 @@ def by_both(scenario: pf.Scenario, how: pf.Fluid) -> tuple[Callable[[], Any], Ca
 def compare_clocks(rounds: int) -> None:
     """Print what each clock costs, and how right it is."""
     print(f"\n{'':34}{'rate, ms':>10}{'acks, ms':>10}{'ratio':>8}{'error, rate':>13}{'acks':>10}")
+    rows = []
     for name, (scenario, how) in siblings().items():
         both = by_both(scenario, how)
         times: list[list[float]] = [[], []]
+        fixed = []
         for _ in range(rounds):
+            fixed.append(yardstick())
             for run, spent in zip(both, times, strict=True):
                 start = time.process_time()
                 for _ in range(5):
@@ -345,6 +348,10 @@ def compare_clocks(rounds: int) -> None:
         print(
             f"{name:34}{rate:10.2f}{acks:10.2f}{acks / rate:8.2f}{errors[0]:13.0e}{errors[1]:10.0e}"
         )
+        for clock, spent, error in zip(("rates", "acks"), (rate, acks), errors, strict=True):
+            cost = 1e-3 * spent / statistics.median(fixed)
+            rows.append(Row(f"{name}, by {clock}", cost, (error,)))
+    record("fluid clocks", rows, better="smaller")
 
 
 def references() -> dict[tuple[str, str], Array]:
@@ -395,10 +402,13 @@ def main() -> None:
     print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
     print("250 s, 7,813 samples; CPU time, median of interleaved runs\n")
     medians = {name: statistics.median(values) for name, values in times.items()}
+    rows = []
     print(f"{'':42}{'ms':>10}{'x its peer':>12}{'error':>10}")
     for who in everyone:
         ratio = medians[who.peer] / medians[who.name] if who.peer else 1.0
         print(f"{who.name:42}{1e3 * medians[who.name]:10.3f}{ratio:12.3g}{errors[who.name]:10.1e}")
+        rows.append(Row(who.name, ratio, (errors[who.name],)))
+    record("fluid", rows, better="larger")
     compare_clocks(options.rounds)
 
 

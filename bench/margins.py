@@ -36,6 +36,7 @@ import mpmath
 import numpy as np
 import numpy.typing as npt
 import scipy
+from record import Row, record, yardstick
 from scipy.optimize import brentq
 
 from pi2_fluid import _core
@@ -375,11 +376,13 @@ MANY = 100_000  # loops of one class in one array
 def compare_clocks(rounds: int) -> None:
     """Time loops by both clocks in turns, and print what the ack clock costs more."""
     times: dict[tuple[str, str], list[float]] = {}
+    fixed = []
     points = draw(MANY)
     arrays = {
         f"one class, {update}, array of {MANY}": update for update in ("continuous", "delayed")
     }
     for turn in range(rounds + 1):
+        fixed.append(yardstick())
         for name, update in arrays.items():
             for clock in CLOCKS:
                 start = time.process_time()
@@ -387,6 +390,7 @@ def compare_clocks(rounds: int) -> None:
                 if turn:
                     spent = (time.process_time() - start) / MANY
                     times.setdefault((name, clock), []).append(spent)
+        fixed.append(yardstick())
         for name, build in PAIRS.items():
             for clock in CLOCKS:
                 start = time.process_time()
@@ -395,10 +399,14 @@ def compare_clocks(rounds: int) -> None:
                 if turn:
                     spent = (time.process_time() - start) / SEVERAL
                     times.setdefault((name, clock), []).append(spent)
+    rows = []
     print(f"\n{'':40}{'rate, us/loop':>15}{'acks, us/loop':>15}{'acks/rate':>11}")
     for name in (*PAIRS, *arrays):
         rate, acks = (1e6 * statistics.median(times[name, clock]) for clock in CLOCKS)
         print(f"{name:40}{rate:15.5g}{acks:15.5g}{acks / rate:11.2f}")
+        for clock, cost in zip(CLOCKS, (rate, acks), strict=True):
+            rows.append(Row(f"{name}, {clock}", 1e-6 * cost / statistics.median(fixed)))
+    record("margins clocks", rows, better="smaller")
 
 
 ARRAY = 300  # loops of one array
@@ -431,8 +439,10 @@ def searched_loops(name: str, update: str) -> Any:
 def compare_searched(rounds: int) -> None:
     """Time what is searched in compiled code, loops of all kinds by rates, in turns."""
     times: dict[tuple[str, str, str], list[float]] = {}
+    fixed = []
     for turn in range(rounds + 1):
         for name in SEARCHED:
+            fixed.append(yardstick())
             for update in ("sampled", "delayed"):
                 loop = searched_loops(name, update)
                 for what in ("margins", "nyquist_count"):
@@ -442,13 +452,17 @@ def compare_searched(rounds: int) -> None:
                         spent = (time.process_time() - start) / ARRAY
                         times.setdefault((name, what, update), []).append(spent)
     print(f"\n{'us per loop':24}{'margins, sampled':>18}{'delayed':>10}", end="")
+    rows = []
     print(f"{'modes, sampled':>18}{'delayed':>10}")
     for name in SEARCHED:
         print(f"{name:24}", end="")
         for what in ("margins", "nyquist_count"):
             for update, width in (("sampled", 18), ("delayed", 10)):
-                print(f"{1e6 * statistics.median(times[name, what, update]):{width}.3g}", end="")
+                cost = statistics.median(times[name, what, update])
+                print(f"{1e6 * cost:{width}.3g}", end="")
+                rows.append(Row(f"{name}, {what}, {update}", cost / statistics.median(fixed)))
         print()
+    record("margins searched", rows, better="smaller")
 
 
 def errors(who: Contestant, points: Points, truth: Answer) -> tuple[float, float]:
@@ -504,18 +518,23 @@ def main() -> None:
     print(
         f"CPU time per point (gain and phase margin), median of {options.rounds} interleaved runs\n"
     )
-    yardstick = statistics.median(times[everyone[0].name])
+    rows = []
+    base = statistics.median(times[everyone[0].name])
     print(f"{'':37}{'points':>8}{'us/point':>12}{'ratio':>11}{'error dB':>11}{'deg':>10}")
     for who in everyone:
         median = statistics.median(times[who.name])
-        row = f"{who.name:37}{who.points:8d}{1e6 * median:12.4f}{yardstick / median:11,.5g}"
+        row = f"{who.name:37}{who.points:8d}{1e6 * median:12.4f}{base / median:11,.5g}"
         if who.truth is not None:
             few = stable.take(slice(who.error_points))
             truth = exactly if who.truth is exact else who.truth(few)
-            row += "{:11.1e}{:10.1e}".format(*errors(who, stable, truth))
+            off = errors(who, stable, truth)
+            row += f"{off[0]:11.1e}{off[1]:10.1e}"
         else:
+            off = ()
             row += "   (another question)"
         print(row)
+        rows.append(Row(who.name, base / median, off))
+    record("margins", rows, better="larger")
     compare_clocks(options.rounds)
     compare_searched(options.rounds)
 

@@ -28,6 +28,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import control
 import numpy as np
 import numpy.typing as npt
+from record import Row, record
 from scipy.optimize import brentq
 
 import pi2_fluid as pf
@@ -192,13 +193,17 @@ def main() -> None:
         rows.append(("  of it, once it is put together", spent, answer))
     rows.append(("NetworkLoop(network).margins()", *timed(from_the_start, asked.rounds)))
     rows.append(("  of it, once it is linearised", *timed(lambda: by_package(loop), asked.rounds)))
+    kept, whole = [], ""
     print(f"{'':45}{'ms':>10}{'error, dB':>12}{'error, deg':>12}")
     for name, spent, answer in rows:
         off = [abs(mine - right) for mine, right in zip(answer, truth, strict=True)]
         print(f"{name:45}{1e3 * spent:10.4g}{off[0]:12.1e}{off[1]:12.1e}")
+        whole = whole if name.startswith(" ") else name
+        kept.append(Row(name if name == whole else f"{whole},{name[1:]}", rows[0][1] / spent, off))
     print(
         f"python {platform.python_version()}, numpy {np.__version__}, control {control.__version__}"
     )
+    record("networks", kept, better="larger")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from record import Row, record, yardstick
 
 import pi2_fluid as pf
 from pi2_fluid import _core
@@ -36,6 +37,7 @@ SETTLED = 5.0  # s: slow start is over
 COUNTS = (10, 100, 1_000, 10_000, 100_000)
 BIN = 100_000_000  # ns
 CHUNK = 100_000  # events
+MILLION = 1_000_000  # packets, whose cost is compared with the yardstick
 CHAINS = (1, 2, 4, 16)
 LINKS, CROSSED, ALL_FLOWS, CLASSES, SHORT = 1_000, 5, 100_000, 1_000, 3.0
 
@@ -82,8 +84,10 @@ def in_ns3(described: Callable[[float], pf.Scenario]) -> tuple[float, int] | Non
 def compare(rounds: int) -> None:
     """Print the cost of a packet, here and there."""
     pie = pf.Pie(target="20ms", update_interval="32ms")
+    fixed = []
     costs: dict[str, list[float]] = {"PI2": [], "PIE": [], "ns-3": []}
     for _ in range(rounds):
+        fixed.append(yardstick())
         for name, aqm in (
             ("PI2", pf.Pi2()),
             ("PIE", pie),
@@ -102,10 +106,18 @@ def compare(rounds: int) -> None:
         cost = statistics.median(found)
         ratio = f"{base / cost:8.0f}" if base else ""
         print(f"  {name:6} {1e9 * cost:10.1f} {ratio}   (from {1e9 * min(found):.1f})")
+    unit = statistics.median(fixed) / MILLION
+    ours = {name: statistics.median(found) for name, found in costs.items() if name != "ns-3"}
+    rows = [Row(name, cost / unit) for name, cost in ours.items()]
+    record("packets", rows, better="smaller")
+    if base:
+        rows = [Row(name, base / cost) for name, cost in ours.items()]
+        record("packets and ns-3", rows, better="larger")
 
 
 def grow() -> None:
     """Print how the cost of a packet grows with the number of flows, a process for each."""
+    fixed, costs, memories = [yardstick()], {}, {}
     print(f"flows at {PER_FLOW / 1e6:g} Mbit/s each, PI2, 100 ms: ns per packet, memory")
     for count in COUNTS:
         seconds = min(600.0, max(2 * SETTLED, 50_000.0 / count))
@@ -121,6 +133,13 @@ def grow() -> None:
         print(
             f"  {count:7,} {1e9 * cost:10.1f}   {packets:12,.0f} packets {memory / 2**20:8.0f} MiB"
         )
+        fixed.append(yardstick())
+        costs[f"{count:,} flows"] = cost
+        memories[f"{count:,} flows, memory of 10"] = memory
+    unit, least = statistics.median(fixed) / MILLION, min(memories.values())
+    rows = [Row(name, cost / unit) for name, cost in costs.items()]
+    rows += [Row(name, memory / least) for name, memory in memories.items()]
+    record("packets by flows", rows, better="smaller")
 
 
 def chain(links: int) -> pf.Scenario:
@@ -147,8 +166,10 @@ def parking_lot(seconds: float) -> pf.Scenario:
 
 def lot(rounds: int) -> None:
     """Print what a packet costs at a link of the parking lot, here and in ns-3."""
+    fixed = []
     costs: dict[str, list[float]] = {"here": [], "ns-3": []}
     for _ in range(rounds):
+        fixed.append(yardstick())
         cpu, _, crossed = crossing(parking_lot(SECONDS))
         costs["here"].append(1e9 * cpu / crossed)
         peer = in_ns3(parking_lot)
@@ -158,6 +179,12 @@ def lot(rounds: int) -> None:
         f"{name} {statistics.median(found):,.1f}" for name, found in costs.items() if found
     )
     print(f"a parking lot of three links, PIE: ns of CPU per packet and link: {told}")
+    cost = 1e-9 * statistics.median(costs["here"])
+    rows = [Row("a packet at a link", MILLION * cost / statistics.median(fixed))]
+    record("packets parking lot", rows, better="smaller")
+    if costs["ns-3"]:
+        rows = [Row("a packet at a link", 1e-9 * statistics.median(costs["ns-3"]) / cost)]
+        record("packets parking lot and ns-3", rows, better="larger")
 
 
 def mesh() -> pf.Scenario:
@@ -196,8 +223,10 @@ def crossing(scenario: pf.Scenario) -> tuple[float, int, int]:
 def route(rounds: int) -> None:
     """Print what further links cost, in a row and in a large network."""
     print("links in a row, PI2: ns of CPU per packet, and per further link")
+    fixed, rows = [], []
     costs: dict[int, list[float]] = {links: [] for links in CHAINS}
     for _ in range(rounds):
+        fixed.append(yardstick())
         for links, found in costs.items():
             cpu, packets, _ = crossing(chain(links))
             found.append(1e9 * cpu / packets)
@@ -206,6 +235,8 @@ def route(rounds: int) -> None:
         cost = statistics.median(found)
         further = f"{(cost - first) / (links - 1):8.1f}" if links > 1 else ""
         print(f"  {links:7,} {cost:10.1f} {further}")
+        mean = MILLION * 1e-9 * cost / statistics.median(fixed)
+        rows.append(Row(f"{links:,} links in a row", mean))
     cpu, _, crossed = crossing(mesh())
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     print(
@@ -213,6 +244,10 @@ def route(rounds: int) -> None:
         f" {SHORT:g} s: {1e9 * cpu / crossed:.0f} ns per packet and link,"
         f" {crossed:,} of them in {cpu:.0f} s, {memory:.0f} MiB"
     )
+    fixed.append(yardstick())
+    mean = MILLION * cpu / crossed / statistics.median(fixed)
+    rows.append(Row(f"{LINKS:,} links, a packet at each", mean))
+    record("packets links", rows, better="smaller")
 
 
 def main() -> None:

@@ -35,6 +35,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 import numpy.typing as npt
+from record import Row, record
 
 import pi2_fluid as pf
 from pi2_fluid import _core
@@ -203,9 +204,12 @@ def main() -> None:
     print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
     print("60 s over two links, 1,876 samples; CPU time, median of interleaved runs\n")
     medians = [statistics.median(values) for values in spent]
+    rows = []
     print(f"{'':24}{'ms':>10}{'x its peer':>12}{'error':>10}")
     for (name, _, peer), mine, error in zip(everyone, medians, errors, strict=True):
         print(f"{name:24}{1e3 * mine:10.3f}{medians[peer] / mine:12.3g}{error:10.1e}")
+        rows.append(Row(name, medians[peer] / mine, (error,)))
+    record("routes", rows, better="larger")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
     python bench/startup.py [repetitions]
 
-CPU seconds (user and system) of processes that take turns, one core each; the median counts.
+CPU seconds (user and system) of processes that take turns, one core each; the median counts. Byte
+code is written, as where a package is installed. A second table has the shell's commands beside
+what each cannot do without: the shell's library and that for its numbers.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ import statistics
 import sys
 from typing import Final
 
+from record import Row, record
+
 SCENARIO: Final = "pi2_fig12_pi2"
 SIMULATE: Final = f"pf.fluid.simulate(pf.named_scenario({SCENARIO!r}))"
 MARGINS: Final = "pf.Loop(pf.Reno(), pf.Pi2(), rtt=.1, p_prime=.1"
@@ -19,6 +23,9 @@ SHELL: Final = "import sys; from pi2_fluid.apps.cli import main; sys.argv = {}; 
 PYTHON: Final = {
     "import numpy": "import numpy",
     "import scipy.optimize": "import scipy.optimize",
+    "import numpy, typer": "import numpy, typer",
+    "import xarray, typer": "import xarray, typer",
+    "import scipy.optimize, typer": "import scipy.optimize, typer",
     "pf.Reno()": "import pi2_fluid as pf; pf.Reno()",
     "pf.Loop(...).margins(), closed form": f"import pi2_fluid as pf; {MARGINS}).margins()",
     "the same, sampled": f"import pi2_fluid as pf; {MARGINS}, update='sampled').margins()",
@@ -30,6 +37,12 @@ COMMANDS: Final = (
     ("simulate", SCENARIO),
     ("tune", "--max-rtt", "100ms"),
 )
+#: What a command cannot do without.
+PEERS: Final = {
+    "margins": "import numpy, typer",
+    "simulate": "import xarray, typer",
+    "tune": "import scipy.optimize, typer",
+}
 
 
 def cpu_of(code: str) -> float:
@@ -49,9 +62,9 @@ def main() -> None:
     """Print the table."""
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    jobs = dict(PYTHON)
-    for words in COMMANDS:
-        jobs[f"pi2-fluid {' '.join(words)}"] = SHELL.format(["pi2-fluid", *words])
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    shell = {f"pi2-fluid {' '.join(words)}": words for words in COMMANDS}
+    jobs = PYTHON | {name: SHELL.format(["pi2-fluid", *words]) for name, words in shell.items()}
     times: dict[str, list[float]] = {name: [] for name in jobs}
     for turn in range(repetitions + 1):
         for name, code in jobs.items():
@@ -59,11 +72,23 @@ def main() -> None:
             if turn:  # the first one writes the byte code
                 times[name].append(used)
     numpy = statistics.median(times["import numpy"])
+    rows = []
     print(f"{'':44}{'CPU s':>8}{'of numpy':>10}{'scatter':>9}")
     for name, found in times.items():
         middle = statistics.median(found)
         scatter = (max(found) - min(found)) / middle
         print(f"{name:44}{middle:8.3f}{middle / numpy:10.1f}{scatter:9.0%}")
+        rows.append(Row(name, middle / numpy))
+    record("startup", rows, better="smaller")
+    rows = []
+    print()
+    for name, (command, *_) in shell.items():
+        if command in PEERS:
+            peer = PEERS[command]
+            ratio = statistics.median(times[name]) / statistics.median(times[peer])
+            print(f"{name:44}{ratio:8.2f} times {peer}")
+            rows.append(Row(f"pi2-fluid {command}, {peer}", ratio))
+    record("startup and peers", rows, better="smaller")
 
 
 if __name__ == "__main__":
