@@ -21,7 +21,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find pi2_fluid/native -type f)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help figures gallery check test test-without-jax lint bench notebooks browser docs sanitize fuzz mutants clean
+.PHONY: help figures gallery check test test-without-jax lint bench baseline notebooks browser docs cluster sanitize fuzz mutants clean
 
 help:
 	@echo "make figures    the figures of the papers, with their numbers, into figures/"
@@ -31,9 +31,11 @@ help:
 	@echo "make test-without-jax   the tests that need no JAX, as where it is not installed"
 	@echo "make lint       format, style and types"
 	@echo "make bench      what margins, trajectories, packets and designs cost, here and elsewhere"
+	@echo "make baseline   what the last make bench measured, stored for later ones to be compared with"
 	@echo "make notebooks  run the notebooks, and store what they print and draw"
 	@echo "make browser    the explorer of notebook 04 in a real browser (needs Chromium), into build/browser/"
-	@echo "make docs       the documentation, into site/"
+	@echo "make docs       the documentation, into site/: pages, reference, notebooks; asks for nothing elsewhere"
+	@echo "make cluster    a sweep on two workers of Dask, one of which is killed, and what Dask costs: minutes"
 	@echo "make sanitize   the C kernel under the address and undefined-behaviour sanitizers"
 	@echo "make fuzz       the packet simulator on inputs from libFuzzer, for FUZZ_SECONDS=60 (needs clang)"
 	@echo "make mutants    change the sources in 120 places, one by one: do the tests notice? (hours)"
@@ -66,6 +68,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.installed-bench
+	rm -rf build/bench
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/margins.py
 	$(BIN)/python bench/networks.py
@@ -74,7 +77,13 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/batch.py
 	$(BIN)/python bench/packets.py
 	$(BIN)/python bench/designs.py
+	$(BIN)/python bench/sweep.py
 	$(BIN)/python bench/explorer.py
+	$(BIN)/python bench/compare.py
+
+# What the last `make bench` measured becomes what later ones are compared with.
+baseline: $(VENV)/.installed-core
+	$(BIN)/python bench/compare.py --store
 
 notebooks: $(VENV)/.installed-dev
 	$(BIN)/python tools/notebooks.py
@@ -84,6 +93,9 @@ browser: $(VENV)/.installed-browser
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/mkdocs build --strict
+
+cluster: $(VENV)/.installed-dev
+	$(BIN)/python tools/cluster.py
 
 # cmake and ninja come with the dev extra, so that the machine need not have them.
 sanitize: $(VENV)/.installed-dev

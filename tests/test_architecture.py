@@ -296,6 +296,32 @@ print()
     assert json.loads(loaded) == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "needed"),
+    [("margins --rtt 100ms --p-prime 0.1", []), ("tune --max-rtt 100ms", ["scipy"])],
+)
+def test_a_command_loads_what_it_needs(command: str, needed: list[str]) -> None:
+    code = f"""
+import sys
+from {PACKAGE}.apps.cli import run
+assert run({command.split()!r}) == 0
+assert "{PACKAGE}.apps.cli.replays" not in sys.modules
+print()
+{REPORT}
+"""
+    assert json.loads(printed_by(code).rstrip().rpartition("\n")[2]) == needed
+
+
+def test_every_command_is_found_in_its_file() -> None:
+    folder = ROOT / "apps" / "cli"
+    found = {}
+    for path in sorted(folder.glob("*.py")):
+        room = importlib.import_module(f"{PACKAGE}.apps.cli.{path.stem}")
+        found |= {command.__name__: path.stem for command, _ in getattr(room, "COMMANDS", ())}
+    assert found == importlib.import_module(f"{PACKAGE}.apps.cli.shell").ROOMS
+
+
 # --- the face -------------------------------------------------------------------------------
 
 

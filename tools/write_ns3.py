@@ -23,7 +23,8 @@ from pi2_fluid.engines.ns3.process import run_seeds
 from pi2_fluid.engines.ns3.task import make_task
 from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.network.schedule import to_ns
-from pi2_fluid.papers.thesis.experiments import BIN, MEAN, spread, summary_of
+from pi2_fluid.papers.runs import spread
+from pi2_fluid.papers.thesis.experiments import BIN, MEAN, summary_of
 from pi2_fluid.results.runs import runs_dataset
 from pi2_fluid.results.schema import RUNS, provenance
 from pi2_fluid.results.seeds import thread_count

@@ -1,4 +1,4 @@
-"""Bring the parameters in docs/reference.md up to date: python tools/write_parameters.py."""
+"""Bring docs/reference/parameters.md up to date: python tools/write_parameters.py."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
+from pi2_fluid.records.record import is_needed
 from pi2_fluid.saving import save_text
 from pi2_fluid.units import si_unit
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "parameters.md"
 BEGIN = "<!-- parameters: begin -->"
 END = "<!-- parameters: end -->"
 
@@ -47,11 +48,7 @@ def tc_word(field: dataclasses.Field[Any], rule: dict[str, Any]) -> str:
 
 def default(field: dataclasses.Field[Any]) -> str:
     """Return a default as text has it, "needed" where there is none, "-" for None."""
-    if field.default is dataclasses.MISSING or (
-        field.default is None and not field.metadata.get("optional", "choice" in field.metadata)
-    ):
-        return "needed"
-    return word(field.default)
+    return "needed" if is_needed(field) else word(field.default)
 
 
 def word(value: Any) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -18,7 +21,9 @@ from pi2_fluid.network.rest import has_ticks
 if TYPE_CHECKING:
     from pi2_fluid.values import Number
 
-__all__ = ["check_assumptions", "warn_of"]
+__all__ = ["check_assumptions", "quietly", "warn_of"]
+
+_quiet: Final = ContextVar("quiet", default=False)  # each thread has its own
 
 
 def check_assumptions(
@@ -100,9 +105,24 @@ def check_assumptions(
     return tuple(found)
 
 
-def warn_of(text: str) -> None:
+def warn_of(text: str, category: type[Warning] = AssumptionWarning) -> None:
     """Warn of an assumption, in the name of the first caller outside this package."""
-    warnings.warn(text, AssumptionWarning, stacklevel=_stacklevel())
+    if _quiet.get() and issubclass(category, AssumptionWarning):
+        return
+    warnings.warn(text, category, stacklevel=_stacklevel())
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Warn of no assumption within, in this thread alone.
+
+    Python's own `warnings.catch_warnings` is of all threads before 3.14, and sweeps have several.
+    """
+    token = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
 
 
 def _stacklevel() -> int:

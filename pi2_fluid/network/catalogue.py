@@ -25,6 +25,7 @@ __all__ = [
     "named_scenario",
     "named_text",
     "scenario_names",
+    "schema_text",
 ]
 
 
@@ -60,6 +61,19 @@ def named_text(name: str) -> str:
             f"scenario = {show_value(name)} is unknown: give {suggest(name, names, most=6)}."
         )
     path = files("pi2_fluid.network").joinpath("scenarios").joinpath(f"{name}.toml")
+    return path.read_text(encoding="utf-8")
+
+
+def schema_text() -> str:
+    """Return the JSON Schema of scenarios and networks as TOML, for editors.
+
+    Examples
+    --------
+    >>> import json
+    >>> sorted(json.loads(schema_text())["properties"])[:4]
+    ['aqm', 'changes', 'combine', 'duration']
+    """
+    path = files("pi2_fluid.network").joinpath("scenario.schema.json")
     return path.read_text(encoding="utf-8")
 
 

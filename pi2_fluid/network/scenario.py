@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
@@ -35,7 +36,10 @@ __all__ = ["Scenario", "require_scenario"]
 
 
 class _NetworkOfOne:
-    """The network of a scenario that keeps link, queue and flows; not of one that keeps it."""
+    """The network of a scenario that keeps link, queue and flows; not of one that keeps it.
+
+    It is made once, and from then on what the scenario has under its name.
+    """
 
     # Without __set__, so that what a scenario keeps itself comes first.
     @overload
@@ -45,7 +49,9 @@ class _NetworkOfOne:
     def __get__(self, scenario: Scenario | None, owner: type) -> Network | _NetworkOfOne:
         if scenario is None:
             return self
-        return Network(Node(BOTTLENECK, scenario.link, scenario.aqm), scenario.flows)
+        network = Network(Node(BOTTLENECK, scenario.link, scenario.aqm), scenario.flows)
+        vars(scenario)["network"] = network
+        return network
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -271,6 +277,10 @@ class Scenario(Written):
         UnsupportedError
             If a queue or a sender is a law of one's own, which text cannot name.
         """
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         return format_tables(self, self.link, self.aqm, self.flows, self.changes)
 
 
@@ -311,8 +321,8 @@ class _Routed(Scenario):
         network = dataclasses.replace(self.network, flows=tuple(flows))
         return dataclasses.replace(self, network=network, changes=tuple(changes))
 
-    def to_toml(self) -> str:
-        """Return the scenario as TOML text, as one of one node."""
+    @cached_property
+    def _text(self) -> str:
         network = self.network
         return format_nodes(network.parts, network.flows, network, self, self.changes)
 

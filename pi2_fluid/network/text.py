@@ -25,6 +25,7 @@ from pi2_fluid.errors import (
 )
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.registry import AQMS, SENDERS, Entry, aqm_class, sender_class
+from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.link import Link
@@ -42,6 +43,7 @@ __all__ = [
     "located",
     "parse_nodes",
     "parse_tables",
+    "read_laws",
     "read_text",
 ]
 
@@ -163,6 +165,41 @@ def is_scenario(text: str) -> bool:
     return not _parse_toml(text).keys().isdisjoint((*_ONE, *_SCHEDULE))
 
 
+def read_laws(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table with the laws that ``sender``, ``senders``, ``flows`` and ``aqm`` describe.
+
+    A sender or a queue is a name, or a table with its ``kind`` and numbers; ``flows`` is a list of
+    tables, as in a scenario. Other keys stay as they are.
+
+    Raises
+    ------
+    QuantityError, DomainError, ScenarioError
+        Naming the table and the key.
+
+    Examples
+    --------
+    >>> found = read_laws({"sender": "reno", "aqm": {"kind": "pi2", "alpha": 0.2}, "rtt": "100ms"})
+    >>> found["sender"].decrease, found["aqm"].alpha, found["rtt"]
+    (0.5, 0.2, '100ms')
+    """
+    found = dict(table)
+    if "sender" in found:
+        found["sender"] = _read_sender(_named(found, "sender"))
+    if isinstance(found.get("senders"), list):
+        each = [_named({"sender": one}, "sender") for one in found["senders"]]
+        found["senders"] = tuple(map(_read_sender, each))
+    if "flows" in found:
+        found["flows"] = _read_classes(found)
+    if "aqm" in found:
+        found["aqm"] = _read_aqm("aqm", _named(found, "aqm"))
+    return found
+
+
+def _named(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the table of a law, of which a name alone may be given."""
+    return {"kind": data[name]} if isinstance(data[name], str) else _table(data, name, "kind")
+
+
 def _own(data: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a network that are no tables."""
     own = {key: data[key] for key in _NETWORK if key in data}
@@ -233,6 +270,14 @@ def _read_aqm(name: str, keys: dict[str, Any]) -> Aqm:
     for key in keys_of(cls):
         if isinstance(keys.get(key), dict):
             keys[key] = _read_aqm(f"{name}.{key}", dict(keys[key]))
+    return _build(cls, place, keys, f" for kind = {kind!r}")
+
+
+def _read_sender(keys: dict[str, Any]) -> Sender:
+    place = "[sender]"
+    kind = _kind(keys, "kind", place, SENDERS)
+    with located(place):
+        cls = sender_class(kind)
     return _build(cls, place, keys, f" for kind = {kind!r}")
 
 

@@ -393,7 +393,7 @@ def test_the_screen_says_which_readings_there_are(capsys, quick):
     for words in (
         "HZ 100: T 30 ms, stable, limit 117.1 ms",
         "HZ 1000: T 21 ms, unstable, limit 91 ms",
-        "UNDECIDED: it depends on the kernel: give hz",
+        "UNDECIDED: it depends on the kernel: give --hz",
     ):
         assert words in out
     assert max(map(len, out.splitlines())) <= 80

@@ -214,7 +214,7 @@ def test_the_line_for_dualpi2():
 
 def test_rules_of_thumb():
     """With the round numbers of the rule, everywhere from T = R/6 to R/3."""
-    rule = re.search(r"alpha = ([\d.]+) T/R²\s+beta = ([\d.]+)/R", PAGE)
+    rule = re.search(r"\\alpha = ([\d.]+) T/R\^2, \\qquad \\beta = ([\d.]+)/R", PAGE)
     a, b = (float(text) for text in rule.groups())
     for part in (1 / 6, 1 / 4, 1 / 3):
         T = 0.1 * part

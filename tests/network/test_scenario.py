@@ -141,6 +141,16 @@ class TestMade:
             "reno3",
         )
 
+    def test_its_text_and_network_are_made_once(self):
+        scenario = pf.Scenario("2s", pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 1, "50ms"))
+        assert scenario.network is scenario.network
+        assert scenario.to_toml() is scenario.to_toml()
+        other = dataclasses.replace(scenario, duration="3s", link=pf.Link("20Mbit/s"))
+        assert other.network.nodes[0].link == pf.Link("20Mbit/s")
+        assert 'duration = "3s"' in other.to_toml()
+        assert pf.Scenario.from_toml(scenario.to_toml()) == scenario
+        assert pickle.loads(pickle.dumps(scenario)) == scenario
+
     def test_changes_are_sorted_by_time_and_keep_their_order(self):
         late, first, second = (
             Change("90s", "1Mbit/s"),

@@ -7,6 +7,6 @@ Exit codes: 0 stable or done, 1 unstable, 2 bad input, 3 undecided, 4 numerical 
 package or full disk, 70 internal error, 130 interrupted.
 """
 
-from pi2_fluid.apps.cli.shell import app, main, run
+from pi2_fluid.apps.cli.shell import main, run
 
-__all__ = ["app", "main", "run"]
+__all__ = ["main", "run"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["print_checked"]
 
 _STYLES: Final = {"stable": "green", "unstable": "bold red", "undecided": "yellow"}
+#: What is to be said of a kernel: a keyword in Python, an option here.
+_TO_SAY: Final = re.compile(r"\b(hz|kernel)(?= \()")
 _NAMED: Final = 4  # queues alike that one block names
 _SLIGHT: Final = 0.005  # dB, less is shown as nothing
 _BEYOND: Final = 200.0  # dB or degrees: more is nothing that one could leave
@@ -81,7 +84,7 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
         f"{one.qdisc.asked['limit']} packets: too few for the target above {_rate(one.rate_held)}",
     )
     remedy = one.remedy
-    grid.add_row("  to change", remedy.text)
+    grid.add_row("  to change", _options(remedy.text))
     if remedy.aqm is not None and remedy.margins is not None:
         changed, least = remedy.aqm, least_of(remedy.margins, remedy.ack_margins)
         grid.add_row(
@@ -180,8 +183,13 @@ def _verdict(one: Verdict, who: str) -> str:
     if one.verdict == "unstable":
         return f"UNSTABLE {model}, {span}, for some number of {who} flows"
     if one.reason:
-        return f"UNDECIDED: {one.reason}"
+        return f"UNDECIDED: {_options(one.reason)}"
     return f"UNDECIDED {model}, {span}: it is on the edge"
+
+
+def _options(text: str) -> str:
+    """Return a sentence with what it asks for as options."""
+    return _TO_SAY.sub(r"--\1", text)
 
 
 def _limit(limit: float, one: Verdict) -> str:

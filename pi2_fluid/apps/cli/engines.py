@@ -45,7 +45,7 @@ def make_engines(
     QuantityError, DomainError
         If an engine or an option is not known, or none of the engines has an option.
     """
-    from pi2_fluid.engines import ENGINES
+    from pi2_fluid.engines.simulating import ENGINES
     from pi2_fluid.units import validate_choice
 
     given = {name: value for name, value in shared.items() if value is not None}

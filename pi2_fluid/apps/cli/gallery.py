@@ -244,6 +244,7 @@ def _as_record(
             }
             for key, one in verdicts.items()
         ],
+        "causes": made.recipe.causes(verdicts.values()),
         "decisions": list(made.recipe.decisions),
         "differ": other,
         "seconds": round(seconds, 2),
@@ -267,8 +268,7 @@ def _print_figure(made: PaperFigure, verdicts: Mapping[str, Judged]) -> None:
             verdict.append(f" {one.condition}")
         grid.add_row(one.stated.quantity, stated_text(one.stated), found_text(one), verdict)
     console.print(grid)
-    whys = dict.fromkeys(one.why for one in verdicts.values() if one.why)
-    for line in [*whys, *made.recipe.decisions]:
+    for line in [*made.recipe.causes(verdicts.values()), *made.recipe.decisions]:
         console.print(Text(line, style="dim"))
 
 
@@ -293,8 +293,9 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid figure pi2:7 --set rtt=50ms --out /tmp/figures\n\n"
             "pi2-fluid figure pie:10 --seeds 20 --check\n\n"
             "JSON: figure, caption, seeds, quick, settings, verdicts (a list of {key, quantity,"
-            " stated, unit, wording, tolerance, found, verdict, condition, why}), decisions,"
-            " differ, seconds, files. Exit code 1: --check found another verdict than is recorded."
+            " stated, unit, wording, tolerance, found, verdict, condition, why}), causes,"
+            " decisions, differ, seconds, files. Exit code 1: --check found another verdict than is"
+            " recorded."
         ),
     ),
 )

@@ -12,7 +12,7 @@ from pi2_fluid.apps.cli.output import JsonFlag, print_json
 if TYPE_CHECKING:
     from pi2_fluid.network.scenario import Scenario
 
-__all__ = ["COMMANDS", "ScenarioArgument", "load_scenario", "scenarios"]
+__all__ = ["COMMANDS", "ScenarioArgument", "load_scenario", "scenarios", "schema"]
 
 #: The scenario of a command.
 ScenarioArgument = Annotated[
@@ -51,6 +51,13 @@ def scenarios(
         typer.echo(f"{record['name']:<{width}}{record['description']}")
 
 
+def schema() -> None:
+    """Print the JSON Schema of scenarios, by which editors complete and check them."""
+    from pi2_fluid.network.catalogue import schema_text
+
+    typer.echo(schema_text(), nl=False)
+
+
 def load_scenario(given: str) -> tuple[Scenario, str]:
     """Return the scenario in a file, on standard input ("-") or of that name; and what it is.
 
@@ -75,6 +82,15 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid scenarios\n\n"
             "pi2-fluid scenarios pi2_fig11a_pie > mine.toml\n\n"
             "JSON: scenarios, a list of {name, description}; with NAME: name, description, toml."
+        ),
+    ),
+    (
+        schema,
+        (
+            "Examples:\n\n"
+            "pi2-fluid schema > scenario.schema.json\n\n"
+            "A scenario whose first line is #:schema ./scenario.schema.json is completed and"
+            " checked by editors with taplo, as VS Code with Even Better TOML."
         ),
     ),
 )

@@ -8,24 +8,12 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Annotated, Any, Final
 
 import typer
 
-from pi2_fluid.apps.cli import (
-    checks,
-    claims,
-    codes,
-    comparisons,
-    designs,
-    gallery,
-    loops,
-    replays,
-    scenarios,
-    simulations,
-    sweeps,
-    validations,
-)
+from pi2_fluid.apps.cli import codes
 from pi2_fluid.errors import (
     AssumptionWarning,
     DomainError,
@@ -36,18 +24,27 @@ from pi2_fluid.errors import (
     WriteError,
 )
 
-__all__ = ["app", "main", "run"]
+__all__ = ["ROOMS", "main", "run"]
 
 #: Options by the names that they once had.
 _RENAMED: Final = {"--mode": "--update", "--controller": "--update"}
 
-app = typer.Typer(
-    name="pi2-fluid",
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-)
+#: Which file each command is in, in the order in which help lists them.
+ROOMS: Final = {
+    "margins": "loops",
+    "tune": "designs",
+    "check": "checks",
+    "simulate": "simulations",
+    "sweep": "sweeps",
+    "compare": "comparisons",
+    "replay": "replays",
+    "scenarios": "scenarios",
+    "schema": "scenarios",
+    "figures": "gallery",
+    "figure": "gallery",
+    "claims": "claims",
+    "validate": "validations",
+}
 
 
 def main() -> None:
@@ -59,6 +56,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; whatever fails is one sentence on stderr."""
     try:
         with _warnings_as_lines():
+            app = _app_for(arguments)
             code = app(list(arguments), prog_name="pi2-fluid", standalone_mode=False)
         # Some versions of the shell library turn an interrupt into this code, silently.
         return _interrupted() if code == codes.INTERRUPTED else int(code or 0)
@@ -137,8 +135,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True, epilog=codes.EXPLAINED)
-def start(
+def _start(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001  handled by its callback
         bool,
@@ -151,18 +148,18 @@ def start(
         raise typer.Exit(codes.BAD_INPUT)
 
 
-for _room in (
-    loops,
-    designs,
-    checks,
-    simulations,
-    sweeps,
-    comparisons,
-    replays,
-    scenarios,
-    gallery,
-    claims,
-    validations,
-):
-    for _command, _epilog in _room.COMMANDS:
-        app.command(epilog=_epilog)(_command)
+def _app_for(arguments: Sequence[str]) -> typer.Typer:
+    """Return the shell with the file of the command that comes first, with all where none does."""
+    app = typer.Typer(
+        name="pi2-fluid",
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+    )
+    app.callback(invoke_without_command=True, epilog=codes.EXPLAINED)(_start)
+    asked = [ROOMS[word] for word in arguments[:1] if word in ROOMS]
+    for room in asked or dict.fromkeys(ROOMS.values()):
+        for command, epilog in import_module(f"pi2_fluid.apps.cli.{room}").COMMANDS:
+            app.command(epilog=epilog)(command)
+    return app

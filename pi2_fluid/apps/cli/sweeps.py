@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-import tomllib
-from collections.abc import Iterator, Mapping
-from functools import partial
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
 from pi2_fluid.apps.cli.files import check_path
 from pi2_fluid.apps.cli.options import option
-from pi2_fluid.apps.cli.output import JsonFlag, print_json
-from pi2_fluid.errors import QuantityError, ScenarioError, show_value, suggest
-
-if TYPE_CHECKING:
-    from pi2_fluid.engines.engine import Engine
+from pi2_fluid.apps.cli.output import JsonFlag, print_json, tell
+from pi2_fluid.apps.cli.specifications import read_specification
 
 __all__ = ["COMMANDS", "sweep"]
-
-_KEYS: Final = ("scenario", "tune", "engine", "summarize", "over")
 
 
 def sweep(
@@ -31,25 +23,57 @@ def sweep(
     ],
     store: Annotated[
         Path,
-        option("DIR", "The Zarr store, ending in .zarr. One that is there is gone on with."),
+        option(
+            "DIR",
+            "Where to write, ending in .zarr. If the same sweep is there already, it goes on.",
+        ),
     ],
     workers: Annotated[
         int | None,
-        option("N", "How many blocks go side by side. Default: as many as there are cores."),
+        option(
+            "N",
+            "How many blocks of points go side by side. Default: one for each core.",
+            "Workers",
+        ),
     ] = None,
     processes: Annotated[
-        bool, typer.Option("--processes", help="Work in processes, which suits designs.")
+        bool,
+        option(
+            None,
+            "Work in processes, not threads: faster for designs and short fluid runs.",
+            "Workers",
+            "--processes",
+        ),
     ] = False,
+    scheduler: Annotated[
+        str | None,
+        option(
+            "ADDRESS",
+            "Let the workers of a cluster do it instead: what `dask scheduler` prints, e.g."
+            " tcp://host:8786. Needs pip install pi2-fluid\\[cluster], here and there.",
+            "Workers",
+        ),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Ask one question at every point of a grid, and write the answers into a Zarr store."""
     check_path(store, (".zarr",), "--store")
-    given = _read(file)
+    given = read_specification(file)
+    from pi2_fluid.sweeping.clusters import connected
     from pi2_fluid.sweeping.sweep import sweep as sweep_points
 
-    found = sweep_points(
-        **_arguments(given, file), store=store, workers=workers, processes=processes
-    )
+    with connected(scheduler) if scheduler is not None else nullcontext() as client:
+        if client is not None:
+            count = len(client.ncores())
+            tell(f"{count or 'no'} worker{'s' * (count != 1)} at {scheduler}")
+        try:
+            found = sweep_points(
+                **given, store=store, client=client, workers=workers, processes=processes
+            )
+        except KeyboardInterrupt:
+            if store.exists():
+                typer.echo(f"what is done is in {store}: the same command goes on.", err=True)
+            raise
     errors = found["error"].to_numpy().ravel()
     failed = [str(one) for one in errors if one]
     if as_json:
@@ -70,106 +94,31 @@ def sweep(
     typer.echo(f"written: {store}")
 
 
-def _read(file: Path) -> dict[str, Any]:
-    """Return the tables of a file."""
-    from pi2_fluid.network.text import read_text
-
-    name, text = read_text(file)
-    try:
-        given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{name} is no TOML: {error}: mend it.") from None
-    for key in given:
-        if key not in _KEYS:
-            raise ScenarioError(
-                f"{name} has {show_value(key)}, which no sweep has: give {suggest(key, _KEYS)}."
-            )
-    if ("scenario" in given) == ("tune" in given):
-        raise ScenarioError(
-            f"{name} has {'both' if 'tune' in given else 'neither'} of scenario and tune: give"
-            " one, what to run or what to design."
-        )
-    for key in ("tune", "engine", "summarize", "over"):
-        if not isinstance(given.get(key, {}), dict):
-            raise ScenarioError(
-                f"{name} has {key} = {show_value(given[key])}, which is no table: write [{key}]."
-            )
-    return given
-
-
-def _arguments(given: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """Return the arguments of `pi2_fluid.sweep`."""
-    from pi2_fluid.network.catalogue import find_scenario
-    from pi2_fluid.results.summary import summarize
-
-    over = {_names(name): values for name, values in _flat(given.get("over", {}))}
-    if "tune" in given:
-        from pi2_fluid.design.tuning import tune
-
-        if "engine" in given or "summarize" in given:
-            raise ScenarioError(f"{file} has engine or summarize beside tune: leave them out.")
-        return {"base": partial(tune, **given["tune"]), "over": over}
-    beside = file.parent / str(given["scenario"])
-    options = given.get("summarize", {})
-    for name in options:
-        if name not in {"after", "until"}:
-            raise ScenarioError(
-                f"{file} has summarize.{name}, which is no option: give after or until."
-            )
-    return {
-        "base": find_scenario(beside if beside.is_file() else str(given["scenario"])),
-        "over": over,
-        "engine": _engine(given.get("engine", {}), file),
-        "reduce": partial(summarize, **options) if options else summarize,
-    }
-
-
-def _engine(given: Mapping[str, Any], file: Path) -> Engine:
-    from pi2_fluid.engines.simulating import ENGINES
-
-    options = dict(given)
-    name = options.pop("name", "fluid")
-    if name not in ENGINES:
-        raise QuantityError(
-            f"{file} has engine.name = {show_value(name)}: give {suggest(name, list(ENGINES))}."
-        )
-    kind: Any = ENGINES[name]
-    known = [field.name for field in dataclasses.fields(kind)]
-    for key in options:
-        if key not in known:
-            raise QuantityError(
-                f"{file} has engine.{key}, which {name} has not: give {suggest(key, known)}."
-            )
-    engine: Engine = kind(**options)
-    return engine
-
-
-def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield names and values: ``aqm.alpha = [...]`` is a table in a table to TOML."""
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{above}{key}.")
-        else:
-            yield f"{above}{key}", value
-
-
-def _names(name: str) -> str | tuple[str, ...]:
-    parts = tuple(part.strip() for part in name.split(","))
-    return parts if len(parts) > 1 else parts[0]
-
-
 COMMANDS: tuple[tuple[Any, str], ...] = (
     (
         sweep,
         (
-            "In FILE: scenario, a name or a file beside it; [over], names and lists of values"
-            ' (aqm.alpha = [0.1, 0.2]; "link.capacity, flows.0.count" = [["10Mbit/s", 5]] is'
-            " zipped); [engine], its name, fluid, packet or ns3, and options (seeds = 5);"
-            " [summarize], after and until. Or [tune] with arguments of tune in the place of"
-            " scenario.\n\n"
+            "FILE says what is asked at each point, by one of\n\n"
+            "  scenario = NAME or file: what its run comes to; with \\[engine], its name (fluid,"
+            " packet, ns3) and options, and \\[summarize], after and until\n\n"
+            "  network = NAME or file: where it rests\n\n"
+            "  \\[loop], arguments of Loop (sender, aqm, rtt, p_prime ...): its margins\n\n"
+            "  \\[tune], arguments of tune (max_rtt, aqm ...): the design\n\n"
+            "and the points in \\[over]: names with lists of values, which make a product. Names"
+            " are those of TOML (aqm.alpha, link.capacity, flows.0.count); several in quotes are"
+            ' zipped: "link.capacity, flows.0.count" = \\[\\["10Mbit/s", 5], \\["40Mbit/s", 20]].'
+            " pi2-fluid scenarios lists NAMEs.\n\n"
+            "A whole FILE:\n\n"
+            '  scenario = "pi2_fig11a_pi2"\n\n'
+            "  \\[over]\n\n"
+            "  aqm.alpha = \\[0.1, 0.2, 0.3125]\n\n"
+            '  aqm.target = \\["10ms", "20ms"]\n\n'
             "Examples:\n\n"
             "pi2-fluid sweep gains.toml --store gains.zarr\n\n"
-            "After Ctrl-C or a crash the same command goes on.\n\n"
+            "pi2-fluid sweep gains.toml --store gains.zarr --scheduler tcp://host:8786\n\n"
+            "After Ctrl-C or a crash the same command goes on. A point without a result has NaN,"
+            " and its reason in the variable error. Python reads the store by"
+            ' xarray.open_zarr("gains.zarr", consolidated=False).\n\n'
             "JSON: points, without_a_result, first_error, variables, specification, store."
         ),
     ),

@@ -1,0 +1,255 @@
+"""Bring the JSON Schema of scenarios up to date: python tools/write_schema.py.
+
+Editors complete and check a scenario's TOML by it. All of it is read off the classes: fields, what
+they take, their defaults, and what their docstrings say. What only the whole can tell (a route over
+a node that is not there) the package says when it reads the file.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Collection
+from dataclasses import MISSING, Field
+from pathlib import Path
+from typing import Any
+
+from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, laws_of_tc, sender_class
+from pi2_fluid.network.changes import Change
+from pi2_fluid.network.flows import Flows
+from pi2_fluid.network.link import Link
+from pi2_fluid.network.network import Network, Node
+from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.network.sizes import SIZES
+from pi2_fluid.network.text import keys_of
+from pi2_fluid.network.transfers import Transfers
+from pi2_fluid.saving import save_text
+from pi2_fluid.units import DIMENSIONS, si_unit, spellings
+
+FILE = Path(__file__).resolve().parents[1] / "pi2_fluid" / "network" / "scenario.schema.json"
+NAMES = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
+NUMBER = r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*"
+
+#: What fields take that are neither quantities nor words, by what they say of it.
+DESCRIBED: dict[str, Any] = {
+    "name of a node": {"type": "string", "minLength": 1},
+    "names of nodes": {"anyOf": [{"type": "string", "minLength": 1}, NAMES]},
+    "a distribution": {"$ref": "#/definitions/sizes"},
+    "a law: Pi2, CoupledPi2 or DualPi2": {"$ref": "#/definitions/imposed_queue"},
+    "a number in [0, 1], sines, in Python also a function": {
+        "type": "number",
+        "minimum": 0,
+        "maximum": 1,
+    },
+}
+
+
+def text_of(dimension: str) -> dict[str, Any]:
+    """Return what a text with a number and a unit of a dimension looks like."""
+    unit = "|".join(re.escape(name) for name in spellings(dimension))
+    return {"type": "string", "pattern": rf"^{NUMBER}({unit})\s*$"}
+
+
+def quantity(rule: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a number in SI units, or a text with a unit."""
+    number: dict[str, Any] = {"type": "number"}
+    number["minimum" if rule.get("closed") else "exclusiveMinimum"] = rule["low"]
+    if rule.get("high", float("inf")) < float("inf"):
+        number["maximum"] = rule["high"]
+    unit = si_unit(rule["dimension"])
+    number["description"] = f"in {unit}" if unit else "a number"
+    return {"anyOf": [number, {"$ref": f"#/definitions/{rule['dimension']}"}]}
+
+
+def taken(field: Field[Any]) -> dict[str, Any]:
+    """Return what the key of a field takes."""
+    given = field.metadata
+    if "quantity" in given:
+        return quantity(given["quantity"])
+    if "quantities" in given:
+        each = quantity(given["quantities"])
+        return {"anyOf": [*each["anyOf"], {"type": "array", "items": each}]}
+    if "choice" in given:
+        options = [option for option in given["choice"] if option is not None]
+        if all(isinstance(option, bool) for option in options):
+            return {"type": "boolean"}
+        return {"enum": options}
+    if "allowed" in given:
+        return dict(DESCRIBED[given["allowed"]])
+    if field.name == "counts":
+        each = quantity({"dimension": "number", "low": 0.0, "closed": True})
+        return {"type": "object", "additionalProperties": each, "minProperties": 1}
+    return {"type": "string"}  # a name
+
+
+def properties(cls: Any, without: Collection[str] = ()) -> dict[str, Any]:
+    """Return the keys of a class, what each takes, its default, and what is said of it."""
+    found = {}
+    for key, field in keys_of(cls).items():
+        if key in without:
+            continue
+        made = taken(field)
+        if isinstance(field.default, (bool, int, float, str)):
+            made["default"] = field.default
+        said = sentence(cls, key)
+        found[key] = {"description": said, **made} if said else made
+    return found
+
+
+def needed(cls: Any, without: Collection[str] = ()) -> list[str]:
+    """Return the keys of a class that have no default, as its reader asks for them."""
+    return [
+        key
+        for key, field in keys_of(cls).items()
+        if key not in without
+        and (
+            field.default is MISSING
+            or (
+                field.default is None
+                and "quantity" in field.metadata
+                and not field.metadata["optional"]
+            )
+        )
+    ]
+
+
+def sentence(cls: Any, key: str) -> str:
+    """Return what the docstring of a class, or of one that it comes from, says of a key."""
+    for base in cls.__mro__:
+        text = inspect.cleandoc(base.__dict__.get("__doc__") or "")
+        told = text.partition("\nParameters\n----------\n")[2]
+        rows = re.split(r"\n\n\w+\n---", told)[0].splitlines()
+        heard = False
+        said: list[str] = []
+        for row in rows:
+            if row and not row.startswith(" "):
+                heard = key in row.partition(" :")[0].split(", ")
+            elif heard:
+                said.append(row.strip())
+        whole = " ".join(said).replace("`", "").strip()
+        whole = re.sub(r"^As in \w+: ", "", whole)
+        if whole and not whole.startswith("As in"):
+            return whole
+    return ""
+
+
+def first_sentence(cls: Any) -> str:
+    """Return what a class is."""
+    return inspect.cleandoc(cls.__doc__).partition("\n\n")[0].replace("`", "").replace("\n", " ")
+
+
+def of_a_kind(key: str, kind: str, cls: Any) -> dict[str, Any]:
+    """Return the schema of a table whose kind decides what else is in it."""
+    return {
+        "title": kind,
+        "description": first_sentence(cls),
+        "type": "object",
+        "properties": {key: {"const": kind}} | properties(cls),
+        "required": [key, *needed(cls)],
+        "additionalProperties": False,
+    }
+
+
+def of_flows(kind: str) -> dict[str, Any]:
+    """Return the schema of a class of flows: the keys of its sender, and its own."""
+    cls = sender_class(kind)
+    made = of_a_kind("sender", kind, cls)
+    made["properties"] |= properties(Transfers, {"sender"})
+    if cls.signal is not None:
+        made["required"].append("base_rtt")
+    return made
+
+
+def schema() -> dict[str, Any]:
+    """Return the schema of today."""
+    link, known = properties(Link), {entry: aqm_class(entry) for entry in AQMS}
+    dual = laws_of_tc("dualpi2")
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "A scenario, or a network, of pi2_fluid",
+        "type": "object",
+        "properties": {
+            "duration": {"description": sentence(Scenario, "duration")}
+            | quantity({"dimension": "time", "low": 0.0}),
+            "name": {"description": sentence(Scenario, "name"), "type": "string"},
+            "combine": properties(Network, {"nodes", "flows"})["combine"],
+            "link": {
+                "description": first_sentence(Link),
+                "type": "object",
+                "properties": link,
+                "required": needed(Link),
+                "additionalProperties": False,
+            },
+            "aqm": {"$ref": "#/definitions/aqm"},
+            "node": {
+                "type": "array",
+                "minItems": 1,
+                "items": {
+                    "description": first_sentence(Node),
+                    "type": "object",
+                    "properties": {
+                        "name": {"description": "What routes call it.", "type": "string"},
+                        "aqm": {"$ref": "#/definitions/aqm"},
+                    }
+                    | link,
+                    "required": ["name", "aqm", *needed(Link)],
+                    "additionalProperties": False,
+                },
+            },
+            "flows": {
+                "type": "array",
+                "minItems": 1,
+                "items": {
+                    "description": first_sentence(Flows),
+                    "oneOf": [of_flows(kind) for kind in SENDERS],
+                },
+            },
+            "changes": {
+                "type": "array",
+                "items": {
+                    "description": first_sentence(Change),
+                    "type": "object",
+                    "properties": properties(Change),
+                    "required": needed(Change),
+                    "anyOf": [{"required": ["capacity"]}, {"required": ["counts"]}],
+                    "dependencies": {"link": ["capacity"]},
+                    "additionalProperties": False,
+                },
+            },
+        },
+        "required": ["flows"],
+        # One link, or several; a network has no schedule.
+        "oneOf": [
+            {"required": ["link", "aqm", "duration"]},
+            {"required": ["node"]},
+        ],
+        "dependencies": {
+            "node": {"properties": {"link": False, "aqm": False}},
+            "link": ["aqm"],
+            "aqm": ["link"],
+            "combine": ["node"],
+            "changes": ["duration"],
+            "name": ["duration"],
+        },
+        "additionalProperties": False,
+        "definitions": {dimension: text_of(dimension) for dimension in DIMENSIONS}
+        | {
+            "aqm": {"oneOf": [of_a_kind("kind", kind, cls) for kind, cls in known.items()]},
+            "imposed_queue": {
+                "oneOf": [
+                    of_a_kind("kind", kind, cls) for kind, cls in known.items() if cls in dual
+                ]
+            },
+            "sizes": {"oneOf": [of_a_kind("kind", kind, cls) for kind, cls in SIZES.items()]},
+        },
+    }
+
+
+def text() -> str:
+    """Return the file of today."""
+    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    save_text(FILE, text())
