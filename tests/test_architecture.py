@@ -32,7 +32,7 @@ FLOORS: list[set[str]] = [
     {"network"},
     {"tc", "results", "plot"},
     {"engines.engine"},
-    {"loop", "engines.fluid", "engines.packet", "engines.ns3"},
+    {"loop", "engines.fluid", "engines.packet", "engines.ns3", "engines.linux"},
     {"engines.fluid.lanes"},
     {"engines.fluid.batches", "engines.packet.replays"},
     {"engines"},

@@ -1,0 +1,346 @@
+"""What the guest is told: a scenario as orders, one on a line, checked before.
+
+The guest has three network namespaces in a row, a sender, a router and a receiver. It reads
+
+====================================  ==========================================================
+``sys NS PATH VALUE``                 write to /proc/sys/PATH in a namespace
+``nl NS DEVICE KIND FLAGS HEX``       send a message of rtnetlink; the device's index goes into it
+``at T nl ...``                       the same, at a time (s)
+``class CC ECN PRIORITY BPS BYTES``   a class of flows: congestion control, whether it asks for ECN,
+                                      priority of what its receivers send, rate (0: TCP), bytes of
+                                      UDP in a packet
+``flow CLASS START STOP``             a flow of it, by times (s)
+``run DURATION SAMPLE TCP``           go on so long (s), read counters every SAMPLE (s), and what
+                                      flows say of themselves at every TCP-th reading
+====================================  ==========================================================
+
+All of the round trip lies on the way back, in a netem for each time; the queue is the leaf of a
+token bucket that holds one packet.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from pi2_fluid.engines.linux.laws import Qdisc, congestion_of, qdisc_of
+from pi2_fluid.engines.linux.messages import (
+    Message,
+    add_address,
+    add_clsact,
+    add_default_route,
+    add_htb,
+    add_netem,
+    add_priorities,
+    add_qdisc,
+    add_veth,
+    enable_link,
+    mark_as_l4s,
+    set_htb_class,
+)
+from pi2_fluid.errors import DomainError, UnsupportedError, show_value
+from pi2_fluid.laws.aqms.pi2 import Pi2
+from pi2_fluid.laws.senders.cbr import Cbr
+from pi2_fluid.network.flows import Flows, refuse_finite
+from pi2_fluid.network.scenario import Scenario
+from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
+from pi2_fluid.ops import Number
+from pi2_fluid.units import format_quantity
+
+__all__ = ["HANDLE", "make_plan", "not_modelled"]
+
+#: Of the queue, among the router's qdiscs.
+HANDLE: Final = 0x100000
+
+_SENDER, _ROUTER, _RECEIVER = range(3)
+_NAMESPACES_AT: Final = 100  # file descriptor of the first namespace, in the guest
+_BUCKET: Final = 0x10000
+_FIRST_NETEM: Final = 0x20
+_HELD: Final = 200_000  # packets in a netem at most
+_PORT: Final = 5000  # of the first class's receiver
+_ETHERNET: Final = 14  # bytes of a frame's header, which the queue counts
+_UDP: Final = 28  # bytes of headers of IP and UDP
+_SAMPLE: Final = 0.002  # s
+_TCP_EVERY: Final = 50  # samples
+_SOCKET: Final = (2**25, 2**30 - 1)  # bytes of a socket's buffers
+
+# What the guest, its log and the kernel can count.
+_MOST_CLASSES: Final = 64
+_MOST_FLOWS: Final = 4096
+_MOST_CHANGES: Final = 256
+_MOST_PATHS: Final = 16  # bands of prio
+_LONGEST: Final = 4000.0  # s: times of packets are 32 bits of us
+_MOST_BUFFER: Final = 2**31 - 1
+_PACKET: Final = (256, 9014)  # bytes
+_CAPACITY: Final = (1e4, 1e11)  # bit/s
+_WINDOW: Final = 10  # segments to begin with
+
+
+def make_plan(scenario: Scenario, seed: int) -> str:
+    """Return the orders for one run, refusing what Linux cannot do.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What to run.
+    seed : int
+        Of the times at which flows start within `start_jitter`.
+
+    Raises
+    ------
+    UnsupportedError
+        If Linux lacks a law, or a field of one that decides what it does; of transfers, several
+        links, and links without a token bucket.
+    DomainError
+        If something that is counted is no whole number, or a number is out of range.
+    """
+    _require_network(scenario)
+    queue = qdisc_of(scenario.aqm, scenario.link)
+    _require_times(scenario)
+    for index in range(len(scenario.flows)):
+        _require_flows(scenario, index)
+    _require_counts(scenario)
+    paths = sorted({to_ns(flow.base_rtt) for flow in scenario.flows})
+    if len(paths) > _MOST_PATHS:
+        raise UnsupportedError(
+            f"Scenario has {len(paths)} different base_rtt, more than the {_MOST_PATHS} ways back"
+            " that the guest has: give fewer, or use another engine, e.g. Packets()."
+        )
+    orders = [
+        *(message.order() for message in _wires(scenario)),
+        *_switches(scenario),
+        *(message.order() for message in _ways_back(paths)),
+        *(message.order() for message in _bottleneck(scenario, queue)),
+        *_changes(scenario),
+        *_classes(scenario, paths),
+        *_flows(scenario, seed),
+        f"run {float(scenario.duration)!r} {_SAMPLE!r} {_TCP_EVERY}",
+    ]
+    return "\n".join(orders) + "\n"
+
+
+def not_modelled(scenario: Scenario) -> list[str]:
+    """Return what of a scenario Linux does otherwise, or cannot feel."""
+    found = ["link.ack_jitter"] if scenario.link.ack_jitter > 0.0 else []
+    found += [f"aqm.{name}" for name in qdisc_of(scenario.aqm, scenario.link).not_modelled]
+    for flow in scenario.flows:
+        found += ["flows.sender.thinned"] if flow.sender.constant_rate is not None else []
+    return list(dict.fromkeys(found))
+
+
+# The orders
+
+
+def _wires(scenario: Scenario) -> Iterator[Message]:
+    mtu = int(scenario.packet_size) - _ETHERNET
+    ends = ((_SENDER, "s_r", "r_s", "10.0.1"), (_RECEIVER, "d_r", "r_d", "10.0.2"))
+    for host, near, far, _ in ends:
+        yield add_veth(_ROUTER, far, _NAMESPACES_AT + host, near, mtu)
+    for host, near, far, _ in ends:
+        yield enable_link(host, near)
+        yield enable_link(_ROUTER, far)
+    for namespace in (_SENDER, _ROUTER, _RECEIVER):
+        yield enable_link(namespace, "lo")
+    router, hosts = {"r_s": "10.0.1.2", "r_d": "10.0.2.1"}, {"s_r": "10.0.1.1", "d_r": "10.0.2.2"}
+    for host, near, far, _ in ends:
+        yield add_address(host, near, hosts[near])
+        yield add_address(_ROUTER, far, router[far])
+    for host, _, far, _ in ends:
+        yield add_default_route(host, router[far])
+
+
+def _switches(scenario: Scenario) -> Iterator[str]:
+    yield f"sys {_ROUTER} net/ipv4/ip_forward 1"
+    most = _socket_bytes(scenario)
+    for host in (_SENDER, _RECEIVER):
+        yield f"sys {host} net/ipv4/tcp_no_metrics_save 1"
+        yield f"sys {host} net/ipv4/tcp_wmem 4096 1048576 {most}"
+        yield f"sys {host} net/ipv4/tcp_rmem 4096 4194304 {most}"
+        yield f"sys {host} net/ipv4/tcp_ecn 2"  # only where the other end asks for it
+
+
+def _ways_back(paths: list[int]) -> Iterator[Message]:
+    yield add_priorities(_RECEIVER, "d_r", _BUCKET, max(2, len(paths)))
+    for band, delay in enumerate(paths):
+        handle = (_FIRST_NETEM + band) << 16
+        yield add_netem(_RECEIVER, "d_r", handle, _priority(band), delay, _HELD)
+
+
+def _priority(band: int) -> int:
+    """Return which class of the receiver's root, and which priority of a socket, is a band."""
+    return _BUCKET | band + 1
+
+
+def _bottleneck(scenario: Scenario, queue: Qdisc) -> Iterator[Message]:
+    yield add_htb(_ROUTER, "r_d", _BUCKET)
+    yield _rate(scenario, float(scenario.link.capacity))
+    yield add_qdisc(_ROUTER, "r_d", HANDLE, _BUCKET | 1, queue.kind, queue.options)
+    if scenario.aqm.bands > 1:
+        yield add_clsact(_ROUTER, "r_s")
+        for index, flow in enumerate(scenario.flows):
+            if flow.sender.signal == "scalable":
+                yield mark_as_l4s(_ROUTER, "r_s", _PORT + index, _FIRST_NETEM + index)
+
+
+def _rate(scenario: Scenario, capacity: float, *, replace: bool = False) -> Message:
+    burst = int(scenario.packet_size)
+    return set_htb_class(_ROUTER, "r_d", _BUCKET, capacity, burst, replace=replace)
+
+
+def _changes(scenario: Scenario) -> Iterator[str]:
+    """Yield new rates; new numbers of flows are flows that start and stop."""
+    for change in scenario.changes:
+        if change.capacity is not None:
+            message = _rate(scenario, float(change.capacity), replace=True)
+            yield f"at {float(change.at)!r} {message.order()}"
+
+
+def _classes(scenario: Scenario, paths: list[int]) -> Iterator[str]:
+    for flow in scenario.flows:
+        rate = flow.sender.constant_rate
+        control = "reno" if rate is not None else congestion_of(flow.sender)
+        priority = _priority(paths.index(to_ns(flow.base_rtt)))
+        payload = int(scenario.packet_size) - _ETHERNET - _UDP
+        ecn, bps = int(_asks_for_ecn(flow)), float(rate or 0)
+        yield f"class {control} {ecn} {priority} {bps!r} {payload}"
+
+
+def _flows(scenario: Scenario, seed: int) -> Iterator[str]:
+    """Yield flows by class; what lasts to the end is not stopped before it."""
+    draw, end = random.Random(seed), to_ns(scenario.duration)
+    lives = flow_lives(scenario)
+    for owner, start, stop in np.stack(lives, axis=1).tolist():
+        begins = start / NS + draw.random() * float(scenario.flows[owner].start_jitter)
+        ends = (stop if stop < end else 2 * end) / NS
+        yield f"flow {owner} {begins:.9f} {ends:.9f}"
+
+
+def _asks_for_ecn(flow: Flows) -> bool:
+    return flow.sender.signal == "scalable" if flow.ecn is None else flow.ecn
+
+
+def _socket_bytes(scenario: Scenario) -> int:
+    """Return what a socket must hold so that no window is ever too large for it: twice the most."""
+    rates = [scenario.link.capacity]
+    rates += [change.capacity for change in scenario.changes if change.capacity is not None]
+    rtt = max(float(flow.base_rtt) for flow in scenario.flows)
+    waiting = float(scenario.link.buffer) * float(scenario.packet_size)
+    most = max(map(float, rates)) * rtt / 8.0 + waiting
+    return int(min(max(2.0 * most, _SOCKET[0]), _SOCKET[1]))
+
+
+# What is refused
+
+
+def _require_network(scenario: Scenario) -> None:
+    refuse_finite(scenario.flows)
+    names = scenario.node_names
+    if len(names) > 1:
+        raise UnsupportedError(
+            f"Scenario has {len(names)} links, and the guest's router has one: give one, or use"
+            " another engine, e.g. Packets()."
+        )
+    link = scenario.link
+    if link.kind != "htb":
+        raise UnsupportedError(
+            f'Link kind = "{link.kind}" is not in Linux, where a token bucket makes the rate: give'
+            ' kind = "htb", or use another engine, e.g. Packets().'
+        )
+    if link.delay_on != "return":
+        raise UnsupportedError(
+            f'Link delay_on = "{link.delay_on}" is not what the guest has, which delays'
+            ' acknowledgements: give delay_on = "return", or use another engine, e.g. Packets().'
+        )
+    _whole(link.packet_size, "Link packet_size", *_PACKET)
+    _whole(link.buffer, "Link buffer", 1, _MOST_BUFFER)
+    _require_rate(link.capacity, "Link capacity")
+    law = scenario.aqm
+    for index, flow in enumerate(scenario.flows):
+        if isinstance(law, Pi2) and not law.ecn and _asks_for_ecn(flow):
+            raise UnsupportedError(
+                f"Pi2 ecn = False drops what {_place(scenario, index)} could be told by marks, and"
+                " Linux's dualpi2 always marks: give Pi2 ecn = True, or flows without ecn."
+            )
+
+
+def _require_times(scenario: Scenario) -> None:
+    if scenario.duration > _LONGEST:
+        raise DomainError(
+            f"Scenario duration = {float(scenario.duration):g} s is longer than the {_LONGEST:g} s"
+            " that the guest's log counts: give a shorter one, or use another engine, e.g."
+            " Packets()."
+        )
+    if len(scenario.changes) > _MOST_CHANGES:
+        raise DomainError(
+            f"Scenario has {len(scenario.changes)} changes, more than the {_MOST_CHANGES} that the"
+            " guest can keep: give fewer, or use another engine, e.g. Packets()."
+        )
+    for change in scenario.changes:
+        place = f"Scenario change at {format_quantity(float(change.at), 'time')}"
+        for name, count in (change.counts or {}).items():
+            _whole(count, f"{place} counts[{name!r}]", 0, _MOST_FLOWS)
+        if change.capacity is not None:
+            _require_rate(change.capacity, f"{place} capacity")
+
+
+def _require_flows(scenario: Scenario, index: int) -> None:
+    flow, place = scenario.flows[index], _place(scenario, index)
+    _whole(flow.count, f"{place} count", 1, _MOST_FLOWS)
+    if isinstance(flow.sender, Cbr):
+        if flow.ecn:
+            raise UnsupportedError(
+                f"{place} ecn = True is not for {type(flow.sender).__name__}, whose datagrams the"
+                " guest sends without it: leave ecn out, or use another engine, e.g. Packets()."
+            )
+        return
+    congestion_of(flow.sender)
+    for field, known in (("initial_window", _WINDOW), ("slow_start", True), ("delayed_ack", True)):
+        if (value := getattr(flow, field)) != known:
+            raise UnsupportedError(
+                f"{place} {field} = {show_value(value)} is not what Linux does: give {field} ="
+                f" {known}, or use another engine, e.g. Packets()."
+            )
+    if flow.sender.signal == "scalable" and flow.ecn is False:
+        raise UnsupportedError(
+            f"{place} ecn = False asks for {type(flow.sender).__name__} without marks, which Linux"
+            " turns on for it: leave ecn out, or use another engine, e.g. Packets()."
+        )
+
+
+def _require_counts(scenario: Scenario) -> None:
+    flows, classes = sum(flow_counts(scenario)), len(scenario.flows)
+    for what, number, most in (
+        ("flows", flows, _MOST_FLOWS),
+        ("classes of flows", classes, _MOST_CLASSES),
+    ):
+        if number > most:
+            raise DomainError(
+                f"Scenario has {number} {what}, more than the {most} of which the guest is asked:"
+                " give fewer, or use another engine, e.g. Packets()."
+            )
+
+
+def _place(scenario: Scenario, index: int) -> str:
+    return f"Scenario flows {index + 1} ({show_value(scenario.class_names[index])})"
+
+
+def _require_rate(rate: Number, name: str) -> None:
+    low, high = _CAPACITY
+    if not low <= float(rate) <= high:
+        raise DomainError(
+            f"{name} = {float(rate):g} bit/s is outside [{low:g}, {high:g}] bit/s, the rates of"
+            " which Linux is asked: give one inside."
+        )
+
+
+def _whole(value: Number, name: str, low: int, high: int) -> None:
+    number = float(value)
+    if not low <= number <= high or number != math.floor(number):
+        raise DomainError(
+            f"{name} = {number:.12g} is no whole number in [{low}, {high}], which Linux"
+            " needs: give one."
+        )
