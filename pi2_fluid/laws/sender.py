@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pi2_fluid.laws.aqm import Aqm
-    from pi2_fluid.values import BoolArray, FloatArray, Real
+    from pi2_fluid.values import FloatArray, Real
 
 __all__ = ["CLOCKS", "REDUCTIONS", "Sender", "load_of"]
 
@@ -395,7 +395,7 @@ def _relax(drift: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArr
     return None
 
 
-def _first(values: ArrayLike, bad: BoolArray) -> float:
+def _first(values: ArrayLike, bad: ArrayLike) -> float:
     return float(np.asarray(values)[np.asarray(bad)].flat[0])
 
 

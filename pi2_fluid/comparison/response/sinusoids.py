@@ -40,5 +40,6 @@ def amplitudes(t: FloatArray, values: FloatArray, omega: FloatArray, width: floa
 def held(omega: FloatArray, interval: float) -> ComplexArray:
     """Return what it makes of a sine to hold its samples for an interval (s)."""
     half = 0.5 * omega * interval
-    result: ComplexArray = np.sinc(half / np.pi) * np.exp(-1j * half)
+    late: ComplexArray = np.exp(-1j * half)
+    result: ComplexArray = np.sinc(half / np.pi) * late
     return result

@@ -240,8 +240,10 @@ def controller_bounds(
 ) -> tuple[ComplexArray, ComplexArray, FloatArray, FloatArray, FloatArray]:
     """Return F at the centre, F'/F, a bound of its change per w, and the least and largest |F|."""
     alpha, beta, interval = family.alpha, family.beta, family.interval
+    f: ComplexArray
+    first: ComplexArray | complex
     if family.update == "sampled":
-        late = np.exp(-1j * w * interval)
+        late: ComplexArray = np.exp(-1j * w * interval)
         f = (alpha + beta * (1.0 - late)) / interval
         first, steep, curved = 1j * beta * late, beta, beta * interval
         extra: complex = 0.0
@@ -253,7 +255,7 @@ def controller_bounds(
     least = np.abs(f) - steep * dw
     with np.errstate(divide="ignore", invalid="ignore"):
         bend = np.where(least > 0.0, curved / least + (steep / least) ** 2, np.inf)
-    shifted = f * np.exp(extra * w)
+    shifted: ComplexArray = f * np.exp(extra * w)
     return shifted, first / f + extra, bend, least, np.abs(f) + steep * dw
 
 

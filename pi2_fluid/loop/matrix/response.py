@@ -165,8 +165,8 @@ def matrix_degree(loop: MatrixLoop, without: Collection[int] = ()) -> int:
 
 def _plant_parts(loop: MatrixLoop, s: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
     """Return X and Y: X tau = Y u."""
-    back = np.exp(-s * loop.rtt[:, None])
-    there = np.exp(-s * loop.forward[:, :, None])
+    back: ComplexArray = np.exp(-s * loop.rtt[:, None])
+    there: ComplexArray = np.exp(-s * loop.forward[:, :, None])
     from_signal, from_delay = np.empty_like(back), np.empty_like(back)
     for places, group in loop.groups:
         signal, delay = class_response(group, s, back[places])
