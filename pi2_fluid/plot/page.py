@@ -123,7 +123,8 @@ def save_picture(figure: Figure, path: Path) -> Path:
     ending = path.suffix.lower()
     drawn = io.BytesIO()
     figure.savefig(drawn, format=ending[1:], metadata=_METADATA[ending])
-    save_bytes(path, drawn.getbuffer())
+    # Not its buffer, which an error may hold: Python 3.12.1 crashes where it collects one.
+    save_bytes(path, drawn.getvalue())
     return path
 
 

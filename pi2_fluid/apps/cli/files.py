@@ -67,7 +67,8 @@ def write_netcdf(dataset: xarray.Dataset, path: Path) -> None:
         dataset.dump_to_store(store)
     finally:
         store.close()
-    save_bytes(path, made.getbuffer())
+    # Not its buffer, which an error may hold: Python 3.12.1 crashes where it collects one.
+    save_bytes(path, made.getvalue())
 
 
 def _write_zarr(dataset: xarray.Dataset, path: Path) -> None:
