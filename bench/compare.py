@@ -22,6 +22,8 @@ from typing import Any, Final
 
 from record import RECORDED, ROOT, Row
 
+from pi2_fluid.saving import save_text
+
 BASELINE: Final = ROOT / "bench" / "baseline.json"
 DEARER: Final = 1.25
 DIGIT: Final = 10.0
@@ -176,7 +178,7 @@ def store(folder: Path, baseline: Path) -> None:
         print(f"Nothing is recorded in {folder}: make bench records what can be stored.")
         return
     told = dict(sorted({**stored(baseline), **now}.items()))
-    baseline.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    save_text(baseline, json.dumps(told, indent=1) + "\n")
     print(f"{baseline}: stored {', '.join(now)}")
 
 

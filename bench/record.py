@@ -21,6 +21,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
+from pi2_fluid.saving import save_text
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 RECORDED: Final = ROOT / "build" / "bench"
 PACKAGES: Final = ("numpy", "scipy", "jax", "xarray", "control", "jitcdde", "ns3", "typer")
@@ -42,7 +44,7 @@ def record(table: str, rows: Iterable[Row], better: Better, folder: Path = RECOR
     told = {"table": table, "better": better, "conditions": conditions(), "rows": kept}
     folder.mkdir(parents=True, exist_ok=True)
     name = table.replace(" ", "_") + ".json"
-    (folder / name).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    save_text(folder / name, json.dumps(told, indent=1) + "\n")
 
 
 def short(number: float) -> float:

@@ -78,7 +78,7 @@ def follow(text: str, folder: Path) -> Iterator[tuple[Block, str]]:
     with contextlib.chdir(folder), mpl.rc_context():
         for block, after in zip(found, [*found[1:], None], strict=True):
             if block.title is not None:
-                (folder / block.title).write_text(block.text, encoding="utf-8")
+                save_text(folder / block.title, block.text)
             elif block.kind == "console":
                 yield block, _typed(commands(block.text), folder)
             elif block.kind == "python":
