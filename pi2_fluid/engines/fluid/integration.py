@@ -42,6 +42,7 @@ _MOST_TRIALS: Final = 60
 # foretold. The queue itself settles within one, which steps of 2.8 do not follow.
 _LONGEST: Final = 0.9
 _LONGEST_FORETOLD: Final = 2.0
+_SILENT: Final = 0.0025  # of the tolerance: an error that would let a step grow more than 4 times
 _MOST_PASSES: Final = 4  # of a step that reads itself
 _AGREED: Final = 0.3  # of the tolerance: what it may have misread of itself
 _MENDED: Final = 1e-3  # of a step, over which the slope of an event's function is taken
@@ -139,8 +140,7 @@ class Run:
             trial, event = self._stop_at_event(trial, stretches)
             images = images if event is None else {}
         if self.accuracy.tolerance > 0.0:
-            growth = 0.9 * max(whole.error, 1e-8) ** -0.25
-            self.proposal = (whole.t - self.t) * min(4.0, max(0.2, growth))
+            self._propose(whole.t - self.t, whole.error)
         if trial.t > self.t:
             self.history.append(self._segment(trial))
         if not math.isfinite(sum(trial.y)):
@@ -203,6 +203,8 @@ class Run:
         if h > _LONGEST * shortest:
             self.overlaps = self._can_foretell(stretches)
             h = min(h, (_LONGEST_FORETOLD if self.overlaps else _LONGEST) * shortest)
+        if self.accuracy.tolerance > 0.0:
+            self.proposal = h
         # Two equal steps rather than a long and a tiny one.
         h = left if h >= left else min(h, 0.5 * left) if 2.0 * h > left else h
         while True:
@@ -210,7 +212,18 @@ class Run:
             trial = self._try(shorter, stretches)
             if self.accuracy.tolerance == 0.0 or trial.error <= 1.0 or h <= 16.0 * SAME:
                 return trial, h, target
-            h = shorter * max(0.2, 0.9 * trial.error**-0.25)
+            self.proposal = h = shorter * max(0.2, 0.9 * trial.error**-0.25)
+
+    def _propose(self, h: float, error: float) -> None:
+        """Say how long the next step may be, from the error of one of length `h`.
+
+        One that was cut short for an image, and is too short for its error to say anything, does
+        not shorten those to come.
+        """
+        if error <= _SILENT:
+            self.proposal = max(4.0 * h, self.proposal)
+        else:
+            self.proposal = h * max(0.2, 0.9 * error**-0.25)
 
     def _can_foretell(self, stretches: list[Stretch]) -> bool:
         """Return whether what a step reads of itself can be foretold."""

@@ -107,11 +107,14 @@ def _stretches(scenario: Scenario, trace: Trace) -> Iterator[_Stretch]:
     for i, (flow, name) in enumerate(zip(scenario.flows, scenario.class_names, strict=True)):
         if flow.sender.signal is None:
             continue
-        sends = _sends(scenario, flow, name, trace.time)
         window, p = trace.window[:, i], trace.p[:, i]
         bound = flow.sender.smallest_window
-        small = sends & (window < min(bound, float(flow.initial_window)) * (1.0 - _ROUNDING))
-        for what, holds in ((_SMALL, small), (_FULL, sends & (p >= 1.0 - _ROUNDING))):
+        small = window < min(bound, float(flow.initial_window)) * (1.0 - _ROUNDING)
+        full = p >= 1.0 - _ROUNDING
+        if not (small.any() or full.any()):  # mostly: when it sends is looked up for others alone
+            continue
+        sends = _sends(scenario, flow, name, trace.time)
+        for what, holds in ((_SMALL, small & sends), (_FULL, full & sends)):
             if not holds.any():
                 continue
             last = np.flatnonzero(sends)[-1]

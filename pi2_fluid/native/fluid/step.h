@@ -23,15 +23,15 @@ static inline double step_shortened(double h, double error)
     return h * (shrink > 0.2 ? shrink : 0.2);
 }
 
-/* How long the next step may be, from the error of one of length h. */
-static inline double step_after(double h, double error)
+/* How long the next step may be, from the error of one of length h that could have been as long as `proposal`: one
+ * that was cut short for an image, and is too short for its error to say anything, does not shorten those to come. */
+static inline double step_after(double h, double error, double proposal)
 {
-    double growth = 4.0;
-    if (error > 0.0025) { /* else the factor is more than 4 anyway */
-        growth = 0.9 / sqrt(sqrt(error));
-        growth = growth < 0.2 ? 0.2 : growth < 4.0 ? growth : 4.0;
-    }
-    return h * growth;
+    double growth;
+    if (error <= 0.0025) /* the factor would be more than 4 */
+        return 4.0 * h > proposal ? 4.0 * h : proposal;
+    growth = 0.9 / sqrt(sqrt(error));
+    return h * (growth > 0.2 ? growth : 0.2);
 }
 
 /* The n components at a part of a step of length h, by their values and slopes at its ends. */

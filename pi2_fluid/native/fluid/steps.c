@@ -126,6 +126,8 @@ static double first_length(pi2_fluid *run)
         if (foretold)
             make_readable(run);
     }
+    if (run->tolerance > 0.0)
+        run->proposal = h;
     return step_within(h, left);
 }
 
@@ -139,7 +141,7 @@ static double first_trial(pi2_fluid *run, const fluid_group **target)
         fluid_try(run, shorter, 1);
         if (run->error <= 1.0 || h <= 16.0 * SAME)
             return h;
-        h = step_shortened(shorter, run->error);
+        run->proposal = h = step_shortened(shorter, run->error);
     }
 }
 
@@ -332,7 +334,7 @@ void fluid_step(pi2_fluid *run)
         images = event ? 0 : images;
     }
     if (run->tolerance > 0.0)
-        run->proposal = step_after(whole, error);
+        run->proposal = step_after(whole, error, run->proposal);
     accept(run);
     if (run->overlaps)
         overlap_end(run);

@@ -48,7 +48,7 @@ static double predict_image(pi2_routes *run, double h, const routes_reader **tar
 }
 
 /* How long a step may be before anything is tried. */
-static double first_length(const pi2_routes *run)
+static double first_length(pi2_routes *run)
 {
     static const double LONGEST = 1.8; /* of a round-trip time: what is beyond it is taken too often again */
     const fluid_share *shares = routes_shares(run, run->mode);
@@ -59,6 +59,8 @@ static double first_length(const pi2_routes *run)
             const double most = LONGEST * run->now->rtt[i];
             h = most < h ? most : h;
         }
+    if (run->tolerance > 0.0)
+        run->proposal = h;
     return step_within(h, left);
 }
 
@@ -72,7 +74,7 @@ static double first_trial(pi2_routes *run, const routes_reader **target)
         routes_try(run, shorter);
         if (run->error <= 1.0 || h <= 16.0 * SAME)
             return h;
-        h = step_shortened(shorter, run->error);
+        run->proposal = h = step_shortened(shorter, run->error);
     }
 }
 
@@ -273,7 +275,7 @@ void routes_step(pi2_routes *run)
         images = event ? 0 : images;
     }
     if (run->tolerance > 0.0)
-        run->proposal = step_after(whole, error);
+        run->proposal = step_after(whole, error, run->proposal);
     accept(run);
     if (!run->status && (event || images || run->now->t + SAME >= run->next))
         routes_arrive(run, event, images);
