@@ -217,11 +217,11 @@ class Run:
     def _propose(self, h: float, error: float) -> None:
         """Say how long the next step may be, from the error of one of length `h`.
 
-        One that was cut short for an image, and is too short for its error to say anything, does
-        not shorten those to come.
+        One that was cut short for an image, and is too short for its error to say anything, makes
+        those to come no shorter than half of what it could have been.
         """
         if error <= _SILENT:
-            self.proposal = max(4.0 * h, self.proposal)
+            self.proposal = max(4.0 * h, 0.5 * self.proposal)
         else:
             self.proposal = h * max(0.2, 0.9 * error**-0.25)
 

@@ -24,12 +24,13 @@ static inline double step_shortened(double h, double error)
 }
 
 /* How long the next step may be, from the error of one of length h that could have been as long as `proposal`: one
- * that was cut short for an image, and is too short for its error to say anything, does not shorten those to come. */
+ * that was cut short for an image, and is too short for its error to say anything, makes those to come no shorter than
+ * half of that. */
 static inline double step_after(double h, double error, double proposal)
 {
     double growth;
     if (error <= 0.0025) /* the factor would be more than 4 */
-        return 4.0 * h > proposal ? 4.0 * h : proposal;
+        return 4.0 * h > 0.5 * proposal ? 4.0 * h : 0.5 * proposal;
     growth = 0.9 / sqrt(sqrt(error));
     return h * (growth > 0.2 ? growth : 0.2);
 }
