@@ -586,6 +586,7 @@ def test_a_mangled_number_is_an_error_that_names_it_or_what_it_says(word, text):
     if found is None:
         return
     (queue,) = found
+    (text,) = text.split()
     said = float(re.match(r"[0-9.eE+\-]+(?<![eE])", text)[0])
     unit = re.sub(r"^[0-9.eE+\-]+", "", text)
     said *= {"us": 1e-6, "ms": 1e-3, "%": 1e-2, "µs": 1e-6, "ns": 1e-9}.get(unit, 1.0)
