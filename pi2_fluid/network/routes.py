@@ -92,5 +92,6 @@ def on_their_ways(
     told = []
     for flows in classes:
         way = [queues[name] for name in flows.route or list(queues)[:1]]
-        told.append(replace(flows, sender=flows.sender.on_link(packet_size).on_route(way)))
+        sender = flows.sender.on_link(packet_size).on_route(way)
+        told.append(flows if sender is flows.sender else replace(flows, sender=sender))
     return tuple(told)

@@ -19,11 +19,12 @@ from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, to_ns
 from pi2_fluid.network.transfers import Transfers
 
-__all__ = ["ECT0", "ECT1", "NOT_ECT", "ecn_field", "pack", "run_packets"]
+__all__ = ["ECT0", "ECT1", "NOT_ECT", "advance", "ecn_field", "pack", "run_packets", "with_seed"]
 
 #: The ECN field of packets, as the kernel numbers it.
 NOT_ECT, ECT1, ECT0 = 0, 1, 2
 _AS_IT_IS: Final = -1
+_SEED: Final = 5  # its place in what `pack` returns
 _EVENTS: Final = 200_000  # between two looks at the keyboard: some 20 ms
 
 
@@ -48,15 +49,32 @@ def run_packets(
     MemoryError
         If there is no memory.
     """
-    run, status = _core.PacketRun(*arguments), "more"
-    while status == "more":
+    run, more = _core.PacketRun(*arguments), True
+    while more:
         if stopped():
             return None
-        status = run.advance(_EVENTS)
+        more = advance(run, _EVENTS)
         report(run.time / NS)
+    return run.outcome()
+
+
+def advance(run: _core.PacketRun, events: int) -> bool:
+    """Run so many more events, and return whether there are others.
+
+    Raises
+    ------
+    MemoryError
+        If there is no memory.
+    """
+    status = run.advance(events)
     if status == "no memory":
         raise MemoryError
-    return run.outcome()
+    return status == "more"
+
+
+def with_seed(arguments: tuple[Any, ...], seed: int) -> tuple[Any, ...]:
+    """Return what `pack` returned, for another seed: nothing else of it differs."""
+    return (*arguments[:_SEED], seed, *arguments[_SEED + 1 :])
 
 
 def pack(

@@ -6,8 +6,10 @@ import dataclasses
 import threading
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
+from pi2_fluid import _core
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.packet import compiled
 from pi2_fluid.engines.packet.reporting import packet_dataset
@@ -30,6 +32,7 @@ __all__ = ["Packets", "simulate", "simulate_discipline"]
 
 _BIN: Final = 0.1  # s
 _PATIENCE: Final = 0.1  # s between two reports of progress
+_FEW: Final = 5_000  # events: half a millisecond, about what threads cost
 
 
 class _Task(NamedTuple):
@@ -145,11 +148,10 @@ class Packets(Engine):
         bins = -(-to_ns(scenario.duration) // length)
         require_room(sizes_of(scenario, bins, sum(flows)), len(numbers))
 
-        def arguments(seed: int) -> tuple[Any, ...]:
-            return compiled.pack(scenario, seed, length, events, discipline)
-
-        arguments(numbers[0])  # a law says here whether packets follow it
-        return _Task(numbers, thread_count(self.threads, len(numbers)), length, arguments)
+        # A law says here whether packets follow it.
+        packed = compiled.pack(scenario, numbers[0], length, events, discipline)
+        workers = thread_count(self.threads, len(numbers))
+        return _Task(numbers, workers, length, partial(compiled.with_seed, packed))
 
 
 def simulate(
@@ -274,8 +276,48 @@ def _run_all(
     progress: Callable[[float, float], None] | None,
 ) -> tuple[dict[int, dict[str, Any]], bool]:
     """Return the outcome of each seed that was finished, and whether it was interrupted."""
+    found: dict[int, dict[str, Any]] = {}
+    total = duration * len(seeds)
+    try:
+        _run_short(arguments, seeds, found)
+        done = len(found) == len(seeds)
+        if done and progress is not None:
+            progress(total, total)
+    except KeyboardInterrupt:
+        if not found:
+            raise
+        return found, True
+    if done:
+        return found, False
+    return _run_long(arguments, seeds, found, threads, total, progress)
+
+
+def _run_short(
+    arguments: Callable[[int], tuple[Any, ...]], seeds: list[int], found: dict[int, dict[str, Any]]
+) -> None:
+    """Run seeds here while they are so short that threads would cost more.
+
+    The outcomes go into `found`. The first that is longer is left, to begin anew in a thread.
+    """
+    for seed in seeds:
+        run = _core.PacketRun(*arguments(seed))
+        if compiled.advance(run, _FEW):
+            return
+        found[seed] = run.outcome()
+
+
+def _run_long(
+    arguments: Callable[[int], tuple[Any, ...]],
+    seeds: list[int],
+    found: dict[int, dict[str, Any]],
+    threads: int,
+    total: float,
+    progress: Callable[[float, float], None] | None,
+) -> tuple[dict[int, dict[str, Any]], bool]:
+    """Return what `_run_all` does: the seeds that are not found yet side by side in threads."""
     stop = threading.Event()
-    reached = dict.fromkeys(seeds, 0.0)
+    rest = seeds[len(found) :]
+    reached = dict.fromkeys(seeds, total / len(seeds)) | dict.fromkeys(rest, 0.0)
 
     def run(seed: int) -> dict[str, Any] | None:
         def report(time: float) -> None:
@@ -284,10 +326,10 @@ def _run_all(
         return compiled.run_packets(arguments(seed), stop.is_set, report)
 
     pool = ThreadPoolExecutor(threads, "pi2_fluid.packet")
-    futures = {seed: pool.submit(run, seed) for seed in seeds}
+    futures = {seed: pool.submit(run, seed) for seed in rest}
     interrupted = False
     try:
-        _await(futures.values(), reached, duration * len(seeds), progress)
+        _await(futures.values(), reached, total, progress)
     except KeyboardInterrupt:
         interrupted = True
     finally:
@@ -299,10 +341,10 @@ def _run_all(
         for seed, future in futures.items()
         if not future.cancelled() and not (interrupted and future.exception())
     }
-    found = {seed: outcome for seed, outcome in done.items() if outcome is not None}
-    if not found:
+    all_found = found | {seed: outcome for seed, outcome in done.items() if outcome is not None}
+    if not all_found:
         raise KeyboardInterrupt
-    return found, interrupted
+    return all_found, interrupted
 
 
 def _await(

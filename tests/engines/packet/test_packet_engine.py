@@ -17,7 +17,7 @@ from refusals import refused
 
 import pi2_fluid as pf
 from pi2_fluid import _core
-from pi2_fluid.engines.packet import compiled, requirements
+from pi2_fluid.engines.packet import compiled, packets, requirements
 from pi2_fluid.network.schedule import flow_counts, flow_lives, mean_capacity
 
 LINK = pf.Link("10Mbit/s", buffer="100 packets")
@@ -165,6 +165,33 @@ def test_progress_reaches_the_end() -> None:
     pf.packet.simulate(scenario(), seeds=3, progress=lambda *now: seen.append(now))
     assert seen[-1] == (15.0, 15.0)
     assert all(done <= total == 15.0 for done, total in seen)
+
+
+def short() -> pf.Scenario:
+    return pf.Scenario("0.1s", pf.Link("10Mbit/s"), pf.Pi2(), pf.Flows(pf.Reno(), 5, "20ms"))
+
+
+def test_short_runs_need_no_threads(monkeypatch) -> None:
+    monkeypatch.setattr(compiled, "run_packets", None)
+    seen: list[tuple[float, float]] = []
+    runs = pf.packet.simulate(short(), seeds=[4, 2], progress=lambda *now: seen.append(now))
+    assert seen == [(0.2, 0.2)]
+    assert runs.seed.values.tolist() == [4, 2]
+    assert runs.attrs["interrupted"] == 0
+
+
+def test_short_runs_have_the_numbers_of_threads(monkeypatch) -> None:
+    here = pf.packet.simulate(short(), seeds=3)
+    monkeypatch.setattr(packets, "_FEW", 1)
+    there = pf.packet.simulate(short(), seeds=3)
+    del here.attrs["created"], there.attrs["created"]
+    assert here.identical(there)
+
+
+def test_an_interrupt_of_short_runs_leaves_what_is_finished() -> None:
+    runs = pf.packet.simulate(short(), seeds=2, progress=interrupt)
+    assert runs.seed.values.tolist() == [1, 2]
+    assert runs.attrs["interrupted"] == 1
 
 
 def waits_for_the_end(monkeypatch: pytest.MonkeyPatch, seeds: set[int]) -> list[int]:
