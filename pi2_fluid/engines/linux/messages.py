@@ -22,6 +22,7 @@ __all__ = [
     "add_clsact",
     "add_default_route",
     "add_htb",
+    "add_neighbour",
     "add_netem",
     "add_priorities",
     "add_qdisc",
@@ -36,7 +37,8 @@ __all__ = [
 #: ns in which the kernel's packet scheduler counts time.
 TICK: Final = 64
 
-_NEW_LINK, _NEW_ADDRESS, _NEW_ROUTE, _NEW_QDISC, _NEW_CLASS, _NEW_FILTER = 16, 20, 24, 36, 40, 44
+_NEW_LINK, _NEW_ADDRESS, _NEW_ROUTE, _NEW_NEIGHBOUR = 16, 20, 24, 28
+_NEW_QDISC, _NEW_CLASS, _NEW_FILTER = 36, 40, 44
 _REPLACE, _EXCLUSIVE, _CREATE = 0x100, 0x200, 0x400
 _NESTED: Final = 0x8000
 _ROOT, _CLSACT_PARENT, _CLSACT_HANDLE, _INGRESS = 0xFFFFFFFF, 0xFFFFFFF1, 0xFFFF0000, 0xFFFFFFF2
@@ -91,7 +93,14 @@ def enable_link(namespace: int, device: str) -> Message:
     return Message(namespace, device, _NEW_LINK, 0, _link_head(up, up))
 
 
-def add_veth(namespace: int, device: str, far_fd: int, far: str, mtu: int) -> Message:
+def add_veth(
+    namespace: int,
+    device: str,
+    far_fd: int,
+    far: str,
+    mtu: int,
+    hardware: tuple[bytes, bytes],
+) -> Message:
     """Return what makes a pair of devices, each end of which sends one segment per packet.
 
     Parameters
@@ -104,13 +113,17 @@ def add_veth(namespace: int, device: str, far_fd: int, far: str, mtu: int) -> Me
         File descriptor of the other end's namespace, in the guest.
     mtu : int
         Bytes of IP that a packet holds at most.
+    hardware : tuple of bytes
+        Ethernet addresses of the ends.
     """
+    near_address, far_address = (attribute(1, one) for one in hardware)  # IFLA_ADDRESS
     # IFLA_MTU, IFLA_GSO_MAX_SEGS, IFLA_TXQLEN
     shape = attribute(4, mtu) + attribute(40, 1) + attribute(13, _QUEUE_LENGTH)
     name, peer, in_namespace = 3, 1, 28  # IFLA_IFNAME, VETH_INFO_PEER, IFLA_NET_NS_FD
-    other = _link_head() + attribute(name, _text(far)) + shape + attribute(in_namespace, far_fd)
+    other = _link_head() + attribute(name, _text(far)) + far_address + shape
+    other += attribute(in_namespace, far_fd)
     info = nest(18, attribute(1, _text("veth")), nest(2, attribute(peer, other)))  # IFLA_LINKINFO
-    payload = _link_head() + attribute(name, _text(device)) + shape + info
+    payload = _link_head() + attribute(name, _text(device)) + near_address + shape + info
     return Message(namespace, "", _NEW_LINK, _CREATE | _EXCLUSIVE, payload)
 
 
@@ -120,6 +133,17 @@ def add_address(namespace: int, device: str, address: str) -> Message:
     packed = IPv4Address(address).packed
     local, remote = attribute(2, packed), attribute(1, packed)  # IFA_LOCAL, IFA_ADDRESS
     return Message(namespace, device, _NEW_ADDRESS, _CREATE | _EXCLUSIVE, head + local + remote)
+
+
+def add_neighbour(namespace: int, device: str, address: str, hardware: bytes) -> Message:
+    """Return what says for good which Ethernet address an IPv4 address behind a device has.
+
+    So none is asked for: the answer would come back as late as acknowledgements do.
+    """
+    permanent = 0x80  # NUD_PERMANENT
+    head = struct.pack("<B3xiHBB", 2, 0, permanent, 0, 0)  # AF_INET
+    payload = head + attribute(1, IPv4Address(address).packed) + attribute(2, hardware)
+    return Message(namespace, device, _NEW_NEIGHBOUR, _CREATE | _REPLACE, payload)
 
 
 def add_default_route(namespace: int, gateway: str) -> Message:

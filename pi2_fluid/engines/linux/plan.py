@@ -34,6 +34,7 @@ from pi2_fluid.engines.linux.messages import (
     add_clsact,
     add_default_route,
     add_htb,
+    add_neighbour,
     add_netem,
     add_priorities,
     add_qdisc,
@@ -51,12 +52,14 @@ from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
 from pi2_fluid.ops import Number
 from pi2_fluid.units import format_quantity
 
-__all__ = ["HANDLE", "make_plan", "not_modelled"]
+__all__ = ["SAMPLE", "flow_times", "make_plan", "not_modelled"]
 
-#: Of the queue, among the router's qdiscs.
-HANDLE: Final = 0x100000
+#: Between two readings of what the queue counts (s).
+SAMPLE: Final = 0.002
 
 _SENDER, _ROUTER, _RECEIVER = range(3)
+#: Devices, and the last byte of their addresses.
+_NUMBER: Final = {"s_r": 1, "r_s": 2, "r_d": 1, "d_r": 2}
 _NAMESPACES_AT: Final = 100  # file descriptor of the first namespace, in the guest
 _BUCKET: Final = 0x10000
 _FIRST_NETEM: Final = 0x20
@@ -64,7 +67,7 @@ _HELD: Final = 200_000  # packets in a netem at most
 _PORT: Final = 5000  # of the first class's receiver
 _ETHERNET: Final = 14  # bytes of a frame's header, which the queue counts
 _UDP: Final = 28  # bytes of headers of IP and UDP
-_SAMPLE: Final = 0.002  # s
+_HANDLE: Final = 0x100000  # of the queue
 _TCP_EVERY: Final = 50  # samples
 _SOCKET: Final = (2**25, 2**30 - 1)  # bytes of a socket's buffers
 
@@ -80,7 +83,7 @@ _CAPACITY: Final = (1e4, 1e11)  # bit/s
 _WINDOW: Final = 10  # segments to begin with
 
 
-def make_plan(scenario: Scenario, seed: int) -> str:
+def make_plan(scenario: Scenario, seed: int, length: float = 0.1) -> str:
     """Return the orders for one run, refusing what Linux cannot do.
 
     Parameters
@@ -89,6 +92,8 @@ def make_plan(scenario: Scenario, seed: int) -> str:
         What to run.
     seed : int
         Of the times at which flows start within `start_jitter`.
+    length : float
+        Of a bin of the result (s): flows say twice in one what they have, or every 0.1 s.
 
     Raises
     ------
@@ -118,9 +123,14 @@ def make_plan(scenario: Scenario, seed: int) -> str:
         *_changes(scenario),
         *_classes(scenario, paths),
         *_flows(scenario, seed),
-        f"run {float(scenario.duration)!r} {_SAMPLE!r} {_TCP_EVERY}",
+        f"run {float(scenario.duration)!r} {SAMPLE!r} {_flows_every(length)}",
     ]
     return "\n".join(orders) + "\n"
+
+
+def _flows_every(length: float) -> int:
+    """Return every how many readings of the queue flows say what they have."""
+    return max(1, min(_TCP_EVERY, round(length / SAMPLE / 2.0)))
 
 
 def not_modelled(scenario: Scenario) -> list[str]:
@@ -139,18 +149,26 @@ def _wires(scenario: Scenario) -> Iterator[Message]:
     mtu = int(scenario.packet_size) - _ETHERNET
     ends = ((_SENDER, "s_r", "r_s", "10.0.1"), (_RECEIVER, "d_r", "r_d", "10.0.2"))
     for host, near, far, _ in ends:
-        yield add_veth(_ROUTER, far, _NAMESPACES_AT + host, near, mtu)
+        hardware = _hardware(far), _hardware(near)
+        yield add_veth(_ROUTER, far, _NAMESPACES_AT + host, near, mtu, hardware)
     for host, near, far, _ in ends:
         yield enable_link(host, near)
         yield enable_link(_ROUTER, far)
     for namespace in (_SENDER, _ROUTER, _RECEIVER):
         yield enable_link(namespace, "lo")
-    router, hosts = {"r_s": "10.0.1.2", "r_d": "10.0.2.1"}, {"s_r": "10.0.1.1", "d_r": "10.0.2.2"}
-    for host, near, far, _ in ends:
-        yield add_address(host, near, hosts[near])
-        yield add_address(_ROUTER, far, router[far])
-    for host, _, far, _ in ends:
-        yield add_default_route(host, router[far])
+    for host, near, far, net in ends:
+        yield add_address(host, near, f"{net}.{_NUMBER[near]}")
+        yield add_address(_ROUTER, far, f"{net}.{_NUMBER[far]}")
+    for host, near, far, net in ends:
+        yield add_neighbour(host, near, f"{net}.{_NUMBER[far]}", _hardware(far))
+        yield add_neighbour(_ROUTER, far, f"{net}.{_NUMBER[near]}", _hardware(near))
+    for host, _, far, net in ends:
+        yield add_default_route(host, f"{net}.{_NUMBER[far]}")
+
+
+def _hardware(device: str) -> bytes:
+    """Return an Ethernet address that is administered locally."""
+    return bytes([2, 0, 0, 0, list(_NUMBER).index(device), _NUMBER[device]])
 
 
 def _switches(scenario: Scenario) -> Iterator[str]:
@@ -178,7 +196,7 @@ def _priority(band: int) -> int:
 def _bottleneck(scenario: Scenario, queue: Qdisc) -> Iterator[Message]:
     yield add_htb(_ROUTER, "r_d", _BUCKET)
     yield _rate(scenario, float(scenario.link.capacity))
-    yield add_qdisc(_ROUTER, "r_d", HANDLE, _BUCKET | 1, queue.kind, queue.options)
+    yield add_qdisc(_ROUTER, "r_d", _HANDLE, _BUCKET | 1, queue.kind, queue.options)
     if scenario.aqm.bands > 1:
         yield add_clsact(_ROUTER, "r_s")
         for index, flow in enumerate(scenario.flows):
@@ -209,17 +227,28 @@ def _classes(scenario: Scenario, paths: list[int]) -> Iterator[str]:
         yield f"class {control} {ecn} {priority} {bps!r} {payload}"
 
 
-def _flows(scenario: Scenario, seed: int) -> Iterator[str]:
-    """Yield flows by class; what lasts to the end is not stopped before it."""
+def flow_times(scenario: Scenario, seed: int) -> list[tuple[int, float, float]]:
+    """Return the class of each flow, and when it comes and goes (s); one that stays goes later.
+
+    A flow is late by what is drawn of its class's `start_jitter`, and none lives backwards.
+    """
     draw, end = random.Random(seed), to_ns(scenario.duration)
     lives = flow_lives(scenario)
+    found = []
     for owner, start, stop in np.stack(lives, axis=1).tolist():
         begins = start / NS + draw.random() * float(scenario.flows[owner].start_jitter)
         ends = (stop if stop < end else 2 * end) / NS
+        found.append((owner, begins, max(begins, ends)))
+    return found
+
+
+def _flows(scenario: Scenario, seed: int) -> Iterator[str]:
+    for owner, begins, ends in flow_times(scenario, seed):
         yield f"flow {owner} {begins:.9f} {ends:.9f}"
 
 
 def _asks_for_ecn(flow: Flows) -> bool:
+    """Return whether the packets of a class can be marked."""
     return flow.sender.signal == "scalable" if flow.ecn is None else flow.ecn
 
 

@@ -25,14 +25,25 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["DROPPED", "FLOW", "PACKET", "QUEUE", "QUEUED", "Log", "controller", "fates", "read_log"]
+__all__ = [
+    "DROPPED",
+    "FLOW",
+    "PACKET",
+    "QUEUE",
+    "QUEUED",
+    "Log",
+    "controller",
+    "fates",
+    "read_log",
+    "sojourns",
+]
 
 #: In the place of a packet's ECN bits when it left: it was dropped, or it is not known whether.
 DROPPED: Final = 255
 #: It has not been seen to leave when the log ends.
 QUEUED: Final = 254
 
-#: t (us) when it came, flow, ECN bits as it came and left, sojourn (ns), bytes.
+#: t (us) when it came, flow, ECN bits as it came and left, sojourn (ns) in two parts, bytes.
 PACKET: Final = np.dtype(
     [
         ("t", "<u4"),
@@ -41,7 +52,7 @@ PACKET: Final = np.dtype(
         ("ecn_out", "u1"),
         ("sojourn", "<u4"),
         ("bytes", "<u2"),
-        ("", "<u2"),
+        ("sojourn_high", "<u2"),
     ]
 )
 #: t (s), struct gnet_stats_queue, and as many bytes of the qdisc's own counters as `said`.
@@ -139,6 +150,11 @@ def fates(packets: NDArray[Any], band: IntArray) -> IntArray:
         latest = packets["t"][here & left].max(initial=0)
         found[here & (found == QUEUED) & (packets["t"] < latest)] = DROPPED
     return found
+
+
+def sojourns(packets: NDArray[Any]) -> IntArray:
+    """Return how long each packet that left was in the queue (ns)."""
+    return packets["sojourn_high"].astype(np.int64) << 32 | packets["sojourn"]
 
 
 def controller(kind: str, queue: NDArray[Any]) -> FloatArray:

@@ -10,6 +10,7 @@ from pi2_fluid.engines.linux.messages import (
     add_clsact,
     add_default_route,
     add_htb,
+    add_neighbour,
     add_netem,
     add_priorities,
     add_qdisc,
@@ -35,6 +36,13 @@ GOLDEN = {
         0x600,
         "02 18 00 00 00000000  0800 0200 0a000101  0800 0100 0a000101",
     ),
+    # struct ndmsg: AF_INET, NUD_PERMANENT; NDA_DST, NDA_LLADDR
+    "neighbour": (
+        add_neighbour(0, "s_r", "10.0.1.2", b"\x02\0\0\0\0\x02"),
+        28,
+        0x500,
+        "02 000000 00000000 8000 00 00  0800 0100 0a000102  0a00 0200 020000000002 0000",
+    ),
     # AF_INET, table 254, RTPROT_STATIC, scope 0, RTN_UNICAST, RTA_GATEWAY
     "route": (
         add_default_route(0, "10.0.1.2"),
@@ -42,16 +50,18 @@ GOLDEN = {
         0x600,
         "02 00 00 00 fe 04 00 01 00000000  0800 0500 0a000102",
     ),
-    # IFLA_IFNAME "r_s"; the shape; IFLA_LINKINFO { IFLA_INFO_KIND "veth", IFLA_INFO_DATA {
-    # VETH_INFO_PEER: ifinfomsg, IFLA_IFNAME "s_r", the shape, IFLA_NET_NS_FD 100 } }
+    # IFLA_IFNAME "r_s"; IFLA_ADDRESS; the shape; IFLA_LINKINFO { IFLA_INFO_KIND "veth",
+    # IFLA_INFO_DATA { VETH_INFO_PEER: ifinfomsg, IFLA_IFNAME "s_r", IFLA_ADDRESS, the shape,
+    # IFLA_NET_NS_FD 100 } }
     "veth": (
-        add_veth(1, "r_s", 100, "s_r", 1486),
+        add_veth(1, "r_s", 100, "s_r", 1486, (bytes(6), b"\x02\0\0\0\0\x01")),
         16,
         0x600,
         (
-            f"{NO_LINK} 0800 0300 725f7300 {SHAPE}"
-            " 5000 1280  0900 0100 76657468 00000000  4000 0280  3c00 0100"
-            f" {NO_LINK} 0800 0300 735f7200 {SHAPE} 0800 1c00 64000000"
+            f"{NO_LINK} 0800 0300 725f7300 0a00 0100 000000000000 0000 {SHAPE}"
+            " 5c00 1280  0900 0100 76657468 00000000  4c00 0280  4800 0100"
+            f" {NO_LINK} 0800 0300 735f7200 0a00 0100 020000000001 0000 {SHAPE}"
+            " 0800 1c00 64000000"
         ),
     ),
     # struct tcmsg: handle 1:, TC_H_ROOT; TCA_KIND "htb"; TCA_HTB_INIT: version 3, rate2quantum 10,
