@@ -12,11 +12,14 @@ from pi2_fluid.deployment.readings import common_hz, readings
 from pi2_fluid.deployment.strangers import Longest, Stranger, judge_stranger, unread
 from pi2_fluid.deployment.verdicts import Checked, Verdict
 from pi2_fluid.errors import DomainError, QuantityError, renamed, show_value
+from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.kernel.units import told_to_tc
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.tc import Qdisc
-from pi2_fluid.tc.blocks import Block, blocks_of
+from pi2_fluid.tc.block import Block
+from pi2_fluid.tc.blocks import blocks_of
 from pi2_fluid.tc.generations import NEWEST, Generation, generation_of
 from pi2_fluid.tc.parsing import nothing_of_ours, require_hz
 from pi2_fluid.units import validate_choice, validate_number
@@ -37,6 +40,11 @@ _NEW_ASSUMED: Final = (
     " an older kernel give its version."
 )
 _STEP: Final = "A step_thresh that counts packets plays no part in the verdict."
+_PROPOSED: Final = "A queue that is proposed is judged as if its line had been given to tc."
+_UNNAMED: Final = (
+    "What a proposed line does not name ({}) is the kernel's default, as where no such queue runs"
+    " yet: `change`, or `replace` by the same kind, leaves it as it is."
+)
 
 
 @renamed(mode="update")
@@ -58,7 +66,8 @@ def check(
     Parameters
     ----------
     text : str
-        The output of ``tc qdisc show``, see `qdisc.parse`; with ``-s`` it says more.
+        The output of ``tc qdisc show``, see `qdisc.parse`; with ``-s`` it says more. Lines such as
+        ``tc qdisc replace dev eth0 root dualpi2 max_rtt 100ms`` are judged as if they ran.
     rtt : float or str, optional
         The largest round-trip time, the target delay of the queue included (s). By
         default 100 ms.
@@ -126,6 +135,8 @@ def check(
  by rates
     >>> found.verdict, f"{1e3 * found[0].stable_up_to:.1f} ms"
     ('stable', '101.2 ms')
+    >>> pf.check("tc qdisc replace dev eth0 root dualpi2 max_rtt 100ms")[0].verdict
+    'stable'
     """
     if not isinstance(text, str):
         raise QuantityError(
@@ -136,7 +147,7 @@ def check(
         require_hz(hz)
     generation = None if kernel is None else generation_of(kernel)
     blocks = [block for block in blocks_of(text) if not block.gone]
-    if not any(block.kind for block in blocks):
+    if not any(block.kind or block.trouble for block in blocks):
         raise nothing_of_ours(text, [])
     common = common_hz(block for block in blocks if block.ours)
     longest: dict[str, Longest] = {}
@@ -156,7 +167,7 @@ def check(
     refusals: list[QuantityError | DomainError] = []
     for block in blocks:
         own = question._replace(longest=longest.get(block.dev or "", question.longest))
-        if not block.ours:
+        if not block.ours and block.trouble is None:
             others.append(judge_stranger(block, own.longest, own.rate, senders))
             continue
         if block.offloaded:
@@ -228,6 +239,10 @@ def _notes_on(
     block: Block, found: Sequence[Qdisc], generation: Generation | None
 ) -> tuple[str, ...]:
     notes = []
+    if block.proposed:
+        notes.append(_PROPOSED)
+        if left := [word for word in told_to_tc(PiFamily) if word not in block.named]:
+            notes.append(_UNNAMED.format(", ".join(left)))
     if block.step_packets is not None:
         notes.append(_STEP)
     if any(one.kernel.variant != NEWEST.variant for one in found):

@@ -110,7 +110,7 @@ def _spans(qdisc: Qdisc, question: Question) -> Spans:
     DomainError
         If there are none.
     """
-    name, target = f"{qdisc.kind} {qdisc.handle}", float(qdisc.aqm.target)
+    name, target = qdisc.name, float(qdisc.aqm.target)
     with_queue = question.longest.with_queue
     added = 0.0 if with_queue else target
     rtt = question.longest.rtt + added

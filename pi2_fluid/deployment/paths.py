@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pi2_fluid.loop.margins import Margins
     from pi2_fluid.network.bottlenecks import NetworkPoint
     from pi2_fluid.tc import Qdisc
-    from pi2_fluid.tc.blocks import Block
+    from pi2_fluid.tc.block import Block
 
 __all__ = ["PathVerdict", "judge_path", "longest_through", "require_devices"]
 

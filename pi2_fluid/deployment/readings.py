@@ -11,7 +11,7 @@ from typing import Final
 
 from pi2_fluid.errors import QuantityError
 from pi2_fluid.tc import Qdisc
-from pi2_fluid.tc.blocks import Block
+from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.generations import NEWEST, OLDER, Generation
 from pi2_fluid.tc.parsing import installed
 

@@ -26,6 +26,7 @@ from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, told_to_tc
 from pi2_fluid.loop.margins import Margins
 from pi2_fluid.tc import Qdisc, install, kernel, to_tc
+from pi2_fluid.tc.installing import other_words
 
 __all__ = ["ENOUGH", "Remedy", "find_remedy", "is_enough", "on_device"]
 
@@ -122,17 +123,28 @@ def on_device(remedy: Remedy, qdisc: Qdisc) -> Remedy:
         return remedy
     # Both come from the text, and go into a line for a shell.
     parent, dev = shlex.quote(qdisc.parent or "root"), shlex.quote(qdisc.dev or "DEV")
-    default = qdisc.handle == "0:"
+    default = qdisc.handle == "0:" and not qdisc.proposed
     if default and parent.startswith(":"):
         above = f"tc qdisc replace dev {dev} root handle 1: mq"
         return Remedy(
             text=f"tc cannot change a default queue below one that has no handle: give that one"
             f" a handle first, as by `{above}` where it is mq, and check again."
         )
+    if qdisc.proposed:
+        return replace(remedy, tc=_proposal(remedy.asked, qdisc, parent, dev))
     words = to_tc(remedy.asked, qdisc.kind).partition(f" {qdisc.kind} ")[2].split()[:_WORDS]
     verb = "replace" if default else "change"
     place = parent if parent == "root" else f"parent {parent}"
     return replace(remedy, tc=f"tc qdisc {verb} dev {dev} {place} {qdisc.kind} {' '.join(words)}")
+
+
+def _proposal(asked: PiFamily, qdisc: Qdisc, parent: str, dev: str) -> str:
+    """Return the line of a proposed queue with other gains, and all else that it asked for."""
+    loop = to_tc(asked, qdisc.kind).partition(f" {qdisc.kind} ")[2].split()[:_WORDS]
+    place = parent if parent == "root" else f"parent {parent}"
+    handle = [] if qdisc.handle is None else ["handle", shlex.quote(qdisc.handle)]
+    words = ["tc qdisc replace dev", dev, place, *handle, qdisc.kind, *loop]
+    return " ".join([*words, *other_words(qdisc)])
 
 
 def _tuned(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamily, Worst]:

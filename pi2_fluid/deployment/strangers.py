@@ -11,7 +11,7 @@ from pi2_fluid.laws.registry import kind_of
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.loop.transfer import Loop
 from pi2_fluid.network.flows import Flows
-from pi2_fluid.tc.blocks import Block
+from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.numbers import as_fraction, as_whole
 
 __all__ = ["Longest", "Stranger", "judge_stranger", "unread"]
@@ -29,6 +29,17 @@ _NO_LOOP: Final = {
     "cake": (
         "cake shapes, and gives each flow a queue with COBALT, which drops by CoDel's clock and by"
         " BLUE's steps: there is no linear loop, hence neither margins nor a verdict."
+    ),
+}
+#: Why a queue that is proposed is not judged.
+_UNBUILT: Final = {
+    "red": (
+        "what tc makes of avpkt, burst and bandwidth shows once RED runs: give the output of"
+        " `tc -d qdisc show`."
+    ),
+    "pi2": (
+        "no tc of Linux has this kind: propose dualpi2, which runs the same controller, with a"
+        " second queue for L4S."
     ),
 }
 _COUNTS: Final = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -72,6 +83,8 @@ def judge_stranger(
     block: Block, longest: Longest, rate: float | None, senders: Sequence[Sender]
 ) -> Stranger:
     """Return what can be said of a queue of another kind; `rate` is the link's (bit/s)."""
+    if block.proposed and block.kind in {"pi2", "red"}:
+        return unread(block, _UNBUILT[block.kind])
     if block.kind != "red":
         return Stranger(block.name, block.kind, None, _NO_LOOP.get(block.kind, ""))
     if block.offloaded:

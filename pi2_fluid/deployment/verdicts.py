@@ -189,7 +189,7 @@ class Verdict:
 
     def __str__(self) -> str:
         return (
-            f"{self.qdisc.kind} {self.qdisc.handle} up to {1e3 * self.rtt:.4g} ms round trip:"
+            f"{self.qdisc.name} up to {1e3 * self.rtt:.4g} ms round trip:"
             f" {self.verdict} in the {self.margins.update} model, at least {said(self.least)}"
         )
 

@@ -1,5 +1,7 @@
 """The output of tc, taken apart: a block per queue, its options as printed and its statistics.
 
+Lines that ask tc for a queue stand among it, see `pi2_fluid.tc.proposals`.
+
 Both forms end in the same `Block`, whose options are words and numbers in tc's units.
 """
 
@@ -8,16 +10,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pi2_fluid.errors import DomainError, QuantityError, show_value
+from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.tc.block import Block, noting
 from pi2_fluid.tc.numbers import read_json, read_text
-from pi2_fluid.tc.options import KINDS, NULL, OPTIONS, Number, Switch
+from pi2_fluid.tc.options import NULL, OPTIONS, Number, Switch
+from pi2_fluid.tc.proposals import is_proposal, read_proposal
 from pi2_fluid.tc.statistics import from_json, from_line
 
-__all__ = ["Block", "blocks_of"]
+__all__ = ["blocks_of"]
 
 _HANDLE: Final = re.compile(r"[0-9a-f]{1,4}:")
 # What tc prints of any queue before its options: words with a value, and words alone.
@@ -26,39 +28,6 @@ _ALONE: Final = {"root", "offloaded"}
 _REMEDY: Final = "give the output of `tc qdisc show` as printed"
 _STEP_IN_PACKETS: Final = "step-thresh-pkts"
 _PACKETS: Final = re.compile(r"([0-9]{1,9})(?:p|pkt)")
-
-
-@dataclass(kw_only=True)
-class Block:
-    """A queue as printed.
-
-    `options` are those of the kinds of `KINDS`; of others there are the `words` of a line, or the
-    keys of an object, as they stand. `step_packets` is a step_thresh that counts packets, which no
-    law here has. `trouble` is why it cannot be read.
-    """
-
-    kind: str
-    handle: str
-    dev: str | None = None
-    parent: str | None = None
-    gone: bool = False
-    offloaded: bool = False
-    options: dict[str, float] = field(default_factory=dict)
-    step_packets: int | None = None
-    words: dict[str, Any] = field(default_factory=dict)
-    statistics: dict[str, Any] | None = None
-    trouble: QuantityError | DomainError | None = None
-
-    @property
-    def name(self) -> str:
-        """What to call it in messages."""
-        where = f" dev {self.dev}" if self.dev else ""
-        return f"{self.kind} {self.handle}{where}"
-
-    @property
-    def ours(self) -> bool:
-        """Whether it is of a kind that is read here, and there."""
-        return self.kind in KINDS and not self.gone
 
 
 def blocks_of(text: str) -> Iterator[Block]:
@@ -75,7 +44,7 @@ def blocks_of(text: str) -> Iterator[Block]:
         yield from _json_blocks(text)
         return
     block: Block | None = None
-    for line in text.splitlines():
+    for line in text.replace("\\\n", " ").splitlines():
         words = line.split()
         if words and words[0] in {"deleted", "qdisc"} and "qdisc" in words[:2]:
             if block is not None:
@@ -83,22 +52,18 @@ def blocks_of(text: str) -> Iterator[Block]:
             block = _text_block(words)
         elif line.lstrip().startswith("[{"):
             yield from _json_blocks(line)
+        elif is_proposal(words):
+            if block is not None:
+                yield block
+                block = None
+            yield read_proposal(line)
         elif block is not None and block.ours and words:
-            with _noting(block):
+            with noting(block):
                 found = from_line(block.kind, words, block.name)
                 if found:
                     block.statistics = (block.statistics or {}) | found
     if block is not None:
         yield block
-
-
-@contextmanager
-def _noting(block: Block) -> Iterator[None]:
-    """Keep what goes wrong with a block, the first of it."""
-    try:
-        yield
-    except (QuantityError, DomainError) as error:
-        block.trouble = block.trouble or error
 
 
 # Text
@@ -115,7 +80,7 @@ def _text_block(words: list[str]) -> Block:
     if not block.ours:
         block.words = dict(zip(rest, [*rest[1:], ""], strict=False))
         return block
-    with _noting(block):
+    with noting(block):
         _require_handle(block, handle)
         _read_words(block, rest)
         _require_all(block)
@@ -232,7 +197,7 @@ def _json_block(entry: dict[str, Any]) -> Block:
     if not block.ours:
         block.words = options if isinstance(options, dict) else {}
         return block
-    with _noting(block):
+    with noting(block):
         _require_handle(block, handle)
         if not isinstance(options, dict):
             raise QuantityError(f"the options of {block.name} are missing: {_REMEDY}.")

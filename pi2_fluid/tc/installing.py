@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from pi2_fluid.errors import DomainError, QuantityError, show_value
+from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.pi_family import PiFamily
-from pi2_fluid.laws.kernel.gains import single
-from pi2_fluid.laws.kernel.units import DUALPI2_GAIN, told_to_tc
+from pi2_fluid.laws.kernel.units import told_to_tc
 from pi2_fluid.tc.asking import as_words, earlier, microseconds, request, require_mtu
 from pi2_fluid.tc.generations import NEWEST, generation_of
-from pi2_fluid.tc.options import OPTIONS, Number, defaults
+from pi2_fluid.tc.options import OPTIONS, Number, defaults, memory_of
 from pi2_fluid.tc.parsing import require_hz
 from pi2_fluid.tc.qdisc import Qdisc, build
+from pi2_fluid.tc.round_trips import TYPICAL, of_round_trips
 
 if TYPE_CHECKING:
     from pi2_fluid.values import Quantity
 
-__all__ = ["install", "install_max_rtt", "to_tc"]
-
-_LARGEST_GAIN: Final = float(2**24 - 1)  # Hz, by tc
-_TYPICAL: Final = 6  # of which the maximum RTT is one
+__all__ = ["install", "install_max_rtt", "other_words", "to_tc"]
 
 
 def install(
@@ -101,27 +98,11 @@ def install_max_rtt(
     require_hz(hz)
     require_mtu(mtu)
     longest = microseconds(max_rtt, "max_rtt")
-    typical = max(longest // _TYPICAL, 1)
+    typical = max(longest // TYPICAL, 1)
     if typical_rtt is not None:
         typical = microseconds(typical_rtt, "typical_rtt")
-    if typical > longest:
-        raise DomainError(
-            f"typical_rtt = {show_value(typical_rtt)} is above max_rtt = {show_value(max_rtt)}:"
-            " give one up to max_rtt."
-        )
-    interval = max(int(min(float(typical), longest / 3.0)), 1)
-    asked = {
-        "alpha": interval / longest / longest * 1e6 * single(0.1),
-        "beta": single(0.3) / longest * 1e6,
-    }
-    if min(asked.values()) * DUALPI2_GAIN.per_si < 1 or asked["beta"] > _LARGEST_GAIN:
-        raise DomainError(
-            f"max_rtt = {show_value(max_rtt)} makes alpha = {asked['alpha']:.3g} and beta ="
-            f" {asked['beta']:.3g} Hz, which tc refuses outside [1/256, 2^24): give a max_rtt"
-            " around 100ms."
-        )
-    units = defaults("dualpi2", mtu) | {"target": typical, "tupdate": interval}
-    units |= {name: int(gain * DUALPI2_GAIN.per_si) for name, gain in asked.items()}
+    made, asked = of_round_trips(longest, typical, show_value(max_rtt), show_value(typical_rtt))
+    units = defaults("dualpi2", mtu) | made
     return build("dualpi2", units, hz, asked=asked)
 
 
@@ -169,3 +150,28 @@ def to_tc(aqm: Aqm, kind: str, *, dev: str = "DEV", hz: int | None = None) -> st
         elif option.word in told_to_tc(PiFamily) or value != usual[option.word]:
             words += [option.word, as_words(option, value, asked.get(option.word))]
     return " ".join(words)
+
+
+def other_words(qdisc: Qdisc) -> list[str]:
+    """Return the words for tc of what a queue was asked for beside its loop, but for defaults.
+
+    Examples
+    --------
+    >>> from pi2_fluid.tc import parse
+    >>> other_words(parse("tc qdisc add dev eth0 root pie limit 500 ecn alpha 3")[0])
+    ['limit', '500', 'ecn']
+    """
+    usual = defaults(qdisc.kind, 1500)
+    if "memlimit" in usual:
+        usual["memlimit"] = memory_of(qdisc.asked["limit"], 1500)
+    words: list[str] = []
+    for option in OPTIONS[qdisc.kind]:
+        value = qdisc.asked[option.word]
+        if value is None or option.word in told_to_tc(PiFamily):
+            continue
+        if not isinstance(option, Number):
+            word = option.words[bool(value)]
+            words += [] if bool(value) == usual[option.word] or word is None else [word]
+        elif (number := option.unit.nearest(value)) != usual[option.word]:
+            words += [option.word, as_words(option, number, None)]
+    return words

@@ -18,7 +18,7 @@ from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.kernel.units import PACKETS, told_to_tc
 from pi2_fluid.records.unit import Unit
 
-__all__ = ["KINDS", "LAWS", "OPTIONS", "Number", "Switch", "defaults", "in_si"]
+__all__ = ["KINDS", "LAWS", "OPTIONS", "Number", "Switch", "defaults", "in_si", "memory_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +49,8 @@ class Switch:
 
 #: What `tc -j` prints for a key without a value, told apart from nothing at all.
 NULL: Final = "null"
+
+_HEADER: Final = 14  # bytes, of Ethernet, which count
 
 #: The law that the kernel runs in each kind of queue.
 LAWS: Final[dict[str, type[PiFamily]]] = {"pie": Pie, "fq_pie": Pie, "dualpi2": DualPi2}
@@ -145,12 +147,16 @@ KINDS: Final = tuple(OPTIONS)
 def defaults(kind: str, mtu: int) -> dict[str, int]:
     """Return what the kernel takes where nothing is asked, on a device of that MTU (bytes)."""
     units = {option.word: option.default for option in OPTIONS[kind]}
-    frame = mtu + 14  # Ethernet's header counts
     if kind == "fq_pie":
-        units["quantum"] = frame
+        units["quantum"] = mtu + _HEADER
     elif kind == "dualpi2":
-        units["memlimit"] = units["limit"] * 2 * frame
+        units["memlimit"] = memory_of(units["limit"], mtu)
     return units
+
+
+def memory_of(limit: int, mtu: int) -> int:
+    """Return the memory (bytes) that dualpi2 takes for a limit (packets) if none is asked for."""
+    return limit * 2 * (mtu + _HEADER)
 
 
 def in_si(kind: str, units: dict[str, int]) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pi2_fluid.errors import DomainError, QuantityError, show_value
-from pi2_fluid.tc.blocks import Block, blocks_of
+from pi2_fluid.tc.block import Block
+from pi2_fluid.tc.blocks import blocks_of
 from pi2_fluid.tc.generations import NEWEST, Generation, generation_of
 from pi2_fluid.tc.numbers import asked_for
 from pi2_fluid.tc.options import KINDS, OPTIONS, Switch
@@ -32,7 +33,8 @@ def parse(text: str, *, hz: int = 1000, kernel: str | None = None) -> Found:
     ----------
     text : str
         The output of ``tc qdisc show``, with any of ``-s``, ``-d`` and ``-j``. Times in text have
-        three digits; in JSON they are exact.
+        three digits; in JSON they are exact. Also lines that ask for a queue, ``tc qdisc replace``,
+        ``add`` or ``change``: they are read as tc reads them, and are `proposed`.
     hz : int
         The kernel's ticks per second (CONFIG_HZ): 100, 250, 300 or 1000. PIE's update interval is
         a number of them.
@@ -59,6 +61,9 @@ def parse(text: str, *, hz: int = 1000, kernel: str | None = None) -> Found:
     >>> queue = parse(shown)[0]
     >>> queue.aqm.alpha, queue.aqm.update_interval  # the timer is one jiffy late
     (0.125, 0.033)
+    >>> line = "tc qdisc replace dev eth0 root dualpi2 max_rtt 200ms typical_rtt 20ms"
+    >>> f"{parse(line)[0].aqm.alpha:.6f}"
+    '0.043656'
 
     Source: iproute2 7.3; Linux 6.18.
     """
@@ -71,7 +76,7 @@ def parse(text: str, *, hz: int = 1000, kernel: str | None = None) -> Found:
     queues: list[Qdisc] = []
     foreign: list[str] = []
     for block in blocks_of(text):
-        if block.ours:
+        if block.ours or block.trouble is not None:
             _require_law(block)
             queues.append(installed(block, hz, generation))
         else:
@@ -129,6 +134,8 @@ def installed(block: Block, hz: int, generation: Generation) -> Qdisc:
     DomainError
         If it is no law.
     """
+    if block.proposed:
+        return _as_if_asked(block, hz, generation)
     units: dict[str, int] = {}
     shown: dict[str, Any] = {}
     unknown = ["step_thresh"] if block.step_packets is not None else []
@@ -159,4 +166,21 @@ def installed(block: Block, hz: int, generation: Generation) -> Qdisc:
         dev=block.dev,
         parent=block.parent,
         statistics=block.statistics,
+    )
+
+
+def _as_if_asked(block: Block, hz: int, generation: Generation) -> Qdisc:
+    """Return the queue that would run if a line were given to tc."""
+    exact: dict[str, Any] = dict(block.exact)
+    exact |= {} if block.step_packets is None else {"step_thresh": None}
+    return build(
+        block.kind,
+        {word: int(value) for word, value in block.options.items()},
+        hz,
+        generation,
+        asked=exact,
+        handle=block.handle or None,
+        dev=block.dev,
+        parent=block.parent,
+        proposed=True,
     )

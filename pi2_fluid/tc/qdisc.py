@@ -42,6 +42,8 @@ class Qdisc:
         The kernel's ticks per second that this holds for (CONFIG_HZ).
     kernel : Generation
         The kernels that it holds for; only PIE differs between them.
+    proposed : bool
+        Whether it does not run, but would if a line were given to tc.
     """
 
     kind: str
@@ -55,6 +57,12 @@ class Qdisc:
     statistics: dict[str, Any] | None = None
     hz: int = 1000
     kernel: Generation = NEWEST
+    proposed: bool = False
+
+    @property
+    def name(self) -> str:
+        """What to call it: its kind, and its handle if it has one."""
+        return f"{self.kind} {self.handle or 'as proposed' * self.proposed}".rstrip()
 
 
 def build(

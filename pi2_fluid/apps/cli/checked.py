@@ -65,7 +65,7 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
     else:
         law = one.qdisc.aqm
         grid.add_row(
-            "  runs with",
+            "  would run with" if one.qdisc.proposed else "  runs with",
             f"alpha {law.alpha:.4g} Hz, beta {law.beta:.4g} Hz, T {_ms(law.update_interval)},"
             f" target {_ms(law.target)}",
         )
@@ -129,11 +129,14 @@ def _print_path(console: Console, path: PathVerdict) -> None:
 
 def _add_cases(grid: Table, one: Verdict) -> None:
     law = one.qdisc
-    shown = (f"{name} {law.asked[name]:.4g} Hz" for name in ("alpha", "beta"))
-    grid.add_row("  shows", f"{', '.join(shown)}, tupdate {_ms(law.shown['tupdate'])}")
+    gains = ", ".join(f"{name} {law.asked[name]:.4g} Hz" for name in ("alpha", "beta"))
+    interval = (law.asked if law.proposed else law.shown)["tupdate"]
+    verb = "  asks for" if law.proposed else "  shows"
+    grid.add_row(verb, f"{gains}, tupdate {_ms(interval)}")
     versions = len({case.kernel for case in one.cases}) > 1
     for number, case in enumerate(one.cases):
-        grid.add_row("  could be" if number == 0 else "", _case(case, one, versions=versions),
+        would = "  would be" if law.proposed else "  could be"
+        grid.add_row(would if number == 0 else "", _case(case, one, versions=versions),
                      style=_STYLES[case.verdict])  # fmt: skip
 
 
@@ -157,6 +160,9 @@ def _name(one: Verdict) -> str:
     queue = one.qdisc
     where = "root" if queue.parent in (None, "root") else f"parent {queue.parent}"
     dev = "" if queue.dev is None else f"dev {queue.dev} "
+    if queue.proposed:
+        handle = "" if queue.handle is None else f"{queue.handle} "
+        return _printable(f"proposed: {queue.kind} {handle}{dev}{where}")
     return _printable(f"{queue.kind} {queue.handle} {dev}{where}")
 
 

@@ -30,7 +30,8 @@ def check(
         str | None,
         typer.Argument(
             metavar="TEXT|FILE|-",
-            help='What "tc qdisc show" prints, a file with it, or - for standard input.',
+            help='What "tc qdisc show" prints, a line "tc qdisc replace ..." to be judged before it'
+            " runs, a file with them, or - for standard input.",
         ),
     ] = None,
     rtt: Annotated[
@@ -86,7 +87,7 @@ def check(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say of queues that tc shows whether they are stable, how narrowly, and what would help."""
+    """Say of queues that tc shows, or is to make, whether they are stable, and what would help."""
     if text is None:
         raise QuantityError(
             "the queues are missing: give what `tc qdisc show` prints, a file with it, or - for"
@@ -139,6 +140,7 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
         "dev": queue.dev,
         "parent": queue.parent,
         "handle": queue.handle,
+        "proposed": queue.proposed,
         "asked": queue.asked,
         "installed": _law(queue.aqm),
         "rounding": queue.rounding,
@@ -211,12 +213,13 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "tc -j qdisc show | pi2-fluid check - --max-base-rtt 60ms --sender reno,scalable"
             " --json\n\n"
             "tc qdisc show | pi2-fluid check - --network home.toml\n\n"
+            'pi2-fluid check "tc qdisc replace dev eth0 root dualpi2 max_rtt 100ms"\n\n'
             "What tc does not show is not assumed: PIE is judged for each CONFIG_HZ, and each"
             " kernel, that can have shown it, and undecided where they differ.\n\n"
-            "JSON: qdiscs (a list: kind, dev, parent, handle; asked and installed, SI units;"
-            " rounding; verdict, of which model, and the reason of one undecided; guarantee; rtt,"
-            " min_rtt, rtt_limit with the queue and path_limit without it, s; worst: rtt, p_prime,"
-            " sender and the smallest margins by rates, a p_prime of 0 is the"
+            "JSON: qdiscs (a list: kind, dev, parent, handle, proposed; asked and"
+            " installed, SI units; rounding; verdict, of which model, and the reason of one"
+            " undecided; guarantee; rtt, min_rtt, rtt_limit with the queue and path_limit"
+            " without it, s; worst: rtt, p_prime, sender and the smallest margins by rates, a p_prime of 0 is the"
             " limit of no load; ack_worst, the same by acknowledgements; least, the smaller of"
             " both, its clock, and the window of a flow there; margin_lost_db; rate_held, the rate"
             " in bit/s above which the buffer is full below the target; hz, kernel, and cases, one"

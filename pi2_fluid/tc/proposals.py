@@ -1,0 +1,197 @@
+"""Lines that ask tc for a queue, ``tc qdisc replace ...``, read as tc would read them.
+
+What a line does not name is the kernel's default, as where no queue of its kind runs yet.
+
+Source: iproute2 7.3, tc/tc_qdisc.c, tc/q_pie.c, q_fq_pie.c, q_dualpi2.c.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import Final
+
+from pi2_fluid.errors import QuantityError, show_value, suggest
+from pi2_fluid.tc.arguments import as_microseconds, as_packets, read_argument
+from pi2_fluid.tc.block import Block, noting
+from pi2_fluid.tc.options import KINDS, OPTIONS, Number, Switch, defaults, memory_of
+from pi2_fluid.tc.round_trips import TYPICAL, of_round_trips
+
+__all__ = ["is_proposal", "read_proposal"]
+
+_VERBS: Final = ("add", "change", "replace", "link")
+_BEFORE: Final = {"sudo", "doas", "$", "#"}  # what may stand before tc in a log or a script
+#: Words of tc before the kind, by how many arguments they have.
+_PLACES: Final = {
+    "dev": 1,
+    "handle": 1,
+    "root": 0,
+    "parent": 1,
+    "ingress_block": 1,
+    "egress_block": 1,
+    "estimator": 2,
+}
+_ROUND_TRIPS: Final = ("max_rtt", "typical_rtt")
+#: What turns a switch off and on where that is not what tc prints.
+_OFF_AND_ON: Final = {
+    "ecn": ("noecn", "ecn"),
+    "bytemode": ("nobytemode", "bytemode"),
+    "dq_rate_estimator": ("no_dq_rate_estimator", "dq_rate_estimator"),
+}
+_MTU: Final = 1500
+
+
+def is_proposal(words: list[str]) -> bool:
+    """Say whether the words of a line ask tc for a queue.
+
+    Examples
+    --------
+    >>> is_proposal("tc qdisc replace dev eth0 root pie".split())
+    True
+    >>> is_proposal("tc qdisc del dev eth0 root".split())
+    False
+    """
+    return bool(_after_verb(words))
+
+
+def read_proposal(line: str) -> Block:
+    """Return the queue that a line asks for; what cannot be read of it is its `trouble`."""
+    try:
+        words = shlex.split(line, comments=False)
+    except ValueError:
+        words = line.split()
+    rest = iter(_after_verb(words) or ())
+    block = Block(kind="", handle="", proposed=True)
+    with noting(block):
+        _read_place(block, rest)
+        if block.ours:
+            _read_options(block, list(rest))
+        else:
+            block.words = dict.fromkeys(rest, "")
+    return block
+
+
+def _after_verb(words: list[str]) -> list[str]:
+    """Return what stands behind the verb of such a line; nothing of other lines."""
+    at = 0
+    while at < len(words) and words[at] in _BEFORE:
+        at += 1
+    if words[at : at + 1] not in (["tc"], ["/sbin/tc"], ["/usr/sbin/tc"]):
+        return []
+    at += 1
+    while at < len(words) and words[at].startswith("-"):
+        at += 1
+    named = words[at : at + 2]
+    if len(named) < 2 or named[0] != "qdisc" or named[1] not in _VERBS:
+        return []
+    return [*words[at + 2 :], ""] if words[at + 2 :] == [] else words[at + 2 :]
+
+
+def _read_place(block: Block, words: Iterator[str]) -> None:
+    """Read where the queue is to be, up to its kind.
+
+    Raises
+    ------
+    QuantityError
+        If there is no kind, or something without its value.
+    """
+    for word in words:
+        if word not in _PLACES:
+            block.kind = word
+            break
+        values = [next(words, "") for _ in range(_PLACES[word])]
+        if "" in values:
+            raise QuantityError(f"{word} of the proposed line has no value: give one.")
+        if word == "dev":
+            block.dev = values[0]
+        elif word == "handle":
+            block.handle = values[0] if values[0].endswith(":") else f"{values[0]}:"
+        elif word in {"root", "parent"}:
+            block.parent = values[0] if values else word
+    if not block.kind:
+        raise QuantityError(
+            f"the proposed line names no queue: give its kind behind the place, one of"
+            f" {', '.join(KINDS)}."
+        )
+
+
+def _read_options(block: Block, given: list[str]) -> None:
+    """Read the options of a kind.
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If tc or the kernel would refuse one of them.
+    """
+    kind = block.kind
+    numbers = {option.word: option for option in OPTIONS[kind] if isinstance(option, Number)}
+    switches = _switches(kind)
+    round_trips = _ROUND_TRIPS if kind == "dualpi2" else ()
+    asked: dict[str, int] = {}
+    trips: dict[str, str] = {}
+    rest = iter(given)
+    for word in rest:
+        name = f"{word} of {block.name}"
+        if word in switches:
+            option, state = switches[word]
+            asked[option.word] = state
+            continue
+        if word not in numbers and word not in round_trips:
+            known = [*numbers, *switches, *round_trips]
+            raise QuantityError(
+                f"{show_value(word)} is no word of tc for {kind}: give {suggest(word, known)}."
+            )
+        text = next(rest, "")
+        if not text:
+            raise QuantityError(f"{name} has no value: give one behind it.")
+        if word in round_trips:
+            trips[word] = text
+        elif word == "step_thresh" and (packets := as_packets(text)) is not None:
+            block.step_packets = packets
+        else:
+            number, exact = read_argument(kind, numbers[word], text, name)
+            asked |= {word: number}
+            block.exact |= {} if exact is None else {word: exact}
+    if trips:
+        units, exact_gains = _of_trips(trips, block)
+        asked |= units  # tc ignores the four where round-trip times are given
+        block.exact |= exact_gains
+    block.options = _with_defaults(kind, asked)
+    block.named = frozenset(asked)
+
+
+def _switches(kind: str) -> dict[str, tuple[Switch, int]]:
+    return {
+        word: (option, state)
+        for option in OPTIONS[kind]
+        if isinstance(option, Switch)
+        for state, word in enumerate(_OFF_AND_ON.get(option.word, option.words))
+        if word is not None
+    }
+
+
+def _of_trips(trips: dict[str, str], block: Block) -> tuple[dict[str, int], dict[str, float]]:
+    read = {word: as_microseconds(text, f"{word} of {block.name}") for word, text in trips.items()}
+    # A 0 is for tc what was not asked for.
+    longest, typical = (read.get(word, 0) for word in _ROUND_TRIPS)
+    if not longest and not typical:
+        raise QuantityError(
+            f"max_rtt of {block.name} is 0, which tc takes for nothing asked: give a time such as"
+            " 100ms."
+        )
+    typical = typical or max(longest // TYPICAL, 1)
+    said = trips.get("max_rtt", f"{TYPICAL} times typical_rtt")
+    return of_round_trips(
+        longest or TYPICAL * typical, typical, said, trips.get("typical_rtt", "not given")
+    )
+
+
+def _with_defaults(kind: str, asked: dict[str, int]) -> dict[str, float]:
+    """Return all options: what was asked for, and the kernel's defaults beside it."""
+    numbers = {option.word for option in OPTIONS[kind] if isinstance(option, Number)}
+    # A number of 0 is for tc what was not asked for.
+    passed = {word: value for word, value in asked.items() if value or word not in numbers}
+    units = defaults(kind, _MTU)
+    if kind == "dualpi2" and "limit" in passed:  # which the memory follows
+        units["memlimit"] = memory_of(passed["limit"], _MTU)
+    return {word: float(value) for word, value in (units | passed).items()}
