@@ -63,27 +63,84 @@ def suggest(word: object, known: Collection[str], most: int = 16) -> str:
 
 
 class QuantityError(ValueError):
-    """Something that is not a usable number: wrong type, wrong unit, NaN or infinite."""
+    """Something that is not a usable number: wrong type, wrong unit, NaN or infinite.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> pf.Link("10Mbyte/s")
+    Traceback (most recent call last):
+    pi2_fluid.errors.QuantityError: Link capacity = '10Mbyte/s' has the unit 'Mbyte/s': give a
+    rate such as "10Mbit/s", in one of bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s, b/s, kb/s, Mb/s,
+    Gb/s, bit, kbit, mbit, Mbit, gbit, Gbit.
+    """
 
 
 class DomainError(ValueError):
-    """A number outside the domain of the model: p > 1, alpha = 0 with beta > 0, no solution."""
+    """A number outside the domain of the model: p > 1, alpha = 0 with beta > 0, no solution.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> pf.Reno(decrease=1.5)
+    Traceback (most recent call last):
+    pi2_fluid.errors.DomainError: Reno decrease = 1.5 is outside (0, 1]: give a number without
+    unit such as 0.5.
+    """
 
 
 class ScenarioError(ValueError):
-    """A description of flows, queue and link that contradicts itself."""
+    """A description of flows, queue and link that contradicts itself.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> pf.Flows(pf.Reno(), 10, "80ms", hops="90ms")
+    Traceback (most recent call last):
+    pi2_fluid.errors.ScenarioError: Flows hops take 90ms, longer than base_rtt = 80ms: shorten
+    them, or raise base_rtt.
+    """
 
 
 class UnsupportedError(TypeError):
-    """A combination for which the question has no answer here."""
+    """A combination for which the question has no answer here.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> pf.Loop(pf.Reno(), pf.CoDel(), rtt="100ms", p=0.01)
+    Traceback (most recent call last):
+    pi2_fluid.errors.UnsupportedError: CoDel decides packet by packet from the time since its last
+    drop and has no honest fluid form, so neither fluid nor loop can run it: use a packet-level
+    simulation.
+    """
 
 
 class SolverError(RuntimeError):
-    """A numerical method that did not reach its tolerance, or a simulator that did not its end."""
+    """A numerical method that did not reach its tolerance, or a simulator that did not its end.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> class Restless(pf.Reno):  # its window only grows, and has no state of rest
+    ...     def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+    ...         return 1.0 / rtt
+    >>> pf.equilibrium_of(Restless(), pf.Pi2(), rtt="100ms", p=0.01)
+    Traceback (most recent call last):
+    pi2_fluid.errors.SolverError: Restless is at rest at no window between 1e-09 and 1e+40
+    segments for p = 0.01: check its rate().
+    """
 
 
 class WriteError(OSError):
-    """A file that could not be written to its end: a full disk, say. An old one is as it was."""
+    """A file that could not be written to its end: a full disk, say. An old one is as it was.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> issubclass(pf.WriteError, OSError)
+    True
+    """
 
     def __str__(self) -> str:
         """Return the sentence, without the number in front of it."""
@@ -91,7 +148,19 @@ class WriteError(OSError):
 
 
 class AssumptionWarning(UserWarning):
-    """The numbers are returned, but an assumption behind the model does not hold."""
+    """The numbers are returned, but an assumption behind the model does not hold.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pi2_fluid as pf
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     loop = pf.Loop(pf.Reno(), pf.Pi2(), rtt="20ms", p=0.01)
+    >>> print(said[0].message)
+    update_interval = 0.032 s exceeds the round-trip time 0.02 s, so only the exact
+    update="sampled" describes the loop: shorten T.
+    """
 
 
 def renamed(**names: str) -> Callable[[_F], _F]:

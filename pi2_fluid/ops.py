@@ -30,9 +30,15 @@ __all__ = [
 
 
 def namespace(*values: object) -> ModuleType:
-    """`jax.numpy` if any value is a JAX array, else `numpy`; never imports JAX by itself.
+    """Return `jax.numpy` if any value is a JAX array, else `numpy`; never imports JAX by itself.
 
     Of dual numbers, with which laws are differentiated, it is `pi2_fluid.duals`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> namespace(np.ones(3)).__name__
+    'numpy'
     """
     jax = sys.modules.get("jax")
     for value in values:
@@ -45,7 +51,14 @@ def namespace(*values: object) -> ModuleType:
 
 
 def where(condition: Truth, if_true: Number, if_false: Number) -> Number:
-    """Elementwise choice. Both branches are evaluated: keep both finite."""
+    """Elementwise choice. Both branches are evaluated: keep both finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> where(np.array([1.0, 3.0]) > 2.0, 0.5, 0.0)
+    array([0. , 0.5])
+    """
     if isinstance(condition, (bool, np.bool_)):
         return if_true if condition else if_false
     library = namespace(condition, if_true, if_false)
@@ -55,7 +68,13 @@ def where(condition: Truth, if_true: Number, if_false: Number) -> Number:
 
 
 def minimum(a: Number, b: Number) -> Number:
-    """Elementwise smaller value. Its derivative at a tie is halved under autodiff: see `where`."""
+    """Elementwise smaller value. Its derivative at a tie is halved under autodiff: see `where`.
+
+    Examples
+    --------
+    >>> minimum(0.0, -1.5)
+    -1.5
+    """
     if isinstance(a, float) and isinstance(b, float):
         return a if a < b or a != a else b  # noqa: PLR0124  NaN is passed on, as NumPy does
     result: Number = namespace(a, b).minimum(a, b)
@@ -63,7 +82,13 @@ def minimum(a: Number, b: Number) -> Number:
 
 
 def maximum(a: Number, b: Number) -> Number:
-    """Elementwise larger value. Its derivative at a tie is halved under autodiff: see `where`."""
+    """Elementwise larger value. Its derivative at a tie is halved under autodiff: see `where`.
+
+    Examples
+    --------
+    >>> maximum(0.0, -1.5)
+    0.0
+    """
     if isinstance(a, float) and isinstance(b, float):
         return a if a > b or a != a else b  # noqa: PLR0124
     result: Number = namespace(a, b).maximum(a, b)
@@ -71,36 +96,72 @@ def maximum(a: Number, b: Number) -> Number:
 
 
 def exp(x: Number) -> Number:
-    """Exponential."""
+    """Exponential.
+
+    Examples
+    --------
+    >>> print(f"{exp(1.0):.6f}")
+    2.718282
+    """
     result: Number = namespace(x).exp(x)
     return result
 
 
 def expm1(x: Number) -> Number:
-    """Exponential less 1, to full precision near 0."""
+    """Exponential less 1, to full precision near 0.
+
+    Examples
+    --------
+    >>> print(f"{expm1(1e-12):.6e}")
+    1.000000e-12
+    """
     result: Number = namespace(x).expm1(x)
     return result
 
 
 def log(x: Number) -> Number:
-    """Natural logarithm."""
+    """Natural logarithm.
+
+    Examples
+    --------
+    >>> print(f"{log(10.0):.6f}")
+    2.302585
+    """
     result: Number = namespace(x).log(x)
     return result
 
 
 def log1p(x: Number) -> Number:
-    """Natural logarithm of 1 + x, to full precision near 0."""
+    """Natural logarithm of 1 + x, to full precision near 0.
+
+    Examples
+    --------
+    >>> print(f"{log1p(1e-12):.6e}")
+    1.000000e-12
+    """
     result: Number = namespace(x).log1p(x)
     return result
 
 
 def sqrt(x: Number) -> Number:
-    """Square root."""
+    """Square root.
+
+    Examples
+    --------
+    >>> print(sqrt(2.25))
+    1.5
+    """
     result: Number = namespace(x).sqrt(x)
     return result
 
 
 def cbrt(x: Number) -> Number:
-    """Cube root, real for negative arguments too."""
+    """Cube root, real for negative arguments too.
+
+    Examples
+    --------
+    >>> print(cbrt(-8.0))
+    -2.0
+    """
     result: Number = namespace(x).cbrt(x)
     return result

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import operator
 import re
 import shlex
 from pathlib import Path
@@ -66,18 +64,3 @@ def test_the_discovery_is_as_told():
     )
     assert f"{continuous:.1f} dB in the paper's\nmodel" in SAMPLING
     assert f"**{sampled:.1f} dB** in the sampled model" in SAMPLING
-
-
-def test_the_reference_has_everything_that_is_public() -> None:
-    pages = sorted((ROOT / "docs/reference").glob("*.md"))
-    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    blocks = re.findall(r"^::: (\S+)\n    options:\n      heading: pf\.(\S+)$", text, re.MULTILINE)
-    modules = ("fluid", "loop", "packet", "presets", "qdisc", "ops")
-    missing = {name for name in dir(pf) if not name.startswith("_") and name not in modules}
-    missing |= {f"packet.{name}" for name in pf.packet.__all__}
-    for path, name in blocks:
-        module, attribute = path.rsplit(".", 1)
-        shown = getattr(importlib.import_module(module), attribute)
-        assert operator.attrgetter(name)(pf) is shown, path
-        missing.discard(name)
-    assert not missing

@@ -50,6 +50,18 @@ class PathVerdict:
     loop : NetworkLoop
         The loop of all, where the network rests: of the two models, with R held constant in the
         window law or without, the one that is worse by its verdict, then by its gain margin.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> eth0 = pf.Node("eth0", pf.Link("50Mbit/s"), pf.Pie())
+    >>> wan = pf.Node("wan", pf.Link("20Mbit/s"), pf.Pi2())
+    >>> through = pf.Flows(pf.Reno(), 20, "60ms", route=("eth0", "wan"))
+    >>> network = pf.Network([eth0, wan], [through, pf.Flows(pf.Reno(), 20, "40ms", route="eth0")])
+    >>> shown = "qdisc pie 8001: dev eth0 root limit 1000p target 15ms tupdate 15ms alpha 2 beta 20"
+    >>> path = pf.check(shown, network=network, hz=1000).path
+    >>> path.shown, path.verdict
+    (('eth0',), 'stable')
     """
 
     network: Network

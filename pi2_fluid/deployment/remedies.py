@@ -57,6 +57,14 @@ class Remedy:
         The law that the line asks for, and the one that the kernel runs then.
     margins, ack_margins : Margins or None
         The smallest in the same region, as installed: by rates, and by acknowledgements.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> text = pf.qdisc.show(pf.qdisc.install(pf.DualPi2(), "dualpi2"))
+    >>> (judged,) = pf.check(text)
+    >>> judged.remedy.tc
+    'tc qdisc replace dev DEV root dualpi2 target 15ms tupdate 16ms alpha 0.047998 beta 2.5146'
     """
 
     text: str

@@ -66,6 +66,17 @@ class Stranger(NamedTuple):
         None where there is no loop that a verdict could be of.
     text : str
         Why, in a sentence; "" where there is nothing to say.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> text = "qdisc fq_codel 0: dev eth1 root limit 10240p flows 1024 target 5ms interval 100ms"
+    >>> (other,) = pf.check(text).others
+    >>> other.kind, other.verdict
+    ('fq_codel', None)
+    >>> print(other.text)
+    fq_codel gives each flow a queue with CoDel, which drops by a clock and not with a
+    probability: there is no linear loop, hence neither margins nor a verdict.
     """
 
     name: str

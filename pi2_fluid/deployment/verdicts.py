@@ -52,6 +52,14 @@ class Case(NamedTuple):
 
     `hz` is the kernel's CONFIG_HZ, `kernel` its versions in words; margins are the smaller of both
     clocks, and the rest is as in `Verdict`.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> text = pf.qdisc.show(pf.qdisc.install(pf.Pie(update_interval="12ms"), "pie"))
+    >>> (judged,) = pf.check(text, rtt="65ms")
+    >>> judged.verdict, [(case.hz, case.verdict) for case in judged.cases]
+    ('undecided', [(250, 'stable'), (1000, 'unstable')])
     """
 
     hz: int
@@ -123,6 +131,14 @@ class Verdict:
     cases : tuple of Case
         The verdict for each kernel that can have shown this queue, if there are several: by
         CONFIG_HZ, and by the generation of PIE. Empty if there is one.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> text = pf.qdisc.show(pf.qdisc.install(pf.Pie(), "pie"))
+    >>> (judged,) = pf.check(text, hz=1000)
+    >>> print(f"{judged.verdict} at 100 ms, stable up to {1e3 * judged.stable_up_to:.0f} ms")
+    unstable at 100 ms, stable up to 73 ms
     """
 
     qdisc: Qdisc
@@ -200,6 +216,17 @@ class Checked(list[Verdict]):
     In `others` there is a `Stranger` for each of the other queues, and for those that could not be
     read or judged. If a network was given, `path` is the `PathVerdict` of all of its queues
     together, else None.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> queues = '''
+    ... qdisc pie 8001: dev eth0 root limit 1000p target 15ms tupdate 15ms alpha 2 beta 20
+    ... qdisc fq_codel 0: dev eth1 root limit 10240p flows 1024 target 5ms interval 100ms
+    ... '''
+    >>> found = pf.check(queues, hz=1000)
+    >>> found.verdict, len(found), len(found.others)
+    ('unstable', 1, 1)
     """
 
     def __init__(

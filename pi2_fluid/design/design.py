@@ -60,6 +60,13 @@ class Installed(NamedTuple):
     ``kind`` of tc; gains (Hz) and update interval (s) as they act; the smallest margins in the
     region by rates (dB, deg), and ``guarantee``, "proved" or "checked", of these; the smallest
     found by acknowledgements, or None.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> made = pf.tune("100ms", aqm="dualpi2").installed
+    >>> print(f"alpha {made.alpha:.4f} Hz, {made.gain_margin_db:.2f} dB: {made.guarantee}")
+    alpha 0.0437 Hz, 8.00 dB: proved
     """
 
     kind: str
@@ -145,6 +152,15 @@ class Design:
     verification : xarray.Dataset or None
         What steps of load and capacity do at the corners of the region, by ``case``: peak and
         settling, and whether packets stay within the bounds that theory gives.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> design = pf.tune("100ms")
+    >>> print(f"alpha {design.alpha:.4f} Hz, beta {design.beta:.3f} Hz")
+    alpha 0.0480 Hz, beta 2.515 Hz
+    >>> print(f"at least {design.least.gain_margin_db:.2f} dB")
+    at least 7.34 dB
     """
 
     alpha: float

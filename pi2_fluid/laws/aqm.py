@@ -30,7 +30,17 @@ _SCALE: Final = 0.02  # s: a typical queue delay, from which a law's own rest is
 
 
 class Seen(NamedTuple):
-    """What a queue sees when its controller updates."""
+    """What a queue sees when its controller updates.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> queue = pf.Pi2(alpha=0.3, beta=3.0)
+    >>> seen = pf.Seen(queue_delay=0.03, queue=30.0, arrival_rate=1e3, capacity=1e3)
+    >>> p_prime, before = queue.update((0.1, 0.025), seen, 0.032)
+    >>> print(f"{p_prime:.3f}, {before:.3f} s")
+    0.118, 0.030 s
+    """
 
     queue_delay: Any
     """Queueing delay in seconds, a number; with two bands a tuple of them (Classic, L4S)."""
@@ -61,7 +71,15 @@ class Line(Protocol):
 
 
 class Signal(NamedTuple):
-    """Probability that a packet is signalled (dropped or marked), per kind of sender."""
+    """Probability that a packet is signalled (dropped or marked), per kind of sender.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> signal = pf.Signal(classic=0.01, scalable=0.2)
+    >>> signal.scalable
+    0.2
+    """
 
     classic: Number
     scalable: Number
@@ -95,6 +113,35 @@ class Aqm(Record, ABC):
 
     Every tick comes after `update_interval` seconds; between ticks the state is held, unless
     `drift` says how it moves. A law without ticks (`update_interval` None) has a `drift` alone.
+
+    Parameters
+    ----------
+    update_interval : float or str, optional
+        Time from one tick to the next (s); None: without ticks.
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If a field is none of what its declaration allows.
+    UnsupportedError
+        By a method for which the law is not written.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import pi2_fluid as pf
+    >>> @dataclass(frozen=True, eq=False, kw_only=True)
+    ... class Integral(pf.Aqm):  # p grows while the delay is above 20 ms
+    ...     update_interval: float = 0.016
+    ...     def initial(self):
+    ...         return (0.0,)
+    ...     def update(self, state, seen, dt):
+    ...         return (state[0] + 0.1 * (seen.queue_delay - 0.02),)
+    ...     def encode(self, u):
+    ...         return pf.Signal(u, u)
+    >>> margins = pf.Loop(pf.Reno(), Integral(), rtt="100ms", p=0.1).margins()
+    >>> print(f"{margins.gain_margin_db:.2f} dB")
+    6.20 dB
     """
 
     #: Number of queues: 1, or 2 for a dual queue (Classic and L4S).

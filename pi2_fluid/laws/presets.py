@@ -32,17 +32,38 @@ __all__ = [
 
 
 def pi2_paper() -> Pi2:
-    """Return PI2 as analysed in the paper for R = 100 ms (CoNEXT'16, Figure 7)."""
+    """Return PI2 as analysed in the paper for R = 100 ms (CoNEXT'16, Figure 7).
+
+    Examples
+    --------
+    >>> queue = pi2_paper()
+    >>> queue.target, queue.update_interval, queue.alpha, queue.beta
+    (0.02, 0.032, 0.3125, 3.125)
+    """
     return Pi2(alpha=0.3125, beta=3.125, target=0.020, update_interval=0.032)
 
 
 def rfc8033() -> Pie:
-    """Return PIE with the defaults of RFC 8033, section 4."""
+    """Return PIE with the defaults of RFC 8033, section 4.
+
+    Examples
+    --------
+    >>> queue = rfc8033()
+    >>> queue.target, queue.update_interval, queue.alpha, queue.beta
+    (0.015, 0.015, 0.125, 1.25)
+    """
     return Pie(alpha=0.125, beta=1.25, target=0.015, update_interval=0.015, variant="rfc8033")
 
 
 def linux_pie() -> Pie:
-    """Return PIE as Linux configures it by default (sch_pie, since 5.1)."""
+    """Return PIE as Linux configures it by default (sch_pie, since 5.1).
+
+    Examples
+    --------
+    >>> queue = linux_pie()
+    >>> queue.target, queue.update_interval, queue.alpha, queue.beta
+    (0.015, 0.015, 0.125, 1.25)
+    """
     return Pie(alpha=0.125, beta=1.25, target=0.015, update_interval=0.015, variant="linux6.18")
 
 
@@ -51,12 +72,25 @@ def docsis_pie() -> Pie:
 
     There the probability is for packets of 1024 bytes and grows with the packet's size; a loop here
     has packets of that size.
+
+    Examples
+    --------
+    >>> queue = docsis_pie()
+    >>> queue.target, queue.update_interval, queue.alpha, queue.beta
+    (0.01, 0.016, 0.25, 2.5)
     """
     return Pie(alpha=0.25, beta=2.5, target=0.010, update_interval=0.016, table="rfc8034")
 
 
 def linux_dualpi2() -> DualPi2:
-    """Return DualPI2 as Linux configures it by default (41/256 and 819/256 Hz, step of 1 ms)."""
+    """Return DualPI2 as Linux configures it by default (41/256 and 819/256 Hz, step of 1 ms).
+
+    Examples
+    --------
+    >>> queue = linux_dualpi2()
+    >>> queue.target, queue.update_interval, queue.alpha, queue.beta
+    (0.015, 0.016, 0.16015625, 3.19921875)
+    """
     return DualPi2(
         alpha=41 / 256,
         beta=819 / 256,
@@ -79,6 +113,11 @@ def rfc9332(max_rtt: Quantity = "100ms") -> DualPi2:
     ----------
     max_rtt : float or str
         Largest round-trip time (s).
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If `max_rtt` is no time above 0.
 
     Examples
     --------

@@ -65,6 +65,13 @@ class Sender(Record, ABC):
     The operating point and the linearisation are derived from `rate`; nothing else is needed. A
     subclass that overrides `rate` inherits no closed form of its parent's `rate`.
 
+    Raises
+    ------
+    QuantityError, DomainError
+        If a field is none of what its declaration allows.
+    UnsupportedError
+        By a method for which the law is not written.
+
     Examples
     --------
     >>> import dataclasses

@@ -68,6 +68,11 @@ def rtt_limit(
     float or array
         Seconds.
 
+    Raises
+    ------
+    QuantityError, DomainError
+        If a number has another unit or is outside its range, or `update` is unknown.
+
     Examples
     --------
     >>> rtt_limit(0.3125, 3.125, "32ms"), rtt_limit(0.3125, 3.125, "32ms", "sampled")

@@ -79,6 +79,15 @@ class Margins:
     Notes
     -----
     No crossing gives an infinite margin and frequency; nothing is ever NaN.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> margins = pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=[0.01, 0.1]).margins()
+    >>> margins.gain_margin_db.round(2)
+    array([2.39, 4.7 ])
+    >>> margins.verdict
+    array(['stable', 'stable'], dtype='<U9')
     """
 
     gain_margin_db: Values

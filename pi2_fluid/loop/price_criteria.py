@@ -168,7 +168,16 @@ def _rising_root(
 
 
 class PriceCriteria(NamedTuple):
-    """What is known of a network of prices by its largest gain and its longest round-trip time."""
+    """What is known of a network of prices by its largest gain and its longest round-trip time.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> network = pf.named_scenario("paganini_fig05").network
+    >>> criteria = pf.Loop(network).criteria()
+    >>> criteria.stable, f"{criteria.alpha:.2f} < {criteria.alpha_max:.2f}"
+    (True, '0.37 < 0.50')
+    """
 
     alpha: float
     """The largest gain of a source."""

@@ -92,6 +92,18 @@ class NetworkPoint:
         Assumptions that do not hold, as of `OperatingPoint`.
     states : tuple
         The full state of each sender at rest, one entry per class.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> a = pf.Node("a", pf.Link("20Mbit/s"), pf.Pi2())
+    >>> b = pf.Node("b", pf.Link("5Mbit/s"), pf.Pi2())
+    >>> both, first = (pf.Flows(pf.Reno(), 10, "80ms", route=route) for route in (("a", "b"), "a"))
+    >>> rest = pf.equilibrium(pf.Network([a, b], [both, first]))
+    >>> rest.bottleneck.values
+    array([ True,  True])
+    >>> rest.share.sel(link="a").values.round(2)
+    array([0.25, 0.75])
     """
 
     bottleneck: xarray.DataArray

@@ -78,7 +78,17 @@ def schema_text() -> str:
 
 
 def named_scenario(name: str) -> Scenario:
-    """Return a scenario that comes with the package; parameters and errors as `named_text`.
+    """Return a scenario that comes with the package.
+
+    Parameters
+    ----------
+    name : str
+        One of `scenario_names`.
+
+    Raises
+    ------
+    QuantityError
+        If there is none of that name, with the nearest ones.
 
     Examples
     --------

@@ -80,6 +80,13 @@ class OperatingPoint:
         Packets per second served (one flow's rate, from `equilibrium_of`).
     states : tuple
         The full state of each sender at rest, one entry per class.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> rest = pf.equilibrium(pf.Flows(pf.Reno(), 10, "80ms"), pf.Pi2(), "10Mbit/s")
+    >>> print(f"p' = {rest.controller:.3f}, {rest.window[0]:.2f} segments, {rest.rtt[0]:.3f} s")
+    p' = 0.170, 8.33 segments, 0.100 s
     """
 
     controller: Any

@@ -68,6 +68,23 @@ class Flows(Record):
     back_hops : float, str, or sequence of them
         Propagation times (s) as `hops`, from the receiver on. What both leave of `base_rtt` lies
         behind the last node there, or back.
+
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a name no text.
+    DomainError
+        If a number is outside its range.
+    ScenarioError
+        If `sender` is none, `base_rtt` is missing for one that answers signals, `hops` take longer
+        than it or are more than the nodes, or `back` crosses a node of the route.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> flows = pf.Flows(pf.Cubic(), 10, "80ms", start="5s", stop="20s")
+    >>> flows.count, flows.base_rtt, flows.start
+    (10.0, 0.08, 5.0)
     """
 
     #: Whether its flows end, as those of `Transfers` do.

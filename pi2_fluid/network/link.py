@@ -31,6 +31,13 @@ class Link(Record):
         Largest random delay of an acknowledgement, without reordering (s, packets only); of the
         same classes.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, as a rate without one, or a word that it does not know.
+    DomainError
+        If a number is outside its range.
+
     Examples
     --------
     >>> Link("10Mbit/s").capacity

@@ -45,6 +45,13 @@ class Node(Record):
     ------
     ScenarioError
         If one of them is something else.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> node = pf.Node("access", pf.Link("20Mbit/s"), pf.Pi2())
+    >>> node.name, node.link.capacity
+    ('access', 20000000.0)
     """
 
     name: str

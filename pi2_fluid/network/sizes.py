@@ -99,6 +99,11 @@ class Fixed(Sizes):
     size : float or str
         Segments, > 0.
 
+    Raises
+    ------
+    QuantityError, DomainError
+        If the size is no number of segments above 0.
+
     Examples
     --------
     >>> Fixed(30).mean
@@ -130,6 +135,16 @@ class Exponential(Sizes):
     ----------
     mean : float or str
         Segments, > 0; rounded up, the mean is 1/(1 - exp(-1/mean)).
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If the mean is no number of segments above 0.
+
+    Examples
+    --------
+    >>> print(f"{Exponential(30).mean:.3f}")
+    30.000
     """
 
     kind: ClassVar[str] = "exponential"

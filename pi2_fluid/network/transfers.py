@@ -32,7 +32,7 @@ delayed_ack, ecn, route, hops, back, back_hops
     idle : float or str, optional
         Mean time from the end of a transfer to the next of its source (s), >= 0; exponential.
     arrivals : float or str, optional
-        Transfers per second in place of `idle`, > 0; the times between them are exponential. One
+        Transfers per second (Hz) in place of `idle`, > 0; times between them are exponential. One
         that comes while `count` of them are under way is turned away, and counted as such.
 
     Raises

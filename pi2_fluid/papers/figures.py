@@ -71,6 +71,14 @@ def figures(
     -----
     Source: PI2 paper (CoNEXT'16), PIE paper (HPSR'13), Paganini, Wang, Low and Doyle (2002), and
     the thesis on PI2 in ns-3.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = figures("pi2:table1", folder)
+    ...     print(made[0].name, sorted({path.suffix for path in made[0].files}))
+    pi2_table1 ['.csv']
     """
     return list(each_figure(names, out, seeds=seeds, quick=quick, progress=progress))
 

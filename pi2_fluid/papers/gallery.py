@@ -82,7 +82,15 @@ def figure(
 
 
 class PaperFigure:
-    """A figure of a paper, as `figure` returns it."""
+    """A figure of a paper, as `figure` returns it.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> made = pf.figure("pi2", 5)
+    >>> made.verdict
+    '2 if'
+    """
 
     def __init__(
         self,

@@ -52,5 +52,13 @@ def summarize(
     QuantityError
         If it is no result of an engine, or fewer than two samples lie in the stretch, or no whole
         bin.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> trajectory = pf.fluid.simulate(pf.named_scenario("pi2_fig11a_pi2"))
+    >>> late = pf.summarize(trajectory, after="20s")
+    >>> print(f"{1e3 * late.delay_mean:.1f} ms, {100 * late.utilization:.0f} % of the link")
+    20.0 ms, 100 % of the link
     """
     return _OF[schema_of(dataset)](dataset, after, until)

@@ -35,6 +35,12 @@ class Generation:
         Whether timers fire a jiffy late.
     estimates : bool
         Whether the rate of departure is always estimated.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> pf.qdisc.install(pf.Pie(), "pie").kernel.name
+    '5.5 and newer'
     """
 
     name: str

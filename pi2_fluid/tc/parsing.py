@@ -19,7 +19,18 @@ _HZ: Final = (12, 1200)
 
 
 class Found(list[Qdisc]):
-    """The queues that `parse` has found, and in `foreign` the names of those it has skipped."""
+    """The queues that `parse` has found, and in `foreign` the names of those it has skipped.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> found = pf.qdisc.parse('''
+    ... qdisc noqueue 0: dev lo root refcnt 2
+    ... qdisc pie 8001: dev eth0 root limit 1000p target 15ms tupdate 15ms alpha 2 beta 20
+    ... ''')
+    >>> len(found), found[0].kind, found.foreign
+    (1, 'pie', ['noqueue 0: dev lo'])
+    """
 
     def __init__(self, queues: list[Qdisc], foreign: list[str]) -> None:
         super().__init__(queues)

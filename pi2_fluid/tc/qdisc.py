@@ -44,6 +44,13 @@ class Qdisc:
         The kernels that it holds for; only PIE differs between them.
     proposed : bool
         Whether it does not run, but would if a line were given to tc.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> queue = pf.qdisc.install(pf.Pie(alpha=0.13), "pie")
+    >>> queue.asked["alpha"], queue.aqm.alpha, f"{queue.rounding['alpha']:.3f}"
+    (0.13, 0.125, '-0.038')
     """
 
     kind: str

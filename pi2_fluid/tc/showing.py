@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.laws.kernel.gains import single
 from pi2_fluid.tc import kernel
 from pi2_fluid.tc.options import NULL, OPTIONS, Number, Switch
@@ -15,6 +16,16 @@ __all__ = ["show", "show_json"]
 def show(qdisc: Qdisc) -> str:
     """Return the line in which ``tc qdisc show`` prints a queue: times to three digits.
 
+    Parameters
+    ----------
+    qdisc : Qdisc
+        As `parse` or `install` returns it.
+
+    Raises
+    ------
+    QuantityError
+        If it is something else.
+
     Examples
     --------
     >>> from pi2_fluid.laws.presets import linux_pie
@@ -22,6 +33,7 @@ def show(qdisc: Qdisc) -> str:
     >>> show(install(linux_pie(), "pie"))
     'qdisc pie 0: root limit 1000p target 15ms tupdate 15ms alpha 2 beta 20 '
     """
+    _require_qdisc(qdisc)
     words = ["qdisc", qdisc.kind, qdisc.handle or "0:"]
     if qdisc.dev is not None:
         words += ["dev", qdisc.dev]
@@ -41,6 +53,16 @@ def show(qdisc: Qdisc) -> str:
 def show_json(qdisc: Qdisc) -> dict[str, Any]:
     """Return the object that ``tc -j qdisc show`` prints of a queue, as `json` reads it.
 
+    Parameters
+    ----------
+    qdisc : Qdisc
+        As `parse` or `install` returns it.
+
+    Raises
+    ------
+    QuantityError
+        If it is something else.
+
     Examples
     --------
     >>> from pi2_fluid.laws.presets import linux_dualpi2
@@ -48,6 +70,7 @@ def show_json(qdisc: Qdisc) -> dict[str, Any]:
     >>> show_json(install(linux_dualpi2(), "dualpi2"))["options"]["alpha"]
     0.15625
     """
+    _require_qdisc(qdisc)
     shown: dict[str, Any] = {"kind": qdisc.kind, "handle": qdisc.handle or "0:"}
     if qdisc.dev is not None:
         shown["dev"] = qdisc.dev
@@ -67,6 +90,14 @@ def show_json(qdisc: Qdisc) -> dict[str, Any]:
         else:
             options[option.key] = _whole(option, value)
     return shown | {"options": options}
+
+
+def _require_qdisc(qdisc: object) -> None:
+    if not isinstance(qdisc, Qdisc):
+        raise QuantityError(
+            f"qdisc = {show_value(qdisc)} is no Qdisc: give one of those that parse returns, or"
+            " what install returns."
+        )
 
 
 def _whole(option: Number, value: float) -> int:

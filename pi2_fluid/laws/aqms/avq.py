@@ -73,6 +73,13 @@ class Avq(Aqm):
     marking : {"mm1k", "overflow"}
         What a fluid takes for the loss of the virtual queue.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range.
+
     Notes
     -----
     `bytes` and `ecn` are for packets only, `marking` for fluids and loops.

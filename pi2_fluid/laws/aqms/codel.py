@@ -36,6 +36,15 @@ class CoDel(Aqm):
         "fixed" counts in the integers of Linux: time in units of 1.024 us, and 1/sqrt(n) by one
         Newton step for each n, which lets the second drop come after 0.5 interval, not 0.71.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a time is not above 0.
+    UnsupportedError
+        By every method: see below.
+
     Notes
     -----
     Its next step depends on when it dropped last, packet by packet, not on a state that a mean
@@ -43,6 +52,14 @@ class CoDel(Aqm):
     `UnsupportedError`.
 
     Source: RFC 8289; Linux, codel_impl.h.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> one = pf.Scenario("5s", pf.Link("10Mbit/s"), pf.CoDel(), pf.Flows(pf.Reno(), 1, "50ms"))
+    >>> runs = pf.packet.simulate(one, seeds=1)
+    >>> print(f"{1e3 * pf.summarize(runs, after='2s').delay_mean.mean():.0f} ms")
+    2 ms
     """
 
     discipline: ClassVar = "codel"

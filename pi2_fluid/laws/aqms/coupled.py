@@ -74,9 +74,24 @@ class CoupledPi2(CoupledFamily):
         are judged: for packets only; loops by the ack clock read the latter. Scalable
         packets, of ECT(1) or CE, are always marked.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range, as alpha = 0 is: without it
+        the delay never settles at its target.
+
     Notes
     -----
     Source: PI2 paper (CoNEXT'16), section 5 and Figure 9.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> signal = pf.CoupledPi2(k=2).encode(0.1)
+    >>> print(f"Classic packets {signal.classic:.2f}, Scalable packets {signal.scalable:.2f}")
+    Classic packets 0.01, Scalable packets 0.20
     """
 
     kernel: ClassVar = "coupled"

@@ -76,7 +76,7 @@ class DualPi2(CoupledFamily):
     ----------
     alpha, beta
         Gains on p' in Hz.
-    target, update_interval
+    target, update_interval, arithmetic, quirks, first_update
         As in `PiFamily`; the target is that of C.
     k : float, default 2
         Coupling factor, > 0.
@@ -97,6 +97,14 @@ class DualPi2(CoupledFamily):
         whole number (packets only).
     variant : {"linux6.18", "rfc9332"}
         Which delay drives the controller.
+
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range, as alpha = 0 is: without it
+        the delay never settles at its target.
 
     Notes
     -----

@@ -60,6 +60,13 @@ class Imposed(Aqm):
     update_interval : float or str
         Time between two values of p' (s).
 
+    Raises
+    ------
+    QuantityError
+        If `queue` is none whose p' can be given, or a field no number of its unit.
+    DomainError
+        If a number is outside its range.
+
     Notes
     -----
     It rests nowhere, so that it has no operating point and no loop.

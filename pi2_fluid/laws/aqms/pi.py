@@ -37,11 +37,28 @@ class Pi(PiFamily):
         length, as in its original form (`from_hollot` sets it); None: on the time that the packet
         at the head has waited.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range, as alpha = 0 is: without it
+        the delay never settles at its target.
+
     Notes
     -----
     The last three are for packets only.
 
     Source: PI2 paper (CoNEXT'16), section 2 and the curve "pi" of Figure 6.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> queue = pf.Pi(alpha="0.5Hz", beta="5Hz", update_interval="16ms")
+    >>> queue.encode(0.01)
+    Signal(classic=0.01, scalable=0.01)
+    >>> print(pf.Loop(pf.Scalable(), queue, rtt="50ms", p=0.1).margins().verdict)
+    stable
     """
 
     kernel: ClassVar = "pi"

@@ -35,10 +35,25 @@ class Pi2(PiFamily):
         Whether packets that can be marked are marked instead of dropped, and where they are
         judged: for packets only; loops by the ack clock read the latter.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range, as alpha = 0 is: without it
+        the delay never settles at its target.
+
     Notes
     -----
     Source: PI2 paper (CoNEXT'16), sections 4 and 5, equation (36); thesis on PI2 in ns-3,
     Appendix C.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> queue = pf.Pi2(target="15ms", update_interval="16ms", alpha="0.16Hz", beta="3.2Hz")
+    >>> print(f"{queue.encode(0.1).classic:.4f}, {queue.decode(0.01, 'classic'):.4f}")
+    0.0100, 0.1000
     """
 
     kernel: ClassVar = "pi2"

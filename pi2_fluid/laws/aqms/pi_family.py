@@ -69,11 +69,33 @@ class PiFamily(Aqm):
         When the first update comes (s); None: after `update_interval`, but after 0.5 s in the
         variants of Linux whose timer waits for that.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range, as alpha = 0 is: without it
+        the delay never settles at its target.
+
     Notes
     -----
     The last three are for packets only.
 
     Source: PI2 paper (CoNEXT'16), equation (4); Hollot, Misra, Towsley, Gong (INFOCOM 2001).
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import pi2_fluid as pf
+    >>> @dataclass(frozen=True, eq=False, kw_only=True)
+    ... class Cubed(pf.PiFamily):  # p = u^3
+    ...     def encode(self, u):
+    ...         return pf.Signal(u**3, u**3)
+    ...     def decode(self, p, signal):
+    ...         return pf.ops.cbrt(p)
+    >>> margins = pf.Loop(pf.Reno(), Cubed(), rtt="100ms", p=0.01).margins()
+    >>> print(f"{margins.gain_margin_db:.2f} dB")
+    15.81 dB
     """
 
     rests_among_links: ClassVar = True

@@ -137,6 +137,14 @@ class Pie(PiFamily):
     drop_at : {"enqueue", "dequeue"}
         Where packets are judged.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range, as alpha = 0 is: without it
+        the delay never settles at its target.
+
     Notes
     -----
     The last six are for packets only: the fluid does not tell marks from drops.
@@ -144,6 +152,16 @@ class Pie(PiFamily):
     The heuristics do not act at rest, so a loop does not depend on them.
 
     Source: PIE paper (HPSR'13), section IV; RFC 8033, sections 4.2 and 5; PI2 paper, Figure 5.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> queue = pf.Pie(table="rfc8033")
+    >>> [queue.gain_factor(p) for p in (0.0005, 0.05, 0.5)]
+    [0.03125, 0.5, 1.0]
+    >>> margins = pf.Loop(pf.Reno(), queue, rtt="100ms", p=0.01).margins()
+    >>> print(f"{margins.gain_margin_db:.2f} dB")
+    -3.23 dB
     """
 
     kernel: ClassVar = "pie"

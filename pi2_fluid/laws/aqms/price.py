@@ -43,6 +43,13 @@ class Price(Aqm):
     update_interval : float or str, default "5ms"
         Time between two updates of the price (s).
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range.
+
     Notes
     -----
     Trajectories count, too: the state is the price and the packets since the last update. Packets

@@ -82,6 +82,13 @@ class Red(Aqm):
         How many packets pass from one signal to the next (packets only): uniform on 0 .. 1/p_b, as
         in Linux; uniform on 1/p_b .. 2/p_b, as in ns-2 and ns-3; or every packet by itself.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range, or `max` is not above `min`.
+
     Notes
     -----
     Source: Floyd and Jacobson (IEEE/ACM Transactions on Networking, 1993); Floyd, Gummadi, Shenker,

@@ -76,6 +76,13 @@ class Rem(Aqm):
         "ns2" drops what would fill the buffer, so that one packet less waits; "ns3", its port, does
         not, counts whole packets of queue in `bytes`, and signals all sizes alike.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range.
+
     Notes
     -----
     The last four are for packets only. Trajectories count packets, too: the state is the price, the

@@ -18,6 +18,13 @@ class TailDrop(Aqm):
 
     It has no state to speak of (one that stays 0). What packets see is the fraction of the
     arrivals that does not fit, the same for Classic and Scalable ones.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> full = pf.Seen(0.04, 100.0, 1100.0, 1000.0, overflow=100.0)
+    >>> print(f"{pf.TailDrop().signals((0.0,), full).classic:.4f}")
+    0.0909
     """
 
     kernel: ClassVar = "taildrop"

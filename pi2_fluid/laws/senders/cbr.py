@@ -33,6 +33,13 @@ class Cbr(Sender):
         the queue, as of any traffic that cannot be marked. False is the fluid literature's, and
         that of a loop: it enters in full, and an overload lasts.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range.
+
     Examples
     --------
     >>> Cbr(rate="6Mbit/s")

@@ -21,10 +21,25 @@ class CReno(Reno):
         Fraction of the window *removed* per signal. Equation (17) of the PI2 paper prints 0.7,
         which is what Cubic *keeps*; with 0.7 removed the window would be smaller than Reno's,
         against the paper's own equation (7). Pass ``decrease=0.7`` for the equation as printed.
+    growth : {"per_segment", "per_ack"}
+        As in `Reno`.
+
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range.
 
     Notes
     -----
     Source: PI2 paper (CoNEXT'16), equation (17), corrected.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> print(f"{pf.CReno().at_rest(rtt=0.1, p=0.01):.2f} segments")
+    18.26 segments
     """
 
     kernel: ClassVar = "reno"

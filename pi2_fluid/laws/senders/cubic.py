@@ -46,6 +46,13 @@ class Cubic(Sender):
     hystart : bool, default True
         Whether slow start ends early on growing delay; packets only.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range.
+
     Notes
     -----
     *Where it comes from.* Time t after its signal, a flow has the window w_max + c (t - K)^3, which
@@ -75,6 +82,13 @@ class Cubic(Sender):
 
     Source: RFC 9438, sections 4.2, 4.3 and 4.6; the states w_max and s are those of Vardoyan,
     Hollot, Towsley (arXiv:1801.02741), the averages are derived here.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> rest = pf.equilibrium_of(pf.Cubic(), pf.Pi2(), rtt="100ms", p=1e-4)
+    >>> print(f"{rest.window:.0f} segments")
+    183 segments
     """
 
     kernel: ClassVar = "cubic"

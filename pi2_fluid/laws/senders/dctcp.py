@@ -68,6 +68,13 @@ class Dctcp(Sender):
     segments : {"whole", "real"}
         Of the renewal law: whether windows are whole segments, as in Linux and in packets here.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range.
+
     Notes
     -----
     **Which one.** The averaged law is the papers', and what Linux does under periodic marks, as a
@@ -90,6 +97,13 @@ class Dctcp(Sender):
     Source: PI2 paper (CoNEXT'16), equations (9)-(11); RFC 8257, section 3.3; Alizadeh, Javanmard,
     Prabhakar (SIGMETRICS 2011), equations (1) and (2), with alpha W / 2 per round trip. The renewal
     law: `docs/theory.md`, "DCTCP".
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> rest = pf.equilibrium_of(pf.Dctcp(), pf.Pi(), rtt="50ms", p=0.1)
+    >>> print(f"{rest.window:.1f} segments")
+    20.0 segments
     """
 
     kernel: ClassVar = "dctcp"

@@ -75,11 +75,18 @@ class Paganini(Sender):
     window : int, default 31
         N, segments whose marks it remembers, 1 to 128; packets only, as all that follows.
     interval : float or str, default "5ms"
-        T_s, time between two updates of the window that it expects.
+        T_s, time between two updates of the window that it expects (s).
     max_increment, max_decrement : float, default 1
         Segments by which its window rises or falls with each acknowledged one, at most, > 0.
     scheme : {"exponential", "window"}
         How it is updated: `next_state`, or `next_window`, which at most doubles it.
+
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range.
 
     Notes
     -----

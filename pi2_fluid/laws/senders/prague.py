@@ -39,12 +39,19 @@ class Prague(Sender):
     ----------
     gain : float, default 1/16
         Weight of the last virtual round trip in alpha, in (0, 1].
-    target_rtt : duration, default "25ms"
-        Round-trip time that shorter ones count as, in (0, inf).
+    target_rtt : float or str, default "25ms"
+        Round-trip time (s) that shorter ones count as, > 0.
     version : {"2024", "draft"}
         Of the public code; differs in packets only. "2024" begins with alpha = 0, halves the window
         at the first mark all the same, and goes over to the virtual round-trip time 4 round trips
         after slow start; "draft" begins with alpha = 1, and goes over after 500.
+
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range.
 
     Notes
     -----
@@ -63,6 +70,13 @@ class Prague(Sender):
     Source: draft-briscoe-iccrg-prague-congestion-control, and the rules that its public Linux code
     follows, 0.6 ("draft") and 0.7 of 2024; the rate is that of its documentation. Not compared with
     a kernel.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> rest = pf.equilibrium_of(pf.Prague(), pf.DualPi2(ramp="400us"), rtt="20ms", p=0.1)
+    >>> print(f"{rest.window:.1f} segments")
+    14.4 segments
     """
 
     kernel: ClassVar = "prague"

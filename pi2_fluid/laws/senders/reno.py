@@ -31,6 +31,13 @@ class Reno(Sender):
         Receivers acknowledge every second segment (delayed acknowledgements), so that the latter is
         an increase of 1/2 segment per round trip, and windows 1/sqrt(2) as large at the same p.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range.
+
     Notes
     -----
     *Growth per acknowledgement* is what packets do with those that come: of flows with
@@ -41,6 +48,14 @@ class Reno(Sender):
 
     Source: PI2 paper (CoNEXT'16), equation (15); Misra, Gong, Towsley (SIGCOMM 2000). Growth: RFC
     3465, section 2, per segment; RFC 5681, section 3.1, per acknowledgement.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> print(f"{pf.Reno().at_rest(rtt=0.1, p=0.01):.2f} segments")
+    14.14 segments
+    >>> pf.Reno().rate(20.0, 20.0, 0.01, 0.1, 0.1)
+    -10.0
     """
 
     kernel: ClassVar = "reno"

@@ -26,9 +26,22 @@ class Scalable(Sender):
     per_mark : float, default 0.5
         Segments removed from the window per marked acknowledgement, in (0, inf).
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range.
+
     Notes
     -----
     Source: PI2 paper (CoNEXT'16), equation (22).
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> print(f"{pf.equilibrium_of(pf.Scalable(), pf.Pi(), rtt='50ms', p=0.1).window:.1f} segments")
+    20.0 segments
     """
 
     kernel: ClassVar = "scalable"

@@ -34,6 +34,13 @@ class TimeoutReno(Sender):
     min_rto : float or str, default "200ms"
         What the retransmission timer waits beyond the round-trip time (s): at least that in Linux.
 
+    Raises
+    ------
+    QuantityError
+        If a field is no number of its unit, or a word that it does not know.
+    DomainError
+        If a number is outside its range.
+
     Notes
     -----
     *Where it comes from.* A loss is repaired within a round trip, as RACK and tail loss probes do
@@ -52,6 +59,14 @@ class TimeoutReno(Sender):
     two laws are one. In packets, it is Reno.
 
     Source: Padhye, Firoiu, Towsley, Kurose (SIGCOMM 1998), section II.B; RFC 6298; RFC 8985.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> crowd = pf.Flows(pf.TimeoutReno(), 100, "50ms")
+    >>> rest = pf.equilibrium(crowd, pf.Pi2(), "10Mbit/s")
+    >>> print(f"p = {rest.p[0]:.3f}, {rest.window[0]:.2f} segments")
+    p = 0.297, 2.60 segments
     """
 
     kernel: ClassVar = "timeoutreno"
