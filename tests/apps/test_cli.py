@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import write_options
+import write_shell
 from shell import answered, assert_bad_input, printed, strict_json
 
 import pi2_fluid as pf
@@ -812,6 +813,11 @@ def test_help_states_the_defaults_that_hold(capsys) -> None:
 def test_what_help_says_of_parameters_is_what_the_laws_declare() -> None:
     text = write_options.MODULE.read_text(encoding="utf-8")
     assert text == write_options.module(), "run tools/write_options.py"
+
+
+def test_the_reference_has_what_help_says() -> None:
+    text = write_shell.PAGE.read_text(encoding="utf-8")
+    assert text == write_shell.page(), "run tools/write_shell.py"
 
 
 def test_without_a_command_there_is_help(capsys) -> None:

@@ -24,7 +24,7 @@ from pi2_fluid.errors import (
     WriteError,
 )
 
-__all__ = ["ROOMS", "main", "run"]
+__all__ = ["ROOMS", "app_for", "main", "run"]
 
 #: Options by the names that they once had.
 _RENAMED: Final = {"--mode": "--update", "--controller": "--update"}
@@ -56,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; whatever fails is one sentence on stderr."""
     try:
         with _warnings_as_lines():
-            app = _app_for(arguments)
+            app = app_for(arguments)
             code = app(list(arguments), prog_name="pi2-fluid", standalone_mode=False)
         # Some versions of the shell library turn an interrupt into this code, silently.
         return _interrupted() if code == codes.INTERRUPTED else int(code or 0)
@@ -148,7 +148,7 @@ def _start(
         raise typer.Exit(codes.BAD_INPUT)
 
 
-def _app_for(arguments: Sequence[str]) -> typer.Typer:
+def app_for(arguments: Sequence[str]) -> typer.Typer:
     """Return the shell with the file of the command that comes first, with all where none does."""
     app = typer.Typer(
         name="pi2-fluid",
