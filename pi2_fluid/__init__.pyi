@@ -20,6 +20,7 @@ from pi2_fluid.engines.ns3.ns3 import Ns3 as Ns3
 from pi2_fluid.engines.packet.packets import Packets as Packets
 from pi2_fluid.engines.simulating import simulate as simulate
 from pi2_fluid.errors import AssumptionWarning as AssumptionWarning
+from pi2_fluid.errors import BuildError as BuildError
 from pi2_fluid.errors import DomainError as DomainError
 from pi2_fluid.errors import QuantityError as QuantityError
 from pi2_fluid.errors import ScenarioError as ScenarioError

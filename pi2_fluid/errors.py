@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 __all__ = [
     "AssumptionWarning",
+    "BuildError",
     "DomainError",
     "QuantityError",
     "ScenarioError",
@@ -130,6 +131,10 @@ class SolverError(RuntimeError):
     pi2_fluid.errors.SolverError: Restless is at rest at no window between 1e-09 and 1e+40
     segments for p = 0.01: check its rate().
     """
+
+
+class BuildError(RuntimeError):
+    """What could not be fetched or built: no network, a missing tool, a compiler that failed."""
 
 
 class WriteError(OSError):

@@ -434,7 +434,10 @@ WRITES: dict[str, set[str]] = {
     "to_zarr": {"pi2_fluid/apps/cli/files.py", "pi2_fluid/sweeping/store.py"},  # in memory
     "to_csv": {"pi2_fluid/apps/cli/files.py"},  # as text
     "savefig": {"pi2_fluid/plot/page.py"},  # into memory
-    "open": {"pi2_fluid/saving.py"},
+    "open": {
+        "pi2_fluid/saving.py",
+        "pi2_fluid/engines/linux/building/debian.py",  # goes on with what came, and renames it
+    },
 }
 
 # What these write is made anew each time: in build/, and in a folder that is deleted with the run.

@@ -16,6 +16,7 @@ import typer
 from pi2_fluid.apps.cli import codes
 from pi2_fluid.errors import (
     AssumptionWarning,
+    BuildError,
     DomainError,
     QuantityError,
     ScenarioError,
@@ -44,6 +45,7 @@ ROOMS: Final = {
     "figure": "gallery",
     "claims": "claims",
     "validate": "validations",
+    "linux": "kernels",
 }
 
 
@@ -64,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
         return _interrupted()
     except (QuantityError, DomainError, ScenarioError, UnsupportedError) as error:
         return _fail(str(error), codes.BAD_INPUT)
-    except (SolverError, WriteError) as error:
+    except (SolverError, BuildError, WriteError) as error:
         return _fail(str(error), codes.FAILED)
     except OSError as error:
         where = error.filename or "the output"
@@ -143,6 +145,11 @@ def _start(
     ] = False,
 ) -> None:
     """TCP under active queue management, as loops, fluids and packets: PI2, PIE, DualPI2 ..."""
+    _show_commands(context)
+
+
+def _show_commands(context: typer.Context) -> None:
+    """Without a command there is help."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(codes.BAD_INPUT)
@@ -160,6 +167,13 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     app.callback(invoke_without_command=True, epilog=codes.EXPLAINED)(_start)
     asked = [ROOMS[word] for word in arguments[:1] if word in ROOMS]
     for room in asked or dict.fromkeys(ROOMS.values()):
-        for command, epilog in import_module(f"pi2_fluid.apps.cli.{room}").COMMANDS:
+        there = import_module(f"pi2_fluid.apps.cli.{room}")
+        for command, epilog in getattr(there, "COMMANDS", ()):
             app.command(epilog=epilog)(command)
+        for word, text, commands in getattr(there, "GROUPS", ()):
+            group = typer.Typer(help=text)
+            group.callback(invoke_without_command=True)(_show_commands)
+            for command, epilog in commands:
+                group.command(epilog=epilog)(command)
+            app.add_typer(group, name=word)
     return app

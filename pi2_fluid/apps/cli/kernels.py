@@ -1,0 +1,180 @@
+"""Kernels for guests: `pi2-fluid linux build`, `pi2-fluid linux info`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pi2_fluid.apps.cli.options import option, read_whole
+from pi2_fluid.apps.cli.output import JsonFlag, Line, make_console, make_grid, print_json
+
+if TYPE_CHECKING:
+    from pi2_fluid.engines.linux.kernels import Kernel
+
+__all__ = ["GROUPS", "build", "info"]
+
+_EVERY: Final = 0.1  # s between two lines
+
+
+class _Shown:
+    """What a build does, a line for each of its parts."""
+
+    def __init__(self) -> None:
+        self.line, self.part, self.at = Line(), "", 0.0
+
+    def __call__(self, part: str, done: float, total: float, unit: str) -> None:
+        now = time.monotonic()
+        if part != self.part:
+            self.line.__exit__(None, None, None)
+            self.line, self.part = Line(), part
+        elif now - self.at < _EVERY:
+            return
+        self.at = now
+        if not done:
+            self.line.show(f"{part} {unit}".rstrip(), once=f"{part} {unit}".rstrip())
+            return
+        whole = f" of {total:.0f}" if total else ""
+        once = f"{part} {total:.0f} {unit}" if total else f"{part}, which takes minutes"
+        self.line.show(f"{part} {done:.0f}{whole} {unit}", once=once)
+
+
+def build(
+    version: Annotated[
+        str | None,
+        option("VERSION", "7.2 or 7.2.13; 6.17 or later. Default: the newest of Debian's."),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        option(
+            "PATH",
+            "Instead of what Debian has: a kernel's source as a folder, a package"
+            " linux-source-X.Y, or a tar archive.",
+        ),
+    ] = None,
+    mirror: Annotated[
+        str | None,
+        option(
+            "URL",
+            "Where Debian's archive is. Default: $PI2_FLUID_DEBIAN_MIRROR, or"
+            " http://deb.debian.org/debian.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        str | None,
+        option(
+            "NUMBER",
+            "Files compiled side by side. Default: one for each core.",
+            None,
+            "-j",
+            "--jobs",
+        ),
+    ] = None,
+    keep_source: Annotated[
+        bool,
+        option(None, "Leave package and source in the cache, 0.8 GB.", None, "--keep-source"),
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Build a Linux kernel that runs as a program, for scenarios to be run in it.
+
+    As any user: it fetches a source package of Debian's, checks it, and compiles what guests need.
+    What Ctrl-C breaks off goes on by the same command.
+    """
+    from pi2_fluid.engines.linux.building.builder import build_kernel
+
+    shown = _Shown()
+    with shown.line:
+        kernel = build_kernel(
+            version,
+            source,
+            mirror=mirror,
+            jobs=None if jobs is None else read_whole(jobs, "--jobs", "files"),
+            keep_source=keep_source,
+            told=shown,
+        )
+    if as_json:
+        print_json(_record(kernel))
+    else:
+        _print([kernel])
+
+
+def info(as_json: JsonFlag = False) -> None:
+    """Say which kernels there are for guests, and what they have."""
+    from pi2_fluid.engines.linux.kernels import find_kernel, list_kernels
+
+    there = list_kernels()
+    if as_json:
+        print_json({"kernels": [_record(kernel) for kernel in there]})
+    elif there:
+        _print(there)
+    else:
+        find_kernel()  # says that there is none, and what to do
+
+
+def _record(kernel: Kernel) -> dict[str, Any]:
+    return {
+        "release": kernel.release,
+        "folder": str(kernel.folder),
+        "bytes": _size(kernel),
+        "qdiscs": list(kernel.qdiscs),
+        "congestion_controls": list(kernel.congestion_controls),
+        "manifest": kernel.manifest,
+    }
+
+
+def _size(kernel: Kernel) -> int:
+    return sum(path.stat().st_size for path in kernel.folder.iterdir())
+
+
+def _print(kernels: list[Kernel]) -> None:
+    console = make_console()
+    for kernel in kernels:
+        made = kernel.manifest
+        grid = make_grid("left", "left")
+        rows = {
+            "queues": ", ".join(kernel.qdiscs),
+            "senders": ", ".join(kernel.congestion_controls),
+            "not in it": ", ".join(made["without"]) or "nothing that was asked for",
+            "made of": kernel.source,
+            "signature": made["source"].get("signature", "not checked: not fetched from Debian"),
+            "made by": f"{made['compiler']}, {made['built']}, in {made['wall_seconds']:.0f} s",
+            "where": f"{kernel.folder}, {_size(kernel) / 1e6:.1f} MB",
+        }
+        for name, text in rows.items():
+            grid.add_row(f"  {name}", text)
+        console.print(f"Linux {kernel.release}")
+        console.print(grid)
+
+
+#: Commands below a word of their own: the word, what help says of it, and the commands.
+GROUPS: tuple[tuple[str, str, tuple[tuple[Any, str], ...]], ...] = (
+    (
+        "linux",
+        "Build the Linux kernel that scenarios run in, and say what it has.",
+        (
+            (
+                build,
+                (
+                    "Examples:\n\n"
+                    "pi2-fluid linux build\n\n"
+                    "pi2-fluid linux build --version 7.2 --keep-source\n\n"
+                    "pi2-fluid linux build --source ~/linux-7.2\n\n"
+                    "It needs gcc, make, flex, bison and bc, and 1.5 GB while it runs; the kernel"
+                    " takes 6 MB. A cache that has the kernel is left as it is.\n\n"
+                    "JSON: release, folder, bytes, qdiscs, congestion_controls, manifest."
+                ),
+            ),
+            (
+                info,
+                (
+                    "Examples:\n\n"
+                    "pi2-fluid linux info\n\n"
+                    "pi2-fluid linux info --json\n\n"
+                    "JSON: kernels, a list of {release, folder, bytes, qdiscs,"
+                    " congestion_controls, manifest}, the newest first."
+                ),
+            ),
+        ),
+    ),
+)
