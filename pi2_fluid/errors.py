@@ -134,7 +134,14 @@ class SolverError(RuntimeError):
 
 
 class BuildError(RuntimeError):
-    """What could not be fetched or built: no network, a missing tool, a compiler that failed."""
+    """What could not be fetched or built: no network, a missing tool, a compiler that failed.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> issubclass(pf.BuildError, RuntimeError)
+    True
+    """
 
 
 class WriteError(OSError):

@@ -97,10 +97,17 @@ def below(text: str) -> Iterator[str]:
             yield re.sub(r"^JSON:", "**JSON**:", plain(said))
 
 
+def commands(shell: Any) -> Iterator[tuple[str, Any]]:
+    """Yield all commands by what they are called, also those below a word of their own."""
+    for name, one in shell.commands.items():
+        below_it = dict(commands(one)) if hasattr(one, "commands") else {}
+        yield from {f"{name} {word}": it for word, it in below_it.items()}.items() or [(name, one)]
+
+
 def page() -> str:
     """Return the page of today."""
     shell: Any = typer.main.get_command(app_for([]))
-    blocks = [block for name, one in shell.commands.items() for block in lines(name, one)]
+    blocks = [block for name, one in commands(shell) for block in lines(name, one)]
     common = (
         "Every command has `-h`, `--help`, too; most have `--json`, by which they print one JSON"
         " object, in SI units, instead of text."
