@@ -16,6 +16,7 @@ from pi2_fluid.design.tuning import tune as tune
 from pi2_fluid.design.verifying import verify as verify
 from pi2_fluid.engines.engine import Engine as Engine
 from pi2_fluid.engines.fluid.fluid import Fluid as Fluid
+from pi2_fluid.engines.linux.linux import Linux as Linux
 from pi2_fluid.engines.ns3.ns3 import Ns3 as Ns3
 from pi2_fluid.engines.packet.packets import Packets as Packets
 from pi2_fluid.engines.simulating import simulate as simulate

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.fluid.fluid import Fluid
+from pi2_fluid.engines.linux.linux import Linux
 from pi2_fluid.engines.ns3.ns3 import Ns3
 from pi2_fluid.engines.packet.packets import Packets
 from pi2_fluid.errors import QuantityError, show_value
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["ENGINES", "require_engine", "simulate"]
 
 #: The engines of this package, by name.
-ENGINES: Final[dict[str, type[Engine]]] = {engine.name: engine for engine in (Fluid, Packets, Ns3)}
+ENGINES: Final[dict[str, type[Engine]]] = {
+    engine.name: engine for engine in (Fluid, Packets, Ns3, Linux)
+}
 
 
 def simulate(
@@ -35,7 +38,8 @@ def simulate(
     scenario : Scenario, str or Path
         A scenario, the name of one that comes with the package, or a TOML file.
     engine : Engine, optional
-        How: `Fluid`, the default, `Packets`, or `Ns3` where that is installed, with its options.
+        How: `Fluid`, the default, `Packets`, `Ns3` where that is installed, or `Linux` where a kernel
+        was built, with its options.
     progress : callable, optional
         Called as ``progress(done, total)``, in seconds simulated.
 
@@ -56,7 +60,7 @@ def simulate(
     UnsupportedError
         If the engine cannot run this scenario; ``engine.obstacle(scenario)`` tells beforehand.
     SolverError
-        If a trajectory needs too many steps, or ns-3 ends before its time.
+        If a trajectory needs too many steps, or ns-3 or a kernel ends before its time.
 
     Examples
     --------

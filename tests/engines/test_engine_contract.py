@@ -12,6 +12,7 @@ import pytest
 from refusals import refused
 
 import pi2_fluid as pf
+from pi2_fluid.engines.linux.kernels import list_kernels
 from pi2_fluid.engines.simulating import ENGINES
 from pi2_fluid.results.schema import row_length, schema_of
 
@@ -26,6 +27,7 @@ ALL: dict[str, pf.Engine] = {
     "fluid by acks": pf.Fluid(clock="acks", step="2ms"),
     "packets": pf.Packets(seeds=2),
     "ns-3": pf.Ns3(seeds=2),
+    "Linux": pf.Linux(seeds=2),
 }
 #: What an engine is asked to run if it does not have the laws of `SCENARIO`.
 OTHERS = {
@@ -35,6 +37,7 @@ OTHERS = {
         flows=(FLOWS[0], pf.Flows(pf.Dctcp(), 3, "30ms", ecn=True, name="scalable")),
     )
 }
+OTHERS["linux"] = dataclasses.replace(OTHERS["ns3"], link=pf.Link("10Mbit/s", kind="htb"))
 UNITS = {
     "queue_delay": "s", "queue": "packets", "controller": "1", "p": "1", "p_prime": "1",
     "window": "segments", "throughput": "bit/s", "capacity": "bit/s",
@@ -47,6 +50,8 @@ def engine(request) -> Any:
     chosen = ALL[request.param]
     if chosen.name == "ns3" and importlib.util.find_spec("ns3") is None:
         pytest.skip("the wheel of ns-3 is not installed")
+    if chosen.name == "linux" and not list_kernels():
+        pytest.skip("no kernel is cached: make linux-test builds one")
     return chosen
 
 
@@ -129,13 +134,14 @@ def test_what_it_cannot_do_it_says_before_it_starts(engine, scenario, monkeypatc
 
     for place in (
         *("fluid.compiled.run_compiled", "fluid.fluid._run_python", "packet.packets._run_all"),
-        "ns3.ns3.run_seeds",
+        *("ns3.ns3.run_seeds", "linux.linux.run_guests"),
     ):
         monkeypatch.setattr(f"pi2_fluid.engines.{place}", start)
     impossible = {
         "fluid": dataclasses.replace(ALONE, aqm=pf.CoDel()),
         "packet": dataclasses.replace(ALONE, flows=pf.Flows(Own(), 5, "60ms")),
         "ns3": ALONE,
+        "linux": ALONE,
     }[engine.name]
     reason = engine.obstacle(impossible)
     assert reason.endswith(".")

@@ -40,7 +40,7 @@ def compare(
         list[str] | None,
         options.option(
             "NAME",
-            "fluid, packet or ns3, with options of its own as in fluid:linear or"
+            "fluid, packet, ns3 or linux, with options of its own as in fluid:linear or"
             " packet:seeds=3; once for each engine. The first is what the others are compared"
             " with. Default: fluid and packet.",
             show_default=False,

@@ -93,22 +93,18 @@ Seeds = Annotated[
     str | None,
     option(
         "NUMBER | LIST",
-        "How many runs, or their seeds: 5,17,23, or 7, for one. Default 10, of ns3 5;"
-        " packet and ns3 only.",
+        "How many runs, or their seeds: 5,17,23, or 7, for one. Default 10, of ns3 5, of linux 3;"
+        " not for fluid.",
         "Packets",
     ),
 ]
 Bin = Annotated[
     str | None,
-    option(
-        "TIME", "Time over which a row is summed. Default 100ms; packet and ns3 only.", "Packets"
-    ),
+    option("TIME", "Time over which a row is summed. Default 100ms; not for fluid.", "Packets"),
 ]
 Threads = Annotated[
     str | None,
-    option(
-        "NUMBER", "Runs side by side. Default: one for each core; packet and ns3 only.", "Packets"
-    ),
+    option("NUMBER", "Runs side by side. Default: one for each core; not for fluid.", "Packets"),
 ]
 After = Annotated[
     str | None,

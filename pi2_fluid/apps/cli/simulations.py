@@ -33,7 +33,8 @@ def simulate(
         options.option(
             "NAME",
             "fluid: the differential equations; packet: every packet, for several seeds; or"
-            " ns3: the same in ns-3, where that is installed.",
+            " ns3: the same in ns-3, where that is installed; linux: the same in a Linux kernel,"
+            " once pi2-fluid linux build has built one.",
         ),
     ] = "fluid",
     update: options.Update = None,

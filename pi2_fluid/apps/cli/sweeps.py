@@ -100,7 +100,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
         (
             "FILE says what is asked at each point, by one of\n\n"
             "  scenario = NAME or file: what its run comes to; with \\[engine], its name (fluid,"
-            " packet, ns3) and options, and \\[summarize], after and until\n\n"
+            " packet, ns3, linux) and options, and \\[summarize], after and until\n\n"
             "  network = NAME or file: where it rests\n\n"
             "  \\[loop], arguments of Loop (sender, aqm, rtt, p_prime ...): its margins\n\n"
             "  \\[tune], arguments of tune (max_rtt, aqm ...): the design\n\n"

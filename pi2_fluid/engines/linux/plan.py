@@ -5,7 +5,8 @@ The guest has three network namespaces in a row, a sender, a router and a receiv
 ====================================  ==========================================================
 ``sys NS PATH VALUE``                 write to /proc/sys/PATH in a namespace
 ``nl NS DEVICE KIND FLAGS HEX``       send a message of rtnetlink; the device's index goes into it
-``at T nl ...``                       the same, at a time (s)
+``rest SECONDS``                      let time pass
+``at T nl ...``                       send a message, at a time (s)
 ``class CC ECN PRIORITY BPS BYTES``   a class of flows: congestion control, whether it asks for ECN,
                                       priority of what its receivers send, rate (0: TCP), bytes of
                                       UDP in a packet
@@ -52,10 +53,10 @@ from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
 from pi2_fluid.ops import Number
 from pi2_fluid.units import format_quantity
 
-__all__ = ["SAMPLE", "flow_times", "make_plan", "not_modelled"]
+__all__ = ["SHORTEST_BIN", "flow_times", "make_plan", "not_modelled"]
 
-#: Between two readings of what the queue counts (s).
-SAMPLE: Final = 0.002
+#: The shortest bin of a result (s).
+SHORTEST_BIN: Final = 0.001
 
 _SENDER, _ROUTER, _RECEIVER = range(3)
 #: Devices, and the last byte of their addresses.
@@ -68,7 +69,12 @@ _PORT: Final = 5000  # of the first class's receiver
 _ETHERNET: Final = 14  # bytes of a frame's header, which the queue counts
 _UDP: Final = 28  # bytes of headers of IP and UDP
 _HANDLE: Final = 0x100000  # of the queue
-_TCP_EVERY: Final = 50  # samples
+# Between two readings of what the queue counts, and of what flows say of themselves (s), at most.
+_SAMPLE, _FLOW_SAMPLE = 0.002, 0.1
+# Until the kernel has noticed that devices are up (s): before, they lose what they are to send.
+# The queue is made afterwards, as young as the run.
+_REST: Final = 2
+_SAMPLES: Final = 5  # of the queue in a bin, at least
 _SOCKET: Final = (2**25, 2**30 - 1)  # bytes of a socket's buffers
 
 # What the guest, its log and the kernel can count.
@@ -93,7 +99,8 @@ def make_plan(scenario: Scenario, seed: int, length: float = 0.1) -> str:
     seed : int
         Of the times at which flows start within `start_jitter`.
     length : float
-        Of a bin of the result (s): flows say twice in one what they have, or every 0.1 s.
+        Of a bin of the result (s): the queue is read five times in one, or every 2 ms, and flows
+        say twice what they have, or every 0.1 s.
 
     Raises
     ------
@@ -119,18 +126,20 @@ def make_plan(scenario: Scenario, seed: int, length: float = 0.1) -> str:
         *(message.order() for message in _wires(scenario)),
         *_switches(scenario),
         *(message.order() for message in _ways_back(paths)),
+        f"rest {_REST}",
         *(message.order() for message in _bottleneck(scenario, queue)),
         *_changes(scenario),
         *_classes(scenario, paths),
         *_flows(scenario, seed),
-        f"run {float(scenario.duration)!r} {SAMPLE!r} {_flows_every(length)}",
+        f"run {float(scenario.duration)!r} {_readings(length)}",
     ]
     return "\n".join(orders) + "\n"
 
 
-def _flows_every(length: float) -> int:
-    """Return every how many readings of the queue flows say what they have."""
-    return max(1, min(_TCP_EVERY, round(length / SAMPLE / 2.0)))
+def _readings(length: float) -> str:
+    """Return how often the queue is read (s), and at every how many of them the flows."""
+    sample = min(_SAMPLE, length / _SAMPLES)
+    return f"{sample!r} {max(1, round(min(_FLOW_SAMPLE, length / 2.0) / sample))}"
 
 
 def not_modelled(scenario: Scenario) -> list[str]:

@@ -154,7 +154,8 @@ def fates(packets: NDArray[Any], band: IntArray) -> IntArray:
 
 def sojourns(packets: NDArray[Any]) -> IntArray:
     """Return how long each packet that left was in the queue (ns)."""
-    return packets["sojourn_high"].astype(np.int64) << 32 | packets["sojourn"]
+    found: IntArray = packets["sojourn_high"].astype(np.int64) << 32 | packets["sojourn"]
+    return found
 
 
 def controller(kind: str, queue: NDArray[Any]) -> FloatArray:

@@ -70,7 +70,7 @@ struct flow {
     enum state state;
     int class, socket, accepted, timer;
     double start, stop; /* s */
-    struct line lines[2]; /* those that a dual queue takes for Classic, and for L4S */
+    struct line lines[2]; /* of packets that cannot be marked, and of those that can: they may wait in two queues */
 };
 
 /* What happens at a time: a flow comes, or goes, or a message is sent. */
@@ -108,7 +108,7 @@ static struct flow flows[MOST_FLOWS];
 static struct event events[2 * MOST_FLOWS + MOST_CHANGES];
 static char *messages[MOST_CHANGES];
 static int class_count, flow_count, event_count, message_count, next_event;
-static int netlinks[NAMESPACES], poller, queue_device, shared;
+static int netlinks[NAMESPACES], poller, queue_device, tap_before, tap_behind, shared;
 static FILE *packet_file, *queue_file, *flow_file;
 static uint64_t began; /* ns, of the clock that stamps packets */
 static double origin; /* s, of the clock that timers follow */
@@ -418,20 +418,32 @@ static void came(struct line *line, struct waiting packet)
     *place_in(line, line->count++) = packet;
 }
 
-/* Packets in a line leave in the order in which they came: those before one that leaves have been dropped. Returns 0 if
- * the packet is not in the line. */
-static int left(int flow, struct line *line, uint16_t id, uint8_t ecn, uint64_t when)
+static uint32_t find(const struct line *line, uint16_t id)
 {
     uint32_t place = 0;
     while (place < line->count && place_in(line, place)->id != id)
         place++;
-    if (place == line->count)
-        return 0;
+    return place;
+}
+
+static void drain(int tap, int behind);
+
+/* Packets in a line leave in the order in which they came: those before one that leaves have been dropped. */
+static void left(int flow, struct line *line, uint16_t id, uint8_t ecn, uint64_t when)
+{
+    uint32_t place = find(line, id);
+    if (place == line->count) {
+        drain(tap_before, 0); /* it came since that tap was read */
+        place = find(line, id);
+    }
+    if (place == line->count) {
+        errno = ENOENT;
+        fail("a packet of flow %d left that had not come", flow);
+    }
     for (uint32_t i = 0; i <= place; i++)
         record(flow, place_in(line, i), i < place ? DROPPED : ecn, when);
     line->first += place + 1;
     line->count -= place + 1;
-    return 1;
 }
 
 static uint64_t time_of(struct msghdr *message)
@@ -445,8 +457,8 @@ static uint64_t time_of(struct msghdr *message)
 
 static void drain(int tap, int behind)
 {
-    static uint8_t heads[BATCH][SNAP];
-    static char told[BATCH][CMSG_SPACE(sizeof(struct timespec))];
+    uint8_t heads[BATCH][SNAP];
+    char told[BATCH][CMSG_SPACE(sizeof(struct timespec))];
     struct sockaddr_ll froms[BATCH];
     struct mmsghdr batch[BATCH];
     struct iovec vectors[BATCH];
@@ -473,13 +485,11 @@ static void drain(int tap, int behind)
                 continue;
             const uint64_t when = time_of(&batch[i].msg_hdr);
             const uint8_t ecn = ip[1] & 3;
-            struct line *lines = flows[flow].lines, *l4s = lines + (ecn & 1); /* ECT(1) or CE */
-            if (!behind)
-                came(l4s, (struct waiting){when, id, bytes, ecn});
-            else if (!left(flow, l4s, id, ecn, when) && !left(flow, lines, id, ecn, when)) { /* marked on its way */
-                errno = ENOENT;
-                fail("a packet of flow %d left that had not come", flow);
-            }
+            struct line *line = flows[flow].lines + (ecn != 0);
+            if (behind)
+                left(flow, line, id, ecn, when);
+            else
+                came(line, (struct waiting){when, id, bytes, ecn});
         }
     }
 }
@@ -597,13 +607,13 @@ static FILE *open_log(const char *path)
     return file;
 }
 
-static void end_run(int before, int behind)
+static void end_run(void)
 {
     for (int i = 0; i < 2 * flow_count; i++)
         for (uint32_t k = 0; k < flows[i / 2].lines[i % 2].count; k++)
             record(i / 2, place_in(flows[i / 2].lines + i % 2, k), QUEUED, 0);
-    require_whole(before, "r_s");
-    require_whole(behind, "r_d");
+    require_whole(tap_before, "r_s");
+    require_whole(tap_behind, "r_d");
     if (fclose(packet_file) || fclose(queue_file) || fclose(flow_file))
         fail("writing the log");
     printf("guest done\n");
@@ -613,7 +623,8 @@ static void run(double duration, double every, int flows_every)
 {
     enter(ROUTER);
     queue_device = (int)if_nametoindex("r_d");
-    const int before = open_tap("r_s", 0), behind = open_tap("r_d", 1);
+    tap_before = open_tap("r_s", 0);
+    tap_behind = open_tap("r_d", 1);
     enter(RECEIVER);
     for (int i = 0; i < class_count; i++)
         listen_for(i);
@@ -649,8 +660,8 @@ static void run(double duration, double every, int flows_every)
             else if (why == TICK) {
                 const double at = now();
                 tick += expirations(ticker);
-                drain(before, 0);
-                drain(behind, 1);
+                drain(tap_before, 0);
+                drain(tap_behind, 1);
                 sample_queue(at);
                 if (tick % (uint64_t)flows_every == 0)
                     sample_flows(at);
@@ -660,7 +671,7 @@ static void run(double duration, double every, int flows_every)
                     fflush(stdout);
                 }
                 if (at >= duration - every / 2.0) {
-                    end_run(before, behind);
+                    end_run();
                     return;
                 }
             }
@@ -690,6 +701,9 @@ static void read_order(char *line)
         write_to(full, value);
     } else if (strncmp(line, "nl ", 3) == 0) {
         tell(line);
+    } else if (sscanf(line, "rest %lf", &at) == 1) {
+        const struct timespec time = after(at);
+        nanosleep(&time, NULL);
     } else if (sscanf(line, "at %lf %n", &at, &end_of_time) == 1 && end_of_time && message_count < MOST_CHANGES) {
         messages[message_count] = strdup(line + end_of_time);
         add_event(at, TELL, message_count++);

@@ -1,0 +1,208 @@
+"""Linux as an engine: from a scenario to what its packets do in the kernel itself, as a Dataset."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
+
+from pi2_fluid.engines.engine import Engine
+from pi2_fluid.engines.linux.boot import Machine, run_guests, start_command
+from pi2_fluid.engines.linux.counting import count_log
+from pi2_fluid.engines.linux.guests import guest_program
+from pi2_fluid.engines.linux.kernels import Kernel, find_kernel
+from pi2_fluid.engines.linux.laws import congestion_of, qdisc_of
+from pi2_fluid.engines.linux.plan import SHORTEST_BIN, flow_times, make_plan, not_modelled
+from pi2_fluid.engines.linux.reader import Log
+from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.network.scenario import Scenario, require_scenario
+from pi2_fluid.network.schedule import NS, to_ns
+from pi2_fluid.results.runs import runs_dataset
+from pi2_fluid.results.schema import RUNS, provenance
+from pi2_fluid.results.seeds import seed_list, thread_count
+from pi2_fluid.units import validate_number
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["Linux"]
+
+_BIN: Final = 0.1  # s
+_LEAST_MEMORY: Final = 256  # MiB of a guest, beside what its packets take
+_MOST_MEMORY: Final = 8192
+_PACKET_MEMORY: Final = 8192  # bytes that a packet under way takes, with its copy and its record
+_FLOW_MEMORY: Final = 2**19  # bytes of a flow's two sockets
+_MIB: Final = 2**20
+
+
+class _Task(NamedTuple):
+    """What a scenario asks of each seed."""
+
+    kernel: Kernel
+    plans: dict[int, str]
+    bin: int
+    """Nanoseconds."""
+    memory: int
+    """MiB."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
+class Linux(Engine):
+    """The Linux kernel itself, in virtual time: its queue disciplines, its TCP.
+
+    A kernel that runs as a program (User-Mode Linux), which ``pi2-fluid linux build`` has built
+    from Debian's sources, boots once for each seed, without any right of root. In it work takes no
+    time and timers fire exactly, so that a run is what the algorithms do, and the same seed gives
+    the same bytes.
+
+    It runs queues `Pie`, `Pi2`, `DualPi2`, `Red`, `CoDel` and `TailDrop` with the numbers that the
+    kernel can count, senders `Reno`, `Cubic`, `Dctcp` and `Cbr`, and all changes of a scenario of
+    one link with ``kind="htb"``.
+
+    Parameters
+    ----------
+    seeds : int or sequence of int
+        How many runs (their seeds are 1, 2, ...), or the seeds themselves, in [0, 2^63).
+    bin : float or str, optional
+        Time over which a row of the result is summed (s), default 100 ms, 1 ms at least; the last
+        one may be shorter.
+    threads : int, optional
+        Guests side by side. Default: as many as there are cores. The numbers do not depend on it.
+    kernel : str or Path, optional
+        Which one of those that have been built: its version, "7.2", or a folder. Default: the
+        newest.
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If an option is not as it should be.
+
+    Notes
+    -----
+    Results are runs, as `packet.simulate` describes them, with the same names, and
+    ``attrs["kernel"]``. What differs:
+
+    * Packets of data are seen by taps before and behind the queue, each with its flow, its ECN bits
+      and its times. Those of less than 200 bytes, which open and end connections, are left out.
+    * ``queue`` of one band is what the kernel counts, read every 2 ms, or five times in a bin; of a
+      dual queue it is what the taps saw come and not go, since the kernel counts both bands as one.
+    * ``controller`` is what the qdisc says: p of PIE, p' of PI2 and DualPI2; others keep theirs to
+      themselves (NaN). ``window`` is what flows say of themselves twice in a bin, or ten times a
+      second.
+    * In ``count`` drops are the law's unless the queue was full, so that those of an overload
+      count as its own; marks in L are the step's if the packet had waited for longer.
+
+    A packet costs about 40 us of CPU time, and a guest some 250 MB of memory and a core.
+
+    Examples
+    --------
+    >>> import pi2_fluid as pf
+    >>> scenario = pf.named_scenario("pi2_fig11a_pie")
+    >>> pf.Linux(seeds=3).obstacle(scenario)[:40]
+    'Link kind = "wire" is not in Linux, wher'
+    """
+
+    seeds: int | Sequence[int] = 3
+    bin: float | str | None = None
+    threads: int | None = None
+    kernel: str | Path | None = None
+
+    name: ClassVar[str] = "linux"
+    medium: ClassVar[str] = "the Linux kernel"
+
+    def __post_init__(self) -> None:
+        numbers = seed_list(self.seeds)
+        if not isinstance(self.seeds, int):
+            object.__setattr__(self, "seeds", tuple(numbers))
+        if self.bin is not None:
+            value = validate_number(self.bin, "time", "bin", low=SHORTEST_BIN, closed=True)
+            object.__setattr__(self, "bin", value)
+        thread_count(self.threads, len(numbers))
+        if isinstance(self.kernel, Path):
+            object.__setattr__(self, "kernel", str(self.kernel))
+
+    def require(self, scenario: Scenario) -> None:
+        """Refuse what Linux has no law for, and to run where no kernel was built."""
+        self._prepare(scenario)
+
+    def way(self, result: xarray.Dataset) -> str:
+        """Return which kernel it was."""
+        return f"packet by packet in Linux {result.attrs['kernel']}"
+
+    def remarks(self, result: xarray.Dataset) -> dict[str, Any]:
+        """Return which kernel it was."""
+        return {"kernel": result.attrs["kernel"]}
+
+    def with_rows(self, step: float) -> Self:
+        """Return this engine with bins of `step` (s), unless its `bin` is set."""
+        return (
+            self if self.bin is not None else dataclasses.replace(self, bin=max(step, SHORTEST_BIN))
+        )
+
+    def run(
+        self, scenario: Scenario, progress: Callable[[float, float], None] | None = None
+    ) -> xarray.Dataset:
+        """Return one run for each seed."""
+        task = self._prepare(scenario)
+        kind = qdisc_of(scenario.aqm, scenario.link).kind
+        image = start_command(task.kernel.image, task.memory)
+        machine = Machine(image, guest_program(), task.kernel.seed_library, task.memory)
+
+        def count(seed: int, log: Log) -> dict[str, Any]:
+            return count_log(log, scenario, kind, flow_times(scenario, seed), task.bin)
+
+        workers = thread_count(self.threads, len(task.plans))
+        duration = float(scenario.duration)
+        found, interrupted = run_guests(machine, task.plans, workers, duration, count, progress)
+        dual = scenario.aqm.bands > 1
+        bands = [int(dual and flow.sender.signal == "scalable") for flow in scenario.flows]
+        attrs = provenance(
+            scenario, self.name, RUNS, not_modelled(scenario), interrupted=interrupted
+        )
+        return runs_dataset(
+            scenario, found, task.bin, bands, {**attrs, "kernel": task.kernel.release}
+        )
+
+    def _prepare(self, scenario: Scenario) -> _Task:
+        require_scenario(scenario)
+        length = float(_BIN if self.bin is None else self.bin)
+        plans = {seed: make_plan(scenario, seed, length) for seed in seed_list(self.seeds)}
+        kernel = find_kernel(self.kernel)
+        _require_laws(kernel, scenario)
+        duration = to_ns(scenario.duration)
+        bin_ = duration if length * NS >= duration else to_ns(length)
+        return _Task(kernel, plans, bin_, _memory(scenario))
+
+
+def _require_laws(kernel: Kernel, scenario: Scenario) -> None:
+    """Refuse what this very kernel was built without, or is too old for."""
+    queue = qdisc_of(scenario.aqm, scenario.link).kind
+    senders = {congestion_of(f.sender) for f in scenario.flows if f.sender.constant_rate is None}
+    for what, names, known in (
+        ("qdisc", {queue} - {"pfifo"}, kernel.qdiscs),
+        ("congestion control", senders, kernel.congestion_controls),
+    ):
+        for name in sorted(names - set(known)):
+            raise UnsupportedError(
+                f"Linux {kernel.release} has no {what} {name}: build a newer one by pi2-fluid linux"
+                " build, or use another engine, e.g. Packets()."
+            )
+
+
+def _memory(scenario: Scenario) -> int:
+    """Return how much a guest may use (MiB): what waits, what is under way, and the sockets."""
+    rates = [scenario.link.capacity]
+    rates += [change.capacity for change in scenario.changes if change.capacity is not None]
+    rtt = max(float(flow.base_rtt) for flow in scenario.flows)
+    under_way = max(map(float, rates)) * rtt / (8.0 * float(scenario.packet_size))
+    flows = sum(float(flow.count) for flow in scenario.flows)
+    packets = 2.0 * (under_way + float(scenario.link.buffer))
+    wanted = _LEAST_MEMORY + (packets * _PACKET_MEMORY + flows * _FLOW_MEMORY) / _MIB
+    if wanted > _MOST_MEMORY:
+        raise UnsupportedError(
+            f"Scenario may have {packets:.3g} packets waiting and under way, for which a guest of"
+            f" {_MOST_MEMORY} MiB has no room: give a smaller buffer, or use another engine, e.g."
+            " Packets()."
+        )
+    return int(wanted)

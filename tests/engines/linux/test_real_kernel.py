@@ -1,0 +1,81 @@
+"""Guests with a real kernel, where one is cached: the same bytes again, and every queue.
+
+`make linux-test` builds one where there is none; nothing else does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import pi2_fluid as pf
+from pi2_fluid.engines.linux.kernels import list_kernels
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not list_kernels(), reason="no kernel is cached: make linux-test builds one"
+    ),
+]
+
+LINK = pf.Link("10Mbit/s", "1000 packets", kind="htb")
+FLOWS = (
+    pf.Flows(pf.Reno(), 2, "20ms", start_jitter="100ms"),
+    pf.Flows(pf.Dctcp(), 1, "30ms", start_jitter="100ms"),
+    pf.Flows(pf.Cbr(rate="1Mbit/s"), 1),
+)
+SCENE = pf.Scenario("4s", LINK, pf.DualPi2(), FLOWS, changes=pf.Change("2s", capacity="5Mbit/s"))
+QUEUES = (
+    pf.Pie(ecn=True),
+    pf.Pi2(ecn=True),
+    pf.DualPi2(),
+    pf.Red(min=8, max=40, gentle=False, weight=2**-2),
+    pf.CoDel(),
+    pf.TailDrop(),
+)
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_one_others() -> None:
+    one, two = (pf.simulate(SCENE, pf.Linux(seeds=[1, 2], threads=n)) for n in (1, 2))
+    one.attrs["created"] = two.attrs["created"] = ""
+    assert one.identical(two)
+    counts = one["count"].to_numpy()
+    assert not np.array_equal(counts[0], counts[1])
+
+
+@pytest.mark.parametrize("queue", QUEUES, ids=lambda queue: type(queue).__name__)
+def test_every_queue_carries_the_link(queue) -> None:
+    runs = pf.simulate(dataclasses.replace(SCENE, aqm=queue), pf.Linux(seeds=1))
+    summary = pf.summarize(runs, after="1s")
+    assert 0.9 < float(summary.utilization.mean()) < 1.01
+    assert float(runs.capacity[-1]) == 5e6
+    count = runs["count"].sum(("seed", "flows")).to_series()
+    told = ("delivered", "drop_aqm", "drop_full", "queued")
+    assert count["sent"] == sum(count[name] for name in told)
+    assert count["drop_aqm"] + count["mark_aqm"] + count["mark_step"] > 0 or isinstance(
+        queue, pf.TailDrop
+    )
+    # As much as the packets of this package have, in 3 s from which nothing is left out.
+    ours = pf.summarize(
+        pf.simulate(dataclasses.replace(SCENE, aqm=queue), pf.Packets(seeds=8)), after="1s"
+    )
+    low, high = float(ours.queue_delay_mean.min()), float(ours.queue_delay_mean.max())
+    delay = summary.queue_delay_mean.to_numpy()
+    assert delay.min() > 0.5 * low - 1e-4
+    assert delay.max() < 2.0 * high
+
+
+def test_flows_that_stop_leave_and_others_take_the_link() -> None:
+    flows = (
+        pf.Flows(pf.Cubic(), 3, "20ms", stop="2s"),
+        pf.Flows(pf.Reno(), 1, "20ms", start="2s", name="later"),
+    )
+    scene = pf.Scenario("4s", LINK, pf.Pie(), flows)
+    runs = pf.simulate(scene, pf.Linux(seeds=1)).isel(seed=0)
+    assert float(runs.throughput.sel(time=0.3, method="nearest")[0]) > 9e6  # no SYN was lost
+    assert runs.active_flows.sel(time=1.0, method="nearest").values.tolist() == [3, 0]
+    assert runs.active_flows.sel(time=3.0, method="nearest").values.tolist() == [0, 1]
+    assert float(runs.throughput.sel(time=slice(1.0, 1.9)).isel(flows=0).mean()) > 9e6
+    assert float(runs.throughput.sel(time=slice(3.0, 4.0)).isel(flows=1).mean()) > 8e6
