@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,11 @@ class Finding:
 
 
 def judge(
-    cell: Cell, measured: Mapping[str, Mapping[str, Any]], references: Mapping[Any, Any]
+    cell: Cell,
+    measured: Mapping[str, Mapping[str, Any]],
+    references: Mapping[Any, Any],
+    *,
+    own_scatter: bool = False,
 ) -> list[Finding]:
     """Return the findings of a cell.
 
@@ -76,6 +81,8 @@ def judge(
         As from `measure`.
     references : mapping
         As from `references.linux`.
+    own_scatter : bool
+        Whether z takes the scatter of the references for theirs, and not that of the simulator.
     """
     findings = []
     said = set()
@@ -90,7 +97,11 @@ def judge(
                 values, aims = _response(cell, measured[group]), _response(cell, reference)
             else:
                 values, aims = measured[place][statistic], reference[statistic]
-            findings.append(_finding(cell, place, statistic, values, aims, tolerance))
+            finding = _finding(cell, place, statistic, values, aims, tolerance)
+            if own_scatter and finding.z is not None:
+                z = _z_of_both(values, aims, finding.measured - finding.reference)
+                finding = dataclasses.replace(finding, z=z)
+            findings.append(finding)
     return findings
 
 
@@ -132,6 +143,14 @@ def _z(values: FloatArray, aims: FloatArray, difference: float) -> float | None:
     return difference / spread if spread > 0.0 else None
 
 
+def _z_of_both(values: FloatArray, aims: FloatArray, difference: float) -> float | None:
+    """Return the difference over its standard deviation, each side with its own scatter."""
+    if min(len(values), len(aims)) < 2:
+        return None
+    spread = np.sqrt(sum(float(np.var(each, ddof=1)) / len(each) for each in (values, aims)))
+    return float(difference / spread) if spread > 0.0 else None
+
+
 def pooled(findings: Iterable[Finding]) -> float:
     """Return the root mean square of z over all that is judged and does not move in steps."""
     values = [finding.z for finding in findings if finding.judged and finding.z is not None]
@@ -152,9 +171,23 @@ class Validation:
     """What was written."""
     interrupted: bool = False
     """Whether Ctrl-C ended it: the findings are of the cells finished until then, no verdict."""
+    release: str = ""
+    """Of the kernel that was measured anew; "": `linux` is against what was recorded."""
+    live: tuple[Finding, ...] = ()
+    """That kernel against what was recorded."""
+    live_seeds: int = 0
+    """Its runs of each cell."""
 
     @property
-    def pooled(self) -> float:
+    def _z_of_both(values: FloatArray, aims: FloatArray, difference: float) -> float | None:
+    """Return the difference over its standard deviation, each side with its own scatter."""
+    if min(len(values), len(aims)) < 2:
+        return None
+    spread = np.sqrt(sum(float(np.var(each, ddof=1)) / len(each) for each in (values, aims)))
+    return float(difference / spread) if spread > 0.0 else None
+
+
+def pooled(self) -> float:
         """Root mean square of z over everything judged that does not move in steps."""
         return pooled(self.linux)
 

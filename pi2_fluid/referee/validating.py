@@ -17,7 +17,7 @@ from pi2_fluid.referee.report import markdown
 from pi2_fluid.referee.steps import judge_steps
 from pi2_fluid.saving import save_text
 
-__all__ = ["validate"]
+__all__ = ["chosen_cells", "validate"]
 
 _MOST_SEEDS: Final = 10_000
 
@@ -67,13 +67,7 @@ def validate(
     >>> [(f.statistic, f"{f.reference:.2f}", f.loose_ok) for f in found.linux]
     [('response', '1.22', True)]
     """
-    chosen = _chosen(cells)
-    given: Any = seeds
-    if type(given) is not int or not 2 <= given <= _MOST_SEEDS:
-        raise QuantityError(
-            f"seeds = {show_value(seeds)} is no number of runs from 2 to {_MOST_SEEDS}, which have"
-            " a scatter: give one."
-        )
+    chosen = chosen_cells(cells, seeds)
     folder = None if out is None or cells is not None else Path(out)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -119,7 +113,20 @@ def _findings_of(
     return sorted(mine, key=lambda finding: finding.group != LINK)
 
 
-def _chosen(names: Sequence[str] | None) -> list[Cell]:
+def chosen_cells(names: Sequence[str] | None, seeds: object) -> list[Cell]:
+    """Return the cells of these names, all for None, refusing too few or too many seeds.
+
+    Raises
+    ------
+    QuantityError
+        If a cell is unknown, or the runs of one have no scatter.
+    """
+    given: Any = seeds
+    if type(given) is not int or not 2 <= given <= _MOST_SEEDS:
+        raise QuantityError(
+            f"seeds = {show_value(seeds)} is no number of runs from 2 to {_MOST_SEEDS}, which have"
+            " a scatter: give one."
+        )
     if names is None:
         return list(CELLS)
     known = {cell.name: cell for cell in CELLS}

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pi2_fluid.apps.cli import codes
-from pi2_fluid.apps.cli.options import option, read_whole
+from pi2_fluid.apps.cli.options import option, read_seeds, read_whole
 from pi2_fluid.apps.cli.output import JsonFlag, Line, print_json
+from pi2_fluid.errors import QuantityError
 
 if TYPE_CHECKING:
     from pi2_fluid.referee import Validation
@@ -30,16 +31,39 @@ def validate(
         str,
         option("NUMBER", "Runs of each cell, 2 or more; with fewer than 10, z is large by chance."),
     ] = "20",
+    cell: Annotated[
+        list[str] | None,
+        option("NAME", "Only this cell; once for each. Nothing is drawn then.", show_default=False),
+    ] = None,
+    live: Annotated[
+        bool,
+        option(
+            None,
+            "Measure the kernel anew in guests, in the place of what was recorded: hours for all"
+            " cells, a minute or two for most. What is measured is kept in --out, and the next call"
+            " goes on.",
+            "Live",
+            "--live",
+        ),
+    ] = False,
+    kernel: Annotated[
+        str | None,
+        option("VERSION | FOLDER", "Which of those built. Default: the newest.", "Live"),
+    ] = None,
+    live_seeds: Annotated[
+        str | None,
+        option("NUMBER | LIST", "Runs of each cell in guests. Default 10.", "Live"),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Simulate packets and compare them with what the Linux kernel did, cell by cell."""
-    from pi2_fluid.referee import validate as validate_all
-
     wanted = read_whole(seeds, "--seeds", "runs", 2)
-    with Line() as line:
-        found = validate_all(
-            out, seeds=wanted, progress=lambda cell: line.show(cell, once="simulating all cells")
+    if not live and (kernel is not None or live_seeds is not None):
+        raise QuantityError(
+            "--kernel and --live-seeds have no meaning without --live: add it, or leave them out."
         )
+    with Line() as line:
+        found = _validate(out, wanted, cell, kernel, live_seeds, line, live=live)
     if as_json:
         records = {
             name: [_record(f) for f in findings]
@@ -56,13 +80,37 @@ def validate(
             }
         )
     else:
-        _print_findings("Linux", found.linux)
+        _print_findings("Linux" if not found.release else f"Linux {found.release}", found.linux)
         _print_findings("ns-3", found.ns3)
         _print_verdict(found)
     if found.interrupted:
         raise typer.Exit(codes.INTERRUPTED)
     if not found.passed:
         raise typer.Exit(codes.UNSTABLE)
+
+
+def _validate(
+    out: Path,
+    seeds: int,
+    cells: list[str] | None,
+    kernel: str | None,
+    live_seeds: str | None,
+    line: Line,
+    *,
+    live: bool,
+) -> Validation:
+    from pi2_fluid.referee import validate as validate_all
+    from pi2_fluid.referee import validate_live
+
+    def say(what: str) -> None:
+        line.show(what, once="simulating all cells" if not live else "measuring cells in guests")
+
+    if not live:
+        return validate_all(out, seeds=seeds, cells=cells, progress=say)
+    from pi2_fluid.engines.linux.linux import Linux
+
+    engine = Linux(seeds=read_seeds(live_seeds or "10"), kernel=kernel)
+    return validate_live(engine, out, seeds=seeds, cells=cells, progress=say)
 
 
 def _record(finding: Finding) -> dict[str, Any]:
@@ -119,6 +167,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "Examples:\n\n"
             "pi2-fluid validate --out /tmp/figures\n\n"
             "pi2-fluid validate --seeds 5 --json\n\n"
+            "pi2-fluid validate --live --cell pie_5 --cell dual_40 --live-seeds 5\n\n"
             "The loose tolerances and z decide, and only over Linux; in brackets: not judged."
             " Exit code 1 if a cell is outside.\n\n"
             "After Ctrl-C what is finished is printed, and nothing written; exit code 130.\n\n"

@@ -1,0 +1,156 @@
+"""The kernel's column, measured anew on the kernel at hand: the same cells, by the engine `Linux`.
+
+What is measured of a cell is kept in a file at once, so that hours of it survive an interruption.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+import pi2_fluid as pf
+from pi2_fluid.engines.linux.kernels import find_kernel
+from pi2_fluid.referee.cells import Cell
+from pi2_fluid.referee.measuring import LINK, measure
+from pi2_fluid.referee.references import Peaks
+from pi2_fluid.referee.steps import peak_of, settling_of
+from pi2_fluid.results.runs import uninterrupted
+from pi2_fluid.results.seeds import seed_list
+from pi2_fluid.saving import save_text
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["Live", "live_scenario", "measure_live", "why_not_live"]
+
+_JIFFIES: Final = "_hz250"
+
+
+class Live(NamedTuple):
+    """What the kernel at hand does in a cell."""
+
+    release: str
+    """The kernel's own version."""
+    seeds: tuple[int, ...]
+    groups: dict[str, dict[str, Any]]
+    """By group of flows each statistic as an array over the seeds, those of the link in each."""
+    peaks: tuple[Peaks, ...]
+    """After each step of the load, if there are any."""
+
+    def references(self, cell: Cell) -> dict[tuple[str, str], dict[str, Any]]:
+        """Return it as `references.linux` returns what was recorded."""
+        return {(cell.name, group): values for group, values in self.groups.items()}
+
+    def measured(self) -> dict[str, dict[str, Any]]:
+        """Return it as `measure` returns what was simulated."""
+        return {LINK: next(iter(self.groups.values())), **self.groups}
+
+
+def why_not_live(cell: Cell) -> str:
+    """Return why a cell cannot be measured by guests; "" if it can."""
+    if cell.name.endswith(_JIFFIES):
+        return "guests have 1000 ticks per second"
+    if cell.scenario.link.ack_jitter > 0.0 and cell.name == "pie_jitter":
+        return "guests have no jitter on the way back"
+    return ""
+
+
+def live_scenario(cell: Cell) -> pf.Scenario:
+    """Return what a guest is asked to run: a lottery is a netem in the place of the queue."""
+    if cell.signal is None:
+        return cell.scenario
+    marked = any(flow.ecn for flow in cell.scenario.flows)
+    lottery = pf.linux.Qdisc("netem", loss=cell.signal, ecn=marked)
+    return dataclasses.replace(cell.scenario, aqm=lottery)
+
+
+def measure_live(
+    cell: Cell,
+    engine: pf.Linux,
+    folder: Path | None = None,
+    steps: tuple[Peaks, ...] = (),
+    progress: Callable[[float, float], None] | None = None,
+) -> Live:
+    """Return what the kernel at hand does in a cell.
+
+    Parameters
+    ----------
+    cell : Cell
+        One of which `why_not_live` has nothing to say.
+    engine : Linux
+        With its seeds; its `bin` is the cell's.
+    folder : Path, optional
+        Where it is kept, and looked for: what was measured of the same scenario with the same
+        seeds on the same kernel is not measured again.
+    steps : tuple of Peaks
+        When the load changes, if it does.
+    progress : callable, optional
+        As in `simulate`.
+    """
+    scenario = live_scenario(cell)
+    made = dataclasses.replace(engine, bin=cell.bin)
+    kernel = find_kernel(made.kernel)
+    asked = {
+        "kernel": kernel.release,
+        "configuration": kernel.configuration,
+        "seeds": seed_list(made.seeds),
+        "bin": cell.bin,
+        "scenario": scenario.to_toml(),
+    }
+    path = None if folder is None else folder / f"{cell.name}-{_hash(asked)}.json"
+    if path is not None and path.is_file():
+        return _live(json.loads(path.read_text(encoding="utf-8")))
+    runs = uninterrupted(made.run(scenario, progress))
+    found = measure(runs)
+    said = asked | {
+        "groups": {
+            group: _listed(found[group] | found[LINK]) for group in cell.scenario.class_names
+        },
+        "peaks": _peaks(cell, runs, steps),
+    }
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_text(path, json.dumps(said, indent=1))
+    return _live(said)
+
+
+def _hash(asked: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _listed(values: Mapping[str, Any]) -> dict[str, list[float]]:
+    return {name: np.asarray(numbers).tolist() for name, numbers in values.items()}
+
+
+def _peaks(cell: Cell, runs: xarray.Dataset, steps: Sequence[Peaks]) -> list[dict[str, Any]]:
+    """Return how high the delay rises after each step, and how long each run takes to settle."""
+    starts = [step.at for step in steps]
+    delay, time = runs.queue_delay.to_numpy(), runs.time.to_numpy()
+    law: Any = cell.scenario.aqm
+    target, found = float(law.target), []
+    for step, end in zip(steps, [*starts[1:], float(time[-1])], strict=False):
+        settled = [settling_of(one, time, step.at, end, target) for one in delay]
+        heights = peak_of(delay, time, step.at, end).tolist()
+        settling = None if step.settling is None else [min(settled), max(settled)]
+        found.append({"at": step.at, "heights": heights, "settling": settling})
+    return found
+
+
+def _live(said: Mapping[str, Any]) -> Live:
+    groups = {
+        group: {name: np.array(numbers) for name, numbers in values.items()}
+        for group, values in said["groups"].items()
+    }
+    peaks = tuple(
+        Peaks(
+            one["at"], tuple(one["heights"]), tuple(one["settling"]) if one["settling"] else None
+        )
+        for one in said["peaks"]
+    )
+    return Live(said["kernel"], tuple(said["seeds"]), groups, peaks)

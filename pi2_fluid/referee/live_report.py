@@ -1,0 +1,72 @@
+"""Packets, the kernel at hand and what was recorded of another one, as Markdown."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from pi2_fluid.referee.cells import CELLS
+from pi2_fluid.referee.judging import Finding, Validation, pooled
+from pi2_fluid.referee.live import why_not_live
+from pi2_fluid.referee.wording import error_text, name_of, value_text
+
+__all__ = ["live_markdown"]
+
+#: Beyond this a z is no chance, of a few hundred.
+_FAR: Final = 3.0
+_HEAD: Final = ("cell", "flows", "statistic", "packets", "kernel", "error", "z", "recorded", "z")
+
+
+def live_markdown(found: Validation) -> str:
+    """Return what a live validation found: verdict, what is far apart, and every statistic."""
+    recorded = {(f.cell, f.group, f.statistic): f for f in found.live}
+    judged = [f for f in found.linux if f.judged]
+    far = [f for f in judged if f.z is not None and abs(f.z) > _FAR]
+    left_out = [f"{cell.name} ({why})" for cell in CELLS if (why := why_not_live(cell))]
+    scores = [f.z for f in found.live if f.judged and f.z is not None]
+    parts = [
+        f"Linux {found.release}, {found.live_seeds} runs of each cell in guests,"
+        f" {found.seeds} of packets. Of {len(judged)} statistics that are judged,"
+        f" {sum(f.loose_ok for f in judged)} lie within the loose tolerance and"
+        f" {sum(f.tight_ok for f in judged)} within the tight one; the root mean square of z, with"
+        f" the scatter of both sides, is {pooled(found.linux):.2f} between packets and this kernel,"
+        f" and {_rms(scores):.2f} between this kernel and what was recorded.",
+        f"Left out: {', '.join(left_out)}.",
+        f"Beyond |z| = {_FAR:g}, packets and kernel differ by something else than chance:",
+        _table(far, recorded) if far else "nothing.",
+        "Everything:",
+        _table(found.linux, recorded),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _rms(values: list[float]) -> float:
+    return float(np.sqrt(np.mean(np.square(values)))) if values else 0.0
+
+
+def _table(
+    findings: list[Finding] | tuple[Finding, ...], recorded: dict[tuple[str, str, str], Finding]
+) -> str:
+    rows = [_HEAD, tuple("---" for _ in _HEAD), *(_row(f, recorded) for f in findings)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _row(finding: Finding, recorded: dict[tuple[str, str, str], Finding]) -> tuple[str, ...]:
+    then = recorded.get((finding.cell, finding.group, finding.statistic))
+    error = error_text(finding)
+    return (
+        f"`{finding.cell}`",
+        finding.group or "—",
+        name_of(finding.statistic),
+        value_text(finding.statistic, finding.measured),
+        value_text(finding.statistic, finding.reference),
+        error if finding.tight_ok else f"**{error}**",
+        _score(finding.z),
+        "—" if then is None else value_text(then.statistic, then.reference),
+        "—" if then is None else _score(then.z),
+    )
+
+
+def _score(z: float | None) -> str:
+    return "—" if z is None else f"{z:+.1f}"
