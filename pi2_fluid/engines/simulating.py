@@ -38,8 +38,8 @@ def simulate(
     scenario : Scenario, str or Path
         A scenario, the name of one that comes with the package, or a TOML file.
     engine : Engine, optional
-        How: `Fluid`, the default, `Packets`, `Ns3` where that is installed, or `Linux` where a kernel
-        was built, with its options.
+        How: `Fluid`, the default, `Packets`, `Ns3` where that is installed, or `Linux` where a
+        kernel was built, with its options.
     progress : callable, optional
         Called as ``progress(done, total)``, in seconds simulated.
 

@@ -1,7 +1,8 @@
 """Against the real kernel: cells simulated packet by packet and held against Linux, and ns-3.
 
 The references are measurements that come with the package; `validate` simulates every cell anew,
-compares, and draws. `validate_live` measures the kernel anew, too, by the engine `Linux`. `judging` says what passes, `tolerances` how much may differ.
+compares, and draws; `validate_live` measures the kernel anew, too, by the engine `Linux`. `judging`
+says what passes, `tolerances` how much may differ.
 """
 
 from pi2_fluid.referee.cells import CELLS

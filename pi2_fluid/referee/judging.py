@@ -179,15 +179,7 @@ class Validation:
     """Its runs of each cell."""
 
     @property
-    def _z_of_both(values: FloatArray, aims: FloatArray, difference: float) -> float | None:
-    """Return the difference over its standard deviation, each side with its own scatter."""
-    if min(len(values), len(aims)) < 2:
-        return None
-    spread = np.sqrt(sum(float(np.var(each, ddof=1)) / len(each) for each in (values, aims)))
-    return float(difference / spread) if spread > 0.0 else None
-
-
-def pooled(self) -> float:
+    def pooled(self) -> float:
         """Root mean square of z over everything judged that does not move in steps."""
         return pooled(self.linux)
 

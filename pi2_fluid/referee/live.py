@@ -27,7 +27,7 @@ from pi2_fluid.saving import save_text
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Live", "live_scenario", "measure_live", "why_not_live"]
+__all__ = ["Live", "measure_live", "why_not_live"]
 
 _JIFFIES: Final = "_hz250"
 
@@ -58,16 +58,9 @@ def why_not_live(cell: Cell) -> str:
         return "guests have 1000 ticks per second"
     if cell.scenario.link.ack_jitter > 0.0 and cell.name == "pie_jitter":
         return "guests have no jitter on the way back"
+    if cell.signal is not None:
+        return "guests lose packets in queues only"
     return ""
-
-
-def live_scenario(cell: Cell) -> pf.Scenario:
-    """Return what a guest is asked to run: a lottery is a netem in the place of the queue."""
-    if cell.signal is None:
-        return cell.scenario
-    marked = any(flow.ecn for flow in cell.scenario.flows)
-    lottery = pf.linux.Qdisc("netem", loss=cell.signal, ecn=marked)
-    return dataclasses.replace(cell.scenario, aqm=lottery)
 
 
 def measure_live(
@@ -93,7 +86,7 @@ def measure_live(
     progress : callable, optional
         As in `simulate`.
     """
-    scenario = live_scenario(cell)
+    scenario = cell.scenario
     made = dataclasses.replace(engine, bin=cell.bin)
     kernel = find_kernel(made.kernel)
     asked = {
@@ -148,9 +141,7 @@ def _live(said: Mapping[str, Any]) -> Live:
         for group, values in said["groups"].items()
     }
     peaks = tuple(
-        Peaks(
-            one["at"], tuple(one["heights"]), tuple(one["settling"]) if one["settling"] else None
-        )
+        Peaks(one["at"], tuple(one["heights"]), tuple(one["settling"]) if one["settling"] else None)
         for one in said["peaks"]
     )
     return Live(said["kernel"], tuple(said["seeds"]), groups, peaks)

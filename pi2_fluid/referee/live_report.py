@@ -23,22 +23,32 @@ def live_markdown(found: Validation) -> str:
     recorded = {(f.cell, f.group, f.statistic): f for f in found.live}
     judged = [f for f in found.linux if f.judged]
     far = [f for f in judged if f.z is not None and abs(f.z) > _FAR]
-    left_out = [f"{cell.name} ({why})" for cell in CELLS if (why := why_not_live(cell))]
     scores = [f.z for f in found.live if f.judged and f.z is not None]
-    parts = [
+    verdict = (
         f"Linux {found.release}, {found.live_seeds} runs of each cell in guests,"
         f" {found.seeds} of packets. Of {len(judged)} statistics that are judged,"
         f" {sum(f.loose_ok for f in judged)} lie within the loose tolerance and"
         f" {sum(f.tight_ok for f in judged)} within the tight one; the root mean square of z, with"
         f" the scatter of both sides, is {pooled(found.linux):.2f} between packets and this kernel,"
-        f" and {_rms(scores):.2f} between this kernel and what was recorded.",
-        f"Left out: {', '.join(left_out)}.",
+        f" and {_rms(scores):.2f} between this kernel and what was recorded."
+    )
+    parts = [
+        verdict,
+        f"Left out: {_left_out()}.",
         f"Beyond |z| = {_FAR:g}, packets and kernel differ by something else than chance:",
         _table(far, recorded) if far else "nothing.",
         "Everything:",
         _table(found.linux, recorded),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _left_out() -> str:
+    reasons: dict[str, list[str]] = {}
+    for cell in CELLS:
+        if why := why_not_live(cell):
+            reasons.setdefault(why, []).append(f"`{cell.name}`")
+    return "; ".join(f"{', '.join(names)}: {why}" for why, names in reasons.items())
 
 
 def _rms(values: list[float]) -> float:

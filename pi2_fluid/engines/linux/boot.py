@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 from pi2_fluid.engines.linux.reader import Log, read_log
 from pi2_fluid.errors import SolverError
@@ -210,7 +210,7 @@ class _Guest:
             self._silent = True
             self.end()
 
-    def _start(self, folder: Path, errors: Any) -> subprocess.Popen[str]:
+    def _start(self, folder: Path, errors: IO[str]) -> subprocess.Popen[str]:
         machine = self._machine
         environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         environment |= {"TMPDIR": str(_memory_folder(folder, machine.memory))}

@@ -18,7 +18,7 @@ from pi2_fluid.results.delays import mean_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pi2_fluid.values import FloatArray, IntArray
+    from pi2_fluid.values import FloatArray, IntArray, Number
 
 __all__ = ["count_log"]
 
@@ -195,7 +195,7 @@ def _law(log: Log, law: Aqm, kind: str, ends: IntArray) -> dict[str, FloatArray]
     return {"controller": u, "classic": _array(signal.classic), "scalable": _array(signal.scalable)}
 
 
-def _array(values: Any) -> FloatArray:
+def _array(values: Number) -> FloatArray:
     found: FloatArray = np.minimum(np.asarray(values, dtype=float), 1.0)
     return found
 
