@@ -14,6 +14,7 @@ from pi2_fluid.referee.cells import CELLS
 from pi2_fluid.referee.judging import Finding, pooled
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -197,7 +198,7 @@ def _draw_step(
     ax.axhline(20.0, color="0.5", linewidth=0.7, linestyle=(0, (4, 2)), zorder=0)
 
 
-def _finish(figure: Figure, axes: Any, seeds: int) -> None:
+def _finish(figure: Figure, axes: NDArray[Any], seeds: int) -> None:
     from matplotlib.ticker import FixedLocator, NullLocator
 
     for ax, title in zip(axes[0], _FLOWS, strict=True):
