@@ -14,9 +14,9 @@ from pi2_fluid.referee.cells import CELLS
 from pi2_fluid.referee.judging import Finding, pooled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from pi2_fluid.values import FloatArray
 
