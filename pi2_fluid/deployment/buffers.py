@@ -48,6 +48,8 @@ def too_small(qdisc: Qdisc, rate: float | None) -> str:
 
 
 def _packets(qdisc: Qdisc) -> float:
+    if qdisc.asked.get("limit") is None:
+        return float("inf")  # not shown
     memory = qdisc.asked.get("memlimit") or qdisc.asked.get("memory_limit")
     limit = float(qdisc.asked["limit"])
     return limit if memory is None else min(limit, float(memory) / _MEMORY)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from pi2_fluid.deployment.freebsd import judge_shapers
 from pi2_fluid.deployment.judging import Question, decide
 from pi2_fluid.deployment.paths import judge_path, longest_through, require_devices
 from pi2_fluid.deployment.readings import common_hz, readings
@@ -20,6 +21,7 @@ from pi2_fluid.loop.updates import UPDATES
 from pi2_fluid.tc import Qdisc
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.blocks import blocks_of
+from pi2_fluid.tc.dummynet import shapers_of
 from pi2_fluid.tc.generations import NEWEST, Generation, generation_of
 from pi2_fluid.tc.parsing import nothing_of_ours, require_hz
 from pi2_fluid.units import validate_choice, validate_number
@@ -67,7 +69,9 @@ def check(
     ----------
     text : str
         The output of ``tc qdisc show``, see `qdisc.parse`; with ``-s`` it says more. Lines such as
-        ``tc qdisc replace dev eth0 root dualpi2 max_rtt 100ms`` are judged as if they ran.
+        ``tc qdisc replace dev eth0 root dualpi2 max_rtt 100ms`` are judged as if they ran. Also of
+        FreeBSD's ``ipfw sched show``, ``queue show`` or ``pipe show``: the queues with PIE and
+        FQ_PIE, at the rates of their links.
     rtt : float or str, optional
         The largest round-trip time, the target delay of the queue included (s). By
         default 100 ms.
@@ -147,7 +151,8 @@ def check(
         require_hz(hz)
     generation = None if kernel is None else generation_of(kernel)
     blocks = [block for block in blocks_of(text) if not block.gone]
-    if not any(block.kind or block.trouble for block in blocks):
+    shapers = list(shapers_of(text))
+    if not shapers and not any(block.kind or block.trouble for block in blocks):
         raise nothing_of_ours(text, [])
     common = common_hz(block for block in blocks if block.ours)
     longest: dict[str, Longest] = {}
@@ -160,33 +165,12 @@ def check(
         mine = require_devices(network, blocks)
         laws = {dev: readings(one, hz, generation, common)[0].aqm for dev, one in mine.items()}
         longest = {dev: Longest(longest_through(network, laws, dev), True) for dev in mine}
-    # Queues of many hardware queues are alike: each kind of them is judged once.
-    judged: dict[Any, Verdict] = {}
-    verdicts: list[Verdict] = []
-    others: list[Stranger] = []
-    refusals: list[QuantityError | DomainError] = []
-    for block in blocks:
-        own = question._replace(longest=longest.get(block.dev or "", question.longest))
-        if not block.ours and block.trouble is None:
-            others.append(judge_stranger(block, own.longest, own.rate, senders))
-            continue
-        if block.offloaded:
-            others.append(unread(block, _OFFLOADED))
-            continue
-        try:
-            if block.trouble is not None:
-                raise block.trouble
-            found = readings(block, hz, generation, common)
-            readable = ((one.kind, *one.asked.values(), one.hz, one.kernel) for one in found)
-            alike = (own.longest, *readable)
-            if alike not in judged:
-                judged[alike] = decide(found, own)
-            notes = _notes_on(block, found, generation)
-            verdicts.append(replace(judged[alike], qdisc=_placed(judged[alike], found),
-                            _notes=notes))  # fmt: skip
-        except (QuantityError, DomainError) as error:
-            refusals.append(error)
-            others.append(unread(block, str(error)))
+    known = _Known(hz, generation, common, longest)
+    verdicts, others, refusals = _judge_blocks(blocks, question, known)
+    shaped = judge_shapers(shapers, question)
+    verdicts += shaped[0]
+    others += shaped[1]
+    refusals += shaped[2]
     if refusals and not verdicts and len(refusals) == len(others):
         raise refusals[0]
     path = None
@@ -195,6 +179,49 @@ def check(
         queues = {dev: placed[dev] for dev in longest if dev in placed}
         path = judge_path(network, queues, update)
     return Checked(verdicts, others, path)
+
+
+class _Known(NamedTuple):
+    """What is known of the kernel and of the paths through each device."""
+
+    hz: int | None
+    generation: Generation | None
+    common: tuple[int, ...]
+    longest: dict[str, Longest]
+
+
+def _judge_blocks(
+    blocks: Sequence[Block], question: Question, known: _Known
+) -> tuple[list[Verdict], list[Stranger], list[QuantityError | DomainError]]:
+    """Return the verdicts, what is there besides, and why some could not be read or judged."""
+    # Queues of many hardware queues are alike: each kind of them is judged once.
+    judged: dict[Any, Verdict] = {}
+    verdicts: list[Verdict] = []
+    others: list[Stranger] = []
+    refusals: list[QuantityError | DomainError] = []
+    for block in blocks:
+        own = question._replace(longest=known.longest.get(block.dev or "", question.longest))
+        if not block.ours and block.trouble is None:
+            others.append(judge_stranger(block, own.longest, own.rate, own.senders))
+            continue
+        if block.offloaded:
+            others.append(unread(block, _OFFLOADED))
+            continue
+        try:
+            if block.trouble is not None:
+                raise block.trouble
+            found = readings(block, known.hz, known.generation, known.common)
+            readable = ((one.kind, *one.asked.values(), one.hz, one.kernel) for one in found)
+            alike = (own.longest, *readable)
+            if alike not in judged:
+                judged[alike] = decide(found, own)
+            notes = _notes_on(block, found, known.generation)
+            verdicts.append(replace(judged[alike], qdisc=_placed(judged[alike], found),
+                            _notes=notes))  # fmt: skip
+        except (QuantityError, DomainError) as error:
+            refusals.append(error)
+            others.append(unread(block, str(error)))
+    return verdicts, others, refusals
 
 
 _OFFLOADED: Final = (

@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from pi2_fluid.deployment.shaper_gains import fine_steps, in_ipfw
+from pi2_fluid.deployment.wanted import ENOUGH, KEPT, wanted
 from pi2_fluid.design.binding import Binding
 from pi2_fluid.design.by_acks import worst_by_acks
 from pi2_fluid.design.clocks import Least, least_of, said
-from pi2_fluid.design.gains import Asked, Loops, make_ceiling
+from pi2_fluid.design.gains import Loops, make_ceiling
 from pi2_fluid.design.region import Region, Worst, worst_margins
 from pi2_fluid.design.solving import find_law
 from pi2_fluid.design.stepping import Gains, first_that_keeps, largest_in_steps
@@ -30,13 +32,8 @@ from pi2_fluid.tc.installing import other_words
 
 __all__ = ["ENOUGH", "Remedy", "find_remedy", "is_enough", "on_device"]
 
-#: The margins that `tune` leaves if it is not asked for others.
-ENOUGH: Final = Asked(6.0, 30.0)
 # dB and deg: the kernel cuts beta, on which the margins hardly depend at the optimum.
 _FORGIVEN: Final = (0.01, 0.05)
-# Of the largest RTT: a T within is kept. Longer costs response, of shorter the alpha is so small
-# that its rounding does; RFC 9332 has T up to a third.
-_KEPT: Final = (1 / 12, 1 / 3)
 _ROUNDS: Final = 8
 _PARTS: Final = DUALPI2_GAIN.per_si  # of 1 Hz, the steps of DualPI2's gains
 _COUPLED: Final = 2  # the k that `tune` designs for
@@ -103,16 +100,20 @@ def find_remedy(
     update : {"continuous", "delayed", "sampled"}
     """
     if is_enough(margins, ack_margins):
-        return Remedy(text=f"nothing: {_words()} are left everywhere.")
+        return Remedy(text=f"nothing: {wanted()} are left everywhere.")
     try:
         search = _whole_steps if isinstance(qdisc.aqm, Pie) else _tuned
+        search = fine_steps if qdisc.of_freebsd else search
         law, asked, worst = search(qdisc, region, update)
     except (DomainError, SolverError, UnsupportedError) as error:
         return Remedy(text=str(error))
     acks = _by_acks(region, law, update)
+    if qdisc.of_freebsd and is_enough(worst.margins, acks):
+        return Remedy(text=in_ipfw(law, qdisc), asked=asked, aqm=law, margins=worst.margins,
+                      ack_margins=acks)  # fmt: skip
     if not is_enough(worst.margins, acks):
         return Remedy(text=_too_coarse(qdisc, least_of(worst.margins, acks)))
-    text = f"gains that leave {_words()} everywhere."
+    text = f"gains that leave {wanted()} everywhere."
     return Remedy(text=text, asked=asked, aqm=law, margins=worst.margins, ack_margins=acks)
 
 
@@ -127,7 +128,7 @@ def on_device(remedy: Remedy, qdisc: Qdisc) -> Remedy:
     A kernel's default queue, of handle 0, is none that tc can change: tc makes one in its place, at
     the root or below a queue with a handle; below one without a handle, as ":3", it cannot.
     """
-    if remedy.asked is None:
+    if remedy.asked is None or qdisc.of_freebsd:
         return remedy
     # Both come from the text, and go into a line for a shell.
     parent, dev = shlex.quote(qdisc.parent or "root"), shlex.quote(qdisc.dev or "DEV")
@@ -158,7 +159,7 @@ def _proposal(asked: PiFamily, qdisc: Qdisc, parent: str, dev: str) -> str:
 def _tuned(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamily, Worst]:
     """Return the law as installed, as asked for, and its worst margins: by `tune`, for DualPI2."""
     asked = float(qdisc.asked["tupdate"])
-    low, high = (part * region.max_rtt for part in _KEPT)
+    low, high = (part * region.max_rtt for part in KEPT)
     found = find_law(
         region,
         "dualpi2",
@@ -169,7 +170,7 @@ def _tuned(qdisc: Qdisc, region: Region, update: str) -> tuple[PiFamily, PiFamil
     )
     if found.alpha < 1 / _PARTS:
         raise DomainError(
-            f"alpha = {found.alpha:.3g} Hz would leave {_words()} up to rtt = {region.max_rtt:g}"
+            f"alpha = {found.alpha:.3g} Hz would leave {wanted()} up to rtt = {region.max_rtt:g}"
             f" s, less than the step of 1/{_PARTS} Hz of dualpi2: try a shorter rtt."
         )
     law = replace(
@@ -226,7 +227,7 @@ def _fewest_jiffies(
         return None if ceiling is None else largest_in_steps(ceiling)
 
     own = kernel.jiffies(round(1e6 * qdisc.asked["tupdate"]), qdisc.hz)
-    low, high = (part * rtt for part in _KEPT)
+    low, high = (part * rtt for part in KEPT)
     if low <= _period(qdisc, own) <= high and (gains := best(own)) is not None:
         return own, gains
     longest = bisect_right(range(1, int(rtt * qdisc.hz) + 1), rtt, key=partial(_period, qdisc))
@@ -234,7 +235,7 @@ def _fewest_jiffies(
     found = first_that_keeps(counts, best, lambda count: best(count) is not None)
     if found is None:
         raise DomainError(
-            f"{qdisc.kind} cannot have {_words()} up to rtt = {rtt:g} s, as its gains are whole"
+            f"{qdisc.kind} cannot have {wanted()} up to rtt = {rtt:g} s, as its gains are whole"
             " sixteenths of 1 Hz up to 2 Hz and its T is whole jiffies: use dualpi2, whose gains"
             " are finer."
         )
@@ -253,10 +254,6 @@ def _too_coarse(qdisc: Qdisc, least: Least) -> str:
     if qdisc.kind == "dualpi2" and qdisc.asked["coupling_factor"] > _COUPLED:
         remedy = f"coupling_factor {_COUPLED}, for which the gains are, or {remedy}"
     return (
-        f"the best gains leave {qdisc.kind} {said(least, 1)} as installed, less than {_words()}:"
+        f"the best gains leave {qdisc.kind} {said(least, 1)} as installed, less than {wanted()}:"
         f" try {remedy}."
     )
-
-
-def _words() -> str:
-    return f"{ENOUGH.gain_db:g} dB and {ENOUGH.phase_deg:g} deg"

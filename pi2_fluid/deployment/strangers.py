@@ -14,10 +14,10 @@ from pi2_fluid.network.flows import Flows
 from pi2_fluid.tc.block import Block
 from pi2_fluid.tc.numbers import as_fraction, as_whole
 
-__all__ = ["Longest", "Stranger", "judge_stranger", "unread"]
+__all__ = ["NO_LOOP", "Longest", "Stranger", "judge_stranger", "unread"]
 
-#: Why there is no loop to judge.
-_NO_LOOP: Final = {
+#: Why there is no loop to judge, by kind.
+NO_LOOP: Final = {
     "codel": (
         "CoDel drops by a clock, which runs faster the longer the delay stays above its target, and"
         " not with a probability: there is no linear loop, hence neither margins nor a verdict."
@@ -97,7 +97,7 @@ def judge_stranger(
     if block.proposed and block.kind in {"pi2", "red"}:
         return unread(block, _UNBUILT[block.kind])
     if block.kind != "red":
-        return Stranger(block.name, block.kind, None, _NO_LOOP.get(block.kind, ""))
+        return Stranger(block.name, block.kind, None, NO_LOOP.get(block.kind, ""))
     if block.offloaded:
         return unread(block, "it runs in hardware (offloaded), of which tc shows no law.")
     if rate is None:

@@ -27,6 +27,11 @@ _NOTES: Final = {
         "In fq_pie each flow has a queue of its own: judged is one flow alone in its queue, from"
         " p = 1e-6 on, where the table ends."
     ),
+    "PIE": "PIE is judged from p = 1e-6 on, where its table ends.",
+    "FQ_PIE": (
+        "In FQ_PIE each flow has a queue of its own: judged is one flow alone in its queue, from"
+        " p = 1e-6 on, where the table ends."
+    ),
     "dualpi2": (
         "DualPI2 is judged as its controller in one queue; L4S beside Classic traffic, in two"
         " queues, is not covered."

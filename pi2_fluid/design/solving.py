@@ -70,10 +70,11 @@ def find_law(
     *,
     target: float,
     update_interval: float | None,
+    in_steps: bool = True,
 ) -> PiFamily:
     """Return the queue that `tune` finds for a region, where nobody asks what else is true of it.
 
-    Of a kernel of 1000 ticks per second.
+    Of a kernel of 1000 ticks per second, in the steps that its tc can ask for if `in_steps`.
 
     Raises
     ------
@@ -83,7 +84,8 @@ def find_law(
     queue = read_queue(aqm, None)
     spans = Spans(region.max_rtt, region.min_rtt, target)
     template = make_template(queue, spans, update_interval, "recovery")
-    steps, fixed = steps_of(template, queue.tc, 1000), update_interval is not None
+    steps = steps_of(template, queue.tc, 1000) if in_steps else None
+    fixed = update_interval is not None
     return solve(Task(region, template, asked, update, "recovery", steps, fixed))[0]
 
 

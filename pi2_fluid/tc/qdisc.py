@@ -21,8 +21,9 @@ class Qdisc:
 
     Parameters
     ----------
-    kind : {"pie", "fq_pie", "dualpi2"}
-        What tc calls it. In fq_pie each flow has a queue with the law of its own.
+    kind : {"pie", "fq_pie", "dualpi2", "PIE", "FQ_PIE"}
+        What tc calls it; of the last two FreeBSD's ipfw, whose words `asked` then has. In fq_pie
+        each flow has a queue with the law of its own.
     handle, dev, parent : str, optional
         As tc prints them; `parent` is "root" or a class. None where they are not printed.
     asked : dict
@@ -70,6 +71,11 @@ class Qdisc:
     def name(self) -> str:
         """What to call it: its kind, and its handle if it has one."""
         return f"{self.kind} {self.handle or 'as proposed' * self.proposed}".rstrip()
+
+    @property
+    def of_freebsd(self) -> bool:
+        """Whether it is of dummynet, and no queue of Linux."""
+        return self.kind not in OPTIONS
 
 
 def build(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi2_fluid.errors import QuantityError, show_value
+from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.laws.kernel.gains import single
 from pi2_fluid.tc import kernel
 from pi2_fluid.tc.options import NULL, OPTIONS, Number, Switch
@@ -25,6 +25,8 @@ def show(qdisc: Qdisc) -> str:
     ------
     QuantityError
         If it is something else.
+    UnsupportedError
+        If it is a queue of FreeBSD.
 
     Examples
     --------
@@ -62,6 +64,8 @@ def show_json(qdisc: Qdisc) -> dict[str, Any]:
     ------
     QuantityError
         If it is something else.
+    UnsupportedError
+        If it is a queue of FreeBSD.
 
     Examples
     --------
@@ -97,6 +101,11 @@ def _require_qdisc(qdisc: object) -> None:
         raise QuantityError(
             f"qdisc = {show_value(qdisc)} is no Qdisc: give one of those that parse returns, or"
             " what install returns."
+        )
+    if qdisc.of_freebsd:
+        raise UnsupportedError(
+            f"{qdisc.name} is a queue of FreeBSD, which tc cannot show: give one of"
+            f" {', '.join(OPTIONS)}."
         )
 
 

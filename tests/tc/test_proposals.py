@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from refusals import assert_sentence, refused
 
@@ -131,7 +131,7 @@ def test_what_tc_refuses_gets_one_sentence(words, said):
 
 
 @given(words=st.lists(st.sampled_from(WORDS), max_size=12))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 def test_any_line_is_read_or_refused_in_a_sentence(words):
     try:
         parse("tc qdisc " + " ".join(words))

@@ -78,11 +78,11 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
             known = " (checked)" * stable
             grid.add_row("", f"{_margins(one.ack_margins)} by acknowledgements{known}")
         grid.add_row("  least at", _worst(one))
-        grid.add_row("  rounding", _rounding(one))
-    grid.add_row(
-        "  limit",
-        f"{one.qdisc.asked['limit']} packets: too few for the target above {_rate(one.rate_held)}",
-    )
+        if not one.qdisc.of_freebsd:  # which shows what it runs with
+            grid.add_row("  rounding", _rounding(one))
+    if not math.isinf(one.rate_held):
+        count = f"{one.qdisc.asked['limit']:.0f} packets"
+        grid.add_row("  limit", f"{count}: too few for the target above {_rate(one.rate_held)}")
     remedy = one.remedy
     grid.add_row("  to change", _options(remedy.text))
     if remedy.aqm is not None and remedy.margins is not None:
@@ -90,7 +90,8 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
         grid.add_row(
             "",
             f"{said(least, 1)} as alpha {changed.alpha:.3g} Hz, beta"
-            f" {changed.beta:.3g} Hz, T {_ms(changed.update_interval)}:",
+            f" {changed.beta:.3g} Hz, T {_ms(changed.update_interval)}"
+            f"{'.' if remedy.tc is None else ':'}",
         )
     console.print(grid)
     for line in _lines(group):
@@ -159,6 +160,8 @@ def _limit_of_case(case: Case, one: Verdict) -> str:
 def _name(one: Verdict) -> str:
     queue = one.qdisc
     where = "root" if queue.parent in (None, "root") else f"parent {queue.parent}"
+    if queue.of_freebsd:
+        return _printable(queue.name)
     dev = "" if queue.dev is None else f"dev {queue.dev} "
     if queue.proposed:
         handle = "" if queue.handle is None else f"{queue.handle} "

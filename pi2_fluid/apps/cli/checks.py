@@ -31,7 +31,7 @@ def check(
         typer.Argument(
             metavar="TEXT|FILE|-",
             help='What "tc qdisc show" prints, a line "tc qdisc replace ..." to be judged before it'
-            " runs, a file with them, or - for standard input.",
+            ' runs, FreeBSD\'s "ipfw sched show", a file with them, or - for standard input.',
         ),
     ] = None,
     rtt: Annotated[
@@ -214,6 +214,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             " --json\n\n"
             "tc qdisc show | pi2-fluid check - --network home.toml\n\n"
             'pi2-fluid check "tc qdisc replace dev eth0 root dualpi2 max_rtt 100ms"\n\n'
+            "ipfw sched show | pi2-fluid check -\n\n"
             "What tc does not show is not assumed: PIE is judged for each CONFIG_HZ, and each"
             " kernel, that can have shown it, and undecided where they differ.\n\n"
             "JSON: qdiscs (a list: kind, dev, parent, handle, proposed; asked and installed, SI"

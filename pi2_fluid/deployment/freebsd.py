@@ -1,0 +1,70 @@
+"""PIE of FreeBSD judged: the same loop as Linux's, with gains and a timer of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from pi2_fluid.deployment.judging import Question, decide
+from pi2_fluid.deployment.strangers import NO_LOOP, Stranger
+from pi2_fluid.deployment.verdicts import Verdict
+from pi2_fluid.errors import DomainError, QuantityError
+from pi2_fluid.tc.dummynet import Shaper
+
+__all__ = ["judge_shapers"]
+
+_OTHERWISE: Final = (
+    "FreeBSD's PIE has the table and the rules of RFC 8033: gains in steps of 1/8192 Hz, T as it is"
+    " asked for, where Linux's timer is late by a tick, and nothing added above 250 ms."
+)
+_ESTIMATED: Final = (
+    "With DRE the delay is the backlog times the time that 16 KB took to leave, which the verdict"
+    " takes to be exact: TS measures it."
+)
+_RESET: Final = (
+    "FreeBSD's FQ_PIE forgets p, and grants max_burst anew, whenever a flow's queue runs empty: the"
+    " verdict is of a flow that keeps its queue."
+)
+_ON_OFF: Final = (
+    "With OnOff nothing is signalled until a third of the queue is full, and again from an empty"
+    " queue on: the verdict is of PIE while it is on."
+)
+
+
+def judge_shapers(
+    shapers: Iterable[Shaper], question: Question
+) -> tuple[list[Verdict], list[Stranger], list[QuantityError | DomainError]]:
+    """Return the verdicts, what is there besides, and why some could not be read or judged.
+
+    The rate of a link that is printed is taken where none was given.
+    """
+    verdicts: list[Verdict] = []
+    others: list[Stranger] = []
+    refusals: list[QuantityError | DomainError] = []
+    for one in shapers:
+        if one.qdisc is None and one.trouble is None:
+            kind = {"CoDel": "codel", "FQ_CODEL": "fq_codel"}[one.kind]
+            others.append(Stranger(one.name, one.kind, None, NO_LOOP[kind]))
+            continue
+        try:
+            if one.qdisc is None:
+                raise one.trouble or AssertionError
+            rate = question.rate if question.rate is not None else one.rate
+            verdict = decide([one.qdisc], question._replace(rate=rate))
+            verdicts.append(replace(verdict, _notes=_notes_on(one)))
+        except (QuantityError, DomainError) as error:
+            refusals.append(error)
+            others.append(Stranger(one.name, one.kind, "undecided", str(error)))
+    return verdicts, others, refusals
+
+
+def _notes_on(one: Shaper) -> tuple[str, ...]:
+    asked = {} if one.qdisc is None else one.qdisc.asked
+    said = (
+        (_OTHERWISE, True),
+        (_ESTIMATED, asked.get("dre")),
+        (_RESET, one.kind == "FQ_PIE"),
+        (_ON_OFF, asked.get("onoff") and one.kind == "PIE"),
+    )
+    return tuple(note for note, holds in said if holds)
