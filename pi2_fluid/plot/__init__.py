@@ -15,6 +15,7 @@ from pi2_fluid.plot.loops import (
 from pi2_fluid.plot.maps import draw_contours, draw_margin_map, draw_margin_maps
 from pi2_fluid.plot.page import (
     COLORS,
+    STYLE,
     label_curve,
     page_style,
     sample_decades,
@@ -28,6 +29,7 @@ from pi2_fluid.plot.trajectories import draw_trajectory
 
 __all__ = [
     "COLORS",
+    "STYLE",
     "LoopCurves",
     "LoopPicture",
     "draw_bode",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLORS",
+    "STYLE",
     "label_curve",
     "page_style",
     "sample_decades",
@@ -35,31 +36,12 @@ __all__ = [
     "write_numbers",
 ]
 
-#: Colours of increasing lightness (so that they survive greyscale), safe for colour-blind readers
-#: (after Okabe and Ito).
+#: The colours of `page.mplstyle`, in its order.
 COLORS: Final = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
-# Of every saved figure, whatever the reader's matplotlibrc says, so that the bytes are the same.
-_PAGE: Final[dict[Any, Any]] = {
-    "axes.axisbelow": True,
-    "axes.labelsize": 10,
-    "axes.linewidth": 0.7,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 10,
-    "figure.constrained_layout.use": True,
-    "figure.dpi": 200,
-    "font.size": 9,
-    "grid.alpha": 0.35,
-    "grid.linewidth": 0.5,
-    "legend.frameon": False,
-    "lines.linewidth": 1.6,
-    "pdf.fonttype": 42,
-    "svg.hashsalt": "pi2_fluid",
-    "xtick.labelsize": 9,
-    "ytick.labelsize": 9,
-}
+#: The look of every saved figure: `page.mplstyle`, beside this file.
+STYLE: Final = "pi2_fluid.plot.page"
+
 # Without what changes from run to run, and without versions.
 _METADATA: Final[dict[str, dict[str, Any]]] = {
     ".png": {"Software": None},
@@ -80,16 +62,18 @@ _BELOW: Final = 1e-8
 def page_style() -> Iterator[None]:
     """Draw and save inside this: one look, and the same bytes from the same numbers.
 
-    The reader's own settings are set aside, and come back afterwards.
+    The look is the style sheet ``pi2_fluid.plot.page``, whatever the reader's matplotlibrc says:
+    the reader's own settings are set aside, and come back afterwards.
     """
     import matplotlib as mpl
+    import matplotlib.style
 
     # It complains of the dates in matplotlib's own fonts when they go into a PDF.
     fonts = logging.getLogger("fontTools")
     level = fonts.level
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(_PAGE)
+        matplotlib.style.use(STYLE)
         fonts.setLevel(logging.ERROR)
         try:
             yield
