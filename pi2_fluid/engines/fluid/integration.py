@@ -44,6 +44,7 @@ _LONGEST: Final = 0.9
 _LONGEST_FORETOLD: Final = 2.0
 _SILENT: Final = 0.0025  # of the tolerance: an error that would let a step grow more than 4 times
 _MOST_PASSES: Final = 4  # of a step that reads itself
+_COARSEST: Final = 0.1  # the tolerance where none is given: then a step is shorter than asked for
 _AGREED: Final = 0.3  # of the tolerance: what it may have misread of itself
 _MENDED: Final = 1e-3  # of a step, over which the slope of an event's function is taken
 _MOST_MENDINGS: Final = 6
@@ -54,11 +55,20 @@ _PACE: Final = 0.01
 
 
 class Accuracy(NamedTuple):
-    """How long steps are: all of length `step` at tolerance 0, else as the tolerance allows."""
+    """How long steps are: at tolerance 0 all of length `step`, else as the tolerance allows.
+
+    Those of a fixed length are cut where they would be off by a tenth of the state: beyond, what
+    they do not follow grows from step to step.
+    """
 
     step: float
     tolerance: float
     most_steps: int = 20_000_000
+
+    @property
+    def allowed(self) -> float:
+        """What a step may be off by, as a part of the state."""
+        return self.tolerance or _COARSEST
 
     @property
     def close(self) -> float:
@@ -141,6 +151,8 @@ class Run:
             images = images if event is None else {}
         if self.accuracy.tolerance > 0.0:
             self._propose(whole.t - self.t, whole.error)
+        else:
+            self.proposal = self.accuracy.step
         if trial.t > self.t:
             self.history.append(self._segment(trial))
         if not math.isfinite(sum(trial.y)):
@@ -210,7 +222,7 @@ class Run:
         while True:
             shorter, target = self._predict_image(h, stretches)
             trial = self._try(shorter, stretches)
-            if self.accuracy.tolerance == 0.0 or trial.error <= 1.0 or h <= 16.0 * SAME:
+            if trial.error <= 1.0 or h <= 16.0 * SAME:
                 return trial, h, target
             self.proposal = h = shorter * max(0.2, 0.9 * trial.error**-0.25)
 
@@ -280,12 +292,10 @@ class Run:
         return Segment(self.t, trial.t, self.y, trial.y, self.f, trial.f, self.mode)
 
     def _error(self, h: float, y: list[float], k4: list[float], k5: list[float]) -> float:
-        if self.accuracy.tolerance == 0.0:
-            return 0.0
         worst = 0.0
         for j, size in self.plant.sizes(self.mode):
             worst = max(worst, abs(k4[j] - k5[j]) / (abs(y[j]) + size))
-        return h / 6.0 * worst / self.accuracy.tolerance
+        return h / 6.0 * worst / self.accuracy.allowed
 
     # Reading the past
 

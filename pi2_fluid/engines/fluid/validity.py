@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["check_runs", "check_step", "check_trajectory"]
+__all__ = ["check_runs", "check_trajectory"]
 
 _ROUNDING: Final = 1e-9
 # Below this time (s), and this part of that in which a class sends, it is a dip, such as after slow
@@ -27,11 +27,6 @@ _SHORT: Final = 1.0
 _LASTING: Final = 0.5
 # A mean p at which no Classic window rests at two segments, however long it takes to fall there.
 _CLASSIC: Final = 0.9
-# Runge-Kutta steps of order 4 times the rate of a decay that they follow, and what they are at most
-# of a round-trip time.
-_STABLE: Final = 2.785
-_OF_RTT: Final = 0.9
-_NUDGE: Final = 1e-6  # of a window
 _SMALL: Final = "small windows"
 _FULL: Final = "p = 1"
 
@@ -144,36 +139,6 @@ def _sends(scenario: Scenario, flow: Flows, name: str, time: FloatArray) -> Bool
                 else sends & ~later
             )
     return sends
-
-
-def check_step(scenario: Scenario, trace: Trace, step: float, update: str) -> None:
-    """Warn of fixed steps (s) that are too long for how fast a window falls, of one link.
-
-    Of laws of one state, at the sample at which signals come most often.
-    """
-    dual, interval = scenario.aqm.bands == 2, scenario.aqm.update_interval
-    if update == "sampled" and interval is not None:
-        step = min(step, float(interval))
-    for i, (flow, name) in enumerate(zip(scenario.flows, scenario.class_names, strict=True)):
-        sender = flow.sender
-        if sender.signal is None or isinstance(sender.initial(1.0), tuple):
-            continue
-        rtt = float(flow.base_rtt) + trace.queue_delay[:, int(dual and sender.signal == "scalable")]
-        p, window = trace.p[:, i], trace.window[:, i]
-        most = int(np.argmax(p * window / rtt))
-        x, heard, R = float(window[most]), float(p[most]), float(rtt[most])
-        if x <= 0.0:
-            continue
-        more = x * (1.0 + _NUDGE)
-        before, after = (sender.rate(y, x, heard, R, R) for y in (x, more))
-        falls = (float(np.max(before)) - float(np.max(after))) / (more - x)
-        if min(step, _OF_RTT * R) * falls > _STABLE:
-            warn_of(
-                f"steps of {step:g} s are too long for {show_value(name)}: at t ="
-                f" {trace.time[most]:.4g} s signals let its window fall at a rate of {falls:.3g}/s,"
-                f" which steps below {_STABLE / falls:.2g} s follow, and the trajectory may be"
-                " wrong: give a shorter step, or a tolerance."
-            )
 
 
 def check_runs(

@@ -11,6 +11,7 @@
 #include "fluid/report.h"
 #include "fluid/schedule.h"
 #include "fluid/slopes.h"
+#include "fluid/step.h"
 #include "fluid/steps.h"
 
 /* The longest that anything waits behind the bottleneck, and travels: how far back readers may look. */
@@ -49,7 +50,7 @@ static void set_parameters(pi2_fluid *run, const pi2_fluid_problem *problem)
     run->continuous = pi2_flows(run->aqm, problem->continuous, problem->update_interval);
     run->step = problem->step;
     run->tolerance = problem->tolerance;
-    run->per_tolerance = problem->tolerance > 0.0 ? 1.0 / (6.0 * problem->tolerance) : 0.0;
+    run->per_tolerance = 1.0 / (6.0 * step_allowance(problem->tolerance));
     run->close = 1e-3 * problem->tolerance > SAME ? 1e-3 * problem->tolerance : SAME;
     run->most_steps = problem->most_steps;
     run->interval = run->continuous ? INFINITY : problem->update_interval;

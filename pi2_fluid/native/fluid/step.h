@@ -3,6 +3,13 @@
 
 #include "fluid/run.h"
 
+/* What a step may be off by, as a part of the state. Steps of a fixed length have no tolerance, 0, but are cut where they
+ * would be off by a tenth: beyond, what they do not follow grows from step to step. */
+static inline double step_allowance(double tolerance)
+{
+    return tolerance > 0.0 ? tolerance : 0.1;
+}
+
 /* Where a step of length h ends, as represented: else the error of the time adds up. */
 static inline double step_end(double now, double h, double next)
 {

@@ -333,8 +333,7 @@ void fluid_step(pi2_fluid *run)
         event = stop_at_event(run);
         images = event ? 0 : images;
     }
-    if (run->tolerance > 0.0)
-        run->proposal = step_after(whole, error, run->proposal);
+    run->proposal = run->tolerance > 0.0 ? step_after(whole, error, run->proposal) : run->step;
     accept(run);
     if (run->overlaps)
         overlap_end(run);

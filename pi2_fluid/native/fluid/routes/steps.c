@@ -274,8 +274,7 @@ void routes_step(pi2_routes *run)
         event = stop_at_event(run);
         images = event ? 0 : images;
     }
-    if (run->tolerance > 0.0)
-        run->proposal = step_after(whole, error, run->proposal);
+    run->proposal = run->tolerance > 0.0 ? step_after(whole, error, run->proposal) : run->step;
     accept(run);
     if (!run->status && (event || images || run->now->t + SAME >= run->next))
         routes_arrive(run, event, images);

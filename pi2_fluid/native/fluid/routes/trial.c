@@ -111,7 +111,7 @@ static double error_of(const pi2_routes *run, double h)
             const double part = fabs(run->k4[j] - run->trial->f[j]) / (fabs(run->trial->y[j]) + run->weights[j]);
             worst = part > worst ? part : worst;
         }
-    return h * worst / (6.0 * run->tolerance);
+    return h * worst / (6.0 * step_allowance(run->tolerance));
 }
 
 /* How far the cubics of the step are from the equations at a quarter of it, in units of the tolerance: slopes of what is
@@ -200,10 +200,10 @@ void routes_try(pi2_routes *run, double h)
     run->reach = 2.0 * h;
     routes_foresee(run);
     settled = settle(run, h, end);
-    run->error = 0.0;
+    run->error = error_of(run, h);
     if (run->tolerance > 0.0) {
-        const double error = error_of(run, h), of_cubics = error_of_cubics(run, h);
-        run->error = error > of_cubics ? error : of_cubics;
+        const double of_cubics = error_of_cubics(run, h);
+        run->error = run->error > of_cubics ? run->error : of_cubics;
         if (!settled)
             run->error = run->error > 2.0 ? run->error : 2.0;
     }
