@@ -4,7 +4,8 @@
 
 CPU seconds (user and system) of processes that take turns, one core each; the median counts. Byte
 code is written, as where a package is installed. A second table has the shell's commands beside
-what each cannot do without: the shell's library and that for its numbers.
+what each cannot do without, the shell's library and that for its numbers, as the package alone
+brings them: without dask, which xarray loads where it finds it. With dask is a row of its own.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ PEERS: Final = {
     "simulate": "import xarray, typer",
     "tune": "import scipy.optimize, typer",
 }
+#: Before anything else: as if it were not installed.
+NO_DASK: Final = "import sys; sys.modules['dask'] = None; "
 
 
 def cpu_of(code: str) -> float:
@@ -58,6 +61,16 @@ def cpu_of(code: str) -> float:
     return used.ru_utime + used.ru_stime
 
 
+def told(shell: dict[str, tuple[str, ...]]) -> set[str]:
+    """Return what the second table compares."""
+    return set(PEERS.values()) | {name for name, (word, *_) in shell.items() if word in PEERS}
+
+
+def without(name: str) -> str:
+    """Return what a row is called that has no dask."""
+    return f"{name}, without dask"
+
+
 def main() -> None:
     """Print the table."""
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 9
@@ -65,6 +78,8 @@ def main() -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     shell = {f"pi2-fluid {' '.join(words)}": words for words in COMMANDS}
     jobs = PYTHON | {name: SHELL.format(["pi2-fluid", *words]) for name, words in shell.items()}
+    bare = {without(name): NO_DASK + code for name, code in jobs.items() if name in told(shell)}
+    jobs |= bare
     times: dict[str, list[float]] = {name: [] for name in jobs}
     for turn in range(repetitions + 1):
         for name, code in jobs.items():
@@ -73,21 +88,23 @@ def main() -> None:
                 times[name].append(used)
     numpy = statistics.median(times["import numpy"])
     rows = []
-    print(f"{'':44}{'CPU s':>8}{'of numpy':>10}{'scatter':>9}")
+    print(f"{'':60}{'CPU s':>8}{'of numpy':>10}{'scatter':>9}")
     for name, found in times.items():
         middle = statistics.median(found)
         scatter = (max(found) - min(found)) / middle
-        print(f"{name:44}{middle:8.3f}{middle / numpy:10.1f}{scatter:9.0%}")
+        print(f"{name:60}{middle:8.3f}{middle / numpy:10.1f}{scatter:9.0%}")
         rows.append(Row(name, middle / numpy))
     record("startup", rows, better="smaller")
     rows = []
     print()
     for name, (command, *_) in shell.items():
-        if command in PEERS:
+        if command not in PEERS:
+            continue
+        for of in (without, str):
             peer = PEERS[command]
-            ratio = statistics.median(times[name]) / statistics.median(times[peer])
-            print(f"{name:44}{ratio:8.2f} times {peer}")
-            rows.append(Row(f"pi2-fluid {command}, {peer}", ratio))
+            found, least = (statistics.median(times[of(job)]) for job in (name, peer))
+            print(f"{of(name):60}{found / least:8.2f} times {peer}")
+            rows.append(Row(of(f"pi2-fluid {command}, {peer}"), found / least))
     record("startup and peers", rows, better="smaller")
 
 
