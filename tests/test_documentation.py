@@ -118,6 +118,32 @@ def test_formulas_read_alike_on_the_site_and_in_the_repository(page: Path) -> No
         assert not re.search(r"^\s*(?:[-+=>#]|\d+[.)]|$)", shown, re.MULTILINE), shown
 
 
+def test_every_explanation_shows_a_picture_that_says_what_it_is() -> None:
+    (explained,) = (one["Explanation"] for one in CONFIG["nav"] if "Explanation" in one)
+    for page in entries(explained):
+        text = prose((DOCS / page).read_text(encoding="utf-8"))
+        shown = re.findall(r"^!\[([^\]]+)\]\(([^)]+\.png)\)$", text, re.MULTILINE)
+        assert shown, page
+        for said, place in shown:
+            assert len(said) > 20, said
+            assert ((DOCS / page).parent / place).is_file(), place
+
+
+def test_no_picture_lies_about_unshown() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *PAGES])
+    for picture in (DOCS / "images").iterdir():
+        assert f"images/{picture.name}" in text, picture
+
+
+def test_a_picture_opens_in_full_size_unless_it_leads_elsewhere() -> None:
+    lead = documentation.on_page_content
+    assert lead('<p><img alt="a" src="b.png" /></p>') == (
+        '<p><a href="b.png"><img alt="a" src="b.png" /></a></p>'
+    )
+    thumbnail = '<p><a href="b.html"><img alt="a" src="b.png" /></a></p>'
+    assert lead(thumbnail) == thumbnail
+
+
 def test_parameters_described_together_are_taken_apart() -> None:
     pytest.importorskip("griffe")
     from defaults import one_by_one

@@ -106,6 +106,12 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     )
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Let a picture that stands by itself open in full size."""
+    alone = re.compile(r'<p>(<img [^>]*src="([^"]+)"[^>]*>)</p>')
+    return alone.sub(r'<p><a href="\2">\1</a></p>', html)
+
+
 def on_post_build(config: Any) -> None:
     """Refuse a site whose pages ask another machine for scripts, styles, fonts or pictures."""
     from mkdocs.exceptions import PluginError
