@@ -18,6 +18,8 @@ from pi2_fluid.records.record import is_needed
 
 #: The functions of `pi2_fluid/records/record.py` that declare a field.
 DECLARING = {"quantity", "quantities", "choice", "described", "again"}
+#: What may be given for a field, by the type that it is declared with.
+GIVEN = {"Parameter": "Quantity", "OptionalParameter": "Quantity | None"}
 #: Parameters that a docstring describes together, with what it says of them.
 TOGETHER = re.compile(r"^(\w+(?:, \w+)+)\n((?:    .*\n?|\n(?=    ))+)", re.MULTILINE)
 
@@ -38,7 +40,9 @@ class Defaults(griffe.Extension):
                 module = importlib.import_module(cls.module.path)
                 record: Any = operator.attrgetter(inside)(module)
                 fields = {field.name: field for field in dataclasses.fields(record)}
-                member.value = default_text(fields[member.name], str(member.annotation))
+                annotation = str(member.annotation)
+                member.value = default_text(fields[member.name], annotation)
+                member.annotation = GIVEN.get(annotation, member.annotation)
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Take apart what is described together, or Griffe gives all of it the first's default."""
