@@ -27,9 +27,9 @@ INTRODUCED = {"Examples:": "sh", "A whole FILE:": "toml"}
 
 
 def plain(text: str) -> str:
-    """Return a sentence of help as Markdown on one line: long options set as code."""
+    """Return a sentence of help as Markdown on one line: long options and variables as code."""
     text = " ".join(text.replace(r"\[", "[").split()).replace("*", r"\*").replace("<", "&lt;")
-    return re.sub(r"(?<![\w`-])(--[a-z][a-z0-9-]*)", r"`\1`", text)
+    return re.sub(r"(?<![\w`-])(--[a-z][a-z0-9-]*|[$][A-Z_0-9]+)", r"`\1`", text)
 
 
 def called(parameter: Any) -> str:
