@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pi2_fluid.laws.kernel.qdiscs import QDISCS
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.records.record import is_needed
 from pi2_fluid.saving import save_text
@@ -15,6 +16,8 @@ from pi2_fluid.units import si_unit
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "parameters.md"
 BEGIN = "<!-- parameters: begin -->"
 END = "<!-- parameters: end -->"
+OPTIONS_BEGIN = "<!-- options: begin -->"
+OPTIONS_END = "<!-- options: end -->"
 
 
 def rows(kind: str, cls: Any) -> Iterator[str]:
@@ -23,17 +26,25 @@ def rows(kind: str, cls: Any) -> Iterator[str]:
         if not field.init:
             continue
         rule: dict[str, Any] = field.metadata.get("quantity", {})
-        if rule:
-            low, high = "[" if rule["closed"] else "(", "]" if rule["high"] < float("inf") else ")"
-            allowed = f"{low}{rule['low']:g}, {rule['high']:g}{high} {si_unit(rule['dimension'])}"
-        elif "allowed" in field.metadata:
-            allowed = field.metadata["allowed"]
-        else:
-            allowed = ", ".join(word(value) for value in field.metadata["choice"])
+        allowed = taken(field)
+        if "beside" in field.metadata:
+            continue
         key = field.metadata.get("key", field.name)
-        where = "packets" if field.name in cls.packets_only else "all"
+        where = "packets" if field.name in cls.packets_only else cls.only_in or "all"
         tc = tc_word(field, rule) if kind in AQMS and AQMS[kind].tc else ""
-        yield f"| {kind} | `{key}` | {allowed.strip()} | {default(field)} | {where} | {tc} |"
+        yield f"| {kind} | `{key}` | {allowed} | {default(field)} | {where} | {tc} |"
+
+
+def taken(field: dataclasses.Field[Any]) -> str:
+    """Return what a field may be."""
+    rule: dict[str, Any] = field.metadata.get("quantity", {})
+    if rule:
+        low, high = "[" if rule["closed"] else "(", "]" if rule["high"] < float("inf") else ")"
+        span = f"{low}{rule['low']:.10g}, {rule['high']:.10g}{high} {si_unit(rule['dimension'])}"
+        return span.strip()
+    if "allowed" in field.metadata:
+        return str(field.metadata["allowed"])
+    return ", ".join(word(value) for value in field.metadata["choice"])
 
 
 def tc_word(field: dataclasses.Field[Any], rule: dict[str, Any]) -> str:
@@ -70,10 +81,22 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def options() -> str:
+    """Return the table of what queue disciplines of the kernel's own can be told."""
+    lines = ["| qdisc | option | allowed | what it is |", "|---|---|---|---|"]
+    for name, known in QDISCS.items():
+        for option, (field, said) in known.items():
+            allowed = taken(field).removeprefix("-, ")
+            lines.append(f"| {name} | `{option}` | {allowed} | {said} |")
+    return "\n".join(lines)
+
+
 def page(text: str) -> str:
-    """Return the page with the table of today between the marks."""
-    head, _, rest = text.partition(BEGIN)
-    return f"{head}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
+    """Return the page with the tables of today between the marks."""
+    for begin, made, end in ((BEGIN, table(), END), (OPTIONS_BEGIN, options(), OPTIONS_END)):
+        head, _, rest = text.partition(begin)
+        text = f"{head}{begin}\n{made}\n{end}{rest.partition(end)[2]}"
+    return text
 
 
 if __name__ == "__main__":

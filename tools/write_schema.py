@@ -15,6 +15,7 @@ from dataclasses import MISSING, Field
 from pathlib import Path
 from typing import Any
 
+from pi2_fluid.laws.kernel.qdiscs import QDISCS
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, laws_of_tc, sender_class
 from pi2_fluid.network.changes import Change
 from pi2_fluid.network.flows import Flows
@@ -22,7 +23,7 @@ from pi2_fluid.network.link import Link
 from pi2_fluid.network.network import Network, Node
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.sizes import SIZES
-from pi2_fluid.network.text import keys_of
+from pi2_fluid.network.text import has_more_keys, keys_of
 from pi2_fluid.network.transfers import Transfers
 from pi2_fluid.saving import save_text
 from pi2_fluid.units import DIMENSIONS, si_unit, spellings
@@ -33,6 +34,10 @@ NUMBER = r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*"
 
 #: What fields take that are neither quantities nor words, by what they say of it.
 DESCRIBED: dict[str, Any] = {
+    "a name, up to 15 letters, digits, _ and -": {
+        "type": "string",
+        "pattern": "^[A-Za-z0-9_-]{1,15}$",
+    },
     "name of a node": {"type": "string", "minLength": 1},
     "names of nodes": {"anyOf": [{"type": "string", "minLength": 1}, NAMES]},
     "a distribution": {"$ref": "#/definitions/sizes"},
@@ -105,11 +110,7 @@ def needed(cls: Any, without: Collection[str] = ()) -> list[str]:
         if key not in without
         and (
             field.default is MISSING
-            or (
-                field.default is None
-                and "quantity" in field.metadata
-                and not field.metadata["optional"]
-            )
+            or (field.default is None and field.metadata.get("optional") is False)
         )
     ]
 
@@ -149,6 +150,26 @@ def of_a_kind(key: str, kind: str, cls: Any) -> dict[str, Any]:
         "required": [key, *needed(cls)],
         "additionalProperties": False,
     }
+
+
+def of_queue(kind: str) -> list[dict[str, Any]]:
+    """Return the schemas of a kind of queue: of one whose name decides more, one for each name."""
+    made = of_a_kind("kind", kind, aqm_class(kind))
+    if not has_more_keys(aqm_class(kind)):
+        return [made]
+    return [
+        made
+        | {
+            "title": f"{kind} {name}",
+            "properties": made["properties"]
+            | {"name": {"const": name}}
+            | {
+                word: {"description": option.said, **taken(option.field)}
+                for word, option in options.items()
+            },
+        }
+        for name, options in QDISCS.items()
+    ]
 
 
 def of_flows(kind: str) -> dict[str, Any]:
@@ -235,7 +256,7 @@ def schema() -> dict[str, Any]:
         "additionalProperties": False,
         "definitions": {dimension: text_of(dimension) for dimension in DIMENSIONS}
         | {
-            "aqm": {"oneOf": [of_a_kind("kind", kind, cls) for kind, cls in known.items()]},
+            "aqm": {"oneOf": [one for kind in known for one in of_queue(kind)]},
             "imposed_queue": {
                 "oneOf": [
                     of_a_kind("kind", kind, cls) for kind, cls in known.items() if cls in dual

@@ -14,8 +14,10 @@ from pi2_fluid.design.gains import Asked
 from pi2_fluid.design.plants import plant_gain
 from pi2_fluid.design.region import Region
 from pi2_fluid.errors import DomainError, QuantityError, show_value
+from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.coupled import CoupledFamily
 from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.registry import AQMS, DESIGNED, aqm_class, kind_of, laws_of_tc
 from pi2_fluid.laws.sender import Sender, load_of
 from pi2_fluid.records.record import declares, require_scalars
@@ -74,6 +76,8 @@ class Queue:
 def read_queue(aqm: Any, k: object) -> Queue:
     """Return the queue of that kind, or the one given."""
     own = not isinstance(aqm, str)
+    if isinstance(aqm, Aqm):
+        require_equations(aqm)
     if own and not isinstance(aqm, PiFamily):
         raise QuantityError(
             f"aqm = {show_value(aqm)} is no queue with alpha and beta: give one of"

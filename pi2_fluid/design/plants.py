@@ -37,6 +37,7 @@ import numpy as np
 from pi2_fluid import _core
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.dctcp import Dctcp
 from pi2_fluid.laws.senders.prague import Prague
@@ -349,6 +350,7 @@ def _scale(aqm: PiFamily, u: FloatArray) -> FloatArray:
 
 
 def _unsupported(sender: Sender, aqm: PiFamily) -> UnsupportedError:
+    require_equations(sender)
     name, queue = type(sender).__name__, type(aqm).__name__
     instead = _INSTEAD.get(type(sender), "use Reno, CReno, Cubic or Scalable")
     instead += ", or try gains with Loop(...).margins()"

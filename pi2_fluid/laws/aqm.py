@@ -167,6 +167,8 @@ class Aqm(Record, ABC):
     caution: ClassVar[str] = ""
     #: Fields that only a packet simulation can act on.
     packets_only: ClassVar[tuple[str, ...]] = ()
+    #: The engine that alone runs it, since it has no equations here; "": any that can.
+    only_in: ClassVar[str] = ""
     #: Whether thinned traffic loses what is signalled of it before it enters the queue. What a full
     #: buffer loses has never entered, thinned or not.
     thins: ClassVar[bool] = True

@@ -53,6 +53,7 @@ SENDERS: Final = {
     "cbr": Entry(f"{_LAWS}.senders.cbr:Cbr"),
     "paganini": Entry(f"{_LAWS}.senders.paganini:Paganini"),
     "timeoutreno": Entry(f"{_LAWS}.senders.timeoutreno:TimeoutReno"),
+    "congestion": Entry(f"{_LAWS}.senders.congestion:Congestion"),
 }
 #: Kind of queue -> its law.
 AQMS: Final = {
@@ -68,6 +69,7 @@ AQMS: Final = {
     "rem": Entry(f"{_LAWS}.aqms.rem:Rem"),
     "avq": Entry(f"{_LAWS}.aqms.avq:Avq"),
     "taildrop": Entry(f"{_LAWS}.aqms.taildrop:TailDrop"),
+    "qdisc": Entry(f"{_LAWS}.aqms.qdisc:Qdisc"),
 }
 #: Queues that can be designed, by their kinds and by what tc calls them.
 DESIGNED: Final = tuple(

@@ -102,6 +102,8 @@ class Sender(Record, ABC):
     plant: ClassVar[str | None] = None
     #: Name of the congestion control that runs it packet by packet, None if there is none.
     congestion: ClassVar[str | None] = None
+    #: The engine that alone runs it, since it has no equations here; "": any that can.
+    only_in: ClassVar[str] = ""
     #: Fields that only a packet simulation can act on.
     packets_only: ClassVar[tuple[str, ...]] = ()
     #: Whether packets are sent evenly, window / smoothed round-trip time, instead of one per
@@ -210,6 +212,11 @@ class Sender(Record, ABC):
     def packet_parameters(self) -> dict[str, Any]:
         """Return what configures the congestion control, by the names it has there."""
         return numbers_of(self)
+
+    @property
+    def label(self) -> str:
+        """What flows without a name are called after: the class in lower case."""
+        return type(self).__name__.lower()
 
     @property
     def constant_rate(self) -> Number | None:

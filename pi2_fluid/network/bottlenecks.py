@@ -21,6 +21,7 @@ from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm, Signal
 from pi2_fluid.laws.aqms.price import Price
 from pi2_fluid.laws.aqms.taildrop import TailDrop
+from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.registry import AQMS, aqm_class
 from pi2_fluid.network.assumptions import check_assumptions
 from pi2_fluid.network.flows import Flows, refuse_finite, require_responsive
@@ -167,6 +168,7 @@ def network_equilibrium(network: Network) -> NetworkPoint:
         If no class obeys signals, a queue is a dual one, or one of one's own that is like none
         here, the links differ in their packet size, or something is an array.
     """
+    require_equations(*network.laws)
     refuse_finite(network.flows)
     require_responsive(network.flows)
     require_untraced("the rest of several links", "a network of one node", network)

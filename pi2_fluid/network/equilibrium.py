@@ -16,6 +16,7 @@ from pi2_fluid.errors import (
 )
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.assumptions import check_assumptions
 from pi2_fluid.network.bottlenecks import NetworkPoint, network_equilibrium
@@ -386,6 +387,7 @@ def as_flows(flows: object) -> tuple[Flows, ...]:
                 f"Flows route = {show_value(flow.route)} crosses several nodes, and here one queue"
                 " is given: give a Network of them all, or leave route out."
             )
+    require_equations(*(flows.sender for flows in classes))
     refuse_finite(classes)
     require_responsive(classes)
     return classes

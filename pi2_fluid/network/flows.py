@@ -161,15 +161,15 @@ class Flows(Record):
 def class_names(classes: Sequence[Flows]) -> tuple[str, ...]:
     """Return the name of each class of flows, in order.
 
-    A class without a name is called after its kind of sender, which is the sender's class in
-    lower case; the next ones of that kind kind2, kind3, ..., leaving out names that are given.
+    A class without a name is called after its sender, by its `label`, the sender's class in lower
+    case as a rule; the next ones of that kind kind2, kind3, ..., leaving out names that are given.
     """
     taken = {flows.name for flows in classes}
     names = []
     for flows in classes:
         name = flows.name
         if name is None:
-            kind = type(flows.sender).__name__.lower()
+            kind = flows.sender.label
             name, number = kind, 1
             while name in taken:
                 number += 1

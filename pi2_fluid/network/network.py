@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.errors import ScenarioError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.checks import check_labels
 from pi2_fluid.network.flows import Flows, class_names
 from pi2_fluid.network.link import Link
@@ -166,6 +167,11 @@ class Network(Written):
     def class_names(self) -> tuple[str, ...]:
         """The name of each class of flows, in order, as of a `Scenario`."""
         return class_names(self.flows)
+
+    @property
+    def laws(self) -> tuple[Aqm | Sender, ...]:
+        """Every queue, node by node, then every sender, class by class."""
+        return (*(node.aqm for node in self.nodes), *(flow.sender for flow in self.flows))
 
     @property
     def parts(self) -> list[tuple[str, Link, Aqm]]:

@@ -38,6 +38,7 @@ from pi2_fluid.units import validate_quantity
 __all__ = [
     "BARE_KEY",
     "Written",
+    "has_more_keys",
     "is_scenario",
     "keys_of",
     "located",
@@ -313,8 +314,9 @@ def _read_size(place: str, keys: dict[str, Any]) -> Sizes:
 def _build(cls: type[T], place: str, keys: dict[str, Any], of: str = "", **given: object) -> T:
     """Make a record from the keys of its table, with errors that name the table and the key."""
     known = {key: field for key, field in keys_of(cls).items() if key not in given}
-    _check_keys(keys, list(known), place, of)
-    _check_values(keys, place, known)
+    if not has_more_keys(cls):  # which the class itself checks
+        _check_keys(keys, list(known), place, of)
+    _check_values({key: keys[key] for key in keys if key in known}, place, known)
     with located(place, cls.__name__):
         for key, field in known.items():
             if field.default is MISSING and key not in keys:
@@ -323,8 +325,20 @@ def _build(cls: type[T], place: str, keys: dict[str, Any], of: str = "", **given
 
 
 def keys_of(cls: type[Record]) -> dict[str, Field[Any]]:
-    """Return the fields of a class by their keys: their names, unless they have another."""
-    return {field.metadata.get("key", field.name): field for field in fields(cls) if field.init}
+    """Return the fields of a class by their keys: their names, unless they have another.
+
+    Without one whose items are keys themselves, see `has_more_keys`.
+    """
+    return {
+        field.metadata.get("key", field.name): field
+        for field in fields(cls)
+        if field.init and "beside" not in field.metadata
+    }
+
+
+def has_more_keys(cls: type[Record]) -> bool:
+    """Return whether a class has keys that depend on the values of others."""
+    return any("beside" in field.metadata for field in fields(cls))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import MISSING, Field
+from dataclasses import MISSING, Field, fields
 from functools import cache
 from typing import Any, Final, SupportsFloat, TypeVar
 
@@ -129,6 +129,11 @@ def _lines(record: Record, skip: Collection[str] = ()) -> list[str]:
         value = getattr(record, field.name)
         if key not in skip and not _is_default(field, value):
             lines.append(f"{key} = {_value(value, field)}")
+    for field in fields(record):
+        if (declared := field.metadata.get("beside")) is not None:
+            known = declared(record)
+            pairs = getattr(record, field.name)
+            lines += [f"{key} = {_value(value, known[key])}" for key, value in pairs]
     return lines
 
 

@@ -43,6 +43,7 @@ __all__ = [
     "again",
     "align",
     "as_tuple",
+    "beside",
     "choice",
     "declares",
     "default_of",
@@ -126,14 +127,31 @@ def quantities(dimension: str, *, low: float = 0.0, closed: bool = False) -> tup
 
 
 def choice(
-    default: Any, options: tuple[Any, ...], *, tc: str | None = None, kernel: Unit | None = None
+    default: Any,
+    options: tuple[Any, ...],
+    *,
+    optional: bool = True,
+    tc: str | None = None,
+    kernel: Unit | None = None,
 ) -> Any:
-    """Declare a static field that takes one of a few values; `tc` and `kernel` as in `quantity`."""
-    metadata = {"choice": options, "tc": tc, "kernel": kernel}
+    """Declare a static field that takes one of a few values.
+
+    Parameters
+    ----------
+    default
+        As given to the class.
+    options
+        The values.
+    optional
+        Whether a default of None is one; if not, the field is needed.
+    tc, kernel
+        As in `quantity`.
+    """
+    metadata = {"choice": options, "optional": optional, "tc": tc, "kernel": kernel}
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def described(default: T, allowed: str) -> T:
+def described(default: T, allowed: str, *, needed: bool = False) -> T:
     """Declare a static field that is neither a number nor a word; the class itself checks it.
 
     Parameters
@@ -142,8 +160,29 @@ def described(default: T, allowed: str) -> T:
         As given to the class.
     allowed
         What it may be, in a few words, for the reference.
+    needed
+        Whether None, its default, is none.
     """
-    field: T = dataclasses.field(default=default, metadata={"allowed": allowed})
+    rules = {"allowed": allowed, **({"optional": False} if needed else {})}
+    field: T = dataclasses.field(default=default, metadata=rules)
+    return field
+
+
+def beside(allowed: str, declared: Callable[[Any], Mapping[str, Any]]) -> tuple[Any, ...]:
+    """Declare a static field of pairs of key and value, whose keys in text are the record's own.
+
+    The class itself checks them.
+
+    Parameters
+    ----------
+    allowed
+        As in `described`.
+    declared
+        From a record to what declares each key that it may have, as a field.
+    """
+    field: tuple[Any, ...] = dataclasses.field(
+        default=(), metadata={"allowed": allowed, "beside": declared}
+    )
     return field
 
 
@@ -168,7 +207,7 @@ def again(base: type[Record], name: str, default: Any = None, *, kernel: Unit | 
 def is_needed(field: dataclasses.Field[Any]) -> bool:
     """Whether a field has no default: None is one only where it is allowed."""
     return field.default is dataclasses.MISSING or (
-        field.default is None and not field.metadata.get("optional", "choice" in field.metadata)
+        field.default is None and not field.metadata.get("optional", False)
     )
 
 

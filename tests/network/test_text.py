@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from refusals import refused
 
 import pi2_fluid as pf
+from pi2_fluid.laws.kernel.qdiscs import QDISCS
 from pi2_fluid.laws.registry import (
     AQMS,
     SENDERS,
@@ -583,8 +584,34 @@ GIVEN: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
+def options_of(name: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Keyword arguments of a queue discipline of the kernel's own: any of its options, or none."""
+    given = {
+        "time": st.integers(0, 1000).map(float),
+        "rate": st.integers(1, 10**9).map(lambda rate: 8.0 * rate),
+    }
+    chosen = {}
+    for word, option in QDISCS[name].items():
+        rules = option.field.metadata
+        if "choice" in rules:
+            chosen[word] = st.sampled_from(rules["choice"])
+        elif word in {"buckets", "divisor"}:
+            chosen[word] = st.integers(1, 16).map(lambda power: 2**power)
+        elif (rule := rules["quantity"])["dimension"] in given:
+            chosen[word] = given[rule["dimension"]]
+        else:
+            chosen[word] = st.integers(int(rule["low"]), int(rule["high"]))
+    return st.fixed_dictionaries({"name": st.just(name)}, optional=chosen)
+
+
 def fields_of(cls: type) -> st.SearchStrategy[dict[str, Any]]:
     """Keyword arguments of a law: any of its fields, or none."""
+    if cls is pf.linux.Congestion:
+        return st.fixed_dictionaries(
+            {"control": st.from_regex(r"[a-z0-9_-]{1,15}", fullmatch=True)}
+        )
+    if cls is pf.linux.Qdisc:
+        return st.sampled_from(list(QDISCS)).flatmap(options_of)
     chosen = {}
     for field in dataclasses.fields(cls):
         key = field.metadata.get("key", field.name)

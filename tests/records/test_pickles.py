@@ -48,7 +48,11 @@ def laws() -> dict[str, list[Any]]:
     classes = {kind: aqm_class(kind) for kind in AQMS} | {
         kind: sender_class(kind) for kind in SENDERS
     }
-    return {cls.__name__: [cls(**needed.get(kind, {}))] for kind, cls in classes.items()}
+    return {
+        cls.__name__: [cls(**needed.get(kind, {}))]
+        for kind, cls in classes.items()
+        if not cls.only_in
+    }
 
 
 def two_links() -> pf.Network:
@@ -138,6 +142,7 @@ def everything() -> dict[str, list[Any]]:
         "validate": [pf.validate(None, seeds=2, cells=["reno_loss_3"])],
         "fluid": [trajectory],
         "loop": [pf.loop.low_load(pf.Reno(), pf.Pi2(), "100ms")],
+        "linux": [pf.linux.Qdisc("cake", rtt="50ms"), pf.linux.Congestion("bbr")],
         "packet": [pf.packet.simulate(SCENARIO), pf.packet.replay("linux6.18", queue_delay=[0.03])],
         "presets": [pf.presets.pi2_paper()],
         "qdisc": [linux, pf.qdisc.parse(pf.qdisc.show(linux))],

@@ -8,6 +8,7 @@ import numpy as np
 
 from pi2_fluid.errors import DomainError, UnsupportedError
 from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.network.flows import refuse_finite
 from pi2_fluid.network.network import Network
@@ -40,8 +41,9 @@ _NETWORKS_ONLY: Final = ("room that drops leave downstream",)
 def require_round_trips(scenario: Scenario) -> None:
     """Raise DomainError if a window law has no round-trip time (in any run, if they vary).
 
-    UnsupportedError if flows end.
+    UnsupportedError if flows end, or a law has no equations.
     """
+    require_equations(*scenario.network.laws)
     refuse_finite(scenario.flows)
     for flow in scenario.flows:
         if flow.sender.signal is not None and np.any(np.equal(flow.base_rtt, 0.0)):

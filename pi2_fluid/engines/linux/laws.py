@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.engines.linux.messages import attribute, nest
+from pi2_fluid.engines.linux.opaque import options_of
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.codel import CoDel
@@ -22,19 +23,23 @@ from pi2_fluid.laws.aqms.dualpi2 import DualPi2
 from pi2_fluid.laws.aqms.pi2 import Pi2
 from pi2_fluid.laws.aqms.pi_family import PiFamily
 from pi2_fluid.laws.aqms.pie import Pie
+from pi2_fluid.laws.aqms.qdisc import Qdisc
 from pi2_fluid.laws.aqms.red import Red
 from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.laws.kernel.gains import parts_behind
 from pi2_fluid.laws.kernel.units import COUPLING, DUALPI2_GAIN, MICROSECONDS, PERCENT, unit_of
 from pi2_fluid.laws.packet_limits import require_single
 from pi2_fluid.laws.sender import Sender
+from pi2_fluid.laws.senders.congestion import Congestion
 from pi2_fluid.laws.senders.cubic import Cubic
 from pi2_fluid.laws.senders.dctcp import Dctcp
+from pi2_fluid.laws.senders.prague import Prague
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.network.link import Link
+from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.tc.kernel import timer_period
 
-__all__ = ["HZ", "Qdisc", "congestion_of", "qdisc_of"]
+__all__ = ["HZ", "Needs", "Told", "congestion_of", "needs", "qdisc_of"]
 
 #: Ticks per second of the guest's kernel.
 HZ: Final = 1000
@@ -47,18 +52,26 @@ _WORD: Final = 2**32 - 1
 _MOST_SHIFT: Final = 31
 
 
-class Qdisc(NamedTuple):
-    """A queue discipline."""
+class Needs(NamedTuple):
+    """What a kernel must have to run a scenario, by its own names."""
+
+    qdisc: str
+    congestion_controls: tuple[str, ...]
+    """Each once, in the order of the flows."""
+
+
+class Told(NamedTuple):
+    """A queue discipline as the kernel is told it."""
 
     kind: str
-    """As the kernel calls it."""
+    """As the kernel calls it, which must have it."""
     options: bytes
     """Its TCA_OPTIONS, with their header."""
     not_modelled: tuple[str, ...] = ()
     """Fields of the law that ask for what Linux does otherwise."""
 
 
-def qdisc_of(law: Aqm, link: Link) -> Qdisc:
+def qdisc_of(law: Aqm, link: Link) -> Told:
     """Return the qdisc that runs a law.
 
     Parameters
@@ -106,6 +119,8 @@ def congestion_of(sender: Sender) -> str:
     >>> congestion_of(Cubic())
     'cubic'
     """
+    if type(sender) is Congestion:
+        return sender.control
     fixed = _SENDERS.get(type(sender))
     if fixed is None:
         raise UnsupportedError(
@@ -119,10 +134,29 @@ def congestion_of(sender: Sender) -> str:
     return name
 
 
+def needs(scenario: Scenario) -> Needs:
+    """Return what a kernel must have to run a scenario of one link.
+
+    Raises
+    ------
+    UnsupportedError, DomainError
+        As `qdisc_of` and `congestion_of`.
+
+    Examples
+    --------
+    >>> flows = [Flows(Cubic(), 5, "50ms"), Flows(Congestion("bbr"), 5, "50ms")]
+    >>> needs(Scenario("10s", Link("10Mbit/s"), Qdisc("cake"), flows))
+    Needs(qdisc='cake', congestion_controls=('cubic', 'bbr'))
+    """
+    senders = [flow.sender for flow in scenario.flows if flow.sender.constant_rate is None]
+    controls = dict.fromkeys(map(congestion_of, senders))
+    return Needs(qdisc_of(scenario.aqm, scenario.link).kind, tuple(controls))
+
+
 # The queues
 
 
-def _pie(law: Pie, link: Link) -> Qdisc:
+def _pie(law: Pie, link: Link) -> Told:
     """sch_pie, whose timer is late by a jiffy: it is asked for one that comes out as the law's."""
     for field, value in _PIE.items():
         _require_fixed(law, field, value)
@@ -137,7 +171,7 @@ def _pie(law: Pie, link: Link) -> Qdisc:
         attribute(6, int(law.ecn)),
         attribute(8, int(law.rate_estimator)),
     )
-    return Qdisc("pie", nest(_OPTIONS, *options), _otherwise(law, first_update=0.5))
+    return Told("pie", nest(_OPTIONS, *options), _otherwise(law, first_update=0.5))
 
 
 def _pie_interval(law: Pie) -> int:
@@ -154,7 +188,7 @@ def _pie_interval(law: Pie) -> int:
     )
 
 
-def _dualpi2(law: DualPi2, link: Link) -> Qdisc:
+def _dualpi2(law: DualPi2, link: Link) -> Told:
     """sch_dualpi2."""
     _require_fixed(law, "variant", "linux6.18")
     _require_fixed(law, "ramp", None)
@@ -185,10 +219,10 @@ def _dualpi2(law: DualPi2, link: Link) -> Qdisc:
         attribute(13, bytes([protected])),
     )
     first = float(law.update_interval)
-    return Qdisc("dualpi2", nest(_OPTIONS, *options), _otherwise(law, first_update=first))
+    return Told("dualpi2", nest(_OPTIONS, *options), _otherwise(law, first_update=first))
 
 
-def _pi2(law: Pi2, link: Link) -> Qdisc:
+def _pi2(law: Pi2, link: Link) -> Told:
     """sch_dualpi2 with nothing in L: PI2, coupled by 1, so that there is no overload below p' = 1.
 
     It always marks what can be marked.
@@ -200,7 +234,7 @@ def _pi2(law: Pi2, link: Link) -> Qdisc:
         attribute(11, b"\x01"),
     )
     first = float(law.update_interval)
-    return Qdisc("dualpi2", nest(_OPTIONS, *options), _otherwise(law, first_update=first))
+    return Told("dualpi2", nest(_OPTIONS, *options), _otherwise(law, first_update=first))
 
 
 def _dual_controller(law: DualPi2 | Pi2, link: Link) -> tuple[bytes, ...]:
@@ -215,7 +249,7 @@ def _dual_controller(law: DualPi2 | Pi2, link: Link) -> tuple[bytes, ...]:
     )
 
 
-def _codel(law: CoDel, link: Link) -> Qdisc:
+def _codel(law: CoDel, link: Link) -> Told:
     """sch_codel."""
     options = (
         attribute(1, _microseconds(law, "target")),
@@ -223,10 +257,10 @@ def _codel(law: CoDel, link: Link) -> Qdisc:
         attribute(3, _microseconds(law, "interval")),
         attribute(4, int(law.ecn)),
     )
-    return Qdisc("codel", nest(_OPTIONS, *options), _otherwise(law))
+    return Told("codel", nest(_OPTIONS, *options), _otherwise(law))
 
 
-def _red(law: Red, link: Link) -> Qdisc:
+def _red(law: Red, link: Link) -> Told:
     """sch_red, in bytes; without a table of decays, since a token bucket never lets it idle."""
     for field, value in _RED.items():
         _require_fixed(law, field, value)
@@ -245,17 +279,27 @@ def _red(law: Red, link: Link) -> Qdisc:
             " counts bytes in: give smaller ones, or a larger weight."
         )
     # Plog is for kernels that are not told max_p; flags: mark, and drop above max all the same.
-    flags = 3 if law.ecn else 0
-    numbers = struct.pack("<3I4B", most, low, high, round(shift), _MOST_SHIFT, 0, flags)
-    chance = min(round(float(law.max_p) * 2**32), _WORD)
-    options = (attribute(1, numbers), attribute(2, bytes(256)), attribute(3, chance))
-    return Qdisc("red", nest(_OPTIONS, *options), _otherwise(law))
+    flags = struct.pack("<2I", 3 if law.ecn else 0, 15)
+    numbers = struct.pack("<3I4B", most, low, high, round(shift), _MOST_SHIFT, 0, 0)
+    chance = min(int(float(law.max_p) * 2**32), _WORD)
+    options = (
+        attribute(1, numbers),
+        attribute(2, bytes(256)),
+        attribute(3, chance),
+        attribute(4, flags),
+    )
+    return Told("red", nest(_OPTIONS, *options), _otherwise(law))
 
 
-def _taildrop(law: TailDrop, link: Link) -> Qdisc:
+def _taildrop(law: TailDrop, link: Link) -> Told:
     """sch_fifo, in packets."""
     del law
-    return Qdisc("pfifo", attribute(_OPTIONS, int(link.buffer)))
+    return Told("pfifo", attribute(_OPTIONS, int(link.buffer)))
+
+
+def _own(law: Qdisc, link: Link) -> Told:
+    """One of the kernel's own."""
+    return Told(law.name, options_of(law, link))
 
 
 # What the kernel counts in
@@ -324,16 +368,18 @@ _RED: Final[dict[str, object]] = {
     "idle_decay": False,
     "spacing": "uniform",
 }
-_QUEUES: Final[dict[type[Aqm], Callable[[Any, Link], Qdisc]]] = {
+_QUEUES: Final[dict[type[Aqm], Callable[[Any, Link], Told]]] = {
     Pie: _pie,
     Pi2: _pi2,
     DualPi2: _dualpi2,
     Red: _red,
     CoDel: _codel,
     TailDrop: _taildrop,
+    Qdisc: _own,
 }
 _SENDERS: Final[dict[type[Sender], tuple[str, dict[str, object]]]] = {
     Reno: ("reno", {"decrease": 0.5, "growth": "per_segment"}),
     Cubic: ("cubic", {"variant": "linux", "c": 0.4, "decrease": 0.3, "hystart": True}),
+    Prague: ("prague", {"gain": 1 / 16, "target_rtt": 0.025}),  # in the tree of the L4S team
     Dctcp: ("dctcp", {"gain": 1 / 16, "variant": "linux"}),
 }

@@ -28,7 +28,7 @@ from typing import Final
 
 import numpy as np
 
-from pi2_fluid.engines.linux.laws import Qdisc, congestion_of, qdisc_of
+from pi2_fluid.engines.linux.laws import Told, congestion_of, qdisc_of
 from pi2_fluid.engines.linux.messages import (
     Message,
     add_address,
@@ -44,8 +44,10 @@ from pi2_fluid.engines.linux.messages import (
     mark_as_l4s,
     set_htb_class,
 )
+from pi2_fluid.engines.linux.opaque import holds
 from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqms.pi2 import Pi2
+from pi2_fluid.laws.aqms.qdisc import Qdisc
 from pi2_fluid.laws.senders.cbr import Cbr
 from pi2_fluid.network.flows import Flows, refuse_finite
 from pi2_fluid.network.scenario import Scenario
@@ -145,7 +147,10 @@ def _readings(length: float) -> str:
 def not_modelled(scenario: Scenario) -> list[str]:
     """Return what of a scenario Linux does otherwise, or cannot feel."""
     found = ["link.ack_jitter"] if scenario.link.ack_jitter > 0.0 else []
-    found += [f"aqm.{name}" for name in qdisc_of(scenario.aqm, scenario.link).not_modelled]
+    law, link = scenario.aqm, scenario.link
+    if isinstance(law, Qdisc) and holds(law, link) != int(link.buffer):
+        found.append("link.buffer")
+    found += [f"aqm.{name}" for name in qdisc_of(law, link).not_modelled]
     for flow in scenario.flows:
         found += ["flows.sender.thinned"] if flow.sender.constant_rate is not None else []
     return list(dict.fromkeys(found))
@@ -202,7 +207,7 @@ def _priority(band: int) -> int:
     return _BUCKET | band + 1
 
 
-def _bottleneck(scenario: Scenario, queue: Qdisc) -> Iterator[Message]:
+def _bottleneck(scenario: Scenario, queue: Told) -> Iterator[Message]:
     yield add_htb(_ROUTER, "r_d", _BUCKET)
     yield _rate(scenario, float(scenario.link.capacity))
     yield add_qdisc(_ROUTER, "r_d", _HANDLE, _BUCKET | 1, queue.kind, queue.options)

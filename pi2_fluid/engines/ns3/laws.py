@@ -15,6 +15,7 @@ from pi2_fluid.laws.aqms.codel import CoDel
 from pi2_fluid.laws.aqms.pie import Pie
 from pi2_fluid.laws.aqms.red import Red
 from pi2_fluid.laws.aqms.taildrop import TailDrop
+from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.packet_limits import require_single
 from pi2_fluid.laws.sender import Sender
 from pi2_fluid.laws.senders.cubic import Cubic
@@ -68,6 +69,7 @@ def queue_disc_of(law: Aqm, link: Link) -> Described:
     >>> queue_disc_of(TailDrop(), Link("10Mbit/s", buffer=100))[:2]
     ('FifoQueueDisc', {'MaxSize': '100p'})
     """
+    require_equations(law)
     make = _QUEUES.get(type(law))
     if make is None:
         raise UnsupportedError(
@@ -94,6 +96,7 @@ def congestion_of(sender: Sender) -> Described:
     >>> congestion_of(Cubic(c=0.5))[:2]
     ('TcpCubic', {'C': '0.5', 'Beta': '0.7', 'HyStart': 'true'})
     """
+    require_equations(sender)
     make = _SENDERS.get(type(sender))
     if make is None:
         raise UnsupportedError(

@@ -6,6 +6,7 @@ from typing import Any
 
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.opaque import require_equations
 from pi2_fluid.laws.packet_limits import require_single
 from pi2_fluid.laws.registry import AQMS, SENDERS, aqm_class, sender_class
 from pi2_fluid.laws.sender import Sender
@@ -39,6 +40,7 @@ def discipline_of(law: Aqm, link: Link) -> tuple[str, dict[str, float]]:
     >>> discipline_of(TailDrop(), Link("10Mbit/s"))
     ('taildrop', {})
     """
+    require_equations(law)
     if declares(law, "discipline") is None:
         classes = map(aqm_class, AQMS)
         known = ", ".join(each.__name__ for each in classes if each.discipline is not None)
@@ -65,6 +67,7 @@ def congestion_of(sender: Sender) -> tuple[str, dict[str, float]]:
     >>> congestion_of(CReno())
     ('reno', {'decrease': 0.3, 'per_ack': 0.0})
     """
+    require_equations(sender)
     name = declares(sender, "congestion")
     if name is None:
         classes = map(sender_class, SENDERS)

@@ -1,0 +1,107 @@
+"""A queue discipline of the Linux kernel that has no equations here: its name and its options."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar, NoReturn
+
+from pi2_fluid.errors import QuantityError, suggest
+from pi2_fluid.laws.aqm import Aqm
+from pi2_fluid.laws.kernel.qdiscs import QDISCS, Value, validate_option
+from pi2_fluid.laws.opaque import no_equations
+from pi2_fluid.records.record import beside, choice
+from pi2_fluid.units import validate_choice
+
+__all__ = ["Qdisc"]
+
+
+def _declared(law: Qdisc) -> dict[str, dataclasses.Field[Any]]:
+    return {word: option.field for word, option in QDISCS[law.name].items()}
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Qdisc(Aqm):
+    """A queue discipline as the Linux kernel has it, to be compared with what is modelled.
+
+    Parameters
+    ----------
+    name : {"fq_codel", "fq_pie", "cake", "fq", "sfq"}
+        What tc calls it.
+    options : keywords, or a mapping
+        By tc's words, as text with a unit or in SI: the reference has a table of them. What is
+        left out is as the kernel has it by itself. In text they stand beside the name. How many
+        packets it holds is `buffer` of the link, and no option.
+
+    Raises
+    ------
+    QuantityError, DomainError
+        If an option is not what it may be.
+    ScenarioError
+        If there is no such option, with those that there are.
+
+    Notes
+    -----
+    Nothing is known of it but what the kernel does: no fluid, no loop and no packets here run it,
+    and every method raises `UnsupportedError`. Where the kernel keeps one queue for each flow,
+    what is measured is still all of it: delays of packets, and what is dropped and marked.
+
+    Examples
+    --------
+    >>> queue = Qdisc("fq_codel", target="5ms", flows=16)
+    >>> queue
+    Qdisc('fq_codel', target=0.005, flows=16.0)
+    >>> dict(queue.options)["target"]
+    0.005
+    """
+
+    only_in: ClassVar = "Linux()"
+
+    name: str = choice(None, tuple(QDISCS), optional=False)
+    options: tuple[tuple[str, Value], ...] = beside("options of tc", _declared)
+    """Those that were given, by their words, in the order of the reference."""
+    update_interval: None = dataclasses.field(default=None, init=False, repr=False)
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        options: Mapping[str, object] | tuple[tuple[str, Value], ...] = (),
+        **more: object,
+    ) -> None:
+        # `replace` hands over the old ones as `options`; what stands beside them is newer.
+        if name is None:
+            raise QuantityError(f"Qdisc name = None is missing: give {suggest('', QDISCS)}.")
+        validate_choice(name, tuple(QDISCS), "Qdisc name")
+        given = {**dict(options), **more}
+        found = {word: validate_option(name, word, value) for word, value in given.items()}
+        order = [word for word in QDISCS[name] if found.get(word) is not None]
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "options", tuple((word, found[word]) for word in order))
+        self.__post_init__()
+
+    def __repr__(self) -> str:
+        options = [f"{word}={value!r}" for word, value in self.options]
+        return f"Qdisc({', '.join([repr(self.name), *options])})"
+
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+        """Refuse: no equations."""
+        raise no_equations(self)
+
+    initial = _refuse
+    update = _refuse
+    encode = _refuse
+    saturate = _refuse
+    controller = _refuse
+    signals = _refuse
+    drift = _refuse
+    flow = _refuse
+    switches = _refuse
+    at_rest = _refuse
+    load_at = _refuse
+    at_rest_alone = _refuse
+    decode = _refuse
+    delays = _refuse
+    serve = _refuse
+    fluid_parameters = _refuse
+    packet_parameters = _refuse
