@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pi2_fluid as pf
-from pi2_fluid.engines.linux.laws import congestion_of, needs, qdisc_of
+from pi2_fluid.engines.linux.laws import congestion_of, qdisc_of
 from pi2_fluid.engines.linux.opaque import holds
 from pi2_fluid.engines.linux.plan import make_plan, not_modelled
 
@@ -60,8 +60,7 @@ def test_flows_without_a_name_are_called_after_their_congestion_control() -> Non
 # --- what the kernel is told ----------------------------------------------------------------
 
 
-def test_the_kernel_is_told_them_and_must_have_them() -> None:
-    assert needs(scene()) == ("cake", ("bbr",))
+def test_the_kernel_is_told_them() -> None:
     plan = make_plan(scene(ecn=True), 1).splitlines()
     (qdisc,) = (line for line in plan if b"cake\0".hex() in line)
     assert qdisc.endswith(qdisc_of(CAKE, LINK).options.hex())
@@ -69,7 +68,7 @@ def test_the_kernel_is_told_them_and_must_have_them() -> None:
 
 
 def test_prague_is_that_of_kernels_that_have_it() -> None:
-    assert needs(scene(pf.DualPi2(), pf.Prague())) == ("dualpi2", ("prague",))
+    assert congestion_of(pf.Prague()) == "prague"
 
 
 @pytest.mark.parametrize(

@@ -36,10 +36,9 @@ from pi2_fluid.laws.senders.dctcp import Dctcp
 from pi2_fluid.laws.senders.prague import Prague
 from pi2_fluid.laws.senders.reno import Reno
 from pi2_fluid.network.link import Link
-from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.tc.kernel import timer_period
 
-__all__ = ["HZ", "Needs", "Told", "congestion_of", "needs", "qdisc_of"]
+__all__ = ["HZ", "Told", "congestion_of", "qdisc_of"]
 
 #: Ticks per second of the guest's kernel.
 HZ: Final = 1000
@@ -50,14 +49,6 @@ _CUT: Final = 1e-3  # us, that a time may be off by rounding
 _MEMORY: Final = 2**31 - 1  # bytes of DualPI2's queues: the limit in packets comes first
 _WORD: Final = 2**32 - 1
 _MOST_SHIFT: Final = 31
-
-
-class Needs(NamedTuple):
-    """What a kernel must have to run a scenario, by its own names."""
-
-    qdisc: str
-    congestion_controls: tuple[str, ...]
-    """Each once, in the order of the flows."""
 
 
 class Told(NamedTuple):
@@ -132,25 +123,6 @@ def congestion_of(sender: Sender) -> str:
     for field, value in fields.items():
         _require_fixed(sender, field, value)
     return name
-
-
-def needs(scenario: Scenario) -> Needs:
-    """Return what a kernel must have to run a scenario of one link.
-
-    Raises
-    ------
-    UnsupportedError, DomainError
-        As `qdisc_of` and `congestion_of`.
-
-    Examples
-    --------
-    >>> flows = [Flows(Cubic(), 5, "50ms"), Flows(Congestion("bbr"), 5, "50ms")]
-    >>> needs(Scenario("10s", Link("10Mbit/s"), Qdisc("cake"), flows))
-    Needs(qdisc='cake', congestion_controls=('cubic', 'bbr'))
-    """
-    senders = [flow.sender for flow in scenario.flows if flow.sender.constant_rate is None]
-    controls = dict.fromkeys(map(congestion_of, senders))
-    return Needs(qdisc_of(scenario.aqm, scenario.link).kind, tuple(controls))
 
 
 # The queues

@@ -148,8 +148,8 @@ def add_neighbour(namespace: int, device: str, address: str, hardware: bytes) ->
 
 def add_default_route(namespace: int, gateway: str) -> Message:
     """Return what sends everything else to a gateway."""
-    table, static, unicast = 254, 4, 1  # RT_TABLE_MAIN, RTPROT_STATIC, RTN_UNICAST
-    head = struct.pack("<BBBBBBBBI", 2, 0, 0, 0, table, static, 0, unicast, 0)
+    table, boot, unicast = 254, 3, 1  # RT_TABLE_MAIN, RTPROT_BOOT, RTN_UNICAST
+    head = struct.pack("<BBBBBBBBI", 2, 0, 0, 0, table, boot, 0, unicast, 0)
     payload = head + attribute(5, IPv4Address(gateway).packed)  # RTA_GATEWAY
     return Message(namespace, "", _NEW_ROUTE, _CREATE | _EXCLUSIVE, payload)
 
@@ -213,7 +213,7 @@ def set_htb_class(
     if per_second > _MOST:
         wide = struct.pack("<Q", per_second)
         options += attribute(6, wide) + attribute(7, wide)  # TCA_HTB_RATE64, TCA_HTB_CEIL64
-    how = _REPLACE if replace else _EXCLUSIVE
+    how = 0 if replace else _EXCLUSIVE
     return _traffic(
         namespace, device, _NEW_CLASS, handle | 1, handle, "htb", nest(_OPTIONS, options), how
     )
@@ -229,9 +229,8 @@ def add_netem(
     namespace: int, device: str, handle: int, parent: int, delay: int, limit: int
 ) -> Message:
     """Return what delays packets by so many ns, and holds as many as `limit`."""
-    ticks = min(round(delay / TICK), _MOST)
-    # struct tc_netem_qopt, then TCA_NETEM_LATENCY64, which counts.
-    numbers = struct.pack("<6I", ticks, limit, 0, 0, 0, 0) + attribute(10, struct.pack("<q", delay))
+    # struct tc_netem_qopt, then TCA_NETEM_LATENCY64.
+    numbers = struct.pack("<6I", 0, limit, 0, 0, 0, 0) + attribute(10, struct.pack("<q", delay))
     return add_qdisc(namespace, device, handle, parent, "netem", attribute(_OPTIONS, numbers))
 
 
@@ -260,8 +259,7 @@ def mark_as_l4s(namespace: int, device: str, port: int, priority: int) -> Messag
         _OPTIONS,
         attribute(8, struct.pack(">H", ip)),  # TCA_FLOWER_KEY_ETH_TYPE
         attribute(9, b"\x06"),  # TCA_FLOWER_KEY_IP_PROTO: TCP
-        attribute(19, struct.pack(">H", port)),  # TCA_FLOWER_KEY_TCP_DST and its mask
-        attribute(36, b"\xff\xff"),
+        attribute(19, struct.pack(">H", port)),  # TCA_FLOWER_KEY_TCP_DST, all of it
         attribute(73, b"\x02"),  # TCA_FLOWER_KEY_IP_TOS and its mask
         attribute(74, b"\x03"),
         actions,

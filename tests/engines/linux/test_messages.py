@@ -43,12 +43,12 @@ GOLDEN = {
         0x500,
         "02 000000 00000000 8000 00 00  0800 0100 0a000102  0a00 0200 020000000002 0000",
     ),
-    # AF_INET, table 254, RTPROT_STATIC, scope 0, RTN_UNICAST, RTA_GATEWAY
+    # AF_INET, table 254, RTPROT_BOOT, scope 0, RTN_UNICAST, RTA_GATEWAY
     "route": (
         add_default_route(0, "10.0.1.2"),
         24,
         0x600,
-        "02 00 00 00 fe 04 00 01 00000000  0800 0500 0a000102",
+        "02 00 00 00 fe 03 00 01 00000000  0800 0500 0a000102",
     ),
     # IFLA_IFNAME "r_s"; IFLA_ADDRESS; the shape; IFLA_LINKINFO { IFLA_INFO_KIND "veth",
     # IFLA_INFO_DATA { VETH_INFO_PEER: ifinfomsg, IFLA_IFNAME "s_r", IFLA_ADDRESS, the shape,
@@ -87,7 +87,7 @@ GOLDEN = {
             " 3e490000 3e490000 983a0000 00000000 00000000"
         ),
     ),
-    # handle 20: in 1:1; struct tc_netem_qopt: 100 ms in ticks = 1562500, limit 200000;
+    # handle 20: in 1:1; struct tc_netem_qopt: limit 200000;
     # TCA_NETEM_LATENCY64 100000000
     "netem": (
         add_netem(2, "d_r", 0x200000, 0x10001, 100_000_000, 200_000),
@@ -95,7 +95,7 @@ GOLDEN = {
         0x600,
         (
             "00000000 00000000 00002000 01000100 00000000  0a00 0100 6e6574656d000000"
-            " 2800 0200 84d71700 400d0300 00000000 00000000 00000000 00000000"
+            " 2800 0200 00000000 400d0300 00000000 00000000 00000000 00000000"
             " 0c00 0a00 00e1f50500000000"
         ),
     ),
@@ -124,8 +124,8 @@ GOLDEN = {
         0x600,
         (
             "00000000 00000000 00000000 f2ffffff 08002000  0b00 0100 666c6f77657200 00"
-            " b000 0280  0600 0800 0800 0000  0500 0900 06 000000  0600 1300 1388 0000"
-            " 0600 2400 ffff 0000  0500 4900 02 000000  0500 4a00 03 000000"
+            " a800 0280  0600 0800 0800 0000  0500 0900 06 000000  0600 1300 1388 0000"
+            " 0500 4900 02 000000  0500 4a00 03 000000"
             " 7c00 0380"
             " 4800 0180  0a00 0100 706564697400 0000  3800 0280  3400 0200"
             " 00000000 00000000 03000000 00000000 00000000  01 00 0000"
@@ -155,7 +155,7 @@ def test_a_rate_beyond_32_bits_has_attributes_of_its_own() -> None:
     rate = (10**10).to_bytes(8, "little").hex()
     assert wide.endswith(f"0c000600{rate}0c000700{rate}")
     assert "ffffffff" in wide  # what 32 bits hold of it
-    assert set_htb_class(1, "r_d", 0x10000, 10e6, 1500, replace=True).flags == 0x500
+    assert set_htb_class(1, "r_d", 0x10000, 10e6, 1500, replace=True).flags == 0x400
 
 
 def test_an_order_is_one_line() -> None:
