@@ -57,8 +57,9 @@ class Linux(Engine):
     the same bytes.
 
     It runs queues `Pie`, `Pi2`, `DualPi2`, `Red`, `CoDel` and `TailDrop` with the numbers that the
-    kernel can count, senders `Reno`, `Cubic`, `Dctcp` and `Cbr`, and all changes of a scenario of
-    one link with ``kind="htb"``.
+    kernel can count, senders `Reno`, `Cubic`, `Dctcp` and `Cbr`, `Prague` where the kernel has it,
+    and all changes of a scenario of one link with ``kind="htb"``. `pf.linux.Qdisc` and
+    `pf.linux.Congestion` are what it has besides: fq_codel, cake, BBR and others.
 
     Parameters
     ----------
@@ -185,8 +186,8 @@ def _require_laws(kernel: Kernel, scenario: Scenario) -> None:
     ):
         for name in sorted(names - set(known)):
             raise UnsupportedError(
-                f"Linux {kernel.release} has no {what} {name}: build a newer one by pi2-fluid linux"
-                " build, or use another engine, e.g. Packets()."
+                f"Linux {kernel.release} has no {what} {name}: build one that has by pi2-fluid linux"
+                " build, or give another law."
             )
 
 

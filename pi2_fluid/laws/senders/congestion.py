@@ -28,14 +28,19 @@ class Congestion(Sender):
         What the kernel calls it: "bbr", or any other that it has. Up to 15 letters, digits,
         underscores and hyphens.
 
+    Raises
+    ------
+    QuantityError
+        If it is no such name.
+
     Notes
     -----
     Whether it asks for ECN is `ecn` of its flows; what it sends, ECT(0) or ECT(1), is its own. BBR
     of Linux (version 1) asks for none, and paces by itself whatever queue its host has. Prague is
     in no kernel of kernel.org, but in the tree of the L4S team.
 
-    Nothing is known of it but what the kernel does: no fluid, no loop and no packets here run it.
-    Every method raises `UnsupportedError`.
+    Nothing is known of it but what the kernel does: no fluid, no loop and no packets here run it,
+    and every method raises `UnsupportedError`.
 
     Examples
     --------

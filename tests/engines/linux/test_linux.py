@@ -39,7 +39,7 @@ def test_a_kernel_that_is_too_old_says_what_it_lacks() -> None:
     assert pf.Linux().obstacle(SCENE) == ""
     assert pf.Linux().obstacle(with_queue(pf.TailDrop())) == ""
     lacks = pf.Linux().obstacle(with_queue(pf.DualPi2()))
-    assert lacks.startswith("Linux 6.12.3 has no qdisc dualpi2: build a newer one by pi2-fluid")
+    assert lacks.startswith("Linux 6.12.3 has no qdisc dualpi2: build one that has by pi2-fluid")
     dctcp = dataclasses.replace(SCENE, flows=pf.Flows(pf.Dctcp(), 1, "10ms"))
     assert pf.Linux().obstacle(dctcp).startswith("Linux 6.12.3 has no congestion control dctcp:")
 
