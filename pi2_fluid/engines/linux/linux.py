@@ -186,8 +186,8 @@ def _require_laws(kernel: Kernel, scenario: Scenario) -> None:
     ):
         for name in sorted(names - set(known)):
             raise UnsupportedError(
-                f"Linux {kernel.release} has no {what} {name}: build one that has by pi2-fluid linux"
-                " build, or give another law."
+                f"Linux {kernel.release} has no {what} {name}: build one that has by pi2-fluid"
+                " linux build, or give another law."
             )
 
 
