@@ -12,6 +12,7 @@ import pytest
 
 import pi2_fluid as pf
 from pi2_fluid.engines.linux.kernels import list_kernels
+from pi2_fluid.laws.kernel.qdiscs import QDISCS
 
 pytestmark = [
     pytest.mark.slow,
@@ -79,3 +80,25 @@ def test_flows_that_stop_leave_and_others_take_the_link() -> None:
     assert runs.active_flows.sel(time=3.0, method="nearest").values.tolist() == [0, 1]
     assert float(runs.throughput.sel(time=slice(1.0, 1.9)).isel(flows=0).mean()) > 9e6
     assert float(runs.throughput.sel(time=slice(3.0, 4.0)).isel(flows=1).mean()) > 8e6
+
+
+@pytest.mark.parametrize("name", QDISCS)
+def test_queues_and_senders_of_the_kernels_own_carry_the_link(name) -> None:
+    flows = (
+        pf.Flows(pf.Cubic(), 2, "20ms", start_jitter="100ms"),
+        pf.Flows(pf.linux.Congestion("bbr"), 2, "20ms", start_jitter="100ms"),
+    )
+    runs = pf.simulate(pf.Scenario("4s", LINK, pf.linux.Qdisc(name), flows), pf.Linux(seeds=1))
+    summary = pf.summarize(runs, after="1s")
+    assert 0.9 < float(summary.utilization.mean()) < 1.01
+    assert np.isnan(runs.controller).all()
+    # Each is fair to its flows, however they send.
+    rates = runs.throughput.isel(seed=0).sel(time=slice(1.0, None)).mean("time")
+    assert float(rates.min()) > 0.4 * float(rates.max())
+
+
+def test_cake_shapes_to_its_own_bandwidth() -> None:
+    queue = pf.linux.Qdisc("cake", bandwidth="4Mbit/s", rtt="20ms")
+    scene = pf.Scenario("4s", LINK, queue, pf.Flows(pf.Cubic(), 2, "20ms"))
+    summary = pf.summarize(pf.simulate(scene, pf.Linux(seeds=1)), after="1s")
+    assert 0.38 < float(summary.utilization.mean()) < 0.41
