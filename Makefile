@@ -21,20 +21,24 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find pi2_fluid/native -type f)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help figures gallery check test test-without-jax lint bench baseline notebooks browser docs cluster sanitize fuzz mutants clean
+.PHONY: help figures gallery check test test-without-jax lint bench baseline notebooks browser docs wheels try-wheel \
+	check-packages cluster sanitize fuzz mutants clean
 
 help:
 	@echo "make figures    the figures of the papers, with their numbers, into figures/"
 	@echo "make gallery    the same with all seeds, into gallery/, and the pages with every verdict: minutes"
 	@echo "make test       tests, docstring examples and notebooks"
-	@echo "make check      format, style, types, and the tests that are not slow: in a minute"
+	@echo "make check      format, style, spelling, types, and the tests that are not slow: in a minute"
 	@echo "make test-without-jax   the tests that need no JAX, as where it is not installed"
-	@echo "make lint       format, style and types"
+	@echo "make lint       format, style, spelling and types"
 	@echo "make bench      what margins, trajectories, packets and designs cost, here and elsewhere"
 	@echo "make baseline   what the last make bench measured, stored for later ones to be compared with"
 	@echo "make notebooks  run the notebooks, and store what they print and draw"
 	@echo "make browser    the explorer of notebook 04 in a real browser (needs Chromium), into build/browser/"
 	@echo "make docs       the documentation, into site/: pages, reference, notebooks; asks for nothing elsewhere"
+	@echo "make wheels     sdist and wheels into dist/: what this machine can build, and which of them were tried: minutes"
+	@echo "make try-wheel  a wheel in a fresh environment without a compiler, and what the README shows with it"
+	@echo "make check-packages   what checkers say of dist/ (after make wheels), the workflows and the files around them"
 	@echo "make cluster    a sweep on two workers of Dask, one of which is killed, and what Dask costs: minutes"
 	@echo "make sanitize   the C kernel under the address and undefined-behaviour sanitizers"
 	@echo "make fuzz       the packet simulator on inputs from libFuzzer, for FUZZ_SECONDS=60 (needs clang)"
@@ -65,6 +69,7 @@ test-without-jax: $(VENV)/.installed-dev
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 
 bench: $(VENV)/.installed-bench
@@ -94,10 +99,22 @@ browser: $(VENV)/.installed-browser
 docs: $(VENV)/.installed-docs
 	$(BIN)/mkdocs build --strict
 
+# zig compiles for an old glibc and for other machines; what ran and what was never loaded is said at the end.
+# PLATFORMS="linux-x86_64 win-amd64" builds for these alone.
+wheels: $(VENV)/.installed-wheels
+	$(BIN)/python tools/wheels.py $(PLATFORMS)
+
+# WHEEL=path/to.whl tries that one; otherwise it is built here, with what .venv has compiled already.
+try-wheel: $(VENV)/.installed-build
+	$(BIN)/python tools/try_wheel.py $(WHEEL)
+
+check-packages: $(VENV)/.installed-packages
+	$(BIN)/python tools/check_packages.py
+
 cluster: $(VENV)/.installed-dev
 	$(BIN)/python tools/cluster.py
 
-# cmake and ninja come with the dev extra, so that the machine need not have them.
+# cmake and ninja come with the group dev, so that the machine need not have them.
 sanitize: $(VENV)/.installed-dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/sanitize -G Ninja \
 		-DPI2_SANITIZE=ON -DPI2_PYTHON=OFF
@@ -139,9 +156,9 @@ $(VENV)/.installed-core: $(VENV)/.created $(SOURCES)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --quiet --no-build-isolation --editable .
 	@touch $@
 
-# The package is built once: an extra adds what it asks for to it.
+# The package is built once: a group or an extra adds what it asks for to it.
 $(VENV)/.installed-%: $(VENV)/.installed-core pyproject.toml
-	@echo "Installing what the extra '$*' needs ..."
+	@echo "Installing what '$*' needs ..."
 	@$(BIN)/python tools/requirements.py $* > $(VENV)/$*.txt
 	@$(PIP) install --quiet --requirement $(VENV)/$*.txt
 	@touch $@

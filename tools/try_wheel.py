@@ -1,0 +1,128 @@
+"""Install a wheel as a user would and run the README with it: python tools/try_wheel.py [WHEEL].
+
+A fresh environment of the Python that runs this, in which pip may take wheels alone: nothing is
+compiled, of this package or of what it needs, and its programs see no compiler on their PATH.
+Without WHEEL it is built here, with the compiler of this machine. With --installed the README is
+run with what the Python that runs this has installed, as cibuildwheel asks.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+#: What `tc -s qdisc show` says of a stable queue, for machines without tc or such a queue.
+SHOWN: Final = """\
+qdisc pie 8001: root refcnt 2 limit 1000p target 15ms tupdate 50ms alpha 1 beta 18
+ Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0)
+ backlog 0b 0p requeues 0
+  prob 0 delay 0us
+  pkts_in 0 overlimit 0 dropped 0 maxq 0 ecn_mark 0
+"""
+#: Beside what the README shows, a trajectory of a scenario that the package carries.
+MORE: Final = ("pi2-fluid --version", "pi2-fluid simulate pi2_fig11a_pi2 --after 20s")
+
+
+def readme() -> tuple[list[str], list[str]]:
+    """Return the blocks of Python in the README, and what it says at the shell to this package."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    shell = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
+    return blocks, [line for line in shell.splitlines() if "pi2-fluid " in line]
+
+
+def build() -> Path:
+    """Return a wheel for this Python, built outside of pip with what is compiled already."""
+    made = ROOT / "build/try"
+    shutil.rmtree(made, ignore_errors=True)
+    told = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", made, ROOT]
+    done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stdout + done.stderr)
+    (wheel,) = made.glob("*.whl")
+    return wheel
+
+
+def install(wheel: Path, folder: Path) -> Path:
+    """Return the Python of an environment that has a wheel; nothing is compiled for it."""
+    venv.create(folder, with_pip=False)
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "--disable-pip-version-check",
+        "install",
+    ]
+    # Of all that it brings little is run here, which is compiled to bytecode then.
+    options = ["--quiet", "--no-compile", "--only-binary", ":all:"]
+    subprocess.run([*pip, *options, wheel], check=True)
+    return python
+
+
+def programs(python: Path) -> dict[str, str]:
+    """Return surroundings with the programs of an environment, and no compiler."""
+    kept = {
+        name: os.environ[name]
+        for name in ("SYSTEMROOT", "TEMP", "TMPDIR", "HOME")
+        if name in os.environ
+    }
+    return kept | {"PATH": str(python.parent), "CC": "no-compiler", "CXX": "no-compiler"}
+
+
+def try_readme(python: Path, elsewhere: Path) -> None:
+    """Run what the README shows, from a folder that is not the repository's."""
+    blocks, lines = readme()
+    told = programs(python)
+    where = "from pi2_fluid import _core; print(_core.__file__)"
+    for code in (where, *blocks):
+        print(f"$ python -c '{code.strip().splitlines()[0]} ...'", flush=True)
+        subprocess.run([python, "-c", code], cwd=elsewhere, env=told, check=True)
+    for line in (*lines, *MORE):
+        print(f"$ {line}", flush=True)
+        asked, piped, last = line.partition(" | ")
+        words = shlex.split(last if piped else asked, comments=True)
+        if piped:
+            assert asked.startswith("tc "), f"there is nothing to answer {asked!r} with"
+        program = shutil.which(words[0], path=told["PATH"])
+        assert program, f"{words[0]} was not installed"
+        shown = SHOWN if piped else None
+        subprocess.run(
+            [program, *words[1:]], cwd=elsewhere, env=told, input=shown, text=True, check=True
+        )
+
+
+def main(asked: list[str]) -> None:
+    """Try a wheel that is given, or one that is built here, or what is installed."""
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="pi2_fluid.") as scratch:
+        elsewhere = Path(scratch) / "elsewhere"
+        elsewhere.mkdir()
+        if asked == ["--installed"]:
+            try_readme(Path(sys.executable), elsewhere)
+            return
+        wheel = Path(asked[0]).resolve() if asked else build()
+        built = time.monotonic() - started
+        python = install(wheel, Path(scratch) / "venv")
+        installed = time.monotonic() - started - built
+        try_readme(python, elsewhere)
+        ran = time.monotonic() - started - built - installed
+    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB")
+    print(f"built in {built:.0f} s, installed in {installed:.0f} s, tried in {ran:.0f} s")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
