@@ -16,6 +16,7 @@ __all__ = ["make_engines"]
 
 #: How an option is read, if not as the text that it is.
 _READERS: Final[dict[str, Callable[[str], Any]]] = {
+    "host": lambda text: {"true": True, "false": False}.get(text, text),
     "linear": lambda text: {"true": True, "false": False}.get(text, text),
     "seeds": lambda text: read_seeds(text.replace("+", ",")),
     "threads": lambda text: read_whole(text, "--threads", "threads"),

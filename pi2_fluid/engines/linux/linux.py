@@ -11,17 +11,18 @@ from pi2_fluid.engines.engine import Engine
 from pi2_fluid.engines.linux.boot import Machine, run_guests, start_command
 from pi2_fluid.engines.linux.counting import count_log
 from pi2_fluid.engines.linux.guests import guest_program
+from pi2_fluid.engines.linux.hosts import host_machine, host_release, require_host
 from pi2_fluid.engines.linux.kernels import Kernel, find_kernel
 from pi2_fluid.engines.linux.laws import congestion_of, qdisc_of
 from pi2_fluid.engines.linux.plan import SHORTEST_BIN, flow_times, make_plan, not_modelled
 from pi2_fluid.engines.linux.reader import Log
-from pi2_fluid.errors import UnsupportedError
+from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.network.schedule import NS, to_ns
 from pi2_fluid.results.runs import runs_dataset
 from pi2_fluid.results.schema import RUNS, provenance
 from pi2_fluid.results.seeds import seed_list, thread_count
-from pi2_fluid.units import validate_number
+from pi2_fluid.units import validate_choice, validate_number
 
 if TYPE_CHECKING:
     import xarray
@@ -39,7 +40,8 @@ _MIB: Final = 2**20
 class _Task(NamedTuple):
     """What a scenario asks of each seed."""
 
-    kernel: Kernel
+    kernel: Kernel | None
+    """None: that of this machine."""
     plans: dict[int, str]
     bin: int
     """Nanoseconds."""
@@ -73,6 +75,10 @@ class Linux(Engine):
     kernel : str or Path, optional
         Which one of those that have been built: its version, "7.2", or a folder. Default: the
         newest.
+    host : bool, default False
+        Whether to run on the kernel of this machine instead, in namespaces without any right, in
+        real time: for plausibility only, since what else the machine does disturbs it and chance is
+        not seeded. One run at a time, unless `threads` says otherwise.
 
     Raises
     ------
@@ -108,6 +114,7 @@ class Linux(Engine):
     bin: float | str | None = None
     threads: int | None = None
     kernel: str | Path | None = None
+    host: bool = False
 
     name: ClassVar[str] = "linux"
     medium: ClassVar[str] = "the Linux kernel"
@@ -120,6 +127,12 @@ class Linux(Engine):
             value = validate_number(self.bin, "time", "bin", low=SHORTEST_BIN, closed=True)
             object.__setattr__(self, "bin", value)
         thread_count(self.threads, len(numbers))
+        validate_choice(self.host, (True, False), "host")
+        if self.host and self.kernel is not None:
+            raise QuantityError(
+                f"host = True runs this machine's kernel, and kernel = {show_value(self.kernel)}"
+                " another one: give one of both."
+            )
         if isinstance(self.kernel, Path):
             object.__setattr__(self, "kernel", str(self.kernel))
 
@@ -147,13 +160,13 @@ class Linux(Engine):
         """Return one run for each seed."""
         task = self._prepare(scenario)
         kind = qdisc_of(scenario.aqm, scenario.link).kind
-        image = start_command(task.kernel.image, task.memory)
-        machine = Machine(image, guest_program(), task.kernel.seed_library, task.memory)
 
         def count(seed: int, log: Log) -> dict[str, Any]:
             return count_log(log, scenario, kind, flow_times(scenario, seed), task.bin)
 
-        workers = thread_count(self.threads, len(task.plans))
+        alone = self.host and self.threads is None
+        workers = 1 if alone else thread_count(self.threads, len(task.plans))
+        machine = host_machine() if task.kernel is None else _guest(task.kernel, task.memory)
         duration = float(scenario.duration)
         found, interrupted = run_guests(machine, task.plans, workers, duration, count, progress)
         dual = scenario.aqm.bands > 1
@@ -161,19 +174,26 @@ class Linux(Engine):
         attrs = provenance(
             scenario, self.name, RUNS, not_modelled(scenario), interrupted=interrupted
         )
-        return runs_dataset(
-            scenario, found, task.bin, bands, {**attrs, "kernel": task.kernel.release}
-        )
+        release = f"{host_release()}, host" if task.kernel is None else task.kernel.release
+        return runs_dataset(scenario, found, task.bin, bands, {**attrs, "kernel": release})
 
     def _prepare(self, scenario: Scenario) -> _Task:
         require_scenario(scenario)
         length = float(_BIN if self.bin is None else self.bin)
         plans = {seed: make_plan(scenario, seed, length) for seed in seed_list(self.seeds)}
-        kernel = find_kernel(self.kernel)
-        _require_laws(kernel, scenario)
+        kernel = None if self.host else find_kernel(self.kernel)
+        if kernel is None:
+            require_host(next(iter(plans.values())))
+        else:
+            _require_laws(kernel, scenario)
         duration = to_ns(scenario.duration)
         bin_ = duration if length * NS >= duration else to_ns(length)
         return _Task(kernel, plans, bin_, _memory(scenario))
+
+
+def _guest(kernel: Kernel, memory: int) -> Machine:
+    command = start_command(kernel.image, memory)
+    return Machine(command, guest_program(), kernel.seed_library, memory)
 
 
 def _require_laws(kernel: Kernel, scenario: Scenario) -> None:

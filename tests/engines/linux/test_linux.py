@@ -78,6 +78,8 @@ def test_memory_grows_with_what_waits_and_is_the_same_for_every_seed() -> None:
         (lambda: pf.Linux(seeds=0), "seeds = 0"),
         (lambda: pf.Linux(bin="0.5ms"), "bin = '0.5ms'"),
         (lambda: pf.Linux(threads=0), "threads = 0"),
+        (lambda: pf.Linux(host="yes"), "host = 'yes' is unknown"),
+        (lambda: pf.Linux(host=True, kernel="7.2"), "host = True runs this machine's kernel, and"),
     ],
 )
 def test_options_are_checked_when_it_is_made(make, reason) -> None:

@@ -385,7 +385,8 @@ static int open_tap(const char *device, int behind)
 
 static void record(int flow, const struct waiting *packet, uint8_t ecn_out, uint64_t left)
 {
-    const uint64_t sojourn = ecn_out < QUEUED ? left - packet->came : 0;
+    /* In real time the first stamps may be those of reading, and so in the wrong order. */
+    const uint64_t sojourn = ecn_out < QUEUED && left > packet->came ? left - packet->came : 0;
     const struct packet_record row = {
         .came = (uint32_t)((packet->came - began) / 1000),
         .flow = (uint16_t)flow,
