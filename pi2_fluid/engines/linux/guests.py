@@ -18,6 +18,7 @@ __all__ = ["guest_program", "seed_library"]
 SOURCES: Final = Path(__file__).parent / "guest"
 
 _COMPILERS: Final = ("cc", "gcc", "clang")
+_PROGRAM: Final = ("init.c", "machine.c", "netlink.c", "flows.c", "taps.c", "counters.c")
 
 
 def guest_program() -> Path:
@@ -28,7 +29,7 @@ def guest_program() -> Path:
     BuildError
         If there is no compiler of C, or it cannot link statically.
     """
-    return _compiled("init.c", "-O2", "-static")
+    return _compiled("init", _PROGRAM, "-O2", "-static")
 
 
 def seed_library() -> Path:
@@ -41,20 +42,21 @@ def seed_library() -> Path:
     BuildError
         If there is no compiler of C.
     """
-    return _compiled("seed.c", "-O2", "-shared", "-fPIC")
+    return _compiled("seed", ("seed.c",), "-O2", "-shared", "-fPIC")
 
 
-def _compiled(name: str, *options: str) -> Path:
+def _compiled(name: str, sources: tuple[str, ...], *options: str) -> Path:
     compiler = next((path for path in map(shutil.which, _COMPILERS) if path), None)
     if compiler is None:
         raise BuildError(
             "guests need a compiler of C once, and there is none: install one (Debian, Ubuntu:"
             " apt-get install gcc libc6-dev)."
         )
-    source = SOURCES / name
+    files = [SOURCES / source for source in sources]
+    read = [path.read_bytes() for path in (*files, SOURCES / "guest.h")]
     made_by = subprocess.run([compiler, "--version"], capture_output=True, check=False).stdout
-    key = sha256(b"\0".join([source.read_bytes(), made_by, " ".join(options).encode()]))
-    place = cache_folder() / "guests" / f"{source.stem}-{key.hexdigest()[:16]}"
+    key = sha256(b"\0".join([*read, made_by, " ".join(options).encode()]))
+    place = cache_folder() / "guests" / f"{name}-{key.hexdigest()[:16]}"
     if place.is_file():
         return place
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +64,7 @@ def _compiled(name: str, *options: str) -> Path:
     beside = place.with_name(f".{secrets.token_hex(8)}.part")
     try:
         done = subprocess.run(
-            [compiler, *options, "-o", str(beside), str(source)],
+            [compiler, *options, "-o", str(beside), *map(str, files)],
             capture_output=True,
             text=True,
             check=False,
@@ -70,8 +72,9 @@ def _compiled(name: str, *options: str) -> Path:
         if done.returncode:
             first = next((x for x in done.stderr.splitlines() if "error" in x.lower()), "no word")
             raise BuildError(
-                f"{Path(compiler).name} did not compile {name} ({first.strip()}): install the C"
-                " library's headers and static library (Debian, Ubuntu: apt-get install libc6-dev)."
+                f"{Path(compiler).name} did not compile the guest's {name} ({first.strip()}):"
+                " install the C library's headers and static library (Debian, Ubuntu: apt-get"
+                " install libc6-dev)."
             )
         beside.replace(place)
     finally:
