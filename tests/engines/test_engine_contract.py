@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cached_kernel import why_no_kernel
 from refusals import refused
 
 import pi2_fluid as pf
-from pi2_fluid.engines.linux.kernels import list_kernels
 from pi2_fluid.engines.simulating import ENGINES
 from pi2_fluid.results.schema import row_length, schema_of
 
@@ -50,8 +50,8 @@ def engine(request) -> Any:
     chosen = ALL[request.param]
     if chosen.name == "ns3" and importlib.util.find_spec("ns3") is None:
         pytest.skip("the wheel of ns-3 is not installed")
-    if chosen.name == "linux" and not list_kernels():
-        pytest.skip("no kernel is cached: make linux-test builds one")
+    if chosen.name == "linux" and (why := why_no_kernel()):
+        pytest.skip(why)
     return chosen
 
 

@@ -9,16 +9,17 @@ import dataclasses
 
 import numpy as np
 import pytest
+from cached_kernel import why_no_kernel
 
 import pi2_fluid as pf
-from pi2_fluid.engines.linux.kernels import list_kernels
 from pi2_fluid.laws.kernel.qdiscs import QDISCS
+from pi2_fluid.referee import CELLS, references
+from pi2_fluid.referee.judging import judge
+from pi2_fluid.referee.live import measure_live
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not list_kernels(), reason="no kernel is cached: make linux-test builds one"
-    ),
+    pytest.mark.skipif(bool(why_no_kernel()), reason=why_no_kernel()),
 ]
 
 LINK = pf.Link("10Mbit/s", "1000 packets", kind="htb")
@@ -102,3 +103,14 @@ def test_cake_shapes_to_its_own_bandwidth() -> None:
     scene = pf.Scenario("4s", LINK, queue, pf.Flows(pf.Cubic(), 2, "20ms"))
     summary = pf.summarize(pf.simulate(scene, pf.Linux(seeds=1)), after="1s")
     assert 0.38 < float(summary.utilization.mean()) < 0.41
+
+
+@pytest.mark.parametrize("name", ["pie_5", "pi2_20", "dual_40"])
+def test_three_cells_are_what_was_recorded(name) -> None:
+    """Of the validation, each shortened to one run of what was three: within loose tolerances."""
+    (cell,) = (cell for cell in CELLS if cell.name == name)
+    engine = pf.Linux(seeds=1)
+    found = measure_live(cell, engine)
+    findings = judge(cell, found.measured(), references.linux())
+    assert [f for f in findings if not f.loose_ok] == []
+    assert len(findings) > 8
