@@ -22,7 +22,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find pi2_fluid/native -type f)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help figures gallery check test test-without-jax lint bench baseline notebooks browser docs wheels try-wheel \
-	check-packages cluster sanitize fuzz mutants clean
+	check-packages cluster linux-test validate-live sanitize fuzz mutants clean
 
 help:
 	@echo "make figures    the figures of the papers, with their numbers, into figures/"
@@ -40,6 +40,8 @@ help:
 	@echo "make try-wheel  a wheel in a fresh environment without a compiler, and what the README shows with it"
 	@echo "make check-packages   what checkers say of dist/ (after make wheels), the workflows and the files around them"
 	@echo "make cluster    a sweep on two workers of Dask, one of which is killed, and what Dask costs: minutes"
+	@echo "make linux-test   the engine Linux in real guests, with a kernel that is built where none is cached"
+	@echo "make validate-live   the cells of docs/validation.md measured anew on that kernel, into validation/: hours"
 	@echo "make sanitize   the C kernel under the address and undefined-behaviour sanitizers"
 	@echo "make fuzz       the packet simulator on inputs from libFuzzer, for FUZZ_SECONDS=60 (needs clang)"
 	@echo "make mutants    change the sources in 120 places, one by one: do the tests notice? (hours)"
@@ -113,6 +115,15 @@ check-packages: $(VENV)/.installed-packages
 
 cluster: $(VENV)/.installed-dev
 	$(BIN)/python tools/cluster.py
+
+# Where no kernel is cached one is built, of a source package that is fetched: minutes. Nothing else builds one.
+linux-test: $(VENV)/.installed-dev
+	$(BIN)/pi2-fluid linux info || $(BIN)/pi2-fluid linux build
+	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 4 tests/engines/linux tests/engines/test_engine_contract.py
+
+# What is measured of a cell is kept: Ctrl-C stops it, and the next call goes on.
+validate-live: $(VENV)/.installed-dev
+	$(BIN)/pi2-fluid validate --live --out validation
 
 # cmake and ninja come with the group dev, so that the machine need not have them.
 sanitize: $(VENV)/.installed-dev
