@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from pi2_fluid.deployment.counters import ONE_INSTANT
 from pi2_fluid.deployment.freebsd import judge_shapers
 from pi2_fluid.deployment.judging import Question, decide
 from pi2_fluid.deployment.paths import judge_path, longest_through, require_devices
 from pi2_fluid.deployment.readings import common_hz, readings
+from pi2_fluid.deployment.snapshots import Snapshots, last_snapshots, observed_of
 from pi2_fluid.deployment.strangers import Longest, Stranger, judge_stranger, unread
 from pi2_fluid.deployment.verdicts import Checked, Verdict
 from pi2_fluid.errors import DomainError, QuantityError, renamed, show_value
@@ -150,7 +152,7 @@ def check(
     if hz is not None:
         require_hz(hz)
     generation = None if kernel is None else generation_of(kernel)
-    blocks = [block for block in blocks_of(text) if not block.gone]
+    blocks, before = last_snapshots(block for block in blocks_of(text) if not block.gone)
     shapers = list(shapers_of(text))
     if not shapers and not any(block.kind or block.trouble for block in blocks):
         raise nothing_of_ours(text, [])
@@ -165,7 +167,7 @@ def check(
         mine = require_devices(network, blocks)
         laws = {dev: readings(one, hz, generation, common)[0].aqm for dev, one in mine.items()}
         longest = {dev: Longest(longest_through(network, laws, dev), True) for dev in mine}
-    known = _Known(hz, generation, common, longest)
+    known = _Known(hz, generation, common, longest, before)
     verdicts, others, refusals = _judge_blocks(blocks, question, known)
     shaped = judge_shapers(shapers, question)
     verdicts += shaped[0]
@@ -178,16 +180,19 @@ def check(
         placed = {one.qdisc.dev: one.qdisc for one in verdicts}
         queues = {dev: placed[dev] for dev in longest if dev in placed}
         path = judge_path(network, queues, update)
-    return Checked(verdicts, others, path)
+    counted = any(one.observed for one in verdicts) or any(one.observed for one in others)
+    once = all(len(counters) == 1 for counters in before.values())
+    return Checked(verdicts, others, path, ONE_INSTANT if counted and once else "")
 
 
 class _Known(NamedTuple):
-    """What is known of the kernel and of the paths through each device."""
+    """What is known of the kernel, of the paths through each device, and of earlier counters."""
 
     hz: int | None
     generation: Generation | None
     common: tuple[int, ...]
     longest: dict[str, Longest]
+    before: Snapshots
 
 
 def _judge_blocks(
@@ -202,7 +207,8 @@ def _judge_blocks(
     for block in blocks:
         own = question._replace(longest=known.longest.get(block.dev or "", question.longest))
         if not block.ours and block.trouble is None:
-            others.append(judge_stranger(block, own.longest, own.rate, own.senders))
+            other = judge_stranger(block, own.longest, own.rate, own.senders)
+            others.append(other._replace(observed=observed_of(block, known.before)))
             continue
         if block.offloaded:
             others.append(unread(block, _OFFLOADED))
@@ -217,7 +223,7 @@ def _judge_blocks(
                 judged[alike] = decide(found, own)
             notes = _notes_on(block, found, known.generation)
             verdicts.append(replace(judged[alike], qdisc=_placed(judged[alike], found),
-                            _notes=notes))  # fmt: skip
+                            observed=observed_of(block, known.before), _notes=notes))  # fmt: skip
         except (QuantityError, DomainError) as error:
             refusals.append(error)
             others.append(unread(block, str(error)))

@@ -66,6 +66,8 @@ class Stranger(NamedTuple):
         None where there is no loop that a verdict could be of.
     text : str
         Why, in a sentence; "" where there is nothing to say.
+    observed : tuple of str
+        What the counters of ``tc -s`` say of it, as those of a `Verdict`.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Stranger(NamedTuple):
     kind: str
     verdict: str | None
     text: str
+    observed: tuple[str, ...] = ()
 
 
 def unread(block: Block, why: str) -> Stranger:

@@ -136,6 +136,9 @@ class Verdict:
     cases : tuple of Case
         The verdict for each kernel that can have shown this queue, if there are several: by
         CONFIG_HZ, and by the generation of PIE. Empty if there is one.
+    observed : tuple of str
+        What the counters of ``tc -s`` say of it, in sentences: whether it is the bottleneck,
+        overloaded, and what its packets are. They change no verdict.
 
     Examples
     --------
@@ -160,6 +163,7 @@ class Verdict:
     ack_worst: WorstCase | None = None
     reason: str = ""
     cases: tuple[Case, ...] = ()
+    observed: tuple[str, ...] = ()
     _notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
     _why_no_acks: str = field(default="", repr=False, compare=False)
     _cure: Cure = field(repr=False, compare=False)
@@ -220,7 +224,7 @@ class Checked(list[Verdict]):
 
     In `others` there is a `Stranger` for each of the other queues, and for those that could not be
     read or judged. If a network was given, `path` is the `PathVerdict` of all of its queues
-    together, else None.
+    together, else None. `note` is what to know of counters, "" where none are shown.
 
     Examples
     --------
@@ -235,9 +239,14 @@ class Checked(list[Verdict]):
     """
 
     def __init__(
-        self, verdicts: list[Verdict], others: list[Stranger], path: PathVerdict | None = None
+        self,
+        verdicts: list[Verdict],
+        others: list[Stranger],
+        path: PathVerdict | None = None,
+        note: str = "",
     ) -> None:
         super().__init__(verdicts)
+        self.note = note
         self.others = others
         self.path = path
 

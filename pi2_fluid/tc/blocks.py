@@ -17,7 +17,13 @@ from pi2_fluid.tc.block import Block, noting
 from pi2_fluid.tc.numbers import read_json, read_text
 from pi2_fluid.tc.options import NULL, OPTIONS, Number, Switch
 from pi2_fluid.tc.proposals import is_proposal, read_proposal
-from pi2_fluid.tc.statistics import from_json, from_line
+from pi2_fluid.tc.statistics import (
+    STRANGERS,
+    from_json,
+    from_line,
+    strange_json,
+    strange_line,
+)
 
 __all__ = ["blocks_of"]
 
@@ -57,6 +63,10 @@ def blocks_of(text: str) -> Iterator[Block]:
                 yield block
                 block = None
             yield read_proposal(line)
+        elif block is not None and block.kind in STRANGERS and words:
+            block.statistics = (block.statistics or {}) | strange_line(
+                block.kind, words, block.name
+            )
         elif block is not None and block.ours and words:
             with noting(block):
                 found = from_line(block.kind, words, block.name)
@@ -196,6 +206,8 @@ def _json_block(entry: dict[str, Any]) -> Block:
     options = entry.get("options")
     if not block.ours:
         block.words = options if isinstance(options, dict) else {}
+        if block.kind in STRANGERS:
+            block.statistics = strange_json(block.kind, entry)
         return block
     with noting(block):
         _require_handle(block, handle)

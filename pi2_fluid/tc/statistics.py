@@ -1,18 +1,32 @@
 """The counters that ``tc -s`` prints below a queue.
 
-Each line is a template of tc's own: words, and names in braces for the numbers. Lines that begin
-like none of them are passed over; one that begins so and goes on otherwise is refused.
+Of queues whose law is read each line is a template of tc's own: words, and names in braces for the
+numbers. Lines that begin like none of them are passed over; one that begins so and goes on
+otherwise is refused. Of the others some counters are picked out.
 """
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, Final
 
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.tc.numbers import as_fraction, as_time, as_whole
 
-__all__ = ["from_json", "from_line"]
+__all__ = ["MOMENTARY", "STRANGERS", "from_json", "from_line", "strange_json", "strange_line"]
+
+#: What holds at the moment that tc prints it; all else is counted, but for a largest value.
+MOMENTARY: Final = frozenset(
+    {"backlog", "qlen", "prob", "delay", "delay_c", "delay_l", "avg_dq_rate", "maxq", "credit"}
+    | {"memory_used", "max_memory_used", "memory_limit"}
+)
+#: Of queues whose law is not read: the counters that tc prints as a word and a whole number.
+STRANGERS: Final = {
+    "codel": ("ecn_mark", "drop_overlimit"),
+    "fq_codel": ("drop_overlimit", "new_flow_count", "ecn_mark", "ce_mark", "drop_overmemory"),
+    "red": ("marked", "early", "pdrop", "other"),
+}
 
 _COMMON: Final = (
     "Sent {bytes} bytes {packets} pkt dropped {drops} overlimits {overlimits} requeues {requeues}",
@@ -66,14 +80,14 @@ def from_line(kind: str, words: list[str], queue: str) -> dict[str, Any]:
     QuantityError
         If it begins like one of tc's and cannot be read.
     """
+    return _from_templates((*_COMMON, *_LINES[kind]), words, queue)
+
+
+def _from_templates(known: tuple[str, ...], words: list[str], queue: str) -> dict[str, Any]:
     words = " ".join(words).translate(str.maketrans("(),", "   ")).split()
     if words[:1] == ["rate"] and "backlog" in words:  # of an estimator
         words = words[words.index("backlog") :]
-    templates = [
-        template.split()
-        for template in (*_COMMON, *_LINES[kind])
-        if words[:1] == template.split()[:1]
-    ]
+    templates = [template.split() for template in known if words[:1] == template.split()[:1]]
     if not templates:
         return {}
     for template in templates:
@@ -105,6 +119,26 @@ def _read(template: list[str], words: list[str], queue: str) -> dict[str, Any]:
         else:
             values[name] = as_whole(word, called, form or "count")
     return values
+
+
+def strange_line(kind: str, words: list[str], queue: str) -> dict[str, Any]:
+    """Read a line below a queue of `STRANGERS`; nothing of what is not known."""
+    try:
+        found = _from_templates(_COMMON, words, queue)
+    except QuantityError:
+        return {}
+    names = STRANGERS[kind]
+    return found | {
+        name: int(text) for name, text in pairwise(words) if name in names and text.isdecimal()
+    }
+
+
+def strange_json(kind: str, entry: dict[str, Any]) -> dict[str, Any] | None:
+    """Read what ``-s`` adds to the object of a queue of `STRANGERS`; None if there is nothing."""
+    names = ("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen")
+    found = {name: entry.get(name) for name in (*names, *STRANGERS[kind])}
+    counted = {name: value for name, value in found.items() if type(value) is int}
+    return counted if "packets" in counted else None
 
 
 def from_json(kind: str, entry: dict[str, Any], queue: str) -> dict[str, Any] | None:

@@ -47,10 +47,13 @@ def print_checked(found: Checked, who: str) -> None:
     for other in found.others:
         if other.text:
             console.print(f"{_printable(other.name)}: {_printable(other.text)}")
+            for line in other.observed:
+                console.print(f"  counters: {line}")
     silent = [other.name for other in found.others if not other.text]
     if silent:
         console.print(f"Not judged: {_printable(', '.join(silent))}.")
     notes = dict.fromkeys(note for one in found for note in one.notes)
+    notes |= {found.note: None} if found.note else {}
     for note in notes | dict.fromkeys(() if found.path is None else found.path.notes):
         console.print(note)
 
@@ -83,6 +86,8 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
     if not math.isinf(one.rate_held):
         count = f"{one.qdisc.asked['limit']:.0f} packets"
         grid.add_row("  limit", f"{count}: too few for the target above {_rate(one.rate_held)}")
+    for number, line in enumerate(_counted(group)):
+        grid.add_row("  counters" if number == 0 else "", line)
     remedy = one.remedy
     grid.add_row("  to change", _options(remedy.text))
     if remedy.aqm is not None and remedy.margins is not None:
@@ -97,6 +102,18 @@ def _print_block(console: Console, group: list[Verdict], who: str) -> None:
     for line in _lines(group):
         console.print(line, soft_wrap=True, style="bold")
     console.print()
+
+
+def _counted(group: list[Verdict]) -> list[str]:
+    """Return what counters say, once where several queues have the same to say."""
+    said: dict[str, list[str]] = {}
+    for one in group:
+        for line in one.observed:
+            said.setdefault(line, []).append(one.qdisc.parent or "root")
+    return [
+        line if len(who) == len(group) else f"{_printable(', '.join(who[:_NAMED]))}: {line}"
+        for line, who in said.items()
+    ]
 
 
 def _print_path(console: Console, path: PathVerdict) -> None:

@@ -160,6 +160,7 @@ def _to_dict(one: Verdict) -> dict[str, Any]:
         "hz": queue.hz,
         "kernel": str(queue.kernel),
         "cases": [case._asdict() for case in one.cases],
+        "observed": list(one.observed),
         "remedy": {
             "text": remedy.text,
             "tc": remedy.tc,
@@ -224,13 +225,14 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             " the limit of no load; ack_worst, the same by acknowledgements; least, the smaller"
             " of both, its clock, and the window of a flow there; margin_lost_db; rate_held, the"
             " rate in bit/s above which the buffer is full below the target; hz, kernel, and"
-            " cases, one for each kernel that it can be of; remedy: text, tc, installed, margins,"
-            " ack_margins; note), verdict (the worst), foreign (names of queues without a loop),"
-            " others (name, kind, verdict and text of each queue that is no PI, among them RED"
-            " and what could not be read), path (null without --network: shown, bottlenecks,"
-            " verdict, of which model, margins of all together, each: those of each queue while"
-            " the others stay as they are, factor of alpha and beta that leaves 6 dB and 30 deg,"
-            ' p and rtt of each class, notes). What is infinite is the text "inf" or "-inf".\n\n'
+            " cases, one for each kernel that it can be of; observed, what counters say; remedy:"
+            " text, tc, installed, margins, ack_margins; note), verdict (the worst), foreign"
+            " (names of queues without a loop), others (name, kind, verdict and text of each"
+            " queue that is no PI, among them RED and what could not be read), path (null without"
+            " --network: shown, bottlenecks, verdict, of which model, margins of all together,"
+            " each: those of each queue while the others stay as they are, factor of alpha and"
+            " beta that leaves 6 dB and 30 deg, p and rtt of each class, notes). What is infinite"
+            ' is the text "inf" or "-inf".\n\n'
             "The exit code is the verdict: 0 stable, 1 unstable, 3 undecided, also where a queue"
             " could not be read or judged, or there is none with a loop; 2 if nothing can be read."
         ),
