@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pi2_fluid.engines.linux.building.archives import (
-    UNNEEDED,
     copy_tree,
     sha256_of_file,
     sha256_of_tree,
@@ -192,7 +191,7 @@ def _said_of(package: Package) -> dict[str, Any]:
 
 
 def _key_of(source: str) -> str:
-    parts = [source, FRAGMENT.read_text(encoding="utf-8"), UNNEEDED.read_text(encoding="utf-8")]
+    parts = [source, FRAGMENT.read_text(encoding="utf-8")]
     parts += [text for change in EDITS for text in change[:3]]
     return sha256("\0".join(parts).encode()).hexdigest()[:12]
 

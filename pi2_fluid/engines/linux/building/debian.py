@@ -236,7 +236,7 @@ def _go_on(package: Package, file: IO[bytes], progress: Callable[[float, float],
     with _answer(package.url, have) as answer:
         if answer is None:
             raise BuildError(f"{package.url} is not there any more: try again, or {_REMEDY}.")
-        if answer.status != http.client.PARTIAL_CONTENT:
+        if have and answer.status != http.client.PARTIAL_CONTENT:
             have = 0
             file.truncate(0)
         while piece := answer.read(_PIECE):
