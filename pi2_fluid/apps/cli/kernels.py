@@ -6,6 +6,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+import typer
+
+from pi2_fluid.apps.cli import codes
 from pi2_fluid.apps.cli.options import option, read_whole
 from pi2_fluid.apps.cli.output import JsonFlag, Line, make_console, make_grid, print_json
 
@@ -23,20 +26,24 @@ class _Shown:
     def __init__(self) -> None:
         self.line, self.part, self.at = Line(), "", 0.0
 
+    def end(self) -> None:
+        """Take the line away."""
+        self.line.__exit__(None, None, None)
+
     def __call__(self, part: str, done: float, total: float, unit: str) -> None:
         now = time.monotonic()
         if part != self.part:
-            self.line.__exit__(None, None, None)
+            self.end()
             self.line, self.part = Line(), part
         elif now - self.at < _EVERY:
             return
         self.at = now
-        if not done:
-            self.line.show(f"{part} {unit}".rstrip(), once=f"{part} {unit}".rstrip())
-            return
-        whole = f" of {total:.0f}" if total else ""
-        once = f"{part} {total:.0f} {unit}" if total else f"{part}, which takes minutes"
-        self.line.show(f"{part} {done:.0f}{whole} {unit}", once=once)
+        if total:
+            self.line.show(f"{part} {done:.0f} of {total:.0f} {unit}", f"{part} {total:.0f} {unit}")
+        elif done:
+            self.line.show(f"{part}, {done:.0f} {unit} so far", f"{part}, which takes minutes")
+        else:
+            self.line.show(part, part)
 
 
 def build(
@@ -83,16 +90,18 @@ def build(
     """
     from pi2_fluid.engines.linux.building.builder import build_kernel
 
+    wanted = None if jobs is None else read_whole(jobs, "--jobs", "files")
     shown = _Shown()
-    with shown.line:
+    try:
         kernel = build_kernel(
-            version,
-            source,
-            mirror=mirror,
-            jobs=None if jobs is None else read_whole(jobs, "--jobs", "files"),
-            keep_source=keep_source,
-            told=shown,
+            version, source, mirror=mirror, jobs=wanted, keep_source=keep_source, told=shown
         )
+    except KeyboardInterrupt:
+        shown.end()
+        typer.echo("What is done is kept: the same command goes on.", err=True)
+        raise typer.Exit(codes.INTERRUPTED) from None
+    finally:
+        shown.end()
     if as_json:
         print_json(_record(kernel))
     else:

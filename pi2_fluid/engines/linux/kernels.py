@@ -104,7 +104,7 @@ def find_kernel(which: str | Path | None = None) -> Kernel:
     if isinstance(which, Path):
         return _of_folder(which, "kernel")
     if which is not None and not re.fullmatch(r"\d+\.\d+(\.\d+)?", which):
-        if os.sep in which:
+        if os.sep in which or Path(which).is_dir():
             return _of_folder(Path(which), "kernel")
         raise QuantityError(
             f"kernel = {show_value(which)} is neither a version nor a folder: give 7.2, or a path"

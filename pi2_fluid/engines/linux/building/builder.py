@@ -126,22 +126,24 @@ def build_kernel(
     if there:
         return read_kernel(there[0].parent)
     _require_space(key)
-    begun, spent = time.monotonic(), _seconds_of_children()
+    begun, spent = time.monotonic(), _cpu_seconds()
     work = cache_folder() / "building"
-    with locked(work, waiting=lambda: told("waiting for another build", 0, 0, "")):
+    with locked(work, waiting=lambda: told("waiting for another build to end", 0, 0, "")):
         there = sorted(kernels_folder().glob(f"*-{key}/manifest.json"))
         if there:
             return read_kernel(there[0].parent)
         tree = work / key / "tree"
-        if not tree.is_dir():
+        resumed = tree.is_dir()
+        if not resumed:
             _bring(found, tree)
         _configure(tree)
         _compile(tree, jobs or cores(), told)
-        seconds = {
+        cost = {
+            "resumed": resumed,
             "wall_seconds": round(time.monotonic() - begun, 1),
-            "cpu_seconds": round(_seconds_of_children() - spent, 1),
+            "cpu_seconds": round(_cpu_seconds() - spent, 1),
         }
-        kernel = _keep(tree, found, key, seconds)
+        kernel = _keep(tree, found, key, cost)
         if not keep_source:
             shutil.rmtree(work / key)
             shutil.rmtree(cache_folder() / "downloads", ignore_errors=True)
@@ -149,7 +151,7 @@ def build_kernel(
 
 
 def _given(source: Path, told: Told) -> _Source:
-    told("reading", 0, 0, str(source))
+    told(f"reading {source}", 0, 0, "")
     path = source.resolve()
     if path.is_dir():
         release_of(path)
@@ -157,26 +159,26 @@ def _given(source: Path, told: Told) -> _Source:
             str(path),
             sha256_of_tree(path),
             {"kind": "tree"},
-            lambda tree: copy_tree(path, tree, lambda a, b: told("copied", a, b, "files")),
+            lambda tree: copy_tree(path, tree, lambda a, b: told("copying", a, b, "files")),
         )
     return _Source(
         path.name,
         sha256_of_file(path),
         {"kind": "archive"},
-        lambda tree: unpack(path, tree, lambda a, b: told("unpacked", a / 1e6, b / 1e6, "MB")),
+        lambda tree: unpack(path, tree, lambda a, b: told("unpacking", a / 1e6, b / 1e6, "MB")),
     )
 
 
 def _of_debian(version: str | None, mirror: str, told: Told) -> _Source:
-    package = find_package(version, mirror, lambda what: told("reading", 0, 0, what))
+    package = find_package(version, mirror, lambda what: told(f"reading {what}", 0, 0, ""))
 
     def bring(tree: Path) -> None:
         path = fetch(
             package,
             cache_folder() / "downloads",
-            lambda a, b: told("fetched", a / 1e6, b / 1e6, "MB"),
+            lambda a, b: told("fetching", a / 1e6, b / 1e6, "MB"),
         )
-        unpack(path, tree, lambda a, b: told("unpacked", a / 1e6, b / 1e6, "MB"))
+        unpack(path, tree, lambda a, b: told("unpacking", a / 1e6, b / 1e6, "MB"))
 
     return _Source(package.file, package.sha256, _said_of(package), bring)
 
@@ -191,7 +193,8 @@ def _said_of(package: Package) -> dict[str, Any]:
 
 
 def _key_of(source: str) -> str:
-    parts = [source, FRAGMENT.read_text(encoding="utf-8")]
+    asked = options_of(FRAGMENT.read_text(encoding="utf-8"))
+    parts = [source, *(f"{name}={asked[name]}" for name in sorted(asked))]
     parts += [text for change in EDITS for text in change[:3]]
     return sha256("\0".join(parts).encode()).hexdigest()[:12]
 
@@ -243,12 +246,12 @@ def _compile(tree: Path, jobs: int, told: Told) -> None:
         step, _, file = line.partition(" ")
         if step.isupper() and file:
             count += 1
-            told("compiled", count, 0, "files")
+            told("compiling", count, 0, "files")
 
     make(tree, f"-j{jobs}", "linux", told=counted)
 
 
-def _keep(tree: Path, source: _Source, key: str, seconds: dict[str, float]) -> Kernel:
+def _keep(tree: Path, source: _Source, key: str, cost: dict[str, Any]) -> Kernel:
     """Put the kernel into the cache: whole, or not at all."""
     release = release_of(tree)
     config = (tree / ".config").read_text(encoding="utf-8")
@@ -269,7 +272,7 @@ def _keep(tree: Path, source: _Source, key: str, seconds: dict[str, float]) -> K
         "compiler": compiler_of(),
         "built": datetime.now(UTC).isoformat(timespec="seconds"),
         "built_by": f"pi2-fluid {installed_version('pi2-fluid')}",
-        **seconds,
+        **cost,
     }
     save_text(ready / "manifest.json", json.dumps(manifest, indent=2) + "\n")
     place = kernels_folder() / f"{release}-{key}"
@@ -279,6 +282,7 @@ def _keep(tree: Path, source: _Source, key: str, seconds: dict[str, float]) -> K
     return read_kernel(place)
 
 
-def _seconds_of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _cpu_seconds() -> float:
+    """Return what this process and those that it waited for have used."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)

@@ -132,8 +132,8 @@ def make(tree: Path, *words: str, told: Callable[[str], None] = lambda _: None) 
         errors = [line for line in said if re.search(r"error:|Error \d|\*\*\*", line)]
         first = (errors or said[-1:] or ["no word"])[0].strip()
         raise BuildError(
-            f"make {' '.join(words)} ended with {process.returncode} ({first}): see {log}, and say"
-            f" so, or give another version; what is done stays done."
+            f"make {' '.join(words)} ended with {process.returncode} ({first}): see {log}, and give"
+            " another version, or report it."
         )
 
 

@@ -259,6 +259,7 @@ def _answer(url: str, start: int) -> Iterator[http.client.HTTPResponse | None]:
         with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
             yield answer
     except urllib.error.HTTPError as error:
+        error.close()
         if error.code != http.client.NOT_FOUND:
             raise _unreachable(url, f"{error.code} {error.reason}") from error
         yield None
