@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field
 from functools import cache
 from typing import Any, Final, SupportsFloat, TypeVar
 
@@ -21,7 +21,7 @@ from pi2_fluid.network.flows import Flows
 from pi2_fluid.network.link import Link
 from pi2_fluid.network.sizes import Sizes
 from pi2_fluid.network.text import BARE_KEY, keys_of
-from pi2_fluid.records.record import Record, default_of, map_leaves
+from pi2_fluid.records.record import Record, default_of, keys_beside, map_leaves
 from pi2_fluid.units import format_quantity
 
 __all__ = ["format_nodes", "format_tables"]
@@ -129,11 +129,9 @@ def _lines(record: Record, skip: Collection[str] = ()) -> list[str]:
         value = getattr(record, field.name)
         if key not in skip and not _is_default(field, value):
             lines.append(f"{key} = {_value(value, field)}")
-    for field in fields(record):
-        if (declared := field.metadata.get("beside")) is not None:
-            known = declared(record)
-            pairs = getattr(record, field.name)
-            lines += [f"{key} = {_value(value, known[key])}" for key, value in pairs]
+    for key, (field, value) in keys_beside(record).items():
+        if value is not None:
+            lines.append(f"{key} = {_value(value, field)}")
     return lines
 
 

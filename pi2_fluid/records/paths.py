@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, SupportsFloat, TypeVar
 
 from pi2_fluid.errors import ScenarioError, show_value, suggest
-from pi2_fluid.records.record import Record
+from pi2_fluid.records.record import Record, keys_beside
 
 __all__ = ["dimension_at", "read_path", "replace_path"]
 
@@ -78,7 +78,7 @@ def dimension_at(record: object, path: str) -> str:
     rule: Mapping[str, Any] = {}
     for part in _parts(record, path):
         if isinstance(value, Record):
-            about = value.__dataclass_fields__[_names(value)[part]].metadata
+            about = _about(value, part).metadata
             rule = about.get("quantity") or about.get("quantities") or {}
         value = _step(value, part, path)
     return str(rule.get("dimension", "number"))
@@ -114,7 +114,17 @@ def _step(value: object, part: str, path: str) -> object:
             f"the path {show_value(path)} has {part!r}, which {type(value).__name__} does not have:"
             f" give {suggest(part, names) if names else 'a shorter path'}."
         )
-    return value[part] if isinstance(value, Mapping) else getattr(value, _names(value)[part])
+    if isinstance(value, Mapping):
+        return value[part]
+    assert isinstance(value, Record)
+    beside = keys_beside(value)
+    return beside[part][1] if part in beside else getattr(value, _names(value)[part])
+
+
+def _about(record: Record, part: str) -> dataclasses.Field[Any]:
+    """What declares a field, or a key that is one of its items."""
+    beside = keys_beside(record)
+    return beside[part][0] if part in beside else record.__dataclass_fields__[_names(record)[part]]
 
 
 def _replace(value: Any, parts: list[str], new: Any, path: str) -> Any:
@@ -133,4 +143,5 @@ def _names(value: object) -> dict[str, str]:
     """The fields of a record by their names in text."""
     if not isinstance(value, Record):
         return {}
-    return {f.metadata.get("key", f.name): f.name for f in dataclasses.fields(value) if f.init}
+    own = (f for f in dataclasses.fields(value) if f.init and "beside" not in f.metadata)
+    return {f.metadata.get("key", f.name): f.name for f in own} | {k: k for k in keys_beside(value)}

@@ -48,6 +48,7 @@ __all__ = [
     "declares",
     "default_of",
     "described",
+    "keys_beside",
     "leaves",
     "map_leaves",
     "named_arrays",
@@ -184,6 +185,23 @@ def beside(allowed: str, declared: Callable[[Any], Mapping[str, Any]]) -> tuple[
         default=(), metadata={"allowed": allowed, "beside": declared}
     )
     return field
+
+
+def keys_beside(record: Record) -> dict[str, tuple[dataclasses.Field[Any], Any]]:
+    """Return what declares each key of a field declared by `beside`, and its value, None if none.
+
+    Examples
+    --------
+    >>> from pi2_fluid.laws.aqms.qdisc import Qdisc
+    >>> keys_beside(Qdisc("cake", rtt="50ms"))["rtt"][1]
+    0.05
+    """
+    found: dict[str, tuple[dataclasses.Field[Any], Any]] = {}
+    for field in dataclasses.fields(record):
+        if (declared := field.metadata.get("beside")) is not None:
+            given = dict(getattr(record, field.name))
+            found |= {key: (about, given.get(key)) for key, about in declared(record).items()}
+    return found
 
 
 def again(base: type[Record], name: str, default: Any = None, *, kernel: Unit | None = None) -> Any:

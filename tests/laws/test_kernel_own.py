@@ -13,6 +13,7 @@ import pi2_fluid as pf
 from pi2_fluid.engines.linux.laws import congestion_of, qdisc_of
 from pi2_fluid.engines.linux.opaque import holds
 from pi2_fluid.engines.linux.plan import make_plan, not_modelled
+from pi2_fluid.records.paths import dimension_at, read_path, replace_path
 
 LINK = pf.Link("10Mbit/s", kind="htb", buffer=1000, ack_jitter=0.0)
 CAKE = pf.linux.Qdisc("cake", rtt="50ms", isolation="dual-srchost")
@@ -50,6 +51,16 @@ def test_in_text_options_stand_beside_the_name() -> None:
     nodes = [pf.Node(name, LINK, law) for name, law in (("a", CAKE), ("b", pf.Pie()))]
     network = pf.Network(nodes, pf.Flows(BBR, 1, "50ms", route=("a", "b")))
     assert pf.Network.from_toml(network.to_toml()) == network
+
+
+def test_paths_lead_to_options() -> None:
+    assert read_path(scene(), "aqm.rtt") == 0.05
+    assert dimension_at(scene(), "aqm.rtt") == "time"
+    assert replace_path(scene(), "aqm.rtt", "20ms").aqm == dataclasses.replace(CAKE, rtt="20ms")
+    shaped = replace_path(scene(), "aqm.bandwidth", 8e6)
+    assert dict(shaped.aqm.options)["bandwidth"] == 8e6
+    with pytest.raises(pf.ScenarioError, match="'rt', which Qdisc does not have: give 'rtt'"):
+        read_path(scene(), "aqm.rt")
 
 
 def test_flows_without_a_name_are_called_after_their_congestion_control() -> None:

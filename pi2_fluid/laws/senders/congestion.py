@@ -36,8 +36,8 @@ class Congestion(Sender):
     Notes
     -----
     Whether it asks for ECN is `ecn` of its flows; what it sends, ECT(0) or ECT(1), is its own. BBR
-    of Linux (version 1) asks for none, and paces by itself whatever queue its host has. Prague is
-    in no kernel of kernel.org, but in the tree of the L4S team.
+    of Linux (version 1) does not answer marks, and paces by itself whatever queue its host has.
+    Prague is in no kernel of kernel.org, but in the tree of the L4S team; there `Prague` runs, too.
 
     Nothing is known of it but what the kernel does: no fluid, no loop and no packets here run it,
     and every method raises `UnsupportedError`.
