@@ -33,6 +33,6 @@ OF_VERDICT: Final = {"stable": STABLE, "unstable": UNSTABLE, "undecided": UNDECI
 #: What all of them mean, for help.
 EXPLAINED: Final = (
     "Exit codes: 0 stable or done, 1 unstable, 2 bad input, 3 undecided, 4 numerical failure,"
-    " missing package or full disk, 5 gains that tc has no line for, 70 internal error, 130"
-    " interrupted, 141 nobody reads the output."
+    " missing package or tool, no network or full disk, 5 gains that tc has no line for, 70"
+    " internal error, 130 interrupted, 141 nobody reads the output."
 )
