@@ -10,48 +10,18 @@ import numpy as np
 from pi2_fluid.referee.cells import Cell
 from pi2_fluid.referee.judging import Finding
 from pi2_fluid.referee.references import Peaks
+from pi2_fluid.results.steps import peak_of, settling_of
 
 if TYPE_CHECKING:
     import xarray
 
-    from pi2_fluid.values import FloatArray
 
-__all__ = ["judge_steps", "peak_of", "settling_of"]
+__all__ = ["judge_steps"]
 
-_HALF: Final = 0.5  # of the target: how far from it counts as settled
-_MEAN, _STAY = 1.0, 3.0  # s
 _TIGHT, _LOOSE = 0.2, 0.4
 #: PI2's first overshoot differs much from run to run: it depends on when the flows start.
 _TIGHT_START: Final = 0.35
 _FACTOR: Final = 2.0
-
-
-def peak_of(delay: FloatArray, time: FloatArray, begin: float, end: float) -> FloatArray:
-    """Return the highest delay between two instants, of each run (the first dim)."""
-    result: FloatArray = delay[:, (time > begin) & (time <= end)].max(axis=1)
-    return result
-
-
-def settling_of(
-    delay: FloatArray, time: FloatArray, begin: float, end: float, target: float
-) -> float:
-    """Return when (s after `begin`) the mean over 1 s has come to stay near the target for 3 s.
-
-    Parameters
-    ----------
-    delay, time : array
-        Of one run, in even steps; the end of each bin.
-    begin, end : float
-        The stretch; its length is returned if the delay does not settle within it.
-    """
-    step = float(time[1] - time[0])
-    inside = (time > begin + step / 2) & (time <= end + step / 2)
-    width = round(_MEAN / step)
-    means = np.convolve(delay[inside], np.full(width, 1.0 / width), "valid")
-    near = np.abs(means - target) <= _HALF * target
-    need = round(_STAY / step)
-    stays = np.convolve(near, np.ones(need), "valid") >= need - 0.5
-    return float(np.argmax(stays)) * step if stays.any() else end - begin
 
 
 def judge_steps(cell: Cell, runs: xarray.Dataset, reference: Sequence[Peaks]) -> list[Finding]:
