@@ -19,9 +19,9 @@ from pi2_fluid.engines.linux.kernels import find_kernel
 from pi2_fluid.referee.cells import Cell
 from pi2_fluid.referee.measuring import LINK, measure
 from pi2_fluid.referee.references import Peaks
-from pi2_fluid.results.steps import peak_of, settling_of
 from pi2_fluid.results.runs import uninterrupted
 from pi2_fluid.results.seeds import seed_list
+from pi2_fluid.results.steps import peak_of, settling_of
 from pi2_fluid.saving import save_text
 
 if TYPE_CHECKING:

@@ -114,3 +114,16 @@ def test_three_cells_are_what_was_recorded(name) -> None:
     findings = judge(cell, found.measured(), references.linux())
     assert [f for f in findings if not f.loose_ok] == []
     assert len(findings) > 8
+
+
+def test_what_memory_a_guest_has_holds_no_sender_back() -> None:
+    """A small buffer asks for little of it: 40 flows, which nothing drops, still fill it."""
+    link = pf.Link("20Mbit/s", "2000 packets", kind="htb")
+    flows = pf.Flows(pf.Reno(), 40, "100ms", start_jitter="100ms")
+    scene = pf.Scenario("1.2s", link, pf.TailDrop(), flows)
+    kernel, ours = (
+        float(pf.simulate(scene, engine).queue_delay[:, -1].mean())
+        for engine in (pf.Linux(seeds=1), pf.Packets(seeds=1))
+    )
+    assert ours > 0.9
+    assert kernel == pytest.approx(ours, rel=0.05)
