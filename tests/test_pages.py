@@ -28,7 +28,7 @@ def test_its_reader_gets_what_it_shows(path, tmp_path) -> None:
 def test_nothing_that_it_shows_goes_untried(path) -> None:
     """Each block is saved, run, or the output of the one before.
 
-    What is not run is for tc, or takes minutes.
+    What is not run is for tc, takes minutes, or needs a kernel that was built.
     """
     found = pages.blocks(path.read_text(encoding="utf-8"))
     assert found
