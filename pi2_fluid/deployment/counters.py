@@ -112,7 +112,7 @@ def words_of(heard: Heard) -> tuple[str, ...]:
     --------
     >>> counters = {"packets": 9000, "drops": 0, "ecn_mark": 0, "maxq": 1, "prob": 0.0, "qlen": 0}
     >>> words_of(heard_of("pie", [counters]))[0]
-    'not the bottleneck: no more than 1 packet has ever waited, of 9000 sent.'
+    'not the bottleneck: none of 9000 packets sent has found more than 1 waiting.'
     """
     when = "between the snapshots" if heard.between else "since it was made"
     if heard.sent == 0:
@@ -131,8 +131,10 @@ def _place(heard: Heard, when: str) -> str:
     """Say whether it is the bottleneck, as far as can be seen."""
     largest = heard.now[-1].get("maxq")
     if largest is not None and largest <= _FEW:
-        packets = f"{largest} packet{' has' if largest == 1 else 's have'}"
-        return f"not the bottleneck: no more than {packets} ever waited, of {heard.sent} sent."
+        return (
+            f"not the bottleneck: none of {heard.sent} packets sent has found more than"
+            f" {largest} waiting."
+        )
     if heard.dropped or heard.marked:
         if heard.most("qlen") <= 1 and "prob" in heard.now[-1] and heard.most("prob") == 0.0:
             return "not the bottleneck now: nothing waits, and p is 0."

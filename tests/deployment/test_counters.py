@@ -32,8 +32,18 @@ def said(kind: str, *snapshots: dict, **how: object) -> tuple[str, ...]:
     ("kind", "counters", "how", "begins"),
     [
         ("pie", PIE | {"packets": 0, "maxq": 0}, {}, "no packet has left"),
-        ("pie", PIE | {"maxq": 1}, {}, "not the bottleneck: no more than 1 packet has ever"),
-        ("dualpi2", DUAL | {"maxq": 2}, {}, "not the bottleneck: no more than 2 packets have ever"),
+        (
+            "pie",
+            PIE | {"maxq": 1},
+            {},
+            "not the bottleneck: none of 9000 packets sent has found more than 1",
+        ),
+        (
+            "dualpi2",
+            DUAL | {"maxq": 2},
+            {},
+            "not the bottleneck: none of 9000 packets sent has found more than 2",
+        ),
         ("pie", PIE, {}, "not the bottleneck: of 9000 packets sent since it was made none"),
         ("fq_pie", IDLE, {}, "not the bottleneck: of 9000 packets"),
         ("fq_codel", IDLE, {}, "not the bottleneck: of 9000 packets"),
