@@ -76,6 +76,7 @@ FIGURES: Final = {
     "ours:echo_modes": "ours.echo_modes",
     "ours:chains": "ours.chains",
     "ours:rem_loads": "ours.rem_loads",
+    "ours:bursts": "ours.bursts",
 }
 #: How a paper is named on its figures.
 TITLES: Final = {
@@ -158,7 +159,7 @@ def find_figures(names: str | int | Iterable[str | int]) -> list[str]:
     Examples
     --------
     >>> find_figures(["ours", 7])[-2:]
-    ['ours:rem_loads', 'pi2:7']
+    ['ours:bursts', 'pi2:7']
     """
     given = [names] if isinstance(names, (str, int)) else list(names)
     if not given:
