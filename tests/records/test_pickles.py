@@ -114,6 +114,7 @@ def everything() -> dict[str, list[Any]]:
         "Fluid": [pf.Fluid(tolerance=1e-8, initial={"queue": 3.0})],
         "Packets": [pf.Packets(seeds=[3, 5], bin="10ms")],
         "Ns3": [pf.Ns3(seeds=2)],
+        "Linux": [pf.Linux(seeds=2)],
         "simulate": [pf.simulate(SCENARIO, pf.Fluid(step="10ms"))],
         "sweep": [
             pf.sweep(SCENARIO, {"aqm.target": ["10ms"]}, pf.Fluid(step="10ms"), progress=False)
