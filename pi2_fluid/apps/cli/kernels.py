@@ -79,7 +79,7 @@ def build(
     ] = None,
     keep_source: Annotated[
         bool,
-        option(None, "Leave package and source in the cache, 0.8 GB.", None, "--keep-source"),
+        option(None, "Leave package and source in the cache, 0.6 GB.", None, "--keep-source"),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -169,7 +169,7 @@ GROUPS: tuple[tuple[str, str, tuple[tuple[Any, str], ...]], ...] = (
                     "pi2-fluid linux build\n\n"
                     "pi2-fluid linux build --version 7.2 --keep-source\n\n"
                     "pi2-fluid linux build --source ~/linux-7.2\n\n"
-                    "It needs gcc, make, flex, bison and bc, and 1.5 GB while it runs; the kernel"
+                    "It needs gcc, make, flex, bison and bc, and 1 GB while it runs; the kernel"
                     " takes 6 MB. A cache that has the kernel is left as it is.\n\n"
                     "JSON: release, folder, bytes, qdiscs, congestion_controls, manifest."
                 ),

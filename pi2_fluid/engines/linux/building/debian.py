@@ -134,7 +134,8 @@ def _packages_of(suite: str, mirror: str) -> list[Package] | None:
     if found is None:
         raise BuildError(f"{mirror}/dists/{suite}/InRelease has no SHA-256 of {_LIST}: {_REMEDY}.")
     url = f"{mirror}/dists/{suite}/{_LIST}"
-    packed = _read(url)
+    # Under its hash a list stays while its successor is put into its place.
+    packed = _read(f"{url.rpartition('/')[0]}/by-hash/SHA256/{found[1]}") or _read(url)
     if packed is None or sha256(packed).hexdigest() != found[1]:
         raise BuildError(
             f"{url} has not the SHA-256 that Debian has signed, as while a mirror is renewed: try"

@@ -118,10 +118,7 @@ def test_what_is_there_is_not_built_again(machine, archive) -> None:
     before = len(machine.calls()), len(archive.asked)
     assert build_kernel("7.2", mirror=archive.url) == kernel
     assert len(machine.calls()) == before[0]
-    assert [path for path, _ in archive.asked[before[1] :]] == [
-        "dists/sid/InRelease",
-        "dists/sid/main/binary-all/Packages.xz",
-    ]
+    assert not [path for path, _ in archive.asked[before[1] :] if path.startswith("pool")]
 
 
 def test_another_configuration_is_another_kernel(machine, archive, monkeypatch, tmp_path) -> None:
@@ -237,8 +234,10 @@ def test_another_machine_is_refused(system, kind, machine, monkeypatch) -> None:
 
 
 def test_too_little_room_is_said_before_anything_is_fetched(machine, archive, monkeypatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(9, 8, 10**9))
-    with refused(WriteError, "1.0 GB free of 1.5", "XDG_CACHE_HOME") as caught:
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(9, 8, 5 * 10**8)
+    )
+    with refused(WriteError, "0.5 GB free of 1.0", "XDG_CACHE_HOME") as caught:
         build_kernel(mirror=archive.url)
     assert caught.value.errno == errno.ENOSPC
     assert not any(path.startswith("pool") for path, _ in archive.asked)

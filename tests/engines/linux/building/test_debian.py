@@ -109,6 +109,14 @@ def test_another_list_than_the_signed_one_is_refused(archive) -> None:
         find(None, archive)
 
 
+def test_a_list_is_found_by_its_hash_while_a_mirror_is_renewed(archive) -> None:
+    lists = "dists/sid/main/binary-all"
+    old = archive.files[f"{lists}/Packages.xz"]
+    archive.files[f"{lists}/Packages.xz"] = b"newer than what is signed"
+    archive.files[f"{lists}/by-hash/SHA256/{hexadecimal(old)}"] = old
+    assert find(None, archive).version == "7.2.13-1"
+
+
 def test_a_release_without_a_list_is_refused(archive) -> None:
     archive.files["dists/sid/InRelease"] = signed("SHA256:\n")
     with refused(BuildError, "Packages.xz", "--mirror"):
