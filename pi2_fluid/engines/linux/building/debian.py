@@ -164,15 +164,11 @@ def _text_signed(signed: bytes, suite: str) -> tuple[str, str]:
     keyring = next((path for path in KEYRINGS if path.is_file()), None)
     if program is None or keyring is None:
         missing = "gpgv" if program is None else "debian-archive-keyring"
-        text = re.fullmatch(
-            rb"-----BEGIN PGP SIGNED MESSAGE-----\n(?:\S.*\n)*\n(.*\n)"
-            rb"-----BEGIN PGP SIGNATURE-----\n.*",
-            signed,
-            re.DOTALL,
-        )
-        if text is None:
+        head, _, rest = signed.partition(b"\n\n")
+        text, end, _ = rest.partition(b"\n-----BEGIN PGP SIGNATURE-----\n")
+        if not (head.startswith(b"-----BEGIN PGP SIGNED MESSAGE-----\n") and end):
             raise BuildError(f"InRelease of {suite} is not signed: {_REMEDY}.")
-        return text[1].decode("utf-8"), f"not checked: {missing} is not installed"
+        return text.decode("utf-8") + "\n", f"not checked: {missing} is not installed"
     with tempfile.NamedTemporaryFile() as file:
         file.write(signed)
         file.flush()

@@ -117,6 +117,15 @@ def test_a_list_is_found_by_its_hash_while_a_mirror_is_renewed(archive) -> None:
     assert find(None, archive).version == "7.2.13-1"
 
 
+def test_a_release_as_long_as_debians_is_read(archive) -> None:
+    text = suite({"7.2.13-1": b"new"})[1]
+    archive.files["dists/sid/InRelease"] = signed(" 00 1 main/some/file\n" * 3000 + text)
+    archive.files["dists/sid/main/binary-all/Packages.xz"] = suite({"7.2.13-1": b"new"})[0][
+        "main/binary-all/Packages.xz"
+    ]
+    assert find(None, archive).version == "7.2.13-1"
+
+
 def test_a_release_without_a_list_is_refused(archive) -> None:
     archive.files["dists/sid/InRelease"] = signed("SHA256:\n")
     with refused(BuildError, "Packages.xz", "--mirror"):
