@@ -1,3 +1,7 @@
+#!/usr/bin/env -S uv run --script
+# /// script
+# dependencies = ["nox>=2025.2.9"]
+# ///
 """The targets of `make`, one environment for each Python: nox -s "tests(python='3.13')".
 
 What is done is said in the Makefile alone; here only for which Pythons.
@@ -5,7 +9,9 @@ What is done is said in the Makefile alone; here only for which Pythons.
 
 import nox
 
-nox.options.sessions = ["lint", "tests"]
+nox.needs_version = ">=2025.2.9"
+# make sets up the environments.
+nox.options.default_venv_backend = "none"
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
@@ -15,26 +21,30 @@ def make(session: nox.Session, *targets: str, python: str = "3.11") -> None:
     session.run("make", *targets, *named, external=True)
 
 
-@nox.session(venv_backend="none")
+@nox.session
 @nox.parametrize("python", PYTHONS)
 def tests(session: nox.Session, python: str) -> None:
     """Run all tests: make test."""
     make(session, "test", python=python)
 
 
-@nox.session(venv_backend="none")
+@nox.session
 def lint(session: nox.Session) -> None:
-    """Ask ruff, mypy and codespell: make lint."""
+    """Ask ruff, codespell and mypy: make lint."""
     make(session, "lint")
 
 
-@nox.session(venv_backend="none")
+@nox.session(default=False)
 def docs(session: nox.Session) -> None:
     """Build the site: make docs."""
     make(session, "docs")
 
 
-@nox.session(venv_backend="none")
+@nox.session(default=False)
 def wheels(session: nox.Session) -> None:
     """Build and try the wheels: make wheels."""
     make(session, "wheels")
+
+
+if __name__ == "__main__":
+    nox.main()

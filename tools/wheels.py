@@ -206,6 +206,7 @@ def build(platform: Platform, version: tuple[int, int], python: Path) -> Path:
         "wheel",
         "--no-deps",
         "--no-build-isolation",
+        "--verbose",
     ]
     command += ["--wheel-dir", made, f"--config-settings=build-dir={folder / 'objects'}"]
     command += [f"--config-settings=cmake.define.CMAKE_TOOLCHAIN_FILE={file}", "."]
