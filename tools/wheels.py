@@ -56,6 +56,10 @@ done
 """
 
 
+class NotBuiltError(Exception):
+    """A wheel that was not built, or does not run; the message says which and why."""
+
+
 @dataclass(frozen=True)
 class Platform:
     """A machine that wheels are for: its tag, zig's name of it, and what CMake calls it."""
@@ -219,7 +223,7 @@ def build(platform: Platform, version: tuple[int, int], python: Path) -> Path:
     with log.open("w", encoding="utf-8") as out:
         done = subprocess.run(command, cwd=ROOT, env=told, stdout=out, stderr=out, check=False)
     if done.returncode:
-        raise SystemExit(f"The wheel of {name} was not built; {log} says why.")
+        raise NotBuiltError(f"no wheel: {log.relative_to(ROOT)} says why")
     (wheel,) = made.glob("*.whl")
     return wheel
 
@@ -245,7 +249,7 @@ def finish(platform: Platform, wheel: Path) -> Path:
     ]
     done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"auditwheel refused {wheel.name} as {name}:\n{done.stdout}{done.stderr}")
+        raise NotBuiltError(f"auditwheel refuses {name}: {(done.stdout + done.stderr)[-300:]}")
     said = re.search(r"Fixed-up wheel written to (.+)", done.stdout + done.stderr)
     assert said, done.stderr
     return Path(said[1].strip())
@@ -260,6 +264,24 @@ def runs(wheel: Path, python: str, version: tuple[int, int]) -> bool:
     return not subprocess.run(
         [folder / "bin/python", "-c", TRIED], cwd=folder, check=False
     ).returncode
+
+
+def attempt(
+    platform: Platform,
+    version: tuple[int, int],
+    interpreters: dict[tuple[int, int], str],
+    trials: list[tuple[int, int]],
+) -> tuple[str, str]:
+    """Return the name of a wheel, built and tried, and what there is to say of it."""
+    started = time.monotonic()
+    python = environment(version, interpreters[version])
+    wheel = finish(platform, build(platform, version, python))
+    spent = f"{wheel.stat().st_size / 1e6:.2f} MB, {time.monotonic() - started:.0f} s"
+    for trial in trials:
+        if not runs(wheel, interpreters[trial], trial):
+            raise NotBuiltError(f"{wheel.name} does not run on Python {trial[0]}.{trial[1]}")
+    on = ", ".join(f"{v[0]}.{v[1]}" for v in sorted(trials))
+    return wheel.name, f"{spent}; " + (f"runs on Python {on}" if on else "NOT TESTED: never loaded")
 
 
 def sdist() -> None:
@@ -282,6 +304,7 @@ def main(wanted: list[str]) -> None:
     available = pythons()
     stable = min((version for version in available if version >= STABLE), default=None)
     said: list[tuple[str, str]] = []
+    failed = False
     for tag, platform in PLATFORMS.items():
         if wanted and tag not in wanted:
             continue
@@ -293,27 +316,22 @@ def main(wanted: list[str]) -> None:
                     (f"{tag}: no wheel", f"no Python {missing} with headers on this machine")
                 )
                 continue
-            started = time.monotonic()
-            wheel = finish(
-                platform, build(platform, version, environment(version, available[version]))
-            )
-            spent = f"{wheel.stat().st_size / 1e6:.2f} MB, {time.monotonic() - started:.0f} s"
             newer = [v for v in available if version != OWN and v >= version]
             trials = ([version] if version == OWN else newer) if native else []
-            failed = [v for v in trials if not runs(wheel, available[v], v)]
-            if failed:
-                raise SystemExit(f"{wheel.name} does not run on Python {failed}")
-            on = ", ".join(f"{v[0]}.{v[1]}" for v in sorted(trials))
-            said.append(
-                (
-                    wheel.name,
-                    f"{spent}; " + (f"runs on Python {on}" if on else "NOT TESTED: never loaded"),
+            try:
+                made = attempt(
+                    platform, version, {v: available[v] for v in {version, *trials}}, trials
                 )
-            )
+            except NotBuiltError as error:
+                failed = True
+                made = f"{tag} for {version[0]}.{version[1]}", str(error)
+            said.append(made)
     for source in sorted(DIST.glob("*.tar.gz")):
         said.insert(0, (source.name, f"{source.stat().st_size / 1e6:.2f} MB"))
     for name, outcome in said:
         print(f"{name}\n    {outcome}")
+    if failed:
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":
