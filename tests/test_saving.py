@@ -445,7 +445,9 @@ SCRATCH = {
     "tools/browser.py",
     "tools/cluster.py",
     "tools/mutate.py",
+    "tools/record_netlink.py",
     "pi2_fluid/engines/ns3/child.py",
+    "pi2_fluid/engines/linux/boot.py",
     "pi2_fluid/engines/ns3/process.py",
 }
 
