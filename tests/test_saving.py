@@ -446,6 +446,7 @@ SCRATCH = {
     "tools/cluster.py",
     "tools/mutate.py",
     "tools/record_netlink.py",
+    "tools/wheels.py",
     "pi2_fluid/engines/ns3/child.py",
     "pi2_fluid/engines/linux/boot.py",
     "pi2_fluid/engines/ns3/process.py",
