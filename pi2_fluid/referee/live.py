@@ -16,6 +16,8 @@ import numpy as np
 
 import pi2_fluid as pf
 from pi2_fluid.engines.linux.kernels import find_kernel
+from pi2_fluid.engines.linux.laws import Told
+from pi2_fluid.engines.linux.messages import netem_lottery
 from pi2_fluid.referee.cells import Cell
 from pi2_fluid.referee.measuring import LINK, measure
 from pi2_fluid.referee.references import Peaks
@@ -58,8 +60,6 @@ def why_not_live(cell: Cell) -> str:
         return "guests have 1000 ticks per second"
     if cell.scenario.link.ack_jitter > 0.0 and cell.name == "pie_jitter":
         return "guests have no jitter on the way back"
-    if cell.signal is not None:
-        return "guests lose packets in queues only"
     return ""
 
 
@@ -86,7 +86,6 @@ def measure_live(
     progress : callable, optional
         As in `simulate`.
     """
-    scenario = cell.scenario
     made = dataclasses.replace(engine, bin=cell.bin)
     kernel = find_kernel(made.kernel)
     asked = {
@@ -94,12 +93,13 @@ def measure_live(
         "configuration": kernel.configuration,
         "seeds": seed_list(made.seeds),
         "bin": cell.bin,
-        "scenario": scenario.to_toml(),
+        "scenario": cell.scenario.to_toml(),
+        "signal": cell.signal,
     }
     path = None if folder is None else folder / f"{cell.name}-{_hash(asked)}.json"
     if path is not None and path.is_file():
         return _live(json.loads(path.read_text(encoding="utf-8")))
-    runs = uninterrupted(made.run(scenario, progress))
+    runs = uninterrupted(_run(cell, made, progress))
     found = measure(runs)
     said = asked | {
         "groups": {
@@ -113,6 +113,17 @@ def measure_live(
     return _live(said)
 
 
+def _run(
+    cell: Cell, engine: pf.Linux, progress: Callable[[float, float], None] | None
+) -> xarray.Dataset:
+    """Run a cell; where each packet is lost or marked by chance, netem is the queue."""
+    if cell.signal is None:
+        return engine.run(cell.scenario, progress)
+    marked = any(flow.ecn for flow in cell.scenario.flows)
+    options = netem_lottery(int(cell.scenario.link.buffer), cell.signal, mark=marked)
+    return engine.run_qdisc(cell.scenario, Told("netem", options), progress)
+
+
 def _hash(asked: Mapping[str, Any]) -> str:
     return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -123,6 +134,8 @@ def _listed(values: Mapping[str, Any]) -> dict[str, list[float]]:
 
 def _peaks(cell: Cell, runs: xarray.Dataset, steps: Sequence[Peaks]) -> list[dict[str, Any]]:
     """Return how high the delay rises after each step, and how long each run takes to settle."""
+    if not steps:
+        return []
     starts = [step.at for step in steps]
     delay, time = runs.queue_delay.to_numpy(), runs.time.to_numpy()
     law: Any = cell.scenario.aqm

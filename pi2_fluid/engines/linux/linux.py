@@ -13,7 +13,7 @@ from pi2_fluid.engines.linux.counting import count_log
 from pi2_fluid.engines.linux.guests import guest_program
 from pi2_fluid.engines.linux.hosts import host_machine, host_release, require_host
 from pi2_fluid.engines.linux.kernels import Kernel, find_kernel
-from pi2_fluid.engines.linux.laws import congestion_of, qdisc_of
+from pi2_fluid.engines.linux.laws import Told, congestion_of, qdisc_of
 from pi2_fluid.engines.linux.plan import SHORTEST_BIN, flow_times, make_plan, not_modelled
 from pi2_fluid.engines.linux.reader import Log
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
@@ -158,8 +158,35 @@ class Linux(Engine):
         self, scenario: Scenario, progress: Callable[[float, float], None] | None = None
     ) -> xarray.Dataset:
         """Return one run for each seed."""
-        task = self._prepare(scenario)
-        kind = qdisc_of(scenario.aqm, scenario.link).kind
+        return self._run(scenario, None, progress)
+
+    def run_qdisc(
+        self,
+        scenario: Scenario,
+        queue: Told,
+        progress: Callable[[float, float], None] | None = None,
+    ) -> xarray.Dataset:
+        """Return what `run` does, under a qdisc that no law describes.
+
+        Parameters
+        ----------
+        scenario : Scenario
+            Its queue must have one band, and is not asked otherwise.
+        queue : Told
+            With its options, as bytes.
+        progress : callable, optional
+            As in `run`.
+        """
+        return self._run(scenario, queue, progress)
+
+    def _run(
+        self,
+        scenario: Scenario,
+        queue: Told | None,
+        progress: Callable[[float, float], None] | None,
+    ) -> xarray.Dataset:
+        task = self._prepare(scenario, queue)
+        kind = (queue or qdisc_of(scenario.aqm, scenario.link)).kind
 
         def count(seed: int, log: Log) -> dict[str, Any]:
             return count_log(log, scenario, kind, flow_times(scenario, seed), task.bin)
@@ -177,10 +204,10 @@ class Linux(Engine):
         release = f"{host_release()}, host" if task.kernel is None else task.kernel.release
         return runs_dataset(scenario, found, task.bin, bands, {**attrs, "kernel": release})
 
-    def _prepare(self, scenario: Scenario) -> _Task:
+    def _prepare(self, scenario: Scenario, queue: Told | None = None) -> _Task:
         require_scenario(scenario)
         length = float(_BIN if self.bin is None else self.bin)
-        plans = {seed: make_plan(scenario, seed, length) for seed in seed_list(self.seeds)}
+        plans = {seed: make_plan(scenario, seed, length, queue) for seed in seed_list(self.seeds)}
         kernel = None if self.host else find_kernel(self.kernel)
         if kernel is None:
             require_host(next(iter(plans.values())))

@@ -31,6 +31,7 @@ __all__ = [
     "enable_link",
     "mark_as_l4s",
     "nest",
+    "netem_lottery",
     "set_htb_class",
 ]
 
@@ -232,6 +233,25 @@ def add_netem(
     # struct tc_netem_qopt, then TCA_NETEM_LATENCY64.
     numbers = struct.pack("<6I", 0, limit, 0, 0, 0, 0) + attribute(10, struct.pack("<q", delay))
     return add_qdisc(namespace, device, handle, parent, "netem", attribute(_OPTIONS, numbers))
+
+
+def netem_lottery(limit: int, chance: float, *, mark: bool) -> bytes:
+    """Return the options of a netem that loses each packet by chance, or marks it.
+
+    Parameters
+    ----------
+    limit : int
+        Packets that it holds at most.
+    chance : float
+        Of each packet, of which the kernel keeps 32 bits.
+    mark : bool
+        Whether packets that can be marked are marked instead.
+    """
+    lost = min(round(chance * 2**32), _MOST)
+    # struct tc_netem_qopt; TCA_NETEM_ECN.
+    return attribute(
+        _OPTIONS, struct.pack("<6I", 0, limit, lost, 0, 0, 0) + attribute(7, int(mark))
+    )
 
 
 # What rewrites packets

@@ -91,7 +91,7 @@ _CAPACITY: Final = (1e4, 1e11)  # bit/s
 _WINDOW: Final = 10  # segments to begin with
 
 
-def make_plan(scenario: Scenario, seed: int, length: float = 0.1) -> str:
+def make_plan(scenario: Scenario, seed: int, length: float = 0.1, queue: Told | None = None) -> str:
     """Return the orders for one run, refusing what Linux cannot do.
 
     Parameters
@@ -103,6 +103,8 @@ def make_plan(scenario: Scenario, seed: int, length: float = 0.1) -> str:
     length : float
         Of a bin of the result (s): the queue is read five times in one, or every 2 ms, and flows
         say twice what they have, or every 0.1 s.
+    queue : Told, optional
+        What takes the place of the scenario's own queue.
 
     Raises
     ------
@@ -113,7 +115,7 @@ def make_plan(scenario: Scenario, seed: int, length: float = 0.1) -> str:
         If something that is counted is no whole number, or a number is out of range.
     """
     _require_network(scenario)
-    queue = qdisc_of(scenario.aqm, scenario.link)
+    own = qdisc_of(scenario.aqm, scenario.link)
     _require_times(scenario)
     for index in range(len(scenario.flows)):
         _require_flows(scenario, index)
@@ -129,7 +131,7 @@ def make_plan(scenario: Scenario, seed: int, length: float = 0.1) -> str:
         *_switches(scenario),
         *(message.order() for message in _ways_back(paths)),
         f"rest {_REST}",
-        *(message.order() for message in _bottleneck(scenario, queue)),
+        *(message.order() for message in _bottleneck(scenario, queue or own)),
         *_changes(scenario),
         *_classes(scenario, paths),
         *_flows(scenario, seed),

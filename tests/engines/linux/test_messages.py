@@ -19,6 +19,7 @@ from pi2_fluid.engines.linux.messages import (
     enable_link,
     mark_as_l4s,
     nest,
+    netem_lottery,
     set_htb_class,
 )
 
@@ -142,6 +143,16 @@ def test_bytes_are_those_of_the_headers(name: str) -> None:
     message, kind, flags, payload = GOLDEN[name]
     assert (message.kind, message.flags) == (kind, flags)
     assert message.payload.hex() == payload.replace(" ", "")
+
+
+def test_a_lottery_is_a_netem_that_loses_or_marks() -> None:
+    """struct tc_netem_qopt: no latency, limit 100, loss 2^30 of 2^32; TCA_NETEM_ECN."""
+    found = netem_lottery(100, 0.25, mark=True).hex()
+    zero = "00000000"
+    assert found == f"24000200 {zero} 64000000 00000040 {zero * 3} 08000700 01000000".replace(
+        " ", ""
+    )
+    assert netem_lottery(100, 1.0, mark=False).hex()[24:32] == "ffffffff"
 
 
 def test_attributes_are_filled_up_to_words_but_say_their_own_length() -> None:

@@ -105,15 +105,15 @@ def test_cake_shapes_to_its_own_bandwidth() -> None:
     assert 0.38 < float(summary.utilization.mean()) < 0.41
 
 
-@pytest.mark.parametrize("name", ["pie_5", "pi2_20", "dual_40"])
-def test_three_cells_are_what_was_recorded(name) -> None:
+@pytest.mark.parametrize("name", ["pie_5", "pi2_20", "dual_40", "reno_loss_10", "dctcp_mark_60"])
+def test_cells_are_what_was_recorded(name) -> None:
     """Of the validation, each shortened to one run of what was three: within loose tolerances."""
     (cell,) = (cell for cell in CELLS if cell.name == name)
     engine = pf.Linux(seeds=1)
     found = measure_live(cell, engine)
     findings = judge(cell, found.measured(), references.linux())
     assert [f for f in findings if not f.loose_ok] == []
-    assert len(findings) > 8
+    assert len(findings) > 8 or cell.signal is not None
 
 
 def test_what_memory_a_guest_has_holds_no_sender_back() -> None:
