@@ -165,6 +165,21 @@ def design_alias_sums(
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
 ) -> Annotated[NDArray[numpy.complex128], dict(shape=(None, None))]: ...
+def disc_terms(
+    *,
+    scalable: bool,
+    exact: bool,
+    falling: bool,
+    echo: float,
+    steepest: float,
+    bend: float,
+    turn: float,
+    largest: float,
+    aliases: int,
+    boxes: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
 
 class LinearLoops:
     def __init__(

@@ -26,6 +26,7 @@ from pi2_fluid.design.guarantees.enclosure import (
     alias_count,
     controller_bounds,
     enclose,
+    enclose_in_python,
     reach,
     tail,
     terms,
@@ -162,6 +163,25 @@ def test_a_point_is_enclosed_with_its_rounding(update, scalable, falling, exact,
         assert np.all(np.abs(value - discs.centre) <= discs.radius)
         if update != "sampled":
             assert np.all(discs.radius < 1e-8 * np.abs(value))
+
+
+@pytest.mark.parametrize(("scalable", "falling", "exact"), FAMILIES)
+@pytest.mark.parametrize("update", ["continuous", "delayed", "sampled"])
+def test_the_compiled_discs_are_those_of_the_twin(update, scalable, falling, exact, rng):
+    """Of boxes of all sizes, those included that are too large for any bound."""
+    n, interval = 500, 0.016
+    boxes = random_boxes(rng, n, interval, 0.5, falling=falling)
+    boxes = Boxes(boxes.centre, boxes.half * np.exp(rng.uniform(-8.0, 3.0, (3, n))))
+    family = Family(scalable, 0.5, falling, 0.16, 3.2, interval, update, exact)
+    for aliases in (0, 4) if update == "sampled" else (0,):
+        found, twin = (one(family, boxes, aliases) for one in (enclose, enclose_in_python))
+        bounded = np.isfinite(twin.radius)
+        assert 0.1 < bounded.mean() < 1.0
+        np.testing.assert_array_equal(np.isfinite(found.radius), bounded)
+        np.testing.assert_array_equal(found.widest, twin.widest)
+        np.testing.assert_allclose(found.radius[bounded], twin.radius[bounded], rtol=1e-9)
+        off = np.abs(found.centre - twin.centre)[bounded]
+        assert np.all(off < 1e-11 * np.abs(twin.centre[bounded]) + 1e-12 * twin.radius[bounded])
 
 
 @pytest.mark.parametrize(("scalable", "falling", "exact"), FAMILIES)

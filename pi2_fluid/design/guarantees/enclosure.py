@@ -25,10 +25,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from pi2_fluid import _core
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pi2_fluid.values import ComplexArray, FloatArray, Real
+    from pi2_fluid.values import BoolArray, ComplexArray, FloatArray, Real
 
 __all__ = [
     "ECHO",
@@ -40,6 +42,8 @@ __all__ = [
     "alias_count",
     "controller_bounds",
     "enclose",
+    "enclose_in_python",
+    "left_out",
     "reach",
     "tail",
     "terms",
@@ -179,14 +183,7 @@ def terms(family: Family, boxes: Boxes, aliases: int) -> Terms:
             to_mu = to_mu + dmu / (mu * np.maximum(mu - dmu, 0.0))
 
     m = family.m / mu if family.falling else family.m
-    rest = np.zeros_like(w)
-    if family.update == "sampled":
-        # R^2 times the tail falls with R.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            m_high = family.m / np.maximum(mu - dmu, 0.0) if family.falling else family.m
-            least_rtt = np.maximum(rtt - dr, 0.0)
-            beyond = tail(turn * least_rtt, mu + dmu, g.echo, aliases)
-            rest = m_high * least_rtt**2 * most * beyond
+    rest = left_out(family, boxes, most, aliases)
     return Terms(m * rtt**2 * f * g.value, to_w, to_r, to_mu, (least > 0.0) & g.good, rest)
 
 
@@ -196,8 +193,30 @@ def enclose(family: Family, boxes: Boxes, aliases: int) -> Discs:
     The radius is infinite where the box is too large for the bounds.
     """
     w, rtt, mu = boxes.centre
-    dw, dr, dmu = boxes.half
+    f, slope, bend, least, most = controller_bounds(family, w, boxes.half[0])
+    echo, steepest, curved = ECHO[family.scalable, family.exact]
+    rows = _core.disc_terms(
+        scalable=family.scalable,
+        exact=family.exact,
+        falling=family.falling,
+        echo=echo,
+        steepest=steepest,
+        bend=curved,
+        turn=2.0 * np.pi / family.interval,
+        largest=_LARGEST,
+        aliases=aliases,
+        boxes=np.concatenate([boxes.centre, boxes.half, [slope.real, slope.imag, bend]]),
+    )
+    re, im, whole, spread, good = rows[:5]
+    scale = (family.m / mu if family.falling else family.m) * rtt**2 * f
+    radius = np.abs(scale) * (spread + _ROUNDING * whole) + left_out(family, boxes, most, aliases)
+    return _discs(boxes, scale * (re + 1j * im), radius, (good > 0.0) & (least > 0.0), rows[5:])
+
+
+def enclose_in_python(family: Family, boxes: Boxes, aliases: int) -> Discs:
+    """Return the same by `terms`: the readable twin of what is compiled."""
     found = terms(family, boxes, aliases)
+    dw, dr, dmu = boxes.half
     with np.errstate(invalid="ignore"):
         parts = np.stack([found.to_w * dw, found.to_r * dr, found.to_mu * dmu])
         rho = np.sum(parts, axis=0)
@@ -206,14 +225,38 @@ def enclose(family: Family, boxes: Boxes, aliases: int) -> Discs:
     size = np.abs(found.value)
     radius = np.sum(size * np.expm1(rho), axis=0) + _ROUNDING * np.sum(size, axis=0) + found.rest
     good = found.good.all(axis=0) & bounded.all(axis=0)
-    axis = np.argmax(parts[:, aliases], axis=0)  # which adds most to the term k = 0
+    return _discs(boxes, np.sum(found.value, axis=0), radius, good, parts[:, aliases])
+
+
+def _discs(
+    boxes: Boxes, centre: ComplexArray, radius: FloatArray, good: BoolArray, parts: FloatArray
+) -> Discs:
+    """Put discs together from what w, R and mu add to the term k = 0."""
+    w, rtt, mu = boxes.centre
+    dw, dr, dmu = boxes.half
     # Where a bound has no value yet, the box is cut across its relatively largest side.
     share = np.stack([dw / w, dr / rtt, dmu / np.maximum(mu + dmu, 1e-300) / 4.0])
     return Discs(
-        np.sum(found.value, axis=0),
+        centre,
         np.where(good, radius, np.inf),
-        np.where(good, axis, np.argmax(share, axis=0)),
+        np.where(good, np.argmax(parts, axis=0), np.argmax(share, axis=0)),
     )
+
+
+def left_out(family: Family, boxes: Boxes, most: FloatArray, aliases: int) -> FloatArray:
+    """Return what all terms that are left out are at most together; `most` bounds |F|."""
+    rtt, mu = boxes.centre[1:]
+    dr, dmu = boxes.half[1:]
+    if family.update != "sampled":
+        return np.zeros_like(rtt)
+    # R^2 times the tail falls with R.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        m_high = family.m / np.maximum(mu - dmu, 0.0) if family.falling else family.m
+        least_rtt = np.maximum(rtt - dr, 0.0)
+        echo = ECHO[family.scalable, family.exact][0]
+        beyond = tail(2.0 * np.pi / family.interval * least_rtt, mu + dmu, echo, aliases)
+        result: FloatArray = m_high * least_rtt**2 * most * beyond
+    return result
 
 
 def reach(w: FloatArray, dw: FloatArray, rtt: FloatArray, dr: FloatArray) -> FloatArray:

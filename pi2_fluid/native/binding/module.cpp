@@ -12,6 +12,7 @@
 #include "binding/acks.h"
 #include "binding/alias_sums.h"
 #include "binding/arguments.h"
+#include "binding/discs.h"
 #include "binding/fluid.h"
 #include "binding/lanes.h"
 #include "binding/linear_loops.h"
@@ -167,6 +168,7 @@ ValueError
     register_ack_plant(module);
     register_acks(module);
     register_alias_sums(module);
+    register_discs(module);
     register_linear_loops(module);
     register_fluid(module);
     register_lanes(module);
