@@ -48,6 +48,9 @@ MESSAGES: dict[str, Message] = {
     "tc qdisc add dev lo parent 1:1 handle 20: netem delay 100ms limit 200000": (
         messages.add_netem(2, "lo", 0x200000, PARENT, 100_000_000, 200_000)
     ),
+    "tc qdisc add dev lo parent 1:1 handle 10: netem limit 1000 loss 25% ecn": messages.add_qdisc(
+        1, "lo", 0x100000, PARENT, "netem", messages.netem_lottery(1000, 0.25, mark=True)
+    ),
     "tc qdisc add dev lo clsact": messages.add_clsact(1, "lo"),
     "tc filter add dev lo ingress protocol ip pref 32 flower ip_proto tcp dst_port 5001"
     " ip_tos 2/3 action pedit munge ip tos set 1 retain 3 pipe action csum ip4h": (
