@@ -73,6 +73,7 @@ FIGURES: Final = {
     "ours:phase_portrait": "ours.phase_portrait",
     "ours:across_the_margin": "ours.across_the_margin",
     "ours:stability_atlas": "ours.stability_atlas",
+    "ours:designed_gains": "ours.designed_gains",
     "ours:echo_modes": "ours.echo_modes",
     "ours:chains": "ours.chains",
     "ours:rem_loads": "ours.rem_loads",

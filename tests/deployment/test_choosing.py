@@ -34,7 +34,8 @@ def read_tables():
 
 
 TABLES = read_tables()
-DESIGNS, OTHERS, INTERVALS, SPECS, WINDOWS, COMMENT, PIE, STEPS = (rows for _, rows in TABLES)
+# The last one is what the kernel did: tests/papers/test_designed_gains.py.
+DESIGNS, OTHERS, INTERVALS, SPECS, WINDOWS, COMMENT, PIE, STEPS, _ = (rows for _, rows in TABLES)
 
 
 def check(cell, *computed):
@@ -56,8 +57,8 @@ def time_of(cell):
 
 
 def test_the_page_has_all_its_tables():
-    assert [len(rows) for _, rows in TABLES] == [6, 6, 5, 4, 5, 5, 3, 4]
-    assert PAGE.count("\n") < 180
+    assert [len(rows) for _, rows in TABLES] == [6, 6, 5, 4, 5, 5, 3, 4, 6]
+    assert PAGE.count("\n") < 220
 
 
 @pytest.mark.slow
