@@ -17,7 +17,7 @@ from pi2_fluid.referee.tolerances import TOLERANCES, Tolerance
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["POOLED_LIMIT", "Finding", "Validation", "judge", "pooled"]
+__all__ = ["POOLED_LIMIT", "Finding", "Validation", "judge", "pooled", "z_of_both"]
 
 #: Most that the root mean square of z may be.
 POOLED_LIMIT: Final = 2.0
@@ -99,7 +99,7 @@ def judge(
                 values, aims = measured[place][statistic], reference[statistic]
             finding = _finding(cell, place, statistic, values, aims, tolerance)
             if own_scatter and finding.z is not None:
-                z = _z_of_both(values, aims, finding.measured - finding.reference)
+                z = z_of_both(values, aims, finding.measured - finding.reference)
                 finding = dataclasses.replace(finding, z=z)
             findings.append(finding)
     return findings
@@ -143,7 +143,7 @@ def _z(values: FloatArray, aims: FloatArray, difference: float) -> float | None:
     return difference / spread if spread > 0.0 else None
 
 
-def _z_of_both(values: FloatArray, aims: FloatArray, difference: float) -> float | None:
+def z_of_both(values: FloatArray, aims: FloatArray, difference: float) -> float | None:
     """Return the difference over its standard deviation, each side with its own scatter."""
     if min(len(values), len(aims)) < 2:
         return None

@@ -11,7 +11,7 @@ from pi2_fluid.referee.judging import Finding, Validation, pooled
 from pi2_fluid.referee.live import why_not_live
 from pi2_fluid.referee.wording import error_text, name_of, value_text
 
-__all__ = ["live_markdown"]
+__all__ = ["live_markdown", "live_summary"]
 
 #: Beyond this a z is no chance, of a few hundred.
 _FAR: Final = 3.0
@@ -20,12 +20,19 @@ _HEAD: Final = ("cell", "flows", "statistic", "packets", "kernel", "error", "z",
 
 def live_markdown(found: Validation) -> str:
     """Return what a live validation found: verdict, what is far apart, and every statistic."""
-    recorded = {(f.cell, f.group, f.statistic): f for f in found.live}
+    everything = _table(found.linux, _recorded(found))
+    return "\n\n".join([live_summary(found), "Everything:", everything]) + "\n"
+
+
+def live_summary(found: Validation) -> str:
+    """Return its verdict, and what is far apart."""
+    recorded = _recorded(found)
+    cells = dict.fromkeys(f.cell for f in found.linux)
     judged = [f for f in found.linux if f.judged]
     far = [f for f in judged if f.z is not None and abs(f.z) > _FAR]
     scores = [f.z for f in found.live if f.judged and f.z is not None]
     verdict = (
-        f"Linux {found.release}, {found.live_seeds} runs of each cell in guests,"
+        f"Linux {found.release}, {found.live_seeds} runs of each of {len(cells)} cells in guests,"
         f" {found.seeds} of packets. Of {len(judged)} statistics that are judged,"
         f" {sum(f.loose_ok for f in judged)} lie within the loose tolerance and"
         f" {sum(f.tight_ok for f in judged)} within the tight one; the root mean square of z, with"
@@ -37,10 +44,12 @@ def live_markdown(found: Validation) -> str:
         f"Left out: {_left_out()}.",
         f"Beyond |z| = {_FAR:g}, packets and kernel differ by something else than chance:",
         _table(far, recorded) if far else "nothing.",
-        "Everything:",
-        _table(found.linux, recorded),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts)
+
+
+def _recorded(found: Validation) -> dict[tuple[str, str, str], Finding]:
+    return {(f.cell, f.group, f.statistic): f for f in found.live}
 
 
 def _left_out() -> str:

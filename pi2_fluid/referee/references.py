@@ -10,9 +10,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-__all__ = ["Peaks", "linux", "linux_steps", "ns3", "peaks"]
+__all__ = ["LIVE_FILE", "Peaks", "linux", "linux_steps", "live", "live_source", "ns3", "peaks"]
 
 _DATA: Final = files("pi2_fluid.referee") / "data"
+LIVE_FILE: Final = "live.csv"
+#: Columns that say how a row came about.
+_ABOUT: Final = ("run", "release", "date")
 
 
 class Peaks(NamedTuple):
@@ -34,10 +37,28 @@ def _rows(name: str) -> Iterator[dict[str, str]]:
 @cache
 def linux() -> dict[tuple[str, str], dict[str, Any]]:
     """Return by cell and group of flows: an array over the runs of each statistic, in SI units."""
+    return _by_group("linux.csv")
+
+
+@cache
+def live() -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the same of the cells that were measured by the engine `Linux` alone."""
+    return _by_group(LIVE_FILE)
+
+
+@cache
+def live_source() -> str:
+    """Return which kernel they were measured on, and when."""
+    found = {f"Linux {row['release']}, {row['date']}" for row in _rows(LIVE_FILE)}
+    return "; ".join(sorted(found))
+
+
+def _by_group(file: str) -> dict[tuple[str, str], dict[str, Any]]:
     table: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for row in _rows("linux.csv"):
+    for row in _rows(file):
         columns = table.setdefault((row.pop("cell"), row.pop("group")), {})
-        row.pop("run")
+        for name in _ABOUT:
+            row.pop(name, None)
         for name, text in row.items():
             columns.setdefault(name, []).append(float(text) if text else np.nan)
     return {key: {k: np.array(v) for k, v in row.items()} for key, row in table.items()}
