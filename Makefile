@@ -41,7 +41,7 @@ help:
 	@echo "make check-packages   what checkers say of dist/ (after make wheels), the workflows and the files around them"
 	@echo "make cluster    a sweep on two workers of Dask, one of which is killed, and what Dask costs: minutes"
 	@echo "make linux-test   the engine Linux in real guests, with a kernel that is built where none is cached"
-	@echo "make validate-live   the cells of docs/validation.md measured anew on that kernel, into validation/: hours"
+	@echo "make validate-live   the cells of docs/validation.md measured anew on that kernel, into that page: hours"
 	@echo "make sanitize   the C kernel under the address and undefined-behaviour sanitizers"
 	@echo "make fuzz       the packet simulator on inputs from libFuzzer, for FUZZ_SECONDS=60 (needs clang)"
 	@echo "make mutants    change the sources in 120 places, one by one: do the tests notice? (hours)"
@@ -123,7 +123,7 @@ linux-test: $(VENV)/.installed-dev
 
 # What is measured of a cell is kept: Ctrl-C stops it, and the next call goes on.
 validate-live: $(VENV)/.installed-dev
-	$(BIN)/pi2-fluid validate --live --out validation
+	$(BIN)/python tools/write_validation.py --live --out validation
 
 # cmake and ninja come with the group dev, so that the machine need not have them.
 sanitize: $(VENV)/.installed-dev

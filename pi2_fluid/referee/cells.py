@@ -167,8 +167,8 @@ CELLS: Final = (
     _queue(
         "pie_20", "PIE, 20 Reno", _pie(), "20 flows", 20,
         remark="p lies just below 10 %, where PIE doubles its gains: the kernel is above it a"
-        " little more often than the simulator. Not explained; an independent simulator shows the"
-        " same.",
+        " little more often than the simulator, as of an independent one. Ten runs of the kernel at"
+        " hand are not: it is those three.",
     ),
     _queue("pi2_20", "PI2, 20 Reno", _pi2(), "20 flows", 20),
     _queue(

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import pickle
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,12 @@ import pi2_fluid.referee.validating
 from pi2_fluid.apps.cli import run
 from pi2_fluid.referee import CELLS, Validation, references
 from pi2_fluid.referee.judging import POOLED_LIMIT, Finding, judge, pooled
+from pi2_fluid.referee.live import Live
+from pi2_fluid.referee.live_cells import LIVE_CELLS
 from pi2_fluid.referee.measuring import measure
 from pi2_fluid.referee.measuring import run as run_cell
 from pi2_fluid.referee.ns3 import CAUSES
+from pi2_fluid.referee.side_by_side import Beside, compare_live, far_apart
 from pi2_fluid.referee.steps import peak_of, settling_of
 from pi2_fluid.referee.tolerances import TOLERANCES
 from pi2_fluid.referee.wording import allowed_text, error_text, value_text
@@ -338,6 +342,34 @@ def test_validate_as_text(two_findings, capsys) -> None:
     assert run(["validate", "--seeds", "1"]) == 2
 
 
+# --- fluid, packets and kernel side by side --------------------------------------------------
+
+
+def test_every_live_cell_has_its_measurement() -> None:
+    found = references.live()
+    assert set(found) == {(cell.name, group) for cell in LIVE_CELLS for group in cell.groups}
+    assert {len(values["utilization"]) for values in found.values()} == {10}
+    assert not {cell.name for cell in LIVE_CELLS} & set(BY_NAME)
+    assert re.fullmatch(r"Linux \d+\.\d+\.\d+, \d{4}-\d\d-\d\d", references.live_source())
+
+
+def test_what_is_measured_comes_back_from_its_file() -> None:
+    cell = LIVE_CELLS[0]
+    groups = {group: references.live()[cell.name, group] for group in cell.groups}
+    live = Live("7.2.13", tuple(range(1, 11)), groups, ())
+    text = write_validation.csv_of([(cell.name, live)], "2026-11-25")
+    stored = write_validation.CELLS_FILE.read_text(encoding="utf-8")
+    assert stored.startswith(text)
+
+
+def test_z_takes_both_scatters_and_none_of_quantiles() -> None:
+    one, two = np.array([1.0, 2.0, 3.0]), np.array([4.0, 6.0])
+    row = Beside("", "", "delay_mean", None, one, two)
+    assert row.z == pytest.approx(-3.0 / np.sqrt(1.0 / 3.0 + 2.0 / 2.0))
+    assert row._replace(statistic="delay_p99").z is None
+    assert far_apart([row, row._replace(kernel=two + 9.0)]) == [row._replace(kernel=two + 9.0)]
+
+
 # --- the page -------------------------------------------------------------------------------
 
 
@@ -345,6 +377,13 @@ def test_validate_as_text(two_findings, capsys) -> None:
 def test_the_page_is_current(found: Validation) -> None:
     text = (ROOT / "docs/validation.md").read_text(encoding="utf-8")
     assert write_validation.page_with(text, found) == text, "run python tools/write_validation.py"
+
+
+@pytest.mark.slow
+def test_the_tables_side_by_side_are_current() -> None:
+    text = write_validation.PAGE.read_text(encoding="utf-8")
+    found = compare_live()
+    assert write_validation.page_beside(text, found) == text, "run python tools/write_validation.py"
 
 
 @pytest.mark.slow
