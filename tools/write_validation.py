@@ -11,7 +11,7 @@ import argparse
 import csv
 import io
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -89,7 +89,7 @@ def measure_anew(engine: pf.Linux, out: Path, cells: Sequence[str]) -> None:
     save_text(PAGE, page_live(PAGE.read_text(encoding="utf-8"), found))
 
 
-def _say(name: str):  # type: ignore[no-untyped-def]
+def _say(name: str) -> Callable[[float, float], None]:
     return lambda done, total: print(f"measuring {name}: {done:.0f} of {total:.0f} s")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import pi2_fluid as pf
 from pi2_fluid.referee.cells import Cell
@@ -22,17 +22,20 @@ def _cell(
     return Cell(name, title, pf.Scenario(f"{seconds}s", link, aqm, list(flows)), "", remark=remark)
 
 
-def _flows(sender: pf.Sender, count: int, rtt: str, **others: Any) -> pf.Flows:
-    return pf.Flows(sender, count, rtt, **({"start_jitter": "1s"} | others))
+def _flows(
+    sender: pf.Sender, count: int, rtt: str, *, ecn: bool | None = None, jitter: str = "1s"
+) -> pf.Flows:
+    return pf.Flows(sender, count, rtt, ecn=ecn, start_jitter=jitter)
 
 
 def _udp() -> pf.Flows:
     return pf.Flows(pf.Cbr(rate="6Mbit/s"), 2, name="udp")
 
 
-def _pi2(target: str = "20ms", **others: Any) -> pf.Pi2:
-    usual = {"first_update": _PI2_FIRST, "drop_at": "dequeue"}
-    return pf.Pi2(target=target, arithmetic="fixed", **(usual | others))
+def _pi2(
+    target: str = "20ms", *, first: str = _PI2_FIRST, drop_at: str = "dequeue", ecn: bool = False
+) -> pf.Pi2:
+    return pf.Pi2(target=target, first_update=first, arithmetic="fixed", drop_at=drop_at, ecn=ecn)
 
 
 def _pie(target: str = "20ms", *, ecn: bool = False) -> pf.Pie:
@@ -48,7 +51,7 @@ _RENO, _DCTCP = pf.Reno(), pf.Dctcp()
 LIVE_CELLS: Final = (
     _cell(
         "pi2_udp_5ms", "PI2 5 ms, 12 Mbit/s of UDP alone",
-        _pi2("5ms", first_update="32ms"), _udp(),  # timer and datagrams begin together, as there
+        _pi2("5ms", first="32ms"), _udp(),  # timer and datagrams begin together, as there
         remark="With the first update 0.1 ms later the mean delay is 5.47 ms: datagrams, packets"
         " and timer lie on one lattice of 0.4 ms.",
     ),
@@ -75,12 +78,12 @@ LIVE_CELLS: Final = (
     _cell("pie_udp", "PIE, 12 Mbit/s of UDP alone", _pie(), _udp()),
     _cell(
         "pie_ecn_syn", "PIE with ECN, 30 Reno, 100 ms, that come within 40 s",
-        _pie(ecn=True), _flows(_RENO, 30, "100ms", ecn=True, start_jitter="40s"), seconds=80,
+        _pie(ecn=True), _flows(_RENO, 30, "100ms", ecn=True, jitter="40s"), seconds=80,
     ),
     _cell(
         "pi2_ecn_syn", "PI2 with ECN, 30 Reno, 100 ms, that come within 40 s",
         _pi2(ecn=True),
-        _flows(_RENO, 30, "100ms", ecn=True, start_jitter="40s"), seconds=80,
+        _flows(_RENO, 30, "100ms", ecn=True, jitter="40s"), seconds=80,
         remark="Nearly all that is dropped belongs to flows whose first SYN was.",
     ),
     _cell(
