@@ -6,6 +6,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -127,3 +132,34 @@ def test_what_memory_a_guest_has_holds_no_sender_back() -> None:
     )
     assert ours > 0.9
     assert kernel == pytest.approx(ours, rel=0.05)
+
+
+def test_guests_end_with_their_engine_even_if_that_is_killed(tmp_path) -> None:
+    scene = tmp_path / "scene.toml"
+    long = dataclasses.replace(SCENE, duration="2000s", changes=())
+    scene.write_text(long.to_toml(), encoding="utf-8")
+    start = "import sys; from pi2_fluid.apps.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", start, "simulate", str(scene)]
+    engine = subprocess.Popen(
+        [*command, "--engine", "linux:seeds=1"], env=os.environ | {"TMPDIR": str(tmp_path)}
+    )
+    guest = _await_guest(engine.pid)
+    engine.kill()
+    engine.wait()
+    for _ in range(100):
+        if not Path(f"/proc/{guest}").exists():
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"process {guest} goes on")
+
+
+def _await_guest(parent: int) -> int:
+    """Return the process of a guest that another process has started."""
+    for _ in range(600):
+        for task in Path(f"/proc/{parent}/task").glob("*/children"):
+            for child in task.read_text().split():
+                name = Path(f"/proc/{child}/cmdline").read_bytes()
+                if b"time-travel" in name:
+                    return int(child)
+        time.sleep(0.1)
+    raise AssertionError("no guest was started")

@@ -1,7 +1,15 @@
-/* Preloaded into the guest's kernel: what it takes for chance from outside follows from $PI2_SEED (SplitMix64). */
+/* Preloaded into the guest's kernel: what it takes for chance from outside follows from $PI2_SEED (SplitMix64), and it ends
+ * with whoever started it, however that ends. */
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/types.h>
+
+__attribute__((constructor)) static void end_with_parent(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
 
 static uint64_t next(void)
 {
