@@ -126,7 +126,7 @@ def find_kernel(which: str | Path | None = None) -> Kernel:
 def _of_folder(folder: Path, name: str) -> Kernel:
     if not (folder / "manifest.json").is_file() or not (folder / "uml").is_file():
         raise UnsupportedError(
-            f"{name} = {show_value(str(folder))} is no folder with a kernel, which has uml, config"
+            f"{name} = {str(folder)!r} is no folder with a kernel, which has uml, config"
             f" and manifest.json: give another, or {_REMEDY}."
         )
     return read_kernel(folder)
