@@ -48,6 +48,6 @@ def observed_of(block: Block, counters: Snapshots) -> tuple[str, ...]:
     return words_of(heard_of(block.kind, shown, marks=marks, k=k))
 
 
-def _key(block: Block) -> Any:
+def _key(block: Block) -> tuple[object, ...]:
     options = block.options if block.ours else block.words
     return (block.kind, block.dev, block.parent, block.handle, str(options))
