@@ -380,6 +380,15 @@ SEVERAL = [
 ]
 
 
+def once(queues):
+    """Return each queue where it comes first."""
+    found = []
+    for queue in queues:
+        if queue not in found:
+            found.append(queue)
+    return found
+
+
 @pytest.mark.slow
 @patient
 @given(st.lists(st.sampled_from(SEVERAL), max_size=12), st.data())
@@ -392,7 +401,8 @@ def test_shuffled_lines_and_doubled_words_are_judged_as_read_or_refused(lines, d
     found = judged_or_refused(text, hz=1000)
     if found is not None:
         if all(one.verdict is None for one in found.others):
-            assert [one.qdisc for one in found] == (parse(text) if found else [])
+            # A queue that is shown twice with its counters is one.
+            assert once(one.qdisc for one in found) == once(parse(text) if found else [])
         assert all(one.verdict in {"stable", "unstable", "undecided"} for one in found)
 
 

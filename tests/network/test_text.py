@@ -586,10 +586,6 @@ GIVEN: dict[str, st.SearchStrategy[Any]] = {
 
 def options_of(name: str) -> st.SearchStrategy[dict[str, Any]]:
     """Keyword arguments of a queue discipline of the kernel's own: any of its options, or none."""
-    given = {
-        "time": st.integers(0, 1000).map(float),
-        "rate": st.integers(1, 10**9).map(lambda rate: 8.0 * rate),
-    }
     chosen = {}
     for word, option in QDISCS[name].items():
         rules = option.field.metadata
@@ -597,8 +593,10 @@ def options_of(name: str) -> st.SearchStrategy[dict[str, Any]]:
             chosen[word] = st.sampled_from(rules["choice"])
         elif word in {"buckets", "divisor"}:
             chosen[word] = st.integers(1, 16).map(lambda power: 2**power)
-        elif (rule := rules["quantity"])["dimension"] in given:
-            chosen[word] = given[rule["dimension"]]
+        elif (rule := rules["quantity"])["dimension"] == "time":
+            chosen[word] = st.integers(0, int(min(rule["high"], 1000))).map(float)
+        elif rule["dimension"] == "rate":
+            chosen[word] = st.integers(1, 10**9).map(lambda rate: 8.0 * rate)
         else:
             chosen[word] = st.integers(int(rule["low"]), int(rule["high"]))
     return st.fixed_dictionaries({"name": st.just(name)}, optional=chosen)
