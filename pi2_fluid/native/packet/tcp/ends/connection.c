@@ -43,25 +43,17 @@ void pi2_flow_open(pi2_run *run, pi2_flow *f, int64_t now)
     }
     f->life = PI2_CONNECTING;
     f->rto = PI2_RTO_INITIAL_MS;
-    f->retries = 0;
-    f->unmarkable = 0;
-    f->rack_sent = now; /* of the first SYN */
     f->last_arrival = -1;
     f->first_retransmission = PI2_NEVER;
     f->window.min_rtt = PI2_NEVER;
     send_syn(run, f, now);
 }
 
-/* No answer: the SYN is sent again, at first after as long, later each time after twice as long. It may have been lost
- * for asking for ECN, and does so no more (RFC 3168, section 6.1.1.1). Scalable senders insist: theirs would be ECT in
- * Linux, and is not dropped by what marks. */
+/* No answer: the SYN is sent again, each time after twice as long. */
 void pi2_flow_retry(pi2_run *run, pi2_flow *f, int64_t now)
 {
-    pi2_class *class_ = pi2_class_of(run, f);
-    class_->timeouts++;
-    f->unmarkable = class_->spec->ecn == PI2_ECT0;
-    if (++f->retries > PI2_SYN_LINEAR_TIMEOUTS)
-        f->rto = 2 * f->rto < PI2_RTO_MAX_MS ? 2 * f->rto : PI2_RTO_MAX_MS;
+    pi2_class_of(run, f)->timeouts++;
+    f->rto = 2 * f->rto < PI2_RTO_MAX_MS ? 2 * f->rto : PI2_RTO_MAX_MS;
     send_syn(run, f, now);
 }
 
