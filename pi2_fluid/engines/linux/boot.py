@@ -190,7 +190,10 @@ class _Guest:
                 try:
                     done = self._listen(process, said)
                 finally:
-                    _kill(process)
+                    # Nobody may end it once it is gone: its number may be another's then.
+                    with self._lock:
+                        _kill(process)
+                        self._process = None
             if self._ended and not self._silent:
                 raise _EndedError
             if not done:
@@ -206,9 +209,11 @@ class _Guest:
 
     def end_if_silent(self) -> None:
         """Have it end if it has said nothing for long."""
-        if self._process is not None and time.monotonic() - self._heard > _SILENCE:
+        with self._lock:
+            if self._process is None or time.monotonic() - self._heard <= _SILENCE:
+                return
             self._silent = True
-            self.end()
+        self.end()
 
     def _start(self, folder: Path, errors: IO[str]) -> subprocess.Popen[str]:
         machine = self._machine

@@ -100,7 +100,7 @@ class Linux(Engine):
     * In ``count`` drops are the law's unless the queue was full, so that those of an overload
       count as its own; marks in L are the step's if the packet had waited for longer.
 
-    A packet costs about 40 us of CPU time, and a guest some 250 MB of memory and a core.
+    A packet costs 30 to 50 us of CPU time, and a guest 90 to 140 MB of memory and a core.
 
     Examples
     --------
