@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import platform
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -221,6 +223,20 @@ def test_instruction_sets():
     assert levels[-1] == "baseline"
     with pytest.raises(ValueError, match=r"'sse9' is not .* give one of .*baseline"):
         ordinary(False, 1, 0).margins("sse9")
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64",
+    reason="elsewhere nothing else says what the processor has",
+)
+def test_instruction_sets_are_those_that_the_operating_system_lists():
+    shown = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    flags = set(shown.partition("\nflags")[2].partition("\n")[0].split())
+    wide = {"fma", "avx512f", "avx512dq", "avx512bw", "avx512vl"}
+    expected = {"baseline"}
+    expected |= {"avx2"} if flags >= {"fma", "avx2"} else set()
+    expected |= {"avx512"} if flags >= wide else set()
+    assert set(_core.simd_levels()) == expected
 
 
 @pytest.mark.parametrize(

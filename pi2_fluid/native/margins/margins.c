@@ -5,6 +5,7 @@
 
 #include "margins/block.h"
 #include "margins/point.h"
+#include "margins/processor.h"
 
 PI2_BLOCK_FUNCTIONS(baseline);
 #ifdef PI2_HAVE_AVX2
@@ -20,18 +21,17 @@ PI2_BLOCK_FUNCTIONS(avx512);
      {{pi2_sampled_reno_##simd, pi2_sampled_reno_varies_##simd}, \
       {pi2_sampled_scalable_##simd, pi2_sampled_scalable_varies_##simd}}}
 
-/* The features asked for are those the files are compiled with, see CMakeLists.txt. */
+/* What processor.c asks for is what the files are compiled with, see CMakeLists.txt. */
 const pi2_simd *pi2_simd_at(int level)
 {
 #ifdef PI2_HAVE_AVX512
     static const pi2_simd avx512 = PI2_SIMD_OF(avx512);
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-        && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma") && level-- == 0)
+    if (pi2_vectors() & PI2_AVX512 && level-- == 0)
         return &avx512;
 #endif
 #ifdef PI2_HAVE_AVX2
     static const pi2_simd avx2 = PI2_SIMD_OF(avx2);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && level-- == 0)
+    if (pi2_vectors() & PI2_AVX2 && level-- == 0)
         return &avx2;
 #endif
     static const pi2_simd baseline = PI2_SIMD_OF(baseline);

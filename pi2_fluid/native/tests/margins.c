@@ -16,6 +16,7 @@
 #include "margins/crossings.h"
 #include "margins/block.h"
 #include "margins/margins.h"
+#include "margins/processor.h"
 #include "margins/sampled_margins.h"
 #include "tests/chance.h"
 
@@ -495,11 +496,46 @@ static int sampled_margins(void)
     return !(worst < 1e-6);
 }
 
+/* what is chosen for processors and operating systems of all ages, and that this one is read as the compiler's library reads it */
+static int processors(void)
+{
+    enum { ECX = 1 << 12 | 1 << 27 | 1 << 28, EBX = 1 << 5 | 1 << 16 | 1 << 17 | 1 << 30 };
+    const uint32_t all = EBX | 1u << 31;
+    static const struct { uint32_t off_ecx, off_ebx; uint64_t xcr0; int vectors; } known[] = {
+        {0, 0, 0xe7, PI2_AVX2 | PI2_AVX512},
+        {0, 0, 0x07, PI2_AVX2}, /* the operating system knows AVX alone */
+        {0, 0, 0x67, PI2_AVX2}, /* ... or keeps half of the registers */
+        {0, 0, 0x03, 0},
+        {0, 0, 0xe3, 0},
+        {1 << 12, 0, 0xe7, 0}, /* no FMA */
+        {1 << 27, 0, 0xe7, 0}, /* XCR0 is nothing that may be read */
+        {1 << 28, 0, 0xe7, 0},
+        {0, 1 << 5, 0xe7, PI2_AVX512},
+        {0, 1 << 16, 0xe7, PI2_AVX2}, /* one part of AVX-512 lacks */
+        {0, 1 << 17, 0xe7, PI2_AVX2},
+        {0, 1 << 30, 0xe7, PI2_AVX2},
+        {0, 1u << 31, 0xe7, PI2_AVX2},
+    };
+    int bad = pi2_vectors_of((pi2_processor){0, 0, 0}) != 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const pi2_processor p = {ECX & ~known[i].off_ecx, all & ~known[i].off_ebx, known[i].xcr0};
+        bad |= pi2_vectors_of(p) != known[i].vectors;
+    }
+#if defined(__x86_64__)
+    const int fma = __builtin_cpu_supports("fma") != 0;
+    const int wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
+        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+    bad |= pi2_vectors() != (fma && __builtin_cpu_supports("avx2") ? PI2_AVX2 : 0) + (fma && wide ? PI2_AVX512 : 0);
+#endif
+    printf("vector instructions: %d%s\n", pi2_vectors(), bad ? ", otherwise than they should be" : "");
+    return bad;
+}
+
 int main(int argc, char **argv)
 {
     static const char *kinds[] = {"ordinary", "wide", "whole domain", "nearly flat |L|", "mu = 0"};
     const int n = argc > 1 && atoi(argv[1]) > 0 && atoi(argv[1]) <= MOST ? atoi(argv[1]) : 1000;
-    int bad = 0;
+    int bad = processors();
     for (int simd = 0; pi2_simd_name(simd); simd++) {
         bad |= known(simd);
         for (int scalable = 0; scalable < 2; scalable++) {
