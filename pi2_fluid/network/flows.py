@@ -135,6 +135,11 @@ class Flows(Record):
                 )
         self._check_hops()
 
+    @property
+    def ecn_capable(self) -> bool:
+        """Whether its packets can be marked: `ecn`, or where that is None what the sender obeys."""
+        return self.sender.signal == "scalable" if self.ecn is None else self.ecn
+
     def _check_hops(self) -> None:
         """Refuse hops of another number than that of the nodes, or longer than the path."""
         there = 1 if self.route is None else len(self.route)

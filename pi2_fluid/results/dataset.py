@@ -235,7 +235,7 @@ def class_coords(scenario: Scenario, bands: Sequence[int]) -> dict[str, Column]:
     bands : sequence of int
         Through which queue each class goes, of a dual queue.
     """
-    marked = [_is_marked(scenario, index) for index in range(len(scenario.flows))]
+    marked = [flow.ecn_capable for flow in scenario.flows]
     coords = {
         "flows": Column(("flows",), np.array(scenario.class_names), "1", "class of flows"),
         "flow_count": Column(
@@ -277,10 +277,3 @@ def label_coords(dataset: xr.Dataset, names: Iterable[str]) -> dict[str, Column]
         for name in names
         if name in dataset.coords
     }
-
-
-def _is_marked(scenario: Scenario, index: int) -> bool:
-    flow = scenario.flows[index]
-    if flow.ecn is not None:
-        return flow.ecn
-    return flow.sender.signal == "scalable"

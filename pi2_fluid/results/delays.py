@@ -11,11 +11,24 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray, IntArray
 
-__all__ = ["delay_quantiles", "delay_sd", "mean_of", "used_buckets"]
+__all__ = ["bins_per_histogram", "delay_quantiles", "delay_sd", "mean_of", "used_buckets"]
 
 # Wider ones are interpolated in; these hold whole microseconds, of which 0 is the delay of a packet
 # that met no queue.
 _EXACT: Final = 1.5e-6
+_HISTOGRAMS: Final = 100  # of a class, at most
+_ALL_HISTOGRAMS: Final = 5_000
+
+
+def bins_per_histogram(bins: int, classes: int) -> int:
+    """Return how many bins of time share a histogram of delays, so that there are not too many.
+
+    Examples
+    --------
+    >>> bins_per_histogram(1000, 2), bins_per_histogram(1000, 500)
+    (10, 100)
+    """
+    return -(-bins // min(_HISTOGRAMS, max(1, _ALL_HISTOGRAMS // classes)))
 
 
 def delay_quantiles(

@@ -13,7 +13,7 @@ from pi2_fluid.laws.aqm import Aqm
 from pi2_fluid.laws.aqms.taildrop import TailDrop
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, to_ns
-from pi2_fluid.results.delays import mean_of
+from pi2_fluid.results.delays import bins_per_histogram, mean_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +24,6 @@ __all__ = ["count_log"]
 
 _CONTROL: Final = 200  # bytes: what is shorter opens connections, or ends them
 _ECT0, _CE = 2, 3
-_BLOCKS: Final = 100  # of delays, at most
-_HISTOGRAMS: Final = 5_000  # of all classes and blocks
 
 
 class _Packets(NamedTuple):
@@ -81,7 +79,7 @@ def count_log(
     counts = everything.bytes >= _CONTROL
     data = _only(everything, counts)
     full = _found_it_full(everything, int(scenario.link.buffer))[counts]
-    per_block = -(-ends.size // min(_BLOCKS, max(1, _HISTOGRAMS // classes)))
+    per_block = bins_per_histogram(ends.size, classes)
     return {
         "bins": _law(log, scenario.aqm, kind, ends),
         "bands": _backlog(log, everything, scenario.aqm.bands, ends),

@@ -17,6 +17,7 @@ from pi2_fluid.engines.linux.laws import Told, congestion_of, qdisc_of
 from pi2_fluid.engines.linux.plan import SHORTEST_BIN, flow_times, make_plan, not_modelled
 from pi2_fluid.engines.linux.reader import Log
 from pi2_fluid.errors import QuantityError, UnsupportedError, show_value
+from pi2_fluid.network.outstanding import most_outstanding
 from pi2_fluid.network.scenario import Scenario, require_scenario
 from pi2_fluid.network.schedule import NS, to_ns
 from pi2_fluid.results.runs import runs_dataset
@@ -240,12 +241,8 @@ def _require_laws(kernel: Kernel, scenario: Scenario) -> None:
 
 def _memory(scenario: Scenario) -> int:
     """Return how much a guest may use (MiB): what waits, what is under way, and the sockets."""
-    rates = [scenario.link.capacity]
-    rates += [change.capacity for change in scenario.changes if change.capacity is not None]
-    rtt = max(float(flow.base_rtt) for flow in scenario.flows)
-    under_way = max(map(float, rates)) * rtt / (8.0 * float(scenario.packet_size))
     flows = sum(float(flow.count) for flow in scenario.flows)
-    packets = 2.0 * (under_way + float(scenario.link.buffer))
+    packets = 2.0 * most_outstanding(scenario) / float(scenario.packet_size)
     wanted = _LEAST_MEMORY + (packets * _PACKET_MEMORY + flows * _FLOW_MEMORY) / _MIB
     if wanted > _MOST_MEMORY:
         raise UnsupportedError(

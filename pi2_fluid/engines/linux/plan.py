@@ -49,7 +49,8 @@ from pi2_fluid.errors import DomainError, UnsupportedError, show_value
 from pi2_fluid.laws.aqms.pi2 import Pi2
 from pi2_fluid.laws.aqms.qdisc import Qdisc
 from pi2_fluid.laws.senders.cbr import Cbr
-from pi2_fluid.network.flows import Flows, refuse_finite
+from pi2_fluid.network.flows import refuse_finite
+from pi2_fluid.network.outstanding import socket_bytes
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
 from pi2_fluid.ops import Number
@@ -77,7 +78,7 @@ _SAMPLE, _FLOW_SAMPLE = 0.002, 0.1
 # The queue is made afterwards, as young as the run.
 _REST: Final = 2
 _SAMPLES: Final = 5  # of the queue in a bin, at least
-_SOCKET: Final = (2**25, 2**30 - 1)  # bytes of a socket's buffers
+_LEAST_SOCKET: Final = 2**25  # bytes of a socket's buffers
 
 # What the guest, its log and the kernel can count.
 _MOST_CLASSES: Final = 64
@@ -189,7 +190,7 @@ def _hardware(device: str) -> bytes:
 
 def _switches(scenario: Scenario) -> Iterator[str]:
     yield f"sys {_ROUTER} net/ipv4/ip_forward 1"
-    most = _socket_bytes(scenario)
+    most = socket_bytes(scenario, _LEAST_SOCKET)
     for host in (_SENDER, _RECEIVER):
         yield f"sys {host} net/ipv4/tcp_no_metrics_save 1"
         yield f"sys {host} net/ipv4/tcp_wmem 4096 1048576 {most}"
@@ -239,7 +240,7 @@ def _classes(scenario: Scenario, paths: list[int]) -> Iterator[str]:
         control = "reno" if rate is not None else congestion_of(flow.sender)
         priority = _priority(paths.index(to_ns(flow.base_rtt)))
         payload = int(scenario.packet_size) - _ETHERNET - _UDP
-        ecn, bps = int(_asks_for_ecn(flow)), float(rate or 0)
+        ecn, bps = int(flow.ecn_capable), float(rate or 0)
         yield f"class {control} {ecn} {priority} {bps!r} {payload}"
 
 
@@ -261,24 +262,6 @@ def flow_times(scenario: Scenario, seed: int) -> list[tuple[int, float, float]]:
 def _flows(scenario: Scenario, seed: int) -> Iterator[str]:
     for owner, begins, ends in flow_times(scenario, seed):
         yield f"flow {owner} {begins:.9f} {ends:.9f}"
-
-
-def _asks_for_ecn(flow: Flows) -> bool:
-    """Return whether the packets of a class can be marked."""
-    return flow.sender.signal == "scalable" if flow.ecn is None else flow.ecn
-
-
-def _socket_bytes(scenario: Scenario) -> int:
-    """Return what a socket must hold so that no window is ever too large for it: twice the most."""
-    rates = [scenario.link.capacity]
-    rates += [change.capacity for change in scenario.changes if change.capacity is not None]
-    rtt = max(float(flow.base_rtt) for flow in scenario.flows)
-    waiting = float(scenario.link.buffer) * float(scenario.packet_size)
-    most = max(map(float, rates)) * rtt / 8.0 + waiting
-    return int(min(max(2.0 * most, _SOCKET[0]), _SOCKET[1]))
-
-
-# What is refused
 
 
 def _require_network(scenario: Scenario) -> None:
@@ -305,7 +288,7 @@ def _require_network(scenario: Scenario) -> None:
     _require_rate(link.capacity, "Link capacity")
     law = scenario.aqm
     for index, flow in enumerate(scenario.flows):
-        if isinstance(law, Pi2) and not law.ecn and _asks_for_ecn(flow):
+        if isinstance(law, Pi2) and not law.ecn and flow.ecn_capable:
             raise UnsupportedError(
                 f"Pi2 ecn = False drops what {_place(scenario, index)} could be told by marks, and"
                 " Linux's dualpi2 always marks: give Pi2 ecn = True, or flows without ecn."

@@ -11,10 +11,12 @@ from pi2_fluid import _core
 from pi2_fluid.engines.ns3.laws import Described, congestion_of, queue_disc_of
 from pi2_fluid.errors import DomainError, QuantityError, UnsupportedError, show_value
 from pi2_fluid.network.flows import Flows, refuse_finite
+from pi2_fluid.network.outstanding import socket_bytes
 from pi2_fluid.network.routes import places_of
 from pi2_fluid.network.scenario import Scenario
 from pi2_fluid.network.schedule import NS, flow_counts, flow_lives, to_ns
 from pi2_fluid.ops import Number
+from pi2_fluid.results.delays import bins_per_histogram
 from pi2_fluid.units import format_quantity
 
 __all__ = ["Task", "make_task", "not_modelled", "row_delays"]
@@ -26,9 +28,7 @@ _MOST_WINDOW: Final = 10_000  # segments
 _MOST_FLOWS: Final = 50_000
 _MOST_ROWS: Final = 50_000_000  # of all classes
 _HEADERS: Final = 52  # bytes of IP and TCP, which has timestamps
-_BLOCKS: Final = 100
-_HISTOGRAMS: Final = 5_000  # of all classes and blocks
-_SOCKET: Final = (2**20, 2**30 - 1)  # bytes of a socket's buffers
+_LEAST_SOCKET: Final = 2**20  # bytes of a socket's buffers
 
 
 class Task(NamedTuple):
@@ -82,7 +82,7 @@ def make_task(scenario: Scenario, length: int) -> Task:
             f"bin = {show_value(length / NS)} s makes {bins} bins of {legs} classes, more than"
             f" {_MOST_ROWS} rows: give a longer bin."
         )
-    block = -(-bins // min(_BLOCKS, max(1, _HISTOGRAMS // legs)))
+    block = bins_per_histogram(bins, legs)
     blocks = -(-bins // block)
     edges = [round(1e6 * edge) for edge in _core.packet_delay_edges()]
     lives = flow_lives(scenario)
@@ -105,7 +105,7 @@ def make_task(scenario: Scenario, length: int) -> Task:
         "edges": edges,
         "packet_size": int(scenario.packet_size),
         "segment": int(scenario.packet_size) - _HEADERS,
-        "window_bytes": _socket_bytes(scenario),
+        "window_bytes": socket_bytes(scenario, _LEAST_SOCKET),
         "duration": duration,
         "bin": length,
         "per_block": block,
@@ -228,23 +228,8 @@ def _class_of(scenario: Scenario, index: int, delays: list[int]) -> dict[str, An
         "initial_window": int(flow.initial_window),
         "slow_start": flow.slow_start,
         "delayed_ack": flow.delayed_ack,
-        "ecn": _is_marked(flow),
+        "ecn": flow.ecn_capable,
     }
-
-
-def _is_marked(flow: Flows) -> bool:
-    return flow.sender.signal == "scalable" if flow.ecn is None else flow.ecn
-
-
-def _socket_bytes(scenario: Scenario) -> int:
-    """Return what a socket must hold so that no window is ever too large for it: twice the most."""
-    links = [node.link for node in scenario.network.nodes]
-    rates = [link.capacity for link in links]
-    rates += [change.capacity for change in scenario.changes if change.capacity is not None]
-    rtt = max(float(flow.base_rtt) for flow in scenario.flows)
-    waiting = sum(float(link.buffer) for link in links) * float(scenario.packet_size)
-    most = max(map(float, rates)) * rtt / 8.0 + waiting
-    return int(min(max(2.0 * most, _SOCKET[0]), _SOCKET[1]))
 
 
 def _place(scenario: Scenario, index: int) -> str:

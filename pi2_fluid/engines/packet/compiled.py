@@ -125,9 +125,9 @@ def ecn_field(flow: Flows) -> int:
 
     ECT(1) says that the sender is scalable: a dual queue sends it through its L4S queue.
     """
-    if flow.sender.signal == "scalable":
-        return NOT_ECT if flow.ecn is False else ECT1
-    return ECT0 if flow.ecn else NOT_ECT
+    if not flow.ecn_capable:
+        return NOT_ECT
+    return ECT1 if flow.sender.signal == "scalable" else ECT0
 
 
 def _pack_link(
