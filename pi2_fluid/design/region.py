@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-from scipy.optimize import brentq
 
 from pi2_fluid.design.plants import Plants, join, make_plants, plant_of, with_exact
 from pi2_fluid.design.remembering import remembered
@@ -26,6 +25,7 @@ from pi2_fluid.loop.limits import rtt_limit
 from pi2_fluid.loop.margins import Margins, known
 from pi2_fluid.loop.searching import search_of
 from pi2_fluid.loop.updates import NEARLY_ALL, respond
+from pi2_fluid.loop.zeros import zero_between
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,6 +56,7 @@ _POINTS: Final = 40  # frequencies per loop
 _MOST_STEPS: Final = 12
 # In ln w: what is left after a step is by far smaller than the step, and costs the margin 1e-7 dB.
 _LAST_STEP: Final = 1e-7
+_LAST_DIGIT: Final = 5e-9  # of the largest round-trip time at which all is stable
 _STRANGE: Final = 10.0  # times lower, where the search then begins
 #: Times the largest RTT, where the search for the limit ends.
 HIGHEST_LIMIT: Final = 20.0
@@ -414,7 +415,7 @@ def last_stable(low: float, high: float, smallest: Callable[[Real], FloatArray])
             return 0.0 if beginning else low
         low, high = float(grid[first - 1]), float(grid[first])
 
-    def margin_at(rtt: float) -> float:
-        return float(np.clip(smallest(rtt)[0], -1.0, 1.0))
+    def margin_at(part: float) -> float:
+        return float(np.clip(smallest(part * high)[0], -1.0, 1.0))
 
-    return float(brentq(margin_at, low, high, xtol=1e-8 * high))
+    return high * zero_between(margin_at, low / high, 1.0, tolerance=_LAST_DIGIT)

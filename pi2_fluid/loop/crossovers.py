@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from pi2_fluid.errors import SolverError
+from pi2_fluid.loop.minima import smallest_between
 from pi2_fluid.loop.response import controller_polynomials, held_polynomials, integrators
 from pi2_fluid.loop.state_space import AnyLoop, LinearLoop
 from pi2_fluid.loop.tracking import base_grid, track
@@ -172,8 +173,6 @@ def smallest_on_curve(
 
     The function is to move by less than 0.5 where L moves by less than 0.4 of itself.
     """
-    from scipy.optimize import minimize_scalar  # 0.3 s to import, and closed forms need none
-
     sizes = function(crossings.values)
     x = np.log(crossings.w)
     padded = np.concatenate([[np.inf], sizes, [np.inf]])
@@ -187,10 +186,10 @@ def smallest_on_curve(
     first = int(np.argmin(sizes))
     best, where = float(sizes[first]), float(crossings.w[first])
     for index in np.flatnonzero(lowest):
-        bounds = (x[max(int(index) - 1, 0)], x[min(int(index) + 1, x.size - 1)])
-        found = minimize_scalar(at, bounds=bounds, method="bounded", options={"xatol": 1e-12})
-        if found.fun < best:
-            best, where = float(found.fun), float(np.exp(found.x))
+        ends = float(x[max(int(index) - 1, 0)]), float(x[min(int(index) + 1, x.size - 1)])
+        lowest_at, found = smallest_between(at, *ends, tolerance=1e-12)
+        if found < best:
+            best, where = found, float(np.exp(lowest_at))
     return best, where
 
 
@@ -337,8 +336,6 @@ def _touching(
 
     Of a curve that is `mirrored` at its end the last point has a neighbour on its right, too.
     """
-    from scipy.optimize import minimize_scalar
-
     if mirrored:
         x, f = np.append(x, x[-1]), np.append(f, f[-2])
     inner, same = np.abs(f[1:-1]), (f[1:-1] * f[:-2] > 0) & (f[1:-1] * f[2:] > 0)
@@ -347,15 +344,15 @@ def _touching(
     found_x, found_f, found_level = [], [], []
     for index in np.flatnonzero(turning) + 1:
         sign, here = np.sign(f[index]), level[index]
-        found = minimize_scalar(
-            lambda v, sign=sign, here=here: float(sign * at(np.array([v]), here)[0]),
-            bounds=(x[index - 1], x[index + 1]),
-            method="bounded",
-            options={"xatol": 1e-12},
-        )
-        if found.fun <= 0.0:
-            found_x.append(float(found.x))
-            found_f.append(float(sign * found.fun))
+
+        def above(v: float, sign: FloatArray = sign, here: FloatArray = here) -> float:
+            return float(sign * at(np.array([v]), here)[0])
+
+        ends = float(x[index - 1]), float(x[index + 1])
+        where, least = smallest_between(above, *ends, tolerance=1e-12)
+        if least <= 0.0:
+            found_x.append(where)
+            found_f.append(float(sign * least))
             found_level.append(float(here))
     return np.array(found_x), np.array(found_f), np.array(found_level)
 

@@ -15,6 +15,7 @@ from pi2_fluid.loop.roots import rightmost_roots
 from pi2_fluid.loop.sampled import sampled_response
 from pi2_fluid.loop.state_space import AnyLoop, LinearController, LinearLoop
 from pi2_fluid.loop.updates import respond
+from pi2_fluid.loop.zeros import zero_between
 
 if TYPE_CHECKING:
     from pi2_fluid.values import ComplexArray, FloatArray
@@ -128,10 +129,8 @@ def find_bandwidth(loop: AnyLoop, update: str, crossings: Crossings) -> float:
     first = int(below[0])
     if first == 0:
         return float(crossings.w[0])
-    from scipy.optimize import brentq  # 0.3 s to import
-
     left, right = np.log(crossings.w[first - 1]), np.log(crossings.w[first])
-    return float(np.exp(brentq(drop, left, right, xtol=1e-14)))
+    return float(np.exp(zero_between(drop, float(left), float(right), tolerance=1e-14)))
 
 
 def _kinks(loop: LinearLoop, update: str) -> list[Echo]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import FloatArray
 
-__all__ = ["zeros_between"]
+__all__ = ["zero_between", "zeros_between"]
 
 _MOST_STEPS: Final = 2000  # bisections alone need fewer
 
@@ -115,3 +115,33 @@ def zeros_between(
             if not brackets[number].narrow(at, f, tolerance)
         ]
     return [bracket.best for bracket in brackets]
+
+
+def zero_between(
+    function: Callable[[float], float], low: float, high: float, *, tolerance: float
+) -> float:
+    """Return a zero of a function of one number between ends where its signs differ.
+
+    Parameters
+    ----------
+    function : callable
+    low, high : float
+        The ends, finite. Where the signs there do not differ, as by a rounding error, the end
+        whose value is nearer to 0 is returned.
+    tolerance : float
+        As `zeros_between` has it.
+
+    Examples
+    --------
+    >>> print(f"{zero_between(lambda x: x * x - 2.0, 0.0, 2.0, tolerance=1e-15):.12f}")
+    1.414213562373
+    """
+    f_low, f_high = function(low), function(high)
+    if not f_low * f_high < 0.0:
+        return low if abs(f_low) <= abs(f_high) else high
+    bracket = _Bracket(low, high, f_low, f_high)
+    for _ in range(_MOST_STEPS):
+        x = bracket.next
+        if bracket.narrow(x, function(x), tolerance):
+            break
+    return bracket.best

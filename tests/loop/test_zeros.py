@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import elementwise
 
-from pi2_fluid.loop.zeros import zeros_between
+from pi2_fluid.loop.zeros import zero_between, zeros_between
 
 FUNCTIONS = {
     "a line": (lambda x: 3.0 * x - 1.0, -5.0, 7.0, 1.0 / 3.0, 6),
@@ -61,3 +61,13 @@ def test_many_at_once_are_those_of_each_and_of_scipy(rng) -> None:
 def test_none_are_none() -> None:
     nothing = np.array([])
     assert zeros_between(lambda x, n: x, *4 * (nothing,), tolerance=1e-15) == []
+
+
+def test_one_alone_is_found_as_among_many() -> None:
+    function, low, high, zero, _ = FUNCTIONS["a cubic"]
+    ends = np.array([[low], [high]])
+    (found,) = zeros_between(lambda x, _: function(x), *ends, *function(ends), tolerance=1e-15)
+    assert zero_between(function, low, high, tolerance=1e-15) == found
+    assert zero_between(lambda x: x - low, low, high, tolerance=1e-15) == low
+    assert zero_between(lambda x: x + 0.1, 0.0, high, tolerance=1e-15) == 0.0  # of one sign
+    assert found == pytest.approx(zero)

@@ -14,11 +14,11 @@ import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.optimize import brentq
 
 from pi2_fluid.design.plants import Plants
 from pi2_fluid.design.region import Region, responder, scan
 from pi2_fluid.laws.aqms.pi_family import PiFamily
+from pi2_fluid.loop.zeros import zero_between
 
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
@@ -28,6 +28,7 @@ __all__ = ["interval_range", "jitter_margin"]
 _SPAN: Final = 10.0  # times T, where the search for other intervals ends
 _STEPS: Final = 12
 _INSIDE: Final = 1e-4
+_DIGITS: Final = 5e-8  # of such an interval
 _POINTS: Final = 60  # frequencies
 _NEAR: Final = 9  # and around the smallest of each loop
 _CLOSER: Final = 7
@@ -64,13 +65,13 @@ def _last(plants: Plants, aqm: PiFamily, end: float, update: str) -> float | Non
     """The interval nearest to the queue's own, towards `end`, at which a loop turns unstable."""
     good = float(aqm.update_interval)
 
-    def margin(interval: float) -> float:
-        return _margin(plants, aqm, interval, update)
+    def margin(part: float) -> float:
+        return _margin(plants, aqm, part * good, update)
 
-    for other in np.geomspace(good, end, _STEPS)[1:]:
-        if margin(float(other)) <= 0.0:
-            return float(brentq(margin, good, float(other), rtol=1e-7))
-        good = float(other)
+    for other in np.geomspace(good, end, _STEPS)[1:].tolist():
+        if margin(other / good) <= 0.0:
+            return good * zero_between(margin, 1.0, other / good, tolerance=_DIGITS)
+        good = other
     return None
 
 

@@ -71,8 +71,6 @@ def eigenvalues(loop: AckLoop, half: bool, nodes: int) -> ComplexArray:
     nodes : int
         Of the longest delay.
     """
-    from scipy.linalg import eigvals  # 0.2 s to import
-
     E, delayed = _closed(loop, half).matrices()
     size = E.shape[0]
     longest = max(delayed)
@@ -86,7 +84,7 @@ def eigenvalues(loop: AckLoop, half: bool, nodes: int) -> ComplexArray:
     kept = with_pasts(size, nodes, [matrix for delay, matrix in delayed.items() if delay > 0.0])
     A, B = A[kept], B[kept]
     shift = 1.0 / longest  # where no mode is, as a rule; infinite ones become 0
-    inverse = eigvals(np.linalg.solve(A - shift * B, B), check_finite=False)
+    inverse = np.linalg.eigvals(np.linalg.solve(A - shift * B, B)).astype(complex, copy=False)
     finite = inverse[np.abs(inverse) > 1.0 / _FARTHEST]
     result: ComplexArray = shift + 1.0 / finite
     # Round trips are averaged by an integrator, a mode at 0 that is none of the loop's.
