@@ -72,12 +72,12 @@ def package(files: dict[str, str], version: str = "7.2") -> bytes:
     return deb({f"usr/src/linux-source-{version}.tar.xz": inner})
 
 
-def deb(files: dict[str, bytes]) -> bytes:
-    """A package with these files: an archive of ar, with data.tar.xz."""
+def deb(files: dict[str, bytes], packed: str = "xz") -> bytes:
+    """A package with these files: an archive of ar, whose data.tar says how it is packed."""
     parts = {
         "debian-binary": b"2.0\n",
         "control.tar.xz": tar({"control": b"Package: x\n"}, "./"),
-        "data.tar.xz": tar(files, "./"),
+        f"data.tar.{packed}": tar(files, "./"),
     }
     written = b"!<arch>\n"
     for name, part in parts.items():

@@ -1,11 +1,13 @@
 """Sources of kernels as they come: Debian's packages, tar archives, trees of files.
 
 A package is an archive of ``ar``: ``data.tar`` in it, of which one file is the source, again a tar
-archive. All are read as streams, and what a guest's kernel is not made of is not written.
+archive. All are read as streams, and what a guest's kernel is not made of is not written. Ubuntu's
+packages are packed by zstd, which tarfile reads from Python 3.14 on: these dpkg-deb unpacks.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import hashlib
 import io
@@ -13,6 +15,8 @@ import lzma
 import os
 import re
 import shutil
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -28,7 +32,7 @@ UNNEEDED: Final = Path(__file__).parents[1] / "guest" / "unneeded"
 
 _AR: Final = b"!<arch>\n"
 _AR_HEADER: Final = 60
-_SOURCE: Final = re.compile(r"(\./)?usr/src/linux-source-[^/]+\.tar(\.\w+)?")
+_SOURCE: Final = re.compile(r"(\./)?usr/src/(linux-source-[^/]+/)?linux-source-[^/]+\.tar(\.\w+)?")
 _ALWAYS: Final = re.compile(r"(Kconfig|Makefile|Kbuild)[^/]*")
 
 Progress = Callable[[float, float], None]
@@ -66,7 +70,8 @@ def unpack(archive: Path, folder: Path, progress: Progress) -> None:
     Parameters
     ----------
     archive : Path
-        A package linux-source-X.Y of Debian's, or a tar archive of a source in one folder.
+        A package linux-source-X.Y of Debian's or Ubuntu's, or a tar archive of a source in one
+        folder.
     folder : Path
         Is made.
     progress : callable
@@ -75,20 +80,17 @@ def unpack(archive: Path, folder: Path, progress: Progress) -> None:
     Raises
     ------
     UnsupportedError
-        If it is neither of the two.
+        If it is neither of the two, or packed by zstd, and there is no dpkg-deb.
     BuildError
         If it is damaged.
     """
     total = archive.stat().st_size
     try:
-        with archive.open("rb") as file:
-            stream = _Stream(file, total, lambda done: progress(done, total))
-            if file.read(len(_AR)) == _AR:
-                stream = _data_of_package(file, stream)
-            else:
-                file.seek(0)
-            with tarfile.open(fileobj=stream, mode="r|*") as outer:
-                _unpack_from(outer, archive, folder)
+        with (
+            _opened(archive, lambda done: progress(min(done, total), total)) as stream,
+            tarfile.open(fileobj=stream, mode="r|*") as outer,
+        ):
+            _unpack_from(outer, archive, folder)
     except (tarfile.ReadError, EOFError, lzma.LZMAError) as error:
         raise BuildError(
             f"{archive} cannot be unpacked ({error}): give a package linux-source-X.Y of Debian's"
@@ -98,11 +100,11 @@ def unpack(archive: Path, folder: Path, progress: Progress) -> None:
 
 
 class _Stream(io.RawIOBase):
-    """A part of a file from where it stands, that says how far in the file it has been read."""
+    """A part of a file from where it stands, that says how far it has been read."""
 
     def __init__(self, file: IO[bytes], size: int, told: Callable[[int], None]) -> None:
         super().__init__()
-        self.file, self.left, self.told = file, size, told
+        self.file, self.left, self.told, self.done = file, size, told, 0
 
     def readable(self) -> bool:
         return True
@@ -112,16 +114,42 @@ class _Stream(io.RawIOBase):
         data = self.file.read(min(len(view), self.left))
         view[: len(data)] = data
         self.left -= len(data)
-        self.told(self.file.tell())
+        self.done += len(data)
+        self.told(self.done)
         return len(data)
 
 
-def _data_of_package(file: IO[bytes], whole: _Stream) -> _Stream:
-    """Return data.tar, of a file that stands behind the magic bytes of ar."""
+@contextlib.contextmanager
+def _opened(archive: Path, told: Callable[[int], None]) -> Iterator[_Stream]:
+    """Open the outermost tar archive; `told` is called with the bytes that were read of it."""
+    with archive.open("rb") as file:
+        if file.read(len(_AR)) != _AR:
+            file.seek(0)
+            yield _Stream(file, archive.stat().st_size, told)
+            return
+        name, size = _data_of_package(file)
+        if not name.endswith(".zst"):
+            yield _Stream(file, size, told)
+            return
+    program = shutil.which("dpkg-deb")
+    if program is None:
+        raise UnsupportedError(
+            f"{archive} is packed by zstd, as Ubuntu's packages are, which dpkg-deb unpacks:"
+            " install dpkg, or give a package linux-source-X.Y of Debian's."
+        )
+    # What is in it is packed already, so that this, too, is about as long as the archive.
+    command = [program, "--fsys-tarfile", str(archive)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+        if child.stdout is not None:
+            yield _Stream(child.stdout, sys.maxsize, told)
+
+
+def _data_of_package(file: IO[bytes]) -> tuple[str, int]:
+    """Find data.tar, of a file that stands behind the magic bytes of ar: its name and size."""
     while len(header := file.read(_AR_HEADER)) == _AR_HEADER:
         name, size = header[:16].decode("ascii").strip().rstrip("/"), int(header[48:58])
         if name.startswith("data.tar"):
-            return _Stream(file, size, whole.told)
+            return name, size
         file.seek(size + size % 2, os.SEEK_CUR)
     raise tarfile.ReadError("no data.tar in it")
 
@@ -135,7 +163,8 @@ def _unpack_from(outer: tarfile.TarFile, archive: Path, folder: Path) -> None:
         _write_needed(outer, folder)
         return
     for member in outer:
-        inner = outer.extractfile(member) if _SOURCE.fullmatch(member.name) else None
+        is_it = member.isfile() and _SOURCE.fullmatch(member.name)
+        inner = outer.extractfile(member) if is_it else None
         if inner is not None:
             with tarfile.open(fileobj=inner, mode="r|*") as tree:
                 _write_needed(tree, folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from archives import deb, hexadecimal, package, source, tarball, write_tree
+from archives import deb, hexadecimal, package, source, tar, tarball, write_tree
 from refusals import refused
 
 from pi2_fluid.engines.linux.building.archives import (
@@ -39,6 +39,22 @@ def test_an_archive_is_unpacked_without_what_is_not_needed(pack, tmp_path) -> No
     assert files_in(tmp_path / "tree") == NEEDED
     assert told == sorted(told)
     assert told[-1][0] == told[-1][1] == (tmp_path / "source").stat().st_size
+
+
+def test_what_zstd_has_packed_is_left_to_dpkg(tmp_path, monkeypatch) -> None:
+    """Ubuntu's packages: the source lies in a folder, to which there is a link beside."""
+    inner = {"usr/src/linux-source-7.2.0/linux-source-7.2.0.tar.xz": tarball(source())}
+    (tmp_path / "source.deb").write_bytes(deb(inner, "zst"))
+    (tmp_path / "data.tar").write_bytes(tar(inner, "./"))
+    program = tmp_path / "dpkg-deb"
+    program.write_text(f'#!/bin/sh\n[ "$1" = --fsys-tarfile ] && /bin/cat {tmp_path}/data.tar\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    unpack(tmp_path / "source.deb", tmp_path / "tree", nothing)
+    assert files_in(tmp_path / "tree") == NEEDED
+    program.unlink()
+    with refused(UnsupportedError, "source.deb", "zstd", "install dpkg"):
+        unpack(tmp_path / "source.deb", tmp_path / "again", nothing)
 
 
 def test_a_tree_is_copied_as_it_is_unpacked(tmp_path) -> None:
