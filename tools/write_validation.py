@@ -18,7 +18,7 @@ from pathlib import Path
 import pi2_fluid as pf
 from pi2_fluid.referee import Validation, references, validate, validate_live
 from pi2_fluid.referee.cells import CELLS
-from pi2_fluid.referee.live import Live, measure_live, why_not_live
+from pi2_fluid.referee.live import Live, measure_live
 from pi2_fluid.referee.live_cells import LIVE_CELLS
 from pi2_fluid.referee.live_report import live_summary
 from pi2_fluid.referee.report import markdown
@@ -47,7 +47,9 @@ def page_beside(text: str, found: Sequence[Beside]) -> str:
 
 def page_live(text: str, found: Validation) -> str:
     """Return the page with what it says of the cells on the kernel at hand replaced."""
-    return _between(text, "live", live_summary(found) + "\n")
+    assert found.live is not None
+    summary = live_summary(found.linux, found.live, found.seeds)
+    return _between(text, "live", summary + "\n")
 
 
 def _between(text: str, name: str, new: str) -> str:
@@ -103,7 +105,7 @@ def main() -> None:
     parser.add_argument("--cell", action="append", help="only these of the recorded ones")
     given = parser.parse_args()
     if given.live:
-        able = [cell.name for cell in CELLS if not why_not_live(cell)]
+        able = [cell.name for cell in CELLS if not cell.not_live]
         measure_anew(
             pf.Linux(seeds=given.seeds, kernel=given.kernel), given.out, given.cell or able
         )

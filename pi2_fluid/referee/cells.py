@@ -37,6 +37,8 @@ _CONTROL_PACKETS: Final = (
     " within 2 % of the simulated ones: 20.6 and 20.8 ms under PI2, 21.8 and 23.5 ms under PIE."
 )
 
+_OTHER_TICKS: Final = "guests have 1000 ticks per second"
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -57,6 +59,8 @@ class Cell:
     """Why it is shown only."""
     remark: str = ""
     """What is known about its differences."""
+    not_live: str = ""
+    """Why guests cannot run it, if they cannot."""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -155,13 +159,14 @@ CELLS: Final = (
     _queue(
         "pie_5_hz250", "PIE, 5 Reno, HZ=250", _pie(update_interval="36ms"), "pie",
         remark="One run. Of the 4 ms jiffies only PIE's update is simulated, not TCP's timers.",
+        not_live=_OTHER_TICKS,
     ),
     _queue(
         "pie_estimator", "PIE with rate estimator, 5 Reno", _pie(rate_estimator=True), "pie"
     ),
     _queue(
         "pie_jitter", "PIE, 5 Reno, ACKs up to 1 ms late", _pie(), "pie",
-        link=_link(ack_jitter="1ms"),
+        link=_link(ack_jitter="1ms"), not_live="guests have no jitter on the way back",
     ),
     _queue("pi2_5", "PI2, 5 Reno", _pi2(), "pi2"),
     _queue(
@@ -178,7 +183,7 @@ CELLS: Final = (
     ),
     _queue(
         "pie_50_hz250", "PIE, 50 Reno, HZ=250", _pie(update_interval="36ms"), "50 flows", 50,
-        remark="One run, as pie_5_hz250.",
+        remark="One run, as pie_5_hz250.", not_live=_OTHER_TICKS,
     ),
     _queue("pi2_50", "PI2, 50 Reno", _pi2(), "50 flows", 50),
     _queue("codel_5ms", "CoDel 5 ms, 5 Reno", pf.CoDel(arithmetic="fixed"), "codel, red"),

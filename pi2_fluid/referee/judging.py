@@ -17,7 +17,7 @@ from pi2_fluid.referee.tolerances import TOLERANCES, Tolerance
 if TYPE_CHECKING:
     from pi2_fluid.values import FloatArray
 
-__all__ = ["POOLED_LIMIT", "Finding", "Validation", "judge", "pooled", "z_of_both"]
+__all__ = ["POOLED_LIMIT", "Finding", "LiveKernel", "Validation", "judge", "pooled", "z_of_both"]
 
 #: Most that the root mean square of z may be.
 POOLED_LIMIT: Final = 2.0
@@ -158,6 +158,18 @@ def pooled(findings: Iterable[Finding]) -> float:
 
 
 @dataclass(frozen=True)
+class LiveKernel:
+    """A kernel that was measured anew."""
+
+    release: str
+    """Its own version."""
+    seeds: int
+    """Its runs of each cell."""
+    findings: tuple[Finding, ...]
+    """It against what was recorded."""
+
+
+@dataclass(frozen=True)
 class Validation:
     """What was found of all cells."""
 
@@ -171,12 +183,8 @@ class Validation:
     """What was written."""
     interrupted: bool = False
     """Whether Ctrl-C ended it: the findings are of the cells finished until then, no verdict."""
-    release: str = ""
-    """Of the kernel that was measured anew; "": `linux` is against what was recorded."""
-    live: tuple[Finding, ...] = ()
-    """That kernel against what was recorded."""
-    live_seeds: int = 0
-    """Its runs of each cell."""
+    live: LiveKernel | None = None
+    """The kernel that `linux` is against; None: against what was recorded."""
 
     @property
     def pooled(self) -> float:

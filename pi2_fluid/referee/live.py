@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,9 +29,7 @@ from pi2_fluid.saving import save_text
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Live", "measure_live", "why_not_live"]
-
-_JIFFIES: Final = "_hz250"
+__all__ = ["Live", "measure_live"]
 
 
 class Live(NamedTuple):
@@ -54,15 +52,6 @@ class Live(NamedTuple):
         return {LINK: next(iter(self.groups.values())), **self.groups}
 
 
-def why_not_live(cell: Cell) -> str:
-    """Return why a cell cannot be measured by guests; "" if it can."""
-    if cell.name.endswith(_JIFFIES):
-        return "guests have 1000 ticks per second"
-    if cell.scenario.link.ack_jitter > 0.0 and cell.name == "pie_jitter":
-        return "guests have no jitter on the way back"
-    return ""
-
-
 def measure_live(
     cell: Cell,
     engine: pf.Linux,
@@ -75,7 +64,7 @@ def measure_live(
     Parameters
     ----------
     cell : Cell
-        One of which `why_not_live` has nothing to say.
+        One that guests can run, without a reason in its `not_live`.
     engine : Linux
         With its seeds; its `bin` is the cell's.
     folder : Path, optional

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from pi2_fluid.referee.cells import CELLS
-from pi2_fluid.referee.judging import Finding, Validation, pooled
-from pi2_fluid.referee.live import why_not_live
+from pi2_fluid.referee.judging import Finding, LiveKernel, pooled
 from pi2_fluid.referee.wording import error_text, name_of, value_text
 
 __all__ = ["live_markdown", "live_summary"]
@@ -18,25 +18,35 @@ _FAR: Final = 3.0
 _HEAD: Final = ("cell", "flows", "statistic", "packets", "kernel", "error", "z", "recorded", "z")
 
 
-def live_markdown(found: Validation) -> str:
-    """Return what a live validation found: verdict, what is far apart, and every statistic."""
-    everything = _table(found.linux, _recorded(found))
-    return "\n\n".join([live_summary(found), "Everything:", everything]) + "\n"
+def live_markdown(found: Sequence[Finding], kernel: LiveKernel, seeds: int) -> str:
+    """Return what a live validation found: verdict, what is far apart, and every statistic.
+
+    Parameters
+    ----------
+    found : sequence of Finding
+        Packets against the kernel.
+    kernel : LiveKernel
+        And against what was recorded.
+    seeds : int
+        Simulated runs of each cell.
+    """
+    everything = _table(found, _recorded(kernel))
+    return "\n\n".join([live_summary(found, kernel, seeds), "Everything:", everything]) + "\n"
 
 
-def live_summary(found: Validation) -> str:
-    """Return its verdict, and what is far apart."""
-    recorded = _recorded(found)
-    cells = dict.fromkeys(f.cell for f in found.linux)
-    judged = [f for f in found.linux if f.judged]
+def live_summary(found: Sequence[Finding], kernel: LiveKernel, seeds: int) -> str:
+    """Return its verdict, and what is far apart; the arguments are those of `live_markdown`."""
+    recorded = _recorded(kernel)
+    cells = dict.fromkeys(f.cell for f in found)
+    judged = [f for f in found if f.judged]
     far = [f for f in judged if f.z is not None and abs(f.z) > _FAR]
-    scores = [f.z for f in found.live if f.judged and f.z is not None]
+    scores = [f.z for f in kernel.findings if f.judged and f.z is not None]
     verdict = (
-        f"Linux {found.release}, {found.live_seeds} runs of each of {len(cells)} cells in guests,"
-        f" {found.seeds} of packets. Of {len(judged)} statistics that are judged,"
+        f"Linux {kernel.release}, {kernel.seeds} runs of each of {len(cells)} cells in guests,"
+        f" {seeds} of packets. Of {len(judged)} statistics that are judged,"
         f" {sum(f.loose_ok for f in judged)} lie within the loose tolerance and"
         f" {sum(f.tight_ok for f in judged)} within the tight one; the root mean square of z, with"
-        f" the scatter of both sides, is {pooled(found.linux):.2f} between packets and this kernel,"
+        f" the scatter of both sides, is {pooled(found):.2f} between packets and this kernel,"
         f" and {_rms(scores):.2f} between this kernel and what was recorded."
     )
     parts = [
@@ -48,15 +58,15 @@ def live_summary(found: Validation) -> str:
     return "\n\n".join(parts)
 
 
-def _recorded(found: Validation) -> dict[tuple[str, str, str], Finding]:
-    return {(f.cell, f.group, f.statistic): f for f in found.live}
+def _recorded(kernel: LiveKernel) -> dict[tuple[str, str, str], Finding]:
+    return {(f.cell, f.group, f.statistic): f for f in kernel.findings}
 
 
 def _left_out() -> str:
     reasons: dict[str, list[str]] = {}
     for cell in CELLS:
-        if why := why_not_live(cell):
-            reasons.setdefault(why, []).append(f"`{cell.name}`")
+        if cell.not_live:
+            reasons.setdefault(cell.not_live, []).append(f"`{cell.name}`")
     return "; ".join(f"{', '.join(names)}: {why}" for why, names in reasons.items())
 
 
@@ -64,9 +74,7 @@ def _rms(values: list[float]) -> float:
     return float(np.sqrt(np.mean(np.square(values)))) if values else 0.0
 
 
-def _table(
-    findings: list[Finding] | tuple[Finding, ...], recorded: dict[tuple[str, str, str], Finding]
-) -> str:
+def _table(findings: Sequence[Finding], recorded: dict[tuple[str, str, str], Finding]) -> str:
     rows = [_HEAD, tuple("---" for _ in _HEAD), *(_row(f, recorded) for f in findings)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 

@@ -9,8 +9,8 @@ import pi2_fluid as pf
 from pi2_fluid.engines.linux.kernels import find_kernel
 from pi2_fluid.referee import references
 from pi2_fluid.referee.cells import Cell
-from pi2_fluid.referee.judging import Finding, Validation, judge
-from pi2_fluid.referee.live import Live, measure_live, why_not_live
+from pi2_fluid.referee.judging import Finding, LiveKernel, Validation, judge
+from pi2_fluid.referee.live import Live, measure_live
 from pi2_fluid.referee.live_report import live_markdown
 from pi2_fluid.referee.measuring import measure, run
 from pi2_fluid.referee.steps import judge_steps
@@ -47,8 +47,9 @@ def validate_live(
     Returns
     -------
     Validation
-        ``linux`` holds packets against this kernel, each z with the scatter of both sides; ``live``
-        this kernel against what was recorded. After Ctrl-C those of the cells that are finished.
+        ``linux`` holds packets against this kernel, each z with the scatter of both sides;
+        ``live`` this kernel against what was recorded. After Ctrl-C those of the cells that are
+        finished.
 
     Raises
     ------
@@ -65,7 +66,7 @@ def validate_live(
     interrupted, runs = False, 0
     try:
         for cell in chosen_cells(cells, seeds):
-            if why_not_live(cell):
+            if cell.not_live:
                 continue
             found = _measure(cell, engine, folder, say)
             runs = len(found.seeds)
@@ -75,11 +76,9 @@ def validate_live(
         if not findings:
             raise
         interrupted = True
-    made = Validation(
-        tuple(findings), (), seeds, (), interrupted, kernel.release, tuple(against), runs
-    )
-    page = folder / "live.md"
-    save_text(page, live_markdown(made))
+    live = LiveKernel(kernel.release, runs, tuple(against))
+    made = Validation(tuple(findings), (), seeds, (), interrupted, live)
+    save_text(folder / "live.md", live_markdown(made.linux, live, seeds))
     return made
 
 

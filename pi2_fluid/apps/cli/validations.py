@@ -80,7 +80,8 @@ def validate(
             }
         )
     else:
-        _print_findings("Linux" if not found.release else f"Linux {found.release}", found.linux)
+        kernel = "Linux" if found.live is None else f"Linux {found.live.release}"
+        _print_findings(kernel, found.linux)
         _print_findings("ns-3", found.ns3)
         _print_verdict(found)
     if found.interrupted:
