@@ -3,24 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "margins/aliases.h"
-
-/* A class, and which of the plant's delays are its own. */
-typedef struct {
-    pi2_ack_class law;
-    int own, signal, acks; /* degrees */
-    int follows;           /* acknowledgements that come faster or slower */
-    size_t rtt, base, heard;
-} member;
-
-struct pi2_ack_plant {
-    size_t classes, delays, queue; /* `queue`: which delay that of the queue is */
-    int alone;                     /* one class of windows that waits, and all that waits: theta = e^{-s tau} R w */
-    size_t through;                /* which delay lies then between the signal and what the controller acts on */
-    pi2_ack_queue rest;
-    member *cls;
-    double *delay; /* s, each once */
-};
+#include "margins/ack_lines.h"
+#include "margins/block.h"
 
 static size_t delay_at(pi2_ack_plant *plant, double delay)
 {
@@ -63,7 +47,7 @@ pi2_ack_plant *pi2_ack_plant_make(size_t classes, const pi2_ack_class *cls, cons
     else
         plant->queue = delay_at(plant, queue->queue_delay);
     for (size_t c = 0; c < classes; c++) {
-        member *const p = &plant->cls[c];
+        pi2_ack_member *const p = &plant->cls[c];
         p->law = cls[c];
         p->own = degree_of(cls[c].own);
         p->signal = degree_of(cls[c].signal);
@@ -87,233 +71,10 @@ void pi2_ack_plant_free(pi2_ack_plant *plant)
     free(plant);
 }
 
-/* --- lines of complex numbers ---------------------------------------------------------------- */
-
-PI2_INLINE void multiply(const line *a, const line *b, line *to)
-{
-    for (int i = 0; i < LANES; i++) {
-        const double re = a->re[i] * b->re[i] - a->im[i] * b->im[i], im = a->re[i] * b->im[i] + a->im[i] * b->re[i];
-        to->re[i] = re;
-        to->im[i] = im;
-    }
-}
-
-PI2_INLINE void invert(const line *a, line *to)
-{
-    for (int i = 0; i < LANES; i++) {
-        const double size = 1.0 / (a->re[i] * a->re[i] + a->im[i] * a->im[i]);
-        to->re[i] = size * a->re[i];
-        to->im[i] = -size * a->im[i];
-    }
-}
-
-/* to += factor a b */
-PI2_INLINE void add_product(double factor, const line *a, const line *b, line *to)
-{
-    for (int i = 0; i < LANES; i++) {
-        to->re[i] += factor * (a->re[i] * b->re[i] - a->im[i] * b->im[i]);
-        to->im[i] += factor * (a->re[i] * b->im[i] + a->im[i] * b->re[i]);
-    }
-}
-
-/* of[0](s) + P of[1](s), both of this degree */
-PI2_INLINE void evaluate(const double (*of)[PI2_ACK_COEFFICIENTS], int degree, const line *s, const line *P, line *to)
-{
-    line at_once, carried;
-    for (int i = 0; i < LANES; i++) {
-        at_once.re[i] = of[0][degree];
-        carried.re[i] = of[1][degree];
-        at_once.im[i] = carried.im[i] = 0.0;
-    }
-    for (int n = degree - 1; n >= 0; n--) {
-        multiply(&at_once, s, &at_once);
-        multiply(&carried, s, &carried);
-        for (int i = 0; i < LANES; i++) {
-            at_once.re[i] += of[0][n];
-            carried.re[i] += of[1][n];
-        }
-    }
-    *to = at_once;
-    add_product(1.0, P, &carried, to);
-}
-
-/* --- the plant ------------------------------------------------------------------------------- */
-
-/* From a cut that is decided to one that is carried out; u = 1/s. */
-static void carry_out(const member *p, double bunch, const line *u, const line *e, line *P)
-{
-    if (!p->law.reduces) {
-        for (int i = 0; i < LANES; i++) {
-            P->re[i] = 1.0;
-            P->im[i] = 0.0;
-        }
-        return;
-    }
-    const double even = (1.0 - bunch) / p->law.rtt, together = bunch / 2.0;
-    for (int i = 0; i < LANES; i++) {
-        const double br = 1.0 - e->re[i], bi = -e->im[i];
-        P->re[i] = even * (br * u->re[i] - bi * u->im[i]) + together * (1.0 + e->re[i]);
-        P->im[i] = even * (br * u->im[i] + bi * u->re[i]) + together * e->im[i];
-    }
-}
-
-typedef struct {
-    line waiting, released; /* SUM share by_signal/back and SUM share lost/back, of classes that wait */
-    line ahead;             /* SUM share by_signal/back of those that are served first */
-} sums_of_classes;
-
-/* One class's part; `delayed`: e^{-s delay} of all delays, u = 1/s. A class that is served first comes back where `echo` is
- * 1, and where it is 0 does not. */
-static void add_member(const member *p, double bunch, const line *s, const line *u, const line *delayed,
-                       const double *echo, sums_of_classes *to)
-{
-    const pi2_ack_class *const law = &p->law;
-    const line *const e = &delayed[p->rtt];
-    line P, own, signal, lost, back, one;
-    carry_out(p, bunch, u, e, &P);
-    evaluate(law->own, p->own, s, &P, &own);
-    evaluate(law->signal, p->signal, s, &P, &signal);
-    /* by_signal, lost and back, all times `own` */
-    if (law->paced) {
-        line acks, lag;
-        evaluate(law->acks, p->acks, s, &P, &acks);
-        back = own;
-        add_product(-1.0, e, &acks, &back);
-        multiply(&back, s, &back);
-        for (int i = 0; i < LANES; i++) {
-            lag.re[i] = law->rtt * (1.0 + law->smoothing * s->re[i]);
-            lag.im[i] = law->rtt * law->smoothing * s->im[i];
-        }
-        invert(&lag, &lag);
-        multiply(&own, &lag, &lost);
-        add_product(1.0, s, &acks, &lost);
-    } else {
-        lost = own;
-        if (p->follows) {
-            line acks;
-            evaluate(law->acks, p->acks, s, &P, &acks);
-            add_product(law->rtt, s, &acks, &lost);
-        }
-        multiply(e, &lost, &back);
-        for (int i = 0; i < LANES; i++) {
-            const double returns = law->waits ? 1.0 : echo[i];
-            back.re[i] = own.re[i] - returns * back.re[i];
-            back.im[i] = own.im[i] - returns * back.im[i];
-        }
-    }
-    const double share = law->paced ? law->share : law->share * law->rtt;
-    invert(&back, &one);
-    multiply(&signal, &delayed[p->heard], &signal);
-    add_product(share, &signal, &one, law->waits ? &to->waiting : &to->ahead);
-    if (law->waits) {
-        multiply(&lost, &delayed[p->base], &lost);
-        add_product(law->share, &lost, &one, &to->released);
-    }
-}
-
-/* Of a class that is alone what goes round cancels: R by_signal e^{-s tau}, or without the e of a backlog. */
-static void respond_alone(const pi2_ack_plant *plant, const line *s, const line *u, const line *delayed, line *to)
-{
-    const member *const p = plant->cls;
-    line P, own, signal;
-    carry_out(p, plant->rest.bunch, u, &delayed[p->rtt], &P);
-    evaluate(p->law.own, p->own, s, &P, &own);
-    evaluate(p->law.signal, p->signal, s, &P, &signal);
-    invert(&own, &own);
-    multiply(&signal, &own, &signal);
-    multiply(&signal, &delayed[plant->through], to);
-    for (int i = 0; i < LANES; i++) {
-        to->re[i] *= -p->law.rtt;
-        to->im[i] *= -p->law.rtt;
-    }
-}
-
-static void respond(const pi2_ack_plant *plant, const line *s, const line *u, const line *delayed, const double *echo,
-                    line *to)
-{
-    sums_of_classes of;
-    line denominator, one, found;
-    if (plant->alone) {
-        respond_alone(plant, s, u, delayed, to);
-        return;
-    }
-    memset(&of, 0, sizeof of);
-    for (size_t c = 0; c < plant->classes; c++)
-        add_member(&plant->cls[c], plant->rest.bunch, s, u, delayed, echo, &of);
-    multiply(&delayed[plant->queue], &of.released, &denominator);
-    for (int i = 0; i < LANES; i++)
-        denominator.re[i] += 1.0;
-    invert(&denominator, &one);
-    if (plant->rest.head) {
-        found = of.ahead;
-        add_product(1.0, &delayed[plant->queue], &of.waiting, &found);
-        multiply(&found, &one, &found);
-    } else {
-        found = of.waiting;
-        add_product(-1.0, &of.ahead, &of.released, &found);
-        multiply(&found, &one, &found);
-        add_product(plant->rest.queue_delay, s, &of.ahead, &found);
-        for (int i = 0; i < LANES; i++) {
-            found.re[i] += of.ahead.re[i];
-            found.im[i] += of.ahead.im[i];
-        }
-    }
-    for (int i = 0; i < LANES; i++) {
-        to->re[i] = -found.re[i];
-        to->im[i] = -found.im[i];
-    }
-}
-
-static void fill(double *echo, double value)
-{
-    for (int i = 0; i < LANES; i++)
-        echo[i] = value;
-}
-
 int pi2_ack_plant_at(const pi2_ack_plant *plant, size_t n, const double *s, double *values)
 {
-    line *const delayed = malloc(plant->delays * sizeof *delayed);
-    if (!delayed)
-        return 0;
-    double echo[LANES];
-    fill(echo, 1.0);
-    for (size_t at = 0; at < lines_of(n); at++) {
-        const size_t lanes = lanes_of(n, at);
-        line here, u, found;
-        for (size_t i = 0; i < LANES; i++) { /* lanes beyond the last point repeat it */
-            const double *const point = s + 2 * (at * LANES + (i < lanes ? i : lanes - 1));
-            here.re[i] = point[0];
-            here.im[i] = point[1];
-        }
-        for (size_t d = 0; d < plant->delays; d++)
-            for (size_t i = 0; i < LANES; i++) {
-                const double point[2] = {here.re[i], here.im[i]};
-                const number e = i < lanes ? late(point, plant->delay[d])
-                                           : (number){delayed[d].re[lanes - 1], delayed[d].im[lanes - 1]};
-                delayed[d].re[i] = e.re;
-                delayed[d].im[i] = e.im;
-            }
-        invert(&here, &u);
-        respond(plant, &here, &u, delayed, echo, &found);
-        for (size_t i = 0; i < lanes; i++) {
-            values[2 * (at * LANES + i)] = found.re[i];
-            values[2 * (at * LANES + i) + 1] = found.im[i];
-        }
-    }
-    free(delayed);
-    return 1;
+    return pi2_simd_at(0)->ack_at(plant, n, s, values);
 }
-
-/* --- sums over aliases ----------------------------------------------------------------------- */
-
-struct pi2_ack_sums {
-    const pi2_ack_plant *plant;
-    double interval;
-    size_t pairs, lines;
-    int echoing;
-    line *turn;           /* of each delay, all lines */
-    double *whole, *mean; /* beyond the last alias 0 */
-};
 
 pi2_ack_sums *pi2_ack_sums_make(const pi2_ack_plant *plant, double interval, size_t pairs, const double *whole,
                                 const double *mean, int echoing)
@@ -350,75 +111,7 @@ void pi2_ack_sums_free(pi2_ack_sums *sums)
     free(sums);
 }
 
-/* Adds to sum[0] whole G/s, to sum[1] mean G/s (s + rate)^2, to sum[2] whole/(s + rate)^2. */
-static void add_line(const line *values, const line *s, const line *u, double rate, const double *whole,
-                     const double *mean, number *sum)
-{
-    line rest, far, square, level, known;
-    multiply(values, u, &rest);
-    for (int i = 0; i < LANES; i++) {
-        far.re[i] = s->re[i] + rate;
-        far.im[i] = s->im[i];
-    }
-    multiply(&far, &far, &square);
-    multiply(&rest, &square, &level);
-    invert(&square, &known);
-    for (int i = 0; i < LANES; i++) {
-        sum[0].re += whole[i] * rest.re[i];
-        sum[0].im += whole[i] * rest.im[i];
-        sum[1].re += mean[i] * level.re[i];
-        sum[1].im += mean[i] * level.im[i];
-        sum[2].re += whole[i] * known.re[i];
-        sum[2].im += whole[i] * known.im[i];
-    }
-}
-
 int pi2_ack_sums_at(const pi2_ack_sums *sums, size_t n, const double *s, double *values)
 {
-    const pi2_ack_plant *const plant = sums->plant;
-    const double T = sums->interval, rate = 1.0 / T;
-    const held square = hold(T, 0.0, rate, (const double[]){1.0, 0.0, 0.0});
-    line *const delayed = malloc(plant->delays * sizeof *delayed);
-    number *const e = malloc(plant->delays * sizeof *e);
-    if (!delayed || !e) {
-        free(delayed);
-        free(e);
-        return 0;
-    }
-    for (size_t p = 0; p < n; p++) {
-        const double *const s_p = s + 2 * p;
-        number sum[3] = {{0.0, 0.0}, {0.0, 0.0}, {0.0, 0.0}};
-        for (size_t d = 0; d < plant->delays; d++)
-            e[d] = late(s_p, plant->delay[d]);
-        for (size_t at = 0; at < sums->lines; at++) {
-            const size_t first = at * LANES;
-            double echo[LANES];
-            line here, u, found;
-            fill(echo, sums->echoing ? 1.0 : 0.0);
-            if (sums->pairs >= first && sums->pairs < first + LANES)
-                echo[sums->pairs - first] = 1.0;
-            for (size_t i = 0; i < LANES; i++) {
-                here.re[i] = s_p[0];
-                here.im[i] = s_p[1] + 2.0 * PI2_PI * ((double)(first + i) - (double)sums->pairs) / T;
-            }
-            for (size_t d = 0; d < plant->delays; d++) {
-                const line *const turn = &sums->turn[d * sums->lines + at];
-                for (int i = 0; i < LANES; i++) {
-                    delayed[d].re[i] = e[d].re * turn->re[i] - e[d].im * turn->im[i];
-                    delayed[d].im[i] = e[d].re * turn->im[i] + e[d].im * turn->re[i];
-                }
-            }
-            invert(&here, &u);
-            respond(plant, &here, &u, delayed, echo, &found);
-            add_line(&found, &here, &u, rate, sums->whole + first, sums->mean + first, sum);
-        }
-        /* Of terms that are everywhere 1/(s_k + 1/T)^2 the sum over T is known; from it comes what was summed. */
-        const number everywhere = held_sum(s_p, &square, late(s_p, T));
-        const number beyond = times(sum[1], (number){everywhere.re - sum[2].re / T, everywhere.im - sum[2].im / T});
-        values[2 * p] = sum[0].re / T + beyond.re;
-        values[2 * p + 1] = sum[0].im / T + beyond.im;
-    }
-    free(delayed);
-    free(e);
-    return 1;
+    return pi2_simd_at(0)->ack_sums(sums, n, s, values);
 }

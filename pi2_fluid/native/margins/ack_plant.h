@@ -7,35 +7,11 @@
 
 #include <stddef.h>
 
+#include "margins/ack_class.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Coefficients of a polynomial in s, in rising powers: room for window laws of four states. */
-#define PI2_ACK_COEFFICIENTS 5
-
-/* A class of flows, linearised. With P(s), by which cuts are carried out, a window w = dW/W obeys
- * (own[0] + P own[1]) w = (signal[0] + P signal[1]) u + (acks[0] + P acks[1]) kappa,
- * u being the signal that is heard, kappa the rate of acknowledgements relative to that at rest. */
-typedef struct {
-    double own[2][PI2_ACK_COEFFICIENTS], signal[2][PI2_ACK_COEFFICIENTS], acks[2][PI2_ACK_COEFFICIENTS];
-    double base_rtt, rtt; /* s, without and with the queue */
-    double heard;         /* s from where a packet is signalled to its sender */
-    double share;         /* of the packets in the queue that rules */
-    double smoothing;     /* s by which a paced sender's round-trip time lags behind the measured one */
-    int waits;            /* in that queue; if not, packets are served first */
-    int reduces;          /* P spreads a cut over a round trip; if not, P = 1 */
-    int paced;            /* sent at W/R, not as acknowledgements come */
-} pi2_ack_class;
-
-typedef struct {
-    double queue_delay; /* s, at rest */
-    double bunch;       /* 0: a window lies evenly over a round trip; 1: it travels in one burst */
-    int head;           /* the controller acts on the waiting of the packet at the head; if not, on the backlog */
-} pi2_ack_queue;
-
-/* What is evaluated: all that does not depend on s. */
-typedef struct pi2_ack_plant pi2_ack_plant;
 
 /* 0 if memory lacks. */
 pi2_ack_plant *pi2_ack_plant_make(size_t classes, const pi2_ack_class *cls, const pi2_ack_queue *queue);
@@ -43,11 +19,6 @@ void pi2_ack_plant_free(pi2_ack_plant *plant);
 
 /* G(s), from the controller's variable to minus the delay that it acts on, at n points. Returns 0 if memory lacks. */
 int pi2_ack_plant_at(const pi2_ack_plant *plant, size_t n, const double *s, double *values);
-
-/* The sum over the aliases -pairs <= k < pairs of whole_k G(s_k)/s_k, and of the rest as if (s_k + 1/T)^2 G(s_k)/s_k
- * were everywhere the sum of mean_k times it; both have 2 pairs weights. With `echoing` packets that are served first come
- * back in all aliases; without, in that of k = 0 alone. */
-typedef struct pi2_ack_sums pi2_ack_sums;
 
 /* `plant` is to last as long. 0 if memory lacks. */
 pi2_ack_sums *pi2_ack_sums_make(const pi2_ack_plant *plant, double interval, size_t pairs, const double *whole,

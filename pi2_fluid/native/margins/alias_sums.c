@@ -1,78 +1,9 @@
 #include "margins/alias_sums.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "elementary.h"
-#include "margins/aliases.h"
-
-/* The response less its leading terms at v + k shift; e = e^{-jv}. With `cubic` kappa is not 0. */
-PI2_INLINE void design_rest(const int cubic, const pi2_design_loop *p, const double *v, const number e,
-                            const line *turn, line *rest)
-{
-    const double mu = p->mu, near = p->near, kappa = p->kappa;
-    for (int i = 0; i < LANES; i++) {
-        const double x = v[i];
-        const double er = e.re * turn->re[i] - e.im * turn->im[i], ei = e.re * turn->im[i] + e.im * turn->re[i];
-        double hr = er, hi = ei;
-        if (cubic) { /* e (1 + 2 (kappa/(jx + kappa))^2) */
-            const double size = kappa / (x * x + kappa * kappa), qr = size * kappa, qi = -size * x;
-            const double fr = 1.0 + 2.0 * (qr * qr - qi * qi), fi = 4.0 * qr * qi;
-            hr = er * fr - ei * fi;
-            hi = er * fi + ei * fr;
-        }
-        /* (1 + jx)(jx + mu (one + h)) + varies mu (1 - e), times jx */
-        const double br = mu * (p->one + hr), bi = x + mu * hi;
-        const double wr = br - x * bi + p->varies * mu * (1.0 - er), wi = bi + x * br - p->varies * mu * ei;
-        const double dr = -x * wi, di = x * wr;
-        const double size = 1.0 / (x * x + near * near), fr = size * near, fi = -size * x; /* 1/(jx + near) */
-        const double sr = fr * fr - fi * fi, si = 2.0 * fr * fi;
-        const double cr = sr * fr - si * fi, ci = sr * fi + si * fr;
-        const double gr = 1.0 - mu * (er * fr - ei * fi), gi = -mu * (er * fi + ei * fr);
-        const double ar = er * gr - ei * gi, ai = er * gi + ei * gr;
-        const double one = 1.0 / (dr * dr + di * di);
-        rest->re[i] = one * (hr * dr + hi * di) - (ar * cr - ai * ci);
-        rest->im[i] = one * (hi * dr - hr * di) - (ar * ci + ai * cr);
-    }
-}
+#include "margins/block.h"
 
 int pi2_design_alias_sums(size_t loops, const pi2_design_loop *loop, double interval, size_t count, size_t n, int each,
                           const double *w, double *sums)
 {
-    const size_t aliases = 2 * count + 2, lines = lines_of(aliases);
-    line *const turn = malloc(lines * sizeof *turn);
-    if (!turn)
-        return 0;
-    for (size_t j = 0; j < loops; j++) {
-        const pi2_design_loop *const p = &loop[j];
-        const double shift = 2.0 * PI2_PI * p->rtt / interval;
-        turns(p->rtt / interval, count, lines, turn);
-        /* in units of the round-trip time */
-        const double T = interval / p->rtt;
-        const held first = hold(T, 1.0, p->near, (const double[]){0.0, T, 0.0});
-        const held second = hold(T, 2.0, p->near, (const double[]){0.0, 0.0, -p->mu * T});
-        for (size_t i = 0; i < n; i++) {
-            const double s[2] = {0.0, w[each ? j * n + i : i]};
-            const number e = late(s, p->rtt);
-            double *const sum = sums + 2 * (j * n + i);
-            sum[0] = sum[1] = 0.0;
-            for (size_t at = 0; at < lines; at++) {
-                double v[LANES];
-                line rest;
-                for (int k = 0; k < LANES; k++)
-                    v[k] = s[1] * p->rtt + shift * ((double)(at * LANES + k) - (double)count - 1.0);
-                if (p->kappa > 0.0)
-                    design_rest(1, p, v, e, &turn[at], &rest);
-                else
-                    design_rest(0, p, v, e, &turn[at], &rest);
-                add_up(&rest, lanes_of(aliases, at), sum);
-            }
-            const double unit[2] = {0.0, s[1] * p->rtt};
-            const number y = late(unit, T), near = held_sum(unit, &first, y), echo = held_sum(unit, &second, y);
-            sum[0] += near.re + echo.re;
-            sum[1] += near.im + echo.im;
-        }
-    }
-    free(turn);
-    return 1;
+    return pi2_simd_at(0)->design_sums(loops, loop, interval, count, n, each, w, sums);
 }

@@ -7,16 +7,11 @@
 
 #include <stddef.h>
 
+#include "margins/design_loop.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* One loop of a design, in units of its round-trip time: with v = w R and h = e^{-jv} (1 + 2 (kappa/(jv + kappa))^2)
- * the response is h/(jv ((1 + jv)(jv + mu (one + h)) + varies mu (1 - e^{-jv}))), its leading terms are
- * e^{-jv} (1/(jv + near)^3 - mu e^{-jv}/(jv + near)^4). */
-typedef struct {
-    double rtt, mu, one, varies, kappa, near;
-} pi2_design_loop;
 
 /* The sum of the response over all aliases, at the same n frequencies `w` (rad/s) for each of `loops`, or at n of its
  * own if `each`; `sums` holds loops * n pairs. Returns 0 if memory lacks. */

@@ -24,6 +24,19 @@ static inline number late(const double *s, double delay)
     return (number){size * cos(angle), size * sin(angle)};
 }
 
+/* The same of four delays at once. */
+static inline void late_four(const double *s, const double *delay, number *to)
+{
+    double sine[4], cosine[4];
+    int far = s[0] != 0.0;
+    for (int i = 0; i < 4; i++)
+        far |= fabs(s[1] * delay[i]) > PI2_SINCOS_LIMIT;
+    for (int i = 0; i < 4; i++)
+        pi2_sincos(0, -s[1] * delay[i], &sine[i], &cosine[i]);
+    for (int i = 0; i < 4; i++)
+        to[i] = far ? late(s, delay[i]) : (number){cosine[i], sine[i]};
+}
+
 static inline number times(number a, number b)
 {
     return (number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
@@ -46,7 +59,8 @@ static inline held hold(double T, double delay, double rate, const double *order
                   {d * (a + d * (b + d * c)), a + d * (2.0 * b + d * 3.0 * c), b + d * 3.0 * c, c}};
 }
 
-static inline number held_sum(const double *s, const held *p, number y)
+/* `first` is e^{-s first}. */
+static inline number held_sum(const held *p, number y, number first)
 {
     const number q = {p->decay * y.re, p->decay * y.im};
     const double size = 1.0 / ((1.0 - q.re) * (1.0 - q.re) + q.im * q.im);
@@ -56,30 +70,34 @@ static inline number held_sum(const double *s, const held *p, number y)
     const number four = times(times(two, (number){1.0 + most.re, most.im}), square);
     const number sum = {p->on[0] * one.re + p->on[1] * two.re + p->on[2] * three.re + p->on[3] * four.re,
                         p->on[0] * one.im + p->on[1] * two.im + p->on[2] * three.im + p->on[3] * four.im};
-    return times(sum, late(s, p->first));
+    return times(sum, first);
 }
 
-/* e^{-2 pi j k x} for all aliases, line by line from k = -count - 1 on: the factor by which aliases differ in a delay.
- * Of k x the whole turns are taken off while it is exact enough to: k is small, x is rounded once. */
+/* e^{-2 pi j k x} for all aliases, line by line from k = -count - 1 on: the factor by which aliases differ in a delay; 0
+ * in lanes beyond the last one. Of k x the whole turns are taken off while it is exact enough to: k is small, x is rounded once. */
 static inline void turns(double x, size_t count, size_t lines, line *to)
 {
-    for (size_t i = 0; i < lines * LANES; i++) {
-        const double k = (double)i - (double)count - 1.0, turn = k * x, rest = turn - round(turn);
-        to[i / LANES].re[i % LANES] = cos(2.0 * PI2_PI * rest);
-        to[i / LANES].im[i % LANES] = -sin(2.0 * PI2_PI * rest);
-    }
+    const double whole = 0x1.8p52;
+    for (size_t at = 0; at < lines; at++)
+        for (int i = 0; i < LANES; i++) {
+            const double k = (double)(at * LANES) - ((double)count + 1.0) + (double)i, turn = k * x;
+            const double rest = turn - ((turn + whole) - whole);
+            double sine, cosine;
+            pi2_sincos(0, 2.0 * PI2_PI * rest, &sine, &cosine);
+            to[at].re[i] = k <= (double)count ? cosine : 0.0;
+            to[at].im[i] = k <= (double)count ? -sine : 0.0;
+        }
 }
 
-/* Lanes beyond the last alias do not count. */
-static inline void add_up(const line *values, size_t lanes, double *sum)
+/* The sum of all lanes. */
+static inline number add_up(line *values)
 {
-    double re = 0.0, im = 0.0;
-    for (size_t i = 0; i < lanes; i++) {
-        re += values->re[i];
-        im += values->im[i];
-    }
-    sum[0] += re;
-    sum[1] += im;
+    for (int half = LANES / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; i++) {
+            values->re[i] += values->re[i + half];
+            values->im[i] += values->im[i + half];
+        }
+    return (number){values->re[0], values->im[0]};
 }
 
 static inline size_t lines_of(size_t aliases)

@@ -17,6 +17,7 @@ PI2_BLOCK_FUNCTIONS(avx512);
 
 #define PI2_SIMD_OF(simd) \
     {#simd, {pi2_margins_reno_##simd, pi2_margins_scalable_##simd}, {pi2_ack_at_once_##simd, pi2_ack_reduced_##simd}, \
+     pi2_ack_at_##simd, pi2_ack_sums_##simd, pi2_design_sums_##simd, \
      pi2_linear_sum_##simd, pi2_linear_at_##simd, pi2_linear_turns_##simd, \
      {{pi2_sampled_reno_##simd, pi2_sampled_reno_varies_##simd}, \
       {pi2_sampled_scalable_##simd, pi2_sampled_scalable_varies_##simd}}}
