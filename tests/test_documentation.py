@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import documentation
+import formulas as in_words
 import pytest
 import yaml
 
@@ -118,6 +119,26 @@ def test_formulas_read_alike_on_the_site_and_in_the_repository(page: Path) -> No
         assert not re.search(r"^\s*(?:[-+=>#]|\d+[.)]|$)", shown, re.MULTILINE), shown
 
 
+@pytest.mark.parametrize(
+    ("tex", "plain"),
+    [
+        (r"\frac{\alpha R^2}{T} \le 2", "(α R^2)/T ≤ 2"),
+        (r"\frac1{2p_0'}", "1/(2p_0')"),
+        (r"2 \sqrt{b p_0}/R_0", "2 √(b p_0)/R_0"),
+        (r"\lvert h''\rvert < \Im D \cos v", "|h″| < Im D cos v"),
+        (r"\tau_{\text{target}}, \qquad p \to 0", "τ_target, p → 0"),
+    ],
+)
+def test_formulas_are_searched_as_one_would_type_them(tex: str, plain: str) -> None:
+    assert in_words.typed(tex) == plain
+
+
+def test_what_is_searched_of_a_page_has_no_tex() -> None:
+    page = r"<p>With \(\mu &lt; 1\):</p> \[ \begin{aligned} a &amp;= b \end{aligned} \] <p>is.</p>"
+    assert in_words.searched(page) == "<p>With μ &lt; 1:</p> … <p>is.</p>"
+    assert in_words.searched('printf("a\\n"); f(x)') == 'printf("a\\n"); f(x)'
+
+
 def test_every_explanation_shows_a_picture_that_says_what_it_is() -> None:
     (explained,) = (one["Explanation"] for one in CONFIG["nav"] if "Explanation" in one)
     for page in entries(explained):
@@ -149,7 +170,7 @@ def test_no_picture_lies_about_unshown() -> None:
 def test_a_picture_opens_in_full_size_unless_it_leads_elsewhere() -> None:
     lead = documentation.on_page_content
     assert lead('<p><img alt="a" src="b.png" /></p>') == (
-        '<p><a href="b.png"><img alt="a" src="b.png" /></a></p>'
+        '<p><a class="picture" href="b.png" title="Full size"><img alt="a" src="b.png" /></a></p>'
     )
     thumbnail = '<p><a href="b.html"><img alt="a" src="b.png" /></a></p>'
     assert lead(thumbnail) == thumbnail

@@ -10,6 +10,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from formulas import searched
+
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "notebooks"
 GALLERY = ROOT / "docs" / "gallery" / "index.md"
@@ -109,13 +111,16 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def on_page_content(html: str, **_: Any) -> str:
     """Let a picture that stands by itself open in full size."""
     alone = re.compile(r'<p>(<img [^>]*src="([^"]+)"[^>]*>)</p>')
-    return alone.sub(r'<p><a href="\2">\1</a></p>', html)
+    return alone.sub(r'<p><a class="picture" href="\2" title="Full size">\1</a></p>', html)
 
 
 def on_post_build(config: Any) -> None:
-    """Refuse a site whose pages ask another machine for scripts, styles, fonts or pictures."""
+    """Search formulas as typed; refuse a site that asks another machine for anything it shows."""
     from mkdocs.exceptions import PluginError
 
+    for entry in config.plugins["material/search"].search_index.entries:
+        for part in ("title", "text"):
+            entry[part] = searched(entry[part])
     wrong = []
     for path in sorted(Path(config.site_dir).rglob("*")):
         if path.suffix in {".html", ".css"}:
@@ -123,3 +128,7 @@ def on_post_build(config: Any) -> None:
                 wrong.append(f"{path.relative_to(config.site_dir)} asks for {address}")
     if wrong:
         raise PluginError("the site is to need nothing from elsewhere:\n" + "\n".join(wrong))
+
+
+# Before the plugin that writes what is searched.
+on_post_build.mkdocs_priority = 100  # type: ignore[attr-defined]
