@@ -5,26 +5,36 @@
 
 zig compiles them (PyPI's ziglang), for glibc 2.28 as well as for other machines. On Linux on
 x86-64 there is a wheel for Python 3.11 and one by the stable ABI for all from 3.12 on; for others
-the latter alone, since a wheel of one version of Python wants the headers of that machine's. What
-is installed here and asked for a margin, a trajectory and packets is said to run; the others are
-compiled and linked, and were never loaded.
+the latter alone, since a wheel of one version of Python wants the headers of that machine's.
+
+Of each it is read, without running it, that its machine, its system and its Python can load it
+(binaries.py). What is installed here and asked for a margin, a trajectory and packets is said to
+run; the others are compiled and linked, and were never loaded. A Python of another machine that
+runs here all the same, under qemu, is given by its command, and has what the package requires:
+
+    PYTHON_LINUX_AARCH64="qemu-aarch64 -L root root/usr/bin/python3.13" make wheels
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import stat
 import subprocess
 import sys
 import sysconfig
 import time
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import binaries
 from requirements import build_requirements
+
+from pi2_fluid import _core
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 WORK: Final = ROOT / "build/wheels"
@@ -34,10 +44,12 @@ STABLE: Final = (3, 12)
 #: Pythons of their own wheels.
 OWN: Final = (3, 11)
 
-#: What a wheel must be able to do where it runs: one call of each kernel.
+#: What a wheel must be able to do where it runs: one call of each kernel, by instructions given.
 TRIED: Final = """
+import sys
 import pi2_fluid as pf
 from pi2_fluid import _core
+assert _core.simd_levels() == tuple(sys.argv[1:]), _core.simd_levels()
 assert pf.Loop(pf.Reno(), pf.Pi2(), rtt="100ms", p_prime=0.1).margins().verdict == "stable"
 flows = [pf.Flows(pf.Reno(), 2, "20ms")]
 run = pf.Scenario(duration="2s", link=pf.Link("10Mbit/s"), aqm=pf.Pi2(), flows=flows)
@@ -46,11 +58,12 @@ assert float(pf.packet.simulate(run, seeds=1).throughput.sum()) > 0
 print(_core.__file__)
 """
 
-#: nanobind lists Python's symbols for Apple's linker; zig's is told that Python has the rest.
+#: nanobind lists Python's symbols for Apple's linker; zig's is told that Python has the rest. zig
+#: 0.17.1 crashes when it links a bundle; Python loads a dynamic library as well.
 APPLE: Final = """\
 for word; do
     shift
-    case $word in -Wl,@*) word=-Wl,-undefined,dynamic_lookup ;; esac
+    case $word in -bundle) word=-dynamiclib ;; -Wl,@*) word=-Wl,-undefined,dynamic_lookup ;; esac
     set -- "$@" "$word"
 done
 """
@@ -62,22 +75,23 @@ class NotBuiltError(Exception):
 
 @dataclass(frozen=True)
 class Platform:
-    """A machine that wheels are for: its tag, zig's name of it, and what CMake calls it."""
+    """A machine that wheels are for: its tag, its names for zig and CMake, its oldest system."""
 
     tag: str
     zig: str
     system: str
     processor: str
+    oldest: tuple[int, ...]
 
 
 PLATFORMS: Final = {
     platform.tag: platform
     for platform in (
-        Platform("linux-x86_64", "x86_64-linux-gnu.2.28", "Linux", "x86_64"),
-        Platform("linux-aarch64", "aarch64-linux-gnu.2.28", "Linux", "aarch64"),
-        Platform("macosx-11.0-arm64", "aarch64-macos.11.0", "Darwin", "arm64"),
-        Platform("macosx-11.0-x86_64", "x86_64-macos.11.0", "Darwin", "x86_64"),
-        Platform("win-amd64", "x86_64-windows-gnu", "Windows", "AMD64"),
+        Platform("linux-x86_64", "x86_64-linux-gnu.2.28", "Linux", "x86_64", (2, 28)),
+        Platform("linux-aarch64", "aarch64-linux-gnu.2.28", "Linux", "aarch64", (2, 28)),
+        Platform("macosx-11.0-arm64", "aarch64-macos.11.0", "Darwin", "arm64", (11, 0)),
+        Platform("macosx-11.0-x86_64", "x86_64-macos.11.0", "Darwin", "x86_64", (11, 0)),
+        Platform("win-amd64", "x86_64-windows-gnu", "Windows", "AMD64", ()),
     )
 }
 
@@ -117,7 +131,7 @@ def script(path: Path, text: str) -> None:
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
-def toolchain(platform: Platform, folder: Path) -> Path:
+def toolchain(platform: Platform, version: tuple[int, int], folder: Path) -> Path:
     """Write compilers of a platform as CMake wants them; return the file that names them."""
     import ziglang
 
@@ -140,13 +154,13 @@ def toolchain(platform: Platform, folder: Path) -> Path:
         script(folder / "install_name_tool", "exit 0")
         lines.append(f"set(CMAKE_INSTALL_NAME_TOOL {folder / 'install_name_tool'})")
     if platform.system == "Windows":
-        lines += windows_python(folder, zig)
+        lines += windows_python(folder, zig, version)
     path = folder / "toolchain.cmake"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
-def windows_python(folder: Path, zig: Path) -> list[str]:
+def windows_python(folder: Path, zig: Path, version: tuple[int, int]) -> list[str]:
     """Make the import library of python3.dll, and say where it is and where its headers are."""
     from abi3info import DATAS, FUNCTIONS
 
@@ -162,14 +176,16 @@ def windows_python(folder: Path, zig: Path) -> list[str]:
     ]
     definitions = folder / "python3.def"
     definitions.write_text("LIBRARY python3.dll\nEXPORTS\n" + "\n".join(names) + "\n", "utf-8")
-    library = folder / "libpython3.a"
-    subprocess.run(
-        [zig, "dlltool", "-m", "i386:x86-64", "-d", definitions, "-l", library], check=True
-    )
+    # By its name CMake tells the version of a library; none but that of the stable ABI is linked.
+    stable, own = folder / "libpython3.a", folder / f"libpython{version[0]}{version[1]}.a"
+    for library in (stable, own):
+        subprocess.run(
+            [zig, "dlltool", "-m", "i386:x86-64", "-d", definitions, "-l", library], check=True
+        )
     return [
         f"set(Python_INCLUDE_DIR {folder / 'include'})",
-        f"set(Python_LIBRARY {library})",
-        f"set(Python_SABI_LIBRARY {library})",
+        f"set(Python_LIBRARY {own})",
+        f"set(Python_SABI_LIBRARY {stable})",
     ]
 
 
@@ -197,7 +213,7 @@ def build(platform: Platform, version: tuple[int, int], python: Path) -> Path:
     """Return the wheel of a platform that a Python builds; what it compiled is kept."""
     name = f"{platform.tag}-{version[0]}.{version[1]}"
     folder = WORK / name
-    file = toolchain(platform, folder)
+    file = toolchain(platform, version, folder)
     if platform.system == "Windows":
         windows_headers(python, folder / "include")
     made = folder / "wheel"
@@ -255,6 +271,27 @@ def finish(platform: Platform, wheel: Path) -> Path:
     return Path(said[1].strip())
 
 
+def look(platform: Platform, wheel: Path, version: tuple[int, int]) -> str:
+    """Refuse a wheel that its machine, system or Python would not load; say what else is wrong."""
+    stable = None if version == OWN else binaries.stable_names(STABLE)
+    found = binaries.read(binaries.extension(wheel))
+    why = binaries.wrong(found, platform.tag, platform.processor.lower(), platform.oldest, stable)
+    if why:
+        raise NotBuiltError(f"{wheel.name} would not be loaded: {'; '.join(why)}")
+    return found.remark
+
+
+def runs_elsewhere(wheel: Path, python: list[str]) -> bool:
+    """Unpack a wheel for a Python that has what it requires, and have it compute."""
+    folder = WORK / "tried-elsewhere"
+    shutil.rmtree(folder, ignore_errors=True)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    told = os.environ | {"PYTHONPATH": str(folder)}
+    command = [*python, "-c", TRIED, "baseline"]
+    return not subprocess.run(command, cwd=folder, env=told, check=False).returncode
+
+
 def runs(wheel: Path, python: str, version: tuple[int, int]) -> bool:
     """Install a wheel into a fresh environment, from wheels alone, and have it compute."""
     folder = WORK / f"tried{version[0]}.{version[1]}"
@@ -262,8 +299,14 @@ def runs(wheel: Path, python: str, version: tuple[int, int]) -> bool:
     pip = [folder / "bin/python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     subprocess.run([*pip, "--no-compile", "--only-binary", ":all:", wheel], check=True)
     return not subprocess.run(
-        [folder / "bin/python", "-c", TRIED], cwd=folder, check=False
+        [folder / "bin/python", "-c", TRIED, *_core.simd_levels()], cwd=folder, check=False
     ).returncode
+
+
+def clocks() -> tuple[float, float]:
+    """Return the time, and what processors have spent on programs started here, in s."""
+    spent = os.times()
+    return time.monotonic(), spent.children_user + spent.children_system
 
 
 def attempt(
@@ -273,15 +316,30 @@ def attempt(
     trials: list[tuple[int, int]],
 ) -> tuple[str, str]:
     """Return the name of a wheel, built and tried, and what there is to say of it."""
-    started = time.monotonic()
+    started, idle = clocks()
     python = environment(version, interpreters[version])
     wheel = finish(platform, build(platform, version, python))
-    spent = f"{wheel.stat().st_size / 1e6:.2f} MB, {time.monotonic() - started:.0f} s"
-    for trial in trials:
-        if not runs(wheel, interpreters[trial], trial):
-            raise NotBuiltError(f"{wheel.name} does not run on Python {trial[0]}.{trial[1]}")
-    on = ", ".join(f"{v[0]}.{v[1]}" for v in sorted(trials))
-    return wheel.name, f"{spent}; " + (f"runs on Python {on}" if on else "NOT TESTED: never loaded")
+    ended, busy = clocks()
+    size = f"{wheel.stat().st_size / 1e6:.2f} MB"
+    said = f"{size}, {ended - started:.0f} s, {busy - idle:.0f} s of processor time; "
+    elsewhere = os.environ.get(f"PYTHON_{re.sub('[-.]', '_', platform.tag).upper()}")
+    try:
+        remark = look(platform, wheel, version)
+        for trial in trials:
+            if not runs(wheel, interpreters[trial], trial):
+                raise NotBuiltError(f"{wheel.name} does not run on Python {trial[0]}.{trial[1]}")
+        if elsewhere and not runs_elsewhere(wheel, shlex.split(elsewhere)):
+            raise NotBuiltError(f"{wheel.name} does not run by {elsewhere}")
+    except NotBuiltError:
+        wheel.unlink()
+        raise
+    if trials:
+        on = ", ".join(f"{v[0]}.{v[1]}" for v in sorted(trials))
+        return wheel.name, f"{said}runs on Python {on}, with {_core.simd()}"
+    if elsewhere:
+        return wheel.name, f"{said}runs by {elsewhere}"
+    untested = "NOT TESTED: read, and never loaded"
+    return wheel.name, f"{said}{untested}; {remark}" if remark else f"{said}{untested}"
 
 
 def sdist() -> None:
