@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -173,7 +172,7 @@ def _place_of(path: Path, old: os.stat_result | None) -> Path:
 
 def _beside(place: Path) -> Path:
     # Short, whatever the name is: names have a longest length.
-    return place.with_name(f".{secrets.token_hex(8)}.part")
+    return place.with_name(f".{os.urandom(8).hex()}.part")
 
 
 @contextmanager

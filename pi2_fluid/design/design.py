@@ -15,7 +15,6 @@ from pi2_fluid.design.alternatives import COLUMNS, LABELS, dataset_of
 from pi2_fluid.design.caveats import caveat
 from pi2_fluid.design.clocks import BY_CLOCK, Least, least_among, least_of, said
 from pi2_fluid.design.region import Region
-from pi2_fluid.engines.ns3.attributes import ns3_attributes
 from pi2_fluid.errors import UnsupportedError
 from pi2_fluid.html import html_table
 from pi2_fluid.laws.aqms.pi_family import PiFamily
@@ -384,6 +383,8 @@ class Design:
         UnsupportedError
             Unless it is one of "pie": ns-3 has neither PI2 nor DualPI2.
         """
+        from pi2_fluid.engines.ns3.attributes import ns3_attributes  # asked for rarely
+
         return ns3_attributes(self.aqm)
 
     def plot(self, ax: Axes | None = None) -> list[Artist]:

@@ -414,8 +414,13 @@ def last_stable(low: float, high: float, smallest: Callable[[Real], FloatArray])
         if first == 0:
             return 0.0 if beginning else low
         low, high = float(grid[first - 1]), float(grid[first])
+        ends = _clipped(margin[first - 1]), _clipped(margin[first])
 
     def margin_at(part: float) -> float:
-        return float(np.clip(smallest(part * high)[0], -1.0, 1.0))
+        return _clipped(smallest(part * high)[0])
 
-    return high * zero_between(margin_at, low / high, 1.0, tolerance=_LAST_DIGIT)
+    return high * zero_between(margin_at, low / high, 1.0, tolerance=_LAST_DIGIT, ends=ends)
+
+
+def _clipped(margin: Real) -> float:
+    return float(np.clip(margin, -1.0, 1.0))

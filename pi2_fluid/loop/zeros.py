@@ -118,7 +118,12 @@ def zeros_between(
 
 
 def zero_between(
-    function: Callable[[float], float], low: float, high: float, *, tolerance: float
+    function: Callable[[float], float],
+    low: float,
+    high: float,
+    *,
+    tolerance: float,
+    ends: tuple[float, float] | None = None,
 ) -> float:
     """Return a zero of a function of one number between ends where its signs differ.
 
@@ -130,13 +135,15 @@ def zero_between(
         whose value is nearer to 0 is returned.
     tolerance : float
         As `zeros_between` has it.
+    ends : pair of float, optional
+        The function at the ends, where it is known.
 
     Examples
     --------
     >>> print(f"{zero_between(lambda x: x * x - 2.0, 0.0, 2.0, tolerance=1e-15):.12f}")
     1.414213562373
     """
-    f_low, f_high = function(low), function(high)
+    f_low, f_high = ends or (function(low), function(high))
     if not f_low * f_high < 0.0:
         return low if abs(f_low) <= abs(f_high) else high
     bracket = _Bracket(low, high, f_low, f_high)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tomllib
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -247,6 +246,8 @@ def _read_classes(data: dict[str, Any]) -> list[Flows]:
 def _parse_toml(text: object) -> dict[str, Any]:
     if not isinstance(text, str):
         raise ScenarioError(f"text = {show_value(text)} is no text: give TOML as a str.")
+    import tomllib  # 0.01 s, and what Python describes needs none
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

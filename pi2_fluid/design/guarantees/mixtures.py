@@ -52,7 +52,7 @@ __all__ = [
     "mixed_load",
 ]
 
-_CELLS: Final = (64, 256)  # of R, tried in turn
+_CELLS: Final = (24, 64, 256)  # of R, tried in turn
 _MOST_BOXES: Final = 12_000
 _BLOCK: Final = 64  # boxes at once: times cells and senders
 _ROUNDING: Final = 1e-9

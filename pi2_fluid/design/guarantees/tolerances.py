@@ -68,10 +68,12 @@ def _last(plants: Plants, aqm: PiFamily, end: float, update: str) -> float | Non
     def margin(part: float) -> float:
         return _margin(plants, aqm, part * good, update)
 
+    left = margin(1.0)
     for other in np.geomspace(good, end, _STEPS)[1:].tolist():
-        if margin(other / good) <= 0.0:
-            return good * zero_between(margin, 1.0, other / good, tolerance=_DIGITS)
-        good = other
+        ends = left, margin(other / good)
+        if ends[1] <= 0.0:
+            return good * zero_between(margin, 1.0, other / good, tolerance=_DIGITS, ends=ends)
+        good, left = other, ends[1]
     return None
 
 
