@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
 
 import numpy as np
 
@@ -18,6 +17,8 @@ def html_table(title: str, rows: Iterable[tuple[str, object, str]]) -> str:
     >>> html_table("Link", [("capacity", 1e7, "bit/s")])[:43]
     '<table><caption style="text-align:left"><b>'
     """
+    from html import escape  # its names of characters take a while, and few look at tables
+
     body = "".join(
         f'<tr><th style="text-align:left">{escape(name)}</th>'
         f'<td style="text-align:left">{escape(f"{show_number(value)} {unit}".rstrip())}</td></tr>'

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pi2_fluid.engines.engine import Engine
-from pi2_fluid.engines.fluid.fluid import Fluid
-from pi2_fluid.engines.linux.linux import Linux
-from pi2_fluid.engines.ns3.ns3 import Ns3
-from pi2_fluid.engines.packet.packets import Packets
 from pi2_fluid.errors import QuantityError, show_value
 from pi2_fluid.network.catalogue import find_scenario
 from pi2_fluid.network.scenario import Scenario
@@ -20,10 +17,31 @@ if TYPE_CHECKING:
 
 __all__ = ["ENGINES", "require_engine", "simulate"]
 
-#: The engines of this package, by name.
-ENGINES: Final[dict[str, type[Engine]]] = {
-    engine.name: engine for engine in (Fluid, Packets, Ns3, Linux)
+_PLACES: Final = {
+    "fluid": "fluid.fluid:Fluid",
+    "packet": "packet.packets:Packets",
+    "ns3": "ns3.ns3:Ns3",
+    "linux": "linux.linux:Linux",
 }
+
+
+class _Engines(Mapping[str, "type[Engine]"]):
+    """Each engine is imported when it is asked for: who runs one needs no other."""
+
+    def __getitem__(self, name: str) -> type[Engine]:
+        module, _, kind = _PLACES[name].partition(":")
+        engine: type[Engine] = getattr(import_module(f"pi2_fluid.engines.{module}"), kind)
+        return engine
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+
+#: The engines of this package, by name.
+ENGINES: Final = _Engines()
 
 
 def simulate(
@@ -72,7 +90,7 @@ def simulate(
     fluid: 20 ms
     packet: 18 ms
     """
-    chosen = Fluid() if engine is None else engine
+    chosen = ENGINES["fluid"]() if engine is None else engine
     require_engine(chosen)
     return chosen.run(find_scenario(scenario), progress)
 
