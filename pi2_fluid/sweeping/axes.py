@@ -77,12 +77,23 @@ class Grid:
 
     def columns(self, points: IntArray) -> dict[str, NDArray[Any]]:
         """Return what each name is at some points, given by their number."""
+        if points.size == self.size and points.size and points[0] == 0:  # all of them, in order
+            return self._all()
         places = np.unravel_index(points, self.shape)
         return {
             name: values[along]
             for axis, along in zip(self.axes, places[: len(self.axes)], strict=True)
             for name, values in zip(axis.names, axis.values, strict=True)
         }
+
+    def _all(self) -> dict[str, NDArray[Any]]:
+        """The same of all points, at a fraction of the cost."""
+        found = {}
+        for place, axis in enumerate(self.axes):
+            along = (-1, *(1,) * (len(self.shape) - place - 1))
+            for name, values in zip(axis.names, axis.values, strict=True):
+                found[name] = np.broadcast_to(values.reshape(along), self.shape).ravel()
+        return found
 
     def seeds_at(self, points: IntArray) -> list[int]:
         """Return the seed of each point."""

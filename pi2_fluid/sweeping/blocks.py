@@ -76,13 +76,13 @@ class Work:
     def task(self, block: Block) -> Task:
         """Return the work on a block, which holds no more than that needs."""
         part = self.grid.part(block.region)
-        known = max(0, min(len(self.first.errors), block.stop) - block.start)
+        known = max(0, min(self.first.size, block.stop) - block.start)
         return Task(self.question.bare(), part, self.layout, self.raising, known)
 
     def whole(self, block: Block, rows: Rows) -> Rows:
         """Return what a block has, of what its task returned."""
         known = self.first.part(block.start, block.stop)
-        return Rows.joined([known, rows]) if known.errors else rows
+        return Rows.joined([known, rows]) if known.size else rows
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,10 @@ def gathered(
     QuantityError, DomainError, ScenarioError, UnsupportedError, SolverError
         If a point has no result, and that is not to be kept.
     """
-    rows = Rows.empty(layout, stop - start, _core.simd())
+    rows, told = Rows.blank(layout, stop - start, _core.simd()), 0
     for place, what in found:
         where = slice(place.start - start, place.stop - start)
+        told += place.stop - place.start
         if isinstance(what, Exception):
             if raising:
                 raise located(what, grid, place.start)
@@ -127,7 +128,8 @@ def gathered(
             for name, column in () if sentence else outcome.values.items():
                 rows.values[name][where] = column.values
         if sentence:
-            rows.errors[where] = [sentence] * (where.stop - where.start)
+            rows.refuse(where, sentence)
+    assert told == rows.size, "a question is to say something of every point"
     rows.remark()
     return rows
 

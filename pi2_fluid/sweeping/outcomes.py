@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -20,6 +19,8 @@ from pi2_fluid.errors import (
 from pi2_fluid.results.dataset import Column
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pi2_fluid.values import FloatArray
 
 __all__ = ["ERRORS", "Layout", "Outcome", "Rows", "Slot", "attempt", "outcome_of", "scalars"]
@@ -84,10 +85,12 @@ _UNLIKE: Final = "unlike that of the first point: reduce results to what all poi
 
 
 class Rows(NamedTuple):
-    """What some points have, as plain arrays, and of each its sentence, "" if there is none."""
+    """What some points have, as plain arrays, and why others have nothing."""
 
     values: dict[str, FloatArray]
-    errors: list[str]
+    size: int
+    errors: dict[int, str]
+    """The sentences of those that have one, by place: hardly ever is there any."""
     simd: str
     warned: tuple[Any, ...] = ()
     """What was said of them, as `pi2_fluid.sweeping.warned` has it."""
@@ -100,32 +103,58 @@ class Rows(NamedTuple):
         values = {
             name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values
         }
-        errors = list(itertools.chain.from_iterable(part.errors for part in parts))
-        return cls(values, errors, parts[-1].simd)
+        size, errors = 0, dict[int, str]()
+        for part in parts:
+            errors |= {size + place: sentence for place, sentence in part.errors.items()}
+            size += part.size
+        return cls(values, size, errors, parts[-1].simd)
 
     @classmethod
-    def empty(cls, layout: Layout, count: int, simd: str) -> Rows:
-        """Return rows without a number in them."""
-        values = {
-            name: np.full((count, *slot.shape), np.nan) for name, slot in layout.slots.items()
-        }
-        return cls(values, [""] * count, simd)
+    def blank(cls, layout: Layout, count: int, simd: str) -> Rows:
+        """Return rows whose numbers are to be written: they may be anything."""
+        values = {name: np.empty((count, *slot.shape)) for name, slot in layout.slots.items()}
+        return cls(values, count, {}, simd)
 
     def part(self, start: int, stop: int) -> Rows:
         """Return some of them."""
+        start, stop = min(start, self.size), min(stop, self.size)
         values = {name: column[start:stop] for name, column in self.values.items()}
-        return Rows(values, self.errors[start:stop], self.simd)
+        errors = {
+            place - start: sentence
+            for place, sentence in self.errors.items()
+            if start <= place < stop
+        }
+        return Rows(values, stop - start, errors, self.simd)
+
+    def write(self, start: int, rows: Rows) -> None:
+        """Write what others have, from a place on."""
+        for name, values in rows.values.items():
+            self.values[name][start : start + rows.size] = values
+        self.errors.update((start + place, sentence) for place, sentence in rows.errors.items())
+
+    def refuse(self, where: slice | NDArray[np.intp], sentence: str) -> None:
+        """Write that points have nothing, and why."""
+        for values in self.values.values():
+            values[where] = np.nan
+        self.errors.update(dict.fromkeys(np.arange(self.size)[where].tolist(), sentence))
 
     def remark(self) -> None:
         """Say of numbers that are none, and have no other sentence, that they are."""
         missing: dict[int, list[str]] = {}
         for name, values in self.values.items():
-            lost = np.isnan(values).reshape(len(values), -1).any(axis=1)
-            for place in np.flatnonzero(lost).tolist():
-                missing.setdefault(place, []).append(name)
+            lost = np.isnan(values)
+            if lost.any():
+                for place in np.flatnonzero(lost.reshape(len(values), -1).any(axis=1)).tolist():
+                    missing.setdefault(place, []).append(name)
         for place, names in missing.items():
-            if not self.errors[place]:
-                self.errors[place] = f"the result has NaN in {', '.join(names)}."
+            self.errors.setdefault(place, f"the result has NaN in {', '.join(names)}.")
+
+    def sentences(self) -> NDArray[np.object_]:
+        """Return the sentence of each, "" if there is none."""
+        found = np.full(self.size, "", dtype=object)
+        for place, sentence in self.errors.items():
+            found[place] = sentence
+        return found
 
 
 def attempt(function: Callable[[], T]) -> T | Exception:

@@ -161,27 +161,26 @@ def sweep(
             return _stored(question, grid, attrs, store, resume, raising, run)
         pilot = fly(question, grid, raising=raising)
         blocks = blocks_of(grid.shape, chunk_shape(grid.shape, pilot, run.workers))
+        found = Rows.blank(pilot.layout, grid.size, "")
         work = Work(question, grid, pilot.layout, raising, pilot.rows)
-        found = Rows.empty(pilot.layout, grid.size, "")
-        found.errors[:] = [_INTERRUPTED] * grid.size
+        left = np.ones(grid.size, dtype=bool)
         seen = {pilot.rows.simd}
 
-        def write(start: int, stop: int, rows: Rows) -> None:
-            for name, values in rows.values.items():
-                found.values[name][start:stop] = values
-            found.errors[start:stop] = rows.errors
-
         def keep(block: Block, rows: Rows) -> None:
-            write(block.stop - len(rows.errors), block.stop, rows)
+            start = block.stop - rows.size
+            found.write(start, rows)
+            left[start : block.stop] = False
             seen.add(rows.simd)
 
-        write(0, len(pilot.rows.errors), pilot.rows)
+        found.write(0, pilot.rows)
+        left[: pilot.rows.size] = False
 
         interrupted = False
         try:
             run(work, blocks, keep)
         except KeyboardInterrupt:
             interrupted = True
+            found.refuse(np.flatnonzero(left), _INTERRUPTED)
     attrs |= {"instruction_sets": ", ".join(sorted(seen)), "interrupted": int(interrupted)}
     return _dataset(grid, pilot.layout, found, attrs)
 
@@ -209,7 +208,7 @@ class _Runner(NamedTuple):
             done += block.stop - block.start
             self.report(done, total)
 
-        known = len(work.first.errors)
+        known = work.first.size
         for block in blocks:
             if block.stop <= known:
                 counted(block, work.first.part(0, 0))
@@ -321,7 +320,7 @@ def _dataset(
         dims, shape, *about = shaped[names[name]]
         column = Column(dims, rows.values[name].reshape(shape), *about)
         (coords if slot.is_coordinate else variables)[names[name]] = column
-    sentences = np.array(rows.errors, dtype=object).reshape(grid.shape)
+    sentences = rows.sentences().reshape(grid.shape)
     variables["error"] = Column(
         grid.dims, sentences, "1", "why there is no result, if there is none"
     )

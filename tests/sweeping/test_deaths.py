@@ -25,7 +25,7 @@ class Deadly(NamedTuple):
             for file in self.files.iterdir():
                 file.unlink()
                 os.kill(os.getpid(), signal.SIGKILL)
-        return Rows({}, [str(self.start)], "")
+        return Rows({}, 1, {0: str(self.start)}, "")
 
 
 class Killers(NamedTuple):
@@ -45,7 +45,9 @@ def test_only_its_block_is_done_again(tmp_path: Path, deaths: int) -> None:
     these = blocks.blocks_of((4,), (1,))
 
     def run() -> None:
-        running.run_local(work, these, lambda _, rows: kept.extend(rows.errors), 2, processes=True)
+        running.run_local(
+            work, these, lambda _, rows: kept.extend(rows.errors.values()), 2, processes=True
+        )
 
     if deaths == 3:
         with pytest.raises(pf.SolverError, match="points 1 to 1 ended 3 processes"):

@@ -95,3 +95,19 @@ def test_what_is_no_store_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         sweep(LOOP, OVER, store=tmp_path / "no" / "x.zarr")
     assert (tmp_path / "mine").read_text() == "x"
+
+
+def test_chunks_without_a_sentence_are_read_as_those_that_zarr_writes(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr("pi2_fluid.sweeping.sweep.chunk_shape", lambda *_: (2, 3))  # and an edge
+    over = OVER | {"p_prime": [0.1, 0.2, 0.3]}
+    sweep(LOOP, over, store=tmp_path / "mine.zarr")
+    monkeypatch.setattr("pi2_fluid.sweeping.store.Store._silent_chunk", lambda *_: None)
+    sweep(LOOP, over, store=tmp_path / "zarrs.zarr")
+    chunks = {path.name for path in (tmp_path / "mine.zarr" / "error" / "c").iterdir()}
+    assert chunks == {"0", "1"}
+    for name in ("mine.zarr", "zarrs.zarr"):
+        errors = xr.open_zarr(tmp_path / name, consolidated=False, chunks=None).error
+        assert errors.shape == (3, 3)
+        assert (errors == "").all()

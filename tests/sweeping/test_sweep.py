@@ -242,7 +242,7 @@ def test_a_worker_is_sent_no_more_than_its_points(base, over, engine) -> None:
     question = question_of(base, engine, pf.summarize)
     grid = Grid(read_axes(over, question.dimension), question.seeds)
     shape = blocks.fitted(grid.shape, 100)
-    work = blocks.Work(question, grid, Layout({}, {}), True, Rows({}, [], ""))
+    work = blocks.Work(question, grid, Layout({}, {}), True, Rows({}, 0, {}, ""))
     one = Grid(read_axes({name: values[:1] for name, values in over.items()}, question.dimension))
     alone = question_of(base, pf.Packets(seeds=1) if engine else None, pf.summarize).bare()
     least = len(pickle.dumps(blocks.Task(alone, one, Layout({}, {}), True)))

@@ -66,7 +66,7 @@ class Loops(Question):
         self, columns: Mapping[str, NDArray[Any]], seeds: Sequence[int], count: int
     ) -> Iterator[Piece]:
         """Yield what points have, halving them while one of them is refused."""
-        arrays = {name: column.astype(float) for name, column in columns.items()}
+        arrays = {name: column.astype(float, copy=False) for name, column in columns.items()}
         # What iterates until all of an array have converged depends on who else is in it.
         alone = "flows" in self.arguments or self.options["update"] == "delayed"
         step = 1 if alone else _TOGETHER
