@@ -78,6 +78,8 @@ def mean_capacity(scenario: Scenario, ends: IntArray) -> FloatArray:
 
 def _mean_rate(capacity: Number, changes: Sequence[Change], ends: IntArray) -> FloatArray:
     """Return the mean of a capacity (bit/s) over each bin."""
+    if not changes:
+        return np.full(ends.shape, float(capacity))
     at = np.array([0, *(to_ns(change.at) for change in changes)], dtype=np.int64)
     rate = np.array([capacity, *(change.capacity for change in changes)], dtype=float)
     starts = np.append(0, ends[:-1])

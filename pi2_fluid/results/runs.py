@@ -355,8 +355,11 @@ def _last_mean(total: NDArray[Any], count: NDArray[Any]) -> FloatArray:
 
     The second dim is time.
     """
+    counted = count > 0
+    if counted.all():
+        return np.asarray(total / count)
     where = np.arange(count.shape[1]).reshape(1, -1, *[1] * (count.ndim - 2))
-    last = np.maximum.accumulate(np.where(count > 0, where, 0), axis=1)
+    last = np.maximum.accumulate(np.where(counted, where, 0), axis=1)
     return np.take_along_axis(mean_of(total, count), last, axis=1)
 
 
