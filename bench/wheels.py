@@ -63,8 +63,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     asked = parser.parse_args()
     pipe = subprocess.PIPE
+    # -P: what is installed, not the folder that this is called from
     workers = [
-        subprocess.Popen([python, "-c", WORKER], stdin=pipe, stdout=pipe, text=True)
+        subprocess.Popen([python, "-P", "-c", WORKER], stdin=pipe, stdout=pipe, text=True)
         for python in asked.pythons
     ]
     told = [json.loads(worker.stdout.readline()) for worker in workers if worker.stdout]
