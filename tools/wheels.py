@@ -350,6 +350,11 @@ def sdist() -> None:
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
+def tell(name: str, outcome: str) -> None:
+    """Say at once what came of one: the next takes minutes."""
+    print(f"{name}\n    {outcome}", flush=True)
+
+
 def main(wanted: list[str]) -> None:
     """Build what is wanted, and say what came of it."""
     unknown = set(wanted) - set(PLATFORMS)
@@ -360,10 +365,11 @@ def main(wanted: list[str]) -> None:
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
     sdist()
+    for source in sorted(DIST.glob("*.tar.gz")):
+        tell(source.name, f"{source.stat().st_size / 1e6:.2f} MB")
     here = sysconfig.get_platform()
     available = pythons()
     stable = min((version for version in available if version >= STABLE), default=None)
-    said: list[tuple[str, str]] = []
     failed = False
     for tag, platform in PLATFORMS.items():
         if wanted and tag not in wanted:
@@ -372,9 +378,7 @@ def main(wanted: list[str]) -> None:
         for version in [OWN, stable] if native else [stable]:
             if version is None or version not in available:
                 missing = "3.12 or newer" if version is None else "3.11"
-                said.append(
-                    (f"{tag}: no wheel", f"no Python {missing} with headers on this machine")
-                )
+                tell(f"{tag}: no wheel", f"no Python {missing} with headers on this machine")
                 continue
             newer = [v for v in available if version != OWN and v >= version]
             trials = ([version] if version == OWN else newer) if native else []
@@ -385,11 +389,7 @@ def main(wanted: list[str]) -> None:
             except NotBuiltError as error:
                 failed = True
                 made = f"{tag} for {version[0]}.{version[1]}", str(error)
-            said.append(made)
-    for source in sorted(DIST.glob("*.tar.gz")):
-        said.insert(0, (source.name, f"{source.stat().st_size / 1e6:.2f} MB"))
-    for name, outcome in said:
-        print(f"{name}\n    {outcome}")
+            tell(*made)
     if failed:
         raise SystemExit(1)
 
