@@ -26,7 +26,7 @@ plain = Runs._run
 path = sys.argv[1] + "/"
 
 
-def interrupted_at(place, **given):
+def interrupted_at(place, workers=2, **given):
     count = itertools.count()
 
     def run(*these):
@@ -36,18 +36,19 @@ def interrupted_at(place, **given):
         return plain(*these)
 
     Runs._run = run
-    return pf.sweep(SCENARIO, OVER, workers=2, progress=False, **given)
+    return pf.sweep(SCENARIO, OVER, workers=workers, progress=False, **given)
 
 
 found = interrupted_at(4)
 said = {"errors": found.error.values.tolist(), "interrupted": found.attrs["interrupted"]}
-for name, place in (("early", 0), ("late", 4)):
+# At the first points one thread: another could have done some by then.
+for name, place, workers in (("early", 0, 1), ("late", 4, 2)):
     try:
-        interrupted_at(place, store=path + name)
+        interrupted_at(place, workers, store=path + name)
     except KeyboardInterrupt:
         said[name] = os.path.exists(path + name)
 try:
-    interrupted_at(0)
+    interrupted_at(0, 1)
 except KeyboardInterrupt:
     said["first"] = True
 print(json.dumps(said))
