@@ -128,9 +128,11 @@ def _finding(
 
 
 def _response(cell: Cell, values: Mapping[str, Any]) -> FloatArray:
-    """Return the constant of a response function: W sqrt(p) of Reno, W p of DCTCP."""
-    marked = any(flow.ecn for flow in cell.scenario.flows)
-    p = values["mark_fraction" if marked else "drop_fraction"]
+    """Return the constant of a response function: W sqrt(p) of Reno, W p of DCTCP.
+
+    Among flows that asked for ECN some may go without, as their SYN was lost.
+    """
+    p = values["mark_fraction"] + values["drop_fraction"]
     result: FloatArray = values["window"] * (p if "dctcp" in cell.name else np.sqrt(p))
     return result
 

@@ -84,8 +84,7 @@ LIVE_CELLS: Final = (
         "pi2_ecn_syn", "PI2 with ECN, 30 Reno, 100 ms, that come within 40 s",
         _pi2(ecn=True),
         _flows(_RENO, 30, "100ms", ecn=True, jitter="40s"), seconds=80,
-        remark="Nearly all that the kernel drops belongs to flows whose first SYN it dropped: they"
-        " are without ECN from then on; here they keep it.",
+        remark="Nearly all that is dropped belongs to flows whose first SYN was.",
     ),
     _cell(
         "pie_dctcp", "PIE with ECN, 2 DCTCP, 100 ms", _pie(ecn=True), _flows(_DCTCP, 2, "100ms"),

@@ -71,7 +71,7 @@ def assert_close_to_packets(aqm, count, base_rtt, **how):
 @pytest.mark.parametrize("aqm", [pf.Pie(), pf.Pi2()], ids=["pie", "pi2"])
 @pytest.mark.parametrize(("count", "base_rtt"), CORNERS)
 def test_loss_and_delay_are_those_of_packets(aqm, count, base_rtt):
-    assert_close_to_packets(aqm, count, base_rtt, seeds=2, duration="40s")
+    assert_close_to_packets(aqm, count, base_rtt, seeds=3, duration="60s")
 
 
 @pytest.mark.slow

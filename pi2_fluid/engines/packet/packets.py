@@ -260,7 +260,7 @@ def simulate_discipline(
         Its queue must have one band, and is not asked otherwise.
     discipline : tuple of str and dict of str to float
         Its name and parameters: ``("lottery", {"p": p, "mark": 0.0})`` loses each packet with the
-        probability p, with 1.0 it marks it.
+        probability p, with 1.0 it marks what can be marked.
     seeds, bin, threads, progress
         As `simulate`.
     """

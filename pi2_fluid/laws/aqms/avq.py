@@ -69,7 +69,7 @@ class Avq(Aqm):
     bytes : bool, default True
         Whether packets count in bytes, of which the buffer holds those of full packets.
     ecn : bool, default False
-        Whether packets are marked instead of dropped. Those that cannot be marked then pass.
+        Whether packets that can be marked are marked instead of dropped.
     marking : {"mm1k", "overflow"}
         What a fluid takes for the loss of the virtual queue.
 

@@ -70,8 +70,8 @@ class Rem(Aqm):
         Whether arrivals, queue and buffer are counted in bytes, in units of `packet`, and packets
         are signalled in proportion to their size.
     ecn : bool, default False
-        Whether packets are marked, as they leave, instead of dropped as they arrive. Those that
-        cannot be marked then pass.
+        Whether packets that can be marked are marked, as they leave, instead of dropped as they
+        arrive.
     variant : {"ns2", "ns3"}
         "ns2" drops what would fill the buffer, so that one packet less waits; "ns3", its port, does
         not, counts whole packets of queue in `bytes`, and signals all sizes alike.
@@ -89,7 +89,8 @@ class Rem(Aqm):
     average and the packets since the last update.
 
     Source: Athuraliya, Low, Li, Yin, "REM: Active Queue Management" (IEEE Network, 2001), where
-    alpha is gamma's factor of the queue; defaults, units and order of ns-2 (rem.cc).
+    alpha is gamma's factor of the queue; defaults, units and order of ns-2 (rem.cc), which lets
+    packets pass that it would mark and cannot.
 
     Examples
     --------

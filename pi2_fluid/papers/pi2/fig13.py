@@ -68,7 +68,7 @@ RECIPE: Final = Recipe(
     ),
     why={
         "": "PI2's higher gain answers sooner; in means over 0.1 s the medians are 0.70, 0.59 and"
-        " 0.84.",
+        " 0.86.",
     },
     conditions={
         "peak_0s": "the first flow starts 5 s after the queue was made, not with it",

@@ -130,17 +130,17 @@ class TestLottery:
         n = 20_000
         for i in range(n):
             queue.enqueue(i, ecn=ECT0 if i % 2 else NOT_ECT)
-        signals = queue.counts[MARK_AQM if mark else DROP_AQM]
-        expected = p * (n / 2 if mark else n)
-        assert abs(signals - expected) <= 5 * np.sqrt(expected * (1 - p))
-        assert queue.packets == n - (0 if mark else signals)
+        for cause, expected in ((DROP_AQM, p * n / (1 + mark)), (MARK_AQM, mark * p * n / 2)):
+            assert abs(queue.counts[cause] - expected) <= 5 * np.sqrt(expected * (1 - p))
+        assert queue.packets == n - queue.counts[DROP_AQM]
         assert queue.probe() == (p, p, p)
 
     def test_only_what_can_be_marked_is(self):
         queue = _core.QueueDiscipline("lottery", {"p": 1.0, "mark": 1.0})
         for ecn in (NOT_ECT, ECT1, ECT0, CE):
             queue.enqueue(0, ecn=ecn)
-        assert [queue.dequeue(0)[1] for _ in range(4)] == [NOT_ECT, CE, CE, CE]
+        assert [queue.dequeue(0)[1] for _ in range(3)] == [CE, CE, CE]
+        assert queue.counts[DROP_AQM] == 1
 
 
 class TestTimer:

@@ -32,6 +32,7 @@ PUBLISHED = {
     "RTO_MIN_US": (200_000, "include/net/tcp.h: TCP_RTO_MIN = HZ/5"),
     "RTO_MAX_MS": (120_000, "include/net/tcp.h: TCP_RTO_MAX_SEC = 120"),
     "RTO_INITIAL_MS": (1000, "RFC 6298, (2.1); include/net/tcp.h: TCP_TIMEOUT_INIT = 1 HZ"),
+    "SYN_LINEAR_TIMEOUTS": (4, "Documentation/networking/ip-sysctl.rst: tcp_syn_linear_timeouts"),
     "TIMER_MIN_US": (
         2000,
         "include/net/tcp.h: TCP_TIMEOUT_MIN_US, and TCP_TIMEOUT_MIN = 2 jiffies",

@@ -75,8 +75,8 @@ def test_marks_and_drops() -> None:
     queue = make(buffer=2, bytes=False, ecn=True)
     for _ in range(3):
         queue.enqueue(0, bytes=1000, ecn=NOT_ECT)
-    assert queue.packets == 3
-    assert queue.counts[MARK_AQM] == 0
+    assert queue.packets == 2
+    assert (queue.counts[MARK_AQM], queue.counts[DROP_AQM]) == (0, 1)
 
 
 def test_what_the_link_cannot_hold_is_lost_and_has_arrived() -> None:

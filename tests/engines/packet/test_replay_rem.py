@@ -107,16 +107,16 @@ def test_drops_at_arrival() -> None:
     assert queue.counts[MARK_AQM] == 0
 
 
-def test_marks_at_departure_and_lets_pass_what_cannot_be_marked() -> None:
+def test_marks_at_departure_and_drops_what_cannot_be_marked_as_it_comes() -> None:
     queue = raised(ecn=True)
     queue.dequeue(2 * MS, draws=[MISS])
-    for ecn in (ECT0, ECT1, NOT_ECT, ECT0):
-        queue.enqueue(2 * MS, bytes=1000, ecn=ecn, draws=[HIT])
-    assert queue.packets == 4
+    for ecn, p in ((ECT0, 0.64), (ECT1, 0.64), (NOT_ECT, 0.64), (NOT_ECT, 0.65), (ECT0, 0.65)):
+        queue.enqueue(2 * MS, bytes=1000, ecn=ecn, draws=draw(p))
+    assert (queue.packets, queue.counts[DROP_AQM]) == (4, 1)
     left = [queue.dequeue(3 * MS, draws=draw(p)) for p in (0.64, 0.64, 0.64, 0.65)]
     assert [packet and packet[1] for packet in left] == [CE, CE, NOT_ECT, ECT0]
     assert queue.counts[MARK_AQM] == 2
-    assert queue.counts[DROP_AQM] == 0
+    assert queue.counts[DROP_AQM] == 1
 
 
 @pytest.mark.parametrize(("variant", "lost"), [("ns2", [1, 1, 0]), ("ns3", [1, 0, 1])])

@@ -10,6 +10,7 @@ import xarray as xr
 
 from pi2_fluid import _core
 from pi2_fluid.engines.packet.columns import read_row
+from pi2_fluid.engines.packet.compiled import ECT0
 from pi2_fluid.engines.packet.laws import discipline_of, require_kind
 from pi2_fluid.engines.packet.replays.result import replay_dataset
 from pi2_fluid.errors import DomainError
@@ -74,7 +75,7 @@ def replay_rem(
             f"backlog = {left[at]} at update {at} is more than the {before[at] + come[at]} packets"
             " that waited before or have arrived: give no more than these."
         )
-    # With ecn, what cannot be marked passes: what waits is what is asked for.
+    # What is marked is not lost: what waits is what is asked for.
     discipline = discipline_of(replace(law, ecn=True), link)
     size = round(float(link.packet_size))
     queue = _core.QueueDiscipline(
@@ -84,7 +85,7 @@ def replay_rem(
     found = np.empty((len(come), 2))
     for i, (count, waiting) in enumerate(zip(come.tolist(), left.tolist(), strict=True)):
         for _ in range(count):
-            queue.enqueue(i * interval, bytes=size)
+            queue.enqueue(i * interval, bytes=size, ecn=ECT0)
         while queue.packets > waiting:
             queue.dequeue(i * interval)
         queue.tick((i + 1) * interval)

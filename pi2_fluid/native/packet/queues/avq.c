@@ -15,7 +15,7 @@
 /* The parameters: those of the law, and what packets need beside them. */
 #define OWN(F) \
     F(bytes) /* 1: packets count in bytes */ \
-    F(ecn)   /* 1: packets that can be marked are marked, others pass; 0: all are dropped */
+    F(ecn)   /* 1: packets that can be marked are marked, not dropped */
 #define FIELDS(F) PI2_AVQ_FIELDS(F) OWN(F)
 
 typedef struct {
@@ -74,14 +74,14 @@ static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t n
     if (!q->begun)
         begin(q, queue, now);
     signalled = loses(q, size, now);
-    if (signalled && !q->ecn) {
+    if (signalled && !pi2_can_be_marked(q->ecn, packet->ecn)) {
         pi2_queue_drop(queue, packet, now, PI2_DROP_AQM);
         return;
     }
     adapt(q, size, served(q, queue), now);
     if (!pi2_queue_has_room(queue, packet, now))
         return;
-    if (signalled && packet->ecn != PI2_NOT_ECT)
+    if (signalled)
         pi2_queue_mark(queue, packet, PI2_MARK_AQM);
     pi2_queue_push(queue, PI2_C, packet, now);
 }

@@ -101,7 +101,7 @@ static int take(codel *c, pi2_queue *queue, pi2_packet *packet, int64_t time)
 /* Signals the packet; 1 if that was a mark, so that it goes on its way. */
 static int signal_packet(const codel *c, pi2_queue *queue, pi2_packet *packet, int64_t now)
 {
-    if (c->params.ecn && packet->ecn != PI2_NOT_ECT) {
+    if (pi2_can_be_marked(c->params.ecn, packet->ecn)) {
         pi2_queue_mark(queue, packet, PI2_MARK_AQM);
         return 1;
     }

@@ -4,7 +4,7 @@
 
 #define FIELDS(F) \
     F(p)    /* probability of a signal */ \
-    F(mark) /* 1: packets that can be marked are marked, others pass; 0: all are dropped */
+    F(mark) /* 1: packets that can be marked are marked, not dropped */
 
 typedef struct {
     FIELDS(PI2_FIELD)
@@ -36,12 +36,11 @@ static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t n
     if (!pi2_queue_has_room(queue, packet, now))
         return;
     if (pi2_draw(draws, 0) < q->threshold) {
-        if (!q->mark) {
+        if (!pi2_can_be_marked(q->mark, packet->ecn)) {
             pi2_queue_drop(queue, packet, now, PI2_DROP_AQM);
             return;
         }
-        if (packet->ecn != PI2_NOT_ECT)
-            pi2_queue_mark(queue, packet, PI2_MARK_AQM);
+        pi2_queue_mark(queue, packet, PI2_MARK_AQM);
     }
     pi2_queue_push(queue, PI2_C, packet, now);
 }

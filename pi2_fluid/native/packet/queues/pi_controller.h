@@ -86,7 +86,7 @@ typedef int (*pi2_judge)(const pi2_controller *c, int ecn, pi2_draws *draws);
 /* Signals by loss where a packet cannot be marked. */
 static inline int pi2_classic_verdict(const pi2_controller *c, int ecn)
 {
-    return c->ecn && ecn != PI2_NOT_ECT ? PI2_MARK : PI2_DROP;
+    return pi2_can_be_marked(c->ecn, ecn) ? PI2_MARK : PI2_DROP;
 }
 
 /* Signals with p'^2. The second number is drawn only after a hit of the first, as in the kernels. */

@@ -127,7 +127,7 @@ static inline int judged(pie *q, int64_t backlog, pi2_draws *draws)
 /* Drops or marks; 0 if the packet is lost. */
 static inline int signalled(pie *q, pi2_queue *queue, pi2_packet *packet, int64_t now)
 {
-    if (q->ecn && packet->ecn != PI2_NOT_ECT && q->p <= q->mark_limit) {
+    if (pi2_can_be_marked(q->ecn, packet->ecn) && q->p <= q->mark_limit) {
         pi2_queue_mark(queue, packet, PI2_MARK_AQM);
         return 1;
     }

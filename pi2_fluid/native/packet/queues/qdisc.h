@@ -51,6 +51,13 @@ typedef struct {
 /* The discipline of that name, NULL if there is none (in qdiscs.c). */
 const pi2_qdisc *pi2_find_qdisc(const char *name);
 
+/* Whether a discipline marks a packet with that ECN field instead of dropping it, if it marks at all: what is Not-ECT
+ * has to be dropped then (RFC 3168, section 5). */
+static inline int pi2_can_be_marked(int marks, int ecn)
+{
+    return marks && ecn != PI2_NOT_ECT;
+}
+
 /* 0 and a packet lost at the tail if the queue is full. */
 static inline int pi2_queue_has_room(pi2_queue *queue, const pi2_packet *packet, int64_t now)
 {

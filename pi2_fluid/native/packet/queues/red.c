@@ -171,7 +171,7 @@ static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t n
 {
     const red *r = qdisc;
     const int verdict = pi2_red_judge(qdisc, queue->band[PI2_C].bytes, now, draws);
-    const int capable = r->params.ecn && packet->ecn != PI2_NOT_ECT;
+    const int capable = pi2_can_be_marked(r->params.ecn, packet->ecn);
     if (verdict != PI2_RED_PASS && (verdict == PI2_RED_FORCED || !capable)) {
         pi2_queue_drop(queue, packet, now, capable ? PI2_DROP_OVERLOAD : PI2_DROP_AQM);
         return;

@@ -1,10 +1,11 @@
 /* REM: packets are counted as they arrive, also those that are then lost; once in an interval a price moves by how many
  * came too much and by the queue, and decides with which probability packets are signalled: dropped as they arrive, or
- * marked as they leave.
+ * marked as they leave where they can be.
  *
  * Sources: Athuraliya, Low, Li, Yin, "REM: Active Queue Management" (IEEE Network, 2001); ns-2, rem.cc; its port to
  * ns-3, where a packet may fill the buffer, the queue in bytes is divided as an integer, and a packet's size does not
- * change its probability. ns-2 reads the capacity once; here it is that of the link now.
+ * change its probability. ns-2 reads the capacity once; here it is that of the link now. Where others
+ * are marked, ns-2 lets what is Not-ECT pass; here it is dropped.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #define OWN(F) \
     F(packet) /* bytes of the packets that are counted in */ \
     F(bytes)  /* 1: arrivals, queue and buffer are counted in bytes, over `packet` */ \
-    F(ecn)    /* 1: packets that can be marked are marked, others pass; 0: all are dropped */ \
+    F(ecn)    /* 1: packets that can be marked are marked, not dropped */ \
     F(ns3)    /* 1: as in ns-3 where that is not as in ns-2 */
 #define FIELDS(F) PI2_REM_FIELDS(F) OWN(F)
 
@@ -57,7 +58,7 @@ static void enqueue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t n
     r->state[PI2_REM_COUNT] += r->bytes ? packet->bytes / r->packet : 1.0;
     if (overflows(r, queue, packet))
         pi2_queue_drop(queue, packet, now, PI2_DROP_FULL);
-    else if (!r->ecn && drawn(r, packet, draws))
+    else if (!pi2_can_be_marked(r->ecn, packet->ecn) && drawn(r, packet, draws))
         pi2_queue_drop(queue, packet, now, PI2_DROP_AQM);
     else
         pi2_queue_push(queue, PI2_C, packet, now);
@@ -70,9 +71,9 @@ static int dequeue(void *qdisc, pi2_queue *queue, pi2_packet *packet, int64_t no
     if (!queue->band[PI2_C].count)
         return 0;
     pi2_queue_pop(queue, PI2_C, packet);
-    if (r->ecn) {
+    if (pi2_can_be_marked(r->ecn, packet->ecn)) {
         draws->index++;
-        if (drawn(r, packet, draws) && packet->ecn != PI2_NOT_ECT)
+        if (drawn(r, packet, draws))
             pi2_queue_mark(queue, packet, PI2_MARK_AQM);
     }
     return 1;

@@ -123,6 +123,12 @@ static inline pi2_class *pi2_class_of(pi2_run *run, const pi2_flow *flow)
     return run->classes + flow->class_;
 }
 
+/* What the packets of a flow say of ECN. */
+static inline uint8_t pi2_ecn_of(pi2_run *run, const pi2_flow *flow)
+{
+    return flow->unmarkable ? PI2_NOT_ECT : (uint8_t)pi2_class_of(run, flow)->spec->ecn;
+}
+
 static inline uint32_t pi2_number(const pi2_run *run, const pi2_flow *flow)
 {
     return (uint32_t)(flow - run->flows);

@@ -45,6 +45,7 @@ typedef struct {
     uint8_t frto;           /* a timeout may have been spurious (RFC 5682) */
     uint8_t may_undo;       /* the last reduction is undone if it proves needless */
     uint8_t rack_moved;     /* something was delivered since losses were last looked for */
+    uint8_t unmarkable;     /* it goes without ECN, since its first SYN was not answered */
 
     uint32_t sacked, lost, retransmitted; /* segments on the board with that flag */
     uint32_t srtt, mdev, mdev_max, rttvar, rtt_end; /* us (x 8, x 4, x 4, x 4) and segment: see rtt.h */

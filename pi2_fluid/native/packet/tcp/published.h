@@ -14,6 +14,7 @@
     X(RTO_MIN_US, 200000)          /* TCP_RTO_MIN, HZ/5 (RFC 6298 would have 1 s) */                                  \
     X(RTO_MAX_MS, 120000)          /* TCP_RTO_MAX */                                                                  \
     X(RTO_INITIAL_MS, 1000)        /* TCP_TIMEOUT_INIT; RFC 6298, (2.1) */                                            \
+    X(SYN_LINEAR_TIMEOUTS, 4)      /* of a SYN, before they grow: net.ipv4.tcp_syn_linear_timeouts */                 \
     X(TIMER_MIN_US, 2000)          /* TCP_TIMEOUT_MIN, two jiffies */                                                 \
     X(ATO_MIN_MS, 40)              /* TCP_ATO_MIN, HZ/25 */                                                           \
     X(ATO_MAX_MS, 200)             /* TCP_DELACK_MAX, HZ/5 */                                                         \

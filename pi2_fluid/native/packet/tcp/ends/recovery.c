@@ -24,7 +24,7 @@ static void begin_reduction(pi2_run *run, pi2_flow *f, int because, int64_t now)
     f->window.prior_cwnd = f->window.cwnd;
     f->prr_delivered = f->prr_sent = 0;
     f->window.ssthresh = spec->congestion->ssthresh(spec->parameters, f->state_of_cc, &f->window, now, because);
-    f->cwr_due = spec->ecn != PI2_NOT_ECT;
+    f->cwr_due = pi2_ecn_of(run, f) != PI2_NOT_ECT;
 }
 
 static void enter_reduced(pi2_run *run, pi2_flow *f, int64_t now)
@@ -287,6 +287,6 @@ void pi2_enter_loss(pi2_run *run, pi2_flow *f, int64_t now)
     f->state = PI2_LOSS;
     f->high = f->window.next;
     f->probe_high = 0;
-    f->cwr_due = spec->ecn != PI2_NOT_ECT;
+    f->cwr_due = pi2_ecn_of(run, f) != PI2_NOT_ECT;
     f->frto = fresh || f->retries;
 }

@@ -144,8 +144,13 @@ static void establish(pi2_run *run, pi2_flow *f, const pi2_ack *ack, int64_t now
         return;
     f->life = PI2_ESTABLISHED;
     f->timer = PI2_TIMER_IDLE;
-    f->window.cwnd = class_->spec->initial_window;
-    f->window.ssthresh = class_->spec->slow_start ? PI2_NO_THRESHOLD : f->window.cwnd;
+    if (ack->echo == f->rack_sent) /* it was not lost, but late */
+        f->retries = f->unmarkable = 0;
+    /* RFC 5681, section 3.1; Linux forgives one loss: tcp_init_transfer */
+    f->window.cwnd = f->retries > 1 ? 1 : class_->spec->initial_window;
+    f->window.ssthresh = class_->spec->slow_start ? PI2_NO_THRESHOLD : class_->spec->initial_window;
+    f->retries = 0;
+    f->rack_sent = 0;
     f->window.min_rtt = rtt;
     pi2_rtt_sample(f, rtt / 1000);
     class_->spec->congestion->begin(class_->spec->parameters, f->state_of_cc, &f->window, now);

@@ -14,7 +14,7 @@ void pi2_transmit(pi2_run *run, pi2_flow *f, uint32_t segment, int again, int64_
         .segment = segment,
         .flow = pi2_number(run, f),
         .bytes = (uint16_t)run->scenario.packet_size,
-        .ecn = (uint8_t)class_->spec->ecn,
+        .ecn = pi2_ecn_of(run, f),
     };
     uint64_t *entry = pi2_board(f, segment);
     const uint64_t kept = again ? (*entry & 0xff) | PI2_EVER | PI2_RETRANSMITTED : 0;
