@@ -18,6 +18,7 @@ import pi2_fluid as pf
 from pi2_fluid.engines.linux.kernels import find_kernel
 from pi2_fluid.engines.linux.laws import Told
 from pi2_fluid.engines.linux.messages import netem_lottery
+from pi2_fluid.engines.linux.plan import make_plan
 from pi2_fluid.referee.cells import Cell
 from pi2_fluid.referee.measuring import LINK, measure
 from pi2_fluid.referee.references import Peaks
@@ -84,6 +85,7 @@ def measure_live(
         "bin": cell.bin,
         "scenario": cell.scenario.to_toml(),
         "signal": cell.signal,
+        "plan": make_plan(cell.scenario, 1),
     }
     path = None if folder is None else folder / f"{cell.name}-{_hash(asked)}.json"
     if path is not None and path.is_file():

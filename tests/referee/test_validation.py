@@ -197,10 +197,12 @@ def test_z_is_pooled_over_what_is_judged() -> None:
 
 def test_z_and_tolerances_of_a_cell() -> None:
     cell = BY_NAME["reno_mark_1"]
-    here = {"reno": {"window": np.array([10.0, 12.0]), "mark_fraction": np.array([0.01, 0.01])}}
+    shares = {"mark_fraction": np.array([0.01, 0.008]), "drop_fraction": np.array([0.0, 0.002])}
+    here = {"reno": {"window": np.array([10.0, 12.0]), **shares}}
     (one,) = judge(cell, here, references.linux())
     reference = references.linux()[cell.name, "reno"]
-    aim = float((reference["window"] * np.sqrt(reference["mark_fraction"]))[0])
+    signalled = reference["mark_fraction"] + reference["drop_fraction"]
+    aim = float((reference["window"] * np.sqrt(signalled))[0])
     assert one.measured == pytest.approx(1.1)
     assert one.reference == pytest.approx(aim)
     assert (one.tight, one.loose) == pytest.approx((0.03 * aim, 0.06 * aim))
@@ -357,7 +359,7 @@ def test_what_is_measured_comes_back_from_its_file() -> None:
     cell = LIVE_CELLS[0]
     groups = {group: references.live()[cell.name, group] for group in cell.groups}
     live = Live("7.2.13", tuple(range(1, 11)), groups, ())
-    text = write_validation.csv_of([(cell.name, live)], "2026-11-25")
+    text = write_validation.csv_of([(cell.name, live)], references.live_source()[-10:])
     stored = write_validation.CELLS_FILE.read_text(encoding="utf-8")
     assert stored.startswith(text)
 

@@ -79,6 +79,7 @@ _SAMPLE, _FLOW_SAMPLE = 0.002, 0.1
 _REST: Final = 2
 _SAMPLES: Final = 5  # of the queue in a bin, at least
 _LEAST_SOCKET: Final = 2**25  # bytes of a socket's buffers
+_RECEIVER_BEGINS: Final = 131_072  # bytes of its buffer: Linux's own default
 
 # What the guest, its log and the kernel can count.
 _MOST_CLASSES: Final = 64
@@ -194,7 +195,9 @@ def _switches(scenario: Scenario) -> Iterator[str]:
     for host in (_SENDER, _RECEIVER):
         yield f"sys {host} net/ipv4/tcp_no_metrics_save 1"
         yield f"sys {host} net/ipv4/tcp_wmem 4096 1048576 {most}"
-        yield f"sys {host} net/ipv4/tcp_rmem 4096 4194304 {most}"
+        # To begin with a larger one would do harm: Linux answers every segment at once until the
+        # window that it offers has grown to its buffer (tcp_grow_window).
+        yield f"sys {host} net/ipv4/tcp_rmem 4096 {_RECEIVER_BEGINS} {most}"
         yield f"sys {host} net/ipv4/tcp_ecn 2"  # only where the other end asks for it
 
 
