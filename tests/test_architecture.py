@@ -297,11 +297,8 @@ print()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "needed"),
-    [("margins --rtt 100ms --p-prime 0.1", []), ("tune --max-rtt 100ms", ["scipy"])],
-)
-def test_a_command_loads_what_it_needs(command: str, needed: list[str]) -> None:
+@pytest.mark.parametrize("command", ["margins --rtt 100ms --p-prime 0.1", "tune --max-rtt 100ms"])
+def test_a_command_loads_nothing_heavy(command: str) -> None:
     code = f"""
 import sys
 from {PACKAGE}.apps.cli import run
@@ -310,7 +307,7 @@ assert "{PACKAGE}.apps.cli.replays" not in sys.modules
 print()
 {REPORT}
 """
-    assert json.loads(printed_by(code).rstrip().rpartition("\n")[2]) == needed
+    assert json.loads(printed_by(code).rstrip().rpartition("\n")[2]) == []
 
 
 def test_every_command_is_found_in_its_file() -> None:
