@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pi2_fluid as pf
 from pi2_fluid.engines.linux.kernels import find_kernel
+from pi2_fluid.errors import UnsupportedError, show_value
 from pi2_fluid.referee import references
 from pi2_fluid.referee.cells import Cell
 from pi2_fluid.referee.judging import Finding, LiveKernel, Validation, judge
@@ -56,8 +57,18 @@ def validate_live(
     QuantityError
         If a cell is unknown, or there are fewer than two seeds.
     UnsupportedError, SolverError
-        If there is no kernel, or a guest ends before its run.
+        If there is no kernel, a cell is asked for that guests cannot run, or one ends before its
+        run.
     """
+    chosen = chosen_cells(cells, seeds)
+    if cells is None:
+        chosen = [cell for cell in chosen if not cell.not_live]
+    for cell in chosen:
+        if cell.not_live:
+            raise UnsupportedError(
+                f"cell {show_value(cell.name)} cannot be measured anew, as {cell.not_live}: leave"
+                " it out."
+            )
     kernel = find_kernel(engine.kernel)
     say = progress or (lambda _: None)
     folder = Path(out)
@@ -65,9 +76,7 @@ def validate_live(
     against: list[Finding] = []
     interrupted, runs = False, 0
     try:
-        for cell in chosen_cells(cells, seeds):
-            if cell.not_live:
-                continue
+        for cell in chosen:
             found = _measure(cell, engine, folder, say)
             runs = len(found.seeds)
             findings += _packets_against(cell, found, seeds)

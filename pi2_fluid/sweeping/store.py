@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import math
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,7 +38,7 @@ class Store:
         self.path = path
         self._group = zarr.open_group(path, mode="r+", zarr_format=3)
         self._arrays: dict[str, zarr.Array[Any]] = {}
-        self._silence: bytes | None = None  # a chunk without a sentence
+        self._silence: bytes | None = None  # Zarr's file of a chunk without a sentence
         self._chunk = tuple(json.loads(str(self._group.attrs["block_shape"])))
         self._blocks = blocks_of(shape, self._chunk)
         self._places = {block.start: place for place, block in enumerate(self._blocks)}
@@ -76,36 +74,20 @@ class Store:
     def _write_errors(self, block: Block, rows: Rows) -> None:
         """Write the sentences of a block; hardly ever is there one."""
         array = self._array("error")
-        silence = None if rows.errors else self._silent_chunk(array)
-        if silence is not None:
-            corner = (
-                part.start // size for part, size in zip(block.region, self._chunk, strict=True)
-            )
-            file = self.path / "error" / array.metadata.encode_chunk_key(tuple(corner))
+        places = (part.start // size for part, size in zip(block.region, self._chunk, strict=True))
+        file = self.path / "error" / array.metadata.encode_chunk_key(tuple(places))
+        if self._silence is not None and not rows.errors:
             file.parent.mkdir(parents=True, exist_ok=True)
-            save_bytes(file, silence)
+            save_bytes(file, self._silence)
             return
         extent = tuple(part.stop - part.start for part in block.region)
         sentences = np.zeros(extent, dtype=np.dtypes.StringDType())
         if rows.errors:
             sentences[...] = rows.sentences().reshape(extent)
         array[block.region] = sentences
-
-    def _silent_chunk(self, array: zarr.Array[Any]) -> bytes | None:
-        """Return the file of a chunk without a sentence, None where its format is not known.
-
-        Made by Zarr, it takes as long as all numbers of the chunk. Words of any length are their
-        count and, of each, its length and letters (the format of numcodecs' ``vlen-utf8``).
-        """
-        described: Any = array.metadata.to_dict()["codecs"]
-        if [codec["name"] for codec in described] != ["vlen-utf8", "zstd"]:
-            return None
-        if self._silence is None:
-            lengths = np.zeros(1 + math.prod(self._chunk), dtype="<u4")
-            lengths[0] = lengths.size - 1
-            zstd: Any = import_module("numcodecs.zstd")  # not typed; Zarr needs it, too
-            self._silence = bytes(zstd.Zstd(level=0).encode(lengths))
-        return self._silence
+        # One is as long to make as all numbers of a block; at an edge Zarr fills up with sentences.
+        if not rows.errors and extent == self._chunk:
+            self._silence = file.read_bytes()
 
     def _array(self, name: str) -> zarr.Array[Any]:
         """Return an array, which is opened once: that costs a third of writing a small block."""

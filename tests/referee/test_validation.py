@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 import write_validation
+from refusals import refused
 from shell import printed
 
 import pi2_fluid as pf
 import pi2_fluid.referee.validating
 from pi2_fluid.apps.cli import run
-from pi2_fluid.referee import CELLS, Validation, references
+from pi2_fluid.referee import CELLS, Validation, references, validate_live
 from pi2_fluid.referee.judging import POOLED_LIMIT, Finding, judge, pooled
 from pi2_fluid.referee.live import Live
 from pi2_fluid.referee.live_cells import LIVE_CELLS
@@ -345,6 +346,11 @@ def test_validate_as_text(two_findings, capsys) -> None:
 
 
 # --- fluid, packets and kernel side by side --------------------------------------------------
+
+
+def test_cells_that_guests_cannot_run_are_refused_by_name(tmp_path: Path) -> None:
+    with refused(pf.UnsupportedError, "'pie_jitter'", "no jitter on the way back", "leave it out"):
+        validate_live(pf.Linux(), tmp_path, cells=["pie_jitter"])
 
 
 def test_every_live_cell_has_its_measurement() -> None:
