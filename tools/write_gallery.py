@@ -15,9 +15,9 @@ from pathlib import Path
 from PIL import Image
 
 from pi2_fluid.papers import record as records
-from pi2_fluid.papers.record import Record, read_record, recorded, recorded_verdicts
+from pi2_fluid.papers.record import Record, counted, read_record, recorded, recorded_verdicts
 from pi2_fluid.papers.registry import FIGURES, TITLES, file_name, page_title, recipe_of
-from pi2_fluid.papers.verdicts import Judged, found_text, stated_text, summary, tolerance_text
+from pi2_fluid.papers.verdicts import Judged, found_text, stated_text, tolerance_text
 from pi2_fluid.saving import save_bytes, save_text
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -129,12 +129,6 @@ def front_page() -> str:
             lines += [f"<span>{CORNERS[corner]}</span></figcaption>", "</figure>", ""]
         lines += ["</div>", ""]
     return "\n".join(lines)
-
-
-def counted(names: list[str]) -> str:
-    """Return how many statements about figures came out how."""
-    found = {f"{name} {key}": one for name in names for key, one in recorded_verdicts(name).items()}
-    return f"{len(names)} figures, {len(found)} statements: {summary(found)}"
 
 
 def corner_of(verdicts: dict[str, Judged]) -> str:

@@ -10,7 +10,7 @@ import ast
 import hashlib
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -19,11 +19,12 @@ from pi2_fluid import _core
 from pi2_fluid.papers.gallery import PaperFigure
 from pi2_fluid.papers.registry import FIGURES, file_name, recipe_of
 from pi2_fluid.papers.stated import stated
-from pi2_fluid.papers.verdicts import Judged
+from pi2_fluid.papers.verdicts import Judged, count_statements
 from pi2_fluid.saving import save_text
 
 __all__ = [
     "Record",
+    "counted",
     "digest_of",
     "forget",
     "key_of",
@@ -164,3 +165,9 @@ def recorded_verdicts(figure: str) -> dict[str, Judged]:
         for row in stated(figure)
         if row.key in record.found
     }
+
+
+def counted(figures: Sequence[str]) -> str:
+    """Return how many figures there are, what is stated about them, and what came of it."""
+    judged = [one for figure in figures for one in recorded_verdicts(figure).values()]
+    return f"{len(figures)} figures, {count_statements(judged)}"

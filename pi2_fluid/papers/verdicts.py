@@ -8,7 +8,7 @@ the runs and in five of six of them; alike is a ratio of 0.8 to 1.25.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 
     from pi2_fluid.values import BoolArray, FloatArray
 
-__all__ = ["Judged", "found_text", "holds", "judge", "stated_text", "summary", "tolerance_text"]
+__all__ = [
+    "Judged",
+    "count_statements",
+    "found_text",
+    "holds",
+    "judge",
+    "stated_text",
+    "summary",
+    "tolerance_text",
+]
 
 _NUMBER, _ABOUT, _POINTS = 0.15, 0.30, 0.10
 _ALIKE: Final = (0.8, 1.25)
@@ -205,3 +214,31 @@ def summary(judged: Mapping[str, Judged]) -> str:
     verdicts = [one.verdict for one in judged.values()]
     counts = [f"{verdicts.count(v)} {word}" for v, word in words.items() if v in verdicts]
     return ", ".join(counts) or "nothing stated"
+
+
+def count_statements(judged: Collection[Judged]) -> str:
+    """Return how many statements there are and how many came out how, notes apart.
+
+    A note says nothing that could be judged, so that the counts of verdicts add up to the number of
+    statements.
+
+    Examples
+    --------
+    >>> row = Stated(figure="x:1", key="y", quantity="z", value="20", unit="ms", wording="about")
+    >>> note = Stated(figure="x:1", key="n", quantity="z", value="20", unit="ms", wording="note")
+    >>> count_statements([judge(row, 18.0), judge(note, 18.0)])
+    '1 statement and 1 note: 1 reproduced'
+    >>> count_statements([])
+    'nothing stated'
+    """
+    if not judged:
+        return summary({})
+    notes = sum(one.verdict is None for one in judged)
+    said = _number(len(judged) - notes, "statement") + (
+        f" and {_number(notes, 'note')}" if notes else ""
+    )
+    return f"{said}: {summary({str(k): one for k, one in enumerate(judged)})}"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

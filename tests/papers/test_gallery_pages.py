@@ -11,8 +11,9 @@ import write_gallery
 from PIL import Image
 
 import pi2_fluid as pf
-from pi2_fluid.papers.record import recorded
-from pi2_fluid.papers.registry import FIGURES
+from pi2_fluid.papers.record import counted, recorded
+from pi2_fluid.papers.registry import FIGURES, TITLES, find_figures
+from pi2_fluid.papers.stated import stated
 
 SIDE = 16  # of the grid of light and dark that stands for a picture
 #: Of its 256 steps from light to dark, how many may differ between few seeds and many: a third of
@@ -45,9 +46,36 @@ def test_what_a_page_shows_and_links_to_is_there() -> None:
     assert sum((write_gallery.PAGES / name).stat().st_size for name in there) < 12e6
 
 
-def test_the_readme_counts_as_the_gallery_does() -> None:
+def test_the_readme_and_the_article_count_as_the_gallery_does() -> None:
     readme = (write_gallery.ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"({write_gallery.counted(list(FIGURES))})" in readme
+    total = counted(list(FIGURES))
+    assert f"({total})" in readme
+    article = (write_gallery.ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+    said = re.search(
+        r"of (\d+) statements,\s+(\d+) are reproduced, (\d+) under a condition.* and (\d+) are not",
+        article,
+    )
+    assert said
+    assert list(said.groups()) == [*re.findall(r"(\d+) (?:statement|repr|if|not )", total)]
+
+
+@pytest.mark.parametrize("paper", [*TITLES, "all"])
+def test_the_verdicts_that_are_counted_add_up_to_the_statements(paper: str) -> None:
+    """Of each paper and of all, by what the text itself says."""
+    total = counted(find_figures(paper))
+    head, _, verdicts = total.partition(": ")
+    every = [row for figure in find_figures(paper) for row in stated(figure)]
+    if not every:
+        assert total == f"{len(find_figures(paper))} figures, nothing stated"
+        return
+    figures, statements, notes = (
+        int(number[1]) if (number := re.search(rf"(\d+) {what}", head)) else 0
+        for what in ("figure", "statement", "note")
+    )
+    assert figures == len(find_figures(paper))
+    assert statements + notes == len(every)
+    assert notes == sum(row.wording == "note" for row in every)
+    assert sum(map(int, re.findall(r"\d+", verdicts))) == statements
 
 
 @pytest.mark.slow

@@ -84,7 +84,7 @@ def figures(
 
 
 def _list_figures(as_json: bool) -> None:
-    from pi2_fluid.papers.record import recorded, recorded_verdicts
+    from pi2_fluid.papers.record import counted, recorded, recorded_verdicts
     from pi2_fluid.papers.registry import FIGURES, file_name, recipe_of
     from pi2_fluid.papers.verdicts import summary
 
@@ -103,16 +103,17 @@ def _list_figures(as_json: bool) -> None:
                 "seconds": record.seconds if record else None,
                 "verdict": summary(verdicts),
                 **{kind: found.count(kind) for kind in _COLORS},
+                "notes": found.count(None),
                 "caption": recipe.caption,
             }
         )
     if as_json:
         print_json({"figures": rows})
         return
-    _print_list(rows)
+    _print_list(rows, counted(list(FIGURES)))
 
 
-def _print_list(rows: list[dict[str, Any]]) -> None:
+def _print_list(rows: list[dict[str, Any]], total: str) -> None:
     from rich.table import Table
 
     table = Table.grid(padding=(0, 1), expand=True)
@@ -130,8 +131,8 @@ def _print_list(rows: list[dict[str, Any]]) -> None:
     console = make_console()
     console.print(table)
     console.print(
-        "\nHow many statements of the paper hold, hold if a decision of ours does, and do not; s:"
-        " seconds of a whole run."
+        f"\n{total}.\nHow many statements of the paper hold, hold if a decision of ours does, and"
+        " do not; s: seconds of a whole run."
     )
 
 
@@ -282,7 +283,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
             "pi2-fluid figures pie thesis:4.2 --full --out /tmp/figures --json\n\n"
             "JSON: figures, a list of {name, files}, and interrupted, by Ctrl-C; of the list"
             " {figure, paper, number, file, kind, seconds, verdict, reproduced, depends,"
-            " not_reproduced, caption}."
+            " not_reproduced, notes, caption}."
         ),
     ),
     (
