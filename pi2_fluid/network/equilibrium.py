@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
 from pi2_fluid.errors import (
     DomainError,
     ScenarioError,
+    SolverError,
     UnsupportedError,
     show_value,
 )
@@ -42,8 +44,11 @@ __all__ = [
     "taken_apart",
 ]
 
+T = TypeVar("T")
+
 # The smallest controller value searched; at p' = 1e-15 a Reno window is 1e15 segments.
 _SMALLEST_CONTROLLER = 1e-15
+_STRONGER = float(np.log(10.0))  # of its logarithm, where a law rests at no window so large
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -418,7 +423,8 @@ def _solve_controller(
             return result
 
     if shape:
-        return _solve_each(excess, shape, packets, highest)
+        each = partial(_solve_each, excess, shape, packets, highest)
+        return _from_weakest(each, float(np.min(highest)))
     at_full = excess(highest, packets)
     if at_full > 0.0:
         raise DomainError(
@@ -427,14 +433,38 @@ def _solve_controller(
         )
     from scipy.optimize import elementwise  # 0.3 s to import, and one flow alone needs none
 
-    bracket = (np.log(_SMALLEST_CONTROLLER), float(highest))
-    found = elementwise.find_root(excess, bracket, args=(np.asarray(packets, float),))
-    if not found.success:
-        raise DomainError(
-            "the unresponsive flows alone fill the capacity: raise the capacity or lower their"
-            " rate."
-        )
-    return float(np.exp(found.x))
+    def solve(lowest: float) -> float:
+        bracket = (lowest, float(highest))
+        with np.errstate(invalid="ignore"):  # where nothing is offered at either end
+            found = elementwise.find_root(excess, bracket, args=(np.asarray(packets, float),))
+        if not found.success:
+            offered = float(np.exp(excess(lowest, packets)))
+            raise DomainError(
+                f"the flows offer {offered:.3g} times the capacity even where next to nothing is"
+                " signalled, so that no queue waits: lower the capacity or raise the counts."
+            )
+        return float(np.exp(found.x))
+
+    return _from_weakest(solve, float(highest))
+
+
+def _from_weakest(solve: Callable[[float], T], highest: float) -> T:
+    """Return what `solve` finds from the log of the weakest controller value at which laws rest.
+
+    One that outgrows any window under signals so weak is asked again under stronger ones; if it
+    then offers too little, it jumps in between, and rests nowhere.
+    """
+    log_u = float(np.log(_SMALLEST_CONTROLLER))
+    outgrown: SolverError | None = None
+    while log_u < highest:
+        try:
+            return solve(log_u)
+        except SolverError as error:
+            log_u, outgrown = log_u + _STRONGER, error
+        except DomainError as error:
+            raise outgrown or error from None
+    assert outgrown is not None
+    raise outgrown
 
 
 def _solve_each(
@@ -442,9 +472,10 @@ def _solve_each(
     shape: tuple[int, ...],
     packets: Number,
     highest: Real,
+    lowest: float,
 ) -> FloatArray:
     """Bisect on the whole array at once: fields of flows and queue are arrays of one shape."""
-    low = np.full(shape, np.log(_SMALLEST_CONTROLLER))
+    low = np.full(shape, lowest)
     high = np.full(shape, highest)
     if np.any(excess(high, packets) > 0.0) or np.any(excess(low, packets) < 0.0):
         raise DomainError(

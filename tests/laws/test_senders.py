@@ -55,6 +55,46 @@ class Averaging(pf.Sender):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Unmarked(pf.Sender):
+    """Grows by what is not marked: Reno of Low's duality model (ToN 11(4), 2003)."""
+
+    signal: ClassVar = "classic"
+
+    def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+        acks = w_delayed / rtt_delayed
+        return acks * (1 - p_delayed) / w - 0.5 * w * acks * p_delayed
+
+    def formula(self, p):
+        return np.sqrt(2 * (1 - p) / p)
+
+
+class Leaving(pf.Sender):
+    """Shrinks wherever more than half is marked."""
+
+    signal: ClassVar = "scalable"
+
+    def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+        return (1 - 2 * p_delayed) / rtt - 0.5 * w_delayed / rtt_delayed * p_delayed
+
+    def formula(self, p):
+        return 2 * (1 - 2 * p) / p
+
+
+class UnmarkedTwo(pf.Sender):
+    """As `Unmarked`, by an average of p."""
+
+    signal: ClassVar = "classic"
+    states: ClassVar = ("window", "alpha")
+
+    def rate(self, x, x_delayed, p_delayed, rtt, rtt_delayed):
+        window, alpha = x
+        change = (1 - p_delayed) - 0.5 * alpha * window * p_delayed
+        return change / rtt, (p_delayed - alpha) / (16 * rtt)
+
+    def initial(self, window):
+        return (window, 1.0)
+
+
 class Deaf(pf.Sender):
     """Ignores every signal."""
 
@@ -286,6 +326,66 @@ class TestOwnLaws:
 
         with pytest.raises(pf.SolverError, match="Restless is at rest at no window"):
             Restless().at_rest(0.1, 0.1)
+
+    @pytest.mark.parametrize("law", [Unmarked(), Leaving()])
+    def test_a_window_that_falls_whatever_it_is_rests_at_0(self, law):
+        windows = np.broadcast_to(law.at_rest(0.1, np.array([0.01, 1.0])), (2,))
+        assert windows[0] == pytest.approx(law.formula(0.01), rel=1e-12)
+        assert windows[1] == law.at_rest(0.1, 1.0) == 0.0
+        # and is found where a rate or a capacity is asked for, which p = 1 only bounds
+        rate = law.formula(0.01) / 0.1
+        assert law.equilibrium(0.1, rate) == pytest.approx(0.01, rel=1e-12)
+        for aqm in (pf.Pi(), pf.Pi2(), pf.CoupledPi2()):
+            point = pf.equilibrium(pf.Flows(law, 10, "80ms"), aqm, "12Mbit/s")
+            assert point.window[0] == pytest.approx(10.0, rel=1e-12)
+            assert law.formula(point.p[0]) == pytest.approx(10.0, rel=1e-11)
+
+    def test_two_states_whose_window_falls_whatever_it_is(self):
+        window, alpha = UnmarkedTwo().at_rest(0.1, 1.0)
+        assert (window, alpha) == (0.0, 1.0)
+        point = pf.equilibrium(pf.Flows(UnmarkedTwo(), 10, "80ms"), pf.Pi2(), "12Mbit/s")
+        p = point.p[0]
+        assert 2.0 * (1.0 - p) / p**2 == pytest.approx(10.0, rel=1e-11)
+
+    def test_no_loop_of_flows_that_do_not_send(self):
+        with (
+            pytest.raises(pf.DomainError, match="rests at a window of 0 segments"),
+            pytest.warns(pf.AssumptionWarning, match="below the 2"),
+        ):
+            pf.Loop(Unmarked(), pf.Pi2(), rtt=0.1, p=1.0).margins()
+
+    def test_of_two_rests_the_one_to_which_the_window_comes_back(self):
+        class Losing(HalfPerMark):  # falls below some 1/19 segments, too
+            def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+                return (w / (1 + w) - 0.05 - 0.5 * w * p_delayed) / rtt
+
+        for p in (0.01, 1e-60, 1e-300):  # beyond the windows that are searched at first, too
+            assert Losing().at_rest(0.1, p) == pytest.approx(1.9 / p, rel=2.0 * p + 1e-12)
+
+    def test_a_window_beyond_any_under_the_weakest_signals(self):
+        class Steep(HalfPerMark):  # W = (0.2/p)^2: 4e58 at the least p' of Pi2
+            def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+                return (0.1 * w**1.5 - 0.5 * w * w_delayed * p_delayed) / rtt
+
+        point = pf.equilibrium(pf.Flows(Steep(), 10, "80ms"), pf.Pi2(), "12Mbit/s")
+        assert point.p[0] == pytest.approx(0.2 / np.sqrt(10.0), rel=1e-12)
+
+    def test_rest_at_one_probability_alone_is_refused(self):
+        class Mimd(HalfPerMark):  # any window at p = 0.02, none elsewhere
+            def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+                return w * (0.01 - 0.5 * p_delayed) / rtt
+
+        for aqm in (pf.Pi(), pf.Pi2()):
+            with pytest.raises(pf.SolverError, match="Mimd is at rest at no window"):
+                pf.equilibrium(pf.Flows(Mimd(), 10, "80ms"), aqm, "12Mbit/s")
+
+    def test_flows_that_need_no_signal_to_leave_the_link_idle(self):
+        class Content(HalfPerMark):  # 5 segments at most
+            def rate(self, w, w_delayed, p_delayed, rtt, rtt_delayed):
+                return (5.0 - w) / rtt - 0.5 * w_delayed / rtt_delayed * p_delayed
+
+        with pytest.raises(pf.DomainError, match=r"offer 0.5 times the capacity even where next"):
+            pf.equilibrium(pf.Flows(Content(), 10, "80ms"), pf.Pi2(), "12Mbit/s")
 
     def test_unknown_signal_is_refused_when_the_class_is_made(self):
         with pytest.raises(pf.UnsupportedError, match="Loud signal = 'Classic' is no kind"):
